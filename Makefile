@@ -1,7 +1,7 @@
 # Everything a person or a machine does with the project. `make help` lists it.
 SHELL := /bin/sh
 
-.PHONY: help install build run check format test test-node22 test-long bench audit clean
+.PHONY: help install build run check docs format test test-node22 test-long bench audit clean
 .DEFAULT_GOAL := help
 
 help: ## List what can be made
@@ -18,8 +18,11 @@ build: install ## Compile to dist/
 run: build ## Start the gateway with all it needs; Ctrl-C stops it
 	@exec node dist/control/launch/main.js
 
-check: install ## Types, contracts, lint, format and layering
+check: install ## Types, contracts, lint, format, layering and documentation
 	@node scripts/check.mjs
+
+docs: install ## Write the generated pages of docs/reference/
+	@node scripts/docs.mjs
 
 format: install ## Format the sources
 	@node_modules/.bin/biome check --write .

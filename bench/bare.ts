@@ -20,9 +20,10 @@ const { values } = parseArgs({
 })
 const NO_BYTES = Buffer.alloc(0)
 type Dial = (listener: WireListener) => Wire
-const dialPlain: Dial = (listener) => new PlainWire(HOST, Number(values.upstream), listener)
+const dialPlain: Dial = (listener) => new PlainWire({ host: HOST, port: Number(values.upstream) }, listener)
 const tls = { context: createSecureContext(), sessions: new TlsSessions(readLimits(undefined)) }
-const dialTls: Dial = (listener) => new TlsWire(TLS_HOST, Number(values['tls-upstream']), tls, listener)
+const tlsEnd = { host: TLS_HOST, port: Number(values['tls-upstream']) }
+const dialTls: Dial = (listener) => new TlsWire(tlsEnd, tls, listener)
 
 /** A connection to the upstream, for one request at a time. */
 class Relay implements ResponseSink, WireListener {

@@ -3,6 +3,7 @@ import { readVariables, unknownVariables } from '../contract/schemas/environment
 import { type Limits, readLimits } from './limits.ts'
 import { readPaymentsConfig } from './onchain/payments/paymentsConfig.ts'
 import { FileError } from './runtime/files/yamlFile.ts'
+import { logEvent } from './runtime/logEvents.ts'
 import { ControlService } from './service/controlService.ts'
 import { readEnvironment } from './service/environment.ts'
 
@@ -15,13 +16,13 @@ const limits = limitsOrExit()
 async function stop(reason: string): Promise<void> {
   if (stopping.signal.aborted) return
   stopping.abort(new Error(reason))
-  log.info({ reason }, 'stopping')
+  logEvent(log, 'control_stopping', { reason })
   setTimeout(() => {
-    log.error('stopping took too long; what was under way is left for the next start')
+    logEvent(log, 'shutdown_timeout')
     process.exit(1)
   }, limits.shutdownTimeoutMs).unref()
   await service?.stop()
-  log.info('stopped')
+  logEvent(log, 'control_stopped')
   process.exit(0)
 }
 
@@ -38,7 +39,7 @@ function limitsOrExit(): Limits {
 function fail(error: unknown): never {
   const problems =
     error instanceof FileError ? error.problems : [error instanceof Error ? error.message : String(error)]
-  log.fatal({ problems, ...(error instanceof FileError ? {} : { err: error }) }, 'control can not start')
+  logEvent(log, 'startup_failed', { problems, ...(error instanceof FileError ? {} : { err: error }) })
   process.stderr.write(`${problems.join('\n')}\n`)
   process.exit(1)
 }
@@ -51,11 +52,11 @@ process.on('SIGHUP', () => void service?.reloadCatalog())
 
 try {
   log.level = readVariables(process.env, 'control').LOG_LEVEL
-  for (const sentence of unknownVariables(process.env)) log.warn(sentence)
+  for (const problem of unknownVariables(process.env)) logEvent(log, 'configuration_variable_unknown', { problem })
   const payments = await readPaymentsConfig(process.env)
   service = new ControlService({ ...readEnvironment(process.env), payments }, log, limits)
   const metricsPort = await service.start(stopping.signal)
-  log.info({ metricsPort }, 'control is ready')
+  logEvent(log, 'control_ready', { metricsPort })
   process.send?.({ ready: { metricsPort } })
 } catch (error) {
   if (!stopping.signal.aborted) fail(error)

@@ -1,5 +1,6 @@
 import { generateKeyPairSync, randomBytes, sign } from 'node:crypto'
 import { isIP } from 'node:net'
+import { der, explicit, objectId, pem, TAG, utcTime } from './der.ts'
 
 /** A private key and a certificate that is signed with it, both as PEM. */
 export interface Certificate {
@@ -15,17 +16,6 @@ export interface CertificateOptions {
 }
 
 const DAY_MS = 86_400_000
-/** Tags of DER, X.690. */
-const BOOLEAN = 0x01
-const INTEGER = 0x02
-const BIT_STRING = 0x03
-const OCTET_STRING = 0x04
-const OBJECT_ID = 0x06
-const UTF8_STRING = 0x0c
-const UTC_TIME = 0x17
-const SEQUENCE = 0x30
-const SET = 0x31
-const explicit = (number: number): number => 0xa0 + number
 /** Tags of a name in a subjectAltName, RFC 5280 section 4.2.1.6. */
 const DNS_NAME = 0x82
 const IP_ADDRESS = 0x87
@@ -45,58 +35,35 @@ export function newCertificate(host: string): Certificate {
 /** Makes a key of the curve P-256 and a certificate (X.509, RFC 5280) that it signs itself. */
 export function makeCertificate({ host, validFrom, validTo }: CertificateOptions): Certificate {
   const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
-  const algorithm = der(SEQUENCE, ECDSA_WITH_SHA256)
-  const name = der(SEQUENCE, der(SET, der(SEQUENCE, COMMON_NAME, der(UTF8_STRING, Buffer.from(host)))))
+  const algorithm = der(TAG.sequence, ECDSA_WITH_SHA256)
+  const name = der(TAG.sequence, der(TAG.set, der(TAG.sequence, COMMON_NAME, der(TAG.utf8String, Buffer.from(host)))))
   const content = der(
-    SEQUENCE,
-    der(explicit(0), der(INTEGER, Buffer.of(VERSION_3))),
+    TAG.sequence,
+    der(explicit(0), der(TAG.integer, Buffer.of(VERSION_3))),
     // The bit in front keeps the number positive and as long as it is.
-    der(INTEGER, Buffer.concat([Buffer.of(1), randomBytes(15)])),
+    der(TAG.integer, Buffer.concat([Buffer.of(1), randomBytes(15)])),
     algorithm,
     name,
-    der(SEQUENCE, time(validFrom), time(validTo)),
+    der(TAG.sequence, utcTime(validFrom), utcTime(validTo)),
     name,
     publicKey.export({ type: 'spki', format: 'der' }),
-    der(explicit(3), der(SEQUENCE, altName(host), certificateAuthority())),
+    der(explicit(3), der(TAG.sequence, altName(host), certificateAuthority())),
   )
-  const signature = der(BIT_STRING, Buffer.of(0), sign('sha256', content, privateKey))
+  const signature = der(TAG.bitString, Buffer.of(0), sign('sha256', content, privateKey))
   return {
     key: privateKey.export({ type: 'pkcs8', format: 'pem' }).toString(),
-    cert: pem(der(SEQUENCE, content, algorithm, signature)),
+    cert: pem(der(TAG.sequence, content, algorithm, signature)),
   }
 }
 
 function altName(host: string): Buffer {
   const isAddress = isIP(host) === 4
   const name = isAddress ? der(IP_ADDRESS, Buffer.from(host.split('.').map(Number))) : der(DNS_NAME, Buffer.from(host))
-  return der(SEQUENCE, SUBJECT_ALT_NAME, der(OCTET_STRING, der(SEQUENCE, name)))
+  return der(TAG.sequence, SUBJECT_ALT_NAME, der(TAG.octetString, der(TAG.sequence, name)))
 }
 
 /** Lets the certificate stand among those that are trusted. */
 function certificateAuthority(): Buffer {
-  const yes = der(BOOLEAN, Buffer.of(0xff))
-  return der(SEQUENCE, BASIC_CONSTRAINTS, yes, der(OCTET_STRING, der(SEQUENCE, yes)))
-}
-
-/** A time before the year 2050, by its last two digits. */
-function time(date: Date): Buffer {
-  return der(UTC_TIME, Buffer.from(`${date.toISOString().replace(/\D/g, '').slice(2, 14)}Z`))
-}
-
-function objectId(hex: string): Buffer {
-  return der(OBJECT_ID, Buffer.from(hex, 'hex'))
-}
-
-/** A value with its tag and its length. */
-function der(tag: number, ...parts: readonly Buffer[]): Buffer {
-  const content = Buffer.concat(parts)
-  const { length } = content
-  if (length < 0x80) return Buffer.concat([Buffer.of(tag, length), content])
-  const long = length < 0x100 ? [0x81, length] : [0x82, length >> 8, length & 0xff]
-  return Buffer.concat([Buffer.of(tag, ...long), content])
-}
-
-function pem(bytes: Buffer): string {
-  const lines = bytes.toString('base64').replace(/.{64}/g, '$&\n').trimEnd()
-  return `-----BEGIN CERTIFICATE-----\n${lines}\n-----END CERTIFICATE-----\n`
+  const yes = der(TAG.boolean, Buffer.of(0xff))
+  return der(TAG.sequence, BASIC_CONSTRAINTS, yes, der(TAG.octetString, der(TAG.sequence, yes)))
 }

@@ -1,5 +1,6 @@
 import type { HttpResponse, TemplatedApp } from 'uWebSockets.js'
 import uws from 'uWebSockets.js'
+import { MockAttestation } from './attestation/attestationRoute.ts'
 import { MockBatches } from './batches.ts'
 import { answerWhole } from './completion.ts'
 import type { Kind } from './events.ts'
@@ -92,6 +93,8 @@ function addRoutes(app: TemplatedApp, log: ServedLog, wheel: TimerWheel): void {
   videos.addRoutes(app)
   const batches = new MockBatches(failures)
   batches.addRoutes(app)
+  const attestation = new MockAttestation()
+  attestation.addRoutes(app)
   app.get('/v1/models', (res) => {
     const data = [{ id: 'chat-small', object: 'model', created: 1_763_683_200, owned_by: 'mock' }]
     sendJson(res, JSON.stringify({ object: 'list', data }))
@@ -115,6 +118,7 @@ function addRoutes(app: TemplatedApp, log: ServedLog, wheel: TimerWheel): void {
     failures.clear()
     videos.reset()
     batches.reset()
+    attestation.reset()
     sendJson(res, '{}')
   })
   app.any('/*', (res) => {

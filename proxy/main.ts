@@ -5,6 +5,7 @@ import { connectRedis } from '../contract/wire/redis.ts'
 import { RpcClient } from './bus/rpcClient.ts'
 import { readConfig } from './config.ts'
 import { readLimits } from './limits.ts'
+import { logEvent } from './logEvents.ts'
 import { JournalReplays } from './supervisor/journalReplays.ts'
 import { MetricsServer } from './supervisor/metricsServer.ts'
 import { WorkerProcesses } from './supervisor/workerProcesses.ts'
@@ -12,12 +13,12 @@ import { WorkerProcesses } from './supervisor/workerProcesses.ts'
 const config = readConfig(process.env)
 const limits = readLimits(process.env['SLUICE_LIMITS'])
 const log = pino({ level: config.logLevel, base: { process: 'proxy-main' } })
-for (const sentence of unknownVariables(process.env)) log.warn(sentence)
+for (const problem of unknownVariables(process.env)) logEvent(log, 'configuration_variable_unknown', { problem })
 const workers = new WorkerProcesses(config, limits, log, () => replays.lookNow())
 const redis = connectRedis(config.redisUrl, 'wait')
 const subscriber = connectRedis(config.redisUrl, 'wait')
 for (const connection of [redis, subscriber]) {
-  connection.on('error', (error) => log.debug({ err: error }, 'redis connection'))
+  connection.on('error', (error) => logEvent(log, 'supervisor_redis_connection_failed', { err: error }))
 }
 const rpc = new RpcClient({ commands: redis, subscriber, owner: newId('own'), busKey: config.busKey, limits })
 const replays = new JournalReplays({ config, redis, rpc, limits, log, living: () => workers.owners })
@@ -36,11 +37,11 @@ async function stop(): Promise<void> {
 async function start(): Promise<void> {
   rpc.start().then(
     () => replays.start(),
-    (error: unknown) => log.error({ err: error }, 'journals of earlier processes are not delivered'),
+    (error: unknown) => logEvent(log, 'journal_replay_disabled', { err: error }),
   )
   const metricsPort = await metrics.listen(config.metricsPort)
   const port = await workers.start()
-  log.info({ port, metricsPort, workers: config.workers }, 'proxy is up')
+  logEvent(log, 'proxy_ready', { port, metricsPort, workers: config.workers })
   process.send?.({ ready: { port, metricsPort } })
 }
 
@@ -49,6 +50,6 @@ process.on('SIGINT', () => void stop())
 process.on('disconnect', () => void stop())
 
 start().catch((error: unknown) => {
-  log.fatal({ err: error }, 'cannot start')
+  logEvent(log, 'startup_failed', { err: error })
   process.exit(1)
 })

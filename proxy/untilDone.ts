@@ -1,18 +1,22 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
+import { logEvent } from './logEvents.ts'
 
 const RETRY_MS = 200
 const ATTEMPTS_PER_WARNING = 25
 
-/** Tries again and again until it is done; once in a while the log says that this goes on. */
-export async function untilDone(log: Logger, what: string, attempt: () => Promise<boolean>): Promise<void> {
+/**
+ * Retries at a fixed interval until `attempt` succeeds, and logs every few seconds that it still waits.
+ * @param waitingFor as the log names it
+ */
+export async function untilDone(log: Logger, waitingFor: string, attempt: () => Promise<boolean>): Promise<void> {
   for (let attempts = 1; ; attempts++) {
     try {
       if (await attempt()) return
     } catch (error) {
-      log.debug({ err: error }, what)
+      logEvent(log, 'dependency_unavailable', { waitingFor, err: error })
     }
-    if (attempts % ATTEMPTS_PER_WARNING === 0) log.warn(`still waiting: ${what}`)
+    if (attempts % ATTEMPTS_PER_WARNING === 0) logEvent(log, 'dependency_pending', { waitingFor })
     await sleep(RETRY_MS)
   }
 }

@@ -14,6 +14,7 @@ import { KnownServers } from './admission/knownServers.ts'
 import { OwnLeases } from './admission/leases/ownLeases.ts'
 import { StrayHolds } from './admission/strayHolds.ts'
 import { UnmeteredHolds, UnmeteredSettlements } from './admission/unmetered.ts'
+import { feedListener } from './bus/feedListener.ts'
 import { FeedReader } from './bus/feedReader.ts'
 import { type BookedPosition, Pulse } from './bus/pulse.ts'
 import { RpcClient } from './bus/rpcClient.ts'
@@ -32,6 +33,7 @@ import { VideoStore } from './jobs/videoStore.ts'
 import { VideoWakes } from './jobs/videoWakes.ts'
 import { LargeBodies } from './large/largeBodies.ts'
 import { readLimits } from './limits.ts'
+import { logEvent, type ProxyEvent } from './logEvents.ts'
 import { RequestMetrics } from './metrics/requestMetrics.ts'
 import type { PaymentServices } from './payments/paidRequest.ts'
 import { TermsCache } from './payments/termsCache.ts'
@@ -44,6 +46,7 @@ import { RouteProbes } from './status/routeProbes.ts'
 import { SeenState } from './status/seenState.ts'
 import { TokenCounter } from './tokens/tokenCounter.ts'
 import { untilDone } from './untilDone.ts'
+import { CanaryWatch } from './upstream/canaryWatch.ts'
 import { newTransport } from './upstream/newTransport.ts'
 import { RouteHealth } from './upstream/routeHealth.ts'
 import type { MainToWorker, WorkerSnapshot, WorkerToMain } from './workerMessages.ts'
@@ -55,16 +58,17 @@ const config = readConfig(process.env)
 const limits = readLimits(process.env['SLUICE_LIMITS'])
 const owner = newId('own')
 const log = pino({ level: config.logLevel, base: { process: 'proxy', owner } })
-const fault = (what: string) => (error: unknown) => log.warn({ err: error }, what)
+const fault = (event: ProxyEvent) => (error: unknown) => logEvent(log, event, { err: error })
 
 const commands = connectRedis(config.redisUrl, { failAfterMs: limits.redisTimeoutMs })
 const subscriber = connectRedis(config.redisUrl, 'wait')
 const feedRedis = connectRedis(config.redisUrl, 'wait')
-for (const redis of [commands, subscriber, feedRedis]) redis.on('error', fault('redis connection'))
+for (const redis of [commands, subscriber, feedRedis]) redis.on('error', fault('redis_connection_failed'))
 
-const servers = new KnownServers(commands, limits, fault('asking which Redis this is'))
+const servers = new KnownServers(commands, limits, fault('redis_identity_unknown'))
 const metrics = new RequestMetrics()
 const health = new RouteHealth(limits)
+const canaries = new CanaryWatch()
 const transport = await newTransport(config.transport, limits)
 const rpc = new RpcClient({ commands, subscriber, owner, busKey: config.busKey, limits })
 const seen = new SeenState({
@@ -75,15 +79,16 @@ const seen = new SeenState({
   counters: metrics.counters,
   limits,
 })
-const pulse = new Pulse({ rpc, intervalMs: limits.pulseIntervalMs, seen, owner, onBooked: noteBooked })
+const pulse = new Pulse({ rpc, intervalMs: limits.pulseIntervalMs, seen, canaries, owner, onBooked: noteBooked })
 const keys = new KeyCache(rpc, limits)
 const catalog = new CatalogStore({
   redis: commands,
+  busKey: config.busKey,
   environment: process.env,
   onChange: (changed) => noteCatalog(changed, health, log),
-  onFault: fault('reading the catalog'),
+  onFault: fault('catalog_read_failed'),
 })
-const incidents = new IncidentStore(commands, fault('reading the incidents'))
+const incidents = new IncidentStore(commands, fault('incidents_read_failed'))
 const schedule = (work: () => void) => void setImmediate(work)
 const connected = () => commands.status === 'ready'
 const canTake = () => connected() && servers.areKnown
@@ -94,14 +99,14 @@ const holds = new Holds({
   limits,
   perShard: clusterOf(commands) !== undefined,
   connected: canTake,
-  onFault: fault('taking holds'),
+  onFault: fault('hold_failed'),
 })
 const strays = new StrayHolds({
   script: defineScript(commands, 'settle'),
   limits,
   perShard: clusterOf(commands) !== undefined,
   connected,
-  onFault: fault('voiding holds'),
+  onFault: fault('hold_void_failed'),
 })
 const own = new OwnLeases({
   config,
@@ -113,46 +118,34 @@ const own = new OwnLeases({
   connected: canTake,
   serverChanges: () => servers.changes,
   strays,
-  onFault: fault('leases'),
+  onFault: fault('lease_failed'),
 })
 const { leases } = own
 const beat = defineScript(commands, 'heartbeat')
 const heartbeat = new Heartbeat(beat, commands, owner, limits.heartbeatIntervalMs, leases.heard)
-const feed = new FeedReader(
-  feedRedis,
-  {
-    onKeyChanged: (keyHash) => keys.drop(keyHash),
-    onCatalogPublished: () => catalog.renew(),
-    onStatusChanged: () => incidents.renew(),
-    onGap: () => {
-      keys.clear()
-      catalog.renew()
-      incidents.renew()
-    },
-  },
-  fault('reading the feed'),
-)
+const feed = new FeedReader(feedRedis, feedListener({ keys, catalog, incidents }), fault('feed_read_failed'))
 const probes = new RouteProbes({ catalog: () => catalog.current, health, limits })
 const services: RunServices = {
-  holds: config.unmetered ? new UnmeteredHolds(fault('taking holds')) : leases,
+  holds: config.unmetered ? new UnmeteredHolds(fault('hold_failed')) : leases,
   lastingHolds: holds,
   singly: (source) => (config.unmetered ? source : leases.singly(source)),
-  settlements: config.unmetered ? new UnmeteredSettlements(fault('settling')) : leases,
+  settlements: config.unmetered ? new UnmeteredSettlements(fault('settlement_failed')) : leases,
   transport,
   health,
+  canaries,
   limits,
   owner,
   publicUrl: config.publicUrl,
   metrics,
   outgoing: new OutBuffer(),
   active: new ActiveRuns(),
-  agents: new AgentGate(rpc, fault('giving an approval back')),
-  tokens: new TokenCounter(limits, fault('an idle thread')),
-  large: new LargeBodies(limits, fault('an idle thread')),
-  onCrash: (error, requestId) => log.error({ err: error, requestId }, 'a request failed by a fault of the gateway'),
+  agents: new AgentGate(rpc, fault('agent_approval_return_failed')),
+  tokens: new TokenCounter(limits, fault('thread_failed')),
+  large: new LargeBodies(limits, fault('thread_failed')),
+  onCrash: (error, requestId) => logEvent(log, 'request_crashed', { err: error, requestId }),
   onRouteFault: (route, reason) => {
     metrics.noteRouteFault(route.provider.id)
-    log.warn({ route: route.id, reason }, 'route failed')
+    logEvent(log, 'route_failed', { route: route.id, reason })
   },
 }
 const workers = new WorkerPool({
@@ -160,7 +153,7 @@ const workers = new WorkerPool({
   idleTimeoutMs: limits.verifyThreadIdleMs,
   queueMax: limits.verifyPendingMax,
   taskTimeoutMs: limits.verifyTimeoutMs,
-  onFault: fault('an idle thread'),
+  onFault: fault('thread_failed'),
 })
 const payments: PaymentServices = {
   rpc,
@@ -171,9 +164,9 @@ const payments: PaymentServices = {
   trustedProxies: config.trustedProxies,
   terms: new TermsCache(rpc, limits),
   verifier: new PaymentVerifier(workers, limits),
-  onFault: fault('taking a payment'),
+  onFault: fault('payment_failed'),
 }
-const videoWakes = new VideoWakes({ commands, subscriber, owner, onFault: fault('waking a video job') })
+const videoWakes = new VideoWakes({ commands, subscriber, owner, onFault: fault('video_wake_failed') })
 const videos = new VideoJobs(new VideoStore(commands, limits), videoWakes, limits)
 const batches = new BatchJobs({ rpc, commands, owner, limits })
 let draining = false
@@ -201,7 +194,7 @@ const server = new Server({
     site: { publicUrl: config.publicUrl, listenHost: config.host },
   }),
   limits,
-  onError: (error, requestId) => log.error({ err: error, requestId }, 'a handler failed'),
+  onError: (error, requestId) => logEvent(log, 'request_handler_failed', { err: error, requestId }),
   onRefusal: (error) => metrics.noteError(error.row),
 })
 const loopDelay = monitorEventLoopDelay({ resolution: LOOP_RESOLUTION_MS })
@@ -232,15 +225,15 @@ async function start(): Promise<void> {
   pulse.start()
   probes.start()
   const port = await server.listen(config.host, config.port)
-  if (config.unmetered) log.fatal('METERING IS OFF (SLUICE_BENCH_UNMETERED): requests run unpaid')
-  log.info({ host: config.host, port }, 'listening')
+  if (config.unmetered) logEvent(log, 'metering_disabled')
+  logEvent(log, 'worker_listening', { host: config.host, port })
   tell({ ready: { port, owner } })
 }
 
 async function stop(): Promise<void> {
   if (draining) return
   draining = true
-  log.info({ open: server.open }, 'draining')
+  logEvent(log, 'worker_draining', { open: server.open })
   server.drain()
   await Promise.race([whenDone(), sleep(limits.drainGraceMs)])
   services.active.cutAll()
@@ -254,8 +247,8 @@ async function stop(): Promise<void> {
   strays.stop()
   probes.stop()
   pulse.stop()
-  if (isAllVoided && isDelivered) await heartbeat.stop().catch(fault('signing off'))
-  log.info('stopped')
+  if (isAllVoided && isDelivered) await heartbeat.stop().catch(fault('sign_off_failed'))
+  logEvent(log, 'worker_stopped')
   process.exit(0)
 }
 
@@ -293,6 +286,6 @@ process.on('SIGTERM', () => void stop())
 process.on('SIGINT', () => undefined)
 
 start().catch((error: unknown) => {
-  log.fatal({ err: error }, 'cannot start')
+  logEvent(log, 'startup_failed', { err: error })
   process.exit(1)
 })

@@ -1,4 +1,4 @@
-// Types, contracts, lint and format, layering: runs all of them and fails when one does.
+// Types, contracts, lint and format, layering, documentation: runs all of them and fails when one does.
 import { spawnSync } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 
@@ -10,6 +10,8 @@ const steps = [
   ['contracts', process.execPath, ['scripts/contracts.mjs', '--check']],
   ['lint and format', 'node_modules/.bin/biome', ['check', '--error-on-warnings', '.']],
   ['layering', process.execPath, ['scripts/layering.mjs']],
+  ['generated pages', process.execPath, ['scripts/docs.mjs', '--check']],
+  ['links and spelling', process.execPath, ['scripts/prose.mjs']],
 ]
 const failed = []
 for (const [name, command, args] of steps) {

@@ -15,7 +15,16 @@ const require = createRequire(import.meta.url)
 const outputPath = join(chainDir, 'contracts.json')
 const PERMIT2_PACKAGES = ['solc-permit2@npm:solc@0.8.17', '@uniswap/v4-periphery@1.0.3']
 const SOLMATE = ['tokens/ERC20.sol', 'utils/SafeTransferLib.sol']
-const CONTRACTS = ['Coin', 'Stablecoin', 'ExactPermit2Proxy', 'IdentityRegistry', 'SettlementAnchor', 'Wallet']
+const CONTRACTS = [
+  'Coin',
+  'Stablecoin',
+  'ExactPermit2Proxy',
+  'IdentityRegistry',
+  'SettlementAnchor',
+  'ScoinVault',
+  'RewardDistributor',
+  'Wallet',
+]
 
 /** @param readImport answers the text of a source that another one imports from a package */
 function compile(solc, input, readImport) {

@@ -18,7 +18,7 @@ export function refusalOf(version, dependency) {
     return `Node.js ${MAJORS.join(' or ')} (${OLDEST.join('.')} or newer) is needed, this is ${version}.`
   }
   if (MAJORS.includes(major) || !dependency.startsWith('npm:')) return undefined
-  return `Node.js ${MAJORS.join(' or ')} is needed, this is ${version}; the section "Newer Node" of README.md says how to run on another version.`
+  return `Node.js ${MAJORS.join(' or ')} is needed, this is ${version}; the section "Newer Node.js" of docs/operations/deploy.md says how to run on another version.`
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {

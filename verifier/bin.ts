@@ -12,6 +12,7 @@ Verifies a receipt of GET /v1/receipts/ID or /x402/v1/receipts/ID without asking
 
   --sheet FILE         the price sheet that the receipt names, of /v1/pricing/sheets/VERSION; not needed where the file
                        is {"receipt": ..., "sheet": ...}
+  --lock FILE          of a receipt with "lock", its series or the whole answer of /v1/locks
   --key KEY            the verifier key of the log, NAME+ID+KEY; without it signatures are not checked
   --witness KEY        the verifier key of a witness that has to have cosigned the checkpoint; may be given several times
   --checkpoint FILE    another checkpoint of the log, kept from before or read later
@@ -45,6 +46,7 @@ function readArguments(args: readonly string[]) {
   try {
     const options = {
       sheet: STRING,
+      lock: STRING,
       key: STRING,
       witness: { type: 'string', multiple: true },
       checkpoint: STRING,
@@ -107,13 +109,14 @@ async function receiptEvidence({ text, values }: Asked): Promise<Evidence> {
   if (values.signer !== undefined || values.liability !== undefined) {
     throw new BadUsage('--signer and --liability are for attestations')
   }
-  const { key, witness, sheet, checkpoint, consistency } = values
+  const { key, witness, sheet, lock, checkpoint, consistency } = values
   if (consistency !== undefined && checkpoint === undefined) throw new BadUsage('--consistency needs --checkpoint')
   return {
     receipt: text,
     ...(key !== undefined && { key }),
     ...(witness !== undefined && { witnesses: witness }),
     ...(sheet !== undefined && { sheet: await textOf(sheet) }),
+    ...(lock !== undefined && { lock: await textOf(lock) }),
     ...(checkpoint !== undefined && { checkpoint: await textOf(checkpoint) }),
     ...(consistency !== undefined && { consistency: await textOf(consistency) }),
     ...(await readSettlement(values)),
@@ -180,7 +183,7 @@ async function main(): Promise<number> {
   process.stdout.write(reportText(report, 'the receipt'))
   if (!report.ok) return FAILED
   if (report.steps.some(({ name, result }) => name === 'charge' && result === 'skipped')) {
-    throw new BadUsage('the charge needs the price sheet: --sheet FILE')
+    throw new BadUsage('the charge needs the price sheet, and for burnt tokens their series: --sheet FILE, --lock FILE')
   }
   return HOLDS
 }

@@ -1,4 +1,5 @@
 import { Failed, must } from './failed.ts'
+import { type Series, sheetPart } from './lock.ts'
 import { dividedUp, MAX_UNITS } from './money.ts'
 import type { Receipt, TokenUsage } from './receipt.ts'
 import type { Price, Prices, Sheet, SheetModel } from './sheet.ts'
@@ -23,23 +24,26 @@ interface Kind {
 }
 
 /**
- * Checks what a receipt charges against the price sheet that it names.
+ * Checks what a receipt charges against the price sheet that it names, and what it burns against its series.
+ * @param series that of the tokens that were burnt; undefined where none were
  * @returns how the charge comes about
  * @throws Failed where it should have been another one
  */
-export function checkCharge(receipt: Receipt, sheet: Sheet): string {
-  const { cost, hold, clamped, sheetVersion } = receipt
+export function checkCharge(receipt: Receipt, sheet: Sheet, series?: Series): string {
+  const { cost, hold, clamped, sheetVersion, lock } = receipt
   must(sheet.version === sheetVersion, `the sheet is version ${sheet.version}, the receipt names ${sheetVersion}`)
-  must(cost.units <= hold.units, `${cost.units} units were charged of ${hold.units} held`)
+  const taken = cost.units + (lock?.units ?? 0n)
+  must(taken <= hold.units, `${taken} units were charged of ${hold.units} held`)
   if (receipt.status !== 'ok' && receipt.status !== 'partial') {
-    must(cost.units === 0n && !clamped, `a request that is ${receipt.status} is not charged`)
+    must(taken === 0n && !clamped, `a request that is ${receipt.status} is not charged`)
     return `nothing, because the request is ${receipt.status}`
   }
   // The upstream of a tool bills some answers that are of no use; they cost what it billed, which no sheet says.
   if (receipt.endpoint === 'tools' && receipt.status === 'partial') {
     return `${cost.units} units, within the hold: an answer that failed costs what the upstream of the tool billed`
   }
-  const dues = receipt.endpoint === 'tools' ? [toolDue(receipt, sheet)] : modelDues(receipt, sheet)
+  const whole = receipt.endpoint === 'tools' ? [toolDue(receipt, sheet)] : modelDues(receipt, sheet)
+  const dues = whole.map((units) => besideTokens(receipt, units, series))
   const fitting = dues.filter((units) => isCharged(receipt, units))
   const due = fitting.find((units) => units === cost.units) ?? fitting[0]
   if (due !== undefined) return chargeText(receipt, due)
@@ -47,14 +51,37 @@ export function checkCharge(receipt: Receipt, sheet: Sheet): string {
 }
 
 /** Charges may be less than what is due: a hold can be lost, and its account have nothing left. */
-function isCharged({ cost, hold, clamped }: Receipt, due: bigint): boolean {
-  return clamped === due > hold.units && cost.units <= due
+function isCharged(receipt: Receipt, due: bigint): boolean {
+  return receipt.clamped === due > heldBesideTokens(receipt) && receipt.cost.units <= due
 }
 
-function chargeText({ cost, hold, clamped }: Receipt, due: bigint): string {
-  if (cost.units === due) return `${due} units`
-  if (clamped && cost.units === hold.units) return `${hold.units} units of ${due}, because no more was held`
+/** What was held of credits and coin at least, which is exact where all tokens that were held are burnt. */
+function heldBesideTokens({ hold, lock }: Receipt): bigint {
+  return hold.units - (lock?.units ?? 0n)
+}
+
+function chargeText(receipt: Receipt, due: bigint): string {
+  const { cost, clamped, lock } = receipt
+  const tokens = lock === null ? '' : ` beside ${lock.units} units of tokens`
+  if (cost.units === due) return `${due} units${tokens}`
+  const held = heldBesideTokens(receipt)
+  if (clamped && cost.units === held) return `${held} units of ${due}${tokens}, because no more was held`
   return `${cost.units} units of ${due}, which is less than it may be`
+}
+
+/** What is due of credits and coin. @throws Failed where the tokens that were burnt are not those of the request */
+function besideTokens(receipt: Receipt, units: bigint, series: Series | undefined): bigint {
+  const { lock, model, usage } = receipt
+  if (lock === null) return units
+  if (series === undefined) throw new Failed(`series ${lock.series} was not given`)
+  must(series.model === model, `series ${series.id} is of ${series.model}, the receipt of ${model}`)
+  must(
+    receipt.rate === 'standard' && receipt.tier === 'standard',
+    'tokens are burnt at the standard rate and tier alone',
+  )
+  const rates = ratesOf(series.price, { rate: 'standard', tier: 'standard' }, usage)
+  if (rates === undefined) throw new Failed(`series ${series.id} has no prices of tokens`)
+  return sheetPart(lock, series, tokenDue(usage, rates), units)
 }
 
 function toolDue({ model, quantity }: Receipt, sheet: Sheet): bigint {

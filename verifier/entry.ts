@@ -1,12 +1,14 @@
 import { Failed } from './failed.ts'
 import type { Receipt } from './receipt.ts'
 
+const LAYOUTS = ['sluice-receipt/1', 'sluice-receipt/2', 'sluice-receipt/3'] as const
 const NAME = /^sluice-receipt\/\d+$/
 
 /** The name of the layout that an entry of a usage log begins with. @throws Failed where it has none that is known */
-export function layoutOf(entry: string): 'sluice-receipt/1' | 'sluice-receipt/2' {
+export function layoutOf(entry: string): (typeof LAYOUTS)[number] {
   const [name = ''] = entry.split('\n')
-  if (name === 'sluice-receipt/1' || name === 'sluice-receipt/2') return name
+  const layout = LAYOUTS.find((known) => known === name)
+  if (layout !== undefined) return layout
   throw new Failed(NAME.test(name) ? `${name} is a layout of a later version` : 'the entry is not one of a receipt')
 }
 
@@ -32,9 +34,12 @@ export function entryOf(receipt: Receipt, layout: ReturnType<typeof layoutOf>): 
     receipt.usageSource,
     receipt.heldAtMs,
   ]
-  if (layout === 'sluice-receipt/2') {
+  if (layout !== 'sluice-receipt/1') {
     const { rate, tier, size, hold, clamped, streamed, durationMs, errorCode } = receipt
     lines.push(rate, tier, size, hold.units, String(clamped), String(streamed), durationMs, errorCode)
   }
+  // Only the third layout commits to tokens that were burnt.
+  if (layout === 'sluice-receipt/3') lines.push(receipt.lock?.series ?? '', receipt.lock?.units ?? 0)
+  else if (receipt.lock !== null) throw new Failed(`${layout} has no tokens that were burnt`)
   return lines.map((line) => `${line}\n`).join('')
 }

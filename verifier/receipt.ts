@@ -1,5 +1,6 @@
 import type { Bytes } from './bytes.ts'
 import { must } from './failed.ts'
+import { type Burnt, readBurnt } from './lock.ts'
 import { Members } from './members.ts'
 
 export const STATUSES = ['ok', 'partial', 'failed', 'cut', 'orphaned'] as const
@@ -74,6 +75,8 @@ export interface Receipt {
   readonly durationMs: number
   readonly errorCode: string
   readonly paid: Paid | null
+  /** Tokens of a compute lock that were burnt beside `cost`; null for none. */
+  readonly lock: Burnt | null
   readonly place: Place
 }
 
@@ -102,6 +105,7 @@ export function readReceipt(json: unknown): Receipt {
     durationMs: receipt.count('duration_ms'),
     errorCode: receipt.textOrNull('error'),
     paid: receipt.has('paid') ? readPaid(receipt.object('paid')) : null,
+    lock: receipt.has('lock') ? readBurnt(receipt.object('lock')) : null,
     place: readPlace(receipt.object('log')),
   }
 }

@@ -72,7 +72,8 @@ function toolOf(sheet: Members, id: string): ToolPrice {
   return { call: amounts.get('call') ?? amounts.get('base') ?? 0n, result: amounts.get('result') ?? 0n }
 }
 
-function readPrice(price: Members): Price {
+/** Reads a price. @throws Failed with what is not as prices have it */
+export function readPrice(price: Members): Price {
   const amounts = amountsOf(price)
   const sizes: Prices = price.has('sizes') ? amountsOf(price.object('sizes')) : new Map()
   if (!price.has('long_context')) return { amounts, sizes }

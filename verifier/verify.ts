@@ -4,6 +4,7 @@ import { checkCharge } from './charge.ts'
 import { proveConsistent } from './consistency.ts'
 import { entryOf, layoutOf } from './entry.ts'
 import { must } from './failed.ts'
+import { readSeries } from './lock.ts'
 import { Members } from './members.ts'
 import { type Checkpoint, checkCosignature, checkSignature, type NoteKey, readCheckpoint, readKey } from './note.ts'
 import { type Place, type Receipt, readReceipt } from './receipt.ts'
@@ -24,6 +25,8 @@ export interface Evidence {
   readonly receipt: string
   /** As GET /v1/pricing/sheets/VERSION answers. */
   readonly sheet?: string
+  /** Of a receipt with `lock`, its series, or all series as GET /v1/locks answers. */
+  readonly lock?: string
   /** The verifier key of the log, NAME+ID+KEY. Without it no signature is checked. */
   readonly key?: string
   /** The verifier keys of witnesses that have to have cosigned the receipt's checkpoint. */
@@ -48,7 +51,7 @@ export async function verify(evidence: Evidence): Promise<Report> {
   const read = await steps.run('receipt', () => readEvidence(evidence))
   if (read === undefined) return steps.report()
   const { receipt, sheet } = read
-  await checkPrices(steps, receipt, sheet)
+  await checkPrices(steps, receipt, sheet, evidence.lock)
   const { place } = receipt
   await steps.run('entry', () => checkEntry(receipt))
   await steps.run('leaf', () => checkLeaf(place))
@@ -69,7 +72,7 @@ function readEvidence({ receipt, sheet }: Evidence): Found<{ receipt: Receipt; s
   return { value, reason: `${read.requestId}, ${read.status}, price sheet ${read.sheetVersion}` }
 }
 
-async function checkPrices(steps: Steps, receipt: Receipt, json: unknown): Promise<void> {
+async function checkPrices(steps: Steps, receipt: Receipt, json: unknown, lock: string | undefined): Promise<void> {
   let sheet: Sheet | undefined
   if (json === undefined) steps.skip('charge', `price sheet ${receipt.sheetVersion} was not given`)
   else {
@@ -80,11 +83,24 @@ async function checkPrices(steps: Steps, receipt: Receipt, json: unknown): Promi
   }
   if (sheet !== undefined) {
     const prices = sheet
-    await steps.run('charge', () => told(checkCharge(receipt, prices)))
+    await checkAgainst(steps, receipt, prices, lock)
     await steps.run('amounts', () => told(checkAmounts(receipt, prices)))
   }
   const { paid } = receipt
   if (paid !== null) await steps.run('payment', () => told(checkPayment(receipt, paid)))
+}
+
+/** @param lock the series of the tokens that were burnt, as a text */
+async function checkAgainst(steps: Steps, receipt: Receipt, prices: Sheet, lock: string | undefined): Promise<void> {
+  const { lock: burnt } = receipt
+  if (burnt !== null && lock === undefined) {
+    steps.skip('charge', `series ${burnt.series} was not given`)
+    return
+  }
+  await steps.run('charge', () => {
+    const series = burnt === null ? undefined : readSeries(parse(lock ?? '', 'series'), burnt.series)
+    return told(checkCharge(receipt, prices, series))
+  })
 }
 
 function checkEntry(receipt: Receipt): Found<true> {

@@ -34,6 +34,7 @@ const receipt: ReceiptFields = {
   quantity: 0,
   unit: '',
   size: '',
+  attestation: '',
   usageSource: 'reported',
   clamped: false,
   streamed: true,

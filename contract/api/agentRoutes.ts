@@ -3,7 +3,7 @@ import { coinAmount, pageAfter, pageLimit, text, usdOrNone } from './fields.ts'
 import { keySettings } from './keyRoutes.ts'
 import { type ApiRoute, type JsonSchema, members } from './route.ts'
 
-/** What an owner sets on an agent. */
+/** The settings of an agent that its owner controls. */
 function settingsOf(limits: ContractLimits): Readonly<Record<string, JsonSchema>> {
   const { expires_at: _, platform: __, ...policy } = keySettings(limits)
   return {
@@ -81,7 +81,7 @@ export const agentRoutes = (limits: ContractLimits) =>
       method: 'POST',
       path: '/v1/agents/{slug}/key',
       auth: 'key_or_session',
-      summary: "Issue the agent's API key, which is shown this once; the one before ends",
+      summary: "Issue the agent's API key, which is shown only once; the one before ends",
       body: members({}),
     },
     pay_from_agent: {
@@ -117,14 +117,14 @@ export const agentRoutes = (limits: ContractLimits) =>
       method: 'POST',
       path: '/v1/agents/{slug}/approvals/{id}/approve',
       auth: 'key_or_session',
-      summary: 'Let it run, once',
+      summary: 'Approve a request or payment; it may run once',
       body: members({}),
     },
     deny: {
       method: 'POST',
       path: '/v1/agents/{slug}/approvals/{id}/deny',
       auth: 'key_or_session',
-      summary: 'Refuse it',
+      summary: 'Deny a request or payment',
       body: members({}),
     },
   }) as const satisfies Record<string, ApiRoute>

@@ -6,12 +6,12 @@ export const BATCH_ROUTES = {
     method: 'GET',
     path: '/v1/batches/{id}',
     auth: 'key',
-    summary: 'A batch job and its state, for the key that it was made with',
+    summary: 'A batch job and its state; only for the key that created it',
   },
   get_batch_result: {
     method: 'GET',
     path: '/v1/batches/{id}/result',
     auth: 'key',
-    summary: 'The completion of a batch job that is done, with its receipt',
+    summary: 'The completion of a finished batch job, with its receipt',
   },
 } as const satisfies Record<string, ApiRoute>

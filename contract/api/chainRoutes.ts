@@ -2,11 +2,22 @@ import type { ContractLimits } from '../limits/limits.ts'
 import { pageAfter, pageLimit, time } from './fields.ts'
 import { type ApiRoute, members } from './route.ts'
 
-/** What a movement on the chain may be for. */
-export const FLOW_KINDS = ['payment', 'deposit', 'refund', 'withdrawal', 'settlement', 'other'] as const
+/** The purposes of a movement on the chain. */
+export const FLOW_KINDS = [
+  'payment',
+  'deposit',
+  'refund',
+  'withdrawal',
+  'settlement',
+  'reward',
+  'reward_root',
+  'vault',
+  'vault_vest',
+  'other',
+] as const
 export type FlowKind = (typeof FLOW_KINDS)[number]
 
-/** What anybody may read of the chain as the gateway has recorded it. */
+/** Public reads of the chain as recorded by the gateway. */
 export const chainRoutes = (limits: ContractLimits) =>
   ({
     list_flows: {
@@ -43,7 +54,7 @@ export const chainRoutes = (limits: ContractLimits) =>
       method: 'GET',
       path: '/v1/settlements/{number}',
       auth: 'open',
-      summary: 'One settlement batch, with its checkpoint and the statement that the chain has the hash of',
+      summary: 'One settlement batch, with its checkpoint and the statement whose hash is on the chain',
       cache: { maxAgeSeconds: 5 },
     },
     get_reserve: {

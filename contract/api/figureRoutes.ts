@@ -53,7 +53,7 @@ export const figureRoutes = (limits: ContractLimits) =>
       method: 'GET',
       path: '/v1/index',
       auth: 'open',
-      summary: 'The compute price index: what a fixed basket of tokens costs, with the basket',
+      summary: 'The compute price index: the cost of a fixed basket of tokens, with the basket',
       query: members({
         basket: {
           type: 'integer',
@@ -78,7 +78,7 @@ export const figureRoutes = (limits: ContractLimits) =>
       method: 'GET',
       path: '/v1/ecosystem',
       auth: 'open',
-      summary: 'Figures to quote, each with the endpoint that it is from',
+      summary: 'Figures to quote, each with its source endpoint',
       cache: { maxAgeSeconds: 60 },
     },
   }) as const satisfies Record<string, ApiRoute>

@@ -2,7 +2,7 @@ import type { ContractLimits } from '../limits/limits.ts'
 import { flag, flagOrNone, pageAfter, pageLimit, text, textList, timeOrNone, usdOrNone } from './fields.ts'
 import { type ApiRoute, members } from './route.ts'
 
-/** What an owner sets on a key. */
+/** The settings of a key that its owner controls. */
 export const keySettings = (limits: ContractLimits) => ({
   name: text('a text of at most 200 characters', 200),
   paused: flag('whether requests with this key are refused'),
@@ -47,7 +47,7 @@ export const keyRoutes = (limits: ContractLimits) =>
       method: 'POST',
       path: '/v1/account/keys',
       auth: 'session',
-      summary: 'Create an API key, which is shown this once',
+      summary: 'Create an API key, which is shown only once',
       body: members(keySettings(limits)),
     },
     update_key: {
@@ -61,12 +61,12 @@ export const keyRoutes = (limits: ContractLimits) =>
       method: 'DELETE',
       path: '/v1/account/keys/{id}',
       auth: 'session',
-      summary: 'Revoke a key for good',
+      summary: 'Revoke a key permanently',
     },
     get_key_limits: {
       method: 'GET',
       path: '/v1/keys/{id}/limits',
       auth: 'session',
-      summary: 'What a key may spend and use, what it has spent and what is left',
+      summary: 'Limits of a key: what it may spend and use, what it has spent, and what is left',
     },
   }) as const satisfies Record<string, ApiRoute>

@@ -16,7 +16,7 @@ export const linkRoutes = (limits: ContractLimits) =>
       method: 'POST',
       path: '/v1/links',
       auth: 'session',
-      summary: 'Put coin into a link, whose token is shown this once',
+      summary: 'Create a link with coin; its token is shown only once',
       body: members(
         {
           amount: coinAmount('how much the link holds'),
@@ -30,14 +30,14 @@ export const linkRoutes = (limits: ContractLimits) =>
       method: 'POST',
       path: '/v1/links/{token}/claim',
       auth: 'session',
-      summary: 'Take the coin of a link, once',
+      summary: 'Claim the coin of a link, once',
       body: members({}),
     },
     cancel_link: {
       method: 'POST',
       path: '/v1/links/{id}/cancel',
       auth: 'session',
-      summary: 'Take back the coin of a link that nobody has claimed',
+      summary: 'Cancel an unclaimed link and take its coin back',
       body: members({}),
     },
   }) as const satisfies Record<string, ApiRoute>

@@ -22,7 +22,7 @@ export const logRoutes = (limits: ContractLimits) =>
       method: 'POST',
       path: '/v1/log/checkpoint',
       auth: 'open',
-      summary: 'Add the cosignatures of witnesses that the gateway knows to a checkpoint',
+      summary: 'Add cosignatures of known witnesses to a checkpoint',
       body: members(
         {
           note: text('a checkpoint with its cosignatures, a signed note of at most 16,384 characters', 16_384, {
@@ -36,7 +36,7 @@ export const logRoutes = (limits: ContractLimits) =>
       method: 'GET',
       path: '/v1/log/checkpoints',
       auth: 'open',
-      summary: 'Checkpoints of the usage logs, newest first, with the key that their signatures are checked with',
+      summary: 'Checkpoints of the usage logs, newest first, each with its verifier key',
       query: members({
         limit: pageLimit(limits.listPageMax),
         after: checkpointSize('the last checkpoint of the page before'),

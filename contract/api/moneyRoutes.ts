@@ -11,7 +11,7 @@ export const moneyRoutes = (limits: ContractLimits) =>
       method: 'GET',
       path: '/x402/v1/credits/{address}',
       auth: 'open',
-      summary: 'What requests paid one by one left of the payments of a wallet, for everybody',
+      summary: 'Credits of a wallet: remainders of its payments for single requests; public',
     },
     get_funding: {
       method: 'GET',
@@ -23,14 +23,14 @@ export const moneyRoutes = (limits: ContractLimits) =>
       method: 'GET',
       path: '/v1/account/deposits',
       auth: 'session',
-      summary: 'What came in on the chain, newest first',
+      summary: 'Deposits of the account, newest first',
       query: members({ limit: pageLimit(limits.listPageMax), after: pageAfter('dep') }),
     },
     get_deposit: {
       method: 'GET',
       path: '/v1/account/deposits/{id}',
       auth: 'key_or_session',
-      summary: 'One deposit, and whether it is credited',
+      summary: 'One deposit and its state',
     },
     create_deposit: {
       method: 'POST',
@@ -68,14 +68,14 @@ export const moneyRoutes = (limits: ContractLimits) =>
       method: 'GET',
       path: '/v1/account/withdrawals',
       auth: 'session',
-      summary: 'What was withdrawn, newest first',
+      summary: 'Withdrawals of the account, newest first',
       query: members({ limit: pageLimit(limits.listPageMax), after: pageAfter('wdr') }),
     },
     get_withdrawal: {
       method: 'GET',
       path: '/v1/account/withdrawals/{id}',
       auth: 'session',
-      summary: 'One withdrawal, and whether it is sent',
+      summary: 'One withdrawal and its state',
     },
     create_withdrawal: {
       method: 'POST',

@@ -25,14 +25,14 @@ export const platformRoutes = (limits: ContractLimits) =>
       method: 'POST',
       path: '/v1/platform/keys',
       auth: 'key',
-      summary: 'Make a sub-key within the bounds of the platform key; it is shown this once',
+      summary: 'Create a sub-key within the bounds of the platform key; it is shown only once',
       body: members({ ...settingsOf(limits), user: USER }),
     },
     revoke_sub_key: {
       method: 'POST',
       path: '/v1/platform/keys/{id}/revoke',
       auth: 'key',
-      summary: 'Revoke one sub-key for good',
+      summary: 'Revoke one sub-key permanently',
       body: members({}),
     },
     get_platform_usage: {

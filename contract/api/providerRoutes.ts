@@ -1,5 +1,5 @@
 import type { ContractLimits } from '../limits/limits.ts'
-import { pageAfter, pageLimit, text } from './fields.ts'
+import { flag, pageAfter, pageLimit, text } from './fields.ts'
 import { type ApiRoute, members } from './route.ts'
 
 /** Endpoints of models that customers run themselves. */
@@ -9,14 +9,14 @@ export const providerRoutes = (limits: ContractLimits) =>
       method: 'GET',
       path: '/v1/providers',
       auth: 'open',
-      summary: 'Registered providers, newest first',
+      summary: 'Registered providers, newest first, each with its record of serving',
       query: members({ limit: pageLimit(limits.listPageMax), after: pageAfter('prov') }),
     },
     register_provider: {
       method: 'POST',
       path: '/v1/providers',
       auth: 'session',
-      summary: 'Register an endpoint, which is checked first; the same address again is checked and written anew',
+      summary: 'Register an endpoint, which is checked first; registering the same address again updates it',
       body: members(
         {
           name: text('a text of 1 to 100 characters', 100, { minLength: 1 }),
@@ -29,21 +29,29 @@ export const providerRoutes = (limits: ContractLimits) =>
           api_key: {
             type: 'string',
             pattern: '^[\\x21-\\x7e]{1,1024}$',
-            description: 'a key for the check, at most 1,024 printable characters; it is not kept',
+            description:
+              'a key for the check, at most 1,024 printable characters; it is kept only for an endpoint that is offered',
           },
           data_policy: {
             type: 'string',
             enum: ['none', 'retained'],
             description: 'none, or retained: whether the endpoint keeps what is sent to it',
           },
+          offered: flag('offers the endpoint for serving requests of others, for pay; api_key is then kept'),
         },
         ['name', 'base_url'],
       ),
+    },
+    get_own_providers: {
+      method: 'GET',
+      path: '/v1/account/providers',
+      auth: 'session',
+      summary: "What the account's providers are admitted for, what was measured of them, and what they earned",
     },
     remove_provider: {
       method: 'DELETE',
       path: '/v1/providers/{id}',
       auth: 'session',
-      summary: 'Take an endpoint off the list',
+      summary: 'Remove an endpoint from the list',
     },
   }) as const satisfies Record<string, ApiRoute>

@@ -9,14 +9,14 @@ export const referralRoutes = (limits: ContractLimits) =>
       method: 'GET',
       path: '/v1/referrals',
       auth: 'key_or_session',
-      summary: "The account's referral code, whom it has brought, newest first, and what it earned",
+      summary: "The account's referral code, the accounts it referred, newest first, and what it earned",
       query: members({ limit: pageLimit(limits.listPageMax), after: pageAfter('rfl') }),
     },
     attach_referral: {
       method: 'POST',
       path: '/v1/referrals',
       auth: 'session',
-      summary: 'Name the account that brought this one by its code, once',
+      summary: 'Name the account that referred this one by its code, once',
       body: members(
         {
           code: {

@@ -5,11 +5,14 @@ import { BATCH_ROUTES } from './batchRoutes.ts'
 import { catalogRoutes } from './catalogRoutes.ts'
 import { chainRoutes } from './chainRoutes.ts'
 import { figureRoutes } from './figureRoutes.ts'
+import { holderRoutes } from './holderRoutes.ts'
 import { keyRoutes } from './keyRoutes.ts'
 import { linkRoutes } from './linkRoutes.ts'
+import { lockRoutes } from './lockRoutes.ts'
 import { logRoutes } from './logRoutes.ts'
 import { moneyRoutes } from './moneyRoutes.ts'
 import { platformRoutes } from './platformRoutes.ts'
+import { PRIVACY_ROUTES } from './privacyRoutes.ts'
 import { providerRoutes } from './providerRoutes.ts'
 import { referralRoutes } from './referralRoutes.ts'
 import type { ApiRoute } from './route.ts'
@@ -20,6 +23,7 @@ const tableOf = (limits: ContractLimits) => ({
   ...accountRoutes(limits),
   ...keyRoutes(limits),
   ...linkRoutes(limits),
+  ...lockRoutes(limits),
   ...agentRoutes(limits),
   ...platformRoutes(limits),
   ...BATCH_ROUTES,
@@ -28,8 +32,10 @@ const tableOf = (limits: ContractLimits) => ({
   ...moneyRoutes(limits),
   ...logRoutes(limits),
   ...catalogRoutes(limits),
+  ...PRIVACY_ROUTES,
   ...figureRoutes(limits),
   ...chainRoutes(limits),
+  ...holderRoutes(limits),
 })
 
 export type ApiOperation = keyof ReturnType<typeof tableOf>

@@ -39,7 +39,7 @@ export const SIGN_IN_ROUTES = {
     method: 'POST',
     path: '/v1/account/wallets',
     auth: 'session',
-    summary: 'Link another wallet, which signs for it',
+    summary: 'Link another wallet by its signature',
     body: members(WALLET_PROOF, ['message', 'signature']),
   },
   unlink_wallet: {

@@ -1,5 +1,6 @@
 import { promptTokens, type TokenUsage } from './charge.ts'
 import { isoTime } from './isoTime.ts'
+import { formatTokens } from './lockTokens.ts'
 import { quoted } from './quoted.ts'
 import type { ReceiptStatus } from './receiptStatus.ts'
 import { settlementFee } from './settlementFee.ts'
@@ -35,9 +36,9 @@ export interface ReceiptLog {
   }
 }
 
-/** What was paid for a request. Tokens are in atomic units, decimal. */
+/** The payment for a request. Tokens are in atomic units, decimal. */
 export interface ReceiptPaid {
-  /** What the payment was credited as. */
+  /** The amount credited for the payment. */
   readonly units: number
   /** The smallest charge that the quote named, units. */
   readonly minUnits: number
@@ -50,13 +51,21 @@ export interface ReceiptPaid {
   readonly transaction: string
   /** The ERC-8004 agent behind the payer, or empty. */
   readonly agent: string
-  /** What goes back, once that is known; its transaction is empty until it was sent. */
+  /** The refund, once it is known; its transaction is empty until it was sent. */
   readonly back?: { units: number; amount: string; transaction: string }
   /**
    * What the request took of the payer's credit, what it added to it, and what that came to, once that is known:
    * units + used = cost + fee + back + kept.
    */
   readonly credit?: { usedUnits: number; keptUnits: number; leftUnits: number }
+}
+
+/** Tokens of a compute lock that a request has burnt. */
+export interface ReceiptLock {
+  readonly seriesId: string
+  /** At the locked price. */
+  readonly units: number
+  readonly micros: number
 }
 
 /** Everything a receipt shows. The proxy fills it from a settlement, control from the book; both print the same. */
@@ -78,6 +87,8 @@ export interface ReceiptFields {
   readonly unit: string
   /** Of images whose price goes by it, WxH, or ''. */
   readonly size: string
+  /** The report of attested hardware that the private tier was served by, or ''. */
+  readonly attestation: string
   readonly usageSource: ReceiptUsageSource
   readonly clamped: boolean
   readonly streamed: boolean
@@ -88,6 +99,8 @@ export interface ReceiptFields {
   readonly errorCode: string | null
   /** Of a request that was paid for by itself. */
   readonly paid?: ReceiptPaid
+  /** Burnt beside `costUnits`; absent for none. */
+  readonly lock?: ReceiptLock
   readonly log?: ReceiptLog
 }
 
@@ -146,6 +159,11 @@ function paidJson(fields: ReceiptFields): string {
   )
 }
 
+function lockJson(lock: ReceiptLock | undefined): string {
+  if (lock === undefined) return ''
+  return `,"lock":{"series":"${lock.seriesId}","tokens":"${formatTokens(lock.micros)}","units":"${lock.units}"}`
+}
+
 function logJson(log: ReceiptLog | undefined): string {
   if (log === undefined) return ''
   if (log.proof === undefined) return `,"log":{"number":${log.number},"position":${log.position}}`
@@ -175,12 +193,13 @@ export function receiptJson(fields: ReceiptFields): string {
     `{"object":"receipt","request_id":"${fields.requestId}","status":"${fields.status}"` +
     `,"model":${quoted(fields.model)},"endpoint":"${fields.endpoint}","price_sheet":"${fields.sheetVersion}"` +
     `,"rate":${nameOrNull(fields.rate)},"tier":${nameOrNull(fields.tier)}` +
+    (fields.attestation === '' ? '' : `,"attestation":${quoted(fields.attestation)}`) +
     `,"cost":${amountJson(fields.costUnits, fields.coinUsdUnits)}` +
     `,"hold":${amountJson(fields.holdUnits, fields.coinUsdUnits)}` +
     `,"usage":${usageJson(fields)},"usage_source":"${fields.usageSource}"` +
     `,"clamped":${fields.clamped},"streamed":${fields.streamed}` +
     `,"created":"${isoTime(fields.createdMs)}","duration_ms":${fields.durationMs}` +
     `,"error":${fields.errorCode === null ? 'null' : quoted(fields.errorCode)}` +
-    `${paidJson(fields)}${logJson(fields.log)}}`
+    `${paidJson(fields)}${lockJson(fields.lock)}${logJson(fields.log)}}`
   )
 }

@@ -39,7 +39,7 @@ export interface Variables {
   readonly SLUICE_BENCH_UNMETERED?: '1'
 }
 
-/** What each program does not start without; `requiredBy` of the schema. */
+/** The variables that each program requires at startup; `requiredBy` of the schema. */
 interface RequiredBy {
   readonly proxy: 'SLUICE_BUS_KEY'
   readonly control: 'DATABASE_URL' | 'REDIS_URL' | 'SLUICE_BUS_KEY'
@@ -123,7 +123,8 @@ export function unknownVariables(env: NodeJS.ProcessEnv): string[] {
     if (!name.startsWith(PREFIX) || variables.has(name) || name.startsWith(`${PREFIX}TEST_`)) continue
     const meant = nearest(name, [...variables.keys()])
     if (meant !== undefined) told.push(`${name} is set but not known; did you mean ${meant}?`)
-    else if (!name.endsWith('_KEY')) told.push(`${name} is set but not known; README.md lists every variable`)
+    else if (!name.endsWith('_KEY'))
+      told.push(`${name} is set but not known; docs/reference/configuration.md lists every variable`)
   }
   return told
 }

@@ -5,9 +5,13 @@ const CIPHER = 'aes-256-gcm'
 const NONCE_BYTES = 12
 const TAG_BYTES = 16
 
-/** What a request of the bus is bound to. */
+/** The context that a bus request is bound to. */
 export const requestLabel = (operation: string, id: number): string => `request:${operation}:${id}`
-/** What a reply of the bus is bound to. */
+/** What the key of a registered provider is bound to. */
+export const providerKeyLabel = (providerId: string): string => `provider:${providerId}`
+/** In place of a reply channel: what control keeps in Redis for all proxies. */
+export const KEPT_CHANNEL = 'kept'
+/** The context that a bus reply is bound to. */
 export const replyLabel = (id: number): string => `reply:${id}`
 
 /**
@@ -29,7 +33,19 @@ export class CallSeal {
 
   /** @param label what the payload is bound to: `requestLabel` or `replyLabel` */
   seal(label: string, payload: Uint8Array): Buffer {
-    const nonce = randomBytes(NONCE_BYTES)
+    return this.sealWith(randomBytes(NONCE_BYTES), label, payload)
+  }
+
+  /**
+   * The same for what is kept: equal payloads give equal bytes, so that it shows whether a record has changed. The nonce is
+   * derived from label and payload, so that none serves two payloads (as in RFC 8452, by HMAC).
+   */
+  sealKept(label: string, payload: Uint8Array): Buffer {
+    const nonce = createHmac('sha256', this.key).update(`${label}\n`).update(payload).digest().subarray(0, NONCE_BYTES)
+    return this.sealWith(nonce, label, payload)
+  }
+
+  private sealWith(nonce: Buffer, label: string, payload: Uint8Array): Buffer {
     const cipher = createCipheriv(CIPHER, this.key, nonce).setAAD(Buffer.from(label))
     return Buffer.concat([nonce, cipher.update(payload), cipher.final(), cipher.getAuthTag()])
   }

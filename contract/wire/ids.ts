@@ -19,7 +19,8 @@ let startLength = 0
 
 export type IdPrefix =
   | ('req' | 'acct' | 'key' | 'grt' | 'own' | 'batch' | 'video' | 'agt' | 'evt' | 'sid')
-  | ('lnk' | 'pay' | 'apr' | 'prov' | 'inc' | 'rfd' | 'dep' | 'wdr' | 'rfl' | 'bgr' | 'obs' | 'flow')
+  | ('lnk' | 'pay' | 'apr' | 'prov' | 'inc' | 'rfd' | 'dep' | 'wdr' | 'rfl' | 'bgr' | 'obs' | 'flow' | 'att')
+  | ('lock' | 'lor' | 'lqt' | 'adm' | 'prb')
 
 /**
  * A new id: the prefix, an underscore and 26 characters of ULID (48 bits of time, 80 random bits), so that ids of one
@@ -68,7 +69,7 @@ export function newSecret(prefix: 'sk' | 'ses' | 'rt' | 'lc' | 'lt'): string {
   return `${prefix}_${text}`
 }
 
-/** What is stored of a secret and how it is looked up: SHA-256, base64url. */
+/** The stored form of a secret, by which it is looked up: SHA-256, base64url. */
 export function hashSecret(secret: string): string {
   return hash('sha256', secret, 'base64url')
 }

@@ -89,6 +89,8 @@ export const REPORT_CHANNEL = 'report'
 export const CATALOG_KEY = 'catalog'
 /** String: the StatusRecord in force. */
 export const STATUS_KEY = 'status'
+/** String: the ServingRecord in force. */
+export const SERVING_KEY = 'serving'
 /** String: the last KeptAnswer to a public read. @param path of the request, without a query */
 export const keptAnswerKey = (path: string): string => `answer:${path}`
 /** Stream: FeedEvents from control to every proxy. */

@@ -4,15 +4,17 @@ import { debitsKey } from '../../contract/wire/redisKeys.ts'
 import { keysOf } from './spendingKeys.ts'
 
 const SCAN_COUNT = 1_000
-const FORM = /^([\d:]+)\|(\d+)\|([^|]*)\|([^|]*)\|(\d+)\|(\d+)\|(\d+)$/
+const FORM = /^([\d:]+)\|(\d+)\|([^|]*)\|([^|]*)\|(\d+)\|(\d+)\|(\d+)(?:\|([^|=]+)=(\d+))?$/
 
-/** Coin that is taken for a debit, as Redis keeps it; see contract/lua/README.md. */
+/** Coin, or tokens of a holding, that are taken for a debit, as Redis keeps it; see contract/lua/README.md. */
 export interface DebitRecord {
   readonly debitId: string
   readonly shard: number
   /** What it counts for in the windows, and the coin that was taken, in nanos. */
   readonly units: number
   readonly nanos: number
+  /** The tokens that were taken in place of coin. */
+  readonly tokens: { readonly seriesId: string; readonly units: number } | undefined
   readonly takenAtMs: number
   readonly accountId: string
   /** The API key whose caps it counts against; empty for none. */
@@ -44,13 +46,14 @@ export async function* readDebits(redis: Redis, shard: number): AsyncGenerator<D
 function parseDebit(shard: number, debitId: string, text: string): DebitRecord | undefined {
   const match = FORM.exec(text)
   if (match === null) return undefined
-  const [, coin = '', takenAtMs, accountId = '', keys = '', hour, day, month] = match
+  const [, coin = '', takenAtMs, accountId = '', keys = '', hour, day, month, seriesId, tokenUnits] = match
   const { coinUnits, coinNanos } = parseCoinPart(coin)
   return {
     debitId,
     shard,
-    units: coinUnits,
+    units: seriesId === undefined ? coinUnits : Number(tokenUnits),
     nanos: coinNanos,
+    tokens: seriesId === undefined ? undefined : { seriesId, units: Number(tokenUnits) },
     takenAtMs: Number(takenAtMs),
     accountId,
     ...keysOf(keys),

@@ -7,6 +7,7 @@ import type { Limits } from '../limits.ts'
 import { intArray, textArray } from '../runtime/db/arrays.ts'
 import { tryLock } from '../runtime/db/locks.ts'
 import type { Pool } from '../runtime/db/pool.ts'
+import { logEvent } from '../runtime/logEvents.ts'
 import { Loop } from '../runtime/loop.ts'
 
 const APPLY_POLL_MS = 5
@@ -103,7 +104,7 @@ export class EventDispatcher {
       )
       if (result === -1) {
         // Redis lacks earlier events of this account. Loading its shard from the book brings this one along as well.
-        this.log.error({ account: event.account_id, seq: event.seq }, 'admission has lost events, loading its shard')
+        logEvent(this.log, 'admission_event_lost', { account: event.account_id, seq: event.seq })
         await this.pool.query(
           `INSERT INTO admission_dirty (shard, reason) VALUES ($1, 'missing event') ON CONFLICT DO NOTHING`,
           [shard],

@@ -8,14 +8,44 @@ import type { Pool } from '../runtime/db/pool.ts'
 import { Loop } from '../runtime/loop.ts'
 import { redisNowMs } from '../runtime/redisClock.ts'
 
-interface OpenGrant {
-  readonly grant_id: string
+/** How pots that may have to go are found, and what is done once one is gone. */
+interface Pots {
+  /** SQL of OpenPots in the order of their ids: after the pot and the account $1 and $2, at the time $3, at most $4. */
+  readonly page: string
+  /** SQL, of the pot $1 and the account $2. */
+  readonly forget: string
+}
+
+const OPEN_GRANTS: Pots = {
+  page: `
+    SELECT o.grant_id AS pot_id, o.account_id, l.balance
+    FROM open_grants o JOIN ledger_accounts l ON l.id = 'grant:' || o.grant_id
+    WHERE (o.grant_id, o.account_id) > ($1, $2) AND (l.balance = 0 OR o.expires_at_ms <= $3)
+    ORDER BY o.grant_id, o.account_id LIMIT $4`,
+  forget: 'DELETE FROM open_grants WHERE grant_id = $1 AND account_id = $2',
+}
+
+// Not before the end: until then, tokens of a series may be bought again.
+const ENDED_HOLDINGS: Pots = {
+  page: `
+    SELECT h.series_id AS pot_id, h.account_id, l.balance
+    FROM lock_holdings h JOIN lock_series s ON s.id = h.series_id
+      JOIN ledger_accounts l ON l.id = 'lock:' || h.series_id || ':' || h.account_id
+    WHERE NOT h.is_dropped AND s.state = 'ended' AND s.ends_at_ms <= $3 AND (h.series_id, h.account_id) > ($1, $2)
+    ORDER BY h.series_id, h.account_id LIMIT $4`,
+  forget: 'UPDATE lock_holdings SET is_dropped = true WHERE series_id = $1 AND account_id = $2',
+}
+
+/** A credit grant, or a holding of a series that has ended. */
+interface OpenPot {
+  readonly pot_id: string
   readonly account_id: string
   readonly balance: number
 }
 
 /**
- * Takes what is left of expired grants off the accounts, and grants with nothing left out of the admission state.
+ * Takes what is left of expired grants and of holdings of ended series off the accounts, and those with nothing left out of
+ * the admission state.
  * Runs under the admission lock: a loading from the book must not bring back what is being swept.
  */
 export class GrantSweeper {
@@ -46,29 +76,32 @@ export class GrantSweeper {
 
   private async pass(signal: AbortSignal): Promise<void> {
     const nowMs = await redisNowMs(this.redis)
-    const page = this.limits.admissionEventsBatchMax
-    for (let after = ''; !signal.aborted; ) {
-      const found = await this.pool.query<OpenGrant>(
-        `SELECT o.grant_id, o.account_id, l.balance
-         FROM open_grants o JOIN ledger_accounts l ON l.id = 'grant:' || o.grant_id
-         WHERE o.grant_id > $1 AND (l.balance = 0 OR o.expires_at_ms <= $2) ORDER BY o.grant_id LIMIT $3`,
-        [after, nowMs, page],
-      )
-      for (const grant of found.rows) await this.sweepGrant(grant)
-      if (found.rows.length < page) return
-      after = found.rows.at(-1)?.grant_id ?? after
+    await this.sweepAll(OPEN_GRANTS, nowMs, signal)
+    await this.sweepAll(ENDED_HOLDINGS, nowMs, signal)
+  }
+
+  private async sweepAll({ page, forget }: Pots, nowMs: number, signal: AbortSignal): Promise<void> {
+    const most = this.limits.admissionEventsBatchMax
+    for (let after: readonly string[] = ['', '']; !signal.aborted; ) {
+      const found = await this.pool.query<OpenPot>(page, [...after, nowMs, most])
+      for (const pot of found.rows) {
+        if (await this.sweepPot(pot)) await this.pool.query(forget, [pot.pot_id, pot.account_id])
+      }
+      const last = found.rows.at(-1)
+      if (last === undefined || found.rows.length < most) return
+      after = [last.pot_id, last.account_id]
     }
   }
 
-  private async sweepGrant({ grant_id, account_id, balance }: OpenGrant): Promise<void> {
+  /** @returns whether it is out of the admission state for good */
+  private async sweepPot({ pot_id, account_id, balance }: OpenPot): Promise<boolean> {
     const shard = shardOf(account_id)
     const account = accountKey(shard, account_id)
     // With nothing of it in the book, nothing of it is held either, so it can go for good.
     const mode = balance > 0 ? 'expire' : 'drop'
-    await this.sweep([account, ledgerStream(shard)], [mode, grant_id, account_id])
-    if (mode === 'expire') return
+    await this.sweep([account, ledgerStream(shard)], [mode, pot_id, account_id])
+    if (mode === 'expire') return false
     const listed = String((await this.redis.hget(account, 'g')) ?? '')
-    if (listed.split(';').some((grant) => grant.startsWith(`${grant_id},`))) return
-    await this.pool.query('DELETE FROM open_grants WHERE grant_id = $1', [grant_id])
+    return !listed.split(';').some((pot) => pot.startsWith(`${pot_id},`))
   }
 }

@@ -1,12 +1,14 @@
+import { potAccount } from '../book/ledger/accounts.ts'
 import type { DebitRecord } from './debitRecord.ts'
 import type { HoldRecord } from './holdRecord.ts'
 import { type LeaseRecord, outOf, unitsOf } from './leaseRecord.ts'
 import type { Windows } from './windows.ts'
 
-/** What open holds, leases and debits have in their hands, by account, grant and key. */
+/** What open holds, leases and debits have in their hands, by account, pot and key. */
 export class HeldParts {
   readonly coinNanos = new Map<string, number>()
-  readonly grantUnits = new Map<string, number>()
+  /** By the ledger account of a pot: a grant, or a holding. */
+  readonly potUnits = new Map<string, number>()
   /** By account: what is out in leases, nanos of coin and units of grants together. */
   readonly out = new Map<string, number>()
   /** By key: units of holds and leases counted in the current hour, day and month, and in the key's life. */
@@ -19,20 +21,22 @@ export class HeldParts {
 
   add(hold: HoldRecord): void {
     increase(this.coinNanos, hold.accountId, hold.coinNanos)
-    for (const { grantId, units } of hold.grants) increase(this.grantUnits, grantId, units)
+    for (const { grantId, units } of hold.grants) increase(this.potUnits, potAccount(grantId, hold.accountId), units)
     this.spend(hold, hold.holdUnits)
   }
 
   addLease(lease: LeaseRecord): void {
     increase(this.coinNanos, lease.accountId, lease.coinNanos)
-    for (const { grantId, units: part } of lease.grants) increase(this.grantUnits, grantId, part)
+    for (const { grantId, units } of lease.grants) increase(this.potUnits, potAccount(grantId, lease.accountId), units)
     increase(this.out, lease.accountId, outOf(lease))
     this.spend(lease, unitsOf(lease))
   }
 
   /** @param isBooked whether the charges by key, which are read from the book, have it already */
   addDebit(debit: DebitRecord, isBooked: boolean): void {
-    increase(this.coinNanos, debit.accountId, debit.nanos)
+    const { accountId, nanos, tokens } = debit
+    increase(this.coinNanos, accountId, nanos)
+    if (tokens !== undefined) increase(this.potUnits, potAccount(tokens.seriesId, accountId), tokens.units)
     if (debit.keyId !== '' && !isBooked) this.spend(debit, debit.units)
   }
 

@@ -5,6 +5,7 @@ import type { Redis } from '../../contract/wire/redis.ts'
 import { BATCH_OWNER, holdsKey, settleKeys, videoKey } from '../../contract/wire/redisKeys.ts'
 import { defineScript, type Script, SettleCode } from '../../contract/wire/scripts.ts'
 import type { Limits } from '../limits.ts'
+import { logEvent } from '../runtime/logEvents.ts'
 import { redisNowMs } from '../runtime/redisClock.ts'
 import type { HoldRecord } from './holdRecord.ts'
 import { readHolds, shardsWith } from './listHolds.ts'
@@ -94,10 +95,10 @@ export class HoldVoider {
 
   private note({ requestId, owner, holdUnits }: HoldRecord, chargedUnits: number): void {
     if (chargedUnits >= 0) {
-      this.log.warn({ request: requestId, owner, units: chargedUnits }, 'a clip of a process that is gone was charged')
+      logEvent(this.log, 'orphaned_clip_charged', { request: requestId, owner, units: chargedUnits })
       return
     }
     this.voided++
-    this.log.warn({ request: requestId, owner, units: holdUnits }, 'orphaned hold voided')
+    logEvent(this.log, 'orphaned_hold_voided', { request: requestId, owner, units: holdUnits })
   }
 }

@@ -8,6 +8,7 @@ import { readPositions } from '../book/settlement/positions.ts'
 import type { Limits } from '../limits.ts'
 import { tryLock } from '../runtime/db/locks.ts'
 import type { Pool } from '../runtime/db/pool.ts'
+import { logEvent } from '../runtime/logEvents.ts'
 import { Loop } from '../runtime/loop.ts'
 import { withoutDebits } from './debitLock.ts'
 import { rebuildAll, reloadShards } from './rebuild.ts'
@@ -53,14 +54,14 @@ export async function ensureAdmission(options: AdmissionOptions): Promise<Admiss
       log[level]({ reason: fault }, 'admission is closed until its state is loaded from the book')
       const servers = await serversOf(redis)
       const epoch = await withoutDebits(pool, () => rebuildAll(redis, pool, servers, beforeOpen, options.limits))
-      log.info({ epoch, tookMs: Math.round(performance.now() - begin) }, 'admission is open')
+      logEvent(log, 'admission_opened', { epoch, tookMs: Math.round(performance.now() - begin) })
       return 'rebuilt'
     }
     const shards = await dirtyShards(pool)
     if (shards.length === 0) return 'unchanged'
     const { epoch } = await stateOf(pool)
     await withoutDebits(pool, () => reloadShards(redis, pool, shards, epoch, options.limits))
-    log.warn({ shards, tookMs: Math.round(performance.now() - begin) }, 'shards of admission were loaded anew')
+    logEvent(log, 'admission_shards_reloaded', { shards, tookMs: Math.round(performance.now() - begin) })
     return 'reloaded'
   })
   return done ?? 'busy'

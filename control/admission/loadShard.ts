@@ -1,6 +1,7 @@
 import type { Redis } from '../../contract/wire/redis.ts'
 import { accountKey, debitsKey, keyCountersKey } from '../../contract/wire/redisKeys.ts'
 import { parseStreamId } from '../../contract/wire/streamId.ts'
+import { potAccount } from '../book/ledger/accounts.ts'
 import { lockHeads } from '../book/usagelog/head.ts'
 import type { Limits } from '../limits.ts'
 import { textArray } from '../runtime/db/arrays.ts'
@@ -40,7 +41,8 @@ interface AccountRow {
   readonly account_id: string
   readonly seq: number
   readonly coin: number
-  readonly grants: { id: string; expires: number; units: number }[] | null
+  /** Grants and holdings. */
+  readonly pots: { id: string; expires: number; units: number }[] | null
 }
 
 interface KeyRow {
@@ -133,22 +135,25 @@ async function loadAccounts(load: ShardLoad, client: Client, held: HeldParts): P
   for (let after = ''; ; ) {
     const found = await client.query<AccountRow>(
       `SELECT a.account_id, a.seq, l.balance AS coin,
-         (SELECT json_agg(json_build_object('id', g.id, 'expires', g.expires_at_ms, 'units', gl.balance)
-                          ORDER BY g.expires_at_ms, g.id)
-          FROM grants g JOIN ledger_accounts gl ON gl.id = 'grant:' || g.id
-          WHERE g.account_id = a.account_id AND gl.balance > 0) AS grants
+         (SELECT json_agg(json_build_object('id', p.id, 'expires', p.expires, 'units', pl.balance) ORDER BY p.expires, p.id)
+          FROM (SELECT id, expires_at_ms AS expires, 'grant:' || id AS ledger_account FROM grants WHERE account_id = a.account_id
+            UNION ALL
+            SELECT s.id, s.ends_at_ms, 'lock:' || s.id || ':' || h.account_id
+            FROM lock_holdings h JOIN lock_series s ON s.id = h.series_id
+            WHERE h.account_id = a.account_id AND NOT h.is_dropped) p
+          JOIN ledger_accounts pl ON pl.id = p.ledger_account WHERE pl.balance > 0) AS pots
        FROM admission_accounts a JOIN ledger_accounts l ON l.id = 'coin:' || a.account_id
        WHERE a.shard = $1 AND a.account_id > $2 ORDER BY a.account_id LIMIT $3`,
       [load.shard, after, load.limits.admissionLoadBatchMax],
     )
     const writes = found.rows.map((row): Write => {
       const coin = row.coin - (held.coinNanos.get(row.account_id) ?? 0)
-      const grants = (row.grants ?? []).map(
-        ({ id, expires, units }) => `${id},${expires},${units - (held.grantUnits.get(id) ?? 0)}`,
-      )
+      const pots = (row.pots ?? []).map(({ id, expires, units }) => {
+        return `${id},${expires},${units - (held.potUnits.get(potAccount(id, row.account_id)) ?? 0)}`
+      })
       const key = accountKey(load.shard, row.account_id)
       const out = held.out.get(row.account_id) ?? 0
-      return ['HSET', key, 'coin', coin, 'g', grants.join(';'), 'seq', row.seq, 'out', out]
+      return ['HSET', key, 'coin', coin, 'g', pots.join(';'), 'seq', row.seq, 'out', out]
     })
     if (writes.length > 0) await load.writer.write(load.shard, writes)
     if (found.rows.length < load.limits.admissionLoadBatchMax) return

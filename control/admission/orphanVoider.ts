@@ -4,6 +4,7 @@ import { BATCH_OWNER, epochKey, leasesKey, OWNERS_KEY } from '../../contract/wir
 import { pipelineOf } from '../../contract/wire/redisShards.ts'
 import { defineScript, LeaseCode, type Script } from '../../contract/wire/scripts.ts'
 import type { Limits } from '../limits.ts'
+import { logEvent } from '../runtime/logEvents.ts'
 import { Loop } from '../runtime/loop.ts'
 import { redisNowMs } from '../runtime/redisClock.ts'
 import type { HoldVoider } from './holdVoider.ts'
@@ -117,7 +118,7 @@ export class OrphanVoider {
       if (code !== LeaseCode.OK) left++
       if (units === 0) continue
       this.takenBackUnits += units
-      this.log.warn({ shard, owner, units }, 'the leases of a proxy process that is gone were taken back')
+      logEvent(this.log, 'orphaned_leases_reclaimed', { shard, owner, units })
     }
     return left
   }

@@ -6,9 +6,9 @@ type ControlScriptName = 'guarded' | 'forgetOwner' | 'settleLost' | 'takeDebit' 
 
 /** What a script begins with, of contract/wire/lua/shared/. */
 const SHARED: Partial<Record<ControlScriptName, readonly string[]>> = {
-  settleLost: ['time', 'coin', 'counters', 'done'],
-  takeDebit: ['time', 'coin', 'counters', 'server'],
-  giveBack: ['time', 'coin', 'counters'],
+  settleLost: ['time', 'coin', 'counters', 'pots', 'done'],
+  takeDebit: ['time', 'coin', 'counters', 'pots', 'server'],
+  giveBack: ['time', 'coin', 'counters', 'pots'],
   payHold: ['time', 'counters'],
 }
 

@@ -9,6 +9,7 @@ import type { Limits } from '../limits.ts'
 import { notUnderstood } from '../runtime/bus/rpcOperations.ts'
 import type { Pool } from '../runtime/db/pool.ts'
 import { type UndoableTransaction, withUndo } from '../runtime/db/undoable.ts'
+import { logEvent } from '../runtime/logEvents.ts'
 import type { ApiCall, ApiHandlers, ApiResult, Caller, WriteHandler } from './call.ts'
 import { actorOf, checkCaller, ownerOf } from './callers.ts'
 import {
@@ -111,7 +112,8 @@ export class AccountApi {
   ): Promise<ApiResult> {
     const { pool, log } = this.options
     const prepared = await handler.prepare?.(call)
-    const onFault = (error: unknown) => log.warn({ err: error, requestId: call.requestId }, 'undoing a change failed')
+    const onFault = (error: unknown) =>
+      logEvent(log, 'account_change_undo_failed', { err: error, requestId: call.requestId })
     const result = await withUndo(pool, onFault, async (transaction) => {
       // Who waits for a lock longer than anybody waits for the answer only takes a place from others.
       await transaction.client.query(`SET LOCAL statement_timeout = ${this.options.limits.apiTimeoutMs}`)
@@ -120,7 +122,7 @@ export class AccountApi {
       return done
     })
     await result.afterCommit?.().catch((error: unknown) => {
-      log.warn({ err: error, requestId: call.requestId }, 'a change was made, but could not be told to the proxies')
+      logEvent(log, 'account_announcement_failed', { err: error, requestId: call.requestId })
     })
     return result
   }

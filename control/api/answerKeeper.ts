@@ -5,6 +5,7 @@ import { sluice } from '../../contract/wire/generated/messages.js'
 import type { Redis } from '../../contract/wire/redis.ts'
 import { keptAnswerKey } from '../../contract/wire/redisKeys.ts'
 import type { Limits } from '../limits.ts'
+import { logEvent } from '../runtime/logEvents.ts'
 import { Loop } from '../runtime/loop.ts'
 import type { AccountApi } from './accountApi.ts'
 
@@ -39,7 +40,7 @@ export class AnswerKeeper {
         const bytes = Buffer.from(sluice.KeptAnswer.encode(answer).finish())
         await redis.set(keptAnswerKey(pathOf(API_ROUTES[operation], {})), bytes, 'PX', limits.keptAnswerTtlMs)
       } catch (error) {
-        log.warn({ err: error, operation }, 'an answer to a public read could not be kept')
+        logEvent(log, 'answer_cache_failed', { err: error, operation })
       }
     }
   }

@@ -47,7 +47,7 @@ export class ReceiptFindings {
  */
 const addSql = (where: string, charges: string, isMoving: boolean): string => `
   WITH r AS MATERIALIZED (
-    SELECT request_id, account_id, key_id, model, held_at_ms, charge_units, hold_units, voided, status, input_tokens,
+    SELECT request_id, account_id, key_id, model, held_at_ms, charge_units, lock_units, hold_units, voided, status, input_tokens,
       cached_input_tokens, cache_write_5m_tokens, cache_write_1h_tokens, output_tokens
     FROM receipts WHERE ${where}
   ), x AS MATERIALIZED (${charges}), ${isMoving ? MOVED : ''} hours AS (
@@ -56,10 +56,10 @@ const addSql = (where: string, charges: string, isMoving: boolean): string => `
     INSERT INTO new_usage_days ${daysOf('r')}
   )
   SELECT count(*) AS receipts, count(*) FILTER (WHERE voided) AS voided, (SELECT count(debit) FROM x) AS transfers,
-    array_agg(request_id || ' was charged ' || charge_units || ' of ' || hold_units)
-      FILTER (WHERE charge_units > hold_units) AS exceeding,
+    array_agg(request_id || ' was charged ' || charge_units + lock_units || ' of ' || hold_units)
+      FILTER (WHERE charge_units + lock_units > hold_units) AS exceeding,
     array_agg(request_id || CASE WHEN charge_units > 0 THEN ' is charged and ' ELSE ' is voided and ' END || status)
-      FILTER (WHERE CASE WHEN status IN ('ok', 'partial') THEN voided ELSE charge_units > 0 END) AS ended,
+      FILTER (WHERE CASE WHEN status IN ('ok', 'partial') THEN voided ELSE charge_units + lock_units > 0 END) AS ended,
     (SELECT array_agg(fault) FROM (
       SELECT request_id || ' was charged ' || min(charge_units) || ', its transfers are ' || coalesce(sum(units), 0) AS fault
       FROM x GROUP BY request_id HAVING min(charge_units) <> coalesce(sum(units), 0)

@@ -3,7 +3,7 @@ import { accountKey } from '../../contract/wire/redisKeys.ts'
 import { pipelineOf } from '../../contract/wire/redisShards.ts'
 import type { HeldParts } from '../admission/heldParts.ts'
 import { answersOf } from '../admission/scripts.ts'
-import { coinAccount, grantAccount } from '../book/ledger/accounts.ts'
+import { coinAccount, potAccount } from '../book/ledger/accounts.ts'
 import type { Limits } from '../limits.ts'
 import { textArray } from '../runtime/db/arrays.ts'
 import type { Client } from '../runtime/db/pool.ts'
@@ -14,7 +14,8 @@ interface AccountRow {
   readonly account_id: string
   readonly shard: number
   readonly coin: number
-  readonly grants: { id: string; units: number }[] | null
+  /** Grants and holdings. */
+  readonly pots: { id: string; units: number }[] | null
 }
 
 interface EventRow {
@@ -28,8 +29,11 @@ type RedisAccount = [coin: string | null, grants: string | null, seq: string | n
 
 const PAGE = `
   SELECT a.account_id, a.shard, l.balance AS coin,
-    (SELECT json_agg(json_build_object('id', g.id, 'units', gl.balance))
-     FROM grants g JOIN ledger_accounts gl ON gl.id = 'grant:' || g.id WHERE g.account_id = a.account_id) AS grants
+    (SELECT json_agg(json_build_object('id', p.id, 'units', pl.balance))
+     FROM (SELECT id, 'grant:' || id AS ledger_account FROM grants WHERE account_id = a.account_id
+       UNION ALL
+       SELECT series_id, 'lock:' || series_id || ':' || account_id FROM lock_holdings WHERE account_id = a.account_id) p
+     JOIN ledger_accounts pl ON pl.id = p.ledger_account) AS pots
   FROM admission_accounts a JOIN ledger_accounts l ON l.id = 'coin:' || a.account_id
   WHERE a.account_id > $1 ORDER BY a.account_id LIMIT $2`
 
@@ -77,7 +81,7 @@ function compareAccount(
 ): void {
   const waiting = events.filter((event) => event.seq > Number(seq ?? 0))
   const waitingCoin = waiting.reduce((sum, event) => sum + event.coin_delta, 0)
-  const waitingGrants = new Set(waiting.map((event) => event.grant_id))
+  const waitingPots = new Set(waiting.map((event) => event.grant_id))
   const fromUnread = (account: string): number => unread.amounts.get(account) ?? 0
 
   const has = Number(coin ?? 0) + (held.coinNanos.get(row.account_id) ?? 0)
@@ -92,10 +96,13 @@ function compareAccount(
     const [id = '', , units] = grant.split(',')
     if (id !== '') free.set(id, Number(units))
   }
-  for (const { id, units } of row.grants ?? []) {
-    if (waitingGrants.has(id)) continue
-    const inRedis = (free.get(id) ?? 0) + (held.grantUnits.get(id) ?? 0)
-    const inBook = units - fromUnread(grantAccount(id))
+  for (const { id, units } of row.pots ?? []) {
+    if (waitingPots.has(id)) {
+      free.delete(id)
+      continue
+    }
+    const inRedis = (free.get(id) ?? 0) + (held.potUnits.get(potAccount(id, row.account_id)) ?? 0)
+    const inBook = units - fromUnread(potAccount(id, row.account_id))
     if (inRedis !== inBook) faults.add(`${id} of ${row.account_id} has ${inRedis} in Redis, ${inBook} by the book`)
     free.delete(id)
   }

@@ -7,11 +7,15 @@ import { type AuditCheck, Faults, type Invariant } from './check.ts'
 import { creditInvariants } from './creditChecks.ts'
 import { escrowBy } from './escrow.ts'
 import { KEY_TRANSFER_INVARIANTS } from './keyTransferChecks.ts'
+import { LOCK_INVARIANTS } from './lockChecks.ts'
+import { LOCK_USE_INVARIANTS } from './lockUseChecks.ts'
 import { MOVEMENT_INVARIANTS } from './movementChecks.ts'
 import { PAYMENT_INVARIANTS } from './paymentChecks.ts'
 import type { Progress } from './progress.ts'
+import { PROVIDER_INVARIANTS } from './providerChecks.ts'
 import { referralInvariants } from './referralChecks.ts'
 import { RESERVE_INVARIANTS } from './reserveChecks.ts'
+import { REWARD_INVARIANTS } from './rewardChecks.ts'
 import { SETTLEMENT_INVARIANTS } from './settlementChecks.ts'
 import { statisticsInvariants } from './statisticsChecks.ts'
 import { balanceInvariants, usageInvariants } from './sumChecks.ts'
@@ -42,7 +46,8 @@ const INVARIANTS: readonly Invariant[] = [
     faults: `
       SELECT d.id || (CASE WHEN d.voided THEN ' is voided' ELSE ' took ' || d.units END) ||
         ', its transfers are ' || coalesce(sum(t.units), 0)
-      FROM debits d LEFT JOIN transfers t ON t.ref = d.id AND t.kind <> 'charge' AND t.debit = 'coin:' || d.account_id
+      FROM debits d LEFT JOIN transfers t ON t.ref = d.id AND t.kind <> 'charge'
+        AND t.debit IN ('coin:' || d.account_id, (SELECT 'lock:' || series_id || ':' || account_id FROM lock_orders WHERE id = d.id))
       GROUP BY d.id HAVING coalesce(sum(t.units), 0) <> CASE WHEN d.voided THEN 0 ELSE d.units END`,
   },
   {
@@ -78,9 +83,13 @@ function steps(limits: Limits, isSinceMark: boolean, charges: ChargeChecks): rea
     ...creditInvariants(isSinceMark),
     ...MOVEMENT_INVARIANTS,
     ...SETTLEMENT_INVARIANTS,
+    ...REWARD_INVARIANTS,
     ...RESERVE_INVARIANTS,
     ...KEY_TRANSFER_INVARIANTS,
+    ...LOCK_INVARIANTS,
+    ...LOCK_USE_INVARIANTS,
     ...referralInvariants(isSinceMark),
+    ...PROVIDER_INVARIANTS,
     ...batchInvariants(limits),
   ]
 }

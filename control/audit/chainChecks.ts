@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createPublicClient, http, type PublicClient, parseAbi } from 'viem'
 import type { Limits } from '../limits.ts'
+import { DISTRIBUTOR_ABI } from '../onchain/rewards/distributorContract.ts'
 import { ANCHOR_ABI } from '../onchain/settlements/anchorContract.ts'
 import type { Client, Pool } from '../runtime/db/pool.ts'
 import { type AuditCheck, Faults } from './check.ts'
@@ -10,6 +11,7 @@ const ABI = parseAbi(['function balanceOf(address account) view returns (uint256
 const RECHECK_MS = 200
 const CHECK = 'the treasury has the tokens of the book'
 const ANCHORED = 'the last settlement batch is on the chain as it is in the book'
+const COVERED = 'distributors have the coin of all rewards that are not claimed, and their roots'
 
 interface Expected {
   readonly token: string
@@ -39,7 +41,7 @@ async function compareOnce(pool: Pool, rpcUrl: string | undefined, limits: Limit
   if (book === undefined) return []
   if (rpcUrl === undefined) {
     const detail = 'not compared: CHAIN_RPC_URL is not set'
-    return [CHECK, ANCHORED].map((name) => ({ name, ok: true, detail }))
+    return [CHECK, ANCHORED, COVERED].map((name) => ({ name, ok: true, detail }))
   }
   const faults = new Faults()
   const chain = createPublicClient({ transport: http(rpcUrl, { timeout: limits.databaseTimeoutMs }) })
@@ -59,7 +61,8 @@ async function compareOnce(pool: Pool, rpcUrl: string | undefined, limits: Limit
   } catch (error) {
     faults.add(`the chain can not be read: ${(error as Error).message.split('\n')[0]}`)
   }
-  return [faults.check(CHECK, `${tokens.length} tokens at block ${blockNumber}`), await checkBatch(pool, chain)]
+  const treasuryCheck = faults.check(CHECK, `${tokens.length} tokens at block ${blockNumber}`)
+  return [treasuryCheck, await checkBatch(pool, chain), await checkDistributors(pool, chain)]
 }
 
 /** The chain has the hash of a batch's statement, and each batch contains those before. */
@@ -81,6 +84,39 @@ async function checkBatch(pool: Pool, chain: PublicClient): Promise<AuditCheck> 
   }
   return faults.check(ANCHORED, `batch ${number} in ${address}`)
 }
+
+/** Each distributor has what can still be claimed, and the last period that it was sent a root of as the book has it. */
+async function checkDistributors(pool: Pool, chain: PublicClient): Promise<AuditCheck> {
+  const found = await pool.query<{ number: number; contract: `0x${string}`; token: `0x${string}`; root: string; amount: string }>(
+    LAST_PUBLISHED,
+  )
+  const faults = new Faults()
+  for (const { number, contract: address, token, root, amount } of found.rows) {
+    try {
+      const { number: blockNumber } = await chain.getBlock()
+      const at = { abi: DISTRIBUTOR_ABI, address, blockNumber } as const
+      const [has, unclaimed, period] = await Promise.all([
+        chain.readContract({ abi: ABI, address: token, functionName: 'balanceOf', args: [address], blockNumber }),
+        chain.readContract({ ...at, functionName: 'unclaimed' }),
+        chain.readContract({ ...at, functionName: 'period', args: [BigInt(number)] }),
+      ])
+      if (has < unclaimed) faults.add(`${address} has ${has} for ${unclaimed} that can be claimed`)
+      if (period.root !== `0x${root}` || period.total !== BigInt(amount)) {
+        faults.add(`period ${number} of ${address} is ${period.total} under ${period.root}, ${amount} under ${root} here`)
+      }
+    } catch (error) {
+      faults.add(`${address} can not be read: ${(error as Error).message.split('\n')[0]}`)
+    }
+  }
+  return faults.check(COVERED, `${found.rows.length} distributors`)
+}
+
+const LAST_PUBLISHED = `
+  SELECT DISTINCT ON (o.receiver) o.number, o.receiver AS contract, o.token, encode(p.root, 'hex') AS root,
+    o.amount::text AS amount
+  FROM revenue_payouts o JOIN revenue_periods p USING (number)
+  JOIN chain_transactions t ON t.purpose = 'reward_root' AND split_part(t.ref, '#', 1) = o.number::text AND t.state = 'mined'
+  WHERE o.purpose = 'reward' ORDER BY o.receiver, o.number DESC`
 
 const LAST_ANCHORED = `
   SELECT b.number, t.target AS contract, encode(b.root, 'hex') AS root,

@@ -72,11 +72,12 @@ async function addPage(client: Queryable, entries: readonly Entry[], unread: Unr
       continue
     }
     unread.entries++
-    if (entry.kind === 'expired') increase(unread.amounts, `grant:${entry.grantId}`, entry.units)
+    if (entry.kind === 'expired') increase(unread.amounts, entry.ledgerAccount, entry.units)
     if (entry.kind !== 'ended') continue
     for (const part of entry.parts) increase(unread.amounts, part.ledgerAccount, part.amount)
     const charges = unread.keyCharges.get(entry.receipt.keyId) ?? []
     unread.keyCharges.set(entry.receipt.keyId, charges)
-    charges.push({ hour: Math.floor(entry.receipt.heldAtMs / 3_600_000), units: entry.receipt.chargeUnits })
+    const { heldAtMs, chargeUnits, lockUnits } = entry.receipt
+    charges.push({ hour: Math.floor(heldAtMs / 3_600_000), units: chargeUnits + lockUnits })
   }
 }

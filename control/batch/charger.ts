@@ -2,6 +2,7 @@ import type { Logger } from 'pino'
 import { releaseApproval } from '../customers/agents/approvals.ts'
 import type { Limits } from '../limits.ts'
 import { type Client, type Pool, withTransaction } from '../runtime/db/pool.ts'
+import { logEvent } from '../runtime/logEvents.ts'
 import type { BatchHolds, Ended } from './batchHolds.ts'
 import { JOB_COLUMNS, type JobRow } from './jobRow.ts'
 import { receiptOf } from './outcome.ts'
@@ -44,7 +45,7 @@ async function endPage(options: ChargerOptions, jobs: readonly JobRow[]): Promis
     try {
       if (await endOne(options, job)) ended++
     } catch (error) {
-      options.log.warn({ job: job.id, err: error }, 'a batch job could not be ended yet')
+      logEvent(options.log, 'batch_job_unsettled', { job: job.id, err: error })
     }
   }
   return ended

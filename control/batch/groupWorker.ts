@@ -2,6 +2,7 @@ import type { Logger } from 'pino'
 import type { Limits } from '../limits.ts'
 import { backoffMs } from '../runtime/backoff.ts'
 import type { Pool } from '../runtime/db/pool.ts'
+import { logEvent } from '../runtime/logEvents.ts'
 import { CallError, type CallHttp } from '../runtime/net/httpCall.ts'
 import { BatchApi, LINE_PATH, ProviderRefusal, type UpstreamBatch } from './batchApi.ts'
 import type { BatchHolds } from './batchHolds.ts'
@@ -45,7 +46,7 @@ export class GroupWorker {
       if (group.state === 'sending') await this.send(group, api)
       else await this.poll(group, api)
     } catch (error) {
-      log.warn({ group: group.id, provider: group.provider, err: error }, 'a batch waits for its next attempt')
+      logEvent(log, 'batch_group_attempt_failed', { group: group.id, provider: group.provider, err: error })
       await this.later(group, error)
     }
     return true
@@ -139,7 +140,7 @@ export class GroupWorker {
     const fileIds = [group.inputFileId ?? '', batch.outputFileId, batch.errorFileId].filter((id) => id !== '')
     const removed = await Promise.allSettled(fileIds.map((id) => api.remove(id)))
     const failed = removed.filter((one) => one.status === 'rejected').length
-    if (failed > 0) this.options.log.warn({ group: group.id, failed }, 'files of a batch were left with its provider')
+    if (failed > 0) logEvent(this.options.log, 'batch_files_left', { group: group.id, failed })
   }
 
   /** Nothing more comes for the jobs of the group that are left. */
@@ -169,7 +170,7 @@ export class GroupWorker {
       await changeGroup(pool, group, { dueAtMs: Math.min(dueAtMs, group.deadlineMs), release: true })
     } catch (fault) {
       // The lease ends by itself.
-      log.warn({ group: group.id, err: fault }, 'a batch could not be put off')
+      logEvent(log, 'batch_group_deferral_failed', { group: group.id, err: fault })
     }
   }
 }

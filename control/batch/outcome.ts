@@ -106,6 +106,7 @@ export function receiptOf(job: JobRow, chargedUnits: number): string {
     quantity: 0,
     unit: '',
     size: '',
+    attestation: '',
     usageSource: USAGE_SOURCE_NAMES.get(told.usageSource) ?? 'none',
     clamped: told.clamped,
     streamed: false,

@@ -5,6 +5,7 @@ import { backoffMs } from '../runtime/backoff.ts'
 import { beforeDeadline } from '../runtime/beforeDeadline.ts'
 import { textArray } from '../runtime/db/arrays.ts'
 import type { Pool } from '../runtime/db/pool.ts'
+import { logEvent } from '../runtime/logEvents.ts'
 import { CallError, type CallHttp, type HttpAnswer } from '../runtime/net/httpCall.ts'
 import { providerHeaders, reasonOf } from './batchApi.ts'
 import type { BatchHolds } from './batchHolds.ts'
@@ -110,7 +111,7 @@ export class SingleCalls {
       else await this.ask(provider, job)
     } catch (error) {
       // The job stays as it is: its answer may be lost, and then it fails in its time.
-      log.warn({ job: job.id, provider: provider.id, err: error }, 'a batch job could not be seen to its end')
+      logEvent(log, 'batch_job_unfinished', { job: job.id, provider: provider.id, err: error })
     }
   }
 

@@ -7,6 +7,7 @@ import { orphanSettlement } from '../admission/orphanSettlement.ts'
 import type { Limits } from '../limits.ts'
 import { textArray } from '../runtime/db/arrays.ts'
 import type { Pool, Queryable } from '../runtime/db/pool.ts'
+import { logEvent } from '../runtime/logEvents.ts'
 import { redisNowMs } from '../runtime/redisClock.ts'
 import type { BatchHolds } from './batchHolds.ts'
 import { jobOf } from './jobStore.ts'
@@ -56,7 +57,7 @@ export async function endStrayHolds({
       }
       const job = { id: hold.requestId, accountId: hold.accountId, keyId: hold.keyId }
       await holds.end(job, null, orphanSettlement(hold, nowMs))
-      log.warn({ request: hold.requestId, units: hold.holdUnits }, 'a hold without its batch job was voided')
+      logEvent(log, 'batch_hold_voided', { request: hold.requestId, units: hold.holdUnits })
     }
   }
 }

@@ -2,6 +2,7 @@ import type { Logger } from 'pino'
 import { sluice } from '../../contract/wire/generated/messages.js'
 import type { Limits } from '../limits.ts'
 import type { Pool } from '../runtime/db/pool.ts'
+import { logEvent } from '../runtime/logEvents.ts'
 import type { BatchHolds } from './batchHolds.ts'
 import { JOB_COLUMNS, type JobRow } from './jobRow.ts'
 import { receiptOf } from './outcome.ts'
@@ -30,7 +31,7 @@ export async function chargeUnbooked(options: UnbookedOptions): Promise<void> {
   )
   for (const job of found.rows) {
     await endAgain(options, job).catch((error: unknown) => {
-      options.log.warn({ job: job.id, err: error }, 'a batch job without a receipt could not be charged yet')
+      logEvent(options.log, 'batch_charge_deferred', { job: job.id, err: error })
     })
   }
 }
@@ -46,7 +47,7 @@ export async function endAgain(
   const settlement = Buffer.from(sluice.Settlement.encode({ ...told, chargeUnits: charge }).finish())
   const ended = await holds.end(job, isDone ? charge : null, settlement, true)
   if (ended === 'later' || !isDone || ended.chargedUnits === charge) return
-  log.error({ job: job.id, units: charge, charged: ended.chargedUnits }, 'a batch job was charged less than it showed')
+  logEvent(log, 'batch_job_undercharged', { job: job.id, units: charge, charged: ended.chargedUnits })
   await pool.query('UPDATE batch_jobs SET charge_units = $2, receipt = $3 WHERE id = $1', [
     job.id,
     ended.chargedUnits,

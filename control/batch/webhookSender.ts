@@ -1,6 +1,7 @@
 import type { Logger } from 'pino'
 import type { Limits } from '../limits.ts'
 import type { Pool } from '../runtime/db/pool.ts'
+import { logEvent } from '../runtime/logEvents.ts'
 import { CallError, callHttp } from '../runtime/net/httpCall.ts'
 import { signatureHeaders } from './webhookSecret.ts'
 import { type Attempt, type DueWebhook, noteAttempt, takeDueWebhooks } from './webhookStore.ts'
@@ -54,6 +55,6 @@ async function sendOne(
   const attempt: Attempt = { atMs, tookMs: Math.round(performance.now() - begin), status, fault: fault.slice(0, 500) }
   await noteAttempt(pool, hook, attempt, limits)
   const told = { webhook: hook.id, job: hook.jobId, attempt: hook.attempts, status, fault }
-  if (fault === '') log.info(told, 'a webhook was delivered')
-  else log.warn(told, 'a webhook was not taken')
+  if (fault === '') logEvent(log, 'webhook_delivered', told)
+  else logEvent(log, 'webhook_failed', told)
 }

@@ -22,6 +22,16 @@ export const CATALOG_LIMITS = {
   observationsMax: 100_000,
   /** Routes that are switched off at once. */
   routeSwitchesMax: 10_000,
+  /** The time from one look whether a provider has to prove its hardware again to the next, in milliseconds. */
+  attestationCheckMs: 5_000,
+  /** The longest time from one proof of a provider's hardware to the next, in milliseconds. */
+  attestationPollMs: 600_000,
+  /** The time to the next try after a proof that failed, in milliseconds. */
+  attestationRetryMs: 60_000,
+  /** The time that evidence has to arrive, in milliseconds. */
+  attestationTimeoutMs: 15_000,
+  /** The evidence of a provider, in bytes. */
+  attestationBytesMax: 1_048_576,
   /** The time from one look at the incidents to the next, in milliseconds. */
   statusCheckMs: 5_000,
   /** The time from one writing of the observed states to the next, in milliseconds. */

@@ -35,8 +35,8 @@ const { name: _name, expires: _expires, ...KEY_FLAGS } = SETTING_FLAGS
 const CREDIT_FLAGS = {
   credits: { value: 'USD', help: 'free credits, such as 10' },
   coin: { value: 'AMOUNT', help: 'coin, such as 5' },
-  source: { value: 'TEXT', help: 'who gave the credits, as the customer sees it (operator)' },
-  expires: { value: 'TIME', help: 'when the credits end, such as 2027-01-31T12:00:00Z (in a year)' },
+  source: { value: 'TEXT', help: 'who gave the credits, as shown to the customer (operator)' },
+  expires: { value: 'TIME', help: 'when the credits expire, such as 2027-01-31T12:00:00Z (in a year)' },
 }
 
 function creditOf(args: Arguments) {
@@ -82,7 +82,7 @@ async function create(args: Arguments, context: CliContext): Promise<undefined> 
       ['credits', `${credits} USD`],
       ['key', made.key.id],
       ['API key', made.secret],
-    ])}\nThe API key is shown this once; it is stored as a hash only.`,
+    ])}\nThe API key is shown only once; it is stored as a hash only.`,
   )
 }
 
@@ -160,10 +160,10 @@ async function credit(args: Arguments, context: CliContext): Promise<undefined> 
 
 const UPDATE_FLAGS = {
   name: SETTING_FLAGS.name,
-  'allow-retention': { help: 'providers and tools that keep data may serve requests of every key' },
-  'refuse-retention': { help: 'they may not, unless a request or its key allows it' },
-  'inherit-retention': { help: 'takes either back: not decided, so that they may not' },
-  'transfer-cap-day': { value: 'USD', help: 'the most that API keys may pay to other accounts in a day' },
+  'allow-retention': { help: 'allow providers and tools that retain data, for every key' },
+  'refuse-retention': { help: 'refuse them, unless a request or its key allows them' },
+  'inherit-retention': { help: 'undo either: not decided, which refuses them' },
+  'transfer-cap-day': { value: 'USD', help: 'most that API keys may pay to other accounts in a day' },
 }
 
 async function update(args: Arguments, context: CliContext): Promise<undefined> {
@@ -194,11 +194,11 @@ async function update(args: Arguments, context: CliContext): Promise<undefined> 
 
 export const ACCOUNT: CommandGroup = {
   name: 'account',
-  summary: 'open accounts, see and credit their balances',
+  summary: 'open accounts, show and credit their balances',
   commands: [
     {
       synopsis: 'create',
-      summary: 'Opens an account with its first API key, which is shown this once.',
+      summary: 'Opens an account with its first API key. The key is shown only once.',
       flags: {
         name: SETTING_FLAGS.name,
         wallet: { value: 'ADDRESS', help: 'the wallet that signs in to the account' },
@@ -207,10 +207,10 @@ export const ACCOUNT: CommandGroup = {
       },
       run: create,
     },
-    { synopsis: 'show <ID>', summary: 'Shows the balance of an account by the book.', run: show },
+    { synopsis: 'show <ID>', summary: 'Shows the balance of an account in the ledger.', run: show },
     {
       synopsis: 'update <ID>',
-      summary: 'Changes what is given; everything else stays.',
+      summary: 'Changes the given settings; everything else stays as it is.',
       flags: UPDATE_FLAGS,
       run: update,
     },
@@ -218,7 +218,7 @@ export const ACCOUNT: CommandGroup = {
     {
       synopsis: 'list',
       summary: 'Lists accounts, oldest first.',
-      flags: { after: { value: 'ID', help: 'go on after this account' } },
+      flags: { after: { value: 'ID', help: 'continue after this account' } },
       run: list,
     },
     {
@@ -226,7 +226,7 @@ export const ACCOUNT: CommandGroup = {
       summary: 'Adds credits, coin or both to an account.',
       flags: {
         ...CREDIT_FLAGS,
-        ref: { value: 'TEXT', help: 'names the payment, so that it is credited to the account once' },
+        ref: { value: 'TEXT', help: 'name of the payment; a payment is credited to an account once' },
       },
       run: credit,
     },

@@ -83,8 +83,8 @@ async function statement(args: Arguments, context: CliContext): Promise<undefine
 export const ACCOUNT_BOOKS: readonly Command[] = [
   {
     synopsis: 'activity <ID>',
-    summary: 'Lists everything that was changed on an account, newest first.',
-    flags: { after: { value: 'ID', help: 'go on behind this entry' } },
+    summary: 'Lists every change to an account, newest first.',
+    flags: { after: { value: 'ID', help: 'continue after this entry' } },
     run: activity,
   },
   {

@@ -37,15 +37,18 @@ const { expires: _, platform: __, 'no-platform': ___, ...KEY_FLAGS } = SETTING_F
 const POLICY_FLAGS = {
   ...KEY_FLAGS,
   name: { value: 'TEXT', help: 'a name for people' },
-  description: { value: 'TEXT', help: 'what it does, for everybody to read' },
-  'request-cap': { value: 'USD', help: 'most that one request or payment may cost at worst; "none" takes it away' },
-  'approval-above': { value: 'USD', help: 'what may cost more than this waits for the owner; "none" takes it away' },
-  paused: { help: 'refuses its requests' },
-  active: { help: 'takes that away' },
+  description: { value: 'TEXT', help: 'what it does; public' },
+  'request-cap': { value: 'USD', help: 'most that one request or payment may cost at worst; "none" removes it' },
+  'approval-above': {
+    value: 'USD',
+    help: 'requests that may cost more wait for the owner\'s approval; "none" removes it',
+  },
+  paused: { help: 'refuse its requests' },
+  active: { help: 'accept them again' },
 }
 
 const COIN_FLAGS = {
-  coin: { value: 'AMOUNT', help: 'how much, such as 2.5' },
+  coin: { value: 'AMOUNT', help: 'amount, such as 2.5' },
   note: { value: 'TEXT', help: 'a note in the activity of both sides' },
 }
 
@@ -135,7 +138,7 @@ async function issueKey(args: Arguments, context: CliContext): Promise<undefined
     ['agent', slug],
     ['API key', key.api_key],
   ])
-  context.print(key, `${shown}\nIt is shown this once; the key before it, if there was one, has ended.`)
+  context.print(key, `${shown}\nIt is shown only once; the key before it, if there was one, has ended.`)
 }
 
 /** Coin as the flags say. */
@@ -183,18 +186,27 @@ export const AGENT: CommandGroup = {
   commands: [
     { synopsis: 'list <ACCOUNT>', summary: 'Lists the agents of an account.', flags: LIST_FLAGS, run: list },
     { synopsis: 'show <SLUG>', summary: 'Shows the coin and the policy of an agent.', run: show },
-    { synopsis: 'create <ACCOUNT> <SLUG>', summary: 'Makes an agent.', flags: POLICY_FLAGS, run: create },
+    { synopsis: 'create <ACCOUNT> <SLUG>', summary: 'Creates an agent.', flags: POLICY_FLAGS, run: create },
     {
       synopsis: 'update <SLUG>',
-      summary: 'Changes what is given; everything else stays.',
+      summary: 'Changes the given settings; everything else stays as it is.',
       flags: POLICY_FLAGS,
       run: update,
     },
-    { synopsis: 'key <SLUG>', summary: 'Issues its API key, which is shown this once.', run: issueKey },
-    { synopsis: 'fund <SLUG>', summary: "Moves coin from its owner's account to it.", flags: COIN_FLAGS, run: fund },
+    {
+      synopsis: 'key <SLUG>',
+      summary: 'Issues its API key, which is shown only once; the one before ends.',
+      run: issueKey,
+    },
+    {
+      synopsis: 'fund <SLUG>',
+      summary: "Moves coin from its owner's account to the agent.",
+      flags: COIN_FLAGS,
+      run: fund,
+    },
     {
       synopsis: 'pay <SLUG> <TO>',
-      summary: 'Pays coin of an agent to another one, or to "owner".',
+      summary: 'Pays coin of an agent to another agent, or back to "owner".',
       flags: COIN_FLAGS,
       run: pay,
     },
@@ -203,7 +215,7 @@ export const AGENT: CommandGroup = {
       summary: 'Ranks agents by their requests.',
       flags: {
         days: { value: 'N', help: 'over how many days (30)' },
-        limit: { value: 'N', help: 'how many agents at most (20)' },
+        limit: { value: 'N', help: 'at most this many agents (20)' },
       },
       run: leaderboard,
     },

@@ -41,18 +41,18 @@ const decide =
 
 export const APPROVAL: CommandGroup = {
   name: 'approval',
-  summary: 'what agents may only do when their owner approves',
+  summary: 'requests of agents that wait for their owner',
   commands: [
     {
       synopsis: 'list <SLUG>',
-      summary: 'Lists what waits for the owner of an agent.',
+      summary: 'Lists the requests and payments of an agent that wait for its owner.',
       flags: {
         ...LIST_FLAGS,
         status: { value: 'STATUS', help: 'pending, approved, denied, used, expired, all (pending)' },
       },
       run: list,
     },
-    { synopsis: 'approve <SLUG> <ID>', summary: 'Lets it run, once.', run: decide('approve') },
-    { synopsis: 'deny <SLUG> <ID>', summary: 'Refuses it.', run: decide('deny') },
+    { synopsis: 'approve <SLUG> <ID>', summary: 'Approves the request; it may run once.', run: decide('approve') },
+    { synopsis: 'deny <SLUG> <ID>', summary: 'Denies the request.', run: decide('deny') },
   ],
 }

@@ -25,11 +25,11 @@ export const AUDIT: Command = {
   synopsis: 'audit',
   brief: 'verify every invariant of the book, the usage log and the admission state',
   summary:
-    'Verifies that the books are balanced, that the usage log proves every receipt, and that Redis agrees. Receipts that the ' +
-    'last clean audit has checked are not read again.',
+    'Verifies that the ledger balances, that the usage log proves every receipt, and that Redis agrees. Receipts that the ' +
+    'last clean audit checked are not read again.',
   flags: {
-    full: { help: 'check all receipts, also those that were checked before' },
-    progress: { help: 'say on standard error how far it is, also where that is no terminal' },
+    full: { help: 'check all receipts, including those checked before' },
+    progress: { help: 'print progress to standard error even if it is not a terminal' },
   },
   run: audit,
 }

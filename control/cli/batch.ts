@@ -10,7 +10,7 @@ import { type CliContext, CommandError } from './context.ts'
 import { table } from './table.ts'
 import { formatTime } from './values.ts'
 
-const LIMIT = { value: 'N', help: 'show at most so many, newest first; default 50' }
+const LIMIT = { value: 'N', help: 'at most this many, newest first (50)' }
 
 function limitOf(args: Arguments): number {
   const text = flag(args, 'limit') ?? '50'
@@ -129,7 +129,7 @@ async function resend(args: Arguments, context: CliContext): Promise<undefined> 
 
 export const BATCH: CommandGroup = {
   name: 'batch',
-  summary: 'see batch jobs and the delivery of their webhooks',
+  summary: 'show batch jobs and the deliveries of their webhooks',
   commands: [
     {
       synopsis: 'list [ACCOUNT]',

@@ -3,6 +3,7 @@ import { relative } from 'node:path'
 import { type Catalog, readCatalogFile } from '../catalog/pricing/catalogFile.ts'
 import { publishCatalog, refuseBrokenPromises } from '../catalog/pricing/publish.ts'
 import { listSheets } from '../catalog/pricing/sheetStore.ts'
+import { unattestedModels } from '../catalog/pricing/unattested.ts'
 import { signingWith } from '../catalog/signed/signCatalog.ts'
 import { publishCatalogRecord } from '../runtime/bus/feed.ts'
 import { FileError } from '../runtime/files/yamlFile.ts'
@@ -49,6 +50,13 @@ function warnOfUnsetKeys(catalog: Catalog, context: CliContext): void {
   }
 }
 
+/** Models that are sold on the private tier in name alone. */
+function warnOfUnattested(catalog: Catalog, context: CliContext): void {
+  for (const id of unattestedModels(catalog)) {
+    context.warn(`note: no provider of ${id} has attestation, so that its private tier is off`)
+  }
+}
+
 async function check(args: Arguments, context: CliContext): Promise<number | undefined> {
   return withCatalog(args, context, async (catalog, path) => {
     let promises = 'the price promises hold'
@@ -64,6 +72,7 @@ async function check(args: Arguments, context: CliContext): Promise<number | und
       },
     )
     warnOfUnsetKeys(catalog, context)
+    warnOfUnattested(catalog, context)
     const counts = { models: catalog.models.length, providers: catalog.providers.length }
     context.print(
       { ok: true, ...counts, promises_checked: checked },
@@ -92,6 +101,7 @@ async function publish(args: Arguments, context: CliContext): Promise<number | u
         ? `price sheet ${version} stays; the routes are replaced`
         : `nothing changed; price sheet ${version} is in force`
     warnOfUnsetKeys(catalog, context)
+    warnOfUnattested(catalog, context)
     context.print(
       { ok: true, version: String(version), new_sheet: isNewSheet, changed: isNewRecord },
       `${relative('.', path)}: ${what}`,
@@ -117,21 +127,21 @@ export const CATALOG: CommandGroup = {
   commands: [
     {
       synopsis: 'check [FILE]',
-      summary: 'Says whether a catalog holds, with line and reason, and whether it keeps the price promises.',
+      summary: 'Validates a catalog, with line and reason, and checks that it keeps the price promise.',
       run: check,
     },
     {
       synopsis: 'publish [FILE]',
-      summary: 'Puts a catalog in force now. Without FILE, that of the running control.',
+      summary: 'Puts a catalog in force now. Without FILE, the catalog of the running control.',
       flags: {
         'change-coin': {
           value: 'REASON',
-          help: 'change coin.usd although it is promised; the reason goes into the trail',
+          help: 'change coin.usd within its price promise; the reason is recorded in the trail',
         },
       },
       run: publish,
     },
-    { synopsis: 'sheets', summary: 'Lists the price sheets that were published, newest first.', run: sheets },
+    { synopsis: 'sheets', summary: 'Lists the published price sheets, newest first.', run: sheets },
     ...CATALOG_SIGNER,
   ],
 }

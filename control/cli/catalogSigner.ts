@@ -44,10 +44,10 @@ async function rotated(context: CliContext, present: CatalogKey, next: CatalogKe
 
 /** Commands of the key that signs the catalog. */
 export const CATALOG_SIGNER: readonly Command[] = [
-  { synopsis: 'key', summary: 'Makes a key that signs the catalog, and keeps it nowhere.', run: key },
+  { synopsis: 'key', summary: 'Generates a key that signs the catalog and prints it; it is not stored.', run: key },
   {
     synopsis: 'rotate-signer',
-    summary: 'Has another key sign the catalog: SLUICE_CATALOG_NEXT_KEY, or a new one for `make run`.',
+    summary: 'Rotates the key that signs the catalog to SLUICE_CATALOG_NEXT_KEY, or to a new one for `make run`.',
     run: rotate,
   },
 ]

@@ -1,13 +1,26 @@
-import { type Arguments, argument, type CommandGroup, flag } from './command.ts'
+import type { Deployed } from '../launch/chain/deployBy.ts'
+import { type Arguments, argument, type CommandGroup, flag, UsageError } from './command.ts'
 import { type CliContext, CommandError } from './context.ts'
 import { facts } from './table.ts'
 import { addressOf, checksummed } from './values.ts'
 
 const TIMEOUT_HINT = 'if it is in a block later, its address is that of the transaction'
+const VEST_SECONDS = 604_800
+const VEST_SECONDS_MAX = 31_536_000
+
+/** A contract that is to be deployed. */
+interface Deployment {
+  readonly initCode: (deployer: `0x${string}`) => Promise<`0x${string}`>
+  /** Who will send by it; control counts the nonces of that wallet, so another one deploys. */
+  readonly sender?: string
+  /** Shown beside the contract, by name; addresses. */
+  readonly roles: (deployer: string) => Readonly<Record<string, string>>
+  /** The field of the payments file that names it. */
+  readonly field: string
+}
 
 /** Deploys by a key of its own: control counts the nonces of the treasury and the relayers. */
-async function deployAnchor(args: Arguments, context: CliContext): Promise<undefined> {
-  const anchorer = addressOf(argument(args, 'ANCHORER'))
+async function deploy(context: CliContext, { initCode, sender, roles, field }: Deployment): Promise<undefined> {
   const { chainRpcUrl, deployerKey } = context
   if (chainRpcUrl === undefined) throw new CommandError('the chain is not known: set CHAIN_RPC_URL')
   if (deployerKey === undefined)
@@ -15,32 +28,93 @@ async function deployAnchor(args: Arguments, context: CliContext): Promise<undef
   // Loaded when it is needed, because that takes as long as all the rest of a command.
   const [{ privateKeyToAccount }, launch] = await Promise.all([
     import('viem/accounts'),
-    import('../launch/chain/deployAnchor.ts'),
+    import('../launch/chain/deployBy.ts'),
   ])
   const account = privateKeyToAccount(deployerKey as `0x${string}`)
-  if (account.address.toLowerCase() === anchorer) {
-    throw new CommandError('the anchorer must be another wallet than the one that deploys: control counts its nonces')
+  if (account.address.toLowerCase() === sender) {
+    throw new CommandError('the sender must be another wallet than the one that deploys: control counts its nonces')
   }
-  const named = flag(args, 'admin')
-  const admin = named === undefined ? account.address : addressOf(named)
-  const roles = { admin: admin as `0x${string}`, anchorer: anchorer as `0x${string}` }
-  const deployed = await launch.deployAnchor(chainRpcUrl, account, roles).catch((error: Error) => {
+  const code = await initCode(account.address)
+  const deployed = await launch.deployBy(chainRpcUrl, account, code).catch((error: Error) => {
     throw new CommandError(`nothing was deployed: ${error.message.split('\n')[0]} (${TIMEOUT_HINT})`)
   })
-  const [address = '', adminShown = '', anchorerShown = ''] = await checksummed([deployed.address, admin, anchorer])
-  const { transaction, block, chainId } = deployed
+  await show(context, deployed, roles(account.address), field)
+}
+
+async function show(
+  context: CliContext,
+  { address: deployedAt, transaction, block, chainId }: Deployed,
+  roles: Readonly<Record<string, string>>,
+  field: string,
+): Promise<void> {
+  const [address = '', ...addresses] = await checksummed([deployedAt, ...Object.values(roles)])
+  const shown = Object.keys(roles).map((name, at): [string, string] => [name, addresses[at] ?? ''])
   context.print(
-    { address, transaction, block, chain_id: chainId, admin: adminShown, anchorer: anchorerShown },
+    { address, transaction, block, chain_id: chainId, ...Object.fromEntries(shown) },
     `${facts([
       ['contract', address],
       ['chain', String(chainId)],
       ['transaction', transaction],
       ['block', String(block)],
-      ['admin', adminShown],
-      ['anchorer', anchorerShown],
-    ])}\nfor the payments file:\nsettlement_anchor: "${address}"`,
+      ...shown,
+    ])}\nfor the payments file:\n${field}: "${address}"`,
   )
 }
+
+/** Who may name others that send: as stated, else the wallet that deploys. */
+function adminOf(args: Arguments, deployer: string): `0x${string}` {
+  const named = flag(args, 'admin')
+  return (named === undefined ? deployer : addressOf(named)) as `0x${string}`
+}
+
+function deployAnchor(args: Arguments, context: CliContext): Promise<undefined> {
+  const anchorer = addressOf(argument(args, 'ANCHORER')) as `0x${string}`
+  return deploy(context, {
+    sender: anchorer,
+    field: 'settlement_anchor',
+    roles: (deployer) => ({ admin: adminOf(args, deployer), anchorer }),
+    initCode: async (deployer) => {
+      const { anchorInitCode } = await import('../launch/chain/deployAnchor.ts')
+      return anchorInitCode({ admin: adminOf(args, deployer), anchorer })
+    },
+  })
+}
+
+function deployRewards(args: Arguments, context: CliContext): Promise<undefined> {
+  const coin = addressOf(argument(args, 'COIN')) as `0x${string}`
+  const publisher = addressOf(argument(args, 'PUBLISHER')) as `0x${string}`
+  return deploy(context, {
+    sender: publisher,
+    field: 'reward_distributor',
+    roles: (deployer) => ({ coin, admin: adminOf(args, deployer), publisher }),
+    initCode: async (deployer) => {
+      const { distributorInitCode } = await import('../launch/chain/deployHolders.ts')
+      return distributorInitCode({ coin, admin: adminOf(args, deployer), publisher })
+    },
+  })
+}
+
+function deployVault(args: Arguments, context: CliContext): Promise<undefined> {
+  const coin = addressOf(argument(args, 'COIN')) as `0x${string}`
+  const vestSeconds = vestSecondsOf(flag(args, 'vest-seconds'))
+  const [name, symbol] = [flag(args, 'name') ?? 'Vault shares', flag(args, 'symbol') ?? 'VAULT']
+  return deploy(context, {
+    field: 'scoin_vault',
+    roles: () => ({ coin }),
+    initCode: async () => {
+      const { vaultInitCode } = await import('../launch/chain/deployHolders.ts')
+      return vaultInitCode({ coin, name, symbol, vestSeconds })
+    },
+  })
+}
+
+function vestSecondsOf(stated: string | undefined): number {
+  const seconds = stated === undefined ? VEST_SECONDS : Number(stated)
+  if (Number.isSafeInteger(seconds) && seconds > 0 && seconds <= VEST_SECONDS_MAX) return seconds
+  throw new UsageError(`--vest-seconds is a whole number from 1 to ${VEST_SECONDS_MAX}`)
+}
+
+const ADMIN = { value: 'ADDRESS', help: 'who may name other senders (the deploying wallet)' }
 
 export const CHAIN: CommandGroup = {
   name: 'chain',
@@ -48,11 +122,25 @@ export const CHAIN: CommandGroup = {
   commands: [
     {
       synopsis: 'deploy-anchor <ANCHORER>',
-      summary: 'Deploys the contract of settlement batches, by SLUICE_DEPLOYER_KEY, for the wallet that sends them.',
-      flags: {
-        admin: { value: 'ADDRESS', help: 'who may name other anchorers; the wallet that deploys when left out' },
-      },
+      summary: 'Deploys the contract for settlement batches with SLUICE_DEPLOYER_KEY, for the wallet that sends them.',
+      flags: { admin: ADMIN },
       run: deployAnchor,
+    },
+    {
+      synopsis: 'deploy-vault <COIN>',
+      summary: 'Deploys the vault (ERC-4626) of a coin with SLUICE_DEPLOYER_KEY. It has no owner.',
+      flags: {
+        'vest-seconds': { value: 'SECONDS', help: `time over which revenue vests (${VEST_SECONDS})` },
+        name: { value: 'NAME', help: 'name of its shares' },
+        symbol: { value: 'SYMBOL', help: 'symbol of its shares' },
+      },
+      run: deployVault,
+    },
+    {
+      synopsis: 'deploy-rewards <COIN> <PUBLISHER>',
+      summary: "Deploys the contract of holders' rewards with SLUICE_DEPLOYER_KEY, for the wallet that publishes them.",
+      flags: { admin: ADMIN },
+      run: deployRewards,
     },
   ],
 }

@@ -12,7 +12,7 @@ export function addCompletion(program: Program, write: (text: string) => void): 
   explainErrors(node)
   node
     .summary('print a script by which a shell completes commands')
-    .description('Prints a script by which a shell completes commands and options: source <(sluice completion bash).')
+    .description('Prints a shell completion script for commands and options: source <(sluice completion bash).')
     .addArgument(new Argument('<SHELL>', SHELLS.join(', ')).choices(SHELLS))
     .usage('SHELL')
     .action((shell: (typeof SHELLS)[number]) => {

@@ -24,6 +24,6 @@ async function list(_args: Arguments, context: CliContext): Promise<undefined> {
 
 export const HOLDS: CommandGroup = {
   name: 'holds',
-  summary: 'see the open holds',
+  summary: 'show the open holds',
   commands: [{ synopsis: 'list', summary: 'Lists the open holds, oldest first.', run: list }],
 }

@@ -84,28 +84,28 @@ async function list(args: Arguments, context: CliContext): Promise<undefined> {
 
 export const INCIDENT: CommandGroup = {
   name: 'incident',
-  summary: 'say at /v1/status what is wrong',
+  summary: 'announce incidents at /v1/status',
   commands: [
     {
       synopsis: 'open <TITLE>',
       summary: 'Opens an incident; every proxy shows it within a second.',
       flags: {
-        impact: { value: 'IMPACT', help: `${IMPACTS.join(', ')}; default minor` },
-        model: { value: 'ID', help: 'a model that it is about; none is the whole service', repeatable: true },
-        note: { value: 'TEXT', help: 'more about it' },
+        impact: { value: 'IMPACT', help: `${IMPACTS.join(', ')} (minor)` },
+        model: { value: 'ID', help: 'an affected model; without any, the whole service is affected', repeatable: true },
+        note: { value: 'TEXT', help: 'details' },
       },
       run: open,
     },
     {
       synopsis: 'close <ID>',
-      summary: 'Closes it; the history goes on showing it.',
+      summary: 'Closes an incident; the history keeps it.',
       flags: { note: { value: 'TEXT', help: 'how it ended' } },
       run: close,
     },
     {
       synopsis: 'list',
       summary: 'Lists the open incidents.',
-      flags: { all: { help: 'those of the last months, too' } },
+      flags: { all: { help: 'include closed incidents of the last months' } },
       run: list,
     },
   ],

@@ -71,7 +71,7 @@ async function create(args: Arguments, context: CliContext): Promise<undefined> 
   if ((await accountOf(pool, accountId)) === undefined) throw new UnknownAccountError(accountId)
   const settings = await settingsOf(args, pool)
   const { key, secret } = await withTransaction(pool, (client) => makeKey(client, OPERATOR, accountId, settings))
-  const text = `${keyText(key)}\nAPI key:  ${secret}\nIt is shown this once; it is stored as a hash only.`
+  const text = `${keyText(key)}\nAPI key:  ${secret}\nIt is shown only once; it is stored as a hash only.`
   context.print({ ...keyJson(key), api_key: secret }, text)
 }
 
@@ -112,20 +112,24 @@ async function list(args: Arguments, context: CliContext): Promise<undefined> {
 
 export const KEY: CommandGroup = {
   name: 'key',
-  summary: 'make, limit, pause and revoke API keys',
+  summary: 'create, limit, pause and revoke API keys',
   commands: [
     {
       synopsis: 'create <ACCOUNT>',
-      summary: 'Makes an API key, which is shown this once.',
+      summary: 'Creates an API key, which is shown only once.',
       flags: SETTING_FLAGS,
       run: create,
     },
     { synopsis: 'list <ACCOUNT>', summary: 'Lists the keys of an account.', run: list },
     { synopsis: 'show <ID>', summary: 'Shows the settings of a key.', run: show },
-    { synopsis: 'limits <ID>', summary: 'Shows what a key has spent of its caps, and what is left.', run: showLimits },
+    {
+      synopsis: 'limits <ID>',
+      summary: 'Shows how much of its caps and budget a key has spent, and what is left.',
+      run: showLimits,
+    },
     {
       synopsis: 'update <ID>',
-      summary: 'Changes what is given; everything else stays.',
+      summary: 'Changes the given settings; everything else stays as it is.',
       flags: SETTING_FLAGS,
       run: async (args, context) => {
         const names = Object.keys(SETTING_FLAGS)
@@ -139,19 +143,19 @@ export const KEY: CommandGroup = {
     },
     {
       synopsis: 'pause <ID>',
-      summary: 'Refuses the key everywhere within a second, until it is resumed.',
+      summary: 'Pauses a key: every proxy refuses it within a second, until it is resumed.',
       run: (args, context) =>
         change(args, context, (client, keyId) => changeKey(client, OPERATOR, keyId, { paused: true })),
     },
     {
       synopsis: 'resume <ID>',
-      summary: 'Lets a paused key in again.',
+      summary: 'Resumes a paused key.',
       run: (args, context) =>
         change(args, context, (client, keyId) => changeKey(client, OPERATOR, keyId, { paused: false })),
     },
     {
       synopsis: 'revoke <ID>',
-      summary: 'Ends a key for good.',
+      summary: 'Revokes a key permanently.',
       run: (args, context) => change(args, context, (client, keyId) => endKey(client, OPERATOR, keyId)),
     },
   ],

@@ -30,12 +30,12 @@ async function list(_args: Arguments, context: CliContext): Promise<undefined> {
 
 export const LEASES: CommandGroup = {
   name: 'leases',
-  summary: 'see what the proxies have leased',
+  summary: 'show what the proxies have leased',
   commands: [
     {
       synopsis: 'list',
       summary:
-        'Lists what is out in leases: free in the memory of a proxy, held, or charged and not delivered; the most first.',
+        'Lists leased amounts, largest first: free in the memory of a proxy, held, or charged and not delivered yet.',
       run: list,
     },
   ],

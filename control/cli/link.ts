@@ -38,7 +38,7 @@ async function create(args: Arguments, context: CliContext): Promise<undefined> 
   const link = await operate<LinkJson>(context, 'create_link', { accountId, body })
   context.print(
     link,
-    `${text(link)}\ntoken:    ${link.token}\nIt is shown this once; whoever has it can claim the coin.`,
+    `${text(link)}\ntoken:    ${link.token}\nIt is shown only once; whoever has it can claim the coin.`,
   )
 }
 
@@ -59,7 +59,7 @@ async function cancel(args: Arguments, context: CliContext): Promise<undefined> 
 
 export const LINK: CommandGroup = {
   name: 'link',
-  summary: 'links that hold coin for whoever has the token',
+  summary: 'payment links, which hold coin for the holder of a token',
   commands: [
     {
       synopsis: 'list <ACCOUNT>',
@@ -69,15 +69,15 @@ export const LINK: CommandGroup = {
     },
     {
       synopsis: 'create <ACCOUNT>',
-      summary: 'Puts coin of an account into a link, whose token is shown this once.',
+      summary: 'Creates a link with coin of an account. Its token is shown only once.',
       flags: {
-        coin: { value: 'AMOUNT', help: 'how much, such as 2.5' },
-        note: { value: 'TEXT', help: 'what the claimer reads' },
-        expires: { value: 'TIME', help: 'when unclaimed coin comes back, such as 2027-01-31T12:00:00Z (in 30 days)' },
+        coin: { value: 'AMOUNT', help: 'amount, such as 2.5' },
+        note: { value: 'TEXT', help: 'a note for the claimer' },
+        expires: { value: 'TIME', help: 'when unclaimed coin is returned, such as 2027-01-31T12:00:00Z (in 30 days)' },
       },
       run: create,
     },
-    { synopsis: 'claim <TOKEN> <ACCOUNT>', summary: 'Takes the coin of a link for an account.', run: claim },
-    { synopsis: 'cancel <ID>', summary: 'Gives the coin of an open link back to its account.', run: cancel },
+    { synopsis: 'claim <TOKEN> <ACCOUNT>', summary: 'Claims the coin of a link for an account.', run: claim },
+    { synopsis: 'cancel <ID>', summary: 'Cancels an open link; its coin goes back to its account.', run: cancel },
   ],
 }

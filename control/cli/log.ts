@@ -18,7 +18,8 @@ export const LOG: CommandGroup = {
   commands: [
     {
       synopsis: 'key <NAME>',
-      summary: 'Makes a key that signs checkpoints as NAME, such as gateway.example.com/v1/log, and keeps it nowhere.',
+      summary:
+        'Generates a key that signs checkpoints as NAME, such as gateway.example.com/v1/log, and prints it; it is not stored.',
       run: key,
     },
   ],

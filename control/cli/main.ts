@@ -22,6 +22,7 @@ import { INCIDENT } from './incident.ts'
 import { KEY } from './key.ts'
 import { LEASES } from './leases.ts'
 import { LINK } from './link.ts'
+import { LOCK } from './lock.ts'
 import { LOG } from './log.ts'
 import { buildProgram, isHelp } from './program.ts'
 import { PROVIDER } from './provider.ts'
@@ -29,6 +30,7 @@ import { RECEIPTS } from './receipts.ts'
 import { REFERRAL } from './referral.ts'
 import { RESERVE } from './reserve.ts'
 import { RESTORE } from './restore.ts'
+import { REWARDS } from './rewards.ts'
 import { ROUTE } from './route.ts'
 import { SESSION } from './session.ts'
 import { TRAIL } from './trail.ts'
@@ -41,6 +43,7 @@ export const COMMANDS: readonly (CommandGroup | Command)[] = [
   WALLET,
   SESSION,
   LINK,
+  LOCK,
   AGENT,
   APPROVAL,
   REFERRAL,
@@ -52,6 +55,7 @@ export const COMMANDS: readonly (CommandGroup | Command)[] = [
   LOG,
   CHAIN,
   RESERVE,
+  REWARDS,
   RECEIPTS,
   RESTORE,
   TRAIL,

@@ -94,8 +94,8 @@ function callOf(
 
 /** Flags of commands that list. */
 export const LIST_FLAGS = {
-  limit: { value: 'N', help: 'how many entries at most (20)' },
-  after: { value: 'ID', help: 'go on behind this entry' },
+  limit: { value: 'N', help: 'at most this many entries (20)' },
+  after: { value: 'ID', help: 'continue after this entry' },
 }
 
 /** The page that the flags name. */

@@ -2,10 +2,11 @@ import { providerJson } from '../customers/providers/providerHandlers.ts'
 import { removeProvider } from '../customers/providers/providers.ts'
 import { OPERATOR } from '../runtime/activity/activity.ts'
 import { withTransaction } from '../runtime/db/pool.ts'
-import { type Arguments, argument, type CommandGroup, flag, UsageError } from './command.ts'
+import { type Arguments, argument, type CommandGroup, flag, isSet, UsageError } from './command.ts'
 import { type CliContext, CommandError } from './context.ts'
 import { knownAccount } from './knownAccount.ts'
 import { LIST_FLAGS, type ListJson, operate, pageOf, printList } from './operate.ts'
+import { ADMISSION_COMMANDS } from './providerAdmission.ts'
 import { facts } from './table.ts'
 
 type ProviderJson = ReturnType<typeof providerJson>
@@ -18,6 +19,7 @@ function print(context: CliContext, provider: ProviderJson): undefined {
     ['dialect', provider.dialect],
     ['data policy', provider.data_policy],
     ['models', provider.models.join(', ')],
+    ['offered', provider.offered ? 'yes' : 'no'],
     ['checked', provider.checked_at],
   ])
   context.print(provider, text)
@@ -26,10 +28,19 @@ function print(context: CliContext, provider: ProviderJson): undefined {
 async function list(args: Arguments, context: CliContext): Promise<undefined> {
   const query = pageOf(args)
   const providers = await operate<ListJson<ProviderJson>>(context, 'list_providers', { accountId: '', query })
-  return printList(context, providers, ['PROVIDER', 'NAME', 'ADDRESS', 'DIALECT', 'MODELS', 'CHECKED'], (provider) => {
-    const { id, name, base_url, dialect, models, checked_at } = provider
-    return [id, name, base_url, dialect, String(models.length), checked_at]
-  })
+  return printList(
+    context,
+    providers,
+    ['PROVIDER', 'NAME', 'ADDRESS', 'DIALECT', 'MODELS', 'SERVING', 'CHECKED'],
+    (provider) => {
+      const { id, name, base_url, dialect, models, offered, serving, checked_at } = provider
+      const states = serving.map(
+        ({ model, state, reason }) => `${model}: ${state}${reason === null ? '' : ` (${reason})`}`,
+      )
+      const shown = states.join(', ') || (offered ? 'offered' : 'not offered')
+      return [id, name, base_url, dialect, String(models.length), shown, checked_at]
+    },
+  )
 }
 
 /** A key comes from the environment, so that it stands in no list of processes. */
@@ -52,6 +63,7 @@ async function register(args: Arguments, context: CliContext): Promise<undefined
     ...(dialect !== undefined && { dialect }),
     ...(dataPolicy !== undefined && { data_policy: dataPolicy }),
     ...(apiKey !== undefined && { api_key: apiKey }),
+    ...(isSet(args, 'offered') && { offered: true }),
   }
   return print(context, await operate<ProviderJson>(context, 'register_provider', { accountId, body }))
 }
@@ -65,20 +77,22 @@ async function remove(args: Arguments, context: CliContext): Promise<undefined> 
 
 export const PROVIDER: CommandGroup = {
   name: 'provider',
-  summary: 'endpoints that accounts have registered',
+  summary: 'endpoints that accounts have registered, and what they serve',
   commands: [
     { synopsis: 'list', summary: 'Lists the registered endpoints, newest first.', flags: LIST_FLAGS, run: list },
     {
       synopsis: 'register <ACCOUNT> <URL>',
       summary: 'Checks an endpoint and registers it for an account.',
       flags: {
-        name: { value: 'TEXT', help: 'how it is called' },
+        name: { value: 'TEXT', help: 'its name' },
         dialect: { value: 'DIALECT', help: 'openai or anthropic (openai)' },
         'data-policy': { value: 'POLICY', help: 'none or retained (retained)' },
-        'key-env': { value: 'NAME', help: 'the environment variable with a key for the check' },
+        'key-env': { value: 'NAME', help: 'environment variable with an API key for the check' },
+        offered: { help: 'its owner offers it for serving; the key is kept' },
       },
       run: register,
     },
-    { synopsis: 'remove <ID>', summary: 'Takes an endpoint off the list.', run: remove },
+    ...ADMISSION_COMMANDS,
+    { synopsis: 'remove <ID>', summary: 'Removes an endpoint from the list and from service.', run: remove },
   ],
 }

@@ -48,13 +48,13 @@ async function archives(_args: Arguments, context: CliContext): Promise<undefine
 
 export const RECEIPTS: CommandGroup = {
   name: 'receipts',
-  summary: 'put past months of receipts away',
+  summary: 'archive receipts of past months',
   commands: [
     {
       synopsis: 'archive <MONTH>',
       summary:
-        'Writes the receipts of a past month such as 2027-01 to a file, checks it, and takes them out of the database.',
-      flags: { to: { value: 'DIR', help: 'the folder of the file (SLUICE_ARCHIVE)' } },
+        'Writes the receipts of a past month such as 2027-01 to a file, checks it, and removes them from the database.',
+      flags: { to: { value: 'DIR', help: 'folder of the file (SLUICE_ARCHIVE)' } },
       run: archive,
     },
     {
@@ -62,6 +62,6 @@ export const RECEIPTS: CommandGroup = {
       summary: 'Compares an archive with the usage logs.',
       run: check,
     },
-    { synopsis: 'archives', summary: 'Lists the months that were put away.', run: archives },
+    { synopsis: 'archives', summary: 'Lists the archived months.', run: archives },
   ],
 }

@@ -32,14 +32,18 @@ async function attach(args: Arguments, context: CliContext): Promise<undefined> 
 
 export const REFERRAL: CommandGroup = {
   name: 'referral',
-  summary: 'who brought whom, and what they earned',
+  summary: 'who referred whom, and what they earned',
   commands: [
     {
       synopsis: 'show <ACCOUNT>',
-      summary: 'Shows the code of an account, whom it has brought and what it got for them.',
+      summary: 'Shows the code of an account, the accounts it referred, and what it earned.',
       flags: LIST_FLAGS,
       run: show,
     },
-    { synopsis: 'attach <ACCOUNT> <CODE>', summary: 'Names the account that brought this one, for good.', run: attach },
+    {
+      synopsis: 'attach <ACCOUNT> <CODE>',
+      summary: 'Attaches an account to the account that referred it, permanently.',
+      run: attach,
+    },
   ],
 }

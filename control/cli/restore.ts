@@ -93,22 +93,23 @@ function linesOf(then: BookMark, lost: Lost): string[] {
 
 export const RESTORE: CommandGroup = {
   name: 'restore',
-  summary: 'know what a restored book lacks',
+  summary: 'find out what a restored book lacks',
   commands: [
     {
       synopsis: 'mark <FILE>',
-      summary: 'Writes how far the book is. Kept elsewhere, every minute say, it tells what a restored book lacks.',
+      summary:
+        'Writes a mark of how far the book is. Keep it elsewhere, for example every minute, for `restore report`.',
       run: mark,
     },
     {
       synopsis: 'report <MARK>',
       summary:
-        'States what the book lacks of what it had at a mark, in receipts and units. To be called before control starts.',
+        'Reports what the book lacks of what it had at a mark, in receipts and units. Run it before control starts.',
       run: report,
     },
     {
       synopsis: 'drill <MARK>',
-      summary: 'Brings a restored copy of the book up over an empty Redis, verifies it, and states what it lacks.',
+      summary: 'Brings up a restored copy of the book with an empty Redis, verifies it, and reports what it lacks.',
       run: drill,
     },
   ],

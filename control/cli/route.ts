@@ -82,10 +82,10 @@ export const ROUTE: CommandGroup = {
     { synopsis: 'list', summary: 'Lists the routes of all models.', run: list },
     {
       synopsis: 'disable <ROUTE>',
-      summary: 'Sends no new requests to PROVIDER/MODEL, or PROVIDER/*; within a second, whatever the catalog says.',
-      flags: { reason: { value: 'TEXT', help: 'why, for the list' } },
+      summary: 'Stops new requests to PROVIDER/MODEL or PROVIDER/* within a second, whatever the catalog says.',
+      flags: { reason: { value: 'TEXT', help: 'reason, shown in the list' } },
       run: disable,
     },
-    { synopsis: 'enable <ROUTE>', summary: 'Takes that back; the catalog decides again.', run: enable },
+    { synopsis: 'enable <ROUTE>', summary: 'Enables a disabled route; the catalog decides again.', run: enable },
   ],
 }

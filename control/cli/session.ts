@@ -29,9 +29,9 @@ async function end(args: Arguments, context: CliContext): Promise<undefined> {
 
 export const SESSION: CommandGroup = {
   name: 'session',
-  summary: 'see and end the sessions of an account',
+  summary: 'list and end the sessions of an account',
   commands: [
-    { synopsis: 'list <ACCOUNT>', summary: 'Lists who is signed in to an account.', run: list },
-    { synopsis: 'end <ID>', summary: 'Signs a session out at once.', run: end },
+    { synopsis: 'list <ACCOUNT>', summary: 'Lists the sessions of an account.', run: list },
+    { synopsis: 'end <ID>', summary: 'Ends a session at once.', run: end },
   ],
 }

@@ -19,6 +19,6 @@ async function trail(_args: Arguments, context: CliContext): Promise<undefined> 
 export const TRAIL: Command = {
   synopsis: 'trail',
   brief: 'list what was changed of routes, incidents and the coin',
-  summary: 'Lists the last changes that belong to no account, newest first.',
+  summary: 'Lists recent changes of the operator that belong to no account, newest first.',
   run: trail,
 }

@@ -58,7 +58,7 @@ async function code(args: Arguments, context: CliContext): Promise<undefined> {
       ['account', accountId],
       ['code', made.code],
       ['expires', expires],
-    ])}\nIt is shown this once and works once: POST /v1/auth/link.`,
+    ])}\nIt is shown only once and works once: POST /v1/auth/link.`,
   )
 }
 
@@ -68,10 +68,10 @@ export const WALLET: CommandGroup = {
   commands: [
     { synopsis: 'list <ACCOUNT>', summary: 'Lists the wallets of an account.', run: list },
     { synopsis: 'link <ACCOUNT> <ADDRESS>', summary: 'Lets this wallet sign in to the account.', run: link },
-    { synopsis: 'unlink <ACCOUNT> <ADDRESS>', summary: 'Takes that away, also from its open sessions.', run: unlink },
+    { synopsis: 'unlink <ACCOUNT> <ADDRESS>', summary: 'Unlinks the wallet and ends its sessions.', run: unlink },
     {
       synopsis: 'code <ACCOUNT>',
-      summary: 'Makes a one-time code by which the owner links a wallet, shown this once.',
+      summary: 'Creates a one-time code with which the owner links a wallet. It is shown only once.',
       run: code,
     },
   ],

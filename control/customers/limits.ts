@@ -30,6 +30,10 @@ export const CUSTOMER_LIMITS = {
   leaderboardKeptMs: 10_000,
   /** The time from one look for links that have expired to the next, in milliseconds. */
   linkExpiryMs: 2_000,
+  /** Series of compute locks that are not closed. */
+  lockSeriesMax: 500,
+  /** The time from one look for series of compute locks whose month is over to the next, in milliseconds. */
+  lockSeriesCheckMs: 5_000,
   /** The time from one payment of referrers to the next, in milliseconds. */
   referralPayMs: 60_000,
   /** Entries of the usage log that are counted for referrers in one step. */
@@ -48,4 +52,40 @@ export const CUSTOMER_LIMITS = {
   providerCheckBytesMax: 1_048_576,
   /** Models of a registered provider that are shown. */
   providerModelsMax: 500,
+  /** The time from one look at what registered providers measured, and at who serves, to the next, in milliseconds. */
+  providerJudgeMs: 1_000,
+  /** What was measured for so long decides whether a provider goes on serving, in milliseconds. */
+  providerWindowMs: 600_000,
+  /** Requests, or timed streams, that are needed before their rates decide. */
+  providerRequestsMin: 20,
+  /** Reports of usage beyond what the gateway counted that are needed before their rate decides. */
+  providerOverReportsMin: 3,
+  /** How many of a million requests may have such a report. */
+  providerOverReportPpmMax: 10_000,
+  /** After so many suspensions the operator alone puts a provider back. */
+  providerSuspensionsMax: 3,
+  /** How long a first suspension lasts, in milliseconds; each one lasts twice as long as the one before. */
+  providerCoolDownMs: 3_600_000,
+  /** How long measures are kept, in milliseconds; longer than any probation. */
+  providerMeasuresKeptMs: 2_764_800_000,
+  /** The time from one payment of registered providers to the next, in milliseconds. */
+  providerPayMs: 60_000,
+  /** Entries of the usage log that are counted for registered providers in one step. */
+  providerPayBatchMax: 50_000,
+  /** The time from one comparison of a provider's answer to the next, in milliseconds; 0 for none. */
+  providerProbeMs: 300_000,
+  /** The time that an answer to a comparison has, in milliseconds. */
+  providerProbeTimeoutMs: 20_000,
+  /** An answer to a comparison, in bytes. */
+  providerProbeBytesMax: 65_536,
+  /** Output tokens of an answer to a comparison. */
+  providerProbeTokens: 64,
+  /** Comparisons that are needed before their outcome decides. */
+  providerProbesMin: 5,
+  /** How long comparisons count, in milliseconds. */
+  providerProbeWindowMs: 86_400_000,
+  /** Answers that have at least so many of a million tokens in common are the same. */
+  providerSameAnswerPpm: 500_000,
+  /** Days that the public record of a provider shows. */
+  providerRecordDays: 30,
 } as const

@@ -1,6 +1,7 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { readCatalogFile } from '../catalog/pricing/catalogFile.ts'
+import { DEMO_MEASUREMENTS, DEMO_ROOT } from './demoAttestation.ts'
 import { freePort } from './process/freePort.ts'
 import type { Settings } from './settings.ts'
 
@@ -41,6 +42,17 @@ export function demoCatalog(port: number): string {
 coin: { usd: "1" }
 providers:
   - { id: demo, base_url: "http://127.0.0.1:${port}/v1", dialect: openai, data_policy: none, batch: true }
+  # Evidence of the mock provider, by a root whose key is public: it shows the private tier and proves nothing.
+  - id: demo-attested
+    base_url: "http://127.0.0.1:${port}/v1"
+    dialect: openai
+    data_policy: none
+    attestation:
+      url: "http://127.0.0.1:${port}/v1/attestation/report"
+      kind: tdx
+      measurements: [ { mrtd: "${DEMO_MEASUREMENTS.mrtd}", rtmr3: "${DEMO_MEASUREMENTS.rtmr3}" } ]
+      test_root: |
+${DEMO_ROOT.trimEnd().replace(/^/gm, '        ')}
 models:
   - id: demo/chat-small
     name: Demo Chat Small
@@ -72,6 +84,18 @@ models:
     default_output: 2048
     price: { input: "0.50", output: "1.50" }
     routes: [ { provider: demo, model: "slow-story,chunks=300,delay=100" } ]
+  - id: demo/private
+    name: Demo Private (attested by a test root)
+    owned_by: demo
+    modality: chat
+    endpoints: [chat]
+    context: 128000
+    max_output: 16384
+    default_output: 1024
+    attested: true
+    price: { input: "0.30", output: "1.20" }
+    price_private: { input: "0.45", output: "1.80" }
+    routes: [ { provider: demo-attested, model: "chat-small,chunks=24,delay=30" } ]
   - id: demo/embedding
     owned_by: demo
     modality: embedding

@@ -1,5 +1,5 @@
 // What pino writes into every line, and what is shown in another way.
-const COMMON = new Set(['level', 'time', 'pid', 'hostname', 'name', 'process', 'owner', 'msg', 'err'])
+const COMMON = new Set(['level', 'time', 'pid', 'hostname', 'name', 'process', 'owner', 'event', 'msg', 'err'])
 const WARNING_LEVEL = 40
 
 /** A warning of a program, as the terminal shows it, and what it is about. */

@@ -7,7 +7,7 @@ export const ONCHAIN_LIMITS = {
   chainBatchMax: 100,
   /** The time from one look whether the node answers to the next, in milliseconds. */
   chainCheckMs: 5_000,
-  /** Blocks that the node has and whose transfers are not read, above which the chain counts as behind. */
+  /** Blocks with unread transfers above which the chain counts as behind. */
   chainUnreadBlocksMax: 100,
   /** The age of a transaction in no block above which the chain counts as behind, in milliseconds. */
   chainWaitingMs: 600_000,
@@ -90,6 +90,21 @@ export const ONCHAIN_LIMITS = {
   /** How long a batch rests that its contract does not take, in milliseconds. */
   settlementRefusedMs: 60_000,
 
+  // Shares of the revenue.
+  /** The time from one look whether a share of the revenue is due, or waits to be sent, to the next, in milliseconds. */
+  revenueCheckMs: 2_000,
+  /** How long after its end a period is closed, so that all that was being booked then is in the book, in milliseconds. */
+  revenueCloseDelayMs: 60_000,
+  /** How long a call rests that its contract does not take, in milliseconds. */
+  revenueRefusedMs: 60_000,
+  /** Holders among whom a reward is shared out. */
+  rewardHoldersMax: 200_000,
+  /** Hashes of the tree of rewards after which other work has its turn. */
+  rewardHashesPerTurn: 500,
+  /** Rewards that the answer about a holder lists. */
+  rewardClaimsShown: 100,
+  /** Deposits of revenue that the answer about the vault lists. */
+  vaultDepositsShown: 100,
   // The reserve.
   /** The time from one look whether the reserve is to be read to the next, in milliseconds. */
   reserveCheckMs: 1_000,

@@ -1,5 +1,6 @@
 import type { Logger } from 'pino'
 import { WakeableSleep } from '../../contract/std/wakeableSleep.ts'
+import { logEvent } from './logEvents.ts'
 
 /** Repeats a piece of work until it is stopped: after an interval, or at once when woken. Errors are logged. */
 export class Loop {
@@ -38,7 +39,7 @@ export class Loop {
       try {
         await this.pass(signal)
       } catch (error) {
-        if (!signal.aborted) this.log.warn({ err: error }, `${this.name}: failed, trying again`)
+        if (!signal.aborted) logEvent(this.log, 'loop_failed', { task: this.name, err: error })
         // A woken loop must not spin while the fault lasts.
         this.pause.forget()
       }

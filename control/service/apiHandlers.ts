@@ -10,6 +10,7 @@ import { figureHandlers } from '../customers/figures/figureHandlers.ts'
 import { keyCaller } from '../customers/keys/keyCaller.ts'
 import { keyHandlers } from '../customers/keys/keyHandlers.ts'
 import { linkHandlers } from '../customers/links/linkHandlers.ts'
+import { lockHandlers } from '../customers/locks/lockHandlers.ts'
 import { platformHandlers } from '../customers/platform/platformHandlers.ts'
 import { providerHandlers } from '../customers/providers/providerHandlers.ts'
 import { logHandlers } from '../customers/receipts/logHandlers.ts'
@@ -21,19 +22,24 @@ import { signInHandlers } from '../customers/sessions/signInHandlers.ts'
 import { WalletProofs } from '../customers/sessions/walletProof.ts'
 import { statementHandler } from '../customers/statements/statementHandler.ts'
 import { walletHandlers } from '../customers/wallets/walletHandlers.ts'
-import { accountOfWallet } from '../customers/wallets/wallets.ts'
+import { accountOfWallet, listWallets } from '../customers/wallets/wallets.ts'
 import type { Limits } from '../limits.ts'
 import { ContractWallets } from '../onchain/chain/contractSignature.ts'
 import { flowHandlers } from '../onchain/flows/flowHandlers.ts'
+import { rewardHandlers } from '../onchain/rewards/rewardHandlers.ts'
+import type { RewardTerms } from '../onchain/rewards/rewardTerms.ts'
 import { reserveHandlers } from '../onchain/reserve/reserveHandlers.ts'
 import { depositHandlers } from '../onchain/service/depositHandlers.ts'
 import { payerCreditHandlers } from '../onchain/service/payerCreditHandlers.ts'
 import type { PaymentsService } from '../onchain/service/paymentsService.ts'
+import { excludedHolders } from '../onchain/service/startRevenue.ts'
 import { withdrawalHandlers } from '../onchain/service/withdrawalHandlers.ts'
 import { settlementHandlers } from '../onchain/settlements/settlementHandlers.ts'
+import { vaultHandlers } from '../onchain/vault/vaultHandlers.ts'
 import type { Pool } from '../runtime/db/pool.ts'
 import { catalogHandlers } from './catalogHandlers.ts'
 import type { Environment } from './environment.ts'
+import { privacyHandlers } from './privacyHandlers.ts'
 
 export interface ApiParts {
   readonly pool: Pool
@@ -72,6 +78,7 @@ export function newAccountApi(parts: ApiParts): AccountApi {
       ...accountHandlers(pool, redis, limits),
       ...keyHandlers(pool, redis, limits),
       ...linkHandlers(parts),
+      ...lockHandlers(parts),
       ...agentHandlers(parts),
       ...platformHandlers(parts),
       ...batchHandlers(pool, limits),
@@ -83,9 +90,12 @@ export function newAccountApi(parts: ApiParts): AccountApi {
       ...withdrawalHandlers({ pool, debits: parts.debits, payments, accountOfWallet, limits }),
       ...flowHandlers(pool, limits),
       ...settlementHandlers(pool, limits),
+      ...rewardHandlers({ db: pool, rewards: rewardTermsOf(payments), listWallets, limits }),
+      ...vaultHandlers({ db: pool, payments, limits }),
       ...reserveHandlers(pool, limits),
       ...logHandlers(pool, environment.logWitnesses ?? [], limits),
       ...catalogHandlers(pool, limits),
+      ...privacyHandlers(pool),
       ...figureHandlers(pool, { ...environment, payments: payments?.config }, limits),
       get_statement: statementHandler(pool, limits),
       list_receipts: receiptListHandler(receipts, limits),
@@ -93,6 +103,13 @@ export function newAccountApi(parts: ApiParts): AccountApi {
     callers: { key: (hash) => keyCaller(pool, hash), session: (hash) => sessionCaller(pool, hash) },
     limits,
   })
+}
+
+/** Under what terms holders are rewarded, where there is a chain. */
+function rewardTermsOf(payments: PaymentsService | undefined): RewardTerms | undefined {
+  if (payments === undefined) return undefined
+  const { config } = payments
+  return { chainId: config.chainId, holders: config.holders, excluded: excludedHolders(config) }
 }
 
 /** The configured chain: as the operator has named it, else as its node does. */

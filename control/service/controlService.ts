@@ -18,6 +18,7 @@ import { addMonthsAhead } from '../book/months/addMonths.ts'
 import { MonthKeeper } from '../book/months/monthKeeper.ts'
 import { SettlementConsumer } from '../book/settlement/consumer.ts'
 import { StatisticsKeeper } from '../book/statistics/statisticsKeeper.ts'
+import { AttestationKeeper } from '../catalog/attestation/attestationKeeper.ts'
 import { countAboveSold } from '../catalog/observed/observationStore.ts'
 import { PriceObserver } from '../catalog/observed/priceObserver.ts'
 import { CatalogKeeper } from '../catalog/pricing/catalogKeeper.ts'
@@ -28,8 +29,11 @@ import { ArchiveKeeper } from '../customers/archive/archiveKeeper.ts'
 import { BasketKeeper } from '../customers/figures/basketKeeper.ts'
 import { KeyAnnouncer } from '../customers/keys/keyAnnouncer.ts'
 import { LinkExpirer } from '../customers/links/linkExpirer.ts'
+import { SeriesKeeper } from '../customers/locks/seriesKeeper.ts'
 import { ReceiptReader } from '../customers/receipts/receiptReader.ts'
 import { ReferralPayer } from '../customers/referrals/referralPayer.ts'
+import { sampleProviders } from '../customers/serving/providerSample.ts'
+import { ServingService } from '../customers/serving/servingService.ts'
 import type { Limits } from '../limits.ts'
 import { ChainState } from '../onchain/chain/chainState.ts'
 import { countOpenMoney } from '../onchain/payments/openMoney.ts'
@@ -40,6 +44,7 @@ import { beforeDeadline } from '../runtime/beforeDeadline.ts'
 import { RpcServer } from '../runtime/bus/rpcServer.ts'
 import { migrate } from '../runtime/db/migrate.ts'
 import { createPool, type Pool } from '../runtime/db/pool.ts'
+import { logEvent } from '../runtime/logEvents.ts'
 import { newAccountApi } from './apiHandlers.ts'
 import { sampleBacklog } from './backlog.ts'
 import { addressForLog, type Environment } from './environment.ts'
@@ -75,10 +80,10 @@ export class ControlService {
     this.environment = environment
     this.log = log
     this.pool = createPool(environment.databaseUrl, limits, (error) => {
-      log.warn({ reason: error.message }, 'a connection to PostgreSQL broke; another one takes its place')
+      logEvent(log, 'postgres_connection_lost', { reason: error.message })
     })
     this.redis = connectRedis(environment.redisUrl, 'wait')
-    this.redis.on('error', (error: Error) => log.debug({ reason: error.message }, 'Redis connection'))
+    this.redis.on('error', (error: Error) => logEvent(log, 'redis_connection_failed', { reason: error.message }))
     this.debits = new Debits(this.pool, this.redis, limits)
     this.voider = new HoldVoider({ redis: this.redis, log, limits })
     const path = environment.catalogPath
@@ -95,17 +100,12 @@ export class ControlService {
    */
   async start(signal: AbortSignal): Promise<number> {
     const { databaseUrl, redisUrl, busKey, metricsPort } = this.environment
-    await waitFor(
-      `PostgreSQL at ${addressForLog(databaseUrl)}`,
-      this.log,
-      signal,
-      () => this.pool.query('SELECT 1'),
-      this.limits,
-    )
-    await waitFor(`Redis at ${addressForLog(redisUrl)}`, this.log, signal, () => this.pingRedis(), this.limits)
+    const { environment, pool, redis, log, debits, voider, limits } = this
+    await waitFor(`PostgreSQL at ${addressForLog(databaseUrl)}`, log, signal, () => pool.query('SELECT 1'), limits)
+    await waitFor(`Redis at ${addressForLog(redisUrl)}`, log, signal, () => this.pingRedis(), limits)
     await requireRedisVersion(this.redis)
     const applied = await migrate(this.pool)
-    if (applied.length > 0) this.log.info({ applied }, 'the schema of the book is up to date')
+    if (applied.length > 0) logEvent(this.log, 'schema_migrated', { applied })
     await closeMarked(this.pool, this.redis)
     await addMonthsAhead(this.pool, Date.now())
     await this.catalog.start()
@@ -127,6 +127,7 @@ export class ControlService {
       batches: () => sampleBatches(this.pool, Date.now()),
       priceLists: () => this.observer.stats,
       pricesAboveSold: () => countAboveSold(this.pool),
+      providers: () => sampleProviders(this.pool),
     })
     this.running.push({ name: 'metrics', stop: async () => metrics.close() })
     this.startPayments()
@@ -134,19 +135,14 @@ export class ControlService {
     const chain = await this.startChainState()
     const observedDays = new ObservedDays({ pool: this.pool, log: this.log, limits: this.limits })
     this.running.push({ name: 'observed days', stop: () => observedDays.stop() })
-    const { environment, pool, redis, log, debits, voider, payments, limits } = this
+    const { payments } = this
+    const serving = new ServingService({ ...environment, pool, redis, log, limits })
+    this.running.push({ name: 'registered providers', stop: () => serving.stop() })
     const parts = { environment, pool, redis, payments, receipts: new ReceiptReader(pool, redis, limits), limits }
     const applyToAdmission = async (accountIds: readonly string[]) => (await this.events?.applyNow(accountIds)) ?? false
     const api = newAccountApi({ ...parts, log, debits, applyToAdmission })
-    const handlers = rpcHandlers({ ...parts, api, voider, batches, chain, observedDays })
-    const rpc = new RpcServer({
-      redisUrl,
-      busKey,
-      handlers,
-      log: this.log,
-      observe: metrics.observeRpc,
-      limits: this.limits,
-    })
+    const handlers = rpcHandlers({ ...parts, api, voider, batches, chain, observedDays, serving })
+    const rpc = new RpcServer({ redisUrl, busKey, handlers, log, observe: metrics.observeRpc, limits })
     rpc.start()
     this.running.push({ name: 'rpc', stop: () => rpc.stop(this.limits.shutdownTimeoutMs / 2) })
     // Proxies that served on their leases meanwhile ask how far they are booked before the state is loaded.
@@ -156,6 +152,7 @@ export class ControlService {
       new AnswerKeeper({ ...jobs, api, redis }),
       new Housekeeper(jobs),
       new LinkExpirer(jobs),
+      new SeriesKeeper(jobs),
       new MonthKeeper(jobs),
       new ReferralPayer(jobs),
       new StatisticsKeeper(jobs),
@@ -166,6 +163,9 @@ export class ControlService {
       this.running.push({ name: job.constructor.name, stop: () => job.stop() })
     }
     this.startArchive()
+    const attestation = new AttestationKeeper({ ...jobs, redis, environment: process.env })
+    attestation.start()
+    this.running.push({ name: 'attestation', stop: () => attestation.stop() })
     this.observer.start()
     this.running.push({ name: 'price lists', stop: () => this.observer.stop() })
     return metrics.listen(metricsPort)
@@ -182,13 +182,13 @@ export class ControlService {
    */
   async stop(): Promise<void> {
     const parts = this.running.splice(0).map(async ({ name, stop }) => {
-      await stop().catch((error: Error) => this.log.warn({ part: name, err: error }, 'a part did not stop cleanly'))
+      await stop().catch((error: Error) => logEvent(this.log, 'part_stop_failed', { part: name, err: error }))
     })
     const ends = Promise.all(parts)
       .then(() => this.pool.end())
       .then(() => true)
     const isClean = await beforeDeadline(ends, this.limits.shutdownTimeoutMs / 2, () => false)
-    if (!isClean) this.log.warn('some work could not be finished; the next start takes it up')
+    if (!isClean) logEvent(this.log, 'shutdown_incomplete')
     this.redis.disconnect()
   }
 
@@ -208,7 +208,7 @@ export class ControlService {
   private startCheckpoints(): void {
     const { logKey: key } = this.environment
     if (key === undefined) {
-      this.log.info('SLUICE_LOG_KEY is not set: checkpoints of the usage logs are not signed')
+      logEvent(this.log, 'usage_log_unsigned')
       return
     }
     const keeper = new CheckpointKeeper({ pool: this.pool, log: this.log, key, limits: this.limits })

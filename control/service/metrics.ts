@@ -4,6 +4,7 @@ import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom
 import { type BatchSample, NO_BATCHES } from '../batch/batchSample.ts'
 import { type CheckpointSample, NO_CHECKPOINTS } from '../book/checkpoint/checkpointSample.ts'
 import type { SettlementStats } from '../book/settlement/consumer.ts'
+import { NO_PROVIDERS, type ProviderSample } from '../customers/serving/providerSample.ts'
 import { NO_OPEN_MONEY, type OpenMoney } from '../onchain/payments/openMoney.ts'
 import { NO_RESERVE, type ReserveSample } from '../onchain/reserve/reserveSample.ts'
 import type { RpcObserver } from '../runtime/bus/rpcServer.ts'
@@ -37,11 +38,14 @@ export interface MetricsSources {
   priceLists(): { readonly reads: number; readonly failures: number }
   /** Reads the book; a rejection leaves the last number. */
   pricesAboveSold(): Promise<number>
+  /** Reads the book; a rejection leaves the last numbers. */
+  providers(): Promise<ProviderSample>
 }
 
 /** The metrics of control, served on 127.0.0.1 alone. Labels come from closed sets. */
 export class ControlMetrics {
-  private readonly registry = new Registry()
+  /** All metrics, with their names, types and labels. */
+  readonly registry = new Registry()
   private readonly rpcCount: Counter<'operation' | 'outcome'>
   private readonly rpcSeconds: Histogram<'operation'>
   private readonly server: Server
@@ -51,6 +55,7 @@ export class ControlMetrics {
   private batches = NO_BATCHES
   private checkpoints = NO_CHECKPOINTS
   private pricesAboveSold = 0
+  private providers = NO_PROVIDERS
   private reserve = NO_RESERVE
 
   constructor(sources: MetricsSources) {
@@ -77,6 +82,7 @@ export class ControlMetrics {
     this.addBatches()
     this.addReserve()
     this.addPriceLists(sources)
+    this.addProviders()
     if (sources.checkpoints !== undefined) this.addCheckpoints()
     this.server = createServer((request, response) => {
       // Whoever asks seldom would else meet the end of an idle connection with a request under way.
@@ -118,6 +124,7 @@ export class ControlMetrics {
     this.reserve = await sources.reserve().catch(() => this.reserve)
     this.batches = await sources.batches().catch(() => this.batches)
     this.checkpoints = (await sources.checkpoints?.().catch(() => undefined)) ?? this.checkpoints
+    this.providers = await sources.providers().catch(() => this.providers)
     this.pricesAboveSold = await sources.pricesAboveSold().catch(() => this.pricesAboveSold)
     return this.registry.metrics()
   }
@@ -195,6 +202,12 @@ export class ControlMetrics {
     add('reserve_reading_age_seconds', 'Age of the last reading of the reserve', ({ ageSeconds }) => ageSeconds)
     add('withdrawals_paused', '1 while withdrawals are not taken', ({ isPaused }) => Number(isPaused))
     add('attestation_age_seconds', 'Age of the last attestation; 0 for none', (sample) => sample.attestationAgeSeconds)
+  }
+
+  private addProviders(): void {
+    this.addGauge('providers_probation', 'Registered providers on probation, by model', () => this.providers.probation)
+    this.addGauge('providers_serving', 'Registered providers in full service, by model', () => this.providers.serving)
+    this.addGauge('providers_suspended', 'Registered providers suspended, by model', () => this.providers.suspended)
   }
 
   private addCheckpoints(): void {

@@ -13,6 +13,7 @@ import type { ObservedDays } from '../catalog/status/observedDays.ts'
 import { balanceJson } from '../customers/accounts/accountJson.ts'
 import { approvalRpc } from '../customers/agents/approvalRpc.ts'
 import { resolveKey } from '../customers/keys/resolveKey.ts'
+import type { ServingService } from '../customers/serving/servingService.ts'
 import type { ChainState } from '../onchain/chain/chainState.ts'
 import { withdrawalState } from '../onchain/reserve/withdrawalGate.ts'
 import { paymentHandlers } from '../onchain/service/paymentHandlers.ts'
@@ -27,11 +28,12 @@ export function rpcHandlers(
     readonly voider: HoldVoider
     readonly chain: Pick<ChainState, 'state'>
     readonly observedDays: ObservedDays
+    readonly serving: Pick<ServingService, 'measured'>
   },
 ): RpcHandlers {
-  const { api, pool, redis, receipts, payments, batches, voider, chain, observedDays, limits } = parts
+  const { api, pool, redis, receipts, payments, batches, voider, chain, observedDays, serving, limits } = parts
   return {
-    ping: async ({ observed, owner, ended }) => {
+    ping: async ({ observed, owner, ended, measured }) => {
       const positions = ended ? bookedPositions(pool, owner) : noteOwner(pool, owner)
       const [isOpen, booked, withdrawals] = await Promise.all([
         redis.exists(epochKey(0)),
@@ -43,6 +45,7 @@ export function rpcHandlers(
         seen.filter((entry) => entry !== undefined),
         Date.now(),
       )
+      await serving.measured(measured.map((record) => sluice.RouteMeasure.create(record)))
       return { chain: chain.state, admissionClosed: isOpen === 0, booked, withdrawals }
     },
     resolve_key: ({ keyHash }) => resolveKey(pool, keyHash),

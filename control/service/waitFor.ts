@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import type { Limits } from '../limits.ts'
 import { backoffMs } from '../runtime/backoff.ts'
+import { logEvent } from '../runtime/logEvents.ts'
 
 const FIRST_DELAY_MS = 100
 const DELAY_MAX_MS = 2_000
@@ -31,7 +32,7 @@ export async function waitFor<T>(
       const nowMs = performance.now()
       if (nowMs - startedMs > limits.dependencyTimeoutMs) throw new Error(`${what} did not come up: ${reason}`)
       if (nowMs - saidMs > SAY_AGAIN_MS) {
-        log.warn({ reason }, `waiting for ${what}`)
+        logEvent(log, 'dependency_pending', { waitingFor: what, reason })
         saidMs = nowMs
       }
       await sleep(backoffMs(attempts, FIRST_DELAY_MS, DELAY_MAX_MS), undefined, { signal })

@@ -24,6 +24,7 @@ export function payerPrincipal(payer: Address): Principal {
     allowRetention: false,
     agent: null,
     platform: null,
+    locks: null,
     keys: accountKeys(shard, accountId, accountId),
     ids: new FixedArguments(accountId, accountId),
     caps: UNBOUND,

@@ -4,11 +4,11 @@ import { accountKeys, keyCountersKey } from '../../contract/wire/redisKeys.ts'
 import { FixedArguments } from '../../contract/wire/scriptArguments.ts'
 import type { Limits } from '../limits.ts'
 
-/** What binds each single request of an agent, in units; null is no bound. */
+/** The cap of a single request of an agent, in units; null is no cap. */
 export interface AgentPolicy {
   /** The most that a request may cost at worst. */
   readonly requestCapUnits: number | null
-  /** What may cost more than this waits for the agent's owner. */
+  /** Requests that may cost more than this wait for the agent's owner. */
   readonly approvalThresholdUnits: number | null
 }
 
@@ -49,6 +49,8 @@ export interface Principal {
   readonly agent: AgentPolicy | null
   /** Of a sub-key; null for all others. */
   readonly platform: PlatformKey | null
+  /** Series of compute locks whose tokens its requests burn; null where there are none, as for nearly all keys. */
+  readonly locks: ReadonlySet<string> | null
 }
 
 /**
@@ -78,7 +80,14 @@ export function toPrincipal(record: sluice.KeyRecord, limits: Limits): Principal
     caps: new FixedArguments(...capTexts(record), `${interval},${burst}`),
     agent: agentPolicy(record.agent),
     platform: platformKey(record.shard, record.platform),
+    locks: locksOf(record),
   }
+}
+
+/** Neither the private tier nor what binds each request of an agent goes with tokens that are burnt. */
+function locksOf({ lockSeries, privateTier, agent }: sluice.KeyRecord): ReadonlySet<string> | null {
+  const burnsNone = lockSeries.length === 0 || privateTier || (agent ?? null) !== null
+  return burnsNone ? null : new Set(lockSeries)
 }
 
 function agentPolicy(policy: sluice.AgentPolicy | null | undefined): AgentPolicy | null {

@@ -11,6 +11,17 @@ const REPLY_PER_ITEM = 3
 /** Arguments of an item that stand in the principal. */
 const OF_PRINCIPAL = 7
 
+/** Tokens of a compute lock that a request burns, as far as its account has them. Amounts are units at the locked price. */
+export interface LockWant {
+  readonly seriesId: string
+  /** Of one micro-token. */
+  readonly microUnits: number
+  /** The worst case at the prices of the series, in whole micro-tokens. */
+  readonly wantUnits: number
+  /** What is to be held of credits and coin, where tokens pay for `lockUnits` of the worst case. */
+  rest(lockUnits: number): { readonly wantUnits: number; readonly leastUnits: number }
+}
+
 /** A request that waits for its hold; exactly one of the first two calls follows, and the third if that one threw. */
 export interface HoldWaiter {
   readonly requestId: string
@@ -21,11 +32,15 @@ export interface HoldWaiter {
   readonly holdMeta: string
   /** Units in one coin, by the price sheet that the request was priced by. */
   readonly coinUsdUnits: number
+  /** Absent for a request that burns no tokens. */
+  readonly lock?: LockWant | undefined
   /**
+   * @param heldUnits tokens of a lock at their locked price included
    * @param heldAtMs on Redis's clock
    * @param split what a hold that Redis keeps by itself was made of, `grantId=units,...,coin=units:nanos`
+   * @param lockUnits what of it are tokens of the lock; absent is nothing
    */
-  onHeld(heldUnits: number, heldAtMs: number, split?: string): void
+  onHeld(heldUnits: number, heldAtMs: number, split?: string, lockUnits?: number): void
   onHoldRefused(error: GatewayError): void
   /** Telling it failed; the hold may stand. */
   onCrashed(error: unknown): void

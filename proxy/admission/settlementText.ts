@@ -30,6 +30,18 @@ export interface SettlementFields {
   readonly tier: sluice.Tier
   /** Of images whose price goes by it, WxH, or ''. */
   readonly size: string
+  /** The report of attested hardware that the private tier was served by, or ''. */
+  readonly attestation: string
+  /** Tokens that were burnt; absent for none. `chargeUnits` does not have them. */
+  readonly lock?: BurntTokens | undefined
+}
+
+/** Tokens of a compute lock that a request has burnt. */
+export interface BurntTokens {
+  readonly seriesId: string
+  /** At the locked price. */
+  readonly units: number
+  readonly micros: number
 }
 
 /**
@@ -59,7 +71,9 @@ export function settlementText(fields: SettlementFields): string {
     count('\x90\x01', fields.durationMs) +
     count('\x98\x01', fields.rate) +
     count('\xa0\x01', fields.tier) +
-    text('\xaa\x01', fields.size)
+    text('\xaa\x01', fields.size) +
+    (fields.lock === undefined ? '' : lockText(fields.lock)) +
+    text('\xe2\x08', fields.attestation)
   )
 }
 
@@ -71,6 +85,10 @@ export function settlementBytes(settlement: string): Buffer {
 /** The text that stands for the bytes of a Settlement message. */
 export function settlementOf(bytes: Uint8Array): string {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('latin1')
+}
+
+function lockText({ seriesId, units, micros }: BurntTokens): string {
+  return text('\xb2\x01', seriesId) + count('\xb8\x01', units) + count('\xc0\x01', micros)
 }
 
 function usageText({ usage, quantity, unit }: SettlementFields): string {

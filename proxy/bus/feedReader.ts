@@ -12,6 +12,7 @@ const RETRY_MS = 100
 
 export interface FeedListener {
   onKeyChanged(keyHash: string): void
+  /** The catalog is another one, or who serves its models beside its own routes. */
   onCatalogPublished(): void
   onStatusChanged(): void
   /** Events may have been missed: everything cached has to be read anew. */
@@ -90,7 +91,7 @@ export class FeedReader {
         this.lastId = id.toString()
         const event = sluice.FeedEvent.decode(fields[1] ?? Buffer.alloc(0))
         if (event.keyChanged) this.listener.onKeyChanged(event.keyChanged)
-        else if (event.catalogPublished) this.listener.onCatalogPublished()
+        else if (event.catalogPublished || event.servingChanged) this.listener.onCatalogPublished()
         else if (event.statusChanged) this.listener.onStatusChanged()
       }
     }

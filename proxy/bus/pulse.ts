@@ -8,14 +8,22 @@ import {
 import { sluice } from '../../contract/wire/generated/messages.js'
 import type { RpcClient } from './rpcClient.ts'
 
-/** What this process sees of the service. */
+/** The state of the service as this process observes it. */
 export interface Seen {
   /** Notes the state since the last call. */
   observe(): void
-  /** What was noted since the last call. */
+  /** The observations since the last call. */
   take(): readonly Observed[]
   /** Takes back what could not be told. */
   keep(observed: readonly Observed[]): void
+}
+
+/** What this process measures of registered providers. */
+export interface Measuring {
+  /** What was measured since the last call. */
+  take(): readonly sluice.RouteMeasure.$Properties[]
+  /** Takes back what could not be told. */
+  keep(measured: readonly sluice.RouteMeasure.$Properties[]): void
 }
 
 export interface PulseOptions {
@@ -23,6 +31,8 @@ export interface PulseOptions {
   readonly intervalMs: number
   /** Asked before each pulse, and told to control with it. */
   readonly seen: Seen
+  /** Told to control with each pulse as well. */
+  readonly canaries: Measuring
   /** The process that lives, and perhaps has leases; '' for one that has none. */
   readonly owner: string
   /** Told how far the endings of the owner are booked, by shard; a shard without endings is absent. */
@@ -60,11 +70,12 @@ export class Pulse {
   }
 
   private ask(): void {
-    const { rpc, seen, owner, onBooked, intervalMs } = this.options
+    const { rpc, seen, canaries, owner, onBooked, intervalMs } = this.options
     seen.observe()
     const observed = seen.take()
+    const measured = canaries.take()
     rpc
-      .call('ping', { observed: [...observed], owner })
+      .call('ping', { observed: [...observed], measured: [...measured], owner })
       .then(
         ({ chain, admissionClosed, booked, withdrawals }) => {
           this.admissionClosed = admissionClosed
@@ -76,6 +87,7 @@ export class Pulse {
         () => {
           this.alive = false
           seen.keep(observed)
+          canaries.keep(measured)
           if (this.chain !== 'not_configured') this.chain = 'unavailable'
           if (this.withdrawals !== 'not_configured') this.withdrawals = 'paused'
           return undefined

@@ -12,6 +12,8 @@ import { type VideoSettings, videoSettings } from '../../contract/catalog/video.
 import type { ModelRates } from '../../contract/money/charge.ts'
 import { type UnitRates, unitRates } from '../../contract/money/unitRates.ts'
 import { sluice } from '../../contract/wire/generated/messages.js'
+import type { Canary } from './canary.ts'
+import { type LockSeries, NO_SERIES, seriesByModel } from './lockSeries.ts'
 import type { Provider, Route, Sheet } from './pricedItem.ts'
 import { decodeTool, type Tool } from './tool.ts'
 
@@ -35,17 +37,17 @@ export interface Model {
   readonly maxOutput: number
   readonly defaultOutput: number
   readonly imageTokens: number
-  /** What a provider's own prompt for tools may take, in tokens; 0 where none has one. */
+  /** The most tokens that a provider's own prompt for tools takes; 0 if none has one. */
   readonly toolTokens: number
   readonly thinking: Thinking
-  /** What is written to the cache for an hour has a price. */
+  /** Whether one-hour cache writes have a price. */
   readonly pricesHour: boolean
   readonly rates: ModelRates
   readonly ratesPrivate: ModelRates | null
   /** Prices of what is counted, for models that are not priced by the token. */
   readonly unitRates: UnitRates | null
   readonly unitRatesPrivate: UnitRates | null
-  /** What is counted: image, character, second, search; '' for tokens. */
+  /** The counted unit: image, character, second, search; '' for tokens. */
   readonly unit: string
   readonly routes: readonly Route[]
   /** Those that are enabled. */
@@ -53,14 +55,18 @@ export interface Model {
   /** The same for routing: in the order of the catalog, and with the cheapest first. */
   readonly usualOrder: RouteOrder
   readonly cheapestOrder: RouteOrder
-  /** What a batch job is charged by; null where the model is not sold in batches. */
+  /** Registered providers that serve a share of the requests. */
+  readonly canaries: readonly Canary[]
+  /** The rates of batch jobs; null if the model has no batch rates. */
   readonly ratesBatch: sluice.Rates.$Properties | null
   readonly attested: boolean
   /** The model has not yet returned a verified result. */
   readonly unverified: boolean
   readonly createdAtMs: number
-  /** What a model for video takes; null for others. */
+  /** The inputs of a video model; null for others. */
   readonly video: VideoSettings | null
+  /** Series of compute locks, the soonest to end first. */
+  readonly lockSeries: readonly LockSeries[]
   readonly sheet: Sheet
 }
 
@@ -90,8 +96,9 @@ export function decodeCatalog(bytes: Uint8Array, environment: NodeJS.ProcessEnv)
     providers.set(decoded.id, decoded)
   }
   const models = new Map<string, Model>()
+  const series = seriesByModel(record.lockSeries)
   for (const model of record.models) {
-    const decoded = decodeModel(sluice.ModelRecord.create(model), providers, sheet)
+    const decoded = decodeModel(sluice.ModelRecord.create(model), providers, series, sheet)
     models.set(decoded.id, decoded)
   }
   const tools = record.tools.map((tool) => decodeTool(tool, sheet, environment))
@@ -112,10 +119,16 @@ function decodeProvider(record: sluice.ProviderRecord, environment: NodeJS.Proce
     dataPolicy: record.dataPolicy as DataPolicy,
     maxTokensField: record.maxTokensField,
     privateImages: record.privateImages,
+    report: record.report ? { id: record.report.id ?? '', validUntilMs: record.report.validUntilMs ?? 0 } : null,
   }
 }
 
-function decodeModel(record: sluice.ModelRecord, providers: ReadonlyMap<string, Provider>, sheet: Sheet): Model {
+function decodeModel(
+  record: sluice.ModelRecord,
+  providers: ReadonlyMap<string, Provider>,
+  series: ReadonlyMap<string, readonly LockSeries[]>,
+  sheet: Sheet,
+): Model {
   const routes = record.routes.flatMap((route) => decodeRoute(sluice.RouteRecord.create(route), providers))
   const enabledRoutes = routes.filter((route) => route.enabled)
   const rates = modelRates(record.rates ?? {})
@@ -141,13 +154,24 @@ function decodeModel(record: sluice.ModelRecord, providers: ReadonlyMap<string, 
     enabledRoutes,
     usualOrder: orderOf(enabledRoutes),
     cheapestOrder: orderOf(cheapestFirst(enabledRoutes)),
+    canaries: [],
     ratesBatch: record.ratesBatch ? batchRates(record.ratesBatch, rates) : null,
     attested: record.attested,
     unverified: record.unverified,
     createdAtMs: record.createdAtMs,
     video: videoSettings(record.video),
+    lockSeries: series.get(record.id) ?? NO_SERIES,
     sheet,
   }
+}
+
+/** A catalog with the registered providers that serve its models; those of a model that runs on attested hardware do not. */
+export function withCanaries(catalog: Catalog, canaries: ReadonlyMap<string, readonly Canary[]>): Catalog {
+  const models = [...catalog.models.values()].map((model): [string, Model] => {
+    const found = model.attested ? undefined : canaries.get(model.id)
+    return [model.id, found === undefined ? model : { ...model, canaries: found }]
+  })
+  return { ...catalog, models: new Map(models) }
 }
 
 /** Whether no set of rates lacks a price for what is written to the cache for an hour. */

@@ -1,29 +1,45 @@
+import { CallSeal, KEPT_CHANNEL } from '../../contract/wire/callSeal.ts'
 import type { Redis } from '../../contract/wire/redis.ts'
-import { CATALOG_KEY } from '../../contract/wire/redisKeys.ts'
+import { CATALOG_KEY, SERVING_KEY } from '../../contract/wire/redisKeys.ts'
 import { KeptRecord } from '../bus/keptRecord.ts'
-import { type Catalog, decodeCatalog, type Model } from './catalog.ts'
+import { type Canary, decodeServing } from './canary.ts'
+import { type Catalog, decodeCatalog, type Model, withCanaries } from './catalog.ts'
 import type { Tool } from './tool.ts'
 
 export interface CatalogStoreOptions {
   readonly redis: Pick<Redis, 'getBuffer'>
-  /** Where the providers' keys are. */
+  /** SLUICE_BUS_KEY, which the keys of registered providers are sealed with. */
+  readonly busKey: Buffer
+  /** Where the keys of the catalog's providers are. */
   readonly environment: NodeJS.ProcessEnv
   /** Told of every catalog that differs from the one before. */
   readonly onChange: (catalog: Catalog) => void
   readonly onFault: (error: unknown) => void
 }
 
-/** The catalog in force, read from Redis and read again whenever control publishes. */
+/**
+ * The catalog in force with the registered providers that serve its models, read from Redis and read again whenever control
+ * publishes.
+ */
 export class CatalogStore {
   private readonly record: KeptRecord
+  private readonly serving: KeptRecord
+  private published: Catalog | undefined
+  private canaries: ReadonlyMap<string, readonly Canary[]> = new Map()
   private catalog: Catalog | undefined
 
-  constructor({ redis, environment, onChange, onFault }: CatalogStoreOptions) {
+  constructor({ redis, busKey, environment, onChange, onFault }: CatalogStoreOptions) {
     const decode = (bytes: Buffer): void => {
-      this.catalog = decodeCatalog(bytes, environment)
-      onChange(this.catalog)
+      this.published = decodeCatalog(bytes, environment)
+      onChange(this.join(this.published))
     }
     this.record = new KeptRecord({ redis, key: CATALOG_KEY, onChange: decode, onFault })
+    const seal = new CallSeal(busKey, KEPT_CHANNEL)
+    const decodeCanaries = (bytes: Buffer): void => {
+      this.canaries = decodeServing(bytes, seal)
+      if (this.published !== undefined) this.join(this.published)
+    }
+    this.serving = new KeptRecord({ redis, key: SERVING_KEY, onChange: decodeCanaries, onFault })
   }
 
   /** Null until control has published for the first time. */
@@ -42,15 +58,22 @@ export class CatalogStore {
   }
 
   /**
-   * Reads the catalog.
+   * Reads the catalog; who else serves its models follows in the background.
    * @returns whether there is one
    */
   refresh(): Promise<boolean> {
+    this.serving.renew()
     return this.record.refresh()
   }
 
-  /** Reads the catalog in the background, again and again until that succeeds once after this call. */
+  /** Reads both in the background, again and again until that succeeds once after this call. */
   renew(): void {
     this.record.renew()
+    this.serving.renew()
+  }
+
+  private join(published: Catalog): Catalog {
+    this.catalog = withCanaries(published, this.canaries)
+    return this.catalog
   }
 }

@@ -1,4 +1,5 @@
 import type { Logger } from 'pino'
+import { logEvent } from '../logEvents.ts'
 import { type Catalog, disabledRoutes } from './catalog.ts'
 
 /** Tells the health of routes and the log of a catalog that is in force from now on. */
@@ -7,13 +8,12 @@ export function noteCatalog(
   health: { setDisabled(routeIds: ReturnType<typeof disabledRoutes>): void },
   log: Logger,
 ): void {
-  log.info({ sheet: sheet.version }, 'catalog in force')
+  logEvent(log, 'catalog_in_force', { sheet: sheet.version })
   health.setDisabled(disabledRoutes(models))
   for (const provider of providers.values()) {
-    if (provider.keyMissing)
-      log.warn({ provider: provider.id }, 'its key is not in the environment; its routes are off')
+    if (provider.keyMissing) logEvent(log, 'provider_key_missing', { provider: provider.id })
   }
   for (const { id, route } of tools.values()) {
-    if (route.provider.keyMissing) log.warn({ tool: id }, 'its key is not in the environment; it is not sold')
+    if (route.provider.keyMissing) logEvent(log, 'tool_key_missing', { tool: id })
   }
 }

@@ -16,6 +16,17 @@ export interface Provider {
   readonly maxTokensField: string
   /** It may be sent addresses of images that are not https on the public internet. */
   readonly privateImages: boolean
+  /** What its hardware has proved, for the private tier; null while nothing stands. */
+  readonly report: StandingReport | null
+  /** Connections go to public addresses alone; absent is to any. */
+  readonly publicOnly?: boolean
+}
+
+/** A verified report of attested hardware. */
+export interface StandingReport {
+  readonly id: string
+  /** Milliseconds since 1970. */
+  readonly validUntilMs: number
 }
 
 export interface Route {
@@ -29,14 +40,24 @@ export interface Route {
   readonly switchedOff: boolean
   /** Enabled, but for that. */
   readonly offered: boolean
-  /** What the provider charges, in units, to compare the routes of a model by; null where it is not stated. */
+  /** The provider's price in units, to compare the routes of a model; null if it is not stated. */
   readonly costUnits: number | null
+  /** Of a registered provider; absent for routes of the catalog. */
+  readonly registered?: Registered
 }
 
-/** What is sold: a model or a tool. */
+/** What a registered provider is measured by. */
+export interface Registered {
+  /** The id of the model in the catalog. */
+  readonly model: string
+  /** The bar of the time to the first output of a stream, in milliseconds. */
+  readonly firstOutputMaxMs: number
+}
+
+/** A priced item: a model or a tool. */
 export interface PricedItem {
   readonly id: string
-  /** What is counted on receipts: image, character, second, search, call, result; '' for tokens. */
+  /** The unit on receipts: image, character, second, search, call, result; '' for tokens. */
   readonly unit: string
   readonly sheet: Sheet
 }

@@ -96,6 +96,7 @@ function routeOf(record: sluice.ToolRecord, environment: NodeJS.ProcessEnv): Rou
     keyMissing,
     maxTokensField: '',
     privateImages: false,
+    report: null,
     dataPolicy: record.retained ? ('retained' as const) : ('none' as const),
   }
   const enabled = record.enabled && !keyMissing

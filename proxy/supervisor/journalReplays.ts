@@ -13,6 +13,7 @@ import { processLives } from '../admission/processLives.ts'
 import type { RpcClient } from '../bus/rpcClient.ts'
 import type { ProxyConfig } from '../config.ts'
 import type { Limits } from '../limits.ts'
+import { logEvent } from '../logEvents.ts'
 import { OwnerReplay } from './ownerReplay.ts'
 
 export interface JournalReplaysOptions {
@@ -60,7 +61,7 @@ export class JournalReplays {
     this.wake?.()
     const rest = this.running.then(() => this.replayAll())
     // Calls to a Redis that is away would wait for it.
-    await Promise.race([rest.catch((error: unknown) => this.noteFault('journals', error)), sleep(timeoutMs)])
+    await Promise.race([rest.catch((error: unknown) => this.noteFault('all', error)), sleep(timeoutMs)])
     this.stopping.abort()
     await this.removeEmptyMemory()
   }
@@ -79,7 +80,7 @@ export class JournalReplays {
   private async run(): Promise<void> {
     const { signal } = this.stopping
     while (!signal.aborted && !this.finishing) {
-      await this.replayAll().catch((error: unknown) => this.noteFault('looking for journals', error))
+      await this.replayAll().catch((error: unknown) => this.noteFault('all', error))
       await new Promise<void>((resolve) => {
         this.wake = resolve
         sleep(this.options.limits.replayScanMs, undefined, { signal }).then(resolve, resolve)
@@ -102,15 +103,14 @@ export class JournalReplays {
       await redis.zrem(OWNERS_KEY, owner)
       this.unheardSinceMs.delete(owner)
       for (const folder of folders) await rm(folder, { recursive: true, force: true })
-      if (content.open.length > 0)
-        log.warn({ owner, requests: content.open.length }, 'requests of a process that is gone were voided')
+      if (content.open.length > 0) logEvent(log, 'orphaned_requests_voided', { owner, requests: content.open.length })
     } catch (error) {
-      if (!signal.aborted) this.noteFault(`the journal of ${owner}`, error)
+      if (!signal.aborted) this.noteFault(owner, error)
     }
   }
 
-  private noteFault(what: string, error: unknown): void {
-    this.options.log.warn({ err: error }, `${what}: trying again`)
+  private noteFault(journal: string, error: unknown): void {
+    logEvent(this.options.log, 'journal_replay_failed', { journal, err: error })
   }
 
   /** Names of owners whose journals nobody writes any more. */

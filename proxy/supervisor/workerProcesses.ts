@@ -4,6 +4,7 @@ import type { Logger } from 'pino'
 import { workerStopMaxMs } from '../../contract/limits/stopTime.ts'
 import type { ProxyConfig } from '../config.ts'
 import type { Limits } from '../limits.ts'
+import { logEvent } from '../logEvents.ts'
 import { addCounters, newCounters } from '../metrics/requestMetrics.ts'
 import type { MainToWorker, WorkerSnapshot, WorkerToMain } from '../workerMessages.ts'
 
@@ -32,7 +33,7 @@ interface Worker {
 
 /** Keeps the workers of a proxy running: one process each, all on one port. One that dies is replaced. */
 export class WorkerProcesses {
-  /** What workers that have died had counted, so that no counter ever falls. */
+  /** The counts of dead workers, so that no counter decreases. */
   readonly retired = newCounters()
   restarts = 0
   /** Requests of the workers that have died, by slot. */
@@ -80,7 +81,7 @@ export class WorkerProcesses {
     await Promise.all(ended)
   }
 
-  /** What every worker reports now; one that does not answer in time gives its last report. */
+  /** The current reports of all workers; a worker that does not answer in time contributes its last report. */
   async snapshots(): Promise<WorkerSnapshot[]> {
     const answers = await Promise.all([...this.workers].map((worker) => this.snapshotOf(worker)))
     return answers.filter((answer) => answer !== undefined)
@@ -130,7 +131,7 @@ export class WorkerProcesses {
         this.retire(worker)
         this.releaseDrained(worker)
         if (this.stopping) return
-        this.log.error({ pid: child.pid, code, signal }, 'a worker died')
+        logEvent(this.log, 'worker_died', { pid: child.pid, code, signal })
         if (worker.ready) this.replace(slot)
         else reject(new Error(`a worker ended with ${code ?? signal} before it was ready`))
       })
@@ -158,7 +159,7 @@ export class WorkerProcesses {
     setTimeout(() => {
       if (this.stopping) return
       this.spawn(slot).catch((error: unknown) => {
-        this.log.error({ err: error }, 'a worker could not be replaced')
+        logEvent(this.log, 'worker_restart_failed', { err: error })
         this.replace(slot)
       })
     }, delayMs)

@@ -1,6 +1,7 @@
 import { GatewayError } from '../../contract/errors/errors.ts'
 import type { Route } from '../catalog/pricedItem.ts'
 import type { Limits } from '../limits.ts'
+import type { CanaryAttempt, CanaryWatch } from './canaryWatch.ts'
 import {
   mayMoveOnAfterAnswer,
   mayMoveOnAfterFailure,
@@ -39,7 +40,7 @@ export interface AttemptListener {
   onCrashed(error: unknown): void
 }
 
-/** What an error answer means for its request. */
+/** Classifies an error answer of a provider. */
 export type Classify = (status: number, body: string, retryAfterMs: number) => Refusal
 
 export interface AttemptsOptions {
@@ -53,6 +54,10 @@ export interface AttemptsOptions {
   readonly routes: readonly Route[]
   readonly makeRequest: (route: Route, totalTimeoutMs: number, fresh: boolean) => UpstreamRequest
   readonly listener: AttemptListener
+  /** Measures registered providers; absent where none can be among the routes. */
+  readonly watch?: CanaryWatch
+  /** The answer is sent as it comes, so that its first output is timed. */
+  readonly streamed?: boolean
   /** Sorts error answers; absent for those of a model's provider. */
   readonly classify?: Classify | undefined
   /** Told of what the client is not: our credential refused, a route failing. */
@@ -71,6 +76,7 @@ export class Attempts implements UpstreamListener {
   private next = 1
   private route: Route
   private call: UpstreamCall | undefined
+  private watched: CanaryAttempt | undefined
   private committed = false
   private over = false
   private last = false
@@ -98,6 +104,7 @@ export class Attempts implements UpstreamListener {
     if (this.committed) return
     this.committed = true
     this.options.health.succeeded(this.route.id)
+    this.watched?.onOutput(Date.now())
   }
 
   /** The answer turned out to be unusable before the commit; the next route is tried. */
@@ -126,6 +133,7 @@ export class Attempts implements UpstreamListener {
     if (this.over) return
     this.over = true
     if (!this.committed) this.options.health.undecided(this.route.id)
+    this.watched?.givenUp(Date.now())
     this.call?.cancel()
   }
 
@@ -168,6 +176,8 @@ export class Attempts implements UpstreamListener {
     } catch (error) {
       this.crashed(error)
     }
+    // An answer that turned out to be none was judged when it was rejected.
+    this.watched?.succeeded()
   }
 
   onFailure(failure: TransportFailure): void {
@@ -175,6 +185,7 @@ export class Attempts implements UpstreamListener {
     this.options.onFault(this.route, failure.message)
     if (this.committed) {
       this.over = true
+      this.watched?.failed(failure.kind === 'idle_timeout')
       this.tell(() => this.options.listener.onBroken(failure))
       return
     }
@@ -187,6 +198,7 @@ export class Attempts implements UpstreamListener {
     }
     const timedOut = failure.kind.endsWith('_timeout') && failure.kind !== 'connect_timeout'
     const error = new GatewayError(timedOut ? 'upstream_timeout' : 'upstream_unavailable', { cause: failure })
+    this.watched?.failed(timedOut)
     this.moveOn({ error, elsewhere: true, routeFault: true, retryAfterMs: 0, perhapsRequest: false }, mayMoveOn)
   }
 
@@ -230,6 +242,8 @@ export class Attempts implements UpstreamListener {
   private moveOn(refusal: Refusal, mayMoveOn: boolean): void {
     const { health, routes, limits, listener, accountId } = this.options
     const nowMs = Date.now()
+    if (refusal.elsewhere) this.watched?.failed(false)
+    else this.watched?.undecided()
     if (refusal.retryAfterMs > 0) health.coolDown(this.route.id, nowMs + refusal.retryAfterMs)
     if (refusal.routeFault) health.failed(this.route.id, nowMs, refusal.perhapsRequest ? accountId : undefined)
     else health.undecided(this.route.id)
@@ -246,8 +260,9 @@ export class Attempts implements UpstreamListener {
   }
 
   private send(route: Route, fresh: boolean): void {
-    const { transport, health, makeRequest, listener, rule } = this.options
+    const { transport, health, makeRequest, listener, rule, watch, streamed } = this.options
     this.route = route
+    this.watched = watch?.begin(route, streamed === true, Date.now())
     this.tried++
     this.headSeen = false
     this.refusedStatus = 0

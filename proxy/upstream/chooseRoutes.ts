@@ -2,9 +2,10 @@ import type { Dialect } from '../../contract/catalog/catalog.ts'
 import { GatewayError, invalidRequest } from '../../contract/errors/errors.ts'
 import type { Model } from '../catalog/catalog.ts'
 import type { Route } from '../catalog/pricedItem.ts'
+import { type CanaryCandidate, chooseCanary } from './chooseCanary.ts'
 import type { RouteHealth } from './routeHealth.ts'
 
-/** What a request, its key and its account ask of the routes. */
+/** The requirements of a request, its key and its account for routes. */
 export interface RoutePolicy {
   /** Providers that keep what they are sent may serve. */
   readonly allowRetention: boolean
@@ -14,24 +15,49 @@ export interface RoutePolicy {
   readonly dialects?: ReadonlySet<Dialect> | undefined
   /** The field of an image at an address that only providers with `privateImages` may be sent; absent is none. */
   readonly privateImage?: string | undefined
+  /** Only providers whose hardware is proved now may serve: the private tier. */
+  readonly attested: boolean
+  /** A registered provider may be asked first; absent is not. */
+  readonly canary?: CanaryCandidate | undefined
 }
 
 /**
  * The routes that may serve a request, in the order to try them: those in good health first come first, and while none
  * is, the request is refused with the time until the first one may be tried again.
- * @throws GatewayError model_unavailable, no_route_for_policy, invalid_request
+ * @throws GatewayError model_unavailable, no_route_for_policy, model_unverified, invalid_request
  */
 export function chooseRoutes(model: Model, policy: RoutePolicy, health: RouteHealth, nowMs: number): readonly Route[] {
   const { dialects, cheapest } = policy
+  if (policy.attested && !model.attested) throw notOnPrivateTier(model.id)
   if (spoken(model.enabledRoutes, dialects).length === 0) throw new GatewayError('model_unavailable')
   const order = cheapest ? model.cheapestOrder : model.usualOrder
   const kept = spoken(policy.allowRetention ? order.all : order.traceless, dialects)
   if (kept.length === 0) throw new GatewayError('no_route_for_policy', { message: keepsAll(model.id) })
-  const allowed = policy.privateImage === undefined ? kept : reachingInside(kept, policy.privateImage)
+  const proved = policy.attested ? attested(kept, model.id, nowMs) : kept
+  const allowed = policy.privateImage === undefined ? proved : reachingInside(proved, policy.privateImage)
   const open = those(allowed, (route) => health.isOpen(route.id, nowMs))
-  if (open.length > 0) return open
+  if (open.length > 0) return withCanary(open, model, policy, health, nowMs)
   const waitMs = Math.min(...allowed.map((route) => health.waitMs(route.id, nowMs)))
   throw new GatewayError('model_unavailable', { retryAfterSeconds: Math.max(1, Math.ceil(waitMs / 1000)) })
+}
+
+/** Behind a registered provider the model's own routes follow, so that its failure costs the client nothing. */
+function withCanary(
+  open: readonly Route[],
+  model: Model,
+  policy: RoutePolicy,
+  health: RouteHealth,
+  nowMs: number,
+): readonly Route[] {
+  if (model.canaries.length === 0 || policy.canary === undefined) return open
+  const canary = chooseCanary(model, policy, policy.canary, health, nowMs)
+  return canary === undefined ? open : [canary, ...open]
+}
+
+/** What is said of a model that the private tier does not have. */
+export function notOnPrivateTier(modelId: string): GatewayError {
+  const message = `${modelId} does not serve the private tier; /v1/pricing lists the attested models that do.`
+  return new GatewayError('no_route_for_policy', { message, param: 'model' })
 }
 
 function spoken(routes: readonly Route[], dialects: ReadonlySet<Dialect> | undefined): readonly Route[] {
@@ -41,6 +67,16 @@ function spoken(routes: readonly Route[], dialects: ReadonlySet<Dialect> | undef
 /** The routes that pass; no new list where all do, as they nearly always do. */
 function those(routes: readonly Route[], pass: (route: Route) => boolean): readonly Route[] {
   return routes.every(pass) ? routes : routes.filter(pass)
+}
+
+/** @throws GatewayError model_unverified while the hardware of no provider is proved */
+function attested(routes: readonly Route[], modelId: string, nowMs: number): readonly Route[] {
+  const found = those(routes, ({ provider }) => provider.report !== null && provider.report.validUntilMs > nowMs)
+  if (found.length > 0) return found
+  const message =
+    `No provider of ${modelId} has a verified attestation report now, so that the private tier cannot be served; ` +
+    'see /v1/privacy/attestation.'
+  throw new GatewayError('model_unverified', { message })
 }
 
 /** @throws GatewayError invalid_request where no provider may be sent an address inside a network */

@@ -1,5 +1,6 @@
 import { createSecureContext, type SecureContext } from 'node:tls'
 import { withoutBrackets } from '../../contract/net/ipAddress.ts'
+import { isForbiddenHost, publicLookup } from '../../contract/net/publicLookup.ts'
 import { checkDeadlines } from '../checkDeadlines.ts'
 import type { Limits } from '../limits.ts'
 import { type BodyDecoder, readCoded } from './bodyDecoder.ts'
@@ -38,7 +39,7 @@ export class SocketTransport implements Transport {
   }
 
   send(request: UpstreamRequest, listener: UpstreamListener): UpstreamCall {
-    const connection = this.poolOf(request.origin).take(request.fresh)
+    const connection = this.poolOf(request)?.take(request.fresh)
     if (connection === undefined) {
       setImmediate(() => listener.onFailure(new TransportFailure('connect')))
       return NO_CALL
@@ -54,20 +55,26 @@ export class SocketTransport implements Transport {
     return Promise.resolve()
   }
 
-  private poolOf(origin: string): ConnectionPool {
-    let pool = this.pools.get(origin)
-    if (pool === undefined) {
-      const { connectionsPerProviderMax: connectionsMax, connectionIdleMs: idleMs } = this.limits
-      pool = new ConnectionPool({ endpoint: this.endpointOf(new URL(origin)), connectionsMax, idleMs })
-      this.pools.set(origin, pool)
-    }
+  /** @returns undefined for an address that must not be connected to */
+  private poolOf({ origin, publicOnly }: UpstreamRequest): ConnectionPool | undefined {
+    // Connections that were not checked never serve requests that have to go to public addresses.
+    const name = publicOnly === true ? `public ${origin}` : origin
+    const known = this.pools.get(name)
+    if (known !== undefined) return known
+    const url = new URL(origin)
+    if (publicOnly === true && isForbiddenHost(url.hostname)) return undefined
+    const { connectionsPerProviderMax: connectionsMax, connectionIdleMs: idleMs } = this.limits
+    const endpoint = this.endpointOf(url, publicOnly === true)
+    const pool = new ConnectionPool({ endpoint, connectionsMax, idleMs })
+    this.pools.set(name, pool)
     return pool
   }
 
-  private endpointOf({ protocol, hostname, port }: URL): Origin {
+  private endpointOf({ protocol, hostname, port }: URL, publicOnly: boolean): Origin {
     const host = withoutBrackets(hostname)
-    if (protocol !== 'https:') return { host, port: Number(port || HTTP_PORT) }
-    return { host, port: Number(port || HTTPS_PORT), tls: this.tls }
+    const checked = publicOnly ? { lookup: publicLookup() } : {}
+    if (protocol !== 'https:') return { host, port: Number(port || HTTP_PORT), ...checked }
+    return { host, port: Number(port || HTTPS_PORT), tls: this.tls, ...checked }
   }
 }
 

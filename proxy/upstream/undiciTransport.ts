@@ -1,5 +1,6 @@
 import { Readable } from 'node:stream'
 import { type Dispatcher, errors, Pool } from 'undici'
+import { isForbiddenHost, publicLookup } from '../../contract/net/publicLookup.ts'
 import type { Limits } from '../limits.ts'
 import { type BodyDecoder, type BodyReading, readCoded } from './bodyDecoder.ts'
 import {
@@ -27,6 +28,10 @@ export class UndiciTransport implements Transport {
   }
 
   send(request: UpstreamRequest, listener: UpstreamListener): UpstreamCall {
+    if (request.publicOnly === true && isForbiddenHost(new URL(request.origin).hostname)) {
+      setImmediate(() => listener.onFailure(new TransportFailure('connect')))
+      return NO_CALL
+    }
     const call = new UndiciCall(listener, request.totalTimeoutMs)
     const { body } = request
     const length = isPieces(body) ? ['content-length', String(piecesBytes(body))] : []
@@ -49,14 +54,18 @@ export class UndiciTransport implements Transport {
   }
 
   private poolOf(request: UpstreamRequest): Pool {
-    let pool = this.pools.get(request.origin)
+    const name = request.publicOnly === true ? `public ${request.origin}` : request.origin
+    let pool = this.pools.get(name)
     if (pool === undefined) {
       pool = new Pool(request.origin, {
         connections: this.limits.connectionsPerProviderMax,
         pipelining: 1,
-        connect: { timeout: request.connectTimeoutMs },
+        connect: {
+          timeout: request.connectTimeoutMs,
+          ...(request.publicOnly === true && { lookup: publicLookup() }),
+        },
       })
-      this.pools.set(request.origin, pool)
+      this.pools.set(name, pool)
     }
     return pool
   }
@@ -152,6 +161,8 @@ class UndiciCall implements UpstreamCall, Dispatcher.DispatchHandler {
     clearTimeout(this.timer)
   }
 }
+
+const NO_CALL: UpstreamCall = { pause: () => undefined, resume: () => undefined, cancel: () => undefined }
 
 const NOBODY: UpstreamListener = {
   onHead: () => undefined,

@@ -29,6 +29,8 @@ const NO_KEY = '401 invalid_api_key'
 const NO_SESSION = '401 invalid_session'
 const DENIED = '403 permission_denied'
 
+const SERIES = 'lock_0123456789ABCDEFGHJKMNPQRS'
+
 const all = (answer: string): Answers => Object.fromEntries(KINDS.map((kind) => [kind, answer])) as Record<Kind, string>
 
 /** Takes a key alone. */
@@ -179,6 +181,21 @@ export const ROWS: Readonly<Record<string, Row>> = {
   'POST /v1/links/{token}/claim': row(session('200', '200'), {}, '/v1/links/<linkToken>/claim'),
   'POST /v1/links/{id}/cancel': row(session('200', DENIED), {}, '/v1/links/<link>/cancel'),
 
+  'GET /v1/locks': row(optional('200')),
+  'POST /v1/locks/quote': row(either('404 lock_series_not_found'), { series: SERIES, tokens: '1' }),
+  'POST /v1/locks/orders': row(either('404 lock_series_not_found'), {
+    series: SERIES,
+    side: 'buy',
+    type: 'market',
+    tokens: '1',
+  }),
+  'POST /v1/locks/orders/{id}/cancel': row(
+    either('404 lock_order_not_found'),
+    {},
+    '/v1/locks/orders/lor_0123456789ABCDEFGHJKMNPQRS/cancel',
+  ),
+  'GET /v1/locks/mine': row(either('200')),
+
   'GET /v1/agents': row(either('200')),
   'POST /v1/agents': row(either(BAD), {}),
   'GET /v1/agents/leaderboard': row(all('200')),
@@ -218,6 +235,7 @@ export const ROWS: Readonly<Record<string, Row>> = {
   'GET /v1/catalog/signature': row(all('200')),
   'GET /v1/catalog/signer': row(all('200')),
   'GET /v1/catalog/versions': row(all('200')),
+  'GET /v1/privacy/attestation': row(all('200')),
   'GET /v1/stats': row(all('200')),
   'GET /v1/rankings': row(all('200')),
   'GET /v1/index': row(all('200')),
@@ -232,8 +250,13 @@ export const ROWS: Readonly<Record<string, Row>> = {
   // Attested before the accounts of the test were opened.
   'GET /v1/account/liability': row(either('404 attestation_not_found')),
   'GET /v1/settlements': row(all('200')),
+  'GET /v1/scoin': row(all('404 not_found')),
+  'GET /v1/holders/rewards': row(all('404 not_found')),
+  'GET /v1/holders/rewards/me': row(either('404 not_found')),
+  'GET /v1/holders/rewards/{address}': row(all('400 invalid_address'), undefined, '/v1/holders/rewards/0x12'),
   'GET /v1/settlements/{number}': row(all('404 not_found'), undefined, '/v1/settlements/1'),
   'GET /v1/providers': row(all('200')),
+  'GET /v1/account/providers': row(session('200')),
   'POST /v1/providers': row(session(BAD), {}),
   'DELETE /v1/providers/{id}': row(session('200', DENIED), undefined, '/v1/providers/<provider>'),
 }

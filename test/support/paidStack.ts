@@ -12,8 +12,8 @@ import { makeTempDir, removeTempDir } from './tempDir.ts'
 export const COIN_USD = '0.5'
 
 export interface PaidStackOptions extends StackOptions {
-  /** More members of the payments file. */
-  readonly payments?: Record<string, unknown>
+  /** More members of the payments file, or what makes them on the chain. */
+  readonly payments?: Record<string, unknown> | ((chain: TestChain) => Promise<Record<string, unknown>>)
   /** From one settlement batch to the next; there are none without it. */
   readonly settlementSeconds?: number
   /** The node can be stopped and started, and goes on where it was. */
@@ -58,7 +58,8 @@ export async function startPaidStack(options: PaidStackOptions = {}): Promise<Pa
   const file = join(dir, 'payments.yaml')
   const anchor = options.settlementSeconds === undefined ? undefined : await chain.provideAnchor()
   const settlements = { settlement_anchor: anchor, settlement_interval_seconds: options.settlementSeconds }
-  writeFileSync(file, paymentsFile(chain, { ...settlements, ...options.payments }))
+  const more = typeof options.payments === 'function' ? await options.payments(chain) : options.payments
+  writeFileSync(file, paymentsFile(chain, { ...settlements, ...more }))
   const catalog =
     typeof options.catalog === 'object' ? { coinUsd: COIN_USD, ...options.catalog } : { coinUsd: COIN_USD }
   const stack = await startStack({

@@ -10,7 +10,7 @@ export interface PublicSheet {
 }
 
 /**
- * The charge of a request that is priced by the token, by the rules of README.md ("Reading a receipt"). It shares nothing
+ * The charge of a request that is priced by the token, by the rules of docs/concepts/holds-and-charges.md. It shares nothing
  * with the gateway on purpose.
  */
 export function recomputedUnits(receipt: Receipt, sheet: PublicSheet): bigint {

@@ -175,6 +175,11 @@ export class Stack {
     return this.commands.run([...args, '--json'])
   }
 
+  /** The same without --json, as operators type it. */
+  command(args: readonly string[]): Promise<CliResult> {
+    return this.commands.run(args)
+  }
+
   /** Makes an account with a key and waits until requests can be held on it. */
   async createAccount(options: AccountOptions = {}): Promise<TestAccount> {
     const money = []

@@ -1,3 +1,5 @@
+import { DEMO_MEASUREMENTS, DEMO_ROOT } from '../../control/launch/demoAttestation.ts'
+
 /** A chat model of a test's catalog; what is left out has the values of `testCatalog`. */
 export interface TestModel {
   /** Such as `test/small`. */
@@ -15,10 +17,18 @@ export interface TestModel {
   [member: string]: unknown
 }
 
+/** What the mock provider proves of its hardware. @param providerUrl its address, with /v1 */
+export function mockAttestation(providerUrl: string): Record<string, unknown> {
+  const url = `${providerUrl}/attestation/report`
+  return { url, kind: 'tdx', measurements: [DEMO_MEASUREMENTS], max_age_seconds: 3600, test_root: DEMO_ROOT }
+}
+
 export interface TestProvider {
   readonly id: string
   /** Default: the mock provider of the stack. */
   readonly base_url?: string
+  /** It proves its hardware as the mock provider does. */
+  readonly attested?: boolean
   [member: string]: unknown
 }
 
@@ -41,11 +51,12 @@ export const TEST_PRICE = { input: '1', output: '2', cached_input: '0.5' }
 
 /** The text of a catalog file (JSON is YAML) whose providers are the mock provider. */
 export function testCatalog(providerUrl: string, options: TestCatalogOptions = {}): string {
-  const providers = (options.providers ?? [{ id: 'mock' }]).map((provider) => ({
+  const providers = (options.providers ?? [{ id: 'mock' }]).map(({ attested = false, ...provider }: TestProvider) => ({
     base_url: providerUrl,
     dialect: 'openai',
     api_key_env: 'SLUICE_TEST_PROVIDER_KEY',
     data_policy: 'none',
+    ...(attested && { attestation: mockAttestation(providerUrl) }),
     ...provider,
   }))
   const models = (options.models ?? [{ id: 'test/small' }]).map(({ upstream = 'chat-small', ...model }) => ({

@@ -19,7 +19,7 @@ local windowsText = hourText .. '|' .. dayText .. '|' .. monthText
 local function takeFromGrants(grants, units)
   local split = ''
   for _, grant in ipairs(grants) do
-    if units > 0 and grant[2] > nowMs and grant[3] > 0 then
+    if units > 0 and grant[2] > nowMs and grant[3] > 0 and not isHolding(grant[1]) then
       local part = math.min(units, grant[3])
       grant[3] = grant[3] - part
       units = units - part
@@ -101,7 +101,7 @@ local function holdItem(k, a, p, pa)
   if account[2] and account[2] ~= '' then
     grants = parseGrants(account[2])
     for _, grant in ipairs(grants) do
-      if grant[2] > nowMs then available = available + grant[3] end
+      if grant[2] > nowMs and not isHolding(grant[1]) then available = available + grant[3] end
     end
   end
 

@@ -1,16 +1,17 @@
 -- Leases units of accounts to an owner. For each item: all checks, then all writes (a refusal writes the rate alone).
 -- KEYS: epoch, leases of the owner, ledger stream; then 2 per item: account, key counters; then the counters of the
 --   platform keys of those items that have one, in their order.
--- ARGV: epoch, number of the call, most entries of the ledger stream, item count; then 13 per item:
+-- ARGV: epoch, number of the call, most entries of the ledger stream, item count; then 14 per item:
 --   accountId, keyId, requests that wait, leastUnits of the first of them, wantUnits of all, extraUnits, extraPermits,
 --   capHour, capDay, capMonth, budget ('' for none), "interval,burst" ('' for no rate) in microseconds,
---   units in one coin; then 6 per item of a sub-key: number of the item from 0, id of its platform key, that one's capHour, capDay, capMonth,
+--   units in one coin, "seriesId,units of a micro-token" of the holding that alone is leased from ('' for coin and
+--   grants); then 6 per item of a sub-key: number of the item from 0, id of its platform key, that one's capHour, capDay, capMonth,
 --   budget.
 -- Returns: code of the call (0 or one of shared/lease.lua), nowMs, then 7 per item: code, units leased (or what was left),
 --   retryAfterMs, permits, nanos of coin for the units that are not of grants, their grants as `id,expiresAtMs,units;...`, what of
 --   the account is out in leases.
 local OK, BALANCE, CAP_HOUR, RATE, NO_ACCOUNT, BACKLOG, PLATFORM_CAP_HOUR = 0, 1, 2, 6, 7, 10, 11
-local ITEM_KEYS, ITEM_ARGS, PLATFORM_ARGS = 2, 13, 6
+local ITEM_KEYS, ITEM_ARGS, PLATFORM_ARGS = 2, 14, 6
 -- At most this part of what is free, and of what each cap leaves, is leased beyond what requests wait for.
 local EXTRA_PART = 16
 
@@ -30,11 +31,17 @@ local function leftWithin(caps, spent, available, least)
   return available
 end
 
+-- Whether a pot may be leased from: a holding where one is asked for, which is asked for alone; else any other pot.
+local function isMeant(id, seriesId)
+  if seriesId then return id == seriesId end
+  return not isHolding(id)
+end
+
 -- Takes units from grants in their order; returns what is left to take, the parts, and their text for the owner.
-local function takeFromGrants(grants, units)
+local function takeFromGrants(grants, units, seriesId)
   local parts, texts = {}, {}
   for _, grant in ipairs(grants) do
-    if units > 0 and grant[2] > nowMs and grant[3] > 0 then
+    if units > 0 and grant[2] > nowMs and grant[3] > 0 and isMeant(grant[1], seriesId) then
       local part = math.min(units, grant[3])
       grant[3] = grant[3] - part
       units = units - part
@@ -78,16 +85,18 @@ local function leaseItem(k, a, p, pa)
   if permits == 0 and waiting > 0 then return RATE, 0, waitMs, 0, 0, '', out end
 
   local coin, grants, price = tonumber(account[1]), parseGrants(account[2]), tonumber(ARGV[a + 12])
-  local available = valueOfCoin(coin, price)
+  local seriesId, microUnits = string.match(ARGV[a + 13], '^([^,]+),(%d+)$')
+  local available = seriesId and 0 or valueOfCoin(coin, price)
   for _, grant in ipairs(grants) do
-    if grant[2] > nowMs then available = available + grant[3] end
+    if grant[2] > nowMs and isMeant(grant[1], seriesId) then available = available + grant[3] end
   end
   -- A refusal counts against the rate as well: a key without money must not be a way to keep the gateway busy.
   local function refuse(code, left)
     if tat then redis.call('HSET', KEYS[k + 1], 'tat', format('%d', tat)) end
     return code, math.max(left, 0), 0, permits, 0, '', out
   end
-  if available < least then return refuse(BALANCE, available) end
+  -- Who wants nothing, because a holding has paid for all, needs no balance.
+  if available < least and want > 0 then return refuse(BALANCE, available) end
   local keys, met, left = ARGV[a + 1]
   if p then
     keys = keys .. '/' .. ARGV[pa]
@@ -97,11 +106,12 @@ local function leaseItem(k, a, p, pa)
   available, met, left = leftWithin(capsOf(a + 7), { spentOf(counters) }, available, least)
   if not available then return refuse(CAP_HOUR + met, left) end
 
-  local units = math.min(want, available)
-  if units == want then units = units + math.min(tonumber(ARGV[a + 5]), math.floor((available - want) / EXTRA_PART)) end
+  local units = math.max(math.min(want, available), 0)
+  if available > want then units = units + math.min(tonumber(ARGV[a + 5]), math.floor((available - want) / EXTRA_PART)) end
+  if seriesId then units = units - units % tonumber(microUnits) end
   if tat then redis.call('HSET', KEYS[k + 1], 'tat', format('%d', tat)) end
   if units == 0 then return OK, 0, 0, permits, 0, '', out end
-  local fromCoin, parts, text = takeFromGrants(grants, units)
+  local fromCoin, parts, text = takeFromGrants(grants, units, seriesId)
   local nanos = coinFor(fromCoin, price)
   out = out + nanos + units - fromCoin
   redis.call('HSET', KEYS[k], 'coin', format('%d', coin - nanos), 'g', formatGrants(grants), 'out', format('%d', out))

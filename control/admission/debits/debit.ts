@@ -36,21 +36,27 @@ interface Taken {
   readonly out: number
 }
 
-/** Coin that leaves an account for another ledger account. */
-export interface Debit {
+/** What is taken off an account in Redis: coin, or tokens of a holding. */
+export interface Taking {
   /** New for every debit; names the transfer, too. */
   readonly id: string
   readonly accountId: string
-  /** Integer of 1e-9 coin, positive. */
+  /** Integer of 1e-9 coin, positive; 0 for tokens. */
   readonly nanos: number
-  /** What it is worth now, for caps; positive. */
+  /** What it is worth now, for caps; of tokens what they count at the locked price. Positive. */
   readonly units: number
+  /** The series whose tokens are taken in place of coin; tokens count against no caps. */
+  readonly series?: { readonly id: string; readonly endsAtMs: number }
+  /** The API key that spends, when its caps count. */
+  readonly spender?: Spender
+}
+
+/** Coin that leaves an account for another ledger account. */
+export interface Debit extends Omit<Taking, 'series'> {
   /** The kind of the transfer. */
   readonly kind: string
   /** Where the coin goes: to another account, or to a ledger account of the gateway. */
   readonly to: { readonly accountId: string } | { readonly ledgerAccount: string }
-  /** The API key that spends, when its caps count. */
-  readonly spender?: Spender
 }
 
 /**
@@ -64,7 +70,7 @@ export interface Debit {
 export class Debits {
   private readonly pool: Pool
   private readonly redis: Redis
-  private readonly take: Script
+  private readonly takeScript: Script
   private readonly giveBack: Script
   private readonly limits: Limits
 
@@ -72,7 +78,7 @@ export class Debits {
     this.limits = limits
     this.pool = pool
     this.redis = redis
-    this.take = controlScript(redis, 'takeDebit')
+    this.takeScript = controlScript(redis, 'takeDebit')
     this.giveBack = controlScript(redis, 'giveBack')
   }
 
@@ -82,28 +88,43 @@ export class Debits {
    *   can not say now. The transaction has to be rolled back then
    */
   async move(transaction: UndoableTransaction, debit: Debit): Promise<void> {
+    const takenAtMs = await this.take(transaction, debit)
+    await book(transaction.client, debit, takenAtMs)
+  }
+
+  /**
+   * Takes coin or tokens in Redis for a transaction that books them itself, with `bookTaking` and its own transfers.
+   * @returns when it was taken, on Redis's clock
+   * @throws GatewayError as of `move`; the database error 23505 when it was voided meanwhile
+   */
+  async take(transaction: UndoableTransaction, taking: Taking): Promise<number> {
     const { client } = transaction
-    for (const amount of [debit.nanos, debit.units]) {
+    for (const amount of taking.series === undefined ? [taking.nanos, taking.units] : [taking.units]) {
       if (Number.isSafeInteger(amount) && amount > 0) continue
       throw new RangeError(`a debit has to be a positive number of nanos and units, not ${amount}`)
     }
     if (!(await tryDebitLock(client))) throw unavailable()
     // Until Redis has refused it, it may be taken, whatever comes back.
     let mayBeTaken = true
-    transaction.onRollback(async () => mayBeTaken && this.void(debit, Date.now()))
-    const taken = await this.takeInRedis(debit, await serversInBook(client))
+    transaction.onRollback(async () => mayBeTaken && this.void(taking, Date.now()))
+    const taken = await this.takeInRedis(taking, await serversInBook(client))
     if (taken.code !== HoldCode.OK) {
       mayBeTaken = false
-      throw refusalOf(taken)
+      throw refusalOf(taken, taking)
     }
-    await book(client, debit, taken.nowMs)
+    // At once: from here on, voiding it waits for this transaction, however long that waits for others.
+    await client.query(
+      'INSERT INTO debits (id, account_id, key_id, units, taken_at_ms, voided) VALUES ($1, $2, $3, $4, $5, false)',
+      [taking.id, taking.accountId, taking.spender?.keyId ?? '', taking.units, taken.nowMs],
+    )
+    return taken.nowMs
   }
 
   /**
    * Gives the coin of a debit back unless it is booked, and keeps it from ever being booked. Safe to repeat.
    * @returns whether nothing of it is left in Redis
    */
-  async void(debit: Pick<Debit, 'id' | 'accountId' | 'units' | 'spender'>, takenAtMs: number): Promise<boolean> {
+  async void(debit: Pick<Taking, 'id' | 'accountId' | 'units' | 'spender'>, takenAtMs: number): Promise<boolean> {
     const keyId = debit.spender?.keyId ?? ''
     await this.pool.query(
       `INSERT INTO debits (id, account_id, key_id, units, taken_at_ms, voided) VALUES ($1, $2, $3, $4, $5, true)
@@ -115,15 +136,15 @@ export class Debits {
     return Number(await this.giveBack([...accountKeysOf(debit), ...countersOf(debit)], [debit.id])) >= 0
   }
 
-  private takeInRedis(debit: Debit, servers: string): Promise<Taken> {
+  private takeInRedis(debit: Taking, servers: string): Promise<Taken> {
     const take = () => inTime(this.tryTake(debit, servers), this.limits)
     return takeRecalling(this.redis, debit.accountId, this.limits, take, isShort)
   }
 
-  private async tryTake(debit: Debit, servers: string): Promise<Taken> {
+  private async tryTake(debit: Taking, servers: string): Promise<Taken> {
     const { spender } = debit
     const keys = keysText({ keyId: spender?.keyId ?? '', platformKeyId: spender?.platform?.keyId ?? '' })
-    const [code, left, nowMs, out] = (await this.take(
+    const [code, left, nowMs, out] = (await this.takeScript(
       [...accountKeysOf(debit), ...countersOf(debit)],
       [
         debit.id,
@@ -132,6 +153,7 @@ export class Debits {
         debit.nanos,
         debit.units,
         servers,
+        debit.series?.id ?? '',
         ...(spender === undefined ? [] : capArguments(spender.caps)),
         ...(spender?.platform === undefined ? [] : capArguments(spender.platform.caps)),
       ],
@@ -145,7 +167,7 @@ function isShort({ code, out }: Taken): boolean {
   return out > 0 && (code === HoldCode.BALANCE || CAP_CODES.has(code))
 }
 
-type Spending = Pick<Debit, 'accountId' | 'spender'>
+type Spending = Pick<Taking, 'accountId' | 'spender'>
 
 function accountKeysOf({ accountId }: Spending): string[] {
   const shard = shardOf(accountId)
@@ -162,23 +184,29 @@ function capArguments({ hourUnits, dayUnits, monthUnits, budgetUnits }: Spending
   return [hourUnits, dayUnits, monthUnits, budgetUnits].map((cap) => cap ?? '')
 }
 
-/** @throws the database error 23505 when the debit was voided, 23514 when the book has less than Redis */
+/** @throws the database error 23514 when the book has less than Redis */
 async function book(client: Client, debit: Debit, takenAtMs: number): Promise<void> {
   const { id, accountId, nanos, units, kind, to } = debit
   const receiver = 'accountId' in to ? to.accountId : undefined
-  const keyId = debit.spender?.keyId ?? ''
-  await client.query(
-    'INSERT INTO debits (id, account_id, key_id, units, taken_at_ms, voided) VALUES ($1, $2, $3, $4, $5, false)',
-    [id, accountId, keyId, units, takenAtMs],
-  )
   await lockAccounts(client, receiver === undefined ? [accountId] : [accountId, receiver])
+  await bookTaking(client, debit, takenAtMs)
   const credit = 'accountId' in to ? coinAccount(to.accountId) : to.ledgerAccount
   const posted = await postTransfers(client, [
     { kind, ref: id, debit: coinAccount(accountId), credit, units, coinNanos: nanos },
   ])
   if (posted !== 1) throw new Error(`the transfer of debit ${id} was booked before`)
-  await appendAdmissionEvent(client, { accountId, coinDelta: -nanos, debitId: id })
   if (receiver !== undefined) await appendAdmissionEvent(client, { accountId: receiver, coinDelta: nanos })
+}
+
+/**
+ * Books that what Redis has taken is gone for good, beside the transfers that the caller posts in the same transaction and
+ * under the name of the debit. The accounts that change have to be locked with `lockAccounts` before.
+ */
+export async function bookTaking(client: Client, taking: Taking, takenAtMs: number): Promise<void> {
+  const { id, accountId, nanos, units, series } = taking
+  const keyId = taking.spender?.keyId ?? ''
+  const grant = series && { id: series.id, expiresAtMs: series.endsAtMs, units: -units }
+  await appendAdmissionEvent(client, { accountId, coinDelta: -nanos, ...(grant && { grant }), debitId: id })
   if (keyId !== '') await addDebitUsage(client, { keyId, accountId, takenAtMs, units })
 }
 
@@ -192,10 +220,13 @@ function unavailable(): GatewayError {
   return new GatewayError('admission_unavailable', { retryAfterSeconds: 1 })
 }
 
-function refusalOf({ code, left }: Taken): GatewayError {
+function refusalOf({ code, left }: Taken, { series }: Taking): GatewayError {
   switch (code) {
     case HoldCode.BALANCE:
-      return new GatewayError('insufficient_balance', { type: 'insufficient_balance', message: BALANCE_MESSAGE })
+      return new GatewayError('insufficient_balance', {
+        type: 'insufficient_balance',
+        message: series === undefined ? BALANCE_MESSAGE : TOKENS_MESSAGE,
+      })
     case HoldCode.CAP_HOUR:
     case HoldCode.CAP_DAY:
     case HoldCode.CAP_MONTH:
@@ -218,6 +249,7 @@ function refusalOf({ code, left }: Taken): GatewayError {
 
 const PLATFORM_CAP_MESSAGE = 'A cap of the platform key is reached; raise it or wait until its hour, day or month ends.'
 const PLATFORM_BUDGET_MESSAGE = "The platform key's budget does not cover this; raise it or use another key."
+const TOKENS_MESSAGE = 'The tokens that are free of this holding do not cover this; sell fewer.'
 const BALANCE_MESSAGE = 'The coin that is free on the account does not cover this; add coin or send less.'
 
 /** A connection that waits for Redis has no answer and no error, and a transaction must not wait with it. */

@@ -6,6 +6,7 @@ import { NO_CAPS } from '../../book/ledger/spendingCaps.ts'
 import type { Limits } from '../../limits.ts'
 import { textArray } from '../../runtime/db/arrays.ts'
 import type { Pool } from '../../runtime/db/pool.ts'
+import { logEvent } from '../../runtime/logEvents.ts'
 import { Loop } from '../../runtime/loop.ts'
 import { redisNowMs } from '../../runtime/redisClock.ts'
 import { type DebitRecord, readDebits } from '../debitRecord.ts'
@@ -65,10 +66,10 @@ export class DebitKeeper {
         const platform = platformKeyId === '' ? {} : { platform: { keyId: platformKeyId, caps: NO_CAPS } }
         const spender = keyId === '' ? {} : { spender: { keyId, caps: NO_CAPS, ...platform } }
         const gone = await this.debits.void({ id: debitId, accountId, units, ...spender }, takenAtMs)
-        if (gone) this.log.warn({ debit: debitId, account: accountId, units }, 'a debit left behind was given back')
+        if (gone) logEvent(this.log, 'debit_released', { debit: debitId, account: accountId, units })
       } else if (isTold) {
         // The event has been applied and should have ended it, so this shard is not what the book says.
-        this.log.error({ debit: debitId, shard }, 'a booked debit is still taken; its shard is loaded anew')
+        logEvent(this.log, 'debit_still_reserved', { debit: debitId, shard })
         await this.pool.query(
           `INSERT INTO admission_dirty (shard, reason) VALUES ($1, 'booked debit') ON CONFLICT DO NOTHING`,
           [shard],

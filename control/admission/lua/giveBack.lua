@@ -5,6 +5,12 @@ local debit = redis.call('HGET', KEYS[3], ARGV[1])
 if not debit then return 0 end
 local coin = redis.call('HGET', KEYS[2], 'coin')
 if redis.call('EXISTS', KEYS[1]) == 0 or not coin then return -1 end
+local tokens = string.match(debit, '|([^|=]+=%d+)$')
+if tokens then
+  redis.call('HDEL', KEYS[3], ARGV[1])
+  changeAccount(KEYS[2], 1, 0, parseParts(tokens), 0)
+  return 1
+end
 local taken, hour, day, month = string.match(debit, '^([%d:]+)|%d+|[^|]*|[^|]*|(%d+)|(%d+)|(%d+)$')
 local units, nanos = parseCoin(taken)
 

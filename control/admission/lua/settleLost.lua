@@ -16,7 +16,7 @@ if not account[1] then return { 3, 0 } end
 local asked = tonumber(ARGV[2])
 local left, split = math.max(asked, 0), {}
 local grants = string.gsub(account[2] or '', '([^,;]+),(%d+),(%-?%d+)', function(id, expires, free)
-  if left == 0 or tonumber(expires) <= nowMs or tonumber(free) <= 0 then return nil end
+  if left == 0 or tonumber(expires) <= nowMs or tonumber(free) <= 0 or isHolding(id) then return nil end
   local part = math.min(left, tonumber(free))
   left = left - part
   split[#split + 1] = format('%s=%d', id, part)

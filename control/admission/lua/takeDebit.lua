@@ -1,7 +1,9 @@
--- Takes coin off an account, so that no request can hold it, until the book has it moved or it is given back.
+-- Takes coin, or tokens of a holding, off an account, so that no request can hold it, until the book has it moved or it is
+-- given back.
 -- KEYS: epoch, account, debits; then, when a key spends, its counters, and of a sub-key those of its platform key.
--- ARGV: debitId, accountId, keys ('' for none, keyId, keyId/platformKeyId), nanos of coin, units that they are worth,
---   the servers that the state was loaded into ('' for any);
+-- ARGV: debitId, accountId, keys ('' for none, keyId, keyId/platformKeyId), nanos of coin (0 for tokens), units that they
+--   are worth, the servers that the state was loaded into ('' for any), the holding that the units are taken from ('' for
+--   coin);
 --   then for each of the counters capHour, capDay, capMonth, budget ('' for none) in units.
 -- Returns: code (0 taken, 1 balance, 2 to 4 caps, 5 budget, 7 no such account, 8 taken before, 9 closed, 11 to 13 caps and
 --   14 budget of the platform key), what was left, nowMs, what of the account is out in leases.
@@ -11,18 +13,35 @@ if ARGV[6] ~= '' and not string.find(',' .. ARGV[6] .. ',', ',' .. serverName() 
   return { 9, 0, nowMs, 0 }
 end
 if redis.call('HEXISTS', KEYS[3], ARGV[1]) == 1 then return { 8, 0, nowMs, 0 } end
-local account = redis.call('HMGET', KEYS[2], 'coin', 'out')
+local account = redis.call('HMGET', KEYS[2], 'coin', 'out', 'g')
 if not account[1] then return { 7, 0, nowMs, 0 } end
 
 local nanos, units = tonumber(ARGV[4]), tonumber(ARGV[5])
 local coin, out = tonumber(account[1]), tonumber(account[2] or 0)
 if coin < nanos then return { 1, math.max(coin, 0), nowMs, out } end
 
+-- Tokens count in no window, so that a holding is all that there is to check.
+if ARGV[7] ~= '' then
+  local grants, left = parseGrants(account[3]), 0
+  for _, grant in ipairs(grants) do
+    if grant[1] == ARGV[7] and grant[2] > nowMs then
+      left = math.max(grant[3], 0)
+      if left >= units then grant[3] = grant[3] - units end
+    end
+  end
+  if left < units then return { 1, left, nowMs, out } end
+  redis.call('HSET', KEYS[2], 'g', formatGrants(grants))
+  redis.call('HSET', KEYS[3], ARGV[1], table.concat({
+    '0', format('%d', nowMs), ARGV[2], '', hourText, dayText, monthText, format('%s=%d', ARGV[7], units),
+  }, '|'))
+  return { 0, left - units, nowMs, out }
+end
+
 -- The platform key first: where its cap is met, raising the sub-key's own would not help.
 for k = #KEYS, 4, -1 do
   local spent = { spentOf(readCounters(KEYS[k])) }
   for i = 1, 4 do
-    local cap = ARGV[6 + (k - 4) * 4 + i]
+    local cap = ARGV[7 + (k - 4) * 4 + i]
     if cap ~= '' and tonumber(cap) - spent[i] < units then
       return { (k == 4 and 1 or 10) + i, math.max(tonumber(cap) - spent[i], 0), nowMs, out }
     end

@@ -1,6 +1,7 @@
 import type { Logger } from 'pino'
 import type { Limits } from '../../limits.ts'
 import type { Pool } from '../../runtime/db/pool.ts'
+import { logEvent } from '../../runtime/logEvents.ts'
 import { Loop } from '../../runtime/loop.ts'
 import type { NoteKey } from './noteKey.ts'
 import { signCheckpoint } from './signCheckpoint.ts'
@@ -37,6 +38,6 @@ export class CheckpointKeeper {
     const text = JSON.stringify(rewound)
     if (text === this.told) return
     this.told = text
-    if (rewound.length > 0) this.log.error({ rewound }, 'usage logs are not what was signed of them: see `make audit`')
+    if (rewound.length > 0) logEvent(this.log, 'usage_log_rewound', { rewound })
   }
 }

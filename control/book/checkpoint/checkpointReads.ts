@@ -74,20 +74,43 @@ export async function consistencyProof(db: Queryable, first: number, second: num
   return consistencyPath(new Tiles(db, HEADS_LOG, second, headLeaves), first, second)
 }
 
+/** A signed head and the checkpoint that it is shown in. */
+export interface SignedPlace {
+  readonly head: LogHead
+  /** Of the head in the log of heads. */
+  readonly position: number
+  /** Size of the checkpoint. */
+  readonly treeSize: number
+  readonly note: string
+}
+
+/** A cosigned checkpoint is preferred to a newer one, because it proves more. Named, because its plan takes longer than its run. */
+const SIGNED_PLACE = {
+  name: 'signed_place',
+  text: `SELECT h.position, h.size, h.root, checkpoint.size AS "treeSize", checkpoint.note
+    FROM (SELECT position, size, root FROM log_heads WHERE log = $1 AND size > $2 ORDER BY size LIMIT 1) AS h
+    LEFT JOIN LATERAL (
+      SELECT ${COLUMNS} FROM checkpoints c WHERE c.size = coalesce(
+        (SELECT max(size) FROM cosignatures HAVING max(size) > h.position), (SELECT max(size) FROM checkpoints))
+    ) AS checkpoint ON true`,
+}
+
 /** The first head signed and kept that has the receipt at `position` of a log; undefined until there is one. */
-export async function signedHead(db: Queryable, log: number, position: number): Promise<SignedHead | undefined> {
-  const found = await db.query<LogHead & { position: number }>(
-    'SELECT position, size, root FROM log_heads WHERE log = $1 AND size > $2 ORDER BY size LIMIT 1',
-    [log, position],
-  )
+export async function signedPlace(db: Queryable, log: number, position: number): Promise<SignedPlace | undefined> {
+  const found = await db.query<LogHead & Omit<SignedPlace, 'head' | 'treeSize'> & { treeSize: number | null }>({
+    ...SIGNED_PLACE,
+    values: [log, position],
+  })
   const [row] = found.rows
   if (row === undefined) return undefined
-  const cosigned = await lastCosigned(db)
-  // Others stand in for what was cosigned, so that it says more than a newer one.
-  const checkpoint = cosigned !== undefined && cosigned.size > row.position ? cosigned : await lastCheckpoint(db)
-  if (checkpoint === undefined) throw new Error(`head ${row.position} is in no checkpoint`)
-  const { size: treeSize, note } = checkpoint
-  const path = await inclusionPath(new Tiles(db, HEADS_LOG, treeSize, headLeaves), row.position, treeSize)
-  const head = { size: row.size, root: row.root }
-  return { head, position: row.position, entry: headText(log, head), treeSize, path, note }
+  const { size, root, treeSize, note } = row
+  if (treeSize === null) throw new Error(`head ${row.position} is in no checkpoint`)
+  return { head: { size, root }, position: row.position, treeSize, note }
+}
+
+/** Proves that a signed head of a usage log is in its checkpoint. */
+export async function proveHead(db: Queryable, log: number, place: SignedPlace): Promise<SignedHead> {
+  const { head, position, treeSize } = place
+  const path = await inclusionPath(new Tiles(db, HEADS_LOG, treeSize, headLeaves), position, treeSize)
+  return { ...place, entry: headText(log, head), path }
 }

@@ -1,6 +1,7 @@
 import type { Logger } from 'pino'
 import type { Limits } from '../../limits.ts'
 import type { Pool } from '../../runtime/db/pool.ts'
+import { logEvent } from '../../runtime/logEvents.ts'
 import { Loop } from '../../runtime/loop.ts'
 import { addMonthsAhead } from './addMonths.ts'
 
@@ -11,7 +12,7 @@ export class MonthKeeper {
   constructor({ pool, log, limits }: { pool: Pool; log: Logger; limits: Limits }) {
     this.loop = new Loop('months of receipts', limits.receiptMonthsMs, log, async () => {
       const added = await addMonthsAhead(pool, Date.now())
-      if (added > 0) log.info({ added }, 'receipts have partitions for the next months')
+      if (added > 0) logEvent(log, 'receipt_months_added', { added })
     })
   }
 

@@ -1,9 +1,12 @@
 import { textArray } from '../../runtime/db/arrays.ts'
 import type { Client } from '../../runtime/db/pool.ts'
-import { grantAccount, HOUSE, revenueOfShard } from '../ledger/accounts.ts'
+import { HOUSE, isLockId, lockIssuedAccount, revenueOfShard } from '../ledger/accounts.ts'
 import type { Transfer } from '../ledger/postTransfers.ts'
 import type { BookableEntry, EndedEntry, Entry } from './entry.ts'
 import type { Reject } from './rejects.ts'
+
+/** The kind of the transfers of tokens that requests burn. */
+export const BURN = 'burn'
 
 export interface Charges {
   /** Those whose receipts may be written. */
@@ -26,7 +29,7 @@ export function chargesOf(entries: readonly BookableEntry[], balances: Map<strin
     const parts =
       entry.kind === 'ended'
         ? entry.parts
-        : [{ ledgerAccount: grantAccount(entry.grantId), units: entry.units, amount: entry.units }]
+        : [{ ledgerAccount: entry.ledgerAccount, units: entry.units, amount: entry.units }]
     const unknown = parts.find((part) => !balances.has(part.ledgerAccount))
     if (unknown !== undefined) {
       charges.rejects.push({ from: entry, reason: `the ledger has no account ${unknown.ledgerAccount}` })
@@ -35,9 +38,12 @@ export function chargesOf(entries: readonly BookableEntry[], balances: Map<strin
     if (entry.kind === 'ended') charges.ended.push(entry)
     const kind = entry.kind === 'ended' ? 'charge' : 'expire'
     const ref = entry.kind === 'ended' ? entry.receipt.requestId : expiryRef(entry.raw)
-    const credit = entry.kind === 'ended' ? revenueOfShard(entry.raw.shard) : HOUSE
+    const credit = entry.kind === 'ended' ? revenueOfShard(entry.raw.shard) : whereExpired(entry.potId)
     let short = 0
-    for (const { ledgerAccount, units, amount } of parts) {
+    if (entry.kind === 'ended') burnTokens(charges, balances, entry)
+    for (const part of parts) {
+      if ('seriesId' in part) continue
+      const { ledgerAccount, units, amount } = part
       const balance = balances.get(ledgerAccount) ?? 0
       const covered = Math.min(amount, balance)
       const coveredUnits = covered === amount ? units : shareOf(units, covered, amount)
@@ -54,6 +60,29 @@ export function chargesOf(entries: readonly BookableEntry[], balances: Map<strin
   return charges
 }
 
+/** Takes what a request burns out of a holding for good. What the book no longer has of it, the house bears. */
+function burnTokens(charges: Charges, balances: Map<string, number>, { receipt, parts, raw }: EndedEntry): void {
+  const ref = receipt.requestId
+  for (const { ledgerAccount, units, seriesId } of parts) {
+    if (seriesId === undefined) continue
+    const balance = balances.get(ledgerAccount) ?? 0
+    const covered = Math.max(0, Math.min(units, balance))
+    balances.set(ledgerAccount, balance - covered)
+    const burn = { kind: BURN, ref, units: covered }
+    if (covered > 0) charges.transfers.push({ ...burn, debit: ledgerAccount, credit: lockIssuedAccount(seriesId) })
+    if (covered === units) continue
+    const missing = units - covered
+    charges.shortfallUnits += missing
+    charges.shortShards.add(raw.shard)
+    charges.transfers.push({ kind: BURN, ref, debit: HOUSE, credit: revenueOfShard(raw.shard), units: missing })
+  }
+}
+
+/** Expired credits go back to the house, tokens to what was issued. */
+function whereExpired(potId: string): string {
+  return isLockId(potId) ? lockIssuedAccount(potId) : HOUSE
+}
+
 /** What a part of an amount counts for, rounded down. */
 function shareOf(units: number, part: number, whole: number): number {
   return part === 0 ? 0 : Number((BigInt(units) * BigInt(part)) / BigInt(whole))
@@ -68,7 +97,7 @@ export function expiryRef(raw: { shard: number; id: string }): string {
 export async function lockBalances(client: Client, entries: readonly Entry[]): Promise<Map<string, number>> {
   const ids = new Set<string>()
   for (const entry of entries) {
-    if (entry.kind === 'expired') ids.add(grantAccount(entry.grantId))
+    if (entry.kind === 'expired') ids.add(entry.ledgerAccount)
     else if (entry.kind === 'ended') for (const part of entry.parts) ids.add(part.ledgerAccount)
   }
   if (ids.size === 0) return new Map()

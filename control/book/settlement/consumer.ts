@@ -3,6 +3,7 @@ import type { Logger } from 'pino'
 import { connectRedis, type Redis } from '../../../contract/wire/redis.ts'
 import type { Limits } from '../../limits.ts'
 import type { Pool } from '../../runtime/db/pool.ts'
+import { logEvent } from '../../runtime/logEvents.ts'
 import { bookBatch } from './bookBatch.ts'
 import type { Booked } from './bookEntries.ts'
 import type { Entry } from './entry.ts'
@@ -76,7 +77,7 @@ export class SettlementConsumer {
     this.reader = connectRedis(options.redisUrl, 'wait')
     this.commands = connectRedis(options.redisUrl, 'wait')
     for (const connection of [this.reader, this.commands]) {
-      connection.on('error', (error) => options.log.warn({ err: error }, 'settlement: Redis connection'))
+      connection.on('error', (error) => logEvent(options.log, 'settlement_redis_connection_failed', { err: error }))
     }
     this.done = this.run()
   }
@@ -108,19 +109,19 @@ export class SettlementConsumer {
         await this.bookPending()
         await this.follow()
       } catch (error) {
-        await this.finish().catch((cause: unknown) => log.warn({ err: cause }, 'settlement: a batch failed as well'))
+        await this.finish().catch((cause: unknown) => logEvent(log, 'settlement_batch_failed', { err: cause }))
         if (this.stopped) break
         this.stats.retries++
-        log.warn({ err: error }, 'settlement: reading the streams failed, trying again')
+        logEvent(log, 'settlement_read_failed', { err: error })
         await this.pause(this.options.limits.settlementRetryMs)
       }
     }
     await this.leases.leave().catch((error: unknown) => {
-      log.warn({ err: error }, 'settlement: could not give the shards back')
+      logEvent(log, 'settlement_shards_release_failed', { err: error })
     })
     if (this.commands.status !== 'ready') return
     await leaveGroup(this.commands, consumer).catch((error: unknown) => {
-      log.warn({ err: error }, 'settlement: could not leave the consumer group')
+      logEvent(log, 'settlement_group_leave_failed', { err: error })
     })
   }
 
@@ -251,7 +252,7 @@ export class SettlementConsumer {
         return await book()
       } catch (error) {
         this.stats.retries++
-        this.options.log.error({ err: error }, 'settlement: booking failed, trying again')
+        logEvent(this.options.log, 'settlement_write_failed', { err: error })
         await this.pause(this.options.limits.settlementRetryMs)
         if (this.stopped) throw new Stopped('stopped before the batch was booked')
       }
@@ -266,13 +267,13 @@ export class SettlementConsumer {
     this.stats.rejects += booked.rejects.length
     this.stats.shortfallUnits += booked.shortfallUnits
     for (const { from, reason } of booked.rejects) {
-      log.error({ shard: from.raw.shard, entry: rejectName(from), reason }, 'settlement: entry rejected')
+      logEvent(log, 'settlement_rejected', { shard: from.raw.shard, entry: rejectName(from), reason })
     }
     for (const { owner, shard, seq, ahead } of booked.gaps) {
-      log.warn({ owner, shard, seq, ahead }, 'settlement: endings are booked before others that precede them')
+      logEvent(log, 'settlement_out_of_order', { owner, shard, seq, ahead })
     }
     if (booked.shortfallUnits > 0) {
-      log.error({ units: booked.shortfallUnits }, 'settlement: charges beyond the balances of the book')
+      logEvent(log, 'settlement_shortfall', { units: booked.shortfallUnits })
     }
     onBooked?.(booked)
   }

@@ -1,8 +1,8 @@
 import { type CoinPart, parseCoinPart } from '../../../contract/wire/coinPart.ts'
 import { sluice } from '../../../contract/wire/generated/messages.js'
 import { namesOf, RATE, STATUS, TIER, USAGE_SOURCE } from '../../../contract/wire/settlementNames.ts'
-import { coinAccount, grantAccount } from '../ledger/accounts.ts'
-import { LEAF_LAYOUT, leafText } from '../usagelog/leafText.ts'
+import { coinAccount, isLockId, potAccount } from '../ledger/accounts.ts'
+import { LEAF_LAYOUT, LOCK_LEAF_LAYOUT, leafText } from '../usagelog/leafText.ts'
 import { leafHash } from '../usagelog/merkle.ts'
 import type { Receipt } from './receipt.ts'
 
@@ -17,8 +17,10 @@ export interface RawEntry {
 export interface ChargePart {
   readonly ledgerAccount: string
   readonly units: number
-  /** By what the account changes: nanos of coin, or the units of a grant. */
+  /** By what the account changes: nanos of coin, or the units of a grant or of tokens. */
   readonly amount: number
+  /** The series of tokens that are burnt; absent for what is charged. */
+  readonly seriesId?: string
 }
 
 /** An ending as a proxy process has numbered and delivered it, one of those that an entry carries. */
@@ -43,7 +45,9 @@ export interface EndedEntry extends EntrySource {
 }
 export interface ExpiredEntry extends EntrySource {
   readonly kind: 'expired'
-  readonly grantId: string
+  /** A credit grant, or the series of a holding. */
+  readonly potId: string
+  readonly ledgerAccount: string
   readonly units: number
 }
 export interface MalformedEntry extends EntrySource {
@@ -63,8 +67,11 @@ const CHARGED = 0x63 // c
 const HELD_AT = 0x74 // t
 const SPLIT = 0x73 // s
 const EXPIRED_GRANT = 0x78 // x
+const ACCOUNT = 0x61 // a
 export const ENDINGS = 0x62 // b
-type Field = typeof SETTLEMENT | typeof CHARGED | typeof HELD_AT | typeof SPLIT | typeof EXPIRED_GRANT | typeof ENDINGS
+type Field =
+  | (typeof SETTLEMENT | typeof CHARGED | typeof HELD_AT | typeof SPLIT)
+  | (typeof EXPIRED_GRANT | typeof ACCOUNT | typeof ENDINGS)
 
 const TEXT_MAX = 256
 /** The largest of PostgreSQL's integer. */
@@ -95,12 +102,14 @@ export function parseEntry(raw: RawEntry): Entry {
 
 /** @throws Error with the reason why it cannot be booked */
 export function endedEntry(from: EntrySource, { settlement, charged, heldAtMs, split }: EndingFacts): EndedEntry {
-  const receipt = receiptOf(settlement, charged, heldAtMs, split)
-  const parts = partsOf(receipt.split, receipt.accountId)
-  let units = 0
+  const parts = partsOf(split, identifier('account_id', settlement.accountId))
+  const burnt = parts.find(({ seriesId }) => seriesId !== undefined)
+  const receipt = receiptOf(settlement, charged, heldAtMs, split, burnt)
+  let units = -receipt.lockUnits
   for (const part of parts) units += part.units
   if (units !== receipt.chargeUnits) throw new Malformed(`the split is ${units} units, the charge ${charged}`)
-  if (receipt.chargeUnits > receipt.holdUnits) throw new Malformed(`charged ${charged} of ${receipt.holdUnits} held`)
+  const takenUnits = receipt.chargeUnits + receipt.lockUnits
+  if (takenUnits > receipt.holdUnits) throw new Malformed(`charged ${takenUnits} of ${receipt.holdUnits} held`)
   return { kind: 'ended', raw: from.raw, delivered: from.delivered, receipt, parts }
 }
 
@@ -115,8 +124,10 @@ export function fieldOf(raw: RawEntry, name: Field): Buffer | undefined {
 }
 
 function parseExpired(raw: RawEntry): Entry {
-  const grantId = identifier('x', String(fieldOf(raw, EXPIRED_GRANT)))
-  return { kind: 'expired', raw, grantId, units: integer('c', String(fieldOf(raw, CHARGED)), 1) }
+  const potId = identifier('x', String(fieldOf(raw, EXPIRED_GRANT)))
+  const accountId = isLockId(potId) ? identifier('a', String(fieldOf(raw, ACCOUNT) ?? '')) : ''
+  const units = integer('c', String(fieldOf(raw, CHARGED)), 1)
+  return { kind: 'expired', raw, potId, ledgerAccount: potAccount(potId, accountId), units }
 }
 
 function parseEnded(raw: RawEntry): Entry {
@@ -128,11 +139,17 @@ function parseEnded(raw: RawEntry): Entry {
   return endedEntry({ raw }, { settlement, charged, heldAtMs, split: String(fieldOf(raw, SPLIT) ?? '') })
 }
 
-function receiptOf(settlement: sluice.Settlement, charged: number, heldAtMs: number, split: string): Receipt {
+function receiptOf(
+  settlement: sluice.Settlement,
+  charged: number,
+  heldAtMs: number,
+  split: string,
+  burnt: ChargePart | undefined,
+): Receipt {
   const { usage } = settlement
   const isOrphan = settlement.status === sluice.Status.ORPHANED
   const receipt: Receipt = {
-    leafLayout: LEAF_LAYOUT,
+    leafLayout: burnt === undefined ? LEAF_LAYOUT : LOCK_LEAF_LAYOUT,
     requestId: identifier('request_id', settlement.requestId),
     accountId: identifier('account_id', settlement.accountId),
     keyId: identifier('key_id', settlement.keyId),
@@ -165,10 +182,20 @@ function receiptOf(settlement: sluice.Settlement, charged: number, heldAtMs: num
     rate: isOrphan ? '' : named('rate', RATE_NAMES, settlement.rate),
     tier: isOrphan ? '' : named('tier', TIER_NAMES, settlement.tier),
     size: printable('size', settlement.size),
+    attestation: printable('attestation', settlement.attestation),
+    lockSeries: burnt?.seriesId ?? '',
+    lockUnits: burnt?.units ?? 0,
+    lockMicros: burnt === undefined ? 0 : microsOf(settlement, burnt),
     leafHash: Buffer.alloc(0),
   }
   receipt.leafHash = leafHash(leafText(receipt))
   return receipt
+}
+
+/** Micro-tokens that were burnt. @throws Malformed where the settlement tells of others than the split */
+function microsOf({ lockSeries, lockUnits, lockMicros }: sluice.Settlement, { seriesId, units }: ChargePart): number {
+  if (lockSeries === seriesId && lockUnits === units) return amount('lock_micros', lockMicros)
+  throw new Malformed(`the split burns ${units} units of ${seriesId}, the settlement ${lockUnits} of ${lockSeries}`)
 }
 
 /** Reads `grantId=units,...,coin=units:nanos` into ledger accounts. */
@@ -178,7 +205,9 @@ function partsOf(split: string, accountId: string): ChargePart[] {
     const [name = '', units = ''] = part.split('=')
     if (name !== 'coin') {
       const granted = integer('split', units, 1)
-      return { ledgerAccount: grantAccount(identifier('split', name)), units: granted, amount: granted }
+      const ledgerAccount = potAccount(identifier('split', name), accountId)
+      const part = { ledgerAccount, units: granted, amount: granted }
+      return isLockId(name) ? { ...part, seriesId: name } : part
     }
     const coin = coinOf(units)
     return { ledgerAccount: coinAccount(accountId), units: coin.coinUnits, amount: coin.coinNanos }

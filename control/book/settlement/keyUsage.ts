@@ -19,10 +19,10 @@ const UPSERT = `
   ON CONFLICT (key_id, hour) DO UPDATE
     SET units = u.units + excluded.units, requests = u.requests + excluded.requests`
 
-/** Adds receipts to the charges by key and hour. The hour is that of the hold, as in the windows of admission. */
+/** Adds receipts, burnt tokens at their locked price too, to what keys used by the hour. The hour is that of the hold, as in the windows of admission. */
 export async function addKeyUsage(client: Client, receipts: readonly Receipt[]): Promise<void> {
   const usages = new Map<string, Usage>()
-  for (const { keyId, accountId, heldAtMs, chargeUnits } of receipts) {
+  for (const { keyId, accountId, heldAtMs, chargeUnits, lockUnits } of receipts) {
     const hour = Math.floor(heldAtMs / HOUR_MS)
     const name = `${keyId} ${hour}`
     let usage = usages.get(name)
@@ -30,7 +30,7 @@ export async function addKeyUsage(client: Client, receipts: readonly Receipt[]):
       usage = { keyId, hour, accountId, units: 0, requests: 0 }
       usages.set(name, usage)
     }
-    usage.units += chargeUnits
+    usage.units += chargeUnits + lockUnits
     usage.requests++
   }
   await upsert(client, [...usages.values()])

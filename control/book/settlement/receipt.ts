@@ -8,10 +8,14 @@ export interface Receipt extends LoggedReceipt {
   readonly keyId: string
   readonly provider: string
   readonly voided: boolean
+  /** The report of attested hardware that the private tier was served by, or ''. */
+  readonly attestation: string
   /** Where the charge was taken from: grantId=units,...,coin=units:nanos. */
   readonly split: string
   readonly startedAtMs: number
   readonly firstByteMs: number
+  /** Tokens of a lock that were burnt, in millionths. */
+  readonly lockMicros: number
   leafHash: Buffer
 }
 
@@ -66,6 +70,10 @@ const COLUMNS: readonly Column[] = [
   text('rate', (r) => r.rate),
   text('tier', (r) => r.tier),
   text('size', (r) => r.size),
+  text('attestation', (r) => r.attestation),
+  text('lock_series', (r) => r.lockSeries),
+  integer('lock_units', 'bigint', (r) => r.lockUnits),
+  integer('lock_micros', 'bigint', (r) => r.lockMicros),
   integer('leaf_layout', 'smallint', (r) => r.leafLayout),
   { name: 'leaf_hash', put: (rows, receipt) => rows.bytea(receipt.leafHash) },
 ]

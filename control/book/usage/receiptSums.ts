@@ -12,12 +12,12 @@ export function daysOf(receipts: string): string {
 }
 
 /**
- * What receipts add up to by hour.
+ * What receipts add up to by hour, burnt tokens included: as admission counts them in its windows.
  * @param receipts names rows of receipts
  * @returns SQL of rows (key_id, hour, units, requests)
  */
 export function hoursOf(receipts: string): string {
   return `
-    SELECT key_id, (held_at_ms / 3600000)::integer, sum(charge_units), count(*)
+    SELECT key_id, (held_at_ms / 3600000)::integer, sum(charge_units + lock_units), count(*)
     FROM ${receipts} GROUP BY 1, 2`
 }

@@ -2,7 +2,7 @@ import type { Queryable } from '../../runtime/db/pool.ts'
 import { readHead } from './head.ts'
 import { type LeafReader, leavesOf } from './leafReads.ts'
 import { consistencyParts, type ProofPart, peaksOf, proofParts, rootOf, type Subtree } from './merkle.ts'
-import { readNodes } from './storedNodes.ts'
+import { NodeRanges } from './nodeRanges.ts'
 import { foldComplete, STORED_LEVELS, TILE, TILE_LEVELS } from './tile.ts'
 
 const TOP_LEVEL = Math.max(...STORED_LEVELS)
@@ -17,12 +17,13 @@ export interface InclusionProof {
   readonly proof: string[]
 }
 
-/** Reads tiles of up to 256 hashes (leaves, or roots of subtrees 8 levels further up) once each. */
+/** Reads tiles of up to 256 hashes (leaves, or roots of subtrees 8 levels further up) once each, those above leaves in one query. */
 export class Tiles {
   private readonly client: Queryable
   private readonly log: number
   private readonly size: number
   private readonly leaves: LeafReader
+  private readonly nodes: NodeRanges
   private readonly tiles = new Map<string, Promise<Buffer[]>>()
 
   constructor(client: Queryable, log: number, size: number, leaves: LeafReader = leavesOf(log)) {
@@ -30,6 +31,7 @@ export class Tiles {
     this.client = client
     this.log = log
     this.size = size
+    this.nodes = new NodeRanges(client, log)
   }
 
   /** The hash of any complete subtree, out of the stored hashes beneath it. */
@@ -68,15 +70,13 @@ export class Tiles {
 
   private async read(level: number, from: number, until: number): Promise<Buffer[]> {
     if (level === 0) return this.leaves(this.client, from, until)
-    return (await readNodes(this.client, this.log, level, [from, until])).map(({ hash }) => hash)
+    return this.nodes.read(level, from, until)
   }
 }
 
 async function resolve(tiles: Tiles, part: ProofPart): Promise<Buffer> {
   if (part.kind === 'subtree') return tiles.hashOf(part.subtree)
-  const peaks: Buffer[] = []
-  for (const peak of part.peaks) peaks.push(await tiles.hashOf(peak))
-  return rootOf(peaks)
+  return rootOf(await Promise.all(part.peaks.map((peak) => tiles.hashOf(peak))))
 }
 
 /** The hashes that prove the leaf at `position` in the first `size` leaves, in hex, from the leaf upwards. */
@@ -95,9 +95,8 @@ export function rootAt(client: Queryable, log: number, size: number, leaves: Lea
 }
 
 async function pathOf(tiles: Tiles, parts: readonly ProofPart[]): Promise<string[]> {
-  const path: string[] = []
-  for (const part of parts) path.push((await resolve(tiles, part)).toString('hex'))
-  return path
+  const path = await Promise.all(parts.map((part) => resolve(tiles, part)))
+  return path.map((hash) => hash.toString('hex'))
 }
 
 /** A receipt by its place in a usage log. */
@@ -123,7 +122,9 @@ export async function inclusionProof(
   if (!Number.isSafeInteger(position) || position < 0 || position >= size) return undefined
   const near = requestId === undefined ? undefined : { position, requestId }
   const tiles = new Tiles(client, log, size, leavesOf(log, near))
-  const proof = await inclusionPath(tiles, position, size)
-  const leaf = await tiles.hashOf({ level: 0, index: position })
+  const [proof, leaf] = await Promise.all([
+    inclusionPath(tiles, position, size),
+    tiles.hashOf({ level: 0, index: position }),
+  ])
   return { position, tree_size: size, root: root.toString('hex'), leaf: leaf.toString('hex'), proof }
 }

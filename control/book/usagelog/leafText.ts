@@ -2,10 +2,12 @@ import type { ReceiptRate, ReceiptTier } from '../../../contract/money/receipt.t
 
 /** The layout of what is booked now; receipts of each one stay provable in it. */
 export const LEAF_LAYOUT = 2
+/** That of receipts which have burnt tokens of a compute lock. */
+export const LOCK_LEAF_LAYOUT = 3
 
 /** The public facts of a receipt that the usage log commits to. Nothing here names the customer. */
 export interface LoggedReceipt {
-  /** 1 or 2. */
+  /** 1, 2 or 3. */
   readonly leafLayout: number
   readonly requestId: string
   /** 'ok', 'partial', 'failed', 'cut' or 'orphaned'. */
@@ -25,7 +27,7 @@ export interface LoggedReceipt {
   /** 'none', 'reported' or 'estimated'. */
   readonly usageSource: string
   readonly heldAtMs: number
-  // What follows is in layout 2 alone.
+  // What follows is not in layout 1.
   /** '' where it is not known. */
   readonly rate: ReceiptRate
   readonly tier: ReceiptTier
@@ -36,6 +38,9 @@ export interface LoggedReceipt {
   readonly streamed: boolean
   readonly durationMs: number
   readonly errorCode: string
+  // What follows is in layout 3 alone: the series of the tokens that were burnt, and units of them at the locked price.
+  readonly lockSeries: string
+  readonly lockUnits: number
 }
 
 /**
@@ -46,11 +51,10 @@ export interface LoggedReceipt {
  */
 export function leafText(receipt: LoggedReceipt): string {
   if (receipt.leafLayout === 1) return `sluice-receipt/1\n${firstLines(receipt)}`
-  if (receipt.leafLayout !== LEAF_LAYOUT) throw new RangeError(`leaves have no layout ${receipt.leafLayout}`)
-  return (
-    `sluice-receipt/2\n${firstLines(receipt)}${receipt.rate}\n${receipt.tier}\n${receipt.size}\n${receipt.holdUnits}\n` +
-    `${receipt.clamped}\n${receipt.streamed}\n${receipt.durationMs}\n${receipt.errorCode}\n`
-  )
+  if (receipt.leafLayout === LEAF_LAYOUT) return `sluice-receipt/2\n${firstLines(receipt)}${nextLines(receipt)}`
+  if (receipt.leafLayout !== LOCK_LEAF_LAYOUT) throw new RangeError(`leaves have no layout ${receipt.leafLayout}`)
+  const { lockSeries, lockUnits } = receipt
+  return `sluice-receipt/3\n${firstLines(receipt)}${nextLines(receipt)}${lockSeries}\n${lockUnits}\n`
 }
 
 /** SQL of leafText: of a row of `receipts`, for who reads so many that the database has to put the text together. */
@@ -63,7 +67,16 @@ function leafTextSql(): string {
   return `CASE leaf_layout
     WHEN 1 THEN concat_ws(E'\\n', 'sluice-receipt/1', ${first}, '')
     WHEN 2 THEN concat_ws(E'\\n', 'sluice-receipt/2', ${first}, ${second}, '')
+    WHEN 3 THEN concat_ws(E'\\n', 'sluice-receipt/3', ${first}, ${second}, lock_series, lock_units, '')
     ELSE '' END`
+}
+
+/** The eight lines that follow in all layouts but the first. */
+function nextLines(receipt: LoggedReceipt): string {
+  return (
+    `${receipt.rate}\n${receipt.tier}\n${receipt.size}\n${receipt.holdUnits}\n` +
+    `${receipt.clamped}\n${receipt.streamed}\n${receipt.durationMs}\n${receipt.errorCode}\n`
+  )
 }
 
 /** The sixteen lines that all layouts have. */

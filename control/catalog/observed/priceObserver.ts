@@ -2,6 +2,7 @@ import type { Logger } from 'pino'
 import type { Limits } from '../../limits.ts'
 import { lockTextUntilCommit } from '../../runtime/db/locks.ts'
 import { type Pool, withTransaction } from '../../runtime/db/pool.ts'
+import { logEvent } from '../../runtime/logEvents.ts'
 import { Loop } from '../../runtime/loop.ts'
 import { type CatalogPriceList, readCatalogFile } from '../pricing/catalogFile.ts'
 import { currentRecord } from '../pricing/sheetStore.ts'
@@ -75,14 +76,11 @@ export class PriceObserver {
       for (const comparison of changed) if (comparison.above.length > 0) this.warn(provider, comparison)
     } catch (error) {
       this.stats.failures++
-      log.warn({ provider, list: name, reason: (error as Error).message }, 'a price list cannot be read')
+      logEvent(log, 'price_list_unreadable', { provider, list: name, reason: (error as Error).message })
     }
   }
 
   private warn(provider: string, { upstreamModel, model, price, sold, above }: Comparison): void {
-    this.parts.log.warn(
-      { provider, upstreamModel, model, price, sold, above },
-      'an upstream list price is above the price that is sold',
-    )
+    logEvent(this.parts.log, 'price_above_sold', { provider, upstreamModel, model, price, sold, above })
   }
 }

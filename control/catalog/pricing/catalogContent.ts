@@ -1,6 +1,9 @@
 import type { DataPolicy, Dialect, Endpoint, Modality, Thinking } from '../../../contract/catalog/catalog.ts'
 import type { FirstFrame } from '../../../contract/catalog/video.ts'
 import type { InputSchema } from '../../../contract/tools/inputSchema.ts'
+import type { AttestationKind } from '../evidence/attestationPolicy.ts'
+import type { SnpTcb } from '../evidence/snpReport.ts'
+import type { TcbStatus } from '../evidence/tcbInfo.ts'
 import type { AmountKey } from './price.ts'
 
 /** A catalog file as catalog.schema.json describes it, with its defaults. */
@@ -29,6 +32,18 @@ export interface ProviderContent {
   readonly max_tokens_field?: string
   readonly batch: boolean
   readonly private_images: boolean
+  readonly attestation?: AttestationContent
+}
+
+export interface AttestationContent {
+  readonly url: string
+  readonly kind: AttestationKind
+  readonly measurements: ReadonlyArray<Readonly<Record<string, string>>>
+  readonly max_age_seconds: number
+  readonly tcb_statuses?: readonly TcbStatus[]
+  readonly min_tcb?: Partial<SnpTcb>
+  readonly gpu: 'required' | 'none'
+  readonly test_root?: string
 }
 
 /** Decimal strings of USD. */

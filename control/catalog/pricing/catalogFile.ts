@@ -4,7 +4,9 @@ import { formatUsd } from '../../../contract/money/units.ts'
 import { compileSchema, readSchema } from '../../../contract/schemas/schemaFaults.ts'
 import { statedUnits } from '../../runtime/files/statedUnits.ts'
 import { type Path, readYamlFile, YamlFile } from '../../runtime/files/yamlFile.ts'
+import type { AttestationPolicy } from '../evidence/attestationPolicy.ts'
 import { plainAddress } from './address.ts'
+import { readAttestation } from './attestationReader.ts'
 import type { CatalogContent, PriceListContent, ProviderContent } from './catalogContent.ts'
 import { type CatalogModel, readModel } from './modelReader.ts'
 import { type CatalogTool, readTool } from './toolReader.ts'
@@ -23,6 +25,8 @@ export interface CatalogProvider {
   readonly batch: boolean
   /** It may be sent addresses of images that are not https on the public internet. */
   readonly privateImages: boolean
+  /** What its hardware has to prove before the private tier is sent to it; absent where it serves that tier never. */
+  readonly attestation?: AttestationPolicy
 }
 
 /** A list of prices to observe. */
@@ -95,7 +99,7 @@ function catalogOf(file: YamlFile): Catalog {
     source: { file: file.name, lineOf: (path) => file.lineOf(path) },
     coinUsdUnits,
     renewsPromise: content.rate_lock?.renew ?? true,
-    providers: content.providers.map(providerOf),
+    providers: content.providers.map((provider, index) => readProvider(file, ['providers', index], provider)),
     models: content.models.map((model, index) => readModel({ file, path: ['models', index], dialects }, model)),
     tools: tools.map((tool, index) => readTool(file, ['tools', index], tool)),
     priceLists: readPriceLists(file, content),
@@ -134,7 +138,8 @@ function placeOfList({ url, file }: PriceListContent, baseUrl: string): CatalogP
   return file === undefined ? { url: plainAddress(url ?? `${plainAddress(baseUrl)}/models`) } : { file }
 }
 
-function providerOf(content: ProviderContent): CatalogProvider {
+function readProvider(file: YamlFile, path: Path, content: ProviderContent): CatalogProvider {
+  const { attestation } = content
   return {
     id: content.id,
     baseUrl: plainAddress(content.base_url),
@@ -144,5 +149,6 @@ function providerOf(content: ProviderContent): CatalogProvider {
     maxTokensField: content.max_tokens_field ?? '',
     batch: content.batch,
     privateImages: content.private_images,
+    ...(attestation && { attestation: readAttestation(file, [...path, 'attestation'], attestation) }),
   }
 }

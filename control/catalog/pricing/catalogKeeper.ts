@@ -5,12 +5,18 @@ import type { Limits } from '../../limits.ts'
 import { publishCatalogRecord } from '../../runtime/bus/feed.ts'
 import { type Pool, withTransaction } from '../../runtime/db/pool.ts'
 import { FileError } from '../../runtime/files/yamlFile.ts'
+import { logEvent } from '../../runtime/logEvents.ts'
 import { Loop } from '../../runtime/loop.ts'
 import { readCatalogFile } from './catalogFile.ts'
+import { publishLockSeries } from './lockSeriesRecords.ts'
 import { PromiseError, type Published, publishCatalog } from './publish.ts'
 import { renewPromise } from './renewPromise.ts'
 import type { SignCatalog, Signing } from './signing.ts'
 import { syncCatalog } from './syncCatalog.ts'
+import { unattestedModels } from './unattested.ts'
+
+/** Of a warning. */
+const MODELS_TOLD_MAX = 20
 
 /** What the keeper works with. */
 export interface CatalogKeeperParts {
@@ -50,17 +56,14 @@ export class CatalogKeeper {
    */
   async start(): Promise<void> {
     const { path, redis, log, sign } = this.parts
-    if (sign === undefined) log.info('SLUICE_CATALOG_KEY is not set: the catalog is not signed')
+    if (sign === undefined) logEvent(log, 'catalog_unsigned')
     try {
       await this.load()
     } catch (error) {
       if (!(error instanceof PromiseError)) throw error
       await this.restore()
       const problems = error.problems
-      log.warn(
-        { catalog: path, problems },
-        'the catalog file breaks price promises, so the sheet in force stays; to resolve it, change these lines, or run "catalog publish FILE" with a file that keeps the promises and name it in SLUICE_CATALOG',
-      )
+      logEvent(log, 'catalog_price_promise_broken', { catalog: path, problems })
     }
     await this.renew()
     redis.on('ready', this.check)
@@ -75,14 +78,20 @@ export class CatalogKeeper {
   async load(): Promise<Published> {
     const { path, pool, redis, log } = this.parts
     const { sign, limits } = this.parts
-    const published = await publishCatalog(pool, await readCatalogFile(path), limits, this.now(), { sign })
+    const catalog = await readCatalogFile(path)
+    const unattested = unattestedModels(catalog)
+    if (unattested.length > 0) {
+      const models = unattested.slice(0, MODELS_TOLD_MAX)
+      logEvent(log, 'private_tier_disabled', { models })
+    }
+    const published = await publishCatalog(pool, catalog, limits, this.now(), { sign })
     this.tell(published.signing)
     const inRedis = await redis.getBuffer(CATALOG_KEY)
     if (inRedis?.equals(published.record) !== true) {
       await publishCatalogRecord(redis, published.version, published.record, limits)
     }
     const { version, isNewSheet, isNewRecord } = published
-    log.info({ version, newSheet: isNewSheet, changed: isNewRecord }, 'the catalog is in force')
+    logEvent(log, 'catalog_in_force', { version, newSheet: isNewSheet, changed: isNewRecord })
     return published
   }
 
@@ -93,7 +102,7 @@ export class CatalogKeeper {
       return true
     } catch (error) {
       const problems = error instanceof FileError ? error.problems : [(error as Error).message]
-      this.parts.log.error({ problems }, 'the changed catalog is refused; the one in force stays')
+      logEvent(this.parts.log, 'catalog_rejected', { problems })
       return false
     }
   }
@@ -113,19 +122,25 @@ export class CatalogKeeper {
     const renewed = await renewPromise(pool, this.now())
     if (renewed === undefined) return
     const { version, validUntilMs, record } = renewed
-    log.info({ version, until: new Date(validUntilMs).toISOString() }, 'the prices in force are promised for longer')
+    logEvent(log, 'catalog_promise_renewed', { version, until: new Date(validUntilMs).toISOString() })
     await publishCatalogRecord(redis, version, record, this.parts.limits)
+  }
+
+  /** Has the proxies know the series of compute locks that were issued or have ended. */
+  private async publishLocks(): Promise<void> {
+    const { pool, redis, log, limits } = this.parts
+    const changed = await publishLockSeries(pool, this.now())
+    if (changed === undefined) return
+    logEvent(log, 'compute_lock_series_changed', { version: changed.version, series: changed.series })
+    await publishCatalogRecord(redis, changed.version, changed.record, limits)
   }
 
   private tell(signing: Signing | undefined): void {
     const { log } = this.parts
-    if (signing?.state === 'signed') log.info({ version: signing.version }, 'the catalog is signed')
+    if (signing?.state === 'signed') logEvent(log, 'catalog_signed', { version: signing.version })
     const other = signing?.state === 'other_signer' ? signing : undefined
     if (other !== undefined && other.signer !== this.otherSigner) {
-      log.warn(
-        { signer: other.signer, key: other.key },
-        'the catalog is not signed, because another key signs it: set that one as SLUICE_CATALOG_KEY, or have it name this one by "catalog rotate-signer"',
-      )
+      logEvent(log, 'catalog_signer_mismatch', { signer: other.signer, key: other.key })
     }
     this.otherSigner = other?.signer ?? ''
   }
@@ -140,7 +155,7 @@ export class CatalogKeeper {
   private readonly check = (): void => {
     if (this.parts.redis.status !== 'ready') return
     this.syncing ??= this.restore()
-      .catch((error: Error) => this.parts.log.warn({ reason: error.message }, 'the catalog in Redis is not checked'))
+      .catch((error: Error) => logEvent(this.parts.log, 'catalog_check_failed', { reason: error.message }))
       .finally(() => {
         this.syncing = undefined
       })
@@ -149,7 +164,8 @@ export class CatalogKeeper {
   /** Puts the record of the book into Redis where Redis shows another one or none. */
   async restore(): Promise<void> {
     const { pool, redis, log } = this.parts
+    await this.publishLocks()
     const version = await syncCatalog(pool, redis, this.parts.limits)
-    if (version !== undefined) log.warn({ version }, 'Redis did not hold the catalog in force; it was put back')
+    if (version !== undefined) logEvent(log, 'catalog_restored', { version })
   }
 }

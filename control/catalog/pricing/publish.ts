@@ -5,6 +5,7 @@ import { lockUntilCommit } from '../../runtime/db/locks.ts'
 import { type Client, type Pool, type Queryable, withTransaction } from '../../runtime/db/pool.ts'
 import { FileError } from '../../runtime/files/yamlFile.ts'
 import type { Catalog } from './catalogFile.ts'
+import { lockSeriesRecords } from './lockSeriesRecords.ts'
 import { coinViolation, promiseViolations } from './promise.ts'
 import { violationText } from './promiseViolation.ts'
 import { encodeRecord } from './record.ts'
@@ -20,6 +21,7 @@ import {
   type StoredSheet,
 } from './sheetStore.ts'
 import type { SignCatalog, Signing } from './signing.ts'
+import { standingReports } from './standingReports.ts'
 
 /** A catalog that breaks the promise of a published sheet; a line per price, each with file, line and reason. */
 export class PromiseError extends FileError {}
@@ -67,7 +69,9 @@ export async function publishCatalog(
     const ids = catalog.models.map((model) => model.id)
     const listedAtMs = await noteModels(client, ids, nowMs)
     const switches = await routeSwitches(client, limits)
-    const record = encodeRecord(catalog, { ...sheet, sheetJson: sheet.text, listedAtMs }, switches)
+    const reports = await standingReports(client)
+    const publication = { ...sheet, sheetJson: sheet.text, listedAtMs }
+    const record = encodeRecord(catalog, publication, switches, reports, await lockSeriesRecords(client, nowMs))
     const isNewRecord = (await currentRecord(client))?.equals(record) !== true
     if (isNewRecord) await insertRecord(client, sheet.version, record, nowMs)
     const signing = await sign?.(client, nowMs)

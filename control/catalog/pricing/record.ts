@@ -2,10 +2,12 @@ import { COUNTED_BY, type Modality } from '../../../contract/catalog/catalog.ts'
 import type { VideoSettings } from '../../../contract/catalog/video.ts'
 import type { StatedRates } from '../../../contract/money/charge.ts'
 import { sluice } from '../../../contract/wire/generated/messages.js'
-import type { Catalog } from './catalogFile.ts'
+import { policyText } from '../evidence/attestationPolicy.ts'
+import type { Catalog, CatalogProvider } from './catalogFile.ts'
 import type { CatalogModel } from './modelReader.ts'
 import { type Price, statedRates, UNIT_OF } from './price.ts'
 import { type RouteSwitch, switchOf } from './routeSwitches.ts'
+import { type StandingReports, standingReport } from './standingReports.ts'
 import type { CatalogTool } from './toolReader.ts'
 
 /** What surrounds a catalog once it is published. Times are milliseconds since 1970. */
@@ -21,11 +23,15 @@ export interface Publication {
 /**
  * The CatalogRecord that the proxies work by, encoded. Equal catalogs give equal bytes.
  * @param switches the routes that the operator has disabled by hand
+ * @param reports what the hardware of providers has proved
+ * @param series the series of compute locks that have not ended
  */
 export function encodeRecord(
   catalog: Catalog,
   publication: Publication,
   switches: readonly RouteSwitch[] = [],
+  reports: StandingReports = new Map(),
+  series: readonly sluice.LockSeriesRecord.$Properties[] = [],
 ): Buffer {
   const record: sluice.CatalogRecord.$Properties = {
     version: publication.version,
@@ -34,11 +40,19 @@ export function encodeRecord(
     coinUsdUnits: catalog.coinUsdUnits,
     promiseEnds: !catalog.renewsPromise,
     sheetJson: Buffer.from(publication.sheetJson),
-    providers: catalog.providers.map((provider) => ({ ...provider })),
+    providers: catalog.providers.map((provider) => providerRecord(provider, reports)),
     models: catalog.models.map((model) => modelRecord(model, publication.listedAtMs.get(model.id) ?? 0, switches)),
     tools: catalog.tools.map(toolRecord),
+    lockSeries: [...series],
   }
   return Buffer.from(sluice.CatalogRecord.encode(record).finish())
+}
+
+function providerRecord(provider: CatalogProvider, reports: StandingReports): sluice.ProviderRecord.$Properties {
+  const { attestation: policy, ...rest } = provider
+  if (policy === undefined) return rest
+  const attestation = policyText(policy)
+  return { ...rest, attestation, report: standingReport(reports, provider.id, attestation) }
 }
 
 function modelRecord(
@@ -97,7 +111,7 @@ function videoRecord(settings: VideoSettings): sluice.VideoSettings.$Properties 
 }
 
 /** Undefined for prices that are not per token. */
-function ratesRecord(price: Price, prefix: '' | 'batch_'): sluice.Rates.$Properties | undefined {
+export function ratesRecord(price: Price, prefix: '' | 'batch_'): sluice.Rates.$Properties | undefined {
   const base = statedRates(price.amounts, prefix)
   if (base === undefined) return undefined
   const long = price.longContext && statedRates(price.longContext.amounts, prefix)

@@ -2,6 +2,7 @@ import type { Logger } from 'pino'
 import type { Redis } from '../../../contract/wire/redis.ts'
 import type { Limits } from '../../limits.ts'
 import type { Pool } from '../../runtime/db/pool.ts'
+import { logEvent } from '../../runtime/logEvents.ts'
 import { Loop } from '../../runtime/loop.ts'
 import { syncStatus } from './statusRecord.ts'
 
@@ -16,8 +17,7 @@ export class StatusKeeper {
   constructor({ pool, redis, log, limits }: { pool: Pool; redis: Redis; log: Logger; limits: Limits }) {
     this.redis = redis
     this.loop = new Loop('incidents', limits.statusCheckMs, log, async () => {
-      if (redis.status === 'ready' && (await syncStatus(pool, redis, limits)))
-        log.info('the incidents shown have changed')
+      if (redis.status === 'ready' && (await syncStatus(pool, redis, limits))) logEvent(log, 'incidents_changed')
     })
     redis.on('ready', this.wake)
   }

@@ -1,5 +1,6 @@
 import type { Logger } from 'pino'
 import { monthStartMs } from '../../book/months/idTime.ts'
+import { logEvent } from '../../runtime/logEvents.ts'
 import { Loop } from '../../runtime/loop.ts'
 import { ArchiveError } from './archiveError.ts'
 import { type ArchiveOptions, archiveMonth } from './archiveMonth.ts'
@@ -40,9 +41,9 @@ export async function oldMonths({
 async function putAway(options: ArchiveKeeperOptions, month: string): Promise<void> {
   try {
     const { file, receipts } = await archiveMonth(options, month)
-    options.log.info({ month, file, receipts }, 'a month of receipts is archived')
+    logEvent(options.log, 'archive_month_written', { month, file, receipts })
   } catch (error) {
     if (!(error instanceof ArchiveError)) throw error
-    options.log.warn({ month, reason: error.message }, 'a month of receipts is not archived yet')
+    logEvent(options.log, 'archive_month_failed', { month, reason: error.message })
   }
 }

@@ -5,6 +5,7 @@ import { intArray } from '../../runtime/db/arrays.ts'
 import { lockUntilCommit } from '../../runtime/db/locks.ts'
 import { type Client, type Pool, withTransaction } from '../../runtime/db/pool.ts'
 import { referredCharges } from '../referrals/referredCharges.ts'
+import { servedReceipts } from '../serving/servedReceipts.ts'
 import { ArchiveError } from './archiveError.ts'
 import type { Manifest } from './archiveFile.ts'
 import { identifier, type KeptMonth } from './refusals.ts'
@@ -13,7 +14,11 @@ import { identifier, type KeptMonth } from './refusals.ts'
 const KEPT = (partition: string): readonly string[] => [
   `INSERT INTO archived_usage_days SELECT $1, days.* FROM (${daysOf(partition)}) AS days`,
   `INSERT INTO archived_key_usage SELECT $1, hours.* FROM (${hoursOf(partition)}) AS hours`,
+  `INSERT INTO archived_lock_uses
+   SELECT $1, lock_series, sum(lock_units) FROM ${partition} WHERE lock_units > 0 GROUP BY lock_series`,
   `INSERT INTO archived_referrals SELECT $1, f.id, sum(t.units) FROM ${referredCharges(partition)} GROUP BY f.id`,
+  `INSERT INTO archived_provider_receipts
+   SELECT $1, a.id, count(*), sum(r.charge_units), sum(d.due_micros) FROM ${servedReceipts(partition)} GROUP BY a.id`,
   `INSERT INTO archived_requests
    SELECT request_id, status, error_code, charge_units, voided FROM ${partition} r
    WHERE $1::text IS NOT NULL AND (EXISTS (SELECT FROM payments p WHERE p.id = r.request_id)

@@ -67,6 +67,13 @@ export async function requireQuiet(pool: Pool, redis: Redis, kept: KeptMonth, li
   if (uncounted.rows[0] !== undefined) {
     throw new ArchiveError(`${month} cannot be archived yet: not all of it is counted for referrers`)
   }
+  const unpaid = await pool.query<{ log: number }>(
+    `SELECT c.log FROM provider_cursors c WHERE c.position <=
+       (SELECT max(position) FROM ${identifier(partition)} r WHERE r.log = c.log) LIMIT 1`,
+  )
+  if (unpaid.rows[0] !== undefined) {
+    throw new ArchiveError(`${month} cannot be archived yet: not all of it is paid to registered providers`)
+  }
 }
 
 /** The name of a partition, as it stands in a statement. @throws Error where it is none */

@@ -73,7 +73,20 @@ export async function resolveKey(db: Queryable, keyHash: string): Promise<sluice
     settingsKnown: settings !== undefined,
     ...(agent === undefined ? {} : { agent: agent.policy }),
     ...(key.platform === null ? {} : { platform: platformRecord(key.platform) }),
+    lockSeries: await heldSeries(db, key.accountId),
   }
+}
+
+/** Series of compute locks that have not ended, of which an account holds tokens. */
+async function heldSeries(db: Queryable, accountId: string): Promise<string[]> {
+  const found = await db.query<{ series_id: string }>({
+    name: 'held_series',
+    text: `SELECT h.series_id FROM lock_holdings h JOIN lock_series s ON s.id = h.series_id
+             JOIN ledger_accounts l ON l.id = 'lock:' || h.series_id || ':' || h.account_id
+           WHERE h.account_id = $1 AND NOT h.is_dropped AND s.state = 'open' AND l.balance > 0 ORDER BY h.series_id`,
+    values: [accountId],
+  })
+  return found.rows.map((row) => row.series_id)
 }
 
 function platformRecord(platform: ApiKey): sluice.PlatformRecord.$Properties {

@@ -5,6 +5,8 @@ import { type ApiCall, preparedWrite, type ReadHandler, type WriteHandler } from
 import { listJson, pageOf } from '../../api/lists.ts'
 import type { Limits } from '../../limits.ts'
 import type { Pool } from '../../runtime/db/pool.ts'
+import { ownProvidersJson } from '../serving/ownProviders.ts'
+import { type RecordJson, readRecords } from '../serving/record.ts'
 import { checkEndpoint, type Dialect, readBaseUrl } from './checkEndpoint.ts'
 import {
   type DataPolicy,
@@ -15,7 +17,7 @@ import {
   removeProvider,
 } from './providers.ts'
 
-type ProviderOperation = 'list_providers' | 'register_provider' | 'remove_provider'
+type ProviderOperation = 'list_providers' | 'register_provider' | 'get_own_providers' | 'remove_provider'
 
 export interface ProviderParts {
   readonly pool: Pool
@@ -37,18 +39,25 @@ export function providerHandlers({
     list_providers: {
       read: async (call) => {
         const { limit, after } = pageOf(call, limits)
-        return { json: listJson((await pageOfProviders(pool, limit + 1, after)).map(providerJson), limit) }
+        const page = await pageOfProviders(pool, limit + 1, after)
+        const ids = page.map(({ id }) => id)
+        const records = await readRecords(pool, ids, Date.now(), limits)
+        const entries = page.map((provider) => providerJson(provider, records.get(provider.id)))
+        return { json: listJson(entries, limit) }
       },
     },
-    register_provider: preparedWrite<NewProvider>({
+    get_own_providers: {
+      read: async ({ accountId }) => ({ json: await ownProvidersJson(pool, accountId, Date.now(), limits) }),
+    },
+    register_provider: preparedWrite<Checked>({
       prepare: async (call) => {
         const asked = readProvider(call, allowPrivate)
         refuseAfter(checks.take(call.accountId, Date.now()))
         const models = await checkEndpoint(asked.endpoint, { allowPrivate }, limits)
-        return { ...asked.provider, models }
+        return { provider: { ...asked.provider, models }, apiKey: asked.endpoint.apiKey }
       },
       write: async ({ actor }, client, checked) => {
-        const { provider, isNew } = await registerProvider(client, actor, checked, limits)
+        const { provider, isNew } = await registerProvider(client, actor, checked.provider, checked.apiKey, limits)
         return { status: isNew ? 201 : 200, json: providerJson(provider) }
       },
     }),
@@ -63,6 +72,12 @@ export function providerHandlers({
   }
 }
 
+/** What is registered of an endpoint that was checked, and its key. */
+interface Checked {
+  readonly provider: NewProvider
+  readonly apiKey: string | undefined
+}
+
 /** The schema of the route has checked the types. */
 function readProvider({ accountId, body }: ApiCall, allowPrivate: boolean) {
   const fields = body as {
@@ -71,6 +86,7 @@ function readProvider({ accountId, body }: ApiCall, allowPrivate: boolean) {
     dialect?: Dialect
     api_key?: string
     data_policy?: DataPolicy
+    offered?: boolean
   }
   const baseUrl = readBaseUrl(fields.base_url, allowPrivate)
   const dialect = fields.dialect ?? 'openai'
@@ -79,12 +95,12 @@ function readProvider({ accountId, body }: ApiCall, allowPrivate: boolean) {
   const href = baseUrl.href.replace(/\/$/, '')
   return {
     endpoint: { baseUrl, dialect, apiKey: fields.api_key },
-    provider: { accountId, name: fields.name, baseUrl: href, dialect, dataPolicy },
+    provider: { accountId, name: fields.name, baseUrl: href, dialect, dataPolicy, offered: fields.offered === true },
   }
 }
 
-/** A provider as everybody sees it; whose it is, is not told. */
-export function providerJson(provider: Provider) {
+/** A provider as everybody sees it; whose it is, is not told. @param serving what it is admitted for, and how it did */
+export function providerJson(provider: Provider, serving: readonly RecordJson[] = []) {
   return {
     object: 'provider' as const,
     id: provider.id,
@@ -93,6 +109,8 @@ export function providerJson(provider: Provider) {
     dialect: provider.dialect,
     data_policy: provider.dataPolicy,
     models: provider.models,
+    offered: provider.offered,
+    serving,
     checked_at: new Date(provider.checkedAtMs).toISOString(),
     created_at: new Date(provider.createdAtMs).toISOString(),
   }

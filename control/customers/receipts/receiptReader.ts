@@ -5,7 +5,7 @@ import { isPayer } from '../../../contract/payments/payerAccount.ts'
 import { isId } from '../../../contract/wire/ids.ts'
 import type { Redis } from '../../../contract/wire/redis.ts'
 import { shardOf } from '../../../contract/wire/redisKeys.ts'
-import { signedHead } from '../../book/checkpoint/checkpointReads.ts'
+import { proveHead, signedPlace } from '../../book/checkpoint/checkpointReads.ts'
 import { requireKept } from '../../book/months/archives.ts'
 import { idTimeMs } from '../../book/months/idTime.ts'
 import { inclusionProof } from '../../book/usagelog/inclusionProof.ts'
@@ -62,8 +62,11 @@ export class ReceiptReader {
       (await this.keptRow(requestId)) ??
       (await (keyId === '' ? this.awaitPublicRow(requestId) : this.awaitRow(requestId, keyId)))
     if (keyId !== '' && row.key_id !== keyId) throw new GatewayError('permission_denied')
-    const signed = await signedHead(this.db, row.log, row.position)
-    const proof = await inclusionProof(this.db, { ...row, requestId }, signed?.head)
+    const place = await signedPlace(this.db, row.log, row.position)
+    const [proof, signed] = await Promise.all([
+      inclusionProof(this.db, { ...row, requestId }, place?.head),
+      place && proveHead(this.db, row.log, place),
+    ])
     if (proof === undefined) throw new Error(`receipt ${requestId} is not in usage log ${row.log}`)
     const { leaf, tree_size: treeSize, root, proof: path } = proof
     const log = {

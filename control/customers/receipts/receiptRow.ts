@@ -1,5 +1,6 @@
 import type {
   ReceiptFields,
+  ReceiptLock,
   ReceiptLog,
   ReceiptPaid,
   ReceiptRate,
@@ -39,7 +40,11 @@ export interface ReceiptRow {
   readonly rate: ReceiptRate
   readonly tier: ReceiptTier
   readonly size: string
+  readonly attestation: string
   readonly leaf_layout: number
+  readonly lock_series: string
+  readonly lock_units: number
+  readonly lock_micros: number
 }
 
 /** What was paid for a request, as it stands in the book. */
@@ -124,7 +129,11 @@ export const RECEIPT_COLUMNS = [
   'rate',
   'tier',
   'size',
+  'attestation',
   'leaf_layout',
+  'lock_series',
+  'lock_units',
+  'lock_micros',
 ].join(', ')
 
 /** @param coinUsdUnits USD per coin in units, of the sheet that the row names */
@@ -151,14 +160,20 @@ export function receiptFields(row: ReceiptRow, coinUsdUnits: number, log: Receip
     quantity: row.quantity,
     unit: row.unit,
     size: row.size,
+    attestation: row.attestation,
     usageSource: row.usage_source,
     clamped: row.clamped,
     streamed: row.streamed,
     createdMs: row.held_at_ms,
     durationMs: row.duration_ms,
     errorCode: row.error_code === '' ? null : row.error_code,
+    ...(row.lock_units > 0 && { lock: lockOf(row) }),
     log,
   }
+}
+
+function lockOf({ lock_series: seriesId, lock_units: units, lock_micros: micros }: ReceiptRow): ReceiptLock {
+  return { seriesId, units, micros }
 }
 
 /** The text whose hash stands in the usage log for this receipt. */
@@ -189,5 +204,7 @@ export function logEntry(row: ReceiptRow): string {
     streamed: row.streamed,
     durationMs: row.duration_ms,
     errorCode: row.error_code,
+    lockSeries: row.lock_series,
+    lockUnits: row.lock_units,
   })
 }

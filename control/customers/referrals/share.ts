@@ -2,8 +2,9 @@ import { coinBoughtFor } from '../../../contract/money/coin.ts'
 import { coinAccount, REVENUE } from '../../book/ledger/accounts.ts'
 import { appendAdmissionEvent, lockAccounts } from '../../book/ledger/appendAdmissionEvent.ts'
 import { postTransfers } from '../../book/ledger/postTransfers.ts'
+import { countAlong } from '../../book/usagelog/cursors.ts'
 import { FIRST_LOG } from '../../book/usagelog/head.ts'
-import { firstOf, type Stretch, sizeOf } from '../../book/usagelog/stretches.ts'
+import type { Stretch } from '../../book/usagelog/stretches.ts'
 import { bookPrice } from '../../catalog/pricing/coinAmounts.ts'
 import type { Limits } from '../../limits.ts'
 import { intArray, textArray } from '../../runtime/db/arrays.ts'
@@ -42,28 +43,11 @@ const DUE = `
  */
 export function payShares(pool: Pool, limits: Limits): Promise<boolean> {
   return withTransaction(pool, async (client) => {
-    await client.query('SELECT 1 FROM referral_cursors ORDER BY log FOR UPDATE')
-    const { uncounted, counts } = await readUncounted(client)
     // Without a referral there is nothing to count; one that comes begins behind what is in the logs now.
-    const stretches = counts ? firstOf(uncounted, limits.referralBatchMax) : uncounted
-    if (stretches.length === 0) return false
-    if (counts) await payStretches(client, stretches, limits)
-    await client.query(
-      `UPDATE referral_cursors c SET position = s.position
-       FROM unnest($1::smallint[], $2::bigint[]) AS s (log, position) WHERE c.log = s.log`,
-      [intArray(stretches.map(({ log }) => log)), intArray(stretches.map(({ to }) => to))],
-    )
-    return sizeOf(stretches) < sizeOf(uncounted)
+    const counts = async () => (await client.query('SELECT FROM referrals LIMIT 1')).rowCount !== 0
+    const pay = (stretches: readonly Stretch[]) => payStretches(client, stretches, limits)
+    return countAlong(client, 'referral_cursors', limits.referralBatchMax, counts, pay)
   })
-}
-
-async function readUncounted(client: Client): Promise<{ uncounted: Stretch[]; counts: boolean }> {
-  const referral = await client.query('SELECT FROM referrals LIMIT 1')
-  const found = await client.query<Stretch>(
-    `SELECT log, c.position AS "from", h.size AS "to" FROM referral_cursors c JOIN usage_log_heads h USING (log)
-     WHERE h.size > c.position ORDER BY log`,
-  )
-  return { uncounted: found.rows, counts: referral.rowCount !== 0 }
 }
 
 async function payStretches(client: Client, stretches: readonly Stretch[], limits: Limits): Promise<void> {

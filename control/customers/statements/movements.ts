@@ -136,7 +136,7 @@ const OTHERS = `
       UNION ALL
       SELECT id, kind, ref, units, coalesce(coin_nanos, units), (extract(epoch FROM at) * 1000000)::bigint
       FROM transfers WHERE credit = a.id AND kind <> 'charge' AND at >= to_timestamp($2) AND at < to_timestamp($3)
-    ) AS t WHERE a.owner = $1
+    ) AS t WHERE a.owner = $1 AND a.kind <> 'lock'
   ) AS postings
   WHERE (at_micros, id) > ($4, $5)
   GROUP BY id, kind, ref, at_micros ORDER BY at_micros, id LIMIT $6`

@@ -7,6 +7,8 @@ export type ContractName =
   | 'ExactPermit2Proxy'
   | 'IdentityRegistry'
   | 'SettlementAnchor'
+  | 'ScoinVault'
+  | 'RewardDistributor'
   | 'Wallet'
   | 'Permit2'
 

@@ -14,12 +14,15 @@ import {
   EXACT_PROXY,
   PERMIT2,
   provideAnchor,
+  provideContract,
 } from './deploy.ts'
+import { distributorInitCode, vaultInitCode } from './deployHolders.ts'
 
 const [TREASURY, RELAYER, PAYER] = [1, 2, 3]
 const COIN_DECIMALS = 18
 const STABLECOIN_DECIMALS = 6
 const SETTLEMENT_SECONDS = 20
+const REVENUE_SECONDS = 60
 const TOP_UP = 1_000n
 const TOP_UP_BELOW = 100n
 
@@ -55,8 +58,9 @@ export async function startDemoChain(dataDir: string, logFile: string, limits: L
     await approve(client, contracts.coin)
     const roles = { admin: devAccount(0).address, anchorer: devAccount(RELAYER).address }
     const anchor = await provideAnchor(client, roles)
+    const holders = await provideHolders(client, contracts.coin)
     const paymentsPath = join(dataDir, 'demo-payments.yaml')
-    writeFileSync(paymentsPath, demoPaymentsFile(contracts, anchor))
+    writeFileSync(paymentsPath, demoPaymentsFile(contracts, anchor, holders))
     const env = {
       CHAIN_RPC_URL: node.rpcUrl,
       SLUICE_PAYMENTS: paymentsPath,
@@ -98,6 +102,21 @@ async function fill(client: DevClient, { coin, stablecoin }: DevContracts, to: A
   }
 }
 
+/** What the coin's holders get from. */
+interface HolderContracts {
+  readonly vault: Address
+  readonly distributor: Address
+}
+
+async function provideHolders(client: DevClient, coin: Address): Promise<HolderContracts> {
+  const vaultParts = { coin, name: 'Vault of Demo Coin', symbol: 'vCOIN', vestSeconds: REVENUE_SECONDS }
+  const roles = { coin, admin: devAccount(0).address, publisher: devAccount(RELAYER).address }
+  return {
+    vault: await provideContract(client, vaultInitCode(vaultParts)),
+    distributor: await provideContract(client, distributorInitCode(roles)),
+  }
+}
+
 /** The payer's coin may be moved by Permit2, as x402 wants it. */
 async function approve(client: DevClient, coin: Address): Promise<void> {
   const account = devAccount(PAYER)
@@ -108,8 +127,12 @@ async function approve(client: DevClient, coin: Address): Promise<void> {
 }
 
 /** The text of the demo's payments file. */
-export function demoPaymentsFile({ coin, stablecoin, registry }: DevContracts, anchor: Address): string {
-  return `# Written at every start of the demo. For a chain of your own, see "Payments on a chain" in README.md.
+export function demoPaymentsFile(
+  { coin, stablecoin, registry }: DevContracts,
+  anchor: Address,
+  { vault, distributor }: HolderContracts,
+): string {
+  return `# Written at every start of the demo. For a chain of your own, see docs/operations/chain.md.
 chain_id: ${DEV_CHAIN_ID}
 deposit_confirmations: 1
 # So little that the demo shows a refund after each request.
@@ -123,5 +146,11 @@ agent_registry: "${registry}"
 # Often, so that the demo shows batches.
 settlement_anchor: "${anchor}"
 settlement_interval_seconds: ${SETTLEMENT_SECONDS}
+scoin_vault: "${vault}"
+vault_share_bps: 1000
+reward_distributor: "${distributor}"
+# So little, and so often, that the demo shows rewards.
+rewards_min_coin: "0"
+revenue_period_seconds: ${REVENUE_SECONDS}
 `
 }

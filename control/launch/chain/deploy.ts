@@ -105,15 +105,19 @@ export async function deployContracts(client: DevClient): Promise<DevContracts> 
 }
 
 /**
- * A SettlementAnchor contract on a development chain: the one that is there for these roles, else a new one, at the address
- * that follows from its code.
+ * A contract on a development chain: the one that is there of this init code, else a new one, at the address that follows from
+ * that code.
  */
-export async function provideAnchor(client: DevClient, roles: AnchorRoles): Promise<Address> {
-  const bytecode = anchorInitCode(roles)
+export async function provideContract(client: DevClient, bytecode: Hex): Promise<Address> {
   const address = getContractAddress({ opcode: 'CREATE2', from: CREATE2_DEPLOYER, salt: zeroHash, bytecode })
   if ((await client.getCode({ address })) !== undefined) return address
   const hash = await client.sendTransaction({ to: CREATE2_DEPLOYER, data: concat([zeroHash, bytecode]) })
   await client.waitForTransactionReceipt({ hash })
-  if ((await client.getCode({ address })) === undefined) throw new Error(`SettlementAnchor is not at ${address}`)
+  if ((await client.getCode({ address })) === undefined) throw new Error(`there is no contract at ${address}`)
   return address
+}
+
+/** A SettlementAnchor contract on a development chain, as `provideContract`. */
+export function provideAnchor(client: DevClient, roles: AnchorRoles): Promise<Address> {
+  return provideContract(client, anchorInitCode(roles))
 }

@@ -5,7 +5,16 @@ import type { Client, Queryable } from '../../runtime/db/pool.ts'
 import type { Fees } from './fees.ts'
 import type { SignedTransaction, Signer } from './signer.ts'
 
-export type Purpose = 'payment' | 'deposit' | 'refund' | 'withdrawal' | 'settlement'
+export type Purpose =
+  | 'payment'
+  | 'deposit'
+  | 'refund'
+  | 'withdrawal'
+  | 'settlement'
+  | 'reward'
+  | 'reward_root'
+  | 'vault'
+  | 'vault_vest'
 
 /** The movement of tokens that a transaction has to make. */
 export interface ExpectedTransfer {

@@ -2,6 +2,7 @@ import type { Logger } from 'pino'
 import type { Limits } from '../../limits.ts'
 import { tryLock } from '../../runtime/db/locks.ts'
 import { type Pool, withTransaction } from '../../runtime/db/pool.ts'
+import { logEvent } from '../../runtime/logEvents.ts'
 import { Loop } from '../../runtime/loop.ts'
 import type { ChainClient } from './chainClient.ts'
 import { eachApart } from './eachApart.ts'
@@ -72,10 +73,7 @@ export class TransactionSweeper {
     for (const block of blocks) {
       if ((await this.hashOf(block.number)) === block.hash) continue
       const count = await watcher.recorder.takeBack(block.number, block.hash)
-      log.warn(
-        { block: block.number, transactions: count },
-        'the chain took a block back; what was in it is sent again',
-      )
+      logEvent(log, 'chain_reorganized', { block: block.number, transactions: count })
     }
     await watcher.recorder.finalize(head - this.options.finalBlocks)
   }
@@ -108,10 +106,7 @@ export class TransactionSweeper {
     if (newest.raw !== undefined) await watcher.broadcast(newest.raw)
     if (newest.ageMs > this.options.limits.replaceAfterMs) await this.replace(row)
     if (await this.isDisplaced(row, chain)) {
-      log.error(
-        { transaction: row.id, sender: row.sender, nonce: row.nonce },
-        'another program used the nonce of a key',
-      )
+      logEvent(log, 'chain_nonce_conflict', { transaction: row.id, sender: row.sender, nonce: row.nonce })
       await watcher.recorder.displace(row)
     }
   }
@@ -128,7 +123,7 @@ export class TransactionSweeper {
     const { nonce, target, data, gas } = row
     const signed = await signer.sign({ chainId, nonce, to: target, data, gas, ...raised })
     await withTransaction(pool, (client) => storeAttempt(client, row.id, signed, raised))
-    log.info({ transaction: row.id, hash: signed.hash }, 'a transaction that takes long was sent with a higher fee')
+    logEvent(log, 'chain_transaction_repriced', { transaction: row.id, hash: signed.hash })
     watcher.watch({ ...row, attempts: [{ ...signed, fees: raised, ageMs: 0 }, ...row.attempts] })
     await watcher.broadcast(signed.raw)
   }

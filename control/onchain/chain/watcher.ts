@@ -2,6 +2,7 @@ import type { Logger } from 'pino'
 import type { Hex, TransactionReceipt } from 'viem'
 import type { Limits } from '../../limits.ts'
 import type { Pool } from '../../runtime/db/pool.ts'
+import { logEvent } from '../../runtime/logEvents.ts'
 import { Loop } from '../../runtime/loop.ts'
 import { type ChainClient, findTransaction, isUnanswered } from './chainClient.ts'
 import type { Purpose, StoredTransaction } from './outbox.ts'
@@ -95,7 +96,7 @@ export class TransactionWatcher {
       this.soon()
       return true
     } catch (error) {
-      this.log.debug({ err: error }, 'the node did not take a transaction of a payer')
+      logEvent(this.log, 'chain_payer_transaction_refused', { err: error })
       if (isUnanswered(error)) return true
       const found = await findTransaction(this.chain, hash).catch(() => null)
       return found !== undefined
@@ -136,7 +137,7 @@ export class TransactionWatcher {
       await this.chain.sendRawTransaction({ serializedTransaction: raw })
     } catch (error) {
       // A node that knows it already says so with an error, as does one that has it in a block.
-      this.log.debug({ err: error }, 'the node did not take a transaction')
+      logEvent(this.log, 'chain_transaction_refused', { err: error })
     }
     this.soon()
   }

@@ -12,6 +12,7 @@ import type { Limits } from '../../limits.ts'
 import { textArray } from '../../runtime/db/arrays.ts'
 import { tryLock } from '../../runtime/db/locks.ts'
 import { type Client, type Pool, withTransaction } from '../../runtime/db/pool.ts'
+import { logEvent } from '../../runtime/logEvents.ts'
 import { Loop } from '../../runtime/loop.ts'
 import type { ChainClient } from '../chain/chainClient.ts'
 import { TRANSFER_TOPIC } from '../chain/transferLog.ts'
@@ -124,8 +125,8 @@ export class DepositScanner {
         )
         const { hash, token, from, to } = transfer
         const shown = { hash, token, from, to, amount: transfer.amount.toString() }
-        if (account === undefined) log.warn(shown, 'a transfer of the treasury that nobody has asked for')
-        else log.info({ ...shown, account }, 'a deposit arrived')
+        if (account === undefined) logEvent(log, 'deposit_unassigned', shown)
+        else logEvent(log, 'deposit_arrived', { ...shown, account })
       }
       await client.query('UPDATE chain_identity SET scanned_block = greatest(scanned_block, $1), head_block = $2', [
         scannedBlock,

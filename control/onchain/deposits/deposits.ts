@@ -6,6 +6,7 @@ import { verdictOf } from '../../../contract/payments/verdict.ts'
 import { newId } from '../../../contract/wire/ids.ts'
 import type { Limits } from '../../limits.ts'
 import { type Client, type Pool, type Queryable, withTransaction } from '../../runtime/db/pool.ts'
+import { logEvent } from '../../runtime/logEvents.ts'
 import { Loop } from '../../runtime/loop.ts'
 import type { ChainClient } from '../chain/chainClient.ts'
 import { OTHER_SUFFIX } from '../chain/chainLoss.ts'
@@ -152,7 +153,7 @@ export class Deposits {
     const isOther = hash !== undefined && (await this.storeOther(other, hash))
     if (isOther) return
     await pool.query(`UPDATE deposits SET state = 'failed' WHERE id = $1 AND state = 'settling'`, [id])
-    log.warn({ deposit: id, wallet }, 'a deposit made no transfer')
+    logEvent(log, 'deposit_transfer_missing', { deposit: id, wallet })
   }
 
   /** @returns false when the scan of transfers has counted it as a deposit already */

@@ -3,6 +3,7 @@ import { sluice } from '../../../contract/wire/generated/messages.js'
 import type { Redis } from '../../../contract/wire/redis.ts'
 import { settleLost } from '../../admission/settleLost.ts'
 import type { Limits } from '../../limits.ts'
+import { logEvent } from '../../runtime/logEvents.ts'
 import { Loop } from '../../runtime/loop.ts'
 import { redisNowMs } from '../../runtime/redisClock.ts'
 import { type CloseOptions, closeEnded } from './closePayments.ts'
@@ -72,7 +73,7 @@ export class PaymentCloser {
     const serveMaxMs = Math.max(this.options.limits.totalTimeoutMs, this.options.limits.videoJobMaxMs)
     if (payment.held && nowMs < payment.serveByMs + serveMaxMs + this.options.limits.lostHoldWatchMs) return
     await settleLost(redis, pool, settlementOf(payment, nowMs), this.options.limits)
-    log.warn({ payment: payment.id, payer: payment.payer }, 'a paid request was not served; it is refunded')
+    logEvent(log, 'payment_refunded', { payment: payment.id, payer: payment.payer })
   }
 }
 

@@ -3,6 +3,7 @@ import type { PaymentAsset } from '../../../contract/payments/terms.ts'
 import { compileSchema, readSchema } from '../../../contract/schemas/schemaFaults.ts'
 import { statedUnits } from '../../runtime/files/statedUnits.ts'
 import { readYamlFile, YamlFile } from '../../runtime/files/yamlFile.ts'
+import { type HolderContent, type HolderSettings, holderSettings, lowered } from './holderSettings.ts'
 
 const WHOLE = 'the file'
 
@@ -29,6 +30,8 @@ export interface PaymentsFile {
   readonly settlementAnchor: Address | null
   /** From one settlement batch to the next. */
   readonly settlementIntervalSeconds: number
+  /** Who revenue is shared with; null for nobody. */
+  readonly holders: HolderSettings | null
   /** Holds tokens that count as reserve beside the treasury; null for none. */
   readonly reserveVault: Address | null
 }
@@ -42,7 +45,7 @@ interface TokenContent {
 }
 
 /** The file as payments.schema.json describes it, with its defaults. */
-interface Content {
+interface Content extends HolderContent {
   readonly chain_id: number
   readonly confirmations: number
   readonly final_blocks: number
@@ -89,6 +92,7 @@ function parsed(file: YamlFile): PaymentsFile {
   if (assets.length === 2 && assets[0]?.address === assets[1]?.address) {
     file.problem([], 'must have two different tokens as coin and stablecoin')
   }
+  const holders = holderSettings(file, content, assets)
   file.finish()
   return {
     chainId: content.chain_id,
@@ -104,15 +108,11 @@ function parsed(file: YamlFile): PaymentsFile {
     blockSeconds: content.block_seconds,
     settlementAnchor: content.settlement_anchor === undefined ? null : lowered(content.settlement_anchor),
     settlementIntervalSeconds: content.settlement_interval_seconds,
+    holders,
     reserveVault: content.reserve_vault === undefined ? null : lowered(content.reserve_vault),
   }
 }
 
 function tokenOf({ address, decimals, name, version }: TokenContent) {
   return { address: lowered(address), decimals, name, version }
-}
-
-/** The one form in which addresses are compared. @param address of the form that the schema asks for */
-function lowered(address: string): Address {
-  return address.toLowerCase() as Address
 }

@@ -1,6 +1,7 @@
 import type { Logger } from 'pino'
 import type { ErrorCode } from '../../../contract/errors/errors.ts'
 import type { Limits } from '../../limits.ts'
+import { logEvent } from '../../runtime/logEvents.ts'
 
 /** Counts refused payments by code, for the metrics, and logs a summary while there are any. */
 export class RefusalCounts {
@@ -30,7 +31,7 @@ export class RefusalCounts {
     clearTimeout(this.timer)
     this.timer = undefined
     if (this.sinceSummary.size === 0) return
-    this.log.warn({ refused: Object.fromEntries(this.sinceSummary) }, 'payments were refused')
+    logEvent(this.log, 'payments_refused', { refused: Object.fromEntries(this.sinceSummary) })
     this.sinceSummary = new Map()
   }
 }

@@ -4,6 +4,7 @@ import { GatewayError } from '../../../contract/errors/errors.ts'
 import type { Address } from '../../../contract/payments/address.ts'
 import type { Limits } from '../../limits.ts'
 import { withTransaction } from '../../runtime/db/pool.ts'
+import { logEvent } from '../../runtime/logEvents.ts'
 import { OTHER_SUFFIX } from '../chain/chainLoss.ts'
 import { type StoredTransaction, storeForeign } from '../chain/outbox.ts'
 import type { TransactionState } from '../chain/transactionRow.ts'
@@ -127,7 +128,7 @@ export class PaymentSettler {
       if (error instanceof GatewayError && error.row === 'settlement_failed') this.budget.noteRefused(order)
       if (error instanceof GatewayError && FINAL.has(error.row)) throw error
       // From the claim on the transfer may be made, whatever failed here; it is refunded then.
-      this.options.log.warn({ payment: order.requestId, err: error }, 'a payment is left to be decided later')
+      logEvent(this.options.log, 'payment_deferred', { payment: order.requestId, err: error })
       throw new GatewayError('settlement_unconfirmed')
     }
   }

@@ -9,6 +9,7 @@ import type { Limits } from '../../limits.ts'
 import { textArray } from '../../runtime/db/arrays.ts'
 import { tryLock } from '../../runtime/db/locks.ts'
 import type { Client, Pool } from '../../runtime/db/pool.ts'
+import { logEvent } from '../../runtime/logEvents.ts'
 import { Loop } from '../../runtime/loop.ts'
 import { cursorBehind, eachApart } from '../chain/eachApart.ts'
 import type { OutcomeHandler } from '../chain/recorder.ts'
@@ -100,7 +101,7 @@ export class Refunder {
     if (isAllowed) return
     // A token may refuse single wallets. The money stays set apart on the payer's account.
     this.refusedUntil.set(payer + token, performance.now() + this.options.limits.refundRefusedMs)
-    this.options.log.error({ payer, token, amount: due.amount }, 'the token refuses a refund; it is tried again later')
+    logEvent(this.options.log, 'refund_refused', { payer, token, amount: due.amount })
   }
 
   /** A transfer that was refused in its block is sent once more, as another transaction. */
@@ -114,7 +115,7 @@ export class Refunder {
     if (row === undefined) return
     if (row.attempts >= this.options.limits.refundAttemptsMax) {
       await pool.query(`UPDATE refunds SET state = 'stuck' WHERE id = $1 AND state = 'sending'`, [id])
-      log.error({ refund: id, payer: row.payer }, 'a refund failed too often; an operator has to look at it')
+      logEvent(log, 'refund_abandoned', { refund: id, payer: row.payer })
       return
     }
     const { payer, token } = row

@@ -1,5 +1,6 @@
 import type { Logger } from 'pino'
 import { tryLock } from '../../runtime/db/locks.ts'
+import { logEvent } from '../../runtime/logEvents.ts'
 import { Loop } from '../../runtime/loop.ts'
 import { attestationProgress } from './attestationStore.ts'
 import type { AttestationReason } from './attestationText.ts'
@@ -37,10 +38,10 @@ export class AttestationKeeper {
         const made = await makeAttestation(this.options, reason)
         if (made === undefined) return
         const { number, digest, leaves } = made
-        log.info({ attestation: number, digest, leaves, reason }, 'the reserve is attested')
+        logEvent(log, 'reserve_attested', { attestation: number, digest, leaves, reason })
       } catch (error) {
         if (!(error instanceof OtherSignerError)) throw error
-        if (!this.toldOfSigner) log.warn(`the reserve is not attested: ${error.message}`)
+        if (!this.toldOfSigner) logEvent(log, 'reserve_attestation_signer_mismatch', { reason: error.message })
         this.toldOfSigner = true
       }
     })

@@ -24,6 +24,8 @@ export const LIABILITIES = [
   { name: 'lock_bids', currency: 'coin', id: 'escrow_locks' },
   { name: 'lock_collateral', currency: 'coin', prefix: 'lock_unearned:' },
   { name: 'holder_rewards', currency: 'coin', id: 'rewards' },
+  /** Of the vault's shares, until the treasury has sent it. */
+  { name: 'vault_revenue', currency: 'coin', id: 'vault' },
   /** Of requests paid one by one that have not ended. */
   { name: 'open_payments', currency: 'usd', prefix: 'coin:' },
   /** That are not sent. */

@@ -3,6 +3,7 @@ import { GatewayError } from '../../../contract/errors/errors.ts'
 import type { Limits } from '../../limits.ts'
 import { tryLock } from '../../runtime/db/locks.ts'
 import { type Pool, withTransaction } from '../../runtime/db/pool.ts'
+import { logEvent } from '../../runtime/logEvents.ts'
 import { Loop } from '../../runtime/loop.ts'
 import { type ReserveChain, readReserve } from './reading.ts'
 import { type LastReading, lastReading, storeReading } from './readingStore.ts'
@@ -54,7 +55,7 @@ export class ReserveKeeper {
     } catch (error) {
       // Withdrawals pause when it stays away, which is told then.
       if (!(error instanceof GatewayError)) throw error
-      log.debug({ err: error }, 'the reserve cannot be read')
+      logEvent(log, 'reserve_read_failed', { err: error })
     }
   }
 
@@ -66,10 +67,9 @@ export class ReserveKeeper {
     this.told = gate
     const { log } = this.options
     if (gate === 'open') {
-      if (!isStart) log.info(factsOf(reading?.reserve), 'the reserve covers what is owed: withdrawals go on')
-    } else if (gate === 'short')
-      log.error(factsOf(reading?.reserve), 'the reserve is below what is owed: withdrawals pause')
-    else log.error({ ageMs: reading?.ageMs }, 'the reserve was not read for too long: withdrawals pause')
+      if (!isStart) logEvent(log, 'reserve_recovered', factsOf(reading?.reserve))
+    } else if (gate === 'short') logEvent(log, 'reserve_short', factsOf(reading?.reserve))
+    else logEvent(log, 'reserve_stale', { ageMs: reading?.ageMs })
   }
 }
 

@@ -5,6 +5,7 @@ import type { PaymentTerms } from '../../../contract/payments/terms.ts'
 import type { Redis } from '../../../contract/wire/redis.ts'
 import type { Limits } from '../../limits.ts'
 import type { Pool } from '../../runtime/db/pool.ts'
+import { logEvent } from '../../runtime/logEvents.ts'
 import { type ChainClient, createChainClient } from '../chain/chainClient.ts'
 import { ContractWallets } from '../chain/contractSignature.ts'
 import { FeeOracle } from '../chain/fees.ts'
@@ -22,15 +23,22 @@ import type { PaymentsConfig } from '../payments/paymentsConfig.ts'
 import { RefusalCounts } from '../payments/refusalCounts.ts'
 import { PaymentSettler, type Settled } from '../payments/settler.ts'
 import { Refunder, refundOutcome } from '../refunds/refunds.ts'
-import { AnchorKeeper, settlementOutcome } from '../settlements/anchorKeeper.ts'
+import { payoutOutcome, rootOutcome } from '../rewards/payoutSender.ts'
+import type { RevenueKeeper } from '../rewards/revenueKeeper.ts'
+import { type AnchorKeeper, settlementOutcome } from '../settlements/anchorKeeper.ts'
+import { vestOutcome } from '../vault/vaultKeeper.ts'
 import { Withdrawer, withdrawalOutcome } from '../withdrawals/withdrawals.ts'
+import { startAnchors } from './startAnchors.ts'
+import { type RevenueOptions, startRevenue } from './startRevenue.ts'
 
 const STOP_CHECK_MS = 20
 /** What a payment needs to be verified and sent, as the reference facilitator of x402 has it, and to get into a block. */
 const SETTLEMENT_SECONDS = 6
 const SETTLEMENT_BLOCKS = 2
 
-export interface PaymentsOptions extends Pick<ScannerOptions, 'accountOfWallet' | 'coinUsdUnits'> {
+export interface PaymentsOptions
+  extends Pick<ScannerOptions, 'accountOfWallet' | 'coinUsdUnits'>,
+    Pick<RevenueOptions, 'accountsOfWallets'> {
   readonly config: PaymentsConfig
   readonly pool: Pool
   readonly redis: Redis
@@ -44,10 +52,15 @@ const HANDLERS: OutcomeHandlers = {
   deposit: depositOutcome,
   withdrawal: withdrawalOutcome,
   settlement: settlementOutcome,
+  reward: payoutOutcome('reward'),
+  reward_root: rootOutcome,
+  vault: payoutOutcome('vault'),
+  vault_vest: vestOutcome,
 }
 
 /** What runs once the chain is known to be the right one. */
 interface Running {
+  readonly chain: ChainClient
   readonly terms: PaymentTerms
   readonly watcher: TransactionWatcher
   readonly sweeper: TransactionSweeper
@@ -59,6 +72,8 @@ interface Running {
   readonly withdrawer: Withdrawer
   /** Undefined where the operator has named no contract. */
   readonly anchors: AnchorKeeper | undefined
+  /** Undefined where revenue is shared with nobody. */
+  readonly revenue: RevenueKeeper | undefined
   /** What an earlier process left has been seen to. */
   isSwept: boolean
 }
@@ -108,6 +123,11 @@ export class PaymentsService {
     return this.settled().withdrawer
   }
 
+  /** The chain. @throws GatewayError chain_unavailable until it has answered for the first time */
+  get chain(): ChainClient {
+    return this.ready().chain
+  }
+
   /** What the operator has set. */
   get config(): PaymentsConfig {
     return this.options.config
@@ -127,8 +147,9 @@ export class PaymentsService {
     if (running === undefined) return
     const deadlineMs = performance.now() + timeoutMs
     while (running.settler.size > 0 && performance.now() < deadlineMs) await sleep(STOP_CHECK_MS)
-    const { closer, refunder, sweeper, scanner, deposits, withdrawer, anchors } = running
-    await Promise.all([closer, refunder, sweeper, scanner, deposits, withdrawer, anchors].map((part) => part?.stop()))
+    const { closer, refunder, sweeper, scanner, deposits, withdrawer, anchors, revenue } = running
+    const parts = [closer, refunder, sweeper, scanner, deposits, withdrawer, anchors, revenue]
+    await Promise.all(parts.map((part) => part?.stop()))
     await running.watcher.stop()
   }
 
@@ -153,10 +174,10 @@ export class PaymentsService {
       try {
         const quoteSecret = await bindChain(pool, chain, config)
         this.running = this.run(chain, quoteSecret)
-        log.info({ chain: config.chainId, treasury: config.treasury.address }, 'payments are taken')
+        logEvent(log, 'payments_ready', { chain: config.chainId, treasury: config.treasury.address })
         return
       } catch (error) {
-        log.error({ err: error }, 'payments are not taken until the chain is in order')
+        logEvent(log, 'payments_unavailable', { err: error })
         await sleep(this.options.limits.chainSweepMs, undefined, { signal }).catch(() => {})
       }
     }
@@ -178,6 +199,10 @@ export class PaymentsService {
         deposit: config.depositConfirmations,
         withdrawal: confirmations,
         settlement: config.depositConfirmations,
+        reward: config.depositConfirmations,
+        reward_root: config.depositConfirmations,
+        vault: config.depositConfirmations,
+        vault_vest: config.depositConfirmations,
       },
       limits: this.options.limits,
     })
@@ -244,16 +269,8 @@ export class PaymentsService {
       treasury: treasury.address,
       limits: this.options.limits,
     })
-    const withdrawer = new Withdrawer({
-      pool,
-      chain,
-      chainId,
-      treasury,
-      fees,
-      watcher,
-      log,
-      limits: this.options.limits,
-    })
+    const { limits } = this.options
+    const withdrawer = new Withdrawer({ pool, chain, chainId, treasury, fees, watcher, log, limits })
     const terms: PaymentTerms = {
       chainId,
       payTo: treasury.address,
@@ -265,6 +282,7 @@ export class PaymentsService {
       marginSeconds: SETTLEMENT_SECONDS + SETTLEMENT_BLOCKS * config.blockSeconds,
     }
     const running: Running = {
+      chain,
       terms,
       watcher,
       sweeper,
@@ -274,22 +292,13 @@ export class PaymentsService {
       scanner,
       deposits,
       withdrawer,
-      anchors: this.startAnchors(chain, fees, watcher),
+      anchors: startAnchors(this.options, { chain, fees, watcher }),
+      revenue: startRevenue(this.options, { chain, fees, watcher }),
       isSwept: false,
     }
     void sweeper.swept.then(() => {
       running.isSwept = true
     })
     return running
-  }
-
-  private startAnchors(chain: ChainClient, fees: FeeOracle, watcher: TransactionWatcher): AnchorKeeper | undefined {
-    const { config, pool, log, coinUsdUnits, limits } = this.options
-    const { chainId, assets, settlementAnchor: contract, settlementIntervalSeconds: intervalSeconds } = config
-    if (contract === null) return undefined
-    const [anchorer] = config.relayers
-    const treasury = config.treasury.address
-    const parts = { pool, chain, chainId, fees, watcher, log, limits, coinUsdUnits }
-    return new AnchorKeeper({ ...parts, treasury, assets, contract, anchorer, intervalSeconds })
   }
 }

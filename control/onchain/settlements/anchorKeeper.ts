@@ -5,6 +5,7 @@ import type { Address } from '../../../contract/payments/address.ts'
 import type { Limits } from '../../limits.ts'
 import { tryLock } from '../../runtime/db/locks.ts'
 import { type Client, type Pool, withTransaction } from '../../runtime/db/pool.ts'
+import { logEvent } from '../../runtime/logEvents.ts'
 import { Loop } from '../../runtime/loop.ts'
 import { type ChainClient, readChain } from '../chain/chainClient.ts'
 import type { FeeOracle } from '../chain/fees.ts'
@@ -99,10 +100,11 @@ export class AnchorKeeper {
     })
     if (batch === undefined) return
     await insertBatch(pool, batch)
-    log.info(
-      { batch: batch.number, heads: batch.treeSize, receipts: batch.receiptsUntil },
-      'a settlement batch is made',
-    )
+    logEvent(log, 'settlement_batch_made', {
+      batch: batch.number,
+      heads: batch.treeSize,
+      receipts: batch.receiptsUntil,
+    })
     await this.send({ number: batch.number, ageMs: 0, attempts: 0, isOpen: false, isAnchored: false })
   }
 
@@ -139,7 +141,7 @@ export class AnchorKeeper {
         : isSame
           ? 'it has it already, by a transaction that the book does not know'
           : 'it has another one of this number: the book is older than the chain, so name a new contract'
-    log.error({ batch: number, contract }, `the contract does not take a settlement batch: ${found}`)
+    logEvent(log, 'settlement_batch_rejected', { batch: number, contract, reason: found })
   }
 
   private rest(): void {

@@ -5,6 +5,7 @@ import { postTransfers } from '../../book/ledger/postTransfers.ts'
 import type { Limits } from '../../limits.ts'
 import { tryLock } from '../../runtime/db/locks.ts'
 import { type Client, withTransaction } from '../../runtime/db/pool.ts'
+import { logEvent } from '../../runtime/logEvents.ts'
 import { Loop } from '../../runtime/loop.ts'
 import { readChain } from '../chain/chainClient.ts'
 import { cursorBehind, eachApart } from '../chain/eachApart.ts'
@@ -87,7 +88,7 @@ export class Withdrawer {
     const read = { abi: PAYMENT_ABI, address: token, functionName: 'balanceOf', blockNumber } as const
     const has = await readChain(() => chain.readContract({ ...read, args: [treasury.address] }))
     if (has < amount) {
-      log.error({ withdrawal: id, token, amount: amount.toString(), has: has.toString() }, 'the treasury lacks tokens')
+      logEvent(log, 'treasury_short', { withdrawal: id, token, amount: amount.toString(), has: has.toString() })
       return
     }
     const gas = await estimateGas(
@@ -109,7 +110,7 @@ export class Withdrawer {
       const { accountId, nanos, units, moveRef: ref } = moved
       await creditCoin(client, { accountId, nanos, units, ref, kind: WITHDRAWAL_RETURNED, from: ESCROW_COIN })
     })
-    log.error({ withdrawal: id, wallet, token }, 'the token refuses a withdrawal; its account has the coin back')
+    logEvent(log, 'withdrawal_refused', { withdrawal: id, wallet, token })
   }
 }
 

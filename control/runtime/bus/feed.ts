@@ -1,6 +1,6 @@
 import { sluice } from '../../../contract/wire/generated/messages.js'
 import type { Redis } from '../../../contract/wire/redis.ts'
-import { CATALOG_KEY, FEED_STREAM, STATUS_KEY } from '../../../contract/wire/redisKeys.ts'
+import { CATALOG_KEY, FEED_STREAM, SERVING_KEY, STATUS_KEY } from '../../../contract/wire/redisKeys.ts'
 import type { Limits } from '../../limits.ts'
 
 async function publishEvent(redis: Redis, event: sluice.FeedEvent.$Properties, limits: Limits): Promise<void> {
@@ -28,4 +28,10 @@ export async function publishCatalogRecord(
 export async function publishStatusRecord(redis: Redis, record: Buffer, limits: Limits): Promise<void> {
   await redis.set(STATUS_KEY, record)
   await publishEvent(redis, { statusChanged: true }, limits)
+}
+
+/** Puts a ServingRecord in force in Redis, then tells every proxy. */
+export async function publishServingRecord(redis: Redis, record: Buffer, limits: Limits): Promise<void> {
+  await redis.set(SERVING_KEY, record)
+  await publishEvent(redis, { servingChanged: true }, limits)
 }

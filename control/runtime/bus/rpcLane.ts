@@ -4,6 +4,7 @@ import { connectRedis, type Redis } from '../../../contract/wire/redis.ts'
 import { RPC_GROUP } from '../../../contract/wire/redisKeys.ts'
 import { pipelineOf } from '../../../contract/wire/redisShards.ts'
 import type { Limits } from '../../limits.ts'
+import { logEvent } from '../logEvents.ts'
 import { redisNowMs } from '../redisClock.ts'
 
 const BLOCK_MS = 1_000
@@ -81,7 +82,7 @@ export class RpcLane {
         .catch((failed) => failed)
       if (made === 'OK' || (made instanceof Error && made.message.startsWith('BUSYGROUP'))) return
     }
-    this.log.warn({ reason: error.message }, 'the rpc stream can not be read; trying again')
+    logEvent(this.log, 'rpc_stream_read_failed', { reason: error.message })
     await sleep(RETRY_MS)
   }
 
@@ -100,7 +101,7 @@ export class RpcLane {
     for (const [id, fields] of entries) {
       const key = id.toString()
       const work = this.serve(id, fields, nowMs - Number.parseInt(key, 10)).catch((error: Error) => {
-        this.log.warn({ reason: error.message }, 'an rpc answer was lost with the connection')
+        logEvent(this.log, 'rpc_reply_lost', { reason: error.message })
       })
       this.underWay.set(key, work)
       void work.then(() => this.underWay.delete(key))
@@ -128,7 +129,7 @@ export class RpcLane {
         .xack(stream, RPC_GROUP, ...abandoned)
         .xdel(stream, ...abandoned)
         .exec()
-      this.log.warn({ requests: abandoned.length }, 'rpc requests of a control process that died were dropped')
+      logEvent(this.log, 'rpc_requests_dropped', { requests: abandoned.length })
     }
     await this.forgetDeadConsumers()
     this.lastClaimMs = performance.now()

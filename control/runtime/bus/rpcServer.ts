@@ -10,6 +10,7 @@ import { isRpcOperation, type RpcOperation } from '../../../contract/wire/rpc.ts
 import { rpcLanes } from '../../../contract/wire/rpcStreams.ts'
 import type { Limits } from '../../limits.ts'
 import { isDatabaseDown } from '../db/isDatabaseDown.ts'
+import { logEvent } from '../logEvents.ts'
 import { RpcLane } from './rpcLane.ts'
 import { callOperation, notUnderstood, type RpcHandlers } from './rpcOperations.ts'
 
@@ -105,9 +106,7 @@ export class RpcServer {
     const nowMs = performance.now()
     if (nowMs - this.warnedMs < UNSEALED_WARNING_INTERVAL_MS) return
     this.warnedMs = nowMs
-    this.log.warn(
-      'calls that were not sealed with this SLUICE_BUS_KEY are dropped; all proxies and controls need the same',
-    )
+    logEvent(this.log, 'rpc_call_unsealed')
   }
 
   private async answer(call: OpenedCall, deadlineMs: number): Promise<[RpcOutcome, Buffer]> {
@@ -127,11 +126,11 @@ export class RpcServer {
   /** What a client is told of a failure. */
   private shown(error: unknown, operation: string): GatewayError {
     if (isDatabaseDown(error)) {
-      this.log.warn({ operation, err: error }, 'an rpc call found the database down')
+      logEvent(this.log, 'rpc_call_database_down', { operation, err: error })
       return new GatewayError('admission_unavailable')
     }
     const failure = newId('evt')
-    this.log.error({ failure, operation, err: error }, 'an rpc call failed')
+    logEvent(this.log, 'rpc_call_failed', { failure, operation, err: error })
     return new GatewayError('internal_error', {
       message: `The gateway failed; its log names this failure ${failure}.`,
     })

@@ -2,7 +2,7 @@
  * Text of a PostgreSQL array of integers. Built by hand because the general conversion of the driver costs more than the
  * rest of a settlement batch together. https://www.postgresql.org/docs/current/arrays.html#ARRAYS-IO
  */
-export function intArray(values: readonly number[]): string {
+export function intArray(values: ReadonlyArray<number | bigint>): string {
   return `{${values.join(',')}}`
 }
 

@@ -33,10 +33,14 @@ const LOCK_NUMBERS = distinct({
   withdrawals: 7_204_043,
   /** One control makes settlement batches and sends them. */
   settlementBatches: 7_204_044,
+  /** One control shares revenue out. */
+  revenuePeriods: 7_204_045,
   /** One control reads the reserve. */
-  reserveReadings: 7_204_045,
+  reserveReadings: 7_204_046,
   /** One control attests the reserve. */
-  attestations: 7_204_046,
+  attestations: 7_204_047,
+  /** One control compares answers of registered providers. */
+  providerProbes: 7_204_300,
   /** Price sheets and route switches are published one after the other. */
   publication: 7_301_010,
 })

@@ -6,6 +6,8 @@ import { Demand } from './demand.ts'
 import { HOUR_MS, keysOf, Lease } from './lease.ts'
 import type { LeaseAnswer, LeaseAsk } from './leaseCall.ts'
 import type { LeaseContext } from './leaseContext.ts'
+import { LockQueue } from './lockQueue.ts'
+import { LockTaking } from './lockTaking.ts'
 import type { Parts } from './parts.ts'
 
 /** A lease keeps up to this many times what the key may need, before some of it is given back. */
@@ -37,6 +39,10 @@ export class KeyLeases {
   private renewAtMs = 0
   /** Until when what others have leased is waited for; 0 while it is not. */
   private recallUntilMs = 0
+  /** More is to be leased in advance. */
+  private renews = false
+  /** Of requests that burn tokens; null before the first. */
+  private locks: LockQueue | null = null
   private readonly demand = new Demand()
   private readonly shard: KeyShard
   private readonly context: LeaseContext
@@ -59,13 +65,31 @@ export class KeyLeases {
   take(waiter: HoldWaiter, nowMs: number): void {
     if (waiter.principal !== this.principal) this.follow(waiter.principal)
     this.coinUsdUnits = waiter.coinUsdUnits
+    if (waiter.lock === undefined) this.holdRest(waiter, nowMs)
+    else this.lockQueue().take(waiter, waiter.lock, this.usable(nowMs), nowMs)
+  }
+
+  /** Holds credits and coin for a request, at once where the lease has them. */
+  holdRest(waiter: HoldWaiter, nowMs: number): void {
     if (this.waiting.length === 0 && this.tryHold(waiter, nowMs)) return
     this.waiting.push(waiter)
     if (this.waiting.length === 1) this.shard.want(this)
   }
 
-  /** What is to be asked for now; undefined when nobody waits any more, and nobody will soon. */
-  ask(nowMs: number): LeaseAsk | undefined {
+  wantLocks(): void {
+    this.shard.want(this)
+  }
+
+  /** What is to be asked for now: tokens of locks first. */
+  asks(nowMs: number): LeaseAsk[] {
+    const own = this.ask(nowMs)
+    const locks = this.locks?.asks(this.principal, this.coinUsdUnits, this.usable(nowMs), nowMs) ?? []
+    if (own !== undefined) locks.push(own)
+    return locks
+  }
+
+  /** What is to be asked for of credits and coin; undefined when nobody waits any more, and nobody will soon. */
+  private ask(nowMs: number): LeaseAsk | undefined {
     const coinUsdUnits = this.waiting[0]?.coinUsdUnits ?? this.coinUsdUnits
     const free = this.usable(nowMs)?.free(nowMs, coinUsdUnits) ?? 0
     let wantUnits = -free
@@ -74,7 +98,9 @@ export class KeyLeases {
     const isExact = this.context.isExact(this.accountId)
     const extra = isExact ? { units: 0, requests: 0 } : this.demand.next(nowMs, leaseDemandMs, leaseDemandRequests)
     const [first] = this.waiting
-    if (first === undefined && extra.requests === 0) return undefined
+    const renews = this.renews && extra.requests > 0
+    this.renews = false
+    if (first === undefined && !renews) return undefined
     return {
       principal: this.principal,
       waiting: Math.max(0, this.waiting.length - this.permits),
@@ -86,8 +112,13 @@ export class KeyLeases {
     }
   }
 
-  /** Takes what Redis answered to `ask`. @param nowMs its clock, by which the lease is counted */
-  answered(answer: LeaseAnswer, nowMs: number): void {
+  /** Takes what Redis answered to one of `asks`. @param nowMs its clock, by which the lease is counted */
+  answered({ lock }: LeaseAsk, answer: LeaseAnswer, nowMs: number): void {
+    if (lock !== undefined) {
+      const isLeased = answer.code === HoldCode.OK && answer.units > 0
+      this.lockQueue().answered(lock.seriesId, answer, isLeased ? this.leaseAt(nowMs) : this.usable(nowMs), nowMs)
+      return
+    }
     // Whoever is refused has used its permit, and whoever waits on need not take another one.
     this.permits += answer.permits
     if (answer.code !== HoldCode.OK) {
@@ -103,7 +134,7 @@ export class KeyLeases {
 
   /** Refuses everybody who waits. */
   refuseAll(code: number, retryMs = 0): void {
-    const { waiting } = this
+    const waiting = this.locks === null ? this.waiting : [...this.waiting, ...this.locks.takeAll()]
     this.waiting = []
     for (const waiter of waiting) this.context.refuse(waiter, code, retryMs)
   }
@@ -115,7 +146,9 @@ export class KeyLeases {
     const { leaseDemandMs, leaseDemandRequests } = this.context.limits
     const isOver = all || nowMs >= lease.endMs || this.context.isExact(this.accountId)
     const keep = isOver ? 0 : this.demand.next(nowMs, leaseDemandMs, leaseDemandRequests).units
-    if (keep === 0) lease.giveUpAll()
+    const keepsLocks = this.locks?.isWaiting === true
+    if (!keepsLocks) lease.giveUpLocks()
+    if (keep === 0) lease.giveUpAll(keepsLocks)
     else if (lease.free(nowMs, this.coinUsdUnits) > SLACK * keep) lease.giveUp(keep, nowMs, this.coinUsdUnits)
     if (nowMs >= lease.endMs) this.lease = undefined
   }
@@ -131,7 +164,9 @@ export class KeyLeases {
 
   /** Nothing of it is needed any more. Permits that are left without a lease are as good as used: the rate forgets them soon. */
   isDone(nowMs: number): boolean {
-    return this.waiting.length === 0 && this.isIdle(nowMs) && this.lease?.isOut !== true
+    return (
+      this.waiting.length === 0 && this.locks?.isWaiting !== true && this.isIdle(nowMs) && this.lease?.isOut !== true
+    )
   }
 
   private isIdle(nowMs: number): boolean {
@@ -159,10 +194,18 @@ export class KeyLeases {
   }
 
   private hold(waiter: HoldWaiter, lease: Lease, units: number, nowMs: number): void {
+    const taking = waiter instanceof LockTaking ? waiter : undefined
+    if (taking !== undefined && !taking.isOn(lease)) {
+      taking.giveBack()
+      this.take(taking.waiter, nowMs)
+      return
+    }
     this.permits--
     this.usedAtMs = nowMs
     this.demand.note(units, nowMs, this.context.limits.leaseDemandMs)
-    this.shard.opened(waiter, lease, lease.hold(units, nowMs, waiter.coinUsdUnits), units)
+    const parts = lease.hold(units, nowMs, waiter.coinUsdUnits)
+    if (taking === undefined) this.shard.opened(waiter, lease, parts, units)
+    else this.shard.opened(waiter, lease, taking.holdWith(parts), units + taking.lockUnits)
     if (this.waiting.length === 0 && nowMs >= this.renewAtMs) this.renewEarly(lease, nowMs)
   }
 
@@ -174,7 +217,13 @@ export class KeyLeases {
     if (free >= need.units * LOW_MARK && this.permits >= need.requests * LOW_MARK) return
     if (this.context.isExact(this.accountId)) return
     this.renewAtMs = nowMs + leaseDeliverMs
+    this.renews = true
     this.shard.want(this)
+  }
+
+  private lockQueue(): LockQueue {
+    this.locks ??= new LockQueue(this)
+    return this.locks
   }
 
   private leaseAt(nowMs: number): Lease {

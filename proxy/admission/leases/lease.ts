@@ -1,17 +1,11 @@
 import { coinFor, valueOfCoin } from '../../../contract/money/coin.ts'
 import type { Principal } from '../../access/principal.ts'
 import { leaseText } from '../journal/records.ts'
+import { type FreeGrant, FreeLocks } from './freeLocks.ts'
 import { coinParts, type GrantPart, NO_GRANTS, type Parts } from './parts.ts'
 
 /** Units are counted by the hour. */
 export const HOUR_MS = 3_600_000
-
-/** Units of a grant that are free to hold. */
-interface FreeGrant {
-  readonly grantId: string
-  readonly expiresAtMs: number
-  units: number
-}
 
 /** What Redis has leased. */
 export interface Leased {
@@ -84,6 +78,8 @@ export class Lease implements HeldFrom {
   private freeNanos = 0
   private freeCoinUnits = 0
   private freeGrants: FreeGrant[] = []
+  /** Tokens of locks, which only requests of their models may hold. */
+  private readonly freeLocks = new FreeLocks()
   /** No longer used here, and not yet given back to Redis. */
   private givenUpNanos = 0
   private givenUpCoinUnits = 0
@@ -119,6 +115,17 @@ export class Lease implements HeldFrom {
       else known.units += units
     }
     if (grants.length > 0) this.freeGrants.sort((a, b) => a.expiresAtMs - b.expiresAtMs)
+  }
+
+  /** Adds tokens of a lock that Redis has leased. */
+  addLock(leased: FreeGrant): void {
+    this.outGrantUnits += leased.units
+    this.freeLocks.add(leased)
+  }
+
+  /** Tokens of locks, which only requests of their models may hold. */
+  get locks(): FreeLocks {
+    return this.freeLocks
   }
 
   /** Redis has taken this off, as charged or as given back. Once no coin is out, it counts no units for it any more. */
@@ -160,7 +167,7 @@ export class Lease implements HeldFrom {
     this.freeCoinUnits += held.coinUnits - charged.coinUnits
     for (const { grantId, units } of held.grants) {
       const spent = charged.grants.find((part) => part.grantId === grantId)?.units ?? 0
-      const known = this.freeGrants.find((grant) => grant.grantId === grantId)
+      const known = this.freeGrants.find((grant) => grant.grantId === grantId) ?? this.freeLocks.of(grantId)
       if (known !== undefined) known.units += units - spent
       else if (units > spent) this.giveUpGrant(grantId, units - spent)
     }
@@ -183,11 +190,20 @@ export class Lease implements HeldFrom {
     if (this.freeGrants.length > 0) this.freeGrants = this.freeGrants.filter(({ units }) => units > 0)
   }
 
-  /** Gives up all that nobody holds, also what is worth nothing by itself. */
-  giveUpAll(): void {
+  /**
+   * Gives up all that nobody holds, also what is worth nothing by itself.
+   * @param keepsLocks but for tokens of locks, for which requests wait
+   */
+  giveUpAll(keepsLocks = false): void {
     this.giveUpCoin(0, 0)
     for (const { grantId, units } of this.freeGrants) this.giveUpGrant(grantId, units)
     this.freeGrants = []
+    if (!keepsLocks) this.giveUpLocks()
+  }
+
+  /** Gives up tokens of locks that nobody holds. */
+  giveUpLocks(): void {
+    for (const { grantId, units } of this.freeLocks.takeAll()) this.giveUpGrant(grantId, units)
   }
 
   /** Whether there is something to give back. */
@@ -224,6 +240,7 @@ export class Lease implements HeldFrom {
     this.freeNanos = 0
     this.freeCoinUnits = 0
     this.freeGrants = []
+    this.freeLocks.void()
     this.givenUpGrants.clear()
     this.givenUpNanos = Math.max(0, out.coinNanos - used.coinNanos)
     this.givenUpCoinUnits = Math.max(0, out.coinUnits - used.coinUnits)

@@ -17,6 +17,8 @@ export interface LeaseAsk {
   readonly extraPermits: number
   /** Units in one coin, by which coin is taken. */
   readonly coinUsdUnits: number
+  /** The holding that alone is leased from, and the units of a micro-token, of which whole ones are leased. */
+  readonly lock?: { readonly seriesId: string; readonly microUnits: number }
 }
 
 /** What was answered for one key. */
@@ -42,7 +44,7 @@ export function leaseArguments(asks: readonly LeaseAsk[]): { keys: ScriptKey[]; 
   for (const { principal, ...ask } of asks) {
     keys.push(principal.keys)
     args.push(principal.ids, ask.waiting, ask.leastUnits, ask.wantUnits, ask.extraUnits, ask.extraPermits)
-    args.push(principal.caps, ask.coinUsdUnits)
+    args.push(principal.caps, ask.coinUsdUnits, ask.lock === undefined ? '' : lockText(ask.lock))
   }
   for (const [i, { principal }] of asks.entries()) {
     if (principal.platform === null) continue
@@ -50,6 +52,10 @@ export function leaseArguments(asks: readonly LeaseAsk[]): { keys: ScriptKey[]; 
     args.push(i, principal.platform.caps)
   }
   return { keys, args }
+}
+
+function lockText({ seriesId, microUnits }: NonNullable<LeaseAsk['lock']>): string {
+  return `${seriesId},${microUnits}`
 }
 
 /** The answers, in the order of the asks. @throws Error when Redis answers another number of them */

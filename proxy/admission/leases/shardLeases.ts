@@ -189,10 +189,7 @@ export class ShardLeases implements KeyShard {
     const nowMs = this.context.clock.now()
     const keys = [...this.wanting].slice(0, this.context.limits.holdBatchMax)
     for (const key of keys) this.wanting.delete(key)
-    const asked = keys.flatMap((key) => {
-      const ask = key.ask(nowMs)
-      return ask === undefined ? [] : [{ key, ask }]
-    })
+    const asked = keys.flatMap((key) => key.asks(nowMs).map((ask) => ({ key, ask })))
     if (asked.length === 0) return true
     try {
       const done = await this.calls.lease(asked.map(({ ask }) => ask))
@@ -200,9 +197,9 @@ export class ShardLeases implements KeyShard {
         for (const { key } of asked) this.wanting.add(key)
         return this.notTaken(done)
       }
-      for (const [i, { key }] of asked.entries()) {
+      for (const [i, { key, ask }] of asked.entries()) {
         const answer = done.answers[i]
-        if (answer !== undefined) key.answered(answer, done.nowMs)
+        if (answer !== undefined) key.answered(ask, answer, done.nowMs)
       }
       return true
     } catch (error) {

@@ -8,9 +8,12 @@ import type { Route } from '../../catalog/pricedItem.ts'
 import type { ChatFields } from '../../dialects/shared/chatRequest.ts'
 import type { ChatSurface } from '../../dialects/shared/codec.ts'
 import { checkMaxPrice } from '../../dialects/shared/preferences.ts'
+import type { CanaryCandidate } from '../../upstream/chooseCanary.ts'
 import { chooseRoutes } from '../../upstream/chooseRoutes.ts'
 import type { RouteHealth } from '../../upstream/routeHealth.ts'
 import { checkModel, routePolicy, tierRates } from '../run/checkModel.ts'
+import type { LockUse } from '../run/metered.ts'
+import { lockUse } from './lockUse.ts'
 
 /** No text is so regular that a token of it carries more bytes than this on average. */
 const BYTES_PER_TOKEN_MAX = 8
@@ -23,6 +26,8 @@ export interface Admitted {
   readonly rates: ModelRates
   readonly routes: readonly Route[]
   readonly size: HoldSize
+  /** Undefined for a request that burns no tokens of a lock. */
+  readonly lock: LockUse | undefined
 }
 
 /** Control calls the providers of batch jobs, and speaks this alone. */
@@ -30,6 +35,7 @@ const BATCH_DIALECTS: ReadonlySet<Dialect> = new Set(['openai'])
 
 /**
  * Checks a chat request against its model and its key, and sizes its hold. Nothing is held when it throws.
+ * @param requestId decides whether a registered provider is asked first; '' for none, as for a quote
  * @throws GatewayError with the code of the first rule that the request breaks
  */
 export function admit(
@@ -39,18 +45,28 @@ export function admit(
   found: Model | undefined,
   health: RouteHealth,
   nowMs: number,
+  requestId = '',
 ): Admitted {
   const model = checkModel(request.modelId, found, surface.endpoint, principal)
   if (request.batch) checkBatch(request, principal, model)
   checkContext(request, model)
   const rates = ratesFor(model, principal, request)
   const dialects = request.batch ? BATCH_DIALECTS : surface.dialects
-  const policy = routePolicy(request, principal, dialects, request.prompt.privateImage)
+  const canary = mayServeRegistered(request, principal, requestId)
+  const policy = { ...routePolicy(request, principal, dialects, request.prompt.privateImage), canary }
   const routes = chooseRoutes(model, policy, health, nowMs)
   const promptTokens = promptTokensMax(request.prompt, rates, model.imageTokens, model.toolTokens)
   const outputTokens = request.maxTokens ?? defaultOutput(request, model)
   const set = holdRates(rates, promptTokens, request.prompt.images > 0)
-  return { model, rates, routes, size: sizeHold(set, promptTokens, outputTokens, request.maxTokens === null) }
+  const size = sizeHold(set, promptTokens, outputTokens, request.maxTokens === null)
+  const lock = principal.locks === null ? undefined : lockUse(request, principal.locks, model, routes, size, nowMs)
+  return { model, rates, routes, size, lock }
+}
+
+/** Registered providers serve no batches, and no keys whose requests leave no trace or go to attested hardware alone. */
+function mayServeRegistered(request: ChatFields, principal: Principal, requestId: string): CanaryCandidate | undefined {
+  if (requestId === '' || request.batch || principal.noLogs || principal.privateTier) return undefined
+  return { requestId, accountId: principal.accountId }
 }
 
 /** @throws GatewayError batch_unavailable, private_batch_unavailable for what cannot be a batch job */

@@ -32,8 +32,8 @@ export class BodyRun implements RunListener, WholeListener {
     this.run.start()
   }
 
-  serve(heldUnits: number): void {
-    this.requests.grant(heldUnits)
+  serve(heldUnits: number, lockUnits: number): void {
+    this.requests.grant(heldUnits, lockUnits)
     this.call.start()
   }
 
@@ -67,7 +67,7 @@ export class BodyRun implements RunListener, WholeListener {
   onSettled(outcome: Outcome, chargedUnits: number): void {
     if (this.answer === undefined) return
     const body = this.answer.text(outcome.bill.usage, outcome.receipt(chargedUnits))
-    this.run.exchange.answer(200, JSON_TYPE, body, ['x-cost-units', String(chargedUnits)])
+    this.run.exchange.answer(200, JSON_TYPE, body, ['x-cost-units', String(outcome.costUnits(chargedUnits))])
   }
 
   onSettleDelayed({ bill }: Outcome): void {

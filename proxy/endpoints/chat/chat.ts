@@ -49,7 +49,7 @@ export function chatServe(
     const endpoint = surface.endpoint as ChatEndpoint
     const request = await body.run('chat', { endpoint, answers: true })
     const model = catalog.model(request.modelId)
-    const admitted = admit(request, surface, principal, model, services.health, exchange.startedAtMs)
+    const admitted = admit(request, surface, principal, model, services.health, exchange.startedAtMs, exchange.id)
     if (request.batch) {
       const printed = await body.run('printBatch', null)
       if (!exchange.gone) startBatch(exchange, principal, request, Buffer.from(printed.buffer), admitted, services)
@@ -67,7 +67,7 @@ export function chatServe(
     const longStrings: Span[] = []
     const request = surface.read(readJsonBody(body, limits.jsonDepthMax, longStrings), limits)
     const model = catalog.model(request.modelId)
-    const admitted = admit(request, surface, principal, model, services.health, exchange.startedAtMs)
+    const admitted = admit(request, surface, principal, model, services.health, exchange.startedAtMs, exchange.id)
     if (request.batch) {
       const printed = Buffer.from(JSON.stringify(request.forward))
       startBatch(exchange, principal, request, printed, admitted, services)

@@ -4,6 +4,7 @@ import type { TokenCounter } from '../../tokens/tokenCounter.ts'
 import type { Bill } from '../run/bill.ts'
 import type { Run } from '../run/run.ts'
 import type { ChatOrder } from './order.ts'
+import { isBeyondCount } from './overReport.ts'
 
 /** What of an answer its bill is made by. */
 export interface Produced {
@@ -55,11 +56,12 @@ export async function countedBill(
 export function settleUsed(
   run: Run,
   order: ChatOrder,
-  produced: Produced,
+  reported: Produced,
   status: 'ok' | 'partial',
   errorCode: string | null,
   written?: string,
 ): void {
+  const produced = believed(run, order, reported)
   if (produced.usage !== null) {
     run.settle(status, billOf(order, produced), errorCode)
     return
@@ -68,6 +70,15 @@ export function settleUsed(
   countedBill(order, produced, run.services.tokens, written)
     .then((bill) => run.settle(status, bill, errorCode))
     .catch((error: unknown) => run.crash(error))
+}
+
+/** What a registered provider reports beyond what the gateway counted is noted against it, and counts as missing. */
+function believed({ route, services }: Run, order: ChatOrder, produced: Produced): Produced {
+  if (route?.registered === undefined || produced.usage === null) return produced
+  const { outputFrames, outputBytes, framesAtUsage } = produced
+  if (!isBeyondCount(order.admitted, produced.usage, outputBytes)) return produced
+  services.canaries.of(route).overReports++
+  return { usage: null, outputFrames, outputBytes, framesAtUsage }
 }
 
 // A report that output followed says too little of it, but no less than it says.

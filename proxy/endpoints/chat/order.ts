@@ -14,7 +14,7 @@ export interface ChatOrder {
 
 /** What is held for a chat request, and who may serve it. */
 export function meteredOf({ request, admitted, surface }: ChatOrder): Metered {
-  const { model, routes, size } = admitted
+  const { model, routes, size, lock } = admitted
   const { wantUnits, leastUnits } = size
-  return { endpoint: surface.endpoint, model, routes, wantUnits, leastUnits, streamed: request.stream }
+  return { endpoint: surface.endpoint, model, routes, wantUnits, leastUnits, streamed: request.stream, lock }
 }

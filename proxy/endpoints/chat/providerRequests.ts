@@ -7,6 +7,9 @@ import type { UpstreamRequest } from '../../upstream/transport/transport.ts'
 import type { RunContext } from '../run/context.ts'
 import type { ChatOrder } from './order.ts'
 
+/** How many times its bar a registered provider may take to begin a stream, before another route is asked. */
+const FIRST_OUTPUT_FACTOR = 2
+
 /** What providers are asked for a chat request, and how their answers read: each dialect by its codec. */
 export class ProviderRequests {
   private readonly run: RunContext
@@ -36,9 +39,13 @@ export class ProviderRequests {
     return { requestId, startedAtMs, model: admitted.model, request, limits: services.limits }
   }
 
-  /** Bounds the output by what the hold pays for; called once, before the first request is made. */
-  grant(heldUnits: number): void {
-    this.maxTokens = grantedOutputTokens(this.order.admitted.size, heldUnits)
+  /**
+   * Bounds the output by what the hold pays for; called once, before the first request is made.
+   * @param lockUnits what of the hold are tokens of a lock
+   */
+  grant(heldUnits: number, lockUnits: number): void {
+    const { size, lock } = this.order.admitted
+    this.maxTokens = lock?.hold.outputTokens(heldUnits, lockUnits) ?? grantedOutputTokens(size, heldUnits)
   }
 
   /** Writes the request for a provider, anew where it speaks another dialect than the last one. */
@@ -46,7 +53,12 @@ export class ProviderRequests {
     const { provider } = route
     if (this.builder === undefined || this.dialect !== provider.dialect) this.builder = this.write(provider.dialect)
     const asked = this.builder.make(route, this.maxTokens)
-    return postRequest(provider, asked, this.run.services.limits, totalTimeoutMs, fresh)
+    const made = postRequest(provider, asked, this.run.services.limits, totalTimeoutMs, fresh)
+    const { registered } = route
+    if (registered === undefined || !this.order.request.stream) return made
+    // The client waits for this one only as long as lets another route still answer in time.
+    const firstByteTimeoutMs = Math.min(made.firstByteTimeoutMs, FIRST_OUTPUT_FACTOR * registered.firstOutputMaxMs)
+    return { ...made, firstByteTimeoutMs }
   }
 
   private write(dialect: Dialect): ProviderRequestBuilder {

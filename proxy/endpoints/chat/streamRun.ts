@@ -50,8 +50,8 @@ export class StreamRun implements RunListener, CallListener, DrainListener {
     this.run.start()
   }
 
-  serve(heldUnits: number): void {
-    this.requests.grant(heldUnits)
+  serve(heldUnits: number, lockUnits: number): void {
+    this.requests.grant(heldUnits, lockUnits)
     this.call.start()
   }
 

@@ -1,3 +1,5 @@
+import { API_ANSWERS } from '../../../contract/api/answers/apiAnswers.ts'
+import { ANSWER_SHAPES, type Answers, type ShapeName } from '../../../contract/api/answers/shapes.ts'
 import type { ApiAuth, ApiRoute, JsonSchema, ObjectSchema } from '../../../contract/api/route.ts'
 import { apiRoutes } from '../../../contract/api/routes.ts'
 import type { Limits } from '../../limits.ts'
@@ -81,7 +83,7 @@ export function openapiDocument(served: readonly ServedRoute[], limits: Limits) 
     servers: [{ url: '/' }],
     paths,
     components: {
-      schemas: { Error: ERROR },
+      schemas: { Error: ERROR, ...shapesShown() },
       securitySchemes: {
         api_key: { type: 'http', scheme: 'bearer', description: 'An API key: sk_...' },
         session: { type: 'http', scheme: 'bearer', description: 'A session: ses_..., see /v1/auth/verify' },
@@ -96,11 +98,17 @@ function operationsOf(known: KnownOperations, method: string, path: string): [pa
   if (api !== undefined) return [[path, apiOperation(api.id, api.route)]]
   const own = known.own[name]
   if (own === undefined) return []
-  return (own.paths ?? [path]).map((shown) => [shown, proxyOperation(method, shown, own)])
+  const below = Object.entries(own.below ?? {})
+  const all: [path: string, operation: ProxyOperation][] = [
+    ...(own.paths ?? [path]).map((shown): [string, ProxyOperation] => [shown, own]),
+    ...below,
+  ]
+  return all.map(([shown, operation]) => [shown, proxyOperation(method, shown, operation)])
 }
 
 function apiOperation(id: string, { method, path, auth, summary, query, body, cache }: ApiRoute) {
-  const answerType = path.endsWith('.csv') ? 'text/csv' : 'application/json'
+  const answers = API_ANSWERS[id as keyof typeof API_ANSWERS]
+  const answerType = path.endsWith('.csv') ? 'text/csv' : 'text/plain'
   const headers = [
     ...(body === undefined || auth === 'none' ? [] : ['Idempotency-Key' as const]),
     ...(id === 'pay_from_agent' ? ['x-approval-id' as const] : []),
@@ -114,13 +122,18 @@ function apiOperation(id: string, { method, path, auth, summary, query, body, ca
     ...(body !== undefined && {
       requestBody: bodyOf('application/json', body, method === 'POST' && body.required.length > 0),
     }),
-    responses: { ...responsesOf(200, answerType), ...(cache !== undefined && UNCHANGED) },
+    responses: {
+      ...(answers === undefined ? textAnswer(answerType) : jsonAnswers(answers)),
+      ...FAILED,
+      ...(cache !== undefined && UNCHANGED),
+    },
   }
 }
 
 function proxyOperation(method: string, path: string, operation: ProxyOperation) {
-  const { summary, auth, body, bodyType = 'application/json', answerType, status = 200 } = operation
-  const headers = auth === 'key' && body !== undefined ? [headerParameter('x-approval-id')] : []
+  const { summary, auth, body, bodyType = 'application/json', answerType, answers, streams } = operation
+  const takesApproval = auth === 'key' && body !== undefined
+  const headers = takesApproval ? [headerParameter('x-approval-id')] : []
   return {
     operationId: `${method} ${path}`
       .toLowerCase()
@@ -130,7 +143,13 @@ function proxyOperation(method: string, path: string, operation: ProxyOperation)
     security: SECURITY[auth],
     parameters: [...pathParameters(path), ...headers],
     ...(body !== undefined && { requestBody: bodyOf(bodyType, body, true) }),
-    responses: responsesOf(status, answerType ?? 'application/json'),
+    responses: {
+      ...(answers === undefined
+        ? textAnswer(answerType ?? 'application/json')
+        : jsonAnswers(takesApproval ? withApproval(answers) : answers, streams)),
+      ...(answers === undefined && takesApproval && jsonAnswers({ 202: 'ApprovalRequired' })),
+      ...FAILED,
+    },
   }
 }
 
@@ -158,13 +177,48 @@ const bodyOf = (type: string, schema: ObjectSchema, required: boolean) => ({
 
 const UNCHANGED = { 304: { description: 'The client has this answer: its entity tag is in If-None-Match' } }
 
-/** A status of 2xx says that it was done; what else may come is in the error shape. */
-function responsesOf(status: number, type: string) {
-  const failed = { schema: { $ref: '#/components/schemas/Error' } }
-  return {
-    [status === 200 ? '2XX' : String(status)]: { description: 'Done', content: { [type]: {} } },
-    default: { description: 'Refused or failed', content: { 'application/json': failed } },
-  }
+/** What else may come is in the error shape. */
+const FAILED = {
+  default: {
+    description: 'Refused or failed',
+    content: { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } },
+  },
+}
+
+const DONE = 'Done'
+const STATUS_TEXTS: Readonly<Record<string, string>> = { 201: 'Made', 202: 'Accepted: it is done later' }
+
+const textAnswer = (type: string) => ({ 200: { description: DONE, content: { [type]: {} } } })
+
+/** @param streams what an event of the streamed answer is */
+function jsonAnswers(answers: Answers, streams?: ProxyOperation['streams']) {
+  const entries = Object.entries(answers).map(([status, shapes]) => {
+    const isStreamed = streams !== undefined && status === '200'
+    const events = streams === 'text' ? { type: 'string' } : streams && refOf(streams)
+    const content = {
+      'application/json': { schema: schemaOf(shapes) },
+      ...(isStreamed && { 'text/event-stream': { schema: events } }),
+    }
+    return [status, { description: STATUS_TEXTS[status] ?? DONE, content }] as const
+  })
+  return Object.fromEntries(entries)
+}
+
+/** The owner of an agent may have to approve its requests first. */
+function withApproval(answers: Answers): Answers {
+  const accepted = answers[202]
+  return { ...answers, 202: [...(accepted === undefined ? [] : [accepted].flat()), 'ApprovalRequired' as const] }
+}
+
+const refOf = (name: ShapeName) => ({ $ref: `#/components/schemas/${name}` })
+
+function schemaOf(shapes: ShapeName | readonly ShapeName[]): JsonSchema {
+  const [first, ...more] = [shapes].flat() as [ShapeName, ...ShapeName[]]
+  return more.length === 0 ? refOf(first) : { oneOf: [first, ...more].map(refOf) }
+}
+
+function shapesShown(): Record<string, JsonSchema> {
+  return Object.fromEntries(Object.entries(ANSWER_SHAPES).map(([name, schema]) => [name, shown(schema)]))
 }
 
 /** A schema with the formats that readers of the document know. */

@@ -1,3 +1,4 @@
+import type { Answers, ShapeName } from '../../../contract/api/answers/shapes.ts'
 import { type JsonSchema, members, type ObjectSchema } from '../../../contract/api/route.ts'
 import type { Limits } from '../../limits.ts'
 
@@ -7,12 +8,16 @@ export interface ProxyOperation {
   readonly auth: 'none' | 'key' | 'paid'
   /** Where one row of the table serves several paths, or a path below a prefix. */
   readonly paths?: readonly string[]
+  /** Operations of paths below these, which the same row of the table serves. */
+  readonly below?: Readonly<Record<string, ProxyOperation>>
   readonly body?: ObjectSchema
   readonly bodyType?: 'application/json' | 'multipart/form-data'
-  /** Of the usual answer; application/json when absent. */
+  /** Of an answer that is not JSON. */
   readonly answerType?: string
-  /** The usual status; 200 when absent. */
-  readonly status?: number
+  /** What it answers as JSON. */
+  readonly answers?: Answers
+  /** What each event of its streamed answer is; absent where it does not stream. */
+  readonly streams?: 'ChatCompletionChunk' | 'text'
 }
 
 const text = (description: string): JsonSchema => ({ type: 'string', description })
@@ -77,12 +82,22 @@ interface Sold {
 
 /** What keys pay for and, below /x402, whoever pays for the request itself. */
 const soldOf = (limits: Limits): readonly Sold[] => [
-  { path: '/v1/chat/completions', operation: { summary: 'A chat completion, streamed or not', body: chatOf(limits) } },
+  {
+    path: '/v1/chat/completions',
+    operation: {
+      summary: 'A chat completion, streamed or not',
+      body: chatOf(limits),
+      answers: { 200: 'ChatCompletion', 202: 'BatchJob' },
+      streams: 'ChatCompletionChunk',
+    },
+  },
   {
     path: '/v1/completions',
     operation: {
       summary: 'A text completion, for models that serve them',
       body: open({ prompt: PROMPT, ...MAX_TOKENS, ...SAMPLING }, ['prompt']),
+      answers: { 200: 'Completion' },
+      streams: 'text',
     },
   },
   {
@@ -90,6 +105,7 @@ const soldOf = (limits: Limits): readonly Sold[] => [
     operation: {
       summary: 'Vectors of texts',
       body: open({ input: { description: 'A text, or an array of texts' } }, ['input']),
+      answers: { 200: 'Embeddings' },
     },
   },
   {
@@ -104,6 +120,7 @@ const soldOf = (limits: Limits): readonly Sold[] => [
         },
         ['prompt'],
       ),
+      answers: { 200: 'Images' },
     },
   },
   {
@@ -112,6 +129,7 @@ const soldOf = (limits: Limits): readonly Sold[] => [
       summary: 'An image, edited',
       bodyType: 'multipart/form-data',
       body: open({ prompt: text('What to change'), image: FILE('The picture') }, ['prompt', 'image']),
+      answers: { 200: 'Images' },
     },
   },
   {
@@ -128,6 +146,7 @@ const soldOf = (limits: Limits): readonly Sold[] => [
       summary: 'The text of an audio file (WAV, FLAC, MP3 or Ogg) of at most four hours',
       bodyType: 'multipart/form-data',
       body: open({ file: FILE('The audio file'), response_format: text('json or text') }, ['file']),
+      answers: { 200: 'Transcription' },
     },
   },
   {
@@ -141,13 +160,14 @@ const soldOf = (limits: Limits): readonly Sold[] => [
         },
         ['query', 'documents'],
       ),
+      answers: { 200: 'Rerank' },
     },
   },
   {
     path: '/v1/videos/generations',
     operation: {
       summary: 'A video clip, made as a job',
-      status: 202,
+      answers: { 202: 'Video' },
       body: open(
         {
           prompt: text('What is in the clip'),
@@ -169,11 +189,30 @@ const soldOperations = (limits: Limits) =>
     [`POST /x402${path}`, { ...operation, summary: `${operation.summary}; paid for by itself`, auth: 'paid' }],
   ])
 
-const read = (summary: string, auth: ProxyOperation['auth'] = 'none', ...paths: string[]): ProxyOperation => ({
+/** A read of JSON. */
+const read = (
+  summary: string,
+  shape: ShapeName,
+  auth: ProxyOperation['auth'] = 'none',
+  ...paths: string[]
+): ProxyOperation => ({
   summary,
   auth,
+  answers: { 200: shape },
   ...(paths.length > 0 && { paths }),
 })
+
+/** A read of something else. */
+const readText = (summary: string, answerType: string, ...paths: string[]): ProxyOperation => ({
+  summary,
+  auth: 'none',
+  answerType,
+  ...(paths.length > 0 && { paths }),
+})
+
+const CLIP: Readonly<Record<string, ProxyOperation>> = {
+  '/v1/videos/{id}/content': { summary: 'The clip of a job that is done', auth: 'key', answerType: 'video/mp4' },
+}
 
 /** By the method and path of the table of routes. */
 export const proxyOperations = (limits: Limits): Readonly<Record<string, ProxyOperation>> => ({
@@ -190,11 +229,14 @@ export const proxyOperations = (limits: Limits): Readonly<Record<string, ProxyOp
       },
       ['messages', 'max_tokens'],
     ),
+    answers: { 200: 'Message' },
+    streams: 'text',
   },
   'POST /v1/messages/count_tokens': {
     summary: 'The input tokens of a Messages request; free',
     auth: 'key',
     body: open({ messages: messagesOf(limits) }, ['messages']),
+    answers: { 200: 'TokenCount' },
   },
   'POST /v1/responses': {
     summary: 'The same models in the Responses format; nothing is stored',
@@ -207,41 +249,45 @@ export const proxyOperations = (limits: Limits): Readonly<Record<string, ProxyOp
       },
       ['input'],
     ),
+    answers: { 200: 'Response' },
+    streams: 'text',
   },
-  'GET /v1/videos/*': read('The state of a job; its clip', 'key', '/v1/videos/{id}', '/v1/videos/{id}/content'),
-  'GET /v1/models': read('The models that serve now'),
-  'GET /v1/models/*': read('One model', 'none', '/v1/models/{id}'),
-  'GET /v1/pricing': read('The price sheet in force'),
-  'GET /v1/pricing/sheets': read('Every price sheet ever served'),
-  'GET /v1/pricing/sheets/*': read('One price sheet', 'none', '/v1/pricing/sheets/{version}'),
-  'GET /v1/limits': read('Rates, sizes and timeouts'),
-  'GET /v1/receipts/*': read('One receipt with its place in the usage log', 'key', '/v1/receipts/{id}'),
-  'GET /v1/log/*': read(
+  'GET /v1/videos/*': { ...read('The state of a job; its clip', 'Video', 'key', '/v1/videos/{id}'), below: CLIP },
+  'GET /v1/models': read('The models that serve now', 'ModelList'),
+  'GET /v1/models/*': read('One model', 'Model', 'none', '/v1/models/{id}'),
+  'GET /v1/pricing': read('The price sheet in force', 'PriceSheet'),
+  'GET /v1/pricing/sheets': read('Every price sheet ever served', 'PriceSheetList'),
+  'GET /v1/pricing/sheets/*': read('One price sheet', 'PriceSheet', 'none', '/v1/pricing/sheets/{version}'),
+  'GET /v1/limits': read('Rates, sizes and timeouts', 'Limits'),
+  'GET /v1/receipts/*': read('One receipt with its place in the usage log', 'Receipt', 'key', '/v1/receipts/{id}'),
+  'GET /v1/log/*': readText(
     'Tiles of the log of heads and, below its number, of each usage log with its checkpoint',
-    'none',
+    'application/octet-stream',
     '/v1/log/tile/{level}/{tile}',
     '/v1/log/{log}/checkpoint',
     '/v1/log/{log}/tile/{level}/{tile}',
   ),
-  'GET /x402/v1/receipts/*': read('One receipt, for everybody', 'none', '/x402/v1/receipts/{id}'),
-  'GET /v1/tools': read('The priced tools'),
-  'GET /v1/tools/*': read('One priced tool', 'none', '/v1/tools/{id}'),
+  'GET /x402/v1/receipts/*': read('One receipt, for everybody', 'Receipt', 'none', '/x402/v1/receipts/{id}'),
+  'GET /v1/tools': read('The priced tools', 'ToolList'),
+  'GET /v1/tools/*': read('One priced tool', 'Tool', 'none', '/v1/tools/{id}'),
   'POST /v1/tools/*': {
     summary: 'Run a tool; the body is its input, as its input_schema says',
     auth: 'key',
     paths: ['/v1/tools/{id}'],
     body: { type: 'object', properties: {}, required: [] },
+    answers: { 200: 'ToolResult' },
   },
   'POST /mcp': {
     summary: 'The Model Context Protocol over streamable HTTP, without sessions; the body is one JSON-RPC message',
     auth: 'none',
     body: { type: 'object', properties: { jsonrpc: { const: '2.0' } }, required: ['jsonrpc'] },
+    answers: { 200: 'JsonRpc' },
   },
-  'GET /v1/status': read('The state of the service and its open incidents'),
-  'GET /v1/status/history': read('The state of the service over time'),
-  'GET /health': read('The state of the parts'),
-  'GET /ready': read('Whether requests can be served'),
-  'GET /v1/openapi.json': read('This document'),
-  'GET /skill.md': read('How an agent pays for a request, as text'),
-  'GET /llms.txt': read('What is served, as text for language models'),
+  'GET /v1/status': read('The state of the service and its open incidents', 'Status'),
+  'GET /v1/status/history': read('The state of the service over time', 'StatusHistory'),
+  'GET /health': read('The state of the parts', 'Health'),
+  'GET /ready': read('Whether requests can be served', 'Ready'),
+  'GET /v1/openapi.json': readText('This document', 'application/json'),
+  'GET /skill.md': readText('How an agent pays for a request, as text', 'text/markdown'),
+  'GET /llms.txt': readText('What is served, as text for language models', 'text/plain'),
 })

@@ -3,7 +3,7 @@ import { GatewayError } from '../../../contract/errors/errors.ts'
 import type { Principal } from '../../access/principal.ts'
 import type { Model } from '../../catalog/catalog.ts'
 import type { Preferences } from '../../dialects/shared/preferences.ts'
-import type { RoutePolicy } from '../../upstream/chooseRoutes.ts'
+import { notOnPrivateTier, type RoutePolicy } from '../../upstream/chooseRoutes.ts'
 
 const MODEL_ID_CHARACTERS_SHOWN = 128
 
@@ -45,7 +45,7 @@ export function routePolicy(
   privateImage?: string,
 ): RoutePolicy {
   const allowRetention = mayRetain(request.preferences, principal)
-  return { allowRetention, cheapest: request.cheapest, dialects, privateImage }
+  return { allowRetention, cheapest: request.cheapest, dialects, privateImage, attested: principal.privateTier }
 }
 
 /**
@@ -63,9 +63,6 @@ export function mayRetain({ allowRetention }: Preferences, principal: Principal)
  */
 export function tierRates<Rates>(model: Model, principal: Principal, rates: Rates, ratesPrivate: Rates | null): Rates {
   if (!principal.privateTier) return rates
-  if (ratesPrivate === null || !model.attested) {
-    const message = `${model.id} does not serve the private tier; /v1/pricing lists the attested models that do.`
-    throw new GatewayError('no_route_for_policy', { message, param: 'model' })
-  }
+  if (ratesPrivate === null || !model.attested) throw notOnPrivateTier(model.id)
   return ratesPrivate
 }

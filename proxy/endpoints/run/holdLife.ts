@@ -5,7 +5,7 @@ import { isPayer } from '../../../contract/payments/payerAccount.ts'
 import { encodeHoldMeta } from '../../../contract/wire/holdMeta.ts'
 import type { AgentPolicy, Principal } from '../../access/principal.ts'
 import type { Ending, EndingWaiter } from '../../admission/ending.ts'
-import type { HoldWaiter } from '../../admission/holds.ts'
+import type { HoldWaiter, LockWant } from '../../admission/holds.ts'
 import { AgentApproval } from './agentApproval.ts'
 import type { RunContext } from './context.ts'
 
@@ -44,8 +44,11 @@ export class HoldLife implements HoldWaiter, EndingWaiter {
   readonly leastUnits: number
   readonly holdMeta: string
   readonly coinUsdUnits: number
+  readonly lock: LockWant | undefined
   /** What is held; 0 before it is. */
   heldUnits = 0
+  /** What of it are tokens of a lock, at the locked price. */
+  lockUnits = 0
   /** On Redis's clock, as the book has it. */
   heldAtMs = 0
 
@@ -55,13 +58,14 @@ export class HoldLife implements HoldWaiter, EndingWaiter {
   private approval: AgentApproval | null = null
 
   constructor(run: RunContext, listener: HoldListener) {
-    const { model, endpoint, streamed, wantUnits, leastUnits } = run.metered
+    const { model, endpoint, streamed, wantUnits, leastUnits, lock } = run.metered
     this.run = run
     this.listener = listener
     this.requestId = run.exchange.id
     this.principal = run.principal
     this.wantUnits = wantUnits
     this.leastUnits = leastUnits
+    this.lock = lock?.hold
     // What strangers paid is kept in units, whatever a coin is worth.
     this.coinUsdUnits = isPayer(run.principal.accountId) ? UNITS_PER_USD : model.sheet.coinUsdUnits
     this.holdMeta = encodeHoldMeta({ model: model.id, endpoint, sheetVersion: model.sheet.version, streamed })
@@ -100,8 +104,9 @@ export class HoldLife implements HoldWaiter, EndingWaiter {
     this.run.services.settlements.end(this.endingOf(owner, end), this.principal.keys, null)
   }
 
-  onHeld(heldUnits: number, heldAtMs: number): void {
+  onHeld(heldUnits: number, heldAtMs: number, _split?: string, lockUnits = 0): void {
     this.heldUnits = heldUnits
+    this.lockUnits = lockUnits
     this.heldAtMs = heldAtMs
     this.listener.onHeld()
   }

@@ -1,6 +1,14 @@
 import type { Endpoint } from '../../../contract/catalog/catalog.ts'
 import type { RATE, TIER } from '../../../contract/wire/settlementNames.ts'
+import type { LockHold } from '../../admission/lockHold.ts'
 import type { PricedItem, Route } from '../../catalog/pricedItem.ts'
+
+/** Tokens of a compute lock that pay for a request as far as its account has them, and who serves it then. */
+export interface LockUse {
+  readonly hold: LockHold
+  /** That of the provider of the series alone. */
+  readonly routes: readonly Route[]
+}
 
 /** What is held for a request, and who may serve it. */
 export interface Metered {
@@ -17,4 +25,6 @@ export interface Metered {
   readonly rate?: keyof typeof RATE
   /** Whose prices the bill is made by; absent are those of the key. */
   readonly tier?: keyof typeof TIER
+  /** Absent for a request that burns no tokens. */
+  readonly lock?: LockUse | undefined
 }

@@ -1,7 +1,8 @@
+import type { LockCharge } from '../../../contract/money/lockCharge.ts'
 import { receiptJson } from '../../../contract/money/receipt.ts'
 import { RATE, STATUS, TIER, USAGE_SOURCE } from '../../../contract/wire/settlementNames.ts'
 import type { Principal } from '../../access/principal.ts'
-import { settlementText } from '../../admission/settlementText.ts'
+import { type BurntTokens, settlementText } from '../../admission/settlementText.ts'
 import type { RequestCounters } from '../../metrics/requestMetrics.ts'
 import type { Bill, RunStatus } from './bill.ts'
 import type { RunContext } from './context.ts'
@@ -31,8 +32,12 @@ export class Outcome implements HoldEnd {
   /** The bill was more than the hold. */
   readonly clamped: boolean
   readonly chargeUnits: number
+  /** Tokens of a lock that are burnt, a part of `chargeUnits`; undefined for none. */
+  readonly burnt: BurntTokens | undefined
   /** For the ledger. */
   readonly settlement: string
+  /** The report of attested hardware that the request was served by; '' outside of the private tier. */
+  private readonly attestation: string
 
   private readonly run: RunContext
   private readonly hold: HoldLife
@@ -52,9 +57,13 @@ export class Outcome implements HoldEnd {
     this.bill = bill
     this.errorCode = errorCode
     const { heldUnits } = hold
-    this.clamped = this.isCharged && bill.units > heldUnits
-    this.chargeUnits = this.isCharged ? Math.min(bill.units, heldUnits) : VOID
+    const locked = this.isCharged && hold.lockUnits > 0 ? lockCharge(run, hold, bill) : undefined
+    const dueUnits = locked === undefined ? bill.units : locked.lockUnits + locked.sheetUnits
+    this.clamped = this.isCharged && dueUnits > heldUnits
+    this.chargeUnits = this.isCharged ? Math.min(dueUnits, heldUnits) : VOID
+    this.burnt = locked === undefined ? undefined : burntTokens(run, locked)
     this.durationMs = Math.max(0, Date.now() - run.exchange.startedAtMs)
+    this.attestation = attestationOf(run, servedBy.provider)
     this.settlement = this.settlementText(servedBy)
   }
 
@@ -68,7 +77,12 @@ export class Outcome implements HoldEnd {
     counters.ended[this.status]++
     if (this.clamped) counters.clamped++
     if (this.bill.source === 'estimated') counters.estimated++
-    if (this.chargeUnits > 0) counters.chargedUnits += this.chargeUnits
+    if (this.chargeUnits > 0) counters.chargedUnits += this.costUnits(this.chargeUnits)
+  }
+
+  /** What of a charge is taken from credits and coin: all but the tokens of a lock. */
+  costUnits(chargedUnits: number): number {
+    return chargedUnits - (this.burnt?.units ?? 0)
   }
 
   /** The receipt, as JSON. @param chargedUnits what the ledger has accepted */
@@ -85,13 +99,14 @@ export class Outcome implements HoldEnd {
       sheetVersion: model.sheet.version,
       rate: metered.rate ?? 'standard',
       tier: metered.tier ?? tierOf(principal),
-      costUnits: chargedUnits,
+      costUnits: this.costUnits(chargedUnits),
       holdUnits: hold.heldUnits,
       coinUsdUnits: model.sheet.coinUsdUnits,
       usage: bill.usage,
       quantity: bill.quantity,
       unit: bill.quantity > 0 ? model.unit : '',
       size: bill.size ?? '',
+      attestation: this.attestation,
       usageSource: bill.source,
       clamped: this.clamped,
       streamed: metered.streamed,
@@ -99,6 +114,7 @@ export class Outcome implements HoldEnd {
       durationMs: this.durationMs,
       errorCode: this.errorCode,
       ...(paid && { paid }),
+      ...(this.burnt && { lock: this.burnt }),
     })
   }
 
@@ -118,7 +134,8 @@ export class Outcome implements HoldEnd {
       errorCode: this.errorCode ?? '',
       streamed: metered.streamed,
       holdUnits: hold.heldUnits,
-      chargeUnits: Math.max(0, this.chargeUnits),
+      chargeUnits: this.isCharged ? this.costUnits(this.chargeUnits) : 0,
+      lock: this.burnt,
       usage: bill.usage,
       quantity: bill.quantity,
       unit: bill.quantity > 0 ? model.unit : '',
@@ -130,8 +147,26 @@ export class Outcome implements HoldEnd {
       durationMs: this.durationMs,
       rate: RATE[metered.rate ?? 'standard'],
       tier: TIER[metered.tier ?? tierOf(principal)],
+      attestation: this.attestation,
     })
   }
+}
+
+/** The report of the provider that served a request of the private tier, as it stood when the request began; '' for others. */
+function attestationOf({ metered, principal }: RunContext, provider: string): string {
+  if ((metered.tier ?? tierOf(principal)) !== 'private') return ''
+  return metered.routes.find((route) => route.provider.id === provider)?.provider.report?.id ?? ''
+}
+
+function lockCharge({ metered }: RunContext, { lockUnits }: HoldLife, bill: Bill): LockCharge | undefined {
+  return metered.lock?.hold.charge(bill.usage, bill.units, lockUnits)
+}
+
+function burntTokens({ metered }: RunContext, { lockUnits: units }: LockCharge): BurntTokens | undefined {
+  const hold = metered.lock?.hold
+  return hold === undefined || units === 0
+    ? undefined
+    : { seriesId: hold.seriesId, units, micros: units / hold.microUnits }
 }
 
 /** Whose prices a key pays. */

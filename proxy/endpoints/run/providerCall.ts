@@ -28,6 +28,8 @@ export interface CallListener {
 
 /** The request that a call is made for. */
 export interface CallingRun extends RunContext {
+  /** Who may serve it, in the order they are tried; known once it is held. */
+  readonly routes: readonly Route[]
   /** Ends it without a charge, with an error for its client. */
   refuse(error: GatewayError): void
   /** Ends it by a fault of the gateway itself. */
@@ -68,7 +70,9 @@ export class ProviderCall implements AttemptListener {
       limits: services.limits,
       rule: ruleOf(metered.endpoint, services.paid !== undefined),
       accountId: principal.accountId,
-      routes: metered.routes,
+      routes: this.run.routes,
+      watch: services.canaries,
+      streamed: metered.streamed,
       makeRequest: (route, totalTimeoutMs, fresh) => listener.makeRequest(route, totalTimeoutMs, fresh),
       listener: this,
       onFault: services.onRouteFault,

@@ -1,6 +1,7 @@
 import { type ErrorCode, GatewayError } from '../../../contract/errors/errors.ts'
 import type { Principal } from '../../access/principal.ts'
 import { LOST_ANSWER } from '../../admission/holds.ts'
+import type { Route } from '../../catalog/pricedItem.ts'
 import type { Exchange, GoneListener, HeaderList } from '../../server/exchange.ts'
 import type { ActiveRun } from './activeRuns.ts'
 import { type Bill, NO_BILL, type RunStatus } from './bill.ts'
@@ -13,8 +14,11 @@ import type { RunServices } from './services.ts'
 
 /** An operation, as its run tells it what happens to its request. */
 export interface RunListener {
-  /** The hold is granted: whoever serves the request is asked. Phase `calling`. */
-  serve(heldUnits: number): void
+  /**
+   * The hold is granted: whoever serves the request is asked. Phase `calling`.
+   * @param lockUnits what of it are tokens of a lock, at the locked price
+   */
+  serve(heldUnits: number, lockUnits: number): void
   /** The client has left while the request was served; absent where it goes on all the same. */
   onGone?(): void
   /** The process leaves, in any phase but `done`; absent where the request ends in moments all the same. */
@@ -68,8 +72,18 @@ export class Run implements CallingRun, HoldListener, GoneListener, ActiveRun {
     this.hold = new HoldLife(this, this)
   }
 
+  get routes(): readonly Route[] {
+    const { lock, routes } = this.metered
+    return lock !== undefined && this.hold.lockUnits > 0 ? lock.routes : routes
+  }
+
   get phase(): Phase {
     return this.current
+  }
+
+  /** The route that answers, or was asked last; null before any is. */
+  get route(): Route | null {
+    return this.call?.route ?? null
   }
 
   enter(phase: Phase): void {
@@ -175,7 +189,7 @@ export class Run implements CallingRun, HoldListener, GoneListener, ActiveRun {
     }
     this.enter('calling')
     this.services.metrics.noteOverhead(performance.now() - this.exchange.arrivedAt)
-    this.operation.serve(this.hold.heldUnits)
+    this.operation.serve(this.hold.heldUnits, this.hold.lockUnits)
   }
 
   onHoldRefused(error: GatewayError): void {

@@ -7,6 +7,7 @@ import type { Limits } from '../../limits.ts'
 import type { RequestMetrics } from '../../metrics/requestMetrics.ts'
 import type { OutBuffer } from '../../sse/outBuffer.ts'
 import type { TokenCounter } from '../../tokens/tokenCounter.ts'
+import type { CanaryWatch } from '../../upstream/canaryWatch.ts'
 import type { RouteHealth } from '../../upstream/routeHealth.ts'
 import type { Transport } from '../../upstream/transport/transport.ts'
 import type { ActiveRuns } from './activeRuns.ts'
@@ -34,6 +35,8 @@ export interface RunServices {
   readonly settlements: Settlements
   readonly transport: Transport
   readonly health: RouteHealth
+  /** Measures registered providers. */
+  readonly canaries: CanaryWatch
   readonly limits: Limits
   readonly owner: string
   /** See `ownAddress`. */

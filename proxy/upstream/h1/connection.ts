@@ -1,3 +1,4 @@
+import type { LookupFunction } from 'node:net'
 import {
   type FailureKind,
   isPieces,
@@ -22,6 +23,8 @@ export interface Origin {
   readonly port: number
   /** Absent where the connection is not encrypted. */
   readonly tls?: TlsShared
+  /** Resolves and checks the host; the system's resolver where absent. */
+  readonly lookup?: LookupFunction
 }
 
 /** Told when a connection can take another request, or is gone. */
@@ -53,8 +56,7 @@ export class Connection implements ResponseSink, WireListener {
 
   constructor(endpoint: Origin, owner: ConnectionOwner) {
     this.owner = owner
-    const { host, port, tls } = endpoint
-    this.wire = tls === undefined ? new PlainWire(host, port, this) : new TlsWire(host, port, tls, this)
+    this.wire = endpoint.tls === undefined ? new PlainWire(endpoint, this) : new TlsWire(endpoint, endpoint.tls, this)
   }
 
   /** Sends a request. The connection must have none. */

@@ -39,6 +39,8 @@ export interface UpstreamRequest {
   readonly totalTimeoutMs: number
   /** Not on a connection that was kept: the last one was dead. */
   readonly fresh: boolean
+  /** Goes to public addresses alone; absent is to any. */
+  readonly publicOnly?: boolean
 }
 
 /** Whether a body comes in pieces. */

@@ -113,7 +113,7 @@ test('no secret is in a log, in the database or in Redis', async (t) => {
   for (const [place, text] of places) assert.ok(!text.includes(`${secrets.get('hash of the session')}`), place)
   secrets.delete('hash of the session')
   places.set('database', await databaseText(stack.databaseUrl))
-  assert.match(places.get('control.log') ?? '', /an rpc call failed/)
+  assert.match(places.get('control.log') ?? '', /rpc_call_failed/)
   for (const [place, text] of places) {
     assert.ok(text.length > 0, `${place} is empty`)
     for (const [name, secret] of secrets) {

@@ -1,12 +1,13 @@
 // Goal: every route that is served says the right thing to every kind of credential, and gives nobody what is someone
 // else's. Method: the proxy's own table of routes against the rows of credentialRows.ts, all of them over HTTP; a route
-// without a row fails.
+// without a row fails. Each answer has the schema that the OpenAPI document says.
 import assert from 'node:assert/strict'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { after, before, test } from 'node:test'
 import { type Dispatcher, request } from 'undici'
 import { newSecret } from '../../../contract/wire/ids.ts'
+import { assertDescribed, describedPath } from '../../support/answerSchemas.ts'
 import { type ApiAnswer, api, apiOk, type Json, newOwner, type Owner, signIn } from '../../support/clients/apiClient.ts'
 import { chat, completion } from '../../support/clients/chatClient.ts'
 import { generate, videoModel } from '../../support/clients/videoClient.ts'
@@ -151,6 +152,10 @@ for (const [name, { path, body, answers }] of Object.entries(ROWS)) {
         ...(body === undefined ? {} : { body }),
       })
       found[kind] = outcome(answer)
+      const isJson = answer.headers.get('content-type')?.includes('json') === true
+      if (isJson && answer.status < 300) {
+        assertDescribed(method, describedPath(method, target), answer.status, answer.body)
+      }
       const isRefused = answers[kind].startsWith('40')
       if (isRefused) assert.deepEqual(Object.keys(answer.body).sort(), ['error', 'request_id', 'type'], answer.text)
       if (found[kind]?.startsWith('401')) assert.match(answer.headers.get('www-authenticate') ?? 'Bearer', /Bearer/)

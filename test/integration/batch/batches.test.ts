@@ -78,7 +78,7 @@ let hooks: HookReceiver
 
 before(async () => {
   hooks = await HookReceiver.start()
-  const providers = [BATCHING, { id: 'plain' }, { id: 'claude', dialect: 'anthropic' }]
+  const providers = [{ ...BATCHING, attested: true }, { id: 'plain' }, { id: 'claude', dialect: 'anthropic' }]
   const env = { SLUICE_WEBHOOKS_PRIVATE: '1' }
   stack = await startStack({ catalog: { models: MODELS, providers }, limits: LIMITS, env })
   key = (await stack.createAccount({ credits: '100' })).apiKey
@@ -266,7 +266,9 @@ test('a reader of public data alone recomputes every charge', async () => {
     shown.push([job.receipt, 'batch', 'standard', batch])
   }
   // 150 tokens, 50 cached ones, 100 written to the cache, 7 of output.
-  const privately = await chatStream(stack.baseUrl, isPrivate, { model: 'test/attested' })
+  const ask = () => chatStream(stack.baseUrl, isPrivate, { model: 'test/attested' })
+  await until('the hardware is verified', async () => (await ask()).status === 200)
+  const privately = await ask()
   shown.push([privately.receipt, 'standard', 'private', '1003000'])
   await stack.settled()
   for (const [receipt, rate, tier, units] of shown) {

@@ -17,7 +17,7 @@ const amount = fc.maxSafeNat()
 const integer = fc.nat(2_147_483_647)
 
 const receipt = fc.record<LoggedReceipt>({
-  leafLayout: fc.constantFrom(1, 2),
+  leafLayout: fc.constantFrom(1, 2, 3),
   requestId: text,
   status: fc.constantFrom('ok', 'partial', 'failed', 'cut', 'orphaned'),
   model: text,
@@ -42,6 +42,8 @@ const receipt = fc.record<LoggedReceipt>({
   streamed: fc.boolean(),
   durationMs: integer,
   errorCode: text,
+  lockSeries: text,
+  lockUnits: amount,
 })
 
 /** cacheWrite5mTokens is cache_write_5m_tokens. */

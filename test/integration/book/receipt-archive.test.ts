@@ -16,6 +16,7 @@ import { checkArchive } from '../../../control/customers/archive/checkArchive.ts
 import { receiptPage } from '../../../control/customers/receipts/receiptPage.ts'
 import { ReceiptReader } from '../../../control/customers/receipts/receiptReader.ts'
 import { payShares } from '../../../control/customers/referrals/share.ts'
+import { payProviders } from '../../../control/customers/serving/payProviders.ts'
 import { statementPart } from '../../../control/customers/statements/statement.ts'
 import { limits, limitsWith } from '../../support/limits.ts'
 import { ArchiveWorld, refused } from '../../support/parts/archiveWorld.ts'
@@ -77,6 +78,8 @@ test('months that may still change are refused', async () => {
   await drainAll(book)
   await assert.rejects(world.archive(OLD), refused(/not all of it is counted/))
   await payShares(book.pool, limits)
+  await assert.rejects(world.archive(OLD), refused(/not all of it is paid/))
+  await payProviders(book.pool, limits)
 
   const paid = newId('req', world.at(OLD))
   const payment = (

@@ -170,7 +170,7 @@ test('list prices are read by filters, page by page, and counted where they are 
     difference: { input: '-0.15', output: '2' },
     above_sold: true,
   })
-  assert.match(stack.logs(), /"msg":"an upstream list price is above the price that is sold"/)
+  assert.match(stack.logs(), /"event":"price_above_sold"/)
   const first = await observations('?limit=1')
   const second = await observations(`?limit=1&after=${first.data[0]?.id}`)
   assert.deepEqual([first.has_more, second.has_more], [true, false])

@@ -98,7 +98,7 @@ test('a changed catalog reaches the proxies; what was held before is charged by 
 test('a price that would rise within its 30 days is refused, and the one in force stays', async () => {
   stack.writeCatalog({ models: [{ id: M, price: { input: '0.6', output: '1' } }] })
   reload()
-  await until('control has refused it', () => stack.logs().includes('the changed catalog is refused'))
+  await until('control has refused it', () => stack.logs().includes('catalog_rejected'))
   assert.match(stack.logs(), /test\/small: price\.input may not rise from 0\.5 to 0\.6 USD/)
   const current = await sheet()
   assert.equal(current.version, '2')
@@ -113,9 +113,9 @@ test('a price that would rise within its 30 days is refused, and the one in forc
 
 test('a catalog that cannot be read changes nothing', async () => {
   stack.writeCatalog(() => 'models: [ {')
-  const before = stack.logs().split('the changed catalog is refused').length
+  const before = stack.logs().split('catalog_rejected').length
   reload()
-  await until('control has refused it', () => stack.logs().split('the changed catalog is refused').length > before)
+  await until('control has refused it', () => stack.logs().split('catalog_rejected').length > before)
   assert.equal((await sheet()).version, '2')
   completion(await chat(stack.baseUrl, apiKey, { model: M }))
 })

@@ -208,7 +208,7 @@ test('lists of any quality are bounded, logged, and change nothing', async () =>
     const { stats } = await observe({ priceListTimeoutMs: 1_000 })
     assert.deepEqual(stats, { reads: 1, failures: 1 }, String(reason))
     const [warning] = warnings()
-    assert.equal(warning?.msg, 'a price list cannot be read')
+    assert.equal(warning?.msg, 'could not read a price list')
     assert.match(String(warning?.['reason']), reason)
     assert.deepEqual(await observations(), known)
   }

@@ -31,7 +31,7 @@ before(async () => {
     catalog: {
       providers: [
         { id: 'keeps', data_policy: 'retained' },
-        { id: 'forgets', data_policy: 'none' },
+        { id: 'forgets', data_policy: 'none', attested: true },
       ],
       models: [
         { id: 'test/both', routes: [KEEPS, FORGETS], attested: true, price_private: { input: '3', output: '4' } },
@@ -61,6 +61,7 @@ before(async () => {
   undecided = await keyOf()
   noLogs = await keyOf('--no-logs')
   privateTier = await keyOf('--private-tier')
+  await until('the hardware is verified', async () => (await ask('test/both', privateTier)).status === 200)
 })
 
 after(() => stack.finish())

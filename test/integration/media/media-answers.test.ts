@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { after, before, test } from 'node:test'
+import { assertDescribed } from '../../support/answerSchemas.ts'
 import { type Reply, receiptOf } from '../../support/clients/chatClient.ts'
 import { answered, MEDIA_MODELS, postForm, postJson } from '../../support/clients/mediaClient.ts'
 import { itemOf } from '../../support/present.ts'
@@ -29,8 +30,17 @@ before(async () => {
 })
 after(() => stack.finish())
 
-const json = (path: string, body: unknown) => postJson(`${stack.baseUrl}/v1/${path}`, apiKey, body)
-const form = (path: string, fields: Record<string, unknown>) => postForm(`${stack.baseUrl}/v1/${path}`, apiKey, fields)
+const json = async (path: string, body: unknown) =>
+  described(path, await postJson(`${stack.baseUrl}/v1/${path}`, apiKey, body))
+const form = async (path: string, fields: Record<string, unknown>) =>
+  described(path, await postForm(`${stack.baseUrl}/v1/${path}`, apiKey, fields))
+
+/** JSON has the schema that the OpenAPI document says. */
+function described(path: string, reply: Reply): Reply {
+  const isJson = reply.headers.get('content-type')?.includes('json') === true
+  if (isJson && reply.status === 200) assertDescribed('POST', `/v1/${path}`, 200, JSON.parse(reply.text))
+  return reply
+}
 
 /** The fields of the request that the provider got. */
 async function forwarded(reply: Reply): Promise<Readonly<Record<string, unknown>>> {

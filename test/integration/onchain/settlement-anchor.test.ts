@@ -149,7 +149,7 @@ test('the command line deploys the contract for the wallet that sends the batche
   const { stdout } = await runCli(command, env)
   assert.match(stdout, /\nsettlement_anchor: "0x[0-9a-fA-F]{40}"\n$/)
   for (const [changes, args, says] of [
-    [{ SLUICE_DEPLOYER_KEY: devPrivateKey(5) }, command, /the anchorer must be another wallet/],
+    [{ SLUICE_DEPLOYER_KEY: devPrivateKey(5) }, command, /the sender must be another wallet/],
     [{ SLUICE_DEPLOYER_KEY: '' }, command, /set SLUICE_DEPLOYER_KEY/],
     [{ CHAIN_RPC_URL: '', SLUICE_DATA: '/nowhere' }, command, /set CHAIN_RPC_URL/],
     [{ CHAIN_RPC_URL: 'http://127.0.0.1:1' }, command, /nothing was deployed/],

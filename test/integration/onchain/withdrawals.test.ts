@@ -154,7 +154,7 @@ test('without the chain it waits in escrow, and is sent when the chain is back',
 test('a treasury without tokens: it waits, and is sent once they are there', async () => {
   const holder = await newHolder(paid, '60000', NOTHING)
   const withdrawal = await accepted(holder, { amount: '50000' })
-  const log = () => paid.stack.logs().includes('the treasury lacks tokens')
+  const log = () => paid.stack.logs().includes('treasury_short')
   await until('it was tried', log)
   const metrics = await (await fetch(paid.stack.controlMetricsUrl)).text()
   assert.match(metrics, /^sluice_control_withdrawals_sending 1$/m)

@@ -46,5 +46,5 @@ test('without metering, answers are whole but for the receipt, nothing is charge
   await stack.settled()
   await stack.settled()
   await stack.audit()
-  assert.match(stack.logs(), /"level":60.*METERING IS OFF/)
+  assert.match(stack.logs(), /"level":60.*metering_disabled/)
 })

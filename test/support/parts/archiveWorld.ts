@@ -10,6 +10,7 @@ import { ArchiveError } from '../../../control/customers/archive/archiveError.ts
 import type { Manifest } from '../../../control/customers/archive/archiveFile.ts'
 import { type ArchiveOptions, archiveMonth } from '../../../control/customers/archive/archiveMonth.ts'
 import { payShares } from '../../../control/customers/referrals/share.ts'
+import { payProviders } from '../../../control/customers/serving/payProviders.ts'
 import type { Pool } from '../../../control/runtime/db/pool.ts'
 import { limits } from '../limits.ts'
 import { makeTempDir, removeTempDir } from '../tempDir.ts'
@@ -80,6 +81,7 @@ export class ArchiveWorld {
     const raw = { shard: shardOf(accountId), id: `${this.nowMs}-${++this.lastEntry}`, fields }
     const booked = await bookBatch(pool, parseEntries([raw]))
     while (await payShares(pool, limits));
+    while (await payProviders(pool, limits));
     return booked
   }
 

@@ -33,6 +33,8 @@ export interface LeaseWish {
   readonly rate?: string
   /** Units in one coin; one US dollar when absent. */
   readonly coinUsdUnits?: number
+  /** "seriesId,units of a micro-token" of the holding that alone is leased from. */
+  readonly lock?: string
   readonly platform?: { readonly keyId: string; readonly caps: Caps }
 }
 
@@ -130,7 +132,7 @@ export class LeaseOwner {
       keys.push(accountKey(shard, wish.accountId), keyCountersKey(shard, wish.keyId ?? keyOf(wish.accountId)))
       args.push(wish.accountId, wish.keyId ?? keyOf(wish.accountId), wish.waiting ?? 1, wish.least ?? wish.want)
       args.push(wish.want, wish.extraUnits ?? 0, wish.extraPermits ?? 0, ...(wish.caps ?? NO_CAPS), wish.rate ?? '')
-      args.push(wish.coinUsdUnits ?? UNITS_PER_USD)
+      args.push(wish.coinUsdUnits ?? UNITS_PER_USD, wish.lock ?? '')
     }
     for (const [place, { platform }] of wishes.entries()) {
       if (platform === undefined) continue

@@ -113,6 +113,7 @@ export class PaymentBench {
       settlementAnchor: null,
       reserveVault: null,
       settlementIntervalSeconds: 3_600,
+      holders: null,
       treasury: new Signer(this.chain.treasuryKey),
       relayers: [new Signer(this.chain.relayerKey)],
       ...this.changes,
@@ -124,6 +125,12 @@ export class PaymentBench {
       redis,
       log,
       accountOfWallet: async (_client, address) => this.wallets.get(address),
+      accountsOfWallets: async (_client, addresses) =>
+        new Map(
+          addresses
+            .flatMap((address) => [[address, this.wallets.get(address) ?? ''] as const])
+            .filter(([, id]) => id !== ''),
+        ),
       coinUsdUnits: async () => USD / 2,
       limits: this.limits,
       ...options,

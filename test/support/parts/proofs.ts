@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { type SignedHead, signedHead } from '../../../control/book/checkpoint/checkpointReads.ts'
+import { proveHead, type SignedHead, signedPlace } from '../../../control/book/checkpoint/checkpointReads.ts'
 import { inclusionProof } from '../../../control/book/usagelog/inclusionProof.ts'
 import { leafHash, verifyInclusion } from '../../../control/book/usagelog/merkle.ts'
 import type { Pool } from '../../../control/runtime/db/pool.ts'
@@ -15,7 +15,7 @@ export async function assertProved(
   log: number,
   position: number,
 ): Promise<{ leaf: Buffer; signed: SignedHead }> {
-  const signed = present(await signedHead(pool, log, position))
+  const signed = await proveHead(pool, log, present(await signedPlace(pool, log, position)))
   const proof = present(await inclusionProof(pool, { log, position }, signed.head))
   const leaf = bytes(proof.leaf)
   assert.ok(verifyInclusion(leaf, position, proof.tree_size, proof.proof.map(bytes), signed.head.root))

@@ -8,6 +8,7 @@ import type { Metered } from '../../../proxy/endpoints/run/metered.ts'
 import type { RunServices } from '../../../proxy/endpoints/run/services.ts'
 import { RequestMetrics } from '../../../proxy/metrics/requestMetrics.ts'
 import { OutBuffer } from '../../../proxy/sse/outBuffer.ts'
+import { CanaryWatch } from '../../../proxy/upstream/canaryWatch.ts'
 import { RouteHealth } from '../../../proxy/upstream/routeHealth.ts'
 import { HeaderBlock } from '../../../proxy/upstream/transport/headerBlock.ts'
 import type { UpstreamListener, UpstreamRequest } from '../../../proxy/upstream/transport/transport.ts'
@@ -25,6 +26,7 @@ export const testProvider: Provider = {
   dataPolicy: 'none',
   maxTokensField: '',
   privateImages: false,
+  report: null,
 }
 
 const OFFERED = { enabled: true, switchedOff: false, offered: true, costUnits: null }
@@ -117,6 +119,7 @@ export class RunWorld {
       metrics: this.metrics,
       outgoing: new OutBuffer(),
       health: new RouteHealth(limits),
+      canaries: new CanaryWatch(),
       holds: { take: (waiter: HoldWaiter) => void this.holds.push(waiter) },
       settlements: {
         endsInTurn,

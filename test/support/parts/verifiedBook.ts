@@ -26,6 +26,7 @@ import { type Random, randomCatalog } from '../samples/randomCatalogs.ts'
 import { KINDS, type RandomRequest, randomRequest } from '../samples/randomRequests.ts'
 import { batchOf, endedOf } from './endings.ts'
 import { type Book, newAccount, startBook } from './ledger.ts'
+import { type PlantedSeries, plantHolding, plantSeries } from './lockPots.ts'
 
 const SHEETS = 3
 const ACCOUNTS = 8
@@ -35,6 +36,12 @@ const BETWEEN_SHEETS_MS = 40 * 86_400_000
 /** Much more than all requests cost, and much less than an account can hold. */
 const FUNDS = 1_000_000_000_000_000
 const limits = limitsWith({ checkpointMs: 0 })
+
+const SERIES = {
+  model: 'test/chat',
+  price: { input: '0.5', output: '1', cached_input: '0.1' },
+  supplyTokens: 9_000_000,
+}
 
 /** A receipt of the book. */
 export interface Booked {
@@ -52,6 +59,8 @@ export class VerifiedBook {
   readonly book: Book
   /** What the signatures of checkpoints are checked with. */
   readonly verifier: string
+  /** The text of the series whose tokens are burnt. */
+  readonly lock: string
   private readonly key: NoteKey
   private readonly random: Random
   private readonly catalogs: readonly Catalog[]
@@ -61,7 +70,15 @@ export class VerifiedBook {
   private batches = 0
   private made = 0
 
-  private constructor(book: Book, random: Random, catalogs: readonly Catalog[], accounts: readonly string[]) {
+  private constructor(
+    book: Book,
+    random: Random,
+    catalogs: readonly Catalog[],
+    accounts: readonly string[],
+    series: PlantedSeries,
+  ) {
+    const { id, model, microUnits, price } = series
+    this.lock = JSON.stringify({ id, model, locked_price: { units: String(microUnits * 1_000_000) }, price })
     this.book = book
     this.random = random
     this.catalogs = catalogs
@@ -73,6 +90,7 @@ export class VerifiedBook {
 
   static async start(random: Random): Promise<VerifiedBook> {
     const book = await startBook()
+    const series = await plantSeries(book.pool, SERIES)
     const catalogs: Catalog[] = []
     for (let version = 1; version <= SHEETS; version++) {
       const publishedMs = Date.now() - (SHEETS - version) * BETWEEN_SHEETS_MS
@@ -80,7 +98,8 @@ export class VerifiedBook {
       catalogs.push(decodeCatalog(record, {}))
     }
     const accounts = await Promise.all(Array.from({ length: ACCOUNTS }, () => newAccount(book.pool, FUNDS)))
-    return new VerifiedBook(book, random, catalogs, accounts)
+    for (const account of accounts) await plantHolding(book.pool, series, account, FUNDS)
+    return new VerifiedBook(book, random, catalogs, accounts, series)
   }
 
   /** Books requests of every kind by turns. */
@@ -138,8 +157,8 @@ export class VerifiedBook {
     const booked = {
       requestId: newId('req'),
       request: isTooDear ? dearer(request) : request,
-      layout: random() < 0.1 ? 1 : 2,
-      isPaid: random() < 0.15,
+      layout: random() < 0.1 && kind !== 'lock' ? 1 : 2,
+      isPaid: random() < 0.15 && kind !== 'lock',
       isTooDear,
     } as const
     if (booked.isPaid) this.paid.set(booked.requestId, this.payment(booked.request))
@@ -148,13 +167,16 @@ export class VerifiedBook {
 
   private ending(requestId: string, accountId: string, { charge, settlement }: RandomRequest, isPaid: boolean): Buffer {
     const { coinUsdUnits } = present(this.catalogs[(settlement.sheetVersion ?? 1) - 1]).sheet
-    const split = charge > 0 ? coinPartText({ coinUnits: charge, coinNanos: coinFor(charge, coinUsdUnits) }) : ''
+    const { lockSeries, lockUnits } = settlement
+    const burnt = lockSeries ? [`${lockSeries}=${lockUnits}`] : []
+    const coin = { coinUnits: charge, coinNanos: coinFor(Math.max(charge, 0), coinUsdUnits) }
+    const split = [...burnt, ...(charge > 0 ? [`coin=${coinPartText(coin)}`] : [])].join(',')
     const payer = isPaid ? { keyId: payerAccountId(present(this.paid.get(requestId)).payer as `0x${string}`) } : {}
     return endedOf({
       accountId,
       requestId,
       charge,
-      split: split && `coin=${split}`,
+      split,
       settlement: { ...settlement, ...payer },
     })
   }

@@ -32,7 +32,7 @@ export async function verifyReceipts({ receipts, changes, seed }: Verified): Pro
     const booked = [...first, ...(await world.bookSome(receipts - first.length))]
     const { size } = await world.sign()
     const consistency = await world.consistency(kept.size, size)
-    const common = { key: world.verifier, checkpoint: kept.note, consistency }
+    const common = { key: world.verifier, lock: world.lock, checkpoint: kept.note, consistency }
     let rejected = 0
     for (let at = 0; at < booked.length; at += AT_ONCE) {
       const counts = await Promise.all(

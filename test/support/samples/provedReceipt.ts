@@ -29,6 +29,7 @@ export const FIELDS: ReceiptFields = {
   quantity: 0,
   unit: '',
   size: '',
+  attestation: '',
   usageSource: 'reported',
   clamped: false,
   streamed: true,
@@ -41,7 +42,9 @@ export const FIELDS: ReceiptFields = {
 export function loggedEntry(fields: ReceiptFields): string {
   return leafText({
     ...fields,
-    leafLayout: 2,
+    leafLayout: fields.lock === undefined ? 2 : 3,
+    lockSeries: fields.lock?.seriesId ?? '',
+    lockUnits: fields.lock?.units ?? 0,
     chargeUnits: fields.costUnits,
     inputTokens: fields.usage.input,
     cachedInputTokens: 0,

@@ -1,5 +1,6 @@
 import { modelRates } from '../../../contract/catalog/catalog.ts'
 import { chargeUnits, type ModelRates, NO_USAGE, type TokenUsage } from '../../../contract/money/charge.ts'
+import { fullMicros, lockCharge, wholeMicros } from '../../../contract/money/lockCharge.ts'
 import { quantityUnits } from '../../../contract/money/unitRates.ts'
 import { toolUnits } from '../../../contract/tools/rates.ts'
 import { sluice } from '../../../contract/wire/generated/messages.js'
@@ -15,6 +16,7 @@ export const KINDS = [
   'long',
   'batch',
   'private',
+  'lock',
   'embedding',
   'image',
   'sizes',
@@ -37,7 +39,7 @@ export type Kind = (typeof KINDS)[number]
 /** A request that has ended as a proxy or control says it of it. */
 export interface RandomRequest {
   readonly kind: Kind
-  /** Units, or -1 for one that is not charged. */
+  /** Units of credits and coin, or -1 for one that is not charged. */
   readonly charge: number
   readonly settlement: Partial<sluice.ISettlement>
 }
@@ -148,8 +150,44 @@ const ENDS: Partial<Record<Kind, readonly [status: keyof typeof STATUS, errorCod
 }
 const VOIDED: readonly Kind[] = ['void', 'cut', 'orphaned']
 
+/** What a request burns of the first series of its model, of which a random part of what it costs is held. */
+function randomBurn(random: Random, catalog: Catalog, model: string, bill: Bill) {
+  const { id, rates, microUnits } = present(modelOf(catalog, model).lockSeries[0])
+  const due = wholeMicros(chargeUnits(rates, bill.usage), microUnits)
+  const held = random() < 0.3 ? due + microUnits : fullMicros(upTo(random, due), microUnits)
+  const { lockUnits, sheetUnits } = lockCharge(bill.units, due, held)
+  const told = { lockSeries: id, lockUnits, lockMicros: lockUnits / microUnits }
+  return { sheetUnits, heldUnits: held, burnt: lockUnits > 0 ? told : {} }
+}
+
+/** A request that burns tokens of a lock before it is charged at the sheet. */
+function randomLocked(random: Random, catalog: Catalog): RandomRequest {
+  const { model, endpoint, bill } = ask(random, catalog, 'lock')
+  const { sheetUnits, heldUnits, burnt } = randomBurn(random, catalog, model, bill)
+  const restUnits = random() < 0.1 ? upTo(random, sheetUnits) : sheetUnits + upTo(random, sheetUnits)
+  const charge = Math.min(sheetUnits, restUnits)
+  const settlement: Partial<sluice.ISettlement> = {
+    model,
+    endpoint,
+    sheetVersion: catalog.sheet.version,
+    status: STATUS.ok,
+    streamed: random() < 0.5,
+    holdUnits: heldUnits + restUnits,
+    chargeUnits: charge,
+    usage: tokens(bill.usage),
+    usageSource: memberOf<number>(USAGE_SOURCE, bill.source),
+    clamped: sheetUnits > restUnits,
+    durationMs: upTo(random, 100_000),
+    rate: RATE.standard,
+    tier: TIER.standard,
+    ...burnt,
+  }
+  return { kind: 'lock', charge, settlement }
+}
+
 /** A random request of a kind, with the charge that the gateway makes for it at the prices of the catalog. */
 export function randomRequest(random: Random, catalog: Catalog, kind: Kind): RandomRequest {
+  if (kind === 'lock') return randomLocked(random, catalog)
   const { model, endpoint, bill, unit = '', rate = 'standard', tier = 'standard' } = ask(random, catalog, kind)
   const [status, errorCode] = ENDS[kind] ?? ['ok', random() < 0.1 ? 'client_gone' : '']
   const isVoided = VOIDED.includes(kind)

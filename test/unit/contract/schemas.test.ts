@@ -39,16 +39,22 @@ test("the demo's files and the examples of the documentation hold by their schem
   assert.equal(faults('catalog', parse(demoCatalog(9_100))), '')
   const [coin, stablecoin, registry] = [1, 2, 3].map((digit) => `0x${String(digit).repeat(40)}` as const)
   assert.ok(coin && stablecoin && registry)
-  assert.equal(faults('payments', parse(demoPaymentsFile({ coin, stablecoin, registry }, coin))), '')
-  const readme = textOf('README.md')
-  const example = (start: string): string => {
-    const from = readme.indexOf(`    ${start}`)
-    assert.ok(from > 0, start)
-    const text = readme.slice(from, readme.indexOf('\n\n', from))
-    return text.replaceAll('"0x..."', `"${coin}"`)
+  assert.equal(
+    faults(
+      'payments',
+      parse(demoPaymentsFile({ coin, stablecoin, registry }, coin, { vault: coin, distributor: coin })),
+    ),
+    '',
+  )
+  const example = (page: string, start: string): string => {
+    const text = textOf(page)
+      .split('```yaml\n')
+      .find((block) => block.startsWith(start))
+    assert.ok(text !== undefined, start)
+    return text.slice(0, text.indexOf('```')).replaceAll('"0x..."', `"${coin}"`)
   }
-  assert.equal(faults('catalog', parse(example('coin: { usd: "1" }\n    providers:'))), '')
-  assert.equal(faults('payments', parse(example('chain_id: 8453'))), '')
+  assert.equal(faults('catalog', parse(example('docs/guides/self-host.md', 'coin: { usd: "1" }'))), '')
+  assert.equal(faults('payments', parse(example('docs/operations/chain.md', 'chain_id: 8453'))), '')
 })
 
 test('what a schema refuses, ajv alone refuses', () => {

@@ -25,7 +25,7 @@ test('only a Node.js that the gateway supports is taken', () => {
   for (const version of ['21.0.0', '23.1.0', '24.0.0']) {
     assert.match(
       refusalOf(version, NPM_PACKAGE) ?? '',
-      /^Node\.js 20 or 22 is needed, .* section "Newer Node" of README\.md/,
+      /^Node\.js 20 or 22 is needed, .* section "Newer Node\.js" of docs\/operations\/deploy\.md/,
     )
     assert.equal(refusalOf(version, OFFICIAL), undefined)
   }

@@ -58,6 +58,7 @@ function receipt(charged: number, changes: Partial<Receipt> = {}): Receipt {
     durationMs: 0,
     errorCode: '',
     paid: null,
+    lock: null,
     place: {
       log: 0,
       position: 0,

@@ -1,5 +1,10 @@
 -- The pots of an account: its coin in nanos, and its grants as `id,expiresAtMs,freeUnits` joined by `;`, soonest expiry first.
--- Parts taken from them are written `grantId=units,...`; the coin of a part stands by itself.
+-- Parts taken from them are written `grantId=units,...`; the coin of a part stands by itself. Holdings of compute locks stand
+-- among the grants, with the id of their series; coin and grants pay for everything, a holding for what its series serves.
+local function isHolding(id)
+  return string.sub(id, 1, 5) == 'lock_'
+end
+
 local function parseGrants(text)
   local grants = {}
   for id, expires, free in string.gmatch(text or '', '([^,;]+),(%d+),(%-?%d+)') do

@@ -1,5 +1,5 @@
 import { connect, type Socket } from 'node:net'
-import type { Wire, WireListener } from './wire.ts'
+import type { Wire, WireEnd, WireListener } from './wire.ts'
 
 const READ_BYTES = 65_536
 
@@ -10,12 +10,18 @@ const sharedRead = Buffer.allocUnsafe(READ_BYTES)
 export class PlainWire implements Wire {
   readonly socket: Socket
 
-  constructor(host: string, port: number, listener: WireListener) {
+  constructor({ host, port, lookup }: WireEnd, listener: WireListener) {
     const callback = (length: number): boolean => {
       listener.onBytes(sharedRead.subarray(0, length))
       return true
     }
-    this.socket = connect({ host, port, noDelay: true, onread: { buffer: sharedRead, callback } })
+    this.socket = connect({
+      host,
+      port,
+      noDelay: true,
+      ...(lookup && { lookup }),
+      onread: { buffer: sharedRead, callback },
+    })
     this.socket.on('connect', () => listener.onConnected())
     this.socket.on('end', () => listener.onEnd())
     this.socket.on('error', (error) => listener.onBroken(error))

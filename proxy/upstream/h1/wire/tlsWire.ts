@@ -2,11 +2,11 @@ import { isIP, type NetConnectOpts } from 'node:net'
 import { type ConnectionOptions, connect, type SecureContext, type TLSSocket } from 'node:tls'
 import type { KeptSession, TlsSessions } from './tlsSessions.ts'
 import { type TurnReader, TurnReads } from './turnReads.ts'
-import type { Wire, WireListener } from './wire.ts'
+import type { Wire, WireEnd, WireListener } from './wire.ts'
 
 const reads = new TurnReads()
 
-/** What all connections by TLS share. */
+/** State shared by all TLS connections. */
 export interface TlsShared {
   /** Whom they trust. */
   readonly context: SecureContext
@@ -22,22 +22,22 @@ export class TlsWire implements Wire, TurnReader {
   private readonly resumed: KeptSession | undefined
   private secure = false
   private paused = false
-  /** What was decrypted before the socket stood still. */
+  /** Bytes decrypted while the wire is paused. */
   private held: Buffer[] = []
   /** The other side has ended, and the listener has yet to hear of it. */
   private endDue = false
   private destroyed = false
 
-  constructor(host: string, port: number, { context, sessions }: TlsShared, listener: WireListener) {
+  constructor(end: WireEnd, { context, sessions }: TlsShared, listener: WireListener) {
     this.sessions = sessions
     this.listener = listener
-    this.address = `${host}:${port}`
+    this.address = `${end.host}:${end.port}`
     this.resumed = sessions.take(this.address, Date.now())
     const callback = (length: number): boolean => {
       reads.add(this, length)
       return true
     }
-    this.socket = connect(connectionOptions(host, port, context, this.resumed, { buffer: reads.record, callback }))
+    this.socket = connect(connectionOptions(end, context, this.resumed, { buffer: reads.record, callback }))
     this.socket.setNoDelay(true)
     this.socket.on('session', (session: Buffer) => sessions.keep(this.address, session, this.provenUntilMs()))
     this.socket.on('secureConnect', () => this.connected())
@@ -112,8 +112,7 @@ export class TlsWire implements Wire, TurnReader {
 
 // The certificate is checked whatever NODE_TLS_REJECT_UNAUTHORIZED says: the request has the provider's key in it.
 function connectionOptions(
-  host: string,
-  port: number,
+  { host, port, lookup }: WireEnd,
   secureContext: SecureContext,
   resumed: KeptSession | undefined,
   onread: NetConnectOpts['onread'],
@@ -125,6 +124,7 @@ function connectionOptions(
     rejectUnauthorized: true,
     ALPNProtocols: ['http/1.1'],
     ...(isIP(host) === 0 ? { servername: host } : {}),
+    ...(lookup && { lookup }),
     ...(resumed === undefined ? {} : { session: resumed.session }),
     // The types leave out that connections by TLS take this option as well.
     onread,

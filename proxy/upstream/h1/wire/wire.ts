@@ -1,4 +1,12 @@
-import type { Socket } from 'node:net'
+import type { LookupFunction, Socket } from 'node:net'
+
+/** Where a wire leads. */
+export interface WireEnd {
+  readonly host: string
+  readonly port: number
+  /** Resolves the host; the system's resolver where absent. */
+  readonly lookup?: LookupFunction
+}
 
 /** What a wire tells. */
 export interface WireListener {

@@ -17,6 +17,7 @@ const FIELDS: ReceiptFields = {
   usage: { input: 10, cachedInput: 5, cacheWrite5m: 2, cacheWrite1h: 1, output: 7, reasoning: 3 },
   quantity: 0,
   size: '',
+  attestation: '',
   unit: '',
   usageSource: 'reported',
   clamped: false,
@@ -54,6 +55,12 @@ test('a receipt parses to its documented shape', () => {
     duration_ms: 812,
     error: null,
   })
+})
+
+test('a receipt of the private tier names the report of the hardware', () => {
+  const attestation = 'att_01JABCDEFGHJKMNPQRSTVWXYZ0'
+  const told = JSON.parse(receiptJson({ ...FIELDS, tier: 'private', attestation })) as Record<string, unknown>
+  assert.deepEqual([told['tier'], told['attestation']], ['private', attestation])
 })
 
 test('a receipt of the book adds its place in the usage log', () => {

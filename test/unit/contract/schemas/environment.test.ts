@@ -134,6 +134,6 @@ test('a mistyped variable is told with the one that was meant; others pass', () 
   assert.deepEqual(told, [
     'SLUICE_WORKER is set but not known; did you mean SLUICE_WORKERS?',
     'SLUICE_TREASURY_KEYS is set but not known; did you mean SLUICE_TREASURY_KEY?',
-    'SLUICE_NOTHING_OF_THE_KIND is set but not known; README.md lists every variable',
+    'SLUICE_NOTHING_OF_THE_KIND is set but not known; docs/reference/configuration.md lists every variable',
   ])
 })

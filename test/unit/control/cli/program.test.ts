@@ -1,7 +1,8 @@
 // Goal: words become the arguments and options of a command as the operator means them; what does not fit is told with
 // what would. Method: the tree of all commands, with commands that only note what they were called with.
 import assert from 'node:assert/strict'
-import { readFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import test from 'node:test'
 import { type Command, type CommandGroup, UsageError } from '../../../../control/cli/command.ts'
 import { COMMANDS } from '../../../../control/cli/main.ts'
@@ -137,9 +138,14 @@ test('help says of every command and option what it does', async () => {
   }
 })
 
-test('every line of the README calls a command', async () => {
-  const lines = readFileSync('README.md', 'utf8').match(/npm run -s sluice -- [^\n`]+/g) ?? []
-  assert.ok(lines.length > 5)
+test('every line of the documentation calls a command', async () => {
+  const pages = readdirSync('docs', { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.md'))
+  const texts = ['README.md', ...pages.map((name) => join('docs', name))].map((path) => readFileSync(path, 'utf8'))
+  // A command ends with its line, its span of code, or where it is piped or substituted.
+  const lines = texts
+    .flatMap((text) => text.match(/npm run -s sluice -- [^\n`|)]+/g) ?? [])
+    .filter((line) => !/\.\.\.|GROUP/.test(line))
+  assert.ok(lines.length > 20)
   for (const line of lines) {
     const words = line.match(/"[^"]*"|\S+/g)?.slice(5) ?? []
     const called = await call(COMMANDS, ...words.map((word) => word.replace(/^"|"$/g, '')))

@@ -23,7 +23,7 @@ const line = (fields: object): string =>
 
 test('a warning says what it is about', () => {
   const cases: ReadonlyArray<[text: string, shown: string | undefined]> = [
-    [line({ provider: 'acme', msg: 'its routes are off' }), 'its routes are off (provider: acme)'],
+    [line({ event: 'provider_key_missing', provider: 'acme', msg: 'key not set' }), 'key not set (provider: acme)'],
     [line({ route: 'r1', reason: 'timeout', msg: 'route failed' }), 'route failed (route: r1, reason: timeout)'],
     [line({ err: { message: 'gone', stack: 'at x' }, msg: 'settling' }), 'settling: gone'],
     [line({ problems: ['a:1: x', 'a:2: y'], msg: 'refused' }), 'refused (problems: a:1: x; a:2: y)'],
@@ -50,14 +50,14 @@ test('while a server is away, the first line is shown and the end of it is told 
     if (warning !== undefined) outage.take(warning)
   }
   const refused = { err: { message: `connect ECONNREFUSED 127.0.0.1:${port}` }, msg: 'redis connection' }
-  const lost = { err: { message: 'the connection to Redis was lost' }, msg: 'admission: failed, trying again' }
+  const lost = { err: { message: 'the connection to Redis was lost' }, msg: 'background task failed; retrying' }
   take(lost)
   for (let i = 0; i < 4; i++) take(refused)
   take(lost)
   take({ route: 'acme/chat', reason: 'connect ECONNREFUSED 127.0.0.1:9', msg: 'route failed' })
   take({ reason: 'other', msg: 'something else' })
   assert.deepEqual(shown, [
-    'admission: failed, trying again: the connection to Redis was lost',
+    'background task failed; retrying: the connection to Redis was lost',
     'route failed (route: acme/chat, reason: connect ECONNREFUSED 127.0.0.1:9)',
     'something else (reason: other)',
   ])

@@ -36,6 +36,7 @@ const fields: fc.Arbitrary<SettlementFields> = fc.record({
   errorCode: id,
   unit: id,
   size: id,
+  attestation: id,
   sheetVersion: small,
   firstByteMs: small,
   durationMs: small,

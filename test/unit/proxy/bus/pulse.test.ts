@@ -17,6 +17,7 @@ test('a pulse tells control whose it is, and hands on how far that one is booked
       rpc: { call },
       intervalMs: 60_000,
       seen,
+      canaries: { take: () => [], keep() {} },
       owner: 'own_1',
       onBooked: (positions) => {
         pulse.stop()
@@ -25,6 +26,6 @@ test('a pulse tells control whose it is, and hands on how far that one is booked
     })
     pulse.start()
   })
-  assert.deepEqual(asked, [['ping', { observed: [], owner: 'own_1' }]])
+  assert.deepEqual(asked, [['ping', { observed: [], measured: [], owner: 'own_1' }]])
   assert.deepEqual([itemOf(booked, 0).shard, itemOf(booked, 0).seq], [3, 17])
 })

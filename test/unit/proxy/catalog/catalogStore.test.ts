@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { sluice } from '../../../../contract/wire/generated/messages.js'
+import { CATALOG_KEY } from '../../../../contract/wire/redisKeys.ts'
 import { CatalogStore } from '../../../../proxy/catalog/catalogStore.ts'
 import { until } from '../../../support/stack.ts'
 
@@ -13,12 +14,14 @@ test('a catalog that cannot be read at once is read later, and one that is the s
   const faults: unknown[] = []
   const store = new CatalogStore({
     redis: {
-      getBuffer: async () => {
+      getBuffer: async (key) => {
+        if (key !== CATALOG_KEY) return null
         const answer = answers.shift()
         if (answer instanceof Error) throw answer
         return answer ?? null
       },
     },
+    busKey: Buffer.alloc(32),
     environment: {},
     onChange: ({ sheet }) => versions.push(sheet.version),
     onFault: (error) => faults.push(error),

@@ -46,6 +46,7 @@ const provider: Provider = {
   dataPolicy: 'none',
   maxTokensField: '',
   privateImages: false,
+  report: null,
 }
 
 function routeOf(index: number): Route {

@@ -18,6 +18,8 @@ interface RouteSpec {
   readonly keySet: boolean
   readonly costUnits: number | null
   readonly open: boolean
+  /** How long the report of its hardware still counts; null for none. */
+  readonly reportMs: number | null
 }
 
 /** A model as the proxy reads it from control's record; each route has a provider of its own. */
@@ -25,16 +27,18 @@ function modelOf(routes: readonly RouteSpec[]): Model {
   const record = sluice.CatalogRecord.encode({
     version: 1,
     coinUsdUnits: 1,
-    providers: routes.map(({ policy, dialect, keySet }, index) => ({
+    providers: routes.map(({ policy, dialect, keySet, reportMs }, index) => ({
       id: `p${index}`,
       baseUrl: 'http://127.0.0.1:1/v1',
       dialect,
       dataPolicy: policy,
       apiKeyEnv: keySet ? 'SET' : 'UNSET',
+      ...(reportMs !== null && { report: { id: `att_${index}`, validUntilMs: NOW_MS + reportMs } }),
     })),
     models: [
       {
         id: 'm',
+        attested: true,
         modality: 'chat',
         endpoints: ['chat'],
         rates: { input: 1, output: 1 },
@@ -75,11 +79,13 @@ const spec: fc.Arbitrary<RouteSpec> = fc.record({
   keySet: fc.boolean(),
   costUnits: fc.option(fc.integer({ min: 0, max: 3 }), { nil: null }),
   open: fc.boolean(),
+  reportMs: fc.constantFrom(null, -1, 0, 1),
 })
 const policies: fc.Arbitrary<RoutePolicy> = fc.record({
   allowRetention: fc.boolean(),
   cheapest: fc.boolean(),
   dialects: fc.constantFrom(undefined, new Set(['openai'] as const), new Set(['anthropic'] as const)),
+  attested: fc.boolean(),
 })
 
 test('property: no route is chosen that the policy, the catalog or the keys forbid, and none that may serve is left out', () => {
@@ -89,10 +95,12 @@ test('property: no route is chosen that the policy, the catalog or the keys forb
         route.enabled && route.keySet && (policy.dialects?.has(route.dialect) ?? true) ? [index] : [],
       )
       const allowed = usable.filter((index) => policy.allowRetention || itemOf(routes, index).policy === 'none')
-      const open = allowed.filter((index) => itemOf(routes, index).open)
+      const proved = allowed.filter((index) => !policy.attested || (itemOf(routes, index).reportMs ?? 0) > 0)
+      const open = proved.filter((index) => itemOf(routes, index).open)
       const chosen = choose(routes, policy)
       if (usable.length === 0) return assert.equal((chosen as GatewayError).code, 'model_unavailable')
       if (allowed.length === 0) return assert.equal((chosen as GatewayError).code, 'no_route_for_policy')
+      if (proved.length === 0) return assert.equal((chosen as GatewayError).code, 'model_unverified')
       if (open.length === 0) {
         assert.ok(chosen instanceof GatewayError)
         return assert.deepEqual([chosen.code, chosen.retryAfterSeconds], ['model_unavailable', 5])
@@ -124,10 +132,18 @@ test('the cheapest route comes first, and those of unknown cost last', () => {
     keySet: true,
     costUnits: null,
     open: true,
+    reportMs: null,
   }
   const routes = [null, 3, 1, null, 2].map((costUnits) => ({ ...base, costUnits }))
-  assert.deepEqual(choose(routes, { allowRetention: true, cheapest: false }), [0, 1, 2, 3, 4])
-  assert.deepEqual(choose(routes, { allowRetention: true, cheapest: true }), [2, 4, 1, 0, 3])
+  assert.deepEqual(choose(routes, { allowRetention: true, cheapest: false, attested: false }), [0, 1, 2, 3, 4])
+  assert.deepEqual(choose(routes, { allowRetention: true, cheapest: true, attested: false }), [2, 4, 1, 0, 3])
   const kept = routes.map((route, index): RouteSpec => (index === 2 ? { ...route, policy: 'retained' } : route))
-  assert.deepEqual(choose(kept, { allowRetention: false, cheapest: true }), [4, 1, 0, 3])
+  assert.deepEqual(choose(kept, { allowRetention: false, cheapest: true, attested: false }), [4, 1, 0, 3])
+})
+
+test('the private tier has no route of a model that is not attested, whatever its provider has proved', () => {
+  const spec = { enabled: true, policy: 'none', dialect: 'openai', keySet: true, costUnits: null, open: true } as const
+  const model = { ...modelOf([{ ...spec, reportMs: 1 }]), attested: false }
+  const policy = { allowRetention: false, cheapest: false, attested: true }
+  assert.throws(() => chooseRoutes(model, policy, new RouteHealth(limits), NOW_MS), { code: 'no_route_for_policy' })
 })

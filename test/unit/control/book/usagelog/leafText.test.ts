@@ -32,6 +32,8 @@ const RECEIPT: LoggedReceipt = {
   streamed: false,
   durationMs: 9,
   errorCode: 'client_gone',
+  lockSeries: 'lock_1',
+  lockUnits: 3,
 }
 const FIRST = 'req_1|partial|acme/chat-small|chat|4|77|1|2|3|4|5|6|7|image|reported|1700000000000|'
 
@@ -39,15 +41,17 @@ test('the text of a leaf has the documented lines, in the layout that the receip
   const lines = `sluice-receipt/2|${FIRST}standard|private|256x256|80|true|false|9|client_gone|`
   assert.equal(leafText(RECEIPT), lines.replaceAll('|', '\n'))
   assert.equal(leafText({ ...RECEIPT, leafLayout: 1 }), `sluice-receipt/1|${FIRST}`.replaceAll('|', '\n'))
-  assert.throws(() => leafText({ ...RECEIPT, leafLayout: 3 }), RangeError)
+  const burnt = `sluice-receipt/3|${FIRST}standard|private|256x256|80|true|false|9|client_gone|lock_1|3|`
+  assert.equal(leafText({ ...RECEIPT, leafLayout: 3 }), burnt.replaceAll('|', '\n'))
+  assert.throws(() => leafText({ ...RECEIPT, leafLayout: 4 }), RangeError)
 })
 
-test("the receipt's place in the log that README.md shows has the layout of the log and proves itself", () => {
-  const readme = readFileSync(join(projectRoot, 'README.md'), 'utf8')
-  const [, example = ''] = /"log":(\{[^}]*\})/.exec(readme) ?? []
+test("the receipt's place in the log that the documentation shows has the layout of the log and proves itself", () => {
+  const page = readFileSync(join(projectRoot, 'docs/concepts/receipts.md'), 'utf8')
+  const [, example = ''] = /"log":(\{[^}]*\})/.exec(page) ?? []
   const log = JSON.parse(example) as { entry: string; leaf: string; root: string; proof: string[] }
   const [layout, ...values] = log.entry.split('\n')
-  const { leafLayout: _, ...fields } = RECEIPT
+  const { leafLayout: _, lockSeries: _series, lockUnits: _units, ...fields } = RECEIPT
   const names = Object.keys(fields)
   assert.deepEqual([layout, values.length], ['sluice-receipt/2', names.length + 1])
   const written = Object.fromEntries(names.map((name, place) => [name, values[place]]))

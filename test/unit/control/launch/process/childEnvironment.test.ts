@@ -19,13 +19,14 @@ const CATALOG: KeyNames = {
   tools: [{ apiKeyEnv: 'T_KEY' }],
 }
 
-/** The rows of the README's table of settings: variable to the programs that read it. */
+/** The settings of the documentation: variable to the programs that read it. */
 function documented(): Map<string, string> {
-  const readme = readFileSync(join(projectRoot, 'README.md'), 'utf8')
-  const rows = [...readme.matchAll(/^\| ((?:`[A-Z_]+`(?:, )?)+) \| ([^|]+) \|/gm)]
-  return new Map(
-    rows.flatMap(([, names = '', by = '']) => [...names.matchAll(/`([A-Z_]+)`/g)].map(([, name]) => [`${name}`, by])),
+  const page = readFileSync(join(projectRoot, 'docs/reference/configuration.md'), 'utf8')
+  const sections = page.split(/^### /m).slice(1)
+  const rows = sections.map((section) =>
+    /^([A-Z_]+)\n[\s\S]*?read by[^\n]*\n[^\n]*\n\|[^|]*\|[^|]*\|([^|]*)\|/.exec(section),
   )
+  return new Map(rows.flatMap((row) => (row?.[1] === undefined ? [] : [[row[1], `${row[2]}`]])))
 }
 
 test('the proxy and control get the settings that the documentation names for them, and no others', () => {

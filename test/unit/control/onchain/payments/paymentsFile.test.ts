@@ -46,6 +46,7 @@ test('a payments file gives assets with the stablecoin first, addresses in lower
     blockSeconds: 12,
     settlementAnchor: null,
     settlementIntervalSeconds: 3_600,
+    holders: null,
   })
 })
 

@@ -82,6 +82,21 @@ for (const [changes, privateTier, rate, tier] of PRICES) {
   })
 }
 
+test('the receipt and the settlement of the private tier name the report of the provider that answered', () => {
+  const [route] = metered.routes
+  assert.ok(route !== undefined)
+  const routes = [{ ...route, provider: { ...route.provider, report: { id: 'att_1', validUntilMs: 1 } } }]
+  for (const [privateTier, expected] of [
+    [true, 'att_1'],
+    [false, ''],
+  ] as const) {
+    const outcome = outcomeOf('ok', 1, { routes }, privateTier)
+    assert.equal(sluice.Settlement.decode(settlementBytes(outcome.settlement)).attestation, expected)
+    const receipt = JSON.parse(outcome.receipt(1)) as Record<string, unknown>
+    assert.equal(receipt['attestation'] ?? '', expected)
+  }
+})
+
 test('nobody has answered a request that no provider was asked for', () => {
   assert.deepEqual(NOBODY, { provider: '', firstByteMs: 0 })
 })

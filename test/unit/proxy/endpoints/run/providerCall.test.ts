@@ -17,6 +17,7 @@ class Play implements CallingRun, CallListener {
   readonly exchange = new RecordedExchange()
   readonly principal = testPrincipal()
   readonly metered = metered
+  readonly routes = metered.routes
   readonly services = this.world.services
   readonly call = new ProviderCall(this, this)
   readonly heard: string[] = []

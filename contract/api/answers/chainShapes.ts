@@ -1,0 +1,123 @@
+import { FLOW_KINDS } from '../chainRoutes.ts'
+import {
+  decimal,
+  flag,
+  integer,
+  is,
+  joined,
+  list,
+  oneOf,
+  orNull,
+  pageOf,
+  ref,
+  said,
+  shape,
+  text,
+  time,
+} from './shape.ts'
+
+const TRANSFER = {
+  wallet: text,
+  asset: text,
+  token: text,
+  token_amount: said('In atomic units of the token', text),
+  amount: ref('Amount'),
+  transaction: orNull(text),
+  created_at: time,
+}
+
+const SETTLEMENT = shape({
+  object: is('settlement'),
+  number: integer,
+  state: oneOf(['pending', 'anchored']),
+  network: text,
+  contract: orNull(text),
+  transaction: orNull(text),
+  block: orNull(integer),
+  confirmations: integer,
+  origin: text,
+  tree_size_from: integer,
+  tree_size: integer,
+  root: text,
+  receipts: shape({ from: integer, until: integer }),
+  logs: list(shape({ log: integer, from: integer, until: integer })),
+  charged: shape({
+    units: text,
+    usd: decimal,
+    by_asset: list(shape({ asset: text, units: text, usd: decimal })),
+  }),
+  reserve: shape({
+    treasury: text,
+    block: integer,
+    coin_usd: decimal,
+    held: list(shape({ asset: text, token: text, token_amount: text, amount: decimal, usd: decimal })),
+    held_usd: decimal,
+    owed: list(shape({ asset: text, amount: decimal, usd: decimal })),
+    owed_usd: decimal,
+  }),
+  statement_sha256: text,
+  created_at: time,
+})
+
+/** Deposits, withdrawals, credits of payers, and what is recorded on the chain. */
+export const CHAIN_SHAPES = {
+  Funding: shape({
+    object: is('funding'),
+    network: text,
+    chain_id: integer,
+    address: said('Where deposits are sent', text),
+    deposit_confirmations: integer,
+    deposit_minimum: ref('Amount'),
+    withdrawal_minimum: ref('Amount'),
+    assets: list(
+      shape({
+        id: text,
+        address: text,
+        decimals: integer,
+        usd: decimal,
+        gasless: flag,
+        eip712: shape({ name: text, version: text, chainId: integer, verifyingContract: text }),
+      }),
+    ),
+  }),
+  Deposit: shape({
+    object: is('deposit'),
+    id: text,
+    status: oneOf(['pending', 'credited', 'failed']),
+    source: text,
+    ...TRANSFER,
+  }),
+  DepositList: pageOf(ref('Deposit')),
+  Withdrawal: shape({
+    object: is('withdrawal'),
+    id: text,
+    status: oneOf(['pending', 'sent', 'returned']),
+    ...TRANSFER,
+  }),
+  WithdrawalList: pageOf(ref('Withdrawal')),
+  PayerCredits: shape({
+    object: is('payer_credits'),
+    address: text,
+    network: text,
+    refund_minimum: ref('Amount'),
+    credits: list(shape({ asset: text, token: orNull(text), units: text, usd: decimal, coin: decimal })),
+  }),
+  FlowList: pageOf(
+    shape({
+      object: is('flow'),
+      id: text,
+      kind: oneOf(FLOW_KINDS),
+      time,
+      network: text,
+      transaction: text,
+      block: integer,
+      confirmations: integer,
+      direction: orNull(oneOf(['in', 'out'])),
+      asset: orNull(shape({ address: text, symbol: orNull(text), decimals: orNull(integer) })),
+      token_amount: orNull(text),
+      amount: orNull(decimal),
+    }),
+  ),
+  Settlement: joined(SETTLEMENT, shape({ checkpoint: text, key: text, statement: text })),
+  SettlementList: pageOf(SETTLEMENT),
+}

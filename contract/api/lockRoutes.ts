@@ -1,0 +1,71 @@
+import type { ContractLimits } from '../limits/limits.ts'
+import { pageAfter, pageLimit } from './fields.ts'
+import { type ApiRoute, type JsonSchema, members } from './route.ts'
+
+const ID = (prefix: string, what: string): JsonSchema => ({
+  type: 'string',
+  pattern: `^${prefix}_[0-9A-HJKMNP-TV-Z]{26}$`,
+  description: `the id (${prefix}_...) of ${what}`,
+})
+
+// More digits are refused by the handler, which says what a lot and a tick are.
+const DECIMAL = '^[0-9]{1,10}([.][0-9]{1,9})?$'
+const TOKENS: JsonSchema = {
+  type: 'string',
+  pattern: DECIMAL,
+  description: 'whole tokens as a decimal string such as "2.5", a multiple of 0.001 above zero',
+}
+const PRICE: JsonSchema = {
+  type: 'string',
+  pattern: DECIMAL,
+  description: 'coin per whole token as a decimal string such as "0.125", a multiple of 0.000001 above zero',
+}
+
+/** Compute locks: a price fixed for a block of one model for a month. */
+export const lockRoutes = (limits: ContractLimits) =>
+  ({
+    get_locks: {
+      method: 'GET',
+      path: '/v1/locks',
+      auth: 'optional',
+      summary: 'Rules and series of compute locks; with a credential also the book of each series',
+    },
+    quote_lock: {
+      method: 'POST',
+      path: '/v1/locks/quote',
+      auth: 'key_or_session',
+      summary: 'Price a buy of tokens: what fills it, fees, and until when the price holds',
+      body: members({ series: ID('lock', 'a series'), tokens: TOKENS }, ['series', 'tokens']),
+    },
+    create_lock_order: {
+      method: 'POST',
+      path: '/v1/locks/orders',
+      auth: 'key_or_session',
+      summary: 'Buy at market, place a limit order, or sell holdings',
+      body: members(
+        {
+          series: ID('lock', 'a series'),
+          side: { type: 'string', enum: ['buy', 'sell'], description: 'buy or sell' },
+          type: { type: 'string', enum: ['market', 'limit'], description: 'market or limit' },
+          tokens: TOKENS,
+          price: PRICE,
+          quote: ID('lqt', 'a quote whose price must hold'),
+        },
+        ['series', 'side', 'type', 'tokens'],
+      ),
+    },
+    cancel_lock_order: {
+      method: 'POST',
+      path: '/v1/locks/orders/{id}/cancel',
+      auth: 'key_or_session',
+      summary: 'Take an open order out of the book; what it has in escrow comes back',
+      body: members({}),
+    },
+    get_own_locks: {
+      method: 'GET',
+      path: '/v1/locks/mine',
+      auth: 'key_or_session',
+      summary: "The account's holdings, its orders, newest first, and the requests that last burnt tokens",
+      query: members({ limit: pageLimit(limits.listPageMax), after: pageAfter('lor') }),
+    },
+  }) as const satisfies Record<string, ApiRoute>

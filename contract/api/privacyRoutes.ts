@@ -1,0 +1,19 @@
+import { type ApiRoute, members } from './route.ts'
+
+/** What providers of the private tier have proved of their hardware. */
+export const PRIVACY_ROUTES = {
+  get_privacy_attestation: {
+    method: 'GET',
+    path: '/v1/privacy/attestation',
+    auth: 'open',
+    summary: 'What the providers of the private tier have proved of their hardware, or one report with its evidence',
+    query: members({
+      report: {
+        type: 'string',
+        pattern: '^att_[0-9A-Z]{26}$',
+        description: 'the id of an attestation report, att_ and 26 characters',
+      },
+    }),
+    cache: { maxAgeSeconds: 1 },
+  },
+} as const satisfies Record<string, ApiRoute>

@@ -1,0 +1,49 @@
+/** What a charge comes to where tokens of a lock are burnt first. */
+export interface LockCharge {
+  /** Burnt, in units at the locked price. */
+  readonly lockUnits: number
+  /** Of the charge at the price sheet, in units. */
+  readonly sheetUnits: number
+}
+
+/**
+ * Rounds an amount at the locked price up to whole micro-tokens.
+ * @param units safe integer, not negative
+ * @param microUnits units of one micro-token
+ * @returns units; the largest whole number of micro-tokens that is exact where it would exceed that
+ */
+export function wholeMicros(units: number, microUnits: number): number {
+  const rest = units % microUnits
+  if (rest === 0) return units
+  const up = units - rest + microUnits
+  return Number.isSafeInteger(up) ? up : units - rest
+}
+
+/** Rounds an amount at the locked price down to whole micro-tokens. */
+export function fullMicros(units: number, microUnits: number): number {
+  return units - (units % microUnits)
+}
+
+/**
+ * What is left of an amount at the price sheet once a lock has paid for a part of the same request, rounded up.
+ * @param sheetUnits of the whole request at the price sheet
+ * @param lockUnits of the whole request at the prices of the series
+ * @param paidUnits of `lockUnits` that the lock has paid, at most all
+ */
+export function sheetRest(sheetUnits: number, lockUnits: number, paidUnits: number): number {
+  if (paidUnits >= lockUnits) return 0
+  if (paidUnits === 0) return sheetUnits
+  const whole = BigInt(lockUnits)
+  return Number((BigInt(sheetUnits) * BigInt(lockUnits - paidUnits) + whole - 1n) / whole)
+}
+
+/**
+ * Splits a charge between a lock and the price sheet: tokens first, the rest of the request at the sheet.
+ * @param sheetUnits the charge at the price sheet
+ * @param lockUnits the charge at the prices of the series, in whole micro-tokens
+ * @param heldUnits what is held of the lock, in whole micro-tokens
+ */
+export function lockCharge(sheetUnits: number, lockUnits: number, heldUnits: number): LockCharge {
+  const burnt = Math.min(lockUnits, heldUnits)
+  return { lockUnits: burnt, sheetUnits: sheetRest(sheetUnits, lockUnits, burnt) }
+}

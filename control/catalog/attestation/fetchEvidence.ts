@@ -1,0 +1,40 @@
+import type { Limits } from '../../limits.ts'
+import { type CallHttp, callHttp } from '../../runtime/net/httpCall.ts'
+
+/** Whom to ask for evidence, and how. */
+export interface EvidenceRequest {
+  /** Of the policy. */
+  readonly url: string
+  /** Of the provider's endpoints. */
+  readonly baseUrl: string
+  /** '' for none. */
+  readonly apiKey: string
+  /** 32 bytes in hex. */
+  readonly nonce: string
+}
+
+/**
+ * Asks a provider for evidence.
+ * @returns its answer, byte for byte
+ * @throws Error with a message for people when there is none: CallError, or a status other than 200
+ */
+export async function fetchEvidence(
+  { url, baseUrl, apiKey, nonce }: EvidenceRequest,
+  limits: Limits,
+  call: CallHttp = callHttp,
+): Promise<Buffer> {
+  const asked = new URL(url)
+  asked.searchParams.set('nonce', nonce)
+  // The key is for the provider alone.
+  const isProvider = apiKey !== '' && asked.origin === new URL(baseUrl).origin
+  const { status, body } = await call({
+    method: 'GET',
+    url: asked,
+    headers: { accept: 'application/json', ...(isProvider && { authorization: `Bearer ${apiKey}` }) },
+    timeoutMs: limits.attestationTimeoutMs,
+    answerBytesMax: limits.attestationBytesMax,
+    allowPrivate: true,
+  })
+  if (status !== 200) throw new Error(`${asked.host}: answered with status ${status}`)
+  return body
+}

@@ -1,0 +1,195 @@
+import { textArray } from '../../runtime/db/arrays.ts'
+import type { Client, Queryable } from '../../runtime/db/pool.ts'
+import type { Fill, RestingOrder, Side } from './orderBook.ts'
+
+export type OrderStatus = 'open' | 'filled' | 'cancelled' | 'expired'
+
+export interface LockOrder {
+  readonly id: string
+  readonly seriesId: string
+  readonly accountId: string
+  readonly side: Side
+  /** Nanos of coin per whole token; null for a market order. */
+  readonly priceNanos: number | null
+  readonly micros: number
+  readonly filledMicros: number
+  readonly status: OrderStatus
+  /** What is in escrow for it: coin of a bid, tokens of an ask. */
+  readonly escrowNanos: number
+  readonly escrowMicros: number
+  readonly createdAtMs: number
+  readonly endedAtMs: number | null
+}
+
+interface OrderRow {
+  readonly id: string
+  readonly place: number
+  readonly series_id: string
+  readonly account_id: string
+  readonly side: Side
+  readonly price_nanos: number | null
+  readonly token_micros: number
+  readonly filled_micros: number
+  readonly status: OrderStatus
+  readonly escrow_nanos: number
+  readonly escrow_micros: number
+  readonly created_at: Date
+  readonly ended_at: Date | null
+}
+
+const COLUMNS = `id, place, series_id, account_id, side, price_nanos, token_micros, filled_micros, status, escrow_nanos,
+  escrow_micros, created_at, ended_at`
+
+const asOrder = (row: OrderRow): LockOrder => ({
+  id: row.id,
+  seriesId: row.series_id,
+  accountId: row.account_id,
+  side: row.side,
+  priceNanos: row.price_nanos,
+  micros: row.token_micros,
+  filledMicros: row.filled_micros,
+  status: row.status,
+  escrowNanos: row.escrow_nanos,
+  escrowMicros: row.escrow_micros,
+  createdAtMs: row.created_at.getTime(),
+  endedAtMs: row.ended_at?.getTime() ?? null,
+})
+
+const asResting = (row: OrderRow): RestingOrder => ({
+  id: row.id,
+  accountId: row.account_id,
+  side: row.side,
+  priceNanos: row.price_nanos ?? 0,
+  place: row.place,
+  micros: row.token_micros - row.filled_micros,
+})
+
+/** The best open orders of one side, in their order. */
+export async function openOrders(db: Queryable, seriesId: string, side: Side, limit: number): Promise<RestingOrder[]> {
+  const direction = side === 'buy' ? 'DESC' : 'ASC'
+  const found = await db.query<OrderRow>(
+    `SELECT ${COLUMNS} FROM lock_orders WHERE series_id = $1 AND side = '${side}' AND status = 'open'
+     ORDER BY price_nanos ${direction}, place LIMIT $2`,
+    [seriesId, limit],
+  )
+  return found.rows.map(asResting)
+}
+
+/** Writes a new order; its place in time is drawn now. */
+export async function insertOrder(
+  client: Client,
+  order: Omit<LockOrder, 'createdAtMs' | 'endedAtMs'>,
+): Promise<LockOrder> {
+  const made = await client.query<OrderRow>(
+    `INSERT INTO lock_orders (id, series_id, account_id, side, type, price_nanos, token_micros, filled_micros, status,
+       escrow_nanos, escrow_micros, ended_at)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, CASE $9 WHEN 'open' THEN NULL ELSE now() END)
+     RETURNING ${COLUMNS}`,
+    [
+      order.id,
+      order.seriesId,
+      order.accountId,
+      order.side,
+      order.priceNanos === null ? 'market' : 'limit',
+      order.priceNanos,
+      order.micros,
+      order.filledMicros,
+      order.status,
+      order.escrowNanos,
+      order.escrowMicros,
+    ],
+  )
+  const [row] = made.rows
+  if (row === undefined) throw new Error('the database returned no row for a new order')
+  return asOrder(row)
+}
+
+/** Writes fills in their order, and what is left of the orders that rested. @param feesNanos by fill */
+export async function insertFills(
+  client: Client,
+  seriesId: string,
+  fills: readonly Fill[],
+  feesNanos: readonly number[],
+): Promise<void> {
+  for (const [i, { maker, taker, priceNanos, micros, costNanos }] of fills.entries()) {
+    await client.query(
+      `INSERT INTO lock_fills (series_id, maker_order, taker_order, price_nanos, token_micros, cost_nanos, fee_nanos)
+       VALUES ($1, $2, $3, $4, $5, $6, $7)`,
+      [seriesId, maker.id, taker.id, priceNanos, micros, costNanos, feesNanos[i] ?? 0],
+    )
+    const isFilled = micros === maker.micros
+    await client.query(
+      `UPDATE lock_orders SET filled_micros = filled_micros + $2, status = $3, escrow_nanos = escrow_nanos - $4,
+         escrow_micros = escrow_micros - $5, ended_at = CASE $3 WHEN 'filled' THEN now() END
+       WHERE id = $1`,
+      [
+        maker.id,
+        micros,
+        isFilled ? 'filled' : 'open',
+        maker.side === 'buy' ? costNanos : 0,
+        maker.side === 'sell' ? micros : 0,
+      ],
+    )
+  }
+}
+
+/** An order, whatever its state; undefined when there is none. */
+export async function orderById(db: Queryable, id: string): Promise<LockOrder | undefined> {
+  const found = await db.query<OrderRow>(`SELECT ${COLUMNS} FROM lock_orders WHERE id = $1`, [id])
+  return found.rows.map(asOrder)[0]
+}
+
+/** Ends an open order that is not filled. Its series has to be locked. */
+export async function endOrder(client: Client, id: string, status: 'cancelled' | 'expired'): Promise<LockOrder> {
+  const ended = await client.query<OrderRow>(
+    `UPDATE lock_orders SET status = $2, escrow_nanos = 0, escrow_micros = 0, ended_at = now()
+     WHERE id = $1 AND status = 'open' RETURNING ${COLUMNS}`,
+    [id, status],
+  )
+  const [row] = ended.rows
+  if (row === undefined) throw new Error(`order ${id} is not open`)
+  return asOrder(row)
+}
+
+/** Open orders of a series, oldest first. */
+export async function anyOpenOrders(client: Client, seriesId: string, limit: number): Promise<LockOrder[]> {
+  const found = await client.query<OrderRow>(
+    `SELECT ${COLUMNS} FROM lock_orders WHERE series_id = $1 AND status = 'open' ORDER BY place LIMIT $2`,
+    [seriesId, limit],
+  )
+  return found.rows.map(asOrder)
+}
+
+/** How many orders of an account are open. */
+export async function countOpenOrders(db: Queryable, accountId: string): Promise<number> {
+  const counted = await db.query<{ count: number }>(
+    `SELECT count(*) FROM lock_orders WHERE account_id = $1 AND status = 'open'`,
+    [accountId],
+  )
+  return counted.rows[0]?.count ?? 0
+}
+
+/** The orders of an account, newest first. @param after the id of an order to go on behind, or '' */
+export async function pageOfOrders(
+  db: Queryable,
+  accountId: string,
+  limit: number,
+  after: string,
+): Promise<LockOrder[]> {
+  const found = await db.query<OrderRow>(
+    `SELECT ${COLUMNS} FROM lock_orders WHERE account_id = $1 AND ($2 = '' OR id < $2) ORDER BY id DESC LIMIT $3`,
+    [accountId, after, limit],
+  )
+  return found.rows.map(asOrder)
+}
+
+/** What orders were filled at, by order: coin and fees, in nanos. */
+export async function costsOf(db: Queryable, orderIds: readonly string[]) {
+  const found = await db.query<{ id: string; cost_nanos: number; fee_nanos: number }>(
+    `SELECT o.id, coalesce(sum(f.cost_nanos), 0)::bigint AS cost_nanos,
+       coalesce(sum(f.fee_nanos) FILTER (WHERE f.taker_order = o.id), 0)::bigint AS fee_nanos
+     FROM unnest($1::text[]) AS o (id) JOIN lock_fills f ON f.taker_order = o.id OR f.maker_order = o.id GROUP BY o.id`,
+    [textArray(orderIds)],
+  )
+  return new Map(found.rows.map((row) => [row.id, { costNanos: row.cost_nanos, feeNanos: row.fee_nanos }]))
+}

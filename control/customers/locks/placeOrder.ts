@@ -1,0 +1,142 @@
+import { invalidRequest } from '../../../contract/errors/errors.ts'
+import { coinDecimal, valueOfCoin } from '../../../contract/money/coin.ts'
+import { formatTokens } from '../../../contract/money/lockTokens.ts'
+import { newId } from '../../../contract/wire/ids.ts'
+import { bookTaking, type Debits, type Taking } from '../../admission/debits/debit.ts'
+import { LOCK_OPERATOR } from '../../book/ledger/accounts.ts'
+import { appendAdmissionEvent, lockAccounts } from '../../book/ledger/appendAdmissionEvent.ts'
+import { postTransfers } from '../../book/ledger/postTransfers.ts'
+import type { Limits } from '../../limits.ts'
+import { type Actor, type Change, GATEWAY, recordActivity } from '../../runtime/activity/activity.ts'
+import type { Client } from '../../runtime/db/pool.ts'
+import type { UndoableTransaction } from '../../runtime/db/undoable.ts'
+import { openHolding } from './holdings.ts'
+import { inBounds, type Matched, matchOrder, tooLarge, type WantedOrder } from './matchOrder.ts'
+import type { Fill } from './orderBook.ts'
+import { insertFills, insertOrder, type LockOrder } from './orderStore.ts'
+import type { LockSeries } from './series.ts'
+import { costOf, unitsOfTokens } from './tradeAmounts.ts'
+import { escrowPosting, fillPostings } from './tradePostings.ts'
+
+export interface PlacedOrder {
+  readonly order: LockOrder
+  readonly fills: readonly Fill[]
+  readonly costNanos: number
+  readonly feeNanos: number
+  /** Whose balances or holdings have changed. */
+  readonly accountIds: readonly string[]
+}
+
+/**
+ * Matches an order against the book of its series and books it: escrow, fills and both sides of each, in the caller's
+ * transaction.
+ * @param series locked by `lockTradedSeries` in this transaction
+ * @param coinUsdUnits units in one coin
+ * @throws GatewayError lock_no_offer, lock_self_trade, lock_price_moved, invalid_request; what `Debits.take` throws
+ */
+export async function placeOrder(
+  transaction: UndoableTransaction,
+  debits: Debits,
+  actor: Actor,
+  { series, wanted, coinUsdUnits }: { series: LockSeries; wanted: WantedOrder; coinUsdUnits: number },
+  limits: Limits,
+): Promise<PlacedOrder> {
+  const { client } = transaction
+  const id = newId('lor')
+  const matched = await matchOrder(client, series, id, wanted, limits)
+  const taking = takingOf(series, id, wanted, matched, coinUsdUnits)
+  const isOperator = wanted.accountId === LOCK_OPERATOR
+  const takenAtMs = isOperator ? 0 : await debits.take(transaction, taking)
+
+  const makers = matched.fills.map(({ maker }) => maker.accountId)
+  const accountIds = [...new Set([wanted.accountId, ...makers])].filter((account) => account !== LOCK_OPERATOR)
+  await lockAccounts(client, accountIds)
+  const order = await insertOrder(client, orderOf(series, id, wanted, matched))
+  await insertFills(client, series.id, matched.fills, matched.feesNanos)
+  const buyers = wanted.side === 'buy' ? [wanted.accountId] : makers
+  for (const buyer of new Set(matched.fills.length > 0 ? buyers : [])) await openHolding(client, series.id, buyer)
+
+  const postings = fillPostings(series, matched.fills, matched.feesNanos, coinUsdUnits)
+  const transfers = [escrowPosting(series, { id, ...wanted }, taking), ...postings.transfers]
+  const posted = await postTransfers(client, transfers)
+  if (posted !== transfers.length) throw new Error(`transfers of order ${id} were booked before`)
+  if (!isOperator) await bookTaking(client, taking, takenAtMs)
+  for (const change of postings.changes) await appendAdmissionEvent(client, change)
+  await note(client, actor, series, order, matched)
+  return { order, ...matched, accountIds }
+}
+
+/** What has to be taken off the account: what the fills cost, or give, and what the rest of the order may. */
+function takingOf(
+  series: LockSeries,
+  id: string,
+  { accountId, side, priceNanos, spender }: WantedOrder,
+  { costNanos, feeNanos, filledMicros, restMicros }: Matched,
+  coinUsdUnits: number,
+): Taking {
+  if (side === 'sell') {
+    const units = unitsOfTokens(filledMicros + restMicros, series.lockedPriceUnits)
+    return { id, accountId, nanos: 0, units, series }
+  }
+  const rest = priceNanos === undefined ? 0 : inBounds(() => costOf(priceNanos, restMicros))
+  const nanos = costNanos + feeNanos + rest
+  const units = valueOfCoin(nanos, coinUsdUnits)
+  if (!Number.isSafeInteger(nanos)) throw tooLarge()
+  if (units === 0) throw invalidRequest('This order is for less coin than can be booked; order more.', 'tokens')
+  return { id, accountId, nanos, units, ...(spender && { spender }) }
+}
+
+function orderOf(
+  series: LockSeries,
+  id: string,
+  { accountId, side, priceNanos, micros }: WantedOrder,
+  { filledMicros, restMicros }: Matched,
+): Omit<LockOrder, 'createdAtMs' | 'endedAtMs'> {
+  const isOpen = restMicros > 0
+  return {
+    id,
+    seriesId: series.id,
+    accountId,
+    side,
+    priceNanos: priceNanos ?? null,
+    micros,
+    filledMicros,
+    status: isOpen ? 'open' : filledMicros === micros ? 'filled' : 'cancelled',
+    escrowNanos: isOpen && side === 'buy' ? costOf(priceNanos ?? 0, restMicros) : 0,
+    escrowMicros: side === 'sell' ? restMicros : 0,
+  }
+}
+
+/** The taker's order, and each order of another account that it filled. */
+async function note(
+  client: Client,
+  actor: Actor,
+  series: LockSeries,
+  order: LockOrder,
+  { fills, costNanos, feeNanos, filledMicros }: Matched,
+): Promise<void> {
+  const about = { series: series.id, model: series.model }
+  const details = {
+    ...about,
+    side: order.side,
+    tokens: formatTokens(order.micros),
+    filled: formatTokens(filledMicros),
+    coin: coinDecimal(costNanos),
+    fee: coinDecimal(feeNanos),
+    status: order.status,
+  }
+  if (order.accountId !== LOCK_OPERATOR) {
+    await recordActivity(client, actor, [
+      { accountId: order.accountId, type: 'lock.order_placed', target: order.id, details },
+    ])
+  }
+  const filled = fills.filter(({ maker }) => maker.accountId !== LOCK_OPERATOR)
+  await recordActivity(
+    client,
+    GATEWAY,
+    filled.map(({ maker, micros, costNanos: coin }): Change => {
+      const made = { ...about, side: maker.side, filled: formatTokens(micros), coin: coinDecimal(coin) }
+      return { accountId: maker.accountId, type: 'lock.order_filled', target: maker.id, details: made }
+    }),
+  )
+}

@@ -1,0 +1,137 @@
+import { GatewayError } from '../../../contract/errors/errors.ts'
+import type { PriceJson } from '../../catalog/pricing/price.ts'
+import type { Client, Queryable } from '../../runtime/db/pool.ts'
+
+export interface LockSeries {
+  readonly id: string
+  readonly model: string
+  /** YYYY-MM, UTC. */
+  readonly month: string
+  /** The first instant of the next month. */
+  readonly endsAtMs: number
+  /** The provider that serves what burns tokens. */
+  readonly provider: string
+  /** Units per whole token. */
+  readonly lockedPriceUnits: number
+  /** Prices of the token classes, in the form of a price sheet. */
+  readonly price: PriceJson
+  readonly supplyMicros: number
+  /** Millionths of what a taker trades. */
+  readonly takerFeePpm: number
+  readonly state: 'open' | 'ended' | 'closed'
+}
+
+interface SeriesRow {
+  readonly id: string
+  readonly model: string
+  readonly month: string
+  readonly ends_at_ms: number
+  readonly provider: string
+  readonly locked_price_units: number
+  readonly price: PriceJson
+  readonly supply_micros: number
+  readonly taker_fee_ppm: number
+  readonly state: LockSeries['state']
+}
+
+const COLUMNS = 'id, model, month, ends_at_ms, provider, locked_price_units, price, supply_micros, taker_fee_ppm, state'
+
+const asSeries = (row: SeriesRow): LockSeries => ({
+  id: row.id,
+  model: row.model,
+  month: row.month,
+  endsAtMs: row.ends_at_ms,
+  provider: row.provider,
+  lockedPriceUnits: row.locked_price_units,
+  price: row.price,
+  supplyMicros: row.supply_micros,
+  takerFeePpm: row.taker_fee_ppm,
+  state: row.state,
+})
+
+/** Writes a new series, which nobody holds tokens of yet. */
+export async function insertSeries(client: Client, series: Omit<LockSeries, 'state'>): Promise<void> {
+  await client.query(`INSERT INTO lock_series (${COLUMNS}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, 'open')`, [
+    series.id,
+    series.model,
+    series.month,
+    series.endsAtMs,
+    series.provider,
+    series.lockedPriceUnits,
+    JSON.stringify(series.price),
+    series.supplyMicros,
+    series.takerFeePpm,
+  ])
+}
+
+/** A series, or undefined when there is none with this id. */
+export async function seriesById(db: Queryable, id: string): Promise<LockSeries | undefined> {
+  const found = await db.query<SeriesRow>(`SELECT ${COLUMNS} FROM lock_series WHERE id = $1`, [id])
+  return found.rows.map(asSeries)[0]
+}
+
+/** The series that are not closed, soonest end first; or all there ever were. */
+export async function listSeries(db: Queryable, which: 'living' | 'all', limit: number): Promise<LockSeries[]> {
+  const found = await db.query<SeriesRow>(
+    `SELECT ${COLUMNS} FROM lock_series WHERE $1 OR state <> 'closed' ORDER BY ends_at_ms, model, id LIMIT $2`,
+    [which === 'all', limit],
+  )
+  return found.rows.map(asSeries)
+}
+
+/** How many series are not closed. */
+export async function countLivingSeries(db: Queryable): Promise<number> {
+  const counted = await db.query<{ count: number }>(`SELECT count(*) FROM lock_series WHERE state <> 'closed'`)
+  return counted.rows[0]?.count ?? 0
+}
+
+/**
+ * Locks a series until the end of the transaction: its orders are booked one after the other, which is their order. Before
+ * any account is locked, so that two transactions never wait for each other in a circle.
+ * @throws GatewayError lock_series_not_found
+ */
+export async function lockSeries(client: Client, id: string): Promise<LockSeries> {
+  const found = await client.query<SeriesRow>(`SELECT ${COLUMNS} FROM lock_series WHERE id = $1 FOR NO KEY UPDATE`, [
+    id,
+  ])
+  const [series] = found.rows.map(asSeries)
+  if (series === undefined) throw new GatewayError('lock_series_not_found')
+  return series
+}
+
+/** As `lockSeries`, for trading. @throws GatewayError lock_series_not_found; lock_series_ended */
+export async function lockTradedSeries(client: Client, id: string): Promise<LockSeries> {
+  return whileTraded(client, await lockSeries(client, id))
+}
+
+/** A series that is traded, without a lock. @throws GatewayError lock_series_not_found; lock_series_ended */
+export async function tradedSeries(db: Queryable, id: string): Promise<LockSeries> {
+  const series = await seriesById(db, id)
+  if (series === undefined) throw new GatewayError('lock_series_not_found')
+  return whileTraded(db, series)
+}
+
+async function whileTraded(db: Queryable, series: LockSeries): Promise<LockSeries> {
+  if (series.state === 'open' && (await databaseNowMs(db)) < series.endsAtMs) return series
+  throw new GatewayError('lock_series_ended')
+}
+
+export async function setSeriesState(client: Client, id: string, state: LockSeries['state']): Promise<void> {
+  await client.query('UPDATE lock_series SET state = $2 WHERE id = $1', [id, state])
+}
+
+/** Series that have ended by the database's clock and are not closed. */
+export async function endedSeries(db: Queryable, limit: number): Promise<LockSeries[]> {
+  const found = await db.query<SeriesRow>(
+    `SELECT ${COLUMNS} FROM lock_series
+     WHERE state <> 'closed' AND ends_at_ms <= extract(epoch FROM now()) * 1000 ORDER BY ends_at_ms, id LIMIT $1`,
+    [limit],
+  )
+  return found.rows.map(asSeries)
+}
+
+/** The time that a statement begins, which goes on while a transaction waits for locks. */
+async function databaseNowMs(db: Queryable): Promise<number> {
+  const asked = await db.query<{ ms: number }>('SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint AS ms')
+  return asked.rows[0]?.ms ?? 0
+}

@@ -1,0 +1,103 @@
+import type { Logger } from 'pino'
+import { valueOfCoin } from '../../../contract/money/coin.ts'
+import {
+  holdingAccount,
+  LOCK_OPERATOR,
+  lockIssuedAccount,
+  lockUnearnedAccount,
+  REVENUE,
+} from '../../book/ledger/accounts.ts'
+import { postTransfers } from '../../book/ledger/postTransfers.ts'
+import { bookPrice } from '../../catalog/pricing/coinAmounts.ts'
+import type { Limits } from '../../limits.ts'
+import { GATEWAY } from '../../runtime/activity/activity.ts'
+import { type Client, type Pool, withTransaction } from '../../runtime/db/pool.ts'
+import { Loop } from '../../runtime/loop.ts'
+import { giveBack } from './endOrders.ts'
+import { anyOpenOrders } from './orderStore.ts'
+import { endedSeries, type LockSeries, lockSeries, setSeriesState } from './series.ts'
+
+/**
+ * Ends series whose month is over, however long ago: open orders expire, the operator's stock burns, and once the holdings
+ * are burnt as well, which is the sweep of admission, what was not earned yet becomes revenue.
+ */
+export class SeriesKeeper {
+  private readonly loop: Loop
+
+  constructor({ pool, log, limits }: { pool: Pool; log: Logger; limits: Limits }) {
+    this.loop = new Loop('ended lock series', limits.lockSeriesCheckMs, log, async (signal) => {
+      for (const { id } of await endedSeries(pool, limits.lockSeriesMax)) {
+        for (let isMore = true; isMore && !signal.aborted; ) {
+          isMore = await withTransaction(pool, (client) => endSeries(client, id))
+        }
+      }
+      await forgetQuotes(pool, limits)
+    })
+  }
+
+  stop(): Promise<void> {
+    return this.loop.stop()
+  }
+}
+
+/**
+ * Takes the next step of a series whose month is over. Every step is done once, whoever repeats it.
+ * @returns whether there is another step that can be taken at once
+ */
+export async function endSeries(client: Client, id: string): Promise<boolean> {
+  const series = await lockSeries(client, id)
+  if (series.state === 'closed') return false
+  const coinUsdUnits = await bookPrice(client)
+  // One order a step: the accounts that a transaction locks are locked together, or one alone.
+  const [order] = await anyOpenOrders(client, id, 1)
+  if (order !== undefined) {
+    await giveBack(client, GATEWAY, series, order, 'expired', coinUsdUnits)
+    return true
+  }
+  if (series.state === 'open') {
+    await burnStock(client, series)
+    await setSeriesState(client, id, 'ended')
+    return true
+  }
+  if (await isHeld(client, id)) return false
+  await earn(client, series, coinUsdUnits)
+  await setSeriesState(client, id, 'closed')
+  return false
+}
+
+/** What the operator did not sell. */
+async function burnStock(client: Client, { id }: LockSeries): Promise<void> {
+  const debit = holdingAccount(id, LOCK_OPERATOR)
+  const units = await balanceOf(client, debit)
+  if (units === 0) return
+  await postTransfers(client, [{ kind: 'lock_expiry', ref: id, debit, credit: lockIssuedAccount(id), units }])
+}
+
+/** Whether tokens are left: those of holds that are open are burnt with them, the others by the sweep of admission. */
+async function isHeld(client: Client, id: string): Promise<boolean> {
+  const found = await client.query('SELECT 1 FROM lock_holdings WHERE series_id = $1 AND NOT is_dropped LIMIT 1', [id])
+  return found.rowCount !== 0
+}
+
+async function earn(client: Client, { id }: LockSeries, coinUsdUnits: number): Promise<void> {
+  const debit = lockUnearnedAccount(id)
+  const coinNanos = await balanceOf(client, debit)
+  if (coinNanos === 0) return
+  const units = valueOfCoin(coinNanos, coinUsdUnits)
+  await postTransfers(client, [{ kind: 'lock_earned', ref: id, debit, credit: REVENUE, units, coinNanos }])
+}
+
+async function balanceOf(client: Client, ledgerAccount: string): Promise<number> {
+  const found = await client.query<{ balance: number }>(
+    'SELECT balance FROM ledger_accounts WHERE id = $1 FOR NO KEY UPDATE',
+    [ledgerAccount],
+  )
+  return found.rows[0]?.balance ?? 0
+}
+
+async function forgetQuotes(pool: Pool, limits: Limits): Promise<void> {
+  await pool.query(
+    'DELETE FROM lock_quotes WHERE id IN (SELECT id FROM lock_quotes WHERE valid_until < now() LIMIT $1)',
+    [limits.housekeepingBatchMax],
+  )
+}

@@ -1,0 +1,36 @@
+import { type Address, encodeDeployData, type Hex, parseAbi } from 'viem'
+import { contractCode } from './contractCodes.ts'
+
+const VAULT = parseAbi(['constructor(address coin, string name, string symbol, uint256 vestSeconds)'])
+const DISTRIBUTOR = parseAbi(['constructor(address coin, address admin, address publisher)'])
+
+/** What a ScoinVault contract is made of. */
+export interface VaultParts {
+  readonly coin: Address
+  /** Of its shares. */
+  readonly name: string
+  readonly symbol: string
+  /** Over which revenue vests. */
+  readonly vestSeconds: number
+}
+
+/** Who may do what with a RewardDistributor contract. */
+export interface DistributorRoles {
+  readonly coin: Address
+  /** May give and take roles. */
+  readonly admin: Address
+  /** May publish periods. */
+  readonly publisher: Address
+}
+
+/** The init code of a ScoinVault contract. */
+export function vaultInitCode({ coin, name, symbol, vestSeconds }: VaultParts): Hex {
+  const args = [coin, name, symbol, BigInt(vestSeconds)] as const
+  return encodeDeployData({ abi: VAULT, bytecode: contractCode('ScoinVault'), args })
+}
+
+/** The init code of a RewardDistributor contract. */
+export function distributorInitCode({ coin, admin, publisher }: DistributorRoles): Hex {
+  const args = [coin, admin, publisher] as const
+  return encodeDeployData({ abi: DISTRIBUTOR, bytecode: contractCode('RewardDistributor'), args })
+}

@@ -1,0 +1,97 @@
+import { HoldCode } from '../../../contract/wire/scripts.ts'
+import type { Principal } from '../../access/principal.ts'
+import type { HoldWaiter, LockWant } from '../holds.ts'
+import type { Lease } from './lease.ts'
+import type { LeaseAnswer, LeaseAsk } from './leaseCall.ts'
+import { LockTaking } from './lockTaking.ts'
+
+/** What the queue needs of its key. */
+export interface LockHost {
+  /** Holds the rest for a request that has its tokens, or all of it for one that has none. */
+  holdRest(waiter: HoldWaiter, nowMs: number): void
+  /** Has Redis asked for tokens. */
+  wantLocks(): void
+}
+
+/** The requests that wait for tokens of one series. */
+interface Line {
+  readonly want: LockWant
+  waiting: { readonly waiter: HoldWaiter; readonly want: LockWant }[]
+  /** How many of them Redis was asked for. */
+  asked: number
+}
+
+/**
+ * The requests of one key that wait for tokens of locks. Each gets what is there, at most what it needs, in the order
+ * that they came. Exactly what they need is leased, and what they leave is given back with the next delivery, so that
+ * other processes find it.
+ */
+export class LockQueue {
+  private readonly host: LockHost
+  private readonly lines = new Map<string, Line>()
+
+  constructor(host: LockHost) {
+    this.host = host
+  }
+
+  get isWaiting(): boolean {
+    return this.lines.size > 0
+  }
+
+  /** @param lease that may be held on now */
+  take(waiter: HoldWaiter, want: LockWant, lease: Lease | undefined, nowMs: number): void {
+    const line = this.lines.get(want.seriesId)
+    if (line !== undefined) line.waiting.push({ waiter, want })
+    else if (lease !== undefined && lease.locks.unitsOf(want.seriesId, nowMs) >= want.wantUnits) {
+      this.host.holdRest(new LockTaking(waiter, want, lease, want.wantUnits), nowMs)
+      return
+    } else this.lines.set(want.seriesId, { want, waiting: [{ waiter, want }], asked: 0 })
+    this.host.wantLocks()
+  }
+
+  /** What is to be asked for now. */
+  asks(principal: Principal, coinUsdUnits: number, lease: Lease | undefined, nowMs: number): LeaseAsk[] {
+    return [...this.lines.values()].map((line) => {
+      const { seriesId, microUnits } = line.want
+      let wantUnits = -(lease?.locks.unitsOf(seriesId, nowMs) ?? 0)
+      for (const { want } of line.waiting) wantUnits += want.wantUnits
+      line.asked = line.waiting.length
+      return {
+        principal,
+        waiting: 0,
+        leastUnits: 0,
+        wantUnits: Math.min(Math.max(0, wantUnits), Number.MAX_SAFE_INTEGER),
+        extraUnits: 0,
+        extraPermits: 0,
+        coinUsdUnits,
+        lock: { seriesId, microUnits },
+      }
+    })
+  }
+
+  /**
+   * Takes what Redis answered for a series. Where it refuses, by a cap for example, the rest of the hold meets the same.
+   * @param lease that the tokens are on; undefined where there are none
+   */
+  answered(seriesId: string, answer: LeaseAnswer, lease: Lease | undefined, nowMs: number): void {
+    const line = this.lines.get(seriesId)
+    if (answer.code === HoldCode.OK) for (const grant of answer.grants) lease?.addLock(grant)
+    if (line === undefined) return
+    const served = line.waiting.splice(0, line.asked)
+    line.asked = 0
+    if (line.waiting.length === 0) this.lines.delete(seriesId)
+    else this.host.wantLocks()
+    for (const { waiter, want } of served) {
+      const units = Math.min(want.wantUnits, lease?.locks.unitsOf(seriesId, nowMs) ?? 0)
+      const taking = lease === undefined || units === 0 ? waiter : new LockTaking(waiter, want, lease, units)
+      this.host.holdRest(taking, nowMs)
+    }
+  }
+
+  /** Takes everybody out who waits. */
+  takeAll(): HoldWaiter[] {
+    const waiting = [...this.lines.values()].flatMap((line) => line.waiting.map(({ waiter }) => waiter))
+    this.lines.clear()
+    return waiting
+  }
+}

@@ -1,0 +1,87 @@
+import { chargeUnits, type TokenUsage, worstCaseUnits } from '../../contract/money/charge.ts'
+import { type LockCharge, lockCharge, sheetRest, wholeMicros } from '../../contract/money/lockCharge.ts'
+import { MAX_UNITS } from '../../contract/money/units.ts'
+import type { LockSeries } from '../catalog/lockSeries.ts'
+import { grantedOutputTokens, type HoldSize, holdRates, sizeHold } from './holdSize.ts'
+import type { LockWant } from './holds.ts'
+
+/**
+ * The hold of a request that burns tokens of a lock: the tokens cover the worst case at the prices of the series, as far as
+ * the account has them; credits and coin cover the same share of the worst case at the price sheet that is left.
+ */
+export class LockHold implements LockWant {
+  readonly wantUnits: number
+  private readonly series: LockSeries
+  private readonly sheet: HoldSize
+  /** The worst case at the prices of the series. */
+  private readonly locked: HoldSize
+
+  /** @param sheet the worst case at the price sheet @param hasImages as of `holdRates` */
+  constructor(series: LockSeries, sheet: HoldSize, hasImages: boolean) {
+    const { promptTokens, outputTokens, wantUnits, leastUnits } = sheet
+    const set = holdRates(series.rates, promptTokens, hasImages)
+    this.series = series
+    this.sheet = sheet
+    this.locked = sizeHold(set, promptTokens, outputTokens, leastUnits < wantUnits)
+    this.wantUnits = this.atLock(this.locked.wantUnits)
+  }
+
+  get seriesId(): string {
+    return this.series.id
+  }
+
+  get microUnits(): number {
+    return this.series.microUnits
+  }
+
+  /** Whether tokens can pay for it: it costs something, and not more than can be counted. */
+  get isBurnable(): boolean {
+    return this.wantUnits > 0 && this.locked.wantUnits < MAX_UNITS && this.sheet.wantUnits < MAX_UNITS
+  }
+
+  rest(lockUnits: number): { wantUnits: number; leastUnits: number } {
+    return {
+      wantUnits: sheetRest(this.sheet.wantUnits, this.wantUnits, lockUnits),
+      leastUnits: sheetRest(this.sheet.leastUnits, this.atLock(this.locked.leastUnits), lockUnits),
+    }
+  }
+
+  /**
+   * The output tokens that a granted hold pays for, at most those it was sized for.
+   * @param lockUnits what of the hold are tokens of the lock
+   */
+  outputTokens(heldUnits: number, lockUnits: number): number {
+    const { outputTokens, wantUnits } = this.sheet
+    if (lockUnits === 0) return grantedOutputTokens(this.sheet, heldUnits)
+    const restUnits = heldUnits - lockUnits
+    if (restUnits >= sheetRest(wantUnits, this.wantUnits, lockUnits)) return outputTokens
+    // What an output costs beside the tokens rises with it.
+    let [least, most] = [0, outputTokens]
+    while (least < most) {
+      const tokens = Math.ceil((least + most) / 2)
+      if (this.restFor(tokens, lockUnits) <= restUnits) least = tokens
+      else most = tokens - 1
+    }
+    return least
+  }
+
+  /**
+   * What a usage comes to.
+   * @param sheetUnits its charge at the price sheet
+   * @param lockUnits what was held of the lock
+   */
+  charge(usage: TokenUsage, sheetUnits: number, lockUnits: number): LockCharge {
+    return lockCharge(sheetUnits, this.atLock(chargeUnits(this.series.rates, usage)), lockUnits)
+  }
+
+  /** Units that the sheet has to pay for the prompt and so much output. */
+  private restFor(outputTokens: number, lockUnits: number): number {
+    const at = ({ promptTokens, promptPrice, outputPrice }: HoldSize): number =>
+      worstCaseUnits(promptTokens, promptPrice, outputTokens, outputPrice)
+    return sheetRest(at(this.sheet), this.atLock(at(this.locked)), lockUnits)
+  }
+
+  private atLock(units: number): number {
+    return wholeMicros(units, this.series.microUnits)
+  }
+}

@@ -1,0 +1,28 @@
+import type { FeedListener } from './feedReader.ts'
+
+interface Renewable {
+  /** Reads it again in the background. */
+  renew(): void
+}
+
+/** Has what a process keeps of control's records follow the feed. */
+export function feedListener({
+  keys,
+  catalog,
+  incidents,
+}: {
+  readonly keys: { drop(keyHash: string): void; clear(): void }
+  readonly catalog: Renewable
+  readonly incidents: Renewable
+}): FeedListener {
+  return {
+    onKeyChanged: (keyHash) => keys.drop(keyHash),
+    onCatalogPublished: () => catalog.renew(),
+    onStatusChanged: () => incidents.renew(),
+    onGap: () => {
+      keys.clear()
+      catalog.renew()
+      incidents.renew()
+    },
+  }
+}

@@ -1,0 +1,85 @@
+import { type LogEventTable, logEventOf } from '../contract/std/logEvents.ts'
+
+/** Every line that the proxy logs. Operators alert on these names: one that has been released is never changed. */
+export const PROXY_EVENTS = {
+  agent_approval_return_failed: ['warn', 'could not return an unused approval of an agent'],
+  catalog_in_force: ['info', 'catalog in force'],
+  catalog_read_failed: ['warn', 'could not read the catalog from Redis; keeping the one in force'],
+  configuration_variable_unknown: [
+    'warn',
+    'environment variable unknown; ignored',
+    'Correct the name, or remove the variable.',
+  ],
+  dependency_pending: [
+    'warn',
+    'still waiting for a dependency',
+    'Start Redis and control; `waitingFor` names what is missing.',
+  ],
+  dependency_unavailable: ['debug', 'a dependency is not available; retrying'],
+  feed_read_failed: ['warn', 'could not read the feed of key and catalog changes; retrying'],
+  hold_failed: ['warn', 'could not take holds in Redis'],
+  hold_void_failed: ['warn', 'could not void holds in Redis; retrying'],
+  incidents_read_failed: ['warn', 'could not read the incidents from Redis'],
+  journal_replay_disabled: [
+    'error',
+    'journals of earlier processes are not replayed',
+    'Check Redis, then restart the proxy: the requests in these journals stay unsettled until then.',
+  ],
+  journal_replay_failed: [
+    'warn',
+    'could not replay the journal of an earlier process; retrying',
+    'If it persists, check the disk below SLUICE_DATA and the connection to Redis.',
+  ],
+  lease_failed: ['warn', 'could not renew, report or return leases'],
+  metering_disabled: [
+    'fatal',
+    'METERING IS OFF (SLUICE_BENCH_UNMETERED): requests run unpaid',
+    'Remove SLUICE_BENCH_UNMETERED from the environment; it is for benchmarks alone.',
+  ],
+  orphaned_requests_voided: ['warn', 'voided the open requests of a process that died'],
+  payment_failed: ['warn', 'could not take a payment'],
+  provider_key_missing: [
+    'warn',
+    'provider API key not set; routes disabled',
+    'Set the environment variable that `api_key_env` of the provider names, and restart the proxy.',
+  ],
+  proxy_ready: ['info', 'proxy is ready'],
+  redis_connection_failed: ['warn', 'connection to Redis failed; reconnecting', 'Check Redis and REDIS_URL.'],
+  redis_identity_unknown: ['warn', 'could not tell which Redis server answers; no new holds until it is known'],
+  request_crashed: [
+    'error',
+    'request failed by a fault of the gateway; it was not charged',
+    'Report it with the stack trace in `err`.',
+  ],
+  request_handler_failed: [
+    'error',
+    'request handler threw an error; the client was answered internal_error',
+    'Report it with the stack trace in `err`.',
+  ],
+  route_failed: [
+    'warn',
+    'provider route failed',
+    'Check the provider; failover, retries and the circuit breaker keep the model available while another route works.',
+  ],
+  settlement_failed: ['warn', 'could not record the ending of a request'],
+  sign_off_failed: ['warn', 'could not remove the heartbeat of this process; it will expire'],
+  startup_failed: ['fatal', 'startup failed', 'Read `err`, correct the configuration, and start again.'],
+  supervisor_redis_connection_failed: ['debug', 'connection of the supervisor to Redis failed; reconnecting'],
+  thread_failed: ['warn', 'an idle worker thread failed; a new one replaces it'],
+  tool_key_missing: [
+    'warn',
+    'provider API key not set; tool disabled',
+    'Set the environment variable that `api_key_env` of the tool names, and restart the proxy.',
+  ],
+  video_wake_failed: ['warn', 'could not wake the requests that wait for a video job'],
+  worker_died: ['error', 'worker process died; a new one replaces it', 'Report it with the lines that precede it.'],
+  worker_draining: ['info', 'draining: finishing open requests, accepting no new ones'],
+  worker_listening: ['info', 'worker is listening'],
+  worker_restart_failed: ['error', 'could not restart a worker process; retrying'],
+  worker_stopped: ['info', 'worker stopped'],
+} as const satisfies LogEventTable
+
+export type ProxyEvent = keyof typeof PROXY_EVENTS
+
+/** Logs an event of the proxy. */
+export const logEvent = logEventOf(PROXY_EVENTS)

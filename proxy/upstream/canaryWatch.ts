@@ -1,0 +1,130 @@
+import type { Route } from '../catalog/pricedItem.ts'
+
+/** What was measured of a registered provider for a model; see RouteMeasure. */
+export interface CanaryMeasure {
+  readonly provider: string
+  readonly model: string
+  requests: number
+  errors: number
+  stalls: number
+  overReports: number
+  timed: number
+  slow: number
+  firstOutputMs: number
+}
+
+/** Adds up how registered providers do, until control is told. */
+export class CanaryWatch {
+  private measures = new Map<string, CanaryMeasure>()
+
+  /** Follows a request to a route. @param streamed its first output is timed. @returns undefined for routes of the catalog */
+  begin(route: Route, streamed: boolean, nowMs: number): CanaryAttempt | undefined {
+    const { registered } = route
+    if (registered === undefined) return undefined
+    return new CanaryAttempt(this, route, streamed ? registered.firstOutputMaxMs : Number.POSITIVE_INFINITY, nowMs)
+  }
+
+  /** What is measured of a route. @throws Error for a route of the catalog */
+  of({ provider, registered }: Route): CanaryMeasure {
+    if (registered === undefined) throw new Error(`${provider.id} is no registered provider`)
+    return this.at(provider.id, registered.model)
+  }
+
+  /** What was measured since the last call. */
+  take(): readonly CanaryMeasure[] {
+    const taken = [...this.measures.values()]
+    this.measures = new Map()
+    return taken
+  }
+
+  /** Takes back what could not be told. */
+  keep(taken: readonly CanaryMeasure[]): void {
+    for (const kept of taken) {
+      const measure = this.at(kept.provider, kept.model)
+      measure.requests += kept.requests
+      measure.errors += kept.errors
+      measure.stalls += kept.stalls
+      measure.overReports += kept.overReports
+      measure.timed += kept.timed
+      measure.slow += kept.slow
+      measure.firstOutputMs += kept.firstOutputMs
+    }
+  }
+
+  // As many as there are providers and models that serve, which control bounds.
+  private at(provider: string, model: string): CanaryMeasure {
+    const name = `${provider} ${model}`
+    let measure = this.measures.get(name)
+    if (measure === undefined) {
+      measure = {
+        provider,
+        model,
+        requests: 0,
+        errors: 0,
+        stalls: 0,
+        overReports: 0,
+        timed: 0,
+        slow: 0,
+        firstOutputMs: 0,
+      }
+      this.measures.set(name, measure)
+    }
+    return measure
+  }
+}
+
+/** One request to a registered provider; its end counts once. */
+export class CanaryAttempt {
+  private readonly watch: CanaryWatch
+  private readonly route: Route
+  /** Infinite where the first output is not timed. */
+  private readonly firstOutputMaxMs: number
+  private readonly startedAtMs: number
+  private firstOutputMs = -1
+  private over = false
+
+  constructor(watch: CanaryWatch, route: Route, firstOutputMaxMs: number, startedAtMs: number) {
+    this.watch = watch
+    this.route = route
+    this.firstOutputMaxMs = firstOutputMaxMs
+    this.startedAtMs = startedAtMs
+  }
+
+  /** The first output of an answer has come. */
+  onOutput(nowMs: number): void {
+    if (this.firstOutputMs < 0) this.firstOutputMs = Math.max(0, nowMs - this.startedAtMs)
+  }
+
+  succeeded(): void {
+    this.end('')
+  }
+
+  /** @param isSilence the provider said nothing for too long */
+  failed(isSilence: boolean): void {
+    this.end(isSilence ? 'stalls' : 'errors')
+  }
+
+  /** The request was given up. Where it waited for longer than it should have had to, that is the provider's fault. */
+  givenUp(nowMs: number): void {
+    if (this.firstOutputMs >= 0) this.end('')
+    else if (nowMs - this.startedAtMs > this.firstOutputMaxMs) this.end('stalls')
+    else this.over = true
+  }
+
+  /** The request was at fault, or nothing is known: nothing counts. */
+  undecided(): void {
+    this.over = true
+  }
+
+  private end(fault: '' | 'errors' | 'stalls'): void {
+    if (this.over) return
+    this.over = true
+    const measure = this.watch.of(this.route)
+    measure.requests++
+    if (fault !== '') measure[fault]++
+    if (this.firstOutputMs < 0 || this.firstOutputMaxMs === Number.POSITIVE_INFINITY) return
+    measure.timed++
+    measure.firstOutputMs += this.firstOutputMs
+    if (this.firstOutputMs > this.firstOutputMaxMs) measure.slow++
+  }
+}

@@ -1,0 +1,59 @@
+import type { Dialect } from '../../contract/catalog/catalog.ts'
+import type { Model } from '../catalog/catalog.ts'
+import type { Route } from '../catalog/pricedItem.ts'
+import type { RouteHealth } from './routeHealth.ts'
+
+const MILLION = 1_000_000
+
+/** A request that a registered provider may serve. */
+export interface CanaryCandidate {
+  readonly requestId: string
+  readonly accountId: string
+}
+
+/** What of a request's policy decides whether a registered provider may serve it; see RoutePolicy. */
+interface Wishes {
+  readonly allowRetention: boolean
+  readonly cheapest: boolean
+  readonly dialects?: ReadonlySet<Dialect> | undefined
+  readonly privateImage?: string | undefined
+}
+
+/**
+ * The registered provider that a request is to be tried at first. Which one, or none, follows from the request's id alone, so
+ * that every process decides alike; each provider has a stretch of its own of all that ids can hash to.
+ * @returns undefined where none may serve it, or another route is its turn
+ */
+export function chooseCanary(
+  { canaries, enabledRoutes }: Model,
+  policy: Wishes,
+  { requestId, accountId }: CanaryCandidate,
+  health: RouteHealth,
+  nowMs: number,
+): Route | undefined {
+  if (policy.cheapest || policy.privateImage !== undefined) return undefined
+  let left = placeOf(requestId)
+  for (const canary of canaries) {
+    left -= canary.trafficPpm
+    if (left >= 0) continue
+    const { route } = canary
+    const { dialect, dataPolicy } = route.provider
+    const isAllowed =
+      canary.accountId !== accountId &&
+      (dataPolicy === 'none' || policy.allowRetention) &&
+      (policy.dialects === undefined || policy.dialects.has(dialect)) &&
+      // What is held for a request goes by the dialects of the catalog's routes.
+      enabledRoutes.some(({ provider }) => provider.dialect === dialect)
+    return isAllowed && health.isOpen(route.id, nowMs) ? route : undefined
+  }
+  return undefined
+}
+
+/** Where an id lies among a million places, evenly: FNV-1a with the finalizer of MurmurHash3. */
+export function placeOf(id: string): number {
+  let hash = 0x811c9dc5
+  for (let i = 0; i < id.length; i++) hash = Math.imul(hash ^ id.charCodeAt(i), 0x01000193)
+  hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b)
+  hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35)
+  return ((hash ^ (hash >>> 16)) >>> 0) % MILLION
+}

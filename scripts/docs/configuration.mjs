@@ -1,0 +1,46 @@
+import { readFileSync } from 'node:fs'
+import { code, page, sentence, table } from './markdown.mjs'
+import { SchemaTables } from './schemaTables.mjs'
+
+function variable([name, schema]) {
+  const fallback = schema.default === undefined ? '' : code(JSON.stringify(schema.default))
+  const required = schema.requiredBy === undefined ? 'no' : schema.requiredBy.join(', ')
+  return [
+    `### ${name}`,
+    sentence(schema.description ?? ''),
+    table(
+      ['default', 'required by', 'read by', 'secret', 'value'],
+      [
+        [
+          fallback,
+          required,
+          schema.readBy.join(', '),
+          schema.writeOnly === true ? 'yes' : 'no',
+          sentence(schema.errorMessage ?? `is a ${schema.type}`),
+        ],
+      ],
+    ),
+  ]
+}
+
+/** docs/reference/configuration.md: the environment, and the payments file. */
+export function configurationPage(root) {
+  const read = (name) => JSON.parse(readFileSync(`${root}/contract/schemas/${name}.schema.json`, 'utf8'))
+  const [environment, payments] = [read('environment'), read('payments')]
+  const entries = Object.entries(environment.properties).filter(([, { readBy }]) => readBy.length > 0)
+  const summary = entries.map(([name, { description = '' }]) => {
+    return [`[${name}](#${name.toLowerCase()})`, sentence(description.split(/\. /)[0])]
+  })
+  const tables = new SchemaTables(payments)
+  return page('Configuration', '`contract/schemas/environment.schema.json` and `payments.schema.json`', [
+    'The programs are configured by environment variables; a variable that is empty counts as not set. A value that does not hold stops the start with a line that names the variable and says what it must be; values of secret variables are never repeated. An unknown variable that begins with `SLUICE_` is logged as `configuration_variable_unknown`.',
+    'The catalog, that is providers, models and prices, has [a file of its own](catalog-file.md); bounds, timeouts and rate limits are [limits](limits.md).',
+    '## Environment variables',
+    table(['variable', 'meaning'], summary),
+    ...entries.flatMap(variable),
+    '## The payments file',
+    sentence(payments.description),
+    tables.fields(payments, ''),
+    ...tables.sections('###'),
+  ])
+}

@@ -1,0 +1,30 @@
+import { catalogFilePage } from './catalogFile.mjs'
+import { cliPage } from './cli.mjs'
+import { configurationPage } from './configuration.mjs'
+import { errorsPage } from './errors.mjs'
+import { readmeWithFigures } from './figures.mjs'
+import { httpPage } from './http.mjs'
+import { limitsPage } from './limits.mjs'
+import { logsPage } from './logs.mjs'
+import { metricsPage } from './metrics.mjs'
+import { overviewPicture } from './picture.mjs'
+
+/**
+ * The generated files: their paths in the project, and what they say.
+ * @param {string} root the folder of the project, compiled to dist/
+ * @returns {Promise<[name: string, text: string][]>}
+ */
+export async function pages(root) {
+  return [
+    ['docs/reference/http.md', httpPage()],
+    ['docs/reference/errors.md', errorsPage()],
+    ['docs/reference/limits.md', limitsPage(root)],
+    ['docs/reference/configuration.md', configurationPage(root)],
+    ['docs/reference/catalog-file.md', catalogFilePage(root)],
+    ['docs/reference/cli.md', cliPage()],
+    ['docs/reference/metrics.md', await metricsPage()],
+    ['docs/reference/logs.md', logsPage()],
+    ['docs/images/overview.svg', overviewPicture(root)],
+    ['README.md', readmeWithFigures(root)],
+  ]
+}

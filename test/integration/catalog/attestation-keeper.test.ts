@@ -1,0 +1,172 @@
+// Goal: a provider's report stands as long as it proves what the catalog asks for, and no longer; every answer is kept. Time
+// and the provider are the test's.
+import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
+import { after, before, test } from 'node:test'
+import { pino } from 'pino'
+import type { Redis } from '../../../contract/wire/redis.ts'
+import { AttestationKeeper } from '../../../control/catalog/attestation/attestationKeeper.ts'
+import { attestationListJson, attestationReportJson } from '../../../control/catalog/attestation/attestationReads.ts'
+import { parseCatalog } from '../../../control/catalog/pricing/catalogFile.ts'
+import { publishCatalog } from '../../../control/catalog/pricing/publish.ts'
+import { migrate } from '../../../control/runtime/db/migrate.ts'
+import { createPool, type Pool } from '../../../control/runtime/db/pool.ts'
+import { CallError, type HttpCall } from '../../../control/runtime/net/httpCall.ts'
+import { demoMachine } from '../../../mock/attestation/demoMachine.ts'
+import type { TdxState } from '../../../mock/attestation/tdxMachine.ts'
+import { decodeCatalog } from '../../../proxy/catalog/catalog.ts'
+import { chooseRoutes } from '../../../proxy/upstream/chooseRoutes.ts'
+import { RouteHealth } from '../../../proxy/upstream/routeHealth.ts'
+import { limits } from '../../support/limits.ts'
+import { itemOf } from '../../support/present.ts'
+import { freshDatabase } from '../../support/services.ts'
+import { mockAttestation, testCatalog } from '../../support/testCatalog.ts'
+
+const START_MS = Date.parse('2026-11-23T12:00:00Z')
+const MINUTE_MS = 60_000
+const URL_OF_PROVIDER = 'https://provider.test/v1'
+const POLICY = { allowRetention: false, cheapest: false, attested: true }
+const machine = demoMachine()
+
+let pool: Pool
+let nowMs = START_MS
+let state: TdxState | 'away' = {}
+const asked: HttpCall[] = []
+let inRedis: Buffer | null = null
+
+before(async () => {
+  pool = createPool(await freshDatabase(), limits)
+  await migrate(pool)
+  await publish()
+})
+after(() => pool.end())
+
+/** Puts a catalog in force whose one provider has to prove its hardware. */
+async function publish(policy: object = {}): Promise<void> {
+  const attestation = { ...mockAttestation(URL_OF_PROVIDER), ...policy }
+  const text = testCatalog(URL_OF_PROVIDER, {
+    providers: [{ id: 'mock', attestation }],
+    models: [{ id: 'test/private', attested: true, price_private: { input: '3', output: '4' } }],
+  })
+  await publishCatalog(pool, parseCatalog('catalog.yaml', text), limits, nowMs)
+}
+
+const redis = {
+  getBuffer: async () => inRedis,
+  set: async (_: string, record: Buffer) => {
+    inRedis = record
+  },
+  xadd: async () => '',
+} as unknown as Redis
+
+/** What a control that has just started does at a time. */
+async function pass(atMs: number): Promise<void> {
+  nowMs = atMs
+  const keeper = new AttestationKeeper({
+    pool,
+    redis,
+    limits,
+    log: pino({ level: 'silent' }),
+    environment: { SLUICE_TEST_PROVIDER_KEY: 'secret' },
+    now: () => nowMs,
+    call: async (call) => {
+      asked.push(call)
+      if (state === 'away') throw new CallError('timeout', call.url.host, false)
+      const body = JSON.stringify(machine.evidence(call.url.searchParams.get('nonce') ?? '', state))
+      return { status: 200, body: Buffer.from(body), retryAfterSeconds: 0 }
+    },
+  })
+  await keeper.pass()
+}
+
+/** What the proxies make of it: the report that the private tier is served by, or the code of the refusal. */
+function served(atMs = nowMs): string {
+  assert.ok(inRedis !== null)
+  const model = decodeCatalog(inRedis, { SLUICE_TEST_PROVIDER_KEY: 'secret' }).models.get('test/private')
+  assert.ok(model !== undefined)
+  try {
+    return itemOf(chooseRoutes(model, POLICY, new RouteHealth(limits), atMs), 0).provider.report?.id ?? ''
+  } catch (error) {
+    return (error as { code: string }).code
+  }
+}
+
+const shown = async () => itemOf((await attestationListJson(pool, nowMs)).data, 0)
+
+test('a report stands until it is too old, and is asked for anew before', async () => {
+  assert.equal((await shown()).verified, false)
+  await pass(START_MS)
+  const first = served()
+  assert.match(first, /^att_/)
+  assert.deepEqual([asked.length, asked[0]?.headers['authorization']], [1, 'Bearer secret'])
+  assert.deepEqual([(await shown()).verified, (await shown()).report?.id], [true, first])
+  assert.equal(served(START_MS + 60 * MINUTE_MS - 1), first)
+  assert.equal(served(START_MS + 60 * MINUTE_MS), 'model_unverified')
+  await pass(START_MS + 9 * MINUTE_MS)
+  assert.equal(asked.length, 1)
+  await pass(START_MS + 10 * MINUTE_MS)
+  assert.equal(asked.length, 2)
+  assert.notEqual(asked[1]?.url.search, asked[0]?.url.search)
+  assert.notEqual(served(), first)
+  assert.equal((await shown()).since, new Date(START_MS).toISOString())
+})
+
+test('without an answer the report stands until it is too old', async () => {
+  state = 'away'
+  const before = served()
+  await pass(START_MS + 20 * MINUTE_MS)
+  assert.equal(served(), before)
+  assert.deepEqual([(await shown()).last_answer?.verdict, (await shown()).verified], ['unreachable', true])
+  await pass(START_MS + 20 * MINUTE_MS + 59_000)
+  assert.equal(asked.length, 3)
+  await pass(START_MS + 70 * MINUTE_MS)
+  assert.equal(served(), 'model_unverified')
+  assert.equal((await shown()).verified, false)
+  // Verified again, it is so since then.
+  state = {}
+  await pass(START_MS + 80 * MINUTE_MS)
+  assert.equal((await shown()).since, new Date(START_MS + 80 * MINUTE_MS).toISOString())
+})
+
+test('an answer of another machine ends it at once, and a later one of the right machine begins anew', async () => {
+  state = { mrtd: '12'.repeat(48) }
+  await pass(START_MS + 90 * MINUTE_MS)
+  assert.equal(served(), 'model_unverified')
+  const { last_answer: last, report, since } = await shown()
+  assert.deepEqual([last?.verdict, last?.fault, report, since], ['refused', 'wrong_measurement', null, null])
+  state = {}
+  await pass(START_MS + 91 * MINUTE_MS)
+  assert.match(served(), /^att_/)
+  assert.equal((await shown()).since, new Date(START_MS + 91 * MINUTE_MS).toISOString())
+})
+
+test('a catalog that asks for more makes the provider prove it before it serves again', async () => {
+  const before = served()
+  await publish({ max_age_seconds: 7200 })
+  await pass(START_MS + 92 * MINUTE_MS)
+  assert.notEqual(served(), before)
+  // The same catalog again keeps what stands.
+  const standing = served()
+  await publish({ max_age_seconds: 7200 })
+  await pass(START_MS + 92 * MINUTE_MS + 1)
+  assert.equal(served(), standing)
+  await publish({ measurements: [{ mrtd: 'ab'.repeat(48) }] })
+  await pass(START_MS + 93 * MINUTE_MS)
+  assert.equal(served(), 'model_unverified')
+})
+
+test('every answer is kept with what was made of it, and nothing of it can be changed', async () => {
+  const found = await pool.query<{ id: string; verdict: string }>(
+    'SELECT id, verdict FROM attestation_reports ORDER BY id',
+  )
+  const verdicts = found.rows.map(({ verdict }) => verdict)
+  assert.equal(verdicts.length, asked.length)
+  assert.deepEqual([...new Set(verdicts)].sort(), ['refused', 'unreachable', 'verified'])
+  for (const { id, verdict } of found.rows) {
+    const report = await attestationReportJson(pool, id)
+    assert.deepEqual([report.verdict, report.demo, report.fault === null], [verdict, true, verdict === 'verified'])
+    assert.equal(createHash('sha256').update(report.evidence).digest('hex'), report.evidence_sha256)
+  }
+  await assert.rejects(pool.query("UPDATE attestation_reports SET verdict = 'verified'"), /append|change|refuse/i)
+  await assert.rejects(attestationReportJson(pool, 'att_00000000000000000000000000'), { code: 'not_found' })
+})

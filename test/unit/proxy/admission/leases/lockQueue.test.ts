@@ -1,0 +1,126 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { UNITS_PER_USD } from '../../../../../contract/money/units.ts'
+import { HoldCode } from '../../../../../contract/wire/scripts.ts'
+import { payerPrincipal } from '../../../../../proxy/access/payerPrincipal.ts'
+import type { HoldWaiter } from '../../../../../proxy/admission/holds.ts'
+import { Lease } from '../../../../../proxy/admission/leases/lease.ts'
+import type { LeaseAnswer } from '../../../../../proxy/admission/leases/leaseCall.ts'
+import { LockQueue } from '../../../../../proxy/admission/leases/lockQueue.ts'
+import { LockTaking } from '../../../../../proxy/admission/leases/lockTaking.ts'
+import { NO_PARTS } from '../../../../../proxy/admission/leases/parts.ts'
+
+const NOW = 3_600_000
+const SERIES = 'lock_1'
+const principal = payerPrincipal('0x00000000000000000000000000000000000000aa')
+
+interface Told extends HoldWaiter {
+  readonly told: unknown[]
+}
+
+function waiterOf(wantUnits: number): Told {
+  const told: unknown[] = []
+  const rest = (units: number) => ({ wantUnits: 2 * (wantUnits - units), leastUnits: wantUnits - units })
+  return {
+    told,
+    requestId: 'req_1',
+    principal,
+    wantUnits: 2 * wantUnits,
+    leastUnits: wantUnits,
+    coinUsdUnits: UNITS_PER_USD,
+    holdMeta: '',
+    lock: { seriesId: SERIES, microUnits: 10, wantUnits, rest },
+    onHeld: (units, _at, _split, lockUnits) => void told.push(['held', units, lockUnits]),
+    onHoldRefused: (error) => void told.push(error.row),
+    onCrashed: (error) => void told.push(error),
+  }
+}
+
+/** A queue whose requests go on to `rests`, with their leases. */
+function queueOf() {
+  const rests: HoldWaiter[] = []
+  let wanted = 0
+  const queue = new LockQueue({ holdRest: (waiter) => void rests.push(waiter), wantLocks: () => void wanted++ })
+  const take = (waiter: Told, lease?: Lease) => {
+    assert.ok(waiter.lock)
+    queue.take(waiter, waiter.lock, lease, NOW)
+  }
+  return { queue, rests, take, wanted: () => wanted }
+}
+
+const newLease = () => new Lease({ shard: 0, accountId: 'acct_1', keys: 'key_1', hour: 1 })
+
+const answerOf = (units: number, code: number = HoldCode.OK): LeaseAnswer => ({
+  code,
+  units,
+  retryMs: 0,
+  permits: 0,
+  coinUnits: 0,
+  coinNanos: 0,
+  grants: units > 0 ? [{ grantId: SERIES, expiresAtMs: 2 * NOW, units }] : [],
+  out: 0,
+})
+
+/** The tokens that a request has, and what it still wants. */
+const shown = (waiter: HoldWaiter) => [waiter instanceof LockTaking ? waiter.lockUnits : 0, waiter.wantUnits]
+
+test('what all need is asked for once, and shared in the order that they came', () => {
+  const { queue, rests, take, wanted } = queueOf()
+  for (const units of [100, 50, 70]) take(waiterOf(units))
+  assert.equal(wanted(), 3)
+  const [ask, ...others] = queue.asks(principal, UNITS_PER_USD, undefined, NOW)
+  assert.deepEqual([ask?.wantUnits, ask?.leastUnits, ask?.waiting, others.length], [220, 0, 0, 0])
+  // One that comes later waits for the next answer.
+  take(waiterOf(10))
+  queue.answered(SERIES, answerOf(130), newLease(), NOW)
+  assert.deepEqual(rests.map(shown), [
+    [100, 0],
+    [30, 40],
+    [0, 140],
+  ])
+  assert.equal(queue.isWaiting, true)
+  assert.deepEqual(
+    queue.asks(principal, UNITS_PER_USD, undefined, NOW).map((one) => one.wantUnits),
+    [10],
+  )
+  queue.answered(SERIES, answerOf(0, HoldCode.BUDGET), undefined, NOW)
+  assert.deepEqual(rests.slice(3).map(shown), [[0, 20]])
+  assert.equal(queue.isWaiting, false)
+})
+
+test('tokens that a lease has free are taken at once, unless they have expired', () => {
+  const { rests, take, wanted } = queueOf()
+  const lease = newLease()
+  lease.addLock({ grantId: SERIES, expiresAtMs: 2 * NOW, units: 100 })
+  take(waiterOf(100), lease)
+  assert.deepEqual([rests.map(shown), wanted()], [[[100, 0]], 0])
+  const late = newLease()
+  late.addLock({ grantId: SERIES, expiresAtMs: NOW, units: 100 })
+  take(waiterOf(100), late)
+  assert.deepEqual([rests.length, wanted()], [1, 1])
+})
+
+test('a refused rest frees its tokens, a held one does not, and what Redis has again is not freed twice', () => {
+  const lease = newLease()
+  lease.addLock({ grantId: SERIES, expiresAtMs: 2 * NOW, units: 300 })
+  const takingOf = (waiter: Told) => {
+    assert.ok(waiter.lock)
+    return new LockTaking(waiter, waiter.lock, lease, 100)
+  }
+  const [refused, held, lost] = [waiterOf(100), waiterOf(100), waiterOf(100)]
+  const first = takingOf(refused)
+  const second = takingOf(held)
+  const third = takingOf(lost)
+  assert.equal(lease.locks.unitsOf(SERIES, NOW), 0)
+  first.onHoldRefused({ row: 'insufficient_balance' } as never)
+  assert.deepEqual([refused.told, lease.locks.unitsOf(SERIES, NOW)], [['insufficient_balance'], 100])
+  assert.deepEqual(second.holdWith(NO_PARTS).grants, [{ grantId: SERIES, units: 100 }])
+  second.onHoldRefused({ row: 'admission_unavailable' } as never)
+  assert.equal(lease.locks.unitsOf(SERIES, NOW), 100)
+  lease.reconcile(NO_PARTS, NO_PARTS)
+  assert.deepEqual([third.isOn(lease), first.isOn(newLease())], [false, false])
+  third.giveBack()
+  assert.equal(lease.locks.unitsOf(SERIES, NOW), 0)
+  third.onHeld(150, 1)
+  assert.deepEqual(lost.told, [['held', 150, 100]])
+})
