@@ -95,7 +95,7 @@ export class Debits {
   /**
    * Takes coin or tokens in Redis for a transaction that books them itself, with `bookTaking` and its own transfers.
    * @returns when it was taken, on Redis's clock
-   * @throws GatewayError as of `move`
+   * @throws GatewayError as of `move`; the database error 23505 when it was voided meanwhile
    */
   async take(transaction: UndoableTransaction, taking: Taking): Promise<number> {
     const { client } = transaction
@@ -108,9 +108,16 @@ export class Debits {
     let mayBeTaken = true
     transaction.onRollback(async () => mayBeTaken && this.void(taking, Date.now()))
     const taken = await this.takeInRedis(taking, await serversInBook(client))
-    if (taken.code === HoldCode.OK) return taken.nowMs
-    mayBeTaken = false
-    throw refusalOf(taken, taking)
+    if (taken.code !== HoldCode.OK) {
+      mayBeTaken = false
+      throw refusalOf(taken, taking)
+    }
+    // At once: from here on, voiding it waits for this transaction, however long that waits for others.
+    await client.query(
+      'INSERT INTO debits (id, account_id, key_id, units, taken_at_ms, voided) VALUES ($1, $2, $3, $4, $5, false)',
+      [taking.id, taking.accountId, taking.spender?.keyId ?? '', taking.units, taken.nowMs],
+    )
+    return taken.nowMs
   }
 
   /**
@@ -177,7 +184,7 @@ function capArguments({ hourUnits, dayUnits, monthUnits, budgetUnits }: Spending
   return [hourUnits, dayUnits, monthUnits, budgetUnits].map((cap) => cap ?? '')
 }
 
-/** @throws the database error 23505 when the debit was voided, 23514 when the book has less than Redis */
+/** @throws the database error 23514 when the book has less than Redis */
 async function book(client: Client, debit: Debit, takenAtMs: number): Promise<void> {
   const { id, accountId, nanos, units, kind, to } = debit
   const receiver = 'accountId' in to ? to.accountId : undefined
@@ -194,15 +201,10 @@ async function book(client: Client, debit: Debit, takenAtMs: number): Promise<vo
 /**
  * Books that what Redis has taken is gone for good, beside the transfers that the caller posts in the same transaction and
  * under the name of the debit. The accounts that change have to be locked with `lockAccounts` before.
- * @throws the database error 23505 when the debit was voided
  */
 export async function bookTaking(client: Client, taking: Taking, takenAtMs: number): Promise<void> {
   const { id, accountId, nanos, units, series } = taking
   const keyId = taking.spender?.keyId ?? ''
-  await client.query(
-    'INSERT INTO debits (id, account_id, key_id, units, taken_at_ms, voided) VALUES ($1, $2, $3, $4, $5, false)',
-    [id, accountId, keyId, units, takenAtMs],
-  )
   const grant = series && { id: series.id, expiresAtMs: series.endsAtMs, units: -units }
   await appendAdmissionEvent(client, { accountId, coinDelta: -nanos, ...(grant && { grant }), debitId: id })
   if (keyId !== '') await addDebitUsage(client, { keyId, accountId, takenAtMs, units })

@@ -1,6 +1,6 @@
 import { formatUsd } from '../../../contract/money/units.ts'
 import { compareStreamIds, parseStreamId } from '../../../contract/wire/streamId.ts'
-import { GATEWAY, recordActivity } from '../../runtime/activity/activity.ts'
+import { type Change, GATEWAY, recordActivity } from '../../runtime/activity/activity.ts'
 import { intArray, textArray } from '../../runtime/db/arrays.ts'
 import { type Client, type Pool, withTransaction } from '../../runtime/db/pool.ts'
 import { together } from '../../runtime/db/together.ts'
@@ -112,6 +112,7 @@ function rawsOf(entries: readonly Entry[]): RawEntry[] {
 async function noteExpiries(client: Client, transfers: readonly Transfer[]): Promise<void> {
   const expired = transfers.filter((transfer) => transfer.kind === 'expire')
   if (expired.length === 0) return
+  await recordActivity(client, GATEWAY, expired.flatMap(holdingExpiry))
   const found = await client.query<{ id: string; account_id: string; source: string }>(
     `SELECT id, account_id, source FROM grants WHERE 'grant:' || id = ANY ($1::text[])`,
     [textArray(expired.map((transfer) => transfer.debit))],
@@ -124,6 +125,13 @@ async function noteExpiries(client: Client, transfers: readonly Transfer[]): Pro
     return [{ accountId: grant.account_id, type: 'credits.expired', target: grant.id, details }]
   })
   await recordActivity(client, GATEWAY, changes)
+}
+
+/** Tokens that burn at the end of their month, as the account's activity shows them. */
+function holdingExpiry({ debit, units }: Transfer): Change[] {
+  const [kind, seriesId = '', accountId = ''] = debit.split(':')
+  if (kind !== 'lock') return []
+  return [{ accountId, type: 'lock.tokens_expired', target: seriesId, details: { amount: formatUsd(units) } }]
 }
 
 interface Sorted {
