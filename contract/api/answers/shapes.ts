@@ -3,12 +3,14 @@ import { ACCOUNT_SHAPES } from './accountShapes.ts'
 import { AGENT_SHAPES } from './agentShapes.ts'
 import { CATALOG_SHAPES } from './catalogShapes.ts'
 import { CHAIN_SHAPES } from './chainShapes.ts'
+import { LOCK_SHAPES } from './lockShapes.ts'
 import { MODEL_SHAPES } from './modelShapes.ts'
 import { MONEY_SHAPES } from './moneyShapes.ts'
 import { PUBLIC_SHAPES } from './publicShapes.ts'
 
 const SHAPES = {
   ...MONEY_SHAPES,
+  ...LOCK_SHAPES,
   ...MODEL_SHAPES,
   ...CATALOG_SHAPES,
   ...ACCOUNT_SHAPES,
