@@ -193,6 +193,7 @@ async function main(): Promise<void> {
     pool,
     redis,
     log,
+    accountsOfWallets: async () => new Map(),
     accountOfWallet: async () => undefined,
     coinUsdUnits: async () => 1_000_000_000,
     limits,

@@ -1,3 +1,4 @@
+import { revenueTotalSql } from '../onchain/rewards/revenueTotal.ts'
 import type { Invariant } from './check.ts'
 
 /** What has to hold of shares of the revenue by the book alone. */
@@ -19,6 +20,10 @@ export const REWARD_INVARIANTS: readonly Invariant[] = [
         OR 10000 * vault_units + vault_rest <> shared * vault_bps + vault_rest_before
         OR pool_nanos <> reward_nanos + unearned_before
         OR carried_before + earned_nanos <> paid_nanos + credited_nanos + carried_nanos)
+      UNION ALL
+      SELECT 'period ' || number || ' counts ' || total_units || ' units of revenue, the book has ' || booked
+      FROM (SELECT number, ends_at, total_units FROM revenue_periods ORDER BY number DESC LIMIT 1) p
+      CROSS JOIN LATERAL (SELECT ${revenueTotalSql('p.ends_at')} AS booked) AS b WHERE booked <> total_units
       UNION ALL
       SELECT coalesce(p.number::text, t.ref) || ' has ' || coalesce(p.units, 0) || ' units of the revenue, booked ' ||
         coalesce(t.units, 0)

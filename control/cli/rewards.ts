@@ -30,7 +30,15 @@ async function recomputeRoot(args: Arguments, context: CliContext): Promise<numb
   const faults = all.flatMap((one) => one.faults.map((fault) => `period ${one.number}: ${fault}`))
   if (root !== told) faults.push(`the gateway tells the root ${told}`)
   if (published !== null && root !== published) faults.push(`the distributor has the root ${published}`)
-  const shown = { number, root, token_amount: total.toString(), holders, transfers: transfers.length, published, faults }
+  const shown = {
+    number,
+    root,
+    token_amount: total.toString(),
+    holders,
+    transfers: transfers.length,
+    published,
+    faults,
+  }
   context.print(
     shown,
     facts([
@@ -52,7 +60,8 @@ export const REWARDS: CommandGroup = {
   commands: [
     {
       synopsis: 'recompute <PERIOD>',
-      summary: 'Computes the root of a period from the chain and the public figures alone, and compares. Exit status 1 where it differs.',
+      summary:
+        'Computes the root of a period from the chain and the public figures alone, and compares. Exit status 1 where it differs.',
       brief: 'Computes the root of a period from the chain and public figures.',
       flags: { url: { value: 'URL', help: `of the gateway; ${DEFAULT_URL} when left out` } },
       run: recomputeRoot,

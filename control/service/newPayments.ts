@@ -1,7 +1,7 @@
 import type { Logger } from 'pino'
 import type { Redis } from '../../contract/wire/redis.ts'
 import { coinUsdUnitsInForce } from '../catalog/pricing/coinAmounts.ts'
-import { accountOfWallet } from '../customers/wallets/wallets.ts'
+import { accountOfWallet, accountsOfWallets } from '../customers/wallets/wallets.ts'
 import type { Limits } from '../limits.ts'
 import type { PaymentsConfig } from '../onchain/payments/paymentsConfig.ts'
 import { PaymentsService } from '../onchain/service/paymentsService.ts'
@@ -21,6 +21,7 @@ export function newPayments(
     redis,
     log,
     accountOfWallet,
+    accountsOfWallets,
     coinUsdUnits: async (client) => {
       const units = await coinUsdUnitsInForce(client)
       if (units === undefined) throw new Error('there is no price sheet yet, so the coin has no price')

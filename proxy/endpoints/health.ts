@@ -21,8 +21,8 @@ interface Report {
   readonly database: 'ok' | 'unavailable'
   readonly ledger: 'ok' | 'unavailable'
   readonly chain: ChainHealth
-  readonly withdrawals: WithdrawalState
   readonly upstreams: { readonly models: number; readonly serving: number }
+  readonly withdrawals: WithdrawalState
 }
 
 /** GET /health: always 200 while the process lives, with the state of what it depends on. */
@@ -58,7 +58,7 @@ function report(catalog: CatalogStore, health: RouteHealth, vitals: Vitals): Rep
     database: vitals.control ? 'ok' : 'unavailable',
     ledger: vitals.redis ? 'ok' : 'unavailable',
     chain: vitals.chain,
-    withdrawals: vitals.withdrawals,
     upstreams: { models: models.length, serving },
+    withdrawals: vitals.withdrawals,
   }
 }

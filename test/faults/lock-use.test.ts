@@ -13,7 +13,9 @@ const ENDS_IN_MS = 8_000
 
 let world: LockWorld
 before(async () => {
-  world = await LockWorld.start(`${EXACT},ttft=20`, { limits: { heartbeatTimeoutMs: NEVER_MS, grantSweepMs: 500, lockSeriesCheckMs: 500 } })
+  world = await LockWorld.start(`${EXACT},ttft=20`, {
+    limits: { heartbeatTimeoutMs: NEVER_MS, grantSweepMs: 500, lockSeriesCheckMs: 500 },
+  })
 })
 after(() => world.finish())
 
@@ -45,7 +47,10 @@ test('a request that runs over the end of the month burns the tokens that it hol
   await until('the month is over', () => Date.now() > ending.endsAtMs)
   await stack.provider.release()
   const receipt = present((await call).receipt ?? undefined) as LockReceipt
-  assert.deepEqual([receipt.lock?.series, receipt.lock?.units, receipt.cost.units], [ending.id, String(LOCK_UNITS), '0'])
+  assert.deepEqual(
+    [receipt.lock?.series, receipt.lock?.units, receipt.cost.units],
+    [ending.id, String(LOCK_UNITS), '0'],
+  )
   assert.equal((await world.ask(account)).lock, undefined)
   await stack.settled()
   await until('the rest has burnt', async () => (await heldUnits(pool, ending, account.accountId)) === 0)

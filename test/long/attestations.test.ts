@@ -39,8 +39,11 @@ test('control dies at an attestation, again and again: it is made whole in the e
     await stack.control.kill9()
     const left = await attestations()
     assert.ok(left === before || left === before + 1)
-    assert.equal(await count(`liability_tiles t WHERE NOT EXISTS
-      (SELECT FROM reserve_attestations a WHERE a.number = t.attestation)`), 0)
+    assert.equal(
+      await count(`liability_tiles t WHERE NOT EXISTS
+      (SELECT FROM reserve_attestations a WHERE a.number = t.attestation)`),
+      0,
+    )
     await stack.control.start()
     await until('it is made', async () => (await attestations()) === before + 1)
   }

@@ -69,7 +69,7 @@ const LINK = shape({
   ended_at: orNull(time),
 })
 
-/** Sign-in, accounts, keys, links, providers and referrals. */
+/** Sign-in, accounts, keys, links and referrals. */
 export const ACCOUNT_SHAPES = {
   Nonce: shape({ object: is('nonce'), nonce: text, 'chain_id?': integer, expires_at: time }),
   Session: shape({
@@ -144,18 +144,6 @@ export const ACCOUNT_SHAPES = {
   Link: LINK,
   NewLink: joined(LINK, shape({ token: said('Shown this once', orNull(text)) })),
   LinkList: pageOf(ref('Link')),
-  Provider: shape({
-    object: is('provider'),
-    id: text,
-    name: text,
-    base_url: text,
-    dialect: text,
-    data_policy: text,
-    models: list(text),
-    checked_at: time,
-    created_at: time,
-  }),
-  ProviderList: pageOf(ref('Provider')),
   Referral: shape({ object: is('referral'), id: text, attached_at: time }),
   ReferralList: joined(
     pageOf(shape({ object: is('referral'), id: text, earned: ref('Amount'), attached_at: time })),

@@ -50,6 +50,7 @@ export const API_ANSWERS: Readonly<Partial<Record<ApiOperation, Answers>>> = {
   attach_referral: { 201: 'Referral' },
   list_providers: { 200: 'ProviderList' },
   register_provider: { 200: 'Provider', 201: 'Provider' },
+  get_own_providers: { 200: 'AdmissionList' },
   remove_provider: { 200: 'Deleted' },
   get_payer_credits: { 200: 'PayerCredits' },
   get_funding: { 200: 'Funding' },
@@ -75,4 +76,8 @@ export const API_ANSWERS: Readonly<Partial<Record<ApiOperation, Answers>>> = {
   list_flows: { 200: 'FlowList' },
   list_settlements: { 200: 'SettlementList' },
   get_settlement: { 200: 'Settlement' },
+  get_rewards: { 200: 'HolderRewards' },
+  get_own_rewards: { 200: 'HolderRewardList' },
+  get_holder_rewards: { 200: 'HolderReward' },
+  get_vault: { 200: 'Vault' },
 }

@@ -4,8 +4,10 @@ import { AGENT_SHAPES } from './agentShapes.ts'
 import { CATALOG_SHAPES } from './catalogShapes.ts'
 import { CHAIN_SHAPES } from './chainShapes.ts'
 import { LOCK_SHAPES } from './lockShapes.ts'
+import { HOLDER_SHAPES } from './holderShapes.ts'
 import { MODEL_SHAPES } from './modelShapes.ts'
 import { MONEY_SHAPES } from './moneyShapes.ts'
+import { PROVIDER_SHAPES } from './providerShapes.ts'
 import { PUBLIC_SHAPES } from './publicShapes.ts'
 
 const SHAPES = {
@@ -16,6 +18,8 @@ const SHAPES = {
   ...ACCOUNT_SHAPES,
   ...AGENT_SHAPES,
   ...CHAIN_SHAPES,
+  ...PROVIDER_SHAPES,
+  ...HOLDER_SHAPES,
   ...PUBLIC_SHAPES,
 }
 

@@ -35,6 +35,8 @@ export async function networkJson(db: Queryable, { publicUrl, logKey, payments }
       payments: payments === undefined ? null : address('/x402/v1'),
       pricing: address('/v1/pricing'),
       settlements: payments?.settlementAnchor ? address('/v1/settlements') : null,
+      rewards: payments?.holders?.distributor ? address('/v1/holders/rewards') : null,
+      vault: payments?.holders?.vault ? address('/v1/scoin') : null,
       catalog: address('/v1/catalog'),
       catalog_signer: address('/v1/catalog/signer'),
       status: address('/v1/status'),
@@ -69,6 +71,8 @@ function chainJson(config: PaymentsConfig, coinUsdUnits: number) {
       permit2: getAddress(PERMIT2_ADDRESS),
       agent_registry: shown(agentRegistry),
       settlement_anchor: shown(settlementAnchor),
+      scoin_vault: shown(config.holders?.vault ?? null),
+      reward_distributor: shown(config.holders?.distributor ?? null),
     },
   }
 }

@@ -1,7 +1,9 @@
 import { GatewayError, invalidRequest } from '../../../contract/errors/errors.ts'
+import type { Address } from '../../../contract/payments/address.ts'
 import { lockAccount } from '../../book/ledger/lockAccount.ts'
 import type { Limits } from '../../limits.ts'
 import { type Actor, recordActivity } from '../../runtime/activity/activity.ts'
+import { textArray } from '../../runtime/db/arrays.ts'
 import type { Client, Queryable } from '../../runtime/db/pool.ts'
 
 /** A wallet that signs in to an account. */
@@ -24,6 +26,15 @@ export async function listWallets(db: Queryable, accountId: string): Promise<Wal
 export async function accountOfWallet(db: Queryable, address: string): Promise<string | undefined> {
   const found = await db.query<{ account_id: string }>('SELECT account_id FROM wallets WHERE address = $1', [address])
   return found.rows[0]?.account_id
+}
+
+/** The accounts that wallets are linked to, by address; those that are not linked are left out. @param addresses lower case */
+export async function accountsOfWallets(db: Queryable, addresses: readonly Address[]): Promise<Map<Address, string>> {
+  const found = await db.query<{ address: Address; account_id: string }>(
+    'SELECT address, account_id FROM wallets WHERE address = ANY ($1::text[])',
+    [textArray(addresses)],
+  )
+  return new Map(found.rows.map((row) => [row.address, row.account_id]))
 }
 
 /** The account's row is locked, so that its wallets change one after the other. */

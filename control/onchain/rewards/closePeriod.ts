@@ -1,4 +1,3 @@
-import type { Hex } from 'viem'
 import { coinBoughtFor } from '../../../contract/money/coin.ts'
 import type { Address } from '../../../contract/payments/address.ts'
 import { REVENUE, REWARDS, VAULT } from '../../book/ledger/accounts.ts'
@@ -27,8 +26,8 @@ export interface CloseOptions {
   readonly excluded: readonly Address[]
   /** USD of one coin in units. */
   readonly coinUsdUnits: (client: Client) => Promise<number>
-  /** The account that a wallet is linked to. */
-  readonly accountOfWallet: (client: Client, address: Address) => Promise<string | undefined>
+  /** The accounts that wallets are linked to, by address. */
+  readonly accountsOfWallets: (client: Client, addresses: readonly Address[]) => Promise<ReadonlyMap<Address, string>>
   readonly limits: Limits
 }
 
@@ -41,20 +40,32 @@ interface Rewarded {
   readonly tree: RewardTree | undefined
 }
 
+/** A period that is over, with all that is to be stored of it. */
+interface Closing {
+  readonly period: RevenuePeriod
+  readonly span: PeriodSpan
+  readonly rewarded: Rewarded
+}
+
 /**
  * Closes the period after the last one, when it is over: takes the shares out of the revenue and shares the rewards out among
- * holders, all in one transaction. The first call opens the count.
+ * holders, all in one transaction. What that needs is read before, because a tree of many leaves takes long; none of it
+ * changes any more. The first call opens the count. The caller alone does this at a time.
  * @returns the period; undefined while none is due
  * @throws errors of PostgreSQL, also where another control closes the same period
  */
-export function closePeriod(pool: Pool, options: CloseOptions): Promise<RevenuePeriod | undefined> {
-  return withTransaction(pool, async (client) => {
-    const before = await lastPeriod(client)
-    if (before === undefined) return openCount(client, options)
-    const span = nextSpan(before.endsAt, options.settings.periodSeconds)
-    if (!(await isDue(client, span, options))) return undefined
-    return newPeriod(client, before, span, options)
-  })
+export async function closePeriod(pool: Pool, options: CloseOptions): Promise<RevenuePeriod | undefined> {
+  const before = await lastPeriod(pool)
+  if (before === undefined) return withTransaction(pool, (client) => openCount(client, options))
+  const span = nextSpan(before.endsAt, options.settings.periodSeconds)
+  const shared = await withTransaction(pool, async (client) =>
+    (await isDue(client, span, options)) ? sharesOf(client, before, span, options) : undefined,
+  )
+  if (shared === undefined) return undefined
+  const tree = await treeOf(shared.rewarded, options)
+  const closing = { span, period: { ...shared.period, root: tree?.nodes[0] }, rewarded: { ...shared.rewarded, tree } }
+  await withTransaction(pool, (client) => store(client, closing, options.settings))
+  return closing.period
 }
 
 /** Revenue counts from the beginning of the period that runs. */
@@ -96,19 +107,19 @@ const EMPTY = {
 async function isDue(client: Client, { endsAt }: PeriodSpan, { settings, limits }: CloseOptions): Promise<boolean> {
   const found = await client.query<{ over: boolean; read: boolean }>(
     `SELECT clock_timestamp() >= $1::timestamptz + $2 * interval '1 ms' AS over,
-       coalesce((SELECT block_time >= extract(epoch FROM $1::timestamptz) FROM reward_scan FOR UPDATE), false) AS read`,
+       coalesce((SELECT block_time >= extract(epoch FROM $1::timestamptz) FROM reward_scan), false) AS read`,
     [endsAt, limits.revenueCloseDelayMs],
   )
   const { over = false, read = false } = found.rows[0] ?? {}
   return over && (read || settings.distributor === null)
 }
 
-async function newPeriod(
+async function sharesOf(
   client: Client,
   before: RevenuePeriod,
   span: PeriodSpan,
   options: CloseOptions,
-): Promise<RevenuePeriod> {
+): Promise<Pick<Closing, 'period' | 'rewarded'>> {
   const { settings, excluded } = options
   const totalUnits = await revenueTotal(client, span.endsAt)
   const netUnits = totalUnits - before.totalUnits
@@ -131,38 +142,46 @@ async function newPeriod(
     coinUsdUnits,
     minNanos: settings.minNanos,
     excluded,
+    root: undefined,
   }
+  return { period, rewarded }
+}
+
+async function store(client: Client, { period, span, rewarded }: Closing, settings: HolderSettings): Promise<void> {
   await insertPeriod(client, period)
   await storeRewards(client, period.number, rewarded.rewards, rewarded.tree, rewarded.accounts)
   await collapseTransfers(client, span.untilSeconds)
   await client.query('UPDATE reward_scan SET base_block = block, base_hash = hash, base_time = block_time')
   await book(client, period, rewarded)
   await setAside(client, period, settings)
-  return period
 }
 
 async function share(client: Client, span: PeriodSpan, poolNanos: bigint, options: CloseOptions): Promise<Rewarded> {
-  const { settings, excluded, accountOfWallet, limits } = options
-  if (settings.distributor === null) return { poolNanos, rewards: [], accounts: new Map(), tree: undefined }
+  const { settings, excluded, accountsOfWallets, limits } = options
+  const none = { poolNanos, rewards: [], accounts: new Map<Address, string>(), tree: undefined }
+  if (settings.distributor === null) return none
   const weights = await holderWeights(client, span, excluded, limits)
   const carried = await carriedNanos(client)
   const rewards = dueRewards({ poolNanos, weights, carried, minNanos: BigInt(settings.minNanos) })
-  const accounts = new Map<Address, string>()
-  for (const { address, dueNanos } of settings.creditsAccounts ? rewards : []) {
-    const accountId = dueNanos > 0n ? await accountOfWallet(client, address) : undefined
-    if (accountId !== undefined) accounts.set(address, accountId)
-  }
+  const due = rewards.flatMap(({ address, dueNanos }) => (dueNanos > 0n ? [address] : []))
+  const accounts = settings.creditsAccounts ? await accountsOfWallets(client, due) : none.accounts
+  return { ...none, rewards, accounts }
+}
+
+/** The tree of what is paid by a root; undefined where nothing is. */
+async function treeOf(
+  { rewards, accounts }: Rewarded,
+  { settings, limits }: CloseOptions,
+): Promise<RewardTree | undefined> {
   const leaves = rewards
     .filter(({ address, dueNanos }) => dueNanos > 0n && !accounts.has(address))
     .map(({ address, dueNanos }) => ({ account: address, amount: tokensOf(dueNanos, settings.coin.decimals) }))
-  const tree = leaves.length === 0 ? undefined : await rewardTree(leaves, limits.rewardHashesPerTurn)
-  return { poolNanos, rewards, accounts, tree }
+  return leaves.length === 0 ? undefined : rewardTree(leaves, limits.rewardHashesPerTurn)
 }
 
-function totalsOf({ poolNanos, rewards, accounts, tree }: Rewarded) {
+function totalsOf({ poolNanos, rewards, accounts }: Rewarded) {
   const sum = (nanosOf: (reward: DueReward) => bigint) => rewards.reduce((total, one) => total + nanosOf(one), 0n)
   const creditedNanos = sum(({ address, dueNanos }) => (accounts.has(address) ? dueNanos : 0n))
-  const root: Hex | undefined = tree?.nodes[0]
   return {
     poolNanos,
     earnedNanos: sum(({ earnedNanos }) => earnedNanos),
@@ -170,7 +189,6 @@ function totalsOf({ poolNanos, rewards, accounts, tree }: Rewarded) {
     creditedNanos,
     carriedNanos: sum((one) => one.carriedNanos),
     holders: rewards.filter(({ earnedNanos }) => earnedNanos > 0n).length,
-    root,
   }
 }
 

@@ -66,7 +66,10 @@ export async function readTransfers(
   for (let first = fromBlock; first <= head; first += limits.chainScanBlocksMax) {
     const last = Math.min(head, first + limits.chainScanBlocksMax - 1)
     const range = { fromBlock: numberToHex(first), toBlock: numberToHex(last) }
-    const logs = await chain.request({ method: 'eth_getLogs', params: [{ address: token, topics: [TRANSFER_TOPIC], ...range }] })
+    const logs = await chain.request({
+      method: 'eth_getLogs',
+      params: [{ address: token, topics: [TRANSFER_TOPIC], ...range }],
+    })
     transfers.push(...(await timed(chain, logs)))
   }
   return transfers

@@ -81,9 +81,11 @@ export async function recompute(
 /** Half of the net revenue, at the price of the coin. */
 function faultsOf({ reward, coin_usd: coinUsd }: PublicPeriod, rewardUnits: bigint): string[] {
   const faults: string[] = []
-  if (reward.units !== rewardUnits.toString()) faults.push(`the reward is ${reward.units} units, half of the net revenue ${rewardUnits}`)
+  if (reward.units !== rewardUnits.toString())
+    faults.push(`the reward is ${reward.units} units, half of the net revenue ${rewardUnits}`)
   const nanos = coinBoughtFor(Number(reward.units), Number(parseUnits(coinUsd, NANO_DECIMALS)))
-  if (nanosIn(reward.coin) !== BigInt(nanos)) faults.push(`the reward is ${reward.coin} coin, its units buy ${nanos} nanos`)
+  if (nanosIn(reward.coin) !== BigInt(nanos))
+    faults.push(`the reward is ${reward.coin} coin, its units buy ${nanos} nanos`)
   return faults
 }
 

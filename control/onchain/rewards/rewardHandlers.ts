@@ -37,7 +37,9 @@ export function rewardHandlers(parts: RewardParts): Record<RewardOperation, Read
       },
     },
     get_own_rewards: {
-      read: async ({ accountId }) => {
+      read: async ({ accountId, caller }) => {
+        // A key with bounds of its own may be in other hands than the account, whose wallets this names.
+        if (caller.kind === 'key' && caller.isRestricted) throw new GatewayError('permission_denied')
         const terms = termsOf(parts)
         const wallets = await parts.listWallets(db, accountId)
         const data = []

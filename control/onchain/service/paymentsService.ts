@@ -29,14 +29,16 @@ import { type AnchorKeeper, settlementOutcome } from '../settlements/anchorKeepe
 import { vestOutcome } from '../vault/vaultKeeper.ts'
 import { Withdrawer, withdrawalOutcome } from '../withdrawals/withdrawals.ts'
 import { startAnchors } from './startAnchors.ts'
-import { startRevenue } from './startRevenue.ts'
+import { type RevenueOptions, startRevenue } from './startRevenue.ts'
 
 const STOP_CHECK_MS = 20
 /** What a payment needs to be verified and sent, as the reference facilitator of x402 has it, and to get into a block. */
 const SETTLEMENT_SECONDS = 6
 const SETTLEMENT_BLOCKS = 2
 
-export interface PaymentsOptions extends Pick<ScannerOptions, 'accountOfWallet' | 'coinUsdUnits'> {
+export interface PaymentsOptions
+  extends Pick<ScannerOptions, 'accountOfWallet' | 'coinUsdUnits'>,
+    Pick<RevenueOptions, 'accountsOfWallets'> {
   readonly config: PaymentsConfig
   readonly pool: Pool
   readonly redis: Redis

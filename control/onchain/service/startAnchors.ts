@@ -2,7 +2,10 @@ import { AnchorKeeper } from '../settlements/anchorKeeper.ts'
 import type { ChainParts, RevenueOptions } from './startRevenue.ts'
 
 /** Begins to make and anchor settlement batches. @returns undefined where the operator has named no contract */
-export function startAnchors(options: RevenueOptions, parts: ChainParts): AnchorKeeper | undefined {
+export function startAnchors(
+  options: Omit<RevenueOptions, 'accountsOfWallets'>,
+  parts: ChainParts,
+): AnchorKeeper | undefined {
   const { config, pool, log, coinUsdUnits, limits } = options
   const { chainId, assets, settlementAnchor: contract, settlementIntervalSeconds: intervalSeconds } = config
   if (contract === null) return undefined

@@ -13,7 +13,7 @@ import { PayoutSender } from '../rewards/payoutSender.ts'
 import { RevenueKeeper } from '../rewards/revenueKeeper.ts'
 import { VaultKeeper } from '../vault/vaultKeeper.ts'
 
-export interface RevenueOptions extends Pick<CloseOptions, 'accountOfWallet' | 'coinUsdUnits'> {
+export interface RevenueOptions extends Pick<CloseOptions, 'accountsOfWallets' | 'coinUsdUnits'> {
   readonly config: PaymentsConfig
   readonly pool: Pool
   readonly log: Logger
@@ -35,7 +35,7 @@ export function excludedHolders({ treasury, holders }: Pick<PaymentsConfig, 'tre
 
 /** Begins to share revenue out. @returns undefined where the operator has named neither a vault nor a distributor */
 export function startRevenue(options: RevenueOptions, parts: ChainParts): RevenueKeeper | undefined {
-  const { config, pool, log, limits, accountOfWallet, coinUsdUnits } = options
+  const { config, pool, log, limits, accountsOfWallets, coinUsdUnits } = options
   const { holders: settings, treasury, chainId, depositConfirmations: confirmations } = config
   if (settings === null) return undefined
   const [relayer] = config.relayers
@@ -51,7 +51,7 @@ export function startRevenue(options: RevenueOptions, parts: ChainParts): Revenu
     log,
     limits,
     settings,
-    accountOfWallet,
+    accountsOfWallets,
     coinUsdUnits,
     scanner,
     excluded: excludedHolders(config),

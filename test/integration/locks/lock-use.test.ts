@@ -85,7 +85,10 @@ describe('one after the other', () => {
 
   test('a price that the request does not allow, and a provider that is switched off, burn nothing', async () => {
     const account = await world.holder(LOCK_UNITS)
-    const dear = await chat(world.stack.baseUrl, account.apiKey, { ...LOCK_BODY, provider: { max_price: { prompt: 0.1 } } })
+    const dear = await chat(world.stack.baseUrl, account.apiKey, {
+      ...LOCK_BODY,
+      provider: { max_price: { prompt: 0.1 } },
+    })
     assert.match(dear.text, /max_price/)
     const disabled = await world.stack.cli('route', 'disable', 'mock/*', '--reason', 'test')
     assert.equal(disabled.code, 0, disabled.stderr)

@@ -114,6 +114,11 @@ test('the sum of all leaves is what is attested and what the ledger has; every a
   assert.deepEqual(await auditFaults(), [])
 })
 
+test('who has a sub-key of an account is not told what the account has', async () => {
+  const caller = { kind: 'key', isSubKey: true } as ApiCall['caller']
+  await assert.rejects(read('get_liability', { accountId: accounts[0] ?? '', caller }), { row: 'permission_denied' })
+})
+
 test('any changed byte of the attestation, or of a proof, is rejected', async () => {
   const shown = await latest()
   const proof = await liability(accounts[7] ?? '')
@@ -217,16 +222,20 @@ test('while coin is booked beside it, an attestation is of one moment, which the
 
 test('one that is cut off is not there at all, and the next one is whole', async () => {
   const { number } = await latest()
-  const cut = attest(key, { attestationRowsMax: 1 })
-  cut.catch(() => {})
-  await until('it is at work', async () => {
-    const found = await pool.query(
-      `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
-       WHERE datname = current_database() AND pid <> pg_backend_pid() AND (query LIKE 'FETCH%' OR query LIKE 'INSERT INTO liability%')`,
-    )
-    return (found.rowCount ?? 0) > 0
+  await withTransaction(pool, async (client) => {
+    // It waits with all its tiles stored, and nothing else.
+    await client.query('LOCK TABLE reserve_attestations IN SHARE MODE')
+    const cut = attest()
+    const isCut = assert.rejects(cut)
+    await until('it is at work', async () => {
+      const found = await client.query(
+        `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database()
+         AND wait_event_type = 'Lock' AND query LIKE 'INSERT INTO reserve_attestations%'`,
+      )
+      return (found.rowCount ?? 0) > 0
+    })
+    await isCut
   })
-  await assert.rejects(cut)
   assert.equal((await latest()).number, number)
   const tiles = await pool.query('SELECT FROM liability_tiles WHERE attestation > $1', [number])
   assert.equal(tiles.rowCount, 0)

@@ -4,7 +4,17 @@
 import assert from 'node:assert/strict'
 import test, { after, before } from 'node:test'
 import fc from 'fast-check'
-import { type Abi, type Address, BaseError, ContractFunctionRevertedError, erc20Abi, erc4626Abi, type Hex, parseAbi, zeroHash } from 'viem'
+import {
+  type Abi,
+  type Address,
+  BaseError,
+  ContractFunctionRevertedError,
+  erc20Abi,
+  erc4626Abi,
+  type Hex,
+  parseAbi,
+  zeroHash,
+} from 'viem'
 import { DEMO_TOKEN_ABI, devAccount, devPrivateKey } from '../../../control/launch/chain/deploy.ts'
 import { deployBy } from '../../../control/launch/chain/deployBy.ts'
 import { distributorInitCode, vaultInitCode } from '../../../control/launch/chain/deployHolders.ts'
@@ -62,7 +72,8 @@ async function revertOf(work: Promise<unknown>): Promise<string> {
     () => 'nothing',
     (thrown: unknown) => thrown,
   )
-  const revert = error instanceof BaseError ? error.walk((cause) => cause instanceof ContractFunctionRevertedError) : null
+  const revert =
+    error instanceof BaseError ? error.walk((cause) => cause instanceof ContractFunctionRevertedError) : null
   return revert instanceof ContractFunctionRevertedError ? (revert.data?.errorName ?? 'unknown') : String(error)
 }
 
@@ -80,8 +91,10 @@ async function newVault(): Promise<Address> {
   return address
 }
 
-const readVault = <Name extends 'totalAssets' | 'totalSupply' | 'pendingRevenue' | 'unvested'>(address: Address, functionName: Name) =>
-  chain.client.readContract({ address, abi: VAULT_ABI, functionName })
+const readVault = <Name extends 'totalAssets' | 'totalSupply' | 'pendingRevenue' | 'unvested'>(
+  address: Address,
+  functionName: Name,
+) => chain.client.readContract({ address, abi: VAULT_ABI, functionName })
 const sharesOf = (address: Address, { address: of }: Account) =>
   chain.client.readContract({ address, abi: erc20Abi, functionName: 'balanceOf', args: [of] })
 const deposit = (address: Address, account: Account, assets: bigint) =>
@@ -184,7 +197,12 @@ async function balanceChange(had: bigint, { address }: Account): Promise<[bigint
 async function stateOf(address: Address): Promise<[bigint, bigint, bigint, bigint]> {
   const { number: blockNumber } = await chain.client.getBlock()
   const at = { address, abi: VAULT_ABI, blockNumber } as const
-  const coin = { address: chain.contracts.coin, abi: DEMO_TOKEN_ABI, functionName: 'balanceOf', args: [address] } as const
+  const coin = {
+    address: chain.contracts.coin,
+    abi: DEMO_TOKEN_ABI,
+    functionName: 'balanceOf',
+    args: [address],
+  } as const
   return Promise.all([
     chain.client.readContract({ ...coin, blockNumber }),
     chain.client.readContract({ ...at, functionName: 'totalAssets' }),
@@ -205,13 +223,17 @@ const claim = (address: Address, number: bigint, { account: to, amount }: Reward
 
 async function treeOf(leaves: readonly RewardLeaf[]) {
   const { nodes, places } = await rewardTree(leaves, 100)
-  const proofOf = ({ account }: RewardLeaf) => proofPlaces(places.get(account) ?? -1).map((place) => nodes[place] ?? zeroHash)
+  const proofOf = ({ account }: RewardLeaf) =>
+    proofPlaces(places.get(account) ?? -1).map((place) => nodes[place] ?? zeroHash)
   return { root: nodes[0] ?? zeroHash, proofOf, total: leaves.reduce((sum, { amount }) => sum + amount, 0n) }
 }
 
 test('a reward is claimed once, by its account alone, and the coin for all others stays', async () => {
   const address = await newDistributor()
-  const leaves = [ALICE, BOB, DEPLOYER].map((account, at) => ({ account: account.address, amount: BigInt(at + 1) * COIN }))
+  const leaves = [ALICE, BOB, DEPLOYER].map((account, at) => ({
+    account: account.address,
+    amount: BigInt(at + 1) * COIN,
+  }))
   const [mine, other] = leaves as [RewardLeaf, RewardLeaf]
   const { root, proofOf, total } = await treeOf(leaves)
   assert.equal(await revertOf(publish(address, 1n, root, total)), 'Underfunded')
@@ -241,7 +263,10 @@ test('a reward is claimed once, by its account alone, and the coin for all other
 test('a root whose leaves come to more than its total takes nothing of another period', async () => {
   const address = await newDistributor()
   const fair = [{ account: ALICE.address, amount: 5n * COIN }]
-  const false_ = [{ account: MALLORY.address, amount: 5n * COIN }, { account: BOB.address, amount: COIN }] as const
+  const false_ = [
+    { account: MALLORY.address, amount: 5n * COIN },
+    { account: BOB.address, amount: COIN },
+  ] as const
   const [fairTree, falseTree] = [await treeOf(fair), await treeOf(false_)]
   await send(DEPLOYER, address, 6n * COIN)
   await publish(address, 1n, fairTree.root, 5n * COIN)

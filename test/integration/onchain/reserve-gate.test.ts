@@ -19,7 +19,7 @@ let holder: Holder
 
 before(async () => {
   const rates = { apiRequestsPerMinute: 60_000, apiRequestBurst: 10_000, signInRequestBurst: 1_000 }
-  const quick = { reserveCheckMs: 50, reserveReadMs: 100, reserveRecheckMs: 100, reserveReadingMaxMs: 2_000 }
+  const quick = { reserveCheckMs: 50, reserveReadMs: 100, reserveRecheckMs: 100, reserveReadingMaxMs: 5_000 }
   const limits = { ...rates, ...quick, attestationCheckMs: 50, withdrawalCheckMs: 50 }
   paid = await startPaidStack({ limits, payments: { reserve_vault: VAULT } })
   holder = await newHolder(paid, '20', NOTHING)

@@ -2,12 +2,22 @@
 // found by the audit. Method: a real database without a chain.
 import assert from 'node:assert/strict'
 import test, { after, before } from 'node:test'
+import type { Address } from '../../../contract/payments/address.ts'
 import type { ApiCall } from '../../../control/api/call.ts'
-import { RESERVE_INVARIANTS } from '../../../control/audit/reserveChecks.ts'
+import { checkAttestations, RESERVE_INVARIANTS } from '../../../control/audit/reserveChecks.ts'
+import { inSnapshot } from '../../../control/audit/snapshot.ts'
 import { parseCatalog } from '../../../control/catalog/pricing/catalogFile.ts'
 import { publishCatalog } from '../../../control/catalog/pricing/publish.ts'
+import { CatalogKey } from '../../../control/catalog/signed/catalogKey.ts'
+import { signingWith } from '../../../control/catalog/signed/signCatalog.ts'
+import type { ChainClient } from '../../../control/onchain/chain/chainClient.ts'
+import { AttestationKeeper } from '../../../control/onchain/reserve/attestationKeeper.ts'
+import { lastAttestation } from '../../../control/onchain/reserve/attestationStore.ts'
+import { makeAttestation } from '../../../control/onchain/reserve/makeAttestation.ts'
+import type { ReserveChain } from '../../../control/onchain/reserve/reading.ts'
 import { reserveHandlers } from '../../../control/onchain/reserve/reserveHandlers.ts'
 import { ReserveKeeper } from '../../../control/onchain/reserve/reserveKeeper.ts'
+import type { StatedReserve } from '../../../control/onchain/reserve/statedReserve.ts'
 import { migrate } from '../../../control/runtime/db/migrate.ts'
 import { createPool, type Pool } from '../../../control/runtime/db/pool.ts'
 import { limits, limitsWith } from '../../support/limits.ts'
@@ -15,13 +25,17 @@ import { log, newAccount, until } from '../../support/parts/ledger.ts'
 import { freshDatabase } from '../../support/services.ts'
 import { testCatalog } from '../../support/testCatalog.ts'
 
+const CHAIN_ID = 31_337
+const addressOf = (digits: string): Address => `0x${digits.repeat(20)}`
+const [TOKEN, TREASURY, VAULT] = [addressOf('aa'), addressOf('bb'), addressOf('cc')]
+const key = CatalogKey.of(`0x${'11'.repeat(32)}`)
 let pool: Pool
 
 before(async () => {
   pool = createPool(await freshDatabase(), limits)
   await migrate(pool)
   const catalog = parseCatalog('catalog.yaml', testCatalog('http://127.0.0.1:9/v1', { coinUsd: '0.5' }))
-  await publishCatalog(pool, catalog, limits, Date.now())
+  await publishCatalog(pool, catalog, limits, Date.now(), { sign: signingWith(key, limits) })
   await newAccount(pool, 3_000_000_001)
 })
 after(() => pool.end())
@@ -51,6 +65,73 @@ test('without a chain, what is owed is shown and nothing is said to be held', as
   assert.deepEqual([days.data.length, days.has_more], [1, true])
   const older = await read<typeof days>('list_reserve_days', { after: days.data[0]?.day })
   assert.deepEqual([older.data.length, older.has_more], [1, false])
+})
+
+/** A chain whose node has these tokens of everybody. */
+function chainWith(tokens: bigint, holders: ReserveChain['holders'], down = false): ReserveChain {
+  const answer = async <T>(value: T): Promise<T> => {
+    if (down) throw new Error('no answer')
+    return value
+  }
+  const node = {
+    readContract: () => answer(tokens),
+    getBlock: ({ blockNumber }: { blockNumber: bigint }) => answer({ hash: `0x${blockNumber}` }),
+    getChainId: () => answer(CHAIN_ID),
+  }
+  const client = node as unknown as ChainClient
+  const token = { decimals: 18, name: 'Coin', version: '1', method: 'permit2', usdUnits: 0 } as const
+  return { client, chainId: CHAIN_ID, holders, assets: [{ id: 'coin', address: TOKEN, ...token }] }
+}
+
+test('what moved behind the block that is read counts, and other addresses are attested at once', async () => {
+  await pool.query(
+    `INSERT INTO chain_identity (chain_id, genesis_hash, treasury, quote_secret, scanned_block) VALUES ($1, '0x0', $2, '', 7)`,
+    [CHAIN_ID, TREASURY],
+  )
+  // Of what is mined at or before the block the node has told; of what waits nothing is counted.
+  for (const [ref, block, to, amount] of [
+    ['a', 7, TREASURY, 1],
+    ['b', 8, TREASURY, 300],
+    ['c', 9, VAULT, 100],
+    ['d', null, TREASURY, 5],
+  ] as const) {
+    const [from, state] = [to === TREASURY ? VAULT : TREASURY, block === null ? 'pending' : 'mined']
+    await pool.query(
+      `INSERT INTO chain_transactions (purpose, ref, token, transfer_from, transfer_to, amount, state, hash, block_number, block_hash)
+       VALUES ('payment', $1, $2, $3, $4, $5, $6, $7, $8, $7)`,
+      [ref, TOKEN, from, to, amount, state, block === null ? null : `0x${block}`, block],
+    )
+  }
+  const options = { pool, key, log, limits: limitsWith({ attestationCheckMs: 20 }), intervalSeconds: 3_600 }
+  const reasonsOf = async (chain: ReserveChain | undefined, count: number) => {
+    const keeper = new AttestationKeeper({ ...options, chain })
+    await until('it is attested', async () => (await lastAttestation(pool))?.number === count)
+    await keeper.stop()
+    return JSON.parse((await lastAttestation(pool))?.statement ?? '') as { reason: string; reserve: StatedReserve }
+  }
+  assert.equal((await reasonsOf(undefined, 1)).reason, 'schedule')
+  const treasury = { role: 'treasury', address: TREASURY } as const
+  const { reason, reserve } = await reasonsOf(chainWith(1_000n, [treasury]), 2)
+  assert.deepEqual([reason, reserve.block, reserve.block_hash, reserve.covered], ['addresses', 7, '0x7', false])
+  assert.deepEqual(
+    reserve.held.map(({ token_amount, later_amount, amount }) => [token_amount, later_amount, amount]),
+    [['1000', '200', '0.0000000000000012']],
+  )
+  const vault = { role: 'vault', address: VAULT } as const
+  const both = await reasonsOf(chainWith(10n ** 18n, [treasury, vault]), 3)
+  assert.deepEqual([both.reason, both.reserve.held_usd, both.reserve.ratio], ['addresses', '1', '0.666666'])
+  // A node that is away leaves what is known as it is.
+  const keeper = new AttestationKeeper({ ...options, chain: chainWith(1n, [treasury], true) })
+  await assert.rejects(makeAttestation({ ...options, chain: chainWith(1n, [treasury], true) }, 'schedule'), {
+    row: 'chain_unavailable',
+  })
+  await keeper.stop()
+  assert.equal((await lastAttestation(pool))?.number, 3)
+  const checks = await inSnapshot(pool, (client) => checkAttestations(client, limits))
+  assert.ok(
+    checks.every(({ ok }) => ok),
+    JSON.stringify(checks),
+  )
 })
 
 test('the audit names an account of coin that no class has, and a reading that does not add up', async () => {

@@ -40,7 +40,7 @@ interface Holder {
 
 test('charges become rewards that are claimed, and revenue of the vault; the roots can be computed anew', async (t) => {
   const paid = await startPaidStack({
-    limits: { revenueCheckMs: 100, revenueCloseDelayMs: 500, signInRequestBurst: 1_000 },
+    limits: { revenueCheckMs: 100, revenueCloseDelayMs: 1_500, signInRequestBurst: 1_000 },
     payments: paymentsOn,
   })
   t.after(() => paid.stop())
@@ -87,7 +87,10 @@ test('charges become rewards that are claimed, and revenue of the vault; the roo
   assert.deepEqual([code, (json as Period).root], [0, last.root], stderr + JSON.stringify(json))
 
   const holder = await get<Holder>(`/v1/holders/rewards/${alice.address}`)
-  assert.deepEqual((await get<{ data: Holder[] }>('/v1/holders/rewards/me', account.apiKey)).data[0]?.address, holder.address)
+  assert.deepEqual(
+    (await get<{ data: Holder[] }>('/v1/holders/rewards/me', account.apiKey)).data[0]?.address,
+    holder.address,
+  )
   let claimed = 0n
   const had = await chain.balanceOf('coin', alice.address)
   for (const { number, token_amount: amount, proof, distributor } of holder.rewards) {

@@ -13,6 +13,7 @@ interface Health {
   readonly ledger: string
   readonly chain: string
   readonly upstreams: { models: number; serving: number }
+  readonly withdrawals: string
 }
 
 let stack: Stack
@@ -54,6 +55,7 @@ const WELL: Health = {
   ledger: 'ok',
   chain: 'not_configured',
   upstreams: { models: 2, serving: 2 },
+  withdrawals: 'not_configured',
 }
 
 /** Waits for a state of health; the last one that was seen is the reason when it does not come. */

@@ -168,13 +168,13 @@ test('what a provider is told and paid stays between it and the gateway', async 
 test('neither its owner nor keys that leave no trace are served by it, nor accounts that do not let it keep data', async () => {
   await admit('retaining', 'chat-small')
   await send('retaining', 8, false)
-  const args = ['account', 'create', '--coin', '5', '--no-logs']
-  const quiet = (await stack.cli(...args)).json as { api_key: string } | undefined
-  if (quiet !== undefined) await send('good', 8, false, quiet.api_key)
+  const quiet = await stack.cli('key', 'create', client.accountId, '--no-logs')
+  const { api_key: quietKey } = quiet.json as { api_key: string }
   const before = (await receiptsOf('good')).length
+  await send('good', 8, false, quietKey)
   await send('good', 8, false, owner.apiKey)
   const receipts = await receiptsOf('good')
-  assert.equal(receipts.length, before + 8)
+  assert.equal(receipts.length, before + 16)
   const later = receipts.slice(before)
   assert.deepEqual(new Set(later.map(({ provider }) => provider)), new Set(['mock']))
   assert.deepEqual(new Set((await receiptsOf('retaining')).map(({ provider }) => provider)), new Set(['mock']))

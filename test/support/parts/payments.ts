@@ -125,6 +125,12 @@ export class PaymentBench {
       redis,
       log,
       accountOfWallet: async (_client, address) => this.wallets.get(address),
+      accountsOfWallets: async (_client, addresses) =>
+        new Map(
+          addresses
+            .flatMap((address) => [[address, this.wallets.get(address) ?? ''] as const])
+            .filter(([, id]) => id !== ''),
+        ),
       coinUsdUnits: async () => USD / 2,
       limits: this.limits,
       ...options,

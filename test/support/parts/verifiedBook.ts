@@ -37,7 +37,11 @@ const BETWEEN_SHEETS_MS = 40 * 86_400_000
 const FUNDS = 1_000_000_000_000_000
 const limits = limitsWith({ checkpointMs: 0 })
 
-const SERIES = { model: 'test/chat', price: { input: '0.5', output: '1', cached_input: '0.1' }, supplyTokens: 9_000_000 }
+const SERIES = {
+  model: 'test/chat',
+  price: { input: '0.5', output: '1', cached_input: '0.1' },
+  supplyTokens: 9_000_000,
+}
 
 /** A receipt of the book. */
 export interface Booked {

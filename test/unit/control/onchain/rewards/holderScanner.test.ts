@@ -38,7 +38,8 @@ function newScanner(token = lower(chain.contracts.coin), confirmations = 2): Hol
 
 async function readAll(): Promise<void> {
   const scanner = newScanner()
-  while (await scanner.next()) continue
+  let hasMore = true
+  while (hasMore) hasMore = await scanner.next()
 }
 
 async function balanceOf(payer: Payer | undefined): Promise<bigint> {

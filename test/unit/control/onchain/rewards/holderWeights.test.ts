@@ -43,7 +43,8 @@ async function store(moved: readonly Moved[]): Promise<void> {
   }
 }
 
-const weights = async (span = SPAN) => new Map((await holderWeights(pool, span, [MINT], limits)).map((one) => [one.address, one.weight]))
+const weights = async (span = SPAN) =>
+  new Map((await holderWeights(pool, span, [MINT], limits)).map((one) => [one.address, one.weight]))
 
 /** What each had, summed up over the seconds of the span. */
 function model(moved: readonly Moved[]): Map<Address, bigint> {
@@ -51,7 +52,10 @@ function model(moved: readonly Moved[]): Map<Address, bigint> {
   for (let second = SPAN.fromSeconds; second < SPAN.untilSeconds; second++) {
     for (const { seconds, from, to, amount } of moved) {
       if (seconds > second) continue
-      for (const [who, change] of [[from, -amount], [to, amount]] as const) {
+      for (const [who, change] of [
+        [from, -amount],
+        [to, amount],
+      ] as const) {
         if (who !== 0) sums.set(address(who), (sums.get(address(who)) ?? 0n) + change)
       }
     }
@@ -92,7 +96,10 @@ test('weights are balances over time, also once the transfers are taken into the
       assert.deepEqual(await weights(), model(moved))
       const part = await holderPart(pool, SPAN, [MINT], address(1))
       assert.equal(part.weight, model(moved).get(address(1)) ?? 0n)
-      assert.equal(part.totalWeight, [...model(moved).values()].reduce((sum, one) => sum + one, 0n))
+      assert.equal(
+        part.totalWeight,
+        [...model(moved).values()].reduce((sum, one) => sum + one, 0n),
+      )
     }),
     { numRuns: rounds({ short: 30, long: 500 }) },
   )
@@ -100,12 +107,19 @@ test('weights are balances over time, also once the transfers are taken into the
 
 test('who moves coin in every block, or has it for no time, has no more weight than who keeps it', async () => {
   const mint = (to: number, amount: bigint): Moved => ({ seconds: 90, from: 0, to, amount })
-  const hops = Array.from({ length: 20 }, (_, at): Moved => ({ seconds: 100 + at, from: at % 2 === 0 ? 2 : 3, to: at % 2 === 0 ? 3 : 2, amount: 50n }))
+  const hops = Array.from(
+    { length: 20 },
+    (_, at): Moved => ({ seconds: 100 + at, from: at % 2 === 0 ? 2 : 3, to: at % 2 === 0 ? 3 : 2, amount: 50n }),
+  )
   await store([mint(1, 50n), mint(2, 50n), ...hops])
   const found = await weights()
   assert.equal((found.get(address(2)) ?? 0n) + (found.get(address(3)) ?? 0n), found.get(address(1)))
   // There and back within a block.
-  await store([mint(1, 50n), { seconds: 110, from: 1, to: 4, amount: 50n }, { seconds: 110, from: 4, to: 1, amount: 50n }])
+  await store([
+    mint(1, 50n),
+    { seconds: 110, from: 1, to: 4, amount: 50n },
+    { seconds: 110, from: 4, to: 1, amount: 50n },
+  ])
   assert.deepEqual(await weights(), new Map([[address(1), 1_000n]]))
 })
 
