@@ -3,31 +3,31 @@ import { CONTRACT_LIMITS, type ContractLimits, readPart } from '../contract/limi
 /** The limits of the proxy alone. */
 export const PROXY_LIMITS = {
   // Bodies. Those of senders whose credential is not proven ("stranger") have a share of their own.
-  /** What is read of a body before its sender is known, in bytes. */
+  /** The part of a body that is read before its sender is known, in bytes. */
   uncheckedBodyBytesMax: 65_536,
-  /** What a process reads and throws away of bodies that it has refused, in bytes at once. */
+  /** Bytes of refused bodies that a process reads and discards at once. */
   bodyBytesDiscardedMax: 268_435_456,
   /** Pieces that a body arrives in. */
   bodyPiecesMax: 100_000,
   /** Memory of all bodies that are open in a process, in bytes. */
   bodyBytesOpenMax: 536_870_912,
-  /** The same of senders whose credential is not proven, in bytes. */
+  /** Memory of all open bodies of senders whose credential is not proven, in bytes. */
   strangerBodyBytesOpenMax: 134_217_728,
   /** Large bodies that a process reads at once. */
   largeBodiesMax: 32,
   /** Bodies that take longer than a few seconds. */
   slowBodiesMax: 2_000,
-  /** The same of senders whose credential is not proven. */
+  /** Slow bodies of senders whose credential is not proven. */
   strangerSlowBodiesMax: 1_000,
   /** JSON above this size is read by another thread, in bytes. */
   jsonAtOnceBytesMax: 262_144,
-  /** The same for senders whose credential is not proven, in bytes. */
+  /** JSON above this size from senders whose credential is not proven is read by another thread, in bytes. */
   strangerJsonAtOnceBytesMax: 16_384,
   /** Bodies that wait for the thread that reads them, of customers and of strangers each. */
   largeBodiesWaitingMax: 32,
   /** From the place in the queue to the end, in milliseconds; a thread that takes longer is ended. */
   largeBodyTimeoutMs: 20_000,
-  /** What an answer repeats of its request, in bytes. */
+  /** The part of a request that its answer echoes, in bytes. */
   echoBytesMax: 1_048_576,
   /** Of images and videos, in UTF-16 code units. */
   promptCharactersMax: 65_536,
@@ -45,13 +45,13 @@ export const PROXY_LIMITS = {
   countQueueMax: 32,
   /** How long a count may wait for a thread, in milliseconds. */
   countTimeoutMs: 10_000,
-  /** How long a thread may count one text, in milliseconds; what is left is extrapolated. */
+  /** How long a thread may count one text, in milliseconds; the rest is extrapolated. */
   countWorkMs: 2_000,
   /** Characters of a longer text that are counted, spread over it. */
   countCharactersMax: 1_048_576,
   /** Questions for a count of tokens that are open in a process. */
   countsOpenMax: 256,
-  /** The same of one key. */
+  /** Questions for a count of tokens that are open for one key. */
   countsPerKeyMax: 16,
   /** How long a charge waits for the count that it is estimated from, in milliseconds. */
   estimateTimeoutMs: 1_000,
@@ -85,7 +85,7 @@ export const PROXY_LIMITS = {
   routeAttemptsMax: 4,
   /** An answer that is not streamed, in bytes. */
   responseBodyBytesMax: 67_108_864,
-  /** What is kept of a stream before its first content, in bytes. */
+  /** The buffered part of a stream before its first content, in bytes. */
   preambleBytesMax: 65_536,
   /** One event of a stream, in bytes. */
   eventBytesMax: 4_194_304,
@@ -97,15 +97,15 @@ export const PROXY_LIMITS = {
   breakerOpenMs: 10_000,
   /** The time from one connection that probes a provider to the next, in milliseconds. */
   routeProbeMs: 30_000,
-  /** The same while the provider cannot be reached; below breakerOpenMs, so that its routes stay shut. */
+  /** The time between probes while the provider cannot be reached, in milliseconds; below breakerOpenMs. */
   routeProbeRetryMs: 5_000,
   /** How long such a connection may take, in milliseconds. */
   routeProbeTimeoutMs: 4_000,
 
   // Settlements.
-  /** The wait before what Redis did not take is sent again, in milliseconds. */
+  /** The wait before settlements that Redis did not take are retried, in milliseconds. */
   settleRetryMs: 250,
-  /** Holds that are looked for in a process because nobody knows whether they were taken. */
+  /** Holds with an unknown outcome that a process looks for. */
   strayHoldsMax: 10_000,
 
   // Leases.
@@ -117,17 +117,17 @@ export const PROXY_LIMITS = {
   leaseDemandMs: 250,
   /** Requests of a key within such a stretch from which on more is leased than they need. */
   leaseDemandRequests: 4,
-  /** How long a lease that nobody uses is kept, in milliseconds. */
+  /** How long an unused lease is kept, in milliseconds. */
   leaseIdleMs: 1_000,
   /** How long leases may be used while Redis does not answer, in milliseconds; less than heartbeatTimeoutMs. */
   leaseSilenceMs: 10_000,
   /** The time from one question to the next whether control has loaded the state of a Redis that took over, in milliseconds. */
   serversAskMs: 50,
-  /** How long a request waits at most for what other processes have leased to come back, in milliseconds. */
+  /** How long a request waits for recalled leases of other processes, in milliseconds. */
   recallWaitMs: 50,
   /** How long an account is leased hold by hold after such a recall, in milliseconds. */
   recallExactMs: 2_000,
-  /** How long it is remembered that a request is served here for whoever asks, in milliseconds. */
+  /** How long the answer is remembered that this process serves a request, in milliseconds. */
   askedMs: 5_000,
   /** Requests that have ended, of which it is known that they were served here. */
   endedKnownMax: 10_000,
@@ -140,7 +140,7 @@ export const PROXY_LIMITS = {
   journalMemoryWriteMs: 200,
   /** How long it is left alone, in milliseconds. */
   journalMemoryRestMs: 60_000,
-  /** What the disk may be behind, in bytes; beyond it no requests are opened. */
+  /** How far the disk may be behind, in bytes; beyond it no requests are opened. */
   journalLagBytesMax: 16_777_216,
   /** The journal of a process, in bytes; beyond it no requests are opened. */
   journalBytesMax: 1_073_741_824,
@@ -157,13 +157,13 @@ export const PROXY_LIMITS = {
   videoOpenGraceMs: 10_000,
   /** The time from one question for the state of a job to the next at least, in milliseconds. */
   videoPollMinMs: 1_000,
-  /** The same at most, in milliseconds. */
+  /** The longest time between two questions for the state of a video job, in milliseconds. */
   videoPollMaxMs: 10_000,
   /** The time that a provider has to answer such a question, in milliseconds. */
   videoPollTimeoutMs: 15_000,
   /** Refusals of such questions in a row after which a job has failed. */
   videoPollRefusalsMax: 5,
-  /** What a provider says of a job, in bytes. */
+  /** A provider's answer about a job, in bytes. */
   videoStatusBytesMax: 262_144,
   /** How long the state of a job is kept in Redis, in milliseconds. */
   videoStateKeptMs: 86_400_000,
@@ -187,7 +187,7 @@ export const PROXY_LIMITS = {
   unknownKeyTtlMs: 10_000,
   /** Answers to public reads that a process keeps. */
   keptAnswersMax: 2_000,
-  /** The same in bytes, all bodies together. */
+  /** Memory of all kept answers together, in bytes. */
   keptAnswerBytesMax: 33_554_432,
   /** Path and query of a public read whose answer is kept, in characters. */
   keptAnswerNameMax: 512,

@@ -1,7 +1,7 @@
 import type { LeaseCounts } from './admission/leases/leases.ts'
 import type { RequestCounters } from './metrics/requestMetrics.ts'
 
-/** What one worker reports of itself. */
+/** A worker's report of itself. */
 export interface WorkerSnapshot {
   readonly counters: RequestCounters
   readonly openRequests: number

@@ -4,7 +4,7 @@ import { type ApiRoute, members } from './route.ts'
 
 const DAY = { type: 'string', format: 'day' }
 
-/** What to sum up of the usage of an account. */
+/** The query for the usage of an account. */
 export const usageQuery = (limits: ContractLimits) => ({
   from: { ...DAY, description: 'the first day, such as 2027-01-01 (UTC)' },
   to: { ...DAY, description: `the last day, such as 2027-01-31 (UTC), at most ${limits.usageDaysMax} days on` },
@@ -19,7 +19,7 @@ export const usageQuery = (limits: ContractLimits) => ({
   after: text('what the page before gave as next', 1_024),
 })
 
-/** What an account is, has and did. */
+/** Reads and settings of the account itself. */
 export const accountRoutes = (limits: ContractLimits) =>
   ({
     get_account: {

@@ -3,7 +3,7 @@ import { coinAmount, pageAfter, pageLimit, text, usdOrNone } from './fields.ts'
 import { keySettings } from './keyRoutes.ts'
 import { type ApiRoute, type JsonSchema, members } from './route.ts'
 
-/** What an owner sets on an agent. */
+/** The settings of an agent that its owner controls. */
 function settingsOf(limits: ContractLimits): Readonly<Record<string, JsonSchema>> {
   const { expires_at: _, platform: __, ...policy } = keySettings(limits)
   return {

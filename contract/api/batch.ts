@@ -17,7 +17,7 @@ export function requestIdOfBatch(batchId: string): string {
   return `req_${batchId.slice('batch_'.length)}`
 }
 
-/** What a job shows. Times are milliseconds since 1970. */
+/** The public view of a job. Times are milliseconds since 1970. */
 export interface ShownBatch {
   readonly requestId: string
   readonly status: BatchStatus

@@ -2,7 +2,7 @@ import type { ContractLimits } from '../limits/limits.ts'
 import { pageAfter, pageLimit, time } from './fields.ts'
 import { type ApiRoute, members } from './route.ts'
 
-/** What a movement on the chain may be for. */
+/** The purposes of a movement on the chain. */
 export const FLOW_KINDS = [
   'payment',
   'deposit',
@@ -17,7 +17,7 @@ export const FLOW_KINDS = [
 ] as const
 export type FlowKind = (typeof FLOW_KINDS)[number]
 
-/** What anybody may read of the chain as the gateway has recorded it. */
+/** Public reads of the chain as recorded by the gateway. */
 export const chainRoutes = (limits: ContractLimits) =>
   ({
     list_flows: {

@@ -6,7 +6,7 @@ import { isJsonObject, type JsonObject } from '../std/jsonObject.ts'
 /** A completion of the OpenAI dialect, parsed. */
 export type Completion = JsonObject
 
-/** What the gateway itself says of an answer, whatever the provider said. */
+/** The members of an answer that the gateway sets itself, replacing the provider's. */
 const OWN_MEMBERS: ReadonlySet<string> = new Set(['id', 'object', 'model', 'usage', 'receipt'])
 
 export interface CompletionIdentity {
@@ -57,7 +57,7 @@ export function outputBytes(answer: Completion): number {
   return bytes
 }
 
-/** What the model wrote into the tool calls of a message: their names and arguments, without what JSON puts around them. */
+/** The text that the model wrote into the tool calls of a message: names and arguments, without the JSON around them. */
 export function toolCallTexts(calls: unknown): string[] {
   if (!Array.isArray(calls)) return []
   const texts: string[] = []

@@ -1,6 +1,6 @@
 import type { sluice } from '../wire/generated/messages.js'
 
-/** What an incident does to the service, in the terms of status pages, the mildest first. */
+/** The impact of an incident, in the terms of status pages, mildest first. */
 export const IMPACTS = ['maintenance', 'minor', 'major', 'critical'] as const
 export type Impact = (typeof IMPACTS)[number]
 

@@ -2,7 +2,7 @@ import type { ContractLimits } from '../limits/limits.ts'
 import { flag, flagOrNone, pageAfter, pageLimit, text, textList, timeOrNone, usdOrNone } from './fields.ts'
 import { type ApiRoute, members } from './route.ts'
 
-/** What an owner sets on a key. */
+/** The settings of a key that its owner controls. */
 export const keySettings = (limits: ContractLimits) => ({
   name: text('a text of at most 200 characters', 200),
   paused: flag('whether requests with this key are refused'),

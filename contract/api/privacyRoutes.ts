@@ -2,7 +2,7 @@ import { type ApiRoute, members } from './route.ts'
 
 /** What providers of the private tier have proved of their hardware. */
 export const PRIVACY_ROUTES = {
-  get_attestation: {
+  get_privacy_attestation: {
     method: 'GET',
     path: '/v1/privacy/attestation',
     auth: 'open',

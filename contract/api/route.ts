@@ -45,7 +45,7 @@ export function pathExpression(pattern: string): RegExp {
   return new RegExp(`^${escaped.replace(ESCAPED_PARAMETER, '(?<$1>[^/]+)')}$`)
 }
 
-/** What the parameters of a route stand for in a decoded path; the reverse of `pathOf`. */
+/** The values of a route's parameters in a decoded path; the inverse of `pathOf`. */
 export function paramsReader({ path: pattern }: Pick<ApiRoute, 'path'>): (path: string) => Record<string, string> {
   if (!pattern.includes('{')) return () => ({})
   const expression = pathExpression(pattern)

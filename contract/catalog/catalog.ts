@@ -44,10 +44,10 @@ export function chatEndpoints(named: readonly Endpoint[], attested: boolean): re
   return ENDPOINTS_OF.chat.filter((endpoint) => endpoint === 'messages' || named.includes(endpoint))
 }
 
-/** What is counted where tokens are not. */
+/** The names of what is counted instead of tokens. */
 export type Counted = 'image' | 'character' | 'second' | 'search'
 
-/** What a model of each modality is counted by on receipts; '' where tokens are. */
+/** The unit on receipts by modality; '' where tokens are counted. */
 export const COUNTED_BY: Readonly<Record<Modality, Counted | ''>> = {
   chat: '',
   embedding: '',

@@ -4,13 +4,13 @@ import type { sluice } from '../wire/generated/messages.js'
 export const FIRST_FRAMES = ['none', 'optional', 'required'] as const
 export type FirstFrame = (typeof FIRST_FRAMES)[number]
 
-/** What a video model takes. Lengths are in characters (Unicode code points). */
+/** The inputs that a video model accepts. Lengths are in characters (Unicode code points). */
 export interface VideoSettings {
   /** Clip lengths; the first one is what a request without `seconds` gets. */
   readonly seconds: readonly number[]
   readonly image: FirstFrame
   readonly aspectRatios: readonly string[]
-  /** What the provider is asked for as `size` in place of aspect ratio and resolution: WxH by aspect ratio. */
+  /** The `size` sent to the provider instead of aspect ratio and resolution: WxH by aspect ratio. */
   readonly sizes: ReadonlyMap<string, string>
   /** The one resolution; '' where the model has none to name. */
   readonly resolution: string

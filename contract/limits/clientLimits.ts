@@ -22,11 +22,11 @@ export const CLIENT_LIMITS = {
   providerChecksPerMinute: 10,
   /** Payments of one kind from one client network that the chain was asked about in vain, per minute. */
   paymentRefusalsPerMinute: 300,
-  /** The same at once after a quiet time, in payments. */
+  /** Such payments from one client network at once after a quiet time. */
   paymentRefusalBurst: 100,
   /** Payments of one kind from all client networks that the chain was asked about in vain, per minute. */
   paymentRefusalsOverallPerMinute: 1_200,
-  /** The same at once after a quiet time, in payments. */
+  /** Such payments from all client networks at once after a quiet time. */
   paymentRefusalOverallBurst: 400,
   /** Accounts that may be attached to a referrer from one client network within referralAttachWindowMs. */
   referralAttachesMax: 5,
@@ -218,11 +218,11 @@ export const CLIENT_LIMITS = {
   /** Prices of each side of a book of tokens that are shown. */
   lockBookLevelsMax: 50,
   /**
-   * What API keys may pay to agents of other accounts in a day where the account has set nothing else, in units of
+   * The most that API keys may pay to agents of other accounts in a day unless the account sets another amount, in units of
    * 1e-9 USD.
    */
   keyTransferUnitsPerDay: 10_000_000_000,
-  /** What a referrer gets of the spending of the accounts it brought, in basis points. */
+  /** The referrer's share of the spending of referred accounts, in basis points. */
   referralShareBps: 500,
   /** Registered providers of an account. */
   providersPerAccountMax: 20,

@@ -9,7 +9,7 @@ export const SHARED_LIMITS = {
   lostHoldWatchMs: 20_000,
   /** Entries of a ledger stream, most of them deliveries of many requests; beyond them no more are admitted. */
   ledgerStreamEntriesMax: 100_000,
-  /** The age at which a hold is voided whoever took it, in milliseconds. */
+  /** The age at which a hold is voided, whichever process took it, in milliseconds. */
   holdAgeMaxMs: 3_600_000,
   /** The time from one heartbeat of a proxy process to the next, in milliseconds. */
   heartbeatIntervalMs: 1_000,
@@ -43,13 +43,13 @@ export const SHARED_LIMITS = {
   // Paying per request.
   /** Payments by signed authorization that settle at once in one control. */
   paymentsInFlightMax: 256,
-  /** What control adds to the time of a payment before it gives the request up, in milliseconds. */
+  /** The margin that control adds to the time of a payment before it gives up, in milliseconds. */
   paymentMarginMs: 5_000,
 
   // Stopping.
   /** How long requests under way may go on when a proxy process is stopped, in milliseconds. */
   drainGraceMs: 10_000,
-  /** How long what is left may take when a process is stopped, in milliseconds. */
+  /** The time for the remaining steps when a process is stopped, in milliseconds. */
   shutdownTimeoutMs: 5_000,
   /** How long the answer to a client waits for its settlement, in milliseconds. */
   settleTimeoutMs: 2_000,

@@ -17,7 +17,7 @@ export interface ModelRates extends RateSet {
   readonly long: RateSet
 }
 
-/** What a provider bills, in tokens. The classes do not overlap. */
+/** The usage that a provider bills, in tokens. The classes do not overlap. */
 export interface TokenUsage {
   readonly input: number
   readonly cachedInput: number

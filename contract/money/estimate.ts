@@ -3,7 +3,7 @@ import type { TokenUsage } from './charge.ts'
 const BYTES_PER_TOKEN = 4
 const PACKED_FRAME_BYTES = 8
 
-/** What was delivered of an answer whose provider reported no usage. */
+/** The delivered part of an answer whose provider reported no usage. */
 export interface Delivered {
   readonly promptBytes: number
   readonly promptExtraTokens: number

@@ -1,6 +1,6 @@
 import { promptTokens, type TokenUsage } from './charge.ts'
 
-/** What a usage is believed up to; beyond, a report is taken for a fault and counts as missing. */
+/** The bounds of plausible usage; a report beyond them counts as missing. */
 export interface UsageBounds {
   readonly promptTokensMax: number
   readonly outputTokensMax: number

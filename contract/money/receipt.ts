@@ -36,9 +36,9 @@ export interface ReceiptLog {
   }
 }
 
-/** What was paid for a request. Tokens are in atomic units, decimal. */
+/** The payment for a request. Tokens are in atomic units, decimal. */
 export interface ReceiptPaid {
-  /** What the payment was credited as. */
+  /** The amount credited for the payment. */
   readonly units: number
   /** The smallest charge that the quote named, units. */
   readonly minUnits: number
@@ -51,7 +51,7 @@ export interface ReceiptPaid {
   readonly transaction: string
   /** The ERC-8004 agent behind the payer, or empty. */
   readonly agent: string
-  /** What goes back, once that is known; its transaction is empty until it was sent. */
+  /** The refund, once it is known; its transaction is empty until it was sent. */
   readonly back?: { units: number; amount: string; transaction: string }
   /**
    * What the request took of the payer's credit, what it added to it, and what that came to, once that is known:

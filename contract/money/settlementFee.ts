@@ -19,7 +19,7 @@ export function isRefundedWhole({ status, errorCode }: Pick<EndedPaid, 'status' 
   return status !== 'ok' && status !== 'partial' && !CLIENT_FAULTS.includes(errorCode ?? '')
 }
 
-/** What the cost of a paid request lacks to the smallest charge, in units; zero where the payment goes back whole. */
+/** How far a paid request costs less than the smallest charge, in units; zero if the payment is refunded in full. */
 export function settlementFee(ended: EndedPaid): number {
   if (isRefundedWhole(ended)) return 0
   const { units, minUnits, costUnits } = ended

@@ -2,7 +2,7 @@ import { parseAddress } from './address.ts'
 import { parseBytes32, parseUint256 } from './encoding.ts'
 import type { Eip3009Payment } from './signedPayment.ts'
 
-/** What a payer signs by EIP-3009, but for the domain of the token. https://eips.ethereum.org/EIPS/eip-3009 */
+/** The EIP-3009 message that a payer signs, without the token's domain. https://eips.ethereum.org/EIPS/eip-3009 */
 export type Authorization = Pick<Eip3009Payment, 'from' | 'to' | 'value' | 'validAfter' | 'validBefore' | 'nonce'>
 
 /** Reads an authorization, whose members x402 and MPP name alike. @returns undefined when one is missing or wrong */

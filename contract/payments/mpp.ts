@@ -25,14 +25,14 @@ export interface Challenge {
   readonly opaque: string
 }
 
-/** What a client sends: the challenge it answers, how it pays, and as whom. */
+/** The credential that a client sends: the challenge it answers, the payment, and the payer. */
 export interface Credential {
   readonly challenge: Challenge
   readonly payload: JsonObject
   readonly source: string
 }
 
-/** What the header Payment-Receipt carries. */
+/** The content of the header Payment-Receipt. */
 export interface MppReceipt {
   readonly method: string
   readonly challengeId: string

@@ -16,10 +16,10 @@ export function isAccepted(accepted: Readonly<Record<string, unknown>>, offer: P
   return isJsonObject(given) && Object.entries(extra).every(([name, value]) => given[name] === value)
 }
 
-/** What of a payment differs from what was asked for. */
+/** The difference between a payment and the offer it answers. */
 export type PaymentFault = 'network' | 'token' | 'recipient' | 'amount' | 'spender' | 'method' | 'expired' | 'early'
 
-/** What has to be paid. */
+/** The required payment. */
 export interface RequiredPayment {
   readonly network: string
   readonly token: string

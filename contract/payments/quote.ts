@@ -1,6 +1,6 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
 
-/** What a quote is bound to; a payment for it pays for nothing else. */
+/** The request that a quote is bound to; its payment pays for nothing else. */
 export interface QuoteBinding {
   readonly path: string
   /** Of the request's body, byte for byte. */

@@ -2,7 +2,7 @@ type Hex = `0x${string}`
 
 const ORDER = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n
 const HALF_ORDER = ORDER >> 1n
-/** What the signature of a contract that is not deployed ends with; https://eips.ethereum.org/EIPS/eip-6492 */
+/** The suffix of a signature by a contract that is not deployed; https://eips.ethereum.org/EIPS/eip-6492 */
 const ERC6492_SUFFIX = '6492'.repeat(16)
 const EOA_LENGTH = 2 + 65 * 2
 

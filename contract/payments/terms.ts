@@ -18,7 +18,7 @@ export interface PaymentAsset {
   readonly usdUnits: number
 }
 
-/** What is paid, where and to whom; control tells the proxies. */
+/** The assets, chain and recipient of payments; control sends them to the proxies. */
 export interface PaymentTerms {
   readonly chainId: number
   readonly payTo: Address

@@ -111,7 +111,7 @@ export function paymentWitness({ challengeHash, externalId }: MppPermit2Payment)
   return hashStruct({ data: { challengeHash, externalId }, primaryType: 'PaymentWitness', types: MPP_PERMIT2_TYPES })
 }
 
-/** What an MPP payment names its challenge by: keccak256 of id and realm. */
+/** The reference of an MPP payment to its challenge: keccak256 of id and realm. */
 export function challengeHash(id: string, realm: string): Hex {
   return keccak256(encodePacked(['bytes', 'bytes'], [stringToHex(id), stringToHex(realm)]))
 }

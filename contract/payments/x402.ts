@@ -28,7 +28,7 @@ export interface PaymentRequirements {
   readonly extra: Record<string, string>
 }
 
-/** What the header PAYMENT-REQUIRED carries. */
+/** The content of the header PAYMENT-REQUIRED. */
 export interface PaymentRequired {
   readonly x402Version: typeof X402_VERSION
   readonly error?: string
@@ -36,7 +36,7 @@ export interface PaymentRequired {
   readonly accepts: PaymentRequirements[]
 }
 
-/** What the header PAYMENT-RESPONSE carries. */
+/** The content of the header PAYMENT-RESPONSE. */
 export interface SettleResponse {
   readonly success: boolean
   readonly errorReason?: string

@@ -39,7 +39,7 @@ export interface Variables {
   readonly SLUICE_BENCH_UNMETERED?: '1'
 }
 
-/** What each program does not start without; `requiredBy` of the schema. */
+/** The variables that each program requires at startup; `requiredBy` of the schema. */
 interface RequiredBy {
   readonly proxy: 'SLUICE_BUS_KEY'
   readonly control: 'DATABASE_URL' | 'REDIS_URL' | 'SLUICE_BUS_KEY'

@@ -83,7 +83,7 @@ function faultOf(error: ErrorObject): SchemaFault {
   return { path, text: typeText(error) ?? (typeof ownText === 'string' ? ownText : plainText(error)) }
 }
 
-/** What is said of a value of the wrong kind, whatever the schema says of its content. */
+/** The message for a value of the wrong type, independent of the schema's rules for its content. */
 function typeText({ keyword, params }: ErrorObject): string | undefined {
   if (keyword !== 'type') return undefined
   if (params['type'] === 'object') return 'must be a map of names to values'

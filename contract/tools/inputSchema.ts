@@ -14,7 +14,7 @@ const FORMATS = {
   uri: (text: string) => URL.canParse(text),
 }
 
-/** What of an input does not match its schema. */
+/** A violation of the schema by an input. */
 export interface InputFault {
   /** The path of the member, joined by dots; '' for the input as a whole. */
   readonly param: string

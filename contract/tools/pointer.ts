@@ -5,7 +5,7 @@ export function isPointer(text: string): boolean {
   return FORM.test(text)
 }
 
-/** What a JSON Pointer (RFC 6901) leads to; undefined where there is nothing. */
+/** Resolves a JSON Pointer (RFC 6901); undefined if it leads nowhere. */
 export function valueAt(document: unknown, pointer: string): unknown {
   let value = document
   for (const segment of pointer.split('/').slice(1)) {

@@ -1,7 +1,7 @@
 import { MAX_UNITS } from '../money/units.ts'
 import type { sluice } from '../wire/generated/messages.js'
 
-/** What a call costs: so much by itself, and so much for every result; in units. A flat price has nothing for results. */
+/** The price of a call: a base and an amount for each result, in units. A flat price has no amount for results. */
 export interface ToolRates {
   readonly callUnits: number
   readonly resultUnits: number

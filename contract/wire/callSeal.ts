@@ -5,13 +5,13 @@ const CIPHER = 'aes-256-gcm'
 const NONCE_BYTES = 12
 const TAG_BYTES = 16
 
-/** What a request of the bus is bound to. */
+/** The context that a bus request is bound to. */
 export const requestLabel = (operation: string, id: number): string => `request:${operation}:${id}`
 /** What the key of a registered provider is bound to. */
 export const providerKeyLabel = (providerId: string): string => `provider:${providerId}`
 /** In place of a reply channel: what control keeps in Redis for all proxies. */
 export const KEPT_CHANNEL = 'kept'
-/** What a reply of the bus is bound to. */
+/** The context that a bus reply is bound to. */
 export const replyLabel = (id: number): string => `reply:${id}`
 
 /**

@@ -1,6 +1,6 @@
-/** What of an amount is of coin. */
+/** The part of an amount that is paid in coin. */
 export interface CoinPart {
-  /** What it counts for, in units of US dollar. */
+  /** Its worth in units of 1e-9 USD. */
   readonly coinUnits: number
   /** The coin that it takes, in integers of 1e-9 coin. */
   readonly coinNanos: number

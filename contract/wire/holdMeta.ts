@@ -1,4 +1,4 @@
-/** What a hold says of its request, for the receipt of a request whose proxy is gone. */
+/** The part of a request that its hold records, for the receipt of a request whose proxy died. */
 export interface HoldMeta {
   readonly model: string
   readonly endpoint: string

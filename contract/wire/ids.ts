@@ -69,7 +69,7 @@ export function newSecret(prefix: 'sk' | 'ses' | 'rt' | 'lc' | 'lt'): string {
   return `${prefix}_${text}`
 }
 
-/** What is stored of a secret and how it is looked up: SHA-256, base64url. */
+/** The stored form of a secret, by which it is looked up: SHA-256, base64url. */
 export function hashSecret(secret: string): string {
   return hash('sha256', secret, 'base64url')
 }

@@ -58,7 +58,7 @@ type Table = typeof TABLE
 type Written<Of> = Of extends Codec<infer Message, infer _> ? Message : never
 type Read<Of> = Of extends Codec<infer _, infer Message> ? Message : never
 
-/** What the proxies may ask of control. The name goes with the call. */
+/** The calls that proxies may make to control. The name is sent with the call. */
 export type RpcOperation = keyof Table
 
 /** The request of an operation as a proxy writes it. */

@@ -16,9 +16,9 @@ export type RpcLaneName = 'calls' | 'reads' | 'api' | 'payments' | 'batches'
 export function rpcLanes(limits: ContractLimits): Readonly<Record<RpcLaneName, RpcStream>> {
   const half = Math.max(1, Math.floor(limits.rpcConcurrencyMax / 2))
   return {
-    /** What requests to models wait for. */
+    /** Calls that requests to models wait for. */
     calls: { stream: RPC_STREAM, placesMax: half, entriesMax: limits.rpcStreamEntriesMax },
-    /** What anybody may ask for in any number, even without a key. */
+    /** Reads that anybody may make in any number, even without a key. */
     reads: { stream: RPC_READS_STREAM, placesMax: half, entriesMax: limits.rpcStreamEntriesMax },
     /** The account API: few, sometimes slow, and never worth a request to a model. */
     api: { stream: RPC_API_STREAM, placesMax: limits.apiConcurrencyMax, entriesMax: limits.apiStreamEntriesMax },

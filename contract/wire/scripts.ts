@@ -63,7 +63,7 @@ export type ScriptArgument = string | number | Buffer | ByteText | FixedArgument
 /** A Lua script that is sent as EVALSHA, and as EVAL where the server does not know it yet. */
 export type Script = (keys: ScriptKey[], args: ScriptArgument[]) => Promise<unknown>
 
-/** What a script begins with, of lua/shared/. */
+/** The parts of lua/shared/ that a script begins with. */
 const SHARED: Partial<Record<ScriptName, readonly string[]>> = {
   hold: ['time', 'coin', 'counters', 'pots'],
   settle: ['time', 'coin', 'counters', 'done'],

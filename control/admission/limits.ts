@@ -12,11 +12,11 @@ export const ADMISSION_LIMITS = {
   admissionLoadBatchMax: 500,
   /** The time from one call for the reports of leases to the next while a loading waits for them, in milliseconds. */
   leaseReportAskMs: 200,
-  /** The time from one look at who has reported to the next, in milliseconds. */
+  /** The time between two checks for owners that have reported, in milliseconds. */
   leaseReportPollMs: 20,
-  /** How long a loading waits where nobody hears its calls; proxies that have lost Redis are back by then, in milliseconds. */
+  /** How long a loading waits if no proxy receives its calls, in milliseconds; proxies that lost Redis are back by then. */
   leaseReportersMs: 1_200,
-  /** The time from one look for holds that nobody will end to the next, in milliseconds. */
+  /** The time between two searches for holds without an owner, in milliseconds. */
   orphanCheckMs: 1_000,
   /** The time from one look at every hold there is to the next, in milliseconds. */
   ownerScanMs: 60_000,
@@ -28,7 +28,7 @@ export const ADMISSION_LIMITS = {
   recallStepMs: 5,
   /** The time that Redis has to take a debit, in milliseconds; a transaction waits for it. */
   debitTakeMs: 1_000,
-  /** The time from one look for debits that were left behind to the next, in milliseconds. */
+  /** The time between two searches for unfinished debits, in milliseconds. */
   debitCheckMs: 2_000,
   /** The age at which a debit that is not booked is given back, in milliseconds. */
   debitVoidMs: 10_000,

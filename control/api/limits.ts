@@ -2,7 +2,7 @@
 export const API_LIMITS = {
   /** Callers that a rate limiter or a queue with fair turns remembers. */
   rateLimiterEntriesMax: 10_000,
-  /** The time from one removal of what is no longer needed to the next, in milliseconds. */
+  /** The time between two removals of expired data, in milliseconds. */
   housekeepingMs: 60_000,
   /** Rows that such a removal takes at once. */
   housekeepingBatchMax: 5_000,

@@ -10,6 +10,6 @@ export const AUDIT_LIMITS = {
   auditDigestRows: 5_000,
   /** One statement of an audit, ms: some read a whole table. */
   auditStatementMs: 86_400_000,
-  /** How often a check of what is being changed is repeated before its finding counts. */
+  /** How often a check of data that is changing is repeated before its finding counts. */
   auditRechecksMax: 10,
 } as const

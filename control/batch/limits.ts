@@ -16,7 +16,7 @@ export const BATCH_LIMITS = {
   batchGroupBytesMax: 33_554_432,
   /** Groups that one control works on at once. */
   batchLanes: 4,
-  /** How long a group that is worked on is nobody else's, in milliseconds. */
+  /** How long a group is reserved for the control that works on it, in milliseconds. */
   batchLeaseMs: 120_000,
   /** How long a batch whose sending was cut off is looked for at the provider, in milliseconds. */
   batchFindGraceMs: 60_000,
@@ -28,9 +28,9 @@ export const BATCH_LIMITS = {
   batchCancelLeadMs: 900_000,
   /** How long after its deadline a job that is still open expires, in milliseconds. */
   batchExpireGraceMs: 60_000,
-  /** The wait before what failed at a provider is tried again, at first, in milliseconds. */
+  /** The first wait before a failed step at a provider is retried, in milliseconds. */
   batchRetryMs: 5_000,
-  /** The same at most, in milliseconds. */
+  /** The longest wait before a failed step at a provider is retried, in milliseconds. */
   batchRetryMaxMs: 300_000,
   /** How often a job is sent to providers that take no batches. */
   batchAttemptsMax: 8,
@@ -46,13 +46,13 @@ export const BATCH_LIMITS = {
   batchCallPaceMs: 100,
   /** The time that such a call has, in milliseconds. */
   batchCallTimeoutMs: 600_000,
-  /** What is added to it before the call counts as lost, in milliseconds. */
+  /** The margin after batchCallTimeoutMs before a call counts as lost, in milliseconds. */
   batchCallMarginMs: 5_000,
-  /** The wait before a webhook that was not taken is sent again, at first, in milliseconds. */
+  /** The first wait before a failed webhook delivery is retried, in milliseconds. */
   webhookRetryMs: 15_000,
-  /** The same at most, in milliseconds. */
+  /** The longest wait before a failed webhook delivery is retried, in milliseconds. */
   webhookRetryMaxMs: 3_600_000,
-  /** How long webhooks and what became of them are kept, in milliseconds. */
+  /** How long webhooks and their delivery attempts are kept, in milliseconds. */
   webhookKeptMs: 2_592_000_000,
   /** Webhooks that are sent at once. */
   webhooksAtOnceMax: 16,

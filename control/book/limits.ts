@@ -13,7 +13,7 @@ export const BOOK_LIMITS = {
   bookerBeatMs: 1_000,
   /** How long the shards of a control that gives no sign of life stay its own, in milliseconds. */
   bookerLeaseMs: 3_000,
-  /** Ended requests that a read of the ledger streams grows to, for Redis answers nobody while it hands them out. */
+  /** The most ended requests of one read of the ledger streams; Redis serves nothing else while it returns them. */
   settlementReadMax: 3_000,
   /** Entries that are read from a ledger stream at once at least. */
   settlementReadMin: 32,

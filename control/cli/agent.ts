@@ -39,7 +39,10 @@ const POLICY_FLAGS = {
   name: { value: 'TEXT', help: 'a name for people' },
   description: { value: 'TEXT', help: 'what it does; public' },
   'request-cap': { value: 'USD', help: 'most that one request or payment may cost at worst; "none" removes it' },
-  'approval-above': { value: 'USD', help: 'requests that may cost more wait for the owner\'s approval; "none" removes it' },
+  'approval-above': {
+    value: 'USD',
+    help: 'requests that may cost more wait for the owner\'s approval; "none" removes it',
+  },
   paused: { help: 'refuse its requests' },
   active: { help: 'accept them again' },
 }
@@ -190,8 +193,17 @@ export const AGENT: CommandGroup = {
       flags: POLICY_FLAGS,
       run: update,
     },
-    { synopsis: 'key <SLUG>', summary: 'Issues its API key, which is shown only once; the one before ends.', run: issueKey },
-    { synopsis: 'fund <SLUG>', summary: "Moves coin from its owner's account to the agent.", flags: COIN_FLAGS, run: fund },
+    {
+      synopsis: 'key <SLUG>',
+      summary: 'Issues its API key, which is shown only once; the one before ends.',
+      run: issueKey,
+    },
+    {
+      synopsis: 'fund <SLUG>',
+      summary: "Moves coin from its owner's account to the agent.",
+      flags: COIN_FLAGS,
+      run: fund,
+    },
     {
       synopsis: 'pay <SLUG> <TO>',
       summary: 'Pays coin of an agent to another agent, or back to "owner".',

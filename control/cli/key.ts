@@ -122,7 +122,11 @@ export const KEY: CommandGroup = {
     },
     { synopsis: 'list <ACCOUNT>', summary: 'Lists the keys of an account.', run: list },
     { synopsis: 'show <ID>', summary: 'Shows the settings of a key.', run: show },
-    { synopsis: 'limits <ID>', summary: 'Shows how much of its caps and budget a key has spent, and what is left.', run: showLimits },
+    {
+      synopsis: 'limits <ID>',
+      summary: 'Shows how much of its caps and budget a key has spent, and what is left.',
+      run: showLimits,
+    },
     {
       synopsis: 'update <ID>',
       summary: 'Changes the given settings; everything else stays as it is.',

@@ -18,7 +18,8 @@ export const LOG: CommandGroup = {
   commands: [
     {
       synopsis: 'key <NAME>',
-      summary: 'Generates a key that signs checkpoints as NAME, such as gateway.example.com/v1/log, and prints it; it is not stored.',
+      summary:
+        'Generates a key that signs checkpoints as NAME, such as gateway.example.com/v1/log, and prints it; it is not stored.',
       run: key,
     },
   ],

@@ -40,6 +40,10 @@ export const REFERRAL: CommandGroup = {
       flags: LIST_FLAGS,
       run: show,
     },
-    { synopsis: 'attach <ACCOUNT> <CODE>', summary: 'Attaches an account to the account that referred it, permanently.', run: attach },
+    {
+      synopsis: 'attach <ACCOUNT> <CODE>',
+      summary: 'Attaches an account to the account that referred it, permanently.',
+      run: attach,
+    },
   ],
 }

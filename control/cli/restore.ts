@@ -97,7 +97,8 @@ export const RESTORE: CommandGroup = {
   commands: [
     {
       synopsis: 'mark <FILE>',
-      summary: 'Writes a mark of how far the book is. Keep it elsewhere, for example every minute, for `restore report`.',
+      summary:
+        'Writes a mark of how far the book is. Keep it elsewhere, for example every minute, for `restore report`.',
       run: mark,
     },
     {

@@ -4,6 +4,6 @@ export const LAUNCH_LIMITS = {
   startTimeoutMs: 60_000,
   /** The wait before a process that ended by itself is started again, at first, in milliseconds. */
   restartDelayMs: 200,
-  /** The same at most, in milliseconds. */
+  /** The longest wait before a program is started again, in milliseconds. */
   restartDelayMaxMs: 5_000,
 } as const

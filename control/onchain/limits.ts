@@ -7,7 +7,7 @@ export const ONCHAIN_LIMITS = {
   chainBatchMax: 100,
   /** The time from one look whether the node answers to the next, in milliseconds. */
   chainCheckMs: 5_000,
-  /** Blocks that the node has and whose transfers are not read, above which the chain counts as behind. */
+  /** Blocks with unread transfers above which the chain counts as behind. */
   chainUnreadBlocksMax: 100,
   /** The age of a transaction in no block above which the chain counts as behind, in milliseconds. */
   chainWaitingMs: 600_000,

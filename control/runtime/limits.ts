@@ -6,7 +6,7 @@ export const RUNTIME_LIMITS = {
   databaseTimeoutMs: 30_000,
   /** How long a start waits for PostgreSQL, Redis or the admission state, in milliseconds. */
   dependencyTimeoutMs: 300_000,
-  /** Entries of the feed to the proxies; a proxy that is further behind reads everything anew. */
+  /** Entries of the feed to the proxies; a proxy that has fallen further behind reads everything again. */
   feedEntriesMax: 100_000,
   /** Changes of keys that are announced in one step. */
   keyChangesBatchMax: 1_000,

@@ -80,6 +80,11 @@ export const CONTROL_EVENTS = {
     'Find the sender by `hash`; the amount is not credited to any account.',
   ],
   incidents_changed: ['info', 'published a change of incidents'],
+  private_tier_disabled: [
+    'warn',
+    'no provider of these models has attested hardware; their private tier is off',
+    'Give a provider of the models `attestation` in the catalog, or remove `price_private`.',
+  ],
   provider_attestation_rejected: ['warn', 'could not verify the attestation of the hardware of a provider'],
   provider_attestation_verified: ['info', 'verified the attestation of the hardware of a provider'],
   provider_suspended: [

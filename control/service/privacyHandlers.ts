@@ -5,7 +5,7 @@ import type { Queryable } from '../runtime/db/pool.ts'
 /** What anybody may read of the hardware behind the private tier. */
 export function privacyHandlers(db: Queryable) {
   return {
-    get_attestation: {
+    get_privacy_attestation: {
       read: async ({ query }) => {
         const report = query['report']
         if (typeof report === 'string') return { json: await attestationReportJson(db, report) }

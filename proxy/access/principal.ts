@@ -4,11 +4,11 @@ import { accountKeys, keyCountersKey } from '../../contract/wire/redisKeys.ts'
 import { FixedArguments } from '../../contract/wire/scriptArguments.ts'
 import type { Limits } from '../limits.ts'
 
-/** What binds each single request of an agent, in units; null is no bound. */
+/** The cap of a single request of an agent, in units; null is no cap. */
 export interface AgentPolicy {
   /** The most that a request may cost at worst. */
   readonly requestCapUnits: number | null
-  /** What may cost more than this waits for the agent's owner. */
+  /** Requests that may cost more than this wait for the agent's owner. */
   readonly approvalThresholdUnits: number | null
 }
 

@@ -16,7 +16,7 @@ const SYNC_WORDS: ReadonlySet<number> = new Set([0x7ffe8001, 0xfe7f0180, 0x64582
 const DTS_14_BIG = 0x1fffe800
 const DTS_14_LITTLE = 0xff1f00e8
 
-/** What a byte may begin, by its value. */
+/** The possible starts of sound, by byte value. */
 const FRAME = 1
 const MARK = 2
 const STARTS = new Uint8Array(256)

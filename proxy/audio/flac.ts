@@ -10,7 +10,7 @@ const CHANCE_SAMPLES = 1 / 64
 /** RFC 9639 section 8.2: what a block of samples has at least. */
 const BLOCK_SAMPLES_MIN = 16
 
-/** What the whole stream has in common. */
+/** Properties of the whole stream. */
 export interface FlacStream {
   readonly rate: number
   /** 0 when it is not stated. */

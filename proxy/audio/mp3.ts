@@ -6,7 +6,7 @@ import { type AudioReader, PLACES_PER_STEP } from './reader.ts'
 /** Bytes outside frames and tags beyond which nobody can say what a player makes of the file. */
 const JUNK_BYTES = 4_096
 const JUNK_SHARE = 1 / 16
-/** What chance may add for each byte of a file: sound and pictures in tags look like a frame every few thousand bytes. */
+/** Expected false frames per byte of a file: sound and pictures in tags look like a frame every few thousand bytes. */
 const CHANCE_SECONDS = 20e-6
 
 /**

@@ -1,7 +1,7 @@
 /** How long the audio of a file is, by what is in it and not by what its headers claim. */
 export interface Duration {
   readonly seconds: number
-  /** What a reader who believes every claim of the file, and plays everything that could be sound, may find. */
+  /** The longest duration that a lenient player may find, which trusts every claim of the file. */
   readonly secondsMax: number
 }
 

@@ -8,11 +8,11 @@ import {
 import { sluice } from '../../contract/wire/generated/messages.js'
 import type { RpcClient } from './rpcClient.ts'
 
-/** What this process sees of the service. */
+/** The state of the service as this process observes it. */
 export interface Seen {
   /** Notes the state since the last call. */
   observe(): void
-  /** What was noted since the last call. */
+  /** The observations since the last call. */
   take(): readonly Observed[]
   /** Takes back what could not be told. */
   keep(observed: readonly Observed[]): void

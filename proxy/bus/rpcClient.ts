@@ -168,7 +168,7 @@ export class RpcClient {
   }
 }
 
-/** What was published on the channel of this process; undefined for what is no reply. */
+/** Parses a message on the channel of this process; undefined if it is not a reply. */
 function decoded(message: Buffer): sluice.RpcReply | undefined {
   try {
     return sluice.RpcReply.decode(message)

@@ -37,17 +37,17 @@ export interface Model {
   readonly maxOutput: number
   readonly defaultOutput: number
   readonly imageTokens: number
-  /** What a provider's own prompt for tools may take, in tokens; 0 where none has one. */
+  /** The most tokens that a provider's own prompt for tools takes; 0 if none has one. */
   readonly toolTokens: number
   readonly thinking: Thinking
-  /** What is written to the cache for an hour has a price. */
+  /** Whether one-hour cache writes have a price. */
   readonly pricesHour: boolean
   readonly rates: ModelRates
   readonly ratesPrivate: ModelRates | null
   /** Prices of what is counted, for models that are not priced by the token. */
   readonly unitRates: UnitRates | null
   readonly unitRatesPrivate: UnitRates | null
-  /** What is counted: image, character, second, search; '' for tokens. */
+  /** The counted unit: image, character, second, search; '' for tokens. */
   readonly unit: string
   readonly routes: readonly Route[]
   /** Those that are enabled. */
@@ -57,13 +57,13 @@ export interface Model {
   readonly cheapestOrder: RouteOrder
   /** Registered providers that serve a share of the requests. */
   readonly canaries: readonly Canary[]
-  /** What a batch job is charged by; null where the model is not sold in batches. */
+  /** The rates of batch jobs; null if the model has no batch rates. */
   readonly ratesBatch: sluice.Rates.$Properties | null
   readonly attested: boolean
   /** The model has not yet returned a verified result. */
   readonly unverified: boolean
   readonly createdAtMs: number
-  /** What a model for video takes; null for others. */
+  /** The inputs of a video model; null for others. */
   readonly video: VideoSettings | null
   /** Series of compute locks, the soonest to end first. */
   readonly lockSeries: readonly LockSeries[]

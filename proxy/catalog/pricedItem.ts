@@ -40,7 +40,7 @@ export interface Route {
   readonly switchedOff: boolean
   /** Enabled, but for that. */
   readonly offered: boolean
-  /** What the provider charges, in units, to compare the routes of a model by; null where it is not stated. */
+  /** The provider's price in units, to compare the routes of a model; null if it is not stated. */
   readonly costUnits: number | null
   /** Of a registered provider; absent for routes of the catalog. */
   readonly registered?: Registered
@@ -54,10 +54,10 @@ export interface Registered {
   readonly firstOutputMaxMs: number
 }
 
-/** What is sold: a model or a tool. */
+/** A priced item: a model or a tool. */
 export interface PricedItem {
   readonly id: string
-  /** What is counted on receipts: image, character, second, search, call, result; '' for tokens. */
+  /** The unit on receipts: image, character, second, search, call, result; '' for tokens. */
   readonly unit: string
   readonly sheet: Sheet
 }

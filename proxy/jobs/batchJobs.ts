@@ -9,7 +9,7 @@ import type { Limits } from '../limits.ts'
 /** The cause of a refusal of a job that control may have taken all the same: its hold has to be given up there as well. */
 export const MAYBE_TAKEN: unique symbol = Symbol('what became of a batch job is not known')
 
-/** What control says before it takes a hold; anything else may come after that. */
+/** The errors that control answers before it takes over a hold; any other error may come after that. */
 const REFUSALS: ReadonlySet<ErrorCode> = new Set(['batch_unavailable', 'invalid_request', 'rate_limited'])
 
 export interface BatchJobsOptions {
@@ -25,7 +25,7 @@ export type BatchSubmission = Omit<sluice.SubmitBatchRequest.$Properties, 'owner
   readonly heldAtMs: number
 }
 
-/** What control said of a job that it has taken; undefined when it has taken it and could not say so. */
+/** The job as accepted by control; undefined if control accepted it but its answer was lost. */
 export type Taken = sluice.SubmitBatchReply | undefined
 
 /** Hands batch jobs over to control, each together with its hold. */

@@ -34,7 +34,7 @@ export interface StoredVideo {
   readonly held: boolean
 }
 
-/** What became of a write: only `written` has changed anything. */
+/** The result of a write; only `written` has changed anything. */
 export type Written = 'written' | 'no_hold' | 'overtaken'
 
 /** The video jobs of all proxies, in Redis, under the hash tag of their accounts. Every call rejects with Redis's error. */

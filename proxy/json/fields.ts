@@ -45,7 +45,7 @@ export function readChoice<Word extends string>(body: JsonObject, name: string, 
   return found
 }
 
-/** What a request asks for, with the suffixes taken off the model's id. */
+/** The requested model, without the suffixes of its id. */
 export interface ModelChoice {
   /** Public model id. */
   readonly modelId: string

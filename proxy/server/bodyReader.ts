@@ -23,7 +23,7 @@ export class BodyReader implements BodyHost {
   /** Called with every refusal that a body caused. */
   readonly onRefusal: (error: GatewayError) => void
   readonly customers: BodyShare
-  /** Whoever has not proven a credential. Every body begins as a stranger's. */
+  /** Senders without a proven credential. Every body begins as a stranger's. */
   readonly strangers: BodyShare
   // An array whose members know their place: most bodies are there within the turn that they begin in, so that a timer
   // for each of them would cost more than the rest of their handling.

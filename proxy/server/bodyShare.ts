@@ -5,7 +5,7 @@ const LARGE_BYTES = 1_048_576
 const LARGE_RETRY_SECONDS = 1
 const UPLOAD_RETRY_SECONDS = 2
 
-/** What the bodies of one kind of sender may take, each and together. */
+/** The bounds of bodies from one kind of sender, each and in total. */
 export interface ShareBounds {
   readonly bytesMax: number
   readonly uploadBytesMax: number

@@ -46,7 +46,7 @@ export interface FailureAnswer {
   readonly headers: HeaderList
 }
 
-/** What a payment adds to the answer of the request that it is for. */
+/** Headers and members that a payment adds to the answer of its request. */
 export interface AnswerDecorator {
   /** The headers of an answer that succeeds. */
   onSuccess(headers: HeaderList | undefined): HeaderList | undefined
@@ -117,7 +117,7 @@ export interface Exchange {
 /** Answers one request; the body is empty for methods without one. A throw or rejection answers 500. */
 export type Handler = (exchange: Exchange, body: Buffer) => void | Promise<void>
 
-/** Who sends a request: somebody whose credential is proven, anybody else, or whose request is refused by its head. */
+/** The kind of sender: with a proven credential, a stranger, or refused by the request's head. */
 export type Sender = 'customer' | 'stranger' | GatewayError
 
 /**

@@ -20,7 +20,7 @@ export interface BodyOptions {
   readonly done: (body: Buffer) => void
 }
 
-/** What keeps the open bodies and bounds them together. */
+/** Tracks the open bodies and bounds them together. */
 export interface BodyHost {
   readonly limits: Limits
   readonly customers: BodyShare

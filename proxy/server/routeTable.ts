@@ -15,7 +15,7 @@ export interface RouteEntry {
   readonly upload?: boolean
   /** The handler itself says what is wrong with two credentials of different kinds; else they are payment_conflict. */
   readonly comparesCredentials?: boolean
-  /** What a draining process answers; gateway_restarting when absent. */
+  /** The answer of a draining process; gateway_restarting when absent. */
   readonly drainCode?: ErrorCode
 }
 

@@ -12,7 +12,7 @@ import {
 } from './exchange.ts'
 import type { HttpResponse } from './uws.ts'
 
-/** What follows the type of every stream. */
+/** Headers after the content type of every stream. */
 const STREAM_FIELDS = '\r\ncache-control: no-cache\r\nx-accel-buffering: no'
 const EVENT_STREAM_HEAD = `text/event-stream; charset=utf-8${STREAM_FIELDS}`
 const DEFAULT_RETRY_SECONDS = 1

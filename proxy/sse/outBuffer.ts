@@ -19,7 +19,7 @@ export class OutBuffer {
     this.used = 0
   }
 
-  /** What was gathered; lent until the next call. */
+  /** The gathered bytes; lent until the next call. */
   view(): Buffer {
     return this.bytes.subarray(0, this.used)
   }

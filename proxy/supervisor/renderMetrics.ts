@@ -34,9 +34,9 @@ const LEASE_GAUGES = [
 
 const SHARE = 'sluice_worker_requests_total'
 
-/** What the supervisor itself knows of its workers. */
+/** The supervisor's own figures of its workers. */
 export interface Fleet {
-  /** What workers that have died had counted. */
+  /** The counts of dead workers. */
   readonly retired: RequestCounters
   readonly restarts: number
   /** Requests that came to each worker's place, those of its predecessors there included. */

@@ -33,7 +33,7 @@ interface Worker {
 
 /** Keeps the workers of a proxy running: one process each, all on one port. One that dies is replaced. */
 export class WorkerProcesses {
-  /** What workers that have died had counted, so that no counter ever falls. */
+  /** The counts of dead workers, so that no counter decreases. */
   readonly retired = newCounters()
   restarts = 0
   /** Requests of the workers that have died, by slot. */
@@ -81,7 +81,7 @@ export class WorkerProcesses {
     await Promise.all(ended)
   }
 
-  /** What every worker reports now; one that does not answer in time gives its last report. */
+  /** The current reports of all workers; a worker that does not answer in time contributes its last report. */
   async snapshots(): Promise<WorkerSnapshot[]> {
     const answers = await Promise.all([...this.workers].map((worker) => this.snapshotOf(worker)))
     return answers.filter((answer) => answer !== undefined)

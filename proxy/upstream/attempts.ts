@@ -40,7 +40,7 @@ export interface AttemptListener {
   onCrashed(error: unknown): void
 }
 
-/** What an error answer means for its request. */
+/** Classifies an error answer of a provider. */
 export type Classify = (status: number, body: string, retryAfterMs: number) => Refusal
 
 export interface AttemptsOptions {

@@ -5,7 +5,7 @@ import type { Route } from '../catalog/pricedItem.ts'
 import { type CanaryCandidate, chooseCanary } from './chooseCanary.ts'
 import type { RouteHealth } from './routeHealth.ts'
 
-/** What a request, its key and its account ask of the routes. */
+/** The requirements of a request, its key and its account for routes. */
 export interface RoutePolicy {
   /** Providers that keep what they are sent may serve. */
   readonly allowRetention: boolean

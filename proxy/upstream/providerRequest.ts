@@ -2,7 +2,7 @@ import type { Provider } from '../catalog/pricedItem.ts'
 import type { Limits } from '../limits.ts'
 import type { UpstreamRequest } from './transport/transport.ts'
 
-/** What a provider is asked; the path is below its base path. */
+/** A request to a provider; the path is relative to its base path. */
 type Asked = Pick<UpstreamRequest, 'path' | 'headers' | 'requestId' | 'body'>
 
 /** A POST to a provider, with the time limits of what clients wait for. */

@@ -2,9 +2,9 @@ import { GatewayError } from '../../contract/errors/errors.ts'
 
 const MESSAGE_CHARACTERS_MAX = 300
 
-/** What a provider's error answer means for the request. */
+/** The consequences of a provider's error answer for the request. */
 export interface Refusal {
-  /** What the client is told when no other route is left. */
+  /** The client's error if no other route is left. */
   readonly error: GatewayError
   /** Another route may serve the same request. */
   readonly elsewhere: boolean
@@ -21,7 +21,7 @@ export interface Rejected {
   readonly rejected: Refusal
 }
 
-/** What a dialect reads from a provider's error body. */
+/** A provider's error as a dialect parses it. */
 export interface ProviderError {
   readonly message: string
   readonly code: string

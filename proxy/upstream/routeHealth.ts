@@ -17,7 +17,7 @@ interface Health {
   coolUntilMs: number
 }
 
-/** What each route's last requests showed. A route opens its breaker after failures in a row, and closes on a success. */
+/** Circuit breakers of the routes. A breaker opens after consecutive failures and closes on a success. */
 export class RouteHealth {
   private readonly limits: Limits
   private readonly routes = new Map<string, Health>()

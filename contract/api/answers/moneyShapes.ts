@@ -82,6 +82,8 @@ export const MONEY_SHAPES = {
       created: time,
       duration_ms: integer,
       error: said('A code of the error table', orNull(text)),
+      'attestation?': said('The report of attested hardware that the private tier was served by', text),
+      'lock?': said('Tokens of a compute lock that were burnt', shape({ series: text, tokens: decimal, units: text })),
       'paid?': said('Of a request that was paid for by itself', PAID),
       'log?': LOG,
     }),

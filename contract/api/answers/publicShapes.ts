@@ -1,4 +1,4 @@
-import { CHAIN_HEALTHS } from '../../wire/chainHealth.ts'
+import { CHAIN_HEALTHS, WITHDRAWAL_STATES } from '../../wire/chainHealth.ts'
 import { IMPACTS, SERVICE_STATES } from '../incidents.ts'
 import {
   day,
@@ -84,6 +84,7 @@ export const PUBLIC_SHAPES = {
     database: oneOf(['ok', 'unavailable']),
     ledger: oneOf(['ok', 'unavailable']),
     chain: oneOf(CHAIN_HEALTHS),
+    withdrawals: oneOf(WITHDRAWAL_STATES),
     upstreams: shape({ models: integer, serving: integer }),
   }),
   Ready: shape({ ready: flag, reasons: list(text) }),

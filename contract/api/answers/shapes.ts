@@ -9,6 +9,8 @@ import { MODEL_SHAPES } from './modelShapes.ts'
 import { MONEY_SHAPES } from './moneyShapes.ts'
 import { PROVIDER_SHAPES } from './providerShapes.ts'
 import { PUBLIC_SHAPES } from './publicShapes.ts'
+import { RESERVE_SHAPES } from './reserveShapes.ts'
+import { SERVING_SHAPES } from './servingShapes.ts'
 
 const SHAPES = {
   ...MONEY_SHAPES,
@@ -21,6 +23,8 @@ const SHAPES = {
   ...PROVIDER_SHAPES,
   ...HOLDER_SHAPES,
   ...PUBLIC_SHAPES,
+  ...RESERVE_SHAPES,
+  ...SERVING_SHAPES,
 }
 
 /** The name of a shape among the schemas of the OpenAPI document. */

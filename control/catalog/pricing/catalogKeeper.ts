@@ -82,7 +82,7 @@ export class CatalogKeeper {
     const unattested = unattestedModels(catalog)
     if (unattested.length > 0) {
       const models = unattested.slice(0, MODELS_TOLD_MAX)
-      log.warn({ models }, 'no provider of these models has attestation, so that their private tier is off')
+      logEvent(log, 'private_tier_disabled', { models })
     }
     const published = await publishCatalog(pool, catalog, limits, this.now(), { sign })
     this.tell(published.signing)

@@ -21,7 +21,7 @@ const STOP_REASONS: Readonly<Record<FinishReason, string>> = {
   content_filter: 'refusal',
 }
 
-/** What the Messages format calls a finish reason. */
+/** The name of a finish reason in the Messages format. */
 export function stopReasonOf(finish: FinishReason): string {
   return STOP_REASONS[finish]
 }

@@ -43,7 +43,7 @@ export function writtenBytes(blocks: readonly JsonObject[]): number {
   return blocks.reduce((bytes, block) => bytes + Buffer.byteLength(writtenIn(block)), 0)
 }
 
-/** What the model wrote into a block. */
+/** The text that the model wrote into a block. */
 export function writtenIn(block: JsonObject): string {
   if (block['type'] === 'tool_use') return `${textOf(block['name'])}${JSON.stringify(block['input'] ?? {})}`
   const text = block['text'] ?? block['thinking'] ?? block['data']

@@ -8,7 +8,7 @@ export interface AnthropicPrompt {
 }
 
 const BASE64_URL = /^data:([^;,]*)(?:;[^;,]*)*;base64,/i
-/** What the format takes as the id of a tool call. */
+/** The pattern of tool call ids in this format. */
 const NOT_IN_IDS = /[^A-Za-z0-9_-]/g
 
 /**

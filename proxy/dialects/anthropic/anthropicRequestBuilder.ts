@@ -30,7 +30,7 @@ export function printAnthropic({ forward }: ChatRequest, model: Pick<AskModel, '
   return format === null ? { rest, options } : { rest, options, format: JSON.stringify(format) }
 }
 
-/** What providers of the Anthropic dialect are asked for a request in the format of chat completions. */
+/** Builds requests to providers of the Anthropic dialect from chat completion requests. */
 export class AnthropicRequestBuilder implements ProviderRequestBuilder {
   private readonly stream: boolean
   private readonly requestId: string

@@ -7,7 +7,7 @@ import { isJsonObject, type JsonObject } from '../../../contract/std/jsonObject.
  * its beginning, the output at its end, both cumulative.
  */
 export class AnthropicUsage {
-  /** What has been reported so far; null before the first report that can be believed. */
+  /** The usage reported so far; null before the first plausible report. */
   current: TokenUsage | null = null
 
   private readonly bounds: UsageBounds

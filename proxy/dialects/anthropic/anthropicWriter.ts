@@ -16,7 +16,7 @@ interface Block {
   /** The number of a tool call, and how far its arguments have come; -1 and null for other blocks. */
   readonly call: number
   readonly input: JsonWhole | null
-  /** What has not been sent. */
+  /** Output that has not been sent. */
   text: string
 }
 

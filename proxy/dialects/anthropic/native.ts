@@ -23,10 +23,10 @@ import { messagesText } from './cacheControl.ts'
 import { MessagesRequest } from './messagesRequest.ts'
 import { MessagesStream } from './messagesStream.ts'
 
-/** What the gateway itself says of an answer, whatever the provider said. */
+/** The members of an answer that the gateway sets itself, replacing the provider's. */
 const OWN_MEMBERS: ReadonlySet<string> = new Set(['id', 'type', 'role', 'model', 'usage', 'receipt'])
 
-/** What the counting of tokens takes beside the model. */
+/** The members of a request that count_tokens takes besides the model. */
 const COUNTED = ['messages', 'system', 'tools', 'tool_choice', 'thinking', 'output_config']
 
 /** Messages over a provider that speaks them: bodies and events go through untranslated. */
@@ -60,7 +60,7 @@ export function nativeBody(request: MessagesRequest, model: AskModel): JsonObjec
   return format === undefined ? body : { ...body, output_config: { format } }
 }
 
-/** What the tokens of a request are counted by, but for the model's name; members without the brace that opens them. */
+/** The count_tokens body of a request without the model's name; its members without the opening brace. */
 export function printCount(request: MessagesRequest, model: AskModel): string {
   const body = nativeBody(request, model)
   const counted = COUNTED.filter((name) => body[name] !== undefined).map((name) => [name, body[name]])

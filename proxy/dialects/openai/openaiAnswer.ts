@@ -20,7 +20,7 @@ class OpenaiAnswer implements WholeAnswer {
   private readonly answer: JsonObject
   private readonly context: AnswerContext
   private readonly object: string
-  /** What the model wrote, where the answer shows more than that. */
+  /** The text that the model wrote, if the answer contains more than that. */
   private said: string | undefined
 
   constructor(answer: JsonObject, context: AnswerContext, object: string) {

@@ -26,7 +26,7 @@ export function printOpenai(request: ChatRequest, cut: CutRequest | null = null)
   return cut === null ? { rest } : { rest, cut }
 }
 
-/** What providers of the OpenAI dialect are asked; everything but the model's name is made once a request. */
+/** Builds requests to providers of the OpenAI dialect; everything but the model's name is built once per request. */
 export class OpenaiRequestBuilder implements ProviderRequestBuilder {
   private readonly request: ChatFields
   private readonly requestId: string

@@ -10,7 +10,7 @@ const PATH = '/videos'
 const ID_CHARACTERS_MAX = 256
 const SECONDS_MAX = 86_400
 
-/** What a provider is asked to make. Empty texts are left out. */
+/** A video request to a provider. Empty texts are left out. */
 export interface VideoOrder {
   readonly prompt: string
   readonly seconds: number

@@ -11,7 +11,7 @@ const TOKEN_ID = /^[0-9]{1,10}$/
 /** Checks an option that is forwarded, and adds to the size what a provider might take it for prompt. */
 type OptionCheck = (body: JsonObject, name: string, size: PromptSize, limits: Limits) => void
 
-/** What chat completions and text completions have in common. */
+/** Options shared by chat completions and text completions. */
 const SAMPLING: readonly (readonly [name: string, check: OptionCheck])[] = [
   ['temperature', checkNumber],
   ['top_p', checkNumber],

@@ -6,7 +6,7 @@ const COMMA = 44
 const ID_NAME = Buffer.from('"id":')
 const MODEL_NAME = Buffer.from('"model":')
 const SEPARATOR = Buffer.from(',')
-/** What stands before and after the JSON of an event. */
+/** The bytes before and after the JSON of an event. */
 export const DATA = Buffer.from('data: ')
 export const END = Buffer.from('\n\n')
 

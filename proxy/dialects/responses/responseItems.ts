@@ -1,7 +1,7 @@
 /** How far an output item of a response has come. */
 export type ItemStatus = 'in_progress' | 'completed' | 'incomplete'
 
-/** What stands for the arguments that some providers leave empty for a function without parameters: clients parse them. */
+/** Replaces the empty arguments that some providers send for functions without parameters, because clients parse them. */
 export const NO_ARGUMENTS = '{}'
 
 export type PartType = 'output_text' | 'refusal'
@@ -21,7 +21,7 @@ export interface OutputItem {
   json(status: ItemStatus): string
 }
 
-/** What the model says. */
+/** The model's message. */
 export class MessageItem implements OutputItem {
   readonly id: string
   readonly index: number
@@ -38,7 +38,7 @@ export class MessageItem implements OutputItem {
   }
 }
 
-/** What the model thinks, where its provider shows that; the format has it as a summary. */
+/** The model's reasoning if its provider shows it; a summary in this format. */
 export class ReasoningItem implements OutputItem {
   readonly id: string
   readonly index: number

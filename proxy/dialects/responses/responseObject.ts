@@ -1,14 +1,14 @@
 import { promptTokens, type TokenUsage } from '../../../contract/money/charge.ts'
 import type { FinishReason } from '../shared/message.ts'
 
-/** What stays the same in every copy of a response. */
+/** The constant members of a response, repeated in every copy. */
 export interface ResponseHead {
   /** The request id. */
   readonly id: string
   readonly createdAtMs: number
   /** Public model id. */
   readonly model: string
-  /** What the response repeats of the request, as members of a JSON object. */
+  /** Members of the request that the response echoes, as JSON. */
   readonly echo: string
 }
 

@@ -23,7 +23,7 @@ const METADATA_PAIRS_MAX = 16
 const METADATA_NAME_CHARACTERS_MAX = 64
 const METADATA_VALUE_CHARACTERS_MAX = 512
 
-/** What a stateless gateway cannot do, and what to do instead. */
+/** Members that a stateless gateway rejects, with the alternative for each. */
 const REFUSED: Readonly<Record<string, string>> = {
   previous_response_id:
     'previous_response_id is not served, because no responses are stored; send the history in input.',

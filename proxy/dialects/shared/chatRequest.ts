@@ -17,17 +17,17 @@ export interface ChatRequest {
   readonly maxTokens: number | null
   /** The name that the output limit is forwarded under, where the provider has none of its own for it. */
   readonly maxTokensName: 'max_tokens' | 'max_completion_tokens'
-  /** What max_tokens says where max_completion_tokens holds in its place; null or absent where there is one limit. */
+  /** The value of max_tokens if max_completion_tokens overrides it; null or absent if there is one limit. */
   readonly maxTokensBeside?: number | null
-  /** What the client's format calls the output limit; absent is maxTokensName. */
+  /** The name of the output limit in the client's format; absent is maxTokensName. */
   readonly maxTokensParam?: string
-  /** What the client's format calls the prompt; absent is `messages`. */
+  /** The name of the prompt in the client's format; absent is `messages`. */
   readonly promptParam?: string
   readonly prompt: PromptSize
   readonly preferences: Preferences
   /** The body's members that go to the provider as they are. */
   readonly forward: JsonObject
-  /** What an answer repeats of the request, as the client's format wants it; absent where it repeats nothing. */
+  /** Members of the request that the answer echoes in the client's format; absent if there are none. */
   readonly echo?: string
 }
 

@@ -18,7 +18,7 @@ export interface CutRequest {
   fill(json: string): Buffer[]
 }
 
-/** What of a model decides how a request for it is written. */
+/** The properties of a model that determine how its requests are written. */
 export type AskModel = Pick<Model, 'thinking' | 'pricesHour' | 'maxOutput'>
 
 /** A request as a provider of some dialect reads it, but for what depends on the route and on the hold. */
@@ -33,7 +33,7 @@ export interface Printed {
   readonly cut?: CutRequest
 }
 
-/** What a provider is asked, but for the times that bound the asking. */
+/** A provider request without its timeouts. */
 export interface ProviderRequest {
   /** Below the provider's base path. */
   readonly path: string
@@ -63,7 +63,7 @@ export interface WholeAnswer {
   readonly usage: TokenUsage | null
   /** UTF-8 bytes of what the model wrote. */
   readonly outputBytes: number
-  /** What the model wrote, for its tokens to be counted where the provider has not. */
+  /** The text that the model wrote, to count its tokens if the provider did not. */
   written(): string
   /**
    * The body that the client gets.

@@ -15,9 +15,9 @@ export type StreamState =
 
 /** How a stream ends for its client. */
 export interface StreamTail {
-  /** What is billed. */
+  /** The bill. */
   readonly usage: TokenUsage
-  /** What the client is told instead of a good ending. */
+  /** The error that replaces a normal end. */
   readonly fault: GatewayError | null
   /** The receipt as JSON text, or '' while the ledger has not accepted it. */
   readonly receipt: string

@@ -16,7 +16,7 @@ export interface UnitRequest extends ModelChoice {
   readonly preferences: Preferences
 }
 
-/** What a provider is asked, but for the times that bound the asking. */
+/** A provider request without its timeouts. */
 export interface UnitProviderRequest {
   /** Below the provider's base path. */
   readonly path: string

@@ -39,7 +39,13 @@ test("the demo's files and the examples of the documentation hold by their schem
   assert.equal(faults('catalog', parse(demoCatalog(9_100))), '')
   const [coin, stablecoin, registry] = [1, 2, 3].map((digit) => `0x${String(digit).repeat(40)}` as const)
   assert.ok(coin && stablecoin && registry)
-  assert.equal(faults('payments', parse(demoPaymentsFile({ coin, stablecoin, registry }, coin, { vault: coin, distributor: coin }))), '')
+  assert.equal(
+    faults(
+      'payments',
+      parse(demoPaymentsFile({ coin, stablecoin, registry }, coin, { vault: coin, distributor: coin })),
+    ),
+    '',
+  )
   const example = (page: string, start: string): string => {
     const text = textOf(page)
       .split('```yaml\n')

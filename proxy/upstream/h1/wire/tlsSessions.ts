@@ -1,4 +1,4 @@
-/** What bounds the sessions of TLS that are kept. */
+/** The bounds of the cache of TLS sessions. */
 export interface SessionBounds {
   readonly tlsSessionsMax: number
   readonly tlsSessionBytesMax: number

@@ -6,7 +6,7 @@ import type { Wire, WireEnd, WireListener } from './wire.ts'
 
 const reads = new TurnReads()
 
-/** What all connections by TLS share. */
+/** State shared by all TLS connections. */
 export interface TlsShared {
   /** Whom they trust. */
   readonly context: SecureContext
@@ -22,7 +22,7 @@ export class TlsWire implements Wire, TurnReader {
   private readonly resumed: KeptSession | undefined
   private secure = false
   private paused = false
-  /** What was decrypted before the socket stood still. */
+  /** Bytes decrypted while the wire is paused. */
   private held: Buffer[] = []
   /** The other side has ended, and the listener has yet to hear of it. */
   private endDue = false

@@ -1,4 +1,4 @@
-/** What OpenSSL decrypts at once: a record. */
+/** The size of a TLS record, the most that OpenSSL decrypts at once. */
 const RECORD_BYTES = 16_384
 const GATHERED_BYTES = 65_536
 

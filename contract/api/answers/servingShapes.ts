@@ -1,0 +1,103 @@
+import {
+  decimal,
+  flag,
+  integer,
+  is,
+  list,
+  mapOf,
+  oneOf,
+  openShape,
+  orNull,
+  pageOf,
+  ref,
+  said,
+  shape,
+  text,
+  time,
+} from './shape.ts'
+
+const LEVELS = list(shape({ price: decimal, tokens: decimal }))
+
+const HARDWARE_REPORT = openShape({ id: text, kind: text, nonce: text, fetched_at: time })
+
+/** Compute locks, registered providers that serve, and attested hardware. */
+export const SERVING_SHAPES = {
+  Locks: shape({
+    object: is('locks'),
+    rules: said('What holds for all series', mapOf({ type: ['string', 'integer'] })),
+    data: list(
+      shape({
+        object: is('lock_series'),
+        id: text,
+        model: text,
+        month: text,
+        ends_at: time,
+        state: text,
+        provider: text,
+        locked_price: shape({ units: text, usd: decimal }),
+        price: { type: 'object', additionalProperties: true },
+        supply: decimal,
+        taker_fee_ppm: integer,
+        'book?': said('Of an open series, for who has a credential', shape({ bids: LEVELS, asks: LEVELS })),
+      }),
+    ),
+  }),
+  LockQuote: shape({
+    object: is('lock_quote'),
+    id: text,
+    series: text,
+    side: is('buy'),
+    tokens: decimal,
+    depth: LEVELS,
+    average_price: decimal,
+    cost: ref('Amount'),
+    fee: ref('Amount'),
+    total: ref('Amount'),
+    valid_until: time,
+  }),
+  LockOrder: shape({
+    object: is('lock_order'),
+    id: text,
+    series: text,
+    side: oneOf(['buy', 'sell']),
+    type: oneOf(['market', 'limit']),
+    price: orNull(decimal),
+    tokens: decimal,
+    filled: decimal,
+    status: text,
+    cost: ref('Amount'),
+    fee: ref('Amount'),
+    in_escrow: shape({ coin: decimal, tokens: decimal }),
+    created_at: time,
+    ended_at: orNull(time),
+  }),
+  OwnLocks: shape({
+    object: is('own_locks'),
+    holdings: list(shape({ series: text, model: text, month: text, expires_at: time, tokens: decimal, units: text })),
+    orders: pageOf(ref('LockOrder')),
+    uses: list(shape({ request_id: text, series: text, tokens: decimal, units: text, at: time })),
+  }),
+  HardwareList: pageOf(
+    shape({
+      object: is('attestation'),
+      model: text,
+      provider: text,
+      verified: flag,
+      since: orNull(time),
+      demo: flag,
+      kind: text,
+      gpu: {},
+      max_age_seconds: integer,
+      report: orNull(HARDWARE_REPORT),
+      last_answer: orNull(shape({ report: text, verdict: text, fault: orNull(text), at: time })),
+    }),
+  ),
+  HardwareReport: openShape({
+    object: is('attestation_report'),
+    id: text,
+    provider: text,
+    verdict: text,
+    policy_sha256: text,
+    evidence: text,
+  }),
+}
