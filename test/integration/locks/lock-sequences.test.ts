@@ -11,6 +11,7 @@ import { Debits } from '../../../control/admission/debits/debit.ts'
 import { DebitKeeper } from '../../../control/admission/debits/debitKeeper.ts'
 import { GrantSweeper } from '../../../control/admission/grantSweeper.ts'
 import { ensureAdmission } from '../../../control/admission/keeper.ts'
+import { auditBook } from '../../../control/audit/runAudit.ts'
 import {
   coinAccount,
   holdingAccount,
@@ -261,4 +262,28 @@ test('orders, cancels, deaths and losses of Redis leave the coin and the tokens 
     }),
     { numRuns: rounds({ short: 2, long: 100 }) },
   )
+})
+
+test('the audit finds escrow, fills and books that are not what orders say', async () => {
+  const world = await World.start()
+  const bid = { kind: 'order', account: 0, side: 'buy', lots: 2, isMarket: false } as const
+  await world.order({ ...bid, ticks: 1 })
+  await world.order({ ...bid, ticks: 4 })
+  await world.check()
+  const faults = [
+    ['UPDATE lock_orders SET escrow_nanos = escrow_nanos + $1', 'escrow of locks equals their open orders'],
+    ['UPDATE lock_orders SET price_nanos = price_nanos + 3000 * $1', 'no book of locks is crossed'],
+    [
+      'UPDATE lock_series SET supply_micros = supply_micros + 1000 * $1',
+      'tokens of every series are held, in escrow or burnt',
+    ],
+  ] as const
+  for (const [change, name] of faults) {
+    const where = change.includes('lock_orders') ? ` WHERE status = 'open' AND side = 'buy'` : ''
+    await book.pool.query(change + where, [1])
+    const failed = (await auditBook(book.pool, limits)).filter(({ ok }) => !ok).map((check) => check.name)
+    assert.ok(failed.includes(name), `${name}: found ${failed.join(', ')}`)
+    await book.pool.query(change + where, [-1])
+  }
+  await world.check()
 })
