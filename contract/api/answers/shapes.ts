@@ -4,7 +4,6 @@ import { AGENT_SHAPES } from './agentShapes.ts'
 import { CATALOG_SHAPES } from './catalogShapes.ts'
 import { CHAIN_SHAPES } from './chainShapes.ts'
 import { HOLDER_SHAPES } from './holderShapes.ts'
-import { LOCK_SHAPES } from './lockShapes.ts'
 import { MODEL_SHAPES } from './modelShapes.ts'
 import { MONEY_SHAPES } from './moneyShapes.ts'
 import { PROVIDER_SHAPES } from './providerShapes.ts'
@@ -14,7 +13,6 @@ import { SERVING_SHAPES } from './servingShapes.ts'
 
 const SHAPES = {
   ...MONEY_SHAPES,
-  ...LOCK_SHAPES,
   ...MODEL_SHAPES,
   ...CATALOG_SHAPES,
   ...ACCOUNT_SHAPES,
