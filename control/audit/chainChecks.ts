@@ -87,9 +87,13 @@ async function checkBatch(pool: Pool, chain: PublicClient): Promise<AuditCheck> 
 
 /** Each distributor has what can still be claimed, and the last period that it was sent a root of as the book has it. */
 async function checkDistributors(pool: Pool, chain: PublicClient): Promise<AuditCheck> {
-  const found = await pool.query<{ number: number; contract: `0x${string}`; token: `0x${string}`; root: string; amount: string }>(
-    LAST_PUBLISHED,
-  )
+  const found = await pool.query<{
+    number: number
+    contract: `0x${string}`
+    token: `0x${string}`
+    root: string
+    amount: string
+  }>(LAST_PUBLISHED)
   const faults = new Faults()
   for (const { number, contract: address, token, root, amount } of found.rows) {
     try {
@@ -102,7 +106,9 @@ async function checkDistributors(pool: Pool, chain: PublicClient): Promise<Audit
       ])
       if (has < unclaimed) faults.add(`${address} has ${has} for ${unclaimed} that can be claimed`)
       if (period.root !== `0x${root}` || period.total !== BigInt(amount)) {
-        faults.add(`period ${number} of ${address} is ${period.total} under ${period.root}, ${amount} under ${root} here`)
+        faults.add(
+          `period ${number} of ${address} is ${period.total} under ${period.root}, ${amount} under ${root} here`,
+        )
       }
     } catch (error) {
       faults.add(`${address} can not be read: ${(error as Error).message.split('\n')[0]}`)

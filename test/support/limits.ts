@@ -22,6 +22,7 @@ export const ledgerLimits = limitsWith({
   debitCheckMs: 50,
   linkExpiryMs: 50,
   referralPayMs: 20,
+  providerPayMs: 20,
   admissionPollMs: 20,
   admissionCheckMs: 50,
   orphanCheckMs: 50,

@@ -1,5 +1,6 @@
 import type { Redis } from '../../../contract/wire/redis.ts'
 import { accountKey, shardOf } from '../../../contract/wire/redisKeys.ts'
+import { isLockId } from '../../book/ledger/accounts.ts'
 import { redisNowMs } from '../../runtime/redisClock.ts'
 
 /** What requests may hold at this moment, by the admission state. */
@@ -18,8 +19,9 @@ export async function availableOf(redis: Redis, accountId: string): Promise<Avai
   ])
   if (coin === null || coin === undefined) return undefined
   const creditUnits = (grants ?? '').split(';').flatMap((grant) => {
-    const [, expiresAtMs, freeUnits] = grant.split(',').map(Number)
-    return freeUnits !== undefined && Number(expiresAtMs) > nowMs ? [freeUnits] : []
+    const [id = '', expiresAtMs, freeUnits] = grant.split(',')
+    // Tokens of locks pay for requests of their models alone.
+    return freeUnits !== undefined && Number(expiresAtMs) > nowMs && !isLockId(id) ? [Number(freeUnits)] : []
   })
   return { coinNanos: Number(coin), creditUnits }
 }

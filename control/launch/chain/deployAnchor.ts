@@ -18,6 +18,11 @@ export function anchorInitCode({ admin, anchorer }: AnchorRoles): Hex {
 }
 
 /** Deploys a SettlementAnchor contract, as `deployBy` does. */
-export function deployAnchor(rpcUrl: string, account: Account, roles: AnchorRoles, pollingMs?: number): Promise<Deployed> {
+export function deployAnchor(
+  rpcUrl: string,
+  account: Account,
+  roles: AnchorRoles,
+  pollingMs?: number,
+): Promise<Deployed> {
   return deployBy(rpcUrl, account, anchorInitCode(roles), pollingMs)
 }

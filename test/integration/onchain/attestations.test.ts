@@ -228,7 +228,7 @@ test('one that is cut off is not there at all, and the next one is whole', async
     const cut = attest()
     const isCut = assert.rejects(cut)
     await until('it is at work', async () => {
-      const found = await client.query(
+      const found = await pool.query(
         `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database()
          AND wait_event_type = 'Lock' AND query LIKE 'INSERT INTO reserve_attestations%'`,
       )

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import { checkCharge } from '../../../verifier/charge.ts'
+import { readSeries } from '../../../verifier/lock.ts'
 import type { Amount, Receipt } from '../../../verifier/receipt.ts'
 import { readSheet } from '../../../verifier/sheet.ts'
 
@@ -163,4 +164,40 @@ test('what the sheet does not sell is refused with the reason', () => {
   ] as const) {
     assert.throws(() => checkCharge(receipt(0, changes), SHEET), reason)
   }
+})
+
+const SERIES = readSeries(
+  {
+    data: [
+      {
+        id: 'lock_01M84JCS2RKAGFGKBQAA87S72K',
+        model: 'chat',
+        locked_price: { units: '1000000000' },
+        price: { input: '0.5', output: '1' },
+      },
+    ],
+  },
+  'lock_01M84JCS2RKAGFGKBQAA87S72K',
+)
+
+/** A receipt that has burnt micro-tokens of 1,000 units. */
+const burnt = (charged: number, micros: number, changes: Partial<Receipt> = {}): Receipt =>
+  receipt(charged, {
+    lock: { series: SERIES.id, micros: BigInt(micros), units: BigInt(micros) * 1_000n },
+    ...changes,
+  })
+
+test('tokens that were burnt are what the series makes of the usage, and the sheet charges the share that they left', () => {
+  assert.equal(checkCharge(burnt(0, 10), SHEET, SERIES), '0 units beside 10000 units of tokens')
+  assert.equal(checkCharge(burnt(14_000, 3), SHEET, SERIES), '14000 units beside 3000 units of tokens')
+  assert.throws(() => checkCharge(burnt(14_001, 3), SHEET, SERIES), /where the sheet has 14000/)
+  assert.throws(() => checkCharge(burnt(0, 11), SHEET, SERIES), /11000 units were burnt, where the series has 10000/)
+  assert.throws(() => checkCharge(burnt(0, 10), SHEET), /was not given/)
+  assert.throws(() => checkCharge(burnt(0, 10, { rate: 'batch' }), SHEET, SERIES), /at the standard rate/)
+  assert.throws(() => checkCharge(burnt(0, 10, { hold: amount(9_999) }), SHEET, SERIES), /of 9999 held/)
+  assert.throws(() => checkCharge(burnt(0, 10, { model: 'image' }), SHEET, SERIES), /is of chat/)
+  const clamped = { hold: amount(13_000), clamped: true }
+  assert.match(checkCharge(burnt(10_000, 3, clamped), SHEET, SERIES), /10000 units of 14000 .* no more was held/)
+  const other = { series: SERIES.id, micros: 9n, units: 10_000n }
+  assert.throws(() => checkCharge(burnt(0, 10, { lock: other }), SHEET, SERIES), /are not 10000 units/)
 })

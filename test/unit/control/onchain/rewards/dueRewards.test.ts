@@ -11,20 +11,27 @@ const anyHolders = fc.uniqueArray(fc.integer({ min: 1, max: 60 }), { maxLength: 
 
 test('what holders earn is the pool to the last nano, and what they had and earn is paid or carried', () => {
   fc.assert(
-    fc.property(anyNanos, anyHolders, anyHolders, fc.bigInt(0n, 10n ** 12n), fc.gen(), (poolNanos, held, had, minNanos, gen) => {
-      const weights = held.map((at) => ({ address: address(at), weight: gen(() => fc.bigInt(1n, 10n ** 30n)) }))
-      const carried = new Map(had.map((at) => [address(at), gen(() => fc.bigInt(1n, 10n ** 12n))]))
-      const rewards = dueRewards({ poolNanos, weights, carried, minNanos })
-      const sum = (values: readonly bigint[]) => values.reduce((total, one) => total + one, 0n)
-      const earned = sum(rewards.map(({ earnedNanos }) => earnedNanos))
-      assert.equal(earned, weights.length === 0 ? 0n : poolNanos)
-      const before = sum([...carried.values()])
-      assert.equal(earned + before, sum(rewards.map(({ dueNanos, carriedNanos }) => dueNanos + carriedNanos)))
-      for (const { dueNanos, carriedNanos } of rewards) {
-        assert.ok(dueNanos === 0n || (dueNanos >= minNanos && carriedNanos === 0n))
-        assert.ok(carriedNanos === 0n || carriedNanos < minNanos)
-      }
-    }),
+    fc.property(
+      anyNanos,
+      anyHolders,
+      anyHolders,
+      fc.bigInt(0n, 10n ** 12n),
+      fc.gen(),
+      (poolNanos, held, had, minNanos, gen) => {
+        const weights = held.map((at) => ({ address: address(at), weight: gen(() => fc.bigInt(1n, 10n ** 30n)) }))
+        const carried = new Map(had.map((at) => [address(at), gen(() => fc.bigInt(1n, 10n ** 12n))]))
+        const rewards = dueRewards({ poolNanos, weights, carried, minNanos })
+        const sum = (values: readonly bigint[]) => values.reduce((total, one) => total + one, 0n)
+        const earned = sum(rewards.map(({ earnedNanos }) => earnedNanos))
+        assert.equal(earned, weights.length === 0 ? 0n : poolNanos)
+        const before = sum([...carried.values()])
+        assert.equal(earned + before, sum(rewards.map(({ dueNanos, carriedNanos }) => dueNanos + carriedNanos)))
+        for (const { dueNanos, carriedNanos } of rewards) {
+          assert.ok(dueNanos === 0n || (dueNanos >= minNanos && carriedNanos === 0n))
+          assert.ok(carriedNanos === 0n || carriedNanos < minNanos)
+        }
+      },
+    ),
     RUNS,
   )
 })

@@ -30,5 +30,11 @@ test('over all periods holders get half of what came in beyond what went out, to
 })
 
 test('where no rewards are paid, none are set aside', () => {
-  assert.deepEqual(splitRevenue(11n, NONE, false, 5_000), { rewardUnits: 0n, vaultUnits: 5n, deficitUnits: 0n, rewardRest: 0n, vaultRest: 5_000n })
+  assert.deepEqual(splitRevenue(11n, NONE, false, 5_000), {
+    rewardUnits: 0n,
+    vaultUnits: 5n,
+    deficitUnits: 0n,
+    rewardRest: 0n,
+    vaultRest: 5_000n,
+  })
 })
