@@ -5,7 +5,6 @@ import { CATALOG_SHAPES } from './catalogShapes.ts'
 import { CHAIN_SHAPES } from './chainShapes.ts'
 import { HARDWARE_SHAPES } from './hardwareShapes.ts'
 import { HOLDER_SHAPES } from './holderShapes.ts'
-import { LOCK_SHAPES } from './lockShapes.ts'
 import { MODEL_SHAPES } from './modelShapes.ts'
 import { MONEY_SHAPES } from './moneyShapes.ts'
 import { PROVIDER_SHAPES } from './providerShapes.ts'
@@ -14,7 +13,6 @@ import { RESERVE_SHAPES } from './reserveShapes.ts'
 
 const SHAPES = {
   ...MONEY_SHAPES,
-  ...LOCK_SHAPES,
   ...MODEL_SHAPES,
   ...CATALOG_SHAPES,
   ...ACCOUNT_SHAPES,
