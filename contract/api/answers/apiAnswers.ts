@@ -62,6 +62,7 @@ export const API_ANSWERS: Readonly<Partial<Record<ApiOperation, Answers>>> = {
   get_catalog_signer: { 200: 'CatalogSigner' },
   list_catalogs: { 200: 'CatalogVersionList' },
   list_price_observations: { 200: 'PriceObservationList' },
+  get_privacy_attestation: { 200: ['AttestationList', 'AttestationReport'] },
   get_stats: { 200: 'Stats' },
   get_rankings: { 200: 'Rankings' },
   get_index: { 200: 'PriceIndex' },

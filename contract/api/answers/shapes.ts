@@ -5,6 +5,7 @@ import { CATALOG_SHAPES } from './catalogShapes.ts'
 import { CHAIN_SHAPES } from './chainShapes.ts'
 import { MODEL_SHAPES } from './modelShapes.ts'
 import { MONEY_SHAPES } from './moneyShapes.ts'
+import { PRIVACY_SHAPES } from './privacyShapes.ts'
 import { PUBLIC_SHAPES } from './publicShapes.ts'
 
 const SHAPES = {
@@ -14,6 +15,7 @@ const SHAPES = {
   ...ACCOUNT_SHAPES,
   ...AGENT_SHAPES,
   ...CHAIN_SHAPES,
+  ...PRIVACY_SHAPES,
   ...PUBLIC_SHAPES,
 }
 
