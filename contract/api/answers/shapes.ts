@@ -3,16 +3,18 @@ import { ACCOUNT_SHAPES } from './accountShapes.ts'
 import { AGENT_SHAPES } from './agentShapes.ts'
 import { CATALOG_SHAPES } from './catalogShapes.ts'
 import { CHAIN_SHAPES } from './chainShapes.ts'
-import { HARDWARE_SHAPES } from './hardwareShapes.ts'
 import { HOLDER_SHAPES } from './holderShapes.ts'
+import { LOCK_SHAPES } from './lockShapes.ts'
 import { MODEL_SHAPES } from './modelShapes.ts'
 import { MONEY_SHAPES } from './moneyShapes.ts'
 import { PROVIDER_SHAPES } from './providerShapes.ts'
+import { PRIVACY_SHAPES } from './privacyShapes.ts'
 import { PUBLIC_SHAPES } from './publicShapes.ts'
 import { RESERVE_SHAPES } from './reserveShapes.ts'
 
 const SHAPES = {
   ...MONEY_SHAPES,
+  ...LOCK_SHAPES,
   ...MODEL_SHAPES,
   ...CATALOG_SHAPES,
   ...ACCOUNT_SHAPES,
@@ -20,9 +22,9 @@ const SHAPES = {
   ...CHAIN_SHAPES,
   ...PROVIDER_SHAPES,
   ...HOLDER_SHAPES,
+  ...PRIVACY_SHAPES,
   ...PUBLIC_SHAPES,
   ...RESERVE_SHAPES,
-  ...HARDWARE_SHAPES,
 }
 
 /** The name of a shape among the schemas of the OpenAPI document. */

@@ -1,0 +1,75 @@
+import { decimal, integer, is, list, mapOf, oneOf, orNull, pageOf, ref, said, shape, text, time } from './shape.ts'
+
+const TOKENS = said('Whole tokens with six digits', decimal)
+const PRICE = said('Coin per whole token', decimal)
+const LEVELS = list(shape({ price: PRICE, tokens: TOKENS }))
+
+/** What the endpoints of compute locks answer. */
+export const LOCK_SHAPES = {
+  LockSeries: shape({
+    object: is('lock_series'),
+    id: text,
+    model: text,
+    month: text,
+    ends_at: time,
+    state: oneOf(['open', 'ended', 'closed']),
+    provider: text,
+    locked_price: said('Of one whole token', shape({ units: text, usd: decimal })),
+    price: said('By class of tokens, in USD per million tokens', mapOf(decimal)),
+    supply: TOKENS,
+    taker_fee_ppm: integer,
+    'book?': said('With a credential, of an open series', shape({ bids: LEVELS, asks: LEVELS })),
+  }),
+  Locks: shape({
+    object: is('locks'),
+    rules: shape({
+      token: text,
+      lot: TOKENS,
+      tick: PRICE,
+      priority: text,
+      self_trade: text,
+      market_order: text,
+      month_end: text,
+      quote_seconds: integer,
+      orders_open_max: integer,
+      series_per_account_max: integer,
+      fills_per_order_max: integer,
+    }),
+    data: list(ref('LockSeries')),
+  }),
+  LockQuote: shape({
+    object: is('lock_quote'),
+    id: text,
+    series: text,
+    side: is('buy'),
+    tokens: TOKENS,
+    depth: LEVELS,
+    average_price: PRICE,
+    cost: ref('Amount'),
+    fee: ref('Amount'),
+    total: ref('Amount'),
+    valid_until: time,
+  }),
+  LockOrder: shape({
+    object: is('lock_order'),
+    id: text,
+    series: text,
+    side: oneOf(['buy', 'sell']),
+    type: oneOf(['market', 'limit']),
+    price: orNull(PRICE),
+    tokens: TOKENS,
+    filled: TOKENS,
+    status: oneOf(['open', 'filled', 'cancelled', 'expired']),
+    cost: ref('Amount'),
+    fee: ref('Amount'),
+    in_escrow: shape({ coin: decimal, tokens: TOKENS }),
+    created_at: time,
+    ended_at: orNull(time),
+  }),
+  OwnLocks: shape({
+    object: is('own_locks'),
+    holdings: list(shape({ series: text, model: text, month: text, expires_at: time, tokens: TOKENS, units: text })),
+    orders: pageOf(ref('LockOrder')),
+    uses: list(shape({ request_id: text, series: text, tokens: TOKENS, units: text, at: time })),
+  }),
+}
