@@ -13,7 +13,11 @@ before(async () => {
 after(() => world.stop())
 
 const MISTAKES: ReadonlyArray<[args: string[], code: number, says: RegExp]> = [
-  [['bogus'], 2, /there is no "bogus"; there are: account, key, wallet, session, link, lock, agent, .*trail, audit, holds/],
+  [
+    ['bogus'],
+    2,
+    /there is no "bogus"; there are: account, key, wallet, session, link, lock, agent, .*trail, audit, holds/,
+  ],
   [
     ['account', 'bogus'],
     2,
