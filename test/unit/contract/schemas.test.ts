@@ -42,7 +42,7 @@ test("the demo's files and the examples of the documentation hold by their schem
   assert.equal(
     faults(
       'payments',
-      parse(demoPaymentsFile({ coin, stablecoin, registry }, coin, { vault: coin, distributor: coin })),
+      parse(demoPaymentsFile({ coin, stablecoin, registry }, coin, { vault: coin, distributor: coin }, coin)),
     ),
     '',
   )

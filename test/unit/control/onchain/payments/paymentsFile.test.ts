@@ -47,6 +47,8 @@ test('a payments file gives assets with the stablecoin first, addresses in lower
     settlementAnchor: null,
     settlementIntervalSeconds: 3_600,
     holders: null,
+    lockTokens: null,
+    reserveVault: null,
   })
 })
 
