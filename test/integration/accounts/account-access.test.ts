@@ -140,9 +140,9 @@ const NOT_LET_IN = new Set([
   'account_not_linked',
   'not_found',
 ])
-/** Of deposits and withdrawals a gateway without a chain says that it has none, to who may ask. */
+/** A gateway without a chain or a distributor of rewards says so to credentials that it accepts. */
 const isLetIn = (answer: ApiAnswer): boolean =>
-  !NOT_LET_IN.has(codeOf(answer)) || answer.text.includes('This gateway has no chain')
+  !NOT_LET_IN.has(codeOf(answer)) || /This gateway (has no chain|pays no rewards)/.test(answer.text)
 const codeOf = ({ body }: ApiAnswer): string => String((body as { error?: { code?: string } }).error?.code)
 
 function withKind([status, code]: Refusal, name: string, answer: ApiAnswer): Refusal {

@@ -88,6 +88,17 @@ test('limit orders rest, are filled by time, and give back what they had in escr
   assert.equal(await coinOf(two), '99.5464')
 })
 
+test('an order with a quote is refused once the quoted price is gone', async () => {
+  const ask = await order(one, { side: 'sell', type: 'limit', tokens: '1', price: '0.09' })
+  const body = { series, tokens: '1' }
+  const quote = await apiOk<Json>(url, 'POST', '/v1/locks/quote', { token: two.token, body })
+  await apiOk(url, 'POST', `/v1/locks/orders/${ask.body.id}/cancel`, { token: one.token, body: {} })
+  const coin = await coinOf(two)
+  const bought = await order(two, { side: 'buy', type: 'market', tokens: '1', quote: quote['id'] })
+  assertRefused(bought, 409, 'lock_price_moved')
+  assert.equal(await coinOf(two), coin)
+})
+
 test('what can not be is refused, and says why', async () => {
   const limit = { side: 'buy', type: 'limit', tokens: '1', price: '0.01' }
   assertRefused(await order(one, { ...limit, tokens: '0.0001' }), 400, null, 'tokens')
@@ -100,6 +111,8 @@ test('what can not be is refused, and says why', async () => {
   assertRefused(await order(one, { side: 'sell', type: 'limit', tokens: '6', price: '1' }), 402, 'insufficient_balance')
   const none = 'lock_0123456789ABCDEFGHJKMNPQRS'
   assertRefused(await order(one, { ...limit, series: none }), 404, 'lock_series_not_found')
+  const unknown = '/v1/locks/orders/lor_0123456789ABCDEFGHJKMNPQRS/cancel'
+  assertRefused(await api(url, 'POST', unknown, { token: one.token, body: {} }), 404, 'lock_order_not_found')
   const body = { series, tokens: '5000' }
   assertRefused(await api(url, 'POST', '/v1/locks/quote', { token: one.token, body }), 409, 'lock_no_offer')
   for (const _ of [1, 2]) assert.equal((await order(one, limit)).status, 201)
