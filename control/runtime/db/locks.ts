@@ -94,8 +94,8 @@ export async function lockTextUntilCommit(client: Client, text: string): Promise
 }
 
 /**
- * Takes the lock until the end of the transaction, together with others that share it.
- * @returns false when somebody has it alone or waits to have it alone
+ * Takes the lock in shared mode until the end of the transaction.
+ * @returns false when another process holds it exclusively or waits to do so
  */
 export async function tryShareUntilCommit(client: Client, name: LockName): Promise<boolean> {
   const tried = await client.query<{ locked: boolean }>('SELECT pg_try_advisory_xact_lock_shared($1) AS locked', [
