@@ -5,7 +5,7 @@ import { coinAccount } from './accounts.ts'
 
 /**
  * Opens the coin account of a new customer account and tells admission of it (its event 1), inside the caller's
- * transaction. Opening it again changes nothing. What payers of single requests have is kept in US dollars.
+ * transaction. Opening it again changes nothing. Balances of payers of single requests are kept in US dollars.
  * @returns whether it was new
  */
 export async function openAccount(client: Client, accountId: string): Promise<boolean> {

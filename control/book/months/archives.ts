@@ -18,7 +18,7 @@ export async function listArchives(db: Queryable): Promise<Archive[]> {
 }
 
 /**
- * Refuses to read what was put away, for who would otherwise be told that there is nothing.
+ * Rejects reads of archived months, which would otherwise return nothing.
  * @param least,below the ids that are read: from the first up to but without the last
  * @throws GatewayError receipt_archived when a month among them was put away
  */

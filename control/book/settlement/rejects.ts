@@ -11,7 +11,7 @@ interface Content {
   readonly fields: string
 }
 
-/** How a reject is called: the id of its stream entry, and its number where that carries several endings. */
+/** The name of a reject: the id of its stream entry, and its number where that carries several endings. */
 export function rejectName({ raw, delivered }: EntrySource): string {
   return delivered === undefined ? raw.id : `${raw.id}/${delivered.seq}`
 }
