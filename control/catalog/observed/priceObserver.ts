@@ -41,7 +41,7 @@ export class PriceObserver {
     await this.loop?.stop()
   }
 
-  /** Reads every list once. One that cannot be read is logged, and its earlier observations stand. */
+  /** Reads every list once. One that cannot be read is logged, and its earlier observations stay in force. */
   async observe(signal?: AbortSignal): Promise<void> {
     const { path, pool, limits } = this.parts
     const { priceLists } = await readCatalogFile(path)

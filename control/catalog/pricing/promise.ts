@@ -37,9 +37,9 @@ export function promiseViolations(catalog: Catalog, promised: readonly Sheet[]):
 }
 
 /**
- * What is wrong with the value of the coin in a catalog, as one line for the operator; undefined where nothing is. Any
- * change hurts somebody: a lower one who pays in coin, a higher one who is paid in coin.
- * @param inForce the newest sheet, where its promise still holds
+ * The violation of a promise by the value of the coin in a catalog, as one line for the operator; undefined when there is none.
+ * Every change counts as one: a lower value hurts accounts that pay in coin, a higher value those that are paid in coin.
+ * @param inForce the newest sheet, if its promise is still in force
  */
 export function coinViolation({ source, coinUsdUnits }: Catalog, inForce: Sheet | undefined): string | undefined {
   if (inForce === undefined || parseUsd(inForce.coin.usd) === coinUsdUnits) return undefined

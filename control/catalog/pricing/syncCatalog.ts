@@ -6,7 +6,7 @@ import { publishCatalogRecord } from '../../runtime/bus/feed.ts'
 import type { Queryable } from '../../runtime/db/pool.ts'
 import { currentRecord } from './sheetStore.ts'
 
-/** A change that comes between every look and the write before it is left to the next call. */
+/** Writes of one call; when a change follows even the last of them, the next call writes it. */
 const WRITES_MAX = 3
 
 /**
@@ -15,7 +15,7 @@ const WRITES_MAX = 3
  */
 export async function syncCatalog(db: Queryable, redis: Redis, limits: Limits): Promise<number | undefined> {
   let version: number | undefined
-  // Another process may have read the book before a change of this one and write after it, so that both look again.
+  // Another process may have read the book before a change of this one and write after it, so that both compare again.
   for (let written = 0; ; written++) {
     const record = await currentRecord(db)
     if (record === undefined || (await redis.getBuffer(CATALOG_KEY))?.equals(record) === true) return version
