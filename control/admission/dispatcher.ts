@@ -103,7 +103,7 @@ export class EventDispatcher {
         [event.seq, event.coin_delta, ...grant, event.debit_id ?? ''],
       )
       if (result === -1) {
-        // Redis lacks earlier events of this account. Loading its shard from the book brings this one along as well.
+        // Redis is missing earlier events of this account. Loading its shard from the book applies this one as well.
         logEvent(this.log, 'admission_event_lost', { account: event.account_id, seq: event.seq })
         await this.pool.query(
           `INSERT INTO admission_dirty (shard, reason) VALUES ($1, 'missing event') ON CONFLICT DO NOTHING`,

@@ -21,7 +21,7 @@ export interface CoinCredit {
 }
 
 /**
- * Credits coin to a customer account and tells admission of it, inside the caller's transaction.
+ * Credits coin to a customer account and notifies admission, inside the caller's transaction.
  * @returns false when this payment was credited before
  * @throws ReusedRefError when it was credited before with another amount; Error when the account is unknown
  */

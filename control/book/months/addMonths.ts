@@ -25,7 +25,7 @@ export function addMonthsOf(pool: Pool, requestIds: readonly string[]): Promise<
   return addMonths(pool, [...new Set(starts)])
 }
 
-/** Whether an error says that receipts belong to a month that has no partition. */
+/** Whether an error means that receipts belong to a month without a partition. */
 export function isMonthMissing(error: unknown): boolean {
   const { code, table, constraint } = error as { code?: unknown; table?: unknown; constraint?: unknown }
   return code === CHECK_VIOLATION && table === 'receipts' && constraint === undefined

@@ -215,7 +215,7 @@ async function bookedAmong(client: Client, entries: readonly Entry[]): Promise<S
     else if (entry.kind === 'expired') expiries.push(nameOf(entry))
   }
   const [least, greatest] = boundsOf(requests)
-  // The bounds say which months are read. A list that the planner sees is compared with every month, name by name.
+  // The bounds select the months to read. A list that the planner sees is compared with every month, name by name.
   const found = await client.query<{ name: string }>({
     name: 'settlement_booked',
     text: `SELECT request_id AS name FROM receipts

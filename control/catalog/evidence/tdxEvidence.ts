@@ -49,7 +49,7 @@ export function verifyTdx(bytes: Buffer, collateral: TdxCollateral | undefined, 
     reportData: quote.reportData,
   }
   if (collateral === undefined) return { ...proved, tcb: null }
-  // A list that is not of the issuer of this certificate says nothing of it.
+  // A list of another issuer does not cover this certificate.
   const issuer = chain[1] ?? anchors.roots.find((root) => pck.checkIssued(root))
   const list = issuer && revocations.find((one) => isListOf(one, issuer))
   if (list === undefined) malformed('the collateral has no list of revoked PCK certificates')

@@ -20,7 +20,7 @@ export interface PriceObserverParts {
   readonly limits: Limits
 }
 
-/** Reads providers' price lists, keeps what they say, and warns of prices above those that are sold. */
+/** Reads providers' price lists, stores their prices, and warns of prices above those that are sold. */
 export class PriceObserver {
   /** Since the process began. */
   readonly stats = { reads: 0, failures: 0 }

@@ -50,8 +50,8 @@ export class CatalogKeeper {
   }
 
   /**
-   * `load` for a process that starts: with a file that breaks a price promise it goes on with the sheet in force, because
-   * prices that were published since from another file are no reason to stay down.
+   * `load` for a process that starts: when the file breaks a price promise, the sheet in force stays, because prices published
+   * since from another file are no reason to stay down.
    * @throws FileError when the file is invalid
    */
   async start(): Promise<void> {

@@ -8,7 +8,7 @@ import { toolViolations } from './toolPromise.ts'
 
 /**
  * Compares the prices of a catalog with the sheets whose promise still holds.
- * A model that is taken off the list breaks no promise; one that comes back is held to it.
+ * Removing a model from the list breaks no promise; a model that returns is bound by it again.
  * @param promised the sheets with `valid_until` in the future, in the order of their versions
  * @returns one violation per model and price key, that of the lowest promise
  */
@@ -100,7 +100,7 @@ function tokenRises(path: string, prefix: '' | 'batch_', before: Price, after: P
   return [...rises.values()]
 }
 
-/** A class that no side states follows the input price, whose own rise already says everything. */
+/** A class that no side states follows the input price, whose own rise is already reported. */
 function states(price: Price, key: string): boolean {
   return price.amounts.has(key) || price.longContext?.amounts.has(key) === true
 }

@@ -10,8 +10,8 @@ import { currentRecord } from './sheetStore.ts'
 const WRITES_MAX = 3
 
 /**
- * Puts the catalog record of the book into Redis and tells every proxy, where Redis shows another one or none.
- * @returns the version that was put there, or undefined where Redis had it
+ * Puts the catalog record of the book into Redis and notifies every proxy, if Redis has another one or none.
+ * @returns the version that was written, or undefined if Redis had it
  */
 export async function syncCatalog(db: Queryable, redis: Redis, limits: Limits): Promise<number | undefined> {
   let version: number | undefined

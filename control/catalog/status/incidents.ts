@@ -79,7 +79,7 @@ export async function closeIncident(client: Client, actor: Actor, id: string, re
 
 /**
  * The incidents that are shown, newest first: all that are open, and those that were closed in the last
- * limits.incidentDaysShown days, as far as limits.incidentsShownMax goes.
+ * limits.incidentDaysShown days, at most limits.incidentsShownMax.
  */
 export async function shownIncidents(db: Queryable, limits: Limits): Promise<Incident[]> {
   const found = await db.query<IncidentRow>(

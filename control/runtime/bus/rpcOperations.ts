@@ -23,7 +23,7 @@ export async function callOperation<Name extends RpcOperation>(
   return reply.encode(await handlers[name](readRequest(request, payload), call))
 }
 
-/** The refusal of a call that a proxy of another version has made. Nothing was done. */
+/** The rejection of a call by a proxy of another version. Nothing was done. */
 export function notUnderstood(cause?: unknown): GatewayError {
   const message = 'The gateway is being updated; nothing was charged. Try again after Retry-After seconds.'
   return new GatewayError('gateway_restarting', { message, retryAfterSeconds: 1, cause })

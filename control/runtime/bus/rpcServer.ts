@@ -76,7 +76,7 @@ export class RpcServer {
     for (const lane of this.lanes) lane.start()
   }
 
-  /** Stops reading, finishes what is under way within `timeoutMs`, and leaves the groups. */
+  /** Stops reading, drains running calls within `timeoutMs`, and leaves the groups. */
   async stop(timeoutMs: number): Promise<void> {
     const late = sleep(timeoutMs, undefined, { ref: false })
     await Promise.all(this.lanes.map((lane) => lane.stop(late)))
