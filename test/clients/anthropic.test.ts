@@ -274,7 +274,7 @@ test('the client throws AuthenticationError for a key that does not exist', asyn
   assert.deepEqual([error.status, codeOf(error)], [401, 'invalid_api_key'])
 })
 
-test('what cannot succeed is not tried again, what can is', async () => {
+test('the client retries retryable errors and no others', async () => {
   const poor = clientOf({ apiKey: (await stack.createAccount({ credits: '0.00000001' })).apiKey, maxRetries: 3 })
   const ask = { max_tokens: 100, messages: MESSAGES }
   sent = 0

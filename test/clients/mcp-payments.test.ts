@@ -69,7 +69,7 @@ function assertAsked(result: ToolResult, reason: string): void {
   assert.ok((result.structuredContent['accepts'] as unknown[]).length > 0)
 }
 
-test('a call without a key is told what to pay, for x402 and for MPP', async () => {
+test('a call without a key returns the payment requirements for x402 and for MPP', async () => {
   const before = await served()
   const result = await callMcp(client, 'chat', HELLO)
   const required = result.structuredContent as unknown as PaymentRequired
@@ -82,7 +82,7 @@ test('a call without a key is told what to pay, for x402 and for MPP', async () 
   assert.equal(await served(), before)
 })
 
-test('x402 pays a call; the result tells of the settlement, and the rest goes back', async () => {
+test('x402 pays for a call: the result reports the settlement, and the rest is refunded', async () => {
   const payer = await paid.chain.newPayer()
   const result = await pay(await sign(payer, await quoteOf()))
   assert.ok(result.isError !== true, JSON.stringify(result))
@@ -100,7 +100,7 @@ test('x402 pays a call; the result tells of the settlement, and the rest goes ba
   assert.equal(await paid.has('stablecoin', payer), FUNDS - amount + back)
 })
 
-test('what the quote tool offers pays the call', async () => {
+test('the payment requirements of the quote tool pay for the call', async () => {
   const payer = await paid.chain.newPayer()
   const { payment, hold } = (await callOk(client, 'quote', HELLO)) as { payment: { x402: PaymentRequired }; hold: Json }
   const { receipt } = (await pay(await sign(payer, payment.x402))).structuredContent as { receipt: Receipt }
@@ -120,7 +120,7 @@ test('mppx pays a call by itself through the official client', async () => {
   await own.close()
 })
 
-test('who says that it pays by MPP is asked by its error, with fresh challenges', async () => {
+test('a client that declares MPP support gets fresh challenges in the error', async () => {
   const params = { name: 'chat', arguments: HELLO }
   const message = { jsonrpc: '2.0', id: 1, method: 'tools/call', params }
   const asked = await postMcp(paid.stack.baseUrl, message, { 'accept-payment': 'evm/charge' })
@@ -224,7 +224,7 @@ test('a paid call that no provider serves is paid back whole', async () => {
   assert.equal(await paid.has('stablecoin', payer), FUNDS)
 })
 
-test('a wallet without funds is told so', async () => {
+test('a payment from a wallet without funds is rejected with that reason', async () => {
   const payer = await paid.chain.newPayer({ stablecoin: 0n })
   const result = await pay(await sign(payer, await quoteOf()))
   assertAsked(result, 'insufficient_funds')

@@ -88,7 +88,7 @@ test('images.edit, of one picture and of several', async () => {
   await assertReceipt(two, 'image')
 })
 
-test('audio.speech.create: bytes as they come', async () => {
+test('audio.speech.create: bytes are streamed as they arrive', async () => {
   const { data, response } = await client.audio.speech
     .create({ model: 'test/speech', voice: 'alloy', input: 'hello', response_format: 'wav' })
     .withResponse()

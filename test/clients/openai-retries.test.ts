@@ -58,7 +58,7 @@ test('the client tries a 502 and a 503 again and waits out Retry-After', async (
   assertReconciled(receiptIn(completion), outcomes)
 })
 
-test('what cannot succeed is not tried again', async () => {
+test('the client does not retry errors that are not retryable', async () => {
   const poor = clients.of((await stack.createAccount({ credits: '0.00000001' })).apiKey, { maxRetries: 3 })
   clients.sent = 0
   const error = await thrownBy<APIError>(APIError, () =>

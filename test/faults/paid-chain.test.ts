@@ -48,7 +48,7 @@ async function restartNode(): Promise<void> {
   await paid.chain.node.start()
 }
 
-test('/health tells of the chain, and its status follows it', async () => {
+test('/health reports the state of the chain, and its status follows it', async () => {
   type Health = { readonly status: string; readonly chain: string; readonly database: string }
   const becomes = (status: string, chain: string) =>
     until(`health is ${status} with the chain ${chain}`, async () => {
@@ -71,7 +71,7 @@ test('/health tells of the chain, and its status follows it', async () => {
   await becomes('ok', 'ok')
 })
 
-test('the node restarts and forgets what waited for a block: it is sent again, once', async () => {
+test('the node restarts and loses pending transactions: they are sent again, once', async () => {
   const payer = await paid.chain.newPayer()
   await paid.chain.client.setAutomine(false)
   const { reply } = await begin(payer)
@@ -80,7 +80,7 @@ test('the node restarts and forgets what waited for a block: it is sent again, o
   await assertOnce(payer, await reply)
 })
 
-test('the node restarts while a paid stream runs: it ends, is charged, and the rest goes back', async () => {
+test('the node restarts while a paid stream runs: it ends, is charged, and the rest is refunded', async () => {
   const payer = await paid.chain.newPayer()
   const { reply } = await begin(payer, { ...HELLO, model: 'test/slow', stream: true })
   await until(

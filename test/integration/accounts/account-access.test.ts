@@ -113,7 +113,7 @@ function tokenOf(kind: Kind): string {
 
 const isGuarded = (auth: ApiAuth): auth is keyof typeof EXPECTED => Object.hasOwn(EXPECTED, auth)
 
-test('every route says the right thing to every kind of credential', async () => {
+test('every route returns the expected status for every kind of credential', async () => {
   let checked = 0
   for (const { method, path, auth } of Object.values(API_ROUTES)) {
     if (!isGuarded(auth)) continue
@@ -178,7 +178,7 @@ test('two credentials, and other schemes, are refused', async () => {
   assert.equal((await api(url, 'GET', '/v1/account', { headers: { authorization: `bearer ${token}` } })).status, 200)
 })
 
-test('methods that a path does not serve are named, paths that are none are not found', async () => {
+test('unsupported methods return 405 with the allowed ones, unknown paths return 404', async () => {
   for (const [method, path, allow] of [
     ['POST', '/v1/account', 'GET, HEAD, PATCH, OPTIONS'],
     ['GET', '/v1/account/keys/key_x', 'PATCH, DELETE, OPTIONS'],

@@ -137,7 +137,7 @@ test('every route of the account API that takes a body has a sound request', () 
   assert.deepEqual(Object.keys(sound).sort(), taking.sort())
 })
 
-test(`of ${MUTATIONS} broken requests to the account API none is a fault of the gateway`, async () => {
+test(`none of ${MUTATIONS} malformed requests to the account API causes an internal error`, async () => {
   const seed = Number(process.env['SLUICE_FUZZ_SEED'] ?? Date.now() % 2 ** 31)
   const mutator = new Mutator(seededRandom(seed))
   const rows = Object.entries(sound) as [ApiOperation, Sound][]

@@ -58,7 +58,7 @@ test('rows past their time go, the others stay', async () => {
   assert.equal(await withTransaction(book.pool, (client) => takeLinkCode(client, young)), accountId)
 })
 
-test('an Idempotency-Key past its time may be used for something else, before it is removed, too', async () => {
+test('an expired Idempotency-Key may be reused for another request, even before it is removed', async () => {
   const take = (fingerprint: string) =>
     withTransaction(book.pool, (client) => takeIdempotencyKey(client, { ...REQUEST, key: 'b', fingerprint }, limits))
   assert.deepEqual((await take(REQUEST.fingerprint))?.status, 200)

@@ -53,7 +53,7 @@ test('an account has a rate of its own', async () => {
   completion(await chat(url, owner.apiKey, { model: 'test/small' }))
 })
 
-test('the rates are told by GET /v1/limits', async () => {
+test('GET /v1/limits returns the rate limits', async () => {
   const { rate_limits } = await apiOk<{
     rate_limits: { id: string; requests: number; period_seconds: number; burst: number; scope: string }[]
   }>(url, 'GET', '/v1/limits')
@@ -77,7 +77,7 @@ test('the rates are told by GET /v1/limits', async () => {
   ])
 })
 
-test('a key whose account settings cannot be read runs nothing, and runs again when they can', async () => {
+test('requests of a key whose account settings cannot be read are rejected until they can be read', async () => {
   const { apiKey } = await stack.createAccount()
   const pool = createPool(stack.databaseUrl, limits)
   await pool.query('ALTER TABLE account_settings RENAME TO settings_away')

@@ -79,7 +79,7 @@ const served = () =>
     async () => (await api(url, 'GET', '/v1/account', { token: owner.token })).status === 200,
   )
 
-test('without control: 503 in time, chat goes on, nothing is done later, and no restart is needed', async () => {
+test('while control is down: 503 in time, chat is served, no change is applied later, and no restart is needed', async () => {
   const before = await keys()
   completion(await chat(url, owner.apiKey, { model: M, max_tokens: 1 }))
   await stack.control.kill9()

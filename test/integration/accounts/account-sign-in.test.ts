@@ -35,7 +35,7 @@ async function accountWithCode(): Promise<{ accountId: string; code: string }> {
   return { accountId, code: (json as { code: string }).code }
 }
 
-test('a wallet signs in, reaches nothing until it is linked, is linked by a code once, and signs out', async () => {
+test('a wallet signs in, has no access until it is linked with a single-use code, and signs out', async () => {
   const wallet = newWallet()
   const session = await apiOk(url, 'POST', '/v1/auth/verify', { body: await signedMessage(url, wallet) })
   assert.deepEqual([session['object'], session['address'], session['account_id']], ['session', wallet.address, null])
@@ -76,7 +76,7 @@ test('a message counts once, also when it is sent many times at once', async () 
   assertRefused(await verify(body), 400, null, 'message')
 })
 
-test('messages that are not for here and now are refused with what is wrong', async () => {
+test('messages for another site or another time are rejected with the reason', async () => {
   const wallet = newWallet()
   const hours = (count: number) => new Date(Date.now() + count * 3_600_000)
   for (const [changes, told] of [

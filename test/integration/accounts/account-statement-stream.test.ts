@@ -69,7 +69,7 @@ async function partsAsked(): Promise<number> {
   return Number(line?.[1] ?? 0)
 }
 
-test('a reader that stops holds up the reading of the ledger, and gets everything once it goes on', async () => {
+test('a reader that pauses pauses the ledger query, and gets the whole statement after resuming', async () => {
   const before = await partsAsked()
   const response = await download()
   response.pause()

@@ -125,7 +125,7 @@ test('while admission is closed the leases of the dead stay, and are taken back 
   await assertCleanAudit(book)
 })
 
-test('an outage of Redis voids nobody who goes on beating afterwards', async () => {
+test('an outage of Redis voids no hold of a process that resumes its heartbeat', async () => {
   const accountId = await fundedAccount(book, 1_000)
   const requestId = await proxy.newHold(accountId, 100)
   const voider = orphanVoider(book)

@@ -113,7 +113,7 @@ test('Redis emptied: admission is closed, then balances, grants and key counters
   await assertCleanAudit(book)
 })
 
-test('a hold lost with Redis is charged once, up to what is free, however often it is asked for', async () => {
+test('a hold lost with Redis is charged once, up to the free balance, however often it is settled', async () => {
   const accountId = await fundedAccount(book, 1_000)
   const requestId = await proxy.newHold(accountId, 700)
   await book.redis.flushall()
@@ -242,7 +242,7 @@ test('expired grants go back to the house, held parts when their holds end, and 
   await assertCleanAudit(book)
 })
 
-test('a loading that was overtaken by a later one writes nothing any more', async () => {
+test('a loading superseded by a later one writes no further state', async () => {
   const { ShardWriter, OutdatedLoadError } = await import('../../../control/admission/shardWriter.ts')
   const [early, late] = [new ShardWriter(book.redis, 1_000_001), new ShardWriter(book.redis, 1_000_002)]
   await early.write(7, [['SET', 'probe:{s07}', 'early']])
@@ -251,7 +251,7 @@ test('a loading that was overtaken by a later one writes nothing any more', asyn
   assert.equal(await book.redis.get('probe:{s07}'), 'late')
 })
 
-test('where every shard is marked, nobody is admitted before all are loaded', async () => {
+test('while every shard is marked, no request is admitted before all are loaded', async () => {
   await book.redis.flushall()
   const accountId = await fundedAccount(book, 1_000)
   await book.pool.query(

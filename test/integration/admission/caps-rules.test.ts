@@ -90,7 +90,7 @@ test('credits go before coin, those that end soonest first, and unused ones are 
   assert.deepEqual((await show(accountId)).balance, { coin: '0.999971', credits: '0' })
 })
 
-describe('what time ends', { concurrency: true }, () => {
+describe('limits that end with time', { concurrency: true }, () => {
   test('credits that are over are not spent', async () => {
     const { accountId, apiKey } = await stack.createAccount({ coin: '0.00001' })
     const expires = new Date(Date.now() + 6_000).toISOString()
@@ -117,7 +117,7 @@ describe('what time ends', { concurrency: true }, () => {
   })
 })
 
-test('a key with 5 requests a minute serves 5 and says when the next may come', async () => {
+test('a key limited to 5 requests a minute serves 5 and then returns the time to retry', async () => {
   const { apiKey } = await stack.createAccount({ args: ['--rpm', '5'] })
   const startedMs = performance.now()
   for (let i = 0; i < 5; i++) completion(await chat(stack.baseUrl, apiKey, { model: M }))
@@ -139,7 +139,7 @@ test('the rate limit of one key is not that of another', async () => {
   completion(await chat(stack.baseUrl, otherKey, { model: M }))
 })
 
-test('without max_tokens the hold shrinks to the balance, and the provider is told what it covers', async () => {
+test('without max_tokens the hold shrinks to the balance, and the provider is given the output limit that it covers', async () => {
   // 27 prompt tokens and 7 of output.
   const { accountId, apiKey } = await stack.createAccount({ credits: '0.000041' })
   const answer = completion(await chat(stack.baseUrl, apiKey, { model: 'test/echo' }))
@@ -175,7 +175,7 @@ test('with max_tokens the hold is all or nothing', async () => {
   assert.equal(forwarded(answer)['max_tokens'], 7)
 })
 
-test('what a request used counts to its cap, not what it held', async () => {
+test('a cap counts the charge of a request, not its hold', async () => {
   const { apiKey } = await stack.createAccount({ args: ['--cap-hour', '0.0001'] })
   for (let i = 0; i < 3; i++) {
     const { receipt } = completion(await chat(stack.baseUrl, apiKey, { model: M, max_tokens: 9 }))
@@ -198,7 +198,7 @@ test('a key with an allowlist uses the models on it and no other', async () => {
   assertError(await chat(stack.baseUrl, apiKey, { model: 'test/echo' }), 403, 'model_not_allowed', 'model')
 })
 
-test('a key in no-logs mode reaches only providers that keep nothing', async () => {
+test('a key in no-logs mode is routed only to providers with zero retention', async () => {
   const { apiKey } = await stack.createAccount({ args: ['--no-logs'] })
   const open = await stack.createAccount({ args: ['--allow-retention'] })
   const contentOf = async (key: string, body = {}) => {

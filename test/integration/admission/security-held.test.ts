@@ -79,7 +79,7 @@ test('a report above the measurement is believed, and charged up to the hold', a
   assert.deepEqual([tiny.usage.quantity, tiny.usage_source, tiny.clamped], [1, 'estimated', false])
 })
 
-test('coded sound that is said to be samples is refused', async () => {
+test('compressed audio declared as PCM samples is rejected', async () => {
   const head = wavFile(0.1, { rate: 48_000, channels: 2, bits: 16 }).subarray(0, 44)
   assertError(await transcribe('test/heard', Buffer.concat([head, HIDDEN])), 400, 'unsupported_audio', 'file')
 })

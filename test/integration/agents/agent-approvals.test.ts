@@ -136,7 +136,7 @@ test('small requests need no approval, and streams wait like others', async () =
   assert.ok(reply.text.trimEnd().endsWith('data: [DONE]'))
 })
 
-test('what is denied or expired does not run', async () => {
+test('denied and expired requests do not run', async () => {
   const ran = await served()
   const [denied, expired] = [large(), large()]
   const [{ id: deniedId }, { id: expiredId }] = [await waits(denied), await waits(expired)]
@@ -217,7 +217,7 @@ test('a client that leaves while its approval is being used is not served, and m
 
 const metrics = async () => (await fetch(stack.metricsUrl)).text()
 
-test('what a proxy that died has left usable can be taken back', async () => {
+test('an approval left usable by a dead proxy can be revoked', async () => {
   const body = large(undefined, { model: 'test/broken' })
   const { id } = await waits(body)
   await decide(id, 'approve')
@@ -261,7 +261,7 @@ test('only so many wait at once', async () => {
   assertError(replies.find(({ status }) => status !== 202) ?? assert.fail(), 429, 'rate_limited')
 })
 
-test('while control is away, what needs an approval gets 503 and the rest runs', async () => {
+test('while control is down, requests that need an approval get 503 and others run', async () => {
   await letExpire()
   completion(await send({ ...large(), max_tokens: 10 }))
   await stack.control.kill9()

@@ -119,7 +119,7 @@ for (const { path, fields, other } of OPERATIONS) {
     assert.equal(await ran(path), before, 'nothing ran')
   })
 
-  test(`${path}: what waits for its owner runs once, unchanged, when it is approved`, async () => {
+  test(`${path}: a request that awaits its owner's approval runs once, unchanged, after it is approved`, async () => {
     const before = await ran(path)
     const { slug, key } = await newAgent({ approval_threshold: '0' })
     const asked = await send(path, fields, key)

@@ -29,7 +29,7 @@ afterEach(async () => {
 })
 after(() => stack.finish())
 
-test('an agent is made with its policy, read by all, and seen whole by its owner and itself', async () => {
+test('an agent is created with its policy; only its owner and itself can read it in full', async () => {
   const policy = {
     name: 'Researcher',
     description: 'Finds things.',
@@ -153,7 +153,7 @@ test('an output that is left open shrinks to the cap on a request', async () => 
   assertError(await agents.ask(key, { max_tokens: 1_000 }), 402, 'request_cap_exceeded')
 })
 
-test('a new key ends the one before, and what was spent still counts', async () => {
+test('a new key revokes the previous one, and the amounts spent still count', async () => {
   const { slug, key } = await agents.make()
   await agents.fund(slug, '5')
   const { receipt } = completion(await agents.ask(key))
@@ -164,7 +164,7 @@ test('a new key ends the one before, and what was spent still counts', async () 
   assertError(await agents.ask(second.body.api_key), 402, 'key_budget_exceeded')
 })
 
-test('nobody but its owner decides over an agent', async () => {
+test('only its owner manages an agent', async () => {
   const { slug, key } = await agents.make()
   const other = await newOwner(stack, { coin: '5' })
   const capped = await apiOk<{ api_key: string }>(url, 'POST', '/v1/account/keys', {
@@ -202,7 +202,7 @@ test('nobody but its owner decides over an agent', async () => {
   assertRefused(await agents.fund(slug, '0.6', capped.api_key), 402, 'spend_limit_exceeded')
 })
 
-test('agents are ranked by their requests, for everybody', async () => {
+test('the public ranking orders agents by their requests', async () => {
   const { slug, key } = await agents.make()
   await agents.fund(slug, '1')
   for (let i = 0; i < 12; i++) completion(await agents.ask(key))

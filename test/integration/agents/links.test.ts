@@ -91,7 +91,7 @@ test('a link is cancelled by its owner alone', async () => {
     assertRefused(await claim(giver, token), 404, 'link_not_found')
 })
 
-test('a link that nobody claims gives its coin back in time', async () => {
+test('the coin of an unclaimed link returns to its account on expiry', async () => {
   const [giver, other] = [await newOwner(stack, { coin: '3' }), await newOwner(stack)]
   const link = await made(giver, '3', { expires_at: new Date(Date.now() + 3_000).toISOString() })
   assert.deepEqual(await coinOf(giver), ['0', '0'])
@@ -152,7 +152,7 @@ test('many links at once take no more coin than there is', async () => {
   assert.deepEqual(await coinOf(giver), ['0.1', '0.1'])
 })
 
-test('a claim and a cancel at once: the coin goes one way', async () => {
+test('a concurrent claim and cancel: exactly one of them gets the coin', async () => {
   const [giver, taker] = [await newOwner(stack, { coin: '1' }), await newOwner(stack, { coin: '1' })]
   for (let round = 0; round < 5; round++) {
     const link = await made(giver, '0.1')
@@ -179,7 +179,7 @@ test('a repetition with the same Idempotency-Key makes one link and shows no tok
   assert.deepEqual(await coinOf(giver), ['0.3', '0.3'])
 })
 
-test('an Idempotency-Key that can not be read is not taken for none', async () => {
+test('a malformed Idempotency-Key is rejected, not ignored', async () => {
   const giver = await newOwner(stack, { coin: '1' })
   for (const key of ['', '\u00e9', '\u00e9\u00fc', 'two words', 'x'.repeat(256)]) {
     const headers = { 'idempotency-key': key }
@@ -189,7 +189,7 @@ test('an Idempotency-Key that can not be read is not taken for none', async () =
   assert.deepEqual(await coinOf(giver), ['1', '1'])
 })
 
-test('what is wrong with a link is said with the field', async () => {
+test('an invalid link request is rejected with the field', async () => {
   const giver = await newOwner(stack, { coin: '9' })
   for (const [body, code, param] of [
     [{}, null, 'amount'],
@@ -213,7 +213,7 @@ test('what is wrong with a link is said with the field', async () => {
   assert.deepEqual(await coinOf(giver), ['8.95', '8.95'])
 })
 
-test('the token of a link stands nowhere', async () => {
+test('the token of a link is not stored in the database', async () => {
   const giver = await newOwner(stack, { coin: '1' })
   const { token } = await made(giver, '1')
   const pool = createPool(stack.databaseUrl, limits)

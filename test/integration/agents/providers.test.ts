@@ -124,7 +124,7 @@ const BAD: readonly [name: string, play: (request: IncomingMessage, response: Se
     ['breaks off', (request) => request.socket.destroy(), 'endpoint_unreachable'],
   ]
 
-test('an endpoint that does not answer as it should is not registered, and said why in time', async () => {
+test('an endpoint with invalid responses is rejected with the reason, in time', async () => {
   const before = (await listed()).data.length
   for (const [, bad, code] of BAD) {
     play = bad
@@ -142,7 +142,7 @@ test('an endpoint that does not answer as it should is not registered, and said 
   assert.equal((await listed()).data.length, before)
 })
 
-test('what is no address of an endpoint is refused with what it must be', async () => {
+test('an invalid endpoint address is rejected with the expected form', async () => {
   for (const base_url of [
     'nonsense',
     'ftp://example.com/v1',
@@ -160,7 +160,7 @@ test('what is no address of an endpoint is refused with what it must be', async 
   assertRefused(await register(owner, { base_url: at('/v1'), api_key: 'a\r\nb' }), 400, null, 'api_key')
 })
 
-test('without leave of the operator no private address is asked, in whatever form, and nobody asks often', async () => {
+test('unless the operator allows it, no private address is probed, in any notation, and probes are rate limited', async () => {
   play = listing
   asked = []
   const by = await newOwner(strict)

@@ -112,7 +112,7 @@ test('a share of the coin that is charged is paid to the referrer out of revenue
   })
 })
 
-test('credits earn nothing, and what an agent spends counts for its owner', async () => {
+test('credits earn no reward, and spending of an agent counts for its owner', async () => {
   const [referrer, referred] = [await newOwner(stack, { credits: '1' }), await newOwner(stack, { credits: '1' })]
   await attached(referred, referrer)
   await ask(referred.apiKey)
@@ -136,7 +136,7 @@ test('credits earn nothing, and what an agent spends counts for its owner', asyn
   assertRefused(await api(url, 'GET', '/v1/referrals', { token: issued.api_key }), 403, 'permission_denied')
 })
 
-test('an account has one referrer, who is another one, and a code that exists', async () => {
+test('an account has one referrer, which must be another account with an existing code', async () => {
   const [one, two, three] = [await newOwner(stack), await newOwner(stack), await newOwner(stack)]
   const { code } = await referrals(one.token)
   assert.match(code, /^[0-9A-HJKMNP-TV-Z]{8}$/)
@@ -197,7 +197,7 @@ test('too many accounts from one network are refused, at once as well', async ()
   assert.equal((await attach(owner, code, '2001:db8:77:2::1')).status, 201, 'another network is another one')
 })
 
-test('nothing is counted twice or missed while accounts attach and control is killed', async () => {
+test('rewards are neither counted twice nor missed while accounts attach and control is killed', async () => {
   const referrers = [await newOwner(stack), await newOwner(stack)]
   const codes = await Promise.all(referrers.map(async ({ token }) => (await referrals(token)).code))
   const owners = await Promise.all(Array.from({ length: 6 }, () => newOwner(stack, { coin: '1' })))

@@ -131,12 +131,12 @@ test('jobs of one model travel in one batch, each is charged for itself', async 
   assert.ok((used[0]?.custom_ids.length ?? 0) > 1, 'jobs travelled alone')
 })
 
-test('a line that comes twice is charged once', async () => {
+test('a duplicate result line is charged once', async () => {
   const over = await ended(stack, key, await submitted(stack, key, { model: 'test/twice' }))
   assertBatchReconciled(over, await upstreamBatches(stack))
 })
 
-test('what a provider has no time for is expired, and what it made is done', async () => {
+test('requests that the provider had no time for expire, and completed ones are returned', async () => {
   const jobs = await Promise.all([1, 2, 3, 4].map(() => submitted(stack, key, { model: 'test/half' })))
   const over = await Promise.all(jobs.map((job) => ended(stack, key, job)))
   const batches = await upstreamBatches(stack)
@@ -198,7 +198,7 @@ test('a job is there for the key that made it alone', async () => {
   assertRefused(await api(stack.baseUrl, 'GET', '/v1/batches/batch_1', { token: key }), 404, 'batch_not_found')
 })
 
-test('what cannot be a batch job is refused, with nothing held', async () => {
+test('an invalid batch request is rejected without a hold', async () => {
   const noLogs = (await stack.createAccount({ args: ['--no-logs'] })).apiKey
   const isPrivate = (await stack.createAccount({ args: ['--private-tier'] })).apiKey
   const poor = (await stack.createAccount({ credits: '0.000000001' })).apiKey

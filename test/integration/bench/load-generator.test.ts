@@ -80,7 +80,7 @@ test('a number of requests ends the load, and API keys are taken in turn', async
   }
 })
 
-test('a wrong answer after the first one is counted and told', async () => {
+test('a wrong response after the first one is counted and reported', async () => {
   let answered = 0
   const server = createServer((request, response) => {
     request.resume()
@@ -101,7 +101,7 @@ test('a wrong answer after the first one is counted and told', async () => {
   }
 })
 
-test('pauses within a stream are seen', async () => {
+test('pauses within a stream are detected', async () => {
   const stalled = await runLoad(options('mock,chunks=10,batch=9,delay=150', true, { connections: 4, seconds: 1 }))
   assert.ok(stalled.stalls >= 1 && stalled.longestGapMs > 100, JSON.stringify(stalled))
   const steady = await runLoad(options('mock,chunks=10,delay=10', true, { connections: 8 }))

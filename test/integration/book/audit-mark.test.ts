@@ -60,7 +60,7 @@ async function cleanAudit(options: AuditOptions = SINCE_MARK): Promise<string> {
 const noteOf = (): Promise<string> => scalar<string>(book.pool, 'SELECT note FROM audit_mark')
 const putNote = (note: string) => book.pool.query('UPDATE audit_mark SET note = $1', [note])
 
-test('a mark that was changed is refused, whatever was changed of it', async () => {
+test('a mark with any changed field is rejected', async () => {
   await cleanAudit()
   assert.match(await cleanAudit(), /^went on from/)
   const note = await noteOf()
@@ -84,7 +84,7 @@ test('a mark that was changed is refused, whatever was changed of it', async () 
   }
 })
 
-test('sums that were changed behind a mark are refused', async () => {
+test('sums changed before a mark are rejected', async () => {
   for (const change of [
     `UPDATE audited_charges SET amount = amount + 1 WHERE account = 'coin:${accounts[0]}'`,
     'DELETE FROM audited_key_usage WHERE units > 0',
@@ -97,7 +97,7 @@ test('sums that were changed behind a mark are refused', async () => {
   }
 })
 
-test('without a key marks are not signed, which the audit says, and signed ones do not count', async () => {
+test('without a key marks are unsigned, which the audit reports, and signed marks are ignored', async () => {
   await cleanAudit()
   const unsigned: AuditOptions = { marking: { isFull: false, key: undefined } }
   assert.match(await cleanAudit(unsigned), /^everything was checked.* not set; left a mark that is not signed/)
@@ -121,7 +121,7 @@ test('an audit with findings leaves the mark as it was', async () => {
   await book.pool.query('DELETE FROM settlement_rejects')
 })
 
-test('what was under way when a mark was left is checked by the next audit', async () => {
+test('requests in progress when a mark was written are checked by the next audit', async () => {
   await withClient(book.pool, async (client) => {
     await client.query('BEGIN')
     await client.query('SET LOCAL session_replication_role = replica')

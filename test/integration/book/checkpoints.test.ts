@@ -104,7 +104,7 @@ test('the heads of the logs are signed when one has grown, and the root is that 
   }
 })
 
-test('controls sign one after the other, no sooner than the limit says', async () => {
+test('control instances sign in turn, no sooner than the limit allows', async () => {
   const checkpointMs = 150
   const before = (await checkpoints()).length
   const accounts = await Promise.all(Array.from({ length: 6 }, () => newAccount(book.pool, 10_000)))
@@ -144,7 +144,7 @@ test('a control that dies while it signs is followed by another one', async () =
   assert.equal((await checkpoints()).length, before + 1)
 })
 
-test('a log that was rewound is not signed, the others are, and the audit tells', async () => {
+test('a rewound log is not signed, the others are, and the audit reports it', async () => {
   const [victim, other] = [await newAccount(book.pool, 10_000), await newAccount(book.pool, 10_000)]
   await bookFor(victim, 4)
   await sign()

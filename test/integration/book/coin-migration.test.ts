@@ -63,7 +63,7 @@ async function brokenBy(pool: Pool): Promise<string[]> {
     .map(({ name, detail }) => `${name}: ${detail}`)
 }
 
-test('at another price, everybody has the coin that was shown', async (t) => {
+test('at another price, every account keeps the balance of coin that was displayed', async (t) => {
   const pool = await oldBook('2')
   t.after(() => pool.end())
   await migrate(pool)

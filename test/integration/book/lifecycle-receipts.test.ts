@@ -131,7 +131,7 @@ async function provedReceipt(apiKey: string): Promise<{ id: string; signed: Read
   return { id, signed: assertProved(receipt) }
 }
 
-test('a receipt proves that it is in a signed checkpoint, to everybody, and checkpoints contain those before them', async () => {
+test('a receipt proves publicly that it is in a signed checkpoint, and checkpoints contain earlier ones', async () => {
   const { apiKey } = await stack.createAccount()
   const first = await provedReceipt(apiKey)
   const second = await provedReceipt(apiKey)
@@ -240,7 +240,7 @@ test("another key's receipt is refused, an unknown one not found, and the public
   assert.ok(!JSON.stringify(open).includes(account.accountId))
 })
 
-test('the receipt of a request that still runs comes once it has ended', async () => {
+test('the receipt of a running request is returned once it has ended', async () => {
   const stream = await fetch(`${stack.baseUrl}/v1/chat/completions`, {
     method: 'POST',
     headers: { authorization: `Bearer ${account.apiKey}`, 'content-type': 'application/json' },

@@ -70,7 +70,7 @@ test('monitors follow a shard and the log of heads through partial and full tile
   await monitorOf().follow()
 })
 
-test('there are files of what was signed alone, under one name each', async () => {
+test('only signed entries are in tiles, each under one name', async () => {
   const missing = [
     'tile/0/x000/000',
     'tile/0/000.p/0',
@@ -95,7 +95,7 @@ test('there are files of what was signed alone, under one name each', async () =
   assert.equal(await logFile(book.pool, `${shard}/checkpoint`, undefined), undefined)
 })
 
-test('what is booked and not signed yet is not shown', async () => {
+test('booked entries that are not signed yet are not published', async () => {
   const fields = [Buffer.from('b'), batchOf(newId('own'), 1, [endedOf({ accountId, charge: 1 })])]
   await bookEntries(book.pool, parseEntries([{ shard, id: `1-${++entries}`, fields }]))
   assert.equal(await logFile(book.pool, `${shard}/tile/0/004.p/236`, KEY), undefined)

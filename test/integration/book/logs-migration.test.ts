@@ -154,7 +154,7 @@ test('receipts of before are proved by the root that they had, in a log that is 
   )
 })
 
-test('the book holds, and goes on in the logs of the shards', async () => {
+test('the book is consistent, and continues in the logs of the shards', async () => {
   await ensureOpen(book)
   await assertCleanAudit(book)
   await bookFor(book.pool, 3)

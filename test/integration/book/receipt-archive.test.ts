@@ -115,7 +115,7 @@ test('a month whose receipts are not those of the usage log stays where it is', 
   assert.equal(await world.kept(OLD), world.idsOf(OLD).length)
 })
 
-test('a month that is archived can be read from its file, proven, and nowhere else', async () => {
+test('an archived month can be read and proved only from its file', async () => {
   const [, second] = world.requests.get(OLD) ?? []
   const read = new ReceiptReader(book.pool, book.redis, limits)
   const place = await book.pool.query<{ log: number; position: number; leaf: string }>(

@@ -162,7 +162,7 @@ test('reads touch the months that they need', async () => {
   assert.deepEqual(proof, [nameOf(NOW)])
 })
 
-test('pages go on through the months until nothing is left', async () => {
+test('pagination continues through the months to the last receipt', async () => {
   const accountId = await openNewAccount(book.pool, limits, { coinNanos: 1_000_000 })
   const keyId = (await createKey(book.pool, accountId)).key.id
   const ids: string[] = []

@@ -100,7 +100,7 @@ test('an entry delivered again, and a request that ends twice, are booked once',
   assert.equal(dirty, 1, 'Redis took the charge twice, so its shard has to be loaded again')
 })
 
-test('a consumer that dies between commit and acknowledgement leaves nothing to book twice', async () => {
+test('after a consumer dies between commit and acknowledgement, no ending is booked twice', async () => {
   const accountId = await newAccount(book.pool, 10_000)
   for (let i = 0; i < 20; i++) await appendCharge(accountId, 10)
   const read = await takeInHand(book, 'crashed')
@@ -149,7 +149,7 @@ test('entries that can not be read or booked are kept with all their bytes and d
   assert.ok(kept.rows.some((row) => junk.equals(row.settlement)))
 })
 
-test('a charge beyond the balance is booked in full, the house bearing what is missing', async () => {
+test('a charge beyond the balance is booked in full, and the house bears the difference', async () => {
   const accountId = await newAccount(book.pool, 100)
   const houseBefore = (await balance('house')) ?? 0
   const requestId = await appendCharge(accountId, 130)
@@ -166,7 +166,7 @@ test('a charge beyond the balance is booked in full, the house bearing what is m
   ])
 })
 
-test('while PostgreSQL is down nothing is acknowledged; when it is back everything is booked once', async () => {
+test('while PostgreSQL is down no message is acknowledged; when it is back every ending is booked once', async () => {
   const accountId = await newAccount(book.pool, 1_000_000)
   startConsumer()
   await postgres.kill9()

@@ -97,7 +97,7 @@ test('a shard is booked while another one waits', async () => {
   assert.equal(await receipts(stuck), 1)
 })
 
-test('batches of the same shards, in whatever order they name them, never wait for each other in a circle', async () => {
+test('batches of the same shards, in any order, never deadlock', async () => {
   const accounts = await accountsApart(6)
   const owner = newId('own')
   const batch = (ids: readonly string[], from: number) =>
@@ -151,7 +151,7 @@ test('a large read is booked by shards, each in its order', async () => {
   for (const accountId of accounts) assert.equal(await receipts(accountId), 50)
 })
 
-test('controls share the shards, and hand them over when one comes, goes, or gives no sign of life', async () => {
+test('control instances share the shards, and hand them over when one starts, stops, or misses its heartbeat', async () => {
   const [one, other] = [newId('own'), newId('own')]
   const first = startConsumer(one)
   await until('the first has all', async () => (await shardsOf(one)) === SHARD_COUNT)
@@ -175,7 +175,7 @@ test('controls share the shards, and hand them over when one comes, goes, or giv
   await second.stop()
 })
 
-test('what a control that died had in hand is taken over with its shards', async () => {
+test('pending entries of a dead control are taken over with its shards', async () => {
   const [accountId = ''] = await accountsApart(1)
   const dead = newId('own')
   const leases = new ShardLeases(book.pool, dead, limits)

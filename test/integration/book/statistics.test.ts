@@ -125,7 +125,7 @@ const shown = ({ requests, ok, ended_by_client, failed, tokens, charge, latency_
   first: [f.count, f.p50, f.p99],
 })
 
-test('where one account is enough, everything is told of its day and model', async () => {
+test('with a minimum of one account, all usage is published with its day and model', async () => {
   await fc.assert(
     fc.asyncProperty(someSteps, async (steps) => {
       await play(steps, { statsAccountsMin: 1 })
@@ -155,7 +155,7 @@ test('where one account is enough, everything is told of its day and model', asy
   await assertCleanAudit(book)
 })
 
-test('where more accounts are needed, nothing is lost, and what is not told waits', async () => {
+test('with a higher minimum, no usage is lost, and unpublished usage waits', async () => {
   await fc.assert(
     fc.asyncProperty(someSteps, async (steps) => {
       await play(steps, { statsAccountsMin: 4, statisticsFoldMs: DAY_MS })

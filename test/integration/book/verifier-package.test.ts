@@ -128,7 +128,7 @@ test('receipts of a running gateway hold on the command line, against a checkpoi
   }
 })
 
-test('the exit status tells a receipt that does not hold from one that cannot be checked', async () => {
+test('the exit status distinguishes a receipt that fails from one that cannot be checked', async () => {
   const { apiKey } = account
   const { headers } = await chat(stack.baseUrl, apiKey, { model: M })
   const receipt = await provedReceipt(headers.get('x-request-id') ?? '')
@@ -161,7 +161,7 @@ test('the exit status tells a receipt that does not hold from one that cannot be
   }
 })
 
-test('the package runs where there is nothing of Node.js', async () => {
+test('the package runs in an environment without Node.js APIs', async () => {
   const { headers } = await chat(stack.baseUrl, account.apiKey, { model: M })
   const receipt = await provedReceipt(headers.get('x-request-id') ?? '')
   const evidence = { receipt, sheet: await get('/v1/pricing/sheets/1'), key: TEST_LOG_VERIFIER }
