@@ -93,7 +93,7 @@ function served(atMs = nowMs): string {
 
 const shown = async () => itemOf((await attestationListJson(pool, nowMs)).data, 0)
 
-test('a report stands until it is too old, and is asked for anew before', async () => {
+test('a report is valid until it expires, and is renewed before', async () => {
   assert.equal((await shown()).verified, false)
   await pass(START_MS)
   const first = served()
@@ -111,7 +111,7 @@ test('a report stands until it is too old, and is asked for anew before', async 
   assert.equal((await shown()).since, new Date(START_MS).toISOString())
 })
 
-test('without an answer the report stands until it is too old', async () => {
+test('while the provider does not respond, the report stays valid until it expires', async () => {
   state = 'away'
   const before = served()
   await pass(START_MS + 20 * MINUTE_MS)
@@ -155,7 +155,7 @@ test('a catalog that asks for more makes the provider prove it before it serves 
   assert.equal(served(), 'model_unverified')
 })
 
-test('every answer is kept with what was made of it, and nothing of it can be changed', async () => {
+test('every response is stored with its verdict and cannot be changed', async () => {
   const found = await pool.query<{ id: string; verdict: string }>(
     'SELECT id, verdict FROM attestation_reports ORDER BY id',
   )

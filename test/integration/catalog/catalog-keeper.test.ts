@@ -83,7 +83,7 @@ test('a lower price is taken at a reload, a higher one refused', async () => {
   assert.equal(await versionInRedis(), 2)
 })
 
-test('a start with a file that breaks a promise goes on with the sheet in force, and says what to do', async () => {
+test('a start with a file that breaks a promise continues with the current sheet and reports the remedy', async () => {
   write('1')
   await redis.del(CATALOG_KEY)
   lines.length = 0
@@ -108,7 +108,7 @@ test('the promise of the prices in force is renewed in Redis as well', async () 
   assert.equal(sheet.rate_lock.valid_until, new Date(nowMs + 30 * 86_400_000).toISOString())
 })
 
-test('control signs catalogs that others have published without a key, and tells once of a key that may not', async () => {
+test('control signs catalogs that were published without a key, and warns once of a key that is not the signer', async () => {
   const keyed = (key: CatalogKey) => {
     return new CatalogKeeper({ path, pool, redis, log, now: () => nowMs, sign: signingWith(key, limits), limits })
   }

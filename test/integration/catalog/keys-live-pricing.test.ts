@@ -71,7 +71,7 @@ test('the price sheet in force is shown, listed and readable by its version', as
   }
 })
 
-test('a changed catalog reaches the proxies; what was held before is charged by the old prices', async () => {
+test('a changed catalog reaches the proxies; requests held before are charged by the old prices', async () => {
   await stack.provider.hold()
   const held = chatStream(stack.baseUrl, apiKey, { model: SLOW.id })
   await until('the provider has the request', async () => (await stack.provider.open()) > 0)
@@ -111,7 +111,7 @@ test('a price that would rise within its 30 days is refused, and the one in forc
   assert.equal(Reflect.get(receipt, 'price_sheet'), '2')
 })
 
-test('a catalog that cannot be read changes nothing', async () => {
+test('an unreadable catalog changes no price', async () => {
   stack.writeCatalog(() => 'models: [ {')
   const before = stack.logs().split('catalog_rejected').length
   reload()

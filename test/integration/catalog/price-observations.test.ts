@@ -182,7 +182,7 @@ test('observations are found by model, provider and time, page by page', async (
   assert.equal((await observations({ fromMs: nowMs })).length, (await current()).length)
 })
 
-test('lists of any quality are bounded, logged, and change nothing', async () => {
+test('malformed price lists are bounded and logged, and change no observation', async () => {
   const known = await observations()
   const chunk = Buffer.alloc(1_048_576, ' ')
   const endless: RequestListener = (_, response) => {
@@ -265,7 +265,7 @@ test('addresses are shown where the operator has named them and they are public'
   assert.equal(shown('http://10.0.0.1/models'), undefined)
 })
 
-test('no more is kept than the limit says; the observations seen last longest ago go first', async () => {
+test('stored observations are bounded; the least recently seen are evicted first', async () => {
   await write({ input: '0.45' })
   await observe()
   const newest = await current()

@@ -68,7 +68,7 @@ async function verified(version?: number) {
   return json
 }
 
-test('before anything is signed the reads say so', async () => {
+test('before the first signature the routes return catalog_unsigned', async () => {
   await publishCatalog(pool, catalogOf('5'), limits, START)
   await assert.rejects(chosen(), { row: 'catalog_unsigned' })
   await assert.rejects(signersJson(pool), { row: 'catalog_unsigned' })
@@ -78,7 +78,7 @@ test('before anything is signed the reads say so', async () => {
   )
 })
 
-test('a catalog is signed as it is published, binds the sheets before it, and shows nothing private', async () => {
+test('a catalog is signed on publication, binds earlier sheets, and contains no private field', async () => {
   const { signing } = await publish('4', START + DAY_MS)
   assert.deepEqual(signing, { state: 'signed', version: 1 })
   const json = await verified()
@@ -176,7 +176,7 @@ test('publications that meet are signed one after the other', async () => {
   await publish('3.5', START + 19 * DAY_MS)
 })
 
-test('a publication that fails after it was signed leaves nothing, and one is signed by the record that it is for', async () => {
+test('a publication that fails after signing leaves no rows, and each catalog is signed for its own record', async () => {
   const [before, sheet] = [await chosen(), await latestSheet(pool)]
   const sign = signingWith(key, limits) ?? assert.fail()
   await assert.rejects(
@@ -207,7 +207,7 @@ test('a price sheet leads to the first catalog that binds it', async () => {
   }
 })
 
-test('a key that nobody has named signs nothing', async () => {
+test('a key without a rotation record signs no catalog', async () => {
   const stranger = CatalogKey.of(generateCatalogKey())
   const { version } = await chosen()
   const refused = { state: 'other_signer', signer: key.keys.address, key: stranger.keys.address }
@@ -218,7 +218,7 @@ test('a key that nobody has named signs nothing', async () => {
   assert.deepEqual(await sign(START + 20 * DAY_MS), { state: 'signed', version: version + 1 })
 })
 
-test('a rotation is signed by both keys, and old versions stay what they are', async () => {
+test('a rotation is signed by both keys, and old versions stay unchanged', async () => {
   const rotate = (from: CatalogKey, to: CatalogKey) =>
     withTransaction(pool, (client) => rotateSigner(client, from, to, limits, START + 21 * DAY_MS))
   const last = await chosen()

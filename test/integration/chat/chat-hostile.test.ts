@@ -112,7 +112,7 @@ test('JSON that nests without end is refused, from clients and from providers', 
   assert.match(metrics, /^sluice_worker_restarts_total 0$/m)
 })
 
-test('a body of very many members or elements is refused while everybody else is served', async () => {
+test('a body with very many members or elements is rejected while other requests are served', async () => {
   const names = (count: number) => Array.from({ length: count }, (_, i) => `"m${i}":${i}`).join()
   const post = (path: string, body: string, key = '') => postTo(stack.baseUrl + path, key, body)
   const many = names(800_000)
@@ -155,7 +155,7 @@ test('an answer that is compressed against our wish is read, whole and streamed'
   assert.match(assertError(refused, 400, 'upstream_rejected').message, /no such voice/)
 })
 
-test('one that only says that it is compressed, one in a coding that is not known, and one without end are none', async () => {
+test('a response with a false Content-Encoding, an unknown coding, or a decompression bomb is rejected', async () => {
   for (const model of ['test/no-gzip', 'test/zstd', 'test/gzip-bomb']) {
     for (const stream of [false, true]) {
       assertError(await chat(stack.baseUrl, apiKey, { model, stream }), 502, 'upstream_unavailable')
@@ -170,7 +170,7 @@ test('a missing count of output tokens is not zero', async () => {
   assert.ok(receipt.usage.completion_tokens >= 100)
 })
 
-test('a stream of nothing but its bill ends, and is billed', async () => {
+test('a stream that contains only its usage ends, and is billed', async () => {
   const reply = await chatStream(stack.baseUrl, apiKey, { model: 'test/only-usage' })
   assert.equal(reply.status, 200)
   assert.ok(reply.done)

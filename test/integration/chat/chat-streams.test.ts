@@ -130,7 +130,7 @@ for (const behaviour of WHOLE) {
   })
 }
 
-test('without include_usage no chunk has usage and none is without choices', async () => {
+test('without include_usage no chunk has usage, and every chunk has choices', async () => {
   for (const behaviour of ['usage=every', 'usage=finish', 'preamble=azure']) {
     const reply = await chatStream(stack.baseUrl, apiKey, { model: idOf(behaviour) })
     for (const event of reply.events) {
@@ -162,7 +162,7 @@ for (const behaviour of BROKEN) {
 
 for (const behaviour of USELESS) {
   for (const stream of [true, false]) {
-    test(`an answer without output is an error and costs nothing: ${behaviour}, stream ${stream}`, async () => {
+    test(`a response without output is an error and is not charged: ${behaviour}, stream ${stream}`, async () => {
       if (!stream && /in_stream|cut|fin/.test(behaviour)) return
       const reply = await chat(stack.baseUrl, apiKey, { model: idOf(behaviour), stream })
       assertError(reply, 502, 'upstream_unavailable')
@@ -197,7 +197,7 @@ test('a 429 of the only route is passed on with its Retry-After, and another rou
 })
 
 for (const body of REJECTED) {
-  test(`what the provider rejects is the client's 400, whatever its error body: ${body}`, async () => {
+  test(`a request that the provider rejects returns 400 to the client, for any error body: ${body}`, async () => {
     const error = assertError(
       await chat(stack.baseUrl, apiKey, { model: `test/rejected-${body}` }),
       400,

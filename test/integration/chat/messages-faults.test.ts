@@ -178,7 +178,7 @@ for (const [endpoint, dialect] of PAIRS) {
       }
     }
 
-    test('nothing is charged when no output came', async () => {
+    test('a response without output is not charged', async () => {
       const ask = endpoint === 'chat' ? chat : messages
       const reply = await ask(stack.baseUrl, apiKey, { model: `${dialect}/down`, stream: true })
       assertError(reply, 502, 'upstream_unavailable')
@@ -191,7 +191,7 @@ for (const [endpoint, dialect] of PAIRS) {
       assert.deepEqual([receipt?.clamped, receipt?.cost.units], [true, receipt?.hold.units])
     })
 
-    test('a client that leaves stops the provider and pays for what was produced', async () => {
+    test('a client that disconnects stops the provider and is charged for the output so far', async () => {
       const requestId = await leaveAfter(endpoint, `${dialect}/slow`, 5)
       await until('the provider notices', async () => (await lineOf(requestId)) !== undefined)
       const line = await lineOf(requestId)

@@ -161,7 +161,7 @@ test('a choice of several tools leaves out the others', async () => {
   assert.equal((response['tools'] as unknown[]).length, 2)
 })
 
-test('what could change the bill is not forwarded', async () => {
+test('fields that could change the bill are not forwarded', async () => {
   const sent = await asked({
     service_tier: 'priority',
     store: true,
@@ -186,7 +186,7 @@ test('what could change the bill is not forwarded', async () => {
   assert.deepEqual(Object.keys(sent).sort(), ['max_tokens', 'messages', 'model'])
 })
 
-test('the response repeats the request, and says what was not done', async () => {
+test('the response repeats the request and reports unsupported features', async () => {
   const response = responseOf(
     await create({
       instructions: 'i',

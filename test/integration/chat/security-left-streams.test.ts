@@ -125,7 +125,7 @@ test('an account that leaves every stream runs out of money', async () => {
   assertError(await chat(stack.baseUrl, account.apiKey, body), 402, 'insufficient_balance')
 })
 
-test('a head that is an error charges nothing, and no other provider is asked', async () => {
+test('after a disconnect, an error status is not charged and does not fail over', async () => {
   const lines = await leaveBeforeHead(() => [send('chat', 'test/failing')])
   assert.deepEqual(
     lines.map(({ status }) => status),
@@ -145,7 +145,7 @@ test('an answer in one piece that fails is not asked of another provider either'
   assert.deepEqual([receipt.status, receipt.cost.units], ['failed', '0'])
 })
 
-test('a head that never comes charges nothing, and no other provider is asked', async () => {
+test('after a disconnect, a missing response is not charged and does not fail over', async () => {
   const before = (await providerLog()).length
   const call = send('chat', 'test/silent')
   await until('the provider has it', async () => (await stack.provider.open()) === 1)

@@ -91,7 +91,7 @@ for (const [path, body] of ASKS) {
   })
 }
 
-test('the OpenAPI document says which members a body must have', async () => {
+test('the OpenAPI document names the required members of a body', async () => {
   const response = await fetch(url('openapi.json'))
   const { paths } = (await response.json()) as { paths: Record<string, { post: Operation }> }
   const chatAsk = ['chat/completions', { model: M, messages: HELLO }] as const
@@ -111,7 +111,7 @@ test('the OpenAPI document says which members a body must have', async () => {
   for (const prompt of [[], ['one', 'two'], 5]) assert.ok(!fits({ model: M, prompt }))
 })
 
-test('a form says it in words, as Python writes them too', async () => {
+test('form fields accept booleans as words, including the spelling of Python', async () => {
   const send = (fields: Record<string, unknown>) =>
     postForm(url('audio/transcriptions'), apiKey, { model: 'test/transcription', file: wavFile(1), ...fields })
   for (const batch of ['true', 'True']) {
@@ -150,7 +150,7 @@ test('a price below a millionth of a dollar is read as it was meant', async () =
   }
 })
 
-test('a body that is not JSON in UTF-8 is refused with what is wrong with it', async () => {
+test('a body that is not JSON in UTF-8 is rejected with the exact reason', async () => {
   const ask = async (body: string | Uint8Array) => {
     const headers = { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' }
     const response = await fetch(url('chat/completions'), { method: 'POST', headers, body })
@@ -192,7 +192,7 @@ test('a tool without a function is refused here, not by the provider', async () 
   }
 })
 
-test('a model that does not serve an endpoint says what it serves', async () => {
+test('a model that does not serve an endpoint is rejected with the endpoints that it serves', async () => {
   const reply = await postJson(url('embeddings'), apiKey, { model: M, input: 'x' })
   assertRefused(reply, [400, 'wrong_endpoint', 'model'], /does not serve embeddings, but chat, completions, messages/)
 })
@@ -209,7 +209,7 @@ test('a model that is listed and cannot serve is not one that there is not', asy
   assertRefused(await read('test/none'), [404, 'model_not_found', 'model'], /"test\/none"/)
 })
 
-test('what routing wishes rule out is named', async () => {
+test('the error names the routing preference that excluded every route', async () => {
   const ask = (model: string, provider: unknown, key = apiKey) =>
     postJson(url('chat/completions'), key, { model, messages: HELLO, provider })
   const dear = await ask(M, { max_price: { prompt: '0.5' } })
@@ -220,7 +220,7 @@ test('what routing wishes rule out is named', async () => {
   assertRefused(byKey, [404, 'no_route_for_policy', null], /no-logs mode or on the private tier cannot opt in/)
 })
 
-test('a refusal for lack of money says how much the request has to hold', async () => {
+test('an insufficient_balance error states the hold that the request needs', async () => {
   const { apiKey: poor } = await stack.createAccount({ credits: '0.001' })
   const image = await postJson(url('images/generations'), poor, { model: 'test/image', prompt: 'a cat' })
   assertRefused(image, [402, 'insufficient_balance', null], /balance does not cover the 0\.04 USD/)
@@ -241,7 +241,7 @@ test('a provider that rejects a request without a reason is not quoted', async (
   assertRefused(reply, [400, 'upstream_rejected', null], /without saying why/)
 })
 
-test('credentials of another kind are called what they are', async () => {
+test('credentials of another kind are rejected with the name of their kind', async () => {
   const body = JSON.stringify({ model: M, messages: HELLO })
   const secret = 'x'.repeat(43)
   const token = await postTo(url('chat/completions'), `rt_${secret}`, body)

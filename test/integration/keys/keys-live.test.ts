@@ -104,7 +104,7 @@ async function keyOf(accountId: string): Promise<string> {
   return itemOf((json as { data: { key_id: string }[] }).data, 0).key_id
 }
 
-test('a paused key is refused everywhere within a second, a resumed one is served, a revoked one is gone', async () => {
+test('a paused key is rejected everywhere within a second, a resumed one is served, a revoked one is unknown', async () => {
   const { accountId, apiKey } = await stack.createAccount()
   const keyId = await keyOf(accountId)
   await whileUsed(apiKey, async (changes) => {

@@ -108,7 +108,7 @@ test('a sub-key is bound by its platform key, at its making and later', async ()
   watch.assertWithin(1_000)
 })
 
-test('what a platform key may do no longer, its sub-keys may not either', async () => {
+test('a permission withdrawn from a platform key is withdrawn from its sub-keys', async () => {
   const platform = await platformKey({ allow_retention: true })
   const { body: open } = await make(platform.api_key)
   const { body: other } = await make(platform.api_key, { models: ['test/other'], tools: ['web.search'] })
@@ -171,7 +171,7 @@ test('only a platform key makes sub-keys, and only its own are ended by it', asy
   assertRefused(await make(platform.api_key), 400, null)
 })
 
-test("a sub-key moves none of the account's coin to its agents, and is told nothing of them or of the balance", async () => {
+test("a sub-key cannot move the account's coin to agents, manage them, or read the balance", async () => {
   const rich = await newOwner(stack, { coin: '3' })
   const platform = await platformKey({}, rich)
   const { body: sub } = await make(platform.api_key)

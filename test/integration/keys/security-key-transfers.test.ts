@@ -112,7 +112,7 @@ test('of many payments at once as many succeed as the cap covers', async () => {
   assert.deepEqual(await transfers(owner), ['10', '9.9'])
 })
 
-test('a payment that the balance does not cover counts nothing', async () => {
+test('a payment beyond the balance does not count', async () => {
   const { owner, slug, agentKey } = await fundedOwner('1')
   assertRefused(await pay(slug, agentKey, '2'), 402, 'insufficient_balance')
   assert.deepEqual(await transfers(owner), ['10', '0'])
@@ -135,7 +135,7 @@ test('a key without the right moves no coin, until a session gives it the right'
   assertRefused(await pay(slug, agentKey, '1', 'owner'), 403, 'permission_denied')
 })
 
-test('what a key funds counts against its caps, at once', async () => {
+test('transfers by a key count against its caps immediately', async () => {
   const owner = await newOwner(stack, { coin: '10' })
   const slug = await newAgent(owner.token)
   const { api_key: capped } = await newKey(owner, { caps: { day: '2' }, budget: '3' })

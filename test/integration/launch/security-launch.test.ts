@@ -77,7 +77,7 @@ function descendants(): { command: string; environment: string }[] {
   }))
 }
 
-test('no part has a secret of the environment that it does not need, and none is in a command line', {
+test('every process has only the secrets that it needs, and no command line contains a secret', {
   skip: !IS_LINUX && 'only Linux shows the environment of a process',
 }, () => {
   const parts = descendants()
@@ -127,7 +127,7 @@ function modesBelow(folder: string): [path: string, mode: number][] {
   })
 }
 
-test('nothing in the data folder is open to others, nor is the folder', () => {
+test('the data folder and its files are not accessible to other users', () => {
   // Root's PostgreSQL runs as another user, whose group may pass through.
   const group = process.getuid?.() === 0 ? 0o010 : 0
   assert.equal(statSync(data).mode & 0o077 & ~group, 0)

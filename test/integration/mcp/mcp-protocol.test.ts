@@ -52,7 +52,7 @@ test('a known revision is agreed to, and another is answered with the newest', a
   assert.equal((await initialize(7)).body.error?.code, -32_602)
 })
 
-test('tools are listed without a handshake, whatever revision the header names', async () => {
+test('tools are listed without a handshake for any revision in the header', async () => {
   for (const version of ['2025-03-26', '2025-06-18', '2025-11-25']) {
     const reply = await post({ jsonrpc: '2.0', id: 1, method: 'tools/list' }, { 'mcp-protocol-version': version })
     assert.equal((reply.body.result?.['tools'] as unknown[] | undefined)?.length, TOOLS.length)
@@ -62,7 +62,7 @@ test('tools are listed without a handshake, whatever revision the header names',
   assert.deepEqual(unknown.body.error?.data?.['requested'], '2031-01-01')
 })
 
-test('an id comes back exactly as it was sent', async () => {
+test('an id is returned exactly as it was sent', async () => {
   for (const id of ['"x"', '"1"', '1', '0', '-5', '"\\u0041\\n"', '9007199254740993', '""', '1e2']) {
     const { text } = await post(`{"jsonrpc":"2.0","id":${id},"method":"ping"}`)
     assert.equal(text, `{"jsonrpc":"2.0","id":${id},"result":{}}`)

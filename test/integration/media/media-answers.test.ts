@@ -49,7 +49,7 @@ async function forwarded(reply: Reply): Promise<Readonly<Record<string, unknown>
   return line?.fields ?? {}
 }
 
-test('embeddings as floats and as base64, whatever the provider knows', async () => {
+test('embeddings are returned as floats and as base64, independent of the provider', async () => {
   const numbers = async (model: string, encoding_format?: string) => {
     const body = answered(await json('embeddings', { model, input: ['a', 'b'], encoding_format, dimensions: 5 }))
     const data = body['data'] as { object: string; index: number; embedding: number[] | string }[]
@@ -69,13 +69,13 @@ test('embeddings as floats and as base64, whatever the provider knows', async ()
   }
 })
 
-test('of an embeddings request only what it needs goes on', async () => {
+test('only the supported fields of an embeddings request are forwarded', async () => {
   const body = { input: [[1, 2], [3]], encoding_format: 'float', dimensions: 3, user: 'u' }
   const extras = { model: `${E}:cheapest`, provider: { allow_retention: true }, service_tier: 'priority', n: 5 }
   assert.deepEqual(await forwarded(await json('embeddings', { ...body, ...extras })), { model: 'mock', ...body })
 })
 
-test('images: what is made is what is paid, and what has a price of its own is left out', async () => {
+test('images: the charge matches the images made, and options with their own price are dropped', async () => {
   const extras = { quality: 'hd', style: 'vivid', background: 'transparent', partial_images: 3, moderation: 'low' }
   const plain = await json('images/generations', {
     model: I,

@@ -58,7 +58,7 @@ after(() => stack.finish())
 
 for (const [name, { modality, send }] of Object.entries(REQUESTS)) {
   if (name === 'speech') continue
-  test(`${name}: charged as reported, and the receipt says what was counted`, async () => {
+  test(`${name}: charged as reported, and the receipt states the counted quantity`, async () => {
     const { receipt } = answered(await send(`test/${modality}`))
     assertCounted(receipt, modality, await stack.provider.log())
     assert.deepEqual([receipt.status, receipt.usage_source, receipt.clamped], ['ok', 'reported', false])
@@ -106,7 +106,7 @@ test('transcriptions: a fraction of a second counts as one', async () => {
   assert.deepEqual([receipt.usage.quantity, receipt.usage.unit, receipt.usage_source], [2, 'second', 'reported'])
 })
 
-test('speech: characters are charged, whatever bytes they have', async () => {
+test('speech: charged by characters, not bytes', async () => {
   const reply = await memberOf(REQUESTS, 'speech').send('test/speech')
   assert.equal(reply.status, 200)
   const receipt = await receiptFor(reply)
@@ -138,10 +138,10 @@ const FAILED: [fault: string, status: number, code: string][] = [
   ['silent', 504, 'upstream_timeout'],
 ]
 // At once, because some wait for a deadline.
-describe('what fails at the provider', { concurrency: true }, () => {
+describe('provider failures', { concurrency: true }, () => {
   for (const [name, { modality, send }] of Object.entries(REQUESTS)) {
     for (const [fault, status, code] of FAILED) {
-      test(`${name}: ${fault} at the provider is ${code} and costs nothing`, async () => {
+      test(`${name}: ${fault} at the provider returns ${code} and is not charged`, async () => {
         const reply = await send(`test/${modality}-${fault}`)
         assertError(reply, status, code)
         const receipt = await receiptFor(reply)
@@ -195,7 +195,7 @@ test('holds are the worst case of each operation', async () => {
   assert.equal(await held(heard), priceOf('transcription', Math.ceil((1_000 * 1_152) / 44_100)))
 })
 
-test('a balance that does not cover the worst case is refused, and nothing is asked of the provider', async () => {
+test('a balance below the worst case is rejected without a provider request', async () => {
   const poor = (await stack.createAccount({ credits: '0.0001' })).apiKey
   const before = (await stack.provider.log()).length
   const url = (path: string) => `${stack.baseUrl}/v1/${path}`

@@ -76,7 +76,7 @@ async function newKey({ accountId }: TestAccount, ...args: string[]): Promise<st
 const rerank = (key: string, model: string, more = {}) =>
   postJson(`${stack.baseUrl}/v1/rerank`, key, { model, query: 'q', documents: ['a'], ...more })
 
-test('keys on the private tier are served by attested hardware alone, which serves nothing but chat', async () => {
+test('keys on the private tier are served only by attested hardware, which serves only chat', async () => {
   const url = (path: string) => `${stack.baseUrl}/v1/${path}`
   const image = { model: 'test/image', prompt: 'x' }
   const audio = { model: 'test/transcription', file: wavFile(1) }
@@ -93,7 +93,7 @@ test('keys on the private tier are served by attested hardware alone, which serv
   assertError(await rerank(privateKey, 'test/rerank:batch'), 400, 'private_batch_unavailable')
 })
 
-test('providers that keep what they are sent serve only those who let them', async () => {
+test('providers that retain data serve only requests that allow it', async () => {
   assertError(await rerank(apiKey, 'test/kept'), 404, 'no_route_for_policy')
   answered(await rerank(apiKey, 'test/kept', { provider: { allow_retention: true } }))
   assertError(await rerank(apiKey, 'test/kept', { provider: { allow_retention: false } }), 404, 'no_route_for_policy')

@@ -92,7 +92,7 @@ test('the first bytes are there long before the last, and all of them are right'
   assertCounted(receipt, 'speech', await stack.provider.log())
 })
 
-test('a reader that stops reading stops the provider, and memory stays; what is read in the end is whole', async () => {
+test('a reader that pauses stops the provider with bounded memory, and finally reads the whole response', async () => {
   const answers = await Promise.all(Array.from({ length: 8 }, () => speak('test/flood')))
   await new Promise((resolve) => setTimeout(resolve, 700))
   const metrics = await (await fetch(stack.metricsUrl)).text()
@@ -130,7 +130,7 @@ test('a client that leaves stops the provider, and the text is paid', async () =
   assertCounted(receipt, 'speech', [present(line)])
 })
 
-test('a client that leaves before the answer pays what the provider took', async () => {
+test('a client that disconnects before the response is charged the amount that the provider billed', async () => {
   const before = (await stack.provider.log()).length
   await stack.provider.hold()
   const call = request(`${stack.baseUrl}/v1/audio/speech`, {
@@ -156,7 +156,7 @@ test('before the first byte another route serves', async () => {
   assert.deepEqual(outcomes, ['error', 'error', 'complete'])
 })
 
-test('an answer without a byte is none', async () => {
+test('a response without a byte is an error', async () => {
   const reply = await postJson(`${stack.baseUrl}/v1/audio/speech`, apiKey, { model: 'test/empty', input: TEXT })
   assert.equal(reply.status, 502)
   assert.equal((await receiptFor(reply.headers.get('x-request-id') ?? '')).cost.units, '0')

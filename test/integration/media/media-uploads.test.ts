@@ -57,7 +57,7 @@ async function sendStart(length: number, bytes: Buffer): Promise<{ text: () => s
 
 const PART = '--b\r\ncontent-disposition: form-data; name="model"\r\n\r\nx\r\n'
 
-test('what is no form is refused, also before it is read', async () => {
+test('a body that is not a form is rejected, also before it is read', async () => {
   assertError(await post('{}', 'application/json'), 400, 'not_multipart')
   assertError(await post('', 'multipart/mixed; boundary=b'), 400, 'not_multipart')
   assertError(await post('{}', 'application/json', 'images/edits'), 400, 'not_multipart')
@@ -83,14 +83,14 @@ test('an upload may be larger than JSON, up to its own bound', async () => {
   assertError(json, 413, null)
 })
 
-test('an upload that comes too slowly runs out of time', async () => {
+test('an upload that is too slow times out', async () => {
   const slow = await sendStart(1_000, Buffer.from(PART))
   await until('it is answered', () => slow.text() !== '')
   assert.match(slow.text(), /^HTTP\/1\.1 408 .*"code":"body_timeout"/s)
   slow.leave()
 })
 
-test('uploads that run take their memory until they end; more are told to wait', async () => {
+test('running uploads reserve their memory until they end; further ones are rejected with a retry time', async () => {
   const file = wavFile(100, { rate: 48_000 })
   await stack.provider.hold()
   const running = transcribe(file, 'test/slow')
@@ -137,7 +137,7 @@ async function startHolding(changes: Parameters<typeof startServer>[0]) {
   return { ...server, leases }
 }
 
-test('the memory of an upload is booked until whoever took it gives it back, once', async () => {
+test('the memory of an upload stays reserved until its owner releases it, once', async () => {
   const { server, port, leases } = await startHolding({ uploadBytesOpenMax: 3 * MIB })
   const send = async (path: string, bytes: number): Promise<number[]> => {
     const client = await RawClient.open(port)
