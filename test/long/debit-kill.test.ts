@@ -59,7 +59,7 @@ async function heldUp(
   return { giver, answer, letGo }
 }
 
-test('control killed between the taking and the booking: the coin comes back', async () => {
+test('control killed between taking and booking: the coin is returned', async () => {
   const stack = await startStack({ limits: LIMITS })
   const pool = createPool(stack.databaseUrl, limits)
   try {

@@ -74,7 +74,7 @@ test('control is killed in the middle of batches', async () => {
   })
 })
 
-test('Redis is killed in the middle of streams and comes back from its append-only file', async () => {
+test('Redis is killed in the middle of streams and restarts from its append-only file', async () => {
   await survive(async (round) => {
     await stack.redis.kill9()
     await sleep(300 * round)

@@ -141,7 +141,7 @@ describe('one worker', () => {
 describe('two workers', () => {
   const onStack = sharedStack({ workers: 2 })
 
-  test('kill -9 at any moment: what is charged can be fetched, what is lost is not charged', async () => {
+  test('kill -9 at any moment: charged clips can be fetched, lost clips are not charged', async () => {
     await onStack(async (stack) => {
       const jobs: { apiKey: string; job: VideoObject }[] = []
       const accounts = await Promise.all(Array.from({ length: 5 }, () => stack.createAccount({ credits: '1000' })))
@@ -201,7 +201,7 @@ describe('two workers', () => {
     })
   })
 
-  test('a clip that was made when its worker died is charged by whoever reads it first, or by nobody', async () => {
+  test('a clip completed when its worker died is charged by its first reader, or not at all', async () => {
     await onStack(async (stack, { apiKey, accountId }) => {
       const job = await newVideo(stack.baseUrl, apiKey, { model: 'test/quick' })
       await videoIn(stack.baseUrl, apiKey, job.id, ['completed'])
@@ -241,7 +241,7 @@ test('SIGTERM: jobs that outlast their grace are given up and not charged', asyn
   })
 })
 
-test('a job whose hold control voids is given up, and what its provider makes later is not charged', async () => {
+test('a job whose hold control voids is abandoned, and a later clip of its provider is not charged', async () => {
   await withStack({}, async (stack, { apiKey, accountId }) => {
     const job = await newVideo(stack.baseUrl, apiKey, { model: 'test/paced' })
     const shard = shardOf(accountId)

@@ -55,7 +55,7 @@ test('control dies between the commit and the sending: the next one sends, once'
   assert.equal(await paid.has('stablecoin', holder.wallet), FUNDS - TWO)
 })
 
-test('somebody else sends the authorization first: it is credited all the same, once', async () => {
+test('a third party sends the authorization first: the deposit is still credited, once', async () => {
   const holder = await newHolder(paid)
   const body = await signDeposit(paid, holder.wallet, TWO)
   paid.rpc.refused.add('eth_sendRawTransaction')
@@ -80,7 +80,7 @@ async function sendForeign({ authorization, signature }: SignedDeposit): Promise
   assert.equal(receipt.status, 'success')
 }
 
-test('a deposit whose authorization is used up on its way fails, and nothing is credited', async () => {
+test('a deposit whose authorization is used before its transaction fails, and is not credited', async () => {
   const holder = await newHolder(paid)
   const body = await signDeposit(paid, holder.wallet, TWO)
   paid.rpc.refused.add('eth_sendRawTransaction')

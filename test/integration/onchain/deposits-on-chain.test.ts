@@ -18,7 +18,7 @@ before(async () => {
 afterEach(() => paid.audited())
 after(() => paid.stop())
 
-test('tokens that a linked wallet sends are credited once, by what they are worth; those of others are not', async () => {
+test('tokens sent by a linked wallet are credited once, at their value; those of other wallets are not', async () => {
   const [holder, stranger] = [await newHolder(paid), await paid.chain.newPayer()]
   const { address } = paid.chain.treasury
   await paid.chain.transfer('coin', holder.wallet, address, parseEther('3'))

@@ -30,7 +30,7 @@ async function newHolder(): Promise<{ wallet: Payer; coin: () => Promise<number>
   return { wallet, coin }
 }
 
-test('a node that lags behind has no transfers of the newest blocks: they are read later', async () => {
+test('a node that lags has no transfers of the newest blocks: they are read later', async () => {
   const { wallet, coin } = await newHolder()
   await bench.settled()
   const old = Number(await bench.chain.client.getBlockNumber())

@@ -80,7 +80,7 @@ test('an API key deposits to its own account from its linked wallet', async () =
   await untilCredited(paid, holder, made.body.id)
 })
 
-test('a wallet that is a contract deposits when it says that it signed, and only then', async () => {
+test('a contract wallet deposits only with a signature that its contract accepts', async () => {
   const [owner, other] = [await newHolder(paid), await newHolder(paid)]
   const address = await paid.chain.newContractWallet(owner.wallet.address)
   await paid.chain.mint('stablecoin', address, FUNDS)
@@ -99,7 +99,7 @@ test('a wallet that is a contract deposits when it says that it signed, and only
   assert.equal(await paid.chain.balanceOf('stablecoin', address), FUNDS - TWO)
 })
 
-test('each authorization that does not hold is refused by its code, and nothing is taken', async () => {
+test('each invalid authorization is rejected with its code, and no tokens are taken', async () => {
   const [holder, stranger] = [await newHolder(paid), await newHolder(paid)]
   const seconds = Math.floor(Date.now() / 1_000)
   const sign = (changes: Parameters<typeof signDeposit>[3], value = TWO, signer = holder.wallet) =>
@@ -229,7 +229,7 @@ test('an authorization that its wallet has cancelled is used', async () => {
   await assertUntouched(holder)
 })
 
-test('an authorization that pays for a request is no deposit, before and after its block', async () => {
+test('an authorization that pays for a request is not a deposit, before and after its block', async () => {
   const holder = await newHolder(paid)
   const payment = await payFor(await quote(paid), holder.wallet)
   const { nonce } = (payment.payload as unknown as SignedDeposit).authorization
@@ -248,7 +248,7 @@ test('an authorization that pays for a request is no deposit, before and after i
   assert.deepEqual(await coinOf(paid, holder), [0, 0])
 })
 
-test('without the chain a deposit is refused, and nothing is taken', async () => {
+test('without the chain a deposit is rejected, and no tokens are taken', async () => {
   const holder = await newHolder(paid)
   const body = await signDeposit(paid, holder.wallet, TWO)
   paid.rpc.down = true

@@ -45,7 +45,7 @@ after(() => pool.end())
 
 const all = { kind: undefined, from: '', below: 'flow_~' }
 
-test('what was recorded before is listed by its time, without what is not in the chain', async () => {
+test('flows recorded earlier are listed by their time, without those that are not on the chain', async () => {
   const flows = await pageOfFlows(pool, all, 10)
   assert.deepEqual(
     flows.map(({ kind, hash, moved }) => [kind, hash, moved?.amount, moved?.isIn]),

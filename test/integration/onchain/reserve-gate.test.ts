@@ -50,7 +50,7 @@ async function untilHealth(withdrawals: string): Promise<void> {
   })
 }
 
-test('below what is owed, a withdrawal is refused and nothing is taken; above, they go on', async () => {
+test('while the reserve is below the liabilities, a withdrawal is rejected without a debit; above, withdrawals continue', async () => {
   await untilWithdrawals('short')
   const before = await coinOf(paid, holder)
   assertRefused(await withdraw(paid, holder, { amount: '5' }), 503, 'withdrawals_paused')

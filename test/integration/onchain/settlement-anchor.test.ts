@@ -89,7 +89,7 @@ test('batches are read as they were anchored, with their time, and each is an ev
   assert.equal(await revertOf(read(address, 3n)), 'UnknownBatch')
 })
 
-test('a number is given once and none is left out; the first may be any but zero', async () => {
+test('batch numbers are consecutive and used once; the first may be any but zero', async () => {
   const address = await deploy()
   assert.equal(await revertOf(anchor(address, 0n, batchOf())), 'WrongNumber')
   await anchor(address, 41n, batchOf())

@@ -36,7 +36,7 @@ async function sent(holder: Holder, { id }: Movement): Promise<Movement> {
   return read()
 }
 
-test('coin and stablecoin reach the wallet, and the account has what is left', async () => {
+test('coin and stablecoin reach the wallet, and the account keeps the rest', async () => {
   const holder = await newHolder(paid, '20', NOTHING)
   const first = await accepted(holder, { amount: '5' })
   assert.deepEqual(first.amount, { units: '2500000000', usd: '2.5', coin: '5' })
@@ -57,7 +57,7 @@ test('coin and stablecoin reach the wallet, and the account has what is left', a
   completion(await chat(paid.stack.baseUrl, holder.apiKey, { model: 'test/small', max_tokens: 100 }))
 })
 
-test('what may not be withdrawn is refused by its code, and nothing moves', async () => {
+test('an invalid withdrawal is rejected with its code, and no tokens move', async () => {
   const [holder, other] = [await newHolder(paid, '10', NOTHING), await newHolder(paid, '10', NOTHING)]
   const rows: Array<[body: unknown, status: number, code: string | null, param?: string]> = [
     [{ amount: '1.999999999' }, 409, 'below_minimum', 'amount'],
@@ -166,7 +166,7 @@ test('a treasury without tokens: it waits, and is sent once they are there', asy
   assert.equal(await paid.has('coin', holder.wallet), parseEther('50000'))
 })
 
-test('a withdrawal of a token that the treasury lacks holds up none of another token', async () => {
+test('a withdrawal of a token that the treasury lacks does not delay those of another token', async () => {
   const [waits, holder] = [await newHolder(paid, '400000', NOTHING), await newHolder(paid, '10', NOTHING)]
   const first = await accepted(waits, { amount: '300000' })
   await sent(holder, await accepted(holder, { amount: '4', asset: 'stablecoin' }))
@@ -189,7 +189,7 @@ test('a treasury that is filled between two looks at it: the withdrawal is sent,
   assert.equal(await paid.has('coin', holder.wallet), parseEther('55000'))
 })
 
-test('a withdrawal that the node can not say anything about holds up none behind it', async () => {
+test('a withdrawal in an unknown state at the node does not delay later ones', async () => {
   const [odd, holder] = [await newHolder(paid, '10', NOTHING), await newHolder(paid, '10', NOTHING)]
   const wallet = odd.wallet.address.slice(2).toLowerCase()
   // Not what nodes say of a contract that refuses.

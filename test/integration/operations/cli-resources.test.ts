@@ -190,7 +190,7 @@ test('price sheets are published and listed', async () => {
   assert.match(await text('catalog', 'sheets'), /SHEET {2}PUBLISHED .*PROMISED UNTIL\n +1 {2}20/)
 })
 
-test('the owner sees what the operator did, and by whom', async () => {
+test('the owner sees operator actions and the name of the operator', async () => {
   const owner = await newOwner(stack, { coin: '1' })
   await ok('link', 'create', owner.accountId, '--coin', '0.5')
   const { data } = await apiOk<{ data: { type: string; actor: Json }[] }>(

@@ -98,7 +98,7 @@ for (const workers of [1, 2]) {
   })
 }
 
-test('SIGTERM: what runs on after its grace is cut and not charged', async () => {
+test('SIGTERM: requests that outlast the grace period are cut and not charged', async () => {
   await withStack({ workers: 2, limits: { drainGraceMs: 500 } }, async (stack, { accountId, apiKey }) => {
     const start = await balance(stack, accountId)
     const streams = Array.from({ length: STREAMS }, () => chatStream(stack.baseUrl, apiKey, { model: 'test/endless' }))

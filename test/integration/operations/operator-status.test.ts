@@ -242,7 +242,7 @@ test('an incident is shown by every proxy within a second, until it is closed; t
   assert.equal((await cli<{ data: Incident[] }>('incident', 'list', '--all')).data.length, 2)
 })
 
-test('incidents that make no sense are refused with what to change', async () => {
+test('invalid incidents are rejected with the remedy', async () => {
   await cliFails(2, /--impact must be one of maintenance, minor/, 'incident', 'open', 'x', '--impact', 'bad')
   await cliFails(2, /needs a title/, 'incident', 'open', '  ')
   await cliFails(2, /200 characters/, 'incident', 'open', 'x'.repeat(201))
@@ -258,7 +258,7 @@ test('incidents that make no sense are refused with what to change', async () =>
   await pool.end()
 })
 
-test('who changed what is in the audit trail', async () => {
+test('the audit trail records each change with its actor', async () => {
   const { data } = await cli<{ data: { type: string; target: string; actor: { type: string } }[] }>('trail')
   assert.deepEqual(
     data.map(({ type, target, actor }) => [type, type.startsWith('route') ? target : '', actor.type]).reverse(),

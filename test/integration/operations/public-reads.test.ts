@@ -60,7 +60,7 @@ test('without control the last answer is given, also by a proxy that never asked
   await stack.control.start()
 })
 
-test('a client network that reads too often is told to wait', async () => {
+test('a client network that reads too often gets 429 with a retry time', async () => {
   const statuses: number[] = []
   for (let i = 0; i < BURST + 1; i++) statuses.push((await read(PATH)).status)
   assert.ok(statuses.includes(429), String(statuses))

@@ -125,7 +125,7 @@ test('a Redis that has answered keeps its connection', async () => {
   }
 })
 
-test('what control has answered is taken', async () => {
+test('a reply of control that arrived during a stall is accepted', async () => {
   const [commands, subscriber] = [connectRedis(server.url, 'wait'), connectRedis(server.url, 'wait')]
   const busKey = Buffer.from(TEST_BUS_KEY, 'hex')
   const client = new RpcClient({ commands, subscriber, owner: newId('own'), busKey, limits })
@@ -160,7 +160,7 @@ test('a request body that has arrived is served', async () => {
   }
 })
 
-test('who stands still between the clock and the deadlines goes by the clock', async () => {
+test('a stall between the clock and the deadlines does not advance the clock of the deadlines', async () => {
   const everyMs = 20
   // Timers of one period run in the order of their making, so this one stands still just before the look at deadlines.
   let stoodAtMs = 0

@@ -75,7 +75,7 @@ test('a transfer that the payer has made counts for one challenge alone', async 
   assert.equal(codeOf(await send(header)), 'mpp_invalid_challenge')
 })
 
-test('transactions that are something else', async () => {
+test('transactions of another kind', async () => {
   const challenge = await challengeFor('coin')
   const other = await challengeFor('coin')
   const stranger = await paid.chain.newPayer()

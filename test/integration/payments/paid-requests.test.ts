@@ -165,7 +165,7 @@ test('a Permit2 nonce in another writing is the same payment, and so is the twin
   )
 })
 
-test('payment_conflict: two payments, or a payment and a key; a Bearer that is no key is nobody', async () => {
+test('payment_conflict: two payments, or a payment and a key; a Bearer token that is not a key is ignored', async () => {
   const payload = await signed()
   const header = paymentHeader(payload)
   const key = `Bearer sk_${'a'.repeat(43)}`

@@ -145,7 +145,7 @@ for (const asset of ['stablecoin', 'coin'] as const) {
   })
 }
 
-test('as many wait as may, and one more is told that payments are busy', async () => {
+test('pending verifications are bounded, and one more is rejected with payments_busy', async () => {
   const narrow = new PaymentVerifier(pool, { verifyBatchMax: 2, verifyPendingMax: 5 })
   const requirements = requirementsFor(chain, 'stablecoin', 1n)
   const found = readPaymentHeader(encodePaymentSignatureHeader(await signPayment(payer, requirements)), 100_000)

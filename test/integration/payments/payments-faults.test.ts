@@ -95,7 +95,7 @@ test('the answer about the sending is lost: it is paid and served', async () => 
   assert.equal(await bench.chain.balanceOf('stablecoin', payer.address), FUNDS - 1_500n)
 })
 
-test('a proxy that dies with a paid request: its hold is voided and all goes back', async () => {
+test('a proxy that dies with a paid request: its hold is voided and the payment is refunded in full', async () => {
   const [payer, order] = await bench.newOrder()
   await bench.settle(order)
   await bench.serve(order, -1)
@@ -187,7 +187,7 @@ test('a payment that can not be made again after its block was taken back is the
   )
 })
 
-test('the node goes away while a payment is under way and comes back', async () => {
+test('the node is down for a while during a payment', async () => {
   const [payer, order] = await bench.newOrder()
   await bench.chain.client.setAutomine(false)
   const waiting = bench.settle(order)

@@ -41,7 +41,7 @@ test('Permit2: the same with the coin, exact to the last atomic unit', async () 
   await bench.audit()
 })
 
-test('what was not served goes back whole', async () => {
+test('a request that was not served is refunded in full', async () => {
   const payer = await bench.chain.newPayer()
   const order = await bench.order(payer, 'stablecoin', 777n)
   await bench.settle(order)

@@ -53,7 +53,7 @@ async function receiptOf(id: string): Promise<Receipt> {
   return (await (await fetch(paid.url(`/v1/receipts/${id}`))).json()) as Receipt
 }
 
-test('the quote is no less than the smallest charge, says so, and leaves time for two blocks', async () => {
+test('the quote is at least the smallest charge, says so, and is valid for two more blocks', async () => {
   const { required, reply } = await quote(paid)
   const { quote: shown } = JSON.parse(reply.text) as { quote: Amount & { minimum_charge: Amount & { usd: string } } }
   assert.equal(shown.units, String(MIN_UNITS))
@@ -97,7 +97,7 @@ test('a request that costs more has no fee', async () => {
   assert.equal(receipt.paid.settlement_fee.units, '0')
 })
 
-test('a provider that fails: everything goes back; one that refuses the input: all but the smallest charge', async () => {
+test('a provider that fails: full refund; one that rejects the input: full refund less the smallest charge', async () => {
   const payer = await paid.chain.newPayer()
   assert.equal((await send(payer, { ...HELLO, model: 'test/failing' })).status, 502)
   await paid.audited()

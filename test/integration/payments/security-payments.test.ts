@@ -82,7 +82,7 @@ async function stored(): Promise<number | undefined> {
   return found.rows[0]?.count
 }
 
-test('transactions of wallets without money are refused at once and leave nothing, while a customer pays', async () => {
+test('transactions of wallets without money are rejected at once without a trace, while a customer pays', async () => {
   const before = await stored()
   const wallets = Array.from({ length: STRANGERS }, newWallet)
   const flood = Promise.all(wallets.map((wallet) => payByTransaction(wallet, STRANGER)))

@@ -182,7 +182,7 @@ test('every receipt is paid for once by its terms, in any interleaving', async (
   )
 })
 
-test('a day is told once it is over, and only where enough accounts were served on it', async () => {
+test('a day is published once it is over, and only if enough accounts were served on it', async () => {
   const day = Math.floor(Date.now() / DAY_MS) - 1
   const provider = await register(await openNewAccount(book.pool, limits))
   await admit(provider, { kind: 'share', ppm: 1 })
@@ -201,7 +201,7 @@ test('a day is told once it is over, and only where enough accounts were served 
   assert.deepEqual([requests, error_rate, first_output_ms], [9, 0.111111, 100])
 })
 
-test('only what can be served is admitted, and once', async () => {
+test('only offered models on listed routes are admitted, and once', async () => {
   const earner = await openNewAccount(book.pool, limits)
   const [offered, kept] = [await register(earner), await register(earner, false)]
   const share = { kind: 'share', ppm: 1 } as const

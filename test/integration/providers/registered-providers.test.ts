@@ -153,7 +153,7 @@ test('a provider serves exactly the requests whose place is its own, and is paid
   assert.deepEqual([...endpoint.keys], [`Bearer ${KEY}`])
 })
 
-test('what a provider is told and paid stays between it and the gateway', async () => {
+test('the earnings and records of a provider are visible only to it and the gateway', async () => {
   const list = await api(stack.baseUrl, 'GET', '/v1/providers')
   const good = (list.body as { data: { id: string; serving: Json[] }[] }).data.find(({ id }) => id === ids.get('good'))
   const record = good?.serving[0] ?? assert.fail()
@@ -180,7 +180,7 @@ test('neither its owner nor keys that leave no trace are served by it, nor accou
   assert.deepEqual(new Set((await receiptsOf('retaining')).map(({ provider }) => provider)), new Set(['mock']))
 })
 
-test('a provider that fails is out of service, and no client has seen an error', async () => {
+test('a failing provider is disabled, and no client gets an error', async () => {
   await admit('failing', 'chat-small,error=500')
   await send('failing', 30, true)
   await suspended('failing', 'error_rate')
@@ -215,7 +215,7 @@ test('a provider that answers otherwise than the route of the catalog is out of 
   assert.ok(probes.rows.length > 0, 'its answers are paid for')
 })
 
-test('usage beyond what was counted is not charged, and its provider is out of service', async () => {
+test('usage beyond the counted amount is not charged, and its provider is disabled', async () => {
   await admit('over', 'chat-small,prompt=100000,completion=9000')
   await send('over', 30, false)
   await suspended('over', 'over_reports')

@@ -60,7 +60,7 @@ test('an error of a script rejects its call alone', async () => {
   assert.deepEqual([bad.status, good.status], ['rejected', 'fulfilled'])
 })
 
-test('calls under way when the server dies are rejected, and the connection comes back', async () => {
+test('calls in flight when the server dies are rejected, and the connection is restored', async () => {
   const connection = await openReady()
   await redis.call('CLIENT', ['PAUSE', '10000'])
   const lost = assert.rejects(beat(connection, 'own_d'), /the connection to Redis was lost/)
@@ -105,7 +105,7 @@ test('a password and a database are used; a wrong password never connects', asyn
   }
 })
 
-test('a failover that is announced while a lost connection asks for the master leaves it to come back', async (t) => {
+test('a failover announced while a lost connection queries the master does not stop it from reconnecting', async (t) => {
   const port = await freePort()
   const master = newRedisProcess({ port, settings: { port } })
   await master.start()

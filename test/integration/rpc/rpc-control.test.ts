@@ -86,7 +86,7 @@ async function createAccount(): Promise<string> {
   return (made.json as { api_key: string }).api_key
 }
 
-test('control comes up, opens admission and answers', async () => {
+test('control starts, opens admission and responds', async () => {
   await control.start()
   assert.equal(await versionInRedis(), 1)
   assert.ok(await redis.get(epochKey(0)))
@@ -98,7 +98,7 @@ test('control comes up, opens admission and answers', async () => {
   assert.equal(list.data[0].version, '1')
 })
 
-test('metrics count what happened', async () => {
+test('metrics count calls and bookings', async () => {
   const text = await (await fetch(`http://127.0.0.1:${control.metricsPort}/metrics`)).text()
   assert.match(text, /^sluice_control_rpc_total\{operation="resolve_key",outcome="ok"\} [1-9]/m)
   assert.match(text, /^sluice_control_rpc_total\{operation="resolve_key",outcome="refused"\} 1$/m)
@@ -135,7 +135,7 @@ test('control answers again after Redis and PostgreSQL were killed', async () =>
   assert.fail(`no answer after PostgreSQL came back\n${log()}`)
 })
 
-test('SIGTERM ends it with 0, and a start without change publishes nothing', async () => {
+test('SIGTERM ends it with 0, and a start without a catalog change publishes no sheet', async () => {
   assert.equal(await control.sigterm(), 0)
   await control.start()
   assert.equal(await versionInRedis(), 2)

@@ -78,7 +78,7 @@ async function withClient(handlers: Partial<RpcHandlers>, work: (client: RpcClie
   }
 }
 
-test('what requests wait for is answered while reads fill all of their places', async () => {
+test('calls that requests wait for are answered while public reads fill all of their slots', async () => {
   let underWay = 0
   let over = 0
   let endReads = (): void => {}

@@ -109,14 +109,14 @@ test('a call is answered with the message of its handler', async () => {
   await until('the stream is empty', nothingLeft)
 })
 
-test('errors reach the caller by code; those of the gateway say nothing of its inside', async () => {
+test('errors reach the caller by code; internal errors reveal no details', async () => {
   assert.equal((await replyTo(await resolveKey('unknown'))).errorCode, 'invalid_api_key')
   const broken = await replyTo(await resolveKey('broken'))
   assert.equal(broken.errorCode, 'internal_error')
   assert.ok(!broken.errorMessage.includes('secret'))
 })
 
-test('a call that control does not know, or cannot read, is refused at once and changes nothing', async () => {
+test('an unknown or unreadable call is rejected at once and changes no state', async () => {
   assert.equal((await replyTo(await send('no_such_call', Buffer.alloc(0)))).errorCode, 'gateway_restarting')
   const garbled = await replyTo(await send('resolve_key', Buffer.from([0x0a, 0xff])))
   assert.equal(garbled.errorCode, 'gateway_restarting')

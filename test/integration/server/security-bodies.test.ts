@@ -58,7 +58,7 @@ async function assertTimedOut(client: RawClient): Promise<void> {
   await eventually('the connection is closed', () => client.closed)
 }
 
-test('slow bodies are served when they are in time, and told when they are not', { concurrency: true }, async (t) => {
+test('slow bodies are served within the timeout and rejected after it', { concurrency: true }, async (t) => {
   const brief = await start({ bodyTimeoutMs: BODY_TIMEOUT_MS })
   const usual = await start()
   // The rest of its body is in the same segment as what it is asked for proof by, and its answer takes long.
@@ -192,7 +192,7 @@ test('uploads of strangers leave the memory of customers alone', async () => {
   assert.equal(await statusOf(server, '/upload', 8 * MIB), 200)
 })
 
-test('who sends is asked once, and the rest of the body waits for it', async () => {
+test('the sender is resolved once, and the rest of the body waits for it', async () => {
   const answers: ((sender: Sender) => void)[] = []
   const precheck = (): Promise<Sender> => new Promise((resolve) => answers.push(resolve))
   const plain: Handler = (exchange, body) => exchange.answer(200, 'text/plain', describe(body))

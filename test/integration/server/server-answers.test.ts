@@ -80,7 +80,7 @@ test('writes without a wait between them arrive whole, too', async (t) => {
   assert.equal(read, describe(Buffer.concat(pieces)))
 })
 
-test('a second request on the connection of a running stream ends both; the stream is told', async (t) => {
+test('a second request on the connection of a running stream ends both; the stream is notified', async (t) => {
   let told = 0
   const handler: Handler = (exchange) => {
     exchange.setGoneListener({ onGone: () => told++ })

@@ -48,7 +48,7 @@ async function sendPart(client: RawClient, head: string, bytes: number): Promise
   await client.send(Buffer.alloc(bytes, 97))
 }
 
-test('a body arrives as it was sent, whatever pieces it comes in', async () => {
+test('a body arrives as it was sent for any segmentation', async () => {
   await withServer({}, async (_, open) => {
     const sizes = fc.array(fc.integer({ min: 1, max: 90_000 }), { minLength: 1, maxLength: 6 })
     await fc.assert(
@@ -86,7 +86,7 @@ test('a sender that leaves takes its memory along', async () => {
   })
 })
 
-test('an announced length takes no memory before the bytes come', async () => {
+test('an announced length reserves no memory before the bytes arrive', async () => {
   await withServer({}, async ({ server }, open) => {
     const before = await memoryInUse()
     for (let i = 0; i < 40; i++) await sendPart(await open(), announced('/echo', 20 * MIB), 1_000)
@@ -142,7 +142,7 @@ test('all bodies on their way in share one bound of memory', async () => {
   })
 })
 
-test('large bodies are read a few at once; the connection of one turned away goes on', async () => {
+test('concurrent large bodies are bounded; the connection of a rejected one stays usable', async () => {
   await withServer({ largeBodiesMax: 1 }, async (_, open) => {
     const first = await open()
     await sendPart(first, announced('/echo', 2 * MIB), 2 * MIB - 1)

@@ -58,7 +58,7 @@ const newKey = async (...args: string[]): Promise<string> => {
   return (made.json as { api_key: string }).api_key
 }
 
-test('the list shows every tool with price, state and input schema, to everybody', async () => {
+test('the public list shows every tool with price, state and input schema', async () => {
   const { data } = await apiOk<{ data: Record<string, unknown>[] }>(stack.baseUrl, 'GET', '/v1/tools')
   const byId = new Map(data.map((tool) => [tool['id'], tool]))
   assert.deepEqual(byId.get('web.search')?.['price'], { base: '0.00105', result: '0.00021' })
@@ -73,7 +73,7 @@ test('the list shows every tool with price, state and input schema, to everybody
   assert.deepEqual(sheet.tools.find(({ id }) => id === 'web.search')?.price, byId.get('web.search')?.['price'])
 })
 
-test('a search costs its base and each result that the upstream bills; the rest of the hold goes back', async () => {
+test('a search is charged its base price and each result that the upstream bills; the rest of the hold is released', async () => {
   const body = answered(await search('cats', { count: 4 }))
   assert.equal(body['object'], 'tool.result')
   assert.equal(body['tool'], 'web.search')
@@ -193,7 +193,7 @@ for (const url of PRIVATE) {
   })
 }
 
-test('a page that led to a private address is not shown, and costs what the upstream billed', async () => {
+test('a page that redirected to a private address is not returned, and is charged as the upstream billed', async () => {
   const reply = await call('web.moved', { url: 'https://93.184.215.14/', provider: OPTED_IN })
   assertError(reply, 502, 'tool_upstream_error')
   assert.doesNotMatch(reply.text, /What https/)
@@ -218,7 +218,7 @@ test('the privacy mode of a key rules a tool out that keeps records, and no othe
   answered(await call('web.traceless', { query: 'x' }, {}, noLogs))
 })
 
-test('nothing of the client but its input reaches the upstream', async () => {
+test('only the input of the client reaches the upstream', async () => {
   const body = answered(await call('web.traceless', { query: 'a "quote"\n{query}', language: 'de' }))
   const [first] = (body['output'] as { results: { snippet: string }[] }).results
   const sent = { model: 'mock,echo', q: 'a "quote"\n{query}', num: 3, lang: 'de' }

@@ -103,7 +103,7 @@ test('a resolver that does not answer costs no more time than there is', async (
   )
 })
 
-test('where nobody listens, speaks HTTP or has a certificate that is trusted, it can not be reached', async () => {
+test('a closed port, a server without HTTP and an untrusted certificate are unreachable', async () => {
   const port = await serve(() => {})
   const [server] = servers.splice(servers.length - 1, 1)
   await new Promise((closed) => server?.close(closed))
@@ -120,7 +120,7 @@ test('where nobody listens, speaks HTTP or has a certificate that is trusted, it
   await assert.rejects(callHttp({ url: new URL(`http://127.0.0.1:${tlsPort}/`), ...OPTIONS }), fails('unreachable'))
 })
 
-test('a call that got no answer says whether it may have been read', async () => {
+test('a failed call reports whether the server may have read it', async () => {
   const port = await serve((request, response) => {
     if (request.url === '/cut') request.socket.destroy()
     if (request.url === '/half') response.writeHead(200, { 'content-length': '9' }).write('x', () => response.destroy())
@@ -153,7 +153,7 @@ test('a call that got no answer says whether it may have been read', async () =>
   }
 })
 
-test('a call is made once, on a connection of its own, with what it was given', async () => {
+test('a call is made once, on its own connection, with the given headers and body', async () => {
   const ports = new Set<number | undefined>()
   const port = await serve((request, response) => {
     ports.add(request.socket.remotePort)

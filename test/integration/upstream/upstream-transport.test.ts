@@ -241,7 +241,7 @@ test('silence ends in a time-out, at the head and in the body', async () => {
   )
 })
 
-test('bytes behind an answer never reach the next request', async () => {
+test('bytes after a response never reach the next request', async () => {
   const answer = (body: string, extra = '') => ({
     pieces: [Buffer.from(`HTTP/1.1 200 OK\r\nContent-Length: ${body.length}\r\n\r\n${body}${extra}`)],
     end: false,

@@ -79,7 +79,7 @@ test('a job that has ended, or never began, leaves its place at once', async () 
   }
 })
 
-test('places of jobs whose hold is gone are taken again', async () => {
+test('slots of jobs whose hold has ended are reused', async () => {
   const { json } = await stack.cli('account', 'create', '--credits', '5')
   const made = json as { account_id: string; key_id: string; api_key: string }
   const slots = videoSlotsKey(shardOf(made.account_id), made.key_id)
@@ -117,7 +117,7 @@ test('the gateway makes as many videos at once as it may', async () => {
   assert.equal(log.filter((job) => job.model === 'mock,video=held,make=1').length, taken.length)
 })
 
-test('a clip is held for its time, then it is gone, and at last the job is forgotten', async () => {
+test('a clip is kept for its retention time, then it is removed, and finally the job is removed', async () => {
   const { apiKey } = await stack.createAccount({ credits: '100' })
   const { id } = await newVideo(stack.baseUrl, apiKey, { model: 'test/quick' })
   await videoIn(stack.baseUrl, apiKey, id, ['completed'])

@@ -202,7 +202,7 @@ for (const [name, reason] of [
   })
 }
 
-test('a clip that the provider does not deliver stays to be fetched, and one that it dropped is gone', async () => {
+test('a clip that the provider does not deliver stays fetchable, and one that the provider dropped is removed', async () => {
   for (const [name, status, code] of [
     ['clip-500', 502, 'upstream_unavailable'],
     ['clip-302', 502, 'upstream_unavailable'],

@@ -89,7 +89,7 @@ test('a job is taken, made, charged by its seconds and fetched', async () => {
   assert.deepEqual({ ...booked, log: undefined }, { ...done.receipt, log: undefined })
 })
 
-test('what the provider is asked for is the request and nothing else', async () => {
+test('the provider request contains only the request of the client', async () => {
   const job = await completed('test/clip', { seconds: '12', user: 'x', n: 2, webhook_url: 'http://x' })
   const made = (await providerVideos(stack)).find((entry) => entry.request_id === job.request_id)
   assert.deepEqual(made?.body, { model: 'mock,make=300', prompt: 'a cat', seconds: '12' })
@@ -100,7 +100,7 @@ test('without seconds a clip has the first length that the model takes', async (
   assert.deepEqual([job.seconds, job.receipt?.cost.units], ['4', String(4 * SECOND_UNITS)])
 })
 
-test('states follow each other, as every worker tells them', async () => {
+test('states advance in order, as seen from every worker', async () => {
   const taken = await newVideo(stack.baseUrl, account.apiKey, { model: 'test/queued' })
   assert.equal(taken.status, 'queued')
   const seen: string[] = [taken.status]
@@ -120,7 +120,7 @@ for (const { model, seconds, units, source, clamped } of [
   { model: 'test/none', seconds: '0', units: 0, source: 'reported', clamped: false },
   { model: 'test/silent', seconds: '4', units: 4, source: 'estimated', clamped: false },
 ]) {
-  test(`the charge is what the provider reports, at most the hold: ${model}`, async () => {
+  test(`the charge is the usage reported by the provider, at most the hold: ${model}`, async () => {
     const { receipt, ...job } = await completed(model)
     assert.equal(job.seconds, seconds)
     assert.deepEqual(
@@ -130,7 +130,7 @@ for (const { model, seconds, units, source, clamped } of [
   })
 }
 
-test('a job that fails costs nothing and says why', async () => {
+test('a failed job is not charged and states the reason', async () => {
   const job = await completed('test/failing')
   assert.deepEqual([job.status, job.error?.code, job.receipt], ['failed', 'video_failed', null])
   assert.match(job.error?.message ?? '', /The clip was blocked/)
@@ -161,7 +161,7 @@ test('a clip of any size is sent on while a slow client holds it up', async () =
   assert.deepEqual([head.status, head.headers.get('content-type')], [200, 'video/mp4'])
 })
 
-test('clips that nobody reads stop at the provider, and memory stays', async () => {
+test('clips without a reader stop at the provider, with bounded memory', async () => {
   const job = await completed('test/flood')
   const before = await residentBytes()
   const path = `/v1/videos/${job.id}/content`
@@ -191,7 +191,7 @@ async function residentBytes(): Promise<number> {
   return Number(/^sluice_resident_bytes (\d+)/m.exec(metrics)?.[1])
 }
 
-test('whoever asks for a job, at whichever worker, has its provider asked soon, but not more often than it may be', async () => {
+test('a read of a job at any worker triggers a poll of its provider, within the poll rate limit', async () => {
   const { id, request_id: requestId } = await newVideo(stack.baseUrl, account.apiKey, { model: 'test/held' })
   const polls = async () => (await providerVideos(stack)).find((job) => job.request_id === requestId)?.polls ?? 0
   // Left alone, the pauses between two questions have grown long.
@@ -251,7 +251,7 @@ test('the worst case is held, and a balance below it is refused', async () => {
   await videoIn(stack.baseUrl, poor.apiKey, job.id, ['completed'])
 })
 
-test('the models list says what a model takes', async () => {
+test('the models list states the settings of a model', async () => {
   const response = await fetch(`${stack.baseUrl}/v1/models/test/clip`)
   const { video } = (await response.json()) as { video: unknown }
   assert.deepEqual(video, {

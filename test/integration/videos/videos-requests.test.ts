@@ -107,7 +107,7 @@ for (const [what, body, status, code, param] of CASES) {
   })
 }
 
-test('what was refused left nothing behind: no hold, no job, no place taken', async () => {
+test('a rejected request leaves no hold, no job and no used slot', async () => {
   assert.equal((await providerVideos(stack)).length, 0)
   await stack.withRedis(async (redis) => {
     assert.deepEqual(await redis.keys('holds:*'), [])
@@ -119,7 +119,7 @@ test('what was refused left nothing behind: no hold, no job, no place taken', as
   assert.deepEqual(((await receipts.json()) as { data: unknown[] }).data, [])
 })
 
-test('a body that is no JSON object, no key, a paused key', async () => {
+test('a body that is not a JSON object, a missing key, a paused key', async () => {
   const send = (body: string, apiKey: string) =>
     fetch(`${stack.baseUrl}/v1/videos/generations`, {
       method: 'POST',
@@ -147,7 +147,7 @@ test('a key that may not use the model is refused', async () => {
   await newVideo(stack.baseUrl, apiKey, { model: 'test/plain' })
 })
 
-test('everything that a model takes goes to the provider', async () => {
+test('all settings of a model are forwarded to the provider', async () => {
   const taken = await newVideo(stack.baseUrl, account.apiKey, {
     model: 'test/all',
     // Characters, not the places that they take in a JavaScript string.

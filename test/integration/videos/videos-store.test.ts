@@ -118,7 +118,7 @@ class World {
   }
 }
 
-test('property: jobs in Redis keep to the rules, whatever happens in whatever order', async () => {
+test('property: jobs in Redis keep their invariants for any sequence of events', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(step, { maxLength: 30 }), async (steps) => {
       const world = new World()
