@@ -67,7 +67,7 @@ async function becomes(expected: Health): Promise<void> {
   }).catch(() => assert.deepEqual(seen, expected))
 }
 
-test('a healthy gateway reports status ok', async () => {
+test('a healthy gateway reports that it is healthy and ready', async () => {
   await becomes(WELL)
   const ready = await get('/ready')
   assert.deepEqual([ready.status, JSON.parse(ready.text)], [200, { ready: true, reasons: [] }])

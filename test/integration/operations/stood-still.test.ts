@@ -160,7 +160,7 @@ test('a request body that has arrived is served', async () => {
   }
 })
 
-test('a stall between the clock and the deadlines does not advance the clock of the deadlines', async () => {
+test('a stall between reading the clock and checking deadlines does not expire deadlines', async () => {
   const everyMs = 20
   // Timers of one period run in the order of their making, so this one stands still just before the look at deadlines.
   let stoodAtMs = 0

@@ -53,7 +53,7 @@ async function receiptOf(id: string): Promise<Receipt> {
   return (await (await fetch(paid.url(`/v1/receipts/${id}`))).json()) as Receipt
 }
 
-test('the quote is at least the smallest charge, says so, and is valid for two more blocks', async () => {
+test('the quote is at least the smallest charge, states it, and leaves a margin for two blocks', async () => {
   const { required, reply } = await quote(paid)
   const { quote: shown } = JSON.parse(reply.text) as { quote: Amount & { minimum_charge: Amount & { usd: string } } }
   assert.equal(shown.units, String(MIN_UNITS))

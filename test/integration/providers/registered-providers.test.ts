@@ -153,7 +153,7 @@ test('a provider serves exactly the requests whose place is its own, and is paid
   assert.deepEqual([...endpoint.keys], [`Bearer ${KEY}`])
 })
 
-test('the earnings and records of a provider are visible only to it and the gateway', async () => {
+test('the API key of a provider is never published or logged, and figures of a single account are withheld', async () => {
   const list = await api(stack.baseUrl, 'GET', '/v1/providers')
   const good = (list.body as { data: { id: string; serving: Json[] }[] }).data.find(({ id }) => id === ids.get('good'))
   const record = good?.serving[0] ?? assert.fail()
