@@ -53,7 +53,7 @@ test('events are counted the same wherever the stream is split', () => {
   )
 })
 
-test('a stream that goes on after [DONE] or lacks it is not done', () => {
+test('a stream that continues after [DONE] or lacks it is not done', () => {
   for (const text of ['data: [DONE]\n\ndata: {}\n\n', 'data: {}\n\n', 'data: [NONE]\n\n']) {
     const counter = new EventCounter()
     for (const byte of Buffer.from(text)) counter.push(Buffer.from([byte]), 0, 1)

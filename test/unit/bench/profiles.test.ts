@@ -4,7 +4,7 @@ import { allocations, fileOf, keepProfiles, selfTimes } from '../../../bench/pro
 
 const frame = (functionName: string, url = '') => ({ functionName, url })
 
-test('self time is the time from a sample to the next, by function and file, without what is idle', () => {
+test('self time is the time from a sample to the next, by function and file, without idle time', () => {
   const profile = {
     nodes: [
       { id: 1, callFrame: frame('(idle)') },

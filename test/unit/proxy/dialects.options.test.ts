@@ -106,7 +106,7 @@ describe('options without a form or a bound are refused', () => {
   }
 })
 
-test('what the format allows is forwarded as it came', () => {
+test('options that the format allows are forwarded unchanged', () => {
   const options = {
     top_p: 0.5,
     top_k: 3,
@@ -138,7 +138,7 @@ test('what the format allows is forwarded as it came', () => {
   assert.doesNotMatch(JSON.stringify(detailed(LONG).forward), /detail/)
 })
 
-test('what a provider might take for prompt is in the hold, and nothing else is', () => {
+test('the hold covers exactly the options that a provider may count as prompt', () => {
   const SIZES: [read: Read, body: object, bytes: number][] = [
     [chat, {}, 0],
     [chat, { temperature: 1, seed: 5, logit_bias: { 5: 1 } }, 0],

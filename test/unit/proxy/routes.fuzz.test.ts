@@ -48,7 +48,7 @@ test('the sound requests reach a provider, or control, or are asked for their pr
   }
 })
 
-test(`of ${MUTATIONS} broken requests none is a fault of the gateway`, async () => {
+test(`none of ${MUTATIONS} malformed requests causes an internal error`, async () => {
   const seed = newSeed()
   const mutator = new Mutator(seededRandom(seed))
   const proxy = newProxy()
@@ -107,7 +107,7 @@ function callTool(proxy: OfflineProxy, meta: string): Promise<OfflineReply> {
   return proxy.send('/mcp', Buffer.from(body), NO_KEY)
 }
 
-test(`of ${PAYMENT_MUTATIONS} broken payments none is a fault of the gateway`, async () => {
+test(`none of ${PAYMENT_MUTATIONS} malformed payments causes an internal error`, async () => {
   const seed = newSeed()
   const mutator = new Mutator(seededRandom(seed))
   const proxy = newProxy()

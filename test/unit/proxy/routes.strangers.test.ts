@@ -24,7 +24,7 @@ test('no head without a key makes a customer of its sender', async () => {
   }
 })
 
-test('the routes of keys know their customers by the head, those that are paid have none', async () => {
+test('routes with keys identify customers by the request head, paid routes have no customers', async () => {
   for (const { method, path, precheck } of proxy.table.filter((row) => row.method === 'POST')) {
     const sender = await precheck?.(proxy.headOf(path, { method }))
     if (path.startsWith('/x402/')) assert.notEqual(sender, 'customer', path)

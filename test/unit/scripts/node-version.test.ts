@@ -31,7 +31,7 @@ test('only a Node.js that the gateway supports is taken', () => {
   }
 })
 
-test('the package says the same, and this Node.js is taken', () => {
+test('package.json has the same range, and this Node.js is accepted', () => {
   const { engines, dependencies } = JSON.parse(readFileSync(join(projectRoot, 'package.json'), 'utf8'))
   assert.equal(engines.node, '>=20.15 <23')
   assert.equal(refusalOf(process.versions.node, dependencies['uWebSockets.js']), undefined)

@@ -39,7 +39,7 @@ test('signatures of other keys, and checkpoints of other logs, are refused with 
   await assert.rejects(check(TEXT), /no signed note/)
 })
 
-test('what is no verifier key is refused with the reason', () => {
+test('text that is not a verifier key is rejected with the reason', () => {
   const key = KEY.verifier()
   assert.equal(readKey(`${key}\n`).name, NAME)
   for (const text of ['', 'a+b', key.slice(0, -4), key.replace(NAME, 'a b'), generateNoteKey(NAME)]) {
@@ -55,7 +55,7 @@ test('texts that are no checkpoints are refused', () => {
   }
 })
 
-test('the cosignature of a witness is told from that of another one, and from one of another checkpoint', async () => {
+test('the cosignature of a witness is distinguished from that of another one, and from one of another checkpoint', async () => {
   const [witness, other] = [new TestWitness('witness.example.com'), new TestWitness('witness.example.com')]
   const key = readKey(witness.verifier, 'witness')
   const line = witness.line(NOTE, 1_800_000_000)

@@ -49,7 +49,7 @@ test('a receipt holds, and so it does within a file with its sheet', async () =>
   )
 })
 
-test('a gateway that signs what does not fit is found out, each time by one step', async () => {
+test('inconsistent signed data is detected, each time by one step', async () => {
   const entry = loggedEntry(FIELDS)
   const receipt = (cheating: Parameters<typeof provedReceipt>[1]) => ({ receipt: provedReceipt(FIELDS, cheating).text })
   await assertFails(receipt({ entry: `${entry}\n` }), 'entry', /the entry has 27 lines/)
@@ -65,7 +65,7 @@ test('a gateway that signs what does not fit is found out, each time by one step
   await assertFails(receipt({ size: 4 }), 'head', /the proof is for 3 heads, not 4/)
 })
 
-test('a receipt that is in no checkpoint yet says so', async () => {
+test('a receipt that is in no checkpoint yet is reported as such', async () => {
   const { text } = provedReceipt(FIELDS)
   const { log, ...rest } = JSON.parse(text) as { log: object }
   const receipt = JSON.stringify({ ...rest, log: { ...log, head: null, checkpoint: null } })
@@ -106,7 +106,7 @@ test('another checkpoint has to be one of the same log that contains this one, o
   await assertFails(without, 'consistency', /of gateway\.example\.com\/v1\/log and elsewhere/)
 })
 
-test('whatever is given in place of a receipt fails with a reason', async () => {
+test('any other value given as a receipt fails with a reason', async () => {
   for (const receipt of ['', '{', 'null', '[]', '{}', '{"receipt":1}', '{"object":"receipt"}', '"x"']) {
     const { ok, steps } = await verify({ receipt, sheet: SHEET, key: KEY })
     assert.deepEqual([ok, steps.map(({ name, result }) => `${name} ${result}`)], [false, ['receipt failed']], receipt)

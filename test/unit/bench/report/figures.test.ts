@@ -35,7 +35,7 @@ test('a median has as many values below as above', () => {
   assert.ok(Number.isNaN(median([])))
 })
 
-test('ratios are of the same round, whatever order the measurements have', () => {
+test('ratios use values of the same round for any order of the measurements', () => {
   const results = benchResults({
     measurements: [
       measurement(SMALL, 'sluice', 2, 90),

@@ -61,7 +61,7 @@ test('types fit their statuses as in the contract', () => {
   }
 })
 
-test('what may have been paid for is not sent again', () => {
+test('errors of requests that may have been charged are not retryable', () => {
   for (const code of [
     'settlement_unconfirmed',
     'tool_upstream_error',

@@ -58,7 +58,7 @@ test('wrong changes are named', () => {
   }
 })
 
-test('a part leaves what concerns another one to it', () => {
+test('a process ignores the limits of another part', () => {
   const defaults = { ...CONTRACT_LIMITS }
   const read = (part: PartName, text: string) => readPart(part, defaults, text)
   assert.deepEqual(read('proxy', '{"control": {"nope": 0}}'), defaults)
@@ -70,7 +70,7 @@ test('the heartbeat is lost only after several were missed', () => {
   assert.ok(heartbeatTimeoutMs >= 5 * heartbeatIntervalMs)
 })
 
-test('single holds of a process that is gone wait for its journal longer than its leases, and end before they are too old', () => {
+test('single holds of a dead process outlast its leases while its journal is awaited, and end before they are too old', () => {
   const { heartbeatTimeoutMs, orphanVoidMs, holdAgeMaxMs } = CONTRACT_LIMITS
   assert.ok(orphanVoidMs > heartbeatTimeoutMs && orphanVoidMs <= holdAgeMaxMs)
 })

@@ -83,7 +83,7 @@ test('the long rates hold above the threshold, for the whole request', () => {
   assert.equal(chargeUnits(rates, { ...usage, cachedInput: 41 }), 232)
 })
 
-test('classes without a price of their own cost what input costs', () => {
+test('token classes without a price of their own are charged as input', () => {
   assert.deepEqual(resolveRateSet({ input: 5, output: 7, cacheWrite5m: null, cachedInput: 0 }), {
     input: 5,
     output: 7,

@@ -82,18 +82,18 @@ test('a receipt of the book adds its place in the usage log', () => {
   assert.deepEqual(single.log, shown)
 })
 
-test('a receipt from before rates were written down says so', () => {
+test('a receipt from before rates were recorded says so', () => {
   const { rate, tier } = JSON.parse(receiptJson({ ...FIELDS, rate: '', tier: '' }))
   assert.deepEqual([rate, tier], [null, null])
 })
 
-test('what is not priced by the token is counted beside the tokens', () => {
+test('units other than tokens are counted beside the tokens', () => {
   const { usage } = JSON.parse(receiptJson({ ...FIELDS, quantity: 2, unit: 'image' }))
   assert.equal(usage.quantity, 2)
   assert.equal(usage.unit, 'image')
 })
 
-test('the size of images is shown where their price goes by it', () => {
+test('the size of images is shown if their price depends on it', () => {
   const usageOf = (size: string) => JSON.parse(receiptJson({ ...FIELDS, quantity: 2, unit: 'image', size })).usage
   assert.equal(usageOf('512x512').size, '512x512')
   assert.ok(!('size' in usageOf('')))

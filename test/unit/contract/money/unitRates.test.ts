@@ -56,7 +56,7 @@ test('where sizes have prices, one of them is asked for', () => {
   assert.throws(() => chooseSize('1024x1024', sheet, limits), { code: 'invalid_size' })
 })
 
-test('where they have none, the sides are within bounds', () => {
+test('if the model lists no sizes, both sides must be within bounds', () => {
   const sheet = rates(1, 1)
   assert.deepEqual(
     ['256x256', '8192x16'].map((size) => chooseSize(size, sheet, limits)),

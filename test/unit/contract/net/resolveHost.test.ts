@@ -90,7 +90,7 @@ test('a resolver that does not answer is left alone', async () => {
   await assert.rejects(resolveHost('a.test', { ...strict, signal: aborting.signal, lookup }), fails('timeout'))
 })
 
-test('a connection goes to the pinned address, whatever its name resolves to', async (t) => {
+test('a connection is made to the pinned address even if its name resolves to another', async (t) => {
   const server = createServer()
   await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening))
   t.after(() => server.close())

@@ -85,7 +85,7 @@ for (const [name, value, text] of WRONG) {
   })
 }
 
-test('a program that needs a variable says that it is not set, and everything that is wrong at once', () => {
+test('a program reports a required variable that is not set, and all invalid variables at once', () => {
   const lines = (program: Program, env: NodeJS.ProcessEnv): string[] => {
     try {
       readVariables(env, program)
@@ -121,7 +121,7 @@ test('unset and empty variables have the defaults of the schema', () => {
   })
 })
 
-test('a mistyped variable is told with the one that was meant; others pass', () => {
+test('a mistyped variable is reported with the intended one; others are ignored', () => {
   const told = unknownVariables({
     SLUICE_WORKER: '4',
     SLUICE_TREASURY_KEYS: 'secret',

@@ -29,7 +29,7 @@ test('names of events are snake_case, texts begin in lower case or with a name, 
   }
 })
 
-test('the programs log nothing but events', () => {
+test('the programs log only events from the tables', () => {
   const direct = /\b[lL]og\.(debug|info|warn|error|fatal)\(/
   const sources = ['proxy', 'control', 'contract', 'workers'].flatMap((part) => {
     const names = readdirSync(join(projectRoot, part), { recursive: true, encoding: 'utf8' })

@@ -5,7 +5,7 @@ import { RateLimiter } from '../../../../contract/std/rateLimiter.ts'
 
 const RATE = { perMinute: 60, burst: 5 }
 
-test('a burst passes, then one a second, and the wait that is told is enough', () => {
+test('a burst passes, then one a second, and the reported wait is sufficient', () => {
   const limiter = new RateLimiter(RATE, 10)
   for (let i = 0; i < 5; i++) assert.equal(limiter.take('a', 0), 0)
   const waitMs = limiter.take('a', 0)
@@ -15,7 +15,7 @@ test('a burst passes, then one a second, and the wait that is told is enough', (
   assert.equal(limiter.take('b', 0), 0, 'names do not disturb each other')
 })
 
-test('never more than the burst and the rate pass, whenever they come', () => {
+test('no more than the burst and the rate pass at any arrival times', () => {
   fc.assert(
     fc.property(fc.array(fc.integer({ min: 0, max: 3_000 }), { maxLength: 200 }), (gaps) => {
       const limiter = new RateLimiter(RATE, 10)

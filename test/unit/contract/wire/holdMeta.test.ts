@@ -17,7 +17,7 @@ const meta: fc.Arbitrary<HoldMeta> = fc.record(
   { noNullPrototype: true },
 )
 
-test('what a hold says of its request is read as it was written, whatever the name of its model', () => {
+test('the request data of a hold is read as it was written, for any model name', () => {
   fc.assert(
     fc.property(meta, (wanted) => {
       assert.deepEqual(decodeHoldMeta(encodeHoldMeta(wanted)), wanted)

@@ -24,7 +24,7 @@ test('the time is the first ten characters of a ULID', () => {
   assert.equal(newId('req', 1_469_918_176_385).slice(4, 14), '01ARYZ6S41')
 })
 
-test('ids are told from other texts', () => {
+test('ids are distinguished from other texts', () => {
   const id = newId('acct')
   assert.ok(isId('acct', id))
   for (const text of [
@@ -46,7 +46,7 @@ test('secrets are long, different and of letters and digits', () => {
   for (const secret of secrets) assert.match(secret, /^sk_[0-9A-Za-z]{43}$/)
 })
 
-test('what is stored of a secret is its SHA-256', () => {
+test('a secret is stored as its SHA-256', () => {
   const secret = newSecret('sk')
   assert.equal(hashSecret(secret), createHash('sha256').update(secret).digest('base64url'))
 })

@@ -15,7 +15,7 @@ function busyTurns(limits = LIMITS): { turns: FairTurns; end: () => void } {
   return { turns, end }
 }
 
-test('whoever has had the fewest turns comes next, and others in the order of their coming', async () => {
+test('the caller with the fewest turns is next, and ties are served in order of arrival', async () => {
   const { turns, end } = busyTurns({ ...LIMITS, waitingMax: 100 })
   const done: string[] = []
   const wait = (name: string) => turns.run(name, async () => void done.push(name))
@@ -26,7 +26,7 @@ test('whoever has had the fewest turns comes next, and others in the order of th
   assert.deepEqual(done.slice(3).toSorted(), ['a', 'a', 'first'])
 })
 
-test('a burst refuses nobody', async () => {
+test('a burst rejects no caller', async () => {
   const { turns, end } = busyTurns({ ...LIMITS, overloadMs: 60_000 })
   const all = Array.from({ length: 50 }, () => turns.run('a', async () => true))
   end()

@@ -14,7 +14,7 @@ test('bodies that mean the same JSON have the same fingerprint', () => {
   }
 })
 
-test('whatever else differs, differs', () => {
+test('any other difference changes the fingerprint', () => {
   const text = '{"amount":"1","list":["a","b"],"n":1}'
   const fingerprints = [
     of(text),

@@ -47,7 +47,7 @@ function survives(read: () => unknown): void {
   }
 }
 
-test('what is cut off anywhere is refused', () => {
+test('evidence truncated at any byte is rejected', () => {
   for (const [bytes, read] of [
     [quote, readTdxQuote],
     [report, readSnpReport],

@@ -7,7 +7,7 @@ import { TestWitness } from '../../../support/testWitness.ts'
 const BUS_KEY = '0a'.repeat(32)
 const BASE = { DATABASE_URL: 'postgres://u@127.0.0.1/x', REDIS_URL: 'redis://127.0.0.1', SLUICE_BUS_KEY: BUS_KEY }
 
-test('private addresses of providers are allowed by 1 alone, and a mistake is told', () => {
+test('private addresses of providers are allowed only by 1, and an invalid value is reported', () => {
   const allowed = (value?: string) =>
     readEnvironment({ ...BASE, SLUICE_PRIVATE_PROVIDERS: value }).allowPrivateProviders
   assert.deepEqual([allowed(), allowed(''), allowed('0'), allowed('1')], [false, false, false, true])

@@ -29,7 +29,7 @@ test('tokens pay for the worst case at the prices of the series, in whole micro-
   assert.equal(holdOf(SHEET, ratesOf(0, 0), 27, 10).hold.isBurnable, false)
 })
 
-test('an open output needs what the prompt and one token cost beside the tokens', () => {
+test('an open output needs the cost of the prompt and one token beside the tokens', () => {
   const { hold } = holdOf(SHEET, LOCKED, 100, 1_000, true)
   // 50,000 and 1,000 units of the lock, 100,000 and 2,000 at the sheet.
   assert.deepEqual(hold.rest(51_000), { wantUnits: 1_998_000, leastUnits: 0 })

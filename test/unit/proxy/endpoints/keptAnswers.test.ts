@@ -83,7 +83,7 @@ test('while the database is away the last answer is given', async () => {
   })
 })
 
-test('what control refuses is passed on and not kept', async () => {
+test('errors from control are passed on and not cached', async () => {
   const { kept } = new World()
   const ask = () => Promise.reject(new GatewayError('not_found'))
   for (let i = 0; i < 2; i++) {

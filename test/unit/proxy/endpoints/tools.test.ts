@@ -8,7 +8,7 @@ import { fillTemplate, placesOf } from '../../../../contract/tools/template.ts'
 import { readAnswer } from '../../../../proxy/endpoints/tools/answer.ts'
 import { checkPublicUrl, mayBePublic } from '../../../../proxy/endpoints/tools/publicUrl.ts'
 
-test('pointers lead where RFC 6901 says', () => {
+test('pointers resolve according to RFC 6901', () => {
   const document = { foo: ['bar', 'baz'], '': 0, 'a/b': 1, 'm~n': 8, ' ': 7 }
   const cases: [string, unknown][] = [
     ['', document],
@@ -31,7 +31,7 @@ test('pointers lead where RFC 6901 says', () => {
   for (const text of ['foo', 'foo/bar', '/a~', '/a~2', '#/foo']) assert.ok(!isPointer(text), text)
 })
 
-test('property: an input fills its places as it is, whatever it holds, and nothing else changes', () => {
+test('property: any input fills its places unchanged, and no other part changes', () => {
   fc.assert(
     fc.property(fc.jsonValue(), fc.jsonValue(), (query, constant) => {
       fc.pre(placesOf(constant).length === 0)

@@ -97,7 +97,7 @@ test(`${MUTATIONS} broken large bodies are judged as small ones`, async () => {
   assert.deepEqual(mixed.faults, [], `seed ${seed}`)
 })
 
-test('bounds count what the parsed value holds', () => {
+test('bounds count the contents of the parsed value', () => {
   const count = (value: unknown): { members: number; elements: number } => {
     const total = { members: 0, elements: 0 }
     if (typeof value !== 'object' || value === null) return total
@@ -133,7 +133,7 @@ test('members, elements and depth of large bodies are bounded', async () => {
   assert.equal(await refusal(holds(objects(limits.strangerJsonMembersMax))), '')
 })
 
-test('what is no JSON is refused as in a small body', async () => {
+test('a body that is not JSON is rejected like a small one', async () => {
   assert.match(await refusal(`{"model":"m","messages":[${BLANKS}`), /^body_incomplete/)
   assert.match(await refusal(`{"model":"m",]${BLANKS}`), /^invalid_request: The body is not valid JSON/)
   assert.match(await refusal(`[1${BLANKS}]`), /must be a JSON object/)
@@ -141,7 +141,7 @@ test('what is no JSON is refused as in a small body', async () => {
   assert.match(await refusal(Buffer.concat([Buffer.from('{"a":"\xff', 'latin1'), Buffer.from(BLANKS)])), /not UTF-8/)
 })
 
-test('who sends a body decides from which size on it is large', () => {
+test('the size from which a body is large depends on its sender', () => {
   const large = newLarge()
   assert.equal(large.of(Buffer.alloc(16_384), 'stranger'), undefined)
   assert.ok(large.of(Buffer.alloc(16_385), 'stranger'))
@@ -174,7 +174,7 @@ test('a body that takes a thread too long is refused, and the next one is read',
   assert.equal(await refusal(`{"model":"m","messages":[{"role":"user","content":"a"}]${BLANKS}}`), '')
 })
 
-test('what a response repeats of its request is bounded', async () => {
+test('the part of the request that a response repeats is bounded', async () => {
   const long = 'a'.repeat(limits.echoBytesMax)
   const send = (path: string, body: object) =>
     mixed.send(path, Buffer.from(JSON.stringify({ model: 'test/chat', ...body })))

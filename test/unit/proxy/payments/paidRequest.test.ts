@@ -84,7 +84,7 @@ test('when control does not know whether it took the hold, the hold is voided', 
   assert.equal(unconfirmed.cause, LOST_ANSWER)
 })
 
-test('where nothing was taken there is nothing to void', async () => {
+test('without a payment there is no hold to void', async () => {
   const failed = await refusalFor('settlement_failed')
   assert.equal(failed.code, 'settlement_failed')
   assert.equal(failed.cause, undefined)

@@ -23,7 +23,7 @@ function codeOf(body: string | Buffer, type = TYPE, changes = {}): string {
   }
 }
 
-test('what the gateway writes, and what Node writes, is read back', async () => {
+test('forms written by the gateway and by Node.js are read back', async () => {
   const text = fc.string({ unit: 'grapheme' }).map((value) => value.replace(/\r\n|\r|\n/g, '\r\n'))
   const bytes = fc.uint8Array({ maxLength: 300 })
   await fc.assert(
@@ -53,7 +53,7 @@ test('what the gateway writes, and what Node writes, is read back', async () => 
   )
 })
 
-test('the pieces that are sent on hold the file itself, and another reader finds what was put in', async () => {
+test('the forwarded pieces contain the file itself, and another reader finds the original fields', async () => {
   const data = randomBytes(100_000)
   const { contentType, pieces } = formBody(
     [['model', 'ä\r\n--x']],

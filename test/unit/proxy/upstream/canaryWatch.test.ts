@@ -47,7 +47,7 @@ test('a request that is given up counts against the provider only where it had t
   assert.deepEqual([measure?.requests, measure?.stalls, measure?.timed], [2, 1, 1])
 })
 
-test('what could not be told is told later, with what came since', () => {
+test('unreported results are reported later, with the newer ones', () => {
   const watch = new CanaryWatch()
   begin(watch).failed(false)
   const taken = watch.take()

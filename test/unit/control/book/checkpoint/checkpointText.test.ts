@@ -12,7 +12,7 @@ test('a checkpoint has origin, size and root on lines of their own', () => {
   assert.deepEqual(parseCheckpoint(TEXT, 'example.com/behind-the-sofa'), head)
 })
 
-test('what is no checkpoint of the origin is not read', () => {
+test('text that is not a checkpoint of the origin is rejected', () => {
   for (const text of [
     TEXT.replace('sofa', 'door'),
     TEXT.replace('\n2', '\n02'),

@@ -42,7 +42,7 @@ test('a note with any one byte changed does not open as another text', () => {
   }
 })
 
-test('keys go by their name, and one that was damaged is refused without being told', () => {
+test('keys are identified by their name, and the error for a damaged key does not contain it', () => {
   const key = NoteKey.of(SECRET)
   const renamed = key.named('PeterNeumann/7')
   assert.equal(openNote(renamed.sign(TEXT), renamed.verifier()), TEXT)

@@ -38,7 +38,7 @@ test('coin of which other nanos were taken than units is read with both', () => 
   }
 })
 
-test('a receipt has the rates that its request was charged by, and an orphan none', () => {
+test('a receipt has the rates that its request was charged by; the receipt of an orphan has no rates', () => {
   const ratesOf = (parsed: ReturnType<typeof entry>) =>
     parsed.kind === 'ended' ? [parsed.receipt.rate, parsed.receipt.tier] : 'reason' in parsed && parsed.reason
   assert.deepEqual(ratesOf(entry({})), ['standard', 'standard'])
@@ -55,7 +55,7 @@ test('amounts up to 2^53 are read exactly', () => {
   assert.equal(parsed.kind === 'ended' && parsed.receipt.holdUnits, most)
 })
 
-test('what does not fit together is malformed, with the reason', () => {
+test('inconsistent fields are malformed, with the reason', () => {
   const reasons: [ReturnType<typeof entry>, RegExp][] = [
     [entry({ requestId: '' }), /request_id is empty/],
     [entry({ model: 'a\nb' }), /control characters/],

@@ -24,12 +24,12 @@ function gather(size: ReadSize, streams: number[]): number[] {
   return lengths
 }
 
-test('what little there is comes in short reads, however often', () => {
+test('sparse streams are read in short reads, any number of times', () => {
   const size = new ReadSize(FEWEST, MOST)
   for (let i = 0; i < 5; i++) assert.deepEqual(gather(size, [57]), [4, 8, 16, 29])
 })
 
-test('many busy streams share what one read brings', () => {
+test('busy streams share the entries of one read', () => {
   const size = new ReadSize(FEWEST, MOST)
   gather(size, Array<number>(16).fill(1))
   const lengths = gather(size, Array<number>(16).fill(4))

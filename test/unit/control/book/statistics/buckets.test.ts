@@ -43,7 +43,7 @@ test('a percentile is the bound above the exact one', () => {
   )
 })
 
-test('nothing counted has no percentile', () => {
+test('an empty histogram has no percentile', () => {
   assert.equal(percentileMs([], 50), null)
   assert.equal(percentileMs([0, 0], 50), null)
 })

@@ -20,7 +20,7 @@ test('a real quote holds: certificates, enclave and signature', () => {
   assert.equal(tcb, null)
 })
 
-test('its certificate says of what platform it is', () => {
+test('its certificate names the platform', () => {
   const [pck] = readPemChain(readTdxQuote(REAL_TDX_QUOTE).pckChainPem)
   assert.ok(pck !== undefined)
   const { fmspc, componentSvns, pceSvn } = readPckExtension(pck.raw)
@@ -28,7 +28,7 @@ test('its certificate says of what platform it is', () => {
   assert.deepEqual([componentSvns.length, componentSvns[0], pceSvn], [16, 2, 11])
 })
 
-test('it does not hold with any changed byte of what is signed, by another root, or once its certificate has ended', () => {
+test('it is rejected with any signed byte changed, with another root, or after its certificate expired', () => {
   for (let place = 0; place < 632; place += 13) {
     const changed = Buffer.from(REAL_TDX_QUOTE)
     changed[place] = (changed[place] ?? 0) ^ 0x40

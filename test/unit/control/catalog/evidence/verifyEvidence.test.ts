@@ -47,7 +47,7 @@ const forged = (evidence: Record<string, unknown>, member: string, place: number
   return { ...evidence, [member]: bytes.toString(encoding) }
 }
 
-test('a TDX quote of either version is verified by what it measures', () => {
+test('a TDX quote of either version is verified by its measurements', () => {
   for (const version of [4, 5] as const) {
     const { measurements, tcb, reportData } = verified(machine.evidence(nonce, { version }), TDX)
     assert.equal(measurements['mrtd'], '11'.repeat(48))

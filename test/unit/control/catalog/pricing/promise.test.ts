@@ -82,13 +82,13 @@ test('a rate that is promised may not be withdrawn', () => {
   )
 })
 
-test('a private price of a sheet that did not attest the model binds nobody', () => {
+test('a private price of a sheet that did not attest the model is not binding', () => {
   const sheet = sheetOf(catalogOf(BASE, '{ input: "3", output: "4" }'))
   for (const model of sheet.models) delete model.attested
   assert.deepEqual(promiseViolations(catalogOf(BASE), [sheet]), [])
 })
 
-test('a cached token of a batch was promised at its standard rate where a sheet did not say', () => {
+test('a cached token of a batch was promised at its standard rate if a sheet did not list a batch rate', () => {
   const before = sheetOf(catalogOf('{ input: "1", output: "2", batch_input: "0.8", batch_output: "1" }'))
   const dearer = catalogOf(
     '{ input: "1", output: "2", batch_input: "0.8", batch_output: "1", batch_cached_input: "0.9" }',
@@ -222,7 +222,7 @@ function batchText({
   return `{ input: "${input}", output: "${output}"${plain}, batch_input: "${least}", batch_output: "${most}"${batchCached} }`
 }
 
-test('a promise of batch rates is broken exactly when some job would cost more, or none is taken any more', () => {
+test('a promise of batch rates is broken exactly if some job would cost more, or jobs are no longer accepted', () => {
   fc.assert(
     fc.property(batchBlock, batchBlock, (before, after) => {
       const [old, now] = [catalogOf(batchText(before)), catalogOf(batchText(after))]
@@ -267,7 +267,7 @@ function recordOf(catalog: Catalog) {
   return record.models?.[0] ?? assert.fail()
 }
 
-test('the sheet shows every public field and nothing private', () => {
+test('the sheet contains every public field and no private one', () => {
   const sheet = sheetOf(catalogOf(LONG, '{ input: "3", output: "4" }'), 7)
   assert.equal(sheet.version, '7')
   assert.deepEqual(sheet.models[0], {

@@ -16,7 +16,7 @@ test('no more than the places are used at once, and by one caller no more than i
   assert.equal(await again, 'a')
 })
 
-test('a place is free again after what failed in it', async () => {
+test('a slot is free again after its call failed', async () => {
   const places = new Places(1)
   for (let i = 0; i < 3; i++) {
     await assert.rejects(

@@ -21,7 +21,7 @@ test('the comparison is symmetric, and an answer is like itself', () => {
   )
 })
 
-test('a report is too much that is clearly above what the reference says, or above the bytes of the answer', () => {
+test('reported usage is excessive if it is clearly above the reference, or above the bytes of the response', () => {
   const reference = { text: 'one two', promptTokens: 20, outputTokens: 10 }
   const answer = { text: 'one two', promptTokens: 20, outputTokens: 10 }
   assert.equal(isOverReported(answer, reference), false)

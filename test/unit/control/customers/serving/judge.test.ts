@@ -69,7 +69,7 @@ test('a bar that is exceeded suspends, one that is just kept does not', () => {
   }
 })
 
-test('few requests decide nothing', () => {
+test('too few requests lead to no decision', () => {
   assert.equal(of({ requests: 19, errors: 19 }), undefined)
   assert.equal(of({ timed: 19, slow: 19 }), undefined)
   assert.equal(of({ requests: 2, overReports: 2 }), undefined)

@@ -23,7 +23,7 @@ test('without a configured address only loopback is this gateway', () => {
   }
 })
 
-test('with one, nothing else is, not even loopback', () => {
+test('with a configured origin no other one is accepted, not even loopback', () => {
   const own = new URL('https://gateway.example.com/base')
   assert.ok(isOwnOrigin(own, 'gateway.example.com', 'https://gateway.example.com/x'))
   assert.ok(isOwnOrigin(own, 'gateway.example.com:443', 'https://gateway.example.com'))

@@ -50,7 +50,7 @@ test('a payments file gives assets with the stablecoin first, addresses in lower
   })
 })
 
-test('what does not hold is named with its line', () => {
+test('invalid settings are reported with their line', () => {
   const bad: Record<string, [text: string, problem: RegExp]> = {
     'no tokens': ['chain_id: 1', /must have a coin, a stablecoin or both/],
     'chain id': [GOOD.replace('8453', '"8453"'), /payments.yaml:2: chain_id must be a positive whole number/],

@@ -105,7 +105,7 @@ test('weights are balances over time, also once the transfers are taken into the
   )
 })
 
-test('who moves coin in every block, or has it for no time, has no more weight than who keeps it', async () => {
+test('a holder that moves coin in every block, or has it for no time, has no more weight than one that keeps it', async () => {
   const mint = (to: number, amount: bigint): Moved => ({ seconds: 90, from: 0, to, amount })
   const hops = Array.from(
     { length: 20 },

@@ -36,7 +36,7 @@ test('roots and proofs are those of StandardMerkleTree', async () => {
   }
 })
 
-test('every leaf is proved, and none with another amount or of another account', async () => {
+test('every leaf is proved, but not with another amount or account', async () => {
   await fc.assert(
     fc.asyncProperty(fc.integer({ min: 1, max: 40 }), fc.nat(), async (count, pick) => {
       const tree = await rewardTree(leavesOf(count), PER_TURN)

@@ -14,7 +14,7 @@ function written(turns: readonly (readonly string[])[]): Buffer[] {
   })
 }
 
-test('whatever was written is read, turn by turn', () => {
+test('all written records are read back, turn by turn', () => {
   fc.assert(
     fc.property(fc.array(fc.array(bytes(), { minLength: 1, maxLength: 5 }), { maxLength: 6 }), (turns) => {
       const read = readBlocks(Buffer.concat(written(turns)))

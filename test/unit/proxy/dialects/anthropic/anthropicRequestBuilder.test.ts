@@ -191,7 +191,7 @@ describe('reasoning_effort', () => {
     assert.notEqual(budget('high', 10_000, { tools })['thinking'], undefined)
   })
 
-  test('goes as an effort to models that take one, and to no others', () => {
+  test('becomes an effort for models that accept one, and only for these', () => {
     const effort = ask({ reasoning_effort: 'xhigh' }, 500, 'effort').body
     assert.deepEqual([effort['thinking'], effort['output_config']], [{ type: 'adaptive' }, { effort: 'high' }])
     const formed = ask(

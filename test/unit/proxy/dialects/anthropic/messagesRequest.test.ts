@@ -84,7 +84,7 @@ const REFUSED: [body: object, param: string][] = [
   [{ provider: 'x' }, 'provider'],
 ]
 
-describe('what is refused of a Messages body', () => {
+describe('rejected Messages bodies', () => {
   for (const [body, param] of REFUSED) {
     test(`${param}: ${JSON.stringify(body).slice(0, 90)}`, () => {
       assert.throws(
@@ -128,7 +128,7 @@ test('null counts as absent, and counting tokens needs no max_tokens', () => {
   assert.equal(readMessagesRequest(rest, limits, false).maxTokens, null)
 })
 
-test('nothing is forwarded that has a price of its own or that no hold covers', () => {
+test('options with their own price, or not covered by the hold, are not forwarded', () => {
   const { native } = read({
     service_tier: 'auto',
     inference_geo: 'us',
@@ -231,7 +231,7 @@ test('thinking becomes the nearest effort of chat completions', () => {
   assert.equal(unthinking.asChat(modelOf('none')).forward['reasoning_effort'], undefined)
 })
 
-test('thinking that carries no signature is left out, and so is a turn of nothing else', () => {
+test('thinking without a signature is dropped, and so is a turn of only such thinking', () => {
   const unsigned = { type: 'thinking', thinking: 'hm', signature: '' }
   const { native } = read({ messages: [USER, { role: 'assistant', content: [unsigned] }, USER] })
   assert.deepEqual(native['messages'], [USER, USER])

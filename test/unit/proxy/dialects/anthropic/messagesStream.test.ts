@@ -175,7 +175,7 @@ describe('the native Messages stream', () => {
     assert.equal(unstated.stream.usage, null)
   })
 
-  test('preamble is told from output: text, thinking, a call, a stop reason', () => {
+  test('preamble is distinguished from output: text, thinking, a call, a stop reason', () => {
     const states = (...added: object[]) => relay([start(), ...added].map((event) => sse(event)).join('')).stream.state
     assert.equal(states({ type: 'ping' }, block()), 'waiting')
     assert.equal(states(block('x')), 'flowing')

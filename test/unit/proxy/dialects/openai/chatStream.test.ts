@@ -36,7 +36,7 @@ function relay(source: string | Buffer, options: RelayOptions = {}): Relayed {
   return { stream, out: out.view().toString('utf8') }
 }
 
-test('data over several lines goes out as one line', () => {
+test('data over several lines is sent as one line', () => {
   const { out, stream } = relay('data: {"id":"a","choices":\ndata: [{"index":0,"delta":{"content":"x"}}]}\n\n')
   assert.equal(stream.outputFrames, 1)
   assert.equal(out.split('\n').length, 3)
@@ -79,7 +79,7 @@ test('chunks of a text completion get its object as well', () => {
   )
 })
 
-test('an echo comes once, with the first output, in a chunk like the others', () => {
+test('an echo is sent once, with the first output, in a chunk like the others', () => {
   const piece = (text: string) =>
     `data: {"id":"up","object":"chunk","created":7,"choices":[{"index":0,"text":"${text}"}]}\n\n`
   const pieces = ['', 'a', 'b', 'c'].map(piece).join('')
@@ -185,7 +185,7 @@ const role =
   'data: {"id":"up","model":"m","created":7,"choices":[{"index":0,"delta":{"role":"assistant","content":""}}]}\n\n'
 const stop = 'data: {"id":"up","model":"m","choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}\n\n'
 
-test('preamble is told from output', () => {
+test('preamble is distinguished from output', () => {
   assert.equal(relay(role).stream.state, 'waiting')
   assert.equal(relay(': hello\n\n').stream.state, 'waiting')
   assert.equal(relay(role + delta('x')).stream.state, 'flowing')
@@ -229,7 +229,7 @@ test('[DONE] ends the stream, and only as a whole event', () => {
   assert.equal(events(after.out).length, 1)
 })
 
-test('error events and broken JSON are told apart from output', () => {
+test('error events and broken JSON are distinguished from output', () => {
   const failed = relay(`${delta('x')}data: {"error":{"message":"boom","code":500}}\n\n`)
   assert.equal(failed.stream.state, 'broken')
   assert.deepEqual(failed.stream.error, { message: 'boom', code: 500 })

@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import { ChunkScan } from '../../../../../proxy/dialects/openai/chunkScan.ts'
 import { chunk } from '../../../../support/samples/chunks.ts'
 
-test('the scan finds what parsing finds', () => {
+test('the scan finds the same values as parsing', () => {
   fc.assert(
     fc.property(chunk, ({ json }) => {
       const scan = new ChunkScan()

@@ -68,7 +68,7 @@ describe('JSON with its long strings cut out', () => {
     ),
   }))
 
-  test('becomes what it was when the strings are put back', () => {
+  test('is restored when the strings are put back', () => {
     let cuts = 0
     fc.assert(
       fc.property(

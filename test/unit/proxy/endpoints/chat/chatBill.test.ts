@@ -53,7 +53,7 @@ const COUNTED: [what: string, counts: number[] | null, written: string | undefin
   ['no count in time', null, undefined, 10 + 9 * 2],
 ]
 for (const [what, counts, written, units] of COUNTED) {
-  test(`${what} are billed where the provider reports nothing`, async () => {
+  test(`${what} are billed if the provider reports no usage`, async () => {
     const world = new RunWorld()
     world.counts = () => Promise.resolve(counts)
     const run = heldRun(world)

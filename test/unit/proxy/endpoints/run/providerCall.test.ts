@@ -70,7 +70,7 @@ function started(): Play {
   return play
 }
 
-test('a call goes from its routes to the answer that counts', () => {
+test('a call advances from its routes to the committed response', () => {
   const play = started()
   const { call, world } = play
   world.call.listener.onHead(200, HEADERS)
@@ -94,7 +94,7 @@ test('a call goes from its routes to the answer that counts', () => {
   assert.deepEqual([call.provider, call.route?.id, call.firstByteMs > 0], ['mock', 'mock/1', true])
 })
 
-test('what breaks off is told once it counts; before that the next route is asked, and the last one refuses', () => {
+test('a broken response is reported once committed; before that the next route is tried, and after the last one the call fails', () => {
   const committed = started()
   committed.world.call.listener.onHead(200, HEADERS)
   committed.call.commit()
@@ -106,7 +106,7 @@ test('what breaks off is told once it counts; before that the next route is aske
   assert.deepEqual(refused.heard, ['calling: attempt', 'calling: attempt', 'refused upstream_unavailable'])
 })
 
-test('once the end is decided nothing is heard of the answer', () => {
+test('once the end is decided, further events of the response are ignored', () => {
   const play = started()
   const { listener } = play.world.call
   listener.onHead(200, HEADERS)
@@ -135,7 +135,7 @@ for (const [what, deed] of [
   ['breaks off', (play: Play) => play.call.commit()],
   ['is refused', () => undefined],
 ] as const) {
-  test(`a listener that fails on an answer that ${what} ends the request, not the process`, () => {
+  test(`a listener that throws on a response that ${what} ends the request, not the process`, () => {
     const play = started()
     const fail = (): never => {
       throw new Error('failed')

@@ -26,7 +26,7 @@ test('a PNG and a JPEG are taken as they are', () => {
   }
 })
 
-test('what is no readable PNG or JPEG data URL is refused', () => {
+test('an unreadable PNG or JPEG data URL is rejected', () => {
   const base64 = PNG.toString('base64')
   for (const sent of [
     null,
@@ -65,7 +65,7 @@ test('too many bytes or pixels are refused, at the bound they are not', () => {
   assert.equal(codeOf(dataUrl('jpeg', jpegHead(1, 1_001))), 'image_too_large')
 })
 
-test('property: no bytes break the reader, and none are read beyond their end', () => {
+test('property: no bytes break the reader, and it never reads beyond their end', () => {
   const start = fc.constantFrom(Buffer.alloc(0), PNG.subarray(0, 16), JPEG.subarray(0, 2), JPEG.subarray(0, 12))
   fc.assert(
     fc.property(fc.constantFrom('png', 'jpeg'), start, fc.uint8Array({ maxLength: 200 }), (type, head, rest) => {
