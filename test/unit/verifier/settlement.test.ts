@@ -57,7 +57,7 @@ test('a log that is not one batch of this contract is rejected', () => {
   }
 })
 
-test('any response of a node leads to a result or a reason, never to another error', () => {
+test('any malformed response of a node fails with a reason, never with another error', () => {
   fc.assert(
     fc.property(fc.jsonValue(), (json) => {
       assert.throws(() => readBatch(json, CONTRACT), Failed)

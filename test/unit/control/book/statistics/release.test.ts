@@ -84,7 +84,7 @@ test('every difference between two reads covers enough accounts, and belongs to 
   )
 })
 
-test('usage of one account is never published in a figure of fewer accounts than the minimum', () => {
+test('usage of one account that is not published does not change any published figure', () => {
   const single = fc.array(use(fc.constant('acct_single')), { maxLength: 6 })
   let compared = 0
   fc.assert(
