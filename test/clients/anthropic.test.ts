@@ -145,7 +145,7 @@ for (const dialect of DIALECTS) {
       assert.equal(next.stop_reason, 'end_turn')
     })
 
-    test('thinking is a block of its own, and may be sent back', async () => {
+    test('thinking is a separate block, and may be sent back', async () => {
       const thinking = { ...ask, model: `${dialect}/thinking` }
       const whole = await client.messages.create(thinking)
       const streamed = await client.messages.stream(thinking).finalMessage()
@@ -205,7 +205,7 @@ for (const dialect of DIALECTS) {
   })
 }
 
-test('a key is taken as x-api-key, as authToken, and as both', async () => {
+test('a key is accepted as x-api-key, as authToken, and as both', async () => {
   const ask = { model: 'anthropic/plain', max_tokens: 5, messages: MESSAGES }
   // The client itself sends one of the two.
   const both = (token: string) => ({
@@ -219,7 +219,7 @@ test('a key is taken as x-api-key, as authToken, and as both', async () => {
   assert.equal(codeOf(error), 'payment_conflict')
 })
 
-test('the beta namespace asks the same endpoint', async () => {
+test('the beta namespace calls the same endpoint', async () => {
   const answer = await client.beta.messages.create({
     model: 'anthropic/plain',
     max_tokens: 5,

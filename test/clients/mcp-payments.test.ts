@@ -107,7 +107,7 @@ test('the payment requirements of the quote tool pay for the call', async () => 
   assert.equal(receipt.hold.units, hold['units'])
 })
 
-test('mppx pays a call by itself through the official client', async () => {
+test('mppx pays for a call automatically through the official client', async () => {
   const payer = await paid.chain.newPayer()
   const own = McpClient.wrap(await connectMcp(paid.stack.baseUrl), { methods: [mppxCharge(paid, payer)] as never })
   const result = (await own.callTool({ name: 'chat', arguments: HELLO })) as unknown as ToolResult & { receipt: Json }
@@ -146,7 +146,7 @@ test('a client that declares MPP support gets fresh challenges in the error', as
   assert.equal(rpcErrorOf(await withMeta('text')).code, -32_602)
 })
 
-test('in the revision without a handshake a call is asked and paid the same way', async () => {
+test('in the revision without a handshake a call is quoted and paid the same way', async () => {
   const payer = await paid.chain.newPayer()
   const envelope = {
     'io.modelcontextprotocol/protocolVersion': '2026-07-28',
@@ -202,7 +202,7 @@ test('two payments in one call are refused', async () => {
   assertToolError(result, 400, 'payment_conflict')
 })
 
-test('a paid call whose client gives up too soon is refused before anything is settled', async () => {
+test('a paid call whose client times out too soon is rejected before any settlement', async () => {
   const payer = await paid.chain.newPayer()
   const payload = await sign(payer, await quoteOf())
   const soon = { 'sluice/deadline': new Date(Date.now() + 5_000).toISOString() }

@@ -190,7 +190,7 @@ test("an agent's models, cap and approvals bind it on MCP too", async () => {
   await agent.close()
 })
 
-test('a client that leaves is charged by the rules of every request, once', async () => {
+test('a client that disconnects is charged by the rules of every request, once', async () => {
   const before = (await stack.provider.log()).length
   await stack.provider.hold()
   const gone = new AbortController()

@@ -40,7 +40,7 @@ async function assertReceipt(answer: unknown, modality: MediaModality): Promise<
   assertCounted(receipt, modality, await stack.provider.log())
 }
 
-test('embeddings: the client asks for base64 by itself and gets the same numbers as with floats', async () => {
+test('embeddings: the client requests base64 by default and gets the same numbers as with floats', async () => {
   const input = ['one', 'two']
   for (const model of ['test/embedding', 'test/floats']) {
     const usual = await client.embeddings.create({ model, input })

@@ -64,7 +64,7 @@ test('a chat completion in one piece', async () => {
   assertReconciled(receiptIn(data), await stack.provider.log())
 })
 
-test('a streamed chat completion, chunk by chunk, with usage last when asked for', async () => {
+test('a streamed chat completion, chunk by chunk, with usage last if requested', async () => {
   for (const include_usage of [true, false]) {
     const stream = await client.chat.completions.create({
       model: MODEL,

@@ -57,7 +57,7 @@ test('a receipt can be read as soon as it was shown', async () => {
   }
 })
 
-test('a worker that is killed in the middle of a stream leaves an orphaned receipt, and gives its hold back', async () => {
+test('a worker killed in the middle of a stream leaves an orphaned receipt, and its hold is released', async () => {
   await stack.provider.hold()
   const call = chat(stack.baseUrl, account.apiKey, { model: 'test/held', stream: true, max_tokens: 50 })
   call.catch(() => undefined)

@@ -19,7 +19,7 @@ before(async () => {
 })
 after(() => world.finish())
 
-test('a worker that is killed in the middle of a stream leaves the tokens as they were', async () => {
+test('a worker killed in the middle of a stream burns no tokens', async () => {
   const { stack, pool, series } = world
   const account = await world.holder(LOCK_UNITS)
   await stack.provider.hold()

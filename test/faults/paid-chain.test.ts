@@ -108,7 +108,7 @@ test('a transaction that the node drops is sent again, and its request served', 
   await assertOnce(payer, answer)
 })
 
-test('a block that the chain takes back while its request is served is made again, once', async () => {
+test('after a reorg during the request, the payment is included again, once', async () => {
   const payer = await paid.chain.newPayer()
   const snapshot = await paid.chain.client.snapshot()
   const block = Number(await paid.chain.client.getBlockNumber())

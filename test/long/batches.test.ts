@@ -97,7 +97,7 @@ function batchHolds(): Promise<number> {
   })
 }
 
-test('control is killed while the provider takes a batch: it is found again and not sent twice', async () => {
+test('control is killed while it submits a batch: the batch is found again and not sent twice', async () => {
   const job = await submitted(stack, key, { model: 'test/slow-post' })
   await until('the provider has it', async () =>
     (await upstreamBatches(stack)).some((batch) => batch.custom_ids.includes(job.id)),

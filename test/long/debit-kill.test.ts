@@ -81,7 +81,7 @@ test('control killed between taking and booking: the coin is returned', async ()
   }
 })
 
-test('a slow booking that was given up can not be booked any more', async () => {
+test('a slow booking that timed out can no longer be booked', async () => {
   const stack = await startStack({ limits: { ...LIMITS, debitVoidMs: 300, apiTimeoutMs: 5_000 } })
   const pool = createPool(stack.databaseUrl, limits)
   try {

@@ -222,7 +222,7 @@ test('wallets of accounts are credited if so configured, once, and are named in 
   await restart({ creditsAccounts: false })
 })
 
-test('a period whose transaction breaks off at any statement is closed once all the same', async () => {
+test('a period whose transaction fails at any statement is still closed once', async () => {
   await Promise.all([bench.payments.stop(0), other.stop(0)])
   const { pool } = bench.book
   await pool.query(

@@ -226,7 +226,7 @@ describe('two workers', () => {
   })
 })
 
-test('SIGTERM: jobs that outlast their grace are given up and not charged', async () => {
+test('SIGTERM: jobs that outlast their grace period are abandoned and not charged', async () => {
   await withStack({ limits: { drainGraceMs: 300 } }, async (stack, { apiKey }) => {
     const job = await newVideo(stack.baseUrl, apiKey, { model: 'test/endless' })
     const startedMs = performance.now()

@@ -119,7 +119,7 @@ test('a failing or silent chain is reported as such in time, and the message rem
   assert.equal((await verify(body)).status, 200)
 })
 
-test('a wallet with a key of its own signs in without asking the chain, for the configured chain and site only', async () => {
+test('a wallet with its own key signs in without a chain call, for the configured chain and site only', async () => {
   const before = calls
   const wallet = newWallet()
   assert.equal((await verify(await signedMessage(url, wallet, SITE))).status, 200)

@@ -132,7 +132,7 @@ async function soundRequests(): Promise<Readonly<Partial<Record<ApiOperation, So
   }
 }
 
-test('every route of the account API that takes a body has a sound request', () => {
+test('every route of the account API that accepts a body has a valid sample request', () => {
   const taking = Object.entries(API_ROUTES).flatMap(([operation, { body }]) => (body === undefined ? [] : [operation]))
   assert.deepEqual(Object.keys(sound).sort(), taking.sort())
 })

@@ -36,7 +36,7 @@ async function untilRefused(attempt: () => Promise<ApiAnswer>, most: number): Pr
   return assert.fail(`${most} requests passed`)
 }
 
-test('nonces are given out at a rate by client address, as the trusted load balancer states it', async () => {
+test('nonces are rate limited by the client address that the trusted load balancer reports', async () => {
   const ask = (forwarded: string) => api(url, 'POST', '/v1/auth/nonce', from(forwarded))
   assertRefused(await untilRefused(() => ask('10.0.0.1'), 15), 429, 'rate_limited')
   assert.equal((await ask('10.0.0.2')).status, 200)
@@ -45,7 +45,7 @@ test('nonces are given out at a rate by client address, as the trusted load bala
   assert.equal((await ask('nonsense')).status, 200, 'the address of the connection counts')
 })
 
-test('an account has a rate of its own', async () => {
+test('each account has its own rate limit', async () => {
   const read = () => api(url, 'GET', '/v1/account', { token: owner.token })
   assertRefused(await untilRefused(read, 40), 429, 'rate_limited')
   const other = await newOwner(stack)

@@ -91,7 +91,7 @@ test('while control is down: 503 in time, chat is served, no change is applied l
   assert.equal(await keys(), before, 'a change that was answered 503 was not made')
 })
 
-test('without PostgreSQL: 503, and all well when it is back', async () => {
+test('without PostgreSQL: 503, and service recovers when it is back', async () => {
   await stack.postgres?.kill9()
   // What is wrong with a body is said without the database.
   await allRefused(

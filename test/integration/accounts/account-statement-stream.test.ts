@@ -91,7 +91,7 @@ test('a reader that pauses pauses the ledger query, and gets the whole statement
   assert.ok((await partsAsked()) - before >= 41)
 })
 
-test('a client that leaves ends the reading', async () => {
+test('a client disconnect ends the ledger query', async () => {
   const response = await download()
   response.destroy()
   let asked = await partsAsked()

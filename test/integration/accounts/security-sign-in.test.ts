@@ -52,7 +52,7 @@ async function untilRefused(attempt: (i: number) => Promise<ApiAnswer>, most: nu
   assert.fail(`${most} requests passed`)
 }
 
-test('many wrong signatures from many addresses keep no wallet from signing in at another one', async () => {
+test('many wrong signatures from many addresses do not prevent a wallet from signing in from another one', async () => {
   const [victim, thief] = [newWallet(), newWallet()]
   const flood = Array.from({ length: 12 }, async (_, i) => {
     for (let j = 0; j < 10; j++) await verify(j % 2 ? newWallet() : victim, `10.0.${i}.1`, thief)

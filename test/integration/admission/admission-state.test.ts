@@ -133,7 +133,7 @@ test('a hold lost with Redis is charged once, up to the free balance, however of
   await assertCleanAudit(book)
 })
 
-test('Redis started again keeps the holds of running requests, less those that the book knows to have ended', async () => {
+test('after a restart Redis has the holds of running requests, less those that the book has as ended', async () => {
   const accountId = await fundedAccount(book, 1_000)
   const open = await proxy.newHold(accountId, 300)
   const ended = await proxy.newHold(accountId, 200)
@@ -172,7 +172,7 @@ test('a stream that went back in time is noticed', async () => {
   await assertCleanAudit(book)
 })
 
-test('a batch that is booked only after Redis was lost and loaded again has its shard loaded once more', async () => {
+test('a batch booked only after Redis was lost and reloaded causes its shard to be reloaded', async () => {
   const accountId = await fundedAccount(book, 1_000)
   await proxy.serve(accountId, 100)
   const inHand = await takeInHand(book)
@@ -185,7 +185,7 @@ test('a batch that is booked only after Redis was lost and loaded again has its 
   await assertCleanAudit(book)
 })
 
-test('shards that settlement found to differ are loaded anew beside traffic, and their holds stay', async () => {
+test('shards that settlement found to differ are reloaded during traffic, and their holds stay', async () => {
   const accountId = await fundedAccount(book, 1_000)
   const requestId = await proxy.newHold(accountId, 100)
   await book.redis.hset(accountKey(shardOf(accountId), accountId), 'coin', '5')
@@ -214,7 +214,7 @@ test('an account whose events Redis lost is loaded from the book', async () => {
   await assertCleanAudit(book)
 })
 
-test('expired grants go back to the house, held parts when their holds end, and empty grants leave Redis', async () => {
+test('expired grants return to the house, held parts when their holds end, and empty grants are removed from Redis', async () => {
   const accountId = await fundedAccount(book, 1_000)
   const { grantId } = await grant(accountId, 500, Date.now() + 2_500)
   await dispatch()

@@ -70,7 +70,7 @@ async function spend(apiKey: string, times: number): Promise<void> {
   }
 }
 
-test('credits go before coin, those that end soonest first, and unused ones are freed again', async () => {
+test('credits are held before coin, soonest-expiring first, and unused ones are freed again', async () => {
   const { accountId, apiKey } = await stack.createAccount({ coin: '1' })
   // 0.0001 USD covers two charges of 0.000047 and 0.000006 of the third.
   await grant(accountId, '0.0001', 'late', 30)
@@ -158,7 +158,7 @@ test('a hold that shrank is never exceeded by the charge', async () => {
   assertError(await chat(stack.baseUrl, apiKey, { model: 'test/greedy' }), 402, 'insufficient_balance')
 })
 
-test('the hold shrinks to a cap as well, and not below one token', async () => {
+test('the hold also shrinks to a cap, but not below one token', async () => {
   const { apiKey } = await stack.createAccount({ args: ['--cap-day', '0.000041'] })
   const answer = completion(await chat(stack.baseUrl, apiKey, { model: 'test/echo' }))
   assert.equal(forwarded(answer)['max_tokens'], 7)

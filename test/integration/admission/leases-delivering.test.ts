@@ -92,7 +92,7 @@ test('several leases of a shard in one call, with their platform keys', async ()
   assert.deepEqual(await spentBy(redis, other, platform.keyId), everywhere(400))
 })
 
-test('endings are taken once and in order', async () => {
+test('endings are accepted once and in order', async () => {
   const { accountId, shard } = await leasedAccount(redis, owner)
   const change = { accountId, charged: { coin: 10 } }
   const early = await owner.deliver(shard, [endingOf(accountId, 10)], [change], { from: 2 })
@@ -109,7 +109,7 @@ test('endings are taken once and in order', async () => {
   assert.equal((await batches(shard)).filter((batch) => batch.owner === owner.owner).length, 1)
 })
 
-test('units of an hour that has passed leave the windows of now alone', async () => {
+test('units of a past hour do not change the current windows', async () => {
   const { accountId, shard } = await leasedAccount(redis, owner)
   const field = await owner.fieldNow({ accountId })
   const [account, key, hour, day, month, ...rest] = ((await owner.leases(shard))[field] ?? '').split('|')
@@ -125,7 +125,7 @@ test('units of an hour that has passed leave the windows of now alone', async ()
   assert.deepEqual(await accountState(redis, accountId), { coin: 1_000, grants: { grt_a: 0 }, out: 100 })
 })
 
-test('a late ending counts in those windows of its hold that have not passed, as the book counts it', async () => {
+test('a late ending counts in the windows of its hold that have not passed, as in the book', async () => {
   const accountId = await plainAccount(redis, { coin: 1_000 })
   const shard = shardOf(accountId)
   const hourNow = Number((await owner.fieldNow({ accountId })).split(':')[2])
@@ -176,7 +176,7 @@ test('a charge beyond the leased amount takes the rest from the free balance, an
   assert.deepEqual(await accountState(redis, accountId), { coin: 650, grants: { grt_a: 100 }, out: 0 })
 })
 
-test('permits that were not used are given back to the rate', async () => {
+test('unused permits are returned to the rate limit', async () => {
   const accountId = await plainAccount(redis, { coin: 1_000 })
   const shard = shardOf(accountId)
   const rate = '100000000,10'

@@ -123,7 +123,7 @@ test('the state in Redis of an owner that has reported is dropped, also in shard
   await assertCleanAudit(book)
 })
 
-test('an owner that is not heard is not waited for without end, and its leases stay out', async () => {
+test('loading stops waiting for a silent owner after a timeout, and its leases stay leased', async () => {
   const deaf = await LeaseWorker.start(book, { hears: false })
   try {
     const accountId = await fundedAccount(book, 1_000)
@@ -181,7 +181,7 @@ test('if no process is subscribed, a loading does not wait for known owners', as
   assert.ok(tookMs >= limits.leaseReportersMs, `${tookMs} ms`)
 })
 
-test('a shard that is loaded anew keeps the leases that Redis has, with grants and platform keys', async () => {
+test('a reloaded shard keeps the leases that Redis has, with grants and platform keys', async () => {
   const accountId = await fundedAccount(book, 1_000)
   const grant = { accountId, units: 100, source: 'test', expiresAtMs: Date.now() + 86_400_000 }
   const { grantId } = await withTransaction(book.pool, (client) => grantCredits(client, grant, limits))

@@ -64,7 +64,7 @@ test('reported amounts are taken from the free balance, which may become negativ
   assert.deepEqual(await spentBy(redis, accountId, 'key_p'), everywhere(0))
 })
 
-test('a report to a loading writes the leases alone, with the windows of the hours in their names', async () => {
+test('a report during loading writes only the leases, with the windows of the hours in their names', async () => {
   const accountId = await plainAccount(redis, { coin: 1_000 })
   const shard = shardOf(accountId)
   const lease = { accountId, field: 'L:key:5119', out: { coin: 40, grants: { grt_a: 2 } } }

@@ -56,7 +56,7 @@ const FILES: [name: string, file: Buffer, unreported: number][] = [
   ['an ID3 tag, which players skip', Buffer.concat([id3Tag(HIDDEN), PLAIN]), 1],
 ]
 for (const [name, file, unreported] of FILES) {
-  test(`sound within ${name} is held for, and charged as reported`, async () => {
+  test(`audio within ${name} is covered by the hold, and charged as reported`, async () => {
     const { receipt } = answered(await transcribe('test/heard', file))
     assert.equal(receipt.hold.units, String(priceOf('transcription', SECONDS)))
     assert.deepEqual(

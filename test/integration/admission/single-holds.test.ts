@@ -164,7 +164,7 @@ test('Redis set back to before the ending: the hold that it has again ends again
   await assertCleanAudit(book)
 })
 
-test('a charge whose hold was lost and whose money was spent meanwhile keeps its numbers; the house bears it', async () => {
+test('a charge whose hold was lost and whose money was spent meanwhile is unchanged; the house bears it', async () => {
   const accountId = await fundedAccount(book, 100)
   const shown = await held(accountId, 100)
   await worker.end(shown, 80)

@@ -176,7 +176,7 @@ test("an approval is the agent's own", async () => {
   completion(await send({ ...large(), max_tokens: 10 }, 'apr_x', owner.apiKey))
 })
 
-test('a request that was not charged leaves its approval to the next attempt', async () => {
+test('a request that was not charged returns its approval for the next attempt', async () => {
   const body = large()
   const { id } = await waits(body)
   await decide(id, 'approve')
@@ -191,7 +191,7 @@ test('a request that was not charged leaves its approval to the next attempt', a
   await until('it may be sent again', async () => (await send(broken, second.id)).status === 502)
 })
 
-test('a client that leaves while its approval is being used is not served, and may send the request again', async () => {
+test('a client that disconnects while its approval is being used is not served, and may retry', async () => {
   const body = large()
   const { id } = await waits(body)
   await decide(id, 'approve')

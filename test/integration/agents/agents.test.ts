@@ -64,7 +64,7 @@ test('an agent is created with its policy; only its owner and itself can read it
   assertRefused(await api(url, 'GET', '/v1/agents/nobody'), 404, 'agent_not_found')
 })
 
-test('slugs are taken once, and have a form', async () => {
+test('slugs are unique and validated', async () => {
   const slug = 'taken-once'
   const other = await newOwner(stack)
   const made = await Promise.all(
@@ -144,7 +144,7 @@ test('a policy holds on every request within a second of its change', async () =
   await everywhere(200)
 })
 
-test('an output that is left open shrinks to the cap on a request', async () => {
+test('an output without a limit shrinks to the request cap', async () => {
   // 1,000 units an input token and 2,000 an output token.
   const { slug, key } = await agents.make({ request_cap: '0.0002' })
   await agents.fund(slug, '5')

@@ -74,7 +74,7 @@ test('claimed coin pays for a request that came too early without it', async () 
   await stack.settled()
 })
 
-test('a link is cancelled by its owner alone', async () => {
+test('only its owner can cancel a link', async () => {
   const [giver, other] = [await newOwner(stack, { coin: '1' }), await newOwner(stack)]
   const link = await made(giver, '1')
   assertRefused(await create(giver, { amount: '0.01' }), 402, 'insufficient_balance')

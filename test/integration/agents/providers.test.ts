@@ -59,7 +59,7 @@ async function listed(query = ''): Promise<{ data: Provider[]; has_more: boolean
   return apiOk(open.baseUrl, 'GET', `/v1/providers${query}`)
 }
 
-test('an endpoint is asked for its models and listed; its key is used for that alone', async () => {
+test('an endpoint is queried for its models and listed; its key is used only for that', async () => {
   play = listing
   asked = []
   const answer = await register(owner, { base_url: at('/v1/'), api_key: 'their-own-key', data_policy: 'none' })
@@ -75,7 +75,7 @@ test('an endpoint is asked for its models and listed; its key is used for that a
   for (const text of [answer.text, activity.text, open.logs()]) assert.ok(!text.includes('their-own-key'))
 })
 
-test('the same address again is checked and written anew; the owner alone takes it off the list', async () => {
+test('registering the same address again checks and updates it; only the owner can remove it', async () => {
   play = listing
   asked = []
   const [first, other] = [await register(owner, { base_url: at('/again') }), await newOwner(open)]

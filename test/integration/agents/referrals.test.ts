@@ -158,7 +158,7 @@ test('an account has one referrer, which must be another account with an existin
   assert.ok(activity.data.some(({ type }) => type === 'referral.gained'))
 })
 
-test('two accounts do not bring each other, also when both ask at once', async () => {
+test('two accounts cannot refer each other, even concurrently', async () => {
   for (let round = 0; round < 5; round++) {
     const [one, two] = [await newOwner(stack), await newOwner(stack)]
     const codes = [(await referrals(one.token)).code, (await referrals(two.token)).code] as const
@@ -184,7 +184,7 @@ test('a list of referrals has pages, and names no account', async () => {
   for (const { accountId } of brought) assert.ok(!JSON.stringify([first, rest]).includes(accountId))
 })
 
-test('too many accounts from one network are refused, at once as well', async () => {
+test('too many accounts from one network are rejected, also concurrently', async () => {
   const referrer = await newOwner(stack)
   const { code } = await referrals(referrer.token)
   const owners = await Promise.all(Array.from({ length: 8 }, () => newOwner(stack)))

@@ -80,7 +80,7 @@ test('a job above the threshold waits for the owner and runs once', async () => 
   assertRefused(await submit(stack, key, body, { 'x-approval-id': approvalId }), 409, 'approval_used')
 })
 
-test('a job that fails leaves its approval to the next attempt', async () => {
+test('a failed job returns its approval for the next attempt', async () => {
   const body = order({ model: 'test/refused' })
   const approvalId = await approved(body)
   const failed = await ended(stack, key, await taken(body, approvalId))

@@ -76,7 +76,7 @@ test('a batch that is not finished is cancelled in time, and its job expires aft
   await world.assertEnded()
 })
 
-test('a job does not end with those that have waited for their provider much longer', async () => {
+test('a job does not expire with jobs that have waited for their provider much longer', async () => {
   const early = await world.submit('packs')
   world.nowMs += DAY_MS / 2
   const late = await world.submit('packs')
@@ -117,7 +117,7 @@ test('a result is kept for 7 days', async () => {
   assert.equal(JSON.parse((await job.read(call(id))).text ?? '').status, 'done')
 })
 
-test('a receiver that is away for an hour gets the webhook after it, once', async () => {
+test('a receiver that is down for an hour gets the webhook afterwards, once', async () => {
   const receiver = await HookReceiver.start()
   try {
     const secret = await webhookSecretOf(pool, 'key_1')

@@ -168,7 +168,7 @@ test('a provider without batches is called once for each job', async () => {
   }
 })
 
-test('a provider that refuses for now is asked again', async () => {
+test('a provider that rejects temporarily is retried', async () => {
   const over = await ended(stack, key, await submitted(stack, key, { model: 'test/plain-busy' }))
   assert.equal(over.status, 'done')
   assertReconciled(over.receipt ?? assert.fail(), await stack.provider.log(), BATCH_PRICES)
@@ -186,7 +186,7 @@ test('an answer without usage is estimated, one beyond the hold is clamped', asy
   assert.deepEqual([clamped.receipt?.clamped, clamped.receipt?.cost.units], [true, clamped.hold.units])
 })
 
-test('a job is there for the key that made it alone', async () => {
+test('a job is visible only to the key that created it', async () => {
   const job = await submitted(stack, key, { model: 'test/batch' })
   const own = `${stack.baseUrl}/v1/batches/${job.id}`
   assert.deepEqual([job.poll, job.result], [own, `${own}/result`])
@@ -251,7 +251,7 @@ async function logOf(webhookId: string): Promise<{ attempt: number; status: numb
   return (result.json as { data: { attempt: number; status: number; fault: string }[] }).data
 }
 
-test('a reader of public data alone recomputes every charge', async () => {
+test('every charge can be recomputed from public data', async () => {
   const isPrivate = (await stack.createAccount({ credits: '1', args: ['--private-tier'] })).apiKey
   const shown: [receipt: Receipt | null | undefined, rate: string, tier: string, units: string][] = []
   for (const [name, standard, batch] of [

@@ -52,7 +52,7 @@ test('a target that answers wrongly is refused before timing', async () => {
   await assert.rejects(runLoad(options('mock,chunks=10', false, { expectReceipt: true })), /no receipt/)
 })
 
-test('a number of requests ends the load, and API keys are taken in turn', async () => {
+test('the load ends after a number of requests, and API keys are used in turn', async () => {
   const folder = makeTempDir('keys')
   const keysFile = join(folder, 'keys.txt')
   writeFileSync(keysFile, 'sk_one\nsk_two\nsk_three\n')

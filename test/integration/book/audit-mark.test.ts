@@ -108,7 +108,7 @@ test('without a key marks are unsigned, which the audit reports, and signed mark
   assert.match(await cleanAudit(), /^everything was checked.* left a signed mark$/)
 })
 
-test('an audit with findings leaves the mark as it was', async () => {
+test('an audit with findings does not change the mark', async () => {
   await cleanAudit()
   const note = await noteOf()
   await book.pool.query(

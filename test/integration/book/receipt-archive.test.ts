@@ -102,7 +102,7 @@ test('months that may still change are refused', async () => {
   assert.equal(await world.kept(OLD), world.idsOf(OLD).length)
 })
 
-test('a month whose receipts are not those of the usage log stays where it is', async () => {
+test('a month whose receipts differ from the usage log is not archived', async () => {
   const [victim] = world.requests.get(OLD) ?? []
   const change = async (sql: string) => {
     await book.pool.query('ALTER TABLE receipts DISABLE TRIGGER receipts_append_only')

@@ -83,7 +83,7 @@ test('the partitions of the next two months are there, and made where they are m
   assert.equal(one + other, 3)
 })
 
-test('a receipt whose month is missing is booked with the batch that it is in', async () => {
+test('a receipt whose month is missing is booked with its batch', async () => {
   const accountId = await newAccount(book.pool, 1_000)
   const ids = await bookAt(book.pool, accountId, [at(0), at(7), at(9), at(-40)])
   assert.deepEqual(await Promise.all(ids.map((id) => partitionOf(book.pool, id))), [
@@ -105,7 +105,7 @@ test('a request is booked once, whichever month it is of', async () => {
   }
 })
 
-test('partitions are append only as well', async () => {
+test('partitions are also append only', async () => {
   for (const sql of [
     `UPDATE ${nameOf(NOW)} SET status = 'ok'`,
     'DELETE FROM receipts_first',
@@ -180,7 +180,7 @@ test('pagination continues through the months to the last receipt', async () => 
   }
 })
 
-test('a book from before keeps every receipt, and its proofs', async (t) => {
+test('a book of an earlier version keeps every receipt, and its proofs', async (t) => {
   const current = await startBook()
   t.after(() => current.stop())
   const accountId = await newAccount(current.pool, 1_000_000)

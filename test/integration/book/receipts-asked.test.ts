@@ -58,7 +58,7 @@ const deliver = (requestId: string) => appendEndings(book.redis, accountId, newI
 const tell = (requestId: string, state: 'open' | 'ended') => book.redis.set(askedKey(requestId), state, 'PX', 5_000)
 const unknown = { code: 'receipt_not_found', message: new GatewayError('receipt_not_found').message }
 
-test('a proxy that has shown a receipt delivers it when it is asked for, with the key and without', async () => {
+test('a proxy that has shown a receipt delivers it on request, with the key and without', async () => {
   answer = (requestId) => Promise.all([tell(requestId, 'ended'), deliver(requestId)])
   for (const asker of [keyId, '']) {
     const receipt = JSON.parse(await reader.single(newId('req'), asker))

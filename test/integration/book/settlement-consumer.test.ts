@@ -124,7 +124,7 @@ test('entries of a dead consumer are taken over by another one', async () => {
   assert.equal(await balance(`coin:${accountId}`), 9_800)
 })
 
-test('entries that can not be read or booked are kept with all their bytes and do not block the stream', async () => {
+test('entries that cannot be read or booked are stored with all their bytes and do not block the stream', async () => {
   const accountId = await newAccount(book.pool, 10_000)
   const stream = ledgerStream(shardOf(accountId))
   const id = () => ({ requestId: newId('req'), accountId })
@@ -202,7 +202,7 @@ test('streams and groups that vanish with a Redis emptied under it are made agai
   assert.equal(await receipts(accountId), 1)
 })
 
-test('stopping finishes the batch in hand and leaves the group without pending entries', async () => {
+test('stopping finishes the current batch and leaves no pending entries in the group', async () => {
   const accountId = await newAccount(book.pool, 1_000_000)
   for (let i = 0; i < 3_000; i++) await appendCharge(accountId, 10)
   const leaving = startConsumer('leaving')

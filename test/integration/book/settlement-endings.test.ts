@@ -153,7 +153,7 @@ test('after control dies between commit and acknowledgement, no ending is booked
   assert.equal(await isDirty(accountId), false)
 })
 
-test('controls that book out of order leave no gap', async () => {
+test('control instances that book out of order leave no gap', async () => {
   const [accountId, owner] = [await newAccount(book.pool, 10_000), newId('own')]
   const first = handed(accountId, '1-1', owner, 1, someEnded(accountId, 3))
   const second = handed(accountId, '1-2', owner, 4, someEnded(accountId, 3))
@@ -168,7 +168,7 @@ test('controls that book out of order leave no gap', async () => {
   assert.equal(await receipts(accountId), 7)
 })
 
-test('endings that cannot be read or booked are kept one by one, with all their bytes', async () => {
+test('endings that cannot be read or booked are stored one by one, with all their bytes', async () => {
   const [accountId, owner] = [await newAccount(book.pool, 10_000), newId('own')]
   const junk = Buffer.from([0x0a, 0x7f, 0xfe])
   const nobody = endedOf({ accountId: 'acct_nobody', charge: 5 })

@@ -218,7 +218,7 @@ test('agents count as the account that they belong to', async () => {
   await book.pool.query('DELETE FROM agents WHERE id = ANY ($1)', [agents])
 })
 
-test('a book from before is counted from its receipts and from the sums of months that were put away', async () => {
+test('a book of an earlier version is counted from its receipts and from the sums of archived months', async () => {
   const { pool } = await oldSchema('0200')
   try {
     await pool.query(

@@ -103,7 +103,7 @@ async function requests(): Promise<string[]> {
   return [...ids, receipt?.request_id ?? '']
 }
 
-test('receipts of a running gateway hold on the command line, against a checkpoint that was kept as well', async () => {
+test('receipts of a running gateway verify on the command line, also against a saved checkpoint', async () => {
   const [first = '', ...ids] = await requests()
   const kept = JSON.parse(await provedReceipt(first)) as { log: { checkpoint: string; head: { tree_size: number } } }
   save('kept.txt', kept.log.checkpoint)

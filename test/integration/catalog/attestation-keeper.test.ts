@@ -128,7 +128,7 @@ test('while the provider does not respond, the report stays valid until it expir
   assert.equal((await shown()).since, new Date(START_MS + 80 * MINUTE_MS).toISOString())
 })
 
-test('an answer of another machine ends it at once, and a later one of the right machine begins anew', async () => {
+test('a response of another machine invalidates the report at once, and a later one of the right machine starts again', async () => {
   state = { mrtd: '12'.repeat(48) }
   await pass(START_MS + 90 * MINUTE_MS)
   assert.equal(served(), 'model_unverified')
@@ -140,7 +140,7 @@ test('an answer of another machine ends it at once, and a later one of the right
   assert.equal((await shown()).since, new Date(START_MS + 91 * MINUTE_MS).toISOString())
 })
 
-test('a catalog that asks for more makes the provider prove it before it serves again', async () => {
+test('a catalog with a stricter policy requires a new proof before the provider serves again', async () => {
   const before = served()
   await publish({ max_age_seconds: 7200 })
   await pass(START_MS + 92 * MINUTE_MS)

@@ -227,7 +227,7 @@ test('the client from the documentation verifies every step', async () => {
   )
 })
 
-test('the command makes the next key where `make run` keeps it, also after it was cut off', async () => {
+test('the command creates the next key where `make run` stores it, also after an interruption', async () => {
   const folder = makeTempDir('signer')
   try {
     const run = { database_url: stack.databaseUrl, redis_url: stack.redis.url }

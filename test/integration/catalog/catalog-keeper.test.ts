@@ -71,7 +71,7 @@ test('the record is in Redis and announced', async () => {
   assert.equal(await lastFeedVersion(), 1)
 })
 
-test('a lower price is taken at a reload, a higher one refused', async () => {
+test('a reload accepts a lower price and rejects a higher one', async () => {
   write('0.9')
   assert.equal(await keeper.reload(), true)
   assert.equal(await versionInRedis(), 2)
@@ -99,7 +99,7 @@ test('a start with a file that breaks a promise continues with the current sheet
   await assert.rejects(newKeeper().start(), /catalog\.yaml:\d+: /, 'a file that cannot be read is another matter')
 })
 
-test('the promise of the prices in force is renewed in Redis as well', async () => {
+test('the promise of the current prices is also renewed in Redis', async () => {
   nowMs += 40 * 86_400_000
   await keeper.renew()
   const record = sluice.CatalogRecord.decode((await redis.getBuffer(CATALOG_KEY)) ?? assert.fail())

@@ -120,7 +120,7 @@ test('an unreadable catalog changes no price', async () => {
   completion(await chat(stack.baseUrl, apiKey, { model: M }))
 })
 
-test('a model that is taken off the list is not served any more, and its sheet stays', async () => {
+test('a model removed from the catalog is no longer served, and its sheet stays readable', async () => {
   stack.writeCatalog({ models: [{ id: M, price: { input: '0.5', output: '1', cached_input: '0.25' } }] })
   reload()
   await inForce('3')

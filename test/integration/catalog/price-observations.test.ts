@@ -94,7 +94,7 @@ const observations = async (filter: Partial<ObservationFilter> = {}, limit = 100
 const current = async () => (await observations()).filter((one) => one.current)
 const warnings = () => lines.map((line) => JSON.parse(line) as { msg: string; [member: string]: unknown })
 
-test('prices of a list are kept with its hash, beside those that are sold', async () => {
+test('prices of a list are stored with its hash, beside the sold prices', async () => {
   const body = listOf({ 'up-one': '0.0000004', 'up-two': '0.0000011', unsold: '0.000003' })
   serve(body)
   const { stats } = await observe()

@@ -80,7 +80,7 @@ test('sheets are versioned, immutable and held to their promises', async () => {
   await assert.rejects(pool.query('DELETE FROM price_sheets'), /append only/)
 })
 
-test('a changed coin makes a new sheet, and each sheet keeps its own', async () => {
+test('a changed coin price makes a new sheet, and each sheet keeps its own', async () => {
   const changed = catalogOf({ ...priced('0.75'), coinUsd: '0.25' })
   const line =
     /catalog\.yaml:\d+: coin\.usd may not change from 1 to 0\.25: price sheet 3 promises it until 2026-03-05T/

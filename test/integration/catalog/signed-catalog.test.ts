@@ -138,7 +138,7 @@ const modelsAt = (input: string): TestCatalogOptions => ({
   ],
 })
 
-test('a catalog is signed anew half through its validity', async () => {
+test('a catalog is signed again after half of its validity', async () => {
   assert.deepEqual(await sign(START + 16 * DAY_MS - 1), { state: 'unchanged' })
   assert.deepEqual(await sign(START + 16 * DAY_MS), { state: 'signed', version: 2 })
   const [first, second] = [await chosen(1), await verified(2)]

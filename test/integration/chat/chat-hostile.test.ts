@@ -215,7 +215,7 @@ test('a bill that came before the output is not the last word', async () => {
   assert.ok(receipt.usage.completion_tokens >= 29)
 })
 
-test('a client that leaves before any route has answered is not charged for a route that failed', async () => {
+test('a client that disconnects before any route has responded is not charged for a failed route', async () => {
   const call = request(`${stack.baseUrl}/v1/chat/completions`, {
     method: 'POST',
     headers: { authorization: `Bearer ${apiKey}` },

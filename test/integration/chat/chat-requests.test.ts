@@ -232,7 +232,7 @@ function raw(bytes: string, end = false): Promise<string> {
   })
 }
 
-test('bodies whose length cannot be trusted are refused with 400', async () => {
+test('bodies with an untrustworthy length are rejected with 400', async () => {
   const head = `POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${apiKey}\r\n`
   assert.match(await raw(`${head}Content-Length: 2\r\nContent-Length: 3\r\n\r\n{}`), /^HTTP\/1.1 400/)
   assert.match(await raw(`${head}Transfer-Encoding: gzip\r\n\r\n`), /^HTTP\/1.1 400/)

@@ -171,7 +171,7 @@ test('usage that is missing or impossible is estimated', async () => {
   }
 })
 
-test('the echo is the prompt before the text, and no provider is asked for it', async () => {
+test('the echo is the prompt before the text, and is not requested from the provider', async () => {
   const reply = await streamed({ model: idOf('prompt=11'), echo: true, stream_options: { include_usage: true } })
   assert.equal(reply.said, `hello${TEXT}`)
   assert.equal(new Set(reply.events.map((chunk) => chunk['created'])).size, 1)

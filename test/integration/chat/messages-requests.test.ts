@@ -120,7 +120,7 @@ describe('errors', () => {
     }
   }
 
-  test('every chat model is sold here but one on attested hardware and one that completes texts alone', async () => {
+  test('every chat model is served here except one on attested hardware and one for text completions only', async () => {
     for (const [model, code] of [
       ['openai/attested', 'endpoint_not_supported'],
       ['openai/texts', 'wrong_endpoint'],

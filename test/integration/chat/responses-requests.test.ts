@@ -81,7 +81,7 @@ test('items become the messages of a chat', async () => {
   ])
 })
 
-test('a call without words before it is a message of its own', async () => {
+test('a call without text before it is a separate message', async () => {
   const { messages } = await asked({
     input: [
       { role: 'user', content: 'x' },
@@ -147,7 +147,7 @@ test('tools, formats and settings reach the provider in its own words', async ()
   })
 })
 
-test('a choice of several tools leaves out the others', async () => {
+test('a choice among several tools drops the others', async () => {
   const tool_choice = { type: 'allowed_tools', mode: 'required', tools: [{ type: 'function', name: 'g' }] }
   const body = { tools: [TOOL, { ...TOOL, name: 'g' }], tool_choice }
   const sent = await asked(body)

@@ -180,7 +180,7 @@ test('max_price admits a route at exactly that price', async () => {
   assert.equal(await routeOf(await ask('test/both', privateTier, { max_price: { prompt: '3' } })), 'forgets')
 })
 
-test(':cheapest asks the route that costs least among those that may serve', async () => {
+test(':cheapest calls the cheapest of the eligible routes', async () => {
   assert.equal(await routeOf(await ask('test/costs', account.apiKey)), 'unstated')
   assert.equal(await routeOf(await ask('test/costs:cheapest', account.apiKey)), 'cheap')
   assert.equal(await routeOf(await ask('test/costs:cheapest', noLogs)), 'middle')

@@ -129,7 +129,7 @@ test('units held by one sub-key are not available to another until the hold ends
   await stack.audit()
 })
 
-test('the first request of an hour counts in it, and leaves the rate of the platform key to that key', async () => {
+test('the first request of an hour counts in it, and does not use the rate limit of the platform key', async () => {
   const platform = await platformKey({ budget: '10' })
   const sub = await subKey(platform)
   const counters = keyCountersKey(shardOf(owner.accountId), platform.id)

@@ -75,7 +75,7 @@ test("a plain key moves no more than the day's cap out of the account, by all ag
   assert.deepEqual(await transfers(owner), ['10', '9'], 'what stays with the owner and its agents is not counted')
 })
 
-test('the cap is changed with a session alone, and counts the day (UTC)', async () => {
+test('the cap can be changed only with a session, and counts the day (UTC)', async () => {
   const { owner, slug, agentKey } = await fundedOwner('100')
   assertRefused(await patchAccount(owner.apiKey, { transfer_cap_day: '100' }), 403, 'wrong_credential')
   assertRefused(await patchAccount(agentKey, { transfer_cap_day: '100' }), 403, 'wrong_credential')
@@ -94,7 +94,7 @@ test('the cap is changed with a session alone, and counts the day (UTC)', async 
   assert.equal((await pay(slug, agentKey, '3')).status, 201)
 })
 
-test('of many payments at once as many succeed as the cap covers', async () => {
+test('of many concurrent payments, as many succeed as the cap covers', async () => {
   const { owner, slug, agentKey } = await fundedOwner('100')
   const before = await transfers(owner)
   const tokens = [agentKey, owner.apiKey]
@@ -118,7 +118,7 @@ test('a payment beyond the balance does not count', async () => {
   assert.deepEqual(await transfers(owner), ['10', '0'])
 })
 
-test('a key without the right moves no coin, until a session gives it the right', async () => {
+test('a key without the permission moves no coin until a session grants it', async () => {
   const { owner, slug, agentKey } = await fundedOwner('10')
   assert.equal((await pay(slug, agentKey, '5', 'owner')).status, 201)
   const bound = await newKey(owner, { can_transfer: false })

@@ -119,7 +119,7 @@ test('it serves a demo, stops cleanly, and restarts with the same account and re
   await interrupt(second)
 })
 
-test('a port that is taken and settings that are wrong are named', async (t) => {
+test('a port in use and invalid settings are named', async (t) => {
   const dir = makeTempDir('run')
   const server = createServer().listen(0, '127.0.0.1')
   await once(server, 'listening')

@@ -23,7 +23,7 @@ async function query(url: string, text: string): Promise<unknown[]> {
   }
 }
 
-test('every caller gets an empty database of its own', async () => {
+test('every caller gets its own empty database', async () => {
   const [first, second] = await Promise.all([freshDatabase(), freshDatabase()])
   await query(first, 'CREATE TABLE t (n int)')
   assert.deepEqual(await query(second, "SELECT 1 FROM pg_tables WHERE tablename = 't'"), [])

@@ -135,7 +135,7 @@ test('the data folder and its files are not accessible to other users', () => {
   assert.equal(statSync(redisSocket()).mode & 0o077, 0)
 })
 
-test('Redis has no port; its socket is served to this user alone', async () => {
+test('Redis has no port; its socket is accessible only to this user', async () => {
   const redis = connectRedis(`unix://${redisSocket()}`, { failAfterMs: 2_000 })
   try {
     await new Promise((ready) => redis.once('ready', ready))

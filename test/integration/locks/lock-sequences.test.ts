@@ -246,7 +246,7 @@ const throwIt = (error: unknown): never => {
   throw error
 }
 
-test('orders, cancels, deaths and losses of Redis leave the coin and the tokens that the model has', async () => {
+test('after orders, cancels, crashes and losses of Redis, coin and tokens equal those of the model', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(step, { minLength: 10, maxLength: 25 }), async (steps) => {
       const world = await World.start()

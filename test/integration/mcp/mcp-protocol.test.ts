@@ -69,7 +69,7 @@ test('an id is returned exactly as it was sent', async () => {
   }
 })
 
-test('notifications and responses are taken without an answer', async () => {
+test('notifications and responses are accepted without a reply', async () => {
   for (const message of [
     { jsonrpc: '2.0', method: 'notifications/initialized' },
     { jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 1 } },
@@ -129,7 +129,7 @@ test('other methods and content types are refused', async () => {
   assert.equal((await post({ jsonrpc: '2.0', id: 1, method: 'ping' }, { 'content-type': 'text/plain' })).status, 415)
 })
 
-test('pages of other sites and rebound names are kept out', async () => {
+test('requests from other origins and rebound names are rejected', async () => {
   const ping = { jsonrpc: '2.0', id: 1, method: 'ping' }
   const own = new URL(stack.baseUrl)
   for (const origin of [

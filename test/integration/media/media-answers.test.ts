@@ -136,7 +136,7 @@ test('images/edits: pictures and mask arrive whole, with the fields that count',
   ])
 })
 
-test('speech: the voice that is left out is named, and extras are not', async () => {
+test('speech: the default voice is sent, and extra fields are not', async () => {
   const body = { input: 'x', speed: 1.5, instructions: 'slowly', response_format: 'flac' }
   const reply = await json('audio/speech', { model: S, ...body, stream_format: 'audio', service_tier: 'x' })
   assert.deepEqual(await forwarded(reply), { model: 'mock', voice: 'alloy', ...body })

@@ -152,7 +152,7 @@ describe('provider failures', { concurrency: true }, () => {
 })
 
 for (const name of ['embeddings', 'images', 'rerank']) {
-  test(`${name}: a client that leaves pays for the answer that the provider makes`, async () => {
+  test(`${name}: a client that disconnects is charged for the response that the provider produces`, async () => {
     const { modality } = memberOf(REQUESTS, name)
     const path = { embeddings: 'embeddings', images: 'images/generations', rerank: 'rerank' }[name]
     const body = { model: `test/${modality}-slow`, input: 'x', prompt: 'x', query: 'x', documents: ['a', 'b'] }
@@ -217,7 +217,7 @@ test('audio that could be longer than four hours is refused before anything is h
   assertError(await form('audio/transcriptions', { model, file: opusFile(packets + 1) }), 400, 'audio_too_long', 'file')
 })
 
-test('the provider is asked once for each request', async () => {
+test('the provider is called once for each request', async () => {
   const reply = await memberOf(REQUESTS, 'images').send('test/image')
   const log = await stack.provider.log()
   assert.equal(servedFor(answered(reply).receipt.request_id, log).length, 1)

@@ -106,7 +106,7 @@ test('providers that retain data serve only requests that allow it', async () =>
   }
 })
 
-test('a key serves the models of its list alone', async () => {
+test('a key serves only the models of its allowlist', async () => {
   answered(await rerank(limitedKey, 'test/rerank'))
   assertError(await rerank(limitedKey, 'test/public'), 403, 'model_not_allowed', 'model')
 })
@@ -133,7 +133,7 @@ for (const name of Object.keys(FIRSTS)) {
   })
 }
 
-test('images: a route that cannot be reached was never asked', async () => {
+test('images: an unreachable route counts as not called', async () => {
   const body = { model: 'test/image-down', prompt: 'x', image: PNG }
   answered(await postJson(`${stack.baseUrl}/v1/images/generations`, apiKey, body))
   answered(await postForm(`${stack.baseUrl}/v1/images/edits`, apiKey, body))

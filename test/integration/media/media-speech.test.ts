@@ -117,7 +117,7 @@ test('a provider that breaks off breaks the connection, and the text is paid', a
   }
 })
 
-test('a client that leaves stops the provider, and the text is paid', async () => {
+test('a client that disconnects stops the provider, and the text is charged', async () => {
   const { call, response, id } = await speak('test/slow')
   await once(response, 'data')
   call.destroy()

@@ -105,7 +105,7 @@ test('running uploads reserve their memory until they end; further ones are reje
   answered(await transcribe(file))
 })
 
-test('uploads that stop or are left give their memory back', async () => {
+test('stalled and abandoned uploads release their memory', async () => {
   for (let i = 0; i < 3; i++) {
     const left = await sendStart(6 * MIB, Buffer.alloc(5 * MIB))
     left.leave()
@@ -115,7 +115,7 @@ test('uploads that stop or are left give their memory back', async () => {
   await until('there is room again', async () => (await transcribe(wavFile(100, { rate: 48_000 }))).status === 200)
 })
 
-test('without a key only the start of an upload is taken', async () => {
+test('without a key only the start of an upload is read', async () => {
   const body = new FormData()
   body.append('file', new Blob([new Uint8Array(5 * MIB)]))
   const response = await fetch(url(), { method: 'POST', body }).catch((error: Error) => error)
@@ -164,7 +164,7 @@ test('the memory of an upload stays reserved until its owner releases it, once',
   }
 })
 
-test('senders that leave take the memory of their uploads along', async () => {
+test('senders that disconnect release the memory of their uploads', async () => {
   const { server, port } = await startHolding({ bodyTimeoutMs: 20_000 })
   try {
     const before = await memoryInUse()

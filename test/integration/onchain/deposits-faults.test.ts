@@ -27,7 +27,7 @@ before(async () => {
 afterEach(() => paid.mended())
 after(() => paid.stop())
 
-test('a block that the chain takes back: the deposit is made again, and credited once', async () => {
+test('after a reorg the deposit is sent again, and credited once', async () => {
   const holder = await newHolder(paid)
   const snapshot = await paid.chain.client.snapshot()
   const block = Number(await paid.chain.client.getBlockNumber())

@@ -72,7 +72,7 @@ function orderOf(flows: readonly { readonly hash: string; readonly id: string }[
   return -flows.findIndex((flow) => flow.hash === hash)
 }
 
-test('a page reads its own rows alone, also of a rare kind', async () => {
+test('a page reads only its own rows, also for a rare kind', async () => {
   await pool.query(
     `INSERT INTO chain_transactions (purpose, ref, token, transfer_from, transfer_to, amount, state, hash, block_number,
        block_hash)

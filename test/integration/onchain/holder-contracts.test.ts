@@ -228,7 +228,7 @@ async function treeOf(leaves: readonly RewardLeaf[]) {
   return { root: nodes[0] ?? zeroHash, proofOf, total: leaves.reduce((sum, { amount }) => sum + amount, 0n) }
 }
 
-test('a reward is claimed once, by its account alone, and the coin for all others stays', async () => {
+test('a reward is claimed once, only by its account, and the coin of other holders stays', async () => {
   const address = await newDistributor()
   const leaves = [ALICE, BOB, DEPLOYER].map((account, at) => ({
     account: account.address,

@@ -100,7 +100,7 @@ test('the reserve is that of the chain at its block, by contract and holder', as
   assert.deepEqual([history.data.at(-1)?.first.held_usd, history.data[0]?.last.covered], ['0', true])
 })
 
-test('an answer that was given is given again while withdrawals pause; a node that is away pauses them', async () => {
+test('an idempotent response is repeated while withdrawals are paused; a node that is down pauses them', async () => {
   paid.rpc.down = true
   await untilWithdrawals('stale')
   assertRefused(await withdraw(paid, holder, { amount: '5' }), 503, 'withdrawals_paused')
@@ -110,7 +110,7 @@ test('an answer that was given is given again while withdrawals pause; a node th
   await untilWithdrawals('open')
 })
 
-test('the operator asks for an attestation, which a stranger verifies up to the checkpoint of the book', async () => {
+test('the operator requests an attestation, which a third party verifies up to the checkpoint of the book', async () => {
   const env = { DATABASE_URL: paid.stack.databaseUrl, REDIS_URL: '' }
   const { code, json, stderr } = await runCli(['reserve', 'attest', '--json'], env)
   assert.equal(code, 0, stderr)

@@ -82,7 +82,7 @@ test('an invalid withdrawal is rejected with its code, and no tokens move', asyn
   assert.equal(await paid.has('coin', holder.wallet), 0n)
 })
 
-test('credits are not coin: they pay for requests and do not leave', async () => {
+test('credits are not coin: they pay for requests and cannot be withdrawn', async () => {
   const holder = await newHolder(paid)
   assertRefused(await withdraw(paid, holder, { amount: '5' }), 402, 'insufficient_balance')
 })
@@ -108,7 +108,7 @@ test('an Idempotency-Key makes it safe to send again', async () => {
   assert.equal(await paid.has('coin', holder.wallet), parseEther('4'))
 })
 
-test('too many under way are refused until some are sent', async () => {
+test('pending withdrawals are bounded; further ones are rejected until some are sent', async () => {
   const holder = await newHolder(paid, '20', NOTHING)
   await paid.chain.client.setAutomine(false)
   for (let i = 0; i < 5; i++) await accepted(holder, { amount: '2' })
@@ -175,7 +175,7 @@ test('a withdrawal of a token that the treasury lacks does not delay those of an
   await sent(waits, first)
 })
 
-test('a treasury that is filled between two looks at it: the withdrawal is sent, not given back', async () => {
+test('a treasury funded between two checks: the withdrawal is sent, not returned', async () => {
   const holder = await newHolder(paid, '60000', NOTHING)
   paid.rpc.meanwhile.set('eth_estimateGas', async () => {
     for (let i = 0; i < 6; i++) await paid.chain.fillTreasury()
@@ -215,7 +215,7 @@ test('a wallet that the token refuses: the account has its coin back', async () 
   await paid.stack.cli('wallet', 'unlink', holder.accountId, zeroAddress)
 })
 
-test('a block that the chain takes back: the withdrawal is made again, once', async () => {
+test('after a reorg the withdrawal is sent again, once', async () => {
   const holder = await newHolder(paid, '10', NOTHING)
   const snapshot = await paid.chain.client.snapshot()
   const block = Number(await paid.chain.client.getBlockNumber())

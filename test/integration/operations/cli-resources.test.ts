@@ -89,7 +89,7 @@ test('links are made, listed, claimed and cancelled', async () => {
   assert.equal(entry?.actor.type, 'operator')
 })
 
-test('agents are made, given a policy, funded and paid; their approvals are decided', async () => {
+test('agents are created, given a policy, funded and paid; their approvals are decided', async () => {
   const flags = ['--request-cap', '0.5', '--approval-above', '0.2', '--cap-day', '1', '--model', 'test/small']
   const made = await ok('agent', 'create', one.accountId, 'worker', ...flags, '--description', 'Works.')
   assert.deepEqual(

@@ -137,7 +137,7 @@ test('SIGTERM: requests that outlast the grace period are cut and not charged', 
   })
 })
 
-test('SIGTERM: a client that does not read its stream does not keep the proxy', async () => {
+test('SIGTERM: a client that does not read its stream does not delay the shutdown', async () => {
   await withStack({ limits: { drainGraceMs: 200, shutdownTimeoutMs: 500 } }, async (stack, { apiKey }) => {
     const controller = new AbortController()
     const response = await fetch(`${stack.baseUrl}/v1/chat/completions`, {

@@ -161,7 +161,7 @@ test('the private port also serves load balancer and supervisor probes, and no o
   assert.deepEqual([await at('/live'), await at('/ready'), await at('/'), await at('/v1/models')], [200, 200, 404, 404])
 })
 
-test('the private ports keep no connection, whose end a later question could meet', async () => {
+test('the private ports keep no connection alive, so no later request meets a closed one', async () => {
   for (const url of [stack.metricsUrl, stack.controlMetricsUrl]) {
     const response = await fetch(url)
     assert.equal(response.headers.get('connection'), 'close')

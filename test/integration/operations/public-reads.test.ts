@@ -46,7 +46,7 @@ test('an answer has an entity tag and an age, and 304 has no body', async () => 
   )
 })
 
-test('without control the last answer is given, also by a proxy that never asked', async () => {
+test('without control the last response is served, also by a proxy that never requested it', async () => {
   await stack.withRedis((redis) => {
     return until('the answer to be in Redis', async () => (await redis.exists(keptAnswerKey(PATH))) === 1)
   })

@@ -109,7 +109,7 @@ test('the answer of a provider is read, not called late', async () => {
   assert.equal(await readAnswer([`${head}he`, 'llo']), 'hello', 'the rest was in time')
 })
 
-test('a Redis that has answered keeps its connection', async () => {
+test('a stall after a response of Redis does not close its connection', async () => {
   const connection = connectRedis(server.url, { failAfterMs: DEADLINE_MS })
   const faults: unknown[] = []
   connection.on('error', (error) => faults.push(error))

@@ -61,7 +61,7 @@ test('a transaction that the payer signed is sent, once', async () => {
   assert.equal(codeOf(await send(header)), 'mpp_invalid_challenge')
 })
 
-test('a transfer that the payer has made counts for one challenge alone', async () => {
+test('a transfer by the payer counts for only one challenge', async () => {
   const challenge = await challengeFor('coin')
   const raw = await signedTransfer(paid.chain, challenge, payer)
   await paid.chain.client.sendRawTransaction({ serializedTransaction: raw })

@@ -86,7 +86,7 @@ test('no node responds: 503, and no payment is taken', async () => {
   assert.equal(codeOf(await send(payload)), 'paid')
 })
 
-test('a client that leaves while its payment settles gets everything back', async () => {
+test('a client that disconnects while its payment settles gets a full refund', async () => {
   const other = await paid.chain.newPayer()
   const payload = await payFor(await quote(paid), other)
   await paid.chain.client.setAutomine(false)
@@ -107,7 +107,7 @@ test('a client that leaves while its payment settles gets everything back', asyn
   assert.equal(await paid.has('stablecoin', other), FUNDS)
 })
 
-test('a client that leaves its stream before the head of the answer pays its prompt, and gets the rest back', async () => {
+test('a client that disconnects before the response head is charged its prompt, and the rest is refunded', async () => {
   const other = await paid.chain.newPayer()
   const body = { ...HELLO, model: 'test/late', stream: true }
   const payload = await payFor(await quote(paid, body), other)

@@ -41,7 +41,7 @@ async function assertUnconfirmed(order: PaymentOrder): Promise<void> {
   await assert.rejects(bench.settle(order, SHORT_MS), { code: 'settlement_unconfirmed', status: 502 })
 }
 
-test('a transfer that lands after its request was given up is refunded', async () => {
+test('a transfer that lands after its request was abandoned is refunded', async () => {
   const [payer, order] = await bench.newOrder(SHORT_MS)
   await bench.chain.client.setAutomine(false)
   await assertUnconfirmed(order)
@@ -76,7 +76,7 @@ test('control dies between the sending and the block: the next one finds it and 
   await assertRefunded(payer, order)
 })
 
-test('control dies between the credit and the hold: the request is given up and refunded', async () => {
+test('control dies between the credit and the hold: the request is abandoned and refunded', async () => {
   const [payer, order] = await bench.newOrder(SHORT_MS)
   // With admission closed, no hold can be taken.
   const epochs = await bench.book.redis.keys('epoch:*')
@@ -141,7 +141,7 @@ test('a transaction that pays too little for the block gets a higher fee, and is
   assert.equal(await bench.arrived('stablecoin', payer), 1)
 })
 
-test('a block that the chain takes back: payment and refund are made again, once each', async () => {
+test('after a reorg payment and refund are sent again, once each', async () => {
   const [payer, order] = await bench.newOrder()
   const snapshot = await bench.chain.client.snapshot()
   const block = await bench.chain.client.getBlockNumber()
@@ -160,7 +160,7 @@ test('a block that the chain takes back: payment and refund are made again, once
   assert.equal(await bench.arrived('stablecoin', payer), 1)
 })
 
-test('a payment that can not be made again after its block was taken back is the loss of the house', async () => {
+test('the house bears the loss of a payment that cannot be sent again after a reorg', async () => {
   const [payer, order] = await bench.newOrder()
   const snapshot = await bench.chain.client.snapshot()
   const block = await bench.chain.client.getBlockNumber()
@@ -221,7 +221,7 @@ test('two controls on one book: every payment is made, refunded and booked once'
   }
 })
 
-test('a chain that was started anew is not the one of the book', async () => {
+test('a chain that was restarted from genesis is not the one of the book', async () => {
   await bench.book.pool.query(`UPDATE chain_identity SET genesis_hash = '0x00'`)
   const other = bench.startPayments()
   try {

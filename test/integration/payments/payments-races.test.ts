@@ -221,7 +221,7 @@ test('a payment that was lost with its block and is made after all: the house ha
   assert.equal(await booked('pay_in_found', order), UNITS)
 })
 
-test('a payer takes its transaction back with the block that it was in: the house bears it', async () => {
+test('a payer replaces its transaction after a reorg: the house bears the loss', async () => {
   const [payer, signed] = await bench.newOrder()
   const snapshot = await bench.chain.client.snapshot()
   const block = await bench.chain.client.getBlockNumber()
@@ -267,7 +267,7 @@ test('a payer resends its transfer with a higher fee: it is found, and refunded 
   assert.equal(await bench.chain.balanceOf('stablecoin', payer.address), FUNDS)
 })
 
-test('a node that has not read the block of a foreign settlement is asked again', async () => {
+test('a node that has not read the block of a foreign settlement is queried again', async () => {
   const [payer, order] = await bench.newOrder(SHORT_MS)
   const raw = await foreignRaw(order)
   const old = await bench.chain.client.getBlockNumber()

@@ -107,7 +107,7 @@ test('a provider that fails: full refund; one that rejects the input: full refun
   assert.equal(await paid.has('stablecoin', payer), FUNDS - MIN_AMOUNT)
 })
 
-test('a client that leaves while its payment settles pays the smallest charge', async () => {
+test('a client that disconnects while its payment settles is charged the smallest charge', async () => {
   const payer = await paid.chain.newPayer()
   const body = { ...HELLO, model: 'test/dear' }
   const headers = { 'content-type': 'application/json', ...paymentHeader(await payFor(await quote(paid, body), payer)) }

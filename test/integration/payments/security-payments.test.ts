@@ -157,7 +157,7 @@ test('transactions that wait for a block take no place of signed authorizations'
   assert.equal(await signed, 'paid')
 })
 
-test('a garbage signature in the name of a wallet does not lock it, and takes no place of its payments', async () => {
+test('a garbage signature in the name of a wallet does not lock it, and uses no slot of its payments', async () => {
   const victim = await paid.chain.newPayer()
   let release: () => void = () => undefined
   const released = new Promise<void>((resolve) => {
@@ -202,7 +202,7 @@ test('a hash in the name of a wallet does not lock it', async () => {
   assert.equal(codeOf(await reply), 'payment_invalid')
 })
 
-test('the chain is asked about so many refused payments of one address, and others still pay', async () => {
+test('chain calls for rejected payments of one address are bounded, and other payers still pay', async () => {
   const limit = 100
   const spend = async (): Promise<string> => codeOf(await send(await garbage(customer), OTHER_STRANGER))
   const codes: string[] = []

@@ -135,7 +135,7 @@ const suspended = (name: Name, reason: string) =>
     return found.state === 'suspended' && found.reason === reason
   })
 
-test('a provider serves exactly the requests whose place is its own, and is paid its share of them', async () => {
+test('a provider serves exactly the requests in its share of the hash range, and is paid its share of their charges', async () => {
   await admit('good', 'chat-small')
   await Promise.all(Array.from({ length: 4 }, (_, i) => send('good', 15, i % 2 === 0)))
   const receipts = await receiptsOf('good')
@@ -165,7 +165,7 @@ test('the API key of a provider is never published or logged, and figures of a s
   assert.ok(!list.text.includes(owner.accountId))
 })
 
-test('neither its owner nor keys that leave no trace are served by it, nor accounts that do not let it keep data', async () => {
+test('a provider does not serve its owner, keys in no-logs mode, or accounts that disallow retention', async () => {
   await admit('retaining', 'chat-small')
   await send('retaining', 8, false)
   const quiet = await stack.cli('key', 'create', client.accountId, '--no-logs')
@@ -231,7 +231,7 @@ test('usage beyond the counted amount is not charged, and its provider is disabl
   }
 })
 
-test('the owner takes an endpoint out of service; the operator suspends and resumes one', async () => {
+test('the owner disables an endpoint; the operator suspends and resumes one', async () => {
   await admit('leaving', 'chat-small', ['--price-input', '0.1', '--price-output', '0.2'])
   await send('leaving', 10, false)
   const suspend = await stack.cli('provider', 'suspend', ids.get('leaving') ?? '', '--reason', 'maintenance')

@@ -53,7 +53,7 @@ test('a script runs, also one that the server has forgotten', async () => {
   assert.equal(await redis.zcard('owners'), 2)
 })
 
-test('an error of a script rejects its call alone', async () => {
+test('an error of a script rejects only its call', async () => {
   const connection = await openReady()
   const settle = defineScript(connection, 'settle')
   const [bad, good] = await Promise.allSettled([settle(['a'], ['nonsense']), beat(connection, 'own_c')])
@@ -72,7 +72,7 @@ test('calls in flight when the server dies are rejected, and the connection is r
   await beat(connection, 'own_d')
 })
 
-test('a server that is late is given up within the bound', async () => {
+test('calls to a slow server time out within the bound', async () => {
   const connection = await openReady()
   const pid = server.pid() ?? assert.fail()
   process.kill(pid, 'SIGSTOP')

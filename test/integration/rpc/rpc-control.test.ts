@@ -107,7 +107,7 @@ test('metrics count calls and bookings', async () => {
   assert.match(text, /^sluice_control_nodejs_eventloop_lag_seconds /m)
 })
 
-test('SIGHUP takes a changed catalog, and refuses one that breaks a promise', async () => {
+test('SIGHUP loads a changed catalog, and rejects one that breaks a promise', async () => {
   writeCatalog('0.5')
   process.kill(control.pid ?? assert.fail(), 'SIGHUP')
   await until('version 2 is in force', async () => (await versionInRedis()) === 2)
@@ -142,7 +142,7 @@ test('SIGTERM ends it with 0, and a start without a catalog change publishes no 
   assert.equal(await control.sigterm(), 0)
 })
 
-test('a start keeps the sheet in force when the catalog breaks its promise, and fails when it is malformed', async () => {
+test('a start keeps the current sheet if the catalog breaks its promise, and fails if it is malformed', async () => {
   writeCatalog('0.75')
   await control.start()
   assert.match(log(), /price\.input may not rise from 0\.5 to 0\.75 USD per million tokens/)

@@ -124,7 +124,7 @@ test('an unknown or unreadable call is rejected at once and changes no state', a
   assert.match(garbled.errorMessage, /Try again after Retry-After seconds/)
 })
 
-test('calls past their time and malformed ones are taken off the stream', async () => {
+test('expired and malformed calls are removed from the stream', async () => {
   await rpc.stop(1_000)
   const late = await send('resolve_key', Buffer.alloc(0), 100)
   await sleep(300)
@@ -156,7 +156,7 @@ test('calls are answered again after Redis was emptied, restarted or killed', as
   assert.equal((await askUntilAnswered('killed')).errorCode, '')
 })
 
-test('a stopped server leaves the group, and a call waits for the next one', async () => {
+test('a stopped server leaves the consumer group, and a call waits for the next one', async () => {
   await rpc.stop(1_000)
   const id = await resolveKey('later')
   await sleep(100)

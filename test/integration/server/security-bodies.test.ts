@@ -84,7 +84,7 @@ test('slow bodies are served within the timeout and rejected after it', { concur
       const client = await trickle(usual, 60_000, 15_000, 4_000)
       assert.match(await untilAnswered(client), /^HTTP\/1\.1 200 /)
     }),
-    t.test('an answer that takes long after a body that was paused', async () => {
+    t.test('a slow response after a body that was paused', async () => {
       const client = await open(asking)
       const pieces = `4000\r\n${'a'.repeat(0x4000)}\r\n`.repeat(5)
       await client.send(`POST /late HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n${pieces}0\r\n\r\n`)
@@ -177,7 +177,7 @@ test('strangers may send less', async () => {
   assert.equal(await statusOf(server, '/echo', 10 * MIB), 200)
 })
 
-test('uploads of strangers leave the memory of customers alone', async () => {
+test('uploads without a key do not use the memory of customers', async () => {
   const held: Handler = () => undefined
   const plain: Handler = (exchange) => exchange.answer(200, 'text/plain', 'done')
   const server = await start({ strangerUploadBytesOpenMax: 2 * MIB }, [

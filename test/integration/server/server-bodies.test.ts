@@ -71,7 +71,7 @@ test('a body arrives as it was sent for any segmentation', async () => {
   })
 })
 
-test('a sender that leaves takes its memory along', async () => {
+test('a sender that disconnects releases its memory', async () => {
   await withServer({ bodyTimeoutMs: 20_000 }, async ({ server }, open) => {
     const before = await memoryInUse()
     for (let i = 0; i < 12; i++) {
@@ -163,7 +163,7 @@ test('concurrent large bodies are bounded; the connection of a rejected one stay
   })
 })
 
-test('without a credential only the start of a body is taken', async () => {
+test('without a credential only the start of a body is read', async () => {
   await withServer({}, async ({ served, refused }, open) => {
     for (const header of ['', 'Authorization: Bearer nonsense\r\n', 'x-api-key: ses_abc\r\n']) {
       const client = await open()

@@ -67,7 +67,7 @@ for (const [headers, rest] of FAULTS) {
   })
 }
 
-test('requests that follow each other in one segment are served when their lengths are sound', async () => {
+test('consecutive requests in one segment are served if their lengths are valid', async () => {
   const client = await RawClient.open(server.port)
   await client.send(`${START}Content-Length: 2\r\n\r\n{}${HIDDEN}`)
   const statuses = await client.answers(2).finally(() => client.leave())

@@ -111,7 +111,7 @@ test('a page costs its flat price', async () => {
   assert.deepEqual([body.receipt.usage.quantity, body.receipt.usage.unit], [1, 'call'])
 })
 
-test('a tool without a mapping passes the answer on, with a key in a header of its own', async () => {
+test('a tool without a mapping passes the response on, with its key in a custom header', async () => {
   const body = answered(await call('plain.raw', { url: 'https://mock.invalid/' }))
   assert.equal((body['output'] as { data: { title: string } }).data.title, 'A page')
 })
@@ -212,7 +212,7 @@ test('retention may be opted in for the key or for the account, and a request ma
   answered(await call('web.search', { query: 'x' }, {}, (again.json as { api_key: string }).api_key))
 })
 
-test('the privacy mode of a key rules a tool out that keeps records, and no other', async () => {
+test('the privacy mode of a key excludes only tools that keep records', async () => {
   const noLogs = await newKey('--no-logs')
   assertError(await search('x', {}, noLogs), 409, 'retention_required')
   answered(await call('web.traceless', { query: 'x' }, {}, noLogs))

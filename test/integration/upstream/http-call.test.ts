@@ -38,7 +38,7 @@ function names(...addresses: string[]): Required<Pick<HttpCall, 'lookup'>> & { a
 }
 const fails = (fault: string) => (error: unknown) => error instanceof CallError && error.fault === fault
 
-test('a name that resolves to another address the second time is looked up once', async () => {
+test('a name is looked up once, so a second address for it is never used', async () => {
   const port = await serve((request, response) => response.end(request.headers.host))
   const { lookup, asked } = names('127.0.0.1', '192.0.2.1')
   const answer = await callHttp({ url: new URL(`http://rebound.test:${port}/x`), ...OPTIONS, lookup })
@@ -79,7 +79,7 @@ test('redirects are not followed', async () => {
   assert.equal(requests, 1)
 })
 
-test('answers that are slow, endless or too large are left', async () => {
+test('slow, endless and too large responses are aborted', async () => {
   const port = await serve((request, response) => {
     if (request.url === '/silent') return
     response.writeHead(200)

@@ -89,7 +89,7 @@ for (const [name, transport] of Object.entries(TRANSPORTS)) {
     assert.ok(connections - before <= 2, `${connections - before} connections`)
   })
 
-  test(`${name}: a provider that answers before it has read everything is heard`, async () => {
+  test(`${name}: a response sent before the whole request was read is delivered`, async () => {
     const outcome = await send(transport, '/early', [randomBytes(100), randomBytes(8 * MIB)]).catch(
       (failure: TransportFailure) => failure.kind,
     )

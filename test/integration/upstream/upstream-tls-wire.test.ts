@@ -211,7 +211,7 @@ test('no data is delivered during a pause, and none is lost', async () => {
   assert.ok(heard.body.equals(body))
 })
 
-test('an answer that ends while its reader pauses is heard to its end', async () => {
+test('a response that ends while its reader is paused is delivered to its end', async () => {
   play = (socket) => {
     for (const part of [`${OK}\r\n`, 'a'.repeat(70_000), 'b'.repeat(70_000)]) socket.write(part)
     socket.end()

@@ -105,7 +105,7 @@ test('buffered and streamed responses work over TLS, on kept-alive connections',
   assert.ok(terminators.trusted.handshakes <= 2, `${terminators.trusted.handshakes} handshakes`)
 })
 
-test('a kept connection that died is replaced without an error', async () => {
+test('a dead kept-alive connection is replaced without an error', async () => {
   const { apiKey } = await stack.createAccount()
   completion(await chat(stack.baseUrl, apiKey, { model: 'tls/trusted' }))
   terminators.trusted.dropAll()

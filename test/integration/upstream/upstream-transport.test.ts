@@ -154,7 +154,7 @@ function pieces(text: string, places: readonly number[]): Buffer[] {
     .filter((part) => part.length > 0)
 }
 
-test('sound answers are read whole, however they are split', async () => {
+test('valid responses are read whole for any segmentation', async () => {
   await fc.assert(
     fc.asyncProperty(sound, cuts, async ({ text, end, parts, empty }, places) => {
       const verdict = await ask(own, { pieces: pieces(text, places), end })

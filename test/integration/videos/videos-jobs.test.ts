@@ -58,7 +58,7 @@ async function completed(model: string, body: Record<string, unknown> = {}) {
   return videoIn(stack.baseUrl, account.apiKey, job.id, ['completed', 'failed'])
 }
 
-test('a job is taken, made, charged by its seconds and fetched', async () => {
+test('a job is accepted, run, charged by its seconds and fetched', async () => {
   const taken = await newVideo(stack.baseUrl, account.apiKey, { model: 'test/held', seconds: 8 })
   assert.deepEqual([taken.object, taken.status, taken.seconds, taken.model], ['video', 'in_progress', '8', 'test/held'])
   assert.deepEqual(taken.hold, { units: String(8 * SECOND_UNITS), usd: '0.8', coin: '0.8' })
@@ -95,7 +95,7 @@ test('the provider request contains only the request of the client', async () =>
   assert.deepEqual(made?.body, { model: 'mock,make=300', prompt: 'a cat', seconds: '12' })
 })
 
-test('without seconds a clip has the first length that the model takes', async () => {
+test('without seconds a clip has the first length that the model offers', async () => {
   const job = await completed('test/clip')
   assert.deepEqual([job.seconds, job.receipt?.cost.units], ['4', String(4 * SECOND_UNITS)])
 })
@@ -223,7 +223,7 @@ test('jobs are the business of the key that made them', async () => {
   }
 })
 
-test('other methods are answered 405 with those that are served', async () => {
+test('other methods get 405 with the supported ones', async () => {
   const headers = { authorization: `Bearer ${account.apiKey}` }
   for (const [path, method, allow] of [
     ['/v1/videos/generations', 'GET', 'POST, OPTIONS'],

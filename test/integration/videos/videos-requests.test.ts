@@ -171,7 +171,7 @@ test('all settings of a model are forwarded to the provider', async () => {
   assert.ok((made?.image_characters ?? 0) > 40)
 })
 
-test('a provider that wants sizes is asked for the size of the aspect ratio', async () => {
+test('a provider that expects sizes gets the size of the aspect ratio', async () => {
   for (const [body, size] of [
     [{}, '1280x720'],
     [{ aspect_ratio: '9:16' }, '720x1280'],

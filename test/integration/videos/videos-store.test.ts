@@ -128,7 +128,7 @@ test('property: jobs in Redis keep their invariants for any sequence of events',
   )
 })
 
-test('a job that was opened but never held leaves its place after its grace', async () => {
+test('a job that was opened but never held frees its slot after its grace period', async () => {
   const world = new World()
   const hasty = new VideoStore(redis, limitsWith({ videoOpenGraceMs: 50 }))
   const first = itemOf(world.jobs, 0)
@@ -154,7 +154,7 @@ test('jobs and their places are forgotten after their time', async () => {
   assert.equal(await redis.exists(videoSlotsKey(world.shard, one.keyId)), 0)
 })
 
-test('a job is not given more time than its hold', () => {
+test('a job cannot outlast its hold', () => {
   assert.ok(limits.videoJobMaxMs <= limits.holdAgeMaxMs / 2)
   assert.ok(limits.videoOpenGraceMs > limits.redisTimeoutMs)
   assert.ok(limits.videoStateKeptMs > limits.videoKeptMs + limits.videoJobMaxMs)

@@ -61,7 +61,7 @@ test('a stream that continues after [DONE] or lacks it is not done', () => {
   }
 })
 
-test('quantiles are those of the samples', () => {
+test('quantiles equal those of the samples', () => {
   const samples = new Samples()
   for (let i = 10_000; i > 0; i--) samples.add(i)
   const { p50, p99, p999, min, max, count } = samples.quantiles()

@@ -10,7 +10,7 @@ const names = (args: readonly string[], env: NodeJS.ProcessEnv = {}) => {
   return { ...settings, cases: settings.cases.map(({ name }) => name) }
 }
 
-test('without arguments everything is measured, and only then are the figures kept', () => {
+test('without arguments everything is measured, and only then are the figures saved', () => {
   const all = names([])
   assert.deepEqual([all.targets, all.cases.length, all.isWhole], [TARGET_NAMES, CASES.length, true])
   assert.deepEqual([...all.parts], ['accounts', 'installation', 'memory', 'profile', 'settlement'])

@@ -28,14 +28,14 @@ function faults(name: string, value: unknown): string {
   return ajv.validate(schemaOf(name), value) ? '' : ajv.errorsText()
 }
 
-test('catalog.yaml names its schema for editors, and holds by it alone', () => {
+test('catalog.yaml names its schema for editors, and is valid by the schema alone', () => {
   const text = textOf('catalog.yaml')
   const [, path = ''] = /^# yaml-language-server: \$schema=\.\/(\S+)$/m.exec(text) ?? []
   assert.equal(path, 'contract/schemas/catalog.schema.json')
   assert.equal(faults('catalog', parse(text)), '')
 })
 
-test("the demo's files and the examples of the documentation hold by their schemas alone", () => {
+test("the files of the demo and the examples of the documentation are valid by their schemas alone", () => {
   assert.equal(faults('catalog', parse(demoCatalog(9_100))), '')
   const [coin, stablecoin, registry] = [1, 2, 3].map((digit) => `0x${String(digit).repeat(40)}` as const)
   assert.ok(coin && stablecoin && registry)

@@ -23,7 +23,7 @@ test('a limit is in one table', () => {
   assert.equal(new Set(names).size, names.length)
 })
 
-test('single values are changed: those of the contract everywhere, those of a part in that part', () => {
+test('single values can be changed: shared ones everywhere, those of a process only in that process', () => {
   const text = '{"drainGraceMs": 2000, "proxy": {"breakerFailures": 9}, "control": {"batchPollMs": 7}}'
   const [proxy, control] = [readProxyLimits(text), readControlLimits(text)]
   assert.deepEqual([proxy.drainGraceMs, proxy.breakerFailures], [2000, 9])

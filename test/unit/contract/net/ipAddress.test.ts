@@ -128,7 +128,7 @@ test('an IPv4 address is public exactly where no row of the registry has it', ()
   )
 })
 
-test('an IPv6 address is public exactly where it is given out for the internet and no row of the registry has it', () => {
+test('an IPv6 address is public exactly if it is allocated for the internet and listed in no row of the registry', () => {
   fc.assert(
     fc.property(anyOf(SPECIAL_IPV6, 128), (value) => {
       const isPublic = GLOBAL_IPV6 !== undefined && isWithin(value, GLOBAL_IPV6) && !isSpecial(value, SPECIAL_IPV6)

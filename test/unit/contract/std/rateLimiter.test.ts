@@ -35,7 +35,7 @@ test('no more than the burst and the rate pass at any arrival times', () => {
   )
 })
 
-test('it remembers a bounded number of names, those used last', () => {
+test('it remembers a bounded number of names, the most recently used', () => {
   const limiter = new RateLimiter({ perMinute: 1, burst: 1 }, 3)
   for (const name of ['a', 'b', 'c', 'd']) assert.equal(limiter.take(name, 0), 0)
   assert.ok(limiter.take('d', 0) > 0)

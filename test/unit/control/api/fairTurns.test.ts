@@ -33,7 +33,7 @@ test('a burst rejects no caller', async () => {
   assert.deepEqual(await Promise.all(all), Array(50).fill(true))
 })
 
-test('under overload the client that asks most is refused, and one that asks once is not', async () => {
+test('under overload the client with the most requests is rejected, and one with a single request is not', async () => {
   const { turns, end } = busyTurns()
   await sleep(5)
   const flood = Array.from({ length: 5 }, () => turns.run('flood', async () => true))
@@ -43,7 +43,7 @@ test('under overload the client that asks most is refused, and one that asks onc
   assert.deepEqual(await Promise.all(flood), [true, undefined, undefined, undefined, undefined])
 })
 
-test('work that fails gives its turn on', async () => {
+test('failed work passes its turn on', async () => {
   const turns = new FairTurns(LIMITS)
   const failed = turns.run('a', async () => assert.fail('no'))
   const next = turns.run('b', async () => true)
@@ -51,7 +51,7 @@ test('work that fails gives its turn on', async () => {
   assert.equal(await next, true)
 })
 
-test('work takes no more than its share of the time', async () => {
+test('work uses no more than its share of the time', async () => {
   const turns = new FairTurns({ ...LIMITS, cpuPercent: 20, overloadMs: 60_000 })
   const startedAtMs = performance.now()
   const workedMs: number[] = []

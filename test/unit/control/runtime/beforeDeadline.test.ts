@@ -10,7 +10,7 @@ test('work in time resolves or rejects with its own result', async () => {
   await assert.rejects(beforeDeadline(Promise.reject(new Error('broken')), LONG_MS, assert.fail), /broken/)
 })
 
-test('late work is left alone: onLate answers in its place, or throws', async () => {
+test('late work is ignored: onLate returns in its place, or throws', async () => {
   assert.equal(await beforeDeadline(never, 1, () => 'late'), 'late')
   const late = () => {
     throw new Error('too late')

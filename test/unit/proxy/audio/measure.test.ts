@@ -210,7 +210,7 @@ test('Ogg: FLAC frames that share a packet all count', async () => {
   assert.equal(four?.seconds, one.seconds * 4)
 })
 
-test('Ogg: a Vorbis stream with headers among its sound has no bound', async () => {
+test('Ogg: a Vorbis stream with headers among its audio has no bound', async () => {
   const header = Buffer.concat([Buffer.from('\x01vorbis'), Buffer.alloc(23)])
   const serial = VORBIS.readUInt32LE(14)
   assert.equal(await measureAudio(Buffer.concat([VORBIS, oggPage(serial, [header])])), null)

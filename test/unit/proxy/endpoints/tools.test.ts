@@ -47,7 +47,7 @@ test('property: any input fills its places unchanged, and no other part changes'
   )
 })
 
-test('property: any answer is read or refused, and never more results are shown than were asked for', () => {
+test('property: any response is read or rejected, with no more results than requested', () => {
   const places = {
     results: '/results',
     billed: '/billed',
@@ -128,7 +128,7 @@ test('property: no way to write a private IPv4 address makes it public', () => {
   }
 })
 
-test('a name without an address is left to the upstream; a private one is refused with its field', async () => {
+test('a name without an address is left to the upstream; a private one is rejected with its field', async () => {
   await checkPublicUrl('https://nothing.invalid/', 'url', 500)
   for (const value of ['http://127.0.0.1/', 7, 'nonsense', '//example.com/']) {
     await assert.rejects(checkPublicUrl(value, 'url', 500), { code: 'tool_input_invalid', param: 'url' })

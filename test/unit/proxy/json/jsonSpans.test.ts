@@ -6,7 +6,7 @@ import { arraySpans, objectSpans, spanBytes, spanValue } from '../../../../proxy
 
 const DEPTH = 64
 
-test('the members of an object are those that a parser finds', () => {
+test('the members of an object equal those of a parser', () => {
   const object = fc.dictionary(fc.string({ unit: 'binary' }), fc.jsonValue({ maxDepth: 4 }))
   fc.assert(
     fc.property(object, fc.constantFrom(undefined, 1, '\t'), (value, indent) => {
@@ -21,7 +21,7 @@ test('the members of an object are those that a parser finds', () => {
   )
 })
 
-test('the elements of an array are those that a parser finds', () => {
+test('the elements of an array equal those of a parser', () => {
   fc.assert(
     fc.property(fc.array(fc.jsonValue({ maxDepth: 3 })), fc.nat(3), (value, max) => {
       const bytes = Buffer.from(JSON.stringify(value))

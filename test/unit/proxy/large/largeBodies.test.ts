@@ -58,7 +58,7 @@ async function refusal(text: string | Buffer, owner: BodyOwner = 'customer'): Pr
   }
 }
 
-test('a provider is asked the same for a large body as for a small one', async () => {
+test('the provider request is the same for a large body as for a small one', async () => {
   let asked = 0
   for (const proxy of [mixed, ...Object.values(byProvider)]) {
     for (const [path, sound] of JSON_ROUTES) {
@@ -149,7 +149,7 @@ test('the size from which a body is large depends on its sender', () => {
   assert.ok(large.of(Buffer.alloc(262_145), 'customer'))
 })
 
-test('bodies beyond those that may wait are refused, and those of strangers keep no customer waiting', async () => {
+test('bodies beyond the waiting limit are rejected, and those without a key do not delay customers', async () => {
   const large = newLarge({ largeBodiesWaitingMax: 2 })
   const text = `{"model":"m","messages":[{"role":"user","content":"a"}]${BLANKS}}`
   const read = (owner: BodyOwner) => largeBody(text, owner, large).run('chat', { endpoint: 'chat', answers: true })
@@ -164,7 +164,7 @@ test('bodies beyond those that may wait are refused, and those of strangers keep
   }
 })
 
-test('a body that takes a thread too long is refused, and the next one is read', async () => {
+test('a body that occupies a thread too long is rejected, and the next one is read', async () => {
   const large = newLarge({ largeBodyTimeoutMs: 1 })
   const text = `{"model":"m","messages":[{"role":"user","content":"${'a\\n'.repeat(3_000_000)}"}]}`
   await assert.rejects(
@@ -185,7 +185,7 @@ test('the part of the request that a response repeats is bounded', async () => {
   assert.doesNotMatch((await send('/v1/completions', { prompt: `${long}a` })).text, /echo/)
 })
 
-test('the main thread reads and writes no large body, and no turn of the event loop takes long', async (t) => {
+test('the main thread reads and writes no large body, and no turn of the event loop is long', async (t) => {
   const work = watchJson()
   t.after(work.stop)
   let served = 0

@@ -166,7 +166,7 @@ describe('the worker threads', () => {
     await pool.close()
   })
 
-  test('a count that takes too long is refused, and the next one is done', async () => {
+  test('a count that takes too long is rejected, and the next one is done', async () => {
     const impatient = counter({ countTimeoutMs: 1 })
     await assert.rejects(impatient.count(slow), (error) => {
       assert.ok(error instanceof GatewayError)
@@ -176,7 +176,7 @@ describe('the worker threads', () => {
     assert.deepEqual(await counter({}).count(['hello world']), [2])
   })
 
-  test('an estimate waits no longer than it may', async () => {
+  test('an estimate waits at most its timeout', async () => {
     const hasty = counter({ estimateTimeoutMs: 1 })
     assert.equal(await hasty.countSoon(slow), null)
     assert.deepEqual(await counter({ estimateTimeoutMs: 20_000 }).countSoon(['hello world']), [2])

@@ -150,7 +150,7 @@ const HOSTILE: [name: string, code: string, piece: string][] = [
   ['line ends', 'read', '\r\n'],
 ]
 for (const [name, code, piece] of HOSTILE) {
-  test(`a large upload full of ${name} takes little time and memory`, () => {
+  test(`a large upload full of ${name} uses little time and memory`, () => {
     const content = Buffer.alloc(HOSTILE_BYTES, piece)
     const body = Buffer.concat([Buffer.from(`--b\r\n${HEAD}\r\n\r\n`), content, Buffer.from(`\r\n${END}`)])
     const heapBytes = process.memoryUsage().heapUsed

@@ -155,7 +155,7 @@ const deed = fc.oneof(
   fc.constantFrom<Deed>('unusable', 'good'),
 )
 
-test('every operation has a rule, and jobs are those that must not be made twice', () => {
+test('every operation has a rule, and only jobs forbid a second attempt', () => {
   assert.deepEqual(Object.keys(OPERATION_RULES).sort(), [...ENDPOINTS].sort())
   const having = (failover: string) => ENDPOINTS.filter((endpoint) => OPERATION_RULES[endpoint].failover === failover)
   assert.deepEqual(having('when_not_taken'), ['videos', 'tools'])
@@ -225,7 +225,7 @@ for (const [endpoint, status, shown] of [
   })
 }
 
-test('a request that is under way does not turn to a route that was disabled since', async () => {
+test('a running request does not fail over to a route that was disabled meanwhile', async () => {
   const routesOf = ({ asked }: Outcome) => asked.map(({ route }) => route)
   const deeds: Deed[] = [{ status: 500 }, 'good', 'good']
   assert.deepEqual(routesOf(await play(OPERATION_RULES.chat, deeds)), ['0', '1'])

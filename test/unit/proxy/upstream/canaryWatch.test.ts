@@ -34,7 +34,7 @@ test('the end of a request counts once, its first output by the bar', () => {
   assert.deepEqual(watch.take(), [])
 })
 
-test('a request that is given up counts against the provider only where it had to wait for too long', () => {
+test('an abandoned request counts against the provider only after too long a wait', () => {
   const watch = new CanaryWatch()
   begin(watch).givenUp(1_100)
   begin(watch).undecided()

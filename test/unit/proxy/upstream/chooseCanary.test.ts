@@ -91,7 +91,7 @@ test('a provider serves only where it is allowed to', () => {
   assert.equal(chosen(modelWith([canary(provider('x', 'none', 'anthropic'), 1_000_000)])), undefined)
 })
 
-test('a provider whose breaker is open is passed by', () => {
+test('a provider whose breaker is open is skipped', () => {
   const health = new RouteHealth(limits)
   for (let i = 0; i < limits.breakerFailures; i++) health.failed('a/m', 0)
   const model = modelWith([canary(provider('a'), 1_000_000)])

@@ -21,7 +21,7 @@ test('failures that no request can cause shut a route after a few in a row', () 
   assert.ok(!health.isOpen('r', 0))
 })
 
-test('one account alone does not shut a route for the others, several do', () => {
+test('a single account does not open the breaker for others, several do', () => {
   const health = new RouteHealth(limits)
   failedTimes(health, N * 2, () => 'acct_a')
   assert.ok(health.isOpen('r', 0))
@@ -29,7 +29,7 @@ test('one account alone does not shut a route for the others, several do', () =>
   assert.ok(!health.isOpen('r', 0))
 })
 
-test('one account alone shuts a route in the long run, and a success forgets', () => {
+test('a single account opens the breaker in the long run, and a success resets it', () => {
   const health = new RouteHealth(limits)
   failedTimes(health, N * 4 - 1, () => 'acct_a')
   health.succeeded('r')

@@ -51,7 +51,7 @@ test('the house bears the part that the booked coin does not cover, so the charg
   assert.deepEqual([shortfallUnits, [...shortShards]], [26, [3]])
 })
 
-test('coin that is worth less than a unit is taken all the same', () => {
+test('coin worth less than a unit is still taken', () => {
   const { transfers } = chargesOf([charged('coin=1:20', 1)], new Map([['coin:acct_1', 7]]))
   assert.deepEqual(transfers, [
     { ...charge, debit: 'coin:acct_1', units: 0, coinNanos: 7 },

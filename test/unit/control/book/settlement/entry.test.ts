@@ -30,7 +30,7 @@ test('an entry is read with the parts of its charge', () => {
   assert.equal(parsed.receipt.voided, false)
 })
 
-test('coin of which other nanos were taken than units is read with both', () => {
+test('coin whose nanos differ from its units is read with both', () => {
   const parsed = entry({}, { s: 'grt_1=30,coin=40:20' })
   assert.deepEqual(parsed.kind === 'ended' && parsed.parts[1], { ledgerAccount: 'coin:acct_1', units: 40, amount: 20 })
   for (const coin of ['40:', '40:0', '40:-1', ':20', '40:20:1', '40:x']) {

@@ -30,7 +30,7 @@ test('every ending of a batch is read, with its number', () => {
   assert.deepEqual([voided.receipt.chargeUnits, voided.receipt.voided, voided.receipt.status], [0, true, 'failed'])
 })
 
-test('an ending that cannot be read leaves the others of its batch alone', () => {
+test('an unreadable ending does not affect the others of its batch', () => {
   const good = () => endedOf({ accountId: 'acct_1', charge: 5 })
   const bad: [Uint8Array, RegExp][] = [
     [Buffer.from([0x0a, 0x7f]), /./],

@@ -5,7 +5,7 @@ import { addRun, type Progress } from '../../../../../control/book/settlement/ow
 
 const NOTHING: Progress = { seq: 0, ahead: [] }
 
-test('in order, only the last number is kept', () => {
+test('in order, only the last number is stored', () => {
   const first = addRun(NOTHING, { first: 1, last: 5 })
   assert.deepEqual(first, { seq: 5, ahead: [] })
   assert.deepEqual(addRun(first, { first: 6, last: 6 }), { seq: 6, ahead: [] })

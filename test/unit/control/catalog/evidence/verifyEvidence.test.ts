@@ -142,7 +142,7 @@ test('an SEV-SNP report is verified, and refused for each thing that does not ho
   refused(machine.evidence(nonce), SNP, 'malformed')
 })
 
-test('where GPUs are asked for, each of them has to answer the same nonce', () => {
+test('if GPUs are required, each of them has to answer the same nonce', () => {
   const policy = { ...TDX, gpu: true }
   const evidence = machine.evidence(nonce)
   assert.ok(verified({ ...evidence, nvidia_payload: gpu.payload(nonce) }, policy))

@@ -35,7 +35,7 @@ test('pricing by the token and prices in the units of the sheet are read', () =>
   )
 })
 
-test('entries without a price or a name, and repeated ones, are left out', () => {
+test('entries without a price or a name, and repeated ones, are dropped', () => {
   const pricing = { prompt: '0.000001' }
   const data = [
     null,

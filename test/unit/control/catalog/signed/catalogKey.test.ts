@@ -17,7 +17,7 @@ test('one secret makes an Ethereum address, and an Ed25519 key by HKDF', () => {
   assert.deepEqual(CatalogKey.of(SECRET.toUpperCase().replace('0X', '0x')).keys, keys)
 })
 
-test('signatures hold for their text and keys alone', async () => {
+test('signatures are valid only for their text and keys', async () => {
   const [one, other] = [CatalogKey.of(SECRET), CatalogKey.of(generateCatalogKey())]
   const [mine, theirs] = [await one.sign('a text'), await other.sign('a text')]
   const holds = (text: string, keys = one.keys, signatures = mine) => verifySignatures(text, keys, signatures)

@@ -30,7 +30,7 @@ const BASKET: Basket = {
   ],
 }
 
-test('prices at the end of the base period are 100; one that left keeps its last price', () => {
+test('prices at the end of the base period are 100; a removed model keeps its last price', () => {
   const index = new PriceIndex(BASKET)
   index.add({ version: 1, day: 80, rates: new Map([['a', rates(1, 1)]]) })
   index.add({

@@ -39,7 +39,7 @@ test('with a configured origin no other one is accepted, not even loopback', () 
   }
 })
 
-test('times, days and months are those of the calendar', () => {
+test('times, days and months follow the calendar', () => {
   assert.equal(parseTime('2027-01-31T12:00:00Z'), Date.UTC(2027, 0, 31, 12))
   assert.equal(parseTime('2027-01-31T12:00:00.5+01:00'), Date.UTC(2027, 0, 31, 11, 0, 0, 500))
   const none = ['2027-01-31', 'tomorrow', '2027-13-01T00:00:00Z', '2027-02-29T00:00:00Z', '2027-01-31T24:00:00Z', '']

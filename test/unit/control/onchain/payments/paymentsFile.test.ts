@@ -11,7 +11,7 @@ agent_registry: "0x${'ef'.repeat(20)}"
 refund_min_usd: "0.05"
 `
 
-test('a payments file gives assets with the stablecoin first, addresses in lower case, and minima in units', () => {
+test('a payments file is read as assets with the stablecoin first, lower-case addresses, and minima in units', () => {
   const file = parsePaymentsFile('payments.yaml', GOOD)
   assert.deepEqual(file, {
     chainId: 8453,

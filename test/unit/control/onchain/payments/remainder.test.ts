@@ -29,7 +29,7 @@ test('the charge is taken from the credit first', () => {
   })
 })
 
-test('once payment and credit leave the smallest refund, they go back in whole atomic units', () => {
+test('once the remainder of payment and credit reaches the smallest refund, it is refunded in whole atomic units', () => {
   const ended = { ...paid, chargeUnits: 100_001, creditUnits: 6_165_433 }
   assert.deepEqual(remainderOf(ended, DOLLAR, MIN_UNITS), {
     backUnits: 10_265_000,

@@ -116,7 +116,7 @@ test('the verifier accepts every leaf unchanged, and no changed one', () => {
   )
 })
 
-test('an amount below zero can not hide: neither side takes it', () => {
+test('a negative amount cannot be hidden: both sides reject it', () => {
   assert.throws(() => sumLeaf(saltOf(0), 'coin:a', -1n), RangeError)
   const { top, leaves } = built([5n, 7n])
   const proof = proofOf(leaves, 0)

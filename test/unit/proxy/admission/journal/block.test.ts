@@ -25,7 +25,7 @@ test('all written records are read back, turn by turn', () => {
   )
 })
 
-test('a file that ends anywhere gives its whole blocks alone', () => {
+test('a file truncated anywhere returns only its whole blocks', () => {
   const blocks = written([['first', 'second'], ['third'], ['fourth \xff\x00']])
   const file = Buffer.concat(blocks)
   const ends = [0]

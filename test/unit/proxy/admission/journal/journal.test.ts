@@ -132,7 +132,7 @@ test('a failed disk write is reported to all waiting callers, also in the next s
   }
 })
 
-test('a disk that keeps failing is left with no file for each try', async () => {
+test('a disk that keeps failing does not get a new file for each attempt', async () => {
   let tries = 0
   const createDisk = async (path: string, number: number): Promise<DiskFile> => {
     const file = await DiskSegment.create(path, number)
@@ -148,7 +148,7 @@ test('a disk that keeps failing is left with no file for each try', async () => 
   assert.deepEqual([tries, files(disk()).length], [5, 1])
 })
 
-test('a slow file system in memory is left alone after one write', async () => {
+test('a slow in-memory file system is no longer used after one write', async () => {
   open({}, { journalMemoryWriteMs: -1, journalSegmentBytes: 1 })
   for (let seq = 1; seq <= 3; seq++) {
     const told = new Told()
@@ -198,7 +198,7 @@ test('with syncing, callers are notified after the fsync', async () => {
   assert.deepEqual(steps, ['write', 'sync', 'told'])
 })
 
-test('a memory that cannot be written leaves the disk to be waited for', async () => {
+test('if memory cannot be written, the journal waits for the disk', async () => {
   writeFileSync(memory(), 'a file in place of the folder')
   open()
   const told = new Told()

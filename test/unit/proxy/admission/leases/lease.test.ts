@@ -86,7 +86,7 @@ test('a grant returned after its lease was released is released as well', () => 
   assert.deepEqual(lease.takeGivenUp(), { ...coin(0), grants: [{ grantId: 'g', units: 4 }] })
 })
 
-test('after a lost answer all that is out and not used is given up', () => {
+test('after a lost response all unused leased units are released', () => {
   const lease = newLease(10)
   lease.reconcile({ ...coin(25), grants: [{ grantId: 'g', units: 3 }] }, { ...coin(4), grants: [] })
   assert.equal(lease.free(NOW, UNITS_PER_USD), 0)
@@ -94,7 +94,7 @@ test('after a lost answer all that is out and not used is given up', () => {
   assert.deepEqual(lease.takeGivenUp(), { ...coin(21), grants: [{ grantId: 'g', units: 3 }] })
 })
 
-test('a request takes of a lease the least coin that its hold is worth, by its own price', () => {
+test('a request takes the least coin from a lease that covers its hold, at its own price', () => {
   const [half, double] = [UNITS_PER_USD / 2, UNITS_PER_USD * 2]
   const lease = new Lease({ shard: 1, accountId: 'acc', keys: 'key_1', hour: HOUR })
   lease.add({ coinUnits: 100, coinNanos: 50, grants: [] })

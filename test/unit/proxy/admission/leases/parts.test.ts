@@ -23,7 +23,7 @@ test('a split is read as it was written', () => {
   for (const parts of cases) assert.deepEqual(parseSplit(splitText(parts)), parts)
 })
 
-test('empty parts are left out', () => {
+test('empty parts are omitted', () => {
   const grants = [
     { grantId: 'a', units: 0 },
     { grantId: 'b', units: 2 },

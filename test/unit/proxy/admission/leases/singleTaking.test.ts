@@ -56,7 +56,7 @@ test('while the journal rejects writes no hold is taken, and no payment is reque
   await leases.stop(0)
 })
 
-test('a charge that control may have given up is kept from its request', () => {
+test('a charge that control may have voided is not shown to its request', () => {
   const told: string[] = []
   const waiter = withoutCharge({
     onSettled: () => void told.push('settled'),

@@ -111,13 +111,13 @@ test('a conversation: system apart, results in the turn of the user, one turn pe
   ])
 })
 
-test('instructions alone are the turn of the user', () => {
+test('instructions without messages become the turn of the user', () => {
   const { body } = ask({ messages: [{ role: 'system', content: 'write' }] })
   assert.deepEqual(body['messages'], [{ role: 'user', content: [{ type: 'text', text: 'write' }] }])
   assert.equal(body['system'], undefined)
 })
 
-test('options that the format knows are translated, the others left out', () => {
+test('options that the format knows are translated, the others are dropped', () => {
   const { body } = ask({
     temperature: 1.7,
     top_p: 0.5,
@@ -178,7 +178,7 @@ describe('reasoning_effort', () => {
     }
   })
 
-  test('is left out where thinking is not taken: a forced tool, an answer to a call whose thinking is not known', () => {
+  test('is dropped if not allowed: a forced tool, a tool result whose call has no known thinking', () => {
     const tools = [TOOL]
     assert.equal(budget('high', 10_000, { tools, tool_choice: 'required' })['thinking'], undefined)
     const call = { id: 'c', type: 'function', function: { name: 'get', arguments: '{}' } }
@@ -205,7 +205,7 @@ describe('reasoning_effort', () => {
   })
 })
 
-test('errors of the dialect are sorted as those of any provider', () => {
+test('errors of the dialect are classified like those of any provider', () => {
   const body = (type: string, message = 'no') => JSON.stringify({ type: 'error', error: { type, message } })
   const row = (status: number, text: string) => classifyRefusal(status, readProviderError(text), 0).error.row
   assert.equal(row(529, body('overloaded_error')), 'upstream_unavailable')

@@ -98,7 +98,7 @@ describe('rejected Messages bodies', () => {
     })
   }
 
-  test('more than 16 images, also those that tools gave', () => {
+  test('more than 16 images, including those in tool results', () => {
     const image = { type: 'image', source: { type: 'url', url: 'https://example.com/a.png' } }
     const images = (count: number) => Array.from({ length: count }, () => image)
     read(user(...images(16)))
@@ -188,7 +188,7 @@ test('everything that the model reads is measured', () => {
   assert.deepEqual([prompt.messages, prompt.images, prompt.tools], [4, 0, 1])
 })
 
-test('an hour in the cache is asked for only where it has a price', () => {
+test('a cache lifetime of an hour is requested only if it has a price', () => {
   const hour = { type: 'ephemeral', ttl: '1h' }
   const { native } = read({
     cache_control: hour,

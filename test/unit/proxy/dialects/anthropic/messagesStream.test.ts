@@ -158,7 +158,7 @@ describe('the native Messages stream', () => {
     assert.ok(stream.complete)
   })
 
-  test('a report that cannot be right leaves the earlier one, as a report that output has followed', () => {
+  test('an impossible usage report does not replace the earlier one, nor does a report that output has followed', () => {
     for (const bad of [
       { output_tokens: -1 },
       { output_tokens: 1.5 },
@@ -207,7 +207,7 @@ describe('the native Messages stream', () => {
     )
   })
 
-  test('error events, broken JSON and events that are too large end it; unknown events are left out', () => {
+  test('error events, broken JSON and events that are too large end it; unknown events are ignored', () => {
     const failed = relay(sse(delta('x')) + sse({ type: 'error', error: { type: 'overloaded_error', message: 'no' } }))
     assert.equal(failed.stream.state, 'broken')
     assert.deepEqual(failed.stream.error, { type: 'overloaded_error', message: 'no' })

@@ -65,7 +65,7 @@ test('rewriting a chunk equals parsing it, changing it and printing it', () => {
   )
 })
 
-test('chunks of a text completion get its object as well', () => {
+test('chunks of a text completion also get its object', () => {
   fc.assert(
     fc.property(chunk, fc.boolean(), ({ json }, keepNullUsage) => {
       const expected = JSON.parse(json) as Record<string, unknown>
@@ -117,7 +117,7 @@ const alike = fc.tuple(
   ),
 )
 
-test('chunks that are alike go out as each of them does alone', () => {
+test('similar chunks in one read are sent as each of them alone', () => {
   fc.assert(
     fc.property(alike, fc.integer({ min: 1, max: 400 }), fc.boolean(), ([extra, name, texts], size, keepNullUsage) => {
       const chunks = texts.map((text, i) => {
@@ -194,7 +194,7 @@ test('preamble is distinguished from output', () => {
   assert.equal(relay(`data: ${toolCall}\n\n`).stream.outputFrames, 1)
 })
 
-test('usage is taken out and the last report counts', () => {
+test('usage is removed from the stream and the last report counts', () => {
   const cumulative = (n: number) =>
     `data: {"choices":[{"index":0,"delta":{"content":"x"}}],"usage":{"prompt_tokens":9,"completion_tokens":${n}}}\n\n`
   const { stream, out } = relay(cumulative(1) + cumulative(2) + cumulative(3))

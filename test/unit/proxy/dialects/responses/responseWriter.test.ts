@@ -60,7 +60,7 @@ function write(say: (sink: MessageSink) => void, tail: Partial<StreamTail> = {})
 const typesOf = (events: Event[]) => events.map(({ type }) => type.replace('response.', ''))
 const outputOf = (events: Event[]) => events.at(-1)?.response?.output ?? []
 
-test('a message without anything in it is a response all the same', () => {
+test('an empty message is still a response', () => {
   const events = write((sink) => sink.ends('stop'))
   assert.deepEqual(typesOf(events), ['created', 'in_progress', 'completed'])
   assert.deepEqual(typesOf(write(() => undefined)), ['created', 'in_progress', 'completed'])

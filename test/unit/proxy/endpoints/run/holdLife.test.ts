@@ -85,7 +85,7 @@ test('a request that the policy rejects takes no hold', async () => {
   assert.deepEqual([told.calls, world.holds.length], [['refused request_cap_exceeded'], 0])
 })
 
-test('a policy that cannot be asked by a fault is logged, and refuses', async () => {
+test('a fault in the policy check is logged, and rejects the request', async () => {
   const { world, told, life } = lifeOf(POLICY)
   world.passes = () => Promise.reject(new Error('no policy'))
   life.take()

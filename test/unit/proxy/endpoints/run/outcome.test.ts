@@ -75,7 +75,7 @@ const PRICES: [changes: Partial<Metered>, privateTier: boolean, rate: number, ti
   [{ rate: 'batch' }, false, sluice.Rate.BATCH_RATE, sluice.Tier.STANDARD_TIER],
 ]
 for (const [changes, privateTier, rate, tier] of PRICES) {
-  test(`prices are those of ${JSON.stringify({ privateTier, ...changes })}`, () => {
+  test(`prices match ${JSON.stringify({ privateTier, ...changes })}`, () => {
     const outcome = outcomeOf('ok', 1, changes, privateTier)
     const booked = sluice.Settlement.decode(settlementBytes(outcome.settlement))
     assert.deepEqual([booked.rate, booked.tier], [rate, tier])

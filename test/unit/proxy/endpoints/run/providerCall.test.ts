@@ -119,7 +119,7 @@ test('once the end is decided, further events of the response are ignored', () =
   assert.equal(play.heard.length, before)
 })
 
-test('an answer that counts cannot be taken back, nor count twice: a wrong change ends the request', () => {
+test('a committed response cannot be withdrawn or committed twice: an invalid transition ends the request', () => {
   const play = started()
   const { listener } = play.world.call
   listener.onHead(200, HEADERS)
@@ -161,7 +161,7 @@ test('a request that cannot be written for the next route ends by a fault', () =
   assert.deepEqual(play.crashes.map(String), ['Error: cannot be written'])
 })
 
-test('as many answers as there is room for are awaited without a client, over one more attempt', () => {
+test('responses awaited without a client are bounded, over at most one more attempt', () => {
   const play = started()
   const { counters } = play.world.metrics
   assert.deepEqual([play.call.detach(), counters.detached, play.call.detached], [true, 1, true])
@@ -199,7 +199,7 @@ test('a fault when the moment is over ends the request', ({ mock }) => {
   assert.deepEqual(play.crashes.map(String), ['Error: failed'])
 })
 
-test('an operation of its own deals with refusals itself', () => {
+test('a custom operation handles rejections itself', () => {
   const play = started()
   const seen: unknown[] = []
   Object.assign(play, { onRefused: (error: unknown) => void seen.push(error) })

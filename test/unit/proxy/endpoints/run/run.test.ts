@@ -136,7 +136,7 @@ test('a run is done when the last promise of its operation has resolved', async 
   isDone(operation)
 })
 
-test('a refused hold is the end; one whose answer was lost is voided', () => {
+test('a rejected hold ends the request; a hold whose response was lost is voided', () => {
   const refused = started()
   refused.world.hold.onHoldRefused(new GatewayError('insufficient_balance'))
   assert.deepEqual([refused.exchange.ends, refused.world.endings.length], [['insufficient_balance'], 0])
@@ -149,7 +149,7 @@ test('a refused hold is the end; one whose answer was lost is voided', () => {
   isDone(lost)
 })
 
-test('a client that leaves before its hold is granted is not served', () => {
+test('a client that disconnects before its hold is granted is not served', () => {
   const operation = started()
   operation.exchange.leave()
   assert.equal(operation.run.phase, 'admitting')
@@ -203,7 +203,7 @@ test('an answer is awaited without its client, if there is room', () => {
   assert.deepEqual([booked(second).chargeUnits, second.world.call.cancelled], [15, true])
 })
 
-test('an answer that is too long, or cannot be read, is asked for elsewhere', () => {
+test('a response that is too long, or unreadable, fails over', () => {
   const long = held()
   long.world.call.listener.onHead(200, HEADERS)
   long.world.call.listener.onData(Buffer.alloc(101))
@@ -267,7 +267,7 @@ function begin(operation: Operation): void {
   operation.world.call.listener.onEnd()
 }
 
-test('a fault while the bill is being found ends the hold all the same', () => {
+test('a fault while the bill is computed still ends the hold', () => {
   const operation = held()
   operation.run.beginEnding()
   operation.run.crash(new Error('failed'))

@@ -20,7 +20,7 @@ function codeOf(sent: unknown): string | null {
   }
 }
 
-test('a PNG and a JPEG are taken as they are', () => {
+test('a PNG and a JPEG are accepted unchanged', () => {
   for (const url of [dataUrl('png', PNG), dataUrl('PNG', PNG), dataUrl('jpeg', JPEG), dataUrl('jpg', JPEG)]) {
     assert.equal(codeOf(url), null, url)
   }
