@@ -99,7 +99,7 @@ for (const dialect of DIALECTS) {
       assertReconciled(receiptIn(data), await stack.provider.log())
     })
 
-    test('a streamed message, event by event, and added up by the helper', async () => {
+    test('a streamed message, event by event, and accumulated by the helper', async () => {
       const types: string[] = []
       const raw = await client.messages.create({ ...ask, stream: true })
       for await (const event of raw) types.push(event.type)
@@ -116,7 +116,7 @@ for (const dialect of DIALECTS) {
       assertReconciled(await receiptOf(stack.baseUrl, apiKey, final.id), await stack.provider.log())
     })
 
-    test('the receipt is a comment right before message_stop, which the client passes over', async () => {
+    test('the receipt is a comment right before message_stop, which the client ignores', async () => {
       const raw = await client.messages.create({ ...ask, stream: true }).asResponse()
       assert.match(
         await raw.text(),

@@ -171,7 +171,7 @@ test('in the revision without a handshake a call is quoted and paid the same way
   assertAsked((await send(payment)).body.result as unknown as ToolResult, 'authorization_used')
 })
 
-test('a payment is good for one call, and for no other call than the one that was quoted', async () => {
+test('a payment is valid for one call, and only for the call that was quoted', async () => {
   const payer = await paid.chain.newPayer()
   const before = await served()
   const payload = await sign(payer, await quoteOf())
@@ -214,7 +214,7 @@ test('a paid call whose client times out too soon is rejected before any settlem
   assert.ok(result.isError !== true, JSON.stringify(result))
 })
 
-test('a paid call that no provider serves is paid back whole', async () => {
+test('a paid call that no provider serves is refunded in full', async () => {
   const payer = await paid.chain.newPayer()
   const broken = { ...HELLO, model: 'test/broken' }
   const result = await pay(await sign(payer, await quoteOf(broken)), broken)

@@ -137,7 +137,7 @@ test('a rejected call is a result that states the reason, and is not charged', a
   await Promise.all([client, anyone, stranger, poor].map((one) => one.close()))
 })
 
-test("receipts of others are a key's no business, but public without one", async () => {
+test("a key cannot read receipts of other keys, which are public without a key", async () => {
   const client = await connect()
   const { id } = (await callOk(client, 'chat', HELLO)) as { id: string }
   const other = await connect((await stack.createAccount()).apiKey)
@@ -161,7 +161,7 @@ test('a payment beside a key is refused before anything', async () => {
   await client.close()
 })
 
-test("an agent's models, cap and approvals bind it on MCP too", async () => {
+test("an agent's models, cap and approvals apply to MCP too", async () => {
   const { token } = owner
   const body = { slug: 'caller', models: [M], request_cap: '0.01', approval_threshold: '0.001' }
   await apiOk(stack.baseUrl, 'POST', '/v1/agents', { token, body })
@@ -210,7 +210,7 @@ test('a client that disconnects is charged by the rules of every request, once',
   assert.equal(receipt.error, 'client_gone')
 })
 
-test('the request id of the answer is that of the receipt', async () => {
+test('the request id of the response equals that of the receipt', async () => {
   const message = { jsonrpc: '2.0', id: 'a', method: 'tools/call', params: { name: 'chat', arguments: HELLO } }
   const { headers, body } = await postMcp(stack.baseUrl, message, { authorization: `Bearer ${owner.apiKey}` })
   const content = body.result?.['structuredContent'] as { id: string } | undefined

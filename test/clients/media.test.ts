@@ -105,7 +105,7 @@ test('audio.speech.create: bytes are streamed as they arrive', async () => {
   assertCounted(await client.get<CountedReceipt>(`/receipts/${id}`), 'speech', await stack.provider.log())
 })
 
-test('audio.speech.create: half of an answer is an error', async () => {
+test('audio.speech.create: a truncated response is an error', async () => {
   const response = await client.audio.speech.create({ model: 'test/broken', voice: 'alloy', input: 'hello' })
   await assert.rejects(() => response.arrayBuffer())
 })
@@ -140,7 +140,7 @@ test('rerank, as clients without an official package send it', async () => {
   await assertReceipt(answer, 'rerank')
 })
 
-test('errors are thrown as the client knows them', async () => {
+test('errors are thrown with the classes of the client', async () => {
   const cases: [abstract new (...args: never[]) => APIError, () => Promise<unknown>, string][] = [
     [NotFoundError, () => client.embeddings.create({ model: 'test/none', input: 'x' }), 'model_not_found'],
     [BadRequestError, () => client.embeddings.create({ model: 'test/image', input: 'x' }), 'wrong_endpoint'],

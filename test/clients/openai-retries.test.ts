@@ -36,7 +36,7 @@ test('the client waits out Retry-After of a 429 and is served then', async () =>
   assert.ok(tookMs >= 950, `it took ${tookMs} ms`)
 })
 
-test('the client tries a 502 and a 503 again and waits out Retry-After', async () => {
+test('the client retries a 502 and a 503 and waits for Retry-After', async () => {
   const hasty = await clients.create([], { maxRetries: 0 })
   for (let i = 0; i < 3; i++) {
     const request = hasty.chat.completions.create({ model: 'test/recovers', messages: MESSAGES })

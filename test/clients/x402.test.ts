@@ -105,7 +105,7 @@ test('@x402/fetch pays for a streamed request; the receipt line states the amoun
   await paid.audited()
 })
 
-test('the openai package pays through the wrapper, streamed and not, with the key that it has to send', async () => {
+test('the openai package pays through the wrapper, streamed and not, with the API key that it always sends', async () => {
   const payer = await paid.chain.newPayer()
   const client = new OpenAI({
     baseURL: paid.url('/v1'),

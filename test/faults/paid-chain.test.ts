@@ -93,7 +93,7 @@ test('the node restarts while a paid stream runs: it ends, is charged, and the r
   await assertOnce(payer, answer)
 })
 
-test('a transaction that the node drops is sent again, and its request served', async () => {
+test('a transaction that the node drops is resent, and its request served', async () => {
   const payer = await paid.chain.newPayer()
   await paid.chain.client.setAutomine(false)
   const { reply } = await begin(payer)

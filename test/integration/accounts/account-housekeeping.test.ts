@@ -47,7 +47,7 @@ async function letExpire(): Promise<void> {
   await book.pool.query(`UPDATE idempotency_keys SET created_at = now() - interval '25 hours'`)
 }
 
-test('rows past their time go, the others stay', async () => {
+test('expired rows are removed, the others stay', async () => {
   const old = await fill('a')
   await letExpire()
   const young = await fill('b')

@@ -90,7 +90,7 @@ test('requests of a key whose account settings cannot be read are rejected until
   completion(await chat(url, apiKey, { model: 'test/small' }))
 })
 
-test('a record without its privacy flags is not worked by', () => {
+test('a key record without privacy flags is rejected', () => {
   const record = (fields: Partial<sluice.IKeyRecord>) =>
     sluice.KeyRecord.decode(sluice.KeyRecord.encode(fields).finish())
   const whole = { keyId: 'key_1', accountId: 'acct_1', privacyKnown: true, settingsKnown: true, tools: ['web.search'] }

@@ -101,7 +101,7 @@ test('without PostgreSQL: 503, and service recovers when it is back', async () =
   await served()
 })
 
-test('control that is killed while it works makes a change once or not at all', async () => {
+test('control killed during a change makes it once or not at all', async () => {
   const before = await keys()
   const make = (key: string) =>
     api<{ id: string }>(url, 'POST', '/v1/account/keys', {

@@ -68,7 +68,7 @@ test('a signature by another wallet, or of another text, is refused', async () =
   assert.equal((await verify({ message, signature })).status, 200)
 })
 
-test('a message counts once, also when it is sent many times at once', async () => {
+test('a message is accepted once, also when sent many times concurrently', async () => {
   const body = await signedMessage(url, newWallet())
   const answers = await Promise.all(Array.from({ length: 20 }, () => verify(body)))
   assert.equal(answers.filter((answer) => answer.status === 200).length, 1)
@@ -105,7 +105,7 @@ test('messages for another site or another time are rejected with the reason', a
   assertRefused(await verify(`{"message":"${'a'.repeat(70_000)}"}`), 413, null)
 })
 
-test('an owner links further wallets, which sign for it, and unlinks them; the last one stays', async () => {
+test('an owner links more wallets, which can sign in, and unlinks them; the last one stays', async () => {
   const owner = await newOwner(stack)
   const second = newWallet()
   const { token } = owner
@@ -136,7 +136,7 @@ test('an owner links further wallets, which sign for it, and unlinks them; the l
   assert.equal((await api(url, 'POST', '/v1/auth/link', { token: late, body: { code } })).status, 200, 'not used up')
 })
 
-test('a wallet that many accounts link at once is linked to one', async () => {
+test('a wallet that many accounts link concurrently is linked to one', async () => {
   const wallet = newWallet()
   const owners = await Promise.all(Array.from({ length: 6 }, () => newOwner(stack)))
   const answers = await Promise.all(
@@ -147,7 +147,7 @@ test('a wallet that many accounts link at once is linked to one', async () => {
   assert.deepEqual(answers.map((answer) => answer.status).sort(), [201, 409, 409, 409, 409, 409])
 })
 
-test('of two wallets that are unlinked at once, one stays', async () => {
+test('of two wallets unlinked concurrently, one stays', async () => {
   const owner = await newOwner(stack)
   const second = newWallet()
   const token = owner.token

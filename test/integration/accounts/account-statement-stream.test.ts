@@ -103,7 +103,7 @@ test('a client disconnect ends the ledger query', async () => {
   })
 })
 
-test('a statement that cannot be finished is broken off', async () => {
+test('a statement that cannot be completed is aborted', async () => {
   const response = await download()
   response.pause()
   await stack.control.kill9()

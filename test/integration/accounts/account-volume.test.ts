@@ -80,7 +80,7 @@ test('a long statement is sent in bounded parts, with every charge of the month 
   assert.deepEqual(references, [...references].sort())
 })
 
-test('the usage is the sum of the receipts, on both ends of the span', async () => {
+test('the usage is the sum of the receipts, at both ends of the range', async () => {
   const usage = await readUsage(
     book.pool,
     usageQuery(accountId, { from: '2026-03-01', to: '2026-03-31' }, limits),

@@ -85,7 +85,7 @@ test('a reference names a payment of one account, and its amounts never change',
   assert.equal(atOnce.filter(Boolean).length, 1)
 })
 
-test('an account that is not there is named', async () => {
+test('an unknown account is named in the error', async () => {
   const credit = withTransaction(pool, (client) => creditAccount(client, 'acct_none', { coinNanos: 5 }, limits))
   await assert.rejects(credit, UnknownAccountError)
   await assert.rejects(accountBalance(pool, 'acct_none'), UnknownAccountError)

@@ -87,7 +87,7 @@ test('1,000 concurrent holds on a balance for exactly 10: exactly 10 are held, a
   await assertCleanAudit(book)
 })
 
-test('Redis emptied: admission is closed, then balances, grants and key counters are back as the book has them', async () => {
+test('Redis emptied: admission is closed, then balances, grants and key counters are restored from the book', async () => {
   const accountId = await fundedAccount(book, 1_000)
   await grant(accountId, 300, Date.now() + 86_400_000)
   await dispatch()
@@ -161,7 +161,7 @@ test('after a restart Redis has the holds of running requests, less those that t
   await assertCleanAudit(book)
 })
 
-test('a stream that went back in time is noticed', async () => {
+test('a stream restored to an earlier state is detected', async () => {
   const accountId = await fundedAccount(book, 1_000)
   await proxy.serve(accountId, 100)
   await drainAll(book)

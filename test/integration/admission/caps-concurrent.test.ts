@@ -98,7 +98,7 @@ async function exactlyTen(
 
 for (const proxies of [1, 2]) {
   const workers = proxies
-  describe(`1,000 requests at once, proxies: ${proxies}, workers of each: ${workers}`, () => {
+  describe(`1,000 concurrent requests, proxies: ${proxies}, workers of each: ${workers}`, () => {
     let stack: Stack
     let agents: AgentClient
 

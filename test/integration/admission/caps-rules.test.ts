@@ -91,7 +91,7 @@ test('credits are held before coin, soonest-expiring first, and unused ones are 
 })
 
 describe('limits that end with time', { concurrency: true }, () => {
-  test('credits that are over are not spent', async () => {
+  test('expired credits are not spent', async () => {
     const { accountId, apiKey } = await stack.createAccount({ coin: '0.00001' })
     const expires = new Date(Date.now() + 6_000).toISOString()
     const { code, stderr } = await stack.cli('account', 'credit', accountId, '--credits', '1', '--expires', expires)
@@ -130,7 +130,7 @@ test('a key limited to 5 requests a minute serves 5 and then returns the time to
   assert.equal(refused.headers.get('x-should-retry'), 'true')
 })
 
-test('the rate limit of one key is not that of another', async () => {
+test('rate limits apply to each key separately', async () => {
   const { accountId, apiKey } = await stack.createAccount({ args: ['--rpm', '1'] })
   const other = await stack.cli('key', 'create', accountId, '--rpm', '1')
   const { api_key: otherKey } = other.json as { api_key: string }
@@ -190,7 +190,7 @@ function forwarded(answer: Record<string, unknown>): Record<string, unknown> {
   return (JSON.parse(choice?.message.content ?? '') as { body: Record<string, unknown> }).body
 }
 
-test('a key with an allowlist uses the models on it and no other', async () => {
+test('a key with an allowlist can use only the models on it', async () => {
   const { apiKey } = await stack.createAccount({ args: ['--model', M, '--model', 'test/exact'] })
   completion(await chat(stack.baseUrl, apiKey, { model: M }))
   completion(await chat(stack.baseUrl, apiKey, { model: 'test/exact' }))

@@ -39,7 +39,7 @@ test('free, leased and charged amounts equal the book, before and after booking'
   await assertCleanAudit(book)
 })
 
-test('units that are out of no lease, and leases that are out of no account, are named', async () => {
+test('the audit names leased units without a lease, and leases without an account', async () => {
   const accountId = await fundedAccount(book, 1_000)
   const account = accountKey(shardOf(accountId), accountId)
   await worker.lease({ accountId, want: 300 })

@@ -61,7 +61,7 @@ test('a balance that covers the minimum shrinks the lease; a smaller one is reje
   assert.deepEqual(await spentBy(redis, other), everywhere(0))
 })
 
-test('grants go before coin, the soonest to expire first, and expired or overdrawn ones not at all', async () => {
+test('grants are leased before coin, soonest-expiring first, and expired or overdrawn ones never', async () => {
   const nowMs = Date.now()
   const grants = [
     { id: 'grt_past', units: 500, expiresAtMs: nowMs - 1_000 },
@@ -116,7 +116,7 @@ test('each cap and the budget of a key bound its leases; a rejection names the c
   }
 })
 
-test('a cap of an hour that has passed is whole again; the budget of a life is not', async () => {
+test('the cap of a past hour is full again; the lifetime budget is not', async () => {
   const accountId = await plainAccount(redis, { coin: 1_000 })
   const past = { hw: 1, hs: 90, dw: 1, ds: 90, mw: 1, ms: 90, bs: 90 }
   await redis.hset(keyCountersKey(shardOf(accountId), keyOf(accountId)), past)
@@ -125,7 +125,7 @@ test('a cap of an hour that has passed is whole again; the budget of a life is n
   assert.deepEqual(await spentBy(redis, accountId), { hour: 80, day: 80, month: 80, life: 170 })
 })
 
-test('the caps of a platform key hold over its sub-keys, and are named first', async () => {
+test('the caps of a platform key apply to all its sub-keys, and are named first', async () => {
   const accountId = await plainAccount(redis, { coin: 10_000 })
   const platform = { keyId: 'key_platform', caps: [100, '', '', ''] as Caps }
   const [, results] = await owner.lease([
@@ -189,7 +189,7 @@ test('without a rate limit every waiting request gets a permit, and a lease with
   assert.deepEqual([spent.code, spent.units, spent.permits], [HoldCode.OK, 16, 0])
 })
 
-test('an account that is not known, and a stream that is full', async () => {
+test('an unknown account, and a full stream', async () => {
   const accountId = await plainAccount(redis, { coin: 100 })
   await redis.del(accountKey(shardOf(accountId), accountId))
   assert.equal((await owner.leaseOne({ accountId, want: 1 })).code, HoldCode.NO_ACCOUNT)

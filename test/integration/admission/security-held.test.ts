@@ -68,7 +68,7 @@ for (const [name, file, unreported] of FILES) {
   })
 }
 
-test('a report above the measurement is believed, and charged up to the hold', async () => {
+test('reported usage above the measurement is accepted, and charged up to the hold', async () => {
   const file = wavFile(2, { rate: 8_000 })
   const { receipt } = answered(await transcribe('test/far', file))
   assert.deepEqual([receipt.usage.quantity, receipt.usage_source, receipt.clamped], [400, 'reported', true])
@@ -84,7 +84,7 @@ test('compressed audio declared as PCM samples is rejected', async () => {
   assertError(await transcribe('test/heard', Buffer.concat([head, HIDDEN])), 400, 'unsupported_audio', 'file')
 })
 
-test('with images, a prompt near the long-context threshold is held at the dearer rates', async () => {
+test('with images, a prompt near the long-context threshold is held at the higher rates', async () => {
   const content = [{ type: 'text', text: 'hello' }, IMAGE]
   const body = { model: 'test/long', max_tokens: 1_000, messages: [{ role: 'user', content }] }
   const { receipt } = completion(await chat(stack.baseUrl, apiKey, body))
@@ -95,7 +95,7 @@ test('with images, a prompt near the long-context threshold is held at the deare
   assert.equal(plain.hold.units, String((5 + 8 + 16) * 1_000 + 1_000 * 5_000))
 })
 
-test('options of any size reach no provider', async () => {
+test('oversized options reach no provider', async () => {
   const before = (await stack.provider.log()).length
   const long = 'x'.repeat(100_000)
   const bias = Object.fromEntries(Array.from({ length: 5_000 }, (_, id) => [id, 1]))

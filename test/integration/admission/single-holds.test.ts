@@ -133,7 +133,7 @@ test('Redis emptied while a shard has only one single hold: the hold is restored
   await assertCleanAudit(book)
 })
 
-test('Redis set back to before the ending: the hold that it has again ends again, once', async () => {
+test('Redis restored to before the ending: the hold that reappears is ended again, once', async () => {
   const accountId = await fundedAccount(book, 1_000)
   const shard = shardOf(accountId)
   const [ended, open] = [await held(accountId, 100), await held(accountId, 100)]

@@ -84,7 +84,7 @@ const list = async (query = '', token = owner.token) =>
 
 const served = async () => (await stack.provider.log()).length
 
-test('a request above the threshold waits, runs once when approved, and no other by the same approval', async () => {
+test('a request above the threshold waits, runs once when approved, and its approval serves no other request', async () => {
   const ran = await served()
   const body = large()
   const asked = await waits(body)
@@ -152,7 +152,7 @@ test('denied and expired requests do not run', async () => {
   assert.equal(await served(), ran)
 })
 
-test("an approval is the agent's own", async () => {
+test("an approval is usable only by its agent", async () => {
   const other = await newOwner(stack, { coin: '5' })
   await apiOk(url, 'POST', '/v1/agents', {
     token: other.token,
@@ -232,7 +232,7 @@ test('an approval left usable by a dead proxy can be revoked', async () => {
   assertError(await send(body, id), 403, 'approval_denied')
 })
 
-test('a payment above the threshold waits, too', async () => {
+test('a payment above the threshold also waits', async () => {
   const pay = (amount: string, headers = {}) =>
     api<Approval>(url, 'POST', `/v1/agents/${SLUG}/pay`, { token: key, body: { to: 'owner', amount }, headers })
   const once = { 'idempotency-key': 'pay-1' }
@@ -253,7 +253,7 @@ test('a payment above the threshold waits, too', async () => {
   assert.equal((await pay('0.0001')).status, 201)
 })
 
-test('only so many wait at once', async () => {
+test('the number of waiting approvals is bounded', async () => {
   await letExpire()
   assert.deepEqual(await list(), [])
   const replies = await Promise.all(Array.from({ length: 13 }, () => send(large())))

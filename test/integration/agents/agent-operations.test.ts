@@ -108,7 +108,7 @@ const ran = async (path: string) =>
   (path.startsWith('videos') ? await providerVideos(stack) : await stack.provider.log()).length
 
 for (const { path, fields, other } of OPERATIONS) {
-  test(`${path}: allowlist and cap on a request hold`, async () => {
+  test(`${path}: the allowlist and the request cap apply`, async () => {
     const before = await ran(path)
     const listed = await newAgent({ models: ['test/none'] })
     assertError(await send(path, fields, listed.key), 403, 'model_not_allowed')

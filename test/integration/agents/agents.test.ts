@@ -99,7 +99,7 @@ test('slugs are unique and validated', async () => {
   }
 })
 
-test('an agent spends its own coin, and no other', async () => {
+test('an agent spends only its own coin', async () => {
   const { slug, key } = await agents.make()
   assertError(await agents.ask(key), 402, 'insufficient_balance')
   const before = await apiOk<{ balance: Json }>(url, 'GET', '/v1/account', { token: owner.token })
@@ -115,7 +115,7 @@ test('an agent spends its own coin, and no other', async () => {
   assertRefused(await agents.fund(slug, '1000'), 402, 'insufficient_balance')
 })
 
-test('a policy holds on every request within a second of its change', async () => {
+test('a changed policy applies to every request within a second', async () => {
   const { slug, key } = await agents.make({ models: ['test/other'] })
   await agents.fund(slug, '5')
   const everywhere = async (status: number, code?: string) => {
@@ -228,7 +228,7 @@ test('the public ranking orders agents by their requests', async () => {
   assertRefused(await api(url, 'GET', '/v1/agents/leaderboard?days=0'), 400, null, 'days')
 })
 
-test('everything that was done to an agent is in the activity of its owner', async () => {
+test('every change of an agent is in the activity of its owner', async () => {
   const by = await newOwner(stack, { coin: '5' })
   const [one, two] = [await agents.make({}, by), await agents.make({}, by)]
   await agents.fund(one.slug, '2', by.token)

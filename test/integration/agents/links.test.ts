@@ -65,7 +65,7 @@ test('coin waits in a link, is claimed once, and can be spent at once', async ()
   assert.deepEqual(await coinOf(giver), ['2.5', '2.5'])
 })
 
-test('claimed coin pays for a request that came too early without it', async () => {
+test('claimed coin pays for a request that was rejected before the claim', async () => {
   const [giver, taker] = [await newOwner(stack, { coin: '1' }), await newOwner(stack, { credits: '0.000001' })]
   const ask = () => chat(url, taker.apiKey, { model: 'test/small', max_tokens: 100 })
   assertError(await ask(), 402, 'insufficient_balance')
@@ -113,7 +113,7 @@ test('the coin of an unclaimed link returns to its account on expiry', async () 
   )
 })
 
-test('of 200 claims at once one wins', async () => {
+test('of 200 concurrent claims one succeeds', async () => {
   const giver = await newOwner(stack, { coin: '1' })
   const takers = [await newOwner(stack, { coin: '1' }), await newOwner(stack, { coin: '1' })] as const
   const { token } = await made(giver, '1')
@@ -140,7 +140,7 @@ test('of 200 claims at once one wins', async () => {
   )
 })
 
-test('many links at once take no more coin than there is', async () => {
+test('many concurrent links never take more coin than the balance', async () => {
   const giver = await newOwner(stack, { coin: '1' })
   const answers = await Promise.all(Array.from({ length: 20 }, () => create(giver, { amount: '0.3' })))
   assert.equal(answers.filter(({ status }) => status === 201).length, 3)
@@ -163,7 +163,7 @@ test('a concurrent claim and cancel: exactly one of them gets the coin', async (
   assert.equal(Number(given) + Number(taken), 2)
 })
 
-test('a repetition with the same Idempotency-Key makes one link and shows no token again', async () => {
+test('a retry with the same Idempotency-Key creates one link and does not return the token again', async () => {
   const giver = await newOwner(stack, { coin: '1' })
   const send = (amount: string) => {
     return api<Link>(url, 'POST', '/v1/links', {

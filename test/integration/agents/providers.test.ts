@@ -92,7 +92,7 @@ test('registering the same address again checks and updates it; only the owner c
   assert.ok(!(await listed()).data.some(({ id }) => id === first.body.id))
 })
 
-test('an account has a bounded number of providers, also when it registers them at once', async () => {
+test('an account has a bounded number of providers, also under concurrent registration', async () => {
   play = listing
   const many = await newOwner(open)
   const answers = await Promise.all(Array.from({ length: 6 }, (_, i) => register(many, { base_url: at(`/many/${i}`) })))

@@ -63,7 +63,7 @@ async function failed(): Promise<string[]> {
   return checks.filter((check) => !check.ok).map((check) => `${check.name}: ${check.detail}`)
 }
 
-test('without referrals the place moves on at once, and a referral counts from there', async () => {
+test('without referrals the position advances at once, and a referral counts from there', async () => {
   const [referrer, accountId] = [
     await openNewAccount(book.pool, limits),
     await openNewAccount(book.pool, limits, { coinNanos: COIN_UNITS }),

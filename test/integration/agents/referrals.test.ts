@@ -88,7 +88,7 @@ async function earnedUnits(owner: Owner): Promise<number> {
   return Number((await referrals(owner.token)).earned.units)
 }
 
-test('a share of the coin that is charged is paid to the referrer out of revenue', async () => {
+test('a share of each coin charge is paid to the referrer out of revenue', async () => {
   const [referrer, referred] = [await newOwner(stack, { credits: '1' }), await newOwner(stack, { coin: '1' })]
   await ask(referred.apiKey)
   await stack.settled()
@@ -168,7 +168,7 @@ test('two accounts cannot refer each other, even concurrently', async () => {
   }
 })
 
-test('a list of referrals has pages, and names no account', async () => {
+test('the list of referrals is paginated, and names no account', async () => {
   const referrer = await newOwner(stack)
   const brought: Owner[] = []
   for (let i = 0; i < 3; i++) {

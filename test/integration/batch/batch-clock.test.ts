@@ -56,7 +56,7 @@ async function doneJob(webhookUrl = ''): Promise<string> {
   return id
 }
 
-test('a batch that is not finished is cancelled in time, and its job expires after 24 hours', async () => {
+test('an unfinished batch is cancelled in time, and its job expires after 24 hours', async () => {
   const id = await world.submit('packs')
   world.nowMs += 5_000
   await settle()

@@ -126,7 +126,7 @@ test('a job whose hold is lost is charged up to the remaining balance, which may
   await assertDone(requestId, 0)
 })
 
-test('a job that was done is charged although Redis lost its hold and its charge', async () => {
+test('a completed job is charged although Redis lost its hold and its charge', async () => {
   const accountId = await fundedAccount(book, HOLD)
   const requestId = await decidedJob(accountId)
   assert.equal(await endJobs(), 1)
@@ -157,7 +157,7 @@ test('a completed job keeps its published charge although the money was spent me
   await assertDone(requestId, CHARGE)
 })
 
-test('a job that was done is charged although Redis went back to before its charge', async () => {
+test('a completed job is charged although Redis was restored to before its charge', async () => {
   const accountId = await fundedAccount(book, HOLD)
   const requestId = await decidedJob(accountId)
   const keys = await book.redis.keys('*')

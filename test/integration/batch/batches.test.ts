@@ -120,7 +120,7 @@ test('the openai client submits a job, and reads its state and its result', asyn
   assert.deepEqual(booked, over.receipt)
 })
 
-test('jobs of one model travel in one batch, each is charged for itself', async () => {
+test('jobs of one model are sent in one batch, and each is charged separately', async () => {
   const jobs = await Promise.all(
     Array.from({ length: 12 }, (_, i) => submitted(stack, key, { model: 'test/batch', max_tokens: 100 + i })),
   )
@@ -150,7 +150,7 @@ test('requests that the provider had no time for expire, and completed ones are 
 })
 
 for (const name of ['refused', 'bad', 'plain-400', 'plain-cut']) {
-  test(`a job that the provider fails (${name}) is not charged`, async () => {
+  test(`a job that fails at the provider (${name}) is not charged`, async () => {
     const over = await ended(stack, key, await submitted(stack, key, { model: `test/${name}` }))
     assert.deepEqual([over.status, over.error?.code, over.receipt?.cost.units], ['failed', 'batch_failed', '0'])
     const answer = await api(stack.baseUrl, 'GET', over.result, { token: key })

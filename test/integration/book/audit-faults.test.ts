@@ -87,7 +87,7 @@ test('the audit finds faults in Redis', async () => {
   await assertCleanAudit(book)
 })
 
-test('the audit finds a request that is held and has a receipt', async () => {
+test('the audit finds a request that has both a hold and a receipt', async () => {
   const requestId = await proxy.newHold(accountId, 100)
   const holds = `holds:{s${shardOf(accountId).toString().padStart(2, '0')}}:${proxy.owner}`
   const record = String(await book.redis.hget(holds, requestId))

@@ -143,7 +143,7 @@ test('requests in progress when a mark was written are checked by the next audit
   })
 })
 
-test('heads that are signed between audits are checked from the mark on', async () => {
+test('heads signed between audits are checked from the mark on', async () => {
   for (let round = 0; round < 3; round++) {
     await serve(10)
     await signCheckpoint(book.pool, key, limits)

@@ -209,7 +209,7 @@ test('two prefixes of the log of heads are consistent at any sizes', async () =>
   assert.equal(await consistencyProof(book.pool, 2, 1), undefined)
 })
 
-test('the audit notices hashes that were changed after their entries were forgotten', async () => {
+test('the audit detects hashes that were changed after their entries were pruned', async () => {
   const { rows } = await book.pool.query<{ leaves: Buffer }>('SELECT leaves FROM log_head_tiles WHERE tile = 1')
   const { leaves } = itemOf(rows, 0)
   const forged = Buffer.from(leaves)

@@ -74,7 +74,7 @@ async function failedChecks(): Promise<string[]> {
   return (await runAudit(book.pool, book.redis, ledgerLimits)).filter(({ ok }) => !ok).map(({ name }) => name)
 }
 
-test('the heads of the logs are signed when one has grown, and the root is that of all heads so far', async () => {
+test('the heads of the logs are signed when one has grown, and the root covers all heads so far', async () => {
   assert.deepEqual(await sign(), { rewound: [] }, 'nothing is booked yet')
   assert.deepEqual(await sampleCheckpoints(book.pool), NO_CHECKPOINTS)
   const [one, other] = [await newAccount(book.pool, 10_000), await newAccount(book.pool, 10_000)]
@@ -124,7 +124,7 @@ test('control instances sign in turn, no sooner than the limit allows', async ()
   }
 })
 
-test('a control that dies while it signs is followed by another one', async () => {
+test('if control dies while it signs, another instance takes over', async () => {
   const accountId = await newAccount(book.pool, 10_000)
   await bookFor(accountId, 1)
   const dying = await book.pool.connect()

@@ -130,7 +130,7 @@ test('invalid cosignatures are rejected', async () => {
   assert.ok((await last('?cosigned=true')).startsWith(`${note}\u2014 ${one.name} `))
 })
 
-test('checkpoints of long ago are not cosigned any more', async (t) => {
+test('checkpoints beyond the time limit are no longer cosigned', async (t) => {
   const book = await startBook()
   t.after(() => book.stop())
   const accountId = await newAccount(book.pool, 10)

@@ -56,7 +56,7 @@ function read<T>(reply: Reply): T {
   return JSON.parse(reply.text) as T
 }
 
-test('the receipt of the answer is the receipt of the book, for every way to end', async () => {
+test('the receipt in the response equals the receipt of the book, for every way to end', async () => {
   const { apiKey } = account
   const whole = completion(await chat(stack.baseUrl, apiKey, { model: M })).receipt
   const streamed = (await chatStream(stack.baseUrl, apiKey, { model: M })).receipt
@@ -74,7 +74,7 @@ test('the receipt of the answer is the receipt of the book, for every way to end
   assert.deepEqual([receipt.status, receipt.cost.units, receipt.error], ['failed', '0', 'upstream_unavailable'])
 })
 
-test('a receipt proves its place in the usage log', async () => {
+test('a receipt proves its position in the usage log', async () => {
   const { apiKey } = await stack.createAccount()
   const ids: string[] = []
   for (let i = 0; i < 7; i++) ids.push(completion(await chat(stack.baseUrl, apiKey, { model: M })).receipt.request_id)

@@ -55,7 +55,7 @@ const readHeads: FileReader = async (path) => {
 const tamper = (...statement: Statement): Promise<void> => tamperWith(book.pool, statement)
 const makeFit = (): Promise<void> => makeLogFit(book.pool, shard, true)
 
-test('tiles are named as C2SP names them', () => {
+test('tile names follow C2SP', () => {
   assert.deepEqual([0, 999, 1_000, 1_234_067].map(tilePath), ['000', '999', 'x001/000', 'x001/x234/067'])
 })
 
@@ -105,7 +105,7 @@ test('booked entries that are not signed yet are not published', async () => {
   await assertCleanAudit(book)
 })
 
-test('a log that was forged is noticed, wherever it was', async () => {
+test('a forged log is detected at any entry', async () => {
   const [kept, other] = [monitorOf(), monitorOf()]
   await kept.follow()
   await other.follow()
@@ -124,7 +124,7 @@ test('a log that was forged is noticed, wherever it was', async () => {
   await assert.rejects(other.follow(), /was changed/)
 })
 
-test('a log that was rewound is noticed, also when it has grown again', async () => {
+test('a rewound log is detected, also after it has grown again', async () => {
   const monitor = monitorOf()
   await monitor.follow()
   const size = monitor.size

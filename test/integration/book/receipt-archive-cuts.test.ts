@@ -35,7 +35,7 @@ test('a receipt added to the month while its archive is written keeps the month 
   await assertCleanAudit(book)
 })
 
-test('cut off anywhere, a month is in the database, or in the file', async () => {
+test('after an interruption anywhere, a month is in the database, or in the file', async () => {
   let cuts = 0
   for (let isDone = false; !isDone && cuts < 100; cuts++) {
     let statements = 0
@@ -69,7 +69,7 @@ test('a month is not removed during a long read of it', async () => {
   assert.equal(await world.kept(-2), world.idsOf(-2).length)
 })
 
-test('the operator archives a month, and has its file checked', async () => {
+test('the operator archives a month, and verifies its file', async () => {
   const env = {
     DATABASE_URL: book.pool.options.connectionString,
     REDIS_URL: book.redisServer.url,

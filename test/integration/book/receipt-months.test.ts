@@ -72,7 +72,7 @@ async function partitionsRead(pool: Pool, read: (db: Queryable) => Promise<unkno
   return [...names].sort()
 }
 
-test('the partitions of the next two months are there, and made where they are missing', async () => {
+test('the partitions of the next two months exist, and missing ones are created', async () => {
   for (const months of [0, 1, 2]) {
     const [id = ''] = await bookAt(book.pool, await newAccount(book.pool, 1_000), [at(months)])
     assert.equal(await partitionOf(book.pool, id), nameOf(at(months)))
@@ -94,7 +94,7 @@ test('a receipt whose month is missing is booked with its batch', async () => {
   await assertCleanAudit(book)
 })
 
-test('a request is booked once, whichever month it is of', async () => {
+test('a request is booked once, in whichever month', async () => {
   const accountId = await newAccount(book.pool, 1_000)
   for (const months of [-3, 0, 1, 5]) {
     const [requestId = ''] = await bookAt(book.pool, accountId, [at(months)])
@@ -115,7 +115,7 @@ test('partitions are also append only', async () => {
   }
 })
 
-test('reads touch the months that they need', async () => {
+test('reads access only the months that they need', async () => {
   const accountId = await openNewAccount(book.pool, limits, { coinNanos: 1_000_000 })
   const keyId = (await createKey(book.pool, accountId)).key.id
   for (const months of [3, 4, 6, 7]) await bookAt(book.pool, accountId, [at(months)], { keyId })

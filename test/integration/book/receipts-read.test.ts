@@ -144,7 +144,7 @@ test('a receipt booked while this process was paused for longer than its timeout
   assert.equal(JSON.parse(receipt).cost.units, '11')
 })
 
-test('lists are newest first, in pages, of a key or of the account', async () => {
+test('lists are newest first, paginated, for a key or for the account', async () => {
   const before = JSON.parse(await reader.list({ accountId, keyId: '', limit: 100, after: '' })).data.length
   const ids: string[] = []
   for (let i = 0; i < 6; i++) {

@@ -59,7 +59,7 @@ async function appendCharge(accountId: string, units: number, requestId = newId(
   return requestId
 }
 
-test('ended requests become receipts, charges, key usage and places in the usage log', async () => {
+test('ended requests become receipts, charges, key usage and entries of the usage log', async () => {
   const accountId = await newAccount(book.pool, 10_000)
   const charged = await appendCharge(accountId, 1_200)
   const voided = newId('req')
@@ -83,7 +83,7 @@ test('ended requests become receipts, charges, key usage and places in the usage
   assert.deepEqual(usage.rows, [{ units: 1_200, requests: 2 }])
 })
 
-test('an entry delivered again, and a request that ends twice, are booked once', async () => {
+test('a redelivered entry, and a request that ends twice, are booked once', async () => {
   const accountId = await newAccount(book.pool, 10_000)
   const requestId = await appendCharge(accountId, 100)
   await appendCharge(accountId, 100, requestId)
@@ -179,7 +179,7 @@ test('while PostgreSQL is down no message is acknowledged; when it is back every
   assert.equal(await balance(`coin:${accountId}`), 999_500)
 })
 
-test('Redis killed in the middle: the consumer finds its way back', async () => {
+test('Redis killed in the middle: the consumer reconnects and continues', async () => {
   const accountId = await newAccount(book.pool, 1_000_000)
   startConsumer()
   for (let i = 0; i < 200; i++) await appendCharge(accountId, 10)
@@ -192,7 +192,7 @@ test('Redis killed in the middle: the consumer finds its way back', async () => 
   assert.equal(await balance(`coin:${accountId}`), 996_000)
 })
 
-test('streams and groups that vanish with a Redis emptied under it are made again', async () => {
+test('streams and groups lost when Redis is emptied are created again', async () => {
   const accountId = await newAccount(book.pool, 1_000)
   startConsumer()
   await until('the consumer reads', async () => (await book.redis.exists(ledgerStream(0))) === 1)

@@ -116,7 +116,7 @@ test('redelivered endings, whole or in other batches, are booked once', async ()
   assert.equal(await isDirty(accountId), true, 'Redis took charges twice, so the shard has to be loaded again')
 })
 
-test('a number that is booked is a duplicate although the book has no such request', async () => {
+test('an ending with a booked number is a duplicate even if the book has no such request', async () => {
   const [accountId, owner] = [await newAccount(book.pool, 10_000), newId('own')]
   await appendEndings(book.redis, accountId, owner, 1, someEnded(accountId, 3))
   await appendEndings(book.redis, accountId, owner, 2, someEnded(accountId, 3))

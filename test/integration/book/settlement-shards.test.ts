@@ -84,7 +84,7 @@ async function during<T>(sql: string, work: () => Promise<T>, finish: 'ROLLBACK'
   }
 }
 
-test('a shard is booked while another one waits', async () => {
+test('a shard is booked while another is blocked', async () => {
   const [stuck = '', free = ''] = await accountsApart(2)
   let booking: Promise<unknown> | undefined
   await during(`SELECT FROM ledger_accounts WHERE id = 'coin:${stuck}' FOR UPDATE`, async () => {
@@ -112,7 +112,7 @@ test('batches of the same shards, in any order, never deadlock', async () => {
   )
 })
 
-test('a request that ends in two shards at once is booked in one of them', async () => {
+test('a request that ends in two shards concurrently is booked in one of them', async () => {
   const [first = '', second = ''] = await accountsApart(2)
   const requestId = newId('req')
   await bookEntries(book.pool, handed(second, newId('own'), 1, [endedOf({ accountId: second, charge: 4 })]))
@@ -189,7 +189,7 @@ test('pending entries of a dead control are taken over with its shards', async (
   await until('it is booked', async () => (await receipts(accountId)) === 5, 10_000)
 })
 
-test('the book is in order after all this', async () => {
+test('the book is consistent after all these tests', async () => {
   await ensureOpen(book)
   await assertCleanAudit(book)
 })

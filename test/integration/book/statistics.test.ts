@@ -188,7 +188,7 @@ test('with a higher minimum, no usage is lost, and unpublished usage waits', asy
   await assertCleanAudit(book)
 })
 
-test('agents count as the account that they belong to', async () => {
+test('agents count as part of their account', async () => {
   const limits = limitsWith({ statsAccountsMin: 3 })
   const owner = present(accountIds[0])
   const agents = [present(accountIds[2]), present(accountIds[3])]

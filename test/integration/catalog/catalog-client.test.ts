@@ -124,7 +124,7 @@ test('a receipt leads to the catalog that was signed, and its price to the charg
   assert.equal(sheetSha256(sheet), catalog.price_sheet.sha256)
 })
 
-test('a catalog that is not there is answered with its error', async () => {
+test('an unknown catalog version returns its error', async () => {
   for (const query of ['?version=999', '?price_sheet=999', '?version=2&price_sheet=1']) {
     const response = await get(`/v1/catalog${query}`)
     assert.equal(response.status, 404, query)

@@ -134,7 +134,7 @@ test('control signs catalogs that were published without a key, and warns once o
   assert.equal((await lastCatalog(pool))?.version, 2)
 })
 
-test('Redis that lost everything gets the catalog back', async () => {
+test('a Redis that lost its data gets the catalog again', async () => {
   await redis.flushall()
   await until('the catalog is back', async () => (await versionInRedis()) === 3, 15_000)
   assert.equal(await lastFeedVersion(), 3)

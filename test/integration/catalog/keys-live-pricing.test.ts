@@ -53,7 +53,7 @@ async function inForce(version: string): Promise<void> {
   })
 }
 
-test('the price sheet in force is shown, listed and readable by its version', async () => {
+test('the current price sheet is shown, listed and readable by its version', async () => {
   const current = await sheet()
   assert.equal(current.version, '1')
   const model = current.models.find(({ id }) => id === M)

@@ -123,7 +123,7 @@ test('prices of a list are stored with its hash, beside the sold prices', async 
   assert.deepEqual([warning?.['provider'], warning?.['model'], warning?.['above']], ['mock', 'test/other', ['input']])
 })
 
-test('the same again is a later sight; a change is a new row; a model that is off the list is past', async () => {
+test('an unchanged price updates its observation; a change is a new row; a removed model is past', async () => {
   const before = await observations()
   await observe()
   const again = await observations()
@@ -153,7 +153,7 @@ test('the same again is a later sight; a change is a new row; a model that is of
   assert.notEqual(kept?.sha256, kept?.last_sha256)
 })
 
-test('a price that is sold for less shows in a new observation', async () => {
+test('a lower sold price appears in a new observation', async () => {
   await write({ input: '0.45' })
   await observe()
   const found = await observations({ model: 'test/one' })
@@ -161,7 +161,7 @@ test('a price that is sold for less shows in a new observation', async () => {
   assert.equal(warnings().length, 3)
 })
 
-test('observations are found by model, provider and time, page by page', async () => {
+test('observations can be filtered by model, provider and time, with pagination', async () => {
   const all = await observations()
   assert.deepEqual(await observations({ provider: 'mock' }), all)
   assert.deepEqual(await observations({ provider: 'nobody' }), [])
@@ -239,7 +239,7 @@ test('a list without prices is a list, and files are lists', async () => {
   assert.deepEqual(await current(), [])
 })
 
-test('addresses are shown where the operator has named them and they are public', async () => {
+test('addresses are shown if the operator configured them and they are public', async () => {
   serve(listOf({ 'up-one': '0.0000004' }))
   await write({ lists: [{ provider: 'mock', url: `${baseUrl()}/named` }], input: '0.45' })
   await observe()
@@ -277,7 +277,7 @@ test('stored observations are bounded; the least recently seen are evicted first
   )
 })
 
-test('controls side by side book a change once', async () => {
+test('concurrent control instances book a change once', async () => {
   serve(listOf({ 'up-one': '0.0000001', 'up-two': '0.0000001', third: '0.0000001' }))
   await Promise.all([observe(), observe(), observe()])
   const names = (await current()).map((one) => `${one.upstream_model} ${one.model}`)

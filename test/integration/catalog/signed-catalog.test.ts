@@ -149,7 +149,7 @@ test('a catalog is signed again after half of its validity', async () => {
   assert.deepEqual(second.earlier_price_sheets, [])
 })
 
-test('a route that is disabled by hand is signed as off, and on again', async () => {
+test('a route disabled by the operator is signed as disabled, and as enabled again', async () => {
   await publish('4', START + 17 * DAY_MS)
   const change = (work: typeof enableRoute | typeof disableRoute, nowMs: number) =>
     withTransaction(pool, async (client) => {
@@ -164,7 +164,7 @@ test('a route that is disabled by hand is signed as off, and on again', async ()
   assert.equal((await verified()).models[0].available, true)
 })
 
-test('publications that meet are signed one after the other', async () => {
+test('concurrent publications are signed one after the other', async () => {
   const prices = ['3.9', '3.8', '3.7', '3.6']
   await Promise.allSettled(prices.map((price) => publish(price, START + 19 * DAY_MS)))
   const signed = await listCatalogs(pool, 100, 1_000)
@@ -196,7 +196,7 @@ test('a publication that fails after signing leaves no rows, and each catalog is
   }
 })
 
-test('a price sheet leads to the first catalog that binds it', async () => {
+test('a price sheet references the first catalog that binds it', async () => {
   assert.equal((await chosen(undefined, 1)).version, 1)
   assert.equal((await chosen(undefined, 2)).version, 1)
   const { sheetVersion, version } = await chosen()
@@ -272,7 +272,7 @@ const TAMPERINGS: [change: string, found: string[]][] = [
   ['UPDATE catalog_signers SET own_ed25519 = previous_ed25519 WHERE number = 2', [NAMED]],
 ]
 
-test('the audit follows the chain, and finds each change of it', async () => {
+test('the audit follows the chain, and detects each change of it', async () => {
   const client = await pool.connect()
   const failed = async () => (await checkCatalogs(client)).filter(({ ok }) => !ok).map(({ name }) => name)
   try {

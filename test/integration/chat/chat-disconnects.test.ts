@@ -67,7 +67,7 @@ async function residentBytes(): Promise<number> {
   return Number(/^sluice_resident_bytes (\d+)/m.exec(metrics)?.[1])
 }
 
-test('a reader that stops reading stops the provider, and memory stays', async () => {
+test('a reader that pauses stops the provider, with bounded memory', async () => {
   const streams = 40
   const before = await residentBytes()
   const calls = Array.from({ length: streams }, () => {

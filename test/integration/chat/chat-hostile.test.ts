@@ -88,7 +88,7 @@ for (const [name, extra, param] of MISTYPED) {
   })
 }
 
-test('every text of a message is held', async () => {
+test('every text of a message is covered by the hold', async () => {
   const held = async (extra: Record<string, unknown>) => {
     const messages = [{ role: 'assistant', content: 'x', ...extra }]
     const answer = completion(await chat(stack.baseUrl, apiKey, { model: 'test/echo', messages, max_tokens: 1 }))
@@ -145,7 +145,7 @@ test('a body with very many members or elements is rejected while other requests
   assert.ok(longestMs < allowedMs, `/health took ${longestMs} ms of ${allowedMs}`)
 })
 
-test('an answer that is compressed against our wish is read, whole and streamed', async () => {
+test('a response compressed despite Accept-Encoding is decoded, buffered and streamed', async () => {
   const whole = completion(await chat(stack.baseUrl, apiKey, { model: 'test/gzip' }))
   const [choice] = whole['choices'] as { message: { content: string } }[]
   assert.deepEqual([choice?.message.content, whole.receipt.cost.units], ['hello', '20000'])
@@ -204,12 +204,12 @@ async function leaveWhen(model: string, enough: (text: string) => boolean): Prom
   return receiptOf(stack.baseUrl, apiKey, requestId)
 }
 
-test('leaving just before the bill does not make an answer cheap', async () => {
+test('disconnecting just before the usage report does not lower the charge', async () => {
   const receipt = await leaveWhen('test/late-usage', (text) => text.includes('"finish_reason":"stop"'))
   assert.deepEqual([receipt.usage_source, receipt.usage.completion_tokens], ['reported', 5_000])
 })
 
-test('a bill that came before the output is not the last word', async () => {
+test('usage reported before the output is not final', async () => {
   const receipt = await leaveWhen('test/early-usage', (text) => text.split(' tok').length > 30)
   assert.equal(receipt.usage_source, 'estimated')
   assert.ok(receipt.usage.completion_tokens >= 29)

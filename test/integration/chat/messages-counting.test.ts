@@ -56,7 +56,7 @@ describe('counting tokens', () => {
     assert.equal(reply.status, 200)
   })
 
-  test('is by a tokenizer where no provider counts, with all that the model reads', async () => {
+  test('uses a tokenizer if no provider counts, with all content that the model reads', async () => {
     for (const model of ['openai/plain', 'anthropic/nocount']) {
       const small = await count(model)
       assert.deepEqual(small, { input_tokens: 1 + 4 + 3, estimated: true })

@@ -153,7 +153,7 @@ for (const [endpoint, dialect] of PAIRS) {
     for (const behaviour of USELESS) {
       for (const streamed of [true, false]) {
         if (!streamed && /in_stream|cut|fin/.test(behaviour)) continue
-        test(`a route of the other dialect serves instead: ${behaviour}, stream ${streamed}`, async () => {
+        test(`fails over to a route of the other dialect: ${behaviour}, stream ${streamed}`, async () => {
           const model = `${dialect}/${nameOf(behaviour)}-spare`
           const receipt = streamed ? (await stream(endpoint, model)).receipt : await whole(endpoint, model)
           assert.ok(receipt !== null)

@@ -181,7 +181,7 @@ describe('the request to a provider of the same dialect', () => {
     assert.ok(!headers.includes('authorization') && !headers.includes('anthropic-beta'))
   })
 
-  test('an hour in the cache only where it is priced, thinking only where the model thinks', async () => {
+  test('a one-hour cache lifetime is forwarded only if it has a price, thinking only if the model supports it', async () => {
     const cached = { messages: [{ role: 'user', content: [{ type: 'text', text: 'hi', cache_control: HOUR }] }] }
     const mark = async (model: string) => JSON.stringify((await seen(model, cached)).body['messages'])
     assert.ok((await mark('anthropic/keeper')).includes('1h'))

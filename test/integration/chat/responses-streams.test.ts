@@ -154,7 +154,7 @@ test('thoughts, a refusal, a call: each has its items and events', async () => {
   assert.ok(calling.types.includes('response.function_call_arguments.done'))
 })
 
-test('a response that meets its limit is incomplete', async () => {
+test('a response that reaches its limit is incomplete', async () => {
   const { response, types } = await stream({ model: idOf(''), max_output_tokens: 5 })
   const whole = responseOf(await create({ model: idOf(''), max_output_tokens: 5 }))
   for (const answer of [response, whole]) {

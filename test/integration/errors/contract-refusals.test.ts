@@ -126,7 +126,7 @@ test('form fields accept booleans as words, including the spelling of Python', a
   assert.equal((await postForm(url('images/edits'), apiKey, { ...edit, stream: 'False' })).status, 200)
 })
 
-test('only the video of a clip is to be had', async () => {
+test('only the video of a clip can be requested', async () => {
   const made = await generate(stack.baseUrl, apiKey, { model: 'test/video' })
   const { id } = JSON.parse(made.text) as { id: string }
   const read = async (query: string) => {
@@ -138,7 +138,7 @@ test('only the video of a clip is to be had', async () => {
   await until('the clip is made', async () => (await read('?variant=video')).status === 200)
 })
 
-test('a price below a millionth of a dollar is read as it was meant', async () => {
+test('a price below a millionth of a dollar is read exactly', async () => {
   const ask = (prompt: unknown) =>
     postJson(url('chat/completions'), apiKey, { model: M, messages: HELLO, provider: { max_price: { prompt } } })
   for (const prompt of [0.0000001, 1.5e-8, '0.0000001']) {
@@ -171,7 +171,7 @@ test('a byte order mark before the body is ignored', async () => {
   assert.equal(reply.status, 200, reply.text)
 })
 
-test('a completion is bounded by either name of the output limit', async () => {
+test('either name of the output limit bounds a completion', async () => {
   for (const name of ['max_tokens', 'max_completion_tokens']) {
     const reply = await postJson(url('completions'), apiKey, { model: M, prompt: 'hello', [name]: 3 })
     const { usage } = JSON.parse(reply.text) as { usage: { completion_tokens: number } }
@@ -197,7 +197,7 @@ test('a model that does not serve an endpoint is rejected with the endpoints tha
   assertRefused(reply, [400, 'wrong_endpoint', 'model'], /does not serve embeddings, but chat, completions, messages/)
 })
 
-test('a model that is listed and cannot serve is not one that there is not', async () => {
+test('a listed model that cannot serve returns another error than an unknown one', async () => {
   const read = async (id: string) => {
     const response = await fetch(url(`models/${id}`))
     return { status: response.status, text: await response.text(), headers: response.headers }

@@ -90,7 +90,7 @@ test('rankings include the same models, and their makers', async () => {
   assert.deepEqual([at(makers, '/data/0/id'), at(makers, '/data/0/requests')], ['test', LEAST])
 })
 
-test('the index begins with the same of every model', async () => {
+test('the index begins with equal weights of all models', async () => {
   const baskets = 'SELECT count(*) FROM index_baskets'
   await until('a basket is made', async () => (await scalar<number>(pool, baskets)) === 1)
   const index = await read('/v1/index?days=2')
@@ -181,7 +181,7 @@ function membersOf(answer: unknown, path = ''): string[] {
   return Object.entries(answer).flatMap(([name, value]) => [`${path}/${name}`, ...membersOf(value, `${path}/${name}`)])
 }
 
-test('the reference shows the members that are answered', async () => {
+test('the API reference lists exactly the returned members', async () => {
   const text = readFileSync(join(projectRoot, 'docs/reference/statistics.md'), 'utf8')
   const shown = [...text.matchAll(/```json\n([\s\S]*?)```/g)].map(([, block]) => JSON.parse(block ?? '') as unknown)
   const paths = ['/v1/stats?days=7', '/v1/rankings', '/v1/index?days=2', '/v1/network', '/v1/ecosystem']

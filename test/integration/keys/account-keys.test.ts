@@ -32,7 +32,7 @@ const revoke = (id: string, token = owner.token) => api(url, 'DELETE', `/v1/acco
 
 const ask = (apiKey: string, model = M) => chat(url, apiKey, { model, max_tokens: 1 })
 
-test('a key has everything that was set, shows its secret once, and works at once', async () => {
+test('a new key has all its settings, shows its secret once, and works at once', async () => {
   const settings = {
     name: 'app "one"',
     paused: false,
@@ -61,7 +61,7 @@ test('a key has everything that was set, shows its secret once, and works at onc
   await revoke(id)
 })
 
-test('lists are in pages, newest first, without revoked keys', async () => {
+test('lists are paginated, newest first, without revoked keys', async () => {
   const by = await newOwner(stack)
   const ids = [...(await apiOk<List>(url, 'GET', '/v1/account/keys', { token: by.token })).data.map(({ id }) => id)]
   for (let i = 0; i < 4; i++) ids.unshift((await create({}, by)).id)
@@ -89,7 +89,7 @@ test('lists are in pages, newest first, without revoked keys', async () => {
   }
 })
 
-test('changes hold on every process within a second', async () => {
+test('changes apply on every process within a second', async () => {
   const watch = new Stopwatch()
   const key = await create()
   await everywhere(url, watch, key.api_key, 200)
@@ -216,7 +216,7 @@ test('the owner sees settings that the operator made on a key', async () => {
   await revoke(key.id)
 })
 
-test('an Idempotency-Key makes a key once, also under concurrency, and shows its secret once', async () => {
+test('an Idempotency-Key creates a key once, also under concurrency, and shows its secret once', async () => {
   const by = await newOwner(stack)
   const make = (key: string, body: Json = { name: 'once' }, by_ = by) =>
     api<Key>(url, 'POST', '/v1/account/keys', { token: by_.token, body, headers: { 'idempotency-key': key } })
@@ -237,7 +237,7 @@ test('an Idempotency-Key makes a key once, also under concurrency, and shows its
   assertRefused(await make('x'.repeat(256)), 400, null, 'Idempotency-Key')
 })
 
-test('an account has a bounded number of keys, also when they are made at once', async () => {
+test('an account has a bounded number of keys, also when created concurrently', async () => {
   const by = await newOwner(stack)
   const answers = await Promise.all(
     Array.from({ length: 12 }, () => api(url, 'POST', '/v1/account/keys', { token: by.token, body: {} })),
@@ -267,7 +267,7 @@ test('an Idempotency-Key is scoped to the account for every credential, and bodi
   }
 })
 
-test('the opt-in to retention is true, false or not decided, of keys and of the account', async () => {
+test('the retention setting of keys and of the account is true, false or undecided', async () => {
   const { token } = owner
   const read = async () => (await apiOk(url, 'GET', '/v1/account', { token }))['allow_retention']
   const { id, ...made } = await create({})

@@ -83,7 +83,7 @@ test('any number of unknown keys evicts no known one, and malformed keys are not
   assert.equal(control.asked, 31)
 })
 
-test('the key that was unused for longest makes room', async () => {
+test('the least recently used key is evicted', async () => {
   const { control, cache } = start({ keyCacheEntriesMax: 2, keyCacheTtlMs: 1 })
   const [used, unused, added] = [control.addKey(), control.addKey(), control.addKey()]
   for (const secret of [used, unused]) await cache.find(secret, Date.now())

@@ -76,7 +76,7 @@ async function usedUnits({ id }: Key): Promise<number> {
 
 const unitsOf = (receipt: Receipt | null | undefined): number => Number((receipt ?? assert.fail()).cost.units)
 
-test('every kind of request by a sub-key is counted once by its platform key, and again after Redis was lost', async () => {
+test('every kind of request by a sub-key is counted once by its platform key, also after a loss of Redis', async () => {
   const platform = await platformKey({ budget: '10' })
   const [first, second] = [await subKey(platform), await subKey(platform, { budget: '5' })]
   const own = completion(await chat(url, platform.api_key, { model: M, max_tokens: 5 })).receipt

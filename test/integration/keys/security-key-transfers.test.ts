@@ -58,7 +58,7 @@ async function transfers({ token }: Owner): Promise<unknown[]> {
   return [account['transfer_cap_day'], account['transferred_today']]
 }
 
-test("a plain key moves no more than the day's cap out of the account, by all agents and keys together", async () => {
+test("a plain key moves no more than its daily cap out of the account, by all agents and keys together", async () => {
   const owner = await newOwner(stack, { coin: '25' })
   const [one, two] = [await newAgent(owner.apiKey), await newAgent(owner.apiKey)]
   assert.equal((await fund(one, '20', owner.apiKey)).status, 201, 'coin for own agents stays within reach')
@@ -150,7 +150,7 @@ for (const settings of [
   { private_tier: true },
   { allow_retention: false },
 ]) {
-  test(`a key with ${Object.keys(settings)[0]} can not make or change agents, which would not be bound so`, async () => {
+  test(`a key with ${Object.keys(settings)[0]} cannot create or change agents, which would not have that bound`, async () => {
     const owner = await newOwner(stack)
     const slug = await newAgent(owner.token)
     const { api_key: key } = await newKey(owner, settings)

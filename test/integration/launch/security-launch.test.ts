@@ -101,13 +101,13 @@ test('every process has only the secrets that it needs, and no command line cont
   for (const { command } of parts) for (const secret of secrets) assert.ok(!command.includes(secret), command)
 })
 
-test('the key that signs checkpoints is made once', () => {
+test('the key that signs checkpoints is generated once', () => {
   const key = NoteKey.of(readIfThere('log.key'))
   assert.match(key.name, /^[0-9a-f]{8}\.localhost\/v1\/log$/)
   assert.equal(provideLogKey(data), readIfThere('log.key'))
 })
 
-test('the key that signs the catalog is made once, and signs it', async () => {
+test('the key that signs the catalog is generated once, and signs it', async () => {
   const secret = readIfThere('catalog.key')
   assert.equal(provideCatalogKey(data), secret)
   const { address } = (await (await fetch(`${baseUrl}/v1/catalog/signer`)).json()) as { address: string }
@@ -152,7 +152,7 @@ test('Redis has no port; its socket is accessible only to this user', async () =
   })
 })
 
-test('another user can not connect to Redis, nor read the data', {
+test('another user cannot connect to Redis, nor read the data', {
   skip: process.getuid?.() !== 0 && 'only root can become another user',
 }, () => {
   const script = `

@@ -47,7 +47,7 @@ test('rules and series are public; books need a credential', async () => {
   assert.deepEqual(known.data[0]?.['book'], { bids: [], asks: [{ price: '0.1', tokens: '1000.000000' }] })
 })
 
-test('a quote prices a buy, and an order with it pays that price, once however often it is sent', async () => {
+test('a quote prices a buy, and an order with it pays that price, once for any number of retries', async () => {
   const body = { series, tokens: '10' }
   const quote = await apiOk<Json & { total: Json }>(url, 'POST', '/v1/locks/quote', { token: one.token, body })
   assert.deepEqual(quote['depth'], [{ price: '0.1', tokens: '10.000000' }])
@@ -110,7 +110,7 @@ test('invalid orders are rejected with the reason', async () => {
   }
 })
 
-test('keys with bounds, sub-keys and agents do not trade', async () => {
+test('keys with bounds, sub-keys and agents cannot trade', async () => {
   const make = async (path: string, body: Json, token = one.token) =>
     String((await apiOk(url, 'POST', path, { token, body }))['api_key'])
   const body = { series, side: 'buy', type: 'market', tokens: '1' }

@@ -77,7 +77,7 @@ describe('one after the other', () => {
     assert.equal(await heldUnits(world.pool, world.series, account.accountId), 2 * LOCK_UNITS)
   })
 
-  test('an account without a balance is served as far as its tokens go', async () => {
+  test('an account without a balance is served as long as it has tokens', async () => {
     const account = await world.holder(LOCK_UNITS, { credits: '0.000000001' })
     assert.equal((await world.ask(account)).cost.units, '0')
     assert.match((await chat(world.stack.baseUrl, account.apiKey, LOCK_BODY)).text, /insufficient_balance/)
@@ -139,7 +139,7 @@ async function sendAll(apiKey: string): Promise<number[]> {
   }
 }
 
-describe('1,000 requests at once, over two proxies of two processes', () => {
+describe('1,000 concurrent requests, over two proxies of two processes', () => {
   before(async () => {
     // No request ends before all have arrived.
     world = await LockWorld.start(`${EXACT},ttft=300`, { proxies: 2, workers: 2 })

@@ -41,7 +41,7 @@ test('the official client connects, pings and lists the tools', async () => {
   await client.close()
 })
 
-test('a known revision is agreed to, and another is answered with the newest', async () => {
+test('a known revision is accepted, and an unknown one is answered with the newest', async () => {
   for (const version of SUPPORTED_PROTOCOL_VERSIONS) {
     const { status, body, headers } = await initialize(version)
     assert.equal(status, 200)

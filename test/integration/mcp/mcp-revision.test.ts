@@ -44,7 +44,7 @@ function send(
 const callTool = (name: string, input: Json, headers: Record<string, string> = {}): Promise<McpReply> =>
   send('tools/call', { name, arguments: input }, { ...headersOf('tools/call', name), ...headers })
 
-test('a client learns of the revision, lists the tools and calls one without a handshake', async () => {
+test('a client discovers the revision, lists the tools and calls one without a handshake', async () => {
   const found = (await send('server/discover')).body.result
   assert.deepEqual(found?.['supportedVersions'], [REVISION])
   assert.deepEqual(found?.['capabilities'], { tools: {} })

@@ -113,7 +113,7 @@ test('images: the charge matches the images made, and options with their own pri
   assert.ok(Number.isInteger(body['created']) && itemOf(data, 0).b64_json.length > 50)
 })
 
-test('images/edits: pictures and mask arrive whole, with the fields that count', async () => {
+test('images/edits: pictures and mask arrive whole, with the supported fields', async () => {
   const describe = (data: Buffer, filename: string, type: string) => ({
     filename,
     type,
@@ -181,7 +181,7 @@ test('transcriptions: each container and each format', async () => {
   assert.deepEqual([body['task'], body['duration'], (body['segments'] as unknown[]).length], ['transcribe', 1, 1])
 })
 
-test('rerank: the best first, by their place in the request, from either kind of provider', async () => {
+test('rerank: results are ordered by score with their index in the request, from either kind of provider', async () => {
   for (const model of [R, 'test/jina']) {
     const request = { model, query: 'q', documents: ['a', { text: 'b' }, 'c'], top_n: 2 }
     const body = answered(await json('rerank', { ...request, max_chunks_per_doc: 9 }))

@@ -66,13 +66,13 @@ for (const [name, { modality, send }] of Object.entries(REQUESTS)) {
     assert.deepEqual({ ...booked, log: undefined }, { ...receipt, log: undefined })
   })
 
-  test(`${name}: less than was held is charged, the rest released`, async () => {
+  test(`${name}: usage below the hold is charged, the rest released`, async () => {
     const { receipt } = answered(await send(`test/${modality}-less`))
     assertCounted(receipt, modality, await stack.provider.log())
     assert.ok(Number(receipt.cost.units) < Number(receipt.hold.units))
   })
 
-  test(`${name}: never more than was held`, async () => {
+  test(`${name}: the charge never exceeds the hold`, async () => {
     const { receipt } = answered(await send(`test/${modality}-more`))
     assertCounted(receipt, modality, await stack.provider.log())
     assert.equal(receipt.clamped, true)

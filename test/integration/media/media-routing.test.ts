@@ -112,7 +112,7 @@ test('a key serves only the models of its allowlist', async () => {
 })
 
 for (const name of Object.keys(FIRSTS)) {
-  test(`rerank: a first route that is ${name} is followed by the second`, async () => {
+  test(`rerank: a first route that is ${name} fails over to the second`, async () => {
     const { receipt } = answered(await rerank(apiKey, `test/rerank-${name}`))
     assert.ok(servedFor(receipt.request_id, await stack.provider.log()).some((line) => line.outcome === 'complete'))
   })
@@ -121,7 +121,7 @@ for (const name of Object.keys(FIRSTS)) {
 const SERVED_ELSEWHERE = ['failing']
 for (const name of Object.keys(FIRSTS)) {
   const elsewhere = SERVED_ELSEWHERE.includes(name)
-  test(`images: a first route that is ${name} is ${elsewhere ? '' : 'not '}followed by another`, async () => {
+  test(`images: a first route that is ${name} does ${elsewhere ? '' : 'not '}fail over`, async () => {
     const before = (await stack.provider.log()).length
     const body = { model: `test/image-${name}`, prompt: 'x' }
     const reply = await postJson(`${stack.baseUrl}/v1/images/generations`, apiKey, body)

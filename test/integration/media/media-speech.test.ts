@@ -73,7 +73,7 @@ async function receiptFor(id: string): Promise<CountedReceipt> {
   return (await receiptOf(stack.baseUrl, apiKey, id)) as CountedReceipt
 }
 
-test('the first bytes are there long before the last, and all of them are right', async () => {
+test('the first bytes arrive long before the last, and all of them are correct', async () => {
   // The first piece comes at once, the second when the test says so.
   await stack.provider.hold()
   const { response, id } = await speak('test/slow')
@@ -106,7 +106,7 @@ test('a reader that pauses stops the provider with bounded memory, and finally r
   for (const { id } of answers) assert.equal((await receiptFor(id)).cost.units, DUE)
 })
 
-test('a provider that breaks off breaks the connection, and the text is paid', async () => {
+test('an interrupted provider response breaks the client connection, and the text is charged', async () => {
   for (const model of ['test/cut', 'test/hang']) {
     const { response, id } = await speak(model)
     const { bytes, broken } = await readAll(response)
@@ -147,7 +147,7 @@ test('a client that disconnects before the response is charged the amount that t
   assertCounted(receipt, 'speech', [present(line)])
 })
 
-test('before the first byte another route serves', async () => {
+test('before the first byte a failure fails over', async () => {
   const { response, id } = await speak('test/second')
   const { bytes, broken } = await readAll(response)
   assert.deepEqual([bytes.length, broken], [3_000, false])

@@ -196,7 +196,7 @@ test('leaves of two attestations cannot be linked, and the salts are those of th
   assert.deepEqual(await auditFaults(), [])
 })
 
-test('while coin is booked beside it, an attestation is of one moment, which the audit finds again', async () => {
+test('an attestation during concurrent bookings is one snapshot, which the audit reproduces', async () => {
   const stop = new AbortController()
   const booking = [0, 1, 2].map(async (lane) => {
     for (let at = 0; !stop.signal.aborted; at++) {
@@ -220,7 +220,7 @@ test('while coin is booked beside it, an attestation is of one moment, which the
   assert.deepEqual(await auditFaults(), [])
 })
 
-test('one that is cut off is not there at all, and the next one is whole', async () => {
+test('an interrupted attestation leaves no rows, and the next one is complete', async () => {
   const { number } = await latest()
   await withTransaction(pool, async (client) => {
     // It waits with all its tiles stored, and nothing else.

@@ -25,7 +25,7 @@ after(async () => {
 
 const becomes = (wanted: string) => until(`the chain is ${wanted}`, async () => state.state === wanted)
 
-test('no chain is not configured, and one of another number is unavailable', async () => {
+test('a missing chain is not configured, and one with another chain id is unavailable', async () => {
   const none = new ChainState({ rpcUrl: undefined, payments: undefined, pool: bench.book.pool, log, limits })
   const wrong = newState(bench.chain.chainId + 1)
   const any = new ChainState({ rpcUrl: bench.rpc.url, payments: undefined, pool: bench.book.pool, log, limits })

@@ -43,7 +43,7 @@ test('after a reorg the deposit is sent again, and credited once', async () => {
   assert.deepEqual(await coinOf(paid, holder), [4, 4])
 })
 
-test('control dies between the commit and the sending: the next one sends, once', async () => {
+test('control dies between commit and sending: the next one sends, once', async () => {
   const holder = await newHolder(paid)
   paid.rpc.refused.add('eth_sendRawTransaction')
   const made = await deposit(paid, holder, await signDeposit(paid, holder.wallet, TWO))

@@ -50,7 +50,7 @@ test('a node that lags has no transfers of the newest blocks: they are read late
   await until('it is credited', async () => (await coin()) === COIN_NANOS)
 })
 
-test('a deposit that gets into another block, at another place, is credited once', async () => {
+test('a deposit included in another block, at another index, is credited once', async () => {
   const { wallet, coin } = await newHolder()
   const other = await bench.chain.newPayer()
   await bench.settled()

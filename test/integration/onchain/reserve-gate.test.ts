@@ -80,7 +80,7 @@ test('while the reserve is below the liabilities, a withdrawal is rejected witho
   await until('it is sent', async () => (await paid.has('coin', holder.wallet)) === parseEther('5'))
 })
 
-test('the reserve is that of the chain at its block, by contract and holder', async () => {
+test('the reserve matches the chain at its block, by contract and holder', async () => {
   const { held, block, block_hash, token, vault, ...reserve } = await read<Reserve>('/v1/reserve')
   const { hash } = await paid.chain.client.getBlock({ blockNumber: BigInt(block) })
   const [coin, stablecoin] = [getAddress(paid.chain.contracts.coin), getAddress(paid.chain.contracts.stablecoin)]

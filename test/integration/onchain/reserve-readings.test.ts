@@ -134,7 +134,7 @@ test('movements after the block that is read count, and other addresses are atte
   )
 })
 
-test('the audit names an account of coin that no class has, and a reading that does not add up', async () => {
+test('the audit names an account of coin without a class, and a reading with a wrong sum', async () => {
   const faultsOf = async () => {
     const found = await Promise.all(RESERVE_INVARIANTS.map(({ faults }) => pool.query(faults)))
     return found.map(({ rowCount }) => rowCount)

@@ -80,7 +80,7 @@ function shapeOf(value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, shapeOf(member)]))
 }
 
-test('the documentation shows answers as they are', async () => {
+test('the documentation shows the exact responses', async () => {
   const header = paymentHeader(await payFor(await quote(paid), await paid.chain.newPayer()))
   assert.equal(codeOf(await post(paid, HELLO, header)), 'paid')
   await paid.audited()
@@ -93,7 +93,7 @@ test('the documentation shows answers as they are', async () => {
   assert.deepEqual(shapeOf(statements[0]), shapeOf(statements[1]))
 })
 
-test('the verifier checks a receipt up to the chain, from a file and by asking a node', async () => {
+test('the verifier checks a receipt against the chain, from a file and over RPC', async () => {
   const { batch, receipt } = await world.anchored()
   const address = world.contract
   const { transaction } = batch

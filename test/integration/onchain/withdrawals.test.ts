@@ -87,7 +87,7 @@ test('credits are not coin: they pay for requests and cannot be withdrawn', asyn
   assertRefused(await withdraw(paid, holder, { amount: '5' }), 402, 'insufficient_balance')
 })
 
-test('withdrawals at once never take more than there is', async () => {
+test('concurrent withdrawals never exceed the balance', async () => {
   const holder = await newHolder(paid, '10', NOTHING)
   const many = await Promise.all(Array.from({ length: 12 }, () => withdraw(paid, holder, { amount: '4' })))
   const taken = many.filter(({ status }) => status === 202)
@@ -98,7 +98,7 @@ test('withdrawals at once never take more than there is', async () => {
   assert.deepEqual(await coinOf(paid, holder), [2, 2])
 })
 
-test('an Idempotency-Key makes it safe to send again', async () => {
+test('an Idempotency-Key makes retries safe', async () => {
   const holder = await newHolder(paid, '10', NOTHING)
   const send = () => withdraw(paid, holder, { amount: '4' }, { 'idempotency-key': 'again' })
   const [first, second] = [await send(), await send()]
@@ -120,7 +120,7 @@ test('pending withdrawals are bounded; further ones are rejected until some are 
   await accepted(holder, { amount: '2' })
 })
 
-test('control dies before the sending, and again between the sending and the block: it is sent once', async () => {
+test('control dies before sending, and again between sending and the block: the withdrawal is sent once', async () => {
   const holder = await newHolder(paid, '10', NOTHING)
   paid.rpc.refused.add('eth_sendRawTransaction')
   const withdrawal = await accepted(holder, { amount: '4' })
@@ -142,7 +142,7 @@ test('control dies before the sending, and again between the sending and the blo
   assert.equal(await paid.has('coin', holder.wallet), parseEther('4'))
 })
 
-test('without the chain it waits in escrow, and is sent when the chain is back', async () => {
+test('without the chain a withdrawal waits in escrow, and is sent when the chain is back', async () => {
   const holder = await newHolder(paid, '10', NOTHING)
   paid.rpc.down = true
   const withdrawal = await accepted(holder, { amount: '4' })
@@ -151,7 +151,7 @@ test('without the chain it waits in escrow, and is sent when the chain is back',
   await sent(holder, withdrawal)
 })
 
-test('a treasury without tokens: it waits, and is sent once they are there', async () => {
+test('a treasury without tokens: the withdrawal waits, and is sent once they arrive', async () => {
   const holder = await newHolder(paid, '60000', NOTHING)
   const withdrawal = await accepted(holder, { amount: '50000' })
   const log = () => paid.stack.logs().includes('treasury_short')

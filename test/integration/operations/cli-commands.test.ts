@@ -44,7 +44,7 @@ async function lastKeyEvent(): Promise<string | null | undefined> {
   return bytes && sluice.FeedEvent.decode(bytes).keyChanged
 }
 
-test('a catalog is checked, published, and held to its promises', async () => {
+test('a catalog is checked and published, and its promises are enforced', async () => {
   const checked = await ok('catalog', 'check')
   assert.deepEqual(checked, { ok: true, models: 1, providers: 1, promises_checked: true })
   assert.deepEqual(await ok('catalog', 'publish'), { ok: true, version: '1', new_sheet: true, changed: true })
@@ -76,7 +76,7 @@ test('a catalog is checked, published, and held to its promises', async () => {
   world.writeCatalog('1')
 })
 
-test('an account is made with a key that works at once', async () => {
+test('an account is created with a key that works at once', async () => {
   const made = await ok<{ account_id: string; key_id: string; api_key: string; balance: object }>(
     'account',
     'create',
@@ -159,7 +159,7 @@ test('a balance that no account can hold is refused in a line', async () => {
   )
 })
 
-test('without a file, the catalog is that of the running control', async (t) => {
+test('without a file, the command uses the catalog of the running control', async (t) => {
   const run = join(dir, 'run')
   mkdirSync(run)
   const demo = join(run, 'demo-catalog.yaml')

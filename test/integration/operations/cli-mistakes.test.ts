@@ -64,7 +64,7 @@ for (const [args, code, says] of MISTAKES) {
   })
 }
 
-test('help is there on every level', async () => {
+test('help is available on every level', async () => {
   for (const args of [['--help'], ['account', '--help'], ['account', 'create', '--help'], ['audit', '--help']]) {
     const result = await runCli(args, world.env)
     assert.equal(result.code, 0, args.join(' '))

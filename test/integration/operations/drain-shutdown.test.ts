@@ -154,7 +154,7 @@ test('SIGTERM: a client that does not read its stream does not delay the shutdow
   })
 })
 
-test('SIGTERM twice, and SIGINT, are one', async () => {
+test('repeated SIGTERM, or SIGTERM and SIGINT, count once', async () => {
   await withStack({ workers: 2, limits: { drainGraceMs: 60_000 } }, async (stack, { apiKey }) => {
     await stack.provider.hold()
     const stream = chatStream(stack.baseUrl, apiKey, { model: 'test/slow' })

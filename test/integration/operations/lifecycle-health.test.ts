@@ -73,7 +73,7 @@ test('a healthy gateway reports that it is healthy and ready', async () => {
   assert.deepEqual([ready.status, JSON.parse(ready.text)], [200, { ready: true, reasons: [] }])
 })
 
-test('the limits in force are shown', async () => {
+test('the limits in force are published', async () => {
   const reply = await get('/v1/limits')
   assert.equal(reply.status, 200)
   const shown = JSON.parse(reply.text) as {

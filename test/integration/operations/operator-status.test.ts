@@ -168,14 +168,14 @@ test('a disabled route gets no new requests, within a second and after restarts,
   assert.equal((await read<Status>('/v1/status')).body.status, 'operational')
 })
 
-test('routes that there are not cannot be switched', async () => {
+test('unknown routes cannot be disabled', async () => {
   await cliFails(1, /no route third\/\*/, 'route', 'disable', 'third/*')
   await cliFails(1, /no route first/, 'route', 'disable', 'first')
   await cliFails(1, /not disabled by hand/, 'route', 'enable', 'second/mock,chunks=1,text=two')
   await cliFails(2, /ROUTE is missing/, 'route', 'disable')
 })
 
-test('an incident is shown by every proxy within a second, until it is closed; then the history has it', async () => {
+test('an incident is shown by every proxy within a second, until it is closed; then it is in the history', async () => {
   const shown = new Stopwatch()
   assert.deepEqual((await read<Status>('/v1/status')).body.incidents, [])
   const opened = await cli<Incident>(

@@ -17,7 +17,7 @@ after(() => stack?.stop())
 const read = (path: string, headers: Record<string, string> = {}, method = 'GET') =>
   fetch(`${stack.baseUrl}${path}`, { method, headers })
 
-test('an answer has an entity tag and an age, and 304 has no body', async () => {
+test('a response has an entity tag and an age, and 304 has no body', async () => {
   const first = await read(PATH, { origin: 'https://site.example' })
   const text = await first.text()
   assert.equal(first.status, 200)

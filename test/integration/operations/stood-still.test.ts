@@ -103,7 +103,7 @@ async function readAnswer(pieces: readonly string[]): Promise<string> {
   }
 }
 
-test('the answer of a provider is read, not called late', async () => {
+test('a provider response that arrived during a stall does not time out', async () => {
   const head = 'HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n'
   assert.equal(await readAnswer([`${head}hello`]), 'hello', 'the first byte was in time')
   assert.equal(await readAnswer([`${head}he`, 'llo']), 'hello', 'the rest was in time')
@@ -145,7 +145,7 @@ test('a reply of control that arrived during a stall is accepted', async () => {
   }
 })
 
-test('a request body that has arrived is served', async () => {
+test('a request body that arrived during a stall is served', async () => {
   const { server: gateway, port, refused } = await startServer({ bodyTimeoutMs: DEADLINE_MS })
   const client = await RawClient.open(port)
   try {

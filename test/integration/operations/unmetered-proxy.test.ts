@@ -17,7 +17,7 @@ test('production refuses to run without metering under any other settings', () =
   assert.match(done.stderr, /SLUICE_BENCH_UNMETERED lets requests run unpaid and is refused with NODE_ENV=production/)
 })
 
-test('metering is on unless it is switched off in so many words', () => {
+test('metering is on unless it is explicitly disabled', () => {
   assert.equal(readConfig(KEY).unmetered, false)
   assert.equal(readConfig({ ...KEY, SLUICE_BENCH_UNMETERED: '' }).unmetered, false)
   assert.equal(readConfig({ ...KEY, ...UNMETERED }).unmetered, true)

@@ -143,7 +143,7 @@ test('a provider that rejects: its own status, and a full refund', async () => {
   }
 })
 
-test('a provider that wants to be paid itself does not have the client pay twice', async () => {
+test('a provider that responds 402 does not make the client pay twice', async () => {
   const other = await paid.chain.newPayer()
   const cases: Array<[path: string, body: unknown]> = [
     ['/v1/embeddings', { model: 'test/unpaid', input: 'x' }],
@@ -168,7 +168,7 @@ test('a payment for one path is not accepted for another', async () => {
   assert.equal(codeOf(await post(paid, body, paymentHeader(payload))), 'paid')
 })
 
-test('x-erc8004-agent: the payer has to be owner or wallet of an agent of the registry', async () => {
+test('x-erc8004-agent: the payer must be owner or wallet of an agent of the registry', async () => {
   const { registry } = paid.chain.contracts
   const agentId = await paid.chain.registerAgent(payer)
   const stranger = await paid.chain.newPayer()

@@ -120,7 +120,7 @@ test('quote_mismatch: another body, price, offer, asset or chain', async () => {
   assert.equal(codeOf(await send(payload)), 'paid')
 })
 
-test('payment_invalid: signatures and windows that do not hold', async () => {
+test('payment_invalid: invalid signatures and validity windows', async () => {
   const payload = await signed()
   const authorization = payload.payload['authorization'] as Record<string, string>
   const signature = String(payload.payload['signature'])
@@ -146,7 +146,7 @@ test('payment_invalid: signatures and windows that do not hold', async () => {
   assert.equal(codeOf(await send(payload)), 'paid')
 })
 
-test('a Permit2 nonce in another writing is the same payment, and so is the twin with the other s', async () => {
+test('a Permit2 nonce in another notation is the same payment, and so is its twin with the other s', async () => {
   let payload = await signed('coin')
   const nonceOf = () => (payload.payload['permit2Authorization'] as Record<string, string>)['nonce'] ?? ''
   // The longest nonces leave no room for a zero before them.

@@ -90,7 +90,7 @@ test('a remainder is kept, pays for the next charge, and is refunded once with l
   assert.equal(await house(), houseBefore)
 })
 
-test('two controls close requests of one wallet at once: its credit is used once', async () => {
+test('two control instances close requests of one wallet concurrently: its credit is used once', async () => {
   const payer = await bench.chain.newPayer()
   await buy(payer, 1_234_567)
   const orders = [await bench.order(payer, 'stablecoin', PAID), await bench.order(payer, 'stablecoin', PAID)] as const

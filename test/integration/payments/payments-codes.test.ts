@@ -28,7 +28,7 @@ async function outcome(order: PaymentOrder, waitMs?: number): Promise<string> {
   }
 }
 
-test('insufficient_funds, and for a minute afterwards in that token without asking the chain', async () => {
+test('insufficient_funds, cached for a minute in that token without a chain call', async () => {
   const payer = await bench.chain.newPayer({ stablecoin: 10n })
   const order = await bench.order(payer, 'stablecoin', 11n)
   await assert.rejects(bench.settle(order), { code: 'insufficient_funds', status: 402, retryAfterSeconds: 60 })

@@ -52,7 +52,7 @@ test('a transfer that lands after its request was abandoned is refunded', async 
   await assert.rejects(bench.settle(bench.again(order)), { code: 'payment_already_resolved', status: 409 })
 })
 
-test('control dies between the claim and the sending: the next one sends and refunds', async () => {
+test('control dies between the claim and sending: the next one sends and refunds', async () => {
   const [payer, order] = await bench.newOrder(SHORT_MS)
   bench.rpc.refused.add('eth_sendRawTransaction')
   await assertUnconfirmed(order)
@@ -64,7 +64,7 @@ test('control dies between the claim and the sending: the next one sends and ref
   await assertRefunded(payer, order)
 })
 
-test('control dies between the sending and the block: the next one finds it and refunds', async () => {
+test('control dies between sending and the block: the next one finds the transaction and refunds', async () => {
   const [payer, order] = await bench.newOrder(SHORT_MS)
   await bench.chain.client.setAutomine(false)
   await assertUnconfirmed(order)
@@ -85,7 +85,7 @@ test('control dies between the credit and the hold: the request is abandoned and
   await assertRefunded(payer, order)
 })
 
-test('the answer about the sending is lost: it is paid and served', async () => {
+test('the response to the submission is lost: the request is paid and served', async () => {
   const [payer, order] = await bench.newOrder()
   bench.rpc.lost.add('eth_sendRawTransaction')
   await bench.settle(order)
@@ -102,7 +102,7 @@ test('a proxy that dies with a paid request: its hold is voided and the payment 
   await assertRefunded(payer, order)
 })
 
-test('a transaction that the node drops is sent again', async () => {
+test('a transaction that the node drops is resent', async () => {
   const [payer, order] = await bench.newOrder()
   await bench.chain.client.setAutomine(false)
   const waiting = bench.settle(order)
@@ -117,7 +117,7 @@ test('a transaction that the node drops is sent again', async () => {
   assert.equal(await bench.arrived('stablecoin', payer), 1)
 })
 
-test('a transaction that pays too little for the block gets a higher fee, and is made once', async () => {
+test('a transaction whose fee is too low is replaced with a higher fee, and executed once', async () => {
   const [payer, order] = await bench.newOrder()
   await bench.chain.client.setAutomine(false)
   const waiting = bench.settle(order)
@@ -202,7 +202,7 @@ test('the node is down for a while during a payment', async () => {
   assert.equal(await bench.arrived('stablecoin', payer), 1)
 })
 
-test('two controls on one book: every payment is made, refunded and booked once', async () => {
+test('two control instances on one book: every payment is settled, refunded and booked once', async () => {
   const second = bench.startPayments()
   try {
     await until('the second is ready', async () => second.isReady)

@@ -56,7 +56,7 @@ async function foreignRaw(order: PaymentOrder): Promise<Hex> {
   })
 }
 
-test('two controls find the same failed refund: it is sent again once', async () => {
+test('two control instances find the same failed refund: it is resent once', async () => {
   const [payer, order] = await bench.newOrder()
   await bench.settle(order)
   await bench.chain.client.setAutomine(false)
@@ -200,7 +200,7 @@ test('after a reorg the own transaction pays and the foreign one fails: no payme
   assert.equal(await bench.chain.balanceOf('stablecoin', payer.address), FUNDS)
 })
 
-test('a payment that was lost with its block and is made after all: the house has its money back', async () => {
+test('a payment lost in a reorg that is included after all: the house gets its money back', async () => {
   const [payer, order] = await bench.newOrder()
   const snapshot = await bench.chain.client.snapshot()
   const block = await bench.chain.client.getBlockNumber()

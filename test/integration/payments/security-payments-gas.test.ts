@@ -89,7 +89,7 @@ test('a request that costs less than the smallest charge is topped up to it, on 
   await paid.pool.query('UPDATE payments SET fee_units = fee_units + 1 WHERE id = $1', [id])
 })
 
-test('a request that costs more has no fee', async () => {
+test('a request that costs more pays no fee', async () => {
   const payer = await paid.chain.newPayer()
   const reply = await send(payer, { ...HELLO, model: 'test/dear' })
   const { receipt } = JSON.parse(reply.text) as { receipt: Receipt }

@@ -143,7 +143,7 @@ test('a transaction that the node refuses ends at once', async () => {
   assert.equal(codeOf(await payByTransaction(payer, CUSTOMER)), 'paid')
 })
 
-test('transactions that wait for a block take no place of signed authorizations', async () => {
+test('pending transactions use no slot of signed authorizations', async () => {
   const [first, second] = [await paid.chain.newPayer(), await paid.chain.newPayer()]
   const third = await paid.chain.newPayer()
   await paid.chain.client.setAutomine(false)

@@ -104,7 +104,7 @@ test('without a verified report the private tier is rejected, and no request run
   assert.equal((await ask('test/unasked', standardKey)).status, 200)
 })
 
-test('verified hardware serves the private tier, receipts name its report, and a stranger verifies that again', async () => {
+test('verified hardware serves the private tier, receipts name its report, and a third party can verify it', async () => {
   await untilStatus(200)
   const reply = await ask('test/private')
   assert.equal(textOf(reply), 'proved')

@@ -141,7 +141,7 @@ const step = fc.oneof(
   fc.record({ kind: fc.constant('pay' as const) }),
 )
 
-test('every receipt is paid for once by its terms, in any interleaving', async () => {
+test('the provider is paid once for every receipt by its terms, in any interleaving', async () => {
   const batches = fc.array(fc.array(step, { minLength: 1, maxLength: 6 }), { minLength: 2, maxLength: 6 })
   await fc.assert(
     fc.asyncProperty(batches, batches, pay, pay, async (first, second, before, since) => {
@@ -275,7 +275,7 @@ async function tamper(sql: string): Promise<void> {
   })
 }
 
-test('the audit finds pay that does not agree with the receipts', async () => {
+test('the audit finds pay that disagrees with the receipts', async () => {
   const [earner, accountId] = [
     await openNewAccount(book.pool, limits),
     await openNewAccount(book.pool, limits, { coinNanos: 1_000_000 }),

@@ -193,13 +193,13 @@ test('a failing provider is disabled, and no client gets an error', async () => 
   assert.ok(activity.text.includes('provider.suspended') && activity.text.includes('error_rate'))
 })
 
-test('a slow provider is out of service', async () => {
+test('a slow provider is disabled', async () => {
   await admit('slow', 'chat-small,ttft=120', ['--share', '0.7', '--first-output', '80'])
   await send('slow', 30, true)
   await suspended('slow', 'latency')
 })
 
-test('a provider that answers otherwise than the route of the catalog is out of service', async () => {
+test('a provider whose answers differ from the route of the catalog is disabled', async () => {
   const usage = { prompt_tokens: 10, completion_tokens: 3, total_tokens: 13 }
   await admit('wrong', (response) => {
     const message = { role: 'assistant', content: 'Something else entirely' }
@@ -249,7 +249,7 @@ test('the owner disables an endpoint; the operator suspends and resumes one', as
   assert.ok(receipts > 0 && Number(earned.units) > 0)
 })
 
-test('control that is killed again and again pays every receipt once', async () => {
+test('control killed repeatedly pays every receipt once', async () => {
   await admit('killed', 'chat-small')
   for (let round = 0; round < 3; round++) {
     await send('killed', 12, round % 2 === 0)

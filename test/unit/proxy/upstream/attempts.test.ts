@@ -155,7 +155,7 @@ const deed = fc.oneof(
   fc.constantFrom<Deed>('unusable', 'good'),
 )
 
-test('every operation has a rule, and only jobs forbid a second attempt', () => {
+test('every operation has a rule, and videos and tools are the jobs that must not run twice', () => {
   assert.deepEqual(Object.keys(OPERATION_RULES).sort(), [...ENDPOINTS].sort())
   const having = (failover: string) => ENDPOINTS.filter((endpoint) => OPERATION_RULES[endpoint].failover === failover)
   assert.deepEqual(having('when_not_taken'), ['videos', 'tools'])

@@ -158,7 +158,7 @@ describe('the native Messages stream', () => {
     assert.ok(stream.complete)
   })
 
-  test('an impossible usage report does not replace the earlier one, nor does a report that output has followed', () => {
+  test('an impossible usage report keeps the earlier one, which is known to precede output', () => {
     for (const bad of [
       { output_tokens: -1 },
       { output_tokens: 1.5 },
