@@ -106,7 +106,7 @@ test('control is killed while it submits a batch: the batch is found again and n
   await assertEndsOnce(job)
 })
 
-test('the answer to a submission is lost: the batch is found again', async () => {
+test('the response to a submission is lost: the batch is found again', async () => {
   await assertEndsOnce(await submitted(stack, key, { model: 'test/lost-post' }))
 })
 
@@ -232,7 +232,7 @@ test('Redis fails between accepting a job and the response: a rejected job is ab
   await stack.audit()
 })
 
-test('control and Redis are killed again and again: every job ends once, charged once', async () => {
+test('control and Redis are killed repeatedly: every job ends once, charged once', async () => {
   const jobs: BatchJob[] = []
   let stopped = false
   const client = async (name: string): Promise<void> => {

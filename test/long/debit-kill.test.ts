@@ -102,7 +102,7 @@ test('a slow booking that timed out can no longer be booked', async () => {
   }
 })
 
-test('control and Redis killed again and again under load: no coin is lost or made', async () => {
+test('control and Redis killed repeatedly under load: no coin is lost or created', async () => {
   const stack = await startStack({ limits: LIMITS })
   const pool = createPool(stack.databaseUrl, limits)
   try {

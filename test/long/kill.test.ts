@@ -56,7 +56,7 @@ test('a proxy worker is killed in the middle of streams', async () => {
   })
 })
 
-test('the whole proxy is killed and started again', async () => {
+test('the whole proxy is killed and restarted', async () => {
   await survive(async () => {
     const pid = stack.proxy.pid
     assert.ok(pid !== undefined)
@@ -91,7 +91,7 @@ test('PostgreSQL is killed in the middle of batches', async () => {
   })
 })
 
-test('everything is killed at once', async () => {
+test('all processes are killed at once', async () => {
   await survive(async () => {
     const pid = stack.proxy.pid
     assert.ok(pid !== undefined && stack.postgres !== undefined)

@@ -100,7 +100,7 @@ async function mended(): Promise<void> {
   await bench.mended()
 }
 
-test('a connection that breaks at each statement of a batch in turn: it is made and anchored once', async () => {
+test('a connection that breaks at each statement of a batch in turn: the batch is created and anchored once', async () => {
   for (const service of [bench.payments, other]) await service.stop(0)
   let statements = 1
   for (let broken = 0; broken < statements; broken++) {
@@ -209,7 +209,7 @@ test('a contract that rejects a batch: it waits, no transaction is sent, and it 
   await mended()
 })
 
-test('a batch that fails in its block is sent again, and anchored once', async () => {
+test('a batch whose transaction reverts is sent again, and anchored once', async () => {
   const { pool } = bench.book
   const { client } = bench.chain
   await client.setAutomine(false)

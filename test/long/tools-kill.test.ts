@@ -45,7 +45,7 @@ async function goesOn(): Promise<void> {
   assert.equal(receipt.cost.units, String(SEARCH.price.call + 3 * SEARCH.price.result))
 }
 
-test('a worker is killed: its calls break off and their holds are freed', async () => {
+test('a worker is killed: its calls are interrupted and their holds are released', async () => {
   const calls = await underWay()
   const pid = stack.proxy.pid
   assert.ok(pid !== undefined)

@@ -100,7 +100,7 @@ async function assertLost(stack: Stack, apiKey: string, job: VideoObject): Promi
 describe('one worker', () => {
   const onStack = sharedStack({})
 
-  test('kill -9: the jobs of the worker are lost and not charged, and their places are free', async () => {
+  test('kill -9: the jobs of the worker are lost and not charged, and their slots are free', async () => {
     await onStack(async (stack, { apiKey }) => {
       const jobs = [
         await newVideo(stack.baseUrl, apiKey, { model: 'test/endless' }),

@@ -45,7 +45,7 @@ async function openReady(url = server.url): Promise<Redis> {
 const beat = (connection: Redis, owner: string): Promise<unknown> =>
   defineScript(connection, 'heartbeat')(['owners'], [owner])
 
-test('a script runs, also one that the server has forgotten', async () => {
+test('a script runs, also after the server has flushed its scripts', async () => {
   const connection = await openReady()
   await beat(connection, 'own_a')
   await redis.script('FLUSH')
@@ -86,7 +86,7 @@ test('calls to a slow server time out within the bound', async () => {
   await until('the connection is back', isBack)
 })
 
-test('a password and a database are used; a wrong password never connects', async () => {
+test('the password and database of the URL are used; a wrong password never connects', async () => {
   await redis.config('SET', 'requirepass', 'hush')
   try {
     const url = new URL(server.url)

@@ -62,7 +62,7 @@ test('one pipeline and one scan reach the keys of all shards', async () => {
   assert.deepEqual(failing?.[1], [null, 'text'])
 })
 
-test('a listener is counted whichever node it is at', async () => {
+test('a subscriber is counted on every node', async () => {
   const listeners = await Promise.all([1, 2, 3, 4].map(() => open('wait')))
   await Promise.all(listeners.map((listener) => listener.subscribe('channel')))
   const heard = Promise.all(listeners.map((listener) => new Promise((resolve) => listener.on('message', resolve))))
@@ -176,7 +176,7 @@ test('commands in flight at a killed node are rejected and not resent', async ()
   assert.equal(await lateRead, '0')
 })
 
-test('a server has another name after a restart and after it was made the master again', async () => {
+test('a server has another run id after a restart and after a failover back to it', async () => {
   const before = await serversOf(redis)
   assert.equal(before.split(',').length, 3)
   assert.equal(await serversOf(redis), before)

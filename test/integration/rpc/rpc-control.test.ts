@@ -118,7 +118,7 @@ test('SIGHUP loads a changed catalog, and rejects one that breaks a promise', as
   writeCatalog('0.5')
 })
 
-test('control answers again after Redis and PostgreSQL were killed', async () => {
+test('control responds again after Redis and PostgreSQL were killed', async () => {
   const secret = await createAccount()
   await servers.redis.kill9()
   await servers.redis.restart()

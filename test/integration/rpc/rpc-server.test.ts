@@ -100,7 +100,7 @@ async function askUntilAnswered(keyHash: string): Promise<OpenedReply> {
 
 const nothingLeft = async () => (await redis.xlen(RPC_STREAM)) === 0
 
-test('a call is answered with the message of its handler', async () => {
+test('a call gets the message of its handler', async () => {
   const reply = await replyTo(await resolveKey('one'))
   assert.equal(reply.errorCode, '')
   assert.equal(keyOf(reply), 'key of one')
@@ -139,7 +139,7 @@ test('expired and malformed calls are removed from the stream', async () => {
   await until('the stream is empty', nothingLeft)
 })
 
-test('no more calls run at once than the limit allows, and all are answered', async () => {
+test('concurrent calls are bounded by the limit, and all are answered', async () => {
   mostUnderWay = 0
   const ids = await Promise.all(Array.from({ length: limits.rpcConcurrencyMax * 4 }, () => resolveKey('slow')))
   await Promise.all(ids.map(replyTo))
@@ -167,7 +167,7 @@ test('a stopped server leaves the consumer group, and a call waits for the next 
   assert.equal(((await redis.xinfo('CONSUMERS', RPC_STREAM, 'control')) as unknown[]).length, 1)
 })
 
-test('a call that was not sealed with the shared key is dropped: in clear, by another key, or moved to another call', async () => {
+test('a call not sealed with the shared key is dropped: plaintext, sealed with another key, or moved to another call', async () => {
   outcomes.length = 0
   const payload = sluice.ResolveKeyRequest.encode({ keyHash: 'forged' }).finish()
   const entry = (id: number) =>

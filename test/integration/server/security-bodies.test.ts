@@ -111,7 +111,7 @@ const MALFORMED: readonly (readonly [what: string, text: string, status: number]
   ['trailers', 'POST /echo HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n0\r\nA: b\r\n\r\n', 505],
 ]
 
-test('malformed heads are answered at once, and their connections closed', async () => {
+test('malformed heads are rejected at once, and their connections closed', async () => {
   const server = await start()
   const results = MALFORMED.map(async ([what, text, status]) => {
     const client = await open(server)
@@ -147,7 +147,7 @@ async function statusOf(server: TestServer, path: string, bytes: number): Promis
   return status
 }
 
-test('strangers use up their own share of memory, not that of customers', async () => {
+test('requests without a key use only their own share of memory, not that of customers', async () => {
   const server = await start({ strangerBodyBytesOpenMax: MIB })
   for (let i = 0; i < 4; i++) {
     const client = await open(server)
@@ -166,7 +166,7 @@ test('strangers use up their own share of memory, not that of customers', async 
   assert.equal(await statusOf(server, '/echo', 10 * MIB), 200)
 })
 
-test('strangers may send less', async () => {
+test('the body limit is lower without a key', async () => {
   const server = await start()
   assert.equal(await statusOf(server, '/open', MIB), 200)
   assert.equal(await statusOf(server, '/open', MIB + 1), 413)
@@ -219,7 +219,7 @@ test('the sender is resolved once, and the rest of the body waits for it', async
   assert.deepEqual(await customer.answers(2), [200, 200])
 })
 
-test('slow bodies of strangers take no place of customers', async () => {
+test('slow bodies without a key use no slot of customers', async () => {
   const server = await start({ strangerSlowBodiesMax: 2, bodyTimeoutMs: 8_000 })
   const begin = async (path: string): Promise<RawClient> => {
     const client = await open(server)

@@ -97,7 +97,7 @@ test('an announced length reserves no memory before the bytes arrive', async () 
   })
 })
 
-test('chunks of one byte cost about one byte each', async () => {
+test('chunks of one byte use about one byte of memory each', async () => {
   const chunks = 300_000
   await withServer({ bodyPiecesMax: chunks + 10 }, async (_, open) => {
     const before = await memoryInUse()
@@ -122,7 +122,7 @@ test('a body in too many chunks is refused', async () => {
   })
 })
 
-test('all bodies on their way in share one bound of memory', async () => {
+test('all incoming bodies share one memory limit', async () => {
   await withServer({ bodyBytesOpenMax: 3 * MIB }, async ({ server, refused }, open) => {
     const first = await open()
     await sendPart(first, announced('/echo', 2 * MIB), 2 * MIB - 1)
@@ -189,7 +189,7 @@ test('without a credential only the start of a body is read', async () => {
   })
 })
 
-test('a body that trickles runs out of time', async () => {
+test('a body that trickles in times out', async () => {
   await withServer({ bodyTimeoutMs: 400 }, async ({ refused, server }, open) => {
     const silent = await open()
     await silent.send(announced('/echo', 1_000))

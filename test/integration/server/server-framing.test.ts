@@ -59,7 +59,7 @@ for (const [headers, rest] of FAULTS) {
     assert.equal(server.server.open, 0)
   })
 
-  test(`${name} in two segments: one answer, then the end`, async () => {
+  test(`${name} in two segments: one response, then the connection is closed`, async () => {
     const client = await play([`${START}${headers}\r\n`, rest])
     assert.deepEqual(client.statuses(), [400])
     assert.deepEqual(server.served, [])

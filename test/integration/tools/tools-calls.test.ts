@@ -200,7 +200,7 @@ test('a page that redirected to a private address is not returned, and is charge
   assert.equal(reply.headers.get('x-cost-units'), String(SCRAPE.cost))
 })
 
-test('retention may be opted in for the key or for the account, and a request may take it back', async () => {
+test('retention may be allowed for the key or for the account, and a request may disallow it', async () => {
   const keyed = await newKey('--allow-retention')
   answered(await call('web.search', { query: 'x' }, {}, keyed))
   const back = await call('web.search', { query: 'x', provider: { allow_retention: false } }, {}, keyed)
@@ -225,13 +225,13 @@ test('only the input of the client reaches the upstream', async () => {
   assert.deepEqual(JSON.parse(first?.snippet ?? ''), sent)
 })
 
-test('a key that is bound to tools may use no other', async () => {
+test('a key with a tool allowlist cannot use other tools', async () => {
   const bound = await newKey('--tool', 'web.scrape', '--allow-retention')
   assertError(await call('web.search', { query: 'x' }, {}, bound), 403, 'tool_not_allowed')
   answered(await call('web.scrape', { url: 'https://93.184.215.14/' }, {}, bound))
 })
 
-test('caps and balance bind tools', async () => {
+test('caps and balance apply to tools', async () => {
   const capped = await newKey('--cap-day', '0.002', '--allow-retention')
   answered(await call('web.search', { query: 'x', count: 1 }, {}, capped))
   assertError(await call('web.search', { query: 'x', count: 10 }, {}, capped), 402, 'spend_limit_exceeded')
@@ -239,7 +239,7 @@ test('caps and balance bind tools', async () => {
   assertError(await search('x', {}, poor.apiKey), 402, 'insufficient_balance')
 })
 
-test("an agent's tools, cap and approval threshold bind it", async () => {
+test("an agent's tool allowlist, cap and approval threshold apply", async () => {
   const { token } = owner
   const policy = { slug: 'finder', tools: ['web.search'], request_cap: '0.003', approval_threshold: '0.0015' }
   await apiOk(stack.baseUrl, 'POST', '/v1/agents', { token, body: policy })

@@ -77,7 +77,7 @@ function send(transport: Transport, path: string, body: UpstreamRequest['body'])
 }
 
 for (const [name, transport] of Object.entries(TRANSPORTS)) {
-  test(`${name}: pieces arrive as one body of known length, and the connection is used again`, async () => {
+  test(`${name}: pieces arrive as one body of known length, and the connection is reused`, async () => {
     const before = connections
     for (const sizes of [[0], [1], [10, 0, 20], [MIB, 5, 3 * MIB], [70_000, 70_000]]) {
       const pieces = sizes.map((size) => randomBytes(size))

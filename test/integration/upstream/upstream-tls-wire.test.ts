@@ -277,7 +277,7 @@ const CUTS: readonly [string, (raw: Socket) => void][] = [
   ['reset', (raw) => raw.resetAndDestroy()],
 ]
 for (const [name, cut] of CUTS) {
-  test(`a connection that is ${name} below TLS in the middle of an answer is an answer that broke off`, async () => {
+  test(`a connection that is ${name} below TLS during a response interrupts the response`, async () => {
     for (const header of ['transfer-encoding: chunked', 'content-length: 100']) {
       play = (socket, _path, raw) => {
         socket.write(`${OK}${header}\r\n\r\n5\r\nhello\r\n`, () => setImmediate(() => cut(raw)))

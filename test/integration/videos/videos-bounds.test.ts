@@ -39,7 +39,7 @@ before(async () => {
 
 after(() => stack.finish())
 
-test('of many requests of a key at once, over all workers, two become jobs', async () => {
+test('of many concurrent requests of a key, over all workers, two become jobs', async () => {
   const { apiKey } = await stack.createAccount({ credits: '100' })
   const other = await stack.createAccount({ credits: '100' })
   for (let round = 0; round < 3; round++) {

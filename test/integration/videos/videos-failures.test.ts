@@ -215,7 +215,7 @@ test('a clip that the provider does not deliver stays fetchable, and one that th
   }
 })
 
-test('a clip that breaks off breaks off for the client, too', async () => {
+test('a clip interrupted at the provider is also interrupted for the client', async () => {
   const { id } = await newVideo(stack.baseUrl, account.apiKey, { model: 'test/clip-cut' })
   await videoIn(stack.baseUrl, account.apiKey, id, ['completed'])
   await assert.rejects(contentReply(stack.baseUrl, account.apiKey, id))

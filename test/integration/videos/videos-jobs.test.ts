@@ -143,7 +143,7 @@ test('a failed job is not charged and states the reason', async () => {
   assert.deepEqual([receipt.status, receipt.cost.units, receipt.error], ['failed', '0', 'video_failed'])
 })
 
-test('a clip of any size is sent on while a slow client holds it up', async () => {
+test('a clip of any size is streamed with backpressure from a slow client', async () => {
   const job = await completed('test/large')
   const response = await fetch(`${stack.baseUrl}/v1/videos/${job.id}/content`, {
     headers: { authorization: `Bearer ${account.apiKey}` },
@@ -210,7 +210,7 @@ test('a read of a job at any worker triggers a poll of its provider, within the 
   await releaseVideos(stack)
 })
 
-test('jobs are the business of the key that made them', async () => {
+test('jobs are visible only to the key that created them', async () => {
   const job = await completed('test/clip')
   const other = await stack.createAccount()
   for (const read of [videoReply, contentReply]) {

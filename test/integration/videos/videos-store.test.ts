@@ -142,7 +142,7 @@ test('a job that was opened but never held frees its slot after its grace period
   assert.equal(await redis.hexists(slots, third.requestId), 1)
 })
 
-test('jobs and their places are forgotten after their time', async () => {
+test('jobs and their slots are removed after their retention time', async () => {
   const world = new World()
   const brief = new VideoStore(redis, limitsWith({ videoStateKeptMs: 50, videoJobMaxMs: 50 }))
   const one = itemOf(world.jobs, 0)

@@ -62,7 +62,7 @@ test('files are named as they are in the project', () => {
   assert.equal(fileOf(''), 'native')
 })
 
-test('the first recording stays to compare with until another one is to', () => {
+test('the first recording stays the baseline until another is chosen', () => {
   const a = { at: 'a', cases: [] }
   const b = { at: 'b', cases: [] }
   const c = { at: 'c', cases: [] }

@@ -86,7 +86,7 @@ test('canonical JSON sorts members by code units and has exactly one form', () =
   )
 })
 
-test('a quote binds body, path, sheet, units, asset, amount and recipient until its end', () => {
+test('a quote binds body, path, sheet, units, asset, amount and recipient until it expires', () => {
   const secret = TERMS.quoteSecret
   const quote = newQuote(secret, BINDING, 1_800_000_000_000)
   assert.equal(quoteFault(secret, BINDING, quote, 1_799_999_999_999), undefined)
@@ -205,7 +205,7 @@ test('x402: everything that is not a payment of version 2 is refused', () => {
   fc.assert(fc.property(fc.string(), (text) => fromBase64Json(text, 1_000) === undefined || text.length > 0))
 })
 
-test('x402: an offer that was changed is not accepted', () => {
+test('x402: a modified offer is not accepted', () => {
   const offer = requirementsOf(TERMS, STABLECOIN, 619n, 120, 'q')
   const accepted = { ...offer } as unknown as Record<string, unknown>
   assert.ok(isAccepted({ ...accepted, extra: { ...offer.extra, more: 1 } }, offer))

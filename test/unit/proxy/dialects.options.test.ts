@@ -154,7 +154,7 @@ test('the hold covers exactly the options that a provider may count as prompt', 
   }
 })
 
-test('max_tokens is held against the model also beside max_completion_tokens', () => {
+test('max_tokens is also checked against the model beside max_completion_tokens', () => {
   const model = { id: 'acme/m', context: 1_000, maxOutput: 100 } as Model
   for (const read of [chat, text]) {
     checkContext(read({ max_tokens: 100, max_completion_tokens: 50 }), model)

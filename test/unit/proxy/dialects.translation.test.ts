@@ -203,7 +203,7 @@ describe('a translated Messages stream', () => {
   const end = (members: object) => sse({ type: 'message_delta', delta: { stop_reason: 'end_turn' }, ...members })
   const stop = sse({ type: 'message_stop' })
 
-  test('a usage that output followed within one read is known to be early', () => {
+  test('usage followed by output within one read counts as early', () => {
     const early = translated(start({ input_tokens: 3, output_tokens: 1 }) + piece + piece + end({}) + stop)
     assert.deepEqual([early.complete, early.outputFrames, early.framesAtUsage], [true, 2, 0])
     const late = translated(start({ input_tokens: 3, output_tokens: 1 }) + piece + end({ usage: { output_tokens: 8 } }))

@@ -15,7 +15,7 @@ const NO_PROOF = {
 }
 const OPEN = SOUND.filter(([path]) => path.startsWith('/x402/') || path === '/mcp')
 
-test('no head without a key makes a customer of its sender', async () => {
+test('no request head without a key makes its sender a customer', async () => {
   for (const { method, path, precheck } of proxy.table) {
     for (const [what, head] of Object.entries(NO_PROOF)) {
       const sender = await precheck?.(proxy.headOf(path, { method, ...head }))

@@ -110,7 +110,7 @@ test('a charge equals the usage at the rates of the sheet', () => {
   }
 })
 
-test('long prompts are charged by their own rates, from the first token above the threshold', () => {
+test('long prompts are charged at their own rates, from the first token above the threshold', () => {
   const prompt = (input: number, cachedInput: number) => ({ usage: { ...NO_USAGE, input, cachedInput, output: 1 } })
   assert.equal(checkCharge(receipt(84_000, prompt(80, 20)), SHEET), '84000 units')
   assert.equal(checkCharge(receipt(1_030_000, prompt(81, 20)), SHEET), '1030000 units')
@@ -134,7 +134,7 @@ test('a request that was not served is not charged', () => {
   }
 })
 
-test('a tool that failed at its upstream is charged no more than was held', () => {
+test('a tool call that failed at its upstream is charged no more than its hold', () => {
   const failed = { ...tool('search', 'result', 3), status: 'partial' as const }
   assert.match(checkCharge(receipt(1_500_000, failed), SHEET), /within the hold/)
   assert.throws(() => checkCharge(receipt(1_000_000_001, failed), SHEET), /held/)

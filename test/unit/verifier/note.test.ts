@@ -20,7 +20,7 @@ test('a checkpoint is read and its signature checked, also with the lines of wit
   }
 })
 
-test('no byte of a signed checkpoint can be another one', async () => {
+test('no byte of a signed checkpoint can be changed', async () => {
   for (let at = 0; at < NOTE.length; at++) {
     for (const character of ['A', 'b', '1', '\n', '=', '+']) {
       if (NOTE[at] === character) continue

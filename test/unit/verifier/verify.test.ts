@@ -29,7 +29,7 @@ async function assertFails(evidence: Partial<Evidence>, step: string, reason: Re
   assert.match(failed[0]?.[1] ?? '', reason)
 }
 
-test('a receipt holds, and so it does within a file with its sheet', async () => {
+test('a receipt verifies, alone and within a file with its sheet', async () => {
   assert.deepEqual(await failures({}), [])
   const { text } = provedReceipt(FIELDS)
   const { steps } = await verify({ receipt: `{"receipt":${text},"sheet":${SHEET}}` })
@@ -72,7 +72,7 @@ test('a receipt that is in no checkpoint yet is reported as such', async () => {
   await assertFails({ receipt }, 'head', /in no checkpoint yet/)
 })
 
-test('another checkpoint has to be one of the same log that contains this one, or is contained', async () => {
+test('another checkpoint must be of the same log and contain this one, or be contained in it', async () => {
   const { heads } = provedReceipt(FIELDS)
   const grown = [...heads, leafHash('head 3\n'), leafHash('head 4\n')]
   const noteOf = (leaves: readonly Buffer[], key = LOG_KEY, origin = key.name) =>
@@ -116,7 +116,7 @@ test('any other value given as a receipt fails with a reason', async () => {
   await assertFails({ key: 'x' }, 'key', /NAME\+ID\+KEY/)
 })
 
-test('witnesses that are named have to have cosigned the checkpoint of the receipt', async () => {
+test('configured witnesses must have cosigned the checkpoint of the receipt', async () => {
   const witness = new TestWitness('witness.example.com')
   const { text } = provedReceipt(FIELDS)
   const json = JSON.parse(text) as { log: { checkpoint: string } }

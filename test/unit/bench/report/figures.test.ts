@@ -92,7 +92,7 @@ test('bars are reached at their limit and not beyond it', () => {
   assert.deepEqual([measured, reached], [undefined, false])
 })
 
-test('the bar against Portkey is a share, of which less is better', () => {
+test('the bar against Portkey is a share; lower is better', () => {
   const against = (micros: number) =>
     barOf(
       benchResults({ measurements: [measurement(SMALL, 'sluice', 1, 10), measurement(SMALL, 'portkey', 1, micros)] }),

@@ -86,7 +86,7 @@ test('without a measurement there is no section and no number', () => {
   assert.doesNotMatch(text(wholeResults()), /NaN|Infinity|undefined|null/)
 })
 
-test('profiles are shown in microseconds a request beside those of before', () => {
+test('profiles are shown in microseconds a request beside the baseline', () => {
   const profile = (share: number, cpuMicros: number) => ({
     at: '2026-01-01T00:00:00.000Z',
     cases: [

@@ -95,7 +95,7 @@ test('validation errors and too large bodies have no code', () => {
   assert.equal(new GatewayError('body_too_large').status, 413)
 })
 
-test('the body serves both kinds of clients', () => {
+test('the error body suits both OpenAI and Anthropic clients', () => {
   const error = new GatewayError('insufficient_balance', { message: 'Add "funds".' })
   assert.deepEqual(JSON.parse(errorBody(error, 'req_1')), {
     type: 'error',

@@ -8,7 +8,7 @@ import { limitsText } from '../../../support/limits.ts'
 const TABLES = [CONTRACT_LIMITS, PROXY_LIMITS, CONTROL_LIMITS]
 const READERS = { proxy: readProxyLimits, control: readControlLimits }
 
-test('without changes the defaults hold, all positive integers', () => {
+test('without changes the defaults apply, all positive integers', () => {
   for (const read of Object.values(READERS)) {
     const limits = read(undefined)
     assert.deepEqual(read(''), limits)
@@ -18,7 +18,7 @@ test('without changes the defaults hold, all positive integers', () => {
   }
 })
 
-test('a limit is in one table', () => {
+test('each limit is in exactly one table', () => {
   const names = TABLES.flatMap((table) => Object.keys(table))
   assert.equal(new Set(names).size, names.length)
 })
@@ -32,7 +32,7 @@ test('single values can be changed: shared ones everywhere, those of a process o
   assert.deepEqual(readProxyLimits(limitsText({ drainGraceMs: 2000, breakerFailures: 9, batchPollMs: 7 })), proxy)
 })
 
-test('wrong changes are named', () => {
+test('invalid changes are named', () => {
   for (const [part, own] of [
     ['proxy', 'breakerFailures'],
     ['control', 'batchPollMs'],
@@ -65,7 +65,7 @@ test('a process ignores the limits of another part', () => {
   assert.deepEqual(read('control', '{"proxy": "nonsense"}'), defaults)
 })
 
-test('the heartbeat is lost only after several were missed', () => {
+test('an owner counts as dead only after several missed heartbeats', () => {
   const { heartbeatIntervalMs, heartbeatTimeoutMs } = CONTRACT_LIMITS
   assert.ok(heartbeatTimeoutMs >= 5 * heartbeatIntervalMs)
 })

@@ -16,7 +16,7 @@ test('the value of coin is the exact quotient, rounded down', () => {
   )
 })
 
-test('the coin for an amount is the least that is worth it', () => {
+test('the coin for an amount is the least that covers it', () => {
   fc.assert(
     fc.property(anyAmount, anyCoinPrice, (units, price) => {
       const exact = exactCoin(units, price)

@@ -63,7 +63,7 @@ test('a receipt of the private tier names the report of the hardware', () => {
   assert.deepEqual([told['tier'], told['attestation']], ['private', attestation])
 })
 
-test('a receipt of the book adds its place in the usage log', () => {
+test('a receipt of the book adds its position in the usage log', () => {
   const listed = JSON.parse(receiptJson({ ...FIELDS, log: { number: 7, position: 41 } }))
   assert.deepEqual(listed.log, { number: 7, position: 41 })
   const proof = { entry: 'a\nb\n', leaf: 'aa', treeSize: 50, root: 'bb', path: ['cc', 'dd'] }
@@ -101,7 +101,7 @@ test('the size of images is shown if their price depends on it', () => {
   assert.equal(JSON.parse(receiptJson({ ...FIELDS, size: '512x512' })).usage.size, '512x512')
 })
 
-test('any model id and error code survives, on one line', () => {
+test('any model id and error code round-trips, on one line', () => {
   fc.assert(
     fc.property(fc.string({ unit: 'binary' }), fc.string({ unit: 'binary' }), (model, errorCode) => {
       const text = receiptJson({ ...FIELDS, model, errorCode })

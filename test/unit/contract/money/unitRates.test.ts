@@ -26,7 +26,7 @@ test('a quantity costs its product with the price, rounded up, exactly', () => {
   )
 })
 
-test('more never costs less', () => {
+test('a larger quantity never costs less', () => {
   fc.assert(
     fc.property(fc.nat(), fc.nat(1_000), fc.nat(), (quantity, more, price) => {
       const sheet = rates(price, 1_000_000)

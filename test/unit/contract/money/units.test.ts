@@ -19,7 +19,7 @@ test('amounts that are not plain decimals, too precise or too large are rejected
   }
 })
 
-test('formatting and parsing undo each other', () => {
+test('formatting and parsing are inverse', () => {
   fc.assert(fc.property(amounts, (units) => parseUsd(formatUsd(units)) === units))
 })
 

@@ -119,7 +119,7 @@ const isRefused = async (hostname: string): Promise<boolean> => {
   }
 }
 
-test('an IPv4 address is public exactly where no row of the registry has it', () => {
+test('an IPv4 address is public exactly if no row of the registry contains it', () => {
   fc.assert(
     fc.property(anyOf(SPECIAL_IPV4, 32), (value) => {
       assert.equal(isPublicAddress(ipv4Text(value)), !isSpecial(value, SPECIAL_IPV4), ipv4Text(value))

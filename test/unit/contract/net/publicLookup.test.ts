@@ -11,7 +11,7 @@ const lookedUp = (addresses: LookupAddress[]) =>
     })
   })
 
-test('a name is connected to only where all its addresses are public', async () => {
+test('a name is connected to only if all its addresses are public', async () => {
   const open = { address: '93.184.216.34', family: 4 }
   assert.equal(await lookedUp([open]), '93.184.216.34')
   for (const address of ['127.0.0.1', '10.0.0.1', '169.254.169.254']) {

@@ -47,7 +47,7 @@ for (const [what, read] of Object.entries(READERS)) {
   })
 }
 
-test('names that no public DNS has, and addresses that are not public, belong to no public host', () => {
+test('names outside public DNS, and addresses that are not public, are not public hosts', () => {
   for (const host of ['localhost', 'nas', 'a.local', 'b.internal.', 'c.home.arpa', '127.1', '0x7f000001', '[::1]']) {
     assert.equal(mayBePublicHost(new URL(`http://${host}/`)), false, host)
   }

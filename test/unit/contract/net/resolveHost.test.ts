@@ -68,13 +68,13 @@ test('one private address among public ones is enough to refuse a name', async (
   )
 })
 
-test('private addresses pass where the operator allows them', async () => {
+test('private addresses pass if the operator allows them', async () => {
   const found = await resolveHost('a.test', { ...answering('127.0.0.1', '8.8.8.8'), allowPrivate: true })
   assert.equal(found.length, 2)
   assert.deepEqual(await resolveHost('[::1]', { ...strict, allowPrivate: true }), [{ address: '::1', family: 6 }])
 })
 
-test('a name that has no address, too many, or does not resolve is not found', async () => {
+test('a name without an address, with too many, or that does not resolve is not found', async () => {
   await assert.rejects(resolveHost('a.test', answering()), fails('not_found'))
   await assert.rejects(resolveHost('a.test', answering(...Array<string>(33).fill('8.8.8.8'))), fails('not_found'))
   const lookup = async (): Promise<LookupAddress[]> => Promise.reject(new Error('ENOTFOUND'))

@@ -15,7 +15,7 @@ import { makeTempDir, removeTempDir } from '../../../support/tempDir.ts'
 const BUS_KEY = '0a'.repeat(32)
 const BASE = { DATABASE_URL: 'postgres://u@127.0.0.1/x', REDIS_URL: 'redis://127.0.0.1', SLUICE_BUS_KEY: BUS_KEY }
 
-test('proxy, control and make run take the same addresses of Redis, a socket among them', (t) => {
+test('proxy, control and make run accept the same Redis URLs, including a socket', (t) => {
   const dir = makeTempDir('environment')
   t.after(() => removeTempDir(dir))
   for (const url of [

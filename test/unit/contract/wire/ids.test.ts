@@ -4,7 +4,7 @@ import test from 'node:test'
 import fc from 'fast-check'
 import { hashSecret, isId, newId, newSecret } from '../../../../contract/wire/ids.ts'
 
-test('ids have their form and are all different', () => {
+test('ids have their format and are all different', () => {
   const ids = Array.from({ length: 20_000 }, () => newId('req'))
   assert.equal(new Set(ids).size, ids.length)
   for (const id of ids) assert.match(id, /^req_[0-9A-HJKMNP-TV-Z]{26}$/)

@@ -41,7 +41,7 @@ test('completions, errors and expired requests are distinguished; other lines ar
   ])
 })
 
-test('an answer that is nested too deep to be written fails its job', () => {
+test('a response that is nested too deep to be written fails its job', () => {
   const job = {
     id: 'req_1',
     accountId: 'a',

@@ -69,7 +69,7 @@ test('a cut quote is refused by the whole verification too', () => {
   }
 })
 
-test('property: changed bytes of quotes, reports, lists, certificates and GPU messages are survived', () => {
+test('property: changed bytes of quotes, reports, lists, certificates and GPU messages cause no crash', () => {
   const messages = gpu.messages(nonce)
   const changes = fc.array(fc.tuple(fc.nat(), fc.nat({ max: 255 })), { minLength: 1, maxLength: 6 })
   const changed = (bytes: Buffer, edits: ReadonlyArray<readonly [number, number]>) => {

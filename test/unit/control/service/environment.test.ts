@@ -14,7 +14,7 @@ test('private addresses of providers are allowed only by 1, and an invalid value
   assert.throws(() => allowed('true'), /SLUICE_PRIVATE_PROVIDERS must be 1 or 0, not "true"/)
 })
 
-test('the key of the bus is 64 hex digits; a wrong one is not repeated', () => {
+test('the bus key is 64 hex digits; the error for a wrong one does not contain it', () => {
   assert.deepEqual(readEnvironment(BASE).busKey, Buffer.from(BUS_KEY, 'hex'))
   assert.throws(
     () => readEnvironment({ ...BASE, SLUICE_BUS_KEY: '' }),
@@ -27,7 +27,7 @@ test('the key of the bus is 64 hex digits; a wrong one is not repeated', () => {
   )
 })
 
-test('the key of the log is one for signed notes; a wrong one is not repeated', () => {
+test('the log key is a key for signed notes; the error for a wrong one does not contain it', () => {
   assert.equal(readEnvironment(BASE).logKey, undefined)
   assert.equal(readEnvironment({ ...BASE, SLUICE_LOG_KEY: TEST_LOG_KEY }).logKey?.verifier(), TEST_LOG_VERIFIER)
   const wrong = TEST_LOG_KEY.replace('test.', 'best.')

@@ -69,7 +69,7 @@ test('with images, no usage within the held tokens costs more than the hold on e
   )
 })
 
-test('a hold that shrank pays for the output it grants, and not for one token more', () => {
+test('a shrunk hold pays for the output that it grants, and not for one token more', () => {
   fc.assert(
     fc.property(
       rateSet,

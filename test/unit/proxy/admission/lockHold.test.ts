@@ -39,7 +39,7 @@ test('an open output needs the cost of the prompt and one token beside the token
 const price = fc.oneof(fc.nat(1_000), fc.nat(20_000_000_000))
 const tokens = fc.oneof(fc.nat(100), fc.nat(100_000))
 
-test('no usage within a hold is charged more than was held, however much of it are tokens', () => {
+test('usage within a hold is never charged more than the hold, for any share of tokens', () => {
   fc.assert(
     fc.property(
       fc.tuple(price, price, price),

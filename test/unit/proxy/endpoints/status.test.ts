@@ -81,7 +81,7 @@ test('a day has the worst status that occurred in it, and an incident is in ever
   ])
 })
 
-test('days on which the gateway did not run are not shown; today is, before anything of it is in the book', async (t) => {
+test('days without a running gateway are not shown; today is, before the book has data of it', async (t) => {
   const now = Date.UTC(2026, 10, 21, 15)
   t.mock.timers.enable({ apis: ['Date'], now })
   const datesOf = async (...seen: [number, ServiceState][]) =>

@@ -96,7 +96,7 @@ test('defaults of a schema are filled in, and a fault names its field', () => {
   assert.equal(param({ q: 'x', deep: {} }), 'deep.x')
 })
 
-test('property: no way to write a private IPv4 address makes it public', () => {
+test('property: no notation makes a private IPv4 address public', () => {
   const byte = fc.integer({ min: 0, max: 255 })
   const inner = fc.oneof(
     fc.tuple(fc.constant(127), byte, byte, byte),

@@ -145,7 +145,7 @@ for (const [operation, body, due, source] of CHARGED) {
   })
 }
 
-test('a receipt that the provider sends is not passed on as ours', async () => {
+test('a receipt sent by the provider is not passed on as ours', async () => {
   const found = await answer('images', '{"data":[{"url":"x"}],"receipt":{"cost":0},"model":"inner","extra":{"a":[1]}}')
   const body = JSON.parse(Buffer.from(found?.body('{"r":1}') ?? '').toString()) as Record<string, unknown>
   assert.deepEqual([body['receipt'], body['model'], body['extra']], [{ r: 1 }, 'test/image', { a: [1] }])

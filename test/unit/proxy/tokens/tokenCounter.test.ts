@@ -81,7 +81,7 @@ describe('the tokenizer', () => {
     assert.ok(Math.abs(early.tokens / whole.tokens - 1) < 0.3, `${early.tokens} for ${whole.tokens}`)
   })
 
-  test('of a text that is too long a sample is counted that is spread over it', () => {
+  test('a text that is too long is counted by a sample spread over it', () => {
     // One half has far more tokens a character than the other, so that either alone would be wrong.
     const text = 'the quick brown fox '.repeat(MIB / 40) + numbers(MIB / 2)
     const sample = sampleText(text, MIB / 4)

@@ -10,7 +10,7 @@ test('routes of the catalog are not measured', () => {
   assert.equal(new CanaryWatch().begin({ provider: { id: 'mock' } } as unknown as Route, true, 0), undefined)
 })
 
-test('the end of a request counts once, its first output by the bar', () => {
+test('the end of a request counts once, its first output by the threshold', () => {
   const watch = new CanaryWatch()
   const [quick, slow, failed, stalled, body] = [
     begin(watch),

@@ -13,7 +13,7 @@ function failedTimes(health: RouteHealth, times: number, accountId?: (i: number)
   }
 }
 
-test('failures that no request can cause shut a route after a few in a row', () => {
+test('failures that no request can cause open the breaker after a few in a row', () => {
   const health = new RouteHealth(limits)
   failedTimes(health, N - 1)
   assert.ok(health.isOpen('r', 0))
@@ -39,7 +39,7 @@ test('a single account opens the breaker in the long run, and a success resets i
   assert.ok(!health.isOpen('r', 0))
 })
 
-test('after its time one request tries, and its failure shuts the route again', () => {
+test('after its timeout one request is tried, and its failure opens the breaker again', () => {
   const health = new RouteHealth(limits)
   failedTimes(health, N, (i) => `acct_${i % 2}`)
   const laterMs = limits.breakerOpenMs

@@ -13,7 +13,7 @@ const witness = new TestWitness('witness.example.com/w1')
 const key = WitnessKey.of(witness.verifier)
 const parts = (note: string): NoteParts => present(splitNote(note))
 
-test('the cosignature of the specification has the parts that it names', () => {
+test('the cosignature of the specification has the parts that it lists', () => {
   const line =
     '\u2014 witness.example.com/w1 jWbPPwAAAABkGFDLEZMHwSRaJNiIDoe9DYn/zXcrtPHeolMI5OWXEhZCB9dlrDJsX3b2oyin1nPZqhf5nNo0xUe+mbIUBkBIfZ+qnA==\n'
   const [, signature] = parts(NOTE + line).signatures
@@ -24,7 +24,7 @@ test('the cosignature of the specification has the parts that it names', () => {
   assert.equal(key.read(parts(NOTE + line)), 'none')
 })
 
-test('a witness has cosigned at a time, the latest of several', () => {
+test('the time of a witness is that of its latest cosignature', () => {
   const lines = [AT, AT + 5, AT + 1].map((at) => witness.line(NOTE, at))
   const read = key.read(parts(NOTE + lines.join('')))
   assert.deepEqual(read, { witness: witness.verifier, atSeconds: AT + 5, line: lines[1] })

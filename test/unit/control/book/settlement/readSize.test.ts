@@ -40,7 +40,7 @@ test('busy streams share the entries of one read', () => {
   )
 })
 
-test('a backlog is read in whole batches, of one stream as of all', () => {
+test('a backlog is read in whole batches, for one stream and for all', () => {
   for (const streams of [[100_000], Array<number>(64).fill(2_000)]) {
     const size = new ReadSize(FEWEST, MOST)
     for (let i = 0; i < 5; i++) gather(size, streams)

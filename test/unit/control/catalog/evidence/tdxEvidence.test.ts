@@ -12,7 +12,7 @@ import { REAL_TDX_QUOTE } from '../../../../support/samples/realTdxQuote.ts'
 
 const anchors = { roots: rootsOf('intel'), nowMs: Date.parse('2026-11-23T00:00:00Z') }
 
-test('a real quote holds: certificates, enclave and signature', () => {
+test('a real quote verifies: certificates, enclave and signature', () => {
   const { registers, reportData, tcb } = verifyTdx(REAL_TDX_QUOTE, undefined, anchors)
   assert.match(registers.mrtd, /^c68518a0ebb42136c12b2275164f8c72/)
   assert.match(registers.rtmr3, /^[0-9a-f]{96}$/)

@@ -76,7 +76,7 @@ test('a TDX quote is refused for each thing that does not hold', () => {
   refused(chip.evidence(nonce), TDX, 'malformed')
 })
 
-test('with statuses named, collateral decides on the platform', () => {
+test('with configured statuses, collateral decides on the platform', () => {
   const policy = { ...TDX, tcbStatuses: ['UpToDate'] as const }
   const tomorrow = new Date(NOW_MS + 86_400_000)
   const signer = root.issue({ name: 'Test TCB signing' })

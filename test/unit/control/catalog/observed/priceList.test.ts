@@ -68,7 +68,7 @@ test('a list of several providers is read by the prefix of one', () => {
   )
 })
 
-test('other answers are no lists of models', () => {
+test('other responses are not lists of models', () => {
   for (const text of ['', 'no JSON', '{"data":', 'null', '[]', '7', '{}', '{"data":{}}', '{"data":"x"}', '\xff\xfe']) {
     assert.equal(read(text), undefined, text)
   }

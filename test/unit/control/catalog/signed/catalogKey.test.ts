@@ -6,7 +6,7 @@ import { verifySignatures } from '../../../../../control/catalog/signed/verifySi
 
 const SECRET = `0x${'11'.repeat(32)}`
 
-test('one secret makes an Ethereum address, and an Ed25519 key by HKDF', () => {
+test('one secret derives an Ethereum address, and an Ed25519 key by HKDF', () => {
   const { keys } = CatalogKey.of(SECRET)
   // As every wallet shows it.
   assert.equal(keys.address, '0x19e7e376e7c213b7e7e7e46cc70a5dd086daff2a')

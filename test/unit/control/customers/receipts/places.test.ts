@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Places } from '../../../../../control/customers/receipts/places.ts'
 
-test('no more than the places are used at once, and by one caller no more than its part', async () => {
+test('concurrent calls never exceed the slots, and those of one caller never its share', async () => {
   const places = new Places(3, 2)
   const ends: (() => void)[] = []
   const take = (caller: string) => places.use(caller, () => new Promise<string>((end) => ends.push(() => end(caller))))

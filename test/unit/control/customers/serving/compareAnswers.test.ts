@@ -12,7 +12,7 @@ test('answers are compared by the tokens that they have in common', () => {
   assert.equal(similarityPpm('a a a a', 'a'), 400_000)
 })
 
-test('the comparison is symmetric, and an answer is like itself', () => {
+test('the comparison is symmetric, and an answer equals itself', () => {
   fc.assert(
     fc.property(fc.string(), fc.string(), (a, b) => {
       assert.equal(similarityPpm(a, b), similarityPpm(b, a))

@@ -3,7 +3,7 @@ import test from 'node:test'
 import { formatDay, parseDay, parseMonth, parseTime } from '../../../../../contract/api/time.ts'
 import { isOwnOrigin } from '../../../../../control/customers/sessions/ownOrigin.ts'
 
-test('without a configured address only loopback is this gateway', () => {
+test('without a configured origin only loopback is accepted', () => {
   for (const [domain, uri] of [
     ['127.0.0.1:8080', 'http://127.0.0.1:8080/login'],
     ['localhost', 'http://localhost'],

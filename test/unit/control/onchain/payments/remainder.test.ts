@@ -75,7 +75,7 @@ const request = fc.record({
 
 const CHARGED_WHOLE = { holdUnits: 1, chargedPermille: 1_000, voided: false, jitter: 0n }
 
-test('over the requests of a wallet no unit and no token is lost, made or used twice', () => {
+test('over the requests of a wallet no unit and no token is lost, created or used twice', () => {
   fc.assert(
     fc.property(price, fc.nat(1e9), fc.array(request, { maxLength: 30 }), (token, minUnits, requests) => {
       const sum = { paid: 0, charged: 0, back: 0 }

@@ -51,7 +51,7 @@ async function balanceOf(payer: Payer | undefined): Promise<bigint> {
   return BigInt(found.rows[0]?.sum ?? 0)
 }
 
-test('ranges are read one after the other, up to blocks that are deep enough', async () => {
+test('ranges are read in order, up to blocks with enough confirmations', async () => {
   assert.ok(alice !== undefined && bob !== undefined)
   await readAll()
   assert.deepEqual([await balanceOf(alice), await balanceOf(bob)], [10n * COIN, 10n * COIN])

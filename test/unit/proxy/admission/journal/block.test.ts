@@ -38,7 +38,7 @@ test('a file truncated anywhere returns only its whole blocks', () => {
   }
 })
 
-test('a byte that changed ends the reading before its block', () => {
+test('reading ends before a block with a changed byte', () => {
   const blocks = written([['first'], ['second'], ['third']])
   const file = Buffer.concat(blocks)
   const start = present(blocks[0]).length
@@ -49,7 +49,7 @@ test('a byte that changed ends the reading before its block', () => {
   }
 })
 
-test('a block that does not follow the one before is not read', () => {
+test('a block out of sequence is not read', () => {
   const [first, , third] = written([['first'], ['second'], ['third']])
   assert.deepEqual(readBlocks(Buffer.concat([present(first), present(third)])).records, ['first'])
 })

@@ -105,7 +105,7 @@ test('a slow disk delays no request; if it is far behind, no requests are opened
   assert.equal((await readJournal([disk()])).endings.get(1)?.length, 20)
 })
 
-test('a disk that fails closes the journal to new requests, and gets all of it once it works', async () => {
+test('a failing disk closes the journal to new requests, and gets all records once it works', async () => {
   writeFileSync(disk(), 'a file in place of the folder')
   open()
   const told = new Told()

@@ -45,7 +45,7 @@ test('a request has its path, its headers and the limit of its hold', () => {
   assert.deepEqual(body, { model: 'up', max_tokens: 100, stream: true, messages })
 })
 
-test('a conversation: system apart, results in the turn of the user, one turn per side', () => {
+test('a conversation: system apart, tool results in the turn of the user, one turn per side', () => {
   const call = (id: string, text: string) => ({ id, type: 'function', function: { name: 'get', arguments: text } })
   const { body } = ask({
     messages: [

@@ -159,7 +159,7 @@ test('options with their own price, or not covered by the hold, are not forwarde
   })
 })
 
-test('everything that the model reads is measured', () => {
+test('all content that the model reads is measured', () => {
   const texts = {
     system: [{ type: 'text', text: 'S'.repeat(100) }],
     messages: [
@@ -205,7 +205,7 @@ test('a cache lifetime of an hour is requested only if it has a price', () => {
   assert.equal(unpriced.split('"cache_control":{"type":"ephemeral"}').length, 5)
 })
 
-test('thinking and effort go to models that think', () => {
+test('thinking and effort are forwarded to models that support thinking', () => {
   const request = read({
     max_tokens: 4_000,
     thinking: { type: 'enabled', budget_tokens: 2_000 },

@@ -218,7 +218,7 @@ describe('the native Messages stream', () => {
     assert.equal(relay(sse({ type: 'vertex_event' }) + sse({ type: '' })).out, '')
   })
 
-  test('comments pass, but never one that looks like a receipt of ours', () => {
+  test('comments are passed on, except those that look like our receipt', () => {
     assert.equal(relay(': keep-alive\n\n').out, ': keep-alive\n\n')
     assert.equal(relay(': receipt {"cost":0}\n\n').out, '')
   })

@@ -153,7 +153,7 @@ const damage = fc.array(
   { maxLength: 4 },
 )
 
-test('a damaged stream reads the same in one piece as byte by byte', () => {
+test('a damaged stream reads the same whole as byte by byte', () => {
   fc.assert(
     fc.property(
       fc.array(fc.stringMatching(/^[a-c"\\\n]{1,3}$/), { minLength: 2, maxLength: 8 }),
@@ -207,7 +207,7 @@ test('usage is removed from the stream and the last report counts', () => {
   assert.equal(events(zero.out).length, 1)
 })
 
-test('a later report that cannot be right does not replace one that can', () => {
+test('a later impossible report does not replace a plausible one', () => {
   const report = (usage: string) => `data: {"choices":[],"usage":${usage}}\n\n`
   const good = report('{"prompt_tokens":5,"completion_tokens":6}')
   for (const bad of [
@@ -237,7 +237,7 @@ test('error events and broken JSON are distinguished from output', () => {
   assert.notEqual(relay('data: {"error":null,"choices":[]}\n\n').stream.state, 'broken')
 })
 
-test('comments pass, but never one that looks like a receipt of ours', () => {
+test('comments are passed on, except those that look like our receipt', () => {
   assert.equal(relay(': keep-alive\n\n').out, ': keep-alive\n\n')
   assert.equal(relay(': receipt {"cost":0}\n\n:receipt {}\n\n').out, '')
 })

@@ -64,7 +64,7 @@ for (const [what, counts, written, units] of COUNTED) {
   })
 }
 
-test('a prompt that cannot be read again by a fault ends the hold, without a charge', async () => {
+test('a fault while the prompt is read again ends the hold, without a charge', async () => {
   const world = new RunWorld()
   const run = heldRun(world)
   const order = orderOf(() => Promise.reject(new Error('the thread is gone')))

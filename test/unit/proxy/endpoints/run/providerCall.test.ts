@@ -150,7 +150,7 @@ for (const [what, deed] of [
   })
 }
 
-test('a request that cannot be written for the next route ends by a fault', () => {
+test('a request that cannot be written for the next route ends with a fault', () => {
   const play = started()
   Object.assign(play, {
     makeRequest: () => {
@@ -173,7 +173,7 @@ test('responses awaited without a client are bounded, over at most one more atte
   assert.deepEqual([counters.detached, play.call.detached], [0, false])
 })
 
-test('an answer is awaited for a moment, unless its end is decided before', ({ mock }) => {
+test('a response is awaited for a short time, unless its end is decided before', ({ mock }) => {
   mock.timers.enable({ apis: ['setTimeout'] })
   const play = started()
   let times = 0
@@ -189,7 +189,7 @@ test('an answer is awaited for a moment, unless its end is decided before', ({ m
   assert.equal(times, 1)
 })
 
-test('a fault when the moment is over ends the request', ({ mock }) => {
+test('a fault when this time is over ends the request', ({ mock }) => {
   mock.timers.enable({ apis: ['setTimeout'] })
   const play = started()
   play.call.linger(() => {

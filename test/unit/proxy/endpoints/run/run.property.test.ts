@@ -213,7 +213,7 @@ for (const streamed of [true, false]) {
 }
 
 for (const endsInTurn of [true, false]) {
-  test(`the last of an answer and the end of its stream are ${endsInTurn ? 'one write' : 'two writes'}`, async () => {
+  test(`the end of a response and the end of its stream are ${endsInTurn ? 'one write' : 'two writes'}`, async () => {
     const play = new Play(true, endsInTurn)
     const { exchange } = play
     for (const event of ['held', 'head', 'role', 'output'] as const) await play.play(event)

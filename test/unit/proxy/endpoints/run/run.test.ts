@@ -190,7 +190,7 @@ test('a request that no route serves is not charged', () => {
   isDone(operation)
 })
 
-test('an answer is awaited without its client, if there is room', () => {
+test('a response is awaited without its client, if there is a free slot', () => {
   const operation = held()
   operation.exchange.leave()
   answer(operation)
@@ -275,7 +275,7 @@ test('a fault while the bill is computed still ends the hold', () => {
   isDone(operation)
 })
 
-test('a fault in the end by a fault still lets go of everything', () => {
+test('a second fault while ending after a fault still releases all resources', () => {
   const operation = held()
   operation.exchange.beginStream()
   Object.assign(operation, {

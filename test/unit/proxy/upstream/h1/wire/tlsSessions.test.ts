@@ -31,7 +31,7 @@ test('a session that is too large, or of a certificate without an expiry, is not
   assert.equal(sessions.take(HOST, 0), undefined)
 })
 
-test('a session with which no connection could be made is dropped, but not the one that came after it', () => {
+test('a session whose connection failed is dropped, but not a newer one', () => {
   const sessions = new TlsSessions(bounds)
   sessions.keep(HOST, session, 6_000)
   const first = sessions.take(HOST, 0)
