@@ -195,7 +195,7 @@ test('a payment is valid for one call, and only for the call that was quoted', a
   assert.equal(await served(), before + 1)
 })
 
-test('two payments in one call are refused', async () => {
+test('two payments in one call are rejected', async () => {
   const result = await pay({ x402Version: 2 }, HELLO, {
     'org.paymentauth/credential': { challenge: { id: 'x' }, payload: {}, source: 'y' },
   })

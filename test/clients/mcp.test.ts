@@ -137,7 +137,7 @@ test('a rejected call is a result that states the reason, and is not charged', a
   await Promise.all([client, anyone, stranger, poor].map((one) => one.close()))
 })
 
-test("a key cannot read receipts of other keys, which are public without a key", async () => {
+test('a key cannot read receipts of other keys, which are public without a key', async () => {
   const client = await connect()
   const { id } = (await callOk(client, 'chat', HELLO)) as { id: string }
   const other = await connect((await stack.createAccount()).apiKey)
@@ -148,7 +148,7 @@ test("a key cannot read receipts of other keys, which are public without a key",
   await Promise.all([client, other, anyone].map((one) => one.close()))
 })
 
-test('a payment beside a key is refused before anything', async () => {
+test('a payment beside a key is rejected before any settlement', async () => {
   const client = await connect()
   const before = (await stack.provider.log()).length
   for (const meta of [

@@ -60,7 +60,7 @@ test('a worker is killed: its calls are interrupted and their holds are released
   await goesOn()
 })
 
-test('the proxy is stopped: calls that take too long are refused, and not charged', async () => {
+test('the proxy is stopped: calls that take too long are rejected, and not charged', async () => {
   const calls = await underWay()
   const stopped = stack.proxy.stop()
   const ids: string[] = []

@@ -179,7 +179,7 @@ describe('two workers', () => {
     })
   })
 
-  test('SIGTERM: running jobs may end, new ones are refused, and the clips are there after the restart', async () => {
+  test('SIGTERM: running jobs may end, new ones are rejected, and the clips are there after the restart', async () => {
     await onStack(async (stack, { apiKey }) => {
       const job = await newVideo(stack.baseUrl, apiKey, { model: 'test/paced' })
       const left = stack.proxy.sigterm()

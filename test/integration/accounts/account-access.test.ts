@@ -150,7 +150,7 @@ function withKind([status, code]: Refusal, name: string, answer: ApiAnswer): Ref
   return [status, code]
 }
 
-test('two credentials, and other schemes, are refused', async () => {
+test('two credentials, and other schemes, are rejected', async () => {
   const { token, apiKey } = owner
   const both = await api(url, 'GET', '/v1/account', { token, headers: { 'x-api-key': apiKey } })
   assertRefused(both, 400, 'payment_conflict')
@@ -207,7 +207,7 @@ test('unsupported methods return 405 with the allowed ones, unknown paths return
   assert.equal(slash.status, 200)
 })
 
-test("a session reads the receipts of the account, a key only its own, and a single receipt needs its key", async () => {
+test('a session reads the receipts of the account, a key only its own, and a single receipt needs its key', async () => {
   const answer = await api(url, 'GET', '/v1/receipts/req_0123456789ABCDEFGHJKMNPQRS', { token: owner.token })
   assertRefused(answer, 403, 'wrong_credential')
   assertRefused(await api(url, 'GET', '/v1/receipts?after=req_1', { token: owner.token }), 400, null, 'after')

@@ -56,7 +56,7 @@ test('a wallet signs in, has no access until it is linked with a single-use code
   assertRefused(await api(url, 'DELETE', '/v1/auth/session', { token }), 401, 'invalid_session')
 })
 
-test('a signature by another wallet, or of another text, is refused', async () => {
+test('a signature by another wallet, or of another text, is rejected', async () => {
   const [wallet, thief] = [newWallet(), newWallet()]
   const { message, signature } = await signedMessage(url, wallet)
   const forged = await thief.signMessage({ message })

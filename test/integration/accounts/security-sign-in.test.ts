@@ -73,7 +73,7 @@ test('wrong signatures for a wallet are rate limited per network and wallet', as
   assert.equal((await verify(victim, '10.2.0.2')).status, 200)
 })
 
-test('wrong sessions and keys of an address refuse no right ones from there', async () => {
+test('invalid sessions and keys from an address do not block valid ones from there', async () => {
   const [session, key] = [`ses_${'a'.repeat(43)}`, `sk_${'a'.repeat(43)}`]
   const address = '10.3.0.1'
   assertRefused(await readAccount(session, address), 401, 'invalid_session')

@@ -152,7 +152,7 @@ test('denied and expired requests do not run', async () => {
   assert.equal(await served(), ran)
 })
 
-test("an approval is usable only by its agent", async () => {
+test('an approval is usable only by its agent', async () => {
   const other = await newOwner(stack, { coin: '5' })
   await apiOk(url, 'POST', '/v1/agents', {
     token: other.token,

@@ -44,7 +44,7 @@ test('counts of the load generator and of the provider agree', async () => {
   }
 })
 
-test('a target that answers wrongly is refused before timing', async () => {
+test('a target with wrong responses is rejected before timing', async () => {
   await assert.rejects(runLoad(options('mock,chunks=9', true)), /9 tokens, not 10/)
   await assert.rejects(runLoad(options('mock,chunks=10,done=no', true)), /no \[DONE\]/)
   await assert.rejects(runLoad(options('mock,chunks=10,usage=none', false)), /usage says undefined/)

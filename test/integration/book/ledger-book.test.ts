@@ -57,7 +57,7 @@ test('a payment is credited once, notifies admission once, and never changes its
   assert.equal(await scalar(book.pool, 'SELECT seq FROM admission_accounts WHERE account_id = $1', [accountId]), 2)
 })
 
-test('amounts that are not positive integers, and unknown accounts, are refused', async () => {
+test('amounts that are not positive integers, and unknown accounts, are rejected', async () => {
   const accountId = await newAccount(book.pool, 0)
   for (const units of [0, -1, 0.5, Number.NaN, 2 ** 53]) {
     await assert.rejects(

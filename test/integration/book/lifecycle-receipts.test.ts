@@ -223,7 +223,7 @@ test('receipts are listed newest first, page by page', async () => {
   assertError(await get('/v1/receipts'), 401, 'invalid_api_key')
 })
 
-test("another key's receipt is refused, an unknown one not found, and the public one needs no key", async () => {
+test("another key's receipt is rejected, an unknown one not found, and the public one needs no key", async () => {
   const stranger = await stack.createAccount()
   const { receipt } = completion(await chat(stack.baseUrl, account.apiKey, { model: M }))
   const path = `/v1/receipts/${receipt.request_id}`

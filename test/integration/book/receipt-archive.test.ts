@@ -61,7 +61,7 @@ async function auditSinceMark(): Promise<string> {
   return checks.at(-1)?.detail ?? ''
 }
 
-test('months that may still change are refused', async () => {
+test('months that may still change are rejected', async () => {
   await assert.rejects(world.archive(0), refused(/can be archived from/))
   await assert.rejects(world.archive(2), refused(/can be archived from/))
   await assert.rejects(world.archive(9), refused(/no receipts of/))

@@ -98,7 +98,7 @@ test('a single receipt proves that it is in the usage log', async () => {
   assert.ok(!verifyInclusion(leafBytes, position + 1, tree_size, hashes, rootBytes))
 })
 
-test('the public read needs no key, another key is refused', async () => {
+test('the public read needs no key, another key is rejected', async () => {
   const id = await append(keyIds[0] ?? '', 7)
   await booked(id)
   assert.equal(JSON.parse(await reader.single(id, '')).request_id, id)

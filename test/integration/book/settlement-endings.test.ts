@@ -204,7 +204,7 @@ test('endings that cannot be read or booked are stored one by one, with all thei
   assert.equal(consumer?.stats.rejects, 4)
 })
 
-test('a batch that the database refuses is divided without a gap', async () => {
+test('a batch that the database rejects is divided without a gap', async () => {
   const [accountId, owner] = [await newAccount(book.pool, 10_000), newId('own')]
   const endings = someEnded(accountId, 7)
   const refused = sluice.Ended.decode(endings[4] ?? Buffer.alloc(0))

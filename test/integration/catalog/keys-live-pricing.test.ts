@@ -95,7 +95,7 @@ test('a changed catalog reaches the proxies; requests held before are charged by
   assert.equal(itemOf((await sheet('/v1/pricing/sheets/2')).models, 0).price['input'], '0.5')
 })
 
-test('a price that would rise within its 30 days is refused, and the one in force stays', async () => {
+test('a price increase within its 30 days is rejected, and the current price stays', async () => {
   stack.writeCatalog({ models: [{ id: M, price: { input: '0.6', output: '1' } }] })
   reload()
   await until('control has refused it', () => stack.logs().includes('catalog_rejected'))

@@ -82,7 +82,7 @@ const MISTYPED: [string, Record<string, unknown>, string][] = [
 ]
 
 for (const [name, extra, param] of MISTYPED) {
-  test(`text in a place where it cannot be measured is refused: ${name}`, async () => {
+  test(`text in a place where it cannot be measured is rejected: ${name}`, async () => {
     const messages = [{ role: 'assistant', content: 'x', ...extra }]
     assertError(await chat(stack.baseUrl, apiKey, { model: 'test/echo', messages }), 400, null, param)
   })
@@ -101,7 +101,7 @@ test('every text of a message is covered by the hold', async () => {
   assert.equal(await held({ tool_calls: calls }), bare + 3_000_000)
 })
 
-test('JSON that nests without end is refused, from clients and from providers', async () => {
+test('deeply nested JSON is rejected, from clients and from providers', async () => {
   const body = (extra: string) =>
     `{"model":"test/echo","messages":[{"role":"user","content":"x"}],"response_format":${extra}}`
   assertError(await postRaw(stack.baseUrl, apiKey, body(deep(100_000))), 400, null)

@@ -89,7 +89,7 @@ const REFUSED: Case[] = [
 ]
 
 for (const [name, body, status, code, param] of REFUSED) {
-  test(`refused: ${name}`, async () => {
+  test(`rejected: ${name}`, async () => {
     assertError(await chat(stack.baseUrl, apiKey, body), status, code, param)
   })
 }
@@ -239,12 +239,12 @@ test('bodies with an untrustworthy length are rejected with 400', async () => {
   assert.match(await raw(`${head}Transfer-Encoding: chunked\r\nContent-Length: 2\r\n\r\n0\r\n\r\n`), /^HTTP\/1.1 400/)
 })
 
-test('a body announced above the limit is refused before it is read', async () => {
+test('a body announced above the limit is rejected before it is read', async () => {
   const head = `POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\nContent-Length: 999999999\r\n\r\n`
   assert.match(await raw(head), /^HTTP\/1.1 413/)
 })
 
-test('a body that arrives too slowly is refused with 408', async () => {
+test('a body that arrives too slowly is rejected with 408', async () => {
   const head = 'POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n'
   for (const begun of ['', '{"model"']) {
     const answer = await raw(head + begun)

@@ -261,6 +261,6 @@ test('a rejected request states the reason, reaches no provider and takes no hol
   await stack.settled()
 })
 
-test("a request that the provider rejects returns 400 to the client", async () => {
+test('a request that the provider rejects returns 400 to the client', async () => {
   assertError(await complete({ model: idOf('error=400') }), 400, 'upstream_rejected')
 })

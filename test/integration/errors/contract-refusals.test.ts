@@ -79,7 +79,7 @@ const ASKS: ReadonlyArray<readonly [path: string, body: Record<string, unknown>]
 ]
 
 for (const [path, body] of ASKS) {
-  test(`a batch job is refused where it cannot be one, rather than run at the usual price: ${path}`, async () => {
+  test(`batch is rejected on endpoints without batches, rather than run at the usual price: ${path}`, async () => {
     const wished = await postJson(url(path), apiKey, { ...body, batch: true })
     assertRefused(wished, [400, 'batch_unavailable', 'batch'], /submitted at \/v1\/chat\/completions; leave batch out/)
     const named = await postJson(url(path), apiKey, { ...body, model: `${String(body['model'])}:batch` })
@@ -181,7 +181,7 @@ test('either name of the output limit bounds a completion', async () => {
   }
 })
 
-test('a tool without a function is refused here, not by the provider', async () => {
+test('a tool without a function is rejected by the gateway, not by the provider', async () => {
   for (const tool of [{}, { function: 'f' }, { function: {} }, { function: { name: 5 } }]) {
     const tools = [
       { type: 'function', function: { name: 'good' } },

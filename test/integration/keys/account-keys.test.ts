@@ -157,7 +157,7 @@ test('invalid settings are rejected with the field and the remedy', async () => 
   await revoke(key.id)
 })
 
-test("a key of another account and unknown ids are rejected", async () => {
+test('a key of another account and unknown ids are rejected', async () => {
   const key = await create()
   const stranger = await newOwner(stack)
   for (const answer of [

@@ -58,7 +58,7 @@ async function transfers({ token }: Owner): Promise<unknown[]> {
   return [account['transfer_cap_day'], account['transferred_today']]
 }
 
-test("a plain key moves no more than its daily cap out of the account, by all agents and keys together", async () => {
+test('a plain key moves no more than its daily cap out of the account, by all agents and keys together', async () => {
   const owner = await newOwner(stack, { coin: '25' })
   const [one, two] = [await newAgent(owner.apiKey), await newAgent(owner.apiKey)]
   assert.equal((await fund(one, '20', owner.apiKey)).status, 201, 'coin for own agents stays within reach')

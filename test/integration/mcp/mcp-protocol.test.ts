@@ -107,20 +107,20 @@ const WRONG: [name: string, message: unknown, status: number, code: number][] = 
   ],
 ]
 for (const [name, message, status, code] of WRONG) {
-  test(`refused by the protocol: ${name}`, async () => {
+  test(`rejected by the protocol: ${name}`, async () => {
     const reply = await post(message)
     assert.deepEqual([reply.status, reply.body.error?.code, reply.body.jsonrpc], [status, code, '2.0'], reply.text)
     assert.equal(reply.body.id, status === 200 ? 1 : null)
   })
 }
 
-test('a body that nests too deep is refused', async () => {
+test('a body that is nested too deep is rejected', async () => {
   const deep = `${'['.repeat(5_000)}${']'.repeat(5_000)}`
   const reply = await post(`{"jsonrpc":"2.0","id":1,"method":"ping","params":{"x":${deep}}}`)
   assert.equal(reply.status, 400)
 })
 
-test('other methods and content types are refused', async () => {
+test('other methods and content types are rejected', async () => {
   for (const method of ['GET', 'DELETE']) {
     const response = await fetch(`${stack.baseUrl}/mcp`, { method })
     assert.equal(response.status, 405)

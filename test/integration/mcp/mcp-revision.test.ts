@@ -104,7 +104,7 @@ const WRONG: [name: string, status: number, code: number, ask: () => Promise<Mcp
   ],
 ]
 for (const [name, status, code, ask] of WRONG) {
-  test(`refused by the protocol: ${name}`, async () => {
+  test(`rejected by the protocol: ${name}`, async () => {
     const reply = await ask()
     assert.deepEqual([reply.status, rpcErrorOf(reply).code], [status, code], reply.text)
     assert.notEqual(reply.body.id, null)

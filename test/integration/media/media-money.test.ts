@@ -210,7 +210,7 @@ test('a balance below the worst case is rejected without a provider request', as
   assert.equal((await stack.provider.log()).length, before)
 })
 
-test('audio that could be longer than four hours is refused before anything is held', async () => {
+test('audio that could be longer than four hours is rejected without a hold', async () => {
   const packets = Math.ceil(limits.audioSecondsMax / 0.12)
   const model = 'test/transcription'
   assert.equal((await form('audio/transcriptions', { model, file: opusFile(packets - 1) })).status, 200)

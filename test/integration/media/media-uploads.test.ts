@@ -65,7 +65,7 @@ test('a body that is not a form is rejected, also before it is read', async () =
   assertError(large, 400, 'not_multipart')
 })
 
-test('a form that cannot be read is refused', async () => {
+test('a form that cannot be read is rejected', async () => {
   assertError(await post('hello', 'multipart/form-data; boundary=b'), 400, 'bad_multipart')
   assertError(await post(PART, 'multipart/form-data'), 400, 'bad_multipart')
   assertError(await post(PART, 'multipart/form-data; boundary=b'), 400, 'body_incomplete')

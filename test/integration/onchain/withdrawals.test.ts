@@ -202,7 +202,7 @@ test('a withdrawal in an unknown state at the node does not delay later ones', a
   await sent(odd, first)
 })
 
-test('a wallet that the token refuses: the account has its coin back', async () => {
+test('a wallet that the token rejects: the coin is returned to the account', async () => {
   const holder = await newHolder(paid, '10', NOTHING)
   // Tokens refuse the zero address, which nobody can sign for: the operator links it.
   const linked = await paid.stack.cli('wallet', 'link', holder.accountId, zeroAddress)

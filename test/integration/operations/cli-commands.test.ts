@@ -146,7 +146,7 @@ test('the output for an account includes its opening balances', async () => {
   assert.match(made.stdout, /^coin: +0$/m)
 })
 
-test('a balance that no account can hold is refused in a line', async () => {
+test('an out-of-range balance is rejected in one line', async () => {
   const { account_id: id } = await ok<{ account_id: string }>('account', 'create', '--coin', '9000000')
   await ok('account', 'credit', id, '--credits', '9000000')
   const large = await ok('account', 'credit', id, '--credits', '9000000')

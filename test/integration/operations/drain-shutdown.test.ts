@@ -65,7 +65,7 @@ async function balance(stack: Stack, accountId: string): Promise<string> {
 }
 
 for (const workers of [1, 2]) {
-  test(`SIGTERM: streams that run may end, new requests are refused, workers: ${workers}`, async () => {
+  test(`SIGTERM: running streams may end, new requests are rejected, workers: ${workers}`, async () => {
     await withStack({ workers, limits: { drainGraceMs: 60_000 } }, async (stack, { apiKey }) => {
       await stack.provider.hold()
       const streams = Array.from({ length: STREAMS }, () => chatStream(stack.baseUrl, apiKey, { model: 'test/slow' }))

@@ -66,7 +66,7 @@ test('the quote: the hold of the body, in headers and in the body, with the prob
   )
 })
 
-test('a request that does not hold is refused before anything is to be paid', async () => {
+test('an invalid request is rejected before its price is demanded', async () => {
   assert.equal((await post(paid, '{')).status, 400)
   assert.equal(codeOf(await post(paid, { ...HELLO, model: 'no/such' })), 'model_not_found')
   assert.equal(codeOf(await post(paid, { ...HELLO, batch: true })), 'batch_unavailable')

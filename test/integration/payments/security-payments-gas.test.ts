@@ -136,7 +136,7 @@ test('a client that disconnects while its payment settles is charged the smalles
   assert.notEqual(receipt.paid.refund, null)
 })
 
-test('a signature that may expire before its block is refused before gas is spent', async () => {
+test('a signature that may expire before its block is rejected before gas is spent', async () => {
   const payer = await paid.chain.newPayer()
   const before = paid.rpc.calls.filter((method) => method === 'eth_estimateGas').length
   const { required, challenges } = await quote(paid)

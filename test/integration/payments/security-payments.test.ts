@@ -106,7 +106,7 @@ test('transactions of wallets without money are rejected at once without a trace
   await until('a summary is logged', async () => paid.stack.logs().includes('payments_refused'))
 })
 
-test('a transaction that can get into no block is refused before anything is stored', async () => {
+test('a transaction that no block can include is rejected before it is stored', async () => {
   const payer = await paid.chain.newPayer()
   const before = await stored()
   const nonce = await paid.chain.client.getTransactionCount({ address: payer.address })
@@ -133,7 +133,7 @@ test('a transaction that can get into no block is refused before anything is sto
   assert.equal(await stored(), before)
 })
 
-test('a transaction that the node refuses ends at once', async () => {
+test('a transaction that the node rejects ends at once', async () => {
   const payer = await paid.chain.newPayer()
   paid.rpc.refused.add('eth_sendRawTransaction')
   assert.equal(codeOf(await payByTransaction(payer, CUSTOMER)), 'settlement_failed')

@@ -105,7 +105,7 @@ test('calls that requests wait for are answered while public reads fill all of t
   })
 })
 
-test("calls do not depend on the clock of the proxy machine", async (t) => {
+test('calls do not depend on the clock of the proxy machine', async (t) => {
   await withClient({ resolve_key: async () => ({ keyId: 'key_1' }) }, async (client) => {
     const realNow = Date.now
     t.mock.method(Date, 'now', () => realNow() - 3_600_000)

@@ -70,7 +70,7 @@ test('an error from control is returned with all of its fields', async () => {
   assert.deepEqual({ row, message, status, param, retryAfterSeconds }, refusal)
 })
 
-test('a control of the build before refuses by the code and the message of an error', async () => {
+test('an error of the previous version of control is read by its code and message', async () => {
   const errorMessage = 'There is no sheet 1.'
   const before = await refusedBy((id) => ({ id, errorCode: 'sheet_not_found', errorMessage }))
   assert.deepEqual([before.row, before.status, before.message], ['sheet_not_found', 404, errorMessage])

@@ -112,7 +112,7 @@ test('chunks of one byte use about one byte of memory each', async () => {
   })
 })
 
-test('a body in too many chunks is refused', async () => {
+test('a body in too many chunks is rejected', async () => {
   await withServer({ bodyPiecesMax: 1_000 }, async ({ served, refused }, open) => {
     const client = await open()
     await client.send(chunked('/echo') + '1\r\na\r\n'.repeat(1_001))
@@ -208,7 +208,7 @@ test('a body that trickles in times out', async () => {
   })
 })
 
-test('a body over the limit for JSON is refused, announced or not', async () => {
+test('a body over the limit for JSON is rejected, announced or not', async () => {
   await withServer({ jsonBodyBytesMax: 2 * MIB }, async ({ served }, open) => {
     const known = await open()
     await known.send(announced('/echo', 2 * MIB + 1))

@@ -135,7 +135,7 @@ const REFUSED: [name: string, id: string, input: unknown, status: number, code: 
 ]
 
 for (const [name, id, input, status, code, param] of REFUSED) {
-  test(`refused before any hold: ${name}`, async () => {
+  test(`rejected before any hold: ${name}`, async () => {
     const reply = await call(id, input)
     const error = assertError(reply, status, code, param)
     assert.equal(error.type, 'invalid_request_error')
@@ -143,7 +143,7 @@ for (const [name, id, input, status, code, param] of REFUSED) {
   })
 }
 
-test('a body that is too large is refused', async () => {
+test('a body that is too large is rejected', async () => {
   const reply = await search('x'.repeat(5_000))
   assert.equal(reply.status, 413)
   await assertNothingRan(reply)

@@ -46,7 +46,7 @@ test('a name is looked up once, so a second address for it is never used', async
   assert.deepEqual(asked, ['rebound.test'])
 })
 
-test('a private address is refused before anything is sent', async () => {
+test('a private address is rejected before the request is sent', async () => {
   let requests = 0
   const port = await serve((_request, response) => {
     requests++

@@ -94,7 +94,7 @@ const REFUSED = [
 ]
 
 for (const { title, host, fromMs, toMs, trusted, fault } of REFUSED) {
-  test(`a certificate for ${title} is refused before a byte of the request is sent`, async () => {
+  test(`a certificate for ${title} is rejected before a byte of the request is sent`, async () => {
     const nowMs = Date.now()
     const shown = makeCertificate({ host, validFrom: new Date(nowMs + fromMs), validTo: new Date(nowMs + toMs) })
     const ca = trusted ? shown.cert : certificate.cert

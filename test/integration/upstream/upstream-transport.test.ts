@@ -168,7 +168,7 @@ test('valid responses are read whole for any segmentation', async () => {
   )
 })
 
-test('mutated answers are refused, or read as undici reads them', async () => {
+test('mutated responses are rejected, or read as undici reads them', async () => {
   const mutation = fc.record({ at: fc.nat(1_000), kind: fc.constantFrom('drop', 'double', 'swap', 'cut', 'insert') })
   const byte = fc.constantFrom('\r', '\n', '\0', ' ', ':', 'f', '0', '9', ',')
   await fc.assert(

@@ -238,7 +238,7 @@ test('other methods get 405 with the supported ones', async () => {
   }
 })
 
-test('the worst case is held, and a balance below it is refused', async () => {
+test('the worst case is held, and a balance below it is rejected', async () => {
   const poor = await stack.createAccount({ credits: '0.5' })
   assertError(
     await generate(stack.baseUrl, poor.apiKey, { model: 'test/clip', seconds: 8 }),

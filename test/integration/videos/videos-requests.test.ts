@@ -101,7 +101,7 @@ const CASES: readonly [
 ]
 
 for (const [what, body, status, code, param] of CASES) {
-  test(`refused: ${what}`, async () => {
+  test(`rejected: ${what}`, async () => {
     const reply = await generate(stack.baseUrl, account.apiKey, { model: 'test/plain', ...body })
     assertError(reply, status, code, param)
   })
@@ -136,7 +136,7 @@ test('a body that is not a JSON object, a missing key, a paused key', async () =
   assertError(await generate(stack.baseUrl, paused, { model: 'test/plain' }), 403, 'key_paused')
 })
 
-test('a key that may not use the model is refused', async () => {
+test('a key that may not use the model is rejected', async () => {
   const { apiKey, accountId } = await stack.createAccount()
   const { json } = await stack.cli('key', 'create', accountId, '--model', 'test/small')
   assertError(

@@ -169,7 +169,7 @@ test('x402: payments written by the reference package are read', () => {
   assert.equal(permit2.payment.nonce, 1n)
 })
 
-test('x402: everything that is not a payment of version 2 is refused', () => {
+test('x402: everything that is not a payment of version 2 is rejected', () => {
   const { authorization } = EIP3009_PAYLOAD
   const bad: Array<[string, string]> = [
     ['version 1', headerOf(STABLECOIN, EIP3009_PAYLOAD, { x402Version: 1 })],

@@ -35,7 +35,7 @@ test('catalog.yaml names its schema for editors, and is valid by the schema alon
   assert.equal(faults('catalog', parse(text)), '')
 })
 
-test("the files of the demo and the examples of the documentation are valid by their schemas alone", () => {
+test('the files of the demo and the examples of the documentation are valid by their schemas alone', () => {
   assert.equal(faults('catalog', parse(demoCatalog(9_100))), '')
   const [coin, stablecoin, registry] = [1, 2, 3].map((digit) => `0x${String(digit).repeat(40)}` as const)
   assert.ok(coin && stablecoin && registry)

@@ -88,7 +88,7 @@ const REFUSED: [name: string, read: Read, bodies: [body: object, param: string][
   ],
 ]
 
-describe('options without a form or a bound are refused', () => {
+describe('options without a form or a bound are rejected', () => {
   for (const [name, read, bodies] of REFUSED) {
     test(name, () => {
       for (const [body, param] of bodies) {

@@ -29,7 +29,7 @@ test('no byte of a signed checkpoint can be changed', async () => {
   }
 })
 
-test('signatures of other keys, and checkpoints of other logs, are refused with the reason', async () => {
+test('signatures of other keys, and checkpoints of other logs, are rejected with the reason', async () => {
   const other = NoteKey.of(generateNoteKey(NAME))
   await assert.rejects(check(NOTE, other.verifier()), /has not signed/)
   await assert.rejects(check(NOTE, KEY.named('other.example.com').verifier()), /other\.example\.com has not signed/)
@@ -49,7 +49,7 @@ test('text that is not a verifier key is rejected with the reason', () => {
   assert.throws(() => readKey(new TestWitness('witness.example.com').verifier), /with Ed25519/)
 })
 
-test('texts that are no checkpoints are refused', () => {
+test('texts that are not checkpoints are rejected', () => {
   for (const text of ['x\n', `${NAME}\n012\n${ROOT.toString('base64')}\n`, `${NAME}\n12\nshort\n`, `\n12\n${ROOT}\n`]) {
     assert.throws(() => readCheckpoint(KEY.sign(text)), /states no/)
   }

@@ -138,7 +138,7 @@ test('an IPv6 address is public exactly if it is allocated for the internet and 
   )
 })
 
-test('a special address is refused in every spelling that a URL may have', async () => {
+test('a special address is rejected in every notation of a URL', async () => {
   await fc.assert(
     fc.asyncProperty(within(SPECIAL_IPV4), within(SPECIAL_IPV6), async (four, six) => {
       const hosts = ipv4Spellings(four).concat(ipv6Spellings(six).map((text) => `[${text}]`))

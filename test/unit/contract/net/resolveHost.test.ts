@@ -37,7 +37,7 @@ test('special addresses are not public, their neighbours are', () => {
   }
 })
 
-test('every writing of a loopback address that a URL may have is refused', async () => {
+test('every notation of a loopback address in a URL is rejected', async () => {
   for (const host of [
     '127.0.0.1',
     '127.1',
@@ -52,7 +52,7 @@ test('every writing of a loopback address that a URL may have is refused', async
   }
 })
 
-test('one private address among public ones is enough to refuse a name', async () => {
+test('a name with one private address among public ones is rejected', async () => {
   const bad = fc.constantFrom(...words(SPECIAL))
   const good = fc.array(fc.constantFrom(...words(PUBLIC)), { maxLength: 8 })
   await fc.assert(

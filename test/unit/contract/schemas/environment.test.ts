@@ -77,7 +77,7 @@ const WRONG: [variable: string, value: string, text: RegExp][] = [
   ['SLUICE_RELAYER_KEYS', `0x${'1'.repeat(64)},secret`, /^SLUICE_RELAYER_KEYS must be a private key, or several/],
 ]
 for (const [name, value, text] of WRONG) {
-  test(`refused, and without repeating a secret: ${name}=${value}`, () => {
+  test(`rejected, without the secret in the error: ${name}=${value}`, () => {
     assert.throws(
       () => readVariables({ [name]: value }, 'make run'),
       ({ message }: Error) => text.test(message) && !message.includes('secret'),

@@ -62,7 +62,7 @@ test('evidence truncated at any byte is rejected', () => {
   }
 })
 
-test('a cut quote is refused by the whole verification too', () => {
+test('a truncated quote also fails the whole verification', () => {
   for (let length = 0; length < quote.length; length += 37) {
     const cut = JSON.stringify({ intel_quote: quote.subarray(0, length).toString('hex') })
     assert.throws(() => verify(Buffer.from(cut)), EvidenceError)
@@ -94,7 +94,7 @@ test('property: changed bytes of quotes, reports, lists, certificates and GPU me
   )
 })
 
-test('property: JSON of any shape is refused', () => {
+test('property: JSON of any shape is rejected', () => {
   const member = fc.constantFrom('intel_quote', 'collateral', 'nvidia_payload', 'snp_report', 'snp_certificates')
   const value = fc.oneof(fc.jsonValue(), fc.constant(quote.toString('hex')), fc.constant(machine.pck.pem))
   fc.assert(

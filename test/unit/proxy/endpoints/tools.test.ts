@@ -135,7 +135,7 @@ test('a name without an address is left to the upstream; a private one is reject
   }
 })
 
-test('a name is refused for any address of it that is not public', async () => {
+test('a name is rejected for any address of it that is not public', async () => {
   const named = (...addresses: string[]) =>
     checkPublicUrl('https://rebound.example/', 'url', 500, async () =>
       addresses.map((address) => ({ address, family: address.includes(':') ? 6 : 4 })),

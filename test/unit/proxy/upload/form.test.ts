@@ -119,7 +119,7 @@ for (const [name, code, body, type] of REFUSED) {
   test(`${code}: ${name}`, () => assert.equal(codeOf(body, type), code))
 }
 
-test('a form that stops anywhere is refused', () => {
+test('a form truncated anywhere is rejected', () => {
   const body = field('a', 'x'.repeat(20)) + field('b', '\r\n--b') + END.slice(0, -2)
   for (let cut = 0; cut < body.length; cut++) {
     const code = codeOf(body.slice(0, cut))
@@ -127,7 +127,7 @@ test('a form that stops anywhere is refused', () => {
   }
 })
 
-test('no bytes at all throw anything but a refusal', () => {
+test('any bytes are read or rejected, without another exception', () => {
   const piece = fc.oneof(
     fc.constantFrom('--b', '\r\n', '--', HEAD, ':', '\r', '\n', ' ', '"', '\\', 'name=', '\0'),
     fc.string({ maxLength: 5, unit: 'binary' }),

@@ -50,7 +50,7 @@ test('after its timeout one request is tried, and its failure opens the breaker 
   assert.ok(!health.isOpen('r', laterMs + limits.breakerOpenMs - 1))
 })
 
-test('answers to a request may be its own doing; a refused credential is not', () => {
+test('error statuses may be caused by the request; a rejected credential is not', () => {
   const perhaps = (status: number) => classifyRefusal(status, { message: '', code: '' }, 0).perhapsRequest === true
   assert.deepEqual([500, 502, 503, 504, 408].map(perhaps), [true, true, true, true, true])
   assert.deepEqual([401, 402, 403, 404, 429, 400].map(perhaps), [false, false, false, false, false, false])

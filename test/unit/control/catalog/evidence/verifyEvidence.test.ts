@@ -57,7 +57,7 @@ test('a TDX quote of either version is verified by its measurements', () => {
   }
 })
 
-test('a TDX quote is refused for each thing that does not hold', () => {
+test('a TDX quote is rejected for each failed check', () => {
   const other = new TdxMachine(Authority.root('Another root'))
   refused(machine.evidence(randomBytes(32).toString('hex')), TDX, 'wrong_nonce')
   refused(machine.evidence(nonce, { mrtd: '12'.repeat(48) }), TDX, 'wrong_measurement')
@@ -124,7 +124,7 @@ test('with configured statuses, collateral decides on the platform', () => {
   )
 })
 
-test('an SEV-SNP report is verified, and refused for each thing that does not hold', () => {
+test('an SEV-SNP report is verified, and rejected for each failed check', () => {
   const { measurements, tcb } = verified(chip.evidence(nonce), SNP)
   assert.equal(measurements['measurement'], '44'.repeat(48))
   assert.equal(tcb, 'bootloader 3, tee 0, snp 8, microcode 9')

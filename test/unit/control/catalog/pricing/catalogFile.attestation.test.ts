@@ -111,7 +111,7 @@ const FAULTS: ReadonlyArray<readonly [what: string, lines: string, complaint: Re
   ],
 ]
 for (const [what, lines, complaint] of FAULTS) {
-  test(`refused: ${what}`, () => {
+  test(`rejected: ${what}`, () => {
     const problems = problemsOf(catalogOf(lines))
     assert.ok(
       problems.some((line) => complaint.test(line)),

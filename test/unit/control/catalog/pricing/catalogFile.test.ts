@@ -177,7 +177,7 @@ function provider(address: string, variable = 'ACME_API_KEY'): string {
 }
 
 for (const [name, text, problem] of CASES) {
-  test(`refused with line and reason: ${name}`, () => {
+  test(`rejected with line and reason: ${name}`, () => {
     assert.match(problemsOf(text).join('\n'), new RegExp(problem.source, 'm'))
   })
 }

@@ -76,7 +76,7 @@ const WRONG: [name: string, tool: ReturnType<typeof searchTool>, problem: RegExp
   ['an id with a slash', searchTool('web/search'), /must be a tool id/],
 ]
 for (const [name, tool, problem] of WRONG) {
-  test(`a catalog is refused for ${name}`, () => assert.match(problemsOf(tool), problem))
+  test(`a catalog is rejected for ${name}`, () => assert.match(problemsOf(tool), problem))
 }
 
 test('two tools may not share an id', () => {

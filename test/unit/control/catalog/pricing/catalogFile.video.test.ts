@@ -93,7 +93,7 @@ for (const [video, line, reason] of [
   ['    video: { seconds: [4], negative_prompt: -1 }\n', 6, /negative_prompt must be a positive whole number/],
   ['    video: { seconds: [4], size: 1x1 }\n', 6, /video\.size is not a known key/],
 ] as const) {
-  test(`refused with line and reason: ${video.trim() || 'no settings'}`, () => {
+  test(`rejected with line and reason: ${video.trim() || 'no settings'}`, () => {
     const problems = problemsOf(catalogOf(video))
     const found = problems.find((problem) => reason.test(problem))
     assert.ok(found !== undefined, problems.join('\n'))

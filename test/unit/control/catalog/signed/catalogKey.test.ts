@@ -33,7 +33,7 @@ test('signatures are valid only for their text and keys', async () => {
   assert.equal(await holds('a text', one.keys, { ...mine, ed25519: 'ff' }), false)
 })
 
-test('a wrong secret is refused without being repeated', () => {
+test('the error for a wrong secret does not contain it', () => {
   for (const secret of ['0xsecret', `0x${'0'.repeat(64)}`, `0x${'f'.repeat(64)}`, '11'.repeat(32)]) {
     assert.throws(
       () => CatalogKey.of(secret),

@@ -224,7 +224,7 @@ describe('the native Messages stream', () => {
   })
 })
 
-test('JSON of an event that ends early anywhere is refused', () => {
+test('truncated JSON of an event is rejected', () => {
   const json = JSON.stringify({ ...start(usage({ x: [1, '"}'] })), error: null })
   const scan = new EventScan()
   for (let at = 0; at < json.length; at++) assert.equal(scan.scan(Buffer.from(json), 0, at), false, json.slice(0, at))

@@ -57,7 +57,7 @@ test('an unreadable PNG or JPEG data URL is rejected', () => {
   }
 })
 
-test('too many bytes or pixels are refused, at the bound they are not', () => {
+test('too many bytes or pixels are rejected, at the bound they are not', () => {
   assert.equal(codeOf(dataUrl('png', pngHead(640, 360, 4_096 - PNG.length))), null)
   assert.equal(codeOf(dataUrl('png', pngHead(640, 360, 4_097 - PNG.length))), 'image_too_large')
   assert.equal(codeOf(dataUrl('png', pngHead(1_000, 1_000))), null)
