@@ -139,7 +139,7 @@ test('rate limits apply to each key separately', async () => {
   completion(await chat(stack.baseUrl, otherKey, { model: M }))
 })
 
-test('without max_tokens the hold shrinks to the balance, and the provider is given the output limit that it covers', async () => {
+test('without max_tokens the hold shrinks to the balance, and the provider gets the output limit that it covers', async () => {
   // 27 prompt tokens and 7 of output.
   const { accountId, apiKey } = await stack.createAccount({ credits: '0.000041' })
   const answer = completion(await chat(stack.baseUrl, apiKey, { model: 'test/echo' }))

@@ -161,7 +161,7 @@ test('the caps of a platform key apply to all its sub-keys, and are named first'
   }
 })
 
-test('permits of a rate limit: waiting requests first, then a quarter of the rest; a rejection uses permits as well', async () => {
+test('permits of a rate limit: waiting requests first, then a quarter of the rest; a rejection also uses permits', async () => {
   const accountId = await plainAccount(redis, { coin: 1_000 })
   const rate = `${SECOND_MICROS * 100},10`
   const first = await owner.leaseOne({ accountId, want: 2, waiting: 2, extraPermits: 100, rate })

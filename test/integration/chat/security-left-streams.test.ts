@@ -104,7 +104,7 @@ for (const [model, endpoints] of [
   ['test/translated', ['chat', 'messages', 'responses']],
 ] as const) {
   for (const endpoint of endpoints) {
-    test(`a stream abandoned before its head is followed to it, ended and charged its prompt: ${endpoint}, ${model}`, async () => {
+    test(`a stream abandoned before its head is followed to it and charged its prompt: ${endpoint}, ${model}`, async () => {
       const [line, ...more] = await leaveBeforeHead(() => [send(endpoint, model)])
       assert.equal(more.length, 0)
       assert.equal(line?.outcome, 'client_gone')

@@ -50,7 +50,7 @@ async function untilHealth(withdrawals: string): Promise<void> {
   })
 }
 
-test('while the reserve is below the liabilities, a withdrawal is rejected without a debit; above, withdrawals continue', async () => {
+test('while the reserve is short, a withdrawal is rejected without a debit; once it covers, withdrawals continue', async () => {
   await untilWithdrawals('short')
   const before = await coinOf(paid, holder)
   assertRefused(await withdraw(paid, holder, { amount: '5' }), 503, 'withdrawals_paused')

@@ -135,7 +135,7 @@ const suspended = (name: Name, reason: string) =>
     return found.state === 'suspended' && found.reason === reason
   })
 
-test('a provider serves exactly the requests in its share of the hash range, and is paid its share of their charges', async () => {
+test('a provider serves exactly the requests in its part of the hash range, and is paid its share', async () => {
   await admit('good', 'chat-small')
   await Promise.all(Array.from({ length: 4 }, (_, i) => send('good', 15, i % 2 === 0)))
   const receipts = await receiptsOf('good')

@@ -167,7 +167,7 @@ test('a stopped server leaves the consumer group, and a call waits for the next 
   assert.equal(((await redis.xinfo('CONSUMERS', RPC_STREAM, 'control')) as unknown[]).length, 1)
 })
 
-test('a call not sealed with the shared key is dropped: plaintext, sealed with another key, or moved to another call', async () => {
+test('a call not sealed with the shared key is dropped: plaintext, another key, or moved to another call', async () => {
   outcomes.length = 0
   const payload = sluice.ResolveKeyRequest.encode({ keyHash: 'forged' }).finish()
   const entry = (id: number) =>

@@ -94,7 +94,7 @@ test('a call advances from its routes to the committed response', () => {
   assert.deepEqual([call.provider, call.route?.id, call.firstByteMs > 0], ['mock', 'mock/1', true])
 })
 
-test('a broken response is reported once committed; before that the next route is tried, and after the last one the call fails', () => {
+test('a broken response is reported once committed; before that it fails over, and after the last route it is rejected', () => {
   const committed = started()
   committed.world.call.listener.onHead(200, HEADERS)
   committed.call.commit()

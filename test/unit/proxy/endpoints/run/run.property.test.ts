@@ -197,7 +197,7 @@ class Play {
 }
 
 for (const streamed of [true, false]) {
-  test(`for any events, a hold is ended once and the client gets one ending (${streamed ? 'streamed' : 'in one piece'})`, async () => {
+  test(`for any events, a hold and its response end once (${streamed ? 'streamed' : 'in one piece'})`, async () => {
     const rest = fc.array(fc.constantFrom(...EVENTS), { maxLength: 14 })
     // Half of the requests get as far as an answer, which is where most can happen.
     const start = fc.constantFrom<Event[]>([], ['held', 'head'], ['held', 'head', 'role', 'output'])
