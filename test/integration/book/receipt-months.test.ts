@@ -74,7 +74,7 @@ async function partitionsRead(pool: Pool, read: (db: Queryable) => Promise<unkno
   return [...names].sort()
 }
 
-test('the partitions of the next two months are there, and made where they are missing', async () => {
+test('the partitions of the next two months exist, and missing ones are created', async () => {
   for (const months of [0, 1, 2]) {
     const [id = ''] = await bookAt(book.pool, await newAccount(book.pool, 1_000), [at(months)])
     assert.equal(await partitionOf(book.pool, id), nameOf(at(months)))
@@ -85,7 +85,7 @@ test('the partitions of the next two months are there, and made where they are m
   assert.equal(one + other, 3)
 })
 
-test('a receipt whose month is missing is booked with the batch that it is in', async () => {
+test('a receipt whose month is missing is booked with its batch', async () => {
   const accountId = await newAccount(book.pool, 1_000)
   const ids = await bookAt(book.pool, accountId, [at(0), at(7), at(9), at(-40)])
   assert.deepEqual(await Promise.all(ids.map((id) => partitionOf(book.pool, id))), [
@@ -96,7 +96,7 @@ test('a receipt whose month is missing is booked with the batch that it is in', 
   await assertCleanAudit(book)
 })
 
-test('a request is booked once, whichever month it is of', async () => {
+test('a request is booked once, in whichever month', async () => {
   const accountId = await newAccount(book.pool, 1_000)
   for (const months of [-3, 0, 1, 5]) {
     const [requestId = ''] = await bookAt(book.pool, accountId, [at(months)])
@@ -107,7 +107,7 @@ test('a request is booked once, whichever month it is of', async () => {
   }
 })
 
-test('partitions are append only as well', async () => {
+test('partitions are also append only', async () => {
   for (const sql of [
     `UPDATE ${nameOf(NOW)} SET status = 'ok'`,
     'DELETE FROM receipts_first',
@@ -117,7 +117,7 @@ test('partitions are append only as well', async () => {
   }
 })
 
-test('reads touch the months that they need', async () => {
+test('reads access only the months that they need', async () => {
   const accountId = await openNewAccount(book.pool, limits, { coinNanos: 1_000_000 })
   const keyId = (await createKey(book.pool, accountId)).key.id
   for (const months of [3, 4, 6, 7]) await bookAt(book.pool, accountId, [at(months)], { keyId })
@@ -164,7 +164,7 @@ test('reads touch the months that they need', async () => {
   assert.deepEqual(proof, [nameOf(NOW)])
 })
 
-test('pages go on through the months until nothing is left', async () => {
+test('pagination continues through the months to the last receipt', async () => {
   const accountId = await openNewAccount(book.pool, limits, { coinNanos: 1_000_000 })
   const keyId = (await createKey(book.pool, accountId)).key.id
   const ids: string[] = []
@@ -182,7 +182,7 @@ test('pages go on through the months until nothing is left', async () => {
   }
 })
 
-test('a book from before keeps every receipt, and its proofs', async (t) => {
+test('a book of an earlier version keeps every receipt, and its proofs', async (t) => {
   const current = await startBook()
   t.after(() => current.stop())
   const accountId = await newAccount(current.pool, 1_000_000)
