@@ -22,7 +22,7 @@ export interface ProxyConfig {
   readonly journalFolder: string
   /** For what of the journal is not on disk yet; null where there is no file system in memory. */
   readonly journalMemoryFolder: string | null
-  /** Requests wait until the device has what the journal says of them. */
+  /** Requests wait until their journal records are on the device. */
   readonly journalSync: boolean
   /** Where clients reach the gateway, without a slash at its end; empty when the operator has not said so. */
   readonly publicUrl: string

@@ -170,7 +170,7 @@ export const PROXY_LIMITS = {
   /** Clips that are fetched at once from a process. */
   videoDownloadsMax: 128,
 
-  // Calls to control, and what is kept of their answers.
+  // Calls to control, and the cache of their answers.
   /** The time from one call that measures whether control answers to the next, in milliseconds. */
   pulseIntervalMs: 5_000,
   /** Calls of a process that wait for an answer. */

@@ -216,7 +216,7 @@ async function start(): Promise<void> {
   await videos.start()
   await feed.start()
   await untilDone(log, 'control to publish a catalog', () => catalog.refresh())
-  // What was published while this connection was gone may have been announced in vain.
+  // Events that were published while this connection was down may be lost.
   commands.on('ready', () => {
     catalog.renew()
     incidents.renew()

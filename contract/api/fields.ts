@@ -3,8 +3,8 @@ import type { JsonSchema } from './route.ts'
 const NO_CONTROL_CHARACTERS = '^[^\\x00-\\x1f\\x7f]*$'
 
 /**
- * Parts of the schemas of the account API. A description completes the sentence "FIELD must be ...", because that is how
- * a client is told what is wrong with a field.
+ * Parts of the schemas of the account API. A description completes the sentence "FIELD must be ...", which is the error
+ * message that clients see for an invalid field.
  */
 export function text(description: string, lengthMax: number, more: JsonSchema = {}): JsonSchema {
   return { type: 'string', format: 'text', maxLength: lengthMax, pattern: NO_CONTROL_CHARACTERS, description, ...more }
@@ -14,7 +14,7 @@ export function flag(description: string): JsonSchema {
   return { type: 'boolean', description: `true or false: ${description}` }
 }
 
-/** True, false, or null for who has not decided. */
+/** True, false, or null for undecided. */
 export function flagOrNone(description: string): JsonSchema {
   return { type: ['boolean', 'null'], description: `true or false: ${description}; or null for not decided` }
 }

@@ -44,7 +44,7 @@ export function chatEndpoints(named: readonly Endpoint[], attested: boolean): re
   return ENDPOINTS_OF.chat.filter((endpoint) => endpoint === 'messages' || named.includes(endpoint))
 }
 
-/** The names of what is counted instead of tokens. */
+/** The units by which models are priced that are not priced by the token. */
 export type Counted = 'image' | 'character' | 'second' | 'search'
 
 /** The unit on receipts by modality; '' where tokens are counted. */

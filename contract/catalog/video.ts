@@ -6,7 +6,7 @@ export type FirstFrame = (typeof FIRST_FRAMES)[number]
 
 /** The inputs that a video model accepts. Lengths are in characters (Unicode code points). */
 export interface VideoSettings {
-  /** Clip lengths; the first one is what a request without `seconds` gets. */
+  /** Clip lengths in seconds; the first one is the default. */
   readonly seconds: readonly number[]
   readonly image: FirstFrame
   readonly aspectRatios: readonly string[]

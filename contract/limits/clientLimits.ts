@@ -189,8 +189,8 @@ export const CLIENT_LIMITS = {
   /** Days that the leaderboard spans. */
   leaderboardDaysMax: 90,
   /**
-   * Accounts that have to be behind whatever the public statistics tell; what fewer have used is folded into others, or is
-   * not told.
+   * The least number of accounts behind each figure of the public statistics; models with fewer are added to the rest, or
+   * left out.
    */
   statsAccountsMin: 5,
   /** Days that one question about the public statistics of all models spans. */

@@ -45,7 +45,7 @@ export function readUsage(value: unknown, bounds: UsageBounds): TokenUsage | nul
   }
 }
 
-/** A count that a provider reports, or null for what cannot be one: missing, negative, fractional, above `max`. */
+/** A count that a provider reports, or null when it is invalid: missing, negative, fractional, above `max`. */
 export function countOf(value: unknown, max: number): number | null {
   return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 && value <= max ? value : null
 }

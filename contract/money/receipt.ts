@@ -12,8 +12,8 @@ export type ReceiptRate = 'standard' | 'batch' | ''
 export type ReceiptTier = 'standard' | 'private' | ''
 
 /**
- * Where a receipt stands in the usage logs, of which each shard has one. Single receipts come with a proof (RFC 6962 audit
- * path): hashes in hex, and the entry whose leaf hash, SHA-256 of a zero byte and the entry, is in the log.
+ * The position of a receipt in the usage log of its shard. Single receipts include a proof (RFC 6962 audit path): hashes in
+ * hex, and the entry whose leaf hash, SHA-256 of a zero byte and the entry, is in the log.
  */
 export interface ReceiptLog {
   /** Of the log. */
@@ -54,8 +54,8 @@ export interface ReceiptPaid {
   /** The refund, once it is known; its transaction is empty until it was sent. */
   readonly back?: { units: number; amount: string; transaction: string }
   /**
-   * What the request took of the payer's credit, what it added to it, and what that came to, once that is known:
-   * units + used = cost + fee + back + kept.
+   * Units taken from the payer's credit, units added to it, and the credit after that, once the refund is decided: units +
+   * used = cost + fee + back + kept.
    */
   readonly credit?: { usedUnits: number; keptUnits: number; leftUnits: number }
 }

@@ -1,8 +1,8 @@
 import { BlockList, isIP } from 'node:net'
 
 /**
- * IPv4 networks that are not the public internet: the registry of special-purpose addresses as a whole, because even those
- * that it calls globally reachable are anycast services which a network may run inside, multicast, and what is reserved.
+ * IPv4 networks that are not the public internet: the registry of special-purpose addresses as a whole, because even its
+ * globally reachable entries are anycast services that a network may run internally; also multicast and reserved networks.
  * https://www.iana.org/assignments/iana-ipv4-special-registry
  */
 const SPECIAL_IPV4 = blockListOf('ipv4', [
@@ -33,7 +33,7 @@ const SPECIAL_IPV4 = blockListOf('ipv4', [
 const GLOBAL_IPV6 = blockListOf('ipv6', [['2000::', 3]])
 
 /**
- * Those among them that are not the public internet, or stand for an IPv4 address: protocol assignments with Teredo,
+ * Global unicast networks that are not the public internet or that embed an IPv4 address: protocol assignments with Teredo,
  * documentation, 6to4, AS112. https://www.iana.org/assignments/iana-ipv6-special-registry
  */
 const SPECIAL_IPV6 = blockListOf('ipv6', [
@@ -102,9 +102,9 @@ export function withoutBrackets(hostname: string): string {
 }
 
 /**
- * The network by which clients are told apart: an IPv4 address, or the /64 of an IPv6 address, because that is what one
- * client is given (RFC 6177).
- * @returns '' for what is no IP address
+ * The network that identifies a client: an IPv4 address, or the /64 of an IPv6 address, because one client usually gets a
+ * whole /64 (RFC 6177).
+ * @returns '' when the text is not an IP address
  */
 export function clientNetwork(address: string): string {
   const text = address.replace(/%.*$/, '')

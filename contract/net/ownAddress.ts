@@ -1,6 +1,6 @@
 /**
- * The address of the gateway as clients know it, without a slash at its end.
- * @param publicUrl what the operator has said; empty takes what the client says in Host
+ * The address under which clients reach the gateway, without a trailing slash.
+ * @param publicUrl the configured address; when it is empty, the client's Host header counts
  */
 export function ownAddress(publicUrl: string, host: string): string {
   return publicUrl === '' ? `http://${cleanHost(host)}` : publicUrl

@@ -31,8 +31,8 @@ export interface ResolveOptions {
 }
 
 /**
- * Resolves the host of a URL once and checks every address that it has, so that a name with a public and a private
- * address is refused. Connect through `pinnedLookup` to what is returned: a second resolution could answer otherwise.
+ * Resolves the host of a URL once and checks every address that it has, so that a name with a public and a private address
+ * is refused. Connect through `pinnedLookup` to the returned addresses: a second resolution could return others.
  * @param hostname as in `URL.hostname`, which writes every form of an IPv4 address in its usual one
  * @throws HostError
  */
@@ -65,8 +65,8 @@ async function lookUp(host: string, { signal, lookup = promises.lookup }: Resolv
 }
 
 /**
- * The `lookup` option of net.connect, tls.connect and node:http that always answers these addresses, whatever it is
- * asked, so that a connection goes where the check was made.
+ * The `lookup` option of net.connect, tls.connect and node:http that returns these addresses for every name, so that a
+ * connection goes to an address that was checked.
  */
 export function pinnedLookup(addresses: readonly LookupAddress[]): LookupFunction {
   return (hostname, options, callback) => {

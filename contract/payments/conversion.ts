@@ -18,7 +18,7 @@ export function atomicFor(units: number, decimals: number, usdUnits: number): bi
 }
 
 /**
- * What tokens are worth: rounded down, so that nothing is credited that did not arrive.
+ * The value of tokens, rounded down, so that no more is credited than arrived.
  * @param atomic atomic units of the token, not negative
  * @returns units
  * @throws RangeError beyond MAX_UNITS
@@ -30,8 +30,8 @@ export function unitsOf(atomic: bigint, decimals: number, usdUnits: number): num
 }
 
 /**
- * The whole atomic units that an amount is worth, rounded down, and what those are worth in turn, rounded up: at most
- * what was given.
+ * The whole atomic units that an amount is worth, rounded down, and the value of those, rounded up: at most the given
+ * amount.
  * @param units safe integer, not negative
  * @param usdUnits USD of one whole token in units, positive
  */

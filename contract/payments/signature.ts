@@ -23,7 +23,7 @@ export interface ContractSignature {
   readonly bytes: Hex
 }
 
-/** `counterfactual`: it would have the gateway deploy a contract, which is refused; `malformed`: nobody's. */
+/** `counterfactual`: verifying it would deploy a contract, which is refused; `malformed`: not a signature. */
 export type ReadSignature = KeySignature | ContractSignature | { readonly kind: 'counterfactual' | 'malformed' }
 
 function hex64(value: bigint): string {

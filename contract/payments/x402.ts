@@ -48,7 +48,7 @@ export interface SettleResponse {
 
 /** A payment header, taken apart as far as its shape goes. */
 export interface X402Payment {
-  /** The offer that the client says it pays; to be compared with what is offered. */
+  /** The offer that the client claims to pay; it has to be compared with the offers that were made. */
   readonly accepted: Readonly<Record<string, unknown>>
   readonly payment: SignedPayment
 }

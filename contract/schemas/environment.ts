@@ -113,9 +113,9 @@ function isInteger(name: string): boolean {
 }
 
 /**
- * What to tell an operator about variables that look like ones of the gateway but are not: a name that is mistyped is
- * otherwise not noticed. One that ends in _KEY may be a key that the catalog names.
- * @returns a sentence for each
+ * Warnings for an operator about variables that look like ones of the gateway but are unknown: otherwise a mistyped name
+ * would go unnoticed. A name that ends in _KEY may be a key that the catalog names.
+ * @returns one sentence for each
  */
 export function unknownVariables(env: NodeJS.ProcessEnv): string[] {
   const told: string[] = []

@@ -7,7 +7,7 @@ export type InputSchema = Readonly<Record<string, unknown>>
 /** A tool's input; defaults of the schema are put into it by the check. */
 export type ToolInput = Record<string, unknown>
 
-/** Checks an input and fills in what the schema has defaults for. @throws GatewayError tool_input_invalid */
+/** Checks an input and fills in the defaults of the schema. @throws GatewayError tool_input_invalid */
 export type InputCheck = (input: ToolInput) => void
 
 const FORMATS = {

@@ -1,4 +1,4 @@
-/** JSON whose strings of the form "{name}" stand for members of a tool's input. */
+/** JSON in which strings of the form "{name}" are replaced by members of a tool's input. */
 export type Template = unknown
 
 const PLACE = /^\{([A-Za-z_][A-Za-z0-9_]*)\}$/

@@ -26,7 +26,7 @@ export class LastingRedis extends Redis {
   private connectAgain(): void {
     if (this.isClosed) return
     setTimeout(() => {
-      // What fails is told as an error of the connection.
+      // A failure is reported as an error of the connection.
       if (!this.isClosed) this.connect().catch(() => {})
     }, AGAIN_MS)
   }

@@ -8,7 +8,7 @@ type Commands = Pick<SingleRedis, keyof SingleRedis & keyof Cluster>
 type OfOneServer = 'pipeline' | 'multi' | 'scan' | 'duplicate' | 'status'
 
 /**
- * A connection to Redis of any kind. What goes to keys of several shards in one write, and what goes over all keys, is in
+ * A connection to Redis of any kind. Writes to keys of several shards at once, and scans over all keys, are in
  * redisShards.ts, because a cluster takes neither as one command.
  */
 export type Redis = Omit<Commands, keyof EventEmitter | OfOneServer> &
@@ -26,17 +26,17 @@ const CLUSTER_RETRY_MS = 100
 const CLUSTER_MOVED_MS = 20
 const CLUSTER_RETRIES_MAX = 160
 const REDIRECTIONS_MAX = 40
-/** The time from one reading of who owns which slots to the next; what is moved in between is found by redirects. */
+/** The interval at which the owners of the slots are read; slots moved in between are found by redirects. */
 const SLOTS_REFRESH_MS = 2_000
 
 const reconnectDelayMs = (attempt: number): number => Math.min(attempt * 50, RECONNECT_DELAY_MAX_MS)
 
 /**
- * Connects to Redis. The connection restores itself; commands that were under way when it broke are rejected, never
- * sent again, because a script may have run. What a server refused to run and sent elsewhere is sent there.
+ * Connects to Redis. The connection restores itself; commands that were under way when it broke are rejected and never
+ * retried, because a script may have run. Commands that a server redirects are sent to the other server.
  * @param url as `parseRedisUrl` reads it: one server, the master that Sentinel names, or a cluster
- * @param lost what a command does while there is no connection; one that fails also has a bounded time to answer, and
- *   a connection on which an answer is that late is given up
+ * @param lost whether commands wait or fail while there is no connection; when they fail, they also have a timeout, and a
+ *   connection on which one times out is closed
  * @throws Error when the address is not usable
  */
 export function connectRedis(url: string, lost: LostConnection): Redis {
@@ -83,7 +83,7 @@ function connectSentinel(place: SentinelPlace, options: RedisOptions): SingleRed
     sentinels: [...sentinels],
     name: master,
     db: database,
-    // A master that was replaced may go on to serve whoever stays with it.
+    // A master that was replaced may keep serving the clients that stay connected to it.
     failoverDetector: true,
     sentinelRetryStrategy: reconnectDelayMs,
     sentinelReconnectStrategy: reconnectDelayMs,
@@ -153,7 +153,7 @@ function guardNode(node: SingleRedis, lost: LostConnection): void {
   rejectLost(node)
   const send = node.sendCommand
   node.sendCommand = (command, stream) => {
-    // What was given up in a queue does not leave it any more.
+    // A command that was given up in a queue stays there.
     if (command.isSettled) return command.promise
     if (command.name.startsWith('eval')) waitWhileMoving(command)
     return send.call(node, command, stream)

@@ -20,7 +20,7 @@ export interface ServerPlace {
   readonly tls: boolean
 }
 
-/** A master that Sentinel watches: whoever these processes say is the master now. */
+/** A master that Sentinel watches: the server that these processes name as the master now. */
 export interface SentinelPlace extends Access {
   readonly kind: 'sentinel'
   readonly sentinels: readonly RedisHost[]

@@ -22,8 +22,8 @@ export interface FeedListener {
 type StreamAnswer = [Buffer, [Buffer, Buffer[]][]][] | null
 
 /**
- * Follows control's feed. It remembers its place in the stream, so a lost connection loses no event; when the stream
- * itself is gone or has been trimmed past that place, or another server has taken over, the listener is told of a gap.
+ * Follows control's feed. It remembers its place in the stream, so a lost connection loses no event; when the stream itself
+ * is gone or has been trimmed past that place, or another server has taken over, it reports a gap to the listener.
  */
 export class FeedReader {
   private readonly redis: Redis

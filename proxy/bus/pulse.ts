@@ -18,9 +18,9 @@ export interface Seen {
   keep(observed: readonly Observed[]): void
 }
 
-/** What this process measures of registered providers. */
+/** Measurements of registered providers by this process. */
 export interface Measuring {
-  /** What was measured since the last call. */
+  /** The measurements since the last call. */
   take(): readonly sluice.RouteMeasure.$Properties[]
   /** Takes back what could not be told. */
   keep(measured: readonly sluice.RouteMeasure.$Properties[]): void

@@ -23,8 +23,8 @@ interface Waiting {
 }
 
 /**
- * Control did not answer: it is down, restarting, or Redis is. A client is told so as it is, unless the call may have
- * changed something: then its caller knows better what to say.
+ * Control did not answer: control or Redis is down or restarting. The client sees this error unless the call may have
+ * changed something: then the caller answers with a more precise error.
  */
 export class ControlUnavailable extends GatewayError {
   /** Too many calls wait, so this one was not made. */
@@ -141,7 +141,10 @@ export class RpcClient {
     return this.commands.xadd(stream, 'MAXLEN', '~', entriesMax, '*', 'e', Buffer.from(message.finish()))
   }
 
-  /** Takes a call that nobody waits for off its stream, so that what control left does not pile up while it is away. */
+  /**
+   * Removes a call that no longer has a waiter from its stream, so that abandoned calls do not pile up while control is
+   * down.
+   */
   private withdraw({ stream }: Lane, sending: Promise<string | null>): void {
     sending.then((entryId) => (entryId === null ? 0 : this.commands.xdel(stream, entryId))).catch(() => undefined)
   }
@@ -160,7 +163,7 @@ export class RpcClient {
     if (reply === undefined) return
     const refusal = refusalIn(reply)
     const payload = refusal === undefined ? this.seal.open(replyLabel(reply.id), reply.sealed) : undefined
-    // A reply that control has not sealed is none.
+    // Replies that control has not sealed are ignored.
     if (refusal === undefined && payload === undefined) return
     const waiting = this.settle(reply.id)
     if (payload !== undefined) waiting?.resolve(payload)

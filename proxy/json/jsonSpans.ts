@@ -71,7 +71,7 @@ export function spanBytes(bytes: Buffer, { start, end }: Span): Buffer {
   return bytes.subarray(start, end)
 }
 
-/** The value of a span, or undefined when there is none or it is not JSON. For small ones: it is parsed. */
+/** The value of a span, or undefined when it is absent or not JSON. For small values only: it is parsed. */
 export function spanValue(bytes: Buffer, span: Span | undefined): unknown {
   if (span === undefined) return undefined
   try {

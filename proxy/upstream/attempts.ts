@@ -26,7 +26,7 @@ const ERROR_BODY_BYTES_MAX = 65_536
 
 /** Follows a request over its attempts. Bytes are only lent for the time of the call. */
 export interface AttemptListener {
-  /** A route is asked; whatever an earlier one delivered is void. */
+  /** A route is asked; output of earlier routes is void. */
   onAttempt(route: Route): void
   /** The route answers 2xx. */
   onAnswer(route: Route, headers: UpstreamHeaders): void
@@ -60,7 +60,7 @@ export interface AttemptsOptions {
   readonly streamed?: boolean
   /** Sorts error answers; absent for those of a model's provider. */
   readonly classify?: Classify | undefined
-  /** Told of what the client is not: our credential refused, a route failing. */
+  /** Called for faults that the client does not see: a provider that rejects our credential, a failing route. */
   readonly onFault: (route: Route, reason: string) => void
 }
 
@@ -115,7 +115,7 @@ export class Attempts implements UpstreamListener {
     this.moveOn(refusal, mayMoveOnAfterAnswer(this.options.rule))
   }
 
-  /** The attempt under way is the last one: its failure ends the request, because nobody waits for another answer. */
+  /** The attempt under way is the last one: its failure ends the request, because no client waits for another answer. */
   makeLast(): void {
     this.last = true
   }
@@ -225,7 +225,7 @@ export class Attempts implements UpstreamListener {
     this.moveOn(refusal, mayMoveOnAfterStatus(rule, status))
   }
 
-  /** Calls the listener where the transport would have to deal with what it throws. */
+  /** Calls the listener; otherwise the transport would have to handle its exceptions. */
   private tell(call: () => void): void {
     try {
       call()
@@ -270,7 +270,8 @@ export class Attempts implements UpstreamListener {
     this.refusedBytes = 0
     listener.onAttempt(route)
     health.started(route.id)
-    // A kept connection may turn out to be dead after the request was sent, and then nobody knows what became of it.
+    // A kept connection may turn out to be dead after the request was sent; whether the provider took the request is unknown
+    // then.
     const onNew = fresh || !mayReuseConnection(rule)
     this.call = transport.send(makeRequest(route, Math.max(1, this.deadlineMs - Date.now()), onNew), this)
   }

@@ -21,9 +21,9 @@ const DECOMPRESSORS: Readonly<Record<string, (firstByte: number) => Decompressor
 }
 
 /**
- * Takes the body of an answer out of its content coding, which providers are asked not to use. It decompresses as bytes
- * come and holds the connection back while it is full or its reader pauses, so whoever bounds the body bounds the memory.
- * A body that is cut, corrupt or followed by other bytes fails as malformed.
+ * Decodes the content coding of an answer, which providers are asked not to use. It decompresses as bytes arrive and applies
+ * backpressure to the connection while it is full or its reader pauses, so that a bound on the body bounds the memory. A
+ * body that is truncated, corrupt or followed by other bytes fails as malformed.
  */
 export class BodyDecoder implements UpstreamListener {
   private readonly listener: UpstreamListener
@@ -70,7 +70,7 @@ export class BodyDecoder implements UpstreamListener {
   onFailure(failure: TransportFailure): void {
     if (this.over) return
     this.failure = failure
-    // What came before the failure is delivered before it, unless its reader has stopped reading.
+    // Bytes that arrived before the failure are delivered before it, unless the reader has stopped reading.
     if (this.writesOpen === 0 || this.held) this.fail(failure)
   }
 

@@ -1,6 +1,6 @@
 import type { Route } from '../catalog/pricedItem.ts'
 
-/** What was measured of a registered provider for a model; see RouteMeasure. */
+/** Measurements of a registered provider for a model; see RouteMeasure. */
 export interface CanaryMeasure {
   readonly provider: string
   readonly model: string
@@ -13,7 +13,7 @@ export interface CanaryMeasure {
   firstOutputMs: number
 }
 
-/** Adds up how registered providers do, until control is told. */
+/** Accumulates measurements of registered providers until they are reported to control. */
 export class CanaryWatch {
   private measures = new Map<string, CanaryMeasure>()
 
@@ -24,13 +24,13 @@ export class CanaryWatch {
     return new CanaryAttempt(this, route, streamed ? registered.firstOutputMaxMs : Number.POSITIVE_INFINITY, nowMs)
   }
 
-  /** What is measured of a route. @throws Error for a route of the catalog */
+  /** The measurements of a route. @throws Error for a route of the catalog */
   of({ provider, registered }: Route): CanaryMeasure {
     if (registered === undefined) throw new Error(`${provider.id} is no registered provider`)
     return this.at(provider.id, registered.model)
   }
 
-  /** What was measured since the last call. */
+  /** The measurements since the last call. */
   take(): readonly CanaryMeasure[] {
     const taken = [...this.measures.values()]
     this.measures = new Map()

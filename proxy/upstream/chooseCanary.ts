@@ -11,7 +11,7 @@ export interface CanaryCandidate {
   readonly accountId: string
 }
 
-/** What of a request's policy decides whether a registered provider may serve it; see RoutePolicy. */
+/** The part of a request's policy that decides whether a registered provider may serve it; see RoutePolicy. */
 interface Wishes {
   readonly allowRetention: boolean
   readonly cheapest: boolean
@@ -42,7 +42,7 @@ export function chooseCanary(
       canary.accountId !== accountId &&
       (dataPolicy === 'none' || policy.allowRetention) &&
       (policy.dialects === undefined || policy.dialects.has(dialect)) &&
-      // What is held for a request goes by the dialects of the catalog's routes.
+      // The hold of a request is computed for the dialects of the catalog's routes.
       enabledRoutes.some(({ provider }) => provider.dialect === dialect)
     return isAllowed && health.isOpen(route.id, nowMs) ? route : undefined
   }

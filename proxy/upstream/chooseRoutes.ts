@@ -13,7 +13,10 @@ export interface RoutePolicy {
   readonly cheapest: boolean
   /** Only providers of these dialects can be asked; absent is any. */
   readonly dialects?: ReadonlySet<Dialect> | undefined
-  /** The field of an image at an address that only providers with `privateImages` may be sent; absent is none. */
+  /**
+   * The field with the address of an image that may be sent only to providers with `privateImages`; absent when there is no
+   * such image.
+   */
   readonly privateImage?: string | undefined
   /** Only providers whose hardware is proved now may serve: the private tier. */
   readonly attested: boolean
@@ -54,7 +57,7 @@ function withCanary(
   return canary === undefined ? open : [canary, ...open]
 }
 
-/** What is said of a model that the private tier does not have. */
+/** The error for a model that the private tier does not have. */
 export function notOnPrivateTier(modelId: string): GatewayError {
   const message = `${modelId} does not serve the private tier; /v1/pricing lists the attested models that do.`
   return new GatewayError('no_route_for_policy', { message, param: 'model' })

@@ -6,7 +6,7 @@ const CONTEXT = /maximum context length|context_length_exceeded|context window|p
 /** An empty account at the provider, which some of them answer with 400 as if the request were at fault. */
 const CREDIT = /credit balance is too low/i
 
-/** The statuses that error events stand for; those of other types are faults of the provider. */
+/** The statuses that types of error events correspond to; events of other types are faults of the provider. */
 const STATUS_OF_TYPE: ReadonlyMap<unknown, number> = new Map([
   ['invalid_request_error', 400],
   ['BadRequestError', 400],
@@ -35,7 +35,7 @@ export function readProviderError(body: string): ProviderError {
 }
 
 /**
- * What an error inside an answer of status 200 means: an error event of a stream, or an error for a body.
+ * The meaning of an error inside an answer of status 200: an error event of a stream, or an error for a body.
  * @param error the value of the member `error`, or null for an answer that cannot be read at all
  */
 export function refusalOfError(error: unknown): Refusal {

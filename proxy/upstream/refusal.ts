@@ -16,7 +16,7 @@ export interface Refusal {
   readonly retryAfterMs: number
 }
 
-/** An answer that is none: an error, empty, or unreadable. */
+/** An unusable answer: an error, empty, or unreadable. */
 export interface Rejected {
   readonly rejected: Refusal
 }
@@ -39,7 +39,7 @@ export function classifyRefusal(
   retryAfterMs: number,
   ownStatus = false,
 ): Refusal {
-  // Chat answers 400 whatever 4xx the provider chose, but for a body it found too large.
+  // Chat answers 400 for every 4xx of the provider, except for a body that the provider found too large.
   const shown = ownStatus || status === 413 ? status : 400
   if (provider.code === 'context_length_exceeded') return requestFault('context_length_exceeded', 400, provider)
   if (status === 404) return { ...unavailable(), elsewhere: true, routeFault: false, retryAfterMs }

@@ -15,7 +15,8 @@ local PLATFORM_CAP_HOUR = 11
 
 local windowsText = hourText .. '|' .. dayText .. '|' .. monthText
 
--- Takes units from what is left of grants, the soonest to expire first; returns what remains to be taken, and the split.
+-- Takes units from the rest of the grants, the soonest to expire first; returns the units that remain to be taken, and the
+-- split.
 local function takeFromGrants(grants, units)
   local split = ''
   for _, grant in ipairs(grants) do
@@ -36,8 +37,8 @@ local function refuse(k, a, tat, code, left)
   return code, left, 0
 end
 
--- Shrinks an amount to what four caps leave, the first of them in ARGV[a]. Returns it; or nil, which of the caps (from 0)
--- leaves less than the least, and how much.
+-- Shrinks an amount to the rest of four caps, the first of them in ARGV[a]. Returns it; or nil, the index (from 0) of the
+-- cap whose rest is below `least`, and that rest.
 local function withinCaps(a, amount, least, hour, day, month, life)
   for i = 0, 3 do
     local cap = ARGV[a + i]

@@ -12,14 +12,14 @@
 --   the account is out in leases.
 local OK, BALANCE, CAP_HOUR, RATE, NO_ACCOUNT, BACKLOG, PLATFORM_CAP_HOUR = 0, 1, 2, 6, 7, 10, 11
 local ITEM_KEYS, ITEM_ARGS, PLATFORM_ARGS = 2, 14, 6
--- At most this part of what is free, and of what each cap leaves, is leased beyond what requests wait for.
+-- At most this part of the free balance, and of the rest of each cap, is leased beyond the needs of waiting requests.
 local EXTRA_PART = 16
 
 local function capsOf(a)
   return { tonumber(ARGV[a]), tonumber(ARGV[a + 1]), tonumber(ARGV[a + 2]), tonumber(ARGV[a + 3]) }
 end
 
--- What caps leave, at least; and which of them (from 0) leaves less than `least`.
+-- The smallest rest of the caps; and the index (from 0) of the one whose rest is below `least`.
 local function leftWithin(caps, spent, available, least)
   for i = 1, 4 do
     if caps[i] then
@@ -61,7 +61,8 @@ local function addToLease(accountId, keys, coinUnits, nanos, parts)
   writeLease(KEYS[2], field, lease)
 end
 
--- Permits of the rate: at most what waits, and of what is left then a quarter in advance. Returns permits, the counter, wait.
+-- Permits of the rate: at most those that waiting requests need, and in advance a quarter of the rest. Returns permits, the
+-- counter, wait.
 local function takePermits(rate, tat, waiting, extra)
   if rate == '' or waiting + extra == 0 then return waiting + extra, nil, 0 end
   local interval, burst = string.match(rate, '^(%d+),(%d+)$')
@@ -95,7 +96,7 @@ local function leaseItem(k, a, p, pa)
     if tat then redis.call('HSET', KEYS[k + 1], 'tat', format('%d', tat)) end
     return code, math.max(left, 0), 0, permits, 0, '', out
   end
-  -- Who wants nothing, because a holding has paid for all, needs no balance.
+  -- A request that wants nothing, because a holding has paid for all of it, needs no balance.
   if available < least and want > 0 then return refuse(BALANCE, available) end
   local keys, met, left = ARGV[a + 1]
   if p then

@@ -124,7 +124,7 @@ export class Connection implements ResponseSink, WireListener {
   }
 
   onBytes(bytes: Buffer): void {
-    // Bytes that nobody asked for: whatever they are, they must not be taken for the answer to a later request.
+    // Unexpected bytes: they must not be taken for the answer to a later request.
     if (this.request === undefined) {
       this.destroy()
       return
@@ -157,7 +157,7 @@ export class Connection implements ResponseSink, WireListener {
     if (body === null) socket.write(`${start}\r\n`, 'latin1')
     else if (typeof body === 'string') {
       const bytes = Buffer.byteLength(body)
-      // What has one byte a character is written as it is.
+      // Text with one byte per character is written without encoding it.
       const encoding = bytes === body.length ? 'latin1' : 'utf8'
       socket.write(`${start}content-length: ${bytes}\r\n\r\n${body}`, encoding)
     } else {
@@ -196,7 +196,7 @@ export class Connection implements ResponseSink, WireListener {
     listener?.onEnd()
   }
 
-  // What goes out by TLS is said to have left a turn later than it has, when the answer may already be there.
+  // TLS reports a completed write one turn late, when the answer may already be there.
   private rest(): void {
     if (this.closed) return
     if (this.wire.socket.writableLength === 0) this.owner.onIdle(this)

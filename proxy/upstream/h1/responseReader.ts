@@ -155,7 +155,7 @@ export class ResponseReader {
     sink.onResponseBody(bodyStart === 0 && bodyEnd === bytes.length ? bytes : bytes.subarray(bodyStart, bodyEnd))
   }
 
-  // A size that stands in one read and has no extension needs no string; every other line takes the long way.
+  // A chunk size that is complete in one read and has no extension needs no string; every other line takes the slow path.
   private readChunkSize(bytes: Buffer, at: number): number {
     let size = 0
     let digits = 0

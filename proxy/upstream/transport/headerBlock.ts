@@ -4,7 +4,7 @@ import type { Provider } from '../../catalog/pricedItem.ts'
 export class HeaderBlock {
   /** Name, value, name, value. */
   readonly list: readonly string[]
-  /** The same as they stand in the head of a request. */
+  /** The same as text of a request head. */
   readonly text: string
 
   constructor(list: readonly string[]) {

@@ -69,7 +69,7 @@ local function uncount(key, lease, units)
   end
 end
 
--- What of a lease is out of its account, nanos and units together: above zero as long as anything is.
+-- The amount that a lease has out of its account, nanos and units together: above zero as long as anything is out.
 local function outOf(lease)
   return lease.nanos + sumOf(lease.parts)
 end

@@ -8,7 +8,7 @@ export interface SessionBounds {
 /** A session of TLS that another connection to the same address may go on with. */
 export interface KeptSession {
   readonly session: Buffer
-  /** Until when the proof of who the other side is counts that was given when the session began. */
+  /** Until when the verification of the peer at the start of the session counts. */
   readonly untilMs: number
 }
 

@@ -46,13 +46,13 @@ export class TlsWire implements Wire, TurnReader {
     this.socket.on('close', () => this.broke(undefined))
   }
 
-  // What was read in this turn before is held as well: it comes through `onTurn`.
+  // Bytes that were read earlier in this turn are held as well: they arrive through `onTurn`.
   pause(): void {
     this.paused = true
     this.socket.pause()
   }
 
-  // Whoever resumes is not called back at once, and the socket is read again only when nothing is held any more.
+  // Resuming does not call the reader back at once, and the socket is read again only when nothing is held any more.
   resume(): void {
     this.paused = false
     if (this.held.length > 0 || this.endDue) setImmediate(() => this.release())
@@ -110,7 +110,7 @@ export class TlsWire implements Wire, TurnReader {
   }
 }
 
-// The certificate is checked whatever NODE_TLS_REJECT_UNAUTHORIZED says: the request has the provider's key in it.
+// The certificate is checked even under NODE_TLS_REJECT_UNAUTHORIZED=0: the request contains the provider's key.
 function connectionOptions(
   { host, port, lookup }: WireEnd,
   secureContext: SecureContext,

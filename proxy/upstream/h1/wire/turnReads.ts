@@ -8,9 +8,9 @@ export interface TurnReader {
 }
 
 /**
- * Gathers what one reader reads in a turn of the event loop. TLS is decrypted by the record, and a provider makes a record
- * of every event: whoever were handed each by itself would look at each and write each by itself. No memory is needed per
- * reader, because the loop reads one socket after the other.
+ * Gathers what one reader reads in a turn of the event loop. TLS is decrypted record by record, and providers send one
+ * record for each event: a reader that got each record separately would parse and write each separately. No memory is needed
+ * per reader, because the loop reads one socket after the other.
  */
 export class TurnReads {
   /** Where a record has to be when it is added. */

@@ -8,7 +8,7 @@ export interface WireEnd {
   readonly lookup?: LookupFunction
 }
 
-/** What a wire tells. */
+/** The events of a wire. */
 export interface WireListener {
   /** Bytes can go out. */
   onConnected(): void
