@@ -189,8 +189,8 @@ export const CLIENT_LIMITS = {
   /** Days that the leaderboard spans. */
   leaderboardDaysMax: 90,
   /**
-   * The least number of accounts behind each figure of the public statistics; models with fewer are added to the rest, or
-   * left out.
+   * The least number of accounts behind every figure of the public statistics; usage by fewer accounts is added to other
+   * figures, or left out.
    */
   statsAccountsMin: 5,
   /** Days that one question about the public statistics of all models spans. */

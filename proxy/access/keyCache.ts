@@ -7,7 +7,7 @@ import { type Principal, toPrincipal } from './principal.ts'
 /** As `newSecret` makes them; nothing else can be a key, and control need not be asked. */
 const KEY_FORM = /^sk_[0-9A-Za-z]{43}$/
 
-/** What `toPrincipal` says of a record that lacks a part. */
+/** The errors of `toPrincipal` for a record that lacks a part. */
 const PARTS_UNKNOWN: ReadonlySet<unknown> = new Set(['key_privacy_unavailable', 'settings_unavailable'])
 
 interface Entry {

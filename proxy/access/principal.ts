@@ -27,7 +27,7 @@ export interface Principal {
   readonly keyId: string
   readonly accountId: string
   readonly shard: number
-  /** No key: whoever pays for this one request. */
+  /** Without a key: the client pays for this one request. */
   readonly paysPerRequest: boolean
   readonly paused: boolean
   readonly expiresAtMs: number

@@ -66,7 +66,7 @@ function isSyncWord(file: Buffer, at: number): boolean {
   return SYNC_WORDS.has(word)
 }
 
-/** The bytes of the coded frame whose header is at `at`; 0 when there is none. */
+/** The bytes of the coded frame whose header is at `at`; 0 when no header is there. */
 function frameBytesAt(file: Buffer, at: number): number {
   if (at + 7 > file.length) return 0
   const first = file[at]

@@ -30,7 +30,7 @@ export function behindPadding(file: Buffer, from: number): number {
   return Math.min(at, file.length)
 }
 
-/** Behind the ID3v2 tag at `at`; `at` itself when there is none. */
+/** The position after the ID3v2 tag at `at`; `at` itself when no tag is there. */
 export function behindTag(file: Buffer, at: number): number {
   if (at + HEADER_BYTES > file.length || file.toString('latin1', at, at + 3) !== 'ID3') return at
   const size = [...file.subarray(at + 6, at + HEADER_BYTES)]

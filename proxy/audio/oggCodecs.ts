@@ -14,7 +14,7 @@ export interface OggCodec {
   duration(granule: number): Duration
 }
 
-/** The codec that the first packet of a stream names; undefined when it is none of Opus, Vorbis and FLAC. */
+/** The codec that the first packet of a stream names; undefined for codecs other than Opus, Vorbis and FLAC. */
 export function oggCodec(packet: Buffer): OggCodec | undefined {
   const start = packet.toString('latin1', 0, 8)
   if (start === 'OpusHead') return OpusSum.of(packet)
@@ -41,7 +41,7 @@ class OggFlac implements OggCodec {
   }
 
   take(packet: Buffer): boolean {
-    // What begins otherwise is metadata, such as a picture.
+    // Packets that begin otherwise are metadata, such as a picture.
     if (packet[0] !== 0xff) return true
     if (packet.length > FLAC_PACKET_BYTES_MAX) return false
     this.bytes += packet.length

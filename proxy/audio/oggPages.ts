@@ -23,7 +23,7 @@ export interface OggPage {
   readonly sound: boolean
 }
 
-/** Reads the page at `at`; null when there is none or it is cut off within its head. */
+/** Reads the page at `at`; null when no page is there or it is cut off within its head. */
 export function oggPageAt(file: Buffer, at: number): OggPage | null {
   if (at + HEAD_BYTES > file.length || file.readUInt32BE(at) !== CAPTURE_PATTERN || file[at + 4] !== 0) return null
   const dataAt = at + HEAD_BYTES + (file[at + 26] as number)

@@ -1,4 +1,4 @@
-/** How long the audio of a file is, by what is in it and not by what its headers claim. */
+/** The duration of a file by its content, not by the claims of its headers. */
 export interface Duration {
   readonly seconds: number
   /** The longest duration that a lenient player may find, which trusts every claim of the file. */

@@ -20,9 +20,9 @@ interface WavFormat {
 }
 
 /**
- * Measures a WAV file (RIFF, or RF64 as in EBU Tech 3306). Sound is what its data chunks hold; one whose size is unknown
- * or goes beyond the file reaches to its end, and a reader without regard for sizes may take all that follows for sound.
- * Integer samples that a player takes for coded sound last longer than they say, by any factor: they have no bound.
+ * Measures a WAV file (RIFF, or RF64 as in EBU Tech 3306). The content of its data chunks is sound; a chunk whose size is
+ * unknown or goes beyond the file extends to its end, and a reader that ignores sizes may take everything after it for
+ * sound. Integer samples that a player takes for coded sound last longer than declared, by any factor: they have no bound.
  */
 export function* readWav(file: Buffer): AudioReader {
   let at = RIFF_HEAD_BYTES

@@ -8,9 +8,9 @@ import { sharedBytes } from './sharedBytes.ts'
 
 const TASK_FILE = new URL('../endpoints/threads/largeTask.js', import.meta.url).href
 const RETRY_SECONDS = 1
-/** What strangers send is read when the machine has nothing better to do. */
+/** Bodies of clients without a key are parsed at low priority. */
 const STRANGERS_NICE = 10
-/** No smaller body is large, so that most are told by their size alone. */
+/** No smaller body is large, so that for most bodies the size alone decides. */
 const LARGE_BYTES_LEAST = 16_384
 
 /** Whose body it is: that of a sender whose credential is proven, or anybody's. */

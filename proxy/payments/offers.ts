@@ -7,7 +7,7 @@ import { newQuote, type QuoteBinding } from '../../contract/payments/quote.ts'
 import type { PaymentAsset, PaymentTerms } from '../../contract/payments/terms.ts'
 import { type PaymentRequirements, requirementsOf } from '../../contract/payments/x402.ts'
 
-/** A request, as far as what it costs and what binds a payment to it. */
+/** A request with its price and the values that bind a payment to it. */
 export interface Priced {
   readonly path: string
   readonly bodySha256: Buffer
@@ -23,7 +23,7 @@ export const JITTER_END = 2 ** 32
 /** With this many decimals, the jitter is worth less than a millionth of a cent. */
 const JITTER_DECIMALS_MIN = 16
 
-/** What a request has to pay, in units: its hold, and no less than the smallest charge. */
+/** The price of a request in units: its hold, and at least the smallest charge. */
 export function priceUnits({ minUnits }: PaymentTerms, { units }: Priced): number {
   return Math.max(units, minUnits)
 }
@@ -34,7 +34,7 @@ export function amountFor(terms: PaymentTerms, asset: PaymentAsset, priced: Pric
   return atomicFor(units, asset.decimals, tokenUsdUnits(asset, priced.coinUsdUnits))
 }
 
-/** What the quote of an offer binds. */
+/** The values that the quote of an offer binds. */
 export function bindingOf(terms: PaymentTerms, asset: PaymentAsset, priced: Priced): QuoteBinding {
   const { path, bodySha256, sheetVersion, units } = priced
   const { minUnits, payTo } = terms
@@ -63,7 +63,7 @@ export function credentialTypes(asset: PaymentAsset): readonly string[] {
   return asset.decimals >= JITTER_DECIMALS_MIN ? ['permit2', 'transaction', 'hash'] : ['permit2']
 }
 
-/** What a challenge binds beside the body: the route, the price sheet, the hold and the smallest charge. */
+/** The values that a challenge binds beside the body: the route, the price sheet, the hold and the smallest charge. */
 export function opaqueOf({ minUnits }: PaymentTerms, priced: Priced): string {
   const { path, sheetVersion, units } = priced
   return canonicalText({ path, sheet: String(sheetVersion), units: String(units), min: String(minUnits) })

@@ -29,7 +29,7 @@ const PROBLEM_OF: Partial<Record<ErrorCode, readonly [suffix: string, title: str
 }
 const VERIFICATION_FAILED = ['verification-failed', 'Verification Failed'] as const
 
-/** What is asked for a request, and where it was sent. */
+/** The price of a request, and the address it was sent to. */
 export interface PaymentDemand {
   readonly terms: PaymentTerms
   readonly priced: Priced

@@ -38,7 +38,7 @@ export class BodyReader implements BodyHost {
     checkDeadlines(everyMs, (nowMs) => this.check(nowMs)).unref()
   }
 
-  /** The most bytes that one body may have, whoever sends it. */
+  /** The maximum size of one body, for every sender. */
   bytesMax(upload: boolean): number {
     return this.customers.bytesMax(upload)
   }

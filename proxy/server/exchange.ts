@@ -31,7 +31,7 @@ export interface RequestHead {
   readonly ifNoneMatch: string
   /** MCP-Protocol-Version. */
   readonly mcpVersion: string
-  /** Mcp-Method and Mcp-Name: what an MCP message asks, as it says to what stands in front of the gateway. */
+  /** Mcp-Method and Mcp-Name: the method of an MCP message and its name, as the client states them for intermediaries. */
   readonly mcpMethod: string
   readonly mcpName: string
 }
@@ -108,8 +108,8 @@ export interface Exchange {
   /** Closes the connection of a stream that has no end, so that its client knows that bytes are missing. */
   breakOff(): void
   /**
-   * The memory that the body of an upload takes. It is given back at the answer's end, unless somebody who needs the
-   * body for longer has taken it; undefined when it has been, and for other bodies.
+   * The memory that the body of an upload takes. It is released at the end of the answer, unless a caller that needs the
+   * body for longer has taken it; undefined when it has been released or taken, and for other bodies.
    */
   takeBody(): BodyLease | undefined
 }
@@ -121,7 +121,7 @@ export type Handler = (exchange: Exchange, body: Buffer) => void | Promise<void>
 export type Sender = 'customer' | 'stranger' | GatewayError
 
 /**
- * What a request's head alone tells of its sender. It is asked before more than a little of the body is taken; the
- * handler checks all of it again.
+ * Checks the sender by the request's head alone, before more than a little of the body is read; the handler checks all of it
+ * again.
  */
 export type Precheck = (head: RequestHead) => Sender | Promise<Sender>

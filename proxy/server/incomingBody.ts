@@ -34,8 +34,8 @@ export interface BodyHost {
 }
 
 /**
- * One request body on its way in: a buffer that grows with what has arrived, never with what was announced. It is let
- * go when the exchange ends, for whatever reason; an upload that somebody has taken, when they release it.
+ * One request body while it arrives: a buffer that grows with the received bytes, never with the announced length. It is
+ * released when the exchange ends, for any reason; an upload that a caller has taken, when that caller releases it.
  */
 export class IncomingBody implements BodyLease {
   private readonly reader: BodyHost
@@ -219,7 +219,7 @@ export class IncomingBody implements BodyLease {
     return to
   }
 
-  // All that is announced at once, for to grow would be to copy: pages that nobody has written to take no memory.
+  // All of the announced length at once, because growing would mean copying: pages that were never written take no memory.
   private shared(bytes: number): Buffer {
     const { buffer: memory } = this.buffer
     if (memory instanceof SharedArrayBuffer && memory.byteLength >= bytes) return Buffer.from(memory, 0, bytes)

@@ -6,7 +6,7 @@ export type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE'
 
 export interface RouteEntry {
   readonly method: Method
-  /** A path; `{name}` in it stands for one segment, and one ending in `/*` matches everything below it. */
+  /** A path; `{name}` in it matches one segment, and one ending in `/*` matches everything below it. */
   readonly path: string
   readonly handler: Handler
   /** Asked before a body of more than limits.uncheckedBodyBytesMax is taken; without one, all senders are strangers. */

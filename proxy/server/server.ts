@@ -24,7 +24,7 @@ const PREFLIGHT_SECONDS = '86400'
 export interface ServerOptions {
   readonly routes: readonly RouteEntry[]
   readonly limits: Limits
-  /** Called with what a handler threw; the client is answered 500. */
+  /** Called with the exception of a handler; the client gets 500. */
   readonly onError: (error: unknown, requestId: string) => void
   /** Called with every refusal that the server itself answers. */
   readonly onRefusal: (error: GatewayError) => void

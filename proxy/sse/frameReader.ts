@@ -6,9 +6,9 @@ const CARRY_BYTES = 4_096
 const CARRY_KEEP_BYTES = 65_536
 const BOM_BYTES = 3
 const NOTHING = Buffer.alloc(0)
-/** Of a line end: there is none. */
+/** Of a line end: not found. */
 const NONE = -1
-/** Of a line end: nobody has looked for it. */
+/** Of a line end: not searched yet. */
 const NOT_SEARCHED = -2
 
 /** Receives the frames of an event stream. Bytes are only lent for the time of the call. */
@@ -28,11 +28,11 @@ export interface FrameSink {
 }
 
 /**
- * Reads server-sent events from bytes, wherever the reads happen to split them: LF, CRLF and CR line ends, comments,
- * data over several lines, a byte order mark (https://html.spec.whatwg.org/multipage/server-sent-events.html).
+ * Reads server-sent events from bytes that may be split anywhere between reads: LF, CRLF and CR line ends, comments, data
+ * over several lines, a byte order mark (https://html.spec.whatwg.org/multipage/server-sent-events.html).
  *
- * A read that ends on an event's end is parsed in place without a copy. What is left of an unfinished event is carried
- * over; positions are kept with it, so that a long line is never searched twice.
+ * A read that ends at the end of an event is parsed in place without a copy. The bytes of an unfinished event are carried
+ * over with their positions, so that a long line is never searched twice.
  *
  *     read:   | event | event | unfin |          eventStart: where the unfinished event begins
  *     carry:                  | unfin | ished |   lineStart: where its unfinished line begins

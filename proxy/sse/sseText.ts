@@ -24,7 +24,7 @@ export function joinLines(bytes: Buffer, start: number, end: number): void {
   for (let at = start; at < end; at++) if (bytes[at] === LF) bytes[at] = SPACE
 }
 
-/** Parses JSON bytes; null for what is none. */
+/** Parses JSON bytes; null when they are invalid. */
 export function parseBytes(bytes: Buffer, start: number, end: number): unknown {
   try {
     return JSON.parse(bytes.toString('utf8', start, end))

@@ -4,7 +4,10 @@ import type { Redis } from '../../contract/wire/redis.ts'
 import { STATUS_KEY } from '../../contract/wire/redisKeys.ts'
 import { KeptRecord } from '../bus/keptRecord.ts'
 
-/** What the operator says of the service, and what the gateway saw of it, kept here so that it can be told while control and Redis are away. */
+/**
+ * The operator's incidents and the gateway's observations, kept in this process so that they can be served while control and
+ * Redis are down.
+ */
 export class IncidentStore {
   private readonly record: KeptRecord
   private incidents: readonly Incident[] = []

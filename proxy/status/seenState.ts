@@ -35,7 +35,7 @@ export class SeenState {
   observe(): void {
     const nowMs = this.now()
     const state = worstState([this.options.partsNow(), this.ofErrors()])
-    // What is missing while a process comes up is no disturbance.
+    // Parts that are missing while a process starts are not an incident.
     if (this.sinceMs === undefined && state !== 'operational') return
     const { pulseIntervalMs, rpcTimeoutMs } = this.options.limits
     // A machine that slept has seen nothing meanwhile.
@@ -45,7 +45,7 @@ export class SeenState {
     this.times.add({ day: dayOf(nowMs), state, ms })
   }
 
-  /** What was seen since the last call. */
+  /** The observations since the last call. */
   take(): Observed[] {
     return this.times.take()
   }

@@ -66,7 +66,7 @@ export class JournalReplays {
     await this.removeEmptyMemory()
   }
 
-  /** Nobody else would ever remove the folder in memory of an installation that is gone. */
+  /** Removes the folder in memory of an installation that is gone; nothing else would ever remove it. */
   private async removeEmptyMemory(): Promise<void> {
     const { journalMemoryFolder } = this.options.config
     // It refuses while another proxy has something there.
@@ -113,7 +113,7 @@ export class JournalReplays {
     logEvent(this.options.log, 'journal_replay_failed', { journal, err: error })
   }
 
-  /** Names of owners whose journals nobody writes any more. */
+  /** Owners of journals that no running process writes. */
   private async goneOwners(): Promise<string[]> {
     const pids = new Map<string, number[]>()
     for (const folder of this.folders) {
@@ -134,14 +134,14 @@ export class JournalReplays {
     if (pids.every((pid) => pid === process.pid || !processLives(pid))) return true
     const [score, [seconds, micros]] = await Promise.all([redis.zscore(OWNERS_KEY, owner), redis.time()])
     const nowMs = Number(seconds) * 1_000 + Math.floor(Number(micros) / 1_000)
-    // Redis that was emptied knows nobody, until each has beaten again.
+    // After Redis was emptied, no owner is known until its next heartbeat.
     const beatAtMs = score === null ? (this.unheardSinceMs.get(owner) ?? nowMs) : Number(score)
     if (score === null) this.unheardSinceMs.set(owner, beatAtMs)
     else this.unheardSinceMs.delete(owner)
     return nowMs - beatAtMs > limits.heartbeatTimeoutMs
   }
 
-  /** @returns the folders of the journal, which are this process's now; none when somebody else took them */
+  /** @returns the folders of the journal, which this process owns now; none when another process took them over */
   private async takeOver(owner: string): Promise<string[]> {
     const own: string[] = []
     for (const folder of this.folders) {

@@ -33,8 +33,8 @@ export interface OwnerReplayOptions {
 }
 
 /**
- * Delivers what a process that is gone has left in its journal: what had ended, and what was open as `orphaned`, which
- * costs nothing. It can be repeated from the start at any time: each ending keeps its number.
+ * Delivers the journal of a process that is gone: the endings in it, and requests that were still open as `orphaned`, which
+ * costs nothing. It is idempotent and can be restarted from the beginning at any time: each ending keeps its number.
  */
 export class OwnerReplay {
   private readonly options: OwnerReplayOptions
@@ -58,7 +58,7 @@ export class OwnerReplay {
       await sleep(limits.replayPollMs, undefined, { signal })
     }
     await this.close()
-    // Whatever it holds by now nobody has seen the end of.
+    // The ends of the holds that it still has are unknown.
     const left = await this.options.voidHolds()
     if (left > 0) throw new Error(`${left} holds of ${this.options.owner} could not be voided yet`)
   }
@@ -84,7 +84,7 @@ export class OwnerReplay {
     const known = await calls.sync()
     if (known.code === LeaseCode.OK && known.deliveredSeq >= bookedSeq) return known.deliveredSeq
     if (known.code === LeaseCode.CLOSED) return undefined
-    // Redis has lost the owner, or its leases were given back: what it charged is taken from what is free.
+    // Redis has lost the owner, or its leases were given back: its charges are taken from the free balance.
     const reported = await calls.report('', bookedSeq, [])
     return reported.code === LeaseCode.OK ? bookedSeq : undefined
   }

@@ -9,8 +9,8 @@ import { addCounters, newCounters } from '../metrics/requestMetrics.ts'
 import type { MainToWorker, WorkerSnapshot, WorkerToMain } from '../workerMessages.ts'
 
 const WORKER_FILE = fileURLToPath(new URL('../worker.js', import.meta.url))
-// What a request allocates is dead when it ends; with room for more of them at once, less is copied by the collector. It
-// has its full size from the start, as otherwise it grows late into a load and shrinks after it.
+// Objects that a request allocates are dead when it ends; the more of them the young space holds at once, the less the
+// collector copies. It has its full size from the start, because otherwise it grows late under load and shrinks afterwards.
 const YOUNG_SPACE_MIB = 32
 const YOUNG_SPACE = [`--min-semi-space-size=${YOUNG_SPACE_MIB}`, `--max-semi-space-size=${YOUNG_SPACE_MIB}`]
 /** The server package reads it from the environment when it is loaded; payments come in headers of several KiB. */

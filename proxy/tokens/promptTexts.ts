@@ -1,10 +1,10 @@
 import { isJsonObject, type JsonObject } from '../../contract/std/jsonObject.ts'
 
-/** What the formats of chat models put around each message, and around the whole of them, in tokens. */
+/** The tokens that chat formats add around each message, and around all messages together. */
 const TOKENS_PER_MESSAGE = 4
 const TOKENS_PER_REQUEST = 3
 
-/** What a chat request has the model read, as far as it is text. */
+/** The texts of a chat request that the model reads. */
 export interface PromptTexts {
   readonly text: string
   /** Tokens that are not in the text: the frame of the messages, and their images. */

@@ -7,7 +7,7 @@ const MEDIA_TYPE = /^\s*multipart\/form-data\s*(?:;|$)/i
 const PARAMETER = /;\s*([A-Za-z0-9!#$%&'*+.^_`|~-]+)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^;"\s]*))/g
 // RFC 2046 section 5.1.1.
 const BOUNDARY = /^[0-9A-Za-z'()+_,./:=? -]{0,69}[0-9A-Za-z'()+_,./:=?-]$/
-/** What looks like a boundary within one part, so that looking for the real one takes little time. */
+/** Lookalikes of the boundary that one part may contain, so that the search for the real one takes little time. */
 const ALIKE_MAX = 1_000
 const DASH = 45
 const SPACE = 32
@@ -84,7 +84,7 @@ function firstDelimiter(body: Buffer, delimiter: Buffer, inner: Buffer): number 
   return found + inner.length
 }
 
-/** Where the line end before the next delimiter is, or -1. What only begins like the delimiter is content. */
+/** The position of the line end before the next delimiter, or -1. Bytes that only begin like the delimiter are content. */
 function nextDelimiter(body: Buffer, inner: Buffer, from: number): number {
   let at = body.indexOf(inner, from)
   for (let alike = 0; at >= 0; alike++) {

@@ -62,7 +62,7 @@ function readChoice(choice: unknown, size: PromptSize): JsonObject {
 
 /**
  * The member `thinking`, or null when it is absent.
- * @param maxTokens the output limit, which a budget stays below; null where there is none
+ * @param maxTokens the output limit, which a budget has to stay below; null when there is no limit
  * @throws GatewayError 400
  */
 export function readThinking(thinking: unknown, maxTokens: number | null): JsonObject | null {

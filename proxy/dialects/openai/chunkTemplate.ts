@@ -6,16 +6,16 @@ const QUOTE = 34
 const BACKSLASH = 92
 const SPACE = 32
 const NOTHING = Buffer.alloc(0)
-/** Chunks in a row that may differ from what was learned before learning is given up for the stream. */
+/** Consecutive chunks that may differ from the learned template before the stream stops learning. */
 const MISSES_MAX = 8
 
-// What is learned is copied out of it at once.
+// Templates are copied out of it at once.
 const scratch = new OutBuffer()
 
 /**
- * The chunks of a stream are mostly the same bytes but for their text. A template is one of them cut open there: a chunk
- * with the same bytes before and after its text has the same members, so that it need not be scanned again, and what the
- * client gets of it is known but for the text.
+ * The chunks of a stream are mostly the same bytes except for their text. A template is one of them cut open there: a chunk
+ * with the same bytes before and after its text has the same members, so that it need not be scanned again, and its bytes
+ * for the client are known except for the text.
  */
 export class ChunkTemplate {
   /** The inside of the text of the chunk that matched last. */

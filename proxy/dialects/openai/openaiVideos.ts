@@ -82,7 +82,7 @@ export function askForClip(
   return { path: `${PATH}/${encodeURIComponent(upstreamId)}/content`, headers, requestId, body: null }
 }
 
-/** Reads a provider's job; null when the body is none. */
+/** Reads a provider's job; null when the body is not a job. */
 export function readUpstreamVideo(body: Buffer): UpstreamVideo | null {
   let value: unknown
   try {

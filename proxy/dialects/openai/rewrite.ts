@@ -14,7 +14,7 @@ export const END = Buffer.from('\n\n')
 export interface ChunkIdentity {
   readonly id: Buffer
   readonly model: Buffer
-  /** The value of `object`, and what the provider's is replaced by; null leaves the provider's. */
+  /** The value of `object`, and the JSON text that replaces the one of the provider; null keeps the provider's. */
   readonly object: string
   readonly objectText: Buffer | null
 }
@@ -87,7 +87,7 @@ export function appendPart(
   const cutStart = dropUsage && scan.usageStart >= 0 ? cutFrom(bytes, scan) : -1
   const cutEnd = cutStart < 0 ? -1 : cutTo(bytes, scan, cutStart)
   const objectStart = identity.objectText === null ? -1 : scan.objectStart
-  // The edits come in whatever order the provider wrote the members; each turn applies the next one.
+  // The provider may write the members in any order; each iteration applies the next edit.
   for (;;) {
     const next = nextEdit(from, scan.idStart, scan.modelStart, cutStart, objectStart)
     if (next < 0 || next >= end) break

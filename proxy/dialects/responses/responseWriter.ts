@@ -213,7 +213,7 @@ export class ResponseWriter implements MessageWriter {
     this.calls.clear()
   }
 
-  /** What is open stays so for the client, who is told of a fault; the response has what came of it. */
+  /** Open items stay open for the client, which gets an error; the response has their output so far. */
   private abandon(): void {
     for (const open of [this.thought, this.message, ...this.calls.values()]) {
       if (open !== null) this.output[open.index] = open.json('incomplete')

@@ -7,7 +7,7 @@ export interface ChatRequest {
   /** Public model id, suffixes taken off. */
   readonly modelId: string
   readonly batch: boolean
-  /** Called when a batch job ends; absent or '' for nobody. */
+  /** Called when a batch job ends; absent or '' for no webhook. */
   readonly webhookUrl?: string
   readonly cheapest: boolean
   readonly stream: boolean

@@ -8,7 +8,7 @@ export interface Preferences {
   readonly allowRetention: boolean | null
   readonly maxInputPrice: number | null
   readonly maxOutputPrice: number | null
-  /** max_price was sent, whatever it says. */
+  /** Whether max_price was sent, with any value. */
   readonly hasMaxPrice: boolean
 }
 
