@@ -11,7 +11,10 @@ export class Heartbeat {
   private readonly onBeat: (sentAtMs: number, redisMs: number) => void
   private timer: NodeJS.Timeout | undefined
 
-  /** @param onBeat told when a beat was sent that Redis has taken, by performance.now(), and what Redis's clock said */
+  /**
+   * @param onBeat called when Redis has taken a heartbeat, with the time it was sent, by performance.now(), and Redis's
+   *   clock
+   */
   constructor(
     script: Script,
     redis: Redis,

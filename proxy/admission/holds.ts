@@ -8,7 +8,7 @@ import { ShardKeyCache } from './shardKeyCache.ts'
 
 const REPLY_HEAD = 1
 const REPLY_PER_ITEM = 3
-/** Arguments of an item that stand in the principal. */
+/** Arguments of an item that are in the principal. */
 const OF_PRINCIPAL = 7
 
 /** Tokens of a compute lock that a request burns, as far as its account has them. Amounts are units at the locked price. */
@@ -18,7 +18,7 @@ export interface LockWant {
   readonly microUnits: number
   /** The worst case at the prices of the series, in whole micro-tokens. */
   readonly wantUnits: number
-  /** What is to be held of credits and coin, where tokens pay for `lockUnits` of the worst case. */
+  /** The hold on credits and coin, when tokens pay for `lockUnits` of the worst case. */
   rest(lockUnits: number): { readonly wantUnits: number; readonly leastUnits: number }
 }
 
@@ -28,7 +28,7 @@ export interface HoldWaiter {
   readonly principal: Principal
   readonly wantUnits: number
   readonly leastUnits: number
-  /** What control needs to write a receipt should this process die: model,endpoint,sheet version,streamed. */
+  /** The values that control needs to write a receipt if this process dies: model,endpoint,sheet version,streamed. */
   readonly holdMeta: string
   /** Units in one coin, by the price sheet that the request was priced by. */
   readonly coinUsdUnits: number
@@ -46,7 +46,7 @@ export interface HoldWaiter {
   onCrashed(error: unknown): void
 }
 
-/** What takes holds for requests. */
+/** A service that takes holds for requests. */
 export interface Holding {
   /** Asks for a hold; the waiter is called back in a later turn. */
   take(waiter: HoldWaiter): void
@@ -160,7 +160,7 @@ export class Holds implements Holding {
   }
 }
 
-/** What hold.lua takes behind the items: the platform keys of those that sub-keys ask for. */
+/** The arguments of hold.lua after the items: the platform keys of items whose key is a sub-key. */
 function appendPlatforms(batch: readonly HoldWaiter[], keys: ScriptKey[], args: ScriptArgument[]): void {
   for (const [i, { principal }] of batch.entries()) {
     const { platform } = principal

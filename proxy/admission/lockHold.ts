@@ -55,7 +55,7 @@ export class LockHold implements LockWant {
     if (lockUnits === 0) return grantedOutputTokens(this.sheet, heldUnits)
     const restUnits = heldUnits - lockUnits
     if (restUnits >= sheetRest(wantUnits, this.wantUnits, lockUnits)) return outputTokens
-    // What an output costs beside the tokens rises with it.
+    // The cost of the output beside the tokens of the lock rises with its length, so a binary search finds the limit.
     let [least, most] = [0, outputTokens]
     while (least < most) {
       const tokens = Math.ceil((least + most) / 2)
@@ -66,9 +66,9 @@ export class LockHold implements LockWant {
   }
 
   /**
-   * What a usage comes to.
+   * The charge of a usage.
    * @param sheetUnits its charge at the price sheet
-   * @param lockUnits what was held of the lock
+   * @param lockUnits the part of the hold that is tokens of the lock
    */
   charge(usage: TokenUsage, sheetUnits: number, lockUnits: number): LockCharge {
     return lockCharge(sheetUnits, this.atLock(chargeUnits(this.series.rates, usage)), lockUnits)

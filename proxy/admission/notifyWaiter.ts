@@ -1,4 +1,4 @@
-/** Whoever waits for Redis's answer about a request. */
+/** A waiter for Redis's answer about a request. */
 export interface Crashable {
   /** A call to it threw, and so may this one. */
   onCrashed(error: unknown): void

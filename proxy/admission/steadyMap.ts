@@ -53,7 +53,7 @@ export class SteadyMap<V> {
     for (let at = (hole + 1) & mask; ; at = (at + 1) & mask) {
       const moved = keys[at]
       if (moved === undefined) break
-      // What is as far from its own place as from the hole, or further, fills the hole.
+      // An entry at least as far from its own place as from the hole fills the hole.
       if (((at - hashOf(moved)) & mask) < ((at - hole) & mask)) continue
       keys[hole] = moved
       entries[hole] = entries[at]

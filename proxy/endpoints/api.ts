@@ -103,7 +103,7 @@ function readIdempotencyKey(text: string): string {
   throw invalidRequest('Idempotency-Key must be 1 to 255 printable characters without spaces.', 'Idempotency-Key')
 }
 
-/** @throws GatewayError approval_not_found for what can not be the id of an approval */
+/** @throws GatewayError approval_not_found for a text that cannot be the id of an approval */
 export function readApprovalId(text: string): string {
   if (text === '' || isId('apr', text)) return text
   throw new GatewayError('approval_not_found', { param: 'x-approval-id' })

@@ -35,8 +35,8 @@ export interface KeptAnswersOptions {
 }
 
 /**
- * The answers to public reads, kept in memory until they are older than their route allows. While control is away the
- * last answer is given, however old: from memory, or from what control left in Redis.
+ * The answers to public reads, cached in memory until they exceed the maximum age of their route. While control is down, the
+ * last answer is served, at any age: from memory, or from the copy that control keeps in Redis.
  */
 export class KeptAnswers {
   private readonly options: KeptAnswersOptions
@@ -87,7 +87,7 @@ export class KeptAnswers {
     }
   }
 
-  /** What control left in Redis, where the answers to reads without a query are. */
+  /** Control's copy in Redis, which has the answers to reads without a query. */
   private async left({ path, query }: PublicRead): Promise<KeptAnswer | undefined> {
     const { redis } = this.options
     if (query !== '' || redis.status !== 'ready') return undefined

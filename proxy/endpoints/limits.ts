@@ -76,7 +76,7 @@ export function limitsHandler(limits: Limits): Handler {
   return (exchange) => exchange.answer(200, JSON_TYPE, body)
 }
 
-/** What a limit is counted in, from its name, whose unit comes last but for Max, Min and what is open. */
+/** The unit of a limit by the end of its name, apart from Max, Min and names with another ending. */
 const UNITS: readonly (readonly [ending: RegExp, unit: string])[] = [
   [/PerMinute$/, 'per minute'],
   [/Ms$/, 'milliseconds'],

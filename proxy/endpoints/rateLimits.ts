@@ -6,9 +6,12 @@ export interface RateLimit {
   readonly applies_to: string
   readonly requests: number
   readonly period_seconds: number
-  /** What may come at once after a quiet time. */
+  /** Requests that are allowed at once after a quiet time. */
   readonly burst: number
-  /** What is counted apart: a key, an account, a client network (an IPv4 address or the /64 of an IPv6 one), the whole gateway. */
+  /**
+   * What the rate applies to: a key, an account, a client network (an IPv4 address or the /64 of an IPv6 one), the whole
+   * gateway.
+   */
   readonly scope: string
   readonly note?: string
 }
@@ -23,7 +26,7 @@ interface RateUse extends Pick<RateLimit, 'id' | 'scope' | 'applies_to' | 'note'
   readonly isBurstCapped?: true
 }
 
-/** What each rate of the table of limits is for; a rate that is not described here does not compile. */
+/** The uses of each rate in the table of limits; a rate that is not described here does not compile. */
 const USES: Readonly<Record<RateName, readonly RateUse[]>> = {
   requestsPerMinute: [
     {

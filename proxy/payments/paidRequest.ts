@@ -55,7 +55,7 @@ export interface PaymentServices {
 }
 
 /**
- * A request that is paid per call (x402 or MPP). It implements `Holding`: the price is the hold, so that taking the hold
+ * A request that is paid per call (x402 or MPP). It serves as `Holding`: the price is the hold, so that taking the hold
  * means to answer with the price when the request carries no payment, and otherwise to settle the payment and take its hold.
  */
 export class PaidRequest implements AnswerDecorator {

@@ -24,7 +24,7 @@ export interface DiskMirrorOptions {
   readonly folder: string
   /** Makes a file; one on the disk of this machine when absent. */
   readonly createDisk?: (folder: string, number: number) => Promise<DiskFile>
-  /** Whoever waits is told once the device itself has it. */
+  /** Waiters are called back once the data is on the device itself (fsync). */
   readonly sync: boolean
   readonly limits: Limits
   readonly onFault: (error: unknown) => void
@@ -44,7 +44,7 @@ export class DiskMirror {
   private current: OpenFile | undefined
   private running: Promise<void> | undefined
   private timer: NodeJS.Timeout | undefined
-  /** Blocks in the queue, or being written, that somebody waits for. */
+  /** Blocks in the queue, or being written, that have a waiter. */
   private awaited = 0
   private readonly stopping = new AbortController()
 
@@ -52,7 +52,7 @@ export class DiskMirror {
     this.options = options
   }
 
-  /** The disk takes what it is given, and is not far behind. */
+  /** The disk accepts writes, and its lag is within the bound. */
   get keepsUp(): boolean {
     return !this.isFailing && this.lagBytes <= this.options.limits.journalLagBytesMax
   }
@@ -101,7 +101,7 @@ export class DiskMirror {
     }
   }
 
-  /** Somebody waits for what is queued, the disk failed, or a segment is to be completed. */
+  /** A queued block has a waiter, the disk failed, or a segment is to be completed. */
   private get isUrgent(): boolean {
     return this.awaited > 0 || this.isFailing || this.stopping.signal.aborted || this.spansSegments
   }
@@ -168,7 +168,7 @@ export class DiskMirror {
     this.isFailing = true
     if (this.current !== undefined) this.abandon(this.current).catch(() => undefined)
     this.current = undefined
-    // What waits behind them cannot be written either, also where it is of the next segment.
+    // The chunks queued after them cannot be written either, even those of the next segment.
     const unwritten = [...chunks, ...this.queue]
     this.queue = unwritten.map((chunk) => ({ ...chunk, listeners: [] }))
     this.awaited = 0

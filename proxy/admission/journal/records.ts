@@ -1,4 +1,4 @@
-/** What a lease says of itself in the journal: enough to deliver for it without the process that had it. */
+/** The identity of a lease in the journal: enough to deliver for it without the process that had it. */
 export interface LeaseName {
   readonly shard: number
   /** Of the hash of leases in Redis: `L:keyId:hour`. */
@@ -12,7 +12,7 @@ export interface LeaseName {
 export interface OpeningRecord extends LeaseName {
   readonly kind: 'opening'
   readonly requestId: string
-  /** What the hold was made of: `grantId=units,...,coin=units:nanos`. */
+  /** The split of the hold: `grantId=units,...,coin=units:nanos`. */
   readonly split: string
   readonly heldAtMs: number
   /** From encodeHoldMeta. */

@@ -1,6 +1,6 @@
 import type { DiskFile, MemorySegment } from './segmentFile.ts'
 
-/** A stretch of the journal, with what has to happen before it can go. */
+/** A stretch of the journal, with the conditions under which it can be removed. */
 export class Segment {
   bytes = 0
   /** Openings in it whose requests have not ended. */

@@ -20,7 +20,7 @@ export interface LeasedEnding {
   readonly settlement: string
 }
 
-/** What a lease gives back with a delivery. */
+/** The amounts that a lease gives back with a delivery. */
 export interface GivenBack {
   readonly lease: LeaseIdentity
   readonly parts: Parts

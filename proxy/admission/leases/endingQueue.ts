@@ -3,10 +3,10 @@ import type { LeaseContext } from './leaseContext.ts'
 import type { EndedHold } from './openHold.ts'
 import { isSingle } from './singleHold.ts'
 
-/** What the queue needs of its process. */
+/** The parts of the context that the queue needs. */
 type QueueContext = Pick<LeaseContext, 'limits' | 'journaled' | 'onFault'>
 
-/** Somebody who is told once Redis has an ending, or after a while that it takes longer. */
+/** A waiter that is called back once Redis has an ending, or after a while that it takes longer. */
 interface WaitingForRedis {
   readonly ended: EndedHold
   readonly timer: NodeJS.Timeout
@@ -71,9 +71,9 @@ export class EndingQueue {
   }
 
   /**
-   * Has everything delivered again that is not booked, because Redis may have lost it. What the journal does not have
-   * any more stays delivered, and an operator is told.
-   * @throws the error of the file system when what was delivered cannot be read
+   * Delivers everything again that is not booked, because Redis may have lost it. Endings that are no longer in the journal
+   * stay delivered, and an operator is notified.
+   * @throws the error of the file system when the delivered endings cannot be read
    */
   async goBackTo(bookedSeq: number, shard: number): Promise<void> {
     if (bookedSeq >= this.deliveredSeq) {
@@ -91,7 +91,7 @@ export class EndingQueue {
     this.deliveredSeq = bookedSeq
   }
 
-  /** Tells somebody once the ending is delivered. */
+  /** Calls the waiter back once the ending is delivered. */
   waitForRedis(ended: EndedHold): void {
     // A journal that fails may take longer to say so than the delivery took.
     if (ended.ending.seq <= this.deliveredSeq) {

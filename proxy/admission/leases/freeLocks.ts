@@ -23,7 +23,7 @@ export class FreeLocks {
     return this.pots.find(({ grantId }) => grantId === seriesId)
   }
 
-  /** What of a series may be held now. */
+  /** The units of a series that may be held now. */
   unitsOf(seriesId: string, nowMs: number): number {
     const known = this.of(seriesId)
     return known !== undefined && known.expiresAtMs > nowMs ? known.units : 0

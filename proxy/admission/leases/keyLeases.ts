@@ -15,7 +15,7 @@ const SLACK = 2
 /** More is leased once less than this part of it is left. */
 const LOW_MARK = 0.5
 
-/** What a key's leases need of their shard. */
+/** The functions of their shard that a key's leases need. */
 export interface KeyShard {
   /** Has the shard ask Redis for this key. */
   want(key: KeyLeases): void
@@ -80,7 +80,7 @@ export class KeyLeases {
     this.shard.want(this)
   }
 
-  /** What is to be asked for now: tokens of locks first. */
+  /** The leases to ask for now: tokens of locks first. */
   asks(nowMs: number): LeaseAsk[] {
     const own = this.ask(nowMs)
     const locks = this.locks?.asks(this.principal, this.coinUsdUnits, this.usable(nowMs), nowMs) ?? []
@@ -88,7 +88,7 @@ export class KeyLeases {
     return locks
   }
 
-  /** What is to be asked for of credits and coin; undefined when nobody waits any more, and nobody will soon. */
+  /** The lease of credits and coin to ask for; undefined when no request waits and none is expected soon. */
   private ask(nowMs: number): LeaseAsk | undefined {
     const coinUsdUnits = this.waiting[0]?.coinUsdUnits ?? this.coinUsdUnits
     const free = this.usable(nowMs)?.free(nowMs, coinUsdUnits) ?? 0
@@ -119,7 +119,7 @@ export class KeyLeases {
       this.lockQueue().answered(lock.seriesId, answer, isLeased ? this.leaseAt(nowMs) : this.usable(nowMs), nowMs)
       return
     }
-    // Whoever is refused has used its permit, and whoever waits on need not take another one.
+    // Refused requests have used their permits, and requests that wait on keep theirs.
     this.permits += answer.permits
     if (answer.code !== HoldCode.OK) {
       this.refused(answer, nowMs)
@@ -139,7 +139,7 @@ export class KeyLeases {
     for (const waiter of waiting) this.context.refuse(waiter, code, retryMs)
   }
 
-  /** Gives up what the key does not need now, or all that nobody holds. */
+  /** Gives up the units that the key does not need now, or all that are not held. */
   giveUp(nowMs: number, all = false): void {
     const { lease } = this
     if (lease === undefined) return
@@ -153,7 +153,7 @@ export class KeyLeases {
     if (nowMs >= lease.endMs) this.lease = undefined
   }
 
-  /** Permits that nobody uses, as `count,interval` for the call that gives them back; empty for none. */
+  /** Unused permits, as `count,interval` for the call that gives them back; empty when there are none. */
   takePermits(nowMs: number): string {
     if (this.permits < 1 || this.waiting.length > 0 || !this.isIdle(nowMs)) return ''
     const { permits } = this
@@ -233,7 +233,7 @@ export class KeyLeases {
     return lease
   }
 
-  /** The first that waits may get less than it wants, as what was leased is what there is; the others ask again. */
+  /** The first waiting request may get less than it wants, because the lease has all that is left; the others ask again. */
   private serve(lease: Lease, nowMs: number): void {
     let served = 0
     for (const waiter of this.waiting) {

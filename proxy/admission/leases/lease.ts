@@ -7,7 +7,7 @@ import { coinParts, type GrantPart, NO_GRANTS, type Parts } from './parts.ts'
 /** Units are counted by the hour. */
 export const HOUR_MS = 3_600_000
 
-/** What Redis has leased. */
+/** The amounts that Redis has leased. */
 export interface Leased {
   readonly coinUnits: number
   readonly coinNanos: number
@@ -42,7 +42,7 @@ export function leaseField(keys: string, hour: number): string {
   return `L:${keyIdOf({ keys })}:${hour}`
 }
 
-/** The keys of a lease of somebody. */
+/** The keys of a principal's lease. */
 export function keysOf({ keyId, platform }: Pick<Principal, 'keyId' | 'platform'>): string {
   return platform === null ? keyId : `${keyId}/${platform.keyId}`
 }
@@ -52,10 +52,10 @@ export function hourOf(field: string): number {
   return Number(field.slice(field.lastIndexOf(':') + 1))
 }
 
-/** What a request's hold is a part of. */
+/** The lease or single hold that a request's hold is a part of. */
 export interface HeldFrom {
   readonly name: LeaseIdentity
-  /** What its records in the journal begin with. */
+  /** The prefix of its records in the journal. */
   readonly text: string
   /** Takes back what of a hold was not charged. @param charged a part of `held` */
   release(held: Parts, charged: Parts): void
@@ -71,7 +71,7 @@ export class Lease implements HeldFrom {
   readonly text: string
   /** From then on nothing may be held on it, on Redis's clock. */
   readonly endMs: number
-  /** What Redis has out for it, as far as its answers tell: free, held, given up, and charged but not delivered. */
+  /** The coin that Redis has out for it, as far as its answers show: free, held, given up, and charged but not delivered. */
   private outNanos = 0
   private outCoinUnits = 0
   private outGrantUnits = 0
@@ -97,7 +97,7 @@ export class Lease implements HeldFrom {
     return this.outNanos + this.outGrantUnits !== 0
   }
 
-  /** Units that are counted for what is out. */
+  /** The units counted for the amounts that are out. */
   get outUnits(): number {
     return this.outCoinUnits + this.outGrantUnits
   }
@@ -191,8 +191,8 @@ export class Lease implements HeldFrom {
   }
 
   /**
-   * Gives up all that nobody holds, also what is worth nothing by itself.
-   * @param keepsLocks but for tokens of locks, for which requests wait
+   * Gives up everything that is not held, also amounts too small to be worth a unit.
+   * @param keepsLocks except tokens of locks, which requests wait for
    */
   giveUpAll(keepsLocks = false): void {
     this.giveUpCoin(0, 0)
@@ -201,7 +201,7 @@ export class Lease implements HeldFrom {
     if (!keepsLocks) this.giveUpLocks()
   }
 
-  /** Gives up tokens of locks that nobody holds. */
+  /** Gives up tokens of locks that are not held. */
   giveUpLocks(): void {
     for (const { grantId, units } of this.freeLocks.takeAll()) this.giveUpGrant(grantId, units)
   }
@@ -211,7 +211,7 @@ export class Lease implements HeldFrom {
     return this.givenUpNanos > 0 || this.givenUpCoinUnits > 0 || this.givenUpGrants.size > 0
   }
 
-  /** What was given up, for the call that gives it back; from here on it is Redis's. */
+  /** The given-up amounts, for the call that gives them back; from here on they belong to Redis. */
   takeGivenUp(): Parts {
     const grants = [...this.givenUpGrants].map(([grantId, units]) => ({ grantId, units }))
     const parts = { coinUnits: this.givenUpCoinUnits, coinNanos: this.givenUpNanos, grants }
@@ -221,7 +221,7 @@ export class Lease implements HeldFrom {
     return parts
   }
 
-  /** What was to be given back is still here. */
+  /** Restores amounts whose return failed. */
   giveUpAgain({ coinUnits, coinNanos, grants }: Parts): void {
     this.givenUpCoinUnits += coinUnits
     this.givenUpNanos += coinNanos
@@ -229,9 +229,9 @@ export class Lease implements HeldFrom {
   }
 
   /**
-   * After calls whose answers were lost: whatever Redis has out beyond what is accounted for is given up.
-   * @param out what Redis has out
-   * @param used what is held or charged and not delivered
+   * After calls whose answers were lost: gives up every amount that Redis has out beyond those that are accounted for.
+   * @param out the amounts that Redis has out
+   * @param used the amounts that are held, or charged and not delivered
    */
   reconcile(out: Parts, used: Parts): void {
     this.outNanos = out.coinNanos

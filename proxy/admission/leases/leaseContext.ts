@@ -5,7 +5,7 @@ import type { LeasedEnding } from './batch.ts'
 import type { LeaseScripts } from './leaseScripts.ts'
 import type { RedisClock } from './redisClock.ts'
 
-/** What the leases of a process have in common. */
+/** The services that the leases of a process share. */
 export interface LeaseContext {
   readonly owner: string
   readonly scripts: LeaseScripts
@@ -14,9 +14,9 @@ export interface LeaseContext {
   readonly journal: Journal
   /** A call can reach Redis now, and control has loaded its state. */
   readonly connected: () => boolean
-  /** Differs from what it was when another server may have answered since. */
+  /** A number that changes when another server may have answered. */
   readonly serverChanges: () => number
-  /** Redis has answered lately, so that nobody takes this process for gone. */
+  /** Redis has answered recently, so that this process is not taken for dead. */
   readonly mayUse: boolean
   /** The account is leased hold by hold for now. */
   isExact(accountId: string): boolean
@@ -30,7 +30,7 @@ export interface LeaseContext {
   /** How far the endings of this process are booked, by shard. @throws while control cannot say */
   booked(): Promise<ReadonlyMap<number, number>>
   /**
-   * The endings of a shard with numbers above `afterSeq`, up to `lastSeq`, as they stand in the journal.
+   * The endings of a shard with numbers above `afterSeq`, up to `lastSeq`, as they are in the journal.
    * @throws the error of the file system
    */
   journaled(shard: number, afterSeq: number, lastSeq: number): Promise<LeasedEnding[]>

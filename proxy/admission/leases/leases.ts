@@ -39,7 +39,7 @@ export interface LeasesOptions {
   readonly onFault: (error: unknown) => void
 }
 
-/** What a process has leased, for its metrics. */
+/** The leases of a process, for its metrics. */
 export interface LeaseCounts {
   readonly leases: number
   readonly outUnits: number
@@ -197,7 +197,7 @@ export class Leases implements Holding, Settlements {
     return this.shards.every((shard) => shard.isIdle)
   }
 
-  /** What such a hold does not need is free once it is delivered, so that is done at once. */
+  /** The uncharged part of such a hold is freed by the delivery, so it is delivered at once. */
   private endSingle(hold: OpenHold, { shard, chargeUnits, settlement }: Ending, waiter: EndingWaiter | null): void {
     // After a silence of that length control may give the request up.
     const isLate = this.silentMs >= this.options.limits.orphanVoidMs / 2

@@ -5,7 +5,7 @@ import type { Lease } from './lease.ts'
 import type { LeaseAnswer, LeaseAsk } from './leaseCall.ts'
 import { LockTaking } from './lockTaking.ts'
 
-/** What the queue needs of its key. */
+/** The functions of its key that the queue needs. */
 export interface LockHost {
   /** Holds the rest for a request that has its tokens, or all of it for one that has none. */
   holdRest(waiter: HoldWaiter, nowMs: number): void
@@ -22,9 +22,9 @@ interface Line {
 }
 
 /**
- * The requests of one key that wait for tokens of locks. Each gets what is there, at most what it needs, in the order
- * that they came. Exactly what they need is leased, and what they leave is given back with the next delivery, so that
- * other processes find it.
+ * The requests of one key that wait for tokens of locks. Each gets the available tokens, at most those that it needs, in
+ * order of arrival. Exactly the needed amount is leased, and the rest is given back with the next delivery, so that other
+ * processes can use it.
  */
 export class LockQueue {
   private readonly host: LockHost
@@ -49,7 +49,7 @@ export class LockQueue {
     this.host.wantLocks()
   }
 
-  /** What is to be asked for now. */
+  /** The leases to ask for now. */
   asks(principal: Principal, coinUsdUnits: number, lease: Lease | undefined, nowMs: number): LeaseAsk[] {
     return [...this.lines.values()].map((line) => {
       const { seriesId, microUnits } = line.want

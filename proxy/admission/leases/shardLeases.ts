@@ -34,7 +34,9 @@ export class ShardLeases implements KeyShard {
   /** Redis does not know what is out. */
   private mustReport = false
   private retryAtMs = 0
-  /** Until then nothing is delivered, because admission was closed; whoever wants a lease asks for itself whether it is still. */
+  /**
+   * Deliveries pause until then, because admission was closed; a request for a lease finds out itself whether it still is.
+   */
   private restsUntilMs = 0
   private readonly start = (): void => {
     this.scheduled = false
@@ -115,14 +117,14 @@ export class ShardLeases implements KeyShard {
     return this.leases.of(accountId, keys, hour)
   }
 
-  /** Gives back at once what of an account nobody holds. */
+  /** Gives back at once everything of an account that is not held. */
   recall(accountId: string): void {
     const nowMs = this.context.clock.now()
     for (const key of this.keys.values()) if (key.accountId === accountId) key.giveUp(nowMs, true)
     this.deliverSoon()
   }
 
-  /** Gives up what the keys do not need now. @param all that nobody holds */
+  /** Gives up the units that the keys do not need now. @param all everything that is not held */
   review(nowMs: number, all = false): void {
     for (const key of this.keys.values()) {
       key.giveUp(nowMs, all)
@@ -143,8 +145,9 @@ export class ShardLeases implements KeyShard {
   }
 
   /**
-   * Tells a loading of the admission state what is out, so that it reckons with it. What is free here is void from now on.
-   * @throws while that cannot be done; to be tried again
+   * Reports to a loading of the admission state the amounts that are out, so that it takes them into account. Free amounts
+   * of this process are void from now on.
+   * @throws when that fails; to be retried
    */
   async reportTo(load: string): Promise<void> {
     await this.running

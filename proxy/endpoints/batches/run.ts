@@ -22,7 +22,7 @@ export function batchStart(batches: BatchJobs): StartBatch {
       const message = `A batch job may have at most ${batchBodyBytesMax} bytes of messages and tools; shorten it.`
       throw new GatewayError('body_too_large', { message })
     }
-    // Whoever has the hold in the end is control, so that nothing of it goes by the journal.
+    // Control takes the hold over and ends it, so the journal does not record it.
     const lasting = { ...services, holds: services.lastingHolds }
     new BatchRun(exchange, principal, request, admitted, body, batches, lasting).start()
   }
@@ -61,7 +61,7 @@ class BatchRun implements RunListener {
     this.run.start()
   }
 
-  // A job that is being handed over is handed over to its end, whoever waits for the answer: that takes moments.
+  // A handover always completes, even if the client disconnects; it takes milliseconds.
   serve(heldUnits: number): void {
     this.handOver(heldUnits).catch((error: unknown) => this.run.crash(error))
   }

@@ -69,7 +69,7 @@ function mayServeRegistered(request: ChatFields, principal: Principal, requestId
   return { requestId, accountId: principal.accountId }
 }
 
-/** @throws GatewayError batch_unavailable, private_batch_unavailable for what cannot be a batch job */
+/** @throws GatewayError batch_unavailable, private_batch_unavailable for a request that cannot be a batch job */
 function checkBatch(request: ChatFields, principal: Principal, model: Model): void {
   if (principal.paysPerRequest) {
     throw new GatewayError('batch_unavailable', { message: 'A batch job needs an API key; send it to /v1.' })
@@ -86,7 +86,7 @@ function checkBatch(request: ChatFields, principal: Principal, model: Model): vo
   }
 }
 
-/** @throws GatewayError context_length_exceeded for what the model cannot take or give */
+/** @throws GatewayError context_length_exceeded for a prompt or an output beyond the model's limits */
 export function checkContext(request: ChatFields, model: Model): void {
   checkOutput(request.maxTokens, request.maxTokensParam ?? request.maxTokensName, model)
   checkOutput(request.maxTokensBeside ?? null, 'max_tokens', model)

@@ -32,7 +32,7 @@ export function lockUse(
   return undefined
 }
 
-/** What a request allows at most goes for the locked price as well. */
+/** The request's price limits apply to the locked price as well. */
 function isTooDear({ preferences }: Pick<ChatFields, 'preferences'>, { rates }: LockSeries): boolean {
   const { maxInputPrice, maxOutputPrice } = preferences
   return (

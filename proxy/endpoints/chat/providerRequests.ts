@@ -10,7 +10,7 @@ import type { ChatOrder } from './order.ts'
 /** How many times its bar a registered provider may take to begin a stream, before another route is asked. */
 const FIRST_OUTPUT_FACTOR = 2
 
-/** What providers are asked for a chat request, and how their answers read: each dialect by its codec. */
+/** The requests to providers for a chat request, and the readers of their answers: one codec for each dialect. */
 export class ProviderRequests {
   private readonly run: RunContext
   private readonly order: ChatOrder
@@ -40,8 +40,8 @@ export class ProviderRequests {
   }
 
   /**
-   * Bounds the output by what the hold pays for; called once, before the first request is made.
-   * @param lockUnits what of the hold are tokens of a lock
+   * Bounds the output by the hold; called once, before the first request is made.
+   * @param lockUnits the part of the hold that is tokens of a lock
    */
   grant(heldUnits: number, lockUnits: number): void {
     const { size, lock } = this.order.admitted

@@ -34,7 +34,7 @@ export class StreamRun implements RunListener, CallListener, DrainListener {
   private rest = NOTHING
   /** The client has seen the beginning of the answer. */
   private begun = false
-  /** The error that the client is told before the stream ends. */
+  /** The error that is sent to the client before the stream ends. */
   private fault: GatewayError | null = null
 
   constructor(exchange: Exchange, principal: Principal, order: ChatOrder, services: RunServices) {
@@ -159,7 +159,7 @@ export class StreamRun implements RunListener, CallListener, DrainListener {
   }
 
   private begin(stream: RelayStream): boolean {
-    // What broke off or ended without any output is no answer; a stream that ends at once must say what it cost.
+    // A stream that broke off or ended without any output is not an answer; a stream that ends at once must have a usage.
     const { state } = stream
     const empty = stream.outputFrames === 0 && !stream.finished
     if (empty && (state === 'broken' || (state === 'done' && stream.usage === null))) return false

@@ -15,7 +15,7 @@ export const APPROVAL = 'sluice/approval-id'
 
 const KEY = /^bearer\s+sk_/i
 
-/** Who calls, and how the call is paid. */
+/** The caller, and how the call is paid. */
 export interface CallCredential {
   readonly hasKey: boolean
   readonly protocol: 'x402' | 'mpp' | 'none'
@@ -66,8 +66,8 @@ function malformed(name: string): RpcError {
 
 /**
  * Refuses a paid call whose client gives up before it can be settled and served.
- * @param leastMs how much time there has to be
- * @throws GatewayError deadline_too_close; RpcError for a deadline that is none
+ * @param leastMs the least time that has to be left
+ * @throws GatewayError deadline_too_close; RpcError for an invalid deadline
  */
 export function checkDeadline(meta: JsonObject, leastMs: number, nowMs: number): void {
   const stated = meta[DEADLINE]

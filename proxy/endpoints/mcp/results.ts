@@ -21,13 +21,13 @@ export function structured(content: JsonObject, text = JSON.stringify(content)):
 export function errorResult(error: GatewayError, requestId: string): CallToolResult {
   const body = parseJsonObject(errorBody(error, requestId)) ?? {}
   const retry = error.retryAfterSeconds === undefined ? {} : { retry_after: error.retryAfterSeconds }
-  // What waits for its owner is the approval itself, and says so in its type.
+  // A request that waits for its owner answers with the approval itself, whose type says so.
   const content =
     'error' in body ? body : { error: { message: error.message, type: error.type, code: error.code }, ...body }
   return { ...structured({ ...content, http_status: error.status, ...retry }), isError: true }
 }
 
-/** The completion of a chat call, with what tells of its payment. */
+/** The completion of a chat call, with the receipt of its payment. */
 export function chatResult(body: string, headers: HeaderList): CallToolResult {
   const completion = parseJsonObject(body) ?? {}
   return withMeta(structured(completion, replyText(completion)), headers)
@@ -42,8 +42,8 @@ function withMeta(result: CallToolResult, headers: HeaderList): CallToolResult {
 }
 
 /**
- * What has to be paid. Clients of x402 get it as a result; those of MPP in its `_meta`, or as an error where they have
- * sent a credential that was refused or have said what they accept.
+ * The payment that is required. Clients of x402 get it as a result; those of MPP in its `_meta`, or as an error when their
+ * credential was refused or they have stated which methods they accept.
  * @throws RpcError
  */
 export function paymentResult(
@@ -53,7 +53,7 @@ export function paymentResult(
   requestId: string,
 ): CallToolResult {
   const { payment, type, title, status, detail } = parseJsonObject(asked.body) ?? {}
-  // What is paid is not asked for again; it goes back.
+  // A call that was paid is not asked to pay again; the payment is refunded.
   if (!isJsonObject(payment)) return withMeta(errorResult(error, requestId), asked.headers)
   const { x402, mpp } = payment
   const required = isJsonObject(x402) ? x402 : {}
@@ -76,7 +76,7 @@ export function expanded(challenge: unknown): unknown {
   return { ...challenge, request: fromBase64UrlJson(challenge['request'], HEADER_BYTES_MAX) ?? {} }
 }
 
-/** What the model wrote; the whole completion where it wrote no text. */
+/** The text of the model; the whole completion when it has no text. */
 function replyText(completion: JsonObject): string {
   const { choices } = completion
   const [first] = Array.isArray(choices) ? (choices as unknown[]) : []

@@ -20,7 +20,7 @@ function output(properties: Record<string, object>, required: string[], maybePai
   return { type: 'object', properties, anyOf: [{ required }, { required: ['error'] }, ...asks] }
 }
 
-/** What chat is asked for; the other members of POST /v1/chat/completions are taken too, but for `stream`. */
+/** The documented arguments of `chat`; the other members of POST /v1/chat/completions are accepted too, except `stream`. */
 const CHAT_INPUT: Tool['inputSchema'] = {
   type: 'object',
   properties: {

@@ -69,7 +69,7 @@ export function countTokensHandler(keys: KeyCache, catalog: CatalogStore, servic
 /** A request whose tokens are counted. */
 interface Countable {
   readonly request: ChatFields
-  /** What a provider counts by. */
+  /** The request for a provider that counts. */
   readonly rest: (model: Model) => string | Promise<Uint8Array>
   readonly prompt: (imageTokens: number) => Prompt | Promise<Prompt>
 }

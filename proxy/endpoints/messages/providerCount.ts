@@ -95,7 +95,7 @@ export class ProviderCount implements AttemptListener {
     this.resolve(null)
   }
 
-  // What is the request's own fault is the client's to hear; else the tokenizer still counts.
+  // Faults of the request are reported to the client; after any other failure the tokenizer counts.
   onRefused(error: GatewayError): void {
     if (error.row === 'upstream_rejected' || error.row === 'context_length_exceeded') this.reject(error)
     else this.resolve(null)

@@ -2,7 +2,7 @@ import type { Answers, ShapeName } from '../../../contract/api/answers/shapes.ts
 import { type JsonSchema, members, type ObjectSchema } from '../../../contract/api/route.ts'
 import type { Limits } from '../../limits.ts'
 
-/** What the document says of a route that the proxy serves by itself. */
+/** The document's description of a route that the proxy serves itself. */
 export interface ProxyOperation {
   readonly summary: string
   readonly auth: 'none' | 'key' | 'paid'
@@ -14,9 +14,9 @@ export interface ProxyOperation {
   readonly bodyType?: 'application/json' | 'multipart/form-data'
   /** Of an answer that is not JSON. */
   readonly answerType?: string
-  /** What it answers as JSON. */
+  /** Its JSON answers. */
   readonly answers?: Answers
-  /** What each event of its streamed answer is; absent where it does not stream. */
+  /** The shape of each event of its streamed answer; absent where it does not stream. */
   readonly streams?: 'ChatCompletionChunk' | 'text'
 }
 
@@ -80,7 +80,7 @@ interface Sold {
   readonly operation: Omit<ProxyOperation, 'auth'>
 }
 
-/** What keys pay for and, below /x402, whoever pays for the request itself. */
+/** Operations that are sold to keys and, below /x402, to clients that pay per request. */
 const soldOf = (limits: Limits): readonly Sold[] => [
   {
     path: '/v1/chat/completions',

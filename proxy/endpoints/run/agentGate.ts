@@ -22,13 +22,13 @@ export interface AgentRequest {
   readonly bodyHash: () => string
 }
 
-/** What an agent's request may hold at most, and the approval that it used for it. */
+/** The most that an agent's request may hold, and the approval that it uses. */
 export interface AgentPass {
   readonly wantUnits: number
   readonly approvalId: string
 }
 
-/** Holds the requests of agents to what binds each single one: the cap on its cost, and its owner's approval. */
+/** Enforces an agent's policy for single requests: the cap on the cost, and the owner's approval. */
 export class AgentGate {
   private readonly rpc: Pick<RpcClient, 'call'>
   private readonly onFault: (error: unknown) => void

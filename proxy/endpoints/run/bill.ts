@@ -4,7 +4,7 @@ import type { StatusName, UsageSourceName } from '../../../contract/wire/settlem
 /** How a request ends that this process has seen to its end. */
 export type RunStatus = Exclude<StatusName, 'orphaned'>
 
-/** What a request costs, before it is bounded by its hold. */
+/** The cost of a request, before it is bounded by its hold. */
 export interface Bill {
   readonly units: number
   readonly usage: TokenUsage

@@ -7,7 +7,7 @@ import { notOnPrivateTier, type RoutePolicy } from '../../upstream/chooseRoutes.
 
 const MODEL_ID_CHARACTERS_SHOWN = 128
 
-/** What is said of an id that no model has. */
+/** The error for an unknown model id. */
 export function modelNotFound(modelId: string): GatewayError {
   const shown = JSON.stringify(modelId.slice(0, MODEL_ID_CHARACTERS_SHOWN))
   const message = `There is no model ${shown}; GET /v1/models lists those that serve.`

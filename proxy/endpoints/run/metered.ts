@@ -3,14 +3,14 @@ import type { RATE, TIER } from '../../../contract/wire/settlementNames.ts'
 import type { LockHold } from '../../admission/lockHold.ts'
 import type { PricedItem, Route } from '../../catalog/pricedItem.ts'
 
-/** Tokens of a compute lock that pay for a request as far as its account has them, and who serves it then. */
+/** Tokens of a compute lock that pay for a request as far as its account has them, and the routes that serve it then. */
 export interface LockUse {
   readonly hold: LockHold
   /** That of the provider of the series alone. */
   readonly routes: readonly Route[]
 }
 
-/** What is held for a request, and who may serve it. */
+/** The hold of a request, and the routes that may serve it. */
 export interface Metered {
   readonly endpoint: Endpoint
   readonly model: PricedItem

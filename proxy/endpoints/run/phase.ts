@@ -10,7 +10,7 @@
  */
 export type Phase = 'admitting' | 'calling' | 'answering' | 'committed' | 'ending' | 'settling' | 'done'
 
-/** What may follow each phase. Only `ending` leads to `settling`, once, so that no hold is ended twice. */
+/** The phases that may follow each phase. Only `ending` leads to `settling`, once, so that no hold is ended twice. */
 const NEXT: Readonly<Record<Phase, readonly Phase[]>> = {
   admitting: ['calling', 'ending', 'done'],
   calling: ['answering', 'ending'],
@@ -33,7 +33,7 @@ export function assertChange(from: Phase, to: Phase): void {
   if (!NEXT[from].includes(to)) throw new PhaseFault(from, to)
 }
 
-/** Whether somebody serves the request: it is held, and nothing is decided. */
+/** Whether the request is being served: the hold is taken, and the outcome is not decided. */
 export function isServed(phase: Phase): boolean {
   return phase === 'calling' || phase === 'answering' || phase === 'committed'
 }

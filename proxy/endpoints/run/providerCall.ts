@@ -7,10 +7,10 @@ import type { UpstreamHeaders, UpstreamRequest } from '../../upstream/transport/
 import type { RunContext } from './context.ts'
 import { isServed } from './phase.ts'
 
-/** What asks providers, and hears their answer. Once the end of the request is decided nothing more is heard. */
+/** The listener of a call to providers. After the end of the request is decided it is not called any more. */
 export interface CallListener {
   makeRequest(route: Route, totalTimeoutMs: number, fresh: boolean): UpstreamRequest
-  /** A route is asked; whatever an earlier one delivered is void. Phase `calling`. */
+  /** A route is asked; output of earlier routes is void. Phase `calling`. */
   onAttempt?(): void
   /** The route answers 2xx. Phase `answering`. */
   onAnswer(headers: UpstreamHeaders): void
@@ -28,7 +28,7 @@ export interface CallListener {
 
 /** The request that a call is made for. */
 export interface CallingRun extends RunContext {
-  /** Who may serve it, in the order they are tried; known once it is held. */
+  /** The routes that may serve it, in the order they are tried; known once the hold is taken. */
   readonly routes: readonly Route[]
   /** Ends it without a charge, with an error for its client. */
   refuse(error: GatewayError): void

@@ -15,8 +15,8 @@ import type { RunServices } from './services.ts'
 /** An operation, as its run tells it what happens to its request. */
 export interface RunListener {
   /**
-   * The hold is granted: whoever serves the request is asked. Phase `calling`.
-   * @param lockUnits what of it are tokens of a lock, at the locked price
+   * The hold is granted: the operation starts its work. Phase `calling`.
+   * @param lockUnits the part of the hold that is tokens of a lock, at the locked price
    */
   serve(heldUnits: number, lockUnits: number): void
   /** The client has left while the request was served; absent where it goes on all the same. */
@@ -30,19 +30,22 @@ export interface RunListener {
    * run is done when that has resolved.
    */
   onSettleDelayed?(outcome: Outcome): void | Promise<void>
-  /** The run is done; called once. What the operation holds is let go. */
+  /** The run is done; called once. The operation releases its memory. */
   onDone?(): void
-  /** What was produced so far costs, when a fault of the gateway ends an answer that has begun; absent is nothing. */
+  /** The bill of the output so far, when an internal error ends an answer that has begun; absent charges nothing. */
   billOfPart?(): Bill
-  /** What tells the client of an answer that has begun about a fault, and ends it; absent breaks the answer off. */
+  /**
+   * The events that report a fault to the client of an answer that has begun, and end it; when absent, the answer is broken
+   * off.
+   */
   faultEvents?(fault: GatewayError): string
-  /** What the client is told of a fault of the gateway itself; absent is internal_error. */
+  /** The code that the client gets for an internal error; absent is internal_error. */
   readonly crashCode?: ErrorCode
 }
 
 /**
- * A metered request: it brings the life of its hold, the call to a provider and the outcome together, and knows how far
- * it has come. An operation has a run, and is told by it.
+ * A metered request: it combines the life of its hold, the call to a provider and the outcome, and knows its phase. An
+ * operation has a run, which calls it back.
  */
 export class Run implements CallingRun, HoldListener, GoneListener, ActiveRun {
   activeIndex = -1
@@ -118,7 +121,7 @@ export class Run implements CallingRun, HoldListener, GoneListener, ActiveRun {
     return outcome
   }
 
-  /** Settles the outcome, once; the operation is told when the ledger has accepted it. */
+  /** Settles the outcome, once; the operation is notified when the ledger has accepted it. */
   deliver(outcome: Outcome): void {
     this.enter('settling')
     outcome.count(this.services.metrics.counters)
@@ -130,14 +133,14 @@ export class Run implements CallingRun, HoldListener, GoneListener, ActiveRun {
     this.deliver(this.decide(status, bill, errorCode))
   }
 
-  /** Gives the hold to somebody else, who ends it: the request is done. */
+  /** Hands the hold over to another owner, who ends it: the request is done. */
   handOver(): void {
     this.beginEnding()
     this.enter('settling')
     this.close()
   }
 
-  /** Gives up an answer for which nobody waits any more. */
+  /** Gives up an answer that no client waits for any more. */
   leave(bill: Bill): void {
     this.call?.cancel()
     this.settle('partial', bill, 'client_gone')
@@ -257,7 +260,7 @@ export class Run implements CallingRun, HoldListener, GoneListener, ActiveRun {
     this.operation.onDone?.()
   }
 
-  /** Calls the operation where nobody else catches what it throws. */
+  /** Calls the operation where its exceptions would not be caught otherwise. */
   private guarded(call: () => void): void {
     try {
       call()

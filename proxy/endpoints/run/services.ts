@@ -15,7 +15,7 @@ import type { AgentGate } from './agentGate.ts'
 
 /** The payment of a request that is paid for by itself. */
 export interface PaidFor {
-  /** What was paid, once it is. */
+  /** The receipt of the payment, once it is paid. */
   readonly receipt: ReceiptPaid | undefined
   /** The request carries no payment. */
   readonly isUnpaid: boolean
@@ -23,7 +23,7 @@ export interface PaidFor {
   quote(priced: Pick<HoldWaiter, 'requestId' | 'wantUnits' | 'holdMeta'>): Promise<void>
 }
 
-/** What the requests of one process share. */
+/** The services that the requests of one process share. */
 export interface RunServices {
   readonly holds: Holding
   /** Takes holds that Redis keeps by themselves, and that may outlive this process. */
@@ -42,7 +42,7 @@ export interface RunServices {
   /** See `ownAddress`. */
   readonly publicUrl: string
   readonly metrics: RequestMetrics
-  /** What a read from a provider becomes is gathered here and written at once; empty between reads. */
+  /** The output of one read from a provider, gathered here and written at once; empty between reads. */
   readonly outgoing: OutBuffer
   readonly active: ActiveRuns
   readonly agents: AgentGate

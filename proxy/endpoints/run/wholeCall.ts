@@ -6,7 +6,7 @@ import type { UpstreamHeaders, UpstreamRequest } from '../../upstream/transport/
 import type { CallListener, ProviderCall } from './providerCall.ts'
 import type { Run } from './run.ts'
 
-/** What asks providers for an answer in one piece. */
+/** The listener of a call whose answer is read to its end. */
 export interface WholeListener {
   makeRequest(route: Route, totalTimeoutMs: number, fresh: boolean): UpstreamRequest
   /** The answer is there. Phase `answering`: it is either committed or rejected. */

@@ -50,7 +50,7 @@ function checkedFrame(image: unknown, limits: Limits): CheckedFrame {
   }
 }
 
-// What is not small is none of the values that a model takes; false is neither.
+// A value that is not small is invalid for every model; false is invalid too, and takes its place.
 function smallValue(value: unknown): unknown {
   if (value === undefined || typeof value === 'number') return value
   return typeof value === 'string' && value.length <= WORD_CHARACTERS ? value : false

@@ -6,7 +6,7 @@ import type { AnswerPlaces } from '../../catalog/tool.ts'
 /** A report may exceed what was asked for by this factor before it is taken for a fault. */
 const PLAUSIBLE_FACTOR = 2
 
-/** What an upstream's answer holds. */
+/** The content of an upstream's answer. */
 export interface ToolAnswer {
   readonly output: JsonObject
   /** Results that the upstream bills. */

@@ -33,7 +33,8 @@ export function toolServe(catalog: CatalogStore): Serve {
     }
     const { publicUrl } = tool
     if (publicUrl === '' || input[publicUrl] === undefined) return begin(call)
-    // The upstream gets the address as it was checked, because its parser may find another host in what the client wrote.
+    // The upstream gets the address in the form that was checked, because its parser may find another host in the client's
+    // text.
     return checkPublicUrl(input[publicUrl], publicUrl, limits.toolAddressTimeoutMs).then((href) =>
       begin({ ...call, input: { ...input, [publicUrl]: href } }),
     )
@@ -61,8 +62,8 @@ function readInput(body: Buffer, limits: Limits): { input: ToolInput; preference
 }
 
 /**
- * Tools whose upstream keeps records run for who has said so: in the request, or else for the key or its account. A
- * request cannot take back the privacy of its key. @throws GatewayError retention_required
+ * Tools whose upstream retains data require an opt-in: in the request, or else of the key or its account. A request cannot
+ * override the privacy of its key. @throws GatewayError retention_required
  */
 function checkRetention(tool: Tool, preferences: Preferences, principal: Principal): void {
   if (!tool.retained || mayRetain(preferences, principal)) return

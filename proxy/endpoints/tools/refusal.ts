@@ -26,7 +26,7 @@ export function classifyToolRefusal(status: number, body: string, retryAfterMs: 
   return { ...rest, error: new GatewayError('tool_upstream_error'), routeFault: true, perhapsRequest: true }
 }
 
-/** What the client is told of a failure to reach an upstream, in place of what is said of a model's provider. */
+/** The client's error for a failure to reach an upstream; it replaces the text about a model's provider. */
 export function toolError(error: GatewayError): GatewayError {
   if (error.row === 'upstream_timeout') return new GatewayError('tool_timeout', { cause: error.cause })
   if (error.row === 'upstream_unavailable') return new GatewayError('tool_upstream_error', { cause: error.cause })

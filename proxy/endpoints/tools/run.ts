@@ -32,8 +32,8 @@ export interface PricedToolCall {
 }
 
 /**
- * One call of a priced tool. Its upstream bills what it answers: what fails before that costs nothing, and what fails
- * after it costs what the upstream billed, without the margin.
+ * One call of a priced tool. Its upstream bills for its answer: a failure before the answer costs nothing, and a failure
+ * after it costs the amount that the upstream billed, without the margin.
  */
 export class ToolRun implements RunListener, CallListener {
   readonly crashCode = 'tool_error'

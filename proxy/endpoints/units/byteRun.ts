@@ -16,8 +16,8 @@ const MEDIA_TYPE = /^(?:audio\/[a-z0-9.+-]{1,64}|application\/octet-stream)(?:;.
 const AUDIO_TYPE = /^audio\/[a-z0-9.+-]{1,64}/i
 
 /**
- * A request whose answer is bytes that go through as they come. The provider bills for what it was sent, so from its
- * first byte on the whole price is due, however the answer ends.
+ * A request whose answer is bytes that are relayed as they arrive. The provider bills by its input, so from the first byte
+ * on the full price is due, however the answer ends.
  */
 export class ByteRun implements RunListener, CallListener, DrainListener {
   private readonly run: Run
@@ -57,7 +57,7 @@ export class ByteRun implements RunListener, CallListener, DrainListener {
       return
     }
     this.contentType = AUDIO_TYPE.exec(type)?.[0].toLowerCase() ?? this.plan.contentType
-    // The provider has taken the request, and nobody waits for what it says.
+    // The provider has taken the request, and no client waits for its answer.
     if (this.call.detached) this.run.leave(this.plan.bill)
   }
 

@@ -56,12 +56,12 @@ export function unitServe<Request extends UnitRequest, Plan extends UnitPlan>(
   }
 }
 
-/** Refuses an upload that is none, for who needs no key. */
+/** Rejects bodies that are not multipart on upload endpoints without a key. */
 export function uploadPrecheck(upload: boolean): Precheck | undefined {
   return upload ? (head) => notMultipart(head) ?? 'stranger' : undefined
 }
 
-/** Refuses an upload that is none, for who needs a key. */
+/** Rejects bodies that are not multipart on upload endpoints with a key. */
 export function unitPrecheck(upload: boolean, keyed: Precheck): Precheck {
   if (!upload) return keyed
   return (head) => {

@@ -48,7 +48,7 @@ export abstract class ImagePlan implements BufferedPlan {
     return { bill, contentType: JSON_TYPE, body: (receipt) => this.bodyOf(members, data, receipt) }
   }
 
-  /** What the provider is asked for, but for its model, as texts. */
+  /** The members of the provider request except its model, as texts. */
   protected fields(): (readonly [name: string, text: string])[] {
     const { prompt, forward } = this.request
     const size: [string, string][] = this.size === '' ? [] : [['size', this.size]]

@@ -9,7 +9,7 @@ import type { UnitRequest } from './operation.ts'
 const SIZE = /^([1-9][0-9]{0,4})x([1-9][0-9]{0,4})$/
 const USUAL_SIZE = '1024x1024'
 
-/** What generations and edits have in common. */
+/** The common members of generations and edits. */
 export interface ImageRequest extends UnitRequest {
   readonly prompt: string
   readonly n: number

@@ -39,7 +39,7 @@ export class Members {
   }
 }
 
-/** The members of an answer; a refusal for what is no JSON object, or an error all the same. */
+/** The members of an answer; a refusal for a body that is not a JSON object, or that has an error despite its status. */
 export function readMembers(body: Buffer, limits: Limits): Members | Rejected {
   const spans = objectSpans(body, limits.jsonDepthMax)
   if (spans === null) return rejected(null)

@@ -25,14 +25,14 @@ export interface UnitProviderRequest {
   readonly body: string | readonly Buffer[]
 }
 
-/** A request that has met its model: what is held for it, and what providers are asked. */
+/** A request planned for its model: the hold, and the requests to providers. */
 export interface UnitPlan {
   /** The worst case. */
   readonly holdUnits: number
   ask(route: Route): UnitProviderRequest
 }
 
-/** A provider's answer in one piece, and what it costs. */
+/** A provider's answer in one piece, and its bill. */
 export interface BufferedAnswer {
   readonly bill: Bill
   readonly contentType: string
@@ -46,7 +46,7 @@ export interface BufferedAnswer {
 /** A plan whose answer comes in one piece. */
 export interface BufferedPlan extends UnitPlan {
   answer(body: Buffer): BufferedAnswer | Rejected
-  /** What is charged for an answer that was asked for and that nobody has seen. */
+  /** The charge for an answer that was requested but never arrived. */
   readonly billUnseen: Bill
 }
 
@@ -56,7 +56,7 @@ export interface BytePlan extends UnitPlan {
   readonly contentType: string
 }
 
-/** What plans are made from. */
+/** The inputs of a plan. */
 export interface PlanContext {
   readonly requestId: string
   readonly model: Model

@@ -11,7 +11,7 @@ import { ByteRun } from './byteRun.ts'
 import { countedBill, countedRates } from './counted.ts'
 import type { BytePlan, Operation, PlanContext, UnitProviderRequest, UnitRequest } from './operation.ts'
 
-/** What clients of the OpenAI format leave out, its providers ask for. */
+/** Providers require a voice, which clients of the OpenAI format may omit. */
 const USUAL_VOICE = 'alloy'
 const SPEED_MIN = 0.25
 const SPEED_MAX = 4

@@ -154,8 +154,8 @@ class TranscriptionPlan implements BufferedPlan {
   }
 
   /**
-   * What a report is believed up to. One above the measurement is no reason to charge less than the hold, because a
-   * decoder may have found what the measurement has not.
+   * The longest report that is believed. A report above the measurement is not ignored, because a decoder may have found
+   * sound that the measurement has not.
    */
   private plausibleSeconds(): number {
     const byBytes = this.request.file.length / BYTES_PER_SECOND_MIN

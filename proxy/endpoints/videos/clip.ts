@@ -78,7 +78,7 @@ export class ClipRelay implements UpstreamListener, GoneListener, DrainListener 
     if (this.over) return
     this.finish()
     this.parts.onFault(failure.message)
-    // What the client has is not the whole clip, and a proper end of the answer would say that it is.
+    // The client has only a part of the clip, and a regular end of the answer would look like the whole.
     if (this.begun) this.parts.exchange.breakOff()
     else this.parts.exchange.fail(undelivered(failure.kind.endsWith('_timeout') ? 'upstream_timeout' : undefined))
   }

@@ -62,7 +62,7 @@ export function takenJobJson(
   return readToken === '' ? json : `${json.slice(0, -1)},"read_token":"${readToken}"}`
 }
 
-/** What a client is told of a failed job. @param reason of the provider, or '' */
+/** The client's text for a failed job. @param reason of the provider, or '' */
 export function failureText(reason: string): string {
   return reason === '' ? ERRORS.video_failed.message : `The job failed and was not charged: ${reason}`
 }

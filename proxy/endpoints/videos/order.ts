@@ -9,8 +9,8 @@ import type { VideoRequest } from './request.ts'
 const WHOLE_NUMBER = /^[1-9][0-9]{0,4}$/
 
 /**
- * What the provider is asked for, if the model takes all of the request.
- * @throws GatewayError 400 with the code of the first part that it does not take
+ * The order for the provider, if the model supports every part of the request.
+ * @throws GatewayError 400 with the code of the first part that it does not support
  */
 export function orderOf(request: VideoRequest, settings: VideoSettings, limits: Limits): VideoOrder {
   checkLength(request.prompt, settings.promptMax, 'prompt', 'prompt_too_long')

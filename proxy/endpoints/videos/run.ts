@@ -52,10 +52,10 @@ export class VideoRun implements RunListener, WholeListener, FollowedVideo {
   private readonly deadlineMs: number
   private job: VideoJobFields
   private state: VideoState = VideoState.QUEUED
-  /** What the provider is asked; let go once it has taken the job, because of the image in it. */
+  /** The order for the provider; released once the provider has taken the job, because of the image in it. */
   private order: VideoOrder | null
   private upstreamId = ''
-  /** Before that the provider is not asked again, whoever wants to know. */
+  /** The provider is not polled again before this time. */
   private askAgainMs = Number.POSITIVE_INFINITY
   /** The process leaves: nothing is waited for any more. */
   private leaving = false
@@ -79,7 +79,7 @@ export class VideoRun implements RunListener, WholeListener, FollowedVideo {
     this.deadlineMs = performance.now() + Math.min(videoJobMaxMs, holdAgeMaxMs / 2)
   }
 
-  /** What will be held for the job. */
+  /** The hold of the job; it is taken later. */
   get hold(): HoldLife {
     return this.run.hold
   }

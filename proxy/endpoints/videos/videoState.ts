@@ -6,7 +6,7 @@ import { getRequest } from '../../upstream/providerRequest.ts'
 import { retryAfterMs } from '../../upstream/retryAfter.ts'
 import { type Transport, TransportFailure } from '../../upstream/transport/transport.ts'
 
-/** What asking for a job's state has shown. */
+/** The result of polling a job's state. */
 export type VideoSight =
   | { readonly kind: 'seen'; readonly video: UpstreamVideo }
   /** The provider refuses to say: it does not know the job, or the gateway. */
