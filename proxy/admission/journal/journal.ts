@@ -85,7 +85,7 @@ export class Journal {
   }
 
   /**
-   * Removes segments whose endings are all booked.
+   * Removes segments without open requests whose endings are all booked.
    * @param booked the newest booked ending, by shard
    */
   trim(booked: ReadonlyMap<number, number>): void {
