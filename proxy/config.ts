@@ -15,12 +15,12 @@ export interface ProxyConfig {
   readonly workers: number
   readonly metricsPort: number
   readonly redisUrl: string
-  /** Shared with control: seals what is sent between them. */
+  /** Shared with control: encrypts the calls between them. */
   readonly busKey: Buffer
   /** How providers are reached. */
   readonly transport: TransportName
   readonly journalFolder: string
-  /** For what of the journal is not on disk yet; null where there is no file system in memory. */
+  /** For the part of the journal that is not on disk yet; null when there is no file system in memory. */
   readonly journalMemoryFolder: string | null
   /** Requests wait until their journal records are on the device. */
   readonly journalSync: boolean
@@ -29,7 +29,7 @@ export interface ProxyConfig {
   /** How many load balancers in front of the gateway add to X-Forwarded-For; zero trusts none of it. */
   readonly trustedProxies: number
   readonly logLevel: string
-  /** Requests run unpaid, to measure what the money path costs. */
+  /** Requests run unpaid, to measure the cost of the money path. */
   readonly unmetered: boolean
 }
 

@@ -65,9 +65,9 @@ export const PROXY_LIMITS = {
   toolAddressTimeoutMs: 2_000,
   /** The time that a paid call of the Model Context Protocol needs at least to be settled and served, in milliseconds. */
   mcpPaidTimeMinMs: 15_000,
-  /** Requests whose client has gone and that go on. */
+  /** Requests that continue after their client has disconnected. */
   detachedRequestsMax: 1_000,
-  /** How long a stream whose client has gone is read for the usage that ends it, in milliseconds. */
+  /** How long a stream is read after its client has disconnected, for the usage at its end, in milliseconds. */
   lingerMs: 2_000,
 
   // Providers.
@@ -79,7 +79,10 @@ export const PROXY_LIMITS = {
   tlsSessionsMax: 512,
   /** One of these sessions, in bytes. */
   tlsSessionBytesMax: 16_384,
-  /** After how long a provider has to show its certificate again, however often its sessions went on, in milliseconds. */
+  /**
+   * After how long a provider has to show its certificate again, however often its TLS sessions were resumed, in
+   * milliseconds.
+   */
   tlsSessionAgeMs: 3_600_000,
   /** Routes that are tried for one request. */
   routeAttemptsMax: 4,
@@ -140,7 +143,7 @@ export const PROXY_LIMITS = {
   journalMemoryWriteMs: 200,
   /** How long it is left alone, in milliseconds. */
   journalMemoryRestMs: 60_000,
-  /** How far the disk may be behind, in bytes; beyond it no requests are opened. */
+  /** The lag of the disk, in bytes; above it no requests are opened. */
   journalLagBytesMax: 16_777_216,
   /** The journal of a process, in bytes; beyond it no requests are opened. */
   journalBytesMax: 1_073_741_824,
@@ -148,7 +151,7 @@ export const PROXY_LIMITS = {
   journalPinnedMax: 8,
   /** The wait before a disk that failed is tried again, in milliseconds. */
   journalRetryMs: 250,
-  /** The time from one look for journals of processes that are gone to the next, in milliseconds. */
+  /** The time between two scans for journals of dead processes, in milliseconds. */
   replayScanMs: 1_000,
   /** The time from one question whether such a journal is booked to the next, in milliseconds. */
   replayPollMs: 200,
@@ -189,7 +192,7 @@ export const PROXY_LIMITS = {
   keptAnswersMax: 2_000,
   /** Memory of all kept answers together, in bytes. */
   keptAnswerBytesMax: 33_554_432,
-  /** Path and query of a public read whose answer is kept, in characters. */
+  /** Path and query of a public read whose answer is cached, in characters. */
   keptAnswerNameMax: 512,
   /** How long control is waited for where an older answer is known, in milliseconds. */
   keptAnswerWaitMs: 1_000,

@@ -54,7 +54,7 @@ export function pageLimit(most: number): JsonSchema {
   return { type: 'integer', minimum: 1, maximum: most, description: `an integer from 1 to ${most}` }
 }
 
-/** Where a page begins: behind the entry with this id. */
+/** Where a page begins: after the entry with this id. */
 export function pageAfter(prefix: string): JsonSchema {
   const pattern = `^${prefix}_[0-9A-HJKMNP-TV-Z]{26}$`
   return { type: 'string', pattern, description: `the id (${prefix}_...) of the last entry of the page before` }

@@ -24,7 +24,10 @@ export interface ApiRoute {
   readonly query?: ObjectSchema
   /** Absent for routes that take no body. */
   readonly body?: ObjectSchema
-  /** Of a public read with the same answer for everybody: proxies keep answers, also while control is away. */
+  /**
+   * Of a public read with the same answer for every client: proxies cache the answer and also serve it while control is
+   * down.
+   */
   readonly cache?: { readonly maxAgeSeconds: number }
 }
 

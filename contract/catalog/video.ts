@@ -19,7 +19,7 @@ export interface VideoSettings {
   readonly promptMax: number
 }
 
-/** The settings of a record; null for models that are none for video. */
+/** The settings of a record; null for models of another modality. */
 export function videoSettings(record: sluice.VideoSettings.$Properties | null | undefined): VideoSettings | null {
   if (record === null || record === undefined) return null
   return {

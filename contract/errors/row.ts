@@ -56,7 +56,7 @@ export function typeOfStatus(status: number): ErrorType {
 }
 
 /**
- * A row of the error table with everything that usually follows from the status filled in.
+ * A row of the error table; fields that follow from the status have their defaults.
  * @param status the status, or all allowed ones with the default first
  * @param message says what to change, in a sentence
  */

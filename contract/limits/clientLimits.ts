@@ -1,6 +1,6 @@
 /**
- * The limits that clients meet: those that GET /v1/limits shows by a name of their own, and those that an answer or an
- * error tells. Operators change them with SLUICE_LIMITS.
+ * The limits that clients meet: those that GET /v1/limits lists by a name of their own, and those that an answer or an error
+ * states. Operators change them with SLUICE_LIMITS.
  */
 export const CLIENT_LIMITS = {
   // Rates.
@@ -20,11 +20,11 @@ export const CLIENT_LIMITS = {
   signatureFailuresPerMinute: 10,
   /** Checks of providers' endpoints that an account may ask for, per minute. */
   providerChecksPerMinute: 10,
-  /** Payments of one kind from one client network that the chain was asked about in vain, per minute. */
+  /** Payments of one kind from one client network that the chain refused after it was asked, per minute. */
   paymentRefusalsPerMinute: 300,
   /** Such payments from one client network at once after a quiet time. */
   paymentRefusalBurst: 100,
-  /** Payments of one kind from all client networks that the chain was asked about in vain, per minute. */
+  /** Payments of one kind from all client networks that the chain refused after it was asked, per minute. */
   paymentRefusalsOverallPerMinute: 1_200,
   /** Such payments from all client networks at once after a quiet time. */
   paymentRefusalOverallBurst: 400,
@@ -211,7 +211,7 @@ export const CLIENT_LIMITS = {
   lockOrdersOpenMax: 100,
   /** Series of compute locks that an account holds or has orders for at once. */
   lockSeriesPerAccountMax: 20,
-  /** Orders that one order for tokens may fill; what is left of it then is cancelled. */
+  /** Orders that one order for tokens may fill; the rest of it is then cancelled. */
   lockFillsPerOrderMax: 100,
   /** How long the price of a quote for tokens holds, in milliseconds. */
   lockQuoteMs: 30_000,

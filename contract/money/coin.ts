@@ -1,6 +1,6 @@
 import { formatUsd, MAX_UNITS, UNITS_PER_USD } from './units.ts'
 
-/** Coin is counted in integers of 1e-9 coin. At one US dollar a coin, these are as many as the units that they are worth. */
+/** Coin is counted in integers of 1e-9 coin (nanos). At one US dollar a coin, one nano is worth one unit. */
 export const NANOS_PER_COIN = 1_000_000_000
 /**
  * The bounds of the price of one coin, in units: from 0.001 to 100,000 USD. With a lower price, an account could hold too
@@ -10,7 +10,7 @@ export const NANOS_PER_COIN = 1_000_000_000
 export const COIN_USD_UNITS_MIN = 1_000_000
 export const COIN_USD_UNITS_MAX = 100_000_000_000_000
 
-/** Both 1e9: what amounts and prices are taken apart by, so that no product exceeds 2^53. */
+/** Both 1e9: the base in which amounts and prices are split, so that no product exceeds 2^53. */
 const BASE = 1_000_000_000
 const HALF = 32_768
 

@@ -41,7 +41,7 @@ export function sheetRest(sheetUnits: number, lockUnits: number, paidUnits: numb
  * Splits a charge between a lock and the price sheet: tokens first, the rest of the request at the sheet.
  * @param sheetUnits the charge at the price sheet
  * @param lockUnits the charge at the prices of the series, in whole micro-tokens
- * @param heldUnits what is held of the lock, in whole micro-tokens
+ * @param heldUnits the hold on the lock, in whole micro-tokens
  */
 export function lockCharge(sheetUnits: number, lockUnits: number, heldUnits: number): LockCharge {
   const burnt = Math.min(lockUnits, heldUnits)

@@ -6,7 +6,7 @@ export interface UsageBounds {
   readonly outputTokensMax: number
 }
 
-/** A report may exceed what the model can do by this factor before it is taken for a fault. */
+/** A report may exceed the model's limits by this factor before it is treated as a fault. */
 const PLAUSIBLE_FACTOR = 2
 
 /** Bounds for a model's context window and largest output. */

@@ -10,7 +10,7 @@ export interface EndedPaid {
   readonly minUnits: number
   readonly costUnits: number
   readonly status: ReceiptStatus
-  /** A code of the error table; empty or null when the request went well. */
+  /** A code of the error table; empty or null when the request succeeded. */
   readonly errorCode: string | null
 }
 

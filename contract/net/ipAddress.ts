@@ -27,8 +27,8 @@ const SPECIAL_IPV4 = blockListOf('ipv4', [
 ])
 
 /**
- * All IPv6 addresses that are given out for the internet. Mapped, compatible, translated and NAT64 forms of IPv4 addresses
- * lie outside. https://www.iana.org/assignments/ipv6-address-space
+ * All IPv6 addresses that are allocated for the internet. Mapped, compatible, translated and NAT64 forms of IPv4 addresses
+ * are outside. https://www.iana.org/assignments/ipv6-address-space
  */
 const GLOBAL_IPV6 = blockListOf('ipv6', [['2000::', 3]])
 
@@ -68,9 +68,9 @@ export function isIpAddress(text: string): boolean {
 }
 
 /**
- * Whether an address belongs to the public internet: not private, loopback, link-local, multicast or reserved, and no
- * IPv6 address that leads to an IPv4 one.
- * @param address as text; what is no IP address is not public
+ * Whether an address belongs to the public internet: not private, loopback, link-local, multicast or reserved, and no IPv6
+ * address that leads to an IPv4 one.
+ * @param address as text; a text that is not an IP address is not public
  */
 export function isPublicAddress(address: string): boolean {
   if (isIP(address) === 4) return !isIn(SPECIAL_IPV4, address)

@@ -6,7 +6,7 @@ export function ownAddress(publicUrl: string, host: string): string {
   return publicUrl === '' ? `http://${cleanHost(host)}` : publicUrl
 }
 
-/** A host is put into headers and into addresses, so only what a host can be is. */
+/** Validates a host, because it is put into headers and addresses. */
 function cleanHost(host: string): string {
   return /^[\w.:[\]-]{1,255}$/.test(host) ? host : 'localhost'
 }

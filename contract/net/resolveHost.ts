@@ -2,7 +2,7 @@ import { type LookupAddress, type LookupAllOptions, promises } from 'node:dns'
 import { isIP, type LookupFunction } from 'node:net'
 import { isPublicAddress, withoutBrackets } from './ipAddress.ts'
 
-/** More addresses than this of one name are none that a connection would try. */
+/** The most addresses of one name; a connection would not try more. */
 const ADDRESSES_MAX = 32
 
 /** Why a host is not connected to. */
@@ -49,7 +49,7 @@ export async function resolveHost(hostname: string, options: ResolveOptions): Pr
 async function lookUp(host: string, { signal, lookup = promises.lookup }: ResolveOptions): Promise<LookupAddress[]> {
   if (signal.aborted) throw new HostError('timeout', host)
   let onAbort = (): void => {}
-  // The system's resolver can not be told to stop, only be left alone.
+  // The system's resolver cannot be cancelled, only abandoned.
   const aborted = new Promise<never>((_, reject) => {
     onAbort = () => reject(new HostError('timeout', host))
     signal.addEventListener('abort', onAbort, { once: true })

@@ -7,7 +7,7 @@ export function tokenUsdUnits(asset: PaymentAsset, coinUsdUnits: number): number
 }
 
 /**
- * The tokens that pay an amount: rounded up, so that what arrives is never worth less.
+ * The tokens that pay an amount: rounded up, so that they are never worth less.
  * @param units safe integer, not negative
  * @param usdUnits USD of one whole token in units, positive
  * @returns atomic units of the token
@@ -46,10 +46,10 @@ export function wholeAtomic(
 }
 
 /**
- * The part of a payment that goes back, in tokens: in proportion, rounded down, and all of it when all goes back.
- * @param paidAtomic what was paid, in atomic units
- * @param paidUnits what that was credited as
- * @param backUnits the part that goes back, at most paidUnits
+ * The refunded part of a payment, in tokens: in proportion, rounded down; the whole payment when all of it is refunded.
+ * @param paidAtomic the payment, in atomic units
+ * @param paidUnits the amount that was credited for it
+ * @param backUnits the part to refund, at most paidUnits
  */
 export function atomicBack(paidAtomic: bigint, paidUnits: number, backUnits: number): bigint {
   if (backUnits < 0 || backUnits > paidUnits) throw new RangeError(`${backUnits} of ${paidUnits} units can not go back`)

@@ -1,7 +1,7 @@
 import { nearest } from './nearest.ts'
 import { compileSchema, readSchema, type Schema, type SchemaCheck } from './schemaFaults.ts'
 
-/** The programs that read the environment. `make run` reads what all of them do, and hands it to them. */
+/** The programs that read the environment. `make run` reads the variables of all of them, and passes them on. */
 export type Program = 'proxy' | 'control' | 'command line' | 'make run'
 
 /** The variables that environment.schema.json describes. Where it has a default, that of an unset one. */

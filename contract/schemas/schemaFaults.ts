@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { Ajv2020, type AnySchemaObject, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js'
 import { parseUsd } from '../money/units.ts'
 
-/** Words that the schemas have beside those of JSON Schema; what they mean is said in environment.schema.json. */
+/** Keywords of the schemas beside those of JSON Schema; environment.schema.json explains them. */
 export const ANNOTATIONS = ['errorMessage', 'readBy', 'requiredBy'] as const
 
 const FORMATS = {

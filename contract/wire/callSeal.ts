@@ -9,7 +9,7 @@ const TAG_BYTES = 16
 export const requestLabel = (operation: string, id: number): string => `request:${operation}:${id}`
 /** The label that the key of a registered provider is encrypted under. */
 export const providerKeyLabel = (providerId: string): string => `provider:${providerId}`
-/** In place of a reply channel: what control keeps in Redis for all proxies. */
+/** In place of a reply channel, for records that control keeps in Redis for all proxies. */
 export const KEPT_CHANNEL = 'kept'
 /** The context that a bus reply is bound to. */
 export const replyLabel = (id: number): string => `reply:${id}`
@@ -31,7 +31,7 @@ export class CallSeal {
     this.key = createHmac('sha256', busKey).update(channel).digest()
   }
 
-  /** @param label what the payload is bound to: `requestLabel` or `replyLabel` */
+  /** @param label the context that the payload is bound to: `requestLabel` or `replyLabel` */
   seal(label: string, payload: Uint8Array): Buffer {
     return this.sealWith(randomBytes(NONCE_BYTES), label, payload)
   }

@@ -14,7 +14,9 @@ type OfOneServer = 'pipeline' | 'multi' | 'scan' | 'duplicate' | 'status'
 export type Redis = Omit<Commands, keyof EventEmitter | OfOneServer> &
   Pick<EventEmitter, 'on' | 'once' | 'off'> & { readonly status: string }
 
-/** Whether calls wait for a lost connection to come back, or fail: at once, and without an answer after so long. */
+/**
+ * Whether calls wait until a lost connection is restored, or fail: at once, and after this timeout when they get no answer.
+ */
 export type LostConnection = 'wait' | { readonly failAfterMs: number }
 
 const RECONNECT_DELAY_MAX_MS = 1_000
@@ -47,7 +49,7 @@ export function connectRedis(url: string, lost: LostConnection): Redis {
     enableOfflineQueue: lost === 'wait',
     maxRetriesPerRequest: lost === 'wait' ? null : 0,
     retryStrategy: reconnectDelayMs,
-    // A master that became a replica has not done what it refuses; its place in the network may lead to the new one.
+    // A command that a demoted master refuses was not run; its network address may lead to the new master.
     reconnectOnError: (error: Error) => error.message.startsWith('READONLY'),
   }
   const redis = place.kind === 'sentinel' ? connectSentinel(place, options) : connectServer(place, options)
@@ -138,8 +140,8 @@ const LATE = new Error('Redis did not answer in time; its connection is dropped'
 type Flush = (error: Error, queues: { offlineQueue: boolean }) => void
 
 /**
- * ioredis forgets commands that it neither resends nor retries, and their promises would never settle; a cluster repeats
- * what fails because a connection is closed, which may only be what was never sent.
+ * ioredis forgets commands that it neither resends nor retries, so that their promises would never settle; a cluster retries
+ * commands that fail because a connection is closed, which is only safe for commands that were never sent.
  */
 function rejectLost(redis: SingleRedis): void {
   const flushQueue = Reflect.get(redis, 'flushQueue') as Flush
@@ -198,10 +200,9 @@ function failWhileDown(cluster: Cluster): void {
 const sent = new WeakMap<Command, { readonly untilMs: number; readonly by: SingleRedis }>()
 
 /**
- * Rejects commands that have no answer in time. Such a one stays in the buffer of its connection, as does every one sent
- * after it; with a Redis that hangs, that buffer has no bound. Dropping the connection frees it and shows that there is no
- * Redis to send to.
- * @param drop is given the connection; none before the first one
+ * Rejects commands that time out. A command without an answer stays in the buffer of its connection, and so does every later
+ * one; when Redis hangs, that buffer has no bound. Closing the connection frees it and marks Redis as unreachable.
+ * @param drop closes the connection that is passed to it; undefined before the first one
  */
 function dropWhenLate(
   redis: SingleRedis,
@@ -218,7 +219,7 @@ function dropWhenLate(
       command.reject(LATE)
       drop(connection?.destroyed === true ? undefined : connection)
     }
-    // After the socket is read: a process that stood still must not give up an answer that is there.
+    // Runs after the socket is read: a process that was blocked must not time out an answer that has already arrived.
     const timer = setTimeout(() => setImmediate(late), Math.max(0, untilMs - performance.now()))
     const clear = (): void => clearTimeout(timer)
     command.promise.then(clear, clear)

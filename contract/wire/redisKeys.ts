@@ -77,7 +77,7 @@ export const SERVERS_KEY = 'servers'
 export const OWNERS_KEY = 'owners'
 /** Hash: proxy process to the number of the loading that it has reported its leases to. */
 export const REPORTED_KEY = 'reported'
-/** Pub/sub channel: ids of accounts whose idle leases are called back. */
+/** Pub/sub channel: ids of accounts whose idle leases are recalled. */
 export const RECALL_CHANNEL = 'recall'
 /** Pub/sub channel: ids of requests whose state is asked for; the proxy process that serves one answers with `askedKey`. */
 export const ASK_CHANNEL = 'ask'

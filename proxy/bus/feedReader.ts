@@ -5,7 +5,7 @@ import { defineScript, type Script } from '../../contract/wire/scripts.ts'
 import { compareStreamIds, parseStreamId } from '../../contract/wire/streamId.ts'
 
 const BLOCK_MS = 5_000
-/** In a cluster, a read that waits does not see what is written to a stream that is moving to another node. */
+/** In a cluster, a blocked read does not see entries of a stream that is moving to another node. */
 const CLUSTER_BLOCK_MS = 1_000
 const READ_COUNT = 512
 const RETRY_MS = 100
@@ -46,7 +46,7 @@ export class FeedReader {
     this.blockMs = clusterOf(redis) === undefined ? BLOCK_MS : CLUSTER_BLOCK_MS
   }
 
-  /** Starts at the end of the feed as it is now; read what it announces after this resolves. */
+  /** Starts at the current end of the feed; read the announced records after this resolves. */
   async start(): Promise<void> {
     this.server = String(await this.serverOf([FEED_STREAM], []))
     this.lastId = (await this.newestId()) ?? '0-0'

@@ -12,7 +12,7 @@ export interface KeptRecordOptions {
   readonly onFault: (error: unknown) => void
 }
 
-/** A record that control keeps in Redis, read from there and read again whenever the feed tells of another one. */
+/** A record that control keeps in Redis, read from there at the start and whenever the feed announces a change. */
 export class KeptRecord {
   private readonly options: KeptRecordOptions
   private bytes: Buffer | undefined

@@ -14,7 +14,7 @@ export interface Seen {
   observe(): void
   /** The observations since the last call. */
   take(): readonly Observed[]
-  /** Takes back what could not be told. */
+  /** Puts back observations that could not be reported. */
   keep(observed: readonly Observed[]): void
 }
 
@@ -22,14 +22,14 @@ export interface Seen {
 export interface Measuring {
   /** The measurements since the last call. */
   take(): readonly sluice.RouteMeasure.$Properties[]
-  /** Takes back what could not be told. */
+  /** Puts back measurements that could not be reported. */
   keep(measured: readonly sluice.RouteMeasure.$Properties[]): void
 }
 
 export interface PulseOptions {
   readonly rpc: Pick<RpcClient, 'call'>
   readonly intervalMs: number
-  /** Asked before each pulse, and told to control with it. */
+  /** Called before each pulse, which reports the result to control. */
   readonly seen: Seen
   /** Told to control with each pulse as well. */
   readonly canaries: Measuring
@@ -45,10 +45,10 @@ export type BookedPosition = Readonly<Pick<sluice.BookedPosition, 'shard' | 'seq
 export class Pulse {
   /** The last answer was a good one. */
   alive = false
-  /** The state of the chain as control last told it; while control does not answer, nothing can be paid on it. */
+  /** The state of the chain by control's last report; while control does not answer, payments are unavailable. */
   chain: ChainHealth = 'unavailable'
 
-  /** Whether withdrawals are taken, as control last told it; while control does not answer, none is. */
+  /** Whether withdrawals are accepted, by control's last report; while control does not answer, they are not. */
   withdrawals: WithdrawalState = 'not_configured'
 
   /** At the last answer control was loading the state that holds are taken on, so that nothing could be held for. */

@@ -50,7 +50,7 @@ export interface RpcClientOptions {
   readonly limits: Limits
 }
 
-/** Calls control over the `rpc` streams; answers come back on a channel of this process. */
+/** Calls control over the `rpc` streams; answers arrive on a channel of this process. */
 export class RpcClient {
   private readonly commands: Redis
   private readonly subscriber: Redis
@@ -125,7 +125,7 @@ export class RpcClient {
         waiting.reject(new ControlUnavailable(operation))
         this.withdraw(lane, sending)
       }
-      // After the socket is read: a process that stood still must not give up an answer that is there.
+      // Runs after the socket is read: a process that was blocked must not time out an answer that has already arrived.
       const timer = setTimeout(() => setImmediate(late), timeoutMs)
       this.waiting.set(id, { lane, resolve, reject, timer })
       lane.pending++

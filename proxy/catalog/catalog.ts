@@ -23,7 +23,7 @@ const TOOL_PROMPT_TOKENS = 600
 /** Those of a model's routes that can be asked, in the order they are tried. */
 export interface RouteOrder {
   readonly all: readonly Route[]
-  /** Those whose provider keeps nothing. */
+  /** Routes whose provider does not retain data. */
   readonly traceless: readonly Route[]
 }
 

@@ -25,7 +25,7 @@ export interface Tool {
   readonly description: string
   /** In the catalog, and with the key that its upstream needs. */
   readonly enabled: boolean
-  /** Its upstream keeps what it is sent. */
+  /** Its upstream retains the data that it is sent. */
   readonly retained: boolean
   readonly price: ToolRates
   /** Results are priced, and counted on receipts; else calls are. */

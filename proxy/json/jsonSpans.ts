@@ -12,10 +12,10 @@ const SCALAR = /^(?:true|false|null|-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?
 const SCALAR_BYTES_MAX = 512
 
 /**
- * The members of a JSON object, without parsing their values. Brackets and strings are checked all the way down, numbers
- * and words only where they are members themselves; a large value can then be passed on as the bytes that it is.
- * @param at the whole of `bytes` when absent
- * @returns null when this is no object, is not closed properly or nests deeper than `depthMax`
+ * The members of a JSON object, without parsing their values. Brackets and strings are checked all the way down, numbers and
+ * words only where they are members themselves; a large value can then be forwarded as its original bytes.
+ * @param at defaults to all of `bytes`
+ * @returns null when the value is not an object, is not closed properly or nests deeper than `depthMax`
  */
 export function objectSpans(bytes: Buffer, depthMax: number, at: Span = whole(bytes)): Map<string, Span> | null {
   const members = new Map<string, Span>()
@@ -41,7 +41,7 @@ export function objectSpans(bytes: Buffer, depthMax: number, at: Span = whole(by
 
 /**
  * The elements of a JSON array, as `objectSpans` finds members.
- * @param max the first so many; what is behind them is not looked at
+ * @param max number of elements to find; later ones are not scanned
  */
 export function arraySpans(
   bytes: Buffer,

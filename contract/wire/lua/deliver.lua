@@ -1,4 +1,4 @@
--- Takes the endings of an owner's requests, each once and in order, and what its leases no longer need.
+-- Takes the endings of an owner's requests, each once and in order, and the parts that its leases give back.
 -- KEYS: epoch, leases of the owner, ledger stream; then 2 per lease: account, key counters.
 -- ARGV: epoch, number of the call, number of the first and of the last ending (0, 0 for none), the EndingBatch, lease count;
 --   then 8 per lease: its field, accountId, keys, charged coin, charged grants, returned coin, returned grants (coin as in

@@ -1,15 +1,14 @@
 -- Leases units of accounts to an owner. For each item: all checks, then all writes (a refusal writes the rate alone).
--- KEYS: epoch, leases of the owner, ledger stream; then 2 per item: account, key counters; then the counters of the
---   platform keys of those items that have one, in their order.
--- ARGV: epoch, number of the call, most entries of the ledger stream, item count; then 14 per item:
---   accountId, keyId, requests that wait, leastUnits of the first of them, wantUnits of all, extraUnits, extraPermits,
---   capHour, capDay, capMonth, budget ('' for none), "interval,burst" ('' for no rate) in microseconds,
---   units in one coin, "seriesId,units of a micro-token" of the holding that alone is leased from ('' for coin and
---   grants); then 6 per item of a sub-key: number of the item from 0, id of its platform key, that one's capHour, capDay, capMonth,
---   budget.
--- Returns: code of the call (0 or one of shared/lease.lua), nowMs, then 7 per item: code, units leased (or what was left),
---   retryAfterMs, permits, nanos of coin for the units that are not of grants, their grants as `id,expiresAtMs,units;...`, what of
---   the account is out in leases.
+-- KEYS: epoch, leases of the owner, ledger stream; then 2 per item: account, key counters; then the counters of the platform
+--   keys of those items that have one, in their order.
+-- ARGV: epoch, number of the call, most entries of the ledger stream, item count; then 14 per item: accountId, keyId,
+--   requests that wait, leastUnits of the first of them, wantUnits of all, extraUnits, extraPermits, capHour, capDay,
+--   capMonth, budget ('' for none), "interval,burst" ('' for no rate) in microseconds, units in one coin, "seriesId,units of
+--   a micro-token" of the holding that alone is leased from ('' for coin and grants); then 6 per item of a sub-key: number
+--   of the item from 0, id of its platform key, that one's capHour, capDay, capMonth, budget.
+-- Returns: code of the call (0 or one of shared/lease.lua), nowMs, then 7 per item: code, units leased (or the units that
+--   were left), retryAfterMs, permits, nanos of coin for the units that are not of grants, their grants as
+--   `id,expiresAtMs,units;...`, the amount that the account has out in leases.
 local OK, BALANCE, CAP_HOUR, RATE, NO_ACCOUNT, BACKLOG, PLATFORM_CAP_HOUR = 0, 1, 2, 6, 7, 10, 11
 local ITEM_KEYS, ITEM_ARGS, PLATFORM_ARGS = 2, 14, 6
 -- At most this part of the free balance, and of the rest of each cap, is leased beyond the needs of waiting requests.
@@ -37,7 +36,8 @@ local function isMeant(id, seriesId)
   return not isHolding(id)
 end
 
--- Takes units from grants in their order; returns what is left to take, the parts, and their text for the owner.
+-- Takes units from grants in their order; returns the units that remain to be taken, the parts, and their text for the
+-- owner.
 local function takeFromGrants(grants, units, seriesId)
   local parts, texts = {}, {}
   for _, grant in ipairs(grants) do
@@ -75,7 +75,7 @@ local function takePermits(rate, tat, waiting, extra)
   return permits, tat + permits * interval, 0
 end
 
--- `p` and `pa`: place in KEYS of the platform key's counters and in ARGV of its id; nil for a key that is no sub-key.
+-- `p` and `pa`: place in KEYS of the platform key's counters and in ARGV of its id; nil unless the key is a sub-key.
 local function leaseItem(k, a, p, pa)
   local account = redis.call('HMGET', KEYS[k], 'coin', 'g', 'out')
   if not account[1] then return NO_ACCOUNT, 0, 0, 0, 0, '', 0 end

@@ -3,7 +3,7 @@
 -- from the free balance.
 -- KEYS: epoch, leases of the owner, load guard; then 2 per lease: account, key counters.
 -- ARGV: load number that asks for it ('' when admission is open), number of the call, number of the last booked ending; then
---   4 per lease: its field, accountId, keys, what is out as `coin|grantId=units,...` (coin as in shared/coin.lua).
+--   4 per lease: its field, accountId, keys, the amount out as `coin|grantId=units,...` (coin as in shared/coin.lua).
 -- Returns: 0 written, 9 admission is closed and no loading asks, 20 another loading asks or a later call of the owner was
 --   seen; nowMs, the epoch.
 local OK, ITEM_KEYS, ITEM_ARGS = 0, 2, 4

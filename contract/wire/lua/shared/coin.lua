@@ -45,7 +45,7 @@ local function parseCoin(text)
   return tonumber(units), tonumber(nanos)
 end
 
--- The coin of a hold as text: its units, and behind `@` the price that it was held at where a coin is not one US dollar.
+-- The coin of a hold as text: its units, followed by `@` and the price of the hold when a coin is not one US dollar.
 local function heldCoinText(units, price)
   if price == USD_COIN or units == 0 then return string.format('%d', units) end
   return string.format('%d@%d', units, price)

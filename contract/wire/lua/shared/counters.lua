@@ -33,7 +33,7 @@ local function refundWindows(key, hour, day, month, units)
   redis.call('HSET', key, unpack(writes))
 end
 
--- The counters of a platform key stand under the same hash tag as those of its sub-keys.
+-- The counters of a platform key have the same hash tag as those of its sub-keys.
 local function siblingKey(key, id)
   return string.match(key, '^.*:') .. id
 end
