@@ -85,7 +85,7 @@ export class VideoStore {
     return false
   }
 
-  /** Forgets a job that was refused before anybody knew of it. */
+  /** Deletes a job that was refused before its id was returned. */
   async drop(job: VideoJobFields): Promise<void> {
     const shard = shardOf(job.accountId)
     const videoId = videoIdOf(job.requestId)

@@ -70,8 +70,8 @@ export interface BodyLease {
 }
 
 /**
- * One request and its answer. Exactly one of `answer`, `fail`, or `beginStream` followed by `end` finishes it; calls
- * after the client has gone do nothing.
+ * One request and its answer. Exactly one of `answer`, `fail`, or `beginStream` followed by `end` finishes it; calls after
+ * the client has disconnected do nothing.
  */
 export interface Exchange {
   /** The request id, which is also the receipt id. */
@@ -88,11 +88,11 @@ export interface Exchange {
   readonly begun: boolean
   /** Asked about the answer before it is sent. */
   decorator: AnswerDecorator | null
-  /** The address that the connection comes from, or an empty string once the client has gone. */
+  /** The address of the connection's peer, or an empty string once the client has disconnected. */
   remoteAddress(): string
   setGoneListener(listener: GoneListener | null): void
   setDrainListener(listener: DrainListener | null): void
-  /** Sends a whole answer; a 304 and the answer to HEAD tell the length of the body and leave it out. */
+  /** Sends a whole answer; a 304 and the answer to HEAD state the length of the body and leave it out. */
   answer(status: number, contentType: string, body: string | Uint8Array, headers?: HeaderList): void
   /** Sends an error of the error table in the error shape. */
   fail(error: GatewayError, headers?: HeaderList): void

@@ -4,7 +4,7 @@ import type { HttpRequest } from './uws.ts'
 const UNSET = -1
 /** Stands for a header that was sent and is empty: the HTTP server package trims bytes beyond ASCII off. */
 const UNREADABLE = ' '
-/** A second credential behind the first, as clients join headers that are set twice. */
+/** A second credential after the first, as clients join headers that are set twice. */
 const SECOND_CREDENTIAL = /,\s*(bearer|payment)\s/i
 
 /** A request's head with the values that the server itself needs. */

@@ -134,7 +134,7 @@ export class IncomingBody implements BodyLease {
 
   private isTooLarge(size: number): boolean {
     const bytesMax = this.share.bytesMax(this.options.upload)
-    // While the answer is awaited, what the socket had already read comes in; it is never much.
+    // While the sender is checked, bytes that the socket had already read still arrive; they are few.
     if (this.pending || Math.max(size, this.options.contentLength) <= bytesMax) return false
     this.turnAway(tooLarge(bytesMax))
     return true
@@ -149,7 +149,7 @@ export class IncomingBody implements BodyLease {
       return
     }
     this.pending = true
-    // The socket may have read the rest of the body, which then comes in within this turn.
+    // The socket may already have read the rest of the body, which then arrives within this turn.
     setImmediate(() => this.pause())
     sender.then((known) => this.goOn(known)).catch(() => this.goOn('stranger'))
   }
@@ -246,8 +246,8 @@ export class IncomingBody implements BodyLease {
     this.options.done(body)
   }
 
-  // A connection that is closed while its client sends may lose the answer, so the server package reads an announced
-  // rest and throws it away. A rest of unknown length could go on for ever.
+  // A client that is still sending may lose the answer when its connection is closed, so the server package reads and
+  // discards an announced rest. A rest of unknown length has no bound.
   private turnAway(error: GatewayError): void {
     if (this.options.contentLength < 0) {
       this.close(error)

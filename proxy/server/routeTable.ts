@@ -13,7 +13,7 @@ export interface RouteEntry {
   readonly precheck?: Precheck
   /** The body is an upload: it may be larger, and its memory stays booked until its request has ended. */
   readonly upload?: boolean
-  /** The handler itself says what is wrong with two credentials of different kinds; else they are payment_conflict. */
+  /** The handler itself reports two credentials of different kinds; otherwise they are payment_conflict. */
   readonly comparesCredentials?: boolean
   /** The answer of a draining process; gateway_restarting when absent. */
   readonly drainCode?: ErrorCode

@@ -38,7 +38,7 @@ export class Server {
   private readonly table: RouteTable
   private readonly limits: Limits
   private readonly bodies: BodyReader
-  /** Bodies that are announced as larger are not even thrown away. */
+  /** Bodies with a larger announced length are not even read to be discarded. */
   private readonly discardedMax: number
   private readonly onError: (error: unknown, requestId: string) => void
   private readonly onRefusal: (error: GatewayError) => void
@@ -141,7 +141,7 @@ export class Server {
   private read(res: HttpResponse, exchange: UwsExchange, route: RouteEntry, contentLength: number): void {
     const { handler, precheck, upload = false } = route
     const bytesMax = this.bodies.bytesMax(upload)
-    // A connection that is closed while its client sends may lose the answer, so the body is read and thrown away.
+    // A client that is still sending may lose the answer when its connection is closed, so the body is read and discarded.
     if (contentLength > bytesMax) {
       this.fail(exchange, tooLarge(bytesMax))
       return
@@ -150,8 +150,8 @@ export class Server {
     this.bodies.read(res, exchange, { contentLength, precheck, upload, done })
   }
 
-  // Where the framing is at fault, bytes behind the head may be a request that someone hid there. While an answer is
-  // owed, the server package closes the connection at a second request; after an answer it would serve that request.
+  // When the framing is invalid, bytes after the head may be a smuggled request. While an answer is pending, the server
+  // package closes the connection at a second request; after an answer it would serve that request.
   private refuse(exchange: UwsExchange, refusal: GatewayError, framingFault: boolean): void {
     if (framingFault) setImmediate(() => exchange.refuse(refusal))
     else exchange.refuse(refusal)

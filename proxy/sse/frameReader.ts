@@ -14,12 +14,12 @@ const NOT_SEARCHED = -2
 /** Receives the frames of an event stream. Bytes are only lent for the time of the call. */
 export interface FrameSink {
   /**
-   * Lets the sink take an event that it knows by its bytes, before its lines are looked for.
-   * @returns where the event ends, behind its blank line, or -1 when it is to be read like any other
+   * Lets the sink take an event that it recognizes by its bytes, before its lines are parsed.
+   * @returns the end of the event, after its blank line, or -1 when it is to be parsed like any other
    */
   onEvent?(bytes: Buffer, start: number, end: number): number
   /**
-   * The data of one event, never empty. Several lines come joined by LF in a copy that is the sink's to change.
+   * The data of one event, never empty. Several lines are joined by LF in a copy that the sink may change.
    * @param lines how many lines of data the event had
    */
   onData(bytes: Buffer, start: number, end: number, lines: number): void
@@ -118,7 +118,7 @@ export class FrameReader {
     this.searchFrom = at + 1
   }
 
-  // Once at most for each event, however many reads it comes in.
+  // At most once for each event, however many reads it spans.
   private takeEvent(bytes: Buffer, end: number, sink: FrameSink): boolean {
     const at = this.lineStart
     if (this.eventStart !== at || this.searchFrom !== at || sink.onEvent === undefined) return false

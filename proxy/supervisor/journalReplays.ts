@@ -27,14 +27,14 @@ export interface JournalReplaysOptions {
 }
 
 /**
- * Takes over the journals of processes that are gone, of this proxy and of earlier ones over the same folder. A journal is
- * taken over by giving its folder the name of this process, so that of two supervisors one has it.
+ * Takes over the journals of dead processes, of this proxy and of earlier ones on the same folder. A journal is taken over
+ * by renaming its folder to the name of this process, so that only one of two supervisors gets it.
  */
 export class JournalReplays {
   private readonly options: JournalReplaysOptions
   private readonly stopping = new AbortController()
   private readonly folders: readonly string[]
-  /** Owners whose processes seem to live and that Redis does not know, since when. */
+  /** Owners whose processes seem to be alive and that Redis does not know, and since when. */
   private readonly unheardSinceMs = new Map<string, number>()
   private running: Promise<void> = Promise.resolve()
   private wake: (() => void) | undefined
@@ -55,12 +55,12 @@ export class JournalReplays {
     this.wake?.()
   }
 
-  /** Delivers what is left, for as long as `timeoutMs`; the next start takes up the rest. */
+  /** Delivers the remaining journals for at most `timeoutMs`; the next start continues. */
   async finish(timeoutMs: number): Promise<void> {
     this.finishing = true
     this.wake?.()
     const rest = this.running.then(() => this.replayAll())
-    // Calls to a Redis that is away would wait for it.
+    // Calls wait while Redis is down.
     await Promise.race([rest.catch((error: unknown) => this.noteFault('all', error)), sleep(timeoutMs)])
     this.stopping.abort()
     await this.removeEmptyMemory()

@@ -100,8 +100,8 @@ export class OwnerReplay {
 }
 
 /**
- * The endings behind a number, with none missing. A number is missing where neither memory nor disk took its ending, although
- * they took later ones: the ending behind it stands there as well, charged once, and the book takes it once.
+ * The endings after a number, without gaps. A number is missing when neither memory nor disk took its ending, although they
+ * took later ones: the ending after it fills the gap as well; it is charged once, and the book takes it once.
  */
 function behind(endings: readonly LeasedEnding[], after: number): LeasedEnding[] {
   const whole: LeasedEnding[] = []

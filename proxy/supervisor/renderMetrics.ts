@@ -39,7 +39,7 @@ export interface Fleet {
   /** The counts of dead workers. */
   readonly retired: RequestCounters
   readonly restarts: number
-  /** Requests that came to each worker's place, those of its predecessors there included. */
+  /** Requests by slot: those of each worker and of its predecessors in the slot. */
   readonly requestsBySlot: readonly number[]
 }
 

@@ -56,7 +56,7 @@ export interface AttemptsOptions {
   readonly listener: AttemptListener
   /** Measures registered providers; absent where none can be among the routes. */
   readonly watch?: CanaryWatch
-  /** The answer is sent as it comes, so that its first output is timed. */
+  /** The answer is relayed as it arrives, so that its first output is timed. */
   readonly streamed?: boolean
   /** Sorts error answers; absent for those of a model's provider. */
   readonly classify?: Classify | undefined
@@ -99,7 +99,7 @@ export class Attempts implements UpstreamListener {
     this.send(this.route, false)
   }
 
-  /** The first real output arrived: from here on there is no other route. */
+  /** The first real output arrived: from here on there is no failover. */
   commit(): void {
     if (this.committed) return
     this.committed = true
@@ -128,7 +128,7 @@ export class Attempts implements UpstreamListener {
     this.call?.resume()
   }
 
-  /** Gives the request up; the listener hears nothing more. */
+  /** Gives the request up; the listener is not called any more. */
   cancel(): void {
     if (this.over) return
     this.over = true
@@ -202,7 +202,7 @@ export class Attempts implements UpstreamListener {
     this.moveOn({ error, elsewhere: true, routeFault: true, retryAfterMs: 0, perhapsRequest: false }, mayMoveOn)
   }
 
-  // A longer body tells no more, and is not waited for.
+  // The rest of a longer body adds nothing, and is not read.
   private keepRefused(bytes: Buffer): void {
     this.refusedBytes += bytes.length
     if (this.refusedBytes <= ERROR_BODY_BYTES_MAX) {

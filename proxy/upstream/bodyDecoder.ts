@@ -86,7 +86,7 @@ export class BodyDecoder implements UpstreamListener {
     if (!this.full) this.wire.resume()
   }
 
-  /** Ends the decoding; the listener hears nothing more. */
+  /** Ends the decoding; the listener is not called any more. */
   cancel(): void {
     this.over = true
     this.stream?.destroy()
@@ -113,7 +113,7 @@ export class BodyDecoder implements UpstreamListener {
     if (this.writesOpen === 0 && this.failure !== undefined) this.fail(this.failure)
   }
 
-  // A stream that ends before its connection does, or before what came over it, is followed by something else.
+  // A compressed stream that ends before the connection, or before the received bytes do, is followed by other bytes.
   private ended(): void {
     if (this.over) return
     const isWhole = this.wireEnded && (this.stream?.bytesWritten ?? 0) === this.fedBytes
@@ -134,14 +134,14 @@ export class BodyDecoder implements UpstreamListener {
 
 /** How the body of an answer is read. */
 export interface BodyReading {
-  /** Absent for a body that is handed on as it comes. */
+  /** Absent for a body that is relayed as it arrives. */
   readonly decoder?: BodyDecoder
   readonly headers: UpstreamHeaders
 }
 
 /**
- * Decides how a body with a Content-Encoding is read. One in a coding that is not known is handed on as it comes, and
- * its headers say that it is unreadable.
+ * Decides how a body with a Content-Encoding is read. A body in an unknown coding is passed on undecoded, and its headers
+ * are marked as unreadable.
  * @param coding the header's value
  */
 export function readCoded(

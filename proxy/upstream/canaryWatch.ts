@@ -37,7 +37,7 @@ export class CanaryWatch {
     return taken
   }
 
-  /** Takes back what could not be told. */
+  /** Puts back measurements that could not be reported. */
   keep(taken: readonly CanaryMeasure[]): void {
     for (const kept of taken) {
       const measure = this.at(kept.provider, kept.model)
@@ -90,7 +90,7 @@ export class CanaryAttempt {
     this.startedAtMs = startedAtMs
   }
 
-  /** The first output of an answer has come. */
+  /** The first output of an answer has arrived. */
   onOutput(nowMs: number): void {
     if (this.firstOutputMs < 0) this.firstOutputMs = Math.max(0, nowMs - this.startedAtMs)
   }

@@ -49,7 +49,7 @@ export function chooseCanary(
   return undefined
 }
 
-/** Where an id lies among a million places, evenly: FNV-1a with the finalizer of MurmurHash3. */
+/** Maps an id evenly to one of a million places: FNV-1a with the finalizer of MurmurHash3. */
 export function placeOf(id: string): number {
   let hash = 0x811c9dc5
   for (let i = 0; i < id.length; i++) hash = Math.imul(hash ^ id.charCodeAt(i), 0x01000193)

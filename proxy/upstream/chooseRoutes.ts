@@ -7,9 +7,9 @@ import type { RouteHealth } from './routeHealth.ts'
 
 /** The requirements of a request, its key and its account for routes. */
 export interface RoutePolicy {
-  /** Providers that keep what they are sent may serve. */
+  /** Providers that retain data may serve. */
   readonly allowRetention: boolean
-  /** The routes whose providers charge least are tried first. */
+  /** The routes of the cheapest providers are tried first. */
   readonly cheapest: boolean
   /** Only providers of these dialects can be asked; absent is any. */
   readonly dialects?: ReadonlySet<Dialect> | undefined
@@ -18,15 +18,15 @@ export interface RoutePolicy {
    * such image.
    */
   readonly privateImage?: string | undefined
-  /** Only providers whose hardware is proved now may serve: the private tier. */
+  /** Only providers with an attestation in force may serve: the private tier. */
   readonly attested: boolean
   /** A registered provider may be asked first; absent is not. */
   readonly canary?: CanaryCandidate | undefined
 }
 
 /**
- * The routes that may serve a request, in the order to try them: those in good health first come first, and while none
- * is, the request is refused with the time until the first one may be tried again.
+ * The routes that may serve a request, in the order to try them: healthy routes only. While there is none, the request is
+ * refused with the time until the first one may be tried again.
  * @throws GatewayError model_unavailable, no_route_for_policy, model_unverified, invalid_request
  */
 export function chooseRoutes(model: Model, policy: RoutePolicy, health: RouteHealth, nowMs: number): readonly Route[] {

@@ -28,8 +28,8 @@ export interface ProviderError {
 }
 
 /**
- * Sorts a provider's error answer by status and code: the request's fault, this route's, or the gateway's own standing
- * with the provider, which is never the client's business.
+ * Classifies a provider's error answer by status and code: a fault of the request, of this route, or of the gateway's own
+ * account with the provider, which clients never see.
  * @param status not 2xx
  * @param ownStatus the client sees the provider's own 4xx status where the request is at fault
  */

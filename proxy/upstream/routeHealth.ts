@@ -1,16 +1,16 @@
 import type { Limits } from '../limits.ts'
 
-/** How many times the usual number of failures one account alone has to see before a route is shut for everybody. */
+/** How many times the usual number of failures a single account has to see before a route is closed for all accounts. */
 const SOLE_ACCOUNT_FACTOR = 4
 
 interface Health {
-  /** Failures since the last success that no request can bring about: the route could not be reached, or went silent. */
+  /** Failures since the last success that no request can cause: no connection, or a timeout. */
   ownFailures: number
-  /** Failures since the last success that a request may have provoked, and whose requests they were. */
+  /** Failures since the last success that a request may have caused, and the accounts of those requests. */
   answeredFailures: number
   account: string
   severalAccounts: boolean
-  /** The breaker keeps requests away until then; after it, one request tries. */
+  /** The circuit breaker is open until then; after it, one request tries. */
   openUntilMs: number
   trying: boolean
   /** The provider asked to be left alone until then. */
@@ -57,7 +57,7 @@ export class RouteHealth {
     return Math.max(1, Math.max(health.coolUntilMs, health.openUntilMs) - nowMs)
   }
 
-  /** A request goes to the route; every call is followed by one of the outcomes below. */
+  /** A request is sent to the route; every call is followed by one of the outcomes below. */
   started(routeId: string): void {
     const health = this.routes.get(routeId)
     if (health !== undefined && this.hasTripped(health)) health.trying = true
@@ -68,8 +68,8 @@ export class RouteHealth {
   }
 
   /**
-   * @param accountId whose request it was, where the provider's answer may be to the request rather than the route's own
-   *   state. Such failures shut the route for everybody only once they have hit several accounts, or one for long.
+   * @param accountId the account of the request, when the request rather than the route may have caused the failure. Such
+   *   failures open the circuit breaker only once they have hit several accounts, or one account for long.
    */
   failed(routeId: string, nowMs: number, accountId?: string): void {
     const health = this.healthOf(routeId)

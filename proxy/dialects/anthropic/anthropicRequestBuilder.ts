@@ -61,7 +61,7 @@ export class AnthropicRequestBuilder implements ProviderRequestBuilder {
   }
 }
 
-/** The member `output_config` with the comma behind it, in pieces; none where it would say nothing. */
+/** The member `output_config` with a trailing comma, in pieces; empty where it would have no content. */
 function outputConfig(config: unknown, format: string | Uint8Array | undefined): readonly (string | Uint8Array)[] {
   const stated = isJsonObject(config) ? JSON.stringify(config).slice(1, -1) : ''
   if (format === undefined) return stated === '' ? [] : [`"output_config":{${stated}},`]

@@ -14,8 +14,8 @@ const THINKING_TYPES: ReadonlySet<unknown> = new Set(['adaptive', 'between_tools
 const DISPLAYS: ReadonlySet<unknown> = new Set(['summarized', 'omitted'])
 
 /**
- * The tools and the choice among them. Tools that the provider runs, and those of its own making that bring a prompt
- * along, are left out: they run at prices that no hold covers.
+ * The tools and the choice among them. Tools that the provider runs, and built-in tools that add a prompt, are dropped: no
+ * hold covers their prices.
  * @throws GatewayError 400
  */
 export function readTools(body: JsonObject, size: PromptSize, limits: Limits): JsonObject {

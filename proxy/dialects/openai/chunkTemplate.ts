@@ -74,7 +74,7 @@ export class ChunkTemplate {
   }
 }
 
-/** Where a JSON string ends whose inside begins at `start`, or where it holds what might end a line of its event. */
+/** The end of the JSON string whose inside begins at `start`, or the first character that may end a line of its event. */
 function endOfText(bytes: Buffer, start: number, end: number): number {
   let at = start
   while (at < end) {

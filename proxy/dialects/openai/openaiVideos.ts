@@ -23,7 +23,7 @@ export interface VideoOrder {
   readonly image: string | Uint8Array
 }
 
-/** A provider's job as it says of itself. */
+/** The state of a job as its provider reports it. */
 export interface UpstreamVideo {
   readonly id: string
   readonly state: 'queued' | 'in_progress' | 'completed' | 'failed'
@@ -119,7 +119,7 @@ function progressOf(progress: unknown): number {
   return Math.min(100, Math.max(0, Math.floor(progress)))
 }
 
-/** Zero is zero; what is negative, fractional or absurd counts as not said. */
+/** Zero is zero; a negative, fractional or absurd number counts as missing. */
 function secondsOf(seconds: unknown): number | null {
   const value = typeof seconds === 'string' && seconds.trim() !== '' ? Number(seconds) : seconds
   if (typeof value !== 'number' || !Number.isInteger(value) || value < 0 || value > SECONDS_MAX) return null

@@ -4,7 +4,7 @@ import type { PromptSize } from '../../admission/holdSize.ts'
 import { readImageUrl } from '../shared/imageUrl.ts'
 import { readText } from '../shared/text.ts'
 
-/** How closely a model looks at an image. */
+/** The detail in which a model reads an image. */
 export const IMAGE_DETAILS: ReadonlySet<unknown> = new Set(['auto', 'low', 'high', 'original'])
 
 /**

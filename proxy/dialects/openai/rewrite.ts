@@ -68,7 +68,7 @@ export function appendChunk(
   out.appendAll(END)
 }
 
-/** Appends bytes [start, end) of a scanned chunk with the edits that lie within them. No edit may lie across. */
+/** Appends bytes [start, end) of a scanned chunk with the edits within them. No edit may cross their bounds. */
 export function appendPart(
   out: OutBuffer,
   bytes: Buffer,
@@ -117,7 +117,7 @@ function nextEdit(from: number, a: number, b: number, c: number, d: number): num
   return next
 }
 
-// `usage` goes together with the comma before it, or, as the first member, with the one after it.
+// `usage` is removed with the comma before it, or, as the first member, with the one after it.
 function cutFrom(bytes: Buffer, scan: ChunkScan): number {
   let at = scan.usageNameStart - 1
   while (at > scan.bodyStart && (bytes[at] as number) <= 32) at--

@@ -15,8 +15,8 @@ const ROLES: ReadonlyMap<unknown, string> = new Map([
 ])
 
 /**
- * Reads `instructions` and `input` into the messages of a chat, and measures what the model will read of them. Only
- * members that are known get through, so that no text reaches the model that the hold does not cover.
+ * Reads `instructions` and `input` into the messages of a chat, and measures the text that the model will read. Only known
+ * members are forwarded, so that no text reaches the model that the hold does not cover.
  * @throws GatewayError 400 with the field at fault; too_many_images
  */
 export function readInput(body: JsonObject, limits: Limits): { messages: readonly JsonObject[]; size: PromptSize } {

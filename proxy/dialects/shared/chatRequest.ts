@@ -2,7 +2,7 @@ import type { JsonObject } from '../../../contract/std/jsonObject.ts'
 import type { PromptSize } from '../../admission/holdSize.ts'
 import type { Preferences } from './preferences.ts'
 
-/** A chat request that is sound by itself; what depends on the model is checked against it later. */
+/** A chat request that is valid by itself; the checks that depend on the model follow later. */
 export interface ChatRequest {
   /** Public model id, suffixes taken off. */
   readonly modelId: string
@@ -31,5 +31,5 @@ export interface ChatRequest {
   readonly echo?: string
 }
 
-/** A chat request without what is forwarded of it. */
+/** A chat request without the members to forward. */
 export type ChatFields = Omit<ChatRequest, 'forward'>

@@ -10,7 +10,7 @@ import type { HeaderBlock } from '../../upstream/transport/headerBlock.ts'
 import type { ChatFields, ChatRequest } from './chatRequest.ts'
 import type { RelayStream } from './relayStream.ts'
 
-/** A request whose long strings reach the provider as the bytes that they came in. */
+/** A request whose long strings are forwarded to the provider as their original bytes. */
 export interface CutRequest {
   /** Reads the request again, with marks in place of the long strings. */
   marked(): ChatRequest
@@ -89,6 +89,6 @@ export interface ChatSurface {
   readonly codecs: Readonly<Partial<Record<Dialect, ChatCodec>>>
   /** Only providers of these dialects can be asked; absent is any. */
   readonly dialects?: ReadonlySet<Dialect>
-  /** The events that tell the client of a fault of the gateway and end its stream. */
+  /** The events that report an internal error to the client and end its stream. */
   faultEvents(fault: GatewayError): string
 }

@@ -3,7 +3,7 @@ import type { RateSet } from '../../../contract/money/charge.ts'
 import { formatUsd, parseUsd } from '../../../contract/money/units.ts'
 import { isJsonObject, type JsonObject } from '../../../contract/std/jsonObject.ts'
 
-/** A request's own wishes for its routing. Prices are units per million tokens; null is no wish. */
+/** A request's own routing preferences. Prices are units per million tokens; null is no preference. */
 export interface Preferences {
   readonly allowRetention: boolean | null
   readonly maxInputPrice: number | null

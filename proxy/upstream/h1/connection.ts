@@ -27,7 +27,7 @@ export interface Origin {
   readonly lookup?: LookupFunction
 }
 
-/** Told when a connection can take another request, or is gone. */
+/** Called when a connection can take another request, or is closed. */
 export interface ConnectionOwner {
   onIdle(connection: Connection): void
   onClosed(connection: Connection): void
@@ -86,7 +86,7 @@ export class Connection implements ResponseSink, WireListener {
     this.wire.resume()
   }
 
-  /** Ends the connection; its listener hears nothing more. */
+  /** Ends the connection; its listener is not called any more. */
   destroy(): void {
     this.listener = undefined
     this.request = undefined
@@ -183,8 +183,8 @@ export class Connection implements ResponseSink, WireListener {
     if (done !== true) this.wire.socket.write(value, () => this.writeSlices(request, slices))
   }
 
-  // The connection is handed on before the listener hears of the end, and only once the whole read has been looked at:
-  // bytes behind an answer would otherwise be read as the next one.
+  // The connection is handed on before the listener learns of the end, and only once the whole read was checked: bytes after
+  // an answer would otherwise be read as the next answer.
   private finish(sound: boolean): void {
     const { listener } = this
     this.listener = undefined

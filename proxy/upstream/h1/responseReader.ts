@@ -98,7 +98,7 @@ export class ResponseReader {
       this.takeHead(bytes.toString('latin1', at, found), sink)
       return found + 4
     }
-    // The end may lie across two reads, so what was read before is searched again from just before its own end.
+    // The end may be split across two reads, so the search starts just before the end of the earlier bytes.
     const before = this.partial.length
     this.partial += bytes.toString('latin1', at)
     const end = this.partial.indexOf('\r\n\r\n', Math.max(0, before - 3))
@@ -235,7 +235,7 @@ function hexDigit(code: number | undefined): number {
   return lower >= 97 && lower <= 102 ? lower - 87 : -1
 }
 
-/** Refuses what is no answer at all before waiting for its head to end. */
+/** Rejects bytes that cannot be an HTTP answer before waiting for the end of the head. */
 function couldBeHead(text: string): boolean {
   return text.startsWith('HTTP/1.') || 'HTTP/1.'.startsWith(text)
 }

@@ -17,7 +17,7 @@ export class HeaderBlock {
 
 const kept = new WeakMap<Provider, Map<string, HeaderBlock>>()
 
-/** The headers of all requests to a provider whose bodies are JSON and that accept the same; they are made once. */
+/** The headers of all requests to a provider with a JSON body and the same Accept header; they are built once. */
 export function jsonHeaders(provider: Provider, accept: string, make: () => readonly string[]): HeaderBlock {
   let blocks = kept.get(provider)
   if (blocks === undefined) {

@@ -1,6 +1,6 @@
 import type { HeaderBlock } from './headerBlock.ts'
 
-/** Why a provider's answer did not come, or stopped coming. */
+/** Why a provider's answer did not arrive, or broke off. */
 export type FailureKind =
   | 'connect'
   | 'reset'
@@ -43,7 +43,7 @@ export interface UpstreamRequest {
   readonly publicOnly?: boolean
 }
 
-/** Whether a body comes in pieces. */
+/** Whether a body consists of pieces. */
 export function isPieces(body: UpstreamRequest['body']): body is readonly Buffer[] {
   return Array.isArray(body)
 }
@@ -76,11 +76,11 @@ export interface UpstreamListener {
 export interface UpstreamHeaders {
   /** The first value of a header by its lower-case name, or undefined. */
   get(name: string): string | undefined
-  /** The body is in a content coding that is not known; absent is no. */
+  /** The body is in an unknown content coding; absent is false. */
   readonly unreadable?: boolean
 }
 
-/** A request under way. After `cancel` the listener hears nothing more. */
+/** A request under way. After `cancel` the listener is not called any more. */
 export interface UpstreamCall {
   pause(): void
   resume(): void

@@ -24,7 +24,7 @@ export class TlsWire implements Wire, TurnReader {
   private paused = false
   /** Bytes decrypted while the wire is paused. */
   private held: Buffer[] = []
-  /** The other side has ended, and the listener has yet to hear of it. */
+  /** The peer has ended the connection, and the listener does not know it yet. */
   private endDue = false
   private destroyed = false
 
@@ -100,7 +100,7 @@ export class TlsWire implements Wire, TurnReader {
   private broke(error: Error | undefined): void {
     reads.finish(this)
     if (!this.secure && this.resumed !== undefined) this.sessions.drop(this.address, this.resumed)
-    // Node.js closes a socket whose other side has ended; the listener hears of that end instead.
+    // Node.js closes a socket whose peer has ended it; the listener is called with that end instead.
     if (!this.endDue) this.listener.onBroken(error)
   }
 

@@ -22,11 +22,11 @@ export interface WireListener {
 
 /** A connection below HTTP, read without the copies and the events of streams. */
 export interface Wire {
-  /** For what goes out. */
+  /** For outgoing bytes. */
   readonly socket: Socket
-  /** Until `resume` nothing comes in. */
+  /** Stops reading until `resume`. */
   pause(): void
   resume(): void
-  /** Ends it; its listener may still hear that it is broken. */
+  /** Closes it; its listener may still get `onBroken`. */
   destroy(): void
 }
