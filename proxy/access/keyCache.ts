@@ -27,7 +27,7 @@ export class KeyCache {
   private readonly limits: Limits
   /** In the order they were last asked for, so that the first is the one unused for longest. */
   private readonly entries = new Map<string, Entry>()
-  /** The same entries by the key itself, which saves the hash; those that are no longer current are looked up anew. */
+  /** The same entries by the key itself, which saves the hash; outdated entries are looked up again. */
   private readonly bySecret = new Map<string, Entry>()
   /** Hashes that control does not know, until when; apart from the others, so that guessing pushes out no real key. */
   private readonly unknown = new Map<string, number>()
@@ -58,7 +58,7 @@ export class KeyCache {
     return this.load(keyHash)
   }
 
-  /** Forgets what is cached of a key. */
+  /** Evicts the cached record of a key. */
   drop(keyHash: string): void {
     this.forget(keyHash)
     this.unknown.delete(keyHash)
@@ -119,7 +119,7 @@ export class KeyCache {
     try {
       return toPrincipal(await this.rpc.call('resolve_key', { keyHash }), this.limits)
     } catch (error) {
-      // A record that cannot be read says nothing of the key's privacy, without which nothing may run.
+      // Without a readable record the key's privacy is unknown, and no request may run.
       if (error instanceof UnreadableReply) {
         throw new GatewayError('key_privacy_unavailable', { retryAfterSeconds: 1, cause: error })
       }

@@ -20,9 +20,9 @@ export interface Ending {
 export interface EndingWaiter {
   /** It is in the journal, with the charge. */
   onSettled(chargedUnits: number): void
-  /** It is not sure yet what is charged: the answer goes out without a receipt. */
+  /** The charge is not certain yet: the answer is sent without a receipt. */
   onSettleDelayed(): void
-  /** Telling it failed; the ending itself is looked after. */
+  /** A callback threw; the ending itself is processed all the same. */
   onCrashed(error: unknown): void
 }
 
@@ -41,7 +41,7 @@ export interface Settlements extends Settling {
   readonly endsInTurn: boolean
 }
 
-/** A hold that is to be voided should it stand. */
+/** A hold that is to be voided if it was taken. */
 export interface StrayEnding {
   readonly ending: Ending
   /** From accountKeys. */

@@ -29,7 +29,7 @@ export class Heartbeat {
     this.onBeat = onBeat
   }
 
-  /** The first beat is accepted when this resolves: from then on holds of this owner are looked after. */
+  /** Resolves when the first heartbeat is accepted: from then on, control releases holds of this owner if it dies. */
   async start(): Promise<void> {
     await this.beat()
     this.timer = setInterval(() => this.beat().catch(() => undefined), this.intervalMs)

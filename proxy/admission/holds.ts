@@ -37,12 +37,12 @@ export interface HoldWaiter {
   /**
    * @param heldUnits tokens of a lock at their locked price included
    * @param heldAtMs on Redis's clock
-   * @param split what a hold that Redis keeps by itself was made of, `grantId=units,...,coin=units:nanos`
-   * @param lockUnits what of it are tokens of the lock; absent is nothing
+   * @param split of a hold that Redis keeps by itself, `grantId=units,...,coin=units:nanos`
+   * @param lockUnits the part of it that is tokens of the lock; absent is 0
    */
   onHeld(heldUnits: number, heldAtMs: number, split?: string, lockUnits?: number): void
   onHoldRefused(error: GatewayError): void
-  /** Telling it failed; the hold may stand. */
+  /** A callback threw; the hold may have been taken. */
   onCrashed(error: unknown): void
 }
 
@@ -170,5 +170,7 @@ function appendPlatforms(batch: readonly HoldWaiter[], keys: ScriptKey[], args: 
   }
 }
 
-/** The cause of a refusal whose hold may stand all the same, because Redis's answer was lost: void it to be sure. */
+/**
+ * The cause of a refusal whose hold may have been taken all the same, because Redis's answer was lost: void it to be sure.
+ */
 export const LOST_ANSWER: unique symbol = Symbol('the answer to a hold was lost')

@@ -40,7 +40,7 @@ export class KnownServers {
     return this.changeCount
   }
 
-  /** In a cluster a call is redirected to a node that was not connected before; its answer comes behind this event. */
+  /** In a cluster a call is redirected to a node that was not connected before; its answer arrives after this event. */
   private watchConnections(): void {
     const cluster = clusterOf(this.redis)
     if (cluster === undefined) {

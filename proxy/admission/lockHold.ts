@@ -48,7 +48,7 @@ export class LockHold implements LockWant {
 
   /**
    * The output tokens that a granted hold pays for, at most those it was sized for.
-   * @param lockUnits what of the hold are tokens of the lock
+   * @param lockUnits the part of the hold that is tokens of the lock
    */
   outputTokens(heldUnits: number, lockUnits: number): number {
     const { outputTokens, wantUnits } = this.sheet
@@ -74,7 +74,7 @@ export class LockHold implements LockWant {
     return lockCharge(sheetUnits, this.atLock(chargeUnits(this.series.rates, usage)), lockUnits)
   }
 
-  /** Units that the sheet has to pay for the prompt and so much output. */
+  /** Units that the sheet has to pay for the prompt and this many output tokens. */
   private restFor(outputTokens: number, lockUnits: number): number {
     const at = ({ promptTokens, promptPrice, outputPrice }: HoldSize): number =>
       worstCaseUnits(promptTokens, promptPrice, outputTokens, outputPrice)

@@ -18,7 +18,7 @@ export interface SettlementFields {
   readonly holdUnits: number
   readonly chargeUnits: number
   readonly usage: TokenUsage
-  /** Of what is not priced by the token, and how that is called; 0 and '' for tokens. */
+  /** The quantity and unit of requests that are not priced by the token; 0 and '' for tokens. */
   readonly quantity: number
   readonly unit: string
   readonly usageSource: sluice.UsageSource
@@ -28,7 +28,7 @@ export interface SettlementFields {
   readonly durationMs: number
   readonly rate: sluice.Rate
   readonly tier: sluice.Tier
-  /** Of images whose price goes by it, WxH, or ''. */
+  /** The size of images whose price depends on it, WxH, or ''. */
   readonly size: string
   /** The report of attested hardware that the private tier was served by, or ''. */
   readonly attestation: string

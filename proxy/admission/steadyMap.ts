@@ -4,10 +4,10 @@ const FNV_OFFSET = 0x811c9dc5
 const FNV_PRIME = 0x01000193
 
 /**
- * A map by identifier, for entries that come and go with every request. It changes its two arrays in place (linear probing
- * with backward-shift deletion). A Map that churns is copied now and then, and each copy that it leaves refers to the next
- * one: once the collector has moved one of them to the old generation, everything that any later one had in it stays alive
- * until a major collection.
+ * A map by identifier, for entries that are added and removed with every request. It changes its two arrays in place (linear
+ * probing with backward-shift deletion). A Map under constant churn is copied from time to time, and each old copy refers to
+ * the next one: once the garbage collector has moved one of them to the old generation, all entries of later copies stay
+ * alive until a major collection.
  */
 export class SteadyMap<V> {
   private keys: (string | undefined)[]

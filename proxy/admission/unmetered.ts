@@ -2,7 +2,7 @@ import type { EndingWaiter, Settlements } from './ending.ts'
 import type { Holding, HoldWaiter } from './holds.ts'
 import { type Crashable, notifyWaiter } from './notifyWaiter.ts'
 
-/** Calls back, in a later turn of the event loop, everyone who came in this one. */
+/** Calls back, in a later turn of the event loop, all waiters that were added in this one. */
 class NextTurn<Waiter extends Crashable> {
   private readonly call: (waiter: Waiter) => void
   private readonly onFault: (error: unknown) => void

@@ -7,7 +7,7 @@ const BLOCK_HEAD_BYTES = 4
 const STREAMINFO_BYTES = 34
 /** Samples that chance may add for each byte of a file: bytes that look like a frame's header, checksum included. */
 const CHANCE_SAMPLES = 1 / 64
-/** RFC 9639 section 8.2: what a block of samples has at least. */
+/** RFC 9639 section 8.2: the least number of samples in a block. */
 const BLOCK_SAMPLES_MIN = 16
 
 /** Properties of the whole stream. */
@@ -55,8 +55,8 @@ export class FlacSum {
   }
 
   /**
-   * The claim of the stream holds as far as chance explains what there is beyond it.
-   * @param bytes that were looked through
+   * The stream's declared length counts as long as frames that were found by chance explain the difference.
+   * @param bytes number of bytes that were searched
    */
   duration(bytes: number): Duration {
     const { rate, claimedSamples } = this.stream
@@ -67,7 +67,7 @@ export class FlacSum {
   }
 }
 
-/** Reads the STREAMINFO block (RFC 9639 section 8.2), which has to come first. */
+/** Reads the STREAMINFO block (RFC 9639 section 8.2), which has to be the first one. */
 export function readStreamInfo(bytes: Buffer, at: number): FlacStream | null {
   const start = at + BLOCK_HEAD_BYTES
   if (start + STREAMINFO_BYTES > bytes.length) return null

@@ -12,7 +12,7 @@ export interface MeasuredAudio extends Duration {
   readonly container: Container
 }
 
-/** ffmpeg tells the kind of a file by its first MiB (PROBE_BUF_MAX), in which what is behind the tag has to begin. */
+/** ffmpeg detects the format of a file in its first MiB (PROBE_BUF_MAX), in which the sound after the tag has to begin. */
 const FLAC_TAG_BYTES_MAX = 1_000_000
 
 /**

@@ -53,7 +53,7 @@ function* walk(file: Buffer, start: number, kind: number): Generator<void, numbe
   return samples
 }
 
-/** Whether the sound goes on at `at`: with a frame of the same kind, or with the end of the file. */
+/** Whether the sound continues at `at`: with a frame of the same kind, or with the end of the file. */
 function continues(file: Buffer, at: number, kind: number): boolean {
   return at + MPEG_HEAD_BYTES > file.length || mpegFrameAt(file, at)?.kind === kind
 }

@@ -4,7 +4,7 @@ import { type AudioReader, type Duration, PLACES_PER_STEP } from './reader.ts'
 
 /** Streams in a file, one after the other or interleaved. */
 const STREAMS_MAX = 64
-/** Places that look like a page and are none. */
+/** Positions that look like a page without being a valid one. */
 const LOST_MAX = 10_000
 /** Damaged pages above which it is unclear which packets a decoder makes of them, and how long those are. */
 const DAMAGED_MAX = 16

@@ -3,10 +3,10 @@ import { OpusSum } from './opus.ts'
 import type { Duration } from './reader.ts'
 import { VorbisSum } from './vorbis.ts'
 
-/** Beyond what an encoder puts into a frame: 65,535 samples of 8 channels and 16 bits. */
+/** More bytes than an encoder puts into a frame: 65,535 samples of 8 channels and 16 bits. */
 const FLAC_PACKET_BYTES_MAX = 1_048_576
 
-/** Adds up the packets of one stream behind its first one. */
+/** Sums the packets of one stream after its first one. */
 export interface OggCodec {
   /** @returns false when the packet shows that the stream cannot be measured */
   take(packet: Buffer): boolean

@@ -15,7 +15,7 @@ export interface OggPage {
   readonly first: boolean
   /** The codec's count of samples at the page's end, or -1 when no packet ends on it. */
   readonly granule: number
-  /** The lengths of the segments; one of 255 goes on in the next. */
+  /** The lengths of the segments; a packet with a segment of 255 continues in the next one. */
   readonly lacing: Buffer
   readonly dataAt: number
   readonly end: number

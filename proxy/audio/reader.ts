@@ -11,5 +11,5 @@ export interface Duration {
  */
 export type AudioReader = Generator<void, Duration | null>
 
-/** Places that a reader looks at before it gives way. */
+/** Positions that a reader checks before it yields. */
 export const PLACES_PER_STEP = 16_384

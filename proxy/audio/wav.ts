@@ -5,7 +5,7 @@ const RIFF_HEAD_BYTES = 12
 const CHUNK_HEAD_BYTES = 8
 const FORMAT_BYTES = 16
 const EXTENSIBLE = 0xfffe
-/** PCM, IEEE float, A-law and mu-law: what has the same bytes for every sample. */
+/** PCM, IEEE float, A-law and mu-law: formats with the same number of bytes for every sample. */
 const PLAIN_FORMATS: ReadonlySet<number> = new Set([1, 3, 6, 7])
 const PCM = 1
 const CHUNKS_MAX = 10_000

@@ -78,7 +78,7 @@ async function serve(
   }
 }
 
-/** Serves a read whose answer is the same for everybody. */
+/** Serves a read whose answer is the same for every client. */
 async function servePublic(
   { operation, paramsOf }: Served,
   { maxAgeSeconds }: NonNullable<ApiRoute['cache']>,
@@ -136,8 +136,8 @@ function refusalOf(check: () => unknown): GatewayError | undefined {
 }
 
 /**
- * Has control answer a request. It is asked once: what was not answered may have been done.
- * @throws GatewayError as control says, or admission_unavailable when it does not answer in time
+ * Asks control to answer a request. It is asked once, without a retry: a call that timed out may have taken effect.
+ * @throws GatewayError control's error, or admission_unavailable when it times out
  */
 async function callApi(
   services: ApiServices,
@@ -195,7 +195,7 @@ async function nextPart(
   return undefined
 }
 
-/** Waits for a client that reads more slowly than the answer comes. */
+/** Backpressure for a client that reads more slowly than the answer arrives. */
 class ClientFlow {
   private readonly exchange: Exchange
   private wake: () => void = () => undefined

@@ -9,9 +9,9 @@ export interface Vitals {
   readonly redis: boolean
   /** Control has answered, or published, within its time. */
   readonly control: boolean
-  /** As control tells it. */
+  /** By control's last report. */
   readonly chain: ChainHealth
-  /** As control tells it. */
+  /** By control's last report. */
   readonly withdrawals: WithdrawalState
   readonly draining: boolean
 }

@@ -7,7 +7,7 @@ import type { Limits } from '../limits.ts'
 
 const ETAG_BYTES = 16
 
-/** An answer that is the same for everybody. */
+/** A cached answer that is the same for every client. */
 export interface KeptAnswer {
   readonly contentType: string
   readonly headers: readonly string[]
@@ -79,7 +79,7 @@ export class KeptAnswers {
       this.keep(name, answer)
       return answer
     } catch (error) {
-      // Control is away, or its database is; what it refuses by the request stays refused.
+      // Control or its database is down; a refusal that the request caused stays a refusal.
       if (!(error instanceof GatewayError) || error.status < 500) throw error
       const last = known ?? (await this.left(read))
       if (last === undefined) throw error

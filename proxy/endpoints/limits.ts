@@ -4,7 +4,7 @@ import type { Limits } from '../limits.ts'
 import { type Handler, HEAD_BYTES_MAX, HEADERS_MAX, JSON_TYPE } from '../server/exchange.ts'
 import { rateLimits } from './rateLimits.ts'
 
-/** GET /v1/limits: what a client has to know of rates, sizes and times, as they are in force. */
+/** GET /v1/limits: the rate limits, sizes and timeouts that concern clients, as they are in force. */
 export function limitsHandler(limits: Limits): Handler {
   const body = JSON.stringify({
     object: 'limits',

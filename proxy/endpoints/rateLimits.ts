@@ -20,7 +20,7 @@ type RateName = Extract<LimitName, `${string}PerMinute`>
 
 /** One use of a rate of the table of limits. */
 interface RateUse extends Pick<RateLimit, 'id' | 'scope' | 'applies_to' | 'note'> {
-  /** Absent where a minute's worth may come at once. */
+  /** Absent when a whole minute's quota is allowed at once. */
   readonly burst?: Extract<LimitName, `${string}Burst`>
   /** The burst is never more than a minute's worth. */
   readonly isBurstCapped?: true

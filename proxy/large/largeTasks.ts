@@ -15,9 +15,9 @@ export type UnitEndpoint = 'embeddings' | 'rerank' | 'images' | 'speech'
 
 /** A request that another thread has read. */
 export interface LargeMessage {
-  /** As JSON, exactly as it was sent; '' for a message that is no request. */
+  /** As JSON, exactly as it was sent; '' for a message that is not a request. */
   readonly id: string
-  /** Without the arguments of a chat; null for a message that is no request. */
+  /** Without the arguments of a chat; null for a message that is not a request. */
   readonly request: JSONRPCRequest | null
   /** The body of the chat request; absent for other requests, and where it is refused. */
   readonly chat?: string
@@ -57,7 +57,7 @@ export interface LargeTasks {
     readonly input: { readonly endpoint: ChatEndpoint; readonly dialect: Dialect; readonly model: AskModel }
     readonly output: Printed
   }
-  /** Writes what its tokens are counted by, but for the model. */
+  /** Serializes the request for counting its tokens, without the model. */
   readonly printCount: { readonly input: { readonly model: AskModel }; readonly output: Uint8Array }
   /** Writes it for a batch job. */
   readonly printBatch: { readonly input: null; readonly output: Uint8Array }

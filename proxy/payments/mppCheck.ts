@@ -20,7 +20,7 @@ const SIGNATURE_BYTES_MAX = 4_096
 const EXTERNAL_ID = ''
 
 /**
- * Checks an MPP credential against its challenge, and the challenge against what its request costs now.
+ * Checks an MPP credential against its challenge, and the challenge against the current price of its request.
  * @param authorization the Authorization header
  * @throws GatewayError mpp_malformed_credential, mpp_invalid_challenge, mpp_payment_expired, mpp_invalid_payload,
  *   quote_mismatch, payment_invalid

@@ -28,7 +28,10 @@ export function priceUnits({ minUnits }: PaymentTerms, { units }: Priced): numbe
   return Math.max(units, minUnits)
 }
 
-/** The atomic units that an asset's offer asks for; what can be credited, also where the request is free. */
+/**
+ * The atomic units that an asset's offer asks for: at least the smallest amount that can be credited, even when the request
+ * is free.
+ */
 export function amountFor(terms: PaymentTerms, asset: PaymentAsset, priced: Priced): bigint {
   const units = Math.max(priceUnits(terms, priced), 1)
   return atomicFor(units, asset.decimals, tokenUsdUnits(asset, priced.coinUsdUnits))
@@ -59,7 +62,7 @@ export function x402Offers(
 /** How a token can be paid by MPP, in the order of preference. */
 export function credentialTypes(asset: PaymentAsset): readonly string[] {
   if (asset.method === 'eip3009') return ['authorization']
-  // A transfer of a payer's own names no challenge: only an amount that is unlike all others can tell whose it answers.
+  // A payer's own transfer does not name a challenge: only a unique amount identifies the challenge that it pays.
   return asset.decimals >= JITTER_DECIMALS_MIN ? ['permit2', 'transaction', 'hash'] : ['permit2']
 }
 

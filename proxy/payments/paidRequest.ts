@@ -252,14 +252,14 @@ function creditOf({ asset, amount }: CheckedPayment, coinUsdUnits: number): numb
 function refused(error: GatewayError, { protocol }: CheckedPayment): GatewayError {
   const { row, message, retryAfterSeconds } = error
   const retry = retryAfterSeconds === undefined ? {} : { retryAfterSeconds }
-  // For MPP a challenge that was paid is no challenge any more.
+  // In MPP, a challenge that was paid is no longer valid.
   if (protocol === 'mpp' && row === 'authorization_used') return new GatewayError('mpp_invalid_challenge', retry)
   // Control may have taken the hold before its answer was lost; no request uses that hold.
   if (row === 'settlement_unconfirmed') return new GatewayError(row, { message, ...retry, cause: LOST_ANSWER })
   return error
 }
 
-/** Whose account a request is for when its payment holds; nothing is done in its name before that is proven. */
+/** The account of a request if its payment is valid; nothing is done in its name before that is verified. */
 function claimedPayer(credential: PaymentCredential, bytesMax: number): Address {
   if (credential.kind === 'x402') return readPaymentHeader(credential.header, bytesMax)?.payment.from ?? NOBODY
   if (credential.kind === 'none') return NOBODY

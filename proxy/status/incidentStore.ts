@@ -23,7 +23,7 @@ export class IncidentStore {
     this.record = new KeptRecord({ redis, key: STATUS_KEY, onChange, onFault })
   }
 
-  /** The open ones and those of the last months, newest first; none until control has told of any. */
+  /** The open ones and those of the last months, newest first; empty until control has published any. */
   get all(): readonly Incident[] {
     return this.incidents
   }

@@ -4,7 +4,7 @@ import { ERRORS } from '../../contract/errors/errors.ts'
 import type { Limits } from '../limits.ts'
 import type { RequestCounters } from '../metrics/requestMetrics.ts'
 
-/** Errors of the gateway and its providers, of a hundred requests: from here on the service is said to be disturbed. */
+/** The percentage of requests with errors of the gateway or its providers, from which on the service counts as disturbed. */
 const DISTURBED_PERCENT = 5
 const OUT_PERCENT = 50
 
@@ -50,7 +50,7 @@ export class SeenState {
     return this.times.take()
   }
 
-  /** Keeps what control did not take for the next time. */
+  /** Puts back observations that control did not take. */
   keep(observed: readonly Observed[]): void {
     for (const entry of observed) this.times.add(entry)
   }

@@ -12,9 +12,9 @@ export interface PromptTexts {
 }
 
 /**
- * Takes the texts out of a checked chat request.
+ * Extracts the texts of a checked chat request.
  * @param forward the body in the format of chat completions
- * @param imageTokens what an image counts for
+ * @param imageTokens tokens that an image counts as
  */
 export function promptTexts(forward: JsonObject, imageTokens: number): PromptTexts {
   const messages = (forward['messages'] ?? []) as readonly JsonObject[]

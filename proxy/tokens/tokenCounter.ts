@@ -5,7 +5,7 @@ import { sampleText, type TextSample } from '../../workers/textSample.ts'
 import type { Limits } from '../limits.ts'
 
 const RETRY_SECONDS = 1
-/** Of the time that an answer is waited for, what is left for its way. */
+/** The share of the timeout that is reserved for returning the answer. */
 const WAY_SHARE = 0.2
 
 /**
@@ -16,7 +16,7 @@ export class TokenCounter {
   private readonly pool: WorkerPool
   private readonly limits: Limits
 
-  /** @param onFault told of threads that fail while they have nothing to do */
+  /** @param onFault called for threads that fail while they are idle */
   constructor(limits: Limits, onFault: (error: unknown) => void) {
     this.limits = limits
     this.pool = new WorkerPool({

@@ -29,8 +29,8 @@ export function isMultipart(contentType: string): boolean {
 
 /**
  * Reads a multipart/form-data body (RFC 7578, RFC 2046 section 5.1) that is in memory as a whole. No part is copied.
- * It is not left to @fastify/busboy, which reads on to the end of a body behind its limits (20 MB of boundaries take 19 s
- * and 3 GB), takes the beginning of a longer line for a boundary, and passes over parts that it cannot read in silence.
+ * @fastify/busboy is not used because it reads to the end of a body beyond its limits (20 MB of boundaries take 19 s and 3
+ * GB), takes the beginning of a longer line for a boundary, and silently skips parts that it cannot parse.
  * @throws GatewayError not_multipart, bad_multipart, body_incomplete when the closing boundary is missing
  */
 export function parseMultipart(body: Buffer, contentType: string, limits: Limits): FormPart[] {

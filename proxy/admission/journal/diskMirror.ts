@@ -31,8 +31,8 @@ export interface DiskMirrorOptions {
 }
 
 /**
- * Writes the journal to disk, one write at a time, in the thread pool. While the disk is slow, what comes gathers in
- * memory up to a bound; while it fails, what has gathered is written to another file once one can be made.
+ * Writes the journal to disk, one write at a time, in the thread pool. While the disk is slow, blocks are buffered in memory
+ * up to a bound; while it fails, the buffered blocks are written to another file as soon as one can be created.
  */
 export class DiskMirror {
   private readonly options: DiskMirrorOptions
@@ -162,7 +162,7 @@ export class DiskMirror {
     }
   }
 
-  // Part of a block may be in the file, behind which nothing could be read: what follows goes to another one.
+  // The file may end with a part of a block, after which nothing could be read: later blocks are written to another file.
   private failed(chunks: readonly Chunk[], error: unknown): void {
     if (!this.isFailing) this.options.onFault(error)
     this.isFailing = true

@@ -48,7 +48,7 @@ async function recordsIn(path: string): Promise<ReturnType<typeof readBlocks>> {
   try {
     return readBlocks(await readFile(path))
   } catch (error) {
-    // A segment that is no longer needed may go while the others are read.
+    // A segment that is no longer needed may be removed while the others are read.
     if (isMissing(error)) return readBlocks(Buffer.alloc(0))
     throw error
   }
@@ -67,7 +67,7 @@ async function segmentPaths(folder: string): Promise<string[]> {
   }
 }
 
-/** Whether an error of the file system says that there is no such file. */
+/** Whether an error of the file system means that the file does not exist. */
 export function isMissing(error: unknown): boolean {
   return error instanceof Error && Reflect.get(error, 'code') === 'ENOENT'
 }

@@ -27,7 +27,7 @@ export interface EndingRecord extends LeaseName {
   readonly seq: number
   readonly voided: boolean
   readonly heldAtMs: number
-  /** Where the charge comes from: `grantId=units,...,coin=units:nanos`. */
+  /** The parts of the charge: `grantId=units,...,coin=units:nanos`. */
   readonly split: string
   /** A Settlement message, one character a byte. */
   readonly settlement: string
@@ -55,7 +55,7 @@ export function endingText(lease: string, ending: Omit<EndingRecord, keyof Lease
   return `E${lease}${requestId}|${seq}|${voided ? 1 : 0}|${heldAtMs}|${split}|${settlement}`
 }
 
-/** Reads what `openingText` or `endingText` wrote. @returns undefined for a text that neither wrote */
+/** Parses the output of `openingText` or `endingText`. @returns undefined for any other text */
 export function parseRecord(text: string): OpeningRecord | EndingRecord | undefined {
   const isOpening = text.startsWith('O')
   if (!isOpening && !text.startsWith('E')) return undefined

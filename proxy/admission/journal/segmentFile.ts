@@ -10,7 +10,7 @@ export function segmentName(number: number): string {
   return `${String(number).padStart(NAME_DIGITS, '0')}.journal`
 }
 
-/** @returns undefined for a file that is no segment */
+/** @returns undefined for a file that is not a segment */
 export function segmentNumber(name: string): number | undefined {
   const match = NAME.exec(name)
   return match === null ? undefined : Number(match[1])

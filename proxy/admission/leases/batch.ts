@@ -47,7 +47,7 @@ interface LeaseSums {
   permits: string
 }
 
-/** Keys and arguments of deliver.lua behind those of the shard and the call: the sums by lease. */
+/** Keys and arguments of deliver.lua after those of the shard and the call: the sums by lease. */
 export function deliverArguments(
   endings: readonly LeasedEnding[],
   given: readonly GivenBack[],

@@ -43,7 +43,7 @@ export class EndingQueue {
     return this.deliveredSeq + this.endings.length + 1
   }
 
-  /** Something is free only once it is delivered: what is not charged of a single hold. */
+  /** A delivery frees money: the uncharged part of a single hold. */
   get isUrgent(): boolean {
     return this.lastSingle > this.deliveredSeq
   }

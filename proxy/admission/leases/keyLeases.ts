@@ -10,7 +10,7 @@ import { LockQueue } from './lockQueue.ts'
 import { LockTaking } from './lockTaking.ts'
 import type { Parts } from './parts.ts'
 
-/** A lease keeps up to this many times what the key may need, before some of it is given back. */
+/** A lease keeps up to this multiple of the key's expected need before a part of it is given back. */
 const SLACK = 2
 /** More is leased once less than this part of it is left. */
 const LOW_MARK = 0.5
@@ -37,7 +37,7 @@ export class KeyLeases {
   private usedAtMs = 0
   /** More is leased in advance from then on. */
   private renewAtMs = 0
-  /** Until when what others have leased is waited for; 0 while it is not. */
+  /** How long requests wait for the recalled leases of other processes; 0 while no recall is under way. */
   private recallUntilMs = 0
   /** More is to be leased in advance. */
   private renews = false
@@ -112,7 +112,7 @@ export class KeyLeases {
     }
   }
 
-  /** Takes what Redis answered to one of `asks`. @param nowMs its clock, by which the lease is counted */
+  /** Processes Redis's answer to one of `asks`. @param nowMs its clock, by which the lease is counted */
   answered({ lock }: LeaseAsk, answer: LeaseAnswer, nowMs: number): void {
     if (lock !== undefined) {
       const isLeased = answer.code === HoldCode.OK && answer.units > 0
@@ -132,7 +132,7 @@ export class KeyLeases {
     if (this.waiting.length > 0) this.shard.want(this)
   }
 
-  /** Refuses everybody who waits. */
+  /** Refuses all waiting requests. */
   refuseAll(code: number, retryMs = 0): void {
     const waiting = this.locks === null ? this.waiting : [...this.waiting, ...this.locks.takeAll()]
     this.waiting = []
@@ -173,7 +173,7 @@ export class KeyLeases {
     return nowMs - this.usedAtMs >= this.context.limits.leaseIdleMs
   }
 
-  /** The key has changed: what it leased under its old caps goes back first. */
+  /** The key has changed: its leases under the old caps are given back first. */
   private follow(principal: Principal): void {
     this.principal = principal
     this.permits = 0
@@ -264,7 +264,7 @@ export class KeyLeases {
     if (this.waiting.length > 0) this.shard.want(this)
   }
 
-  /** Calls back what others have leased of the account and do not use, unless that was waited for already. */
+  /** Recalls the idle leases of other processes, unless that has already been tried. */
   private mayComeBack(out: number, nowMs: number): boolean {
     if (this.recallUntilMs === 0) {
       if (out <= 0) return false

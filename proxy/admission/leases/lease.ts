@@ -57,13 +57,13 @@ export interface HeldFrom {
   readonly name: LeaseIdentity
   /** The prefix of its records in the journal. */
   readonly text: string
-  /** Takes back what of a hold was not charged. @param charged a part of `held` */
+  /** Takes back the uncharged part of a hold. @param charged a part of `held` */
   release(held: Parts, charged: Parts): void
 }
 
 /**
- * Units of one key that this process may hold in one hour, without asking anybody. All of it is arithmetic. Of coin it has
- * nanos, and the units that were counted in the windows for them; a request takes of both, by its own price of a coin.
+ * Units of one key that this process may hold in one hour without asking Redis: pure arithmetic. Its coin is nanos, with the
+ * units that were counted in the windows for them; a request takes from both, by its own price of a coin.
  */
 export class Lease implements HeldFrom {
   readonly name: LeaseIdentity
@@ -102,7 +102,7 @@ export class Lease implements HeldFrom {
     return this.outCoinUnits + this.outGrantUnits
   }
 
-  /** Adds what Redis has leased. */
+  /** Adds amounts that Redis has leased. */
   add({ coinUnits, coinNanos, grants }: Leased): void {
     this.freeNanos += coinNanos
     this.freeCoinUnits += coinUnits
@@ -128,7 +128,10 @@ export class Lease implements HeldFrom {
     return this.freeLocks
   }
 
-  /** Redis has taken this off, as charged or as given back. Once no coin is out, it counts no units for it any more. */
+  /**
+   * Redis has taken these amounts off the lease, as charged or as given back. Once no coin is out, no units are counted for
+   * it any more.
+   */
   takenOff({ coinUnits, coinNanos, grants }: Parts): void {
     for (const { units } of grants) this.outGrantUnits -= units
     this.outNanos -= coinNanos
@@ -146,7 +149,7 @@ export class Lease implements HeldFrom {
     return units
   }
 
-  /** Holds units, at most what is free at this price of a coin: grants first. */
+  /** Holds units, at most the free ones at this price of a coin: grants first. */
   hold(units: number, nowMs: number, coinUsdUnits: number): Parts {
     if (this.freeGrants.length === 0) return this.holdCoin(units, coinUsdUnits, NO_GRANTS)
     let left = units
@@ -161,7 +164,7 @@ export class Lease implements HeldFrom {
     return this.holdCoin(left, coinUsdUnits, grants)
   }
 
-  /** Frees what of a hold was not charged. @param charged a part of `held` */
+  /** Frees the uncharged part of a hold. @param charged a part of `held` */
   release(held: Parts, charged: Parts): void {
     this.freeNanos += held.coinNanos - charged.coinNanos
     this.freeCoinUnits += held.coinUnits - charged.coinUnits
@@ -173,7 +176,7 @@ export class Lease implements HeldFrom {
     }
   }
 
-  /** Gives up what is free beyond `keepUnits`: coin first, as it is the last to be spent. */
+  /** Gives up the free units beyond `keepUnits`: coin first, because it is the last to be spent. */
   giveUp(keepUnits: number, nowMs: number, coinUsdUnits: number): void {
     let excess = this.free(nowMs, coinUsdUnits) - keepUnits
     const freeCoin = this.freeCoin(coinUsdUnits)
@@ -250,7 +253,7 @@ export class Lease implements HeldFrom {
     }
   }
 
-  /** Redis has lost it: what is free here is void. @param used what is held or charged and not delivered */
+  /** Redis has lost the lease: its free units are void. @param used amounts that are held, or charged and not delivered */
   voidFree(used: Parts): void {
     this.reconcile(used, used)
   }

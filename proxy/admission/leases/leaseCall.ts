@@ -25,7 +25,7 @@ export interface LeaseAsk {
 export interface LeaseAnswer {
   /** HoldCode */
   readonly code: number
-  /** Leased, or what was left where it was refused. */
+  /** The leased units; after a refusal, the units that were left. */
   readonly units: number
   readonly retryMs: number
   /** Requests that may run by the key's rate. */
@@ -37,7 +37,7 @@ export interface LeaseAnswer {
   readonly out: number
 }
 
-/** Keys and arguments of lease.lua behind those of the shard and the call. */
+/** Keys and arguments of lease.lua after those of the shard and the call. */
 export function leaseArguments(asks: readonly LeaseAsk[]): { keys: ScriptKey[]; args: ScriptArgument[] } {
   const keys: ScriptKey[] = []
   const args: ScriptArgument[] = [asks.length]

@@ -21,9 +21,9 @@ export interface LeaseContext {
   /** The account is leased hold by hold for now. */
   isExact(accountId: string): boolean
   refuse(waiter: HoldWaiter, code: number, retryMs: number): void
-  /** Calls back what all processes have leased of an account and do not use. */
+  /** Recalls the idle leases of an account from all processes. */
   recall(accountId: string): void
-  /** Calls back in a moment, in which what others have leased may have come back. */
+  /** Retries after a short pause, in which other processes may give leases back. */
   retrySoon(retry: () => void): void
   /** Redis has answered a call that was sent at this time, by performance.now(). */
   answered(sentAtMs: number, redisMs: number): void

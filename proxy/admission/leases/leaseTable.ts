@@ -64,7 +64,7 @@ export class LeaseTable {
     if (!lease.isOut) this.leases.delete(field)
   }
 
-  /** Follows what Redis has out, after calls whose answers were lost. */
+  /** Reconciles the leases with Redis, after calls whose answers were lost. */
   reconcile(out: readonly LeasedParts[], used: UsedParts): void {
     for (const { origin, field, parts } of out) {
       this.of(origin.accountId, origin.keys, origin.hour).reconcile(parts, used.get(field)?.parts ?? NO_PARTS)
@@ -74,7 +74,7 @@ export class LeaseTable {
     for (const [field, lease] of this.leases) if (!lease.isOut) this.leases.delete(field)
   }
 
-  /** Redis has, or will have, out what is used and nothing else. */
+  /** Keeps the used amounts alone: Redis has, or will have, nothing else out. */
   keepUsed(used: UsedParts): void {
     for (const { origin, field } of used.values()) {
       if (!isSingle(field)) this.of(origin.accountId, origin.keys, origin.hour)
@@ -86,7 +86,7 @@ export class LeaseTable {
   }
 }
 
-/** Sums what is used of each lease. */
+/** The sum of the used amounts of each lease. */
 export function usedParts(open: Iterable<OpenHold>, endings: readonly LeasedEnding[]): UsedParts {
   const sums = new Map<string, LeasedParts & { readonly parts: PartsSum }>()
   const add = (lease: LeaseIdentity, parts: Parts): void => {

@@ -70,8 +70,9 @@ export class LockQueue {
   }
 
   /**
-   * Takes what Redis answered for a series. Where it refuses, by a cap for example, the rest of the hold meets the same.
-   * @param lease that the tokens are on; undefined where there are none
+   * Processes Redis's answer for a series. When it refuses, by a cap for example, the rest of the hold is refused for the
+   * same reason.
+   * @param lease that the tokens are on; undefined when there are none
    */
   answered(seriesId: string, answer: LeaseAnswer, lease: Lease | undefined, nowMs: number): void {
     const line = this.lines.get(seriesId)
@@ -88,7 +89,7 @@ export class LockQueue {
     }
   }
 
-  /** Takes everybody out who waits. */
+  /** Removes and returns all waiting requests. */
   takeAll(): HoldWaiter[] {
     const waiting = [...this.lines.values()].flatMap((line) => line.waiting.map(({ waiter }) => waiter))
     this.lines.clear()

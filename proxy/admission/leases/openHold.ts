@@ -38,7 +38,7 @@ export class OpenHold implements JournalListener {
   }
 
   /**
-   * Ends it: what is not charged is free on its lease again.
+   * Ends it: the uncharged part is free on its lease again.
    * @param seq of the ending, by owner and shard
    * @param chargeUnits a part of the hold, or below zero for nothing
    * @param settlement a Settlement message, one character a byte

@@ -7,7 +7,7 @@ export class RedisClock {
 
   /**
    * @param sentAtMs when Redis was asked, by performance.now()
-   * @param redisMs what its clock said
+   * @param redisMs the time in its answer
    */
   note(sentAtMs: number, redisMs: number): void {
     this.offsetMs = redisMs - sentAtMs

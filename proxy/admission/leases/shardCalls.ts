@@ -31,7 +31,7 @@ export interface NotTaken {
 /** The parts of the context that the calls need. */
 export type CallContext = Pick<LeaseContext, 'owner' | 'scripts' | 'limits' | 'answered' | 'serverChanges'>
 
-/** The calls of one process to one shard of the admission state. Each has a number, by which one that comes late is known. */
+/** The calls of one process to one shard of the admission state. Each has a number, by which late arrivals are detected. */
 export class ShardCalls {
   /** In which the leases were taken; empty while it is not known. */
   epoch = ''
@@ -83,7 +83,7 @@ export class ShardCalls {
   }
 
   /**
-   * Tells Redis what is out.
+   * Reports to Redis the amounts that are out.
    * @param load the loading that asks; '' while admission is open
    * @throws as `lease`
    */

@@ -80,7 +80,7 @@ class BatchRun implements RunListener {
     }
   }
 
-  /** Gives the hold up as soon as Redis takes that, and with it a job that control may have taken before Redis went away. */
+  /** Gives up the hold as soon as Redis answers, and with it a job that control may have taken before Redis went down. */
   private giveUp(error: GatewayError): void {
     const { run } = this
     const outcome = run.decide('failed', NO_BILL, error.code)

@@ -63,7 +63,7 @@ export function admit(
   return { model, rates, routes, size, lock }
 }
 
-/** Registered providers serve no batches, and no keys whose requests leave no trace or go to attested hardware alone. */
+/** Registered providers serve no batches, and no keys in no-logs mode or on the private tier. */
 function mayServeRegistered(request: ChatFields, principal: Principal, requestId: string): CanaryCandidate | undefined {
   if (requestId === '' || request.batch || principal.noLogs || principal.privateTier) return undefined
   return { requestId, accountId: principal.accountId }

@@ -12,7 +12,7 @@ export interface Produced {
   readonly usage: TokenUsage | null
   readonly outputFrames: number
   readonly outputBytes: number
-  /** Output frames that had come when the usage was reported. */
+  /** Output frames that had arrived when the usage was reported. */
   readonly framesAtUsage: number
 }
 

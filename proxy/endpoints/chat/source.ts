@@ -18,7 +18,7 @@ export interface Prompt {
 export interface ChatSource {
   /** The request as providers of a dialect read it. */
   print(dialect: Dialect, codec: ChatCodec, model: Model): Printed
-  /** @param imageTokens what an image counts for */
+  /** @param imageTokens tokens that an image counts as */
   prompt(imageTokens: number): Prompt | Promise<Prompt>
 }
 

@@ -18,7 +18,7 @@ import { ProviderRequests } from './providerRequests.ts'
 const NOTHING = Buffer.alloc(0)
 const EVENT_STREAM = 'text/event-stream'
 
-/** A streamed chat request: chunks go through as they come, the receipt and the end follow the settlement. */
+/** A streamed chat request: chunks are relayed as they arrive, the receipt and the end follow the settlement. */
 export class StreamRun implements RunListener, CallListener, DrainListener {
   private readonly run: Run
   private readonly call: ProviderCall
@@ -129,7 +129,7 @@ export class StreamRun implements RunListener, CallListener, DrainListener {
     this.finishStream(outcome, '')
   }
 
-  // Of what a fault of the gateway itself cut off, the client pays for the prompt alone.
+  // When an internal error cuts the answer off, the client pays for the prompt alone.
   billOfPart(): Bill {
     return billOf(this.order, NOTHING_PRODUCED)
   }
@@ -138,7 +138,7 @@ export class StreamRun implements RunListener, CallListener, DrainListener {
     return this.rest.toString() + this.order.surface.faultEvents(fault)
   }
 
-  // Until the first real output another route may still serve, so what came before it is kept back.
+  // Until the first real output, failover is still possible, so earlier bytes are held back.
   private pass(stream: RelayStream, out: OutBuffer): void {
     if (out.length === 0) return
     if (!this.begun) {

@@ -72,7 +72,7 @@ interface Received {
   readonly chat: GatewayError | Buffer | null
 }
 
-/** @throws RpcError for a message that is too large or is no JSON */
+/** @throws RpcError for a message that is too large or not JSON */
 async function read(head: RequestHead, body: Buffer, { precheck, services }: McpParts): Promise<Received> {
   const { limits, large } = services
   const { mcpBodyBytesMax, strangerJsonAtOnceBytesMax } = limits
@@ -158,7 +158,7 @@ function checkParams(request: JSONRPCRequest): void {
   }
 }
 
-/** Errors of the gateway are results, so that the model that calls sees what to change. */
+/** Errors of the gateway are results, so that the calling model sees what to change. */
 async function callTool(
   name: string,
   input: JsonObject,

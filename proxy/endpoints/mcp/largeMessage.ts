@@ -9,9 +9,9 @@ import { checkToolInput } from './inputCheck.ts'
 import { type Message, readMessage, requestOf } from './message.ts'
 import { RpcError } from './protocol.ts'
 
-/** Of what is no chat: payments in `_meta` have 16 KiB at most. */
+/** For messages other than chats: payments in `_meta` have 16 KiB at most. */
 const SMALL_CHARACTERS_MAX = 65_536
-/** The tools whose arguments are a request for a chat. */
+/** The tools whose arguments are a chat request. */
 const CHAT_TOOLS: ReadonlySet<unknown> = new Set(['chat', 'quote'])
 
 /** Reads a large message, so that its reader gets only small values. */

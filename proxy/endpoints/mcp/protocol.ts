@@ -28,7 +28,7 @@ export class RpcError extends Error {
   readonly data: unknown
   readonly status: number
 
-  /** @param status of the HTTP answer; errors of a single call are answers that went well */
+  /** @param status of the HTTP answer; errors of a single call are HTTP answers with status 200 */
   constructor(code: number, message: string, { data, status = 200 }: { data?: unknown; status?: number } = {}) {
     super(message)
     this.code = code

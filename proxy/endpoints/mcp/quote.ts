@@ -48,7 +48,7 @@ export async function quoteTool(call: McpCall, parts: McpParts): Promise<CallToo
   })
 }
 
-/** How the call can be paid: what the tool `chat` would ask for. Undefined where no payments are taken. */
+/** How the call can be paid: the payment that the tool `chat` would require. Undefined where no payments are accepted. */
 async function offer(
   call: McpCall,
   body: Buffer,

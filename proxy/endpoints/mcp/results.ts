@@ -6,7 +6,7 @@ import type { FailureAnswer, HeaderList } from '../../server/exchange.ts'
 import type { CallCredential } from './credential.ts'
 import { PAYMENT_REQUIRED, RpcError, VERIFICATION_FAILED } from './protocol.ts'
 
-/** Members of `_meta` that tell of a payment that was made or has to be. */
+/** Members of `_meta` with a payment that was made or is required. */
 const X402_RESPONSE = 'x402/payment-response'
 const MPP_RECEIPT = 'org.paymentauth/receipt'
 const MPP_REQUIRED = 'org.paymentauth/payment-required'
@@ -33,7 +33,7 @@ export function chatResult(body: string, headers: HeaderList): CallToolResult {
   return withMeta(structured(completion, replyText(completion)), headers)
 }
 
-/** Tells of the payment that headers tell of. */
+/** Adds the payment receipt of the headers to a result. */
 function withMeta(result: CallToolResult, headers: HeaderList): CallToolResult {
   const mpp = fromBase64UrlJson(headerOf(headers, 'payment-receipt'), HEADER_BYTES_MAX)
   if (mpp !== undefined) return { ...result, _meta: { ...result._meta, [MPP_RECEIPT]: mpp } }

@@ -2,7 +2,7 @@ import { classifyInboundRequest, type JSONRPCRequest, type MessageClassification
 import type { RequestHead } from '../../server/exchange.ts'
 import { HEADER_MISMATCH, MODERN_REVISION, PROTOCOL_VERSIONS, RpcError, unsupportedVersion } from './protocol.ts'
 
-/** How Mcp-Name carries what is no plain ASCII. */
+/** How Mcp-Name encodes text beyond plain ASCII. */
 const ENCODED = /^=\?base64\?([A-Za-z0-9+/]*={0,2})\?=$/
 
 /**

@@ -11,8 +11,8 @@ import { errorText, faultStatus, type RpcError, resultText } from './protocol.ts
 const INTERNAL = { code: INTERNAL_ERROR, message: 'Internal error' }
 
 /**
- * The transport of one request over its exchange: what the library answers is written as one JSON body. The class that
- * it extends is how a server learns that a request is of the revision without a handshake.
+ * The transport of one request over its exchange: the library's answer is written as one JSON body. By the class that it
+ * extends, a server recognizes a request of the revision without a handshake.
  */
 export class ExchangeTransport extends PerRequestHTTPServerTransport {
   private readonly exchange: Exchange

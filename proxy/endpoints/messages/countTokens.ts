@@ -30,7 +30,7 @@ const COUNTING: ReadonlySet<Dialect> = new Set(['anthropic'])
  * with `estimated`. Nothing is held or charged.
  */
 export function countTokensHandler(keys: KeyCache, catalog: CatalogStore, services: RunServices): Handler {
-  // Counting is no sign of how a route serves, so it has a record of its own.
+  // Counting says little about how a route serves, so it has a health record of its own.
   const health = new RouteHealth(services.limits)
   const open = new OpenCounts(services.limits)
 

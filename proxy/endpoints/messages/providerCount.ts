@@ -58,8 +58,8 @@ export class ProviderCount implements AttemptListener {
   }
 
   /**
-   * @returns null when no provider counts now, or the client has gone
-   * @throws GatewayError when a provider finds the request at fault
+   * @returns null when no provider counts now, or the client has disconnected
+   * @throws GatewayError when a provider rejects the request
    */
   ask(): Promise<number | null> {
     return new Promise((resolve, reject) => {

@@ -190,7 +190,7 @@ const STATUS_TEXTS: Readonly<Record<string, string>> = { 201: 'Made', 202: 'Acce
 
 const textAnswer = (type: string) => ({ 200: { description: DONE, content: { [type]: {} } } })
 
-/** @param streams what an event of the streamed answer is */
+/** @param streams the shape of an event of the streamed answer */
 function jsonAnswers(answers: Answers, streams?: ProxyOperation['streams']) {
   const entries = Object.entries(answers).map(([status, shapes]) => {
     const isStreamed = streams !== undefined && status === '200'

@@ -33,16 +33,16 @@ export class AgentGate {
   private readonly rpc: Pick<RpcClient, 'call'>
   private readonly onFault: (error: unknown) => void
 
-  /** @param onFault told of approvals that could not be given back */
+  /** @param onFault called for approvals that could not be given back */
   constructor(rpc: Pick<RpcClient, 'call'>, onFault: (error: unknown) => void) {
     this.rpc = rpc
     this.onFault = onFault
   }
 
   /**
-   * Lets a request pass, at once unless an approval has to be asked for or used.
-   * @throws (or rejects with) GatewayError request_cap_exceeded; approval_required, whose answer is the approval; the
-   *   codes of an approval that can not be used; policy_unavailable when control cannot be asked
+   * Admits a request, synchronously unless an approval has to be requested or used.
+   * @throws (or rejects with) GatewayError request_cap_exceeded; approval_required, whose answer is the approval; the codes
+   *   of an approval that can not be used; policy_unavailable when control cannot be asked
    */
   pass(policy: AgentPolicy, request: AgentRequest): AgentPass | Promise<AgentPass> {
     const { requestCapUnits: cap, approvalThresholdUnits: threshold } = policy
@@ -54,7 +54,7 @@ export class AgentGate {
     return request.approvalId === '' ? this.ask(request, wantUnits, bodyHash) : this.use(request, wantUnits, bodyHash)
   }
 
-  /** Makes an approval usable again whose request has ended without a charge. */
+  /** Makes the approval of a request usable again that ended without a charge. */
   release(approvalId: string, requestId: string): void {
     this.tryRelease(approvalId, requestId).catch(this.onFault)
   }

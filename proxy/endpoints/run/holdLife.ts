@@ -13,13 +13,13 @@ import type { RunContext } from './context.ts'
 export interface HoldListener {
   /** It is granted. */
   onHeld(): void
-  /** It is refused. The error's cause is LOST_ANSWER where it may stand all the same. */
+  /** The hold is refused. The error's cause is LOST_ANSWER when it may have been taken all the same. */
   onHoldRefused(error: GatewayError): void
   /** It was not asked for in the end, because the request has ended meanwhile. */
   onHoldSpared(): void
   /** Its ending is in the journal, with the charge. */
   onSettled(chargedUnits: number): void
-  /** As of EndingWaiter: it is not sure yet what is charged. */
+  /** As of EndingWaiter: the charge is not certain yet. */
   onSettleDelayed(): void
   /** One of the other calls threw. */
   onCrashed(error: unknown): void

@@ -19,7 +19,7 @@ export interface Metered {
   /** The worst case, and the least that the hold may shrink to. */
   readonly wantUnits: number
   readonly leastUnits: number
-  /** The answer is sent as it comes. */
+  /** The answer is relayed as it arrives. */
   readonly streamed: boolean
   /** Which rates the bill is made by; absent are the standard ones. */
   readonly rate?: keyof typeof RATE

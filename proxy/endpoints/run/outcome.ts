@@ -85,7 +85,7 @@ export class Outcome implements HoldEnd {
     return chargedUnits - (this.burnt?.units ?? 0)
   }
 
-  /** The receipt, as JSON. @param chargedUnits what the ledger has accepted */
+  /** The receipt, as JSON. @param chargedUnits the charge that the ledger has accepted */
   receipt(chargedUnits: number): string {
     const { bill, hold } = this
     const { metered, principal } = this.run
@@ -152,7 +152,10 @@ export class Outcome implements HoldEnd {
   }
 }
 
-/** The report of the provider that served a request of the private tier, as it stood when the request began; '' for others. */
+/**
+ * The attestation report of the provider that served a request of the private tier, the one in force when the request began;
+ * '' for others.
+ */
 function attestationOf({ metered, principal }: RunContext, provider: string): string {
   if ((metered.tier ?? tierOf(principal)) !== 'private') return ''
   return metered.routes.find((route) => route.provider.id === provider)?.provider.report?.id ?? ''

@@ -18,7 +18,7 @@ export interface CallListener {
   onData(bytes: Buffer): void
   /** The answer is whole. Phase `answering` or `committed`. */
   onEnd(): void
-  /** The answer broke off. Phase `committed`; absent where nothing of the answer is awaited after that. */
+  /** The answer broke off. Phase `committed`; absent when the listener needs no more of the answer by then. */
   onBroken?(): void
   /** No route is left, or the request is at fault. Phase `calling` or `answering`; absent where nothing is charged then. */
   onRefused?(error: GatewayError): void
@@ -37,15 +37,15 @@ export interface CallingRun extends RunContext {
 }
 
 /**
- * The call to a provider, over the routes that may serve a request: who answers, since when, whether the answer counts,
- * and whether it is awaited by a client at all. It knows nothing of money.
+ * The call to a provider, over the routes that may serve a request: which provider answers, since when, whether the answer
+ * counts, and whether a client still waits for it. It knows nothing of money.
  */
 export class ProviderCall implements AttemptListener {
   /** The provider that answers; '' before one does. */
   provider = ''
   /** From the request's arrival; 0 before there is any. */
   firstByteMs = 0
-  /** The client has gone, and the answer is awaited all the same. */
+  /** The client has disconnected, and the answer is read all the same. */
   detached = false
   /** The route that is asked; null before any is. */
   route: Route | null = null
@@ -81,7 +81,7 @@ export class ProviderCall implements AttemptListener {
     this.attempts.start()
   }
 
-  /** The answer counts: from here on there is no other route. */
+  /** The answer counts: from here on there is no failover. */
   commit(): void {
     this.run.enter('committed')
     this.attempts?.commit()
@@ -92,7 +92,7 @@ export class ProviderCall implements AttemptListener {
     this.attempts?.reject(refusal)
   }
 
-  /** Gives the call up; nothing more is heard of it. */
+  /** Gives the call up; its listener is not called any more. */
   cancel(): void {
     this.attempts?.cancel()
   }

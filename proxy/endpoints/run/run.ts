@@ -12,14 +12,14 @@ import { assertChange, isDecided, isServed, type Phase } from './phase.ts'
 import { type CallingRun, type CallListener, ProviderCall } from './providerCall.ts'
 import type { RunServices } from './services.ts'
 
-/** An operation, as its run tells it what happens to its request. */
+/** An operation, as the listener of its run. */
 export interface RunListener {
   /**
    * The hold is granted: the operation starts its work. Phase `calling`.
    * @param lockUnits the part of the hold that is tokens of a lock, at the locked price
    */
   serve(heldUnits: number, lockUnits: number): void
-  /** The client has left while the request was served; absent where it goes on all the same. */
+  /** The client disconnected while the request was served; absent when the request continues all the same. */
   onGone?(): void
   /** The process leaves, in any phase but `done`; absent where the request ends in moments all the same. */
   onCut?(): void
@@ -107,12 +107,12 @@ export class Run implements CallingRun, HoldListener, GoneListener, ActiveRun {
     this.hold.take()
   }
 
-  /** The end is decided, but not yet what it costs: nothing that arrives changes it any more. */
+  /** The request ends, but its cost is not known yet: later events are ignored. */
   beginEnding(): void {
     if (this.current !== 'ending') this.enter('ending')
   }
 
-  /** Fixes the outcome, for `deliver` to settle; one that replaces another has to come before that. */
+  /** Fixes the outcome, for `deliver` to settle; it can be replaced only before that. */
   decide(status: RunStatus, bill: Bill, errorCode: string | null): Outcome {
     this.beginEnding()
     const outcome = new Outcome(this, this.hold, this.call ?? NOBODY, status, bill, errorCode)
@@ -153,7 +153,7 @@ export class Run implements CallingRun, HoldListener, GoneListener, ActiveRun {
     else this.settle('cut', NO_BILL, errorCode)
   }
 
-  /** The same, for a client that has seen nothing of its answer. */
+  /** The same, for a client that has received nothing of its answer. */
   cutUnanswered(): void {
     if (isDecided(this.current)) return
     const fault = new GatewayError('gateway_restarting')
@@ -221,7 +221,7 @@ export class Run implements CallingRun, HoldListener, GoneListener, ActiveRun {
     this.crash(error)
   }
 
-  // Before the hold is answered there is nothing to end yet; its answer finds the client gone.
+  // Before the hold is answered there is nothing to end; its answer finds the client disconnected.
   onGone(): void {
     if (isServed(this.current)) this.guarded(() => this.operation.onGone?.())
   }
@@ -237,7 +237,7 @@ export class Run implements CallingRun, HoldListener, GoneListener, ActiveRun {
     else this.settle('partial', bill, fault.code)
   }
 
-  /** @returns null where the operation cannot say what the answer costs so far, which is then not charged */
+  /** @returns null when the operation cannot compute the cost so far; nothing is charged then */
   private billOfPart(): Bill | null {
     try {
       return this.operation.billOfPart?.() ?? NO_BILL

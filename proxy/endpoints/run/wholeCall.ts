@@ -15,7 +15,7 @@ export interface WholeListener {
   onRefused?(error: GatewayError): void
 }
 
-/** A call whose answer is read to its end before anything becomes of it; one that is too long is rejected. */
+/** A call whose answer is read to its end before it is processed; an answer that is too long is rejected. */
 export class WholeCall implements CallListener {
   readonly call: ProviderCall
   private readonly run: Run

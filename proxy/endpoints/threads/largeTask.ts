@@ -88,7 +88,7 @@ function countRequest(task: LargeTask): ReturnType<typeof messagesOf> {
 }
 
 function fieldsOf(request: ChatRequest): ChatFields {
-  // A request may be of a class whose getters make what is not asked for here.
+  // A request may be an instance of a class whose getters compute members that are not needed here.
   const { modelId, batch, webhookUrl = '', cheapest, stream, includeUsage, maxTokens, maxTokensName } = request
   const { maxTokensBeside = null, maxTokensParam = maxTokensName, promptParam = 'messages', prompt } = request
   const { preferences, echo = '' } = request

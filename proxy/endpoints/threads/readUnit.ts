@@ -22,7 +22,7 @@ const READERS: Readonly<Record<UnitEndpoint, (body: Buffer, limits: Limits) => o
   rerank: readLargeRerank,
 }
 
-/** Reads a large request of an operation that is no chat. */
+/** Reads a large request of an operation other than chat. */
 export function readUnit(endpoint: UnitEndpoint, body: Buffer, limits: Limits): object {
   return READERS[endpoint](body, limits)
 }

@@ -28,7 +28,7 @@ export function toolServe(catalog: CatalogStore): Serve {
     checkHealth(tool, health, exchange.startedAtMs)
     const call = priced(tool, input)
     const begin = (checked: PricedToolCall): void => {
-      // Nothing was held yet, so a client that has left meanwhile leaves nothing behind.
+      // No hold was taken yet, so a client that has disconnected meanwhile needs no cleanup.
       if (!exchange.gone) new ToolRun(exchange, principal, checked, services).start()
     }
     const { publicUrl } = tool

@@ -10,7 +10,7 @@ export function classifyToolRefusal(status: number, body: string, retryAfterMs: 
     const error = new GatewayError('upstream_rate_limited', { retryAfterSeconds })
     return { ...rest, error, routeFault: false, retryAfterMs: Math.max(retryAfterMs, 1000) }
   }
-  // The gateway's own standing with the upstream is not the client's business.
+  // Clients never see problems of the gateway's own account with the upstream.
   if (status === 401 || status === 402 || status === 403) {
     return { ...rest, error: new GatewayError('tool_error'), routeFault: true }
   }

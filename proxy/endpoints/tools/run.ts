@@ -22,7 +22,7 @@ import { readAnswer, reportedResults } from './answer.ts'
 import { mayBePublic } from './publicUrl.ts'
 import { classifyToolRefusal, toolError } from './refusal.ts'
 
-/** A call of a tool whose input is sound. */
+/** A call of a tool with a valid input. */
 export interface PricedToolCall {
   readonly tool: Tool
   readonly input: ToolInput
@@ -121,7 +121,7 @@ export class ToolRun implements RunListener, CallListener {
     this.run.refuse(error)
   }
 
-  // Providers bill an answer in one piece whether or not anybody waits for it, so it is read to its end.
+  // Providers bill an answer in one piece even when the client has disconnected, so it is read to its end.
   onGone(): void {
     if (!this.call.detach()) this.run.leave(this.billOfPart())
   }

@@ -34,7 +34,7 @@ export class ByteRun implements RunListener, CallListener, DrainListener {
     this.run = new Run(exchange, principal, metered, services, this)
     this.call = this.run.callFor(this)
     this.plan = plan
-    // It may be sent again to another route after its client has gone.
+    // Failover may send it to another route after its client has disconnected.
     this.upload = exchange.takeBody()
   }
 
@@ -85,7 +85,8 @@ export class ByteRun implements RunListener, CallListener, DrainListener {
     this.call.resume()
   }
 
-  // Whether the provider takes the request decides what it costs. Without room to wait for that, it counts as taken.
+  // Whether the provider takes the request decides its cost. When too many requests already wait for that, it counts as
+  // taken.
   onGone(): void {
     if (this.run.phase === 'calling' && this.call.detach()) return
     this.run.leave(this.plan.bill)

@@ -33,7 +33,7 @@ const BYTES_PER_TOKEN_MAX = 8
 const BYTES_PER_TOKEN_USUAL = 4
 const TOKENS_PER_INPUT = 8
 const TOKENS_PER_REQUEST = 16
-/** A report may exceed what was sent by this factor before it is taken for a fault. */
+/** A report may exceed the size of the input by this factor before it is treated as a fault. */
 const PLAUSIBLE_FACTOR = 2
 const OWNED: ReadonlySet<string> = new Set(['object', 'data', 'model', 'usage', 'id'])
 const QUOTE = 34

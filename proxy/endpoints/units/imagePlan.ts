@@ -13,7 +13,7 @@ import type { BufferedAnswer, BufferedPlan, PlanContext, UnitProviderRequest } f
 const OWNED: ReadonlySet<string> = new Set(['created', 'model', 'data'])
 const QUOTE = 34
 
-/** Images that are paid by the piece: held as many as were asked for, charged as many as came. */
+/** Images that are priced by the piece: held for the number requested, charged for the number received. */
 export abstract class ImagePlan implements BufferedPlan {
   readonly holdUnits: number
   protected readonly request: ImageRequest

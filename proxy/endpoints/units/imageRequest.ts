@@ -53,8 +53,8 @@ export function readImageRequest(body: JsonObject, limits: Limits): ImageRequest
 }
 
 /**
- * The size to ask for. Where sizes have prices of their own one of them has to be asked for, so that what is made is
- * what is paid.
+ * The size to ask for. When sizes have prices of their own, one of them has to be chosen, so that the price matches the
+ * image.
  * @returns WxH, or '' to leave it to the provider
  * @throws GatewayError invalid_size
  */

@@ -11,7 +11,7 @@ import type { Bill } from '../run/bill.ts'
 import type { Metered } from '../run/metered.ts'
 import type { RunServices } from '../run/services.ts'
 
-/** A request that is sound by itself; what depends on the model is checked against it later. */
+/** A request that is valid by itself; the checks that depend on the model follow later. */
 export interface UnitRequest extends ModelChoice {
   readonly preferences: Preferences
 }
@@ -43,14 +43,14 @@ export interface BufferedAnswer {
   body(receipt: string): string | Uint8Array
 }
 
-/** A plan whose answer comes in one piece. */
+/** A plan whose answer is sent in one piece. */
 export interface BufferedPlan extends UnitPlan {
   answer(body: Buffer): BufferedAnswer | Rejected
   /** The charge for an answer that was requested but never arrived. */
   readonly billUnseen: Bill
 }
 
-/** A plan whose answer is bytes that go through as they come, at a price that is known before. */
+/** A plan whose answer is bytes that are relayed as they arrive, at a price that is known in advance. */
 export interface BytePlan extends UnitPlan {
   readonly bill: Bill
   readonly contentType: string
@@ -69,7 +69,7 @@ export interface Operation<Request extends UnitRequest, Plan extends UnitPlan> {
   readonly endpoint: Endpoint
   /** Its body is a form with files. */
   readonly upload: boolean
-  /** Its answer is sent as it comes. */
+  /** Its answer is relayed as it arrives. */
   readonly streamed: boolean
   /** Carries a request from its hold on. */
   readonly Run: new (

@@ -34,8 +34,8 @@ export class VideoJobs {
   }
 
   /**
-   * Takes a place for a job that is about to begin.
-   * @returns false when this process follows as many as it may
+   * Reserves a place for a job that is about to begin.
+   * @returns false when this process follows its maximum of jobs
    */
   reserve(videoId: string): boolean {
     if (this.followed.size >= this.limits.videoJobsMax) return false

@@ -17,7 +17,7 @@ export class PollInterval {
 
   /**
    * The next pause in milliseconds.
-   * @param atLeastMs what the provider asked for
+   * @param atLeastMs the pause that the provider asked for
    */
   next(atLeastMs = 0): number {
     const pauseMs = this.pauseMs
