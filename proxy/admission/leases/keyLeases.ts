@@ -264,7 +264,7 @@ export class KeyLeases {
     if (this.waiting.length > 0) this.shard.want(this)
   }
 
-  /** Recalls the idle leases of other processes, unless that has already been tried. */
+  /** Recalls the idle leases of other processes and retries soon. @returns false when nothing is out, or the wait is over */
   private mayComeBack(out: number, nowMs: number): boolean {
     if (this.recallUntilMs === 0) {
       if (out <= 0) return false
