@@ -24,7 +24,7 @@ export interface ProxyConfig {
   readonly journalMemoryFolder: string | null
   /** Requests wait until their journal records are on the device. */
   readonly journalSync: boolean
-  /** Where clients reach the gateway, without a slash at its end; empty when the operator has not said so. */
+  /** The address under which clients reach the gateway, without a trailing slash; empty when it is not configured. */
   readonly publicUrl: string
   /** How many load balancers in front of the gateway add to X-Forwarded-For; zero trusts none of it. */
   readonly trustedProxies: number

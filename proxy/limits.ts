@@ -94,9 +94,9 @@ export const PROXY_LIMITS = {
   eventBytesMax: 4_194_304,
   /** The longest Retry-After of a provider that is passed on, in seconds. */
   retryAfterSecondsMax: 60,
-  /** Failures in a row after which a route is left alone. */
+  /** Consecutive failures after which the circuit breaker of a route opens. */
   breakerFailures: 5,
-  /** How long it is left alone before it is tried with one request, in milliseconds. */
+  /** How long the breaker stays open before one request tries the route, in milliseconds. */
   breakerOpenMs: 10_000,
   /** The time from one connection that probes a provider to the next, in milliseconds. */
   routeProbeMs: 30_000,
@@ -139,9 +139,9 @@ export const PROXY_LIMITS = {
   journalSegmentBytes: 4_194_304,
   /** How long the journal is gathered in memory before it is written to disk, in milliseconds. */
   journalMirrorMs: 20,
-  /** How long a write to the file system in memory may take, before it is left alone for a while, in milliseconds. */
+  /** How long a write to the file system in memory may take before it is avoided for a while, in milliseconds. */
   journalMemoryWriteMs: 200,
-  /** How long it is left alone, in milliseconds. */
+  /** How long it is avoided, in milliseconds. */
   journalMemoryRestMs: 60_000,
   /** The lag of the disk, in bytes; above it no requests are opened. */
   journalLagBytesMax: 16_777_216,

@@ -60,7 +60,7 @@ export interface RouteParts {
   readonly vitals: () => Vitals
   readonly incidents: IncidentStore
   readonly payments: PaymentServices
-  /** Where the gateway is reached. */
+  /** The address of the gateway. */
   readonly site: Site
   /** See `clientAddress`. */
   readonly trustedProxies: number

@@ -146,7 +146,7 @@ export const CLIENT_LIMITS = {
   paymentTimeoutMs: 30_000,
   /** How long the price of a challenge holds, in milliseconds. */
   quoteWindowMs: 120_000,
-  /** How long an authorization of a deposit has to be valid at least, in milliseconds. */
+  /** The least time that an authorization of a deposit has to be valid, in milliseconds. */
   depositWindowMinMs: 60_000,
   /** Withdrawals of an account that are under way at once. */
   withdrawalsOpenMax: 5,
@@ -201,7 +201,7 @@ export const CLIENT_LIMITS = {
   indexDaysMax: 366,
   /** The least coin that a link holds, in units of 1e-9 USD. */
   linkUnitsMin: 10_000_000,
-  /** How long a link lasts where its maker says nothing, in milliseconds. */
+  /** The default lifetime of a link, in milliseconds. */
   linkLifetimeMs: 2_592_000_000,
   /** How long a link may last, in milliseconds. */
   linkLifetimeMaxMs: 31_536_000_000,

@@ -47,7 +47,7 @@ export const SHARED_LIMITS = {
   paymentMarginMs: 5_000,
 
   // Stopping.
-  /** How long requests under way may go on when a proxy process is stopped, in milliseconds. */
+  /** How long requests under way may continue when a proxy process is stopped, in milliseconds. */
   drainGraceMs: 10_000,
   /** The time for the remaining steps when a process is stopped, in milliseconds. */
   shutdownTimeoutMs: 5_000,

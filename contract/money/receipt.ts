@@ -97,7 +97,7 @@ export interface ReceiptFields {
   readonly durationMs: number
   /** A code of the error table, or null when the request succeeded. */
   readonly errorCode: string | null
-  /** Of a request that was paid for by itself. */
+  /** Of a request that was paid per call. */
   readonly paid?: ReceiptPaid
   /** Burnt beside `costUnits`; absent for none. */
   readonly lock?: ReceiptLock

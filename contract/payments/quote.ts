@@ -17,7 +17,7 @@ export interface QuoteBinding {
   readonly payTo: string
 }
 
-/** Why a quote does not hold. */
+/** Why a quote is invalid. */
 export type QuoteFault = 'expired' | 'altered'
 
 const FORM = /^([0-9]{13})\.([A-Za-z0-9_-]{43})$/

@@ -30,7 +30,7 @@ export interface PaymentTerms {
   readonly spender: Address
   /** Key of the MACs that bind quotes and challenges to a request. */
   readonly quoteSecret: Buffer
-  /** The smallest charge of a request that is paid for by itself, units. */
+  /** The smallest charge of a request that is paid per call, units. */
   readonly minUnits: number
   /** How long a signature has to hold at least, so that its transfer gets into a block. */
   readonly marginSeconds: number

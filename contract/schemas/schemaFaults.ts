@@ -44,7 +44,7 @@ export function compileSchema(schema: Schema): SchemaCheck {
   return (value) => (validate(value) ? [] : faultsOf(validate.errors ?? []))
 }
 
-/** One fault for each value, in place of everything that its schema says against it. */
+/** One fault for each value, in place of all violations of its schema. */
 function faultsOf(errors: readonly ErrorObject[]): SchemaFault[] {
   const faults = new Map<string, SchemaFault>()
   // A fault of the value alone is preferred over one that depends on the values beside it.

@@ -6,8 +6,8 @@ const SLOTS = 16_384
 const SCANS_MAX = 20
 
 /**
- * Commands that leave in one write and are answered together: in one for each node of a cluster, where each command is
- * redirected by itself, so that neither the shards of their keys nor slots that move matter.
+ * Commands that are sent in one write and answered together: in a cluster, one write for each node, where each command is
+ * redirected on its own, so that neither the shards of their keys nor moving slots matter.
  */
 export function pipelineOf(redis: Redis): ChainableCommander {
   const cluster = clusterOf(redis)

@@ -39,7 +39,7 @@ export class KeyCache {
   }
 
   /**
-   * The key's principal when it is at hand, else a promise of it.
+   * The key's principal when it is cached, else a promise of it.
    * @throws (or rejects with) GatewayError: invalid_api_key; policy_unavailable when control cannot be asked,
    *   key_privacy_unavailable or settings_unavailable when it does not know that part
    */

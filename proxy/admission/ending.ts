@@ -16,7 +16,7 @@ export interface Ending {
   readonly settlement: string
 }
 
-/** Told once of the ending: by exactly one of the first two, and by the third if that one threw. */
+/** Called once with the result: by exactly one of the first two callbacks, and by the third if that one threw. */
 export interface EndingWaiter {
   /** It is in the journal, with the charge. */
   onSettled(chargedUnits: number): void

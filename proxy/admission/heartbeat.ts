@@ -2,7 +2,7 @@ import type { Redis } from '../../contract/wire/redis.ts'
 import { OWNERS_KEY } from '../../contract/wire/redisKeys.ts'
 import type { Script } from '../../contract/wire/scripts.ts'
 
-/** Says that this process lives, so that control leaves its holds alone. */
+/** Signals that this process is alive, so that control does not release its holds. */
 export class Heartbeat {
   private readonly script: Script
   private readonly redis: Redis

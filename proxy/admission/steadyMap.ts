@@ -69,7 +69,7 @@ export class SteadyMap<V> {
     for (const [at, key] of this.keys.entries()) if (key !== undefined) yield this.entries[at] as V
   }
 
-  /** Where the key is, or would be. */
+  /** The index of the key, or of the free place for it. */
   private placeOf(key: string): number {
     const { keys, mask } = this
     let at = hashOf(key) & mask

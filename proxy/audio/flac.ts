@@ -18,8 +18,8 @@ export interface FlacStream {
 }
 
 /**
- * Measures a FLAC file (RFC 9639) by the headers of its frames. Where frames end only a decoder knows, so they are
- * looked for everywhere.
+ * Measures a FLAC file (RFC 9639) by the headers of its frames. Only a decoder knows where frames end, so the whole file is
+ * searched for them.
  */
 export function* readFlac(file: Buffer): AudioReader {
   const start = behindTag(file, 0) + MARKER_BYTES
@@ -45,7 +45,7 @@ export class FlacSum {
     this.stream = stream
   }
 
-  /** Counts the frame at `at`, if there is one. @returns bytes to go on by */
+  /** Counts the frame at `at`, if there is one. @returns bytes to advance by */
   take(bytes: Buffer, at: number): number {
     const frame = flacFrameAt(bytes, at)
     if (frame === null) return 1

@@ -29,7 +29,7 @@ export class OpusSum {
   }
 
   duration(granule: number): Duration {
-    // The last page may say that less than its whole packets is to be played.
+    // The last page may declare that less than its whole packets is to be played.
     const surplus = this.samples - granule
     const played = granule > 0 && surplus >= 0 && surplus <= PACKET_SAMPLES_MAX ? granule : this.samples
     return { seconds: Math.max(0, played - this.preSkip) / RATE, secondsMax: this.samples / RATE }

@@ -54,7 +54,7 @@ export class VorbisSum {
 
   duration(granule: number): Duration {
     const secondsMax = this.samplesMax / this.rate
-    // The last page may say that less than its whole packets is to be played.
+    // The last page may declare that less than its whole packets is to be played.
     const surplus = this.samples - granule
     const agrees = granule > 0 && surplus >= 0 && surplus <= 2 * this.large
     return { seconds: agrees ? granule / this.rate : secondsMax, secondsMax }

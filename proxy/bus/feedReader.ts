@@ -15,7 +15,7 @@ export interface FeedListener {
   /** The catalog is another one, or who serves its models beside its own routes. */
   onCatalogPublished(): void
   onStatusChanged(): void
-  /** Events may have been missed: everything cached has to be read anew. */
+  /** Events may have been missed: every cached record has to be read again. */
   onGap(): void
 }
 

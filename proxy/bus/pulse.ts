@@ -31,17 +31,17 @@ export interface PulseOptions {
   readonly intervalMs: number
   /** Called before each pulse, which reports the result to control. */
   readonly seen: Seen
-  /** Told to control with each pulse as well. */
+  /** Their measurements are reported to control with each pulse as well. */
   readonly canaries: Measuring
-  /** The process that lives, and perhaps has leases; '' for one that has none. */
+  /** This process, which may have leases; '' for a process without leases. */
   readonly owner: string
-  /** Told how far the endings of the owner are booked, by shard; a shard without endings is absent. */
+  /** Called with how far the endings of the owner are booked, by shard; a shard without endings is absent. */
   readonly onBooked: (positions: readonly BookedPosition[]) => void
 }
 
 export type BookedPosition = Readonly<Pick<sluice.BookedPosition, 'shard' | 'seq'>>
 
-/** Asks control now and then whether it and its database are well, so that /health answers without asking. */
+/** Asks control periodically whether it and its database are well, so that /health answers without asking. */
 export class Pulse {
   /** The last answer was a good one. */
   alive = false

@@ -3,7 +3,7 @@ import type { DataPolicy, Dialect } from '../../contract/catalog/catalog.ts'
 /** A provider as its routes need it. The key itself is read from the environment of this process. */
 export interface Provider {
   readonly id: string
-  /** Scheme, host and port of the provider's address, and the path that its endpoints hang below. */
+  /** Scheme, host and port of the provider's address, and the base path of its endpoints. */
   readonly origin: string
   readonly host: string
   readonly basePath: string

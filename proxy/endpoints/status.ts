@@ -63,7 +63,7 @@ export function componentsNow(
     { name: 'models', status: modelsNow(catalog.current, health, open, nowMs).status },
     // Nothing runs that cannot be held for.
     { name: 'ledger', status: redis ? 'operational' : 'major_outage' },
-    // Requests go on without it.
+    // Model requests are served without it.
     { name: 'account_api', status: control ? 'operational' : 'degraded_performance' },
   ]
   // Requests with a key are served without the chain.

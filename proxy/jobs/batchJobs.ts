@@ -6,7 +6,7 @@ import { holdsKey, shardOf } from '../../contract/wire/redisKeys.ts'
 import { ControlUnavailable, type RpcClient } from '../bus/rpcClient.ts'
 import type { Limits } from '../limits.ts'
 
-/** The cause of a refusal of a job that control may have taken all the same: its hold has to be given up there as well. */
+/** The cause of a refusal of a job that control may have taken all the same: its hold has to be released there as well. */
 export const MAYBE_TAKEN: unique symbol = Symbol('what became of a batch job is not known')
 
 /** The errors that control answers before it takes over a hold; any other error may occur after that. */

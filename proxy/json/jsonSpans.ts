@@ -106,7 +106,7 @@ function readName(bytes: Buffer, place: number): { text: string; end: number } |
   return typeof text === 'string' ? { text, end: quote + 1 } : null
 }
 
-/** Behind the end of the value that begins at `start`, or -1. */
+/** The position after the value that begins at `start`, or -1. */
 function valueEnd(bytes: Buffer, start: number, limit: number, depthMax: number): number {
   const first = bytes[start]
   let end = -1
@@ -127,7 +127,7 @@ function isScalarByte(c: number): boolean {
   return (c >= 48 && c <= 57) || (c >= 97 && c <= 122) || c === 45 || c === 46 || c === 43 || c === 69
 }
 
-/** Behind the bracket that closes the one at `start`. */
+/** The position after the bracket that closes the one at `start`. */
 function nestedEnd(bytes: Buffer, start: number, limit: number, depthMax: number): number {
   const open: number[] = []
   for (let place = start; place < limit; place++) {

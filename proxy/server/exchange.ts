@@ -3,10 +3,13 @@ import type { GatewayError } from '../../contract/errors/errors.ts'
 /** The content type of answers in JSON. */
 export const JSON_TYPE = 'application/json; charset=utf-8'
 
-/** The most headers of a request that the HTTP server package takes; it answers 431 by itself beyond. */
+/** The most headers of a request that the HTTP server package accepts; it answers 431 itself above that. */
 export const HEADERS_MAX = 98
 
-/** The most bytes of a request's head that the HTTP server package takes, all lines together; it answers 431 by itself beyond. */
+/**
+ * The most bytes of a request's head that the HTTP server package accepts, all lines together; it answers 431 itself above
+ * that.
+ */
 export const HEAD_BYTES_MAX = 4_096
 
 /** The parts of a request's head that endpoints read. Names are lower case; an absent header is an empty string. */
@@ -54,12 +57,12 @@ export interface AnswerDecorator {
   onFailure(error: GatewayError): FailureAnswer | undefined
 }
 
-/** Told when the client closes the connection before the answer has ended. */
+/** Called when the client closes the connection before the answer has ended. */
 export interface GoneListener {
   onGone(): void
 }
 
-/** Told when a client that read too slowly can take bytes again. */
+/** Called when a client that read too slowly can take bytes again. */
 export interface DrainListener {
   onDrain(): void
 }

@@ -29,7 +29,7 @@ export interface BodyHost {
   bytesMax(upload: boolean): number
   /** The body takes no more bytes. */
   closed(body: IncomingBody): void
-  /** Told of every refusal that a body caused. */
+  /** Called with every refusal that a body caused. */
   onRefusal(error: GatewayError): void
 }
 
@@ -80,7 +80,7 @@ export class IncomingBody implements BodyLease {
       if (!this.pending) this.timeOut()
       return
     }
-    // Pausing stops the server package's timer, and taking the body on starts it anew.
+    // Pausing stops the server package's timer, and resuming restarts it.
     if (this.paused) return
     this.exchange.pauseBody()
     this.exchange.resumeBody()
@@ -140,7 +140,7 @@ export class IncomingBody implements BodyLease {
     return true
   }
 
-  /** Asks who sends this body. One that has to be awaited is not read on until then. */
+  /** Checks the sender of this body. While the check is pending, the body is not read any further. */
   private ask(): void {
     this.asked = true
     const sender = this.options.precheck?.(this.exchange.head)
@@ -226,7 +226,7 @@ export class IncomingBody implements BodyLease {
     return this.copied(Buffer.from(new SharedArrayBuffer(Math.max(bytes, this.options.contentLength)), 0, bytes))
   }
 
-  /** Books memory. Where that of strangers is used up, a customer is asked for proof. */
+  /** Reserves memory. When the share of strangers is used up, the credential is verified first. */
   private grow(bytes: number): GatewayError | undefined {
     const { upload } = this.options
     const fault = this.share.grow(this.buffer.length, bytes, upload)

@@ -209,7 +209,7 @@ export class Server {
     exchange.fail(error, headers)
   }
 
-  // Base URLs are given with and without /v1, so the path that was probably meant is named.
+  // Clients use base URLs with and without /v1, so the error names the path that was probably meant.
   private notFound(method: string, path: string): string {
     const meant = path.startsWith('/v1/v1/') ? path.slice(3) : `/v1${path}`
     const hint = this.table.find(meant) === undefined ? 'see /llms.txt for what is served' : `use ${meant}`

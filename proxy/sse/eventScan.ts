@@ -56,7 +56,7 @@ export class EventScan extends JsonScan {
   usageEnd = -1
   errorStart = -1
   errorEnd = -1
-  /** The event says why the message ends. */
+  /** The event has the reason why the message ends. */
   finished = false
   /** Bytes of text, thinking or tool calls that the event adds. Text has its escapes included. */
   outputBytes = 0

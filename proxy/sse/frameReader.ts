@@ -59,7 +59,7 @@ export class FrameReader {
 
   /**
    * Reads the next bytes of the stream.
-   * @returns false when an event exceeds the bound on its size; the reader is of no use after that
+   * @returns false when an event exceeds the bound on its size; the reader is unusable after that
    */
   push(chunk: Buffer, sink: FrameSink): boolean {
     if (chunk.length === 0) return true
@@ -224,7 +224,7 @@ export class FrameReader {
 
 const LINE_FEED = Buffer.from('\n')
 
-/** Where the value of a line `data: value` begins; -1 when the line has another field. */
+/** The position of the value of a line `data: value`; -1 when the line has another field. */
 export function dataStart(bytes: Buffer, start: number, end: number): number {
   const isData =
     end - start >= 5 &&

@@ -33,7 +33,7 @@ export class IncidentStore {
     return this.seenDays
   }
 
-  /** Reads them in the background, again and again until that succeeds once after this call. */
+  /** Reads them in the background, with retries until one read succeeds after this call. */
   renew(): void {
     this.record.renew()
   }

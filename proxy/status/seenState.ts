@@ -60,7 +60,7 @@ export class SeenState {
     const now = { requests: counters.requests, faults: faultsIn(counters) }
     const requests = now.requests - this.before.requests
     const faults = now.faults - this.before.faults
-    // A share of a few says little, so more are waited for.
+    // The share of a few requests is not significant, so more are awaited.
     if (requests < limits.statusRequestsMin) return 'operational'
     this.before = now
     const percent = (100 * faults) / requests

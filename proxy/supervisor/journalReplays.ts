@@ -127,7 +127,7 @@ export class JournalReplays {
     return gone
   }
 
-  /** A process number alone says little: after a restart of the machine it may be that of another process. */
+  /** The process id alone is no proof: after a restart of the machine it may belong to another process. */
   private async isGone(owner: string, pids: readonly number[]): Promise<boolean> {
     const { living, redis, limits } = this.options
     if (living().has(owner)) return false

@@ -24,9 +24,12 @@ export interface OwnerReplayOptions {
   readonly scripts: CallContext['scripts']
   readonly closeOwner: Script
   readonly limits: Limits
-  /** How far the owner's endings are booked, by shard. @throws while control cannot say */
+  /** How far the owner's endings are booked, by shard. @throws while control does not know or does not answer */
   readonly booked: () => Promise<ReadonlyMap<number, number>>
-  /** Voids the single holds that the owner has. @returns how many could not be voided now. @throws while control cannot say */
+  /**
+   * Voids the single holds that the owner has. @returns the number that could not be voided now. @throws while control does
+   * not know or does not answer
+   */
   readonly voidHolds: () => Promise<number>
   /** Aborted when the process stops. */
   readonly signal: AbortSignal

@@ -43,7 +43,7 @@ export interface Fleet {
   readonly requestsBySlot: readonly number[]
 }
 
-/** The metrics of all workers, living and dead, in the Prometheus text format. */
+/** The metrics of all workers, running and dead, in the Prometheus text format. */
 export async function renderMetrics(
   snapshots: readonly WorkerSnapshot[],
   { retired, restarts, requestsBySlot }: Fleet,

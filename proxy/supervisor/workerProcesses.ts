@@ -24,7 +24,7 @@ interface Worker {
   /** Its place among the workers, from 0; its replacement takes the same. */
   readonly slot: number
   ready: boolean
-  /** As the worker is known to the rest of the installation; empty until it is ready. */
+  /** The worker's owner name in Redis and in the journal; empty until it is ready. */
   owner: string
   drained: boolean
   last: WorkerSnapshot | undefined
@@ -69,7 +69,7 @@ export class WorkerProcesses {
     return this.port
   }
 
-  /** The workers that live, as the rest of the installation knows them. */
+  /** The owner names of the running workers. */
   get owners(): ReadonlySet<string> {
     return new Set([...this.workers].map(({ owner }) => owner))
   }

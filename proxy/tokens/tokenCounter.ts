@@ -22,7 +22,7 @@ export class TokenCounter {
     this.pool = new WorkerPool({
       threadsMax: limits.countThreadsMax,
       queueMax: limits.countQueueMax,
-      // A count ends by itself before that, so that only a thread that hangs is ended.
+      // A count ends earlier by itself, so that this timeout only ends a thread that hangs.
       taskTimeoutMs: limits.countTimeoutMs + 2 * limits.countWorkMs,
       idleTimeoutMs: limits.workerIdleMs,
       onFault,

@@ -75,7 +75,7 @@ function unquote(quoted: string): string {
   return quoted.replace(/\\(["\\])/g, '$1')
 }
 
-/** Behind the first delimiter, which may follow a preamble. */
+/** The position after the first delimiter, which may follow a preamble. */
 function firstDelimiter(body: Buffer, delimiter: Buffer, inner: Buffer): number {
   const starts = body.subarray(0, delimiter.length).equals(delimiter)
   if (starts && isDelimiterEnd(body, delimiter.length)) return delimiter.length
@@ -103,7 +103,7 @@ function isClosing(body: Buffer, at: number): boolean {
   return body[at] === DASH && body[at + 1] === DASH
 }
 
-/** Behind the line end that closes a delimiter, which blanks may precede; -1 when there is something else. */
+/** The position after the line end that closes a delimiter, with optional blanks before it; -1 when other bytes follow. */
 function lineEnd(body: Buffer, at: number): number {
   let place = at
   while (body[place] === SPACE || body[place] === TAB) place++

@@ -48,13 +48,13 @@ export interface AttemptsOptions {
   readonly health: RouteHealth
   readonly limits: Limits
   readonly rule: OperationRule
-  /** Whose request it is. */
+  /** The account of the request. */
   readonly accountId: string
   /** Candidates in the order they are tried. */
   readonly routes: readonly Route[]
   readonly makeRequest: (route: Route, totalTimeoutMs: number, fresh: boolean) => UpstreamRequest
   readonly listener: AttemptListener
-  /** Measures registered providers; absent where none can be among the routes. */
+  /** Measures registered providers; absent when none can be among the routes. */
   readonly watch?: CanaryWatch
   /** The answer is relayed as it arrives, so that its first output is timed. */
   readonly streamed?: boolean

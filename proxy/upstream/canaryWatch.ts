@@ -99,12 +99,12 @@ export class CanaryAttempt {
     this.end('')
   }
 
-  /** @param isSilence the provider said nothing for too long */
+  /** @param isSilence the provider timed out */
   failed(isSilence: boolean): void {
     this.end(isSilence ? 'stalls' : 'errors')
   }
 
-  /** The request was given up. Where it waited for longer than it should have had to, that is the provider's fault. */
+  /** The request was given up. If it had waited longer than the bar, that is the provider's fault. */
   givenUp(nowMs: number): void {
     if (this.firstOutputMs >= 0) this.end('')
     else if (nowMs - this.startedAtMs > this.firstOutputMaxMs) this.end('stalls')

@@ -20,9 +20,9 @@ interface Wishes {
 }
 
 /**
- * The registered provider that a request is to be tried at first. Which one, or none, follows from the request's id alone, so
- * that every process decides alike; each provider has a stretch of its own of all that ids can hash to.
- * @returns undefined where none may serve it, or another route is its turn
+ * The registered provider that a request is sent to first. The request's id alone decides which one, or none, so that every
+ * process decides alike; each provider has its own range of the hash values of ids.
+ * @returns undefined when none may serve it, or the id is in no provider's range
  */
 export function chooseCanary(
   { canaries, enabledRoutes }: Model,

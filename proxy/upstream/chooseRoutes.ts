@@ -44,7 +44,7 @@ export function chooseRoutes(model: Model, policy: RoutePolicy, health: RouteHea
   throw new GatewayError('model_unavailable', { retryAfterSeconds: Math.max(1, Math.ceil(waitMs / 1000)) })
 }
 
-/** Behind a registered provider the model's own routes follow, so that its failure costs the client nothing. */
+/** A registered provider is followed by the model's own routes, so that its failure does not affect the client. */
 function withCanary(
   open: readonly Route[],
   model: Model,
@@ -72,7 +72,7 @@ function those(routes: readonly Route[], pass: (route: Route) => boolean): reado
   return routes.every(pass) ? routes : routes.filter(pass)
 }
 
-/** @throws GatewayError model_unverified while the hardware of no provider is proved */
+/** @throws GatewayError model_unverified while no provider has an attestation in force */
 function attested(routes: readonly Route[], modelId: string, nowMs: number): readonly Route[] {
   const found = those(routes, ({ provider }) => provider.report !== null && provider.report.validUntilMs > nowMs)
   if (found.length > 0) return found

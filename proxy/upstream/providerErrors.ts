@@ -56,7 +56,7 @@ export function providerErrorOf(value: unknown): ProviderError {
   return named(message, text(Reflect.get(error, 'code')))
 }
 
-// Not every provider sets the code for a prompt that does not fit, but all of them say it in words.
+// Not every provider sets the code for a prompt that is too long, but all of them describe it in the message.
 function named(message: string, code: string): ProviderError {
   if (CREDIT.test(message)) return { message: '', code: 'insufficient_credit' }
   return { message, code: CONTEXT.test(code) || CONTEXT.test(message) ? 'context_length_exceeded' : code }

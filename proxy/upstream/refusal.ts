@@ -12,7 +12,7 @@ export interface Refusal {
   readonly routeFault: boolean
   /** It may be the answer to this one request rather than the state of the route; absent is not. */
   readonly perhapsRequest?: boolean
-  /** How long the provider asked to be left alone, in milliseconds. */
+  /** How long the provider asked for no requests (Retry-After), in milliseconds. */
   readonly retryAfterMs: number
 }
 

@@ -13,7 +13,7 @@ interface Health {
   /** The circuit breaker is open until then; after it, one request tries. */
   openUntilMs: number
   trying: boolean
-  /** The provider asked to be left alone until then. */
+  /** Until when the provider asked for no requests (Retry-After). */
   coolUntilMs: number
 }
 
@@ -45,7 +45,7 @@ export class RouteHealth {
     return health.openUntilMs <= nowMs && !health.trying
   }
 
-  /** Whether the provider asked to be left alone for now. */
+  /** Whether the provider has asked for no requests for now (Retry-After). */
   isCooling(routeId: string, nowMs: number): boolean {
     return (this.routes.get(routeId)?.coolUntilMs ?? 0) > nowMs
   }

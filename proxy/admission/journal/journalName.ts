@@ -1,6 +1,6 @@
 const NAME = /^([A-Za-z0-9_]+)\.([0-9]+)$/
 
-/** Whose journal a folder is. */
+/** The owner of a journal's folder. */
 export interface JournalOwner {
   readonly owner: string
   /** The process that writes the journal, or delivers it. */

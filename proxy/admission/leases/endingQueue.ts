@@ -65,7 +65,7 @@ export class EndingQueue {
     this.tellWaiting()
   }
 
-  /** Redis says which one it took last. */
+  /** Removes the endings that Redis has taken, up to the number that it reports. */
   trim(deliveredSeq: number): void {
     if (deliveredSeq > this.deliveredSeq) this.delivered(deliveredSeq - this.deliveredSeq)
   }
@@ -93,7 +93,7 @@ export class EndingQueue {
 
   /** Calls the waiter back once the ending is delivered. */
   waitForRedis(ended: EndedHold): void {
-    // A journal that fails may take longer to say so than the delivery took.
+    // A failing journal may report later than the delivery completes.
     if (ended.ending.seq <= this.deliveredSeq) {
       this.tell(ended, () => ended.onWritten())
       return

@@ -27,7 +27,7 @@ export interface LeaseContext {
   retrySoon(retry: () => void): void
   /** Redis has answered a call that was sent at this time, by performance.now(). */
   answered(sentAtMs: number, redisMs: number): void
-  /** How far the endings of this process are booked, by shard. @throws while control cannot say */
+  /** How far the endings of this process are booked, by shard. @throws while control does not know or does not answer */
   booked(): Promise<ReadonlyMap<number, number>>
   /**
    * The endings of a shard with numbers above `afterSeq`, up to `lastSeq`, as they are in the journal.

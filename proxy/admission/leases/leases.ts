@@ -86,7 +86,7 @@ export class Leases implements Holding, Settlements {
   }
 
   /**
-   * Has holds that Redis keeps by themselves end like those on leases.
+   * Makes holds that Redis keeps by themselves end like those on leases.
    * @param source takes them
    */
   singly(source: Holding): Holding {

@@ -39,7 +39,7 @@ export class OpenHolds {
     this.write(hold, hold)
   }
 
-  /** Notes a hold that Redis has by itself. */
+  /** Records a hold that Redis keeps by itself. */
   addSingle(waiter: HoldWaiter, single: HeldFrom, parts: Parts, units: number, heldAtMs: number): void {
     this.holds.set(waiter.requestId, new OpenHold(waiter, single, parts, units, heldAtMs, this.onRefused))
   }

@@ -102,7 +102,7 @@ export class OwnLeases {
     commands.set(askedKey(requestId), state, 'PX', limits.askedMs).catch(onFault)
   }
 
-  /** It is asked again and again until it is answered. */
+  /** Control repeats the question until it is answered. */
   private async reportTo(load: string): Promise<void> {
     if (this.reporting === load) return
     this.reporting = load

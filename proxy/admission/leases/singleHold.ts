@@ -8,7 +8,7 @@ export function isSingle(field: string): boolean {
   return field.startsWith(PREFIX)
 }
 
-/** Whose hold it is. */
+/** The request that a hold belongs to. */
 export interface SingleOrigin {
   readonly requestId: string
   readonly shard: number

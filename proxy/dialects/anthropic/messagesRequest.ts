@@ -12,7 +12,7 @@ import { readCacheControl } from './cacheControl.ts'
 import { readOutputConfig, readSampling, readThinking, readTools } from './options.ts'
 import { chatBody, effortFor } from './toChat.ts'
 
-/** A Messages request that is sound by itself. */
+/** A Messages request that is valid by itself. */
 export class MessagesRequest implements ChatRequest {
   readonly modelId: string
   readonly batch: boolean

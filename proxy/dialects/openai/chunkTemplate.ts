@@ -29,7 +29,7 @@ export class ChunkTemplate {
   private misses = 0
 
   /**
-   * Learns from a chunk that was just scanned, if all that it says is one text.
+   * Learns from a chunk that was just scanned, if its only content is one text.
    * @param dropUsage whether the client does not get its `usage`, which then is null
    */
   learn(bytes: Buffer, start: number, end: number, scan: ChunkScan, identity: ChunkIdentity, dropUsage: boolean): void {

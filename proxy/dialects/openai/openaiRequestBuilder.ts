@@ -16,7 +16,7 @@ interface OpenaiPath {
 }
 
 export const CHAT: OpenaiPath = { path: '/chat/completions', limitName: null }
-/** Where `prompt` takes the place of `messages`. */
+/** For endpoints where `prompt` replaces `messages`. */
 export const TEXT: OpenaiPath = { path: '/completions', limitName: 'max_tokens' }
 
 /** A request as providers of the OpenAI dialect read it. */

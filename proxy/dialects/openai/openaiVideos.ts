@@ -29,7 +29,7 @@ export interface UpstreamVideo {
   readonly state: 'queued' | 'in_progress' | 'completed' | 'failed'
   /** Percent, 0 to 100. */
   readonly progress: number
-  /** Length of the clip in whole seconds; null when the provider does not say, or nothing usable. */
+  /** Length of the clip in whole seconds; null when the provider reports none or an unusable one. */
   readonly seconds: number | null
   /** Why it failed, cleaned for the client. */
   readonly error: string

@@ -48,7 +48,7 @@ export interface ProviderRequestBuilder {
   make(route: Route, maxTokens: number): ProviderRequest
 }
 
-/** Whose answer is read. */
+/** The request whose answer is read. */
 export interface AnswerContext {
   readonly requestId: string
   /** When the request arrived. */

@@ -56,7 +56,7 @@ export interface MessageReader {
 
 /** Writes a message to a client, in the events of its format. */
 export interface MessageWriter extends MessageSink {
-  /** Where the events go; set before every piece. */
+  /** The buffer for the events; set before every piece. */
   out: OutBuffer
   /** The end of the stream: the last events, with the receipt as a comment line before the very last one. */
   tail(tail: StreamTail): string

@@ -88,8 +88,8 @@ function readPrice(maxPrice: JsonObject, names: readonly string[]): number | nul
 }
 
 /**
- * The shortest decimal text of a number is the price that was meant, so no float takes part in money. Below a millionth
- * it has an exponent, which is written out.
+ * The shortest decimal text of a number is the intended price, so no float is involved in money. Below a millionth it has an
+ * exponent, which is expanded.
  */
 function decimalText(value: string | number): string {
   const text = String(value)

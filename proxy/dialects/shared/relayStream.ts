@@ -30,7 +30,7 @@ export interface StreamTail {
  */
 export interface RelayStream {
   readonly state: StreamState
-  /** The answer has said why it ends. */
+  /** The answer has reported its finish reason. */
   readonly finished: boolean
   /** The answer is whole. */
   readonly complete: boolean

@@ -110,7 +110,7 @@ function ratesFor(model: Model, principal: Principal, request: ChatFields): Mode
   return rates
 }
 
-// Where the window is nearly full, a budget that exceeded it would make some providers refuse the request.
+// When the context window is nearly full, some providers refuse a request whose budget exceeds it.
 function defaultOutput(request: ChatFields, model: Model): number {
   const left = model.context - Math.ceil(request.prompt.textBytes / BYTES_PER_TOKEN_USUAL)
   return Math.min(model.defaultOutput, Math.max(left, OUTPUT_TOKENS_LEAST))

@@ -84,7 +84,7 @@ function believed({ route, services }: Run, order: ChatOrder, produced: Produced
   return { usage: null, outputFrames, outputBytes, framesAtUsage }
 }
 
-// A report that output followed says too little of it, but no less than it says.
+// A report before the last output is too low, but it is a lower bound.
 function estimated(order: ChatOrder, { usage, outputFrames, outputBytes }: Produced): TokenUsage {
   const { prompt } = order.request
   const estimate = estimateUsage({

@@ -31,7 +31,7 @@ export class ProviderRequests {
     return codec
   }
 
-  /** Whose answer is read. */
+  /** The context of the request whose answer is read. */
   get answerContext(): AnswerContext {
     const { exchange, services } = this.run
     const { admitted, request } = this.order
@@ -48,7 +48,7 @@ export class ProviderRequests {
     this.maxTokens = lock?.hold.outputTokens(heldUnits, lockUnits) ?? grantedOutputTokens(size, heldUnits)
   }
 
-  /** Writes the request for a provider, anew where it speaks another dialect than the last one. */
+  /** Writes the request for a provider, again when it speaks another dialect than the last one. */
   make(route: Route, totalTimeoutMs: number, fresh: boolean): UpstreamRequest {
     const { provider } = route
     if (this.builder === undefined || this.dialect !== provider.dialect) this.builder = this.write(provider.dialect)

@@ -32,7 +32,7 @@ export function bodyOfCall({ chat, input }: McpCall): Buffer {
   return chat ?? Buffer.from(chatBody(input))
 }
 
-/** Where no payments are taken, a call without a key lacks the key. */
+/** Where payments are not accepted, the error of a call without a key is the missing key. */
 function keyless(error: GatewayError, { credential }: McpCall): GatewayError {
   if (credential.hasKey || error.row !== 'not_found') return error
   return new GatewayError('invalid_api_key', { message: 'Send an API key as Authorization: Bearer sk_...' })

@@ -15,7 +15,7 @@ import { callerOf, type McpCall, type McpParts } from './parts.ts'
 import { expanded, structured } from './results.ts'
 import { sheetDocument } from './sheetDocument.ts'
 
-/** Whose prices a caller without a key sees. */
+/** The principal whose prices a caller without a key sees. */
 const NOBODY = payerPrincipal(`0x${'00'.repeat(20)}`)
 
 /** The tool `quote`: the worst case of a chat call with these arguments, by the rules and the rates of the caller. */

@@ -2,9 +2,9 @@ import { localhostAllowedHostnames, validateHostHeader, validateOriginHeader } f
 import { isLoopbackHost } from '../../../contract/net/ipAddress.ts'
 import type { RequestHead } from '../../server/exchange.ts'
 
-/** Where the gateway is reached. */
+/** The address of the gateway. */
 export interface Site {
-  /** As the operator has said; '' when not. */
+  /** As configured; '' when it is not. */
   readonly publicUrl: string
   /** The address that the process listens on. */
   readonly listenHost: string

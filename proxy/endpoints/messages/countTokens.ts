@@ -26,8 +26,8 @@ import { ProviderCount } from './providerCount.ts'
 const COUNTING: ReadonlySet<Dialect> = new Set(['anthropic'])
 
 /**
- * POST /v1/messages/count_tokens: exact where a provider of the model counts, else by a tokenizer, which the answer says
- * with `estimated`. Nothing is held or charged.
+ * POST /v1/messages/count_tokens: exact when a provider of the model counts, else by a tokenizer, marked `estimated` in the
+ * answer. Nothing is held or charged.
  */
 export function countTokensHandler(keys: KeyCache, catalog: CatalogStore, services: RunServices): Handler {
   // Counting says little about how a route serves, so it has a health record of its own.

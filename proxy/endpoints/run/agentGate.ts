@@ -18,7 +18,7 @@ export interface AgentRequest {
   readonly leastUnits: number
   /** x-approval-id, or ''. */
   readonly approvalId: string
-  /** Tells its body apart; called only when an approval is needed, before the first wait. */
+  /** Identifies its body; called only when an approval is needed, before the first wait. */
   readonly bodyHash: () => string
 }
 

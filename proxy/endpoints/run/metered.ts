@@ -23,7 +23,7 @@ export interface Metered {
   readonly streamed: boolean
   /** Which rates the bill is made by; absent are the standard ones. */
   readonly rate?: keyof typeof RATE
-  /** Whose prices the bill is made by; absent are those of the key. */
+  /** The tier whose prices the bill is computed by; absent means the key's. */
   readonly tier?: keyof typeof TIER
   /** Absent for a request that burns no tokens. */
   readonly lock?: LockUse | undefined

@@ -172,7 +172,7 @@ function burntTokens({ metered }: RunContext, { lockUnits: units }: LockCharge):
     : { seriesId: hold.seriesId, units, micros: units / hold.microUnits }
 }
 
-/** Whose prices a key pays. */
+/** The tier whose prices a key pays. */
 function tierOf({ privateTier }: Principal): keyof typeof TIER {
   return privateTier ? 'private' : 'standard'
 }

@@ -20,7 +20,10 @@ export interface CallListener {
   onEnd(): void
   /** The answer broke off. Phase `committed`; absent when the listener needs no more of the answer by then. */
   onBroken?(): void
-  /** No route is left, or the request is at fault. Phase `calling` or `answering`; absent where nothing is charged then. */
+  /**
+   * No route is left, or the request is at fault. Phase `calling` or `answering`; absent when nothing is charged in that
+   * case.
+   */
   onRefused?(error: GatewayError): void
   /** Sorts error answers; absent for those of a model's provider. */
   readonly classify?: Classify
@@ -87,7 +90,7 @@ export class ProviderCall implements AttemptListener {
     this.attempts?.commit()
   }
 
-  /** The answer is of no use before it counts; the next route is asked. */
+  /** The answer turned out to be unusable before it counts; the next route is asked. */
   reject(refusal: Refusal): void {
     this.attempts?.reject(refusal)
   }

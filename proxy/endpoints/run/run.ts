@@ -21,7 +21,7 @@ export interface RunListener {
   serve(heldUnits: number, lockUnits: number): void
   /** The client disconnected while the request was served; absent when the request continues all the same. */
   onGone?(): void
-  /** The process leaves, in any phase but `done`; absent where the request ends in moments all the same. */
+  /** The process shuts down, in any phase but `done`; absent when the request ends soon anyway. */
   onCut?(): void
   /** The outcome is in the ledger: the client gets the rest of its answer. The run is done when that has resolved. */
   onSettled?(outcome: Outcome, chargedUnits: number): void | Promise<void>
@@ -166,7 +166,7 @@ export class Run implements CallingRun, HoldListener, GoneListener, ActiveRun {
     this.fail(error)
   }
 
-  /** Tells the client of an error in place of an answer. */
+  /** Answers the client with an error. */
   fail(error: GatewayError, headers?: HeaderList): void {
     this.services.metrics.noteError(error.row)
     this.exchange.fail(error, headers)

@@ -14,7 +14,7 @@ export type Serve = (
   services: RunServices,
 ) => void | Promise<void>
 
-/** Whose bodies are served with these services. */
+/** The kind of sender that these services serve. */
 export function ownerOf({ paid }: Pick<RunServices, 'paid'>): BodyOwner {
   return paid === undefined ? 'customer' : 'stranger'
 }

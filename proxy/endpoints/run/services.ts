@@ -13,7 +13,7 @@ import type { Transport } from '../../upstream/transport/transport.ts'
 import type { ActiveRuns } from './activeRuns.ts'
 import type { AgentGate } from './agentGate.ts'
 
-/** The payment of a request that is paid for by itself. */
+/** The payment of a request that is paid per call. */
 export interface PaidFor {
   /** The receipt of the payment, once it is paid. */
   readonly receipt: ReceiptPaid | undefined

@@ -82,7 +82,7 @@ function chatRequest(task: LargeTask, endpoint: ChatEndpoint): ChatRequest {
   return SURFACES[endpoint].read(readJsonBody(bytesOf(task), task.limits.jsonDepthMax), task.limits)
 }
 
-/** A Messages request for which no answer has to be asked for. */
+/** A Messages request for counting alone, without an answer. */
 function countRequest(task: LargeTask): ReturnType<typeof messagesOf> {
   return readMessagesRequest(readJsonBody(bytesOf(task), task.limits.jsonDepthMax), task.limits, false)
 }

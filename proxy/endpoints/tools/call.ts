@@ -74,7 +74,7 @@ function checkRetention(tool: Tool, preferences: Preferences, principal: Princip
   throw new GatewayError('retention_required', { param: 'provider.allow_retention' })
 }
 
-/** @throws GatewayError upstream_rate_limited or tool_upstream_error while the upstream is to be left alone */
+/** @throws GatewayError upstream_rate_limited or tool_upstream_error while the upstream must not be called */
 function checkHealth({ route }: Tool, health: RouteHealth, nowMs: number): void {
   const waitMs = health.waitMs(route.id, nowMs)
   if (waitMs === 0) return

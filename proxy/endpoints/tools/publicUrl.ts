@@ -3,7 +3,7 @@ import { GatewayError } from '../../../contract/errors/errors.ts'
 import { mayBePublicHost, parseWebUrl } from '../../../contract/net/publicUrl.ts'
 import { HostError, type LookupAll, resolveHost } from '../../../contract/net/resolveHost.ts'
 
-/** Whether a URL leads to the public internet, as far as the URL itself says it. */
+/** Whether a URL is on the public internet, judged by its text alone. */
 export function mayBePublic(text: string): boolean {
   const url = parseWebUrl(text)
   return url !== undefined && mayBePublicHost(url)

@@ -43,7 +43,7 @@ export class VideoAdoption {
       .finally(() => this.underWay.delete(videoId))
   }
 
-  /** @throws GatewayError while control does not know or cannot say */
+  /** @throws GatewayError while control does not know or does not answer */
   private async finish({ job }: StoredVideo): Promise<void> {
     const { requestId, keyId } = job
     const receipt = JSON.parse(await this.rpc.call('get_receipt', { requestId, keyId })) as ReceiptEnd

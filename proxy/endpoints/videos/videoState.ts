@@ -9,7 +9,7 @@ import { type Transport, TransportFailure } from '../../upstream/transport/trans
 /** The result of polling a job's state. */
 export type VideoSight =
   | { readonly kind: 'seen'; readonly video: UpstreamVideo }
-  /** The provider refuses to say: it does not know the job, or the gateway. */
+  /** The provider refuses to answer: it does not know the job, or the gateway. */
   | { readonly kind: 'refused'; readonly status: number }
   /** No usable answer; worth another try, after the time that the provider asked for. */
   | { readonly kind: 'unclear'; readonly waitMs: number }

@@ -17,7 +17,7 @@ import type { Wire, WireListener } from './wire/wire.ts'
 const AT_ONCE_BYTES = 262_144
 const NEVER = Number.POSITIVE_INFINITY
 
-/** Where connections go. */
+/** The server of connections. */
 export interface Origin {
   readonly host: string
   readonly port: number

@@ -32,7 +32,7 @@ export class ResponseReader {
   private partial = ''
   private left = 0
   private trailerBytes = 0
-  /** Body bytes of the read in hand that have not been handed on. */
+  /** Body bytes of the current read that have not been delivered. */
   private bodyStart = 0
   private bodyEnd = 0
 

@@ -55,7 +55,7 @@ export function piecesBytes(pieces: readonly Buffer[]): number {
 
 const SLICE_BYTES = 262_144
 
-/** The pieces of a body in slices of which each is written, and encrypted, in moments. */
+/** The pieces of a body in slices, each of which is written, and encrypted, in little time. */
 export function* slicesOf(pieces: readonly Buffer[]): Generator<Buffer, void, undefined> {
   for (const piece of pieces) {
     for (let from = 0; from < piece.length; from += SLICE_BYTES) yield piece.subarray(from, from + SLICE_BYTES)

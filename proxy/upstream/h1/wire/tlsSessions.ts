@@ -5,7 +5,7 @@ export interface SessionBounds {
   readonly tlsSessionAgeMs: number
 }
 
-/** A session of TLS that another connection to the same address may go on with. */
+/** A TLS session that another connection to the same address may resume. */
 export interface KeptSession {
   readonly session: Buffer
   /** Until when the verification of the peer at the start of the session counts. */
@@ -25,7 +25,7 @@ export class TlsSessions {
     this.bounds = bounds
   }
 
-  /** The session to go on with at an address. */
+  /** The session to resume with an address. */
   take(address: string, nowMs: number): KeptSession | undefined {
     const kept = this.kept.get(address)
     if (kept === undefined || kept.untilMs > nowMs) return kept

@@ -8,7 +8,7 @@ const reads = new TurnReads()
 
 /** State shared by all TLS connections. */
 export interface TlsShared {
-  /** Whom they trust. */
+  /** The certificates that they trust. */
   readonly context: SecureContext
   readonly sessions: TlsSessions
 }

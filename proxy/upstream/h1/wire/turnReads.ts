@@ -13,7 +13,7 @@ export interface TurnReader {
  * per reader, because the loop reads one socket after the other.
  */
 export class TurnReads {
-  /** Where a record has to be when it is added. */
+  /** The buffer for a record that is to be added. */
   readonly record: Buffer
   // Both share one buffer, in which bytes move without an object for the range.
   private readonly memory = Buffer.allocUnsafe(RECORD_BYTES + GATHERED_BYTES)

@@ -1,6 +1,6 @@
 import type { LookupFunction, Socket } from 'node:net'
 
-/** Where a wire leads. */
+/** The server of a wire. */
 export interface WireEnd {
   readonly host: string
   readonly port: number
@@ -16,7 +16,7 @@ export interface WireListener {
   onBytes(bytes: Buffer): void
   /** The other side sends nothing more. */
   onEnd(): void
-  /** The wire is of no use any more. */
+  /** The wire is unusable. */
   onBroken(error: Error | undefined): void
 }
 
