@@ -156,7 +156,7 @@ export const PROXY_LIMITS = {
   /** The time from one question whether such a journal is booked to the next, in milliseconds. */
   replayPollMs: 200,
   // Video jobs.
-  /** How long a job that was opened counts although its hold is not seen yet, in milliseconds. */
+  /** How long a job that was opened counts while its hold is not visible yet, in milliseconds. */
   videoOpenGraceMs: 10_000,
   /** The time from one question for the state of a job to the next at least, in milliseconds. */
   videoPollMinMs: 1_000,

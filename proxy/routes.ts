@@ -66,7 +66,7 @@ export interface RouteParts {
   readonly trustedProxies: number
 }
 
-/** Every path that is served, a row each. */
+/** Every path that is served, one row each. */
 export function routes(parts: RouteParts): RouteEntry[] {
   const { keys, catalog, services, videos, batches, health, rpc, limits, vitals, incidents, payments, trustedProxies } =
     parts

@@ -12,7 +12,7 @@ const PARTS_UNKNOWN: ReadonlySet<unknown> = new Set(['key_privacy_unavailable', 
 
 interface Entry {
   readonly principal: Principal
-  /** Past it, control is asked again while the entry stays in use. */
+  /** After it, the record is read again from control while the entry stays in use. */
   refreshAtMs: number
   /** Still the one that is kept of its key. */
   current: boolean
@@ -76,7 +76,7 @@ export class KeyCache {
 
   private refresh(keyHash: string, entry: Entry, nowMs: number): void {
     entry.refreshAtMs = nowMs + this.limits.keyRefreshRetryMs
-    // Whatever keeps control from answering, the entry stays and the next request after a while asks again.
+    // When control does not answer, for any reason, the entry stays and a later request retries.
     this.lookUp(keyHash).catch(() => undefined)
   }
 
@@ -142,7 +142,7 @@ export class KeyCache {
     }
   }
 
-  /** Keys that were met together, as after a start, are not all asked for again together. */
+  /** Jitter, so that keys that were read together, as after a start, are not all read again together. */
   private lifetimeMs(): number {
     return this.limits.keyCacheTtlMs * (0.5 + Math.random() / 2)
   }

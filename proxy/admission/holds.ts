@@ -54,7 +54,7 @@ export interface Holding {
 
 export interface HoldsOptions {
   readonly script: Script
-  /** Runs something once the events of this turn are dealt with. */
+  /** Runs work once the events of this turn are processed. */
   readonly schedule: (work: () => void) => void
   readonly owner: string
   readonly limits: Limits
@@ -62,7 +62,7 @@ export interface HoldsOptions {
   readonly connected: () => boolean
   /** Redis Cluster takes no call across shards; a single server takes all holds of a turn in one. */
   readonly perShard: boolean
-  /** An account that Redis does not know, or a store that answers nonsense: worth an operator's look. */
+  /** An account that Redis does not know, or an invalid answer of Redis: to be reported to an operator. */
   readonly onFault: (error: unknown) => void
 }
 

@@ -34,7 +34,7 @@ export class LockHold implements LockWant {
     return this.series.microUnits
   }
 
-  /** Whether tokens can pay for it: it costs something, and not more than can be counted. */
+  /** Whether tokens can pay for it: its cost is above zero and within the range of exact integers. */
   get isBurnable(): boolean {
     return this.wantUnits > 0 && this.locked.wantUnits < MAX_UNITS && this.sheet.wantUnits < MAX_UNITS
   }

@@ -35,7 +35,7 @@ export class StrayHolds implements Settling {
     this.now = options.now ?? (() => performance.now())
   }
 
-  /** Holds that are looked for. */
+  /** Holds that are being searched. */
   get size(): number {
     return this.strays.length
   }

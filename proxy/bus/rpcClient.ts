@@ -37,7 +37,7 @@ export class ControlUnavailable extends GatewayError {
   }
 }
 
-/** Control has answered, in a form that cannot be read: it is of another version. The call may have been done. */
+/** Control has answered in a form that cannot be decoded, because it runs another version. The call may have taken effect. */
 export class UnreadableReply extends ControlUnavailable {}
 
 export interface RpcClientOptions {
@@ -89,10 +89,10 @@ export class RpcClient {
   }
 
   /**
-   * Calls an operation of control, once: it is never repeated, because it may have been done.
+   * Calls an operation of control, once: the call is never retried, because it may have taken effect.
    * @param timeoutMs how long to wait for the answer; control does not begin a call that is older
-   * @throws GatewayError as control refused; ControlUnavailable when there was no answer in time, UnreadableReply when it
-   *   could not be read
+   * @throws GatewayError of control's refusal; ControlUnavailable after a timeout, UnreadableReply when the answer cannot be
+   *   decoded
    */
   async call<Name extends RpcOperation>(
     operation: Name,

@@ -12,7 +12,7 @@ import type { KeptAnswers } from './keptAnswers.ts'
 import { answerKept, PublicReaders } from './publicRead.ts'
 
 const IDEMPOTENCY_KEY = /^[\x21-\x7e]{1,255}$/
-/** How often the next part of an answer is asked for before the answer is broken off. */
+/** The number of attempts to get the next part of an answer before the answer is broken off. */
 const PART_ATTEMPTS = 3
 const EMPTY = Buffer.alloc(0)
 
@@ -115,7 +115,7 @@ function readBody(route: ApiRoute, body: Buffer, limits: Limits): Buffer {
   return body
 }
 
-/** The server asks once a body is larger than it takes unchecked; mostly that is too large already. */
+/** The server calls this once a body exceeds the size that it reads unchecked; most such bodies are already too large. */
 function earlyTooLarge(limits: Limits): GatewayError | undefined {
   return limits.apiBodyBytesMax <= limits.uncheckedBodyBytesMax ? tooLarge(limits) : undefined
 }
@@ -155,7 +155,7 @@ async function callApi(
   })
 }
 
-/** Sends a long answer part by part, each asked for when the client has taken the one before. */
+/** Sends a long answer part by part; each part is requested when the client has taken the one before. */
 async function answerInParts(
   exchange: Exchange,
   first: sluice.ApiReply,

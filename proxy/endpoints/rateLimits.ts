@@ -22,7 +22,7 @@ type RateName = Extract<LimitName, `${string}PerMinute`>
 interface RateUse extends Pick<RateLimit, 'id' | 'scope' | 'applies_to' | 'note'> {
   /** Absent when a whole minute's quota is allowed at once. */
   readonly burst?: Extract<LimitName, `${string}Burst`>
-  /** The burst is never more than a minute's worth. */
+  /** The burst never exceeds a minute's quota. */
   readonly isBurstCapped?: true
 }
 
@@ -94,7 +94,7 @@ const USES: Readonly<Record<RateName, readonly RateUse[]>> = {
   ],
 }
 
-/** Every rate that is answered with 429, as it is in force. */
+/** Every rate limit that is answered with 429, as it is in force. */
 export function rateLimits(limits: Limits): RateLimit[] {
   const minutely = Object.entries(USES).flatMap(([name, uses]) =>
     uses.map(({ burst: burstName, isBurstCapped, ...use }) => {

@@ -51,7 +51,7 @@ export function statusHandler({ catalog, health, vitals, incidents }: StatusPart
 
 /**
  * The parts of the service as this process sees them now.
- * @param open incidents, which make models worse that they name
+ * @param open incidents, which degrade the models that they name
  */
 export function componentsNow(
   { catalog, health, vitals }: Omit<StatusParts, 'incidents'>,

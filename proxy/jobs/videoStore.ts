@@ -57,7 +57,7 @@ export class VideoStore {
 
   /**
    * Opens a job before its hold is taken.
-   * @returns false when the key has as many jobs that are not billed as it may have; then nothing was written
+   * @returns false when the key has its maximum of unbilled jobs; then nothing was written
    */
   async open(job: VideoJobFields, state: VideoState): Promise<boolean> {
     const { limits } = this

@@ -47,7 +47,7 @@ export interface PromptSample {
  * so that receiving them costs nothing.
  */
 export interface LargeTasks {
-  /** Reads a request of a chat model. `answers` is whether an answer is asked for, not a count. */
+  /** Reads a request of a chat model. `answers` tells whether the request wants an answer rather than a count. */
   readonly chat: {
     readonly input: { readonly endpoint: ChatEndpoint; readonly answers: boolean }
     readonly output: ChatFields

@@ -13,7 +13,7 @@ export interface ShareBounds {
   readonly uploadBytesOpenMax: number
   /** Bodies over 1 MiB that are on their way in. */
   readonly largeMax: number
-  /** Bodies that have been on their way for longer than a body usually takes. */
+  /** Bodies that take longer to arrive than a body usually does. */
   readonly slowMax: number
 }
 

@@ -11,7 +11,7 @@ export interface RouteEntry {
   readonly handler: Handler
   /** Asked before a body of more than limits.uncheckedBodyBytesMax is taken; without one, all senders are strangers. */
   readonly precheck?: Precheck
-  /** The body is an upload: it may be larger, and its memory stays booked until its request has ended. */
+  /** The body is an upload: it may be larger, and its memory stays reserved until its request has ended. */
   readonly upload?: boolean
   /** The handler itself reports two credentials of different kinds; otherwise they are payment_conflict. */
   readonly comparesCredentials?: boolean

@@ -52,7 +52,7 @@ export class UwsExchange implements Exchange {
   begun = false
   decorator: AnswerDecorator | null = null
   ended = false
-  /** The body while it is on its way in; that of an upload until the end. */
+  /** The body while it arrives; an upload's body until the end. */
   incoming: BodyLease | undefined
 
   private readonly res: HttpResponse
@@ -133,7 +133,7 @@ export class UwsExchange implements Exchange {
   }
 
   /**
-   * Takes the body on. The server package starts a timer of about ten seconds then, which only the rest of the body
+   * Resumes reading the body. The server package then starts a timer of about ten seconds, which only the rest of the body
    * stops.
    */
   resumeBody(): void {

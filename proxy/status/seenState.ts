@@ -18,7 +18,7 @@ export interface SeenStateOptions {
   readonly now?: () => number
 }
 
-/** Adds up how long this process sees the service in each state, from its first good moment on. */
+/** Sums how long this process sees the service in each state, from its first good moment on. */
 export class SeenState {
   private readonly options: SeenStateOptions
   private readonly now: () => number
@@ -38,7 +38,7 @@ export class SeenState {
     // Parts that are missing while a process starts are not an incident.
     if (this.sinceMs === undefined && state !== 'operational') return
     const { pulseIntervalMs, rpcTimeoutMs } = this.options.limits
-    // A machine that slept has seen nothing meanwhile.
+    // A machine that was suspended has observed nothing meanwhile.
     const longestMs = 2 * (pulseIntervalMs + rpcTimeoutMs)
     const ms = Math.min(Math.max(nowMs - (this.sinceMs ?? nowMs), 0), longestMs)
     this.sinceMs = nowMs

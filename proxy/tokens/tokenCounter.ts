@@ -9,8 +9,8 @@ const RETRY_SECONDS = 1
 const WAY_SHARE = 0.2
 
 /**
- * Counts tokens by a tokenizer, in worker threads: for questions, and where a provider has not counted. Long texts are
- * sampled, and a count that takes long ends early; the rest is extrapolated.
+ * Counts tokens by a tokenizer, in worker threads: for count requests, and when a provider has reported no usage. Long texts
+ * are sampled, and a count that takes long ends early; the rest is extrapolated.
  */
 export class TokenCounter {
   private readonly pool: WorkerPool

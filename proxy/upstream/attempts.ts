@@ -65,9 +65,9 @@ export interface AttemptsOptions {
 }
 
 /**
- * One request over the routes that may serve it. Until `commit` a failure moves on to the next route, as far as the
- * rule of the operation lets it; after it every failure is final, because the client has seen output that another route
- * would repeat.
+ * One request over the routes that may serve it. Until `commit` a failure fails over to the next route, as far as the rule
+ * of the operation allows; after it every failure is final, because the client has seen output that another route would
+ * repeat.
  */
 export class Attempts implements UpstreamListener {
   private readonly options: AttemptsOptions
@@ -190,7 +190,7 @@ export class Attempts implements UpstreamListener {
       return
     }
     const mayMoveOn = mayMoveOnAfterFailure(this.options.rule, failure.kind)
-    // A connection that was kept alive may have died unseen; the same route gets one more chance on a new one.
+    // A kept-alive connection may have died unnoticed; the same route is retried once on a new one.
     if (failure.kind === 'reset' && mayMoveOn && !this.last && !this.headSeen && !this.resetRetried) {
       this.resetRetried = true
       this.tell(() => this.send(this.route, true))

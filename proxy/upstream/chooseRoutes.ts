@@ -67,7 +67,7 @@ function spoken(routes: readonly Route[], dialects: ReadonlySet<Dialect> | undef
   return dialects === undefined ? routes : those(routes, (route) => dialects.has(route.provider.dialect))
 }
 
-/** The routes that pass; no new list where all do, as they nearly always do. */
+/** The routes that pass; the same list when all do, as they nearly always do. */
 function those(routes: readonly Route[], pass: (route: Route) => boolean): readonly Route[] {
   return routes.every(pass) ? routes : routes.filter(pass)
 }

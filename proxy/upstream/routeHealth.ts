@@ -27,7 +27,7 @@ export class RouteHealth {
     this.limits = limits
   }
 
-  /** Says which routes are disabled now, so that no request that is under way turns to one of them. */
+  /** Sets the routes that are disabled now, so that no request under way fails over to one of them. */
   setDisabled(routeIds: ReadonlySet<string>): void {
     this.disabled = routeIds
   }

@@ -4,7 +4,7 @@ import { type JournalListener, notifyUnwritten, notifyWritten } from './listener
 import type { Segment } from './segment.ts'
 import { type DiskFile, DiskSegment } from './segmentFile.ts'
 
-/** A block on its way to the disk. */
+/** A block that is queued for the disk. */
 interface Chunk {
   readonly segment: Segment
   readonly bytes: Buffer

@@ -83,7 +83,7 @@ export class EndingQueue {
     const { deliveredSeq } = this
     const again = await this.context.journaled(shard, bookedSeq, deliveredSeq)
     if (again.length !== deliveredSeq - bookedSeq) {
-      // Their numbers are not given again, because the book may still get to see them: it keeps a gap there.
+      // Their numbers are not reused, because the book may still receive them: it keeps a gap there.
       this.context.onFault(new Error(`endings of shard ${shard} from ${bookedSeq + 1} are not in the journal`))
       return
     }

@@ -17,7 +17,7 @@ const LOW_MARK = 0.5
 
 /** The functions of their shard that a key's leases need. */
 export interface KeyShard {
-  /** Has the shard ask Redis for this key. */
+  /** Makes the shard ask Redis for this key. */
   want(key: KeyLeases): void
   /** A request has its hold. */
   opened(waiter: HoldWaiter, lease: Lease, parts: Parts, units: number): void

@@ -4,7 +4,7 @@ import { leaseText } from '../journal/records.ts'
 import { type FreeGrant, FreeLocks } from './freeLocks.ts'
 import { coinParts, type GrantPart, NO_GRANTS, type Parts } from './parts.ts'
 
-/** Units are counted by the hour. */
+/** Units are counted in windows of an hour. */
 export const HOUR_MS = 3_600_000
 
 /** The amounts that Redis has leased. */
@@ -20,7 +20,7 @@ export interface LeaseOrigin {
   readonly accountId: string
   /** `keyId`, or `keyId/platformKeyId` of a sub-key. */
   readonly keys: string
-  /** That its units are counted in, since 1970 on Redis's clock. */
+  /** The hour that its units are counted in, since 1970 on Redis's clock. */
   readonly hour: number
 }
 

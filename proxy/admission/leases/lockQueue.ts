@@ -9,7 +9,7 @@ import { LockTaking } from './lockTaking.ts'
 export interface LockHost {
   /** Holds the rest for a request that has its tokens, or all of it for one that has none. */
   holdRest(waiter: HoldWaiter, nowMs: number): void
-  /** Has Redis asked for tokens. */
+  /** Makes the key ask Redis for tokens. */
   wantLocks(): void
 }
 
@@ -17,7 +17,7 @@ export interface LockHost {
 interface Line {
   readonly want: LockWant
   waiting: { readonly waiter: HoldWaiter; readonly want: LockWant }[]
-  /** How many of them Redis was asked for. */
+  /** The number of waiting requests for which Redis was already asked. */
   asked: number
 }
 

@@ -20,7 +20,7 @@ export class LockTaking implements HoldWaiter {
   private readonly lease: Lease
   private readonly generation: number
   private readonly part: GrantPart
-  /** The tokens are neither held nor given back. */
+  /** The tokens are reserved: neither held nor given back yet. */
   private isSetAside = true
 
   /** @param units above zero, in whole micro-tokens, free on the lease */

@@ -92,7 +92,7 @@ function userOf(user: unknown): JsonObject {
   return typeof user === 'string' ? { metadata: { user_id: user } } : {}
 }
 
-/** Only a schema can be stated; a request for any JSON object says so in its prompt, as that mode asks of it. */
+/** Only a schema can be stated; a request for any JSON object has to ask for JSON in its prompt, as that mode requires. */
 function formatOf(format: unknown): JsonObject | null {
   if (!isJsonObject(format) || !isJsonObject(format['json_schema'])) return null
   return { type: 'json_schema', schema: format['json_schema']['schema'] }

@@ -28,7 +28,7 @@ export function chatBody(native: JsonObject): JsonObject {
   return body
 }
 
-/** The reasoning_effort that a checked Messages body asks for; null where it leaves it open. */
+/** The reasoning_effort that a checked Messages body asks for; null when it does not specify one. */
 export function effortFor(native: JsonObject, maxTokens: number): string | null {
   const thinking = isJsonObject(native['thinking']) ? native['thinking'] : {}
   if (thinking['type'] === 'disabled') return null

@@ -5,7 +5,7 @@ import type { CutRequest, Printed, ProviderRequest, ProviderRequestBuilder } fro
 import { joinedBody } from '../shared/joinedBody.ts'
 import { openaiHeaders } from './openaiHeaders.ts'
 
-// Usage is always asked for, because the charge depends on it; whether the client sees it is another matter.
+// Usage is always requested, because the charge depends on it, even when the client does not get it.
 const STREAMED = '"stream":true,"stream_options":{"include_usage":true},'
 
 /** A path of providers of the OpenAI dialect. */

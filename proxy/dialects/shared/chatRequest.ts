@@ -25,7 +25,7 @@ export interface ChatRequest {
   readonly promptParam?: string
   readonly prompt: PromptSize
   readonly preferences: Preferences
-  /** The body's members that go to the provider as they are. */
+  /** The body's members that are forwarded to the provider unchanged. */
   readonly forward: JsonObject
   /** Members of the request that the answer echoes in the client's format; absent if there are none. */
   readonly echo?: string

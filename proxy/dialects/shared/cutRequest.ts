@@ -9,9 +9,9 @@ import type { ChatSurface, CutRequest } from './codec.ts'
 const STRINGS_MAX = 256
 
 /**
- * Cuts the long strings out of a request that was found sound as a whole.
+ * Cuts the long strings out of a request that was found valid as a whole.
  * @param strings where they are, from parseJsonObject
- * @returns null where that is not worth it
+ * @returns null when cutting would save too little
  */
 export function cutRequest(
   body: Buffer,

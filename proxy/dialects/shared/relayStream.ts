@@ -6,7 +6,7 @@ import type { OutBuffer } from '../../sse/outBuffer.ts'
 export type StreamState =
   /** Nothing but preamble so far. */
   | 'waiting'
-  /** Output has been seen. */
+  /** Output has arrived. */
   | 'flowing'
   /** The stream has ended itself. */
   | 'done'

@@ -7,7 +7,7 @@ import type { UpstreamRequest } from '../../upstream/transport/transport.ts'
 import type { RunContext } from '../run/context.ts'
 import type { ChatOrder } from './order.ts'
 
-/** How many times its bar a registered provider may take to begin a stream, before another route is asked. */
+/** The multiple of its bar that a registered provider may take to begin a stream, before another route is asked. */
 const FIRST_OUTPUT_FACTOR = 2
 
 /** The requests to providers for a chat request, and the readers of their answers: one codec for each dialect. */

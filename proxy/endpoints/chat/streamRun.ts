@@ -32,7 +32,7 @@ export class StreamRun implements RunListener, CallListener, DrainListener {
   private preambleBytes = 0
   /** The last of the answer, where it leaves in one write with the end of the stream. */
   private rest = NOTHING
-  /** The client has seen the beginning of the answer. */
+  /** The client has received the beginning of the answer. */
   private begun = false
   /** The error that is sent to the client before the stream ends. */
   private fault: GatewayError | null = null
@@ -104,8 +104,8 @@ export class StreamRun implements RunListener, CallListener, DrainListener {
   }
 
   onGone(): void {
-    // Providers bill the prompts that they take, and the head of the answer says whether this one was taken. Where all
-    // output is there and only its bill is missing, that is worth a moment.
+    // Providers bill the prompts that they take, and the head of the answer shows whether this one was taken. When all
+    // output has arrived and only the usage is missing, a short wait for it is worthwhile.
     const isTaken = this.run.phase !== 'calling'
     const awaitsUsage = this.stream?.finished === true && this.stream.usage === null
     if ((isTaken && !awaitsUsage) || !this.call.detach()) this.leave()

@@ -18,7 +18,7 @@ import type { RunServices } from '../run/services.ts'
 
 const ANSWER_BYTES_MAX = 65_536
 
-/** Has the tokens of a Messages request counted by the providers of its model. */
+/** Asks the providers of a model to count the tokens of a Messages request. */
 export class ProviderCount implements AttemptListener {
   private readonly exchange: Exchange
   private readonly attempts: Attempts

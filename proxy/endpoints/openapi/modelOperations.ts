@@ -25,7 +25,7 @@ const integer = (description: string): JsonSchema => ({ type: 'integer', descrip
 const MODEL = text('The id of a model from GET /v1/models')
 const FILE = (description: string): JsonSchema => ({ type: 'string', format: 'binary', description })
 
-/** Bodies of models have members beyond these, which go to the provider as they are. */
+/** Bodies of models may have other members, which are forwarded to the provider unchanged. */
 const open = (properties: Readonly<Record<string, JsonSchema>>, required: readonly string[]): ObjectSchema => ({
   ...members({ model: MODEL, ...properties }, ['model', ...required]),
   additionalProperties: true,

@@ -69,7 +69,7 @@ export class AgentGate {
     if (!isId('apr', approvalId)) throw new GatewayError('approval_not_found', { param: APPROVAL_HEADER })
     const asked = this.rpc.call('use_approval', messageOf(request, wantUnits, bodyHash)).catch(refuse)
     const { units } = await asked.catch((error: unknown) => {
-      // It may have been used all the same.
+      // It may have been used even though the call failed.
       if (error instanceof GatewayError && error.row === 'policy_unavailable') this.release(approvalId, requestId)
       throw error
     })

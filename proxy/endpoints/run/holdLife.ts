@@ -15,7 +15,7 @@ export interface HoldListener {
   onHeld(): void
   /** The hold is refused. The error's cause is LOST_ANSWER when it may have been taken all the same. */
   onHoldRefused(error: GatewayError): void
-  /** It was not asked for in the end, because the request has ended meanwhile. */
+  /** The hold was not taken, because the request has ended meanwhile. */
   onHoldSpared(): void
   /** Its ending is in the journal, with the charge. */
   onSettled(chargedUnits: number): void
@@ -99,7 +99,7 @@ export class HoldLife implements HoldWaiter, EndingWaiter {
     services.settlements.end(this.endingOf(services.owner, end), this.principal.keys, this)
   }
 
-  /** Ends it, unheard, in the name of another owner, who may have it by now. */
+  /** Ends the hold, without a callback, on behalf of another owner that may have taken it over. */
   endAs(owner: string, end: HoldEnd): void {
     this.run.services.settlements.end(this.endingOf(owner, end), this.principal.keys, null)
   }

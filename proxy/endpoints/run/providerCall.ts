@@ -118,7 +118,7 @@ export class ProviderCall implements AttemptListener {
     return true
   }
 
-  /** Awaits the rest of the answer for a moment. @param onTimeout called if nothing has decided the request by then */
+  /** Waits a short time for the rest of the answer. @param onTimeout called if nothing has decided the request by then */
   linger(onTimeout: () => void): void {
     this.lingering = setTimeout(() => {
       try {

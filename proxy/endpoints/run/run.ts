@@ -269,7 +269,7 @@ export class Run implements CallingRun, HoldListener, GoneListener, ActiveRun {
     }
   }
 
-  /** A step of the end by a fault, after which the others are taken all the same. */
+  /** A step of ending a failed request; the other steps follow even if it throws. */
   private attempt(step: () => void): void {
     try {
       step()

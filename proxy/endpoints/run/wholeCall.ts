@@ -9,7 +9,7 @@ import type { Run } from './run.ts'
 /** The listener of a call whose answer is read to its end. */
 export interface WholeListener {
   makeRequest(route: Route, totalTimeoutMs: number, fresh: boolean): UpstreamRequest
-  /** The answer is there. Phase `answering`: it is either committed or rejected. */
+  /** The answer is complete. Phase `answering`: it is either committed or rejected. */
   onWhole(body: Buffer): void
   /** As of CallListener. */
   onRefused?(error: GatewayError): void

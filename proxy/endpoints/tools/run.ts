@@ -91,7 +91,7 @@ export class ToolRun implements RunListener, CallListener {
       this.failAnswered(parsed === null ? 0 : (reportedResults(parsed, tool.places, resultsMax) ?? 0))
       return
     }
-    // A page may have led somewhere else, where the client could not have asked for it.
+    // A page may have redirected to an address that the client could not have asked for.
     if (answer.finalUrl !== '' && tool.publicUrl !== '' && !mayBePublic(answer.finalUrl)) {
       const message = 'The page led to an address that is not on the public internet; what it billed is charged.'
       this.failAnswered(answer.billed, new GatewayError('tool_upstream_error', { message }))

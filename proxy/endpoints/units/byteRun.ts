@@ -25,7 +25,7 @@ export class ByteRun implements RunListener, CallListener, DrainListener {
   private readonly plan: BytePlan
   private readonly upload: BodyLease | undefined
   private contentType = ''
-  /** The client has seen the beginning of the answer. */
+  /** The client has received the beginning of the answer. */
   private begun = false
   /** The answer broke off, which its client learns from a connection that breaks off too. */
   private broken = false

@@ -15,7 +15,7 @@ export interface ImageRequest extends UnitRequest {
   readonly n: number
   /** As sent; null when it is left to the gateway. */
   readonly size: string | null
-  /** Members that go to the provider as they are. Quality, style and the like have prices of their own: dropped. */
+  /** Members that are forwarded to the provider unchanged. Quality, style and the like have prices of their own: dropped. */
   readonly forward: readonly (readonly [name: string, text: string])[]
 }
 

@@ -64,7 +64,7 @@ export interface PlanContext {
   readonly limits: Limits
 }
 
-/** An operation that is priced by something counted, or by the tokens of its input. */
+/** An operation that is priced by a counted unit, or by the tokens of its input. */
 export interface Operation<Request extends UnitRequest, Plan extends UnitPlan> {
   readonly endpoint: Endpoint
   /** Its body is a form with files. */

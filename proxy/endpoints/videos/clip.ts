@@ -27,7 +27,7 @@ export interface ClipParts {
   readonly onFault: (reason: string) => void
 }
 
-/** A finished clip on its way from the provider to a client; a slow client pauses the provider. */
+/** Relays a finished clip from the provider to a client; a slow client pauses the provider (backpressure). */
 export class ClipRelay implements UpstreamListener, GoneListener, DrainListener {
   private readonly parts: ClipParts
   private call: UpstreamCall | undefined

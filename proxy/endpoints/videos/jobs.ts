@@ -58,7 +58,7 @@ export class VideoJobs {
     this.followed.delete(videoId)
   }
 
-  /** Has the process that follows a job ask its provider soon. */
+  /** Asks the process that follows a job to poll its provider soon. */
   wake(owner: string, videoId: string): void {
     this.wakes.wake(owner, videoId)
   }

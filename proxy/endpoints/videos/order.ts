@@ -19,7 +19,7 @@ export function orderOf(request: VideoRequest, settings: VideoSettings, limits: 
   const ratio = aspectRatioOf(request.aspectRatio, settings)
   const negativePrompt = negativePromptOf(request.negativePrompt, settings)
   checkResolution(request.resolution, settings)
-  // A model is sold at one resolution, so that is always named; a provider that is asked for a size has it in that.
+  // A model is sold at one resolution, so it is always stated; a provider that takes a `size` has it in that.
   const size = settings.sizes.get(ratio === '' ? (settings.aspectRatios[0] ?? '') : ratio) ?? ''
   return {
     prompt: request.prompt,

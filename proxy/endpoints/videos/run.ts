@@ -59,7 +59,7 @@ export class VideoRun implements RunListener, WholeListener, FollowedVideo {
   private askAgainMs = Number.POSITIVE_INFINITY
   /** The process leaves: nothing is waited for any more. */
   private leaving = false
-  /** The settlement of the clip is noted beside the job, and on its way. */
+  /** The settlement of the clip is stored with the job, and is being delivered. */
   private made = false
 
   constructor(exchange: Exchange, principal: Principal, order: VideoRunOrder, services: RunServices) {

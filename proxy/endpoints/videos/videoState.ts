@@ -11,7 +11,7 @@ export type VideoSight =
   | { readonly kind: 'seen'; readonly video: UpstreamVideo }
   /** The provider refuses to answer: it does not know the job, or the gateway. */
   | { readonly kind: 'refused'; readonly status: number }
-  /** No usable answer; worth another try, after the time that the provider asked for. */
+  /** No usable answer; to be retried after the time that the provider asked for. */
   | { readonly kind: 'unclear'; readonly waitMs: number }
 
 /** Asks a provider for the state of one of its jobs. */
