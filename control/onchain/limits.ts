@@ -1,4 +1,4 @@
-/** The limits of what crosses the chain: payments, deposits, withdrawals, refunds. */
+/** The limits of everything on the chain: payments, deposits, withdrawals, refunds. */
 export const ONCHAIN_LIMITS = {
   // The node and the treasury's transactions.
   /** The time that the node has for an answer, in milliseconds. */
@@ -31,7 +31,7 @@ export const ONCHAIN_LIMITS = {
   chainScanMs: 2_000,
   /** Blocks that are read at once. */
   chainScanBlocksMax: 1_000,
-  /** Blocks that are searched for a payment that somebody else may have sent. */
+  /** Blocks that are searched for a payment that another sender may have submitted. */
   chainLookbackBlocks: 1_000,
 
   // Payments.

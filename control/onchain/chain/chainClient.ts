@@ -44,7 +44,7 @@ export function isUnanswered(error: unknown): boolean {
   )
 }
 
-/** Reads from the chain. @throws GatewayError chain_unavailable for whatever the node did not answer */
+/** Reads from the chain. @throws GatewayError chain_unavailable when the node does not answer */
 export async function readChain<T>(read: () => Promise<T>): Promise<T> {
   try {
     return await read()

@@ -3,7 +3,7 @@ import { postTransfers } from '../../book/ledger/postTransfers.ts'
 import type { Client } from '../../runtime/db/pool.ts'
 import type { Purpose } from './outbox.ts'
 
-/** What a payment's or deposit's second transaction, which somebody else sent, has behind its id in its ref. */
+/** Suffix of the ref for a second transaction of a payment or deposit, one that another sender submitted. */
 export const OTHER_SUFFIX = ':other'
 
 /** The id of the payment or deposit that a transaction is for. */

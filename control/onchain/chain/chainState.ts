@@ -22,7 +22,7 @@ interface Syncing {
   readonly ReturnType: false | object
 }
 
-/** Asks the node of the chain now and then whether it is there, so that the state of the chain is told without asking. */
+/** Polls the node of the chain, so that the state of the chain can be reported without a call to it. */
 export class ChainState {
   /** As of the last look. */
   state: ChainHealth = 'not_configured'

@@ -94,8 +94,8 @@ export async function storeTransaction(client: Client, signer: Signer, order: Or
 }
 
 /**
- * Stores a transaction that the payer has sent, or signed to be sent. What the scan of transfers reads at the same time
- * waits for the commit, so that a transfer is counted here or there.
+ * Stores a transaction that the payer has sent, or signed to be sent. A concurrent scan of transfers waits for the commit, so
+ * that a transfer is counted either here or there, never twice.
  * @param raw absent when only its hash is known
  * @throws GatewayError authorization_used when it was counted as a deposit before; roll back then
  */

@@ -4,7 +4,7 @@ import type { Purpose } from './outbox.ts'
 import type { TransactionRow, TransactionState } from './transactionRow.ts'
 import { hasTransferred } from './transferLog.ts'
 
-/** What the book does about a transaction, inside the database transaction that records where it is. */
+/** The bookings for a change of a transaction, made in the database transaction that records its state. */
 export interface OutcomeHandler {
   /** The transfer was made. Called again when a block was taken back and the transaction got into another. */
   mined(client: Client, ref: string): Promise<void>

@@ -24,7 +24,7 @@ export const PAYMENT_ABI = parseAbi([
 
 const KEY_SIGNATURE_LENGTH = 2 + 65 * 2
 
-/** The call that makes a payment's transfer; whoever sends it pays the gas. */
+/** The call that makes a payment's transfer; its sender pays the gas. */
 export function settlementCall(payment: SignedPayment): { to: Address; data: Hex } {
   switch (payment.method) {
     case 'eip3009':

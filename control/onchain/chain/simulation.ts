@@ -11,7 +11,7 @@ import { PAYMENT_ABI, settlementCall } from './settlementCall.ts'
 const GAS_MARGIN = { numerator: 5n, denominator: 4n }
 const NONCES_PER_WORD_BITS = 8n
 
-/** What the chain says of a payment before anything is sent: the gas that it takes, or why it can not be made. */
+/** The result of simulating a payment on the chain before sending: the gas that it takes, or why it would fail. */
 export type Simulation =
   | { readonly gas: bigint }
   | {

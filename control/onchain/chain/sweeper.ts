@@ -26,8 +26,8 @@ export interface SweeperOptions {
 }
 
 /**
- * Sees to every transaction in the book that is not final, whoever stored it and whatever happened since: sends again
- * what is in no block, with a higher fee when it takes long, and takes back what the chain took back.
+ * Handles every transaction in the book that is not final, independent of the process that stored it: resends transactions
+ * that are in no block, with a higher fee after a while, and reverses bookings of transactions that the chain took back.
  */
 export class TransactionSweeper {
   private readonly options: SweeperOptions

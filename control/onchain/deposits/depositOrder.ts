@@ -12,7 +12,7 @@ import type { Limits } from '../../limits.ts'
 export interface DepositOrder {
   readonly asset: PaymentAsset
   readonly payment: Eip3009Payment
-  /** The coin that it buys, in integers of 1e-9 coin, and what that costs. */
+  /** The coin that it buys, in integers of 1e-9 coin, and the price of that coin. */
   readonly nanos: number
   readonly units: number
 }

@@ -15,7 +15,7 @@ export interface Deposit {
   readonly asset: string
   readonly token: Address
   readonly amount: bigint
-  /** The coin that it is credited as, in integers of 1e-9 coin, and what that was worth when it came. */
+  /** The coin that it is credited as, in integers of 1e-9 coin, and its worth on arrival. */
   readonly nanos: number
   readonly units: number
   readonly state: DepositState

@@ -50,9 +50,9 @@ interface Seen {
 
 /**
  * Reads the transfers of the treasury's tokens, block by block, and books each transaction once: the blocks that the
- * chain may still take back are read again with every new one, since what was in them may come back in others. What a
- * linked wallet sends is a deposit of its account; everything else that is not the gateway's own is noted, so that the
- * audit can account for every token.
+ * chain may still take back are read again with every new one, since their transactions may move to other blocks. A transfer
+ * from a linked wallet is a deposit of its account; every other transfer that is not the gateway's own is recorded, so that
+ * the audit can account for every token.
  */
 export class DepositScanner {
   private readonly options: ScannerOptions
@@ -155,7 +155,7 @@ export class DepositScanner {
 
 /**
  * Tokens of the coin are credited as they are, those of a stablecoin as the coin that they buy now.
- * @returns undefined for what is worth less than a unit, and for more than an account can hold
+ * @returns undefined for amounts worth less than a unit, and for more than an account can hold
  */
 function creditOf(amount: bigint, { decimals, usdUnits }: PaymentAsset, coinUsdUnits: number): CoinAmount | undefined {
   try {

@@ -122,7 +122,7 @@ export class Deposits {
     return { deposit, transaction }
   }
 
-  /** Sends a stored deposit; nobody waits for the block here. */
+  /** Sends a stored deposit without waiting for its block. */
   async send(transaction: StoredTransaction): Promise<void> {
     await this.options.watcher.send(transaction, 0)
   }
@@ -132,7 +132,7 @@ export class Deposits {
       await this.resolve(deposit)
   }
 
-  /** Its own transaction made no transfer: somebody else may have sent the authorization first, or it has failed. */
+  /** Its own transaction made no transfer: another sender may have submitted the authorization first, or it has failed. */
   private async resolve({ id, replayKey: key, wallet, token, amount }: Deposit): Promise<void> {
     const { pool, chain, treasury, log } = this.options
     const transfer = { token, from: wallet, to: treasury, amount }

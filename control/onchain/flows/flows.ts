@@ -2,7 +2,7 @@ import type { FlowKind } from '../../../contract/api/chainRoutes.ts'
 import type { Address } from '../../../contract/payments/address.ts'
 import type { Queryable } from '../../runtime/db/pool.ts'
 
-/** A movement on the chain that is deep enough in it. Who paid or was paid is not part of it. */
+/** A movement on the chain with enough confirmations. It does not name the payer or the recipient. */
 export interface Flow {
   /** Sorts by when the gateway recorded it. */
   readonly id: string

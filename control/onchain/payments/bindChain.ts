@@ -6,7 +6,7 @@ import { openSender } from '../chain/outbox.ts'
 import { PAYMENT_ABI } from '../chain/settlementCall.ts'
 import type { PaymentsConfig } from './paymentsConfig.ts'
 
-/** What a token may be called: one line of few characters. */
+/** Valid symbols of tokens: one line of few characters. */
 const SYMBOL = /^[^\p{C}]{1,32}$/u
 
 /** The chain is not the one that the book is bound to, so that what the book says of it is wrong there. */
@@ -70,7 +70,7 @@ async function identityOf(
   return row
 }
 
-/** What the treasury has of a token when it is named for the first time; from there on every transfer is counted. */
+/** Records the treasury's balance of a token that is configured for the first time; every later transfer is counted. */
 async function openTokens(db: Queryable, chain: ChainClient, config: PaymentsConfig): Promise<void> {
   const scanned = await db.query<{ scanned_block: number }>('SELECT scanned_block FROM chain_identity')
   const blockNumber = BigInt(scanned.rows[0]?.scanned_block ?? 0)

@@ -9,7 +9,7 @@ import type { Signer } from '../chain/signer.ts'
 import type { PaymentOrder } from './paymentOrder.ts'
 import { conflictingPayment, type PaymentRow } from './paymentRow.ts'
 
-/** How a payment gets to the chain: sent by the gateway, or sent by somebody else. */
+/** How a payment gets to the chain: sent by the gateway, or by another sender. */
 export type Sending =
   | {
       readonly by: 'gateway'
@@ -87,7 +87,7 @@ async function storeSending(client: Client, order: PaymentOrder, sending: Sendin
   return storeTransaction(client, signer, { purpose: 'payment', ref, chainId, ...call, gas, fees, transfer })
 }
 
-/** Refuses a payment early for what the book knows, before the chain is asked. @throws GatewayError */
+/** Rejects a payment early if it conflicts with the book, before the chain is asked. @throws GatewayError */
 export async function refuseConflict(pool: Pool, order: PaymentOrder): Promise<void> {
   const other = await conflictingPayment(pool, order.replayKey, order.payer)
   if (other !== undefined) throw conflictError(other, order.replayKey)

@@ -65,7 +65,7 @@ export async function isKnown(db: Queryable, hash: Hex): Promise<boolean> {
   return found.rowCount !== 0
 }
 
-/** What the replay key of a payment begins with that is a transaction of the payer. */
+/** Prefix of the replay key of a payment that is a transaction of the payer. */
 export const TRANSACTION_KEY = 'transaction'
 
 /** The 32 bytes of an authorization's nonce, from the replay key of its payment; undefined when it has none. */

@@ -25,7 +25,7 @@ function scriptOn(redis: Redis): ReturnType<typeof controlScript> {
   return known
 }
 
-/** `later`: not now, and perhaps in a moment. `late`: nobody may hold for the request any more. */
+/** `later`: not now, but a retry may succeed. `late`: no hold may be taken for the request any more. */
 export type PayHold = { readonly heldAtMs: number } | 'later' | 'late'
 
 /**
@@ -35,7 +35,7 @@ export type PayHold = { readonly heldAtMs: number } | 'later' | 'late'
 export async function takePaidHold(redis: Redis, pool: Pool, payment: PaymentRow, limits: Limits): Promise<PayHold> {
   const { accountId, id, owner } = payment
   const shard = shardOf(accountId)
-  // Whoever is gone and replayed has nobody who would end the hold.
+  // If the proxy is gone and its journal is replayed, no process is left to end the hold.
   if ((await redis.zscore(OWNERS_KEY, owner)) === null) return 'later'
   const events = await pool.query<{ seq: number; coin_delta: number }>(
     'SELECT seq, coin_delta FROM admission_events WHERE account_id = $1 ORDER BY seq LIMIT $2',

@@ -4,8 +4,8 @@ import { textArray } from '../../runtime/db/arrays.ts'
 import type { Queryable } from '../../runtime/db/pool.ts'
 
 /**
- * Kinds of the transfers, by payment, that take from a payer's credit and add to it. What they move is in units, as
- * everything in the book: a credit keeps its worth in USD when the price of its asset changes.
+ * Kinds of the transfers, by payment, that take from a payer's credit and add to it. Their amounts are units, as everywhere in
+ * the book: a credit keeps its worth in USD when the price of its asset changes.
  */
 export const CREDIT_USED = 'payer_credit_used'
 export const CREDIT_KEPT = 'payer_credit_kept'

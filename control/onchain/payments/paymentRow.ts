@@ -80,7 +80,7 @@ export async function paymentOf(db: Queryable, id: string): Promise<PaymentRow |
   return found.rows[0] && toPayment(found.rows[0])
 }
 
-/** What stands in the way of a payment: the one that used the same authorization, else one of this payer that settles. */
+/** The payment that conflicts with a new one: it used the same authorization, or else is a payment of this payer that settles. */
 export async function conflictingPayment(
   db: Queryable,
   replayKey: string,

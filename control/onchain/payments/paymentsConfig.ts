@@ -13,9 +13,9 @@ export interface PaymentsConfig extends PaymentsFile {
 }
 
 /**
- * Reads how payments are taken.
+ * Reads the configuration of payments.
  * @returns undefined when the operator takes none: SLUICE_PAYMENTS is not set
- * @throws Error that names the variable and what it should be; FileError when the file does not hold
+ * @throws Error that names the variable and what it should be; FileError for an invalid file
  */
 export async function readPaymentsConfig(env: NodeJS.ProcessEnv): Promise<PaymentsConfig | undefined> {
   const variables = readVariables(env, 'control')

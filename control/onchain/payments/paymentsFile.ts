@@ -7,7 +7,7 @@ import { type HolderContent, type HolderSettings, holderSettings, lowered } from
 
 const WHOLE = 'the file'
 
-/** What the operator says of the chain. Amounts are units. */
+/** The operator's settings of the chain. Amounts are units. */
 export interface PaymentsFile {
   readonly chainId: number
   /** Blocks that a payment has to be deep before its request is served, its own counted. */
@@ -18,7 +18,7 @@ export interface PaymentsFile {
   readonly depositConfirmations: number
   readonly assets: readonly PaymentAsset[]
   readonly agentRegistry: Address | null
-  /** What is left of a payment and the credit of its payer goes back once it comes to this much. */
+  /** The rest of a payment and the credit of its payer are refunded once together they reach this much. */
   readonly refundMinUnits: number
   readonly depositMinUnits: number
   readonly withdrawalMinUnits: number
@@ -30,7 +30,7 @@ export interface PaymentsFile {
   readonly settlementAnchor: Address | null
   /** From one settlement batch to the next. */
   readonly settlementIntervalSeconds: number
-  /** Who revenue is shared with; null for nobody. */
+  /** The holders that revenue is shared with; null for none. */
   readonly holders: HolderSettings | null
   /** Holds tokens that count as reserve beside the treasury; null for none. */
   readonly reserveVault: Address | null

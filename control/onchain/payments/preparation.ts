@@ -56,7 +56,7 @@ export class Preparation {
   }
 
   /**
-   * Finds out what it takes to make a payment, or that somebody else has made it.
+   * Finds out how to make a payment, or that another sender has made it.
    * @param own as proven
    * @throws GatewayError with one of the codes for payments
    */

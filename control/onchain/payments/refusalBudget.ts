@@ -4,7 +4,7 @@ import { RateLimiter } from '../../../contract/std/rateLimiter.ts'
 import type { Limits } from '../../limits.ts'
 import { kindOf, type PaymentKind, type PaymentOrder } from './paymentOrder.ts'
 
-/** What a payment is counted by. */
+/** The fields by which refused payments are counted. */
 type Counted = Pick<PaymentOrder, 'payment' | 'contractDigest' | 'payer' | 'clientNetwork'>
 
 /**

@@ -2,7 +2,7 @@ import { atomicBack, wholeAtomic } from '../../../contract/payments/conversion.t
 
 /** A payment whose request has ended, and the credit that its payer has in its asset. Amounts are units. */
 export interface EndedPayment {
-  /** Atomic units of the token that were paid, and what they were credited as. */
+  /** Atomic units of the token that were paid, and the units credited for them. */
   readonly amount: bigint
   readonly units: number
   readonly chargeUnits: number
@@ -11,18 +11,18 @@ export interface EndedPayment {
   readonly creditUnits: number
 }
 
-/** What one whole token is worth in units. */
+/** The price of one whole token in units. */
 export interface TokenPrice {
   readonly decimals: number
   readonly usdUnits: number
 }
 
-/** What becomes of a payment, in units: paid + used = charged + back + kept. */
+/** The division of a payment, in units: paid + used = charged + back + kept. */
 export interface Remainder {
   readonly backUnits: number
   /** The atomic units of the token that go back. */
   readonly backAmount: bigint
-  /** What it takes of the credit, what it adds to it, and the credit that it leaves. */
+  /** The credit that it uses, the credit that it adds, and the credit after it. */
   readonly usedUnits: number
   readonly keptUnits: number
   readonly leftUnits: number

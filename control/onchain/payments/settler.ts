@@ -21,7 +21,7 @@ import { RefusalBudget } from './refusalBudget.ts'
 import { refuseRecentlyRefused } from './refusals.ts'
 
 const HOLD_RETRY_MS = 20
-/** What may be answered from the claim on: it was refused, or it is known how it went. */
+/** The errors that may be answered after the claim: the payment was refused, or its outcome is known. */
 const FINAL: ReadonlySet<string> = new Set([
   'payment_in_flight',
   'authorization_used',
@@ -42,7 +42,7 @@ export interface SettlerOptions extends PreparationParts {
   readonly limits: Limits
 }
 
-/** Settles payments: nothing is served that is not paid, and what is paid and not served is refunded. */
+/** Settles payments: unpaid requests are not served, and paid requests that are not served are refunded. */
 export class PaymentSettler {
   private readonly options: SettlerOptions
   private readonly preparation: Preparation
@@ -106,7 +106,7 @@ export class PaymentSettler {
     return places.run(() => this.make(order, sending, deadlineMs))
   }
 
-  /** Asks the chain about a payment. One that is refused counts against whoever sent it. */
+  /** Asks the chain about a payment. A refused payment counts against its sender. */
   private async ask<T>(order: PaymentOrder, work: () => Promise<T>): Promise<T> {
     return this.checks[kindOf(order)].run(async () => {
       try {
@@ -127,7 +127,7 @@ export class PaymentSettler {
     } catch (error) {
       if (error instanceof GatewayError && error.row === 'settlement_failed') this.budget.noteRefused(order)
       if (error instanceof GatewayError && FINAL.has(error.row)) throw error
-      // From the claim on the transfer may be made, whatever failed here; it is refunded then.
+      // After the claim the transfer may be made in spite of a failure here; it is refunded then.
       logEvent(this.options.log, 'payment_deferred', { payment: order.requestId, err: error })
       throw new GatewayError('settlement_unconfirmed')
     }
@@ -154,8 +154,8 @@ export class PaymentSettler {
   }
 
   /**
-   * Decides a payment whose own transaction made no transfer: somebody else may have sent it first, and then it is paid
-   * all the same; else it has failed.
+   * Decides a payment whose own transaction made no transfer: if another sender submitted it first, it is paid all the same;
+   * else it has failed.
    * @param deadlineMs until when to wait for that other transaction
    * @throws GatewayError chain_unavailable
    */

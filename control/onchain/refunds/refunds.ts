@@ -145,7 +145,7 @@ async function failedRefunds(pool: Pool, after: string, limits: Limits): Promise
   return found.rows.map((row) => row.id)
 }
 
-/** What closed payments are to give back, by payer and token. */
+/** The refunds due for closed payments, by payer and token. */
 async function dueRefunds(pool: Pool, after: string, limits: Limits): Promise<DueRow[]> {
   const found = await pool.query<DueRow>(
     `SELECT payer, token, (array_agg(id ORDER BY id))[1:$1] AS ids,

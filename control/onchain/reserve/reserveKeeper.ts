@@ -53,7 +53,7 @@ export class ReserveKeeper {
         if (reading !== undefined) await storeReading(client, statedReserve(reading))
       })
     } catch (error) {
-      // Withdrawals pause when it stays away, which is told then.
+      // Withdrawals pause when readings keep failing, and that pause is reported.
       if (!(error instanceof GatewayError)) throw error
       logEvent(log, 'reserve_read_failed', { err: error })
     }

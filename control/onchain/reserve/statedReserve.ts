@@ -21,7 +21,7 @@ export interface StatedReserve {
   readonly held_usd: string
   readonly owed: readonly StatedOwed[]
   readonly owed_usd: string
-  /** What is held by what is owed, rounded down; null where nothing is owed or there is no chain. */
+  /** Held tokens divided by debts, rounded down; null without debts or without a chain. */
   readonly ratio: string | null
   readonly covered: boolean | null
 }

@@ -4,7 +4,7 @@ import { PAYMENTS_IN, REWARDS, VAULT } from '../../book/ledger/accounts.ts'
 import { postTransfers } from '../../book/ledger/postTransfers.ts'
 import type { Client, Queryable } from '../../runtime/db/pool.ts'
 
-/** What a payout is for: the rewards of a period to the distributor, or revenue to the vault. */
+/** The purpose of a payout: the rewards of a period to the distributor, or revenue to the vault. */
 export type PayoutPurpose = 'reward' | 'vault'
 
 /** Coin that a period has for a contract. */
@@ -18,7 +18,7 @@ export interface Payout {
   /** The smallest units of the token. */
   readonly amount: bigint
   readonly nanos: bigint
-  /** What that was worth when it was set aside. */
+  /** Its worth when it was set aside. */
   readonly units: bigint
 }
 
@@ -63,7 +63,7 @@ export async function insertPayout(db: Queryable, payout: Payout): Promise<void>
   )
 }
 
-/** What may still make its transfer: in a block or none, or failed in one that the chain may still take back. */
+/** Transactions that may still make the transfer: pending, mined, or reverted in a block that the chain may still take back. */
 const OPEN = `t.state IN ('pending', 'mined') OR (t.state = 'reverted' AND NOT t.final)`
 
 /** The oldest payout of a kind that is not sent, where nothing that was sent for it can still be made. */

@@ -29,7 +29,7 @@ export interface PayoutSenderOptions extends TreasuryParts {
  */
 export class PayoutSender {
   private readonly options: PayoutSenderOptions
-  /** Until then, by what was refused, nothing is tried; moments of performance.now(). */
+  /** By refused payout, the moment of performance.now() before which it is not retried. */
   private readonly restsUntilMs = new Map<string, number>()
 
   constructor(options: PayoutSenderOptions) {

@@ -107,13 +107,13 @@ function readAmount(
   throw new GatewayError('below_minimum', { message, param: 'amount', status: 409 })
 }
 
-/** Tokens of the coin itself, whatever it is worth. */
+/** Tokens of the coin itself, independent of its price. */
 function coinTokens({ nanos }: CoinAmount, { decimals }: PaymentAsset, coinUsdUnits: number) {
   const whole = wholeAtomic(nanos, decimals, UNITS_PER_USD)
   return { ...coinAmount(whole.units, coinUsdUnits), tokens: whole.amount }
 }
 
-/** Tokens of a stablecoin, for what the coin is worth now. */
+/** Tokens of a stablecoin, for the present worth of the coin. */
 function usdTokens({ units }: CoinAmount, { decimals, usdUnits }: PaymentAsset, coinUsdUnits: number) {
   const whole = wholeAtomic(units, decimals, usdUnits)
   return { nanos: coinFor(whole.units, coinUsdUnits), units: whole.units, tokens: whole.amount }

@@ -22,7 +22,7 @@ export interface SettlementBatch {
   readonly statement: string
 }
 
-/** A batch as the book has it, with what became of its transactions. */
+/** A batch as the book has it, with the outcome of its transactions. */
 export interface StoredBatch extends SettlementBatch {
   readonly createdAt: Date
   /** Absent until one of them is deep enough in the chain. */

@@ -8,7 +8,7 @@ import type { Reserve } from './reserve.ts'
 const FORM = 'sluice-settlement/1'
 const USD_DECIMALS = 9
 
-/** What a batch says. */
+/** The contents of a batch. */
 export interface BatchFacts {
   readonly number: number
   readonly chainId: number
@@ -96,7 +96,7 @@ export function receiptsOf(ranges: readonly LogRange[]): { from: number; until: 
   }
 }
 
-/** What is owed in all, in units. */
+/** The total debt, in units. */
 export function owedUnits({ owedCoinUnits, owedUsdUnits }: Reserve): bigint {
   return owedCoinUnits + owedUsdUnits
 }

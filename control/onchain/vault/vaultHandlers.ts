@@ -28,7 +28,7 @@ export interface VaultParts {
   readonly limits: Limits
 }
 
-/** The read of the vault; where there is none, it is answered not_found. */
+/** The read of the vault; answers not_found without a vault. */
 export function vaultHandlers({ db, payments, limits }: VaultParts): Record<'get_vault', ReadHandler> {
   return {
     get_vault: {

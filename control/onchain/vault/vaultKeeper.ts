@@ -33,7 +33,7 @@ export class VaultKeeper {
       await keepPrice(pool, vault, state)
       this.keptHour = hourOf(state.blockTime)
     }
-    // Without shares there is nobody that it would vest for; it waits in the vault.
+    // Without shares, vesting would benefit no holder; the revenue waits in the vault.
     if (last === undefined || state.pending === 0n || state.totalSupply === 0n) return
     if (performance.now() >= this.restsUntilMs) await this.vest(last)
   }

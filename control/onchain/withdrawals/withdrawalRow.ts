@@ -13,7 +13,7 @@ export interface Withdrawal {
   readonly amount: bigint
   /** Integer of 1e-9 coin. */
   readonly nanos: number
-  /** What it was worth when it was asked for. */
+  /** Its worth when it was requested. */
   readonly units: number
   readonly state: WithdrawalState
   readonly attempts: number
