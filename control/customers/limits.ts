@@ -54,7 +54,7 @@ export const CUSTOMER_LIMITS = {
   providerModelsMax: 500,
   /** The time from one look at what registered providers measured, and at who serves, to the next, in milliseconds. */
   providerJudgeMs: 1_000,
-  /** What was measured for so long decides whether a provider goes on serving, in milliseconds. */
+  /** Window of the measurements that decide whether a provider keeps serving, in milliseconds. */
   providerWindowMs: 600_000,
   /** Requests, or timed streams, that are needed before their rates decide. */
   providerRequestsMin: 20,

@@ -3,7 +3,7 @@ import type { Debits } from '../../admission/debits/debit.ts'
 import type { Limits } from '../../limits.ts'
 import type { Pool } from '../../runtime/db/pool.ts'
 
-/** What the endpoints of agents work with. */
+/** Dependencies of the endpoints of agents. */
 export interface AgentParts {
   readonly pool: Pool
   readonly redis: Redis

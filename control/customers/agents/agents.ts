@@ -4,7 +4,7 @@ import { openAccount } from '../../book/ledger/openAccount.ts'
 import type { Client, Queryable } from '../../runtime/db/pool.ts'
 import { createKey, type KeySettings, updateKey } from '../keys/keys.ts'
 
-/** What agents have beside the settings of their keys. Amounts are units; null is none; what is absent stays. */
+/** Settings of agents beside those of their keys. Amounts are units; null clears a setting; absent fields stay unchanged. */
 export interface AgentSettings {
   readonly name?: string
   readonly description?: string
@@ -22,7 +22,7 @@ export interface Agent {
   readonly description: string
   /** Its one key, whose settings are its policy. */
   readonly keyId: string
-  /** When the key's secret was last shown; null when nobody has it. */
+  /** When the key's secret was last shown; null when it was never shown. */
   readonly keyIssuedAtMs: number | null
   readonly requestCapUnits: number | null
   readonly approvalThresholdUnits: number | null

@@ -8,7 +8,7 @@ import type { Client, Queryable } from '../../runtime/db/pool.ts'
 
 export type ApprovalStatus = 'pending' | 'approved' | 'denied' | 'used' | 'expired'
 
-/** What an agent wants to do that is above its threshold. */
+/** A request or payment of an agent that is above its threshold. */
 export interface Wanted {
   readonly agentId: string
   readonly subject: 'request' | 'payment'
@@ -66,8 +66,8 @@ const asApproval = (row: ApprovalRow): Approval => ({
 })
 
 /**
- * The open approval for what an agent wants; a new one when there is none. What is wanted again and again waits once.
- * @throws GatewayError rate_limited when too many of the agent's wait already
+ * The open approval for a request or payment of an agent; creates one when there is none. Repeats share one open approval.
+ * @throws GatewayError rate_limited when too many approvals of the agent are open already
  */
 export async function askApproval(
   client: Client,
@@ -193,7 +193,7 @@ export async function decideApproval(
   const [row] = found.rows
   if (row === undefined || row.agent_id !== agentId) throw new GatewayError('approval_not_found')
   if (row.status === decision) return asApproval(row)
-  // What is approved and can still be used can be taken back.
+  // An approval that can still be used can be revoked.
   const isUsable = row.status === 'approved' || (row.status === 'used' && (await wasVoided(client, row)))
   const isOpen = row.status === 'pending' || (isUsable && decision === 'denied')
   if (!isOpen) {
@@ -247,7 +247,7 @@ export function approvalJson(approval: Approval, agentSlug: string, coinUsdUnits
   }
 }
 
-/** What a request that has to wait is answered. */
+/** The answer to a request that has to wait for approval. */
 export async function approvalAsked(db: Queryable, approval: Approval, agentSlug: string) {
   const next = approval.status === 'approved' ? 'This is approved' : "This waits for the owner's approval"
   return {

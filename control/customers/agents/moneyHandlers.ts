@@ -16,7 +16,7 @@ import type { AgentParts } from './agentParts.ts'
 import { type Agent, agentBySlug } from './agents.ts'
 import { approvalAsked, askApproval, useApproval } from './approvals.ts'
 
-/** What stands for the account of the agent's owner. */
+/** Denotes the account of the agent's owner. */
 const OWNER = 'owner'
 
 /** Coin to and from agents. */

@@ -26,11 +26,11 @@ const BUSY = new Set(['55P03', '40P01'])
 
 /**
  * Puts a past month of receipts into a file with their leaves, checks the file against the usage logs, and takes the month out
- * of the database. Whatever cuts it off leaves the month in the database, or in the file and not in the database; to be
- * called again in the first case.
+ * of the database. An interruption leaves the month either in the database, and the call has to be repeated, or only in the
+ * file, and it is done.
  * @param month such as 2027-01
- * @returns what is in the file
- * @throws ArchiveError with what stands in the way
+ * @returns the manifest of the file
+ * @throws ArchiveError with the reason that prevents it
  */
 export async function archiveMonth(options: ArchiveOptions, month: string): Promise<Manifest> {
   const { pool, redis, dir, limits } = options
@@ -50,7 +50,7 @@ export async function archiveMonth(options: ArchiveOptions, month: string): Prom
   return archived
 }
 
-/** Waits for a moment in which nobody holds the receipts. */
+/** Retries until no other transaction holds the receipts. */
 async function drop(work: () => Promise<void>, limits: Limits): Promise<void> {
   for (let attempt = 1; ; attempt++) {
     try {

@@ -17,7 +17,7 @@ export interface BasketItem {
   readonly tokens: Readonly<Record<TokenClass, number>>
 }
 
-/** What the index is reckoned over. Days are since 1970, UTC. */
+/** The basket that the index is computed over. Days are since 1970, UTC. */
 export interface Basket {
   readonly id: number
   readonly weights: 'tokens' | 'equal'
@@ -53,7 +53,7 @@ export async function insertBasket(db: Queryable, basket: Omit<Basket, 'id'>): P
   )
 }
 
-/** What a model's tokens cost at some rates: units per million tokens times tokens, exact. */
+/** The cost of a model's tokens at some rates: units per million tokens times tokens, exact. */
 export function costOf({ tokens }: BasketItem, rates: RateSet): bigint {
   return CLASSES.reduce((sum, [name, rate]) => sum + BigInt(tokens[name]) * BigInt(rates[rate]), 0n)
 }

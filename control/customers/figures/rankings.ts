@@ -17,7 +17,7 @@ type Measure = 'tokens' | 'charge' | 'requests'
 export type RankedBy = Measure | 'growth'
 type Sums = Record<keyof Figures, number>
 
-/** What is ranked, in two periods. */
+/** A ranked entry, in two periods. */
 export interface Ranked {
   readonly id: string
   readonly now: Figures
@@ -108,7 +108,7 @@ async function readRanked(
   return [...present].map(([id, now]) => ({ id, now, before: past.get(id) }))
 }
 
-/** What is not told apart has no rank. */
+/** Sums by name. Models that the statistics count together as "others" have no rank. */
 function groupedSums(
   rows: ReadonlyArray<Figures & { readonly model: string }>,
   nameOf: (model: string) => string,
@@ -124,7 +124,7 @@ function groupedSums(
   return groups
 }
 
-/** Who makes a model: as the price sheet in force says, else what its id begins with. */
+/** The maker of a model: by the price sheet in force, else by the prefix of its id. */
 async function makersOf(db: Queryable): Promise<(model: string) => string> {
   const stored = await latestSheet(db)
   const models = stored === undefined ? [] : (JSON.parse(stored.text) as Sheet).models

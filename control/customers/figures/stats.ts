@@ -22,7 +22,7 @@ const RATE_PLACES = 6
 /**
  * GET /v1/stats.
  * @param query as the schema of the route has checked it
- * @throws GatewayError invalid_request for more days than are told at once
+ * @throws GatewayError invalid_request for more days than one answer may have
  */
 export async function statsJson(
   db: Queryable,

@@ -5,8 +5,8 @@ import { createKey, type KeySettings, revokeKey, updateKey } from './keys.ts'
 import { settingsJson } from './settingsJson.ts'
 
 /**
- * Changes of keys with their entries in the audit trail, inside the caller's transaction. The caller has the proxies
- * told with `announceKeyChanges` once it is committed; not of a new key, whose random secret nobody can have used before.
+ * Changes of keys with their entries in the audit trail, inside the caller's transaction. After the commit the caller notifies
+ * the proxies with `announceKeyChanges`; not of a new key, whose random secret can not have been used before.
  */
 export async function makeKey(
   client: Client,

@@ -2,7 +2,7 @@ import { hashSecret, newId, newSecret } from '../../../contract/wire/ids.ts'
 import type { Queryable } from '../../runtime/db/pool.ts'
 import { type ApiKey, asApiKey, COLUMNS, type KeyRow } from './keyRow.ts'
 
-/** What an owner sets on a key. Caps are units; null takes a cap away; what is absent stays as it is. */
+/** The owner's settings of a key. Caps are units; null removes a cap; absent fields stay unchanged. */
 export interface KeySettings {
   readonly name?: string
   readonly paused?: boolean

@@ -30,7 +30,7 @@ export function settingsJson(settings: KeySettings): Record<string, unknown> {
   return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined))
 }
 
-/** What becomes of a request with this key now. */
+/** The state of this key, which decides its requests now. */
 export function stateOf(key: ApiKey): 'revoked' | 'expired' | 'paused' | 'active' {
   if (key.revokedAtMs !== null) return 'revoked'
   if (key.expiresAtMs !== null && key.expiresAtMs <= Date.now()) return 'expired'

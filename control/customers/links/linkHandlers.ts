@@ -79,7 +79,7 @@ export function linkHandlers(parts: LinkParts): Record<LinkOperation, ReadHandle
   }
 }
 
-/** A link as its owner and its claimer see it: its coin, and what that is worth now. */
+/** A link as shown to its owner and its claimer: its coin, and the present worth of the coin. */
 export function linkJson(link: Link, coinUsdUnits: number) {
   return {
     object: 'link' as const,

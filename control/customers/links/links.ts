@@ -18,7 +18,7 @@ export interface Link {
   readonly accountId: string
   /** Integer of 1e-9 coin. */
   readonly nanos: number
-  /** What it was worth when the link was made. */
+  /** Its worth when the link was made. */
   readonly units: number
   readonly note: string
   readonly status: LinkStatus
@@ -59,7 +59,7 @@ const asLink = (row: LinkRow): Link => ({
 /**
  * Moves coin of an account into a new link.
  * @returns the link, and its token, which is shown here and never again
- * @throws GatewayError insufficient_balance and what else `Debits.move` throws
+ * @throws GatewayError insufficient_balance and the other errors of `Debits.move`
  */
 export async function createLink(
   transaction: UndoableTransaction,
@@ -146,7 +146,7 @@ export async function pageOfLinks(db: Queryable, accountId: string, limit: numbe
   return found.rows.map(asLink)
 }
 
-/** The account that has made a link, or undefined when there is none with this id. */
+/** The account that made a link, or undefined for an unknown id. */
 export async function ownerOfLink(db: Queryable, id: string): Promise<string | undefined> {
   const found = await db.query<{ account_id: string }>('SELECT account_id FROM links WHERE id = $1', [id])
   return found.rows[0]?.account_id

@@ -10,7 +10,7 @@ import type { Dialect } from './checkEndpoint.ts'
 
 export type DataPolicy = 'none' | 'retained'
 
-/** What is registered of an endpoint that was checked. */
+/** The registration of a checked endpoint. */
 export interface NewProvider {
   readonly accountId: string
   readonly name: string
@@ -96,7 +96,7 @@ export async function registerProvider(
   return { provider: asProvider(row), isNew: before === undefined }
 }
 
-/** What is registered under an address. */
+/** The provider that is registered under an address. */
 async function servedAs(client: Client, accountId: string, baseUrl: string): Promise<ProviderRow | undefined> {
   const found = await client.query<ProviderRow>(
     `SELECT ${COLUMNS} FROM providers WHERE account_id = $1 AND base_url = $2 AND removed_at IS NULL FOR UPDATE`,

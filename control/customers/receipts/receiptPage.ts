@@ -4,7 +4,7 @@ import { idBound, idTimeMs, monthStartMs } from '../../book/months/idTime.ts'
 import type { Queryable } from '../../runtime/db/pool.ts'
 import { RECEIPT_COLUMNS, type ReceiptRow } from './receiptRow.ts'
 
-/** Which receipts of whom; an empty key means all keys of the account. */
+/** The receipts to read, and their account; an empty key means all keys of the account. */
 export interface ReceiptQuery {
   readonly accountId: string
   readonly keyId: string

@@ -174,7 +174,7 @@ function notYet(): GatewayError {
 async function eitherOf(one: Promise<boolean>, other: Promise<boolean>): Promise<boolean> {
   const whenTrue = (promise: Promise<boolean>) => promise.then((isTrue) => isTrue || Promise.reject(isTrue))
   const both = Promise.all([one, other])
-  // A failure that nobody waits for any more is none.
+  // A failure after the answer is known is ignored.
   both.catch(() => {})
   return Promise.any([whenTrue(one), whenTrue(other)]).catch(async () => (await both).includes(true))
 }

@@ -57,7 +57,7 @@ async function payStretches(client: Client, stretches: readonly Stretch[], limit
     const found = await client.query<Due>(DUE, [stretch.log, stretch.from, stretch.to])
     const shares = found.rows.map((due) => shareOf(due, stretch, price, limits))
     if (shares.length === 0) continue
-    // Before the next stretch is read, which goes on with what is left over here.
+    // Before the next stretch is read, which continues with the remainder of this one.
     await noteShares(client, shares, stretch, limits)
     paid.push(...shares.filter((share) => share.units > 0))
   }
@@ -89,7 +89,7 @@ function shareRef({ id, stretch: { log, to } }: Share): string {
   return log === FIRST_LOG ? `${id}:${to}` : `${id}:${log}:${to}`
 }
 
-/** What is left of a nano when coin is bought for the share goes to nobody. */
+/** The fraction of a nano that remains when coin is bought for the share is dropped. */
 function shareOf(due: Due, stretch: Stretch, coinUsdUnits: number, limits: Limits): Share {
   const sum = BigInt(due.base) * BigInt(limits.referralShareBps) + BigInt(due.rest)
   const units = Number(sum / WHOLE_BPS)

@@ -1,19 +1,19 @@
 import type { Queryable } from '../../runtime/db/pool.ts'
 
-/** What a provider is admitted for may be: on probation, in full service, out of service for a time, or gone. */
+/** States of an admission: on probation, in full service, out of service for a time, or removed. */
 export const ADMISSION_STATES = ['probation', 'serving', 'suspended', 'removed'] as const
 export type AdmissionState = (typeof ADMISSION_STATES)[number]
 
 /** Whole for rates in 1/1000000. */
 export const PPM = 1_000_000
 
-/** What a provider is paid for a request, never more than the request was charged. */
+/** The pay of a provider for a request, never more than the charge of the request. */
 export type Pay =
   | { readonly kind: 'share'; readonly ppm: number }
   /** Units per million tokens. */
   | { readonly kind: 'price'; readonly input: number; readonly cachedInput: number; readonly output: number }
 
-/** What the operator sets for a provider and a model. */
+/** The operator's terms for a provider and a model. */
 export interface Terms {
   readonly pay: Pay
   /** Of a million eligible requests, on probation and after it. */
@@ -112,7 +112,8 @@ function asAdmission(row: AdmissionRow): Admission {
 
 /**
  * Reads admissions in the order of their ids.
- * @param where SQL of a condition on provider_admissions, and what follows the order, such as a lock
+ * @param where SQL of a condition on provider_admissions
+ * @param behind SQL after the ORDER BY, such as a lock
  */
 async function readAdmissions(db: Queryable, where: string, values: unknown[], behind = ''): Promise<Admission[]> {
   const found = await db.query<AdmissionRow>(

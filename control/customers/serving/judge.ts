@@ -17,9 +17,9 @@ type JudgeLimits = Pick<
 >
 
 /**
- * What is to become of an admission by what was measured: a bar that is exceeded suspends it, probation that is passed
- * ends, a suspension that is over returns to probation. A pure function.
- * @param window what was measured lately, since the last change of state
+ * Decides the next state of an admission by its measurements: an exceeded bar suspends it, passed probation ends, and a
+ * suspension that is over returns to probation. A pure function.
+ * @param window recent measurements, since the last change of state
  * @param served requests since the last change of state
  * @returns undefined where it stays as it is
  */

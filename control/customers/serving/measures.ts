@@ -5,7 +5,7 @@ import type { Admission } from './admission.ts'
 
 const MINUTE_MS = 60_000
 
-/** What a proxy measured of a provider since it last told; see RouteMeasure. */
+/** A proxy's measurements of a provider since its last report; see RouteMeasure. */
 export interface Measure {
   readonly provider: string
   readonly model: string
@@ -18,7 +18,7 @@ export interface Measure {
   readonly firstOutputMs: number
 }
 
-/** What was measured of an admission in a time. */
+/** The measurements of an admission in a window of time. */
 export interface Window {
   readonly requests: number
   readonly errors: number
@@ -70,8 +70,8 @@ export async function forgetMeasures(db: Queryable, limits: Limits, nowMs: numbe
 }
 
 /**
- * What was measured of an admission in the last limits.providerWindowMs, and how many requests it had since its last change
- * of state. Measures of the minute of that change count for neither, because they may be of before it.
+ * The measurements of an admission in the last limits.providerWindowMs, and its number of requests since its last change
+ * of state. Measurements of the minute of that change count for neither, because they may be older than the change.
  */
 export async function readWindow(
   db: Queryable,

@@ -53,7 +53,7 @@ export async function probe(
   await note(parts, admission, { prompt: place, outcome, similarity, units })
 }
 
-/** What is due for an answer, whose usage counts up to what the reference makes believable. */
+/** The amount due for an answer. Its usage counts no further than the reference answer makes plausible. */
 function dueUnits(answer: ProbeAnswer, reference: ProbeAnswer, rates: ModelRates, pay: Pay, limits: Limits): number {
   const input = Math.min(answer.promptTokens ?? 0, reference.promptTokens ?? 0)
   const output = Math.min(answer.outputTokens ?? 0, limits.providerProbeTokens)

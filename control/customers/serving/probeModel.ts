@@ -12,9 +12,9 @@ export interface ProbedModel {
 }
 
 /**
- * The first route of a model in the catalog in force that is on and whose key this process has.
- * @param environment where the keys are
- * @returns undefined where there is none
+ * The first route of a model in the current catalog that is enabled and whose API key this process has.
+ * @param environment holds the keys
+ * @returns undefined without such a route
  */
 export async function probedModel(
   db: Queryable,

@@ -13,13 +13,13 @@ interface DaysRow {
   readonly first_output_ms: number
 }
 
-/** What everybody is told of a provider and a model. */
+/** The public record of a provider and a model. */
 export type RecordJson = ReturnType<typeof recordJson>
 
 /**
- * What registered providers are admitted for and how they did, by their ids: of removed ones nothing. Requests, errors and
- * times are of days that are told (see `closeDays`).
- * @returns for each of the ids a list, in the order of the models
+ * The admissions and track records of registered providers, by provider id, without removed admissions. Requests, errors and
+ * times are of published days only (see `closeDays`).
+ * @returns for each id a list, in the order of the models
  */
 export async function readRecords(
   db: Queryable,

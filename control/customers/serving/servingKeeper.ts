@@ -17,8 +17,8 @@ export interface ServingKeeperParts extends ServingParts {
 }
 
 /**
- * Decides which registered providers serve: takes what the proxies measured, judges it at once, and keeps the record that
- * the proxies go by that of the book, also after a loss in Redis and after commands.
+ * Decides which registered providers serve: stores the proxies' measurements, judges them immediately, and keeps the serving
+ * record that the proxies read equal to the book, also after a loss in Redis and after commands of the operator.
  */
 export class ServingKeeper {
   private readonly parts: ServingKeeperParts

@@ -8,7 +8,7 @@ import type { Queryable } from '../../runtime/db/pool.ts'
 import { type Admission, openAdmissions, trafficPpm } from './admission.ts'
 import { type ServedEndpoint, servedEndpoints } from './servedEndpoints.ts'
 
-/** What the record of those that serve is made with. */
+/** Settings for the record of the providers that serve. */
 export interface ServingParts {
   /** SLUICE_BUS_KEY, which seals the keys of providers for the proxies. */
   readonly busKey: Buffer

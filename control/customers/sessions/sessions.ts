@@ -64,7 +64,7 @@ export async function beginSession(
   return { session, secret }
 }
 
-/** The session with this hash, as in `hashSecret`; undefined when there is none in force. */
+/** The session with this hash, as in `hashSecret`; undefined when it is unknown, ended or expired. */
 export async function sessionOf(db: Queryable, hash: string): Promise<Session | undefined> {
   const found = await db.query<SessionRow>({
     name: 'session_of',

@@ -13,7 +13,7 @@ import { isOwnOrigin } from './ownOrigin.ts'
 
 const CLOCK_SLACK_MS = 60_000
 
-/** A wallet that has proven itself. The proof counts once: `use` it in the transaction of what it allows. */
+/** A wallet that has proven itself. The proof counts once: call `use` in the transaction of the change that it authorizes. */
 export interface WalletProof {
   /** Lower case. */
   readonly address: Address
@@ -58,7 +58,7 @@ export class WalletProofs {
 
   /**
    * Checks a message and its signature.
-   * @param clientAddress of whoever sends it
+   * @param clientAddress of the sender
    * @throws GatewayError invalid_request for a message that is not for here and now, bad_signature, chain_unavailable,
    *   rate_limited
    */

@@ -21,7 +21,7 @@ export interface Movement {
   /** Of what is not priced by the token, and how that is called. */
   readonly quantity: number | null
   readonly unit: string
-  /** Coin that moved, in integers of 1e-9 coin, and what it was worth then. */
+  /** Coin that moved, in integers of 1e-9 coin, and its worth then. */
   readonly coinNanos: number
   readonly coinUnits: number
   readonly creditUnits: number
@@ -83,7 +83,7 @@ const CHARGES = `
   ) AS t
   ORDER BY r.request_id`
 
-/** Charges behind a request, in the order of the request ids. What the house bore is not the customer's. */
+/** Charges after a request, in the order of the request ids, without the amounts that the house bore. */
 export async function chargesBehind(
   db: Queryable,
   { accountId, startMs, endMs }: StatementMonth,

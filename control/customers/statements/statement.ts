@@ -24,7 +24,7 @@ const START: StatementPlace = { requestId: '', atMicros: 0, transferId: 0 }
 /** A piece of a statement. */
 export interface StatementPart {
   readonly text: string
-  /** What the next part is asked for by; empty after the last. */
+  /** Cursor of the next part; empty after the last. */
   readonly next: string
 }
 
@@ -47,7 +47,7 @@ export async function statementPart(
     chargesBehind(db, month, place.requestId, page + 1),
     othersBehind(db, month, place, limits.statementPageMax + 1),
   ])
-  // What lies behind the end of a full list is not known yet, so lines go out up to the end of the shorter one only.
+  // Entries after the end of a full list are not known yet, so only lines up to the end of the shorter list are written.
   const lines = merged(charges, others).slice(0, page)
   const isLast = lines.length === charges.length + others.length
   const reached = Object.assign({}, place, ...lines.map((line) => line.place))

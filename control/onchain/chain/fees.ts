@@ -48,7 +48,7 @@ export class FeeOracle {
     return this.asking
   }
 
-  /** Fees that replace a transaction: at least an eighth more, no less than the current fees. @returns undefined past the bound */
+  /** Fees that replace a transaction: an eighth more, and at least the current fees. @returns undefined past the bound */
   async replacing(old: Fees): Promise<Fees | undefined> {
     const now = await this.current()
     const raised = (fee: bigint) => (fee * REPLACEMENT.numerator) / REPLACEMENT.denominator + 1n

@@ -30,7 +30,7 @@ async function credit(client: Client, id: string): Promise<boolean> {
   return true
 }
 
-/** Credited coin may already be spent, so the house bears a deposit that a reorganization of the chain removed for good. */
+/** Credited coin may already be spent, so the house bears a deposit that a reorganization of the chain removed. */
 async function bearLoss(client: Client, id: string): Promise<void> {
   const found = await client.query<{ units: number }>(
     `SELECT units FROM deposits WHERE id = $1 AND state = 'credited' FOR UPDATE`,

@@ -29,7 +29,7 @@ export interface PayoutSenderOptions extends TreasuryParts {
  */
 export class PayoutSender {
   private readonly options: PayoutSenderOptions
-  /** By refused payout, the moment of performance.now() before which it is not retried. */
+  /** By kind of payout, the moment of performance.now() before which a refused one is not retried. */
   private readonly restsUntilMs = new Map<string, number>()
 
   constructor(options: PayoutSenderOptions) {
