@@ -4,7 +4,7 @@ import type { Limits } from '../limits.ts'
 import type { CallHttp, HttpAnswer, HttpCall } from '../runtime/net/httpCall.ts'
 import type { BatchProvider } from './providers.ts'
 
-/** What a batch's lines are sent to, as OpenAI names it. https://platform.openai.com/docs/api-reference/batch */
+/** The endpoint of a batch's lines, as OpenAI names it. https://platform.openai.com/docs/api-reference/batch */
 export const LINE_PATH = '/v1/chat/completions'
 const WINDOW = '24h'
 /** Under which our own id of a batch is kept with it. */
@@ -154,7 +154,7 @@ export function providerHeaders(apiKey: string, contentType: string): Record<str
   }
 }
 
-/** What a provider's error says, in words; '' where it says nothing. */
+/** The message of a provider's error; '' without one. */
 export function reasonOf(body: Buffer): string {
   try {
     const { error } = objectOf({ status: 0, body, retryAfterSeconds: 0 })

@@ -15,7 +15,7 @@ export interface HoldOf {
   readonly keyId: string
 }
 
-/** How a hold was ended: by now, and with what was charged; `voided` when it was given up before. */
+/** How a hold was ended: settled, with its charge; `voided` when it was given up before; `later`: not yet, retry. */
 export type Ended = LostEnd | 'later'
 
 /** The holds of batch jobs in Redis. Every call rejects with Redis's error. */

@@ -136,7 +136,7 @@ export class BatchService {
     }
   }
 
-  /** Makes ends again that Redis has lost, gives up holds that no job stands for, and erases what is kept no longer. */
+  /** Repeats endings that Redis has lost, voids holds without an open job, and erases expired results and webhooks. */
   private async erase(): Promise<void> {
     const { pool, redis, log } = this.options
     const parts = { pool, holds: this.holds, log, now: this.now, limits: this.limits }

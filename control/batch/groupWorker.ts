@@ -57,7 +57,7 @@ export class GroupWorker {
     if (group.postedAtMs !== null) {
       const found = await api.find(group.id)
       if (found !== undefined) return this.sent(group, found)
-      // What was sent a moment ago may not be listed yet.
+      // A batch that was created a moment ago may not be listed yet.
       const listedByMs = group.postedAtMs + this.options.limits.batchFindGraceMs
       if (now() < listedByMs) return changeGroup(pool, group, { dueAtMs: listedByMs, release: true })
     }
@@ -107,7 +107,7 @@ export class GroupWorker {
     if (nowMs >= group.deadlineMs) return this.end(group, 'expired', '')
     const cancelAtMs = group.deadlineMs - this.options.limits.batchCancelLeadMs
     if (nowMs >= cancelAtMs && !group.cancelled) {
-      // What is finished by then comes all the same.
+      // A cancelled batch still returns the jobs that it has finished by then.
       await api.cancel(batch.id)
       await changeGroup(pool, group, { cancelled: true })
     }
@@ -175,7 +175,7 @@ export class GroupWorker {
   }
 }
 
-/** What a batch that is over makes of the jobs that it has no line for. */
+/** The outcome of jobs without a result line when their batch is over. */
 function endOf({ status }: UpstreamBatch, { cancelled }: GroupRow): 'failed' | 'expired' {
   return status === 'expired' || (status === 'cancelled' && cancelled) ? 'expired' : 'failed'
 }

@@ -3,7 +3,7 @@ import type { Queryable } from '../runtime/db/pool.ts'
 import { JOB_COLUMNS, type JobRow } from './jobRow.ts'
 import type { Decision } from './outcome.ts'
 
-/** States in which a job waits for a provider, or for what a provider says. */
+/** States in which a job waits to be sent, or for a provider's answer. */
 export type OpenState = 'queued' | 'grouped' | 'calling'
 
 /**
@@ -36,7 +36,7 @@ export async function jobOf(db: Queryable, id: string): Promise<JobRow | undefin
   return found.rows[0]
 }
 
-/** Puts a job back into the queue, for whoever's turn it is then. */
+/** Puts a job back into the queue, for the route in `turn`. */
 export async function requeue(
   db: Queryable,
   jobId: string,

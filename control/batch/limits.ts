@@ -1,4 +1,4 @@
-/** The limits of batch jobs and webhooks. A group is what travels in one batch of a provider. */
+/** The limits of batch jobs and webhooks. A group is the jobs that are sent in one batch of a provider. */
 export const BATCH_LIMITS = {
   /** How long a job may take from its row to its hold, in milliseconds. */
   batchOpenMs: 60_000,

@@ -84,7 +84,7 @@ export class SingleCalls {
     return true
   }
 
-  /** From here on the job counts as called: whatever happens, nobody calls it a second time without a reason. */
+  /** Marks a job as called, so that it is called again only for a known reason, even after a crash. */
   private async take(providerId: string): Promise<JobWithBody | undefined> {
     const { pool, now } = this.options
     const nowMs = now()

@@ -21,7 +21,7 @@ export interface DueWebhook {
   readonly createdAtMs: number
 }
 
-/** What became of an attempt. */
+/** The result of a delivery attempt. */
 export interface Attempt {
   readonly atMs: number
   readonly tookMs: number

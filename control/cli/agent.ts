@@ -52,7 +52,7 @@ const COIN_FLAGS = {
   note: { value: 'TEXT', help: 'a note in the activity of both sides' },
 }
 
-/** The agent that SLUG names, and its owner, for whom the operator acts. @throws GatewayError agent_not_found */
+/** The agent that SLUG names, with its owner, on whose behalf the operator acts. @throws GatewayError agent_not_found */
 export async function ownedAgent(args: Arguments, context: CliContext): Promise<Agent> {
   const agent = await agentBySlug(await context.pool(), argument(args, 'SLUG'))
   if (agent === undefined) throw new GatewayError('agent_not_found')

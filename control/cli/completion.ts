@@ -20,7 +20,7 @@ export function addCompletion(program: Program, write: (text: string) => void): 
     })
 }
 
-/** What may follow the words of a command. */
+/** The words that may follow a command. */
 interface Place {
   /** Such as "sluice account create". */
   readonly path: string

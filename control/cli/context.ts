@@ -73,7 +73,7 @@ function variablesOf(env: NodeJS.ProcessEnv): Variables {
   }
 }
 
-/** What commands work with: connections that open when they are first needed, and the output. */
+/** The context of commands: connections that open on first use, and the output. */
 export class CliContext {
   readonly limits: Limits
   readonly isJson: boolean

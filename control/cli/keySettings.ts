@@ -3,7 +3,7 @@ import type { Queryable } from '../runtime/db/pool.ts'
 import { type Arguments, flag, isSet, UsageError } from './command.ts'
 import { amountOf, timeOf } from './values.ts'
 
-/** What can be set on a key. */
+/** Flags for the settings of a key. */
 export const SETTING_FLAGS = {
   name: { value: 'TEXT', help: 'a name for people' },
   'cap-hour': { value: 'USD', help: 'most that may be spent in an hour; "none" removes the cap' },

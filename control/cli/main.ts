@@ -100,7 +100,7 @@ async function runCommand(argv: readonly string[], limits: Limits): Promise<numb
   }
 }
 
-/** Errors that an operator caused are told in a line; everything else keeps its stack. */
+/** Errors that an operator caused are reported in one line; all others keep their stack. */
 function report(error: unknown): number {
   const isKnown = TOLD_IN_A_LINE.some((kind) => error instanceof kind)
   const text = error instanceof Error ? (isKnown ? error.message : (error.stack ?? error.message)) : String(error)

@@ -14,7 +14,7 @@ export function provideCatalogKey(dataDir: string): string {
   return provideKeyFile(dataDir, FILE, generateCatalogKey)
 }
 
-/** The key that `make run` made in a folder; undefined where there is none to be read. */
+/** The key that `make run` made in a folder; undefined if it is missing or unreadable. */
 export function knownCatalogKey(dataDir: string): string | undefined {
   return knownKeyFile(dataDir, FILE)
 }

@@ -11,5 +11,5 @@ ro03xoAvg//l87mGYQIhANuwsxPGG7PLp2HEeqKN7lZyFQ0a84aYnfvODJKwqzW7
 -----END CERTIFICATE-----
 `
 
-/** What the mock provider's machine measures, in hex. */
+/** The measurements of the mock provider's machine, in hex. */
 export const DEMO_MEASUREMENTS = { mrtd: '11'.repeat(48), rtmr3: '33'.repeat(48) } as const

@@ -12,7 +12,7 @@ export function provideKeyFile(dataDir: string, name: string, make: () => string
   return readFileSync(path, 'utf8').trim()
 }
 
-/** The secret in a file; undefined where there is none to be read. */
+/** The secret in a file; undefined if it is missing or unreadable. */
 export function knownKeyFile(dataDir: string, name: string): string | undefined {
   try {
     return readFileSync(join(dataDir, name), 'utf8').trim()

@@ -16,7 +16,7 @@ export function provideLogKey(dataDir: string): string {
   return provideKeyFile(dataDir, FILE, () => generateNoteKey(newName()))
 }
 
-/** The key that `make run` made in a folder; undefined where there is none to be read. */
+/** The key that `make run` made in a folder; undefined if it is missing or unreadable. */
 export function knownLogKey(dataDir: string): string | undefined {
   return knownKeyFile(dataDir, FILE)
 }

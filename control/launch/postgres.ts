@@ -136,7 +136,7 @@ function passwordFileOf(dir: string): string {
   return `${dir}.password`
 }
 
-/** Makes the cluster when there is none yet. Returns its password. */
+/** Makes the cluster if it does not exist yet. Returns its password. */
 function ensureCluster(folder: string, dir: string, runAs: RunAs | undefined): string {
   const passwordFile = passwordFileOf(dir)
   if (existsSync(join(dir, 'PG_VERSION'))) {

@@ -87,8 +87,8 @@ function isOpenTo(gid: number, path: string): boolean {
 }
 
 /**
- * Lets the user that PostgreSQL runs as, where that is another one, pass through the data folder of root to its cluster;
- * its group may enter the folder and not list it, and nobody else may do either.
+ * Lets the user that PostgreSQL runs as, if it is another one, pass through the data folder of root to its cluster: its group
+ * may enter the folder but not list it, and other users may do neither.
  */
 export function letPostgresEnter(dataDir: string): void {
   const runAs = postgresUser()

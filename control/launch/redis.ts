@@ -25,7 +25,7 @@ export interface RedisOptions {
   /** Path of a Unix domain socket, for this user alone; Redis then has no port. By default it is reached by its port. */
   readonly socket?: string
   readonly limits: Limits
-  /** What to run, as `findRedis` has found it; looked for when absent. */
+  /** The program to run, as `findRedis` has found it; searched for when absent. */
   readonly program?: string | undefined
 }
 

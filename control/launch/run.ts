@@ -11,7 +11,7 @@ import { readSettings, type Settings } from './settings.ts'
 // One Ctrl-C reaches this process from the terminal and maybe again from npm or make; a later one is another one.
 const SAME_INTERRUPT_MS = 1_000
 
-/** What was asked of this process by signals. */
+/** The stop requests that signals made to this process. */
 class StopRequest {
   /** Resolves when it is to stop. */
   readonly stop: Promise<void>

@@ -42,7 +42,7 @@ export interface RunningStack {
   readonly models: readonly string[]
   readonly account: DemoAccount
   readonly isDemo: boolean
-  /** Has test tokens on the demo's own chain; undefined when there is none. */
+  /** A wallet with test tokens on the demo's own chain; undefined without that chain. */
   readonly payer: DemoPayer | undefined
 }
 
@@ -133,7 +133,7 @@ export class StackRunner {
   }
 
   /**
-   * Ends the programs at once; a `stop` under way then has only the servers left. What they held is voided at the next
+   * Ends the programs immediately; a running `stop` then has only the servers left. Their open holds are voided at the next
    * start, as after a crash.
    */
   async cut(): Promise<void> {
@@ -238,7 +238,7 @@ async function metricsPortOf(variable: string): Promise<string> {
   return process.env[variable] || String(await freePort())
 }
 
-/** Metrics are served on the loopback address alone, whatever HOST says. */
+/** Metrics are served on the loopback address only, independent of HOST. */
 function metricsUrlOf(program: ManagedProcess): string {
   return `http://127.0.0.1:${program.ready['metricsPort']}/metrics`
 }

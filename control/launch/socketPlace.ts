@@ -4,7 +4,7 @@ import { join } from 'node:path'
 
 /** Of `sun_path`: 104 bytes with the closing zero on macOS, 108 on Linux. */
 const PATH_BYTES_MAX = 103
-/** What is the same in a path and in the address of a socket. */
+/** Paths that need no escaping in the address of a socket. */
 const PLAIN = /^[\w./-]+$/
 
 /** Where a Unix domain socket is made. */

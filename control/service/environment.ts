@@ -39,7 +39,7 @@ export interface Environment {
 
 /**
  * Reads the environment variables of control.
- * @throws Error that names each variable that does not hold and what it should be
+ * @throws Error that names each invalid variable and its expected form
  */
 export function readEnvironment(env: NodeJS.ProcessEnv): Environment {
   const variables = readVariables(env, 'control')

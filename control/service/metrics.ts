@@ -85,7 +85,7 @@ export class ControlMetrics {
     this.addProviders()
     if (sources.checkpoints !== undefined) this.addCheckpoints()
     this.server = createServer((request, response) => {
-      // Whoever asks seldom would else meet the end of an idle connection with a request under way.
+      // A rare scrape over keep-alive could race with the idle timeout of its connection.
       response.setHeader('connection', 'close')
       if (request.method !== 'GET' || request.url !== '/metrics') {
         response.writeHead(404).end()

@@ -76,7 +76,7 @@ export async function requireQuiet(pool: Pool, redis: Redis, kept: KeptMonth, li
   }
 }
 
-/** The name of a partition, quoted for a statement. @throws Error if it is invalid */
+/** The name of a partition, checked for use in a statement. @throws Error if it is invalid */
 export function identifier(partition: string): string {
   if (!/^receipts_\w+$/.test(partition)) throw new Error(`${partition} is no partition of receipts`)
   return partition

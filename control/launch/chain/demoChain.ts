@@ -102,7 +102,7 @@ async function fill(client: DevClient, { coin, stablecoin }: DevContracts, to: A
   }
 }
 
-/** What the coin's holders get from. */
+/** The contracts that pay the coin's holders. */
 interface HolderContracts {
   readonly vault: Address
   readonly distributor: Address

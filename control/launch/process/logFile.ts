@@ -4,7 +4,7 @@ const ROTATE_BYTES = 16_777_216
 const SHOWN_BYTES = 16_384
 const SHOWN_LINES = 15
 
-/** The length of a log in bytes; 0 when there is none. */
+/** The length of a log in bytes; 0 if it does not exist. */
 export function logLength(path: string): number {
   return existsSync(path) ? statSync(path).size : 0
 }

@@ -53,7 +53,7 @@ process.on('exit', () => {
  */
 export class ManagedProcess {
   readonly definition: ProcessDefinition
-  /** What the process announced over IPC, such as its port. */
+  /** The values that the process announced over IPC, such as its port. */
   ready: Readonly<Record<string, number>> = {}
   /** Called when the process ends without having been told to. */
   onUnexpectedExit: ((reason: string) => void) | undefined
@@ -78,7 +78,7 @@ export class ManagedProcess {
   /**
    * Starts the process and waits until it is ready.
    * @param changes environment variables for this start
-   * @throws Error with the end of what it has logged when it ends first or takes longer than limits.startTimeoutMs
+   * @throws Error with the end of its log when it exits first or takes longer than limits.startTimeoutMs
    */
   async start(changes: NodeJS.ProcessEnv = {}): Promise<void> {
     const { name, probe, logFile } = this.definition
