@@ -1,4 +1,4 @@
-/** What is measured, in the order of a round: every target is measured within seconds of the others. */
+/** The measured targets, in the order of a round: every target is measured within seconds of the others. */
 export const TARGET_NAMES = ['nginx', 'haproxy', 'bare', 'portkey', 'proxy-only', 'sluice', 'direct'] as const
 export type TargetName = (typeof TARGET_NAMES)[number]
 

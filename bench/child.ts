@@ -11,7 +11,7 @@ const STOP_TIMEOUT_MS = 5_000
 export interface Child {
   readonly process: ChildProcess
   readonly pid: number
-  /** What it announced. */
+  /** The values that it announced. */
   readonly ready: Record<string, number>
   stop(): Promise<void>
 }

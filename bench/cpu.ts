@@ -17,7 +17,7 @@ export function cpuMicros(pid: number): number {
   return nanos / 1_000
 }
 
-/** What one clock tick of /proc is on Linux, in microseconds. */
+/** The length of a clock tick of /proc on Linux, in microseconds. */
 const TICK_MICROS = 10_000
 
 /**

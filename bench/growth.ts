@@ -33,7 +33,7 @@ const BATCHES = 160
 const BATCHES_TIMED = 40
 const BATCH = 1_000
 const FILL_TIMEOUT_MS = 3_600_000
-/** Enough for all that is read here: the pages of a small book are in memory whatever its settings are. */
+/** Enough for all reads of this benchmark: the pages of a small book are in memory with any setting. */
 const POSTGRES_SETTINGS = { shared_buffers: '2GB' }
 
 interface Timing {

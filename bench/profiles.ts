@@ -30,8 +30,8 @@ export interface ProfileFile {
 }
 
 /**
- * Takes new profiles into the file: what was newest stays as "before" when there is none yet, or when `restart` asks to
- * compare with it from now on.
+ * Takes new profiles into the file: the newest ones until now stay as "before" if there is no "before" yet, or if `restart`
+ * asks to compare with them from now on.
  */
 export function keepProfiles(file: ProfileFile | undefined, now: Profiles, restart: boolean): ProfileFile {
   if (file === undefined) return { before: null, now }
@@ -60,7 +60,7 @@ export interface HeapNode {
 }
 
 const IDLE = '(idle)'
-/** What V8 calls time that is not spent in JavaScript, said in words. */
+/** V8's names for time that is not spent in JavaScript, in plain words. */
 const NATIVE: ReadonlyMap<string, string> = new Map([
   ['(program)', 'native code and the kernel, outside of any function'],
   ['(garbage collector)', 'V8'],
@@ -70,7 +70,7 @@ const NATIVE: ReadonlyMap<string, string> = new Map([
 export function selfTimes(profile: CpuProfile, rowsMax: number): ProfileRow[] {
   const frames = new Map(profile.nodes.map(({ id, callFrame }) => [id, callFrame]))
   const sums = new Sums()
-  // A sample stands for the time until the next one.
+  // A sample counts for the time until the next one.
   for (const [i, id] of profile.samples.entries()) {
     const frame = frames.get(id)
     if (frame !== undefined && frame.functionName !== IDLE) sums.add(frame, profile.timeDeltas[i + 1] ?? 0)

@@ -50,8 +50,8 @@ export function writeProfiles(files: ResultFiles, profiles: Profiles, restart: b
 }
 
 /**
- * Writes the report and its picture from what is kept.
- * @returns the report, or undefined when nothing is kept yet
+ * Writes the report and its picture from the stored results.
+ * @returns the report, or undefined without stored results
  */
 export function writeReport(files: ResultFiles): string | undefined {
   const results = readJson<BenchResults>(files.results)

@@ -21,7 +21,7 @@ function say(line: string): void {
   process.stdout.write(`${seconds.padStart(4)} s  ${line}\n`)
 }
 
-/** Measures everything that the settings name, with whatever runs for it in `stops`. */
+/** Measures everything that the settings name; `stops` receives the functions that end the started processes. */
 async function measure(settings: Settings, stops: (() => Promise<void>)[]): Promise<BenchResults> {
   const world = await startWorld(settings, stops)
   say(`started: ${settings.targets.join(', ')}`)

@@ -21,7 +21,7 @@ export interface Measured {
   readonly hasCatalog: boolean
 }
 
-/** Runs loads one after the other, each from a state at rest, and keeps count of what the books have to show. */
+/** Runs loads one after the other, each from a state at rest, and counts the requests that the book has to contain. */
 export class Runner {
   /** How control and PostgreSQL were kept back at the last load. */
   background: Background = 'none'

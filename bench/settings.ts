@@ -2,7 +2,7 @@ import { parseArgs } from 'node:util'
 import type { BenchCase, TargetName } from './cases.ts'
 import { CASES, TARGET_NAMES } from './cases.ts'
 
-/** What is measured beside the cases, in this order. */
+/** Further measurements beside the cases, in this order. */
 export const PART_NAMES = ['accounts', 'installation', 'memory', 'profile', 'settlement'] as const
 export type PartName = (typeof PART_NAMES)[number]
 
@@ -10,7 +10,7 @@ export type PartName = (typeof PART_NAMES)[number]
 const SECONDS_LEAST = 1
 const ROUNDS_LEAST = 3
 
-/** What a run measures, and how long. */
+/** The measurements of a run, and their lengths. */
 export interface Settings {
   readonly seconds: number
   readonly rounds: number

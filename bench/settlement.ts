@@ -32,7 +32,7 @@ const ENDINGS_OF_ENTRY = 16
 
 type Run = Required<SettlementResult['runs'][number]>
 
-/** What the streams were filled with. */
+/** The contents that the streams were filled with. */
 interface Filled {
   readonly receipts: number
   readonly units: number
@@ -59,14 +59,14 @@ function settlementOf(accountId: string, chargeUnits: number): sluice.ISettlemen
   }
 }
 
-/** What a single hold leaves in its stream, as settle.lua writes it. */
+/** The stream entry of a single hold, as settle.lua writes it. */
 function singleFields(settlement: sluice.ISettlement): (string | number | Buffer)[] {
   const { chargeUnits: charge } = settlement
   const encoded = Buffer.from(sluice.Settlement.encode(settlement).finish())
   return ['e', encoded, 'c', Number(charge), 't', Date.now(), 's', `coin=${charge}`]
 }
 
-/** What one proxy process delivers to a shard, as deliver.lua writes it. */
+/** The stream entries that one proxy process delivers to a shard, as deliver.lua writes them. */
 class Delivery {
   private readonly owner: string
   private from = 1
@@ -185,7 +185,7 @@ async function measureBeside(pool: Pool, urls: readonly string[], filled: Filled
   }
 }
 
-/** What PostgreSQL has used since it was started, in all its processes. */
+/** The resources that all processes of PostgreSQL have used since its start. */
 async function serverUse(pool: Pool, postgres: PostgresServer): Promise<{ cpuMicros: number; walBytes: number }> {
   const { pid } = postgres.process
   if (pid === undefined) throw new Error('PostgreSQL does not run')

@@ -14,7 +14,7 @@ export interface BatchEntry {
   readonly id: string
   readonly status: string
   readonly metadata: Record<string, unknown>
-  /** What was billed, by line: those that the answer has a completion for. */
+  /** The billed usage, by line, for lines with a completion. */
   readonly billed: { custom_id: string; model: string; usage: ReportedUsage | null }[]
   readonly custom_ids: string[]
   /** How often its state was asked for. */

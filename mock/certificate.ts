@@ -26,7 +26,7 @@ const SUBJECT_ALT_NAME = objectId('551d11')
 const BASIC_CONSTRAINTS = objectId('551d13')
 const VERSION_3 = 2
 
-/** Makes a key and a certificate for a host that is valid for a day; whoever trusts the certificate trusts the host. */
+/** Makes a key and a self-signed certificate for a host, valid for a day; clients have to trust the certificate itself. */
 export function newCertificate(host: string): Certificate {
   const nowMs = Date.now()
   return makeCertificate({ host, validFrom: new Date(nowMs - DAY_MS), validTo: new Date(nowMs + DAY_MS) })

@@ -109,7 +109,7 @@ export function contentLimit(behaviour: Behaviour, request: ChatBody): { frames:
   return { frames, finishReason: behaviour.tool && request.kind !== 'text' ? 'tool_calls' : 'stop' }
 }
 
-/** What `echo` answers with: the request as it arrived here, without the credential. */
+/** The answer of `echo`: the request as it arrived here, without the credential. */
 export function echoText({ request, head }: Exchange): string {
   return JSON.stringify({
     body: request?.body,

@@ -2,7 +2,7 @@ import type { Behaviour } from './grammar.ts'
 import type { ReportedUsage } from './usage.ts'
 import { usageOf } from './usage.ts'
 
-/** An answer in one piece, and what the provider bills for it. */
+/** A buffered answer, and the quantity that the provider bills for it. */
 export interface MediaAnswer {
   readonly body: string
   /** Images, seconds or searches; null where tokens are billed or nothing is reported. */

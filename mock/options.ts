@@ -7,7 +7,7 @@ export const INTEGER_OPTIONS = [
   // Milliseconds before the response head, and before the first content frame.
   'slow_headers',
   'ttft',
-  // Usage as reported, in tokens, whatever was really sent.
+  // Usage as reported, in tokens, independent of the tokens sent.
   'prompt',
   'completion',
   'cached',
@@ -23,8 +23,8 @@ export const INTEGER_OPTIONS = [
   'error_in_stream',
   // The index of a content frame that is not JSON.
   'badframe',
-  // What is not chat: images made, seconds of audio and searches reported, bytes of each piece of speech, and how many
-  // numbers an embedding has.
+  // Except for chat: images made, seconds of audio and searches reported, bytes of each piece of speech, and the number of
+  // dimensions of an embedding.
   'images',
   'seconds',
   'searches',
@@ -37,7 +37,7 @@ export const INTEGER_OPTIONS = [
   'retry_after',
   // So many first requests with this model name fail with status 500.
   'fail_first',
-  // What an error answer of a tool's upstream says that it billed.
+  // The billed amount that an error answer of a tool's upstream reports.
   'error_billed',
   // Bytes per write, and the size in bytes of the first content frame.
   'split',

@@ -66,7 +66,7 @@ export function readBytes(res: HttpResponse, done: (bytes: Buffer | undefined) =
 
 /**
  * Parses a request of this kind.
- * @returns the reason in words when it is none
+ * @returns the reason as text if the request is invalid
  */
 export function parseChat(text: string, kind: Kind): ChatBody | string {
   // A load generator sends the same body again and again.

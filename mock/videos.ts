@@ -23,7 +23,7 @@ export interface VideoJob {
   /** How often its state was asked for, and its clip fetched. */
   polls: number
   downloads: number
-  /** What was sent of its clip, in all fetches. */
+  /** Bytes of its clip that were sent, in all fetches. */
   clip_bytes_sent: number
   /** The request, but for its image. */
   readonly body: Record<string, unknown>
@@ -160,7 +160,7 @@ function reportedSeconds(job: Job): number {
   return job.behaviour.integers.seconds ?? job.askedSeconds
 }
 
-/** What the provider says of a job. */
+/** The body that describes a job. */
 function jobBody(job: Job): Record<string, unknown> {
   const status = statusOf(job)
   const { queue = 0, make = 0 } = job.behaviour.integers

@@ -3,7 +3,7 @@ import { coinDecimal, decimal } from './money.ts'
 import type { Amount, Paid, Receipt } from './receipt.ts'
 import type { Sheet } from './sheet.ts'
 
-/** Codes of requests that ended by what their client did: what was paid for them is not refunded whole. */
+/** Codes of requests that their client ended: their payments are not refunded in full. */
 const CLIENT_FAULTS: readonly string[] = ['client_gone', 'upstream_rejected', 'context_length_exceeded']
 
 /**

@@ -12,7 +12,7 @@ const LAYOUT = 'sluice-attestation/1'
 const TREE_LAYOUT = 'sluice-liabilities/1'
 const KEY_BYTES = 32
 
-/** What a verification of an attestation is given, as texts. */
+/** The input of a verification of an attestation, as texts. */
 export interface AttestationEvidence {
   /** As GET /v1/reserve/attestations/latest answers. */
   readonly attestation: string

@@ -23,7 +23,7 @@ export interface SumTreeHead {
   readonly sum: bigint
 }
 
-/** What an account is shown of its place in a tree. */
+/** The proof of an account's place in a tree, as shown to the account. */
 export interface Liability {
   readonly account: string
   readonly salt: Bytes

@@ -13,7 +13,7 @@ export interface Report {
   readonly steps: readonly Step[]
 }
 
-/** What a step found, and how it is told. */
+/** The result of a step, and its description in the report. */
 export interface Found<Value> {
   readonly value: Value
   readonly reason: string
@@ -48,7 +48,7 @@ export class Steps {
 /** A step that finds nothing but that it holds. */
 export const told = (reason: string): Found<true> => ({ value: true, reason })
 
-/** Reads JSON. @param what names it in reasons; @throws Failed where it is none */
+/** Reads JSON. @param what names it in reasons; @throws Failed for malformed JSON */
 export function parse(text: string, what: string): unknown {
   try {
     return JSON.parse(text)

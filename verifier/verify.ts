@@ -19,7 +19,7 @@ export type { Report, Step }
 /** The last second of the year 9999. */
 const LAST_SECOND = 253_402_300_799n
 
-/** What a verification is given, as texts. */
+/** The input of a verification, as texts. */
 export interface Evidence {
   /** As GET /v1/receipts/ID answers; or an object that has such a receipt as `receipt` and its price sheet as `sheet`. */
   readonly receipt: string

@@ -11,7 +11,7 @@ export interface Tasks {
 }
 export type TaskName = keyof Tasks
 
-/** What a pool may take. Threads start with the first task and end after a quiet time. */
+/** Bounds of a pool. Threads start with the first task and end after an idle time. */
 export interface PoolBounds {
   readonly threadsMax: number
   /** Tasks that wait for a thread. */
@@ -30,7 +30,7 @@ export class PoolBusy extends Error {
   override readonly name = 'PoolBusy'
 }
 
-/** Worker threads for what would hold up the event loop. Kinds of work that must not wait for each other take a pool each. */
+/** Worker threads for work that would block the event loop. Work that must not wait for other work takes a pool of its own. */
 export class WorkerPool {
   private readonly bounds: PoolBounds
   private readonly threads: Piscina

@@ -18,7 +18,7 @@ const MAX_TOKENS = 100
 const WAIT_MS = 60_000
 const POLL_MS = 50
 
-/** What the public receipt of a paid request tells of what was not used. */
+/** The fields of a paid request's public receipt for its unused amount. */
 interface PaidReceipt {
   readonly paid: { readonly refund: { readonly transaction: string | null } | null; readonly credit: object | null }
 }
@@ -56,9 +56,9 @@ export class PaidTraffic {
   }
 
   /**
-   * Pays for requests and waits until each is booked and what it did not use has gone back.
+   * Pays for requests and waits until each is booked and its unused amount is refunded.
    * @param model by the name of the catalog
-   * @returns what the proxy, Redis and control spent on a request, its quote, settlement and refund included
+   * @returns CPU time of the proxy, Redis and control per request, its quote, settlement and refund included
    * @throws Error when a request was not served
    */
   async microsPerRequest(stack: Stack, model: string, requests: number): Promise<number> {

@@ -1,7 +1,7 @@
 import { runLoad } from './closedLoop.ts'
 import type { LoadOptions, LoadResult } from './options.ts'
 
-/** What the load process answers over IPC to each set of options sent to it. */
+/** The answer of the load process over IPC to each set of options. */
 export type LoadReply = { readonly result: LoadResult } | { readonly error: string }
 
 // As a child process it runs what it is sent; from a shell it takes the options as one JSON argument.

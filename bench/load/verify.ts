@@ -2,7 +2,7 @@ import { Connection } from './connection.ts'
 import type { LoadOptions } from './options.ts'
 import type { RequestSource } from './requests.ts'
 
-/** What a right answer looks like, learnt from one that was read in full. */
+/** The shape of a right answer, learnt from one that was read in full. */
 export interface RightAnswer {
   /** Data events with [DONE]; 0 when not streamed. */
   readonly events: number

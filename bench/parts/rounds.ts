@@ -65,7 +65,7 @@ function optionsOf(kind: BenchCase, one: Measured, { stack }: World): LoadOption
   return loadOptions(kind, target, one.name === 'sluice', modelOf(kind, one))
 }
 
-/** One line on a measurement, for whoever waits. */
+/** One line on a measurement, to show progress. */
 export function progressLine({ case: name, round, target, cpuMicros, load }: Measurement): string {
   const each = (cpuMicros / load.requests).toFixed(1)
   const rate = Math.round(load.requestsPerSecond)

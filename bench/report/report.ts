@@ -13,7 +13,7 @@ import { ratioChart } from './svg.ts'
 import { NOTHING, section, table } from './text.ts'
 import { latencySection, pacedSection } from './timeSections.ts'
 
-/** What a report is made of. */
+/** The input of a report. */
 export interface ReportInput {
   readonly results: BenchResults
   readonly profiles: ProfileFile | undefined

@@ -16,7 +16,7 @@ export interface SvgGroup {
 export interface SvgChart {
   readonly title: string
   readonly subtitle: string
-  /** What the line at 1 stands for. */
+  /** The meaning of the line at 1. */
   readonly base: string
   readonly groups: readonly SvgGroup[]
 }

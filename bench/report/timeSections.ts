@@ -7,7 +7,7 @@ import { NOTHING, section, spread, table, whole } from './text.ts'
 const MICROS = 1_000
 const ADDING: readonly TargetName[] = ['nginx', 'haproxy', 'bare', 'proxy-only', 'sluice']
 
-/** What each gateway adds to requests that come one at a time. */
+/** The latency that each gateway adds to sequential requests. */
 export function latencySection(results: BenchResults): string {
   const quantiles = ['p50', 'p99', 'p999'] as const
   const rows = quantiles.map((quantile) => {

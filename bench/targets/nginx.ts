@@ -33,7 +33,7 @@ export async function startNginx(provider: ProviderPorts): Promise<Nginx> {
 }
 
 /**
- * What nginx's own manual advises for passing streams through fast: kept connections, no buffering, no log. The largest
+ * The settings that nginx's manual advises for proxying streams: keep-alive, no buffering, no log. The largest
  * bodies of the benchmark stay in memory. Over TLS it checks the provider as every client should.
  */
 function nginxConfig(port: number, tlsPort: number, provider: ProviderPorts): string {

@@ -11,7 +11,7 @@ export const PROVIDER_HOST = 'localhost'
 export interface ProviderPorts {
   readonly providerPort: number
   readonly providerTlsPort: number
-  /** The certificate that whoever connects by TLS has to trust. */
+  /** The certificate that TLS clients have to trust. */
   readonly providerCertFile: string
 }
 

@@ -111,7 +111,7 @@ export function modelOf(kind: BenchCase, one: Measured): string {
   return one.hasCatalog ? kind.publicModel : kind.upstreamModel
 }
 
-/** Keeps the gateway of a stack on the core of what is measured and everything else of it off that core. */
+/** Pins the gateway of a stack to the measured core, and all other processes of the stack off that core. */
 export function pinStack(stack: Stack, cores: Cores): void {
   if (cores === null) return
   pinMeasured([...stack.proxy.pids, ...(stack.proxyOnly?.pids ?? [])], cores)

@@ -19,7 +19,7 @@ interface Chunk {
   readonly exceeding: string[] | null
 }
 
-/** What is found out about receipts one by one. */
+/** Findings about single receipts. */
 export class ReceiptFindings {
   receipts = 0
   voided = 0
@@ -95,7 +95,7 @@ const ADD_RANGE = addSql(
 const RANGE = `
   SELECT min(request_id) AS first, max(request_id) AS last
   FROM (SELECT request_id FROM receipts WHERE request_id >= $1 ORDER BY request_id LIMIT $2) AS next`
-/** What follows an id in the order of bytes, before anything else that does. */
+/** Suffix for the first string after an id in byte order. */
 const JUST_BEHIND = '\u0001'
 
 const ADD_CHARGES = `
@@ -114,7 +114,7 @@ const ADD_REFERRED = `
 
 /**
  * Adds up all receipts, in the order of their ids, which is also that of their transfers.
- * @param findings gets what is wrong
+ * @param findings receives the faults
  */
 export async function addAllReceipts(
   client: Client,
@@ -143,9 +143,9 @@ export async function addAllCharges(client: Client, limits: Limits): Promise<num
 }
 
 /**
- * Adds up receipts, and what their charges moved.
+ * Adds up receipts and the transfers of their charges.
  * @param from by log, where to begin
- * @param findings gets what is wrong
+ * @param findings receives the faults
  */
 export async function addReceipts(
   client: Client,

@@ -67,7 +67,7 @@ const INVARIANTS: readonly Invariant[] = [
   },
 ]
 
-/** What is asked of the book, in the order in which it is told. */
+/** The checks of the book, in the order of the report. */
 function steps(limits: Limits, isSinceMark: boolean, charges: ChargeChecks): readonly (Invariant | AuditCheck)[] {
   return [
     ...balanceInvariants(isSinceMark),

@@ -85,7 +85,7 @@ async function checkBatch(pool: Pool, chain: PublicClient): Promise<AuditCheck> 
   return faults.check(ANCHORED, `batch ${number} in ${address}`)
 }
 
-/** Each distributor has what can still be claimed, and the last period that it was sent a root of as the book has it. */
+/** Each distributor holds the coin of all open claims, and its last published period is the one in the book. */
 async function checkDistributors(pool: Pool, chain: PublicClient): Promise<AuditCheck> {
   const found = await pool.query<{
     number: number

@@ -8,7 +8,7 @@ import { addArchives, addStrays, findRepeated, findStrays } from './otherCharges
 import type { Progress } from './progress.ts'
 import { analyzeSums } from './sumTables.ts'
 
-/** What is found of receipts one by one. */
+/** The checks of single receipts. */
 export interface ChargeChecks {
   readonly booked: AuditCheck
   readonly ended: AuditCheck

@@ -1,4 +1,4 @@
-/** One invariant, whether it holds, and what was looked at or what is wrong. */
+/** One invariant, whether it holds, and the checked amount or the faults. */
 export interface AuditCheck {
   readonly name: string
   readonly ok: boolean

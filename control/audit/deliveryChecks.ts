@@ -7,7 +7,7 @@ import type { Client } from '../runtime/db/pool.ts'
 import { type AuditCheck, Faults } from './check.ts'
 import type { Unread } from './unread.ts'
 
-/** What a proxy process has delivered to a shard, and how far that is booked. */
+/** How far a proxy process has delivered endings to a shard, and how far they are booked. */
 export interface Delivery {
   readonly position: OwnerPosition
   /** Number of the last ending that Redis took. */

@@ -5,7 +5,7 @@ import { type AuditCheck, Faults } from './check.ts'
 /** How long the leases of a proxy process may stay out beyond the time after which it counts as gone. */
 const GRACE_MS = 60_000
 
-/** Whether somebody is there, or was a moment ago, to give back what each lease has out. */
+/** Checks that each lease has an owner that is alive, or was a moment ago, and can return it. */
 export function checkLeaseOwners(
   leases: readonly LeaseRecord[],
   beats: ReadonlyMap<string, number>,

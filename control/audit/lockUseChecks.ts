@@ -7,7 +7,7 @@ const BURNS = `
   WHERE t.kind = 'burn' AND NOT EXISTS (SELECT FROM receipt_archives a WHERE t.ref >= a.from_id AND t.ref < a.until_id)
   GROUP BY t.ref`
 
-/** What has to hold of tokens that requests have burnt. */
+/** Invariants of tokens that requests have burnt. */
 export const LOCK_USE_INVARIANTS: readonly Invariant[] = [
   {
     name: 'every receipt burns what was taken from the holding',

@@ -6,9 +6,9 @@ import type { Client } from '../runtime/db/pool.ts'
 import { archivedLeaves, type PlacedLeaf } from './archivedLeaves.ts'
 import { longQuery } from './workspace.ts'
 
-/** What a stretch of a usage log has. */
+/** The leaves of a stretch of a usage log. */
 export interface LeafPage {
-  /** In the order of their positions; those of receipts are computed from what the receipts say. */
+  /** In the order of their positions; those of receipts are computed from the receipts. */
   readonly leaves: readonly PlacedLeaf[]
   /** Receipts whose leaves are not those that they say, by their names and positions. */
   readonly others: readonly string[]
@@ -22,7 +22,7 @@ interface PageRow {
   readonly others: string[] | null
 }
 
-/** The hash is that of a leaf in merkle.ts. It is computed once for both that ask for it: that is what OFFSET is for. */
+/** Leaf hashes as in merkle.ts. OFFSET 0 keeps the planner from computing them twice, once for each use. */
 const PAGE = `
   SELECT string_agg(position::text, ',' ORDER BY position) AS positions, string_agg(leaf, '' ORDER BY position) AS leaves,
     array_agg(request_id || ' at ' || position ORDER BY position) FILTER (WHERE leaf <> leaf_hash) AS others

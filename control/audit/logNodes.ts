@@ -26,7 +26,7 @@ export async function nodesBetween(
   return new Map((await Promise.all(read)).flat().map((node) => [placeOf(node), node.hash]))
 }
 
-/** Compares what is stored of a log's subtrees with what was computed of them. */
+/** Compares the stored hashes of a log's subtrees with the computed ones. */
 export function compareNodes(log: number, completed: readonly StoredNode[], stored: NodeHashes, faults: Faults): void {
   for (const node of completed) {
     const place = placeOf(node)

@@ -29,10 +29,10 @@ const KEPT: readonly string[] = [
 ]
 
 /**
- * Compares the charges of months that were put away with what was kept of them.
- * @param known months that were put away before the mark
- * @param isAdded whether the sums of their receipts are added up as well, being in no mark
- * @returns how many transfers they have
+ * Compares the charges of archived months with the sums that were kept of them.
+ * @param known months that were archived before the mark
+ * @param isAdded whether to add up the sums of their receipts as well, because no mark contains them
+ * @returns the number of their transfers
  */
 export async function addArchives(
   client: Client,

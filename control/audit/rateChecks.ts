@@ -78,7 +78,7 @@ function chargeLimit(row: RatedRow, listed: SheetModel | undefined): number | un
     const priceUnits = price.sizes?.get(row.size)
     return priceUnits === undefined ? undefined : priceUnits * row.quantity
   }
-  // What else is counted by other units than tokens has no batch and no attested hardware.
+  // Prices per other units than tokens have neither batch rates nor rates of attested hardware.
   if (row.unit !== '') return undefined
   const prompt = promptTokens(row)
   const standard = effectiveRates(price, '', prompt)

@@ -27,7 +27,7 @@ export interface Marking {
   readonly key: NoteKey | undefined
 }
 
-/** What may be left out. */
+/** Optional parts of an audit. */
 export interface AuditOptions {
   /** Of a node, to compare the tokens of the treasury; without it that is left out. */
   readonly rpcUrl?: string | undefined
@@ -111,7 +111,7 @@ function describeMark(
   return { name: 'how far the audit went', ok: true, detail: `${from}; left ${isClean ? kind : 'no mark'}` }
 }
 
-/** Verifies the book alone, all of it, and what it says of itself. @throws errors of PostgreSQL */
+/** Verifies the whole book by itself, without Redis and the chain. @throws errors of PostgreSQL */
 export function auditBook(pool: Pool, limits: Limits): Promise<AuditCheck[]> {
   return inWorkspace(pool, false, (client) => checkBook(client, undefined, new Progress(undefined), limits))
 }

@@ -11,7 +11,7 @@ import type { Limits } from '../limits.ts'
 import { textArray } from '../runtime/db/arrays.ts'
 import type { Queryable } from '../runtime/db/pool.ts'
 
-/** What the streams hold that is not in the book. */
+/** Entries of the streams that are not in the book. */
 export interface Unread {
   /** Endings and expiries. */
   entries: number

@@ -97,7 +97,7 @@ export const ONCHAIN_LIMITS = {
   revenueCloseDelayMs: 60_000,
   /** How long a call rests that its contract does not take, in milliseconds. */
   revenueRefusedMs: 60_000,
-  /** Holders among whom a reward is shared out. */
+  /** Holders that share a reward. */
   rewardHoldersMax: 200_000,
   /** Hashes of the tree of rewards after which other work has its turn. */
   rewardHashesPerTurn: 500,

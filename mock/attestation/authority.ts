@@ -26,7 +26,7 @@ export interface CertificateRequest {
   readonly validTo?: Date
 }
 
-/** A key with its certificate, which can issue further ones. Who trusts it trusts anybody who has read this project. */
+/** A key with its certificate, which can issue further ones. Only tests may trust it: the kept root's key is in the source. */
 export class Authority {
   readonly key: KeyObject
   readonly certificate: Buffer

@@ -80,7 +80,7 @@ export async function listSessions(db: Queryable, accountId: string): Promise<Se
   return found.rows.map(asSession)
 }
 
-/** Ends a session, inside the caller's transaction. @returns false when there is none with this id */
+/** Ends a session, inside the caller's transaction. @returns false for an unknown id */
 export async function endSession(client: Client, actor: Actor, sessionId: string): Promise<boolean> {
   const found = await client.query<SessionRow>(`${SESSIONS} AND s.id = $1`, [sessionId])
   const ended = await client.query('DELETE FROM sessions WHERE id = $1', [sessionId])

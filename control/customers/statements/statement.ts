@@ -30,9 +30,9 @@ export interface StatementPart {
 
 /**
  * One part of a month's statement as CSV (RFC 4180): a bounded number of lines, in the order of time. The lines of all
- * parts add up to what the ledger moved on the account's coin and credits.
+ * parts add up to the ledger's movements of the account's coin and credits.
  * @param part '' for the first part, else `next` of the part before
- * @throws GatewayError receipt_archived when receipts of the month were put away
+ * @throws GatewayError receipt_archived when receipts of the month are archived
  */
 export async function statementPart(
   db: Queryable,

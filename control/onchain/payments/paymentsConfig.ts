@@ -15,7 +15,7 @@ export interface PaymentsConfig extends PaymentsFile {
 /**
  * Reads the configuration of payments.
  * @returns undefined when the operator takes none: SLUICE_PAYMENTS is not set
- * @throws Error that names the variable and what it should be; FileError for an invalid file
+ * @throws Error that names the variable and its expected form; FileError for an invalid file
  */
 export async function readPaymentsConfig(env: NodeJS.ProcessEnv): Promise<PaymentsConfig | undefined> {
   const variables = readVariables(env, 'control')

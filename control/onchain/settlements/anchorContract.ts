@@ -41,7 +41,7 @@ export function hasAnchored(receipt: TransactionReceipt, contract: Address, numb
   return receipt.status === 'success' && isAnchored
 }
 
-/** The batch that a contract has under a number; undefined where there is none. @throws errors of the node */
+/** The batch that a contract has under a number; undefined if it is missing. @throws errors of the node */
 export async function anchoredBatch(
   chain: ChainClient,
   contract: Address,
