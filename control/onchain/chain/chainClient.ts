@@ -14,7 +14,7 @@ import type { Limits } from '../../limits.ts'
 
 export type ChainClient = PublicClient
 
-/** JSON-RPC of a chain over HTTP; what is asked at the same time travels in one request. */
+/** JSON-RPC of a chain over HTTP; concurrent calls are batched into one request. */
 export function createChainClient(rpcUrl: string, limits: Limits): ChainClient {
   return createPublicClient({
     transport: http(rpcUrl, {

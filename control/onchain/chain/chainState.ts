@@ -65,7 +65,7 @@ export class ChainState {
     if (payments !== undefined && found !== payments.chainId) return 'unavailable'
     if (syncing !== false) return 'behind'
     if (payments === undefined) return 'ok'
-    // Those that are not deep enough are read later.
+    // Blocks without enough confirmations are read later.
     const isBehind = await this.isBookBehind(Number(head) - payments.depositConfirmations + 1)
     return isBehind ? 'behind' : 'ok'
   }

@@ -10,13 +10,13 @@ export interface OutcomeHandler {
   mined(client: Client, ref: string): Promise<void>
   /** It is in a block and made no transfer, or can get into none. Called again likewise, also after `mined`. */
   unmade(client: Client, ref: string): Promise<void>
-  /** Whether a transaction that moves no tokens has done what it is for. */
+  /** Whether a transaction that moves no tokens has achieved its purpose. */
   isMade?(receipt: TransactionReceipt, row: TransactionRow): boolean
 }
 
 export type OutcomeHandlers = Readonly<Record<Purpose, OutcomeHandler>>
 
-/** Writes into the book what became of transactions. */
+/** Writes the outcomes of transactions into the book. */
 export class OutcomeRecorder {
   private readonly pool: Pool
   private readonly handlers: OutcomeHandlers
@@ -29,7 +29,7 @@ export class OutcomeRecorder {
     this.onRecorded = onRecorded
   }
 
-  /** Records that a transaction is in a block, once; what another control recorded first stays. */
+  /** Records that a transaction is in a block, once; an earlier record of another control stays. */
   async record(row: TransactionRow, receipt: TransactionReceipt): Promise<void> {
     const state = this.isMade(row, receipt) ? 'mined' : 'reverted'
     const isNew = await withTransaction(this.pool, async (client) => {
@@ -69,7 +69,7 @@ export class OutcomeRecorder {
     )
   }
 
-  /** Notes that another transaction has used the nonce: this one can never be mined. An operator has to look at it. */
+  /** Notes that another transaction has used the nonce: this one can never be mined. An operator has to investigate. */
   async displace(row: TransactionRow): Promise<void> {
     const isNew = await withTransaction(this.pool, async (client) => {
       const updated = await client.query(

@@ -25,7 +25,7 @@ export type Simulation =
 
 /**
  * Simulates the settlement of a payment.
- * @param sender who would send it
+ * @param sender of the transaction
  * @throws GatewayError chain_unavailable
  */
 export async function simulatePayment(
@@ -40,7 +40,7 @@ export async function simulatePayment(
 
 /**
  * The gas that a call takes, with a margin.
- * @param blockNumber the block after which it is looked at; the newest one when left out
+ * @param blockNumber the block whose state it is estimated on; the newest one when absent
  * @returns undefined when the contract refuses it
  * @throws GatewayError chain_unavailable
  */

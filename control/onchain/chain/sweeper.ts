@@ -43,7 +43,7 @@ export class TransactionSweeper {
     this.loop = new Loop('transaction sweep', options.limits.chainSweepMs, options.log, (signal) => this.pass(signal))
   }
 
-  /** Resolves when everything that an earlier process left has been seen to once. */
+  /** Resolves when everything that an earlier process left has been handled once. */
   get swept(): Promise<void> {
     return this.sweptOnce
   }
@@ -99,7 +99,7 @@ export class TransactionSweeper {
     if (row.sender === undefined) {
       const { hash, raw, ageMs } = newest
       const isTaken = raw === undefined || (await watcher.offer({ hash, raw }))
-      // The payer may have used its nonce for another one; should this come all the same, the scan of transfers finds it.
+      // The payer may have used its nonce for another transaction; if this one is still mined, the scan of transfers finds it.
       if (!isTaken || ageMs > this.options.limits.payerTransactionMs) await watcher.recorder.displace(row)
       return
     }

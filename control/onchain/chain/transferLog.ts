@@ -16,7 +16,7 @@ export function isTransfer(log: Pick<Log, 'address' | 'topics' | 'data'>, expect
   )
 }
 
-/** A transaction has made its transfer when it succeeded and the token's log says so; its status alone says nothing. */
+/** A transaction has made its transfer when it succeeded and the token's log shows it; its status alone proves nothing. */
 export function hasTransferred(receipt: TransactionReceipt, expected: ExpectedTransfer): boolean {
   return receipt.status === 'success' && receipt.logs.some((log) => isTransfer(log, expected))
 }

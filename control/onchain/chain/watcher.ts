@@ -27,7 +27,7 @@ export interface WatcherOptions {
   readonly limits: Limits
 }
 
-/** Sends stored transactions and finds out what became of them. */
+/** Sends stored transactions and follows them until they are final. */
 export class TransactionWatcher {
   readonly recorder: OutcomeRecorder
   private readonly pool: Pool
@@ -136,7 +136,7 @@ export class TransactionWatcher {
     try {
       await this.chain.sendRawTransaction({ serializedTransaction: raw })
     } catch (error) {
-      // A node that knows it already says so with an error, as does one that has it in a block.
+      // Nodes also answer with an error if they know the transaction already, or have it in a block.
       logEvent(this.log, 'chain_transaction_refused', { err: error })
     }
     this.soon()

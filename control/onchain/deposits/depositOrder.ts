@@ -17,7 +17,7 @@ export interface DepositOrder {
   readonly units: number
 }
 
-/** Refuses an authorization. @param field what of it is wrong */
+/** Refuses an authorization. @param field the invalid field */
 export function refuseAuthorization(message: string, field?: string): GatewayError {
   const options = { message: `${message} Nothing was taken.` }
   return new GatewayError('authorization_invalid', field === undefined ? options : { ...options, param: field })

@@ -8,7 +8,7 @@ import { DEPOSIT } from './depositScanner.ts'
 export const DEPOSIT_LOST = 'deposit_lost'
 export const DEPOSIT_FOUND = 'deposit_found'
 
-/** Books what became of the transactions of gasless deposits. */
+/** Books the outcomes of the transactions of gasless deposits. */
 export const depositOutcome: OutcomeHandler = {
   mined: async (client, ref) => {
     if (!(await credit(client, idOfRef(ref)))) await bearLoss(client, idOfRef(ref))

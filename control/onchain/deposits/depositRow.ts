@@ -91,7 +91,7 @@ export async function depositOf(db: Queryable, accountId: string, id: string): P
   return found.rows[0] && asDeposit(found.rows[0])
 }
 
-/** The deposits of an account, newest first. @param after the id of a deposit to go on behind, or '' */
+/** The deposits of an account, newest first. @param after the id of the deposit to continue after, or '' */
 export async function pageOfDeposits(db: Queryable, accountId: string, limit: number, after: string) {
   const found = await db.query<Row>(
     `SELECT ${COLUMNS} FROM deposits d WHERE d.account_id = $1 AND ($2 = '' OR d.id < $2) ORDER BY d.id DESC LIMIT $3`,
@@ -100,7 +100,7 @@ export async function pageOfDeposits(db: Queryable, accountId: string, limit: nu
   return found.rows.map(asDeposit)
 }
 
-/** Deposits whose transactions can make no transfer any more, oldest first. */
+/** Deposits whose transactions can no longer make the transfer, oldest first. */
 export async function unmovedDeposits(db: Queryable, limit: number): Promise<Deposit[]> {
   const found = await db.query<Row>(
     `SELECT ${COLUMNS} FROM deposits d

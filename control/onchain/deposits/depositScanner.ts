@@ -84,7 +84,7 @@ export class DepositScanner {
     if (more === true) this.loop.wake()
   }
 
-  /** @throws when the node that answers does not have the last of the blocks, as one that lags behind */
+  /** @throws when the node lags behind and does not have the last of the blocks */
   private async transfers(first: number, last: number): Promise<Seen[]> {
     const { chain, treasury, assets } = this.options
     const address = assets.map((asset) => asset.address)
@@ -94,7 +94,7 @@ export class DepositScanner {
     const [came, went] = await Promise.all([
       read([TRANSFER_TOPIC, null, pad(treasury)]),
       read([TRANSFER_TOPIC, pad(treasury)]),
-      // In the same request, so that the same node answers: it leaves out what it does not have.
+      // In the same request, so that the same node answers: a node omits logs of blocks that it does not have.
       chain.getBlock({ blockNumber: BigInt(last) }),
     ])
     const seen = new Map([...came, ...went].flatMap(seenOf).map((one) => [`${one.hash}:${one.logIndex}`, one]))
@@ -135,7 +135,7 @@ export class DepositScanner {
     })
   }
 
-  /** Credits what a linked wallet sent. @returns its account */
+  /** Credits a transfer from a linked wallet. @returns its account */
   private async credit(client: Client, transfer: Seen): Promise<string | undefined> {
     const { treasury, assets, accountOfWallet, coinUsdUnits } = this.options
     if (transfer.to !== treasury || transfer.from === treasury) return undefined

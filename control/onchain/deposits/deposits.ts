@@ -66,7 +66,7 @@ export class Deposits {
    */
   async check(order: DepositOrder): Promise<CheckedDeposit> {
     const { pool, chain, fees, relayers } = this.options
-    // First, because what is on its way to a block shows on the chain in no reliable way.
+    // First, because a pending transaction is not reliably visible on the chain.
     await refuseKnown(pool, order.payment)
     const payment = { ...order.payment, signature: await this.provenSignature(order) }
     const signer = relayers[this.next++ % relayers.length] ?? relayers[0]

@@ -21,8 +21,8 @@ export type Sending =
   | { readonly by: 'other'; readonly hash: Hex; readonly raw: Hex | undefined }
 
 /**
- * Claims a payment and stores the transaction that makes it, in one step: who comes second with the same authorization,
- * or while another payment of this payer settles, is refused and nothing is sent.
+ * Claims a payment and stores the transaction that makes it, atomically: a second payment with the same authorization, or
+ * during the settlement of another payment of this payer, is refused and nothing is sent.
  * @returns the transaction, which may be sent now
  * @throws GatewayError as `conflictError`
  */

@@ -15,7 +15,7 @@ export interface CloserOptions extends CloseOptions {
   readonly log: Logger
   /** Finds out whether another sender submitted a payment that the gateway could not send; else it has failed. */
   readonly resolveUnmoved: (payment: PaymentRow) => Promise<void>
-  /** Told when payments were closed and something goes back. */
+  /** Called when payments were closed and a refund is due. */
   readonly onClosed: () => void
   readonly limits: Limits
 }
@@ -68,8 +68,8 @@ export class PaymentCloser {
       if (!payment.held) await markHeld(pool, [payment.id])
       return
     }
-    // It was held and is no more: it has ended and is on its way into the book, or Redis lost the hold, and then its
-    // proxy tells how it ended, in its own time.
+    // Its hold is gone: either it was settled and waits for booking, or Redis lost the hold; in that case its proxy delivers
+    // the ending later.
     const serveMaxMs = Math.max(this.options.limits.totalTimeoutMs, this.options.limits.videoJobMaxMs)
     if (payment.held && nowMs < payment.serveByMs + serveMaxMs + this.options.limits.lostHoldWatchMs) return
     await settleLost(redis, pool, settlementOf(payment, nowMs), this.options.limits)

@@ -30,7 +30,7 @@ export type PayHold = { readonly heldAtMs: number } | 'later' | 'late'
 
 /**
  * Takes the hold of a request that is paid, in the name of the proxy that serves it.
- * @throws errors of Redis and PostgreSQL; then the hold may or may not stand
+ * @throws errors of Redis and PostgreSQL; then the hold may or may not exist
  */
 export async function takePaidHold(redis: Redis, pool: Pool, payment: PaymentRow, limits: Limits): Promise<PayHold> {
   const { accountId, id, owner } = payment
@@ -65,7 +65,7 @@ export async function takePaidHold(redis: Redis, pool: Pool, payment: PaymentRow
   return code === PayHoldCode.LATE ? 'late' : 'later'
 }
 
-/** Whether the hold of a request stands. */
+/** Whether the hold of a request exists. */
 export async function isHeld(redis: Redis, payment: PaymentRow): Promise<boolean> {
   return (await redis.hexists(holdsKey(shardOf(payment.accountId), payment.owner), payment.id)) === 1
 }

@@ -5,11 +5,11 @@ import type { AssetId } from '../../../contract/payments/terms.ts'
 import type { ExpectedTransfer } from '../chain/outbox.ts'
 import type { Protocol } from './paymentRow.ts'
 
-/** A request that is to be paid and then served; what is in it was checked against its quote. */
+/** A request that is to be paid and then served; its contents were checked against its quote. */
 export interface PaymentOrder {
   readonly requestId: string
   readonly protocol: Protocol
-  /** The proven signer of `payment`, or who sent `transaction`. */
+  /** The proven signer of `payment`, or the sender of `transaction`. */
   readonly payer: Address
   readonly replayKey: string
   readonly asset: AssetId

@@ -9,7 +9,7 @@ export const PAID = 'pay_in'
 export const LOST = 'pay_in_lost'
 export const FOUND = 'pay_in_found'
 
-/** Books what became of the transactions of payments. */
+/** Books the outcomes of the transactions of payments. */
 export const paymentOutcome: OutcomeHandler = {
   mined: async (client, ref) => {
     if (!(await bookPaid(client, idOfRef(ref)))) await bookLoss(client, idOfRef(ref))

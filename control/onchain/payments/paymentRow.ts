@@ -24,7 +24,7 @@ export interface PaymentRow {
   readonly streamed: boolean
   readonly serveByMs: number
   readonly held: boolean
-  /** Nothing was served, and the payment goes back, whole. */
+  /** Nothing was served, and the payment is refunded in full. */
   readonly isVoided: boolean
 }
 
@@ -104,7 +104,7 @@ export async function unservedPayments(db: Queryable, limit: number): Promise<Pa
   return found.rows.map(toPayment)
 }
 
-/** Payments whose own transaction can make no transfer any more, oldest first. */
+/** Payments whose own transaction can no longer make the transfer, oldest first. */
 export async function unmovedPayments(db: Queryable, limit: number): Promise<PaymentRow[]> {
   const found = await db.query<Row>(
     `SELECT ${COLUMNS} FROM payments p

@@ -40,7 +40,7 @@ function signerOf(name: string, key: string): Signer {
   try {
     return new Signer(key)
   } catch {
-    // It has the form of a key; what was set is not repeated all the same.
+    // The message does not repeat the value, which has the form of a key.
     throw new Error(`${name} must be a private key of the curve secp256k1: not zero, and below the order of the curve`)
   }
 }

@@ -22,7 +22,7 @@ export interface PaymentsFile {
   readonly refundMinUnits: number
   readonly depositMinUnits: number
   readonly withdrawalMinUnits: number
-  /** The smallest charge of a request that is paid for by itself: what its settlement and refund cost. */
+  /** The smallest charge of a request that is paid per call: the cost of its settlement and refund. */
   readonly minChargeUnits: number
   /** From one block to the next. */
   readonly blockSeconds: number

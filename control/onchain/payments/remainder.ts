@@ -29,9 +29,9 @@ export interface Remainder {
 }
 
 /**
- * Works out what becomes of a payment. The charge is taken from the credit first. Once what is left of the payment and
- * of the credit comes to the minimum, it all goes back, in whole atomic units; until then it is kept as credit. A payment
- * for nothing served goes back whole and leaves the credit alone.
+ * Computes the division of a payment. The charge is taken from the credit first. Once the rest of the payment and of the
+ * credit reaches the minimum, all of it is refunded, in whole atomic units; until then it is kept as credit. A payment for
+ * a request that was not served is refunded in full and leaves the credit unchanged.
  * @param price undefined when the token has none now; then the refund is at most the payment
  * @param minUnits the smallest refund
  */

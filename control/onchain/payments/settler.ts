@@ -49,7 +49,7 @@ export class PaymentSettler {
   private readonly budget: RefusalBudget
   /** Whose payments are under way; each has proven that it is theirs. */
   private readonly payers = new Set<Address>()
-  /** For what asks the chain before anything is stored. */
+  /** Bounds the checks on the chain that run before anything is stored. */
   private readonly checks: Readonly<Record<PaymentKind, Places>>
   private readonly signed: Places
   private readonly transactions: Places
@@ -75,7 +75,7 @@ export class PaymentSettler {
 
   /**
    * Makes a payment and takes the hold of its request.
-   * @param waitMs how long its request waits; what is decided later is refunded
+   * @param waitMs how long its request waits; a payment that is decided later is refunded
    * @throws GatewayError with one of the codes for payments; nothing was taken then, except for settlement_unconfirmed
    */
   async settle(order: PaymentOrder, waitMs: number): Promise<Settled> {
@@ -190,7 +190,7 @@ export class PaymentSettler {
       if (payment.state !== 'paid') throw new GatewayError('settlement_unconfirmed')
       const hold = await takePaidHold(redis, pool, payment, this.options.limits)
       if (typeof hold === 'object') {
-        // Before anybody can serve it: what was held is given up in its own time, should Redis lose the hold.
+        // Before the request can be served: if Redis loses the hold, the payment is given up after the longest time of a request.
         await markHeld(pool, [id])
         return { transaction: await this.hashOf(id), heldAtMs: hold.heldAtMs }
       }

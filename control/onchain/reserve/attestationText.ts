@@ -25,7 +25,7 @@ export interface AttestationFacts {
   readonly tree: TreeTop
 }
 
-/** The text of an attestation: canonical JSON (RFC 8785), with texts and integers alone. */
+/** The text of an attestation: canonical JSON (RFC 8785), with strings and integers only. */
 export function attestationText(facts: AttestationFacts): string {
   const { number, previous, reason, attestedAt, signer, checkpoint, reserve, tree } = facts
   return canonicalJson({

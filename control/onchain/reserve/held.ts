@@ -60,7 +60,7 @@ export function worth(amount: bigint, asset: PaymentAsset, coinUsdUnits: number)
   return (amount * BigInt(tokenUsdUnits(asset, coinUsdUnits))) / 10n ** BigInt(asset.decimals)
 }
 
-/** By token, what the treasury's transactions have moved behind a block, by the book: what came less what went. */
+/** By token, the net amount that the treasury's transactions moved after a block, by the book: received less sent. */
 export async function movedSince(db: Queryable, treasury: Address, block: number): Promise<Map<string, bigint>> {
   const found = await db.query<{ token: string; amount: string }>(
     `SELECT token, sum(CASE WHEN transfer_to = $1 THEN amount ELSE 0 END

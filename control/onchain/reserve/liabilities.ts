@@ -7,7 +7,7 @@ export type OwedCurrency = 'coin' | 'usd'
 interface LiabilityRow {
   readonly name: string
   readonly currency: OwedCurrency
-  /** The account itself, or what the ids of its accounts begin with. */
+  /** The account itself, or the prefix of its accounts' ids. */
   readonly id?: string
   readonly prefix?: string
 }

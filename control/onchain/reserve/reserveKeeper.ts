@@ -18,7 +18,7 @@ export interface ReserveKeeperOptions {
   readonly limits: Limits
 }
 
-/** Reads the reserve now and then, whichever control does it, and tells when withdrawals pause and when they go on. */
+/** Reads the reserve periodically, in one of the controls, and logs when withdrawals pause and resume. */
 export class ReserveKeeper {
   private readonly options: ReserveKeeperOptions
   private readonly loop: Loop

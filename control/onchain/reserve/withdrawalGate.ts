@@ -23,7 +23,7 @@ const MESSAGES = {
     'Withdrawals pause: the reserve on the chain was not read for some minutes. Nothing was taken; try again later.',
 } as const
 
-/** @throws GatewayError withdrawals_paused unless the reserve is known to cover what is owed */
+/** @throws GatewayError withdrawals_paused unless the reserve is known to cover the debts */
 export async function requireReserve(db: Queryable, limits: Limits): Promise<void> {
   const gate = withdrawalGate(await lastReading(db), limits)
   if (gate === 'open') return

@@ -14,7 +14,7 @@ export interface Sharing {
 export interface DueReward {
   readonly address: Address
   readonly earnedNanos: bigint
-  /** All that it has to get now; 0 where it is carried. */
+  /** The amount due now; 0 while it is carried over. */
   readonly dueNanos: bigint
   readonly carriedNanos: bigint
 }

@@ -38,8 +38,8 @@ export async function carriedNanos(db: Queryable): Promise<Map<Address, bigint>>
 }
 
 /**
- * Stores what a period has for its holders.
- * @param accounts whose coin it is credited to, by address
+ * Stores the rewards of a period by holder.
+ * @param accounts that are credited with coin, by address
  */
 export async function storeRewards(
   db: Queryable,

@@ -69,7 +69,7 @@ export async function holderPart(
   return { weight: BigInt(weight), totalWeight: BigInt(total), amount: BigInt(amount) }
 }
 
-/** Takes the transfers before a moment into the balances, so that what is kept stays small. */
+/** Adds the transfers before a moment to the balances, so that the stored transfers stay few. */
 export async function collapseTransfers(db: Queryable, untilSeconds: number): Promise<void> {
   await db.query(
     `WITH gone AS (DELETE FROM reward_transfers WHERE block_time < $1 RETURNING sender, receiver, amount),

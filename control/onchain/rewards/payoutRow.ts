@@ -54,7 +54,7 @@ interface Row {
   readonly attempts: number
 }
 
-/** Stores what is to be sent. */
+/** Stores a payout that is to be sent. */
 export async function insertPayout(db: Queryable, payout: Payout): Promise<void> {
   const { purpose, number, token, receiver, amount, nanos, units } = payout
   await db.query(
@@ -107,7 +107,7 @@ export async function takePayout(
   return taken.rowCount === 0 ? undefined : `${number}${ATTEMPT}${attempts + 1}`
 }
 
-/** Follows the chain, which may take a transfer back and make it again: what is sent is owed no more. */
+/** Follows the chain, which may take a transfer back and make it again: a payout that is sent is no longer a debt. */
 export async function movePayout(
   client: Client,
   purpose: PayoutPurpose,

@@ -9,7 +9,7 @@ import { type Rests, splitRevenue } from './splitRevenue.ts'
 const NANO_DECIMALS = 9
 const HASHES_PER_TURN = 1_000
 
-/** A period as `GET /v1/holders/rewards` tells it, as far as its root follows from it. */
+/** A period as in `GET /v1/holders/rewards`, with the fields that determine its root. */
 export interface PublicPeriod {
   readonly number: number
   readonly starts_at: string

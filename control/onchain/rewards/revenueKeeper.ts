@@ -19,7 +19,7 @@ export interface RevenueKeeperOptions extends CloseOptions {
   readonly limits: Limits
 }
 
-/** Shares revenue out: reads who holds the token, closes periods, and sends what they have set aside. */
+/** Distributes revenue: reads the holders of the token, closes periods, and sends their payouts. */
 export class RevenueKeeper {
   private readonly options: RevenueKeeperOptions
   private readonly loop: Loop

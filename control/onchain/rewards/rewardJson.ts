@@ -15,7 +15,7 @@ export const decimal = (nanos: bigint): string => formatUnits(nanos, DECIMALS)
 
 const usdJson = (units: bigint) => ({ units: units.toString(), usd: decimal(units) })
 
-/** Under what terms holders are rewarded. */
+/** The terms under which holders are rewarded. */
 export function termsJson({ chainId, holders, excluded }: PaidTerms) {
   const { coin, distributor, token, rewardsFor, fromBlock, minNanos, creditsAccounts, periodSeconds } = holders
   return {

@@ -40,7 +40,7 @@ async function creditsJson(pool: Pool, config: PaymentsConfig, payer: Address) {
     credits: all.flatMap(({ asset }) => {
       const token = assets.find(({ id }) => id === asset)?.address ?? null
       const units = credits.get(payerCreditAccount(payer, asset)) ?? 0
-      // A token that is not taken any more may still have left a credit.
+      // A token that is no longer accepted may still have left a credit.
       return token === null && units === 0 ? [] : [{ asset, token, ...amountJson(units, price) }]
     }),
   }

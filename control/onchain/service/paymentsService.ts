@@ -104,7 +104,7 @@ export class PaymentsService {
 
   /**
    * Makes a payment and takes the hold of its request; see PaymentSettler.
-   * @throws GatewayError, also funds_lease while another control may still be at it or this one leaves
+   * @throws GatewayError, also funds_lease while another control may still process it or this one is stopping
    */
   async settle(order: PaymentOrder, waitMs: number): Promise<Settled> {
     return this.settled().settler.settle(order, waitMs)
@@ -133,7 +133,7 @@ export class PaymentsService {
     return this.options.config
   }
 
-  /** To be told when requests were booked, so that what goes back does not wait for the next look. */
+  /** To be called when requests were booked, so that refunds do not wait for the next poll. */
   onBooked(): void {
     this.running?.closer.wake()
   }
@@ -165,7 +165,7 @@ export class PaymentsService {
     return this.running
   }
 
-  /** A chain that can not be reached holds up payments alone, so control runs meanwhile. */
+  /** An unreachable chain blocks only payments, so control runs meanwhile. */
   private async start(): Promise<void> {
     const { config, pool, log } = this.options
     const { signal } = this.stopping

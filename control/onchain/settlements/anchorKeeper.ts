@@ -129,7 +129,7 @@ export class AnchorKeeper {
     await watcher.send(stored, 0)
   }
 
-  /** The contract does not take the batch: an operator has to look at it. */
+  /** The contract rejects the batch: an operator has to investigate. */
   private async refused({ number, root, statement }: SettlementBatch): Promise<void> {
     const { chain, contract, log } = this.options
     this.rest()

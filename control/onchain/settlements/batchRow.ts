@@ -11,7 +11,7 @@ export interface SettlementBatch {
   /** The checkpoint, and the verifier key that it is checked with. */
   readonly note: string
   readonly key: string
-  /** By log: the place of its first receipt, and the one behind its last. */
+  /** By log: the place of its first receipt, and the place after its last. */
   readonly logFrom: readonly number[]
   readonly logUntil: readonly number[]
   readonly receiptsFrom: number

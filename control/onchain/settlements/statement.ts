@@ -60,7 +60,7 @@ interface StatedReserve {
   readonly owed_usd: string
 }
 
-/** The text whose SHA-256 the chain has: JSON in canonical form (RFC 8785), with integers and texts alone. */
+/** The text whose SHA-256 the chain has: JSON in canonical form (RFC 8785), with integers and strings only. */
 export function statementText(facts: BatchFacts): string {
   return canonicalJson(statementOf(facts))
 }

@@ -102,7 +102,7 @@ function vaultJson(
   }
 }
 
-/** By what part the price of a share has grown since; null where no price is known that is that old. */
+/** The growth of the price of a share since then; null without a price that is that old. */
 function growthJson(price: bigint, before: VaultPrice | undefined) {
   if (before === undefined) return null
   const growth = ((price - before.price) * 10n ** BigInt(GROWTH_DECIMALS)) / before.price

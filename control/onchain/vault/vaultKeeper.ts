@@ -23,7 +23,7 @@ export class VaultKeeper {
     this.options = options
   }
 
-  /** The caller alone does this at a time. @throws GatewayError chain_unavailable */
+  /** Calls must not run concurrently. @throws GatewayError chain_unavailable */
   async keep(): Promise<void> {
     const { pool, chain, vault } = this.options
     const last = await this.lastPayout()
@@ -38,7 +38,7 @@ export class VaultKeeper {
     if (performance.now() >= this.restsUntilMs) await this.vest(last)
   }
 
-  /** The last period whose coin has arrived in the vault, where no call for it waits; the one that calls may be anybody. */
+  /** The last period whose coin has arrived in the vault, if no call for it is pending. Any wallet may make that call. */
   private async lastPayout(): Promise<{ number: number; attempts: number } | undefined> {
     const { pool, vault } = this.options
     const found = await pool.query<{ number: number; attempts: number; is_open: boolean }>(
