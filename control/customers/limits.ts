@@ -18,9 +18,9 @@ export const CUSTOMER_LIMITS = {
   statementPageMax: 1_000,
   /** Rows that are read for such a page. */
   statementRowsReadMax: 20_000,
-  /** Receipts that are read at once when a month is put away. */
+  /** Receipts that are read at a time when a month is archived. */
   archivePageMax: 1_000,
-  /** How long a month is over before it may be put away, in milliseconds; longer than any request can take. */
+  /** How long a month has to be over before it may be archived, in milliseconds; longer than any request can take. */
   archiveAgeMinMs: 259_200_000,
   /** How long everybody may wait for a month to be taken out, in milliseconds, and how long is waited before it is tried again. */
   archiveLockMs: 500,
@@ -52,7 +52,7 @@ export const CUSTOMER_LIMITS = {
   providerCheckBytesMax: 1_048_576,
   /** Models of a registered provider that are shown. */
   providerModelsMax: 500,
-  /** The time from one look at what registered providers measured, and at who serves, to the next, in milliseconds. */
+  /** Interval at which the measurements of registered providers are judged, in milliseconds. */
   providerJudgeMs: 1_000,
   /** Window of the measurements that decide whether a provider keeps serving, in milliseconds. */
   providerWindowMs: 600_000,
@@ -62,7 +62,7 @@ export const CUSTOMER_LIMITS = {
   providerOverReportsMin: 3,
   /** How many of a million requests may have such a report. */
   providerOverReportPpmMax: 10_000,
-  /** After so many suspensions the operator alone puts a provider back. */
+  /** After so many suspensions only the operator can resume a provider. */
   providerSuspensionsMax: 3,
   /** How long a first suspension lasts, in milliseconds; each one lasts twice as long as the one before. */
   providerCoolDownMs: 3_600_000,

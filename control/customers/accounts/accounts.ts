@@ -142,7 +142,7 @@ export async function accountOf(db: Queryable, accountId: string): Promise<Accou
 
 /**
  * Accounts by age, oldest first.
- * @param after an account id to go on from; '' starts at the oldest
+ * @param after the id of the account to continue after; '' starts at the oldest
  */
 export async function listAccounts(db: Queryable, limit: number, after = ''): Promise<Account[]> {
   const found = await db.query<AccountRow>(

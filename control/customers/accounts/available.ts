@@ -20,7 +20,7 @@ export async function availableOf(redis: Redis, accountId: string): Promise<Avai
   if (coin === null || coin === undefined) return undefined
   const creditUnits = (grants ?? '').split(';').flatMap((grant) => {
     const [id = '', expiresAtMs, freeUnits] = grant.split(',')
-    // Tokens of locks pay for requests of their models alone.
+    // Tokens of locks pay only for requests of their models.
     return freeUnits !== undefined && Number(expiresAtMs) > nowMs && !isLockId(id) ? [Number(freeUnits)] : []
   })
   return { coinNanos: Number(coin), creditUnits }

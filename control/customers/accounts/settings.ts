@@ -25,8 +25,8 @@ export interface AccountChanges {
 }
 
 /**
- * Changes an account, inside the caller's transaction. The caller has the proxies told with `announceKeyChanges` once it
- * is committed.
+ * Changes an account, inside the caller's transaction. After the commit the caller notifies the proxies with
+ * `announceKeyChanges`.
  */
 export async function changeAccount(client: Queryable, accountId: string, changes: AccountChanges): Promise<void> {
   const { name, allowRetention, transferCapUnits } = changes

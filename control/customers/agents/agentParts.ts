@@ -8,7 +8,7 @@ export interface AgentParts {
   readonly pool: Pool
   readonly redis: Redis
   readonly debits: Debits
-  /** Has what was booked for these accounts brought to the admission state. */
+  /** Applies bookings for these accounts to the admission state. */
   readonly applyToAdmission: (accountIds: readonly string[]) => Promise<unknown>
   readonly limits: Limits
 }

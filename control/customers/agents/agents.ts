@@ -91,7 +91,7 @@ export async function createAgent(
   return existing(await agentBySlug(client, slug))
 }
 
-/** Changes an agent and its policy, inside the caller's transaction; what is absent stays as it is. */
+/** Changes an agent and its policy, inside the caller's transaction; absent fields stay unchanged. */
 export async function updateAgent(
   client: Client,
   agent: Agent,
@@ -140,7 +140,7 @@ export async function lockAgent(client: Client, slug: string): Promise<Agent | u
   return found.rows[0] && asAgent(found.rows[0])
 }
 
-/** The agents of an account, newest first. @param after the id of an agent to go on behind, or '' */
+/** The agents of an account, newest first. @param after the id of the agent to continue after, or '' */
 export async function pageOfAgents(db: Queryable, ownerId: string, limit: number, after: string): Promise<Agent[]> {
   const found = await db.query<AgentRow>(
     `${SELECT} WHERE a.owner_id = $1 AND ($2 = '' OR a.id < $2) ORDER BY a.id DESC LIMIT $3`,

@@ -125,9 +125,8 @@ const UNUSABLE: Readonly<Record<Exclude<ApprovalStatus, 'approved'>, ErrorCode>>
 }
 
 /**
- * Uses an approval for a request or payment, once. One that was used by a request that ended without a charge may be
- * used again.
- * @param leastUnits what it will hold or pay at least
+ * Uses an approval for a request or payment, once. If its request ended without a charge, it may be used again.
+ * @param leastUnits the least that it will hold or pay
  * @param usedBy the id of the request or payment
  * @returns the most that it may hold or pay
  * @throws GatewayError approval_not_found, _pending, _denied, _expired, _used, _mismatch
@@ -212,7 +211,7 @@ export async function decideApproval(
   return asApproval(changed.rows[0] ?? row)
 }
 
-/** The approvals of an agent, newest first. @param after the id of one to go on behind, or '' */
+/** The approvals of an agent, newest first. @param after the id of the approval to continue after, or '' */
 export async function pageOfApprovals(
   db: Queryable,
   agentId: string,

@@ -11,7 +11,7 @@ const RESERVED = new Set(['leaderboard', 'owner', 'agents', 'agent', 'new', 'me'
 const unitsOf = (usd: unknown): number | null | undefined =>
   typeof usd === 'string' ? parseUsd(usd) : (usd as null | undefined)
 
-/** @throws GatewayError for a slug that is not given to anybody */
+/** @throws GatewayError for an invalid or reserved slug */
 export function readSlug(body: Readonly<Record<string, unknown>>): string {
   const slug = String(body['slug'])
   if (RESERVED.has(slug))

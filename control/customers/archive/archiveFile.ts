@@ -155,7 +155,7 @@ function hashing(hash: Hash): Transform {
   })
 }
 
-/** Has the disk keep what was written, since the rows are dropped after it. */
+/** Flushes the file to disk (fsync), since the rows are dropped afterwards. */
 async function sync(path: string): Promise<void> {
   const handle = await open(path, 'r')
   try {

@@ -41,7 +41,7 @@ export async function archiveMonth(options: ArchiveOptions, month: string): Prom
     const leaves = new LeafKeeper(pool, month, limits)
     await checkArchive(pool, join(dir, manifest.file), manifest, (run) => leaves.add(run))
     await leaves.flush()
-    // All that is in the file is counted then, and a receipt that comes later keeps the month where it is.
+    // All receipts in the file are counted then; a receipt that arrives later makes `dropMonth` fail.
     while (await countReceipts(pool, limits));
     await drop(() => dropMonth(pool, kept, manifest, limits), limits)
     return manifest
@@ -65,7 +65,7 @@ async function drop(work: () => Promise<void>, limits: Limits): Promise<void> {
   }
 }
 
-/** Stores what the usage logs need of a month. Leaves never change, so that it does no harm where the rest fails. */
+/** Stores the leaves of a month for the usage logs. Leaves never change, so stored leaves do no harm if the rest fails. */
 class LeafKeeper {
   private readonly pool: Pool
   private readonly month: string

@@ -26,8 +26,8 @@ const KEPT = (partition: string): readonly string[] => [
 ]
 
 /**
- * Takes a month out of the database that is in a file and checked: its sums, the name of the file and the end of its partition
- * are one transaction.
+ * Removes a month from the database whose file is written and checked: one transaction stores its sums and the name of the
+ * file, and drops its partition.
  * @throws ArchiveError when the month has got receipts since it was written; the database error 55P03 while other transactions
  * keep reading receipts: retry then
  */
@@ -52,7 +52,7 @@ export function dropMonth(pool: Pool, kept: KeptMonth, manifest: Manifest, limit
   })
 }
 
-/** Receipts only come on top in their logs: there are more where one lies behind the last one that was written. */
+/** Receipts are only appended to their logs: there are new ones if one lies after the last one in the file. */
 async function requireSame(client: Client, partition: string, { month, logs }: Manifest): Promise<void> {
   const last = new Map(logs.map((part) => [part.log, part.last]))
   const all = Array.from({ length: LOG_COUNT }, (_, log) => log)

@@ -11,7 +11,7 @@ export const CLASSES = [
 ] as const satisfies ReadonlyArray<readonly [string, keyof RateSet]>
 export type TokenClass = (typeof CLASSES)[number][0]
 
-/** So many tokens of a model, by class. */
+/** The tokens of one model in the basket, by class. */
 export interface BasketItem {
   readonly model: string
   readonly tokens: Readonly<Record<TokenClass, number>>

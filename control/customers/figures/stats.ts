@@ -16,7 +16,7 @@ import { quotient } from './decimal.ts'
 import { periodOf } from './period.ts'
 
 const DAYS_USUAL = 30
-/** Digits behind the point of a rate. */
+/** Digits after the point of a rate. */
 const RATE_PLACES = 6
 
 /**

@@ -92,8 +92,8 @@ export async function createKey(
 }
 
 /**
- * Changes settings of a key. The caller has the proxies told with `announceKeyChanges` once it is committed.
- * @throws UnknownKeyError also for a revoked key, which stays as it is
+ * Changes settings of a key. After the commit the caller notifies the proxies with `announceKeyChanges`.
+ * @throws UnknownKeyError also for a revoked key, which stays unchanged
  */
 export async function updateKey(db: Queryable, keyId: string, settings: KeySettings): Promise<ApiKey> {
   const columns = settingColumns(settings)
@@ -151,7 +151,7 @@ export async function listKeys(db: Queryable, accountId: string): Promise<ApiKey
 
 /**
  * A page of the keys of an account that are not revoked, newest first, without the sub-keys of platforms.
- * @param after the id of a key to go on behind, or ''
+ * @param after the id of the key to continue after, or ''
  */
 export async function pageOfKeys(db: Queryable, accountId: string, limit: number, after: string): Promise<ApiKey[]> {
   const found = await db.query<KeyRow>(

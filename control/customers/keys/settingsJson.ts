@@ -5,7 +5,7 @@ import type { KeySettings } from './keys.ts'
 const capText = (units: number | null): string | null => (units === null ? null : formatUsd(units))
 const timeText = (ms: number | null): string | null => (ms === null ? null : new Date(ms).toISOString())
 
-/** Settings under the names and in the forms of the API; those that are not given stay away. */
+/** Settings under the names and in the forms of the API; absent settings are omitted. */
 export function settingsJson(settings: KeySettings): Record<string, unknown> {
   const caps = Object.entries({
     hour: settings.capHourUnits,

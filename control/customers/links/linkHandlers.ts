@@ -16,7 +16,7 @@ type LinkOperation = 'list_links' | 'create_link' | 'claim_link' | 'cancel_link'
 export interface LinkParts {
   readonly pool: Pool
   readonly debits: Debits
-  /** Has what was booked for these accounts brought to the admission state. */
+  /** Applies bookings for these accounts to the admission state. */
   readonly applyToAdmission: (accountIds: readonly string[]) => Promise<unknown>
   readonly limits: Limits
 }

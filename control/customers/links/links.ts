@@ -39,7 +39,7 @@ interface LinkRow {
   readonly ended_at: Date | null
 }
 
-/** As the activity of an account shows it: what it was worth at first, and the coin. */
+/** As in the activity of an account: its initial worth, and the coin. */
 const amountOf = ({ nanos, units }: CoinAmount) => ({ amount: formatUsd(units), coin: coinDecimal(nanos) })
 
 const COLUMNS = 'id, account_id, units, coin_nanos, note, status, created_at, expires_at, ended_at'
@@ -137,7 +137,7 @@ export async function overdueLinks(db: Queryable, limit: number): Promise<string
   return found.rows.map((row) => row.id)
 }
 
-/** The links of an account, newest first. @param after the id of a link to go on behind, or '' */
+/** The links of an account, newest first. @param after the id of the link to continue after, or '' */
 export async function pageOfLinks(db: Queryable, accountId: string, limit: number, after: string): Promise<Link[]> {
   const found = await db.query<LinkRow>(
     `SELECT ${COLUMNS} FROM links WHERE account_id = $1 AND ($2 = '' OR id < $2) ORDER BY id DESC LIMIT $3`,
@@ -177,7 +177,7 @@ async function lockOpen(client: Client, column: 'id' | 'token_hash', value: stri
 
 const KINDS = { claimed: 'link_claim', cancelled: 'link_cancel', expired: 'link_expiry' } as const
 
-/** @param accountId who gets the coin */
+/** @param accountId receives the coin */
 async function end(client: Client, link: Link, status: keyof typeof KINDS, accountId: string): Promise<Link> {
   const ended = await client.query<LinkRow>(
     `UPDATE links SET status = $2, claimed_by = $3, ended_at = now() WHERE id = $1 RETURNING ${COLUMNS}`,

@@ -77,8 +77,8 @@ export async function countSubKeys(db: Queryable, platformKeyId: string): Promis
 }
 
 /**
- * The settings of a sub-key, which may do at most what its platform key may: what is left open is taken from there.
- * @throws GatewayError invalid_request with the field that asks for more
+ * The settings of a sub-key, which may not exceed those of its platform key; absent settings are inherited.
+ * @throws GatewayError invalid_request with the field that exceeds them
  */
 export function withinBounds(platform: ApiKey, asked: KeySettings): KeySettings {
   return {

@@ -99,7 +99,7 @@ function readProvider({ accountId, body }: ApiCall, allowPrivate: boolean) {
   }
 }
 
-/** A provider as everybody sees it; whose it is, is not told. @param serving what it is admitted for, and how it did */
+/** A provider as shown in public, without its owner. @param serving its admissions and track records */
 export function providerJson(provider: Provider, serving: readonly RecordJson[] = []) {
   return {
     object: 'provider' as const,

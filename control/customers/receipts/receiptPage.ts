@@ -27,8 +27,8 @@ const OF_ACCOUNT = `
   WHERE k.account_id = $1 ORDER BY r.request_id DESC LIMIT $4`
 
 /**
- * Receipts behind `after`, newest first, as far as they are not put away; reads as few months as suffice.
- * @throws GatewayError receipt_archived when `after` was put away
+ * Receipts after `after`, newest first, without archived ones; reads as few months as suffice.
+ * @throws GatewayError receipt_archived when `after` is archived
  */
 export async function receiptPage(db: Queryable, query: ReceiptQuery, limit: number): Promise<ReceiptRow[]> {
   const { accountId, keyId, after } = query

@@ -120,8 +120,8 @@ export class ReceiptReader {
   }
 
   /**
-   * Anybody may ask for ids that were never given out. Of those that look fresh, few are looked for at a time, each for a
-   * while, because who does not know the account has to look everywhere.
+   * Public callers may ask for ids that never existed. Only a few ids that look recent are searched for at a time, each for a
+   * while, because without the account every shard has to be searched.
    */
   private async awaitPublicRow(requestId: string): Promise<ReceiptRow> {
     if (!isYounger(requestId, this.limits.totalTimeoutMs)) throw new GatewayError('receipt_not_found')
@@ -136,7 +136,7 @@ export class ReceiptReader {
   private async awaitKnown(requestId: string, isInRedis: () => Promise<boolean>): Promise<ReceiptRow> {
     const isKnown = await eitherOf(isInRedis(), askProxies(this.redis, requestId, this.limits))
     if (isKnown) return this.pollRow(requestId)
-    // A proxy process forgets what is booked, which may have been while it was asked.
+    // A proxy process forgets booked requests, and this one may have been booked while the proxies were asked.
     const row = await this.row(requestId)
     if (row === undefined) throw new GatewayError('receipt_not_found')
     return row
@@ -144,7 +144,7 @@ export class ReceiptReader {
 
   private async pollRow(requestId: string): Promise<ReceiptRow> {
     const deadlineMs = performance.now() + this.limits.receiptWaitMs
-    // The last look begins after the deadline: what was booked while this process stood still is seen.
+    // The last poll begins after the deadline, so that bookings made while this process stalled are found.
     for (let isLast = false; !isLast; await sleep(POLL_MS)) {
       isLast = performance.now() >= deadlineMs
       const row = await this.row(requestId)

@@ -75,7 +75,7 @@ export async function attachReferrer(
   await recordActivity(client, actor, [{ accountId, type: 'referral.attached', target: row.id, details: {} }])
   const { kind } = actor
   const gained = { accountId: referrerId, type: 'referral.gained', target: row.id, details: {} }
-  // The referrer is not told which wallet, from which address.
+  // The referrer must not learn the wallet or its network address.
   await recordActivity(client, { kind: kind === 'operator' ? kind : 'gateway', id: '' }, [gained])
   return asReferral(row)
 }
@@ -88,7 +88,7 @@ async function refuseExchange(client: Client, accountId: string, referrerId: str
   throw invalidRequest('code must be the code of an account that yours has not brought itself.', 'code')
 }
 
-/** The lock makes those who come from one network at once take turns, until the end of the transaction. */
+/** The lock serializes concurrent attachments from one network, until the end of the transaction. */
 async function refuseTooMany(client: Client, network: string, limits: Limits): Promise<void> {
   await lockTextUntilCommit(client, `referral ${network}`)
   const windowSeconds = limits.referralAttachWindowMs / 1_000

@@ -38,12 +38,12 @@ const DUE = `
 
 /**
  * Pays referrers their share of the coin charges in the next stretches of the usage logs, in one transaction with the
- * places that are counted up to: every receipt counts exactly once, also when processes do this at once or die.
- * @returns whether a log goes on behind its stretch
+ * cursors of the logs: every receipt counts exactly once, even if processes run this concurrently or crash.
+ * @returns whether a log has receipts after its stretch
  */
 export function payShares(pool: Pool, limits: Limits): Promise<boolean> {
   return withTransaction(pool, async (client) => {
-    // Without a referral there is nothing to count; one that comes begins behind what is in the logs now.
+    // Without referrals there is nothing to count; a new referral begins after the present end of the logs.
     const counts = async () => (await client.query('SELECT FROM referrals LIMIT 1')).rowCount !== 0
     const pay = (stretches: readonly Stretch[]) => payStretches(client, stretches, limits)
     return countAlong(client, 'referral_cursors', limits.referralBatchMax, counts, pay)

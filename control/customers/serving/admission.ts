@@ -38,7 +38,7 @@ export interface Admission extends Terms {
   readonly stateAtMs: number
   readonly reason: string
   readonly suspensions: number
-  /** Null where the operator alone ends a suspension. */
+  /** Null if only the operator can end the suspension. */
   readonly resumesAtMs: number | null
   readonly admittedAtMs: number
   readonly suspendedMs: number
@@ -143,7 +143,7 @@ export function admissionsOfAccount(db: Queryable, accountId: string): Promise<A
   return readAdmissions(db, 'account_id = $1', [accountId])
 }
 
-/** Those of a provider that are not removed, locked. @param model of one model alone; undefined for all */
+/** Locks and returns a provider's admissions that are not removed. @param model of one model only; undefined for all */
 export function lockAdmissions(db: Queryable, providerId: string, model: string | undefined): Promise<Admission[]> {
   const where = `provider_id = $1 AND ($2::text IS NULL OR model = $2) AND state <> 'removed'`
   return readAdmissions(db, where, [providerId, model ?? null], 'FOR NO KEY UPDATE')

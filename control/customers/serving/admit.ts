@@ -135,9 +135,9 @@ async function insert(client: Client, made: NewAdmission): Promise<string> {
 
 /**
  * Takes a provider out of service until the operator resumes it, in the caller's transaction.
- * @param model of one model alone; undefined for all
- * @returns those that were in service or suspended for a time
- * @throws AdmissionError when it is admitted for none
+ * @param model of one model only; undefined for all
+ * @returns the admissions that were in service or suspended for a time
+ * @throws AdmissionError without such an admission
  */
 export async function suspendProvider(
   client: Client,

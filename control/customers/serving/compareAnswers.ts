@@ -12,8 +12,8 @@ export interface ProbeAnswer {
 }
 
 /**
- * How much two answers have in common: twice the tokens that both have, each as often as in the one that has it less, of all
- * tokens of both (Dice's coefficient over multisets). Case does not count.
+ * The similarity of two answers: twice the number of their common tokens, divided by the tokens of both (Dice's coefficient over
+ * multisets). Case does not count.
  * @returns 0 to 1,000,000
  */
 export function similarityPpm(a: string, b: string): number {

@@ -3,7 +3,7 @@ import { type Admission, PPM } from './admission.ts'
 import type { Window } from './measures.ts'
 import type { Transition } from './transition.ts'
 
-/** Of streams, how many may take longer than the bar: the 95th percentile lies at it. */
+/** The share of streams that may take longer than the bar, which is thus the bar of the 95th percentile. */
 const SLOW_PPM_MAX = 50_000
 
 type JudgeLimits = Pick<
@@ -70,7 +70,7 @@ function faultOf(admission: Admission, window: Window, limits: JudgeLimits): Fau
   return { reason: 'mismatch', measured: { compared, different } }
 }
 
-/** Each suspension lasts twice as long as the one before; behind the last one the operator alone ends it. */
+/** Each suspension lasts twice as long as the one before; only the operator ends the last one. */
 function suspension({ suspensions }: Admission, fault: Fault, nowMs: number, limits: JudgeLimits): Transition {
   const number = suspensions + 1
   const isLast = number >= limits.providerSuspensionsMax

@@ -32,7 +32,7 @@ export interface Window {
   readonly overReportedProbes: number
 }
 
-/** Adds what a proxy measured to the minute that it told it in. */
+/** Adds a proxy's measurements to the minute of their report. */
 export async function noteMeasures(db: Queryable, measures: readonly Measure[], nowMs: number): Promise<void> {
   if (measures.length === 0) return
   const column = (of: (measure: Measure) => number) => intArray(measures.map(of))
@@ -63,7 +63,7 @@ export async function noteMeasures(db: Queryable, measures: readonly Measure[], 
   )
 }
 
-/** Removes measures that nothing reads any more. */
+/** Removes measurements that are no longer read. */
 export async function forgetMeasures(db: Queryable, limits: Limits, nowMs: number): Promise<void> {
   const oldest = Math.floor((nowMs - limits.providerMeasuresKeptMs) / MINUTE_MS)
   await db.query('DELETE FROM provider_measures WHERE minute < $1', [oldest])

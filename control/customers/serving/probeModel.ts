@@ -5,7 +5,7 @@ import { currentRecord } from '../../catalog/pricing/sheetStore.ts'
 import type { Queryable } from '../../runtime/db/pool.ts'
 import type { AskedModel } from './askModel.ts'
 
-/** A model of the catalog in force: what it costs, and the route that answers are compared with. */
+/** A model of the current catalog: its prices, and the route that answers are compared with. */
 export interface ProbedModel {
   readonly rates: ModelRates
   readonly reference: AskedModel

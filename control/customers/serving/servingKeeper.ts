@@ -33,7 +33,7 @@ export class ServingKeeper {
     redis.on('ready', this.wake)
   }
 
-  /** Notes what a proxy has measured, and has it judged. */
+  /** Stores a proxy's measurements, and triggers their judgement. */
   async measured(measures: readonly Measure[]): Promise<void> {
     if (measures.length === 0) return
     await noteMeasures(this.parts.pool, measures, Date.now())

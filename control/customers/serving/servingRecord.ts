@@ -16,12 +16,12 @@ export interface ServingParts {
   readonly allowPrivateProviders: boolean
 }
 
-/** A change that comes between every look and the write before it is left to the next call. */
+/** Bounds the rewrites: if a concurrent change keeps racing with them, the rest is left to the next call. */
 const WRITES_MAX = 3
 
 /**
- * Puts the providers that serve by the book into Redis and tells every proxy, where Redis says something else.
- * @returns whether it did
+ * Writes the providers that serve by the book to Redis and notifies every proxy, if the record in Redis differs.
+ * @returns whether it differed
  */
 export async function syncServing(db: Queryable, redis: Redis, parts: ServingParts, limits: Limits): Promise<boolean> {
   const seal = new CallSeal(parts.busKey, KEPT_CHANNEL)

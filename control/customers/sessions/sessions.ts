@@ -89,7 +89,7 @@ export async function endSession(client: Client, actor: Actor, sessionId: string
   return true
 }
 
-/** Anybody may sign in with new wallets without end; what belongs to no account is not kept. */
+/** Anyone may sign in with any number of new wallets, so only activity of accounts is stored. */
 async function note(client: Client, actor: Actor, accountId: string, type: string, target: string): Promise<void> {
   if (accountId !== '') await recordActivity(client, actor, [{ accountId, type, target }])
 }

@@ -38,7 +38,7 @@ type Fields = ReturnType<typeof parseSiweMessage>
 export class WalletProofs {
   readonly nonces: Nonces
   private readonly options: WalletProofOptions
-  /** A signature costs milliseconds of CPU, and anybody may send one. */
+  /** Checking a signature costs milliseconds of CPU, and needs no credential. */
   private readonly turns: FairTurns
   /** By network and wallet, so that strangers keep no wallet from signing in elsewhere. */
   private readonly failures: RateLimiter
@@ -96,7 +96,7 @@ export class WalletProofs {
     throw refuse(`must be for the domain and URI of this gateway (${publicUrl?.origin ?? 'localhost or 127.0.0.1'})`)
   }
 
-  /** The chain that messages have to name; undefined where none is configured, or it cannot be told now. */
+  /** The chain that messages have to name; undefined if none is configured or it is unknown now. */
   async chainId(): Promise<number | undefined> {
     return this.options.chainId?.().catch(() => undefined)
   }

@@ -28,7 +28,7 @@ export async function accountOfWallet(db: Queryable, address: string): Promise<s
   return found.rows[0]?.account_id
 }
 
-/** The accounts that wallets are linked to, by address; those that are not linked are left out. @param addresses lower case */
+/** The accounts that wallets are linked to, by address, without unlinked wallets. @param addresses lower case */
 export async function accountsOfWallets(db: Queryable, addresses: readonly Address[]): Promise<Map<Address, string>> {
   const found = await db.query<{ address: Address; account_id: string }>(
     'SELECT address, account_id FROM wallets WHERE address = ANY ($1::text[])',
