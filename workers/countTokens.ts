@@ -8,7 +8,7 @@ const AS_TEXT = { disallowedSpecial: new Set<string>() }
 
 export interface CountInput {
   readonly texts: readonly TextSample[]
-  /** How long a thread may be at it, from its start. */
+  /** The most time that a thread may count, from its start. */
   readonly workMs: number
   /** The deadline after which the answer is not needed any more, as of Date.now. */
   readonly endsAtMs: number

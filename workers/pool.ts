@@ -1,8 +1,8 @@
 import { Piscina } from 'piscina'
 
 /**
- * The tasks that worker threads do, by the name of their file in this folder. Each file exports its task as `run`; the
- * types alone are imported here, so that nothing of a task is loaded outside of its thread.
+ * The tasks that worker threads do, by the name of their file in this folder. Each file exports its task as `run`; only
+ * types are imported here, so that no code of a task is loaded outside of its thread.
  */
 export interface Tasks {
   readonly countTokens: typeof import('./countTokens.ts').run
@@ -81,13 +81,13 @@ export class WorkerPool {
     }
   }
 
-  // The thread may have ended with its task, and the pool starts another one only with the next that comes.
+  // The thread may have crashed with its task, and the pool starts another thread only with the next task.
   private replaceThread(): void {
     if (this.closed || this.threads.queueSize === 0 || this.threads.threads.length >= this.bounds.threadsMax) return
     this.threads.run(undefined, { filename: taskFile('wake'), name: 'run' }).catch(() => undefined)
   }
 
-  /** Ends all threads; what they were doing fails. */
+  /** Ends all threads; their running tasks fail. */
   close(): Promise<void> {
     this.closed = true
     return this.threads.destroy()

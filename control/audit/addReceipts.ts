@@ -43,7 +43,7 @@ export class ReceiptFindings {
  * SQL that adds receipts up, and compares each with its charges.
  * @param where which receipts
  * @param charges SQL of rows (request_id, charge_units, debit, credit, units, nanos), of receipts `r` and their transfers
- * @param isMoving whether what the charges moved is added up as well
+ * @param isMoving whether the amounts of the charges' transfers are added up as well
  */
 const addSql = (where: string, charges: string, isMoving: boolean): string => `
   WITH r AS MATERIALIZED (
@@ -136,7 +136,7 @@ export async function addAllReceipts(
   await client.query('SET LOCAL enable_nestloop = on')
 }
 
-/** Adds up what all charges moved, whether they have receipts or not. @returns how many transfers these are */
+/** Adds up the transfers of all charges, with or without receipts. @returns the number of transfers */
 export async function addAllCharges(client: Client, limits: Limits): Promise<number> {
   const found = await client.query<{ transfers: number }>(longQuery(limits, ADD_CHARGES))
   return found.rows[0]?.transfers ?? 0

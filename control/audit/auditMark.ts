@@ -28,7 +28,7 @@ export interface AuditMark {
   readonly logs: readonly CheckedLog[]
   /** By log, up to where charges were counted for referrals. */
   readonly cursors: readonly number[]
-  /** Months that were put away. */
+  /** Archived months. */
   readonly archives: readonly string[]
   /** Digest of the sums. */
   readonly sums: string

@@ -19,8 +19,8 @@ interface Expected {
 }
 
 /**
- * Compares the treasury's tokens on the chain with the book: what it had at first, what its own transactions moved, and
- * what others sent, up to the last block that was read.
+ * Compares the treasury's tokens on the chain with the book: the opening balance, the transfers of its own transactions, and
+ * the transfers of others, up to the last block that was read.
  * @param rpcUrl of a node; undefined when none is known
  * @returns no check when the book has no chain
  * @throws errors of PostgreSQL

@@ -16,8 +16,8 @@ export interface ChargeChecks {
 }
 
 /**
- * Compares receipts with their charges, a chunk after the other, and adds up what later checks compare.
- * @param mark to go on from
+ * Compares receipts with their charges, chunk by chunk, and adds up the sums that later checks compare.
+ * @param mark to continue from
  */
 export async function checkCharges(
   client: Client,

@@ -5,10 +5,10 @@ export interface AuditCheck {
   readonly detail: string
 }
 
-/** A query that finds what breaks an invariant: rows of one text column. */
+/** A query that finds the violations of an invariant: rows of one text column. */
 export interface Invariant {
   readonly name: string
-  /** Counts what is looked at; answers one text. */
+  /** SQL that counts the checked rows; returns one text. */
   readonly checked: string
   readonly faults: string
 }

@@ -14,7 +14,7 @@ export interface Delivery {
   readonly deliveredSeq: number
 }
 
-/** Reads what living proxies have delivered. To be read before the streams, which have more by then but never less. */
+/** Reads how far living proxies have delivered. To be read before the streams, which may have more then but never less. */
 export async function readDeliveries(client: Client, redis: Redis): Promise<Delivery[]> {
   const positions = await readOpenPositions(client)
   const pipeline = pipelineOf(redis)

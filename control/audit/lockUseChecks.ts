@@ -1,6 +1,6 @@
 import type { Invariant } from './check.ts'
 
-/** Transfers of tokens that requests have burnt, but of months that were put away. */
+/** Transfers of tokens that requests have burnt, without those of archived months. */
 const BURNS = `
   SELECT t.ref, sum(t.units) AS units, max(t.credit) FILTER (WHERE starts_with(t.credit, 'lock_issued:')) AS credit
   FROM transfers t

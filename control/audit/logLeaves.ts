@@ -10,7 +10,7 @@ import { longQuery } from './workspace.ts'
 export interface LeafPage {
   /** In the order of their positions; those of receipts are computed from the receipts. */
   readonly leaves: readonly PlacedLeaf[]
-  /** Receipts whose leaves are not those that they say, by their names and positions. */
+  /** Receipts whose stored leaf differs from the computed one, by their names and positions. */
   readonly others: readonly string[]
   /** Where the next ones begin. */
   readonly until: number
@@ -31,7 +31,7 @@ const PAGE = `
     FROM receipts WHERE log = $1 AND position >= $2 AND position < $3 ORDER BY position OFFSET 0
   ) AS r`
 
-/** The first position from $2 on that has a receipt, or the leaf of one that was put away. */
+/** The first position from $2 on that has a receipt, or the leaf of an archived one. */
 const FIRST = `
   SELECT least(
     (SELECT position FROM receipts WHERE log = $1 AND position >= $2 ORDER BY position LIMIT 1),
@@ -67,7 +67,7 @@ function leavesAt(positions: string | null, leaves: Buffer | null): PlacedLeaf[]
   return positions.split(',').map((position, i) => ({ position: Number(position), leaf: hashes[i] as Buffer }))
 }
 
-/** A month that was not taken out to the end has its leaves among those that were put away, too. */
+/** If archiving a month was interrupted, its leaves are stored as archived leaves, too. */
 function inOrder(leaves: PlacedLeaf[], archived: readonly PlacedLeaf[]): PlacedLeaf[] {
   if (archived.length === 0) return leaves
   const known = new Set(leaves.map(({ position }) => position))

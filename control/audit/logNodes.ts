@@ -9,7 +9,7 @@ export type NodeHashes = ReadonlyMap<string, Buffer>
 
 const placeOf = ({ level, index }: { level: number; index: number }): string => `node ${index} of level ${level}`
 
-/** Reads what is stored of the subtrees that a log completes while it grows from one size to another. */
+/** Reads the stored hashes of the subtrees that a log completes while it grows from one size to another. */
 export async function nodesBetween(
   client: Client,
   log: number,

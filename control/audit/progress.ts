@@ -11,7 +11,7 @@ export class Progress {
     this.onProgress = onProgress
   }
 
-  /** Says what is to be read. */
+  /** Adds to the number of rows that are to be read. */
   expect(rows: number): void {
     this.total += rows
   }

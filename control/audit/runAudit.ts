@@ -37,9 +37,10 @@ export interface AuditOptions {
 }
 
 /**
- * Verifies the invariants of the book, of the usage logs and their checkpoints, of the signed catalogs, and that the admission state agrees with the
- * book. Reads in pages; may run beside traffic. When all hold, it leaves a mark, from which the next audit goes on.
- * @returns every check, also those that hold
+ * Verifies the invariants of the book, of the usage logs and their checkpoints, of the signed catalogs, and that the admission
+ * state agrees with the book. Reads in pages; may run beside traffic. When all hold, it leaves a mark, from which the next
+ * audit continues.
+ * @returns every check, including those that hold
  * @throws errors of PostgreSQL and Redis
  */
 export async function runAudit(
@@ -90,7 +91,7 @@ async function markFor(client: Client, marking: Marking | undefined, limits: Lim
   return await readMark(client, marking.key, limits)
 }
 
-/** How many receipts are not behind the mark. */
+/** The number of receipts after the mark. */
 async function countNew(client: Client, mark: AuditMark | undefined): Promise<number> {
   const found = await client.query<{ log: number; size: number }>('SELECT log, size FROM usage_log_heads')
   const logs = found.rows.filter(({ log }) => log !== HEADS_LOG)

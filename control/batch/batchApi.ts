@@ -11,19 +11,19 @@ const WINDOW = '24h'
 const GROUP_NAME = 'sluice_group'
 const SHORT_ANSWER_BYTES = 4_194_304
 
-/** A batch as its provider tells of it. */
+/** A batch as its provider reports it. */
 export interface UpstreamBatch {
   readonly id: string
   readonly status: string
   readonly outputFileId: string
   readonly errorFileId: string
-  /** Our own id of it; '' where the provider tells none. */
+  /** Our own id of it; '' if the provider does not report it. */
   readonly groupId: string
   /** Why the provider would not run it; '' for no reason. */
   readonly reason: string
 }
 
-/** A provider's answer that is not what was asked for. */
+/** A provider rejected a call, or its answer is unusable. */
 export class ProviderRefusal extends Error {
   override name = 'ProviderRefusal'
   readonly status: number
@@ -92,7 +92,7 @@ export class BatchApi {
     await this.ask('POST', `/batches/${encodeURIComponent(id)}/cancel`, 'application/json', '{}')
   }
 
-  /** Looks among the provider's batches, newest first, for the one of a group. */
+  /** Searches the provider's batches, newest first, for the one of a group. */
   async find(groupId: string): Promise<UpstreamBatch | undefined> {
     for (let after = '', page = 0; page < this.limits.batchFindPagesMax; page++) {
       const query = `?limit=100${after === '' ? '' : `&after=${encodeURIComponent(after)}`}`

@@ -71,7 +71,7 @@ export class BatchService {
     }
     this.ends = repeat('ends of batch jobs', this.limits.batchTickMs, () => this.end())
     repeat('batch jobs', this.limits.batchTickMs, () => this.run())
-    // A provider that does not answer holds up its lane alone.
+    // A provider that does not answer blocks only its lane.
     for (let lane = 0; lane < this.limits.batchLanes; lane++) {
       repeat('batches of providers', this.limits.batchTickMs, () => this.advanceBatches())
     }
@@ -98,7 +98,7 @@ export class BatchService {
     return openJob(parts, request)
   }
 
-  /** Packs, calls and expires what is due. */
+  /** Packs due jobs into groups, starts single calls and expires jobs. */
   private async run(): Promise<void> {
     const { pool } = this.options
     const open = await pool.query('SELECT FROM batch_jobs WHERE ended_at_ms IS NULL LIMIT 1')

@@ -25,7 +25,7 @@ export interface GroupWorkerOptions {
   readonly limits: Limits
 }
 
-/** Brings groups of jobs to their provider and fetches what became of them, one step of one group at a time. */
+/** Sends groups of jobs to their provider and fetches the results, one step of one group at a time. */
 export class GroupWorker {
   private readonly options: GroupWorkerOptions
 
@@ -82,7 +82,7 @@ export class GroupWorker {
     await changeGroup(pool, group, { state: 'sent', upstreamId: id, dueAtMs, attempts: 0, release: true })
   }
 
-  /** The jobs whose holds stand; the others are not run. */
+  /** The jobs whose holds exist; the others are not run. */
   private async runnable(group: GroupRow): Promise<JobWithBody[]> {
     const { pool, holds, now } = this.options
     const jobs = await fullJobsOfGroup(pool, group.id)
@@ -116,7 +116,7 @@ export class GroupWorker {
     await changeGroup(pool, group, { dueAtMs: Math.min(...next), release: true })
   }
 
-  /** Reads what the provider has made of the jobs. An expired or cancelled batch may have made some, too. */
+  /** Reads the results of the jobs. An expired or cancelled batch may have finished some, too. */
   private async collect(group: GroupRow, batch: UpstreamBatch, api: BatchApi): Promise<void> {
     const { pool, now } = this.options
     const jobs = new Map((await jobsOfGroup(pool, group.id)).map((job) => [customIdOf(job), job]))
@@ -143,7 +143,7 @@ export class GroupWorker {
     if (failed > 0) logEvent(this.options.log, 'batch_files_left', { group: group.id, failed })
   }
 
-  /** Nothing more comes for the jobs of the group that are left. */
+  /** Ends the group and its jobs without a result: no further results can arrive. */
   private async end(group: GroupRow, outcome: 'failed' | 'expired', reason: string): Promise<void> {
     const { pool, now } = this.options
     for (const job of await jobsOfGroup(pool, group.id)) {

@@ -7,11 +7,11 @@ import type { Decision } from './outcome.ts'
 export type OpenState = 'queued' | 'grouped' | 'calling'
 
 /**
- * Fixes what becomes of a job, once: nothing happens where that is decided already, or where the job is not where its
- * decider believes it.
- * @param from the states it may be in
- * @param groupId of the group that it travels in; null for a job that was called for itself
- * @returns whether this was it
+ * Decides the outcome of a job, once: has no effect if it is decided already, or if the job is not in an expected state or
+ * group.
+ * @param from the expected states
+ * @param groupId of the group that it is sent in; null for a job that is called singly
+ * @returns whether this call decided it
  */
 export async function decide(
   db: Queryable,

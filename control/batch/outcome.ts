@@ -32,7 +32,7 @@ export function decideAnswer(job: JobRow, answer: Completion, nowMs: number): De
   try {
     return priced(job, answer, nowMs)
   } catch (error) {
-    // Nested too deep to be written down, say. One answer must not hold up those that came with it.
+    // Nested too deep to be encoded, say. One answer must not block the others of its batch.
     if (!(error instanceof RangeError || error instanceof TypeError)) throw error
     return decideFailure(job, 'failed', 'The answer of the provider cannot be read.', nowMs)
   }
@@ -79,7 +79,7 @@ export function errorText(error: unknown): string {
 
 /**
  * The receipt of a job that is over, as JSON text: the same that the book shows.
- * @param chargedUnits what was really taken
+ * @param chargedUnits the amount that was actually charged
  */
 export function receiptOf(job: JobRow, chargedUnits: number): string {
   const told = sluice.Settlement.decode(job.settlement ?? Buffer.alloc(0))

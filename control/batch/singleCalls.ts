@@ -41,7 +41,7 @@ export class SingleCalls {
     this.options = options
   }
 
-  /** Starts what may start now. @returns how many calls were started */
+  /** Starts the calls that may start now. @returns their number */
   async start(providers: Providers): Promise<number> {
     let started = 0
     for (const provider of providers.values()) {

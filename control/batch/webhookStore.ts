@@ -31,7 +31,7 @@ export interface Attempt {
   readonly fault: string
 }
 
-/** Has the end of a job told; once a job. */
+/** Adds the webhook for the end of a job; once per job. */
 export async function addWebhook(db: Queryable, job: JobRow, nowMs: number): Promise<void> {
   const id = newId('evt', nowMs)
   const head = JSON.stringify({ id, type: `batch.${job.state}`, timestamp: new Date(nowMs).toISOString() })
@@ -61,7 +61,7 @@ export async function takeDueWebhooks(db: Queryable, nowMs: number, limits: Limi
   return taken.rows
 }
 
-/** Notes what became of an attempt; the webhook is over when it was taken, or is too old for another one. */
+/** Records the result of an attempt; the webhook is over when it was delivered, or is too old for another attempt. */
 export async function noteAttempt(db: Queryable, hook: DueWebhook, attempt: Attempt, limits: Limits): Promise<void> {
   const { atMs, tookMs, status, fault } = attempt
   await db.query(

@@ -109,8 +109,8 @@ function report(error: unknown): number {
 }
 
 /**
- * Runs the command that the words name and prints its result, or what is wrong with it.
- * @returns the exit status: 0; 1 when it failed; 2 when the call does not fit
+ * Runs the command that the words name and prints its result or its error.
+ * @returns the exit status: 0; 1 when it failed; 2 for a wrong call
  */
 export function main(argv: readonly string[], limits: Limits): Promise<number> {
   return runCommand(argv, limits).catch(report)

@@ -8,7 +8,7 @@ const NEXT_FILE = 'catalog.next.key'
 
 /**
  * The key that signs the catalog: that of an earlier run, else a new one.
- * @param dataDir where it is kept, readable for this user alone
+ * @param dataDir where it is kept, readable only by this user
  */
 export function provideCatalogKey(dataDir: string): string {
   return provideKeyFile(dataDir, FILE, generateCatalogKey)
@@ -24,7 +24,7 @@ export function provideNextCatalogKey(dataDir: string): string {
   return provideKeyFile(dataDir, NEXT_FILE, generateCatalogKey)
 }
 
-/** Puts the next key in the place of the present one, which is not needed any more. */
+/** Replaces the present key, which is not needed any more, by the next one. */
 export function takeNextCatalogKey(dataDir: string): void {
   renameSync(join(dataDir, NEXT_FILE), join(dataDir, FILE))
 }

@@ -1,4 +1,4 @@
-/** The root of the mock provider's evidence, whose private key is public: what it vouches for proves nothing. */
+/** The root of the mock provider's evidence. Its private key is public, so its signatures prove nothing. */
 export const DEMO_ROOT = `-----BEGIN CERTIFICATE-----
 MIIBfDCCASKgAwIBAgINATg5DjMXIHNwq8nQYDAKBggqhkjOPQQDAjA3MTUwMwYD
 VQQDDCxTbHVpY2UgZGVtbyBhdHRlc3RhdGlvbiByb290OiBwcm92ZXMgbm90aGlu

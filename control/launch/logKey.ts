@@ -8,9 +8,9 @@ const FILE = 'log.key'
 const newName = (): string => `${randomBytes(4).toString('hex')}.localhost/v1/log`
 
 /**
- * The key that signs checkpoints of the usage logs: that of an earlier run, which what was signed is checked with, else a
- * new one.
- * @param dataDir where it is kept, readable for this user alone
+ * The key that signs checkpoints of the usage logs: the one of an earlier run, so that its checkpoints can still be verified,
+ * else a new one.
+ * @param dataDir where it is kept, readable only by this user
  */
 export function provideLogKey(dataDir: string): string {
   return provideKeyFile(dataDir, FILE, () => generateNoteKey(newName()))

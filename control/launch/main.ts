@@ -8,7 +8,7 @@ process.stdout.on('error', () => {})
 // Files made from here on, also by child processes, are accessible to this user only.
 process.umask(0o077)
 
-/** The limits of the environment; says what is wrong with them and ends where something is. */
+/** The limits of the environment; prints the reason and exits if they are invalid. */
 function limitsOrExit(): Limits {
   try {
     return readLimits(process.env['SLUICE_LIMITS'])

@@ -14,7 +14,7 @@ interface Server {
 }
 
 interface Outage {
-  /** Where the server is, once a line has told. */
+  /** The address of the server, once a line has named it. */
   server: Server | undefined
   /** Lines that were not shown, in all and since the last look. */
   hidden: number

@@ -88,7 +88,7 @@ export async function createDatabase(url: string, database: string): Promise<voi
 }
 
 /**
- * Starts PostgreSQL on a free port of this machine alone. The cluster and its password stay in `dir` across runs.
+ * Starts PostgreSQL on a free port of the loopback address. The cluster and its password stay in `dir` across runs.
  * @throws Error that says why it did not start
  */
 export async function startPostgres(options: PostgresOptions): Promise<PostgresServer> {

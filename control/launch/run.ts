@@ -34,7 +34,7 @@ class StopRequest {
   }
 }
 
-/** Refuses what would go wrong later: a second run on the same data, a port that is taken. */
+/** Fails early for conflicts: a second run on the same data, a port that is taken. */
 async function refuseConflicts(settings: Settings, pidFile: string): Promise<void> {
   const other = processOf(pidFile, /launch\/main\.js/)
   if (other !== undefined) {
@@ -104,7 +104,7 @@ async function runUntilAsked(show: (text: string) => void, limits: Limits): Prom
 }
 
 /**
- * Does what `make run` does, until it is asked to stop by a signal.
+ * Runs `make run`, until a signal stops it.
  * @param show prints a line on the terminal
  * @returns the exit status
  */

@@ -66,7 +66,7 @@ export class StackRunner {
     this.show = show
   }
 
-  /** Starts what is needed and returns when requests are served. Rejects when a part does not start. */
+  /** Starts all parts and resolves when requests are served. Rejects when a part does not start. */
   async start(): Promise<RunningStack> {
     const { dataDir, host, port } = this.settings
     const databaseUrl = this.settings.databaseUrl ?? (await this.startDatabase())
@@ -127,7 +127,7 @@ export class StackRunner {
     for (const endWatch of this.watches) endWatch()
     for (const outage of this.outages) outage.stop()
     for (const process of this.started.toReversed()) await process.stop()
-    // It says how to reach what runs.
+    // It has the addresses of the running parts.
     rmSync(join(this.settings.dataDir, 'run.json'), { force: true })
     this.redisSocket?.remove()
   }
@@ -203,7 +203,7 @@ export class StackRunner {
       stopTimeoutMs: programStopTimeoutMs(this.limits),
       limits: this.limits,
     })
-    // Before it has started: a stop that comes meanwhile has to find it.
+    // Before it has started, so that a concurrent stop finds it.
     this.started.push(child)
     this.programs.push(child)
     await child.start()

@@ -10,13 +10,13 @@ const PLAIN = /^[\w./-]+$/
 /** Where a Unix domain socket is made. */
 export interface SocketPlace {
   readonly path: string
-  /** Removes what was made for it. */
+  /** Removes the files made for it. */
   remove(): void
 }
 
 /**
- * A place for a socket that this user alone can reach: the folder `dir`, or one of its own in the system's temporary folder
- * where the path of `dir` is too long for a socket or has characters that an address would escape.
+ * A place for a socket that only this user can reach: the folder `dir`, or a new folder in the system's temporary folder if
+ * the path of `dir` is too long for a socket or has characters that an address would escape.
  * @param dir closed to all other users
  */
 export function socketPlace(dir: string, name: string): SocketPlace {

@@ -96,7 +96,7 @@ export class ControlService {
    * Brings everything up.
    * @param signal ends the waiting for PostgreSQL and Redis
    * @returns the port of the metrics
-   * @throws FileError when the catalog does not hold; Error for everything else that makes a start useless
+   * @throws FileError for an invalid catalog; Error for everything else that prevents a start
    */
   async start(signal: AbortSignal): Promise<number> {
     const { databaseUrl, redisUrl, busKey, metricsPort } = this.environment
@@ -171,7 +171,7 @@ export class ControlService {
     return metrics.listen(metricsPort)
   }
 
-  /** Reads the catalog file again; one that does not hold is logged and changes nothing. */
+  /** Reads the catalog file again; an invalid file is logged, and the current catalog stays in force. */
   reloadCatalog(): Promise<boolean> {
     return this.catalog.reload()
   }

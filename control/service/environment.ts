@@ -10,7 +10,7 @@ const CATALOG = 'catalog.yaml'
 export interface Environment {
   readonly databaseUrl: string
   readonly redisUrl: string
-  /** Shared with the proxies: seals what is sent between them. */
+  /** Shared with the proxies: encrypts the messages between them. */
   readonly busKey: Buffer
   /** Signs the checkpoints of the usage logs; undefined where nothing is signed. */
   readonly logKey?: NoteKey | undefined
@@ -90,7 +90,7 @@ function witnessesOf(keys: string | undefined): WitnessKey[] {
 
 /** An address without its user and password, for logs and messages. */
 export function addressForLog(url: string): string {
-  // Not by URL, which knows of one host alone.
+  // Not by `URL`, which supports only one host.
   const parts = /^([a-z][a-z+.-]*:\/\/)(?:[^/?#]*@)?([^?#]*)/i.exec(url)
   return parts === null ? 'an address that is not a URL' : `${parts[1]}${parts[2]}`
 }

@@ -16,9 +16,9 @@ const RPC_SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25,
 /** Where the numbers come from when Prometheus asks. */
 export interface MetricsSources {
   settlement(): SettlementStats
-  /** Holds voided because their proxy was gone. */
+  /** Holds voided because their proxy was dead. */
   orphansVoided(): number
-  /** Units taken back from leases because their proxy was gone. */
+  /** Units taken back from leases because their proxy was dead. */
   takenBackUnits(): number
   /** Reads Redis; a rejection leaves the last numbers. */
   leases(): Promise<LeaseSample>
@@ -42,7 +42,7 @@ export interface MetricsSources {
   providers(): Promise<ProviderSample>
 }
 
-/** The metrics of control, served on 127.0.0.1 alone. Labels come from closed sets. */
+/** The metrics of control, served only on 127.0.0.1. Labels have fixed sets of values. */
 export class ControlMetrics {
   /** All metrics, with their names, types and labels. */
   readonly registry = new Registry()

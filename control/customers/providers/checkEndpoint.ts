@@ -18,8 +18,8 @@ const PARAM = 'base_url'
 const SECURE = 'must begin with https://, because keys and prompts are sent there'
 
 /**
- * The address of an endpoint, without its irrelevant parts.
- * @param allowPrivate also lets http: pass
+ * Parses the address of an endpoint, and removes slashes at its end.
+ * @param allowPrivate also allows http:
  * @throws GatewayError invalid_request
  */
 export function readBaseUrl(text: string, allowPrivate: boolean): URL {

@@ -156,7 +156,7 @@ export async function suspendProvider(
 
 /**
  * Puts a suspended provider back on probation and forgets its suspensions, in the caller's transaction.
- * @throws AdmissionError when it is admitted for none, or none is suspended
+ * @throws AdmissionError without an admission, or if none is suspended
  */
 export async function resumeProvider(
   client: Client,
