@@ -20,7 +20,7 @@ export type Prompt = 'short' | '64k' | 'images'
 export interface BenchCase {
   readonly name: string
   readonly title: string
-  /** The mock provider's model name, which says what it does; see mock/options.ts. */
+  /** The mock provider's model name, which selects its behaviour; see mock/options.ts. */
   readonly upstreamModel: string
   /** The model id that Sluice's catalog gives it. */
   readonly publicModel: string

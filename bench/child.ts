@@ -18,8 +18,8 @@ export interface Child {
 
 /**
  * Starts a compiled program beside this one.
- * @param env what its environment has beside that of this process
- * @throws Error when it ends or stays silent
+ * @param env variables in addition to the environment of this process
+ * @throws Error when it exits or stays silent
  */
 export async function startChild(
   program: string,

@@ -3,11 +3,11 @@ export interface ProfileRow {
   readonly name: string
   /** In the project, or a package, or a part of Node.js. */
   readonly file: string
-  /** CPU time in the function itself, without what it calls, as a share of all that was not idle. */
+  /** CPU time in the function itself, without its callees, as a share of all time that was not idle. */
   readonly share: number
 }
 
-/** Where the worker's time goes under one load. */
+/** The CPU profile of the worker under one load. */
 export interface CaseProfile {
   readonly case: string
   readonly requests: number
@@ -66,7 +66,7 @@ const NATIVE: ReadonlyMap<string, string> = new Map([
   ['(garbage collector)', 'V8'],
 ])
 
-/** Self time by function and file, most first, without what is idle. */
+/** Self time by function and file, most first, without idle time. */
 export function selfTimes(profile: CpuProfile, rowsMax: number): ProfileRow[] {
   const frames = new Map(profile.nodes.map(({ id, callFrame }) => [id, callFrame]))
   const sums = new Sums()

@@ -42,13 +42,13 @@ export class Runner {
     this.requests.delete(stack)
   }
 
-  /** Requests that the stack's gateway was sent, those included that were only looked at. */
+  /** Requests that were sent to the stack's gateway, including those that only checked answers. */
   requestsTo(stack: Stack): number {
     return this.requests.get(stack) ?? 0
   }
 
   /**
-   * Runs one load and measures what it cost.
+   * Runs one load and measures its cost.
    * @throws Error when an answer was wrong
    */
   async run(one: Measured, options: LoadOptions): Promise<Sample> {
@@ -82,7 +82,7 @@ export class Runner {
     return sample
   }
 
-  // Booking goes on after a load, and the next one is not to pay for it.
+  // Booking continues after a load, and must not count for the next one.
   private async rest(): Promise<void> {
     bringForward(this.backgroundPids())
     for (const stack of this.requests.keys()) await stack.booked()

@@ -34,8 +34,8 @@ Results go to bench/results/last.json and bench/REPORT.md; those of a short or p
 
 /**
  * Reads the command line and the environment. A whole run takes about a quarter of an hour.
- * @returns undefined when only help was asked for, which is printed then
- * @throws Error naming what is not known
+ * @returns undefined for --help, which prints the help
+ * @throws Error naming the unknown option
  */
 export function readSettings(args: readonly string[], env: NodeJS.ProcessEnv): Settings | undefined {
   const { values } = parseArgs({

@@ -62,7 +62,7 @@ function altName(host: string): Buffer {
   return der(TAG.sequence, SUBJECT_ALT_NAME, der(TAG.octetString, der(TAG.sequence, name)))
 }
 
-/** Lets the certificate stand among those that are trusted. */
+/** The extension that marks the certificate as an authority (CA), so that clients accept it as a trust anchor. */
 function certificateAuthority(): Buffer {
   const yes = der(TAG.boolean, Buffer.of(0xff))
   return der(TAG.sequence, BASIC_CONSTRAINTS, yes, der(TAG.octetString, der(TAG.sequence, yes)))

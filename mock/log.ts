@@ -58,7 +58,7 @@ export class ServedLog {
   private readonly timer: NodeJS.Timeout | undefined
   private readonly onServed: ((served: Served) => void) | undefined
 
-  /** @param file appended to; undefined keeps the log in memory alone */
+  /** @param file appended to; undefined keeps the log only in memory */
   constructor(file: string | undefined, onServed: ((served: Served) => void) | undefined) {
     this.onServed = onServed
     if (file === undefined) return

@@ -35,7 +35,7 @@ export const INTEGER_OPTIONS = [
   // An HTTP error status, and its Retry-After in seconds.
   'error',
   'retry_after',
-  // So many first requests with this model name fail with status 500.
+  // The number of first requests with this model name that fail with status 500.
   'fail_first',
   // The billed amount that an error answer of a tool's upstream reports.
   'error_billed',
@@ -101,7 +101,7 @@ export const WORD_OPTIONS = {
   // Whose answers to a rerank it gives, and the one encoding of embeddings that it knows.
   style: ['cohere', 'jina'],
   encoding: ['float', 'base64'],
-  // How a video job ends; a stuck one never does, a held one when POST /_videos/release tells it.
+  // How a video job ends; a stuck job never does, a held one when POST /_videos/release is called.
   video: ['completed', 'failed', 'stuck', 'held'],
   // How a batch ends: with all lines; refused as a whole; out of time, with every second line; never by itself.
   ends: ['completed', 'failed', 'expired', 'stuck'],

@@ -27,8 +27,8 @@ function check(name: string, { units, usd, coin }: Amount, { coinUsdUnits }: She
 }
 
 /**
- * Checks what became of the payment of a request.
- * @throws Failed where something of it is missing or too much
+ * Checks that the parts of a request's payment add up.
+ * @throws Failed if they are less or more than the payment
  */
 export function checkPayment({ cost, status, errorCode }: Receipt, paid: Paid): string {
   const { amount, minimum, fee, refund, credit } = paid

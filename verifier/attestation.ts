@@ -42,7 +42,7 @@ export function isAttestation(text: string): boolean {
   }
 }
 
-/** Verifies an attestation with nothing but what is given. Never throws: what cannot be read is a step that failed. */
+/** Verifies an attestation from the given texts only. Never throws: an unreadable text is a failed step. */
 export async function verifyAttestation(evidence: AttestationEvidence): Promise<Report> {
   const steps = new Steps()
   const file = await steps.run('file', () => {

@@ -188,7 +188,7 @@ async function main(): Promise<number> {
   return HOLDS
 }
 
-// Node.js 20 tells of Ed25519 in its WebCrypto that it may still change, which is nothing about the receipt.
+// Node.js 20 warns that Ed25519 is experimental in its WebCrypto; that does not concern the receipt.
 process.removeAllListeners('warning')
 try {
   process.exitCode = await main()

@@ -6,7 +6,7 @@ import type { Price, Prices, Sheet, SheetModel } from './sheet.ts'
 
 const MILLION = 1_000_000n
 
-/** The names that the prices of classes of tokens have, behind `batch_` for batches. */
+/** The names of the prices of classes of tokens; with the prefix `batch_` for batches. */
 const CLASSES = {
   input: 'input',
   cachedInput: 'cached_input',
@@ -38,7 +38,7 @@ export function checkCharge(receipt: Receipt, sheet: Sheet, series?: Series): st
     must(taken === 0n && !clamped, `a request that is ${receipt.status} is not charged`)
     return `nothing, because the request is ${receipt.status}`
   }
-  // The upstream of a tool bills some answers that are of no use; they cost what it billed, which no sheet says.
+  // The upstream of a tool bills some unusable answers; they are charged at the billed amount, which no sheet has.
   if (receipt.endpoint === 'tools' && receipt.status === 'partial') {
     return `${cost.units} units, within the hold: an answer that failed costs what the upstream of the tool billed`
   }
@@ -159,7 +159,7 @@ function ratesIn(
   return rates && { from, rates }
 }
 
-/** A class without a price of its own costs what input costs. */
+/** A class without a price of its own has the price of input. */
 function ratesFrom(prices: Prices, prefix: string): Rates | undefined {
   const input = prices.get(`${prefix}input`)
   if (input === undefined) return undefined

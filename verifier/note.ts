@@ -27,7 +27,7 @@ export interface Checkpoint extends TreeHead {
 
 interface NoteSignature {
   readonly name: string
-  /** The first bytes of the key's id, then what it has signed with. */
+  /** The first bytes of the key's id, then the signature. */
   readonly bytes: Bytes
 }
 

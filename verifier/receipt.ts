@@ -28,13 +28,13 @@ export interface Paid {
   readonly amount: Amount
   readonly minimum: Amount
   readonly fee: Amount
-  /** Null until it is known, and where nothing goes back. */
+  /** Null until it is known, and without a refund. */
   readonly refund: Amount | null
   /** Null until it is known. */
   readonly credit: { readonly used: Amount; readonly kept: Amount; readonly left: Amount } | null
 }
 
-/** Where a receipt stands, and the proof of it. */
+/** The position of a receipt in its log, and the proof of it. */
 export interface Place {
   readonly log: number
   readonly position: number

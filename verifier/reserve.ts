@@ -8,8 +8,8 @@ const ADDRESSES = ['network', 'block', 'block_hash', 'treasury'] as const
 
 /**
  * Checks that a stated reserve adds up.
- * @param sumNanos what the sum tree has in all
- * @throws Failed where it does not
+ * @param sumNanos the total of the sum tree
+ * @throws Failed if it does not
  */
 export function checkReserve(reserve: Members, sumNanos: bigint): string {
   const coinUsd = amountOf(reserve, 'coin_usd')

@@ -21,7 +21,7 @@ export interface SheetModel {
   readonly private?: Price
 }
 
-/** So much for a call, and for each result on top. */
+/** The price of a call, and of each result on top. */
 export interface ToolPrice {
   readonly call: bigint
   readonly result: bigint

@@ -1,6 +1,6 @@
 import { Failed } from './failed.ts'
 
-/** A step of the verification, and why it holds or does not. A step is skipped where what it needs was not given. */
+/** A step of the verification, its result and the reason. A step is skipped if its input was not given. */
 export interface Step {
   readonly name: string
   readonly result: 'ok' | 'failed' | 'skipped'
@@ -23,7 +23,7 @@ export interface Found<Value> {
 export class Steps {
   private readonly steps: Step[] = []
 
-  /** @param work throws where the step does not hold. @returns what it found; undefined where it failed */
+  /** @param work throws if the step fails. @returns its value; undefined if it failed */
   async run<Value>(name: string, work: () => Found<Value> | Promise<Found<Value>>): Promise<Value | undefined> {
     try {
       const { value, reason } = await work()

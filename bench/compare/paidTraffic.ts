@@ -40,7 +40,7 @@ export class PaidTraffic {
 
   /**
    * Starts a chain with wallets that have money.
-   * @param stops gets what ends it
+   * @param stops receives the function that ends it
    */
   static async start(stops: (() => Promise<void>)[]): Promise<PaidTraffic> {
     const folder = mkdtempSync(join(tmpdir(), 'sluice-bench-chain-'))

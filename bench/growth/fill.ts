@@ -88,7 +88,7 @@ async function openAll(client: Client, accounts: readonly GrowthAccount[]): Prom
     textArray(accounts.map(({ keyId }) => keyId)),
     intArray(accounts.map(({ log }) => log)),
   ]
-  // How many accounts of its log are before an account, and how many there are: what positions are computed by.
+  // The number of accounts of its log before an account, and of all: positions are computed from them.
   await client.query(
     `CREATE TABLE growth_accounts AS
      SELECT account_id COLLATE "C" AS account_id, key_id COLLATE "C" AS key_id, log, place - 1 AS place,

@@ -18,7 +18,7 @@ const ANSWER_TIMEOUT_MS = 30_000
 
 /**
  * Sends one request, reads its answer in full, and checks status, tokens, usage, receipt and [DONE].
- * @throws Error saying what is wrong with it, so that nothing is timed that does not work
+ * @throws Error with the fault of the answer, so that no broken target is timed
  */
 export async function verifyTarget(options: LoadOptions, requests: RequestSource): Promise<RightAnswer> {
   const { target } = options

@@ -95,7 +95,7 @@ async function coldLoad(
   const { one, stack, coldKeys, nextKey } = installation
   installation.nextKey += coldKeys
   const target = { ...one.target, keysFile: stack.keysFile(coldKeys, nextKey) }
-  // The request that is looked at in full before the load begins has the first of the keys.
+  // The request that checks an answer in full before the load uses the first of the keys.
   const bounds = { requests: coldKeys - 1 }
   const options = { ...smallLoad(one, target, COLD_SECONDS_MAX), ...bounds }
   return measured(installation, 'cold', round, async () => (await runner.meetKeys(one, options)).load)

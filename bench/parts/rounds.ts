@@ -14,7 +14,7 @@ const KEYS_SECONDS_MAX = 60
 /** A paced stream of 100 chunks takes two seconds; a short run does without the many. */
 const QUICK_PACED_MAX = PACED_CONNECTIONS[1]
 
-/** Measures every case against every target, in rounds, so that what disturbs the machine disturbs all of them. */
+/** Measures every case against every target, in rounds, so that disturbances of the machine affect all of them. */
 export async function measureRounds(
   settings: Settings,
   world: World,

@@ -17,7 +17,7 @@ import { latencySection, pacedSection } from './timeSections.ts'
 export interface ReportInput {
   readonly results: BenchResults
   readonly profiles: ProfileFile | undefined
-  /** Written by hand: what was tried for the bars that are not reached. */
+  /** Written by hand: the attempts at the bars that are not reached. */
   readonly notes: string
   /** Where the picture is, from the report. */
   readonly picture: string

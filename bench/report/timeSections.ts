@@ -25,7 +25,7 @@ export function latencySection(results: BenchResults): string {
   )
 }
 
-/** Paced streams: what was lost, what stalled, what the first token waited. */
+/** Paced streams: lost frames, stalls, and the delay of the first token. */
 export function pacedSection(results: BenchResults): string {
   const rows = PACED_CONNECTIONS.flatMap((connections) =>
     (['nginx', 'sluice', 'direct'] as const).flatMap((target) => pacedRow(results, connections, target)),

@@ -14,7 +14,7 @@ const POLL_MS = 20
 /** The running programs, with their folders. */
 const alive = new Map<ChildProcess, string>()
 
-// The last resort when this process ends without having stopped what it started.
+// The last resort when this process exits without having stopped its children.
 process.on('exit', () => {
   for (const [child, folder] of alive) {
     child.kill('SIGKILL')
@@ -27,7 +27,7 @@ export interface ProgramDefinition {
   /** Names it in messages and its folder. */
   readonly name: string
   readonly command: string
-  /** Writes what it needs into its folder; gives the arguments. */
+  /** Writes its configuration into its folder; returns the arguments. */
   readonly prepare: (folder: string, port: number) => readonly string[]
   readonly env?: NodeJS.ProcessEnv
 }

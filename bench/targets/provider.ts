@@ -23,7 +23,7 @@ export interface Providers extends ProviderPorts {
 
 /**
  * Starts the mock provider twice, once with a certificate that is made for the run.
- * @param stops gets what ends them
+ * @param stops receives the functions that end them
  */
 export async function startProviders(stops: (() => Promise<void>)[]): Promise<Providers> {
   const folder = mkdtempSync(join(tmpdir(), 'sluice-bench-provider-'))

@@ -21,7 +21,7 @@ export const FEW_ACCOUNTS = 10
 export const ROTATED_KEYS = 1_000
 const PATH = '/v1/chat/completions'
 
-/** Which cores what is measured and everything else runs on; null where processes cannot be kept on cores. */
+/** The cores of the measured processes and of the others; null if processes cannot be pinned. */
 export type Cores = BenchResults['pinned']
 
 /** Everything that takes part in a run. */
@@ -38,7 +38,7 @@ export interface World {
 
 /**
  * Starts the mock provider, the load generator and every target, each on its core.
- * @param stops gets what ends them, in the order of their start
+ * @param stops receives the functions that end them, in the order of their start
  */
 export async function startWorld(settings: Settings, stops: (() => Promise<void>)[]): Promise<World> {
   const keep = <Part extends { stop(): Promise<void> }>(part: Part): Part => {

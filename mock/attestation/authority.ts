@@ -68,7 +68,7 @@ export class Authority {
     return pem(this.certificate)
   }
 
-  /** Signs bytes with the hash of the curve: r and s, one behind the other. */
+  /** Signs bytes with the hash of the curve: r and s, concatenated. */
   sign(bytes: Buffer): Buffer {
     return sign(CURVES[this.curve].hash, bytes, { key: this.key, dsaEncoding: 'ieee-p1363' })
   }
