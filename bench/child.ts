@@ -39,7 +39,7 @@ export async function startChild(
   return { process: child, pid: child.pid ?? 0, ready, stop: () => stop(child) }
 }
 
-/** Has the load process run one set of options. */
+/** Runs one set of options in the load process. */
 export function loadOnce(load: Child, options: LoadOptions): Promise<LoadResult> {
   return new Promise((resolve, reject) => {
     const ended = () => reject(new Error('the load generator ended'))

@@ -27,7 +27,7 @@ const WARM_UP_SECONDS = 2
 const PAYMENTS = 64
 const RECEIPTS = 20_000
 
-/** A build of which a stack runs. */
+/** A build that a stack runs. */
 interface Side {
   readonly stack: Stack
   /** Undefined when no payments are measured. */

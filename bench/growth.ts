@@ -26,7 +26,7 @@ const RECEIPTS = 1_000_000
 /** Accounts whose reads are timed, each first once without the clock. */
 const READERS = 400
 const DIR_FLAG = '--dir='
-/** A file that says that the book is filled. */
+/** A file that marks the book as filled. */
 const FILLED = 'filled'
 const BATCHES = 160
 /** The last ones are timed, once each account's pages have been touched, as those of accounts that are used every day are. */

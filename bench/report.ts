@@ -21,8 +21,8 @@ export interface ResultFiles {
 }
 
 /**
- * The files of a whole run, which are part of the project, or those of a short or partial one, which are not.
- * @param output a folder for all of them, where they go nowhere else
+ * The files of a whole run, which are part of the project, or those of a short or partial run, which are not.
+ * @param output a folder for all of them instead of the usual places
  */
 export function resultFiles(isWhole: boolean, output?: string): ResultFiles {
   const folder = output ?? join(BENCH, isWhole ? 'results' : 'results/partial')

@@ -32,7 +32,7 @@ export class Runner {
     this.load = load
   }
 
-  /** Has the stack come to rest before every load from now on, and its requests counted. */
+  /** From now on waits until the stack is idle before every load, and counts its requests. */
   add(stack: Stack): void {
     this.requests.set(stack, 0)
   }
@@ -88,7 +88,7 @@ export class Runner {
     for (const stack of this.requests.keys()) await stack.booked()
   }
 
-  // Backends of PostgreSQL come and go.
+  // The set of PostgreSQL's backends changes.
   private backgroundPids(): number[] {
     return [...this.requests.keys()].flatMap((stack) => stack.backgroundPids())
   }

@@ -6,7 +6,7 @@ import { CASES, TARGET_NAMES } from './cases.ts'
 export const PART_NAMES = ['accounts', 'installation', 'memory', 'profile', 'settlement'] as const
 export type PartName = (typeof PART_NAMES)[number]
 
-/** Less than this shows that things work, and no more. */
+/** Shorter measurements only show that the benchmark works. */
 const SECONDS_LEAST = 1
 const ROUNDS_LEAST = 3
 
@@ -20,7 +20,7 @@ export interface Settings {
   readonly parts: readonly PartName[]
   /** Nothing is left out and nothing is short: the figures are worth keeping. */
   readonly isWhole: boolean
-  /** The folder for results and report, where it is not the usual one. */
+  /** The folder for results and report; undefined for the usual one. */
   readonly output: string | undefined
 }
 

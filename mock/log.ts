@@ -71,7 +71,7 @@ export class ServedLog {
     this.open++
   }
 
-  /** Writes down the end of a request that `requestArrived` announced; gives the entry its number. */
+  /** Records the end of a request that `requestArrived` announced; assigns the number of the entry. */
   record(served: Served): void {
     this.open--
     served.n = ++this.count

@@ -52,7 +52,7 @@ export const INTEGER_OPTIONS = [
   'state_fail_first',
   'clip_error',
   'clip_cut',
-  // Batches: milliseconds until one is over, and so many first ones whose answer is lost after they were made.
+  // Batches: milliseconds until one is over, and the number of first batches whose creation gets no response.
   'work',
   'lost_batches',
 ] as const
@@ -80,7 +80,7 @@ export const FLAG_OPTIONS = [
   'nocount',
   // Content as a refusal.
   'refuse',
-  // A video job that does not say how long its clip is.
+  // A video job that does not report the length of its clip.
   'noseconds',
   // Batches: every line of the answer twice; every line an error.
   'twice',

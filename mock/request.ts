@@ -29,7 +29,7 @@ let lastText: string | undefined
 let lastKind: Kind = 'chat'
 let lastParsed: ChatBody | string = ''
 
-/** Reads names of all headers, the gateway's request id, and whether a credential came along. */
+/** Reads names of all headers, the gateway's request id, and whether it has a credential. */
 export function readHead(req: HttpRequest): RequestHead {
   const head: RequestHead = { headerNames: [], requestId: null, authorized: false, contentType: '' }
   req.forEach((name, value) => {

@@ -21,7 +21,7 @@ export interface ProviderOptions {
   /** 0 takes any free port. */
   readonly port: number
   readonly host?: string
-  /** Has it speak TLS: files with a private key and a certificate, as PEM. */
+  /** Enables TLS: files with a private key and a certificate, as PEM. */
   readonly tls?: { readonly keyFile: string; readonly certFile: string }
   /** Served lines are appended to this file as well. */
   readonly logFile?: string

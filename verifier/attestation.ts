@@ -33,7 +33,7 @@ interface Attestation {
   readonly tree: SumTreeHead
 }
 
-/** Whether a file is an attestation, as far as it says so. */
+/** Whether a file claims to be an attestation. */
 export function isAttestation(text: string): boolean {
   try {
     return (JSON.parse(text) as { object?: unknown } | null)?.object === 'reserve_attestation'

@@ -17,7 +17,7 @@ const CLASSES = {
 type TokenClass = keyof typeof CLASSES
 type Rates = Readonly<Record<TokenClass, bigint>>
 
-/** The kinds of prices that a receipt may be charged by: more than one where it does not say which. */
+/** The kinds of prices that a receipt may be charged by: more than one if it does not name the kind. */
 interface Kind {
   readonly rate: string
   readonly tier: string

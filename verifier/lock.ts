@@ -7,7 +7,7 @@ import { type Price, readPrice } from './sheet.ts'
 const MICROS_PER_TOKEN = 1_000_000n
 const SERIES = /^lock_[0-9A-HJKMNP-TV-Z]{26}$/
 
-/** Tokens of a compute lock that a receipt says were burnt. */
+/** Tokens of a compute lock that were burnt according to a receipt. */
 export interface Burnt {
   readonly series: string
   readonly micros: bigint

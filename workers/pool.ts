@@ -57,7 +57,7 @@ export class WorkerPool {
   }
 
   /**
-   * Has a task done by a thread.
+   * Runs a task in a thread.
    * @throws PoolBusy when too many wait; Error when the task fails or takes too long
    */
   run<Name extends TaskName>(name: Name, input: Parameters<Tasks[Name]>[0]): Promise<Awaited<ReturnType<Tasks[Name]>>> {
@@ -65,7 +65,7 @@ export class WorkerPool {
   }
 
   /**
-   * Has a task done that another folder defines.
+   * Runs a task that another folder defines.
    * @param file the module that exports the task as `run`
    * @throws as `run`
    */

@@ -62,7 +62,7 @@ export class PaidTraffic {
    * @throws Error when a request was not served
    */
   async microsPerRequest(stack: Stack, model: string, requests: number): Promise<number> {
-    // Control is the first of them; the backends of PostgreSQL come and go.
+    // Control is the first of them; the set of PostgreSQL's backends changes.
     const [control = 0] = stack.backgroundPids()
     const pids = [...stack.proxy.pids, stack.redisPid, control]
     const cpu = () => pids.reduce((sum, pid) => sum + cpuMicros(pid), 0)

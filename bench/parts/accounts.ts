@@ -38,7 +38,7 @@ export async function measureAccounts(
   say(`${accounts} accounts are ready`)
   const warmUp = { requests: Math.max(active, WARM_UP_REQUESTS / divisor), seconds: WARM_UP_SECONDS_MAX }
   const { runner } = world
-  // The first request of every key has control look it up.
+  // The first request of every key causes a lookup in control.
   await runner.meetKeys(...smallLoad(few, FEW_ACCOUNTS, warmUp))
   await runner.meetKeys(...smallLoad(many, active, warmUp))
   say(`${active} of them have sent requests`)

@@ -119,7 +119,7 @@ async function measured(
   return { keys, workers, round, requests: requests + 1, requestsPerSecond, cpuMicros: cpu }
 }
 
-/** CPU time by process id: backends of PostgreSQL come while it is measured. */
+/** CPU time by process id: PostgreSQL may start backends during the measurement. */
 function cpuByProcess(stack: Stack): Record<ProcessName, Map<number, number>> {
   const of = (pids: readonly number[]) => new Map(pids.map((pid) => [pid, cpuMicros(pid)]))
   const { control, postgres } = stack.pids()

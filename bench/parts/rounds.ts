@@ -24,7 +24,7 @@ export async function measureRounds(
   const cases = settings.cases.filter(({ connections }) => !settings.quick || connections <= QUICK_PACED_MAX)
   const seconds = settings.quick ? QUICK_WARM_UP_SECONDS : WARM_UP_SECONDS
   for (const kind of cases) {
-    // The first request of every key has control look it up, which is slow.
+    // The first request of every key causes a lookup in control, which is slow.
     if (kind.rotatesKeys === true) await meetAllKeys(kind, world)
     for (const one of targetsOf(kind, world)) {
       await world.runner.meetKeys(one, { ...optionsOf(kind, one, world), seconds })

@@ -133,7 +133,7 @@ function perRequestOf(sample: Sample, of: (sample: Sample) => number): number {
   return of(sample) / sample.load.requests
 }
 
-/** Milliseconds that the gateway adds to the p99 of requests that come one at a time. */
+/** Milliseconds that the gateway adds to the p99 of sequential requests. */
 export function addedP99(results: BenchResults): number | undefined {
   const p99 = (target: 'sluice' | 'direct') => byRound(results, LATENCY, target, ({ load }) => load.latencyMs.p99)
   return medianOf(paired(p99('sluice'), p99('direct'), (sluice, direct) => sluice - direct))

@@ -45,7 +45,7 @@ function chainFault({ version, text, digest }: SignedCatalog, last: SignedCatalo
   return isNext && json.version === String(version) ? undefined : `version ${version} does not follow the one before`
 }
 
-/** Checks the signer that begins with a version, if one does. */
+/** Checks the signer whose term begins with a version, if there is one. */
 async function checkSigner(
   signers: readonly StoredSigner[],
   last: SignedCatalog | undefined,

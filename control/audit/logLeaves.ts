@@ -40,7 +40,7 @@ const FIRST = `
      ORDER BY position LIMIT 1)
   ) AS position`
 
-/** Reads the next leaves of a log. @returns undefined where there are none from this position on */
+/** Reads the next leaves of a log. @returns undefined if the log has none from this position on */
 export async function readLeaves(
   client: Client,
   log: number,

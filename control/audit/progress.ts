@@ -1,4 +1,4 @@
-/** Told how many of all rows an audit has read. */
+/** Receives the number of rows that an audit has read, and their total. */
 export type OnProgress = (rows: number, total: number) => void
 
 /** Counts the rows that an audit reads. */

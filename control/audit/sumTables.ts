@@ -22,7 +22,7 @@ const SUM_TABLES: readonly SumTable[] = [
   { name: 'referrals', keys: ['referral_id'], sums: ['units'] },
 ]
 
-/** Makes the tables that an audit adds up in; they go with its transaction. */
+/** Makes the tables for the sums of an audit, which are dropped with its transaction. */
 export async function createSums(client: Client): Promise<void> {
   await client.query('SET LOCAL client_min_messages = warning')
   for (const { name } of SUM_TABLES) {

@@ -72,7 +72,7 @@ async function rebuild({ client, log, frontier, faults, progress, limits }: Rebu
     const grown: [number, number] = [frontier.size, frontier.size + page.leaves.length]
     const [heads, nodes] = await Promise.all([signedHeads(client, log, grown), nodesBetween(client, log, grown)])
     const following = readLeaves(client, log, page.until, limits)
-    // Thrown where it is waited for.
+    // A rejection is thrown where the promise is awaited.
     following.catch(() => {})
     compareNodes(log, append({ log, frontier, faults }, page, next, heads), nodes, faults.nodes)
     next = (page.leaves.at(-1)?.position ?? next) + 1

@@ -25,7 +25,7 @@ export interface BatchServiceOptions {
   readonly log: Logger
   /** Where the keys of the providers are. */
   readonly environment: NodeJS.ProcessEnv
-  /** Webhooks may go to private addresses. */
+  /** Webhooks may be sent to private addresses. */
   readonly allowPrivate: boolean
   /** Milliseconds since 1970; the system's clock when absent. */
   readonly now?: () => number

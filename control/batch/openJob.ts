@@ -14,7 +14,7 @@ export interface OpenJobParts {
   readonly holds: Pick<BatchHolds, 'takeOver'>
   readonly providers: () => Promise<Providers>
   readonly now: () => number
-  /** Webhooks may go to private addresses. */
+  /** Webhooks may be sent to private addresses. */
   readonly allowPrivate: boolean
   readonly limits: Limits
 }

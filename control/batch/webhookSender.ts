@@ -12,7 +12,7 @@ const ANSWER_BYTES_MAX = 1_048_576
 export interface WebhookSenderOptions {
   readonly pool: Pool
   readonly log: Logger
-  /** Webhooks may go to private addresses. */
+  /** Webhooks may be sent to private addresses. */
   readonly allowPrivate: boolean
   readonly now: () => number
   readonly limits: Limits

@@ -141,7 +141,7 @@ async function issueKey(args: Arguments, context: CliContext): Promise<undefined
   context.print(key, `${shown}\nIt is shown only once; the key before it, if there was one, has ended.`)
 }
 
-/** Coin as the flags say. */
+/** The amount of coin and the note in the flags. */
 function paymentOf(args: Arguments): { amount: string; note?: string } {
   const [amount, note] = [flag(args, 'coin'), flag(args, 'note')]
   if (amount === undefined) throw new UsageError('say how much: --coin 2.5')

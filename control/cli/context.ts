@@ -45,7 +45,7 @@ function readAddresses(variables: Variables): Addresses {
   try {
     run = JSON.parse(readFileSync(join(variables.SLUICE_DATA, 'run.json'), 'utf8'))
   } catch {
-    // Nothing runs here, or nothing has yet; the environment may still say where to connect.
+    // There is no running `make run` here; the environment may still have the addresses.
   }
   return {
     databaseUrl: databaseUrl ?? run.database_url,

@@ -1,6 +1,6 @@
 /** The limits of accounts, keys, wallets, sessions, links, referrals, providers, receipts and statements. */
 export const CUSTOMER_LIMITS = {
-  /** The time from one look for changed keys to the next, in milliseconds. */
+  /** Interval of the polls for changed keys, in milliseconds. */
   keyChangePollMs: 250,
   /** How long a question for a receipt waits while its request is under way, in milliseconds. */
   receiptWaitMs: 2_000,
@@ -28,17 +28,17 @@ export const CUSTOMER_LIMITS = {
   archiveLockTries: 60,
   /** How long a leaderboard that was read is shown, in milliseconds. */
   leaderboardKeptMs: 10_000,
-  /** The time from one look for links that have expired to the next, in milliseconds. */
+  /** Interval of the polls for links that have expired, in milliseconds. */
   linkExpiryMs: 2_000,
   /** Series of compute locks that are not closed. */
   lockSeriesMax: 500,
-  /** The time from one look for series of compute locks whose month is over to the next, in milliseconds. */
+  /** Interval of the polls for series of compute locks whose month is over, in milliseconds. */
   lockSeriesCheckMs: 5_000,
   /** The time from one payment of referrers to the next, in milliseconds. */
   referralPayMs: 60_000,
   /** Entries of the usage log that are counted for referrers in one step. */
   referralBatchMax: 5_000,
-  /** The time from one look whether a basket of the price index is to be made to the next, in milliseconds. */
+  /** Interval of the checks whether a basket of the price index is to be made, in milliseconds. */
   indexBasketMs: 60_000,
   /** Days of the base period of the price index. */
   indexBaseDays: 28,

@@ -16,7 +16,7 @@ interface Server {
 interface Outage {
   /** The address of the server, once a line has named it. */
   server: Server | undefined
-  /** Lines that were not shown, in all and since the last look. */
+  /** Lines that were not shown, in total and since the last check. */
   hidden: number
   hiddenLately: number
 }

@@ -143,7 +143,7 @@ function ensureCluster(folder: string, dir: string, runAs: RunAs | undefined): s
     if (existsSync(passwordFile)) return readFileSync(passwordFile, 'utf8').trim()
     throw new Error(`${passwordFile} is missing; put it back, or move ${dir} away to begin with an empty book`)
   }
-  // Made under another name and renamed when complete, so that a run that dies here leaves nothing half made.
+  // Made under another name and renamed when complete, so that a crash does not leave an incomplete cluster.
   const unfinished = `${dir}.new`
   rmSync(unfinished, { recursive: true, force: true })
   mkdirSync(unfinished, { recursive: true, mode: 0o700 })

@@ -16,7 +16,7 @@ import { dirname, join, relative, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { RunAs } from './process/managedProcess.ts'
 
-// Where root's own folders are closed to the user that PostgreSQL runs as, its files go here.
+// The place of PostgreSQL's files if root's own folders are closed to the user that it runs as.
 const SHARED_FOLDER = '/var/lib/sluice'
 const USER = 'postgres'
 const EXECUTABLE = 0o755

@@ -31,7 +31,7 @@ export interface Environment {
   readonly chainRpcUrl: string | undefined
   /** Whether customers may register endpoints with private addresses and without TLS. */
   readonly allowPrivateProviders: boolean
-  /** Webhooks may go to private addresses. */
+  /** Webhooks may be sent to private addresses. */
   readonly allowPrivateWebhooks?: boolean
   /** How payments are taken; undefined for none. */
   readonly payments?: PaymentsConfig | undefined

@@ -13,7 +13,7 @@ import { type LeaseSample, NO_LEASES } from './leaseSample.ts'
 
 const RPC_SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5]
 
-/** Where the numbers come from when Prometheus asks. */
+/** Sources of the values of a scrape. */
 export interface MetricsSources {
   settlement(): SettlementStats
   /** Holds voided because their proxy was dead. */

@@ -22,7 +22,7 @@ const RANKS = `
 /** Agents by their requests. This read is public, so results are cached for a few seconds. */
 export class Leaderboard {
   private readonly db: Queryable
-  /** By the number of days, of which there are few. */
+  /** By the number of days, which has few possible values. */
   private readonly kept = new Map<number, Kept>()
   private readonly limits: Limits
 

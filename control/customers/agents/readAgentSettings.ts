@@ -19,7 +19,7 @@ export function readSlug(body: Readonly<Record<string, unknown>>): string {
   return slug
 }
 
-/** The settings that a body gives; its schema has checked the forms. @throws GatewayError for models that are not known */
+/** The settings in a body, whose schema has checked the forms. @throws GatewayError for unknown models */
 export async function readAgentSettings(
   db: Queryable,
   body: Readonly<Record<string, unknown>>,

@@ -120,7 +120,7 @@ export async function readManifest(path: string): Promise<Manifest> {
   return manifest
 }
 
-/** The lines of an archive. @throws ArchiveError at its end at the latest, when the file is not the one of the manifest */
+/** The lines of an archive. @throws ArchiveError, at the latest after the last line, if the file does not match the manifest */
 export async function* readLines(path: string, { sha256 }: Manifest): AsyncGenerator<string> {
   const hash = createHash('sha256')
   const plain = createGunzip().setEncoding('utf8')

@@ -59,7 +59,7 @@ export async function rankingsJson(
   }
 }
 
-/** The highest first; equal ones by their ids. By growth, new ones come last, those with the most tokens first. */
+/** Highest first, ties by id. When ranked by growth, new entries are last, those with the most tokens first. */
 export function rank(entries: readonly Ranked[], by: RankedBy): Ranked[] {
   const value = VALUE_OF[by === 'growth' ? 'tokens' : by]
   const byId = (a: Ranked, b: Ranked) => (a.id < b.id ? -1 : 1)

@@ -28,7 +28,7 @@ export async function changeKey(client: Client, actor: Actor, keyId: string, set
   return key
 }
 
-/** Revokes a key for good; revoking it again changes nothing and is not noted again. @throws UnknownKeyError */
+/** Revokes a key permanently. Idempotent: a repeat changes nothing and is not recorded again. @throws UnknownKeyError */
 export async function endKey(client: Client, actor: Actor, keyId: string): Promise<ApiKey> {
   const isOpen = await client.query('SELECT 1 FROM api_keys WHERE id = $1 AND revoked_at IS NULL FOR UPDATE', [keyId])
   const key = await revokeKey(client, keyId)

@@ -123,7 +123,7 @@ export async function replaceSecret(db: Queryable, keyId: string): Promise<{ key
   return { key: keyOrThrow(row && asApiKey(row), keyId), secret }
 }
 
-/** Revokes a key for good; revoking it again changes nothing. @throws UnknownKeyError */
+/** Revokes a key permanently; idempotent. @throws UnknownKeyError */
 export async function revokeKey(db: Queryable, keyId: string): Promise<ApiKey> {
   const revoked = await db.query<KeyRow>(
     `UPDATE api_keys SET revoked_at = coalesce(revoked_at, now()) WHERE id = $1 RETURNING ${COLUMNS}`,

@@ -77,7 +77,7 @@ export async function resolveKey(db: Queryable, keyHash: string): Promise<sluice
   }
 }
 
-/** Series of compute locks that have not ended, of which an account holds tokens. */
+/** The series of compute locks that have not ended and whose tokens an account holds. */
 async function heldSeries(db: Queryable, accountId: string): Promise<string[]> {
   const found = await db.query<{ series_id: string }>({
     name: 'held_series',

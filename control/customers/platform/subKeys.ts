@@ -114,7 +114,7 @@ function listOf(bound: readonly string[], asked: readonly string[] | undefined, 
   return asked
 }
 
-/** A flag that can be added and not taken away. */
+/** A flag that a sub-key can set but not clear. */
 function strict(bound: boolean, asked: boolean | undefined, field: string): boolean {
   if (bound && asked === false) throw tooMuch(field)
   return bound || asked === true

@@ -1,4 +1,4 @@
-/** A bounded number of places, of which no one caller has more than a part. */
+/** A bounded number of places, with a lower bound for each caller. */
 export class Places {
   private readonly most: number
   private readonly mostOfOne: number

@@ -160,7 +160,7 @@ export class ReceiptReader {
   }
 }
 
-/** Whether an id was made within this time; clocks may differ, so that it may seem to come from the future. */
+/** Whether an id was made within this time; because of clock skew it may seem to lie in the future. */
 function isYounger(requestId: string, ageMs: number): boolean {
   return Math.abs(Date.now() - idTimeMs(requestId)) < ageMs
 }

@@ -21,7 +21,7 @@ type JudgeLimits = Pick<
  * suspension that is over returns to probation. A pure function.
  * @param window recent measurements, since the last change of state
  * @param served requests since the last change of state
- * @returns undefined where it stays as it is
+ * @returns undefined without a change
  */
 export function judge(
   admission: Admission,

@@ -79,8 +79,8 @@ function ratio(part: number, whole: number): number | null {
 }
 
 /**
- * Adds the days that are over to the public record: of a provider and a model each day on which it served requests of enough
- * accounts (limits.statsAccountsMin), and no other day, so that figures before and after never show one account's use.
+ * Adds finished days to the public record: for a provider and a model, only days on which it served requests of enough
+ * accounts (limits.statsAccountsMin), so that the difference between two reads never shows a single account's use.
  * @param nowMs milliseconds since 1970
  */
 export async function closeDays(db: Queryable, nowMs: number, limits: Limits): Promise<void> {

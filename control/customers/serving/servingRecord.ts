@@ -25,7 +25,7 @@ const WRITES_MAX = 3
  */
 export async function syncServing(db: Queryable, redis: Redis, parts: ServingParts, limits: Limits): Promise<boolean> {
   const seal = new CallSeal(parts.busKey, KEPT_CHANNEL)
-  // Another process may have read the book before a change of this one and write after it, so that both look again.
+  // Another process may have read the book before a change of this one and write after it, so both check again.
   for (let written = 0; ; written++) {
     const record = await encodeServing(db, seal, parts.allowPrivateProviders)
     const inRedis = await redis.getBuffer(SERVING_KEY)
@@ -35,7 +35,7 @@ export async function syncServing(db: Queryable, redis: Redis, parts: ServingPar
   }
 }
 
-/** The ServingRecord by the book, encoded. The same book gives the same bytes. */
+/** The ServingRecord by the book, encoded deterministically. */
 async function encodeServing(db: Queryable, seal: CallSeal, allowPrivate: boolean): Promise<Buffer> {
   const admissions = (await openAdmissions(db)).filter((admission) => trafficPpm(admission) > 0)
   const endpoints = await servedEndpoints(db, admissions)

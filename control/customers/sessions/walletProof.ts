@@ -107,7 +107,7 @@ export class WalletProofs {
     throw refuse(`must have Chain ID: ${configured}, the chain of this gateway`)
   }
 
-  /** @throws GatewayError rate_limited when others have to come first for too long */
+  /** @throws GatewayError rate_limited when the queue is too long */
   private async isSignedByKey(network: string, address: Address, message: string, signature: Hex): Promise<boolean> {
     const isSigned = await this.turns.run(network, async () => {
       const signer = await recoverMessageAddress({ message, signature }).catch(() => undefined)

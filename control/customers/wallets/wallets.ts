@@ -80,7 +80,7 @@ export async function linkWallet(
 }
 
 /**
- * Unlinks a wallet from its account, inside the caller's transaction; sessions of that wallet reach the account no more.
+ * Unlinks a wallet from its account, inside the caller's transaction; sessions of that wallet lose access to the account.
  * @param keepLast refuses the only wallet, so that an owner does not lock the account
  * @throws GatewayError wallet_not_found, permission_denied for someone else's, invalid_request for the last one
  */

@@ -6,7 +6,7 @@ const CONSTRUCTOR = parseAbi(['constructor(address admin, address anchorer)'])
 
 /** The roles of a SettlementAnchor contract. */
 export interface AnchorRoles {
-  /** May give and take roles. */
+  /** May grant and revoke roles. */
   readonly admin: Address
   /** May anchor batches. */
   readonly anchorer: Address

@@ -17,7 +17,7 @@ export interface VaultParts {
 /** The coin and the roles of a RewardDistributor contract. */
 export interface DistributorRoles {
   readonly coin: Address
-  /** May give and take roles. */
+  /** May grant and revoke roles. */
   readonly admin: Address
   /** May publish periods. */
   readonly publisher: Address

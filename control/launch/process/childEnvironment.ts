@@ -37,7 +37,7 @@ export function proxyEnvironment(env: NodeJS.ProcessEnv, { providers, tools }: K
   return pick(env, [...SYSTEM, ...NODE, ...variableNames('proxy'), ...keys])
 }
 
-/** The environment of control: its own settings and the keys of the providers that batch jobs go to. */
+/** The environment of control: its own settings and the keys of the providers that run batch jobs. */
 export function controlEnvironment(env: NodeJS.ProcessEnv, { providers }: KeyNames): NodeJS.ProcessEnv {
   const keys = providers.filter(({ dialect }) => dialect === 'openai').map(({ apiKeyEnv }) => apiKeyEnv)
   return pick(env, [...SYSTEM, ...NODE, ...variableNames('control'), ...keys])

@@ -11,7 +11,7 @@ export function logLength(path: string): number {
 
 /**
  * The end of a log, for a message that says why a process did not start.
- * @param from bytes that were there before and say nothing of this process
+ * @param from bytes of earlier processes, which are skipped
  */
 export function lastLines(path: string, from: number): string {
   const length = logLength(path)

@@ -36,7 +36,7 @@ export function isRevert(error: unknown): boolean {
   return error instanceof BaseError && error.walk((cause) => cause instanceof ExecutionRevertedError) !== null
 }
 
-/** Whether there was no answer of a node at all, rather than one that says no. */
+/** Whether the node did not answer at all, rather than with an error. */
 export function isUnanswered(error: unknown): boolean {
   return (
     error instanceof BaseError &&

@@ -24,9 +24,9 @@ interface Syncing {
 
 /** Polls the node of the chain, so that the state of the chain can be reported without a call to it. */
 export class ChainState {
-  /** As of the last look. */
+  /** As of the last check. */
   state: ChainHealth = 'not_configured'
-  /** Resolves after the first look. */
+  /** Resolves after the first check. */
   readonly known: Promise<void>
   private readonly options: ChainStateOptions
   private readonly loop: Loop | undefined

@@ -23,7 +23,7 @@ const ABI = [
   },
 ] as const
 
-/** Wallets that are contracts and say themselves whether a signature is theirs (ERC-1271). */
+/** Wallets that are contracts and verify their signatures themselves (ERC-1271). */
 export class ContractWallets {
   private readonly client: PublicClient
   private knownChainId: Promise<number> | undefined

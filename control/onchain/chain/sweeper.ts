@@ -128,7 +128,7 @@ export class TransactionSweeper {
     await watcher.broadcast(signed.raw)
   }
 
-  /** Whether the sender's nonce went to another transaction, so deep that this one can not come back. */
+  /** Whether another transaction has used the sender's nonce, with enough confirmations that this one can not be mined. */
   private async isDisplaced(row: TransactionRow, chain: ChainClient): Promise<boolean> {
     const head = await chain.getBlockNumber()
     const deep = head - BigInt(this.options.finalBlocks)

@@ -4,7 +4,7 @@ import type { ExpectedTransfer } from './outbox.ts'
 /** Topic of ERC-20 Transfer(address,address,uint256). https://eips.ethereum.org/EIPS/eip-20 */
 export const TRANSFER_TOPIC = toEventSelector('Transfer(address,address,uint256)')
 
-/** Whether a log says that just this was transferred. */
+/** Whether a log shows exactly this transfer. */
 export function isTransfer(log: Pick<Log, 'address' | 'topics' | 'data'>, expected: ExpectedTransfer): boolean {
   return (
     log.address.toLowerCase() === expected.token &&

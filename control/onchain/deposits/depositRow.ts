@@ -4,7 +4,7 @@ import type { Client, Queryable } from '../../runtime/db/pool.ts'
 
 export type DepositState = 'settling' | 'credited' | 'failed'
 
-/** Money of an account that came in on the chain. `amount` is atomic units of the token. */
+/** Money that an account received on the chain. `amount` is atomic units of the token. */
 export interface Deposit {
   readonly id: string
   readonly accountId: string

@@ -29,7 +29,7 @@ export interface HolderSettings {
   readonly periodSeconds: number
 }
 
-/** The part of the payments file that says it, with its defaults. */
+/** The part of the payments file for holders, with its defaults. */
 export interface HolderContent {
   readonly scoin_vault?: string
   readonly vault_share_bps: number

@@ -8,9 +8,9 @@ import { kindOf, type PaymentKind, type PaymentOrder } from './paymentOrder.ts'
 type Counted = Pick<PaymentOrder, 'payment' | 'contractDigest' | 'payer' | 'clientNetwork'>
 
 /**
- * Bounds how many payments that come to nothing are taken to the chain, by client network and overall, for each kind of
- * payment apart. Only refusals count, so payments that settle are never slowed down; a payer whose last payment
- * settled passes in any case.
+ * Rate-limits refused payments that are checked on the chain, by client network and overall, separately for each kind of
+ * payment. Only refusals count, so payments that settle are never slowed down; a payer whose last payment settled is
+ * always admitted.
  */
 export class RefusalBudget {
   private readonly byNetwork: RateLimiter

@@ -20,7 +20,7 @@ export interface TokenPrice {
 /** The division of a payment, in units: paid + used = charged + back + kept. */
 export interface Remainder {
   readonly backUnits: number
-  /** The atomic units of the token that go back. */
+  /** The atomic units of the token that are refunded. */
   readonly backAmount: bigint
   /** The credit that it uses, the credit that it adds, and the credit after it. */
   readonly usedUnits: number

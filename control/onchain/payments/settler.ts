@@ -85,7 +85,7 @@ export class PaymentSettler {
     await refuseRecentlyRefused(redis, order.transfer.token, order.payer)
     const isProven = kindOf(order) === 'authorization'
     const own = isProven ? undefined : await this.ask(order, () => this.preparation.prove(order))
-    // The database would say the same, after the chain was asked in vain for each of many duplicates.
+    // The database would reject it too, but only after a useless call to the chain for each of many duplicates.
     if (this.payers.has(order.payer)) throw new GatewayError('payment_in_flight', { retryAfterSeconds: 2 })
     this.payers.add(order.payer)
     try {

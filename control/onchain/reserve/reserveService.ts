@@ -13,7 +13,7 @@ export interface ReserveServiceOptions {
   readonly limits: Limits
   /** Undefined without a chain: then only the debts are read and attested. */
   readonly payments?: PaymentsConfig | undefined
-  /** Signs attestations; there are none without it. */
+  /** Signs attestations; without it none are made. */
   readonly catalogKey?: CatalogKey | undefined
   readonly attestationSeconds: number
 }

@@ -44,9 +44,9 @@ const ACCOUNTS = `
   FROM ledger_accounts a WHERE a.currency = 'coin' AND ${LIABILITY_CLASS} IS NOT NULL ORDER BY salt`
 
 /**
- * Reads all accounts whose coin is owed, in the order of their salts.
+ * Reads all accounts whose coin is a debt, in the order of their salts.
  * @param client in the transaction whose snapshot counts
- * @param atOnce how many come at a time
+ * @param atOnce the number of accounts per batch
  */
 export async function* saltedAccounts(
   client: Client,

@@ -31,7 +31,7 @@ export interface CloseOptions {
   readonly limits: Limits
 }
 
-/** How a reward is shared out. */
+/** The division of a reward. */
 interface Rewarded {
   readonly poolNanos: bigint
   readonly rewards: readonly DueReward[]
@@ -40,7 +40,7 @@ interface Rewarded {
   readonly tree: RewardTree | undefined
 }
 
-/** A period that is over, with all that is to be stored of it. */
+/** A finished period, with everything to store for it. */
 interface Closing {
   readonly period: RevenuePeriod
   readonly span: PeriodSpan

@@ -94,7 +94,7 @@ export async function dueRoot(db: Queryable): Promise<DueRoot | undefined> {
   return { number, contract, root, amount: BigInt(amount), attempts }
 }
 
-/** Notes one more attempt, inside the caller's transaction. @returns its ref; undefined where another control came first */
+/** Records one more attempt, inside the caller's transaction. @returns its ref; undefined if another control was faster */
 export async function takePayout(
   client: Client,
   { purpose, number, attempts }: DuePayout,

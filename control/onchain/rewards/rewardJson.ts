@@ -45,7 +45,7 @@ export function currentJson(current: CurrentPeriod, coinUsdUnits: number) {
   }
 }
 
-/** Coin that would be shared out if the period ended now, at the price in force. */
+/** Coin that would be distributed if the period ended now, at the current price. */
 export function estimatedNanos({ rewardUnits, unearnedNanos }: CurrentPeriod, coinUsdUnits: number): bigint {
   return BigInt(coinBoughtFor(Number(rewardUnits), coinUsdUnits)) + unearnedNanos
 }

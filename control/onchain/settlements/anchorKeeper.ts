@@ -119,7 +119,7 @@ export class AnchorKeeper {
       return
     }
     const current = await fees.current()
-    // Of two controls that have come here, the ref lets one store it.
+    // If two controls reach this point, the unique ref lets only one store it.
     const stored = await withTransaction(pool, (client) => {
       const ref = `${number}${ATTEMPT}${attempts + 1}`
       return storeTransaction(client, anchorer, { purpose: 'settlement', ref, chainId, ...call, gas, fees: current })

@@ -23,7 +23,7 @@ export interface BatchFacts {
   readonly reserve: Reserve
 }
 
-/** The statement as its text says it. */
+/** A statement parsed from its text. */
 export interface Statement {
   readonly form: typeof FORM
   readonly number: number

@@ -73,7 +73,7 @@ export const vestCall = (vault: Address) => ({
   data: encodeFunctionData({ abi: VAULT_ABI, functionName: 'vestRevenue' }),
 })
 
-/** Whether a transaction had revenue vest: the vault's log says so. */
+/** Whether a transaction started the vesting of revenue: the vault's log shows it. */
 export function hasVested(receipt: TransactionReceipt, vault: Address): boolean {
   const isLogged = receipt.logs.some((log) => log.address.toLowerCase() === vault && log.topics[0] === RECEIVED_TOPIC)
   return receipt.status === 'success' && isLogged

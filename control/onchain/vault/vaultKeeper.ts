@@ -62,7 +62,7 @@ export class VaultKeeper {
   }
 }
 
-/** Revenue vests or not as the vault says; nothing of the book follows from it. */
+/** Vesting happens in the vault; its outcome books nothing. */
 export const vestOutcome: OutcomeHandler = {
   mined: async () => {},
   unmade: async () => {},
