@@ -100,6 +100,6 @@ function tableOf(runs: Readonly<Record<string, Measured>>): string {
   return lines.join('\n')
 }
 
-// The servers are stopped when the process exits, which a signal alone does not make it do in order.
+// The servers are stopped in exit handlers, which do not run if a signal ends the process.
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => process.exit(1))
 await main()

@@ -45,7 +45,7 @@ export function removeIdleGroup(): void {
   }
 }
 
-/** The control group whose processes run when no other wants to; undefined where there can be none. */
+/** The control group whose processes run only on an idle core; undefined where it is not supported. */
 function idleGroup(): string | undefined {
   const root = CGROUP_ROOTS.find((folder) => existsSync(join(folder, MEMBERS)))
   if (root === undefined) return undefined

@@ -23,7 +23,7 @@ export interface Profiles {
   readonly cases: readonly CaseProfile[]
 }
 
-/** The newest profiles, and those of before a change. */
+/** The newest profiles, and the profiles before a change. */
 export interface ProfileFile {
   readonly before: Profiles | null
   readonly now: Profiles

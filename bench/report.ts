@@ -41,7 +41,7 @@ export function writeResults(files: ResultFiles, results: BenchResults): void {
 }
 
 /**
- * Keeps profiles beside those of before.
+ * Stores profiles beside the earlier ones.
  * @param restart compares with the last ones from now on
  */
 export function writeProfiles(files: ResultFiles, profiles: Profiles, restart: boolean): void {
@@ -68,7 +68,7 @@ function readJson<Content>(file: string): Content | undefined {
   return existsSync(file) ? (JSON.parse(readFileSync(file, 'utf8')) as Content) : undefined
 }
 
-// Run by itself it writes the report anew from the results of the last run.
+// Run directly, it rewrites the report from the results of the last run.
 const started = process.argv[1]
 if (started !== undefined && realpathSync(started) === fileURLToPath(import.meta.url)) {
   if (writeReport(resultFiles(true)) === undefined) throw new Error('there are no results; make bench measures them')

@@ -24,7 +24,7 @@ export interface Measurement extends Sample {
 
 /** Whether the book agrees with the load. */
 export interface Books {
-  /** Whose book it is. */
+  /** The name of the stack. */
   readonly title: string
   readonly requests: number
   readonly receipts: number

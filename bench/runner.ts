@@ -12,7 +12,7 @@ import type { Stack } from './targets/stack.ts'
 export interface Measured {
   readonly name: TargetName
   readonly target: LoadTarget
-  /** The port whose requests it passes on over TLS, where that is another one. */
+  /** The port whose requests it forwards over TLS, if it is another port. */
   readonly tlsPort?: number
   readonly pids: readonly number[]
   /** The stack whose book grows with every request, when there is one. */
@@ -57,7 +57,7 @@ export class Runner {
     return this.runNow(one, options)
   }
 
-  /** Runs a load whose requests wait for control, which is not kept back meanwhile. */
+  /** Runs a load whose requests wait for control, which therefore runs at normal priority. */
   async meetKeys(one: Measured, options: LoadOptions): Promise<Sample> {
     await this.rest()
     return this.runNow(one, options)

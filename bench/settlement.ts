@@ -200,7 +200,7 @@ async function bookedIn(pool: Pool): Promise<number> {
   return found.rows[0]?.size ?? 0
 }
 
-/** Undefined for this process alone. */
+/** Undefined for booking in this process only. */
 function controlsAsked(): number | undefined {
   const [, digits] = /^--controls=(\d)$/.exec(process.argv.find((arg) => arg.startsWith('--controls')) ?? '') ?? []
   return digits === undefined ? undefined : Math.min(Math.max(Number(digits), 1), CONTROLS_MAX)
@@ -261,6 +261,6 @@ function isNumber(text: string): boolean {
   return /^\d+$/.test(text)
 }
 
-// The servers are stopped when the process exits, which a signal alone does not make it do in order.
+// The servers are stopped in exit handlers, which do not run if a signal ends the process.
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => process.exit(1))
 await main()

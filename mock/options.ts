@@ -98,7 +98,7 @@ export const WORD_OPTIONS = {
   eol: ['lf', 'crlf', 'cr'],
   err_body: ['openai', 'html', 'string', 'fastapi', 'vllm', 'empty'],
   preamble: ['azure'],
-  // Whose answers to a rerank it gives, and the one encoding of embeddings that it knows.
+  // The maker whose format of rerank answers it uses, and the only encoding of embeddings that it supports.
   style: ['cohere', 'jina'],
   encoding: ['float', 'base64'],
   // How a video job ends; a stuck job never does, a held one when POST /_videos/release is called.

@@ -202,7 +202,7 @@ function sendJson(res: HttpResponse, status: string, body: unknown): void {
   res.cork(() => res.writeStatus(status).writeHeader('content-type', 'application/json').end(JSON.stringify(body)))
 }
 
-/** Sends a clip as fast as the reader takes it; one that is cut breaks the connection. */
+/** Sends a clip with backpressure; a cut clip breaks the connection. */
 function sendClip(res: HttpResponse, job: Job): void {
   const { clip: bytes = CLIP_BYTES, clip_cut: cut } = job.behaviour.integers
   const stopAt = Math.min(bytes, cut ?? bytes)

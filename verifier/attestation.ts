@@ -24,7 +24,7 @@ export interface AttestationEvidence {
   readonly liability?: string
 }
 
-/** An attestation whose hash holds. */
+/** An attestation whose hash is verified. */
 interface Attestation {
   readonly number: string
   readonly sha256: Bytes

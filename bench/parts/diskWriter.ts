@@ -1,4 +1,4 @@
-// Writes to a file as fast as it can, and begins anew where it is full: node diskWriter.js FILE. Ends with its parent.
+// Writes to a file as fast as it can, from the beginning again when it is full: node diskWriter.js FILE. Ends with its parent.
 import { openSync, writeSync } from 'node:fs'
 
 const BLOCK_BYTES = 1_048_576

@@ -51,7 +51,7 @@ export async function checkCheckpoints(
 
 /** The log of heads as it is computed, up to some place. */
 class HeadsLog {
-  /** Those of the next sizes. */
+  /** The checkpoints of the next sizes. */
   notes: ReadonlyMap<number, CheckpointRow> = new Map()
   private readonly client: Client
   private readonly frontier: Frontier

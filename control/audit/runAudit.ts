@@ -21,7 +21,7 @@ export type { AuditCheck } from './check.ts'
 
 /** How an audit deals with the mark of the one before it. */
 export interface Marking {
-  /** Whether all is checked, wherever the mark is. */
+  /** Whether everything is checked, independent of the mark. */
   readonly isFull: boolean
   /** Signs marks; undefined where nothing is signed. */
   readonly key: NoteKey | undefined

@@ -8,7 +8,7 @@ import type { Pool } from '../runtime/db/pool.ts'
 
 const VOID = -1
 
-/** Whose hold it is. */
+/** Identifies a hold. */
 export interface HoldOf {
   readonly id: string
   readonly accountId: string

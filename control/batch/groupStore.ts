@@ -31,10 +31,10 @@ interface Waiting {
 }
 
 /**
- * Packs waiting jobs of providers that take batches into new groups, those of one model together, because a batch is of
- * one model. Jobs wait a moment for others to travel with.
- * @param providers ids of the providers that take batches
- * @returns how many groups were made
+ * Packs waiting jobs of providers that accept batches into new groups, one model per group, because a batch is of one model.
+ * Jobs wait a moment so that groups become larger.
+ * @param providers ids of the providers that accept batches
+ * @returns the number of new groups
  */
 export async function packGroups(
   pool: Pool,
@@ -70,7 +70,7 @@ async function packGroup(
   let bytes = 0
   const lastMs = (found.rows[0]?.deadlineMs ?? 0) + limits.batchCancelLeadMs
   const jobs = found.rows.filter(({ bodyBytes, deadlineMs }, i) => {
-    // A group ends with the first of its jobs, so one that has much more time travels in another.
+    // A group has the deadline of its earliest job, so a job with a much later deadline is put into another group.
     if (deadlineMs > lastMs) return false
     bytes += bodyBytes
     return i === 0 || bytes <= limits.batchGroupBytesMax

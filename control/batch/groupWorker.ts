@@ -135,7 +135,7 @@ export class GroupWorker {
     }
   }
 
-  /** Requests and answers do not stay with the provider; one that will not remove them changes nothing. */
+  /** Removes requests and answers from the provider; a provider that refuses is ignored. */
   private async removeFiles(group: GroupRow, batch: UpstreamBatch, api: BatchApi): Promise<void> {
     const fileIds = [group.inputFileId ?? '', batch.outputFileId, batch.errorFileId].filter((id) => id !== '')
     const removed = await Promise.allSettled(fileIds.map((id) => api.remove(id)))

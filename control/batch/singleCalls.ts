@@ -50,7 +50,7 @@ export class SingleCalls {
     return started
   }
 
-  /** Fails jobs whose call ended with its process. @returns how many */
+  /** Fails jobs whose process crashed during the call. @returns their number */
   async failLost(): Promise<number> {
     const { pool, now } = this.options
     const found = await pool.query<JobRow>(
@@ -151,7 +151,7 @@ export class SingleCalls {
     await decide(this.options.pool, job.id, decision, ['calling'])
   }
 
-  /** The provider has not run the job: it is sent again later, to the next one that may serve it where there is one. */
+  /** The provider has not run the job: retries it later, at the next provider that may serve it if there is one. */
   private async again(job: JobRow, reason: string, waitMs: number, nextRoute: boolean): Promise<void> {
     const { pool, now } = this.options
     if (job.attempts >= this.options.limits.batchAttemptsMax) {

@@ -22,9 +22,9 @@ export const CUSTOMER_LIMITS = {
   archivePageMax: 1_000,
   /** How long a month has to be over before it may be archived, in milliseconds; longer than any request can take. */
   archiveAgeMinMs: 259_200_000,
-  /** How long everybody may wait for a month to be taken out, in milliseconds, and how long is waited before it is tried again. */
+  /** How long archiving a month may block other transactions, in milliseconds, and the pause before a retry. */
   archiveLockMs: 500,
-  /** How often that is tried. */
+  /** The most attempts at archiving a month. */
   archiveLockTries: 60,
   /** How long a leaderboard that was read is shown, in milliseconds. */
   leaderboardKeptMs: 10_000,

@@ -19,7 +19,7 @@ export function knownCatalogKey(dataDir: string): string | undefined {
   return knownKeyFile(dataDir, FILE)
 }
 
-/** The key that takes the place of that in a folder: one that a rotation before did not get to use, else a new one. */
+/** The next key for a folder: the one of an earlier rotation that was not completed, else a new one. */
 export function provideNextCatalogKey(dataDir: string): string {
   return provideKeyFile(dataDir, NEXT_FILE, generateCatalogKey)
 }

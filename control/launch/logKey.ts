@@ -4,7 +4,7 @@ import { knownKeyFile, provideKeyFile } from './keyFile.ts'
 
 const FILE = 'log.key'
 
-/** Names the log of an installation whose operator has not named it; no two are called the same. */
+/** A unique name for the log of an installation whose operator has not named it. */
 const newName = (): string => `${randomBytes(4).toString('hex')}.localhost/v1/log`
 
 /**

@@ -69,7 +69,7 @@ function copyOnce(from: string, to: string): string {
 
 function makeSharedFolder(): void {
   mkdirSync(SHARED_FOLDER, { recursive: true })
-  // Whatever the umask is.
+  // Independent of the umask.
   chmodSync(SHARED_FOLDER, EXECUTABLE)
 }
 

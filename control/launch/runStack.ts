@@ -51,7 +51,7 @@ export class StackRunner {
   private readonly settings: Settings
   private readonly show: (text: string) => void
   private readonly started: ManagedProcess[] = []
-  /** Those of `started` that are programs of the gateway; the others are servers that keep data. */
+  /** The programs of the gateway among `started`; the others are servers that keep data. */
   private readonly programs: ManagedProcess[] = []
   private readonly outages: OutageFilter[] = []
   private readonly watches: Array<() => void> = []

@@ -14,7 +14,7 @@ export interface Environment {
   readonly busKey: Buffer
   /** Signs the checkpoints of the usage logs; undefined where nothing is signed. */
   readonly logKey?: NoteKey | undefined
-  /** Whose cosignatures of checkpoints are taken. */
+  /** Witnesses whose cosignatures of checkpoints are accepted. */
   readonly logWitnesses?: readonly WitnessKey[]
   /** Signs the catalog; undefined where it is not signed. */
   readonly catalogKey?: CatalogKey | undefined

@@ -24,7 +24,7 @@ export interface TdxState {
   readonly teeSvn?: number
 }
 
-/** A machine with the keys of a trust domain, whose platform a root of the mock's own vouches for. */
+/** A machine with the keys of a trust domain, whose platform certificate is issued by the mock's own root. */
 export class TdxMachine {
   readonly platformAuthority: Authority
   readonly pck: Authority

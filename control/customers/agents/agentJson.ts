@@ -22,7 +22,7 @@ export function agentSettingsJson(settings: AgentSettings): Record<string, unkno
   }
 }
 
-/** An agent as everybody sees it. */
+/** An agent as shown in public. */
 export function publicAgentJson(agent: Agent) {
   return {
     object: 'agent' as const,

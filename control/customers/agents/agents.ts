@@ -113,7 +113,7 @@ export async function updateAgent(
   return existing(await agentBySlug(client, agent.slug))
 }
 
-/** Notes that the agent's key was given a new secret. */
+/** Records that the agent's key got a new secret. */
 export async function noteIssued(client: Client, agent: Agent): Promise<Agent> {
   await client.query('UPDATE agents SET key_issued_at = now() WHERE id = $1', [agent.id])
   return existing(await agentBySlug(client, agent.slug))

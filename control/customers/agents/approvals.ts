@@ -46,7 +46,7 @@ interface ApprovalRow {
   readonly decided_at: Date | null
 }
 
-// One that is past its time counts as expired, also before it is marked.
+// An approval past its expiry time counts as expired, even before it is marked.
 const COLUMNS = `id, agent_id, subject, endpoint, model, body_hash, units, request_id, used_by, created_at, expires_at,
   decided_at, CASE WHEN status IN ('pending', 'approved') AND expires_at <= now() THEN 'expired' ELSE status END AS status`
 
@@ -90,7 +90,7 @@ export async function askApproval(
     [agentId, subject, endpoint, model, bodyHash],
   )
   const [found] = open.rows
-  // One that was approved for less than is wanted now (prices have changed) would never be usable.
+  // An approval for less than the present amount (prices have changed) would never be usable.
   if (found !== undefined && found.units >= units) return asApproval(found)
   if (found !== undefined) await client.query(`UPDATE approvals SET status = 'expired' WHERE id = $1`, [found.id])
   await refuseTooMany(client, agentId, limits)

@@ -72,7 +72,7 @@ export function moneyHandlers({
   }
 }
 
-/** An agent of the caller's account; a key that is bound to caps may fund it, too, within those, but no sub-key. */
+/** An agent of the caller's account. A key with caps may fund it, too, within its caps; a sub-key may not. */
 async function fundable(client: Client, call: ApiCall): Promise<Agent> {
   requireTransferRight(call)
   const agent = await namedAgent(client, call)
@@ -93,7 +93,7 @@ async function payer(client: Client, call: ApiCall): Promise<Agent> {
 
 interface Receiver {
   readonly accountId: string
-  /** Whose activity shows the payment. */
+  /** The account whose activity shows the payment. */
   readonly ownerId: string
   readonly slug: string
 }

@@ -19,7 +19,7 @@ interface Step {
 export class PriceIndex {
   readonly basket: Basket
   private readonly steps: Step[] = []
-  /** The last price that each model of the basket had; one that left keeps it. */
+  /** The last price of each model of the basket; removed models keep theirs. */
   private readonly prices = new Map<string, RateSet>()
   private readonly leftDays = new Map<string, number>()
   private readonly items: ReadonlyMap<string, BasketItem>

@@ -27,7 +27,7 @@ export interface KeySettings {
   readonly isPlatform?: boolean
 }
 
-/** No key with this id, or one that was revoked. */
+/** The key is unknown or revoked. */
 export class UnknownKeyError extends Error {
   override readonly name = 'UnknownKeyError'
 

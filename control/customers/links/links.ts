@@ -14,7 +14,7 @@ export type LinkStatus = 'open' | 'claimed' | 'cancelled' | 'expired'
 
 export interface Link {
   readonly id: string
-  /** Whose coin it holds. */
+  /** The account that the coin is from. */
   readonly accountId: string
   /** Integer of 1e-9 coin. */
   readonly nanos: number
@@ -161,7 +161,7 @@ export async function countOpenLinks(db: Queryable, accountId: string): Promise<
   return counted.rows[0]?.count ?? 0
 }
 
-/** @param accountId whose it has to be */
+/** @param accountId the required owner */
 async function lockOpen(client: Client, column: 'id' | 'token_hash', value: string, accountId?: string): Promise<Link> {
   const found = await client.query<LinkRow & { overdue: boolean }>(
     `SELECT ${COLUMNS}, expires_at <= now() AS overdue FROM links WHERE ${column} = $1 FOR UPDATE`,

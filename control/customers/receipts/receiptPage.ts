@@ -14,9 +14,9 @@ export interface ReceiptQuery {
   readonly after: string
 }
 
-/** How many months before the one that a page begins in are read at first, and where that was not enough; then all. */
+/** How many months before the first month of a page are read, attempt by attempt; then all months. */
 const MONTHS_BACK = [0, 3, 12]
-/** Behind all ids of requests. */
+/** Sorts after all ids of requests. */
 const LAST = 'req_8'
 
 const OF_KEY = `

@@ -133,12 +133,12 @@ export function openAdmissions(db: Queryable): Promise<Admission[]> {
   return readAdmissions(db, `state <> 'removed'`, [])
 }
 
-/** Those of some providers, the removed ones as well. */
+/** The admissions of some providers, including removed ones. */
 export function admissionsOf(db: Queryable, providerIds: readonly string[]): Promise<Admission[]> {
   return readAdmissions(db, 'provider_id = ANY ($1::text[])', [[...providerIds]])
 }
 
-/** Those of an account, the removed ones as well. */
+/** The admissions of an account, including removed ones. */
 export function admissionsOfAccount(db: Queryable, accountId: string): Promise<Admission[]> {
   return readAdmissions(db, 'account_id = $1', [accountId])
 }

@@ -26,7 +26,7 @@ export interface Window {
   readonly overReports: number
   readonly timed: number
   readonly slow: number
-  /** Comparisons of answers, and those that differed or reported too much usage. */
+  /** Comparisons of answers, and how many of them differed or reported too much usage. */
   readonly compared: number
   readonly different: number
   readonly overReportedProbes: number

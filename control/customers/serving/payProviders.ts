@@ -37,7 +37,7 @@ const DUE = `
   GROUP BY a.id, a.account_id, a.rest ORDER BY a.id`
 
 /**
- * Pays registered providers what is due for the receipts in the next stretches of the usage logs, in one transaction with
+ * Pays registered providers for the receipts in the next stretches of the usage logs, in one transaction with
  * the cursors of the logs: every receipt counts exactly once, even if processes run this concurrently or crash.
  * @returns whether a log has receipts after its stretch
  */

@@ -23,10 +23,10 @@ export interface ProbeParts {
 }
 
 /**
- * Compares a provider's answer to one of the gateway's own prompts with that of the model's route in the catalog, notes the
- * outcome, and pays the provider for its answer as for a request at the model's price. Where the reference does not answer,
- * nothing is asked of the provider.
- * @param number of the prompt; beyond the last one they begin again
+ * Compares a provider's answer to one of the gateway's own prompts with that of the model's route in the catalog, stores the
+ * outcome, and pays the provider for its answer as for a request at the model's price. If the reference does not answer, the
+ * provider is not asked.
+ * @param number of the prompt; wraps around after the last one
  */
 export async function probe(
   parts: ProbeParts,

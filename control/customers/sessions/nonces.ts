@@ -54,7 +54,7 @@ export class Nonces {
   }
 }
 
-/** Notes that a nonce is used, in the caller's transaction. @returns false when it was used before */
+/** Records that a nonce is used, in the caller's transaction. @returns false when it was used before */
 export async function useNonce(client: Queryable, nonce: string, expiresAtMs: number): Promise<boolean> {
   const used = await client.query(
     'INSERT INTO used_nonces (nonce, expires_at) VALUES ($1, $2) ON CONFLICT DO NOTHING',

@@ -13,7 +13,7 @@ export interface Wallet {
   readonly linkedAtMs: number
 }
 
-/** The wallets of an account, the one that was linked first in front. */
+/** The wallets of an account, in the order in which they were linked. */
 export async function listWallets(db: Queryable, accountId: string): Promise<Wallet[]> {
   const found = await db.query<{ address: string; linked_at: Date }>(
     'SELECT address, linked_at FROM wallets WHERE account_id = $1 ORDER BY linked_at, address',

@@ -52,7 +52,7 @@ export class AnvilNode {
   /** Starts the node at its address; also again, after it has ended. */
   async start(): Promise<void> {
     await this.process.start()
-    // It writes no such file itself, and one that outlives its starter has to be found.
+    // anvil writes no pid file itself, and a node that outlives its starter has to be found.
     writeFileSync(this.pidFile, `${this.process.pid}\n`)
   }
 }

@@ -60,7 +60,7 @@ export class OutcomeRecorder {
     return updated.rowCount ?? 0
   }
 
-  /** Notes that transactions up to a block can not be taken back any more. */
+  /** Records that transactions up to a block are final. */
   async finalize(blockNumber: number): Promise<void> {
     await this.pool.query(
       `UPDATE chain_transactions SET final = true
@@ -69,7 +69,7 @@ export class OutcomeRecorder {
     )
   }
 
-  /** Notes that another transaction has used the nonce: this one can never be mined. An operator has to investigate. */
+  /** Records that another transaction has used the nonce: this one can never be mined. An operator has to investigate. */
   async displace(row: TransactionRow): Promise<void> {
     const isNew = await withTransaction(this.pool, async (client) => {
       const updated = await client.query(

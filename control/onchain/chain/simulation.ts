@@ -7,7 +7,7 @@ import type { ChainClient } from './chainClient.ts'
 import { chainUnavailable, isRevert, readChain } from './chainClient.ts'
 import { PAYMENT_ABI, settlementCall } from './settlementCall.ts'
 
-/** Gas beyond what a simulation needed: another block may find other storage. */
+/** Margin above the gas of a simulation: storage may differ in another block. */
 const GAS_MARGIN = { numerator: 5n, denominator: 4n }
 const NONCES_PER_WORD_BITS = 8n
 
@@ -41,7 +41,7 @@ export async function simulatePayment(
 /**
  * The gas that a call takes, with a margin.
  * @param blockNumber the block whose state it is estimated on; the newest one when absent
- * @returns undefined when the contract refuses it
+ * @returns undefined when the call reverts
  * @throws GatewayError chain_unavailable
  */
 export async function estimateGas(

@@ -118,7 +118,7 @@ export class TransactionWatcher {
     })
   }
 
-  /** Looks for a transaction from now on; one that is looked for already is renewed, with attempts made since. */
+  /** Polls for a transaction from now on; updates the attempts of one that is polled for already. */
   watch(row: TransactionRow): Watched {
     const known = this.watched.get(row.id)
     if (known !== undefined) {

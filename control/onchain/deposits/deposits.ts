@@ -98,7 +98,7 @@ export class Deposits {
 
   /**
    * Stores a deposit with its transaction, inside the caller's transaction; after the commit `send` sends it.
-   * @param accountId whose wallet it was found to be
+   * @param accountId of the owner of the wallet
    * @throws GatewayError authorization_used (409), payment_in_flight; roll back then
    */
   async store(

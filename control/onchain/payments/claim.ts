@@ -33,7 +33,7 @@ export async function claimPayment(pool: Pool, order: PaymentOrder, sending: Sen
   }).catch(refuseKnownTransaction)
   if (stored !== undefined) return stored
   const other = await conflictingPayment(pool, order.replayKey, order.payer)
-  // The one that settled a moment ago has just been decided.
+  // The payment that settled a moment ago has just been decided.
   throw other === undefined ? inFlight() : conflictError(other, order.replayKey)
 }
 
@@ -97,7 +97,7 @@ function inFlight(): GatewayError {
   return new GatewayError('payment_in_flight', { retryAfterSeconds: 2 })
 }
 
-/** Why a payment can not be taken beside one that the book has. */
+/** The reason why a payment conflicts with a payment in the book. */
 function conflictError(other: PaymentRow, replayKey: string): GatewayError {
   if (other.state === 'settling') return inFlight()
   if (other.replayKey !== replayKey) return inFlight()

@@ -117,7 +117,7 @@ export async function unmovedPayments(db: Queryable, limit: number): Promise<Pay
   return found.rows.map(toPayment)
 }
 
-/** Notes that holds were taken for requests. */
+/** Records that holds were taken for requests. */
 export async function markHeld(db: Queryable, ids: readonly string[]): Promise<void> {
   await db.query('UPDATE payments SET held = true WHERE id = ANY ($1::text[])', [textArray(ids)])
 }

@@ -82,7 +82,7 @@ function parsed(file: YamlFile): PaymentsFile {
   const content = file.content(check) as Content
   const { coin, stablecoin } = content
   const assets: PaymentAsset[] = []
-  // First the one that needs no approval: clients take the first that they can pay.
+  // The method without an approval is first: clients choose the first one that they can pay.
   if (stablecoin !== undefined) {
     const usdUnits = statedUnits(stablecoin.usd)
     if (usdUnits === 0) file.problem(['stablecoin', 'usd'], 'must be more than zero')

@@ -16,7 +16,7 @@ export class RefusalBudget {
   private readonly byNetwork: RateLimiter
   private readonly overall: RateLimiter
   private readonly trustedMax: number
-  /** Whose last payment settled, the one seen longest ago first. */
+  /** Payers whose last payment settled, least recently seen first. */
   private readonly trusted = new Set<Address>()
 
   constructor(limits: Limits) {

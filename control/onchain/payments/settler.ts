@@ -47,7 +47,7 @@ export class PaymentSettler {
   private readonly options: SettlerOptions
   private readonly preparation: Preparation
   private readonly budget: RefusalBudget
-  /** Whose payments are under way; each has proven that it is theirs. */
+  /** Payers with a running payment, whose signature is verified. */
   private readonly payers = new Set<Address>()
   /** Bounds the checks on the chain that run before anything is stored. */
   private readonly checks: Readonly<Record<PaymentKind, Places>>

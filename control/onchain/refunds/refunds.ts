@@ -104,7 +104,7 @@ export class Refunder {
     logEvent(this.options.log, 'refund_refused', { payer, token, amount: due.amount })
   }
 
-  /** A transfer that was refused in its block is sent once more, as another transaction. */
+  /** Retries a reverted transfer once, as another transaction. */
   private async sendAgain(id: string): Promise<void> {
     const { pool, log } = this.options
     const found = await pool.query<{ payer: Address; token: Address; amount: string; attempts: number }>(

@@ -74,7 +74,7 @@ export class PayoutSender {
         `${number}${ATTEMPT}${attempts + 1}`,
         publishCall(contract, number, root, amount),
       ))
-    // One that fails in its block would do so again at once.
+    // A transaction that reverted would revert again if it were resent immediately.
     if (!isTaken || attempts > 0) this.rest('root')
     if (!isTaken) {
       logEvent(log, 'reward_root_rejected', { period: number, contract })

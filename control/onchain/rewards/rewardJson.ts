@@ -63,7 +63,7 @@ export function lifetimeJson(lifetime: Lifetime) {
 }
 
 /**
- * A closed period, with all that its root follows from beside the transfers of the token.
+ * A closed period, with all inputs of its root except the transfers of the token.
  * @param credited addresses whose rewards were credited to accounts
  */
 export function periodJson(

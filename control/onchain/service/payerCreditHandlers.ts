@@ -11,7 +11,7 @@ import { type DepositParts, paymentsOf } from './depositHandlers.ts'
 
 const ASSETS: readonly AssetId[] = ['stablecoin', 'coin']
 
-/** The public read of a wallet's credits. A wallet that never paid has none, as one that has used its credits up. */
+/** The public read of a wallet's credits. A wallet that never paid has none, like a wallet that has used its credits up. */
 export function payerCreditHandlers(
   parts: Pick<DepositParts, 'pool' | 'payments'>,
 ): Record<'get_payer_credits', ReadHandler> {

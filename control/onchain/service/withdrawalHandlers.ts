@@ -103,7 +103,7 @@ function readAmount(
   const sent = asset.usdUnits === 0 ? coinTokens(asked, asset, coinUsdUnits) : usdTokens(asked, asset, coinUsdUnits)
   if (sent.tokens > 0n && sent.units >= minUnits) return sent
   const message = `A withdrawal is at least ${formatUsd(minUnits)} USD.`
-  // Whether it is enough depends on the price of the coin now, and on what the operator asks for the gas.
+  // Whether it is enough depends on the present price of the coin, and on the operator's fee for the gas.
   throw new GatewayError('below_minimum', { message, param: 'amount', status: 409 })
 }
 

@@ -32,7 +32,7 @@ export function anchorCall(contract: Address, number: number, content: AnchoredB
   return { to: contract, data: encodeFunctionData({ abi: ANCHOR_ABI, functionName: 'anchor', args }) }
 }
 
-/** Whether a transaction has anchored this batch: by the contract's log, because a call to an address without code succeeds too. */
+/** Whether a transaction has anchored this batch: by its log, because a call to an address without code succeeds too. */
 export function hasAnchored(receipt: TransactionReceipt, contract: Address, number: number): boolean {
   const topic = numberToHex(number, { size: 32 })
   const isAnchored = receipt.logs.some(

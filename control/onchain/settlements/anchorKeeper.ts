@@ -124,7 +124,7 @@ export class AnchorKeeper {
       const ref = `${number}${ATTEMPT}${attempts + 1}`
       return storeTransaction(client, anchorer, { purpose: 'settlement', ref, chainId, ...call, gas, fees: current })
     })
-    // One that fails in its block would do so again at once.
+    // A transaction that reverted would revert again if it were resent immediately.
     if (attempts > 0) this.rest()
     await watcher.send(stored, 0)
   }

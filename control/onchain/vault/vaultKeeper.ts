@@ -56,7 +56,7 @@ export class VaultKeeper {
   private async vest({ number, attempts }: { number: number; attempts: number }): Promise<void> {
     const { vault, log, limits } = this.options
     const isTaken = await sendCall(this.options, 'vault_vest', `${number}${ATTEMPT}${attempts + 1}`, vestCall(vault))
-    // One that fails in its block would do so again at once.
+    // A transaction that reverted would revert again if it were resent immediately.
     if (!isTaken || attempts > 0) this.restsUntilMs = performance.now() + limits.revenueRefusedMs
     if (!isTaken) logEvent(log, 'vault_vesting_rejected', { vault, period: number })
   }
