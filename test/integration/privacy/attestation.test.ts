@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { readFileSync, writeFileSync } from 'node:fs'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { promisify } from 'node:util'
@@ -14,6 +14,7 @@ import { DEMO_ROOT } from '../../../control/launch/demoAttestation.ts'
 import { projectRoot } from '../../../control/launch/paths.ts'
 import { apiOk } from '../../support/clients/apiClient.ts'
 import { assertError, chat, completion } from '../../support/clients/chatClient.ts'
+import { fencedBlocks } from '../../support/fencedBlocks.ts'
 import { itemOf } from '../../support/present.ts'
 import { type Stack, startStack, until } from '../../support/stack.ts'
 import { mockAttestation } from '../../support/testCatalog.ts'
@@ -48,7 +49,7 @@ let standardKey: string
 
 before(async () => {
   stack = await startStack({
-    limits: { attestationCheckMs: 100, attestationPollMs: 300, attestationRetryMs: 300 },
+    limits: { evidenceCheckMs: 100, attestationPollMs: 300, attestationRetryMs: 300 },
     catalog: {
       providers: [
         { id: 'plain' },
@@ -135,8 +136,9 @@ test('verified hardware serves the private tier, receipts name its report, and a
 })
 
 test('the script from the documentation verifies a report with only the root', async () => {
-  const text = readFileSync(join(projectRoot, 'docs/reference/attestation.md'), 'utf8')
-  const code = /^( {4}import \{ createHash[\s\S]*?)\n\n(?! {4})/m.exec(text)?.[1]?.replace(/^ {4}/gm, '')
+  const guide = 'docs/guides/private-tier.md'
+  const blocks = fencedBlocks(join(projectRoot, guide), guide)
+  const code = blocks.find(({ file }) => file === 'verify-attestation.mjs')?.text
   assert.ok(code !== undefined)
   const root = join(stack.dir, 'root.pem')
   writeFileSync(root, DEMO_ROOT)
