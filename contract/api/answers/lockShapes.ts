@@ -4,7 +4,7 @@ const TOKENS = said('Whole tokens with six digits', decimal)
 const PRICE = said('Coin per whole token', decimal)
 const LEVELS = list(shape({ price: PRICE, tokens: TOKENS }))
 
-/** What the endpoints of compute locks answer. */
+/** Answers of the endpoints of compute locks. */
 export const LOCK_SHAPES = {
   LockSeries: shape({
     object: is('lock_series'),

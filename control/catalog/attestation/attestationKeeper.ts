@@ -18,7 +18,7 @@ import { fetchEvidence } from './fetchEvidence.ts'
 import { insertReport, lastReport, type StoredReport, type Verdict } from './reportStore.ts'
 
 const NONCE_BYTES = 32
-/** Of a reason that is kept. */
+/** The length of a stored reason. */
 const REASON_CHARACTERS_MAX = 300
 
 export interface AttestationKeeperParts {
@@ -34,8 +34,8 @@ export interface AttestationKeeperParts {
 }
 
 /**
- * Asks providers with `attestation` to prove their hardware, keeps every answer, and tells the proxies by the catalog in
- * force: a verified report stands until it is too old or another answer is refused.
+ * Asks providers with `attestation` to prove their hardware, keeps every answer, and notifies the proxies through the catalog
+ * in force: a verified report is valid until it is too old or a later answer is rejected.
  */
 export class AttestationKeeper {
   private readonly parts: AttestationKeeperParts
