@@ -47,10 +47,10 @@ export class AttestationKeeper {
     this.now = parts.now ?? Date.now
   }
 
-  /** Begins to look every limits.attestationCheckMs whether a provider is due. */
+  /** Begins to look every limits.evidenceCheckMs whether a provider is due. */
   start(): void {
     const { log, limits } = this.parts
-    this.loop = new Loop('attestation', limits.attestationCheckMs, log, (signal) => this.pass(signal))
+    this.loop = new Loop('attestation', limits.evidenceCheckMs, log, (signal) => this.pass(signal))
   }
 
   async stop(): Promise<void> {

@@ -16,7 +16,7 @@ let cliUrl: string
 before(async () => {
   // Batch jobs, attestations and new series of an example are not to be waited for.
   const batches = { batchGatherMs: 100, batchTickMs: 50, batchPollMs: 200 }
-  const limits = { ...batches, attestationCheckMs: 200, catalogCheckMs: 500 }
+  const limits = { ...batches, attestationCheckMs: 200, evidenceCheckMs: 200, catalogCheckMs: 500 }
   // The endpoint of an example is at this machine.
   const env = { SLUICE_PRIVATE_PROVIDERS: '1' }
   stack = await startStack({ catalog: (url) => demoCatalog(Number(new URL(url).port)), limits, env })

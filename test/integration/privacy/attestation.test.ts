@@ -49,7 +49,7 @@ let standardKey: string
 
 before(async () => {
   stack = await startStack({
-    limits: { attestationCheckMs: 100, attestationPollMs: 300, attestationRetryMs: 300 },
+    limits: { evidenceCheckMs: 100, attestationPollMs: 300, attestationRetryMs: 300 },
     catalog: {
       providers: [
         { id: 'plain' },
