@@ -1,4 +1,4 @@
-// How long an audit takes, of everything and of what is new since the last one, and how much memory.
+// Time and memory of an audit: of the whole book, and of the entries since the last audit.
 // node dist/bench/audit.js [receipts] [--json]
 import { once } from 'node:events'
 import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
@@ -19,7 +19,7 @@ import { familyCpuMicros } from './cpu.ts'
 import { limits } from './limits.ts'
 
 const RECEIPTS = 300_000
-/** What is booked between the audits is this part of what was there before. */
+/** Between the audits, one in this many of the earlier receipts is booked in addition. */
 const NEW_PART = 10
 
 interface Measured extends AuditRun {
@@ -29,7 +29,7 @@ interface Measured extends AuditRun {
   readonly load: number
 }
 
-/** @param kind and what has to be told of how far it went */
+/** @param kind also selects the expected report of the audit's extent */
 async function measure(
   kind: 'full' | 'since',
   receipts: number,
@@ -100,6 +100,6 @@ function tableOf(runs: Readonly<Record<string, Measured>>): string {
   return lines.join('\n')
 }
 
-// The servers are stopped when the process exits, which a signal alone does not make it do in order.
+// The servers are stopped in exit handlers, which do not run if a signal ends the process.
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => process.exit(1))
 await main()

@@ -13,7 +13,7 @@ export interface AuditRun {
   readonly cpuMicros: number
   /** The most that the process has had in RAM. */
   readonly residentBytes: number
-  /** What does not hold. */
+  /** Invariants that do not hold. */
   readonly faults: readonly string[]
   /** How far it went. */
   readonly detail: string

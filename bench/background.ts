@@ -14,9 +14,9 @@ const AUTOGROUP_SWITCH = '/proc/sys/kernel/sched_autogroup_enabled'
 export type Background = 'idle' | 'autogroup' | 'nice' | 'none'
 
 /**
- * Gives processes only the CPU time that the others on their core leave over. A control group that is idle gives way at
- * once to whatever else wakes up. Without it they are given a low weight; where the kernel groups processes by session
- * (sched_autogroup, see sched(7)), a nice value counts within its session alone, so it is the weight of the session.
+ * Gives processes only the CPU time that the others on their core leave idle. Any waking task preempts an idle control
+ * group. Without control groups the processes get a low weight; where the kernel groups processes by session
+ * (sched_autogroup, see sched(7)), a nice value counts within its session only, so the weight of the session is lowered.
  */
 export function keepBack(pids: readonly number[]): Background {
   const group = idleGroup()
@@ -45,7 +45,7 @@ export function removeIdleGroup(): void {
   }
 }
 
-/** The control group whose processes run when no other wants to; undefined where there can be none. */
+/** The control group whose processes run only on an idle core; undefined where it is not supported. */
 function idleGroup(): string | undefined {
   const root = CGROUP_ROOTS.find((folder) => existsSync(join(folder, MEMBERS)))
   if (root === undefined) return undefined

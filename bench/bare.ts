@@ -54,7 +54,7 @@ class Relay implements ResponseSink, WireListener {
     this.wire.socket.write(`${head}content-length: ${body.length}\r\n\r\n${body.toString('latin1')}`, 'latin1')
   }
 
-  /** The client has gone; what is still to come is read and dropped. */
+  /** The client has disconnected; the rest of the answer is read and dropped. */
   leave(): void {
     this.res = null
   }

@@ -1,5 +1,5 @@
-// Books what waits in the ledger streams beside others of its kind, as control does: node bookingControl.js DATABASE_URL
-// REDIS_URL. Begins with the message 'begin'; 'end' is answered with the CPU time that it has taken, in microseconds.
+// Books the entries of the ledger streams concurrently with others of its kind, as control does: node bookingControl.js
+// DATABASE_URL REDIS_URL. Begins with the message 'begin'; answers 'end' with its CPU time in microseconds.
 
 import { pino } from 'pino'
 import { newId } from '../contract/wire/ids.ts'

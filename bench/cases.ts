@@ -1,4 +1,4 @@
-/** What is measured, in the order of a round: every target is measured within seconds of the others. */
+/** The measured targets, in the order of a round: every target is measured within seconds of the others. */
 export const TARGET_NAMES = ['nginx', 'haproxy', 'bare', 'portkey', 'proxy-only', 'sluice', 'direct'] as const
 export type TargetName = (typeof TARGET_NAMES)[number]
 
@@ -20,7 +20,7 @@ export type Prompt = 'short' | '64k' | 'images'
 export interface BenchCase {
   readonly name: string
   readonly title: string
-  /** The mock provider's model name, which says what it does; see mock/options.ts. */
+  /** The mock provider's model name, which selects its behaviour; see mock/options.ts. */
   readonly upstreamModel: string
   /** The model id that Sluice's catalog gives it. */
   readonly publicModel: string

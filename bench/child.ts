@@ -11,15 +11,15 @@ const STOP_TIMEOUT_MS = 5_000
 export interface Child {
   readonly process: ChildProcess
   readonly pid: number
-  /** What it announced. */
+  /** The values that it announced. */
   readonly ready: Record<string, number>
   stop(): Promise<void>
 }
 
 /**
  * Starts a compiled program beside this one.
- * @param env what its environment has beside that of this process
- * @throws Error when it ends or stays silent
+ * @param env variables in addition to the environment of this process
+ * @throws Error when it exits or stays silent
  */
 export async function startChild(
   program: string,
@@ -39,7 +39,7 @@ export async function startChild(
   return { process: child, pid: child.pid ?? 0, ready, stop: () => stop(child) }
 }
 
-/** Has the load process run one set of options. */
+/** Runs one set of options in the load process. */
 export function loadOnce(load: Child, options: LoadOptions): Promise<LoadResult> {
   return new Promise((resolve, reject) => {
     const ended = () => reject(new Error('the load generator ended'))

@@ -27,7 +27,7 @@ const WARM_UP_SECONDS = 2
 const PAYMENTS = 64
 const RECEIPTS = 20_000
 
-/** A build of which a stack runs. */
+/** A build that a stack runs. */
 interface Side {
   readonly stack: Stack
   /** Undefined when no payments are measured. */
@@ -46,7 +46,7 @@ function loadOf(stack: Stack, kind: BenchCase, seconds: number): [one: Measured,
   return [one, { ...loadOptions(kind, one.target, true, modelOf(kind, one)), seconds }]
 }
 
-/** What one stack spends on a request of a case, in microseconds of CPU of its proxy and of Redis. */
+/** CPU time of one stack per request of a case, in microseconds, of its proxy and of Redis. */
 async function microsPerRequest(world: World, stack: Stack, kind: BenchCase, seconds: number): Promise<number> {
   const sample = await world.runner.run(...loadOf(stack, kind, seconds))
   return (sample.cpuMicros + sample.redisMicros) / sample.load.requests

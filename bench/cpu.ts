@@ -17,7 +17,7 @@ export function cpuMicros(pid: number): number {
   return nanos / 1_000
 }
 
-/** What one clock tick of /proc is on Linux, in microseconds. */
+/** The length of a clock tick of /proc on Linux, in microseconds. */
 const TICK_MICROS = 10_000
 
 /**
@@ -34,7 +34,7 @@ export function familyCpuMicros(pid: number): number {
   return ticks * TICK_MICROS
 }
 
-/** Clock ticks of a process in user mode and in the kernel, then those of its children that have ended; none when it has gone. */
+/** Clock ticks of a process in user mode and in the kernel, then those of its ended children; none when it has exited. */
 function ticksOf(pid: number): number[] {
   return statOf(pid).slice(11, 15).map(Number)
 }
@@ -50,7 +50,7 @@ export function pinTo(core: number, pid: number): boolean {
   return spawnSync('taskset', ['-a', '-c', '-p', String(core), String(pid)]).status === 0
 }
 
-/** The fields of /proc/PID/stat behind the name of the program, its state first; none when the process has gone. */
+/** The fields of /proc/PID/stat after the name of the program, its state first; none when the process has exited. */
 function statOf(pid: number): string[] {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
@@ -60,7 +60,7 @@ function statOf(pid: number): string[] {
   }
 }
 
-/** The parent of a process, 0 when it has gone. */
+/** The parent of a process, 0 when it has exited. */
 function parentOf(pid: number): number {
   return Number(statOf(pid)[1] ?? 0)
 }

@@ -1,5 +1,5 @@
-// What a disk that another process writes to as fast as it can adds to small requests, with and without fsync of the journal;
-// beside it the same process that writes to memory, whose share is that of the CPU time.
+// Latency that small requests gain while another process saturates the disk, with and without fsync of the journal. For
+// comparison the same process writes to memory, which shows the part of the latency that is due to its CPU time.
 // node dist/bench/disk.js [rounds] [seconds of a measurement]
 
 import { mkdtempSync, rmSync } from 'node:fs'
@@ -22,7 +22,7 @@ const MEMORY = '/dev/shm'
 /** One load on a stack of its own kind. */
 interface Row {
   readonly sync: boolean
-  /** What else happens. */
+  /** The background load. */
   readonly beside: string
   readonly latencyMs: Quantiles
 }

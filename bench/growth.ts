@@ -26,14 +26,14 @@ const RECEIPTS = 1_000_000
 /** Accounts whose reads are timed, each first once without the clock. */
 const READERS = 400
 const DIR_FLAG = '--dir='
-/** A file that says that the book is filled. */
+/** A file that marks the book as filled. */
 const FILLED = 'filled'
 const BATCHES = 160
-/** The last ones are timed, once each account's pages have been touched, as those of accounts that are used every day are. */
+/** The last ones are timed, after each account's pages were touched, as for accounts in daily use. */
 const BATCHES_TIMED = 40
 const BATCH = 1_000
 const FILL_TIMEOUT_MS = 3_600_000
-/** Enough for all that is read here: the pages of a small book are in memory whatever its settings are. */
+/** Enough for all reads of this benchmark: the pages of a small book are in memory with any setting. */
 const POSTGRES_SETTINGS = { shared_buffers: '2GB' }
 
 interface Timing {
@@ -204,6 +204,6 @@ function tableOf({
   return [`with ${receipts} receipts in ${Math.round(databaseBytes / 2 ** 20)} MiB:`, ...lines].join('\n')
 }
 
-// The servers are stopped when the process exits, which a signal alone does not make it do in order.
+// The servers are stopped in exit handlers, which do not run if a signal ends the process.
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => process.exit(1))
 await main()

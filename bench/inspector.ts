@@ -28,8 +28,8 @@ export class Inspector {
   }
 
   /**
-   * Has a process open its inspector and connects to it.
-   * @param logFile where the process tells its address
+   * Makes a process open its inspector and connects to it.
+   * @param logFile where the process logs its address
    */
   static async attach(pid: number, logFile: string): Promise<Inspector> {
     process.kill(pid, 'SIGUSR1')

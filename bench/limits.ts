@@ -1,4 +1,4 @@
 import { readLimits } from '../control/limits.ts'
 
-/** The limits that the parts of control go by which a measurement runs in its own process. */
+/** The limits for the parts of control that a measurement runs in its own process. */
 export const limits = readLimits(undefined)

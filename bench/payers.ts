@@ -2,7 +2,7 @@ import type { Address } from 'viem'
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 import { DEMO_TOKEN_ABI, type DevClient } from '../control/launch/chain/deploy.ts'
 
-/** What a new wallet has, in atomic units of the token. */
+/** The balance of a new wallet, in atomic units of the token. */
 const TOKENS = 1_000_000_000n
 
 export type Wallet = ReturnType<typeof privateKeyToAccount>

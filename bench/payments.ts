@@ -123,7 +123,7 @@ async function measure(ground: Ground, atOnce: number, count: number): Promise<F
   return { atOnce, payments: times.length, perSecond, medianMs: at(0.5), p99Ms: at(0.99) }
 }
 
-/** The treasury has on the chain what the book says was paid. */
+/** Checks that the treasury's balance on the chain equals the payments in the book. */
 async function verify({ pool, client, asset, treasury }: Ground, count: number): Promise<void> {
   const args = [treasury.address] as const
   const token = { address: asset.address, abi: DEMO_TOKEN_ABI } as const
@@ -226,6 +226,6 @@ function sentence({ atOnce, payments, perSecond, medianMs, p99Ms }: Figure): str
   return `payments, ${atOnce} at once: ${perSecond.toFixed(0)} a second to the hold (${payments} made; ${times})`
 }
 
-// The servers are stopped when the process exits, which a signal alone does not make it do in order.
+// The servers are stopped in exit handlers, which do not run if a signal ends the process.
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => process.exit(1))
 await main()

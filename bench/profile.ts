@@ -1,5 +1,5 @@
-// Records where the worker's time goes and writes it into the report: node dist/bench/profile.js [--restart] [--quick]
-// What was recorded first stays as "before"; --restart compares with the last recording from now on.
+// Records CPU profiles of the worker and writes them into the report: node dist/bench/profile.js [--restart] [--quick]
+// The first recording stays as "before"; --restart compares with the last recording from now on.
 import { parseArgs } from 'node:util'
 import { recordProfiles } from './parts/profile.ts'
 import { resultFiles, writeProfiles, writeReport } from './report.ts'

@@ -3,11 +3,11 @@ export interface ProfileRow {
   readonly name: string
   /** In the project, or a package, or a part of Node.js. */
   readonly file: string
-  /** CPU time in the function itself, without what it calls, as a share of all that was not idle. */
+  /** CPU time in the function itself, without its callees, as a share of all time that was not idle. */
   readonly share: number
 }
 
-/** Where the worker's time goes under one load. */
+/** The CPU profile of the worker under one load. */
 export interface CaseProfile {
   readonly case: string
   readonly requests: number
@@ -23,15 +23,15 @@ export interface Profiles {
   readonly cases: readonly CaseProfile[]
 }
 
-/** The newest profiles, and those of before a change. */
+/** The newest profiles, and the profiles before a change. */
 export interface ProfileFile {
   readonly before: Profiles | null
   readonly now: Profiles
 }
 
 /**
- * Takes new profiles into the file: what was newest stays as "before" when there is none yet, or when `restart` asks to
- * compare with it from now on.
+ * Takes new profiles into the file: the newest ones until now stay as "before" if there is no "before" yet, or if `restart`
+ * asks to compare with them from now on.
  */
 export function keepProfiles(file: ProfileFile | undefined, now: Profiles, restart: boolean): ProfileFile {
   if (file === undefined) return { before: null, now }
@@ -60,17 +60,17 @@ export interface HeapNode {
 }
 
 const IDLE = '(idle)'
-/** What V8 calls time that is not spent in JavaScript, said in words. */
+/** V8's names for time that is not spent in JavaScript, in plain words. */
 const NATIVE: ReadonlyMap<string, string> = new Map([
   ['(program)', 'native code and the kernel, outside of any function'],
   ['(garbage collector)', 'V8'],
 ])
 
-/** Self time by function and file, most first, without what is idle. */
+/** Self time by function and file, most first, without idle time. */
 export function selfTimes(profile: CpuProfile, rowsMax: number): ProfileRow[] {
   const frames = new Map(profile.nodes.map(({ id, callFrame }) => [id, callFrame]))
   const sums = new Sums()
-  // A sample stands for the time until the next one.
+  // A sample counts for the time until the next one.
   for (const [i, id] of profile.samples.entries()) {
     const frame = frames.get(id)
     if (frame !== undefined && frame.functionName !== IDLE) sums.add(frame, profile.timeDeltas[i + 1] ?? 0)

@@ -21,8 +21,8 @@ export interface ResultFiles {
 }
 
 /**
- * The files of a whole run, which are part of the project, or those of a short or partial one, which are not.
- * @param output a folder for all of them, where they go nowhere else
+ * The files of a whole run, which are part of the project, or those of a short or partial run, which are not.
+ * @param output a folder for all of them instead of the usual places
  */
 export function resultFiles(isWhole: boolean, output?: string): ResultFiles {
   const folder = output ?? join(BENCH, isWhole ? 'results' : 'results/partial')
@@ -41,7 +41,7 @@ export function writeResults(files: ResultFiles, results: BenchResults): void {
 }
 
 /**
- * Keeps profiles beside those of before.
+ * Stores profiles beside the earlier ones.
  * @param restart compares with the last ones from now on
  */
 export function writeProfiles(files: ResultFiles, profiles: Profiles, restart: boolean): void {
@@ -50,8 +50,8 @@ export function writeProfiles(files: ResultFiles, profiles: Profiles, restart: b
 }
 
 /**
- * Writes the report and its picture from what is kept.
- * @returns the report, or undefined when nothing is kept yet
+ * Writes the report and its picture from the stored results.
+ * @returns the report, or undefined without stored results
  */
 export function writeReport(files: ResultFiles): string | undefined {
   const results = readJson<BenchResults>(files.results)
@@ -68,7 +68,7 @@ function readJson<Content>(file: string): Content | undefined {
   return existsSync(file) ? (JSON.parse(readFileSync(file, 'utf8')) as Content) : undefined
 }
 
-// Run by itself it writes the report anew from the results of the last run.
+// Run directly, it rewrites the report from the results of the last run.
 const started = process.argv[1]
 if (started !== undefined && realpathSync(started) === fileURLToPath(import.meta.url)) {
   if (writeReport(resultFiles(true)) === undefined) throw new Error('there are no results; make bench measures them')

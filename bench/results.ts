@@ -4,11 +4,11 @@ import type { Background } from './background.ts'
 import type { TargetName } from './cases.ts'
 import type { LoadResult } from './load/options.ts'
 
-/** What a load cost the processes that were measured. */
+/** The cost of a load to the measured processes. */
 export interface Sample {
   /** CPU time of the target's processes while the load ran. */
   readonly cpuMicros: number
-  /** CPU time of Redis meanwhile; 0 where there is none. */
+  /** CPU time of Redis meanwhile; 0 without Redis. */
   readonly redisMicros: number
   /** Memory of the target's processes when the load ended. */
   readonly residentBytes: number
@@ -24,7 +24,7 @@ export interface Measurement extends Sample {
 
 /** Whether the book agrees with the load. */
 export interface Books {
-  /** Whose book it is. */
+  /** The name of the stack. */
   readonly title: string
   readonly requests: number
   readonly receipts: number
@@ -67,7 +67,7 @@ export interface InstallationLoad {
   readonly cpuMicros: Readonly<Record<ProcessName, number>>
 }
 
-/** What a request costs the whole installation. */
+/** The cost of a request to the whole installation. */
 export interface InstallationResult {
   readonly hotKeys: number
   /** Keys of one load, of which each is used once. */
@@ -97,7 +97,7 @@ export interface SettlementResult {
   }[]
 }
 
-/** What the worker allocated in V8's heap under a load. */
+/** The worker's allocations in V8's heap under a load. */
 export interface AllocationResult {
   readonly case: string
   readonly requests: number
@@ -128,7 +128,7 @@ export interface BenchResults {
   readonly quick: boolean
   /** Which core each part was kept on, or null where that was not possible. */
   readonly pinned: { measured: number; provider: number; load: number; others: number } | null
-  /** How control and PostgreSQL were kept from taking CPU time of what is measured. */
+  /** How control and PostgreSQL were kept from taking CPU time of the measured processes. */
   background: Background
   measurements: Measurement[]
   accounts: AccountsResult | null
@@ -140,7 +140,7 @@ export interface BenchResults {
   readonly books: Books[]
 }
 
-/** Describes the machine and the versions of what takes part. */
+/** Describes the machine and the versions of the participating programs. */
 export function describeMachine(postgres: string, gateways: Machine['gateways']): Machine {
   const redis = spawnSync('redis-server', ['--version'], { encoding: 'utf8' })
   return {

@@ -21,7 +21,7 @@ function say(line: string): void {
   process.stdout.write(`${seconds.padStart(4)} s  ${line}\n`)
 }
 
-/** Measures everything that the settings name, with whatever runs for it in `stops`. */
+/** Measures everything that the settings name; `stops` receives the functions that end the started processes. */
 async function measure(settings: Settings, stops: (() => Promise<void>)[]): Promise<BenchResults> {
   const world = await startWorld(settings, stops)
   say(`started: ${settings.targets.join(', ')}`)
@@ -88,7 +88,7 @@ async function main(): Promise<void> {
   const settings = readSettings(process.argv.slice(2), process.env)
   if (settings === undefined) return
   const results = await untilStopped((stops) => measure(settings, stops))
-  // With servers of its own, when nothing else runs any more.
+  // With servers of its own, after everything else has stopped.
   if (settings.parts.includes('settlement')) {
     say('settlement')
     results.settlement = await measureSettlement(settings)

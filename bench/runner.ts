@@ -12,7 +12,7 @@ import type { Stack } from './targets/stack.ts'
 export interface Measured {
   readonly name: TargetName
   readonly target: LoadTarget
-  /** The port whose requests it passes on over TLS, where that is another one. */
+  /** The port whose requests it forwards over TLS, if it is another port. */
   readonly tlsPort?: number
   readonly pids: readonly number[]
   /** The stack whose book grows with every request, when there is one. */
@@ -21,7 +21,7 @@ export interface Measured {
   readonly hasCatalog: boolean
 }
 
-/** Runs loads one after the other, each from a state at rest, and keeps count of what the books have to show. */
+/** Runs loads one after the other, each from a state at rest, and counts the requests that the book has to contain. */
 export class Runner {
   /** How control and PostgreSQL were kept back at the last load. */
   background: Background = 'none'
@@ -32,7 +32,7 @@ export class Runner {
     this.load = load
   }
 
-  /** Has the stack come to rest before every load from now on, and its requests counted. */
+  /** From now on waits until the stack is idle before every load, and counts its requests. */
   add(stack: Stack): void {
     this.requests.set(stack, 0)
   }
@@ -42,13 +42,13 @@ export class Runner {
     this.requests.delete(stack)
   }
 
-  /** Requests that the stack's gateway was sent, those included that were only looked at. */
+  /** Requests that were sent to the stack's gateway, including those that only checked answers. */
   requestsTo(stack: Stack): number {
     return this.requests.get(stack) ?? 0
   }
 
   /**
-   * Runs one load and measures what it cost.
+   * Runs one load and measures its cost.
    * @throws Error when an answer was wrong
    */
   async run(one: Measured, options: LoadOptions): Promise<Sample> {
@@ -57,7 +57,7 @@ export class Runner {
     return this.runNow(one, options)
   }
 
-  /** Runs a load whose requests wait for control, which is not kept back meanwhile. */
+  /** Runs a load whose requests wait for control, which therefore runs at normal priority. */
   async meetKeys(one: Measured, options: LoadOptions): Promise<Sample> {
     await this.rest()
     return this.runNow(one, options)
@@ -82,13 +82,13 @@ export class Runner {
     return sample
   }
 
-  // Booking goes on after a load, and the next one is not to pay for it.
+  // Booking continues after a load, and must not count for the next one.
   private async rest(): Promise<void> {
     bringForward(this.backgroundPids())
     for (const stack of this.requests.keys()) await stack.booked()
   }
 
-  // Backends of PostgreSQL come and go.
+  // The set of PostgreSQL's backends changes.
   private backgroundPids(): number[] {
     return [...this.requests.keys()].flatMap((stack) => stack.backgroundPids())
   }

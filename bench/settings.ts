@@ -2,15 +2,15 @@ import { parseArgs } from 'node:util'
 import type { BenchCase, TargetName } from './cases.ts'
 import { CASES, TARGET_NAMES } from './cases.ts'
 
-/** What is measured beside the cases, in this order. */
+/** Further measurements beside the cases, in this order. */
 export const PART_NAMES = ['accounts', 'installation', 'memory', 'profile', 'settlement'] as const
 export type PartName = (typeof PART_NAMES)[number]
 
-/** Less than this shows that things work, and no more. */
+/** Shorter measurements only show that the benchmark works. */
 const SECONDS_LEAST = 1
 const ROUNDS_LEAST = 3
 
-/** What a run measures, and how long. */
+/** The measurements of a run, and their lengths. */
 export interface Settings {
   readonly seconds: number
   readonly rounds: number
@@ -20,7 +20,7 @@ export interface Settings {
   readonly parts: readonly PartName[]
   /** Nothing is left out and nothing is short: the figures are worth keeping. */
   readonly isWhole: boolean
-  /** The folder for results and report, where it is not the usual one. */
+  /** The folder for results and report; undefined for the usual one. */
   readonly output: string | undefined
 }
 
@@ -34,8 +34,8 @@ Results go to bench/results/last.json and bench/REPORT.md; those of a short or p
 
 /**
  * Reads the command line and the environment. A whole run takes about a quarter of an hour.
- * @returns undefined when only help was asked for, which is printed then
- * @throws Error naming what is not known
+ * @returns undefined for --help, which prints the help
+ * @throws Error naming the unknown option
  */
 export function readSettings(args: readonly string[], env: NodeJS.ProcessEnv): Settings | undefined {
   const { values } = parseArgs({

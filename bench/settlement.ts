@@ -32,7 +32,7 @@ const ENDINGS_OF_ENTRY = 16
 
 type Run = Required<SettlementResult['runs'][number]>
 
-/** What the streams were filled with. */
+/** The contents that the streams were filled with. */
 interface Filled {
   readonly receipts: number
   readonly units: number
@@ -59,14 +59,14 @@ function settlementOf(accountId: string, chargeUnits: number): sluice.ISettlemen
   }
 }
 
-/** What a single hold leaves in its stream, as settle.lua writes it. */
+/** The stream entry of a single hold, as settle.lua writes it. */
 function singleFields(settlement: sluice.ISettlement): (string | number | Buffer)[] {
   const { chargeUnits: charge } = settlement
   const encoded = Buffer.from(sluice.Settlement.encode(settlement).finish())
   return ['e', encoded, 'c', Number(charge), 't', Date.now(), 's', `coin=${charge}`]
 }
 
-/** What one proxy process delivers to a shard, as deliver.lua writes it. */
+/** The stream entries that one proxy process delivers to a shard, as deliver.lua writes them. */
 class Delivery {
   private readonly owner: string
   private from = 1
@@ -185,7 +185,7 @@ async function measureBeside(pool: Pool, urls: readonly string[], filled: Filled
   }
 }
 
-/** What PostgreSQL has used since it was started, in all its processes. */
+/** The resources that all processes of PostgreSQL have used since its start. */
 async function serverUse(pool: Pool, postgres: PostgresServer): Promise<{ cpuMicros: number; walBytes: number }> {
   const { pid } = postgres.process
   if (pid === undefined) throw new Error('PostgreSQL does not run')
@@ -200,7 +200,7 @@ async function bookedIn(pool: Pool): Promise<number> {
   return found.rows[0]?.size ?? 0
 }
 
-/** Undefined for this process alone. */
+/** Undefined for booking in this process only. */
 function controlsAsked(): number | undefined {
   const [, digits] = /^--controls=(\d)$/.exec(process.argv.find((arg) => arg.startsWith('--controls')) ?? '') ?? []
   return digits === undefined ? undefined : Math.min(Math.max(Number(digits), 1), CONTROLS_MAX)
@@ -261,6 +261,6 @@ function isNumber(text: string): boolean {
   return /^\d+$/.test(text)
 }
 
-// The servers are stopped when the process exits, which a signal alone does not make it do in order.
+// The servers are stopped in exit handlers, which do not run if a signal ends the process.
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => process.exit(1))
 await main()

@@ -1,7 +1,7 @@
 /**
- * Runs work that starts processes, and ends them in the reverse order of their start, also when the work fails or this
- * process is told to stop.
- * @param work puts what ends a process into the list that it is given
+ * Runs work that starts processes, and ends them in the reverse order of their start, even if the work fails or this
+ * process receives SIGINT or SIGTERM.
+ * @param work adds a function that ends a process to its list for each process that it starts
  */
 export async function untilStopped<Result>(work: (stops: (() => Promise<void>)[]) => Promise<Result>): Promise<Result> {
   const stops: (() => Promise<void>)[] = []
@@ -21,7 +21,7 @@ export async function untilStopped<Result>(work: (stops: (() => Promise<void>)[]
   }
 }
 
-// What starts while this runs is ended as well.
+// Processes that start while this runs are ended as well.
 async function endAll(stops: (() => Promise<void>)[]): Promise<void> {
   for (let stop = stops.pop(); stop !== undefined; stop = stops.pop()) {
     await stop().catch((error: unknown) => console.error(error))

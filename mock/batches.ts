@@ -9,12 +9,12 @@ const KEPT_MAX = 10_000
 const PAGE_MAX = 100
 const FILE_NAME = /filename="([^"]*)"/
 
-/** A batch as the mock provider's own book has it: GET /_batches. */
+/** A batch as the mock provider recorded it: GET /_batches. */
 export interface BatchEntry {
   readonly id: string
   readonly status: string
   readonly metadata: Record<string, unknown>
-  /** What was billed, by line: those that the answer has a completion for. */
+  /** The billed usage, by line, for lines with a completion. */
   readonly billed: { custom_id: string; model: string; usage: ReportedUsage | null }[]
   readonly custom_ids: string[]
   /** How often its state was asked for. */
@@ -37,7 +37,7 @@ interface Batch {
   polls: number
 }
 
-/** Files and batches of the OpenAI dialect; what happens is asked for by the model's name of the first line. */
+/** Files and batches of the OpenAI dialect; the model name of the first line selects the behaviour. */
 export class MockBatches {
   private readonly failures: Map<string, number>
   private readonly files = new Map<string, string>()

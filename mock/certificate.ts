@@ -26,7 +26,7 @@ const SUBJECT_ALT_NAME = objectId('551d11')
 const BASIC_CONSTRAINTS = objectId('551d13')
 const VERSION_3 = 2
 
-/** Makes a key and a certificate for a host that is valid for a day; whoever trusts the certificate trusts the host. */
+/** Makes a key and a self-signed certificate for a host, valid for a day; clients have to trust the certificate itself. */
 export function newCertificate(host: string): Certificate {
   const nowMs = Date.now()
   return makeCertificate({ host, validFrom: new Date(nowMs - DAY_MS), validTo: new Date(nowMs + DAY_MS) })
@@ -62,7 +62,7 @@ function altName(host: string): Buffer {
   return der(TAG.sequence, SUBJECT_ALT_NAME, der(TAG.octetString, der(TAG.sequence, name)))
 }
 
-/** Lets the certificate stand among those that are trusted. */
+/** The extension that marks the certificate as an authority (CA), so that clients accept it as a trust anchor. */
 function certificateAuthority(): Buffer {
   const yes = der(TAG.boolean, Buffer.of(0xff))
   return der(TAG.sequence, BASIC_CONSTRAINTS, yes, der(TAG.octetString, der(TAG.sequence, yes)))

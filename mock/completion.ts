@@ -41,7 +41,7 @@ function writeWhole(
     exchange.sent(200, limit.frames, contentBytes, usage)
     return exchange.end('complete', body)
   }
-  // Half of a body whose whole length the head promised.
+  // Half of the body, while Content-Length has its full length.
   const bytes = Buffer.from(body)
   exchange.sent(200, 0, 0, null)
   exchange.res.tryEnd(bytes.subarray(0, bytes.length >> 1), bytes.length)

@@ -13,7 +13,7 @@ export function contentPeriod(behaviour: Behaviour): number {
   return Math.ceil(period / behaviour.batch) * behaviour.batch
 }
 
-/** Whether frames differ by their place in the stream, so that none can stand for another. */
+/** Whether frames differ by their place in the stream, so that none can be reused for another. */
 function hasPlaces(behaviour: Behaviour): boolean {
   const { badframe, bigevent } = behaviour.integers
   return behaviour.tool || badframe !== undefined || bigevent !== undefined

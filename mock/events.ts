@@ -3,7 +3,7 @@ import type { Behaviour } from './grammar.ts'
 const EOL = { lf: '\n', crlf: '\r\n', cr: '\r' } as const
 const CREATED = 1_763_683_200
 
-/** What is asked for: a chat completion, or the text completion of old. */
+/** The kind of a request: a chat completion, a legacy text completion, or messages. */
 export type Kind = 'chat' | 'text' | 'messages'
 
 /** The first bytes of a behaviour's chunks, up to `choices`. All answers of one model name share an id. */
@@ -45,7 +45,7 @@ export function usageChunk(start: string, usage: string): string {
   return `${start}"choices":[],"usage":${usage}}`
 }
 
-/** What Azure sends first. */
+/** The first event of Azure's streams. */
 export function azurePreamble(behaviour: Behaviour): string {
   return (
     `{"id":"","object":"","created":0,"model":${JSON.stringify(behaviour.name)},"choices":[],"prompt_filter_results":` +

@@ -11,7 +11,7 @@ export class Exchange {
   head: RequestHead | undefined
   /** No method of `res` may be called any more. */
   ended = false
-  /** Called when the client goes away, so that a stream can leave its timer. */
+  /** Called when the client disconnects, so that a stream can leave its timer. */
   onGone: (() => void) | undefined
   private readonly log: ServedLog
   private readonly served: Served
@@ -54,13 +54,13 @@ export class Exchange {
     this.served.quantity = null
   }
 
-  /** Notes what the answer bills, counted or as tokens. */
+  /** Records the billed quantity or usage of the answer. */
   billed(quantity: number | null, usage: ReportedUsage | null): void {
     this.served.quantity = quantity
     this.served.usage = usage
   }
 
-  /** Notes what has been handed to the connection so far. */
+  /** Records the amounts written to the connection so far. */
   sent(status: number, frames: number, contentBytes: number, usage: ReportedUsage | null): void {
     this.served.status = status
     this.served.frames_sent = frames
@@ -76,7 +76,7 @@ export class Exchange {
     this.record(outcome)
   }
 
-  /** Destroys the connection after what was written before, and writes the log line. */
+  /** Destroys the connection after the data written before, and writes the log line. */
   destroy(): void {
     // Closing inside a cork would drop the bytes that the cork still holds.
     setImmediate(() => {
@@ -109,7 +109,7 @@ export function contentLimit(behaviour: Behaviour, request: ChatBody): { frames:
   return { frames, finishReason: behaviour.tool && request.kind !== 'text' ? 'tool_calls' : 'stop' }
 }
 
-/** What `echo` answers with: the request as it arrived here, without the credential. */
+/** The answer of `echo`: the request as it arrived here, without the credential. */
 export function echoText({ request, head }: Exchange): string {
   return JSON.stringify({
     body: request?.body,

@@ -88,7 +88,7 @@ function errorCode(status: number): string | null {
   return status === 404 ? 'model_not_found' : null
 }
 
-/** Status 200 with something that is no answer: HTML, or JSON that breaks off. Must run inside a cork. */
+/** Status 200 with an unusable body: HTML, or truncated JSON. Must run inside a cork. */
 export function answerRubbish(exchange: Exchange, kind: 'html' | 'json'): void {
   exchange.res.writeStatus('200 OK').writeHeader('content-type', kind === 'html' ? 'text/html' : 'application/json')
   exchange.sent(200, 0, 0, null)

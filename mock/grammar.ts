@@ -1,7 +1,7 @@
 import type { FlagOption, IntegerOption, WordOption } from './options.ts'
 import { FLAG_OPTIONS, INTEGER_OPTIONS, WORD_OPTIONS } from './options.ts'
 
-/** What the mock provider does for one model name. `undefined` is: option not given. */
+/** The mock provider's behaviour for one model name. `undefined` means that the option was not given. */
 export interface Behaviour extends Readonly<Record<FlagOption, boolean>> {
   readonly name: string
   readonly integers: Readonly<Partial<Record<IntegerOption, number>>>

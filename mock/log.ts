@@ -4,7 +4,7 @@ import type { ReportedUsage } from './usage.ts'
 /** How an answer ended. `cut` covers every early end that the behaviour asked for, `error` every error answer. */
 export type Outcome = 'complete' | 'cut' | 'error' | 'client_gone'
 
-/** What was served for one request, written down when its answer ended or its client went away. */
+/** The log entry of one request, written when its answer ended or its client disconnected. */
 export interface Served {
   /** Counts the lines of the log from 1. */
   n: number
@@ -26,7 +26,7 @@ export interface Served {
   prompt_bytes: number
   /** Of the request, such as /v1/chat/completions. */
   path?: string
-  /** What is not chat: what was billed (images, characters, seconds, searches), and the request's fields. */
+  /** Except for chat: the billed quantity (images, characters, seconds, searches), and the request's fields. */
   quantity?: number | null
   fields?: Readonly<Record<string, unknown>>
 }
@@ -47,7 +47,7 @@ const RING_ENTRIES = 65_536
 const FLUSH_CHARS = 65_536
 const FLUSH_MS = 200
 
-/** The log of what was served: the newest entries in memory, all of them in a file when one is named. */
+/** The log of served requests: the newest entries in memory, all of them in a file when one is named. */
 export class ServedLog {
   private ring: Served[] = []
   private count = 0
@@ -58,7 +58,7 @@ export class ServedLog {
   private readonly timer: NodeJS.Timeout | undefined
   private readonly onServed: ((served: Served) => void) | undefined
 
-  /** @param file appended to; undefined keeps the log in memory alone */
+  /** @param file appended to; undefined keeps the log only in memory */
   constructor(file: string | undefined, onServed: ((served: Served) => void) | undefined) {
     this.onServed = onServed
     if (file === undefined) return
@@ -71,7 +71,7 @@ export class ServedLog {
     this.open++
   }
 
-  /** Writes down the end of a request that `requestArrived` announced; gives the entry its number. */
+  /** Records the end of a request that `requestArrived` announced; assigns the number of the entry. */
   record(served: Served): void {
     this.open--
     served.n = ++this.count

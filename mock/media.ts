@@ -25,7 +25,7 @@ const ANSWERS: Readonly<Record<string, (behaviour: Behaviour, fields: Fields) =>
 }
 const SPEECH = '/v1/audio/speech'
 
-/** Serves what is not chat. The model's name says how, as it does for chat. */
+/** Serves all operations but chat. The model name selects the behaviour, as for chat. */
 export function addMediaRoutes(
   app: TemplatedApp,
   log: ServedLog,

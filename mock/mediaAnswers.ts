@@ -2,7 +2,7 @@ import type { Behaviour } from './grammar.ts'
 import type { ReportedUsage } from './usage.ts'
 import { usageOf } from './usage.ts'
 
-/** An answer in one piece, and what the provider bills for it. */
+/** A buffered answer, and the quantity that the provider bills for it. */
 export interface MediaAnswer {
   readonly body: string
   /** Images, seconds or searches; null where tokens are billed or nothing is reported. */
@@ -95,7 +95,7 @@ export function rerankAnswer(behaviour: Behaviour, fields: Fields): MediaAnswer 
   const documents = (fields['documents'] ?? []) as unknown[]
   const topN = Number(fields['top_n'] ?? documents.length)
   const counted = Math.ceil(documents.length / DOCUMENTS_PER_SEARCH)
-  // The last document is the best, so that an order that is kept as it came would show.
+  // The last document is the best, so that tests notice an unsorted order.
   const ranked = documents.map((document, index) => ({ index, score: (index + 1) / (documents.length + 1), document }))
   const best = ranked.slice(-topN)
   if (behaviour.words.style === 'jina') {

@@ -51,7 +51,7 @@ export function messagesAnswer(
   return { body: JSON.stringify({ ...message, ...reported }), contentBytes: Buffer.byteLength(text) }
 }
 
-// max_tokens may have cut the arguments short; in one piece an input is an object all the same.
+// max_tokens may have truncated the arguments; in a buffered answer the input is an object even then.
 function parsedInput(text: string): unknown {
   try {
     return JSON.parse(text)
@@ -76,7 +76,7 @@ function toolBlock(): object {
   return { type: 'tool_use', id: TOOL_ID, name: TOOL_NAME, input: {} }
 }
 
-/** A usage as the Anthropic dialect reports it: input_tokens without what the cache gave or took. */
+/** A usage as the Anthropic dialect reports it: input_tokens without cache reads and writes. */
 function anthropicUsage(usage: ReportedUsage): Record<string, unknown> {
   const {
     cached_tokens: read = 0,

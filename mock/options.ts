@@ -7,7 +7,7 @@ export const INTEGER_OPTIONS = [
   // Milliseconds before the response head, and before the first content frame.
   'slow_headers',
   'ttft',
-  // Usage as reported, in tokens, whatever was really sent.
+  // Usage as reported, in tokens, independent of the tokens sent.
   'prompt',
   'completion',
   'cached',
@@ -23,8 +23,8 @@ export const INTEGER_OPTIONS = [
   'error_in_stream',
   // The index of a content frame that is not JSON.
   'badframe',
-  // What is not chat: images made, seconds of audio and searches reported, bytes of each piece of speech, and how many
-  // numbers an embedding has.
+  // Except for chat: images made, seconds of audio and searches reported, bytes of each piece of speech, and the number of
+  // dimensions of an embedding.
   'images',
   'seconds',
   'searches',
@@ -35,9 +35,9 @@ export const INTEGER_OPTIONS = [
   // An HTTP error status, and its Retry-After in seconds.
   'error',
   'retry_after',
-  // So many first requests with this model name fail with status 500.
+  // The number of first requests with this model name that fail with status 500.
   'fail_first',
-  // What an error answer of a tool's upstream says that it billed.
+  // The billed amount that an error answer of a tool's upstream reports.
   'error_billed',
   // Bytes per write, and the size in bytes of the first content frame.
   'split',
@@ -52,7 +52,7 @@ export const INTEGER_OPTIONS = [
   'state_fail_first',
   'clip_error',
   'clip_cut',
-  // Batches: milliseconds until one is over, and so many first ones whose answer is lost after they were made.
+  // Batches: milliseconds until one is over, and the number of first batches whose creation gets no response.
   'work',
   'lost_batches',
 ] as const
@@ -80,7 +80,7 @@ export const FLAG_OPTIONS = [
   'nocount',
   // Content as a refusal.
   'refuse',
-  // A video job that does not say how long its clip is.
+  // A video job that does not report the length of its clip.
   'noseconds',
   // Batches: every line of the answer twice; every line an error.
   'twice',
@@ -98,10 +98,10 @@ export const WORD_OPTIONS = {
   eol: ['lf', 'crlf', 'cr'],
   err_body: ['openai', 'html', 'string', 'fastapi', 'vllm', 'empty'],
   preamble: ['azure'],
-  // Whose answers to a rerank it gives, and the one encoding of embeddings that it knows.
+  // The maker whose format of rerank answers it uses, and the only encoding of embeddings that it supports.
   style: ['cohere', 'jina'],
   encoding: ['float', 'base64'],
-  // How a video job ends; a stuck one never does, a held one when POST /_videos/release tells it.
+  // How a video job ends; a stuck job never does, a held one when POST /_videos/release is called.
   video: ['completed', 'failed', 'stuck', 'held'],
   // How a batch ends: with all lines; refused as a whole; out of time, with every second line; never by itself.
   ends: ['completed', 'failed', 'expired', 'stuck'],

@@ -17,7 +17,7 @@ export interface AnswerPlan {
   textFrame(text: string): Buffer
   /** Everything after the last content frame. */
   end(finishReason: string, usage: ReportedUsage | null, usageAsked: boolean): Buffer
-  /** An error event inside the stream, and what follows it. */
+  /** An error event inside the stream, and the bytes after it. */
   errorEnd(): Buffer
 }
 

@@ -29,7 +29,7 @@ let lastText: string | undefined
 let lastKind: Kind = 'chat'
 let lastParsed: ChatBody | string = ''
 
-/** Reads names of all headers, the gateway's request id, and whether a credential came along. */
+/** Reads names of all headers, the gateway's request id, and whether it has a credential. */
 export function readHead(req: HttpRequest): RequestHead {
   const head: RequestHead = { headerNames: [], requestId: null, authorized: false, contentType: '' }
   req.forEach((name, value) => {
@@ -66,7 +66,7 @@ export function readBytes(res: HttpResponse, done: (bytes: Buffer | undefined) =
 
 /**
  * Parses a request of this kind.
- * @returns the reason in words when it is none
+ * @returns the reason as text if the request is invalid
  */
 export function parseChat(text: string, kind: Kind): ChatBody | string {
   // A load generator sends the same body again and again.

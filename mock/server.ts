@@ -21,7 +21,7 @@ export interface ProviderOptions {
   /** 0 takes any free port. */
   readonly port: number
   readonly host?: string
-  /** Has it speak TLS: files with a private key and a certificate, as PEM. */
+  /** Enables TLS: files with a private key and a certificate, as PEM. */
   readonly tls?: { readonly keyFile: string; readonly certFile: string }
   /** Served lines are appended to this file as well. */
   readonly logFile?: string
@@ -105,7 +105,7 @@ function addRoutes(app: TemplatedApp, log: ServedLog, wheel: TimerWheel): void {
     res.writeHeader('content-type', 'application/x-ndjson').end(lines.join(''))
   })
   app.get('/_stats', (res) => sendJson(res, JSON.stringify(log.stats())))
-  // Between the two, every answer that takes its time stands still.
+  // Between the two, all delayed answers are paused.
   for (const [path, held] of Object.entries({ '/_hold': true, '/_release': false })) {
     app.post(path, (res) => {
       wheel.held = held

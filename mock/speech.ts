@@ -52,7 +52,7 @@ export class Speech implements Timed {
       this.started = true
       const format = String(this.fields['response_format'] ?? 'mp3')
       this.exchange.res.writeHeader('content-type', CONTENT_TYPES[format] ?? 'application/octet-stream')
-      // Whoever hears the first piece has been billed for the whole text.
+      // The whole text is billed with the first piece.
       const characters = [...String(this.fields['input']), ...String(this.fields['instructions'] ?? '')].length
       this.exchange.billed(characters, null)
     }

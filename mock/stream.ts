@@ -10,8 +10,8 @@ import { usageOf } from './usage.ts'
 import type { Timed, TimerWheel } from './wheel.ts'
 
 /**
- * A cork holds 16 KiB. When the reader has fallen behind, the HTTP server drops the write that overflows a cork with
- * something in it: what does not fit goes into the next cork, and a larger write has one to itself.
+ * A cork holds 16 KiB. Under backpressure the HTTP server drops the write that overflows a cork which is not empty: a write
+ * that does not fit is put into the next cork, and a larger write gets a cork of its own.
  */
 const CORK_BYTES = 15_000
 const HEAD_BYTES = 500

@@ -11,19 +11,19 @@ const CLIP_BYTES = 65_536
 const PIECE_BYTES = 65_536
 const SECONDS_DEFAULT = 4
 
-/** A video job as the mock provider's own book has it: GET /_videos. */
+/** A video job as the mock provider recorded it: GET /_videos. */
 export interface VideoJob {
   readonly id: string
   /** The x-request-id header of the request that made it, or null. */
   readonly request_id: string | null
   readonly model: string
   readonly status: 'queued' | 'in_progress' | 'completed' | 'failed'
-  /** Of a finished clip, what the provider bills; else 0. */
+  /** The billed seconds of a finished clip; else 0. */
   readonly seconds_billed: number
   /** How often its state was asked for, and its clip fetched. */
   polls: number
   downloads: number
-  /** What was sent of its clip, in all fetches. */
+  /** Bytes of its clip that were sent, in all fetches. */
   clip_bytes_sent: number
   /** The request, but for its image. */
   readonly body: Record<string, unknown>
@@ -37,7 +37,7 @@ interface Job extends VideoJob {
   released: boolean
 }
 
-/** POST /v1/videos, GET /v1/videos/{id} and its content; what happens is asked for by the model's name. */
+/** POST /v1/videos, GET /v1/videos/{id} and its content; the model name selects the behaviour. */
 export class MockVideos {
   private readonly log: ServedLog
   private readonly wheel: TimerWheel
@@ -121,7 +121,7 @@ export class MockVideos {
   }
 }
 
-/** The byte at a place of every clip, so that a reader can check what it got. */
+/** The byte at a place of every clip, so that a reader can verify its content. */
 export function clipByte(at: number): number {
   return (at + (at >> 8)) & 255
 }
@@ -160,7 +160,7 @@ function reportedSeconds(job: Job): number {
   return job.behaviour.integers.seconds ?? job.askedSeconds
 }
 
-/** What the provider says of a job. */
+/** The body that describes a job. */
 function jobBody(job: Job): Record<string, unknown> {
   const status = statusOf(job)
   const { queue = 0, make = 0 } = job.behaviour.integers
@@ -202,7 +202,7 @@ function sendJson(res: HttpResponse, status: string, body: unknown): void {
   res.cork(() => res.writeStatus(status).writeHeader('content-type', 'application/json').end(JSON.stringify(body)))
 }
 
-/** Sends a clip as fast as the reader takes it; one that is cut breaks the connection. */
+/** Sends a clip with backpressure; a cut clip breaks the connection. */
 function sendClip(res: HttpResponse, job: Job): void {
   const { clip: bytes = CLIP_BYTES, clip_cut: cut } = job.behaviour.integers
   const stopAt = Math.min(bytes, cut ?? bytes)

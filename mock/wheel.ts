@@ -13,7 +13,7 @@ export interface Timed {
  */
 export class TimerWheel {
   private readonly slots: Timed[][] = Array.from({ length: SLOTS }, () => [])
-  /** While true, nothing is due; afterwards what was due meanwhile is called at once. */
+  /** While true, no timer fires; afterwards all timers that became due meanwhile fire immediately. */
   held = false
   private waiting = 0
   private turnedMs = 0
@@ -51,7 +51,7 @@ export class TimerWheel {
   private turn(): void {
     if (this.held) return
     const now = this.nowMs()
-    // A loop that stood still for more than a turn of the wheel visits each slot once.
+    // An event loop that stalled for more than a turn of the wheel visits each slot once.
     this.turnedMs = Math.max(this.turnedMs, now - SLOTS)
     while (this.turnedMs < now) {
       this.turnedMs++

@@ -1,8 +1,8 @@
 /**
- * Has deadlines looked at again and again: against the time before the sockets were read, but after they were. So a
- * process that stood still, wherever in its turn, calls nobody late whose bytes are there.
+ * Checks deadlines periodically. It compares with a time taken before the sockets were read, and runs after they were read,
+ * so that a process that was blocked does not time out data that has already arrived.
  * @param check gets that time, in milliseconds of performance.now()
- * @returns what clearInterval ends
+ * @returns the timer, for clearInterval
  */
 export function checkDeadlines(everyMs: number, check: (nowMs: number) => void): NodeJS.Timeout {
   return setInterval(() => setImmediate(check, performance.now()), everyMs)

@@ -15,21 +15,21 @@ export interface ProxyConfig {
   readonly workers: number
   readonly metricsPort: number
   readonly redisUrl: string
-  /** Shared with control: seals what is sent between them. */
+  /** Shared with control: encrypts the calls between them. */
   readonly busKey: Buffer
   /** How providers are reached. */
   readonly transport: TransportName
   readonly journalFolder: string
-  /** For what of the journal is not on disk yet; null where there is no file system in memory. */
+  /** For the part of the journal that is not on disk yet; null when there is no file system in memory. */
   readonly journalMemoryFolder: string | null
-  /** Requests wait until the device has what the journal says of them. */
+  /** Requests wait until their journal records are on the device. */
   readonly journalSync: boolean
-  /** Where clients reach the gateway, without a slash at its end; empty when the operator has not said so. */
+  /** The address under which clients reach the gateway, without a trailing slash; empty when it is not configured. */
   readonly publicUrl: string
   /** How many load balancers in front of the gateway add to X-Forwarded-For; zero trusts none of it. */
   readonly trustedProxies: number
   readonly logLevel: string
-  /** Requests run unpaid, to measure what the money path costs. */
+  /** Requests run unpaid, to measure the cost of the money path. */
   readonly unmetered: boolean
 }
 

@@ -65,9 +65,9 @@ export const PROXY_LIMITS = {
   toolAddressTimeoutMs: 2_000,
   /** The time that a paid call of the Model Context Protocol needs at least to be settled and served, in milliseconds. */
   mcpPaidTimeMinMs: 15_000,
-  /** Requests whose client has gone and that go on. */
+  /** Requests that continue after their client has disconnected. */
   detachedRequestsMax: 1_000,
-  /** How long a stream whose client has gone is read for the usage that ends it, in milliseconds. */
+  /** How long a stream is read after its client has disconnected, for the usage at its end, in milliseconds. */
   lingerMs: 2_000,
 
   // Providers.
@@ -79,7 +79,10 @@ export const PROXY_LIMITS = {
   tlsSessionsMax: 512,
   /** One of these sessions, in bytes. */
   tlsSessionBytesMax: 16_384,
-  /** After how long a provider has to show its certificate again, however often its sessions went on, in milliseconds. */
+  /**
+   * After how long a provider has to show its certificate again, however often its TLS sessions were resumed, in
+   * milliseconds.
+   */
   tlsSessionAgeMs: 3_600_000,
   /** Routes that are tried for one request. */
   routeAttemptsMax: 4,
@@ -91,9 +94,9 @@ export const PROXY_LIMITS = {
   eventBytesMax: 4_194_304,
   /** The longest Retry-After of a provider that is passed on, in seconds. */
   retryAfterSecondsMax: 60,
-  /** Failures in a row after which a route is left alone. */
+  /** Consecutive failures after which the circuit breaker of a route opens. */
   breakerFailures: 5,
-  /** How long it is left alone before it is tried with one request, in milliseconds. */
+  /** How long the breaker stays open before one request tries the route, in milliseconds. */
   breakerOpenMs: 10_000,
   /** The time from one connection that probes a provider to the next, in milliseconds. */
   routeProbeMs: 30_000,
@@ -136,11 +139,11 @@ export const PROXY_LIMITS = {
   journalSegmentBytes: 4_194_304,
   /** How long the journal is gathered in memory before it is written to disk, in milliseconds. */
   journalMirrorMs: 20,
-  /** How long a write to the file system in memory may take, before it is left alone for a while, in milliseconds. */
+  /** How long a write to the file system in memory may take before it is avoided for a while, in milliseconds. */
   journalMemoryWriteMs: 200,
-  /** How long it is left alone, in milliseconds. */
+  /** How long it is avoided, in milliseconds. */
   journalMemoryRestMs: 60_000,
-  /** How far the disk may be behind, in bytes; beyond it no requests are opened. */
+  /** The lag of the disk, in bytes; above it no requests are opened. */
   journalLagBytesMax: 16_777_216,
   /** The journal of a process, in bytes; beyond it no requests are opened. */
   journalBytesMax: 1_073_741_824,
@@ -148,12 +151,12 @@ export const PROXY_LIMITS = {
   journalPinnedMax: 8,
   /** The wait before a disk that failed is tried again, in milliseconds. */
   journalRetryMs: 250,
-  /** The time from one look for journals of processes that are gone to the next, in milliseconds. */
+  /** The time between two scans for journals of dead processes, in milliseconds. */
   replayScanMs: 1_000,
   /** The time from one question whether such a journal is booked to the next, in milliseconds. */
   replayPollMs: 200,
   // Video jobs.
-  /** How long a job that was opened counts although its hold is not seen yet, in milliseconds. */
+  /** How long a job that was opened counts while its hold is not visible yet, in milliseconds. */
   videoOpenGraceMs: 10_000,
   /** The time from one question for the state of a job to the next at least, in milliseconds. */
   videoPollMinMs: 1_000,
@@ -170,7 +173,7 @@ export const PROXY_LIMITS = {
   /** Clips that are fetched at once from a process. */
   videoDownloadsMax: 128,
 
-  // Calls to control, and what is kept of their answers.
+  // Calls to control, and the cache of their answers.
   /** The time from one call that measures whether control answers to the next, in milliseconds. */
   pulseIntervalMs: 5_000,
   /** Calls of a process that wait for an answer. */
@@ -189,7 +192,7 @@ export const PROXY_LIMITS = {
   keptAnswersMax: 2_000,
   /** Memory of all kept answers together, in bytes. */
   keptAnswerBytesMax: 33_554_432,
-  /** Path and query of a public read whose answer is kept, in characters. */
+  /** Path and query of a public read whose answer is cached, in characters. */
   keptAnswerNameMax: 512,
   /** How long control is waited for where an older answer is known, in milliseconds. */
   keptAnswerWaitMs: 1_000,

@@ -46,7 +46,7 @@ import { pageHandler } from './site/page.ts'
 import type { IncidentStore } from './status/incidentStore.ts'
 import type { RouteHealth } from './upstream/routeHealth.ts'
 
-/** What the endpoints of a process are made of. */
+/** The parts that the endpoints of a process need. */
 export interface RouteParts {
   readonly keys: KeyCache
   readonly catalog: CatalogStore
@@ -60,13 +60,13 @@ export interface RouteParts {
   readonly vitals: () => Vitals
   readonly incidents: IncidentStore
   readonly payments: PaymentServices
-  /** Where the gateway is reached. */
+  /** The address of the gateway. */
   readonly site: Site
   /** See `clientAddress`. */
   readonly trustedProxies: number
 }
 
-/** Every path that is served, a row each. */
+/** Every path that is served, one row each. */
 export function routes(parts: RouteParts): RouteEntry[] {
   const { keys, catalog, services, videos, batches, health, rpc, limits, vitals, incidents, payments, trustedProxies } =
     parts
@@ -79,7 +79,7 @@ export function routes(parts: RouteParts): RouteEntry[] {
     precheck,
     ...more,
   })
-  /** What is served to keys and, under /x402, to whoever pays for the request itself. */
+  /** An endpoint that is served to keys and, under /x402, to clients that pay per request. */
   const sold = (path: string, serve: Serve, more: Partial<RouteEntry> = {}): [own: RouteEntry, paid: RouteEntry] => [
     keyed(path, serve, more),
     {

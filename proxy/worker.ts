@@ -216,7 +216,7 @@ async function start(): Promise<void> {
   await videos.start()
   await feed.start()
   await untilDone(log, 'control to publish a catalog', () => catalog.refresh())
-  // What was published while this connection was gone may have been announced in vain.
+  // Events that were published while this connection was down may be lost.
   commands.on('ready', () => {
     catalog.renew()
     incidents.renew()
@@ -252,7 +252,7 @@ async function stop(): Promise<void> {
   process.exit(0)
 }
 
-// Answers whose clients have gone are not open on the server any more but may still be owed a settlement.
+// The server does not count answers whose clients have disconnected, but these may still need a settlement.
 async function whenDone(): Promise<void> {
   await server.whenIdle()
   while (services.active.size > 0) await sleep(10)

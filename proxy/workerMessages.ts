@@ -16,7 +16,7 @@ export interface WorkerSnapshot {
 
 export type WorkerToMain =
   | { readonly ready: { readonly port: number; readonly owner: string } }
-  /** All requests have ended; the worker answers new ones with 503 until it is told to leave. */
+  /** All requests have ended; the worker answers new ones with 503 until it gets the message to exit. */
   | { readonly drained: true }
   | { readonly snapshot: { readonly id: number; readonly data: WorkerSnapshot } }
 

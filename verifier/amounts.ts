@@ -3,7 +3,7 @@ import { coinDecimal, decimal } from './money.ts'
 import type { Amount, Paid, Receipt } from './receipt.ts'
 import type { Sheet } from './sheet.ts'
 
-/** Codes of requests that ended by what their client did: what was paid for them is not refunded whole. */
+/** Codes of requests that their client ended: their payments are not refunded in full. */
 const CLIENT_FAULTS: readonly string[] = ['client_gone', 'upstream_rejected', 'context_length_exceeded']
 
 /**
@@ -27,8 +27,8 @@ function check(name: string, { units, usd, coin }: Amount, { coinUsdUnits }: She
 }
 
 /**
- * Checks what became of the payment of a request.
- * @throws Failed where something of it is missing or too much
+ * Checks that the parts of a request's payment add up.
+ * @throws Failed if they are less or more than the payment
  */
 export function checkPayment({ cost, status, errorCode }: Receipt, paid: Paid): string {
   const { amount, minimum, fee, refund, credit } = paid

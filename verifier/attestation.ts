@@ -12,7 +12,7 @@ const LAYOUT = 'sluice-attestation/1'
 const TREE_LAYOUT = 'sluice-liabilities/1'
 const KEY_BYTES = 32
 
-/** What a verification of an attestation is given, as texts. */
+/** The input of a verification of an attestation, as texts. */
 export interface AttestationEvidence {
   /** As GET /v1/reserve/attestations/latest answers. */
   readonly attestation: string
@@ -24,7 +24,7 @@ export interface AttestationEvidence {
   readonly liability?: string
 }
 
-/** An attestation whose hash holds. */
+/** An attestation whose hash is verified. */
 interface Attestation {
   readonly number: string
   readonly sha256: Bytes
@@ -33,7 +33,7 @@ interface Attestation {
   readonly tree: SumTreeHead
 }
 
-/** Whether a file is an attestation, as far as it says so. */
+/** Whether a file claims to be an attestation. */
 export function isAttestation(text: string): boolean {
   try {
     return (JSON.parse(text) as { object?: unknown } | null)?.object === 'reserve_attestation'
@@ -42,7 +42,7 @@ export function isAttestation(text: string): boolean {
   }
 }
 
-/** Verifies an attestation with nothing but what is given. Never throws: what cannot be read is a step that failed. */
+/** Verifies an attestation from the given texts only. Never throws: an unreadable text is a failed step. */
 export async function verifyAttestation(evidence: AttestationEvidence): Promise<Report> {
   const steps = new Steps()
   const file = await steps.run('file', () => {

@@ -148,7 +148,7 @@ async function readSettlement(values: Values): Promise<Partial<Evidence>> {
   }
 }
 
-/** The one thing that is asked of somebody; all that the answer is used for is checked as if it came from a file. */
+/** The only call to a server. The answer is not trusted: it is verified like the contents of a file. */
 async function askNode(url: string, transaction: string): Promise<string> {
   if (!/^0x[0-9a-fA-F]{64}$/.test(transaction)) throw new BadUsage('--transaction is 0x and 64 hex digits')
   const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'eth_getTransactionReceipt', params: [transaction] })
@@ -188,7 +188,7 @@ async function main(): Promise<number> {
   return HOLDS
 }
 
-// Node.js 20 tells of Ed25519 in its WebCrypto that it may still change, which is nothing about the receipt.
+// Node.js 20 warns that Ed25519 is experimental in its WebCrypto; that does not concern the receipt.
 process.removeAllListeners('warning')
 try {
   process.exitCode = await main()

@@ -6,7 +6,7 @@ import type { Price, Prices, Sheet, SheetModel } from './sheet.ts'
 
 const MILLION = 1_000_000n
 
-/** The names that the prices of classes of tokens have, behind `batch_` for batches. */
+/** The names of the prices of classes of tokens; with the prefix `batch_` for batches. */
 const CLASSES = {
   input: 'input',
   cachedInput: 'cached_input',
@@ -17,17 +17,17 @@ const CLASSES = {
 type TokenClass = keyof typeof CLASSES
 type Rates = Readonly<Record<TokenClass, bigint>>
 
-/** The kinds of prices that a receipt may be charged by: more than one where it does not say which. */
+/** The kinds of prices that a receipt may be charged by: more than one if it does not name the kind. */
 interface Kind {
   readonly rate: string
   readonly tier: string
 }
 
 /**
- * Checks what a receipt charges against the price sheet that it names, and what it burns against its series.
- * @param series that of the tokens that were burnt; undefined where none were
- * @returns how the charge comes about
- * @throws Failed where it should have been another one
+ * Checks the charge of a receipt against the price sheet that it names, and its burnt tokens against their series.
+ * @param series of the burnt tokens; undefined where none were burnt
+ * @returns how the charge is computed
+ * @throws Failed for a wrong charge
  */
 export function checkCharge(receipt: Receipt, sheet: Sheet, series?: Series): string {
   const { cost, hold, clamped, sheetVersion, lock } = receipt
@@ -38,7 +38,7 @@ export function checkCharge(receipt: Receipt, sheet: Sheet, series?: Series): st
     must(taken === 0n && !clamped, `a request that is ${receipt.status} is not charged`)
     return `nothing, because the request is ${receipt.status}`
   }
-  // The upstream of a tool bills some answers that are of no use; they cost what it billed, which no sheet says.
+  // The upstream of a tool bills some unusable answers; they are charged at the billed amount, which no sheet has.
   if (receipt.endpoint === 'tools' && receipt.status === 'partial') {
     return `${cost.units} units, within the hold: an answer that failed costs what the upstream of the tool billed`
   }
@@ -50,12 +50,12 @@ export function checkCharge(receipt: Receipt, sheet: Sheet, series?: Series): st
   throw new Failed(`${cost.units} units${clamped ? ', clamped' : ''}, where the sheet has ${dues.join(' or ')}`)
 }
 
-/** Charges may be less than what is due: a hold can be lost, and its account have nothing left. */
+/** A charge may be less than the amount due: a hold can be lost while its account has no balance left. */
 function isCharged(receipt: Receipt, due: bigint): boolean {
   return receipt.clamped === due > heldBesideTokens(receipt) && receipt.cost.units <= due
 }
 
-/** What was held of credits and coin at least, which is exact where all tokens that were held are burnt. */
+/** The least amount of credits and coin that was held; exact if all held tokens were burnt. */
 function heldBesideTokens({ hold, lock }: Receipt): bigint {
   return hold.units - (lock?.units ?? 0n)
 }
@@ -69,7 +69,7 @@ function chargeText(receipt: Receipt, due: bigint): string {
   return `${cost.units} units of ${due}, which is less than it may be`
 }
 
-/** What is due of credits and coin. @throws Failed where the tokens that were burnt are not those of the request */
+/** The amount due from credits and coin. @throws Failed if the burnt tokens do not match the request */
 function besideTokens(receipt: Receipt, units: bigint, series: Series | undefined): bigint {
   const { lock, model, usage } = receipt
   if (lock === null) return units
@@ -111,7 +111,7 @@ function kindsOf({ rate, tier }: Receipt): Kind[] {
 
 const atMost = (units: bigint): bigint => (units > MAX_UNITS ? MAX_UNITS : units)
 
-/** What is counted: images, characters, seconds, searches. */
+/** The possible charges of counted units: images, characters, seconds, searches. */
 function countedDues(receipt: Receipt, { unit }: SheetModel, { amounts, sizes }: Price, { rate }: Kind): bigint[] {
   if (rate === 'batch') return []
   const isPerMillion = unit === 'million_characters'
@@ -134,7 +134,7 @@ function ratesOf(price: Price, { rate }: Kind, usage: TokenUsage): Rates | undef
   if (standard === undefined || rate !== 'batch') return standard?.rates
   const batch = ratesIn(price, 'batch_', usage)
   if (batch === undefined) return undefined
-  // What reads or writes the cache costs no more in a batch than without one, where the batch has no price for it.
+  // Without a batch price of their own, cache reads and writes cost no more in a batch than outside of one.
   const usual = ratesFrom(batch.from, '')
   const most = (name: TokenClass): bigint =>
     batch.from.has(`batch_${CLASSES[name]}`) || usual === undefined || batch.rates[name] < usual[name]
@@ -159,7 +159,7 @@ function ratesIn(
   return rates && { from, rates }
 }
 
-/** A class without a price of its own costs what input costs. */
+/** A class without a price of its own has the price of input. */
 function ratesFrom(prices: Prices, prefix: string): Rates | undefined {
   const input = prices.get(`${prefix}input`)
   if (input === undefined) return undefined
@@ -169,7 +169,7 @@ function ratesFrom(prices: Prices, prefix: string): Rates | undefined {
     cachedInput: of('cachedInput'),
     cacheWrite5m: of('cacheWrite5m'),
     cacheWrite1h: of('cacheWrite1h'),
-    // What is written has a price wherever a model writes.
+    // Every model with output tokens has a price for them.
     output: prices.get(prefix + CLASSES.output) ?? 0n,
   }
 }

@@ -5,8 +5,8 @@ import { isConsistent, type TreeHead } from './tree.ts'
 /**
  * Checks that the larger of two heads of the log of heads contains the smaller.
  * @param proof as GET /v1/log/consistency answers; heads of one size need none
- * @returns what was found, for the reader
- * @throws Failed where it does not, or where there is no proof
+ * @returns the result, for the reader
+ * @throws Failed if it does not, or without a proof
  */
 export function proveConsistent(one: TreeHead, other: TreeHead, proof: unknown): string {
   const [first, second] = one.size <= other.size ? [one, other] : [other, one]

@@ -1,7 +1,7 @@
 import { type Bytes, utf8 } from './bytes.ts'
 import { Failed, must } from './failed.ts'
 
-/** Whether a key has signed a text. @throws Failed where this environment cannot tell */
+/** Whether a key has signed a text. @throws Failed if this environment does not support Ed25519 */
 export async function isEd25519(signature: Bytes, text: string, publicKey: Bytes): Promise<boolean> {
   const { subtle } = globalThis.crypto as Partial<typeof globalThis.crypto>
   must(subtle !== undefined, 'signatures cannot be verified on a page that came without TLS')

@@ -4,7 +4,7 @@ import type { Receipt } from './receipt.ts'
 const LAYOUTS = ['sluice-receipt/1', 'sluice-receipt/2', 'sluice-receipt/3'] as const
 const NAME = /^sluice-receipt\/\d+$/
 
-/** The name of the layout that an entry of a usage log begins with. @throws Failed where it has none that is known */
+/** The layout that the first line of a usage log's entry names. @throws Failed for an unknown layout */
 export function layoutOf(entry: string): (typeof LAYOUTS)[number] {
   const [name = ''] = entry.split('\n')
   const layout = LAYOUTS.find((known) => known === name)

@@ -1,4 +1,4 @@
-/** A step of the verification does not hold; the message says why, to whoever reads the receipt. */
+/** A step of the verification failed; the message tells the receipt's reader why. */
 export class Failed extends Error {}
 
 /** @throws Failed with the reason unless the condition holds */

@@ -23,7 +23,7 @@ export interface SumTreeHead {
   readonly sum: bigint
 }
 
-/** What an account is shown of its place in a tree. */
+/** The proof of an account's place in a tree, as shown to the account. */
 export interface Liability {
   readonly account: string
   readonly salt: Bytes
@@ -33,7 +33,7 @@ export interface Liability {
   readonly path: readonly SumNode[]
 }
 
-/** Reads a proof of liability. @throws Failed where it is of another attestation, or none */
+/** Reads a proof of liability. @throws Failed if it is malformed or of another attestation */
 export function readLiability(
   json: unknown,
   attestation: { readonly number: string; readonly sha256: Bytes },
@@ -50,7 +50,7 @@ export function readLiability(
   return { value, reason: `${account} has ${leaf.sum} nanos` }
 }
 
-/** Checks that the leaf is that of the account and its amount. @throws Failed where it is not */
+/** Checks that the leaf is that of the account and its amount. @throws Failed otherwise */
 export function checkLeaf({ account, salt, leaf }: Liability): string {
   const hash = sha256(concat(LEAF, salt, sha256(utf8(account)), sumBytes(leaf.sum)))
   must(isSame(hash, leaf.hash), 'the leaf is not the hash of the account and its amount')
@@ -58,9 +58,9 @@ export function checkLeaf({ account, salt, leaf }: Liability): string {
 }
 
 /**
- * Checks that the leaf is in the tree and that its amount is in the sum. Sums are read without signs, so that none takes
- * anything off another.
- * @throws Failed where it is not
+ * Checks that the leaf is in the tree and that its amount is in the sum. Sums are unsigned, so that no sum can reduce
+ * another.
+ * @throws Failed otherwise
  */
 export function checkPath({ position, leaf, path }: Liability, { leaves, height, root, sum }: SumTreeHead): string {
   must(position < leaves, `place ${position} is not in a tree of ${leaves} leaves`)

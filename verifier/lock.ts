@@ -7,7 +7,7 @@ import { type Price, readPrice } from './sheet.ts'
 const MICROS_PER_TOKEN = 1_000_000n
 const SERIES = /^lock_[0-9A-HJKMNP-TV-Z]{26}$/
 
-/** Tokens of a compute lock that a receipt says were burnt. */
+/** Tokens of a compute lock that were burnt according to a receipt. */
 export interface Burnt {
   readonly series: string
   readonly micros: bigint
@@ -24,7 +24,7 @@ export interface Series {
   readonly price: Price
 }
 
-/** Reads the member `lock` of a receipt. @throws Failed with what is not as receipts have it */
+/** Reads the member `lock` of a receipt. @throws Failed that names the invalid member */
 export function readBurnt(lock: Members): Burnt {
   const series = lock.text('series')
   must(SERIES.test(series), 'receipt.lock.series is not the id of a series')
@@ -36,7 +36,7 @@ export function readBurnt(lock: Members): Burnt {
 /**
  * Reads a series: as GET /v1/locks shows it, or from that whole answer.
  * @param id of the series that is asked for
- * @throws Failed with what is not as series have it
+ * @throws Failed that names the invalid member
  */
 export function readSeries(json: unknown, id: string): Series {
   const file = new Members(json, 'series')
@@ -49,10 +49,10 @@ export function readSeries(json: unknown, id: string): Series {
 }
 
 /**
- * What the price sheet has to pay of a request that has burnt tokens.
+ * The part of a request with burnt tokens that is charged at the price sheet.
  * @param lockUnits the charge at the prices of the series, before it is rounded up to micro-tokens
  * @param sheetUnits the charge of the whole request at the price sheet
- * @throws Failed where tokens and units are not the same, or more was burnt than the request costs
+ * @throws Failed if tokens and units do not match, or more was burnt than the request costs
  */
 export function sheetPart(burnt: Burnt, series: Series, lockUnits: bigint, sheetUnits: bigint): bigint {
   const { microUnits } = series

@@ -27,7 +27,7 @@ export class Members {
     return this.value(name) === null
   }
 
-  /** @throws Failed where it is missing, as all that follow do for what is not as it must be */
+  /** @throws Failed if the member is missing; the methods below also throw it for invalid values */
   value(name: string): unknown {
     if (!this.has(name)) throw new Failed(`${this.path} has no ${name}`)
     return this.values[name]
@@ -79,7 +79,7 @@ export class Members {
     return BigInt(text)
   }
 
-  /** The elements of a list, whatever they are. */
+  /** The elements of a list, of any type. */
   items(name: string): readonly unknown[] {
     return this.list(name)
   }

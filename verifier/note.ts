@@ -7,13 +7,13 @@ import { HASH_BYTES, type TreeHead } from './tree.ts'
 // Signed notes, checkpoints and cosignatures as in https://c2sp.org/signed-note, https://c2sp.org/tlog-checkpoint and
 // https://c2sp.org/tlog-cosignature.
 
-/** What keys sign: those of logs the text of a note, those of witnesses also the time. */
+/** Types of keys. Keys of logs sign the text of a note, keys of witnesses also the time. */
 const KEY_TYPES = { log: 0x01, witness: 0x04 } as const
 const TIME_BYTES = 8
 const KEY_ID_BYTES = 4
 const PUBLIC_KEY_BYTES = 32
 
-/** Who signs, as a verifier key says it: NAME+ID+KEY. */
+/** A signer, as in a verifier key: NAME+ID+KEY. */
 export interface NoteKey {
   readonly name: string
   readonly id: Bytes
@@ -27,7 +27,7 @@ export interface Checkpoint extends TreeHead {
 
 interface NoteSignature {
   readonly name: string
-  /** The first bytes of the key's id, then what it has signed with. */
+  /** The first bytes of the key's id, then the signature. */
   readonly bytes: Bytes
 }
 
@@ -48,7 +48,7 @@ export function readKey(text: string, type: keyof typeof KEY_TYPES = 'log'): Not
   return { name, id, publicKey: typed.slice(1) }
 }
 
-/** Reads a checkpoint, whoever signed it. @throws Failed where it is none */
+/** Reads a checkpoint without checking its signers. @throws Failed if it is malformed */
 export function readCheckpoint(note: string): Checkpoint {
   const [origin = '', digits = '', encoded = ''] = readNote(note).text.split('\n')
   const [size, root] = [Number(digits), fromBase64(encoded)]

@@ -23,18 +23,18 @@ export interface TokenUsage {
   readonly reasoning: number
 }
 
-/** What was paid for a request by itself. */
+/** The payment of a request that was paid per call. */
 export interface Paid {
   readonly amount: Amount
   readonly minimum: Amount
   readonly fee: Amount
-  /** Null until it is known, and where nothing goes back. */
+  /** Null until it is known, and without a refund. */
   readonly refund: Amount | null
   /** Null until it is known. */
   readonly credit: { readonly used: Amount; readonly kept: Amount; readonly left: Amount } | null
 }
 
-/** Where a receipt stands, and the proof of it. */
+/** The position of a receipt in its log, and the proof of it. */
 export interface Place {
   readonly log: number
   readonly position: number
@@ -53,7 +53,7 @@ export interface Place {
   }
 }
 
-/** What a receipt says. Names that it does not know are ''. */
+/** The contents of a receipt. Unknown names are ''. */
 export interface Receipt {
   readonly requestId: string
   readonly status: (typeof STATUSES)[number]
@@ -80,7 +80,7 @@ export interface Receipt {
   readonly place: Place
 }
 
-/** Reads a receipt. @throws Failed with what is missing or not as receipts have it */
+/** Reads a receipt. @throws Failed that names the missing or invalid member */
 export function readReceipt(json: unknown): Receipt {
   const receipt = new Members(json, 'receipt')
   receipt.oneOf('object', ['receipt'])

@@ -8,8 +8,8 @@ const ADDRESSES = ['network', 'block', 'block_hash', 'treasury'] as const
 
 /**
  * Checks that a stated reserve adds up.
- * @param sumNanos what the sum tree has in all
- * @throws Failed where it does not
+ * @param sumNanos the total of the sum tree
+ * @throws Failed if it does not
  */
 export function checkReserve(reserve: Members, sumNanos: bigint): string {
   const coinUsd = amountOf(reserve, 'coin_usd')
@@ -53,7 +53,7 @@ function amountOf(members: Members, name: string): bigint {
   return decimalOf(members.text(name), DECIMALS)
 }
 
-/** @throws Failed for what is no decimal above or at zero, with so many places */
+/** @throws Failed for anything but a decimal that is not negative and has at most so many places */
 function decimalOf(text: string, places: number): bigint {
   const match = /^(0|[1-9]\d{0,39})(?:\.(\d+))?$/.exec(text)
   const fraction = match?.[2] ?? ''

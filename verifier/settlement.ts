@@ -14,7 +14,7 @@ const WORDS = 8
 const ADDRESS = /^0x[0-9a-f]{40}$/
 const QUANTITY = /^0x(0|[1-9a-f][0-9a-f]{0,13})$/
 
-/** A settlement batch as the chain has it. `size` and `root` are those of the log of heads; amounts are units. */
+/** A settlement batch as on the chain. `size` and `root` are those of the log of heads; amounts are units. */
 export interface Batch extends TreeHead {
   readonly number: bigint
   readonly block: number
@@ -29,9 +29,9 @@ export interface Batch extends TreeHead {
 
 /**
  * Reads the batch that a transaction has anchored.
- * @param json what eth_getTransactionReceipt answers: the receipt, or the response with it as `result`
- * @param contract the address that it has to be anchored at
- * @throws Failed where it has anchored none there
+ * @param json the answer of eth_getTransactionReceipt: the receipt, or the response with it as `result`
+ * @param contract the address of the expected contract
+ * @throws Failed if the transaction has anchored no batch there
  */
 export function readBatch(json: unknown, contract: string | undefined): Batch {
   const address = contract?.toLowerCase() ?? ''

@@ -1,6 +1,6 @@
 import type { Bytes } from './bytes.ts'
 
-// SHA-256 as in FIPS 180-4. Browsers have one of their own, but not on pages that come without TLS or from a file.
+// SHA-256 as in FIPS 180-4. The WebCrypto of browsers is not available on pages without TLS or from a file.
 
 const BLOCK_BYTES = 64
 const LENGTH_BYTES = 8

@@ -8,20 +8,20 @@ export type Prices = ReadonlyMap<string, bigint>
 /** The price of a model, as a sheet states it. */
 export interface Price {
   readonly amounts: Prices
-  /** What holds for prompts of more tokens than the threshold. */
+  /** Prices for prompts of more tokens than the threshold. */
   readonly long?: { readonly threshold: number; readonly amounts: Prices }
   /** Of images, by WxH. */
   readonly sizes: Prices
 }
 
 export interface SheetModel {
-  /** What a price is per: million_tokens, image, million_characters, second or search. */
+  /** The unit of a price: million_tokens, image, million_characters, second or search. */
   readonly unit: string
   readonly standard: Price
   readonly private?: Price
 }
 
-/** So much for a call, and for each result on top. */
+/** The price of a call, and of each result on top. */
 export interface ToolPrice {
   readonly call: bigint
   readonly result: bigint
@@ -37,7 +37,7 @@ export interface Sheet {
   tool(id: string): ToolPrice
 }
 
-/** Reads a sheet as GET /v1/pricing/sheets/VERSION has it. @throws Failed with what is not as sheets have it */
+/** Reads a sheet as GET /v1/pricing/sheets/VERSION has it. @throws Failed that names the invalid member */
 export function readSheet(json: unknown): Sheet {
   const sheet = new Members(json, 'sheet')
   const coinUsdUnits = parseUsd(sheet.object('coin').text('usd'))
@@ -72,7 +72,7 @@ function toolOf(sheet: Members, id: string): ToolPrice {
   return { call: amounts.get('call') ?? amounts.get('base') ?? 0n, result: amounts.get('result') ?? 0n }
 }
 
-/** Reads a price. @throws Failed with what is not as prices have it */
+/** Reads a price. @throws Failed that names the invalid member */
 export function readPrice(price: Members): Price {
   const amounts = amountsOf(price)
   const sizes: Prices = price.has('sizes') ? amountsOf(price.object('sizes')) : new Map()

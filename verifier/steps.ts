@@ -1,6 +1,6 @@
 import { Failed } from './failed.ts'
 
-/** A step of the verification, and why it holds or does not. A step is skipped where what it needs was not given. */
+/** A step of the verification, its result and the reason. A step is skipped if its input was not given. */
 export interface Step {
   readonly name: string
   readonly result: 'ok' | 'failed' | 'skipped'
@@ -13,7 +13,7 @@ export interface Report {
   readonly steps: readonly Step[]
 }
 
-/** What a step found, and how it is told. */
+/** The result of a step, and its description in the report. */
 export interface Found<Value> {
   readonly value: Value
   readonly reason: string
@@ -23,7 +23,7 @@ export interface Found<Value> {
 export class Steps {
   private readonly steps: Step[] = []
 
-  /** @param work throws where the step does not hold. @returns what it found; undefined where it failed */
+  /** @param work throws if the step fails. @returns its value; undefined if it failed */
   async run<Value>(name: string, work: () => Found<Value> | Promise<Found<Value>>): Promise<Value | undefined> {
     try {
       const { value, reason } = await work()
@@ -48,7 +48,7 @@ export class Steps {
 /** A step that finds nothing but that it holds. */
 export const told = (reason: string): Found<true> => ({ value: true, reason })
 
-/** Reads JSON. @param what names it in reasons; @throws Failed where it is none */
+/** Reads JSON. @param what names it in reasons; @throws Failed for malformed JSON */
 export function parse(text: string, what: string): unknown {
   try {
     return JSON.parse(text)

@@ -7,7 +7,7 @@ export const HASH_BYTES = 32
 const LEAF = Uint8Array.of(0)
 const NODE = Uint8Array.of(1)
 
-/** A tree as somebody says that it is. */
+/** The claimed size and root of a tree. */
 export interface TreeHead {
   readonly size: number
   readonly root: Bytes

@@ -19,7 +19,7 @@ export type { Report, Step }
 /** The last second of the year 9999. */
 const LAST_SECOND = 253_402_300_799n
 
-/** What a verification is given, as texts. */
+/** The input of a verification, as texts. */
 export interface Evidence {
   /** As GET /v1/receipts/ID answers; or an object that has such a receipt as `receipt` and its price sheet as `sheet`. */
   readonly receipt: string
@@ -35,7 +35,7 @@ export interface Evidence {
   readonly checkpoint?: string
   /** The proof that the later one of both checkpoints contains the earlier one, as GET /v1/log/consistency answers. */
   readonly consistency?: string
-  /** A settlement batch as a node of the chain has it: what eth_getTransactionReceipt answers of its transaction. */
+  /** A settlement batch as on the chain: the answer of eth_getTransactionReceipt for its transaction. */
   readonly settlement?: string
   /** The address of the contract that batches are anchored in. */
   readonly contract?: string
@@ -45,7 +45,7 @@ export interface Evidence {
   readonly statement?: string
 }
 
-/** Verifies a receipt with nothing but what is given. Never throws: what cannot be read is a step that failed. */
+/** Verifies a receipt from the given texts only. Never throws: an unreadable text is a failed step. */
 export async function verify(evidence: Evidence): Promise<Report> {
   const steps = new Steps()
   const read = await steps.run('receipt', () => readEvidence(evidence))

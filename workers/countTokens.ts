@@ -8,23 +8,23 @@ const AS_TEXT = { disallowedSpecial: new Set<string>() }
 
 export interface CountInput {
   readonly texts: readonly TextSample[]
-  /** How long a thread may be at it, from its start. */
+  /** The most time that a thread may count, from its start. */
   readonly workMs: number
-  /** When nobody waits for the answer any more, as of Date.now. */
+  /** The deadline after which the answer is not needed any more, as of Date.now. */
   readonly endsAtMs: number
 }
 
 /**
  * Counts the tokens of each text by the encoding o200k_base, which comes close for models of other makers too. Cutting
- * adds at most one token per piece, and none where a piece ends at a space. What is not in a sample, or when time runs
- * out not counted yet, is taken to have as many tokens a character as what was counted.
- * @returns null when it began too late to count anything
+ * adds at most one token per piece, and none where a piece ends at a space. Text outside of a sample, or not counted when
+ * time runs out, is estimated at the tokens per character of the counted text.
+ * @returns null when it began after the deadline
  */
 export function run({ texts, workMs, endsAtMs }: CountInput): number[] | null {
   const startMs = performance.now()
   const leftMs = Math.min(workMs, endsAtMs - Date.now())
   if (leftMs <= 0) return null
-  // Each text has a share of the time, and what those before it have not used.
+  // Each text gets a share of the time, plus the unused time of the texts before it.
   return texts.map((text, i) => count(text, startMs + (leftMs * (i + 1)) / texts.length))
 }
 

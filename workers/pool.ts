@@ -1,8 +1,8 @@
 import { Piscina } from 'piscina'
 
 /**
- * The tasks that worker threads do, by the name of their file in this folder. Each file exports its task as `run`; the
- * types alone are imported here, so that nothing of a task is loaded outside of its thread.
+ * The tasks that worker threads do, by the name of their file in this folder. Each file exports its task as `run`; only
+ * types are imported here, so that no code of a task is loaded outside of its thread.
  */
 export interface Tasks {
   readonly countTokens: typeof import('./countTokens.ts').run
@@ -11,7 +11,7 @@ export interface Tasks {
 }
 export type TaskName = keyof Tasks
 
-/** What a pool may take. Threads start with the first task and end after a quiet time. */
+/** Bounds of a pool. Threads start with the first task and end after an idle time. */
 export interface PoolBounds {
   readonly threadsMax: number
   /** Tasks that wait for a thread. */
@@ -30,7 +30,7 @@ export class PoolBusy extends Error {
   override readonly name = 'PoolBusy'
 }
 
-/** Worker threads for what would hold up the event loop. Kinds of work that must not wait for each other take a pool each. */
+/** Worker threads for work that would block the event loop. Work that must not wait for other work takes a pool of its own. */
 export class WorkerPool {
   private readonly bounds: PoolBounds
   private readonly threads: Piscina
@@ -57,7 +57,7 @@ export class WorkerPool {
   }
 
   /**
-   * Has a task done by a thread.
+   * Runs a task in a thread.
    * @throws PoolBusy when too many wait; Error when the task fails or takes too long
    */
   run<Name extends TaskName>(name: Name, input: Parameters<Tasks[Name]>[0]): Promise<Awaited<ReturnType<Tasks[Name]>>> {
@@ -65,7 +65,7 @@ export class WorkerPool {
   }
 
   /**
-   * Has a task done that another folder defines.
+   * Runs a task that another folder defines.
    * @param file the module that exports the task as `run`
    * @throws as `run`
    */
@@ -81,13 +81,13 @@ export class WorkerPool {
     }
   }
 
-  // The thread may have ended with its task, and the pool starts another one only with the next that comes.
+  // The thread may have crashed with its task, and the pool starts another thread only with the next task.
   private replaceThread(): void {
     if (this.closed || this.threads.queueSize === 0 || this.threads.threads.length >= this.bounds.threadsMax) return
     this.threads.run(undefined, { filename: taskFile('wake'), name: 'run' }).catch(() => undefined)
   }
 
-  /** Ends all threads; what they were doing fails. */
+  /** Ends all threads; their running tasks fail. */
   close(): Promise<void> {
     this.closed = true
     return this.threads.destroy()

@@ -3,7 +3,7 @@ const SPACE = /\s/
 /** Steps through the pieces so that any first part of them is spread over the text. */
 const GOLDEN = 0.618
 
-/** A text, or what was taken of one that is too long, cut for its tokens to be counted. */
+/** A text, or a sample of one that is too long, cut for its tokens to be counted. */
 export interface TextSample {
   /** Of the whole text, in UTF-16 code units. */
   readonly characters: number

@@ -19,7 +19,7 @@ const BATCH = 6_000
 /** One of so many fails, and another one is of a batch job. */
 const SELDOM = 20
 
-/** What one unit of money buys is of no interest here, only that all charges are below it. */
+/** The prices do not matter here, as long as each charge is at most the price of its usage. */
 const SHEET = {
   coin: { usd: '1' },
   models: [

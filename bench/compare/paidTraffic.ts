@@ -18,7 +18,7 @@ const MAX_TOKENS = 100
 const WAIT_MS = 60_000
 const POLL_MS = 50
 
-/** What the public receipt of a paid request tells of what was not used. */
+/** The fields of a paid request's public receipt for its unused amount. */
 interface PaidReceipt {
   readonly paid: { readonly refund: { readonly transaction: string | null } | null; readonly credit: object | null }
 }
@@ -40,7 +40,7 @@ export class PaidTraffic {
 
   /**
    * Starts a chain with wallets that have money.
-   * @param stops gets what ends it
+   * @param stops receives the function that ends it
    */
   static async start(stops: (() => Promise<void>)[]): Promise<PaidTraffic> {
     const folder = mkdtempSync(join(tmpdir(), 'sluice-bench-chain-'))
@@ -56,13 +56,13 @@ export class PaidTraffic {
   }
 
   /**
-   * Pays for requests and waits until each is booked and what it did not use has gone back.
+   * Pays for requests and waits until each is booked and its unused amount is refunded.
    * @param model by the name of the catalog
-   * @returns what the proxy, Redis and control spent on a request, its quote, settlement and refund included
+   * @returns CPU time of the proxy, Redis and control per request, its quote, settlement and refund included
    * @throws Error when a request was not served
    */
   async microsPerRequest(stack: Stack, model: string, requests: number): Promise<number> {
-    // Control is the first of them; the backends of PostgreSQL come and go.
+    // Control is the first of them; the set of PostgreSQL's backends changes.
     const [control = 0] = stack.backgroundPids()
     const pids = [...stack.proxy.pids, stack.redisPid, control]
     const cpu = () => pids.reduce((sum, pid) => sum + cpuMicros(pid), 0)

@@ -1,4 +1,4 @@
-/** What two builds spend on a request, in microseconds of CPU, measured within seconds of each other. */
+/** CPU time of two builds per request, in microseconds, measured within seconds of each other. */
 export interface Pair {
   readonly mine: number
   readonly other: number
@@ -7,7 +7,7 @@ export interface Pair {
 /** Measures one build once. @returns microseconds of CPU a request */
 export type Measure = () => Promise<number>
 
-/** Measures two builds by turns. Each goes first in every second pair, so that neither gains by what ran before it. */
+/** Measures two builds by turns. Each is first in every second pair, so that neither gains by the order. */
 export async function measureByTurns(pairCount: number, mine: Measure, other: Measure): Promise<Pair[]> {
   const pairs: Pair[] = []
   for (let pair = 0; pair < pairCount; pair++) {

@@ -6,7 +6,7 @@ import { peaksOf } from '../../control/book/usagelog/merkle.ts'
 import { intArray, textArray } from '../../control/runtime/db/arrays.ts'
 import { type Client, type Pool, withTransaction } from '../../control/runtime/db/pool.ts'
 
-/** Receipts of an account, whatever the book has: books grow by customers. */
+/** Receipts of an account, independent of the size of the book: books grow by customers. */
 const PER_ACCOUNT = 1_000
 /** An account calls so often, at most, that it has so many receipts in an hour. */
 const PER_VISIT = 10
@@ -26,7 +26,7 @@ export interface GrowthAccount {
 
 /**
  * Fills an empty book with receipts of twelve months as booking would leave it: with charges, usage, nodes and heads of the
- * logs. Hashes are made up, since reading them takes as long whatever they are.
+ * logs. Hashes are made up, since their values do not affect the time to read them.
  * @param pool whose statements may take an hour
  * @param count of receipts, rounded up to whole accounts
  */
@@ -88,7 +88,7 @@ async function openAll(client: Client, accounts: readonly GrowthAccount[]): Prom
     textArray(accounts.map(({ keyId }) => keyId)),
     intArray(accounts.map(({ log }) => log)),
   ]
-  // How many accounts of its log are before an account, and how many there are: what positions are computed by.
+  // The number of accounts of its log before an account, and of all: positions are computed from them.
   await client.query(
     `CREATE TABLE growth_accounts AS
      SELECT account_id COLLATE "C" AS account_id, key_id COLLATE "C" AS key_id, log, place - 1 AS place,
@@ -132,7 +132,7 @@ async function insertRounds(client: Client, from: number, to: number): Promise<v
   )
 }
 
-/** What booking adds up beside the receipts. */
+/** The sums that booking keeps beside the receipts. */
 async function sumUp(client: Client, accounts: readonly GrowthAccount[]): Promise<void> {
   await client.query(`INSERT INTO usage_days
     SELECT account_id, (held_at_ms / 86400000)::integer, key_id, model, count(*), sum(charge_units), sum(input_tokens +

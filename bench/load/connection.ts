@@ -6,7 +6,7 @@ import { HttpReader } from './httpReader.ts'
 import type { LoadTarget } from './options.ts'
 import type { RequestSource } from './requests.ts'
 
-/** All connections read into the same memory: what a callback is given is used before it returns. */
+/** All connections read into the same memory: callbacks must use their bytes before they return. */
 const readBuffer = Buffer.allocUnsafe(65_536)
 
 /** An answer as a connection saw it. Times are milliseconds of `performance.now()`. */
@@ -19,7 +19,7 @@ export interface Answer {
   readonly endMs: number
   readonly longestGapMs: number
   readonly stalls: number
-  /** The beginning of the body of an answer that is no success. */
+  /** The beginning of the body of an error answer. */
   readonly beginning: string
 }
 

@@ -51,7 +51,7 @@ export class EventCounter {
     else if (bytes[at + 6] === DONE[6] && bytes[at + 7] === DONE[7]) this.done = true
   }
 
-  /** A data line whose first bytes came apart is put together to see whether it is [DONE]. */
+  /** Reassembles a data line whose first bytes were split, to detect [DONE]. */
   private endSplitLine(rest: Buffer): void {
     this.done = Buffer.concat([...this.tail, rest])
       .subarray(0, DONE.length)

@@ -1,7 +1,7 @@
 const LF = 10
 const HEAD_BYTES_MAX = 65_536
 
-/** What a reader says of a response. Slices of `bytes` are valid during the call only. */
+/** Events that a reader reports of a response. Slices of `bytes` are valid during the call only. */
 export interface ResponseEvents {
   onHead(status: number, head: string): void
   onBody(bytes: Buffer, start: number, end: number): void

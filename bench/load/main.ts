@@ -1,10 +1,10 @@
 import { runLoad } from './closedLoop.ts'
 import type { LoadOptions, LoadResult } from './options.ts'
 
-/** What the load process answers over IPC to each set of options sent to it. */
+/** The answer of the load process over IPC to each set of options. */
 export type LoadReply = { readonly result: LoadResult } | { readonly error: string }
 
-// As a child process it runs what it is sent; from a shell it takes the options as one JSON argument.
+// As a child process it runs the options that it receives; from a shell it takes them as one JSON argument.
 if (process.send !== undefined) {
   process.on('message', (options: LoadOptions) => {
     runLoad(options).then(

@@ -1,6 +1,6 @@
 import type { Quantiles } from './samples.ts'
 
-/** What to send where. */
+/** The request to send, and its destination. */
 export interface LoadTarget {
   /** Shown in results, such as nginx. */
   readonly name: string

@@ -2,7 +2,7 @@ import { Connection } from './connection.ts'
 import type { LoadOptions } from './options.ts'
 import type { RequestSource } from './requests.ts'
 
-/** What a right answer looks like, learnt from one that was read in full. */
+/** The shape of a right answer, learnt from one that was read in full. */
 export interface RightAnswer {
   /** Data events with [DONE]; 0 when not streamed. */
   readonly events: number
@@ -18,7 +18,7 @@ const ANSWER_TIMEOUT_MS = 30_000
 
 /**
  * Sends one request, reads its answer in full, and checks status, tokens, usage, receipt and [DONE].
- * @throws Error saying what is wrong with it, so that nothing is timed that does not work
+ * @throws Error with the fault of the answer, so that no broken target is timed
  */
 export async function verifyTarget(options: LoadOptions, requests: RequestSource): Promise<RightAnswer> {
   const { target } = options

@@ -28,8 +28,8 @@ async function signedPayment(): Promise<Eip3009Payment> {
 }
 
 /**
- * Adds the checks of a payment's signature: here, with viem alone, and by way of a thread.
- * @returns ends the threads
+ * Adds the checks of a payment's signature: in this thread, with only viem, and in a worker thread.
+ * @returns a function that ends the threads
  */
 export async function addPayments(bench: Bench): Promise<() => Promise<void>> {
   const payment = await signedPayment()

@@ -18,10 +18,10 @@ const WARM_UP_SECONDS_MAX = 120
 const WARM_UP_REQUESTS = 10_000
 
 /**
- * Measures small answers by turns on two stacks that have done nothing before: one with few accounts, one with many. On
- * the second, requests are of as few accounts, and of many.
- * @param stops has what ends the stacks while they run
- * @param say tells how far it is
+ * Measures small answers by turns on two fresh stacks: one with few accounts, one with many. On the second, requests are of
+ * equally few accounts, and of many.
+ * @param stops holds the functions that end the stacks while they run
+ * @param say reports progress
  */
 export async function measureAccounts(
   settings: Settings,
@@ -38,7 +38,7 @@ export async function measureAccounts(
   say(`${accounts} accounts are ready`)
   const warmUp = { requests: Math.max(active, WARM_UP_REQUESTS / divisor), seconds: WARM_UP_SECONDS_MAX }
   const { runner } = world
-  // The first request of every key has control look it up.
+  // The first request of every key causes a lookup in control.
   await runner.meetKeys(...smallLoad(few, FEW_ACCOUNTS, warmUp))
   await runner.meetKeys(...smallLoad(many, active, warmUp))
   say(`${active} of them have sent requests`)
@@ -46,8 +46,8 @@ export async function measureAccounts(
   const ofFew = () => runner.run(...smallLoad(few, FEW_ACCOUNTS, { seconds }))
   const ofActive = () => runner.run(...smallLoad(many, active, { seconds }))
   const rounds: AccountsResult['rounds'] = []
-  // The first round is not counted: it leaves both gateways equally warm. Then they go first by turns, so that neither
-  // gains by what ran before it.
+  // The first round is not counted: it leaves both gateways equally warm. After it each is first by turns, so that neither
+  // gains by the order.
   for (let round = 0; round <= settings.rounds; round++) {
     const fewFirst = round % 2 === 0
     const first = await (fewFirst ? ofFew : ofActive)()

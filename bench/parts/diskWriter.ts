@@ -1,9 +1,9 @@
-// Writes to a file as fast as it can, and begins anew where it is full: node diskWriter.js FILE. Ends with its parent.
+// Writes to a file as fast as it can, from the beginning again when it is full: node diskWriter.js FILE. Ends with its parent.
 import { openSync, writeSync } from 'node:fs'
 
 const BLOCK_BYTES = 1_048_576
 const FILE_BYTES = 1_073_741_824
-/** Blocks between two looks at whether the parent is there. */
+/** Blocks between two checks that the parent process is alive. */
 const BLOCKS_AT_ONCE = 16
 
 const file = openSync(process.argv[2] ?? '', 'w')

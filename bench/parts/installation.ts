@@ -15,7 +15,7 @@ const CONNECTIONS = 64
 const WORKERS = [1, 2, 3, 4]
 const COLD_SECONDS_MAX = 60
 const WARM_UP_SECONDS = 2
-/** What a short run is content with. */
+/** The settings of a short run. */
 const QUICK = { coldKeys: 100, workers: [1, 2], warmUpSeconds: 0.3 }
 
 /** A stack of a number of workers, and the place of the first of its keys that no request has had yet. */
@@ -28,9 +28,10 @@ interface Installation {
 }
 
 /**
- * Measures what a small request costs every process of an installation, booking included: with few keys that are always in
- * use, and with keys of which each is used once. A stack by number of workers, one after the other; nothing is kept back.
- * @param stops has what ends a stack while it runs
+ * Measures the cost of a small request to every process of an installation, booking included: with few keys that are always
+ * in use, and with keys that are used once each. One stack per number of workers, one after the other; all processes run at
+ * normal priority.
+ * @param stops holds the functions that end a stack while it runs
  */
 export async function measureInstallation(
   settings: Settings,
@@ -57,7 +58,7 @@ export async function measureInstallation(
   return { result, books }
 }
 
-// The cold keys of a warm-up and of every round are others, and all of them lie behind those that are hot.
+// The cold keys of the warm-up and of every round differ, and all of them come after the hot keys.
 async function start(
   settings: Settings,
   { ports, runner }: World,
@@ -94,7 +95,7 @@ async function coldLoad(
   const { one, stack, coldKeys, nextKey } = installation
   installation.nextKey += coldKeys
   const target = { ...one.target, keysFile: stack.keysFile(coldKeys, nextKey) }
-  // The request that is looked at in full before the load begins has the first of the keys.
+  // The request that checks an answer in full before the load uses the first of the keys.
   const bounds = { requests: coldKeys - 1 }
   const options = { ...smallLoad(one, target, COLD_SECONDS_MAX), ...bounds }
   return measured(installation, 'cold', round, async () => (await runner.meetKeys(one, options)).load)
@@ -118,7 +119,7 @@ async function measured(
   return { keys, workers, round, requests: requests + 1, requestsPerSecond, cpuMicros: cpu }
 }
 
-/** CPU time by process id: backends of PostgreSQL come while it is measured. */
+/** CPU time by process id: PostgreSQL may start backends during the measurement. */
 function cpuByProcess(stack: Stack): Record<ProcessName, Map<number, number>> {
   const of = (pids: readonly number[]) => new Map(pids.map((pid) => [pid, cpuMicros(pid)]))
   const { control, postgres } = stack.pids()
@@ -135,7 +136,7 @@ function smallLoad(one: Measured, target: LoadTarget, seconds: number) {
   return { ...options, connections: CONNECTIONS, seconds }
 }
 
-/** What nginx spends on the same requests at the same time, where it takes part. */
+/** CPU time of nginx for the same requests, if it takes part. */
 async function nginxMicros({ seconds }: Settings, { measured: all, runner }: World): Promise<number[]> {
   const nginx = all.find(({ name }) => name === 'nginx')
   if (nginx === undefined) return []

@@ -34,7 +34,7 @@ export interface ProfilePart {
 }
 
 /**
- * Records where the worker's time goes and what it allocates, each under a few loads. The inspector stays open in the
+ * Records CPU and allocation profiles of the worker, each under a few loads. The inspector stays open in the
  * worker afterwards, so that nothing else should be measured on it.
  * @param folder gets the recordings as files that the developer tools of a browser open
  */

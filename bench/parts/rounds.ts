@@ -14,7 +14,7 @@ const KEYS_SECONDS_MAX = 60
 /** A paced stream of 100 chunks takes two seconds; a short run does without the many. */
 const QUICK_PACED_MAX = PACED_CONNECTIONS[1]
 
-/** Measures every case against every target, in rounds, so that what disturbs the machine disturbs all of them. */
+/** Measures every case against every target, in rounds, so that disturbances of the machine affect all of them. */
 export async function measureRounds(
   settings: Settings,
   world: World,
@@ -24,7 +24,7 @@ export async function measureRounds(
   const cases = settings.cases.filter(({ connections }) => !settings.quick || connections <= QUICK_PACED_MAX)
   const seconds = settings.quick ? QUICK_WARM_UP_SECONDS : WARM_UP_SECONDS
   for (const kind of cases) {
-    // The first request of every key has control look it up, which is slow.
+    // The first request of every key causes a lookup in control, which is slow.
     if (kind.rotatesKeys === true) await meetAllKeys(kind, world)
     for (const one of targetsOf(kind, world)) {
       await world.runner.meetKeys(one, { ...optionsOf(kind, one, world), seconds })
@@ -65,7 +65,7 @@ function optionsOf(kind: BenchCase, one: Measured, { stack }: World): LoadOption
   return loadOptions(kind, target, one.name === 'sluice', modelOf(kind, one))
 }
 
-/** One line on a measurement, for whoever waits. */
+/** One line on a measurement, to show progress. */
 export function progressLine({ case: name, round, target, cpuMicros, load }: Measurement): string {
   const each = (cpuMicros / load.requests).toFixed(1)
   const rate = Math.round(load.requestsPerSecond)

@@ -15,12 +15,12 @@ import type { BenchResults, Sample } from '../results.ts'
 import { byRound, cpuRatios, growth, medianOf, paired } from './figures.ts'
 import { digits, whole } from './text.ts'
 
-/** One line of what was to be reached. */
+/** One line of the table of targets. */
 export interface Bar {
   readonly figure: string
   readonly bar: string
   readonly hope: string
-  /** What was measured, as it is shown; undefined when it was not. */
+  /** The measured value, as shown; undefined if it was not measured. */
   readonly measured: string | undefined
   readonly reached: boolean
   readonly hopeReached: boolean
@@ -35,7 +35,7 @@ interface Judge {
   readonly value: number | undefined
   /** More of it is better; otherwise less is. */
   readonly wantsMore?: boolean
-  /** What stands before the bar, where "at most" and "at least" do not say it. */
+  /** The word before the bar, if it is neither "at most" nor "at least". */
   readonly word?: string
 }
 
@@ -44,7 +44,7 @@ const percent = (value: number): string => `${(value * 100).toFixed(1)} %`
 const milliseconds = (value: number): string => `${value.toFixed(2)} ms`
 const share = (value: number): string => `1/${whole(value)}`
 
-/** What was to be reached, with what was. */
+/** The targets with the measured values. */
 export function bars(results: BenchResults): Bar[] {
   const resident = results.memory?.samples.map(({ residentBytes }) => residentBytes) ?? []
   const judges: Judge[] = [
@@ -133,7 +133,7 @@ function perRequestOf(sample: Sample, of: (sample: Sample) => number): number {
   return of(sample) / sample.load.requests
 }
 
-/** Milliseconds that the gateway adds to the p99 of requests that come one at a time. */
+/** Milliseconds that the gateway adds to the p99 of sequential requests. */
 export function addedP99(results: BenchResults): number | undefined {
   const p99 = (target: 'sluice' | 'direct') => byRound(results, LATENCY, target, ({ load }) => load.latencyMs.p99)
   return medianOf(paired(p99('sluice'), p99('direct'), (sluice, direct) => sluice - direct))

@@ -1,17 +1,17 @@
 import { SHARD_COUNT } from '../../contract/wire/redisKeys.ts'
 import type { ProcessName } from '../results.ts'
 
-/** What a core may do in a second, in microseconds: it cannot be busy all of the time and answer soon. */
+/** The most CPU time of a core per second, in microseconds: latency grows when a core is busy all of the time. */
 const BUSY_MICROS_MAX = 800_000
 
 /** How far a process can be split today. */
 export interface Split {
-  /** The most cores that it can use, on whatever machines. */
+  /** The most cores that it can use, on any number of machines. */
   readonly coresMax: number
   readonly why: string
 }
 
-/** What stands today; a change of the design changes this. */
+/** The limits of the present design; a change of the design changes this. */
 export const SPLITS: Readonly<Record<ProcessName, Split>> = {
   proxy: { coresMax: Number.POSITIVE_INFINITY, why: 'more workers, more machines' },
   redis: { coresMax: SHARD_COUNT, why: 'the nodes of a cluster, which share 64 shards' },

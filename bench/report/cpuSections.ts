@@ -6,7 +6,7 @@ import { digits, mebibytes, NOTHING, section, spread, table, times, whole } from
 
 const COMPARED: readonly TargetName[] = ['haproxy', 'bare', 'portkey', 'proxy-only', 'sluice']
 
-/** CPU time of a request by case and gateway, and what a chunk more costs. */
+/** CPU time of a request by case and gateway, and the cost of each further chunk. */
 export function cpuSection(results: BenchResults): string {
   const cases = CASES.filter(({ name }) => name !== LATENCY && byRound(results, name, 'nginx', perRequest).size > 0)
   if (cases.length === 0) return ''

@@ -58,8 +58,8 @@ export function medianOf(list: readonly number[]): number | undefined {
 }
 
 /**
- * How much memory has grown from the first to the last quarter of the samples, as a share: medians of both, because the
- * collector gives memory back in steps.
+ * The growth of memory from the first to the last quarter of the samples, as a share: medians of both, because the garbage
+ * collector releases memory in steps.
  */
 export function growth(samples: readonly number[]): number | undefined {
   const size = Math.floor(samples.length / 4)

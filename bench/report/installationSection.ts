@@ -53,7 +53,7 @@ function costRows({ loads, nginx }: InstallationResult): string[][] {
   )
 }
 
-/** What one kind of keys takes at rates that this machine does not reach, by the costs with one worker. */
+/** The cores that one kind of keys needs at rates that this machine does not reach, by the costs with one worker. */
 function ceilingText({ loads }: InstallationResult, keys: InstallationLoad['keys']): string {
   const fewest = Math.min(...loads.map(({ workers }) => workers))
   const own = loads.filter((load) => load.keys === keys && load.workers === fewest)

@@ -13,11 +13,11 @@ import { ratioChart } from './svg.ts'
 import { NOTHING, section, table } from './text.ts'
 import { latencySection, pacedSection } from './timeSections.ts'
 
-/** What a report is made of. */
+/** The input of a report. */
 export interface ReportInput {
   readonly results: BenchResults
   readonly profiles: ProfileFile | undefined
-  /** Written by hand: what was tried for the bars that are not reached. */
+  /** Written by hand: the attempts at the bars that are not reached. */
   readonly notes: string
   /** Where the picture is, from the report. */
   readonly picture: string

@@ -85,7 +85,7 @@ uses ${cpu.toFixed(1)} us of CPU time for each${both}. Every run checks the book
   )
 }
 
-/** What the worker allocates for a request and for a chunk. */
+/** The worker's allocations per request and per chunk. */
 export function allocationSection({ allocations }: BenchResults): string {
   if (allocations.length === 0) return ''
   const of = (name: string) => allocations.find((one) => one.case === name)

@@ -16,7 +16,7 @@ export interface SvgGroup {
 export interface SvgChart {
   readonly title: string
   readonly subtitle: string
-  /** What the line at 1 stands for. */
+  /** The meaning of the line at 1. */
   readonly base: string
   readonly groups: readonly SvgGroup[]
 }
@@ -31,7 +31,7 @@ const GROUP_GAP = 34
 const FOOT = 34
 const TICKS = [0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500]
 
-// Colours that stand apart on light and on dark ground, also for those who do not see all of them.
+// Colours with enough contrast on light and dark backgrounds, also for colour-blind readers.
 const STYLE = `
   .ground { fill: #ffffff } .ink { fill: #1f2328 } .soft { fill: #59636e } .grid { stroke: #d1d9e0 }
   .one { stroke: #59636e; stroke-width: 1.5 } .a { fill: #8c959f } .b { fill: #bf8700 } .c { fill: #54aeff } .d { fill: #0550ae } .e { fill: #1a7f37 }
@@ -44,9 +44,9 @@ const STYLE = `
   }`
 
 /**
- * Draws ratios as bars that begin at 1 on a logarithmic scale: to the right what costs more than the base, to the left
- * what costs less.
- * @returns an SVG document with a ground of its own that follows the reader's colour scheme
+ * Draws ratios as bars that begin at 1 on a logarithmic scale: higher costs than the base to the right, lower costs to the
+ * left.
+ * @returns an SVG document with its own background, which follows the reader's colour scheme
  */
 export function ratioChart(chart: SvgChart): string {
   const ratios = chart.groups.flatMap(({ bars }) => bars.map(({ ratio }) => ratio))

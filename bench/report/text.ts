@@ -1,6 +1,6 @@
 import { median } from './figures.ts'
 
-/** What stands where nothing was measured. */
+/** Shown where nothing was measured. */
 export const NOTHING = '-'
 
 /** Two digits after the point below ten, one above. */

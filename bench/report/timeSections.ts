@@ -7,7 +7,7 @@ import { NOTHING, section, spread, table, whole } from './text.ts'
 const MICROS = 1_000
 const ADDING: readonly TargetName[] = ['nginx', 'haproxy', 'bare', 'proxy-only', 'sluice']
 
-/** What each gateway adds to requests that come one at a time. */
+/** The latency that each gateway adds to sequential requests. */
 export function latencySection(results: BenchResults): string {
   const quantiles = ['p50', 'p99', 'p999'] as const
   const rows = quantiles.map((quantile) => {
@@ -25,7 +25,7 @@ export function latencySection(results: BenchResults): string {
   )
 }
 
-/** Paced streams: what was lost, what stalled, what the first token waited. */
+/** Paced streams: lost frames, stalls, and the delay of the first token. */
 export function pacedSection(results: BenchResults): string {
   const rows = PACED_CONNECTIONS.flatMap((connections) =>
     (['nginx', 'sluice', 'direct'] as const).flatMap((target) => pacedRow(results, connections, target)),

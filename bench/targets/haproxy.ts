@@ -8,7 +8,7 @@ import { PROVIDER_HOST, type ProviderPorts } from './provider.ts'
 /** A running haproxy with one thread that passes everything through. */
 export interface Haproxy extends Program {
   readonly version: string
-  /** Where it goes to the provider over TLS. */
+  /** The port whose requests are forwarded to the provider over TLS. */
   readonly tlsPort: number
 }
 
@@ -31,7 +31,7 @@ export async function startHaproxy(provider: ProviderPorts): Promise<Haproxy> {
 }
 
 /**
- * Kept connections on both legs, shared between clients; bytes go on at once (`http-no-delay`) and nothing is logged.
+ * Keep-alive on both legs, shared between clients; bytes are forwarded immediately (`http-no-delay`) and nothing is logged.
  * https://docs.haproxy.org/2.6/configuration.html
  */
 function haproxyConfig(port: number, tlsPort: number, provider: ProviderPorts): string {

@@ -9,7 +9,7 @@ import { PROVIDER_HOST, type ProviderPorts } from './provider.ts'
 export interface Nginx extends Program {
   readonly version: string
   readonly workerPid: number
-  /** Where it goes to the provider over TLS. */
+  /** The port whose requests are forwarded to the provider over TLS. */
   readonly tlsPort: number
 }
 
@@ -33,11 +33,11 @@ export async function startNginx(provider: ProviderPorts): Promise<Nginx> {
 }
 
 /**
- * What nginx's own manual advises for passing streams through fast: kept connections, no buffering, no log. The largest
+ * The settings that nginx's manual advises for proxying streams: keep-alive, no buffering, no log. The largest
  * bodies of the benchmark stay in memory. Over TLS it checks the provider as every client should.
  */
 function nginxConfig(port: number, tlsPort: number, provider: ProviderPorts): string {
-  // Started by root, nginx would hand its worker to a user who cannot read this folder.
+  // Started by root, nginx would run its worker as a user that cannot read this folder.
   const user = process.getuid?.() === 0 ? 'user root;' : ''
   return `${user}
 daemon off;

@@ -11,7 +11,7 @@ const PACKAGE = join(FOLDER, 'node_modules/@portkey-ai/gateway')
 /** A running Portkey gateway, https://github.com/Portkey-AI/gateway. */
 export interface Portkey extends Program {
   readonly version: string
-  /** Header lines that send a request on to the provider; Portkey is told in each request. */
+  /** Header lines that name the provider; Portkey needs them in each request. */
   readonly headers: readonly string[]
 }
 
@@ -42,7 +42,7 @@ function install(): void {
   const lock = join(FOLDER, 'package-lock.json')
   if (existsSync(stamp) && statSync(stamp).mtimeMs >= statSync(lock).mtimeMs) return
   process.stdout.write('installing Portkey into bench/portkey\n')
-  // What npm says goes to stderr: stdout is the report's.
+  // npm's output is redirected to stderr: stdout is for the report.
   const done = spawnSync('npm', ['ci', '--no-audit', '--no-fund'], { cwd: FOLDER, stdio: ['ignore', 2, 2] })
   if (done.status === 0) return
   throw new Error('Portkey could not be installed (npm ci in bench/portkey); leave it out with --targets nginx,sluice')

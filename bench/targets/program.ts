@@ -11,10 +11,10 @@ const START_TIMEOUT_MS = 20_000
 const STOP_TIMEOUT_MS = 5_000
 const POLL_MS = 20
 
-/** What runs, with its folder. */
+/** The running programs, with their folders. */
 const alive = new Map<ChildProcess, string>()
 
-// The last resort when this process ends without having stopped what it started.
+// The last resort when this process exits without having stopped its children.
 process.on('exit', () => {
   for (const [child, folder] of alive) {
     child.kill('SIGKILL')
@@ -27,7 +27,7 @@ export interface ProgramDefinition {
   /** Names it in messages and its folder. */
   readonly name: string
   readonly command: string
-  /** Writes what it needs into its folder; gives the arguments. */
+  /** Writes its configuration into its folder; returns the arguments. */
   readonly prepare: (folder: string, port: number) => readonly string[]
   readonly env?: NodeJS.ProcessEnv
 }
@@ -64,7 +64,7 @@ export async function startProgram(definition: ProgramDefinition): Promise<Progr
 
 /**
  * Finds a system program, also where packages put it outside of the path of an ordinary user.
- * @returns its command, and what it prints of its version
+ * @returns its command, and its printed version
  * @throws Error that says how to install it
  */
 export function findCommand(name: string): { command: string; version: string } {

@@ -11,7 +11,7 @@ export const PROVIDER_HOST = 'localhost'
 export interface ProviderPorts {
   readonly providerPort: number
   readonly providerTlsPort: number
-  /** The certificate that whoever connects by TLS has to trust. */
+  /** The certificate that TLS clients have to trust. */
   readonly providerCertFile: string
 }
 
@@ -23,7 +23,7 @@ export interface Providers extends ProviderPorts {
 
 /**
  * Starts the mock provider twice, once with a certificate that is made for the run.
- * @param stops gets what ends them
+ * @param stops receives the functions that end them
  */
 export async function startProviders(stops: (() => Promise<void>)[]): Promise<Providers> {
   const folder = mkdtempSync(join(tmpdir(), 'sluice-bench-provider-'))

@@ -25,7 +25,7 @@ const STOP_TIMEOUT_MS = 20_000
 const DRAIN_TIMEOUT_MS = 180_000
 const POLL_MS = 50
 const CREDITS_USD = '1000000'
-// The load of the benchmark stays far below what it is to measure only when no rate limit stops it.
+// Rate limits would reject the load of the benchmark, so they are lifted.
 const LIMITS = JSON.stringify({ requestsPerMinute: 1_000_000_000, requestBurst: 100_000_000 })
 // Lets the profiler in where a port is free, once the worker is sent SIGUSR1; until then it changes nothing.
 const NODE_FLAGS = ['--inspect-port=0']
@@ -69,7 +69,7 @@ export interface Stack {
 
 /**
  * Starts PostgreSQL, Redis, control and proxy in a folder of their own, in front of the mock provider.
- * @param stops gets what ends them, before the first of them runs
+ * @param stops receives the functions that end them, before the first of them runs
  */
 export async function startStack(options: StackOptions, stops: (() => Promise<void>)[]): Promise<Stack> {
   const folder = mkdtempSync(join(tmpdir(), 'sluice-bench-'))

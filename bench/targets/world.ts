@@ -21,7 +21,7 @@ export const FEW_ACCOUNTS = 10
 export const ROTATED_KEYS = 1_000
 const PATH = '/v1/chat/completions'
 
-/** Which cores what is measured and everything else runs on; null where processes cannot be kept on cores. */
+/** The cores of the measured processes and of the others; null if processes cannot be pinned. */
 export type Cores = BenchResults['pinned']
 
 /** Everything that takes part in a run. */
@@ -38,7 +38,7 @@ export interface World {
 
 /**
  * Starts the mock provider, the load generator and every target, each on its core.
- * @param stops gets what ends them, in the order of their start
+ * @param stops receives the functions that end them, in the order of their start
  */
 export async function startWorld(settings: Settings, stops: (() => Promise<void>)[]): Promise<World> {
   const keep = <Part extends { stop(): Promise<void> }>(part: Part): Part => {
@@ -111,7 +111,7 @@ export function modelOf(kind: BenchCase, one: Measured): string {
   return one.hasCatalog ? kind.publicModel : kind.upstreamModel
 }
 
-/** Keeps the gateway of a stack on the core of what is measured and everything else of it off that core. */
+/** Pins the gateway of a stack to the measured core, and all other processes of the stack off that core. */
 export function pinStack(stack: Stack, cores: Cores): void {
   if (cores === null) return
   pinMeasured([...stack.proxy.pids, ...(stack.proxyOnly?.pids ?? [])], cores)

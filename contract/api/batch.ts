@@ -36,7 +36,7 @@ export interface ShownBatch {
   /** '' for none. */
   readonly webhookUrl: string
   readonly webhookSecret: string
-  /** Where the client that submitted the job reaches the gateway, without a slash at its end. */
+  /** The address under which the client that submitted the job reaches the gateway, without a trailing slash. */
   readonly baseUrl: string
 }
 

@@ -45,7 +45,7 @@ export function choicesOf(answer: Completion): Completion[] {
   return Array.isArray(answer['choices']) ? answer['choices'].filter(isJsonObject) : []
 }
 
-/** UTF-8 bytes of what the model wrote. */
+/** UTF-8 bytes of the model's output. */
 export function outputBytes(answer: Completion): number {
   let bytes = 0
   for (const { text, message } of choicesOf(answer)) {

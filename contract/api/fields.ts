@@ -3,8 +3,8 @@ import type { JsonSchema } from './route.ts'
 const NO_CONTROL_CHARACTERS = '^[^\\x00-\\x1f\\x7f]*$'
 
 /**
- * Parts of the schemas of the account API. A description completes the sentence "FIELD must be ...", because that is how
- * a client is told what is wrong with a field.
+ * Parts of the schemas of the account API. A description completes the sentence "FIELD must be ...", which is the error
+ * message that clients see for an invalid field.
  */
 export function text(description: string, lengthMax: number, more: JsonSchema = {}): JsonSchema {
   return { type: 'string', format: 'text', maxLength: lengthMax, pattern: NO_CONTROL_CHARACTERS, description, ...more }
@@ -14,7 +14,7 @@ export function flag(description: string): JsonSchema {
   return { type: 'boolean', description: `true or false: ${description}` }
 }
 
-/** True, false, or null for who has not decided. */
+/** True, false, or null for undecided. */
 export function flagOrNone(description: string): JsonSchema {
   return { type: ['boolean', 'null'], description: `true or false: ${description}; or null for not decided` }
 }
@@ -54,7 +54,7 @@ export function pageLimit(most: number): JsonSchema {
   return { type: 'integer', minimum: 1, maximum: most, description: `an integer from 1 to ${most}` }
 }
 
-/** Where a page begins: behind the entry with this id. */
+/** Where a page begins: after the entry with this id. */
 export function pageAfter(prefix: string): JsonSchema {
   const pattern = `^${prefix}_[0-9A-HJKMNP-TV-Z]{26}$`
   return { type: 'string', pattern, description: `the id (${prefix}_...) of the last entry of the page before` }

@@ -17,7 +17,7 @@ const oneOf = (...names: string[]): JsonSchema => ({
   description: `${names.slice(0, -1).join(', ')} or ${names.at(-1)}`,
 })
 
-/** Public figures of the gateway; nothing of a single account is told. */
+/** Public figures of the gateway; they reveal nothing about single accounts. */
 export const figureRoutes = (limits: ContractLimits) =>
   ({
     get_stats: {

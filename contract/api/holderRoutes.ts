@@ -2,7 +2,7 @@ import type { ContractLimits } from '../limits/limits.ts'
 import { pageLimit } from './fields.ts'
 import { type ApiRoute, members } from './route.ts'
 
-/** What the coin's holders get: rewards by period, and the vault. */
+/** Rewards of the coin's holders by period, and the vault. */
 export const holderRoutes = (limits: ContractLimits) =>
   ({
     get_rewards: {

@@ -2,7 +2,7 @@ import type { ContractLimits } from '../limits/limits.ts'
 import { coinAmount, pageAfter, pageLimit, text, timeOrNone } from './fields.ts'
 import { type ApiRoute, members } from './route.ts'
 
-/** Links: coin for whoever has the token. */
+/** Links: coin in escrow that the holder of the token can claim. */
 export const linkRoutes = (limits: ContractLimits) =>
   ({
     list_links: {

@@ -8,7 +8,7 @@ const ID = (prefix: string, what: string): JsonSchema => ({
   description: `the id (${prefix}_...) of ${what}`,
 })
 
-// More digits are refused by the handler, which says what a lot and a tick are.
+// The handler refuses more digits; its error explains lots and ticks.
 const DECIMAL = '^[0-9]{1,10}([.][0-9]{1,9})?$'
 const TOKENS: JsonSchema = {
   type: 'string',

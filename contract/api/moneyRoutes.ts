@@ -4,7 +4,7 @@ import { type ApiRoute, members } from './route.ts'
 
 const DECIMAL = (description: string) => text(`${description}, as a decimal string`, 78)
 
-/** Money that comes and goes on the chain. */
+/** Deposits and withdrawals on the chain. */
 export const moneyRoutes = (limits: ContractLimits) =>
   ({
     get_payer_credits: {

@@ -1,6 +1,6 @@
 import { type ApiRoute, members } from './route.ts'
 
-/** What providers of the private tier have proved of their hardware. */
+/** Hardware attestations of the providers of the private tier. */
 export const PRIVACY_ROUTES = {
   get_privacy_attestation: {
     method: 'GET',

@@ -2,7 +2,7 @@ import type { ContractLimits } from '../limits/limits.ts'
 import { pageAfter, pageLimit } from './fields.ts'
 import { type ApiRoute, members } from './route.ts'
 
-/** Referrals: a share of what other accounts pay goes to the one that brought them. */
+/** Referrals: an account earns a share of the payments of accounts that it referred. */
 export const referralRoutes = (limits: ContractLimits) =>
   ({
     get_referrals: {

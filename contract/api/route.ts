@@ -8,23 +8,26 @@ export interface ObjectSchema extends JsonSchema {
 }
 
 /**
- * What a route takes as its credential: nothing; nothing, for what anybody may do often; a session whose wallet
- * may not be linked to an account yet; a session of an account; an API key; either of the last two; or either or none,
- * for a read that says more to some.
+ * The credential of a route. `none`: none. `open`: none, for requests that anybody may make often. `sign_in`: a session
+ * whose wallet may not be linked to an account yet. `session`: a session of an account. `key`: an API key. `key_or_session`:
+ * either of them. `optional`: either or none, for a read that returns more with one.
  */
 export type ApiAuth = 'none' | 'open' | 'sign_in' | 'session' | 'key' | 'key_or_session' | 'optional'
 
 /** One endpoint that control serves through the proxies. */
 export interface ApiRoute {
   readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE'
-  /** A path; `{name}` stands for one segment, or for the part of it that a fixed ending leaves. */
+  /** A path; `{name}` matches one segment, or the part of it before a fixed ending. */
   readonly path: string
   readonly auth: ApiAuth
   readonly summary: string
   readonly query?: ObjectSchema
   /** Absent for routes that take no body. */
   readonly body?: ObjectSchema
-  /** Of a public read with the same answer for everybody: proxies keep answers, also while control is away. */
+  /**
+   * Of a public read with the same answer for every client: proxies cache the answer and also serve it while control is
+   * down.
+   */
   readonly cache?: { readonly maxAgeSeconds: number }
 }
 

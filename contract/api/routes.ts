@@ -44,7 +44,9 @@ export type ApiRoutes = Readonly<Record<ApiOperation, ApiRoute>>
 /** Every endpoint that control serves through the proxies, with the schemas that its requests are checked against. */
 export const apiRoutes: (limits: ContractLimits) => ApiRoutes = tableOf
 
-/** The same under the default limits, for what no limit changes: methods, paths, credentials, names of fields. */
+/**
+ * The routes under the default limits, for uses that do not depend on limits: methods, paths, credentials, names of fields.
+ */
 export const API_ROUTES: ApiRoutes = apiRoutes(CONTRACT_LIMITS)
 
 /** Whether `name` names an operation, as names that arrive over Redis must. */

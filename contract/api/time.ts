@@ -4,7 +4,7 @@ const MONTH = /^(\d{4})-(\d\d)$/
 
 export const DAY_MS = 86_400_000
 
-/** Milliseconds since 1970 of an RFC 3339 time such as 2027-01-31T12:00:00Z; undefined when it is none. */
+/** Milliseconds since 1970 of an RFC 3339 time such as 2027-01-31T12:00:00Z; undefined when it is invalid. */
 export function parseTime(text: string): number | undefined {
   const [, day = ''] = RFC_3339.exec(text) ?? []
   const ms = parseDay(day) === undefined ? Number.NaN : Date.parse(text)

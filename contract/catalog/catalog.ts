@@ -32,9 +32,8 @@ export const ENDPOINTS_OF: Readonly<Record<Modality, readonly Endpoint[]>> = {
 }
 
 /**
- * The endpoints that a chat model serves. Messages and counting their tokens need nothing of a provider that chat does
- * not, so that every model has them that converses; one that completes texts alone does not. Attested hardware serves
- * chat completions only.
+ * The endpoints that a chat model serves. Messages and their token counts need no more of a provider than chat, so every
+ * model with chat has them; a model for text completions alone does not. Attested hardware serves chat completions only.
  * @param named those of its entry in the catalog
  */
 export function chatEndpoints(named: readonly Endpoint[], attested: boolean): readonly Endpoint[] {
@@ -44,7 +43,7 @@ export function chatEndpoints(named: readonly Endpoint[], attested: boolean): re
   return ENDPOINTS_OF.chat.filter((endpoint) => endpoint === 'messages' || named.includes(endpoint))
 }
 
-/** The names of what is counted instead of tokens. */
+/** The units by which models are priced that are not priced by the token. */
 export type Counted = 'image' | 'character' | 'second' | 'search'
 
 /** The unit on receipts by modality; '' where tokens are counted. */

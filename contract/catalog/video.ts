@@ -6,7 +6,7 @@ export type FirstFrame = (typeof FIRST_FRAMES)[number]
 
 /** The inputs that a video model accepts. Lengths are in characters (Unicode code points). */
 export interface VideoSettings {
-  /** Clip lengths; the first one is what a request without `seconds` gets. */
+  /** Clip lengths in seconds; the first one is the default. */
   readonly seconds: readonly number[]
   readonly image: FirstFrame
   readonly aspectRatios: readonly string[]
@@ -19,7 +19,7 @@ export interface VideoSettings {
   readonly promptMax: number
 }
 
-/** The settings of a record; null for models that are none for video. */
+/** The settings of a record; null for models of another modality. */
 export function videoSettings(record: sluice.VideoSettings.$Properties | null | undefined): VideoSettings | null {
   if (record === null || record === undefined) return null
   return {

@@ -23,7 +23,7 @@ export interface GatewayErrorOptions {
   readonly type?: ErrorType
   /** Seconds for the Retry-After header. */
   readonly retryAfterSeconds?: number
-  /** JSON that is answered in place of the error shape, where the contract says so. */
+  /** JSON that replaces the error shape, where the contract requires it. */
   readonly body?: string
   readonly cause?: unknown
 }

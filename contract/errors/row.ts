@@ -16,15 +16,15 @@ export const ERROR_TYPES = [
 export type ErrorType = (typeof ERROR_TYPES)[number]
 
 /**
- * What a request that ended this way costs: nothing, the produced part of a stream, what a tool's upstream billed, or
- * what was charged earlier when the result was made.
+ * The charge of a request that ended with this error: nothing, the produced part of a stream, the amount that a tool's
+ * upstream billed, or the earlier charge of the request that made the result.
  */
 export type Charged = false | 'partial' | 'billed' | 'earlier'
 
 export interface ErrorRow {
   /** HTTP statuses this code may have; the first is the default. */
   readonly statuses: readonly number[]
-  /** Whether a provider's own 4xx status may stand in place of `statuses`. */
+  /** Whether a provider's own 4xx status may replace `statuses`. */
   readonly anyClientStatus: boolean
   readonly type: ErrorType
   readonly message: string
@@ -56,7 +56,7 @@ export function typeOfStatus(status: number): ErrorType {
 }
 
 /**
- * A row of the error table with everything that usually follows from the status filled in.
+ * A row of the error table; fields that follow from the status have their defaults.
  * @param status the status, or all allowed ones with the default first
  * @param message says what to change, in a sentence
  */

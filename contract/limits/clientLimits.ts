@@ -1,6 +1,6 @@
 /**
- * The limits that clients meet: those that GET /v1/limits shows by a name of their own, and those that an answer or an
- * error tells. Operators change them with SLUICE_LIMITS.
+ * The limits that clients meet: those that GET /v1/limits lists by a name of their own, and those that an answer or an error
+ * states. Operators change them with SLUICE_LIMITS.
  */
 export const CLIENT_LIMITS = {
   // Rates.
@@ -20,11 +20,11 @@ export const CLIENT_LIMITS = {
   signatureFailuresPerMinute: 10,
   /** Checks of providers' endpoints that an account may ask for, per minute. */
   providerChecksPerMinute: 10,
-  /** Payments of one kind from one client network that the chain was asked about in vain, per minute. */
+  /** Payments of one kind from one client network that the chain refused after it was asked, per minute. */
   paymentRefusalsPerMinute: 300,
   /** Such payments from one client network at once after a quiet time. */
   paymentRefusalBurst: 100,
-  /** Payments of one kind from all client networks that the chain was asked about in vain, per minute. */
+  /** Payments of one kind from all client networks that the chain refused after it was asked, per minute. */
   paymentRefusalsOverallPerMinute: 1_200,
   /** Such payments from all client networks at once after a quiet time. */
   paymentRefusalOverallBurst: 400,
@@ -146,7 +146,7 @@ export const CLIENT_LIMITS = {
   paymentTimeoutMs: 30_000,
   /** How long the price of a challenge holds, in milliseconds. */
   quoteWindowMs: 120_000,
-  /** How long an authorization of a deposit has to be valid at least, in milliseconds. */
+  /** The least time that an authorization of a deposit has to be valid, in milliseconds. */
   depositWindowMinMs: 60_000,
   /** Withdrawals of an account that are under way at once. */
   withdrawalsOpenMax: 5,
@@ -189,8 +189,8 @@ export const CLIENT_LIMITS = {
   /** Days that the leaderboard spans. */
   leaderboardDaysMax: 90,
   /**
-   * Accounts that have to be behind whatever the public statistics tell; what fewer have used is folded into others, or is
-   * not told.
+   * The least number of accounts behind every figure of the public statistics; usage by fewer accounts is added to other
+   * figures, or left out.
    */
   statsAccountsMin: 5,
   /** Days that one question about the public statistics of all models spans. */
@@ -201,7 +201,7 @@ export const CLIENT_LIMITS = {
   indexDaysMax: 366,
   /** The least coin that a link holds, in units of 1e-9 USD. */
   linkUnitsMin: 10_000_000,
-  /** How long a link lasts where its maker says nothing, in milliseconds. */
+  /** The default lifetime of a link, in milliseconds. */
   linkLifetimeMs: 2_592_000_000,
   /** How long a link may last, in milliseconds. */
   linkLifetimeMaxMs: 31_536_000_000,
@@ -211,11 +211,11 @@ export const CLIENT_LIMITS = {
   lockOrdersOpenMax: 100,
   /** Series of compute locks that an account holds or has orders for at once. */
   lockSeriesPerAccountMax: 20,
-  /** Orders that one order for tokens may fill; what is left of it then is cancelled. */
+  /** Orders that one order for tokens may fill; the rest of it is then cancelled. */
   lockFillsPerOrderMax: 100,
-  /** The least tokens of a compute lock that are withdrawn to a wallet at once, in micro-tokens. */
+  /** Minimum of a withdrawal of compute lock tokens, in micro-tokens. */
   lockWithdrawalMicrosMin: 1_000_000,
-  /** How long before the end of its series tokens are withdrawn no more, in milliseconds. */
+  /** Time before the end of a series in which withdrawals of its tokens are refused, in milliseconds. */
   lockWithdrawalCutoffMs: 21_600_000,
   /** How long the price of a quote for tokens holds, in milliseconds. */
   lockQuoteMs: 30_000,

@@ -2,7 +2,7 @@ import { isJsonObject } from '../std/jsonObject.ts'
 import { CLIENT_LIMITS } from './clientLimits.ts'
 import { SHARED_LIMITS } from './sharedLimits.ts'
 
-/** The limits that more than one part of the gateway goes by. */
+/** The limits that several parts of the gateway share. */
 export const CONTRACT_LIMITS = { ...CLIENT_LIMITS, ...SHARED_LIMITS }
 
 type Table<Name extends string> = Readonly<Record<Name, number>>

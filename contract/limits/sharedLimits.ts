@@ -13,9 +13,9 @@ export const SHARED_LIMITS = {
   holdAgeMaxMs: 3_600_000,
   /** The time from one heartbeat of a proxy process to the next, in milliseconds. */
   heartbeatIntervalMs: 1_000,
-  /** How long the heartbeat of a proxy process may stand still before its leases are taken back, in milliseconds. */
+  /** How long a proxy process may miss heartbeats before its leases are taken back, in milliseconds. */
   heartbeatTimeoutMs: 15_000,
-  /** How long it may stand still before single holds are voided that its journal may know the end of, in milliseconds. */
+  /** How long it may miss heartbeats before single holds are voided whose end its journal may know, in milliseconds. */
   orphanVoidMs: 600_000,
 
   /** How long the end of a proxy process is remembered with its leases, in milliseconds. */
@@ -47,7 +47,7 @@ export const SHARED_LIMITS = {
   paymentMarginMs: 5_000,
 
   // Stopping.
-  /** How long requests under way may go on when a proxy process is stopped, in milliseconds. */
+  /** How long requests under way may continue when a proxy process is stopped, in milliseconds. */
   drainGraceMs: 10_000,
   /** The time for the remaining steps when a process is stopped, in milliseconds. */
   shutdownTimeoutMs: 5_000,

@@ -1,20 +1,21 @@
 import { formatUsd, MAX_UNITS, UNITS_PER_USD } from './units.ts'
 
-/** Coin is counted in integers of 1e-9 coin. At one US dollar a coin, these are as many as the units that they are worth. */
+/** Coin is counted in integers of 1e-9 coin (nanos). At one US dollar a coin, one nano is worth one unit. */
 export const NANOS_PER_COIN = 1_000_000_000
 /**
- * What one coin may be worth, in units: from 0.001 to 100,000 USD. Below, what an account can hold would be too little; above,
- * the smallest part of a coin would be worth more than small requests cost. The conversions are exact between them.
+ * The bounds of the price of one coin, in units: from 0.001 to 100,000 USD. With a lower price, an account could hold too
+ * little; with a higher one, the smallest part of a coin would cost more than a small request. Within them all conversions
+ * are exact.
  */
 export const COIN_USD_UNITS_MIN = 1_000_000
 export const COIN_USD_UNITS_MAX = 100_000_000_000_000
 
-/** Both 1e9: what amounts and prices are taken apart by, so that no product exceeds 2^53. */
+/** Both 1e9: the base in which amounts and prices are split, so that no product exceeds 2^53. */
 const BASE = 1_000_000_000
 const HALF = 32_768
 
 /**
- * What coin is worth, rounded down; at most MAX_UNITS.
+ * The value of an amount of coin in units, rounded down; at most MAX_UNITS.
  * @param coinNanos a safe integer, not negative
  * @param coinUsdUnits units of US dollar in one coin, within the bounds above
  */

@@ -13,8 +13,8 @@ export interface Delivered {
 }
 
 /**
- * Estimates a usage from what was delivered. Providers stream one token a frame; where frames are clearly larger than
- * that, four bytes make a token, as they do in the prompt.
+ * Estimates the usage from the output that was delivered. Providers stream one token a frame; where frames are clearly
+ * larger, four bytes count as a token, as they do in the prompt.
  */
 export function estimateUsage(delivered: Delivered): TokenUsage {
   const { frames, outputBytes } = delivered

@@ -1,4 +1,4 @@
-/** What a charge comes to where tokens of a lock are burnt first. */
+/** The charge of a request that burns tokens of a lock first. */
 export interface LockCharge {
   /** Burnt, in units at the locked price. */
   readonly lockUnits: number
@@ -25,7 +25,7 @@ export function fullMicros(units: number, microUnits: number): number {
 }
 
 /**
- * What is left of an amount at the price sheet once a lock has paid for a part of the same request, rounded up.
+ * The rest of an amount at the price sheet after a lock has paid for a part of the same request, rounded up.
  * @param sheetUnits of the whole request at the price sheet
  * @param lockUnits of the whole request at the prices of the series
  * @param paidUnits of `lockUnits` that the lock has paid, at most all
@@ -41,7 +41,7 @@ export function sheetRest(sheetUnits: number, lockUnits: number, paidUnits: numb
  * Splits a charge between a lock and the price sheet: tokens first, the rest of the request at the sheet.
  * @param sheetUnits the charge at the price sheet
  * @param lockUnits the charge at the prices of the series, in whole micro-tokens
- * @param heldUnits what is held of the lock, in whole micro-tokens
+ * @param heldUnits the hold on the lock, in whole micro-tokens
  */
 export function lockCharge(sheetUnits: number, lockUnits: number, heldUnits: number): LockCharge {
   const burnt = Math.min(lockUnits, heldUnits)

@@ -6,7 +6,7 @@ export const MICROS_PER_TOKEN = 1_000_000
 const DECIMAL = /^(0|[1-9][0-9]{0,9})(?:\.([0-9]{1,6}))?$/
 const PLACES = 6
 
-/** Micro-tokens of a decimal string such as "2.5", exact; undefined for what is no amount of tokens. */
+/** Micro-tokens of a decimal string such as "2.5", exact; undefined when the text is not a valid amount of tokens. */
 export function parseTokens(text: string): number | undefined {
   const match = DECIMAL.exec(text)
   if (match === null) return undefined

@@ -6,7 +6,7 @@ export interface UsageBounds {
   readonly outputTokensMax: number
 }
 
-/** A report may exceed what the model can do by this factor before it is taken for a fault. */
+/** A report may exceed the model's limits by this factor before it is treated as a fault. */
 const PLAUSIBLE_FACTOR = 2
 
 /** Bounds for a model's context window and largest output. */
@@ -45,7 +45,7 @@ export function readUsage(value: unknown, bounds: UsageBounds): TokenUsage | nul
   }
 }
 
-/** A count that a provider reports, or null for what cannot be one: missing, negative, fractional, above `max`. */
+/** A count that a provider reports, or null when it is invalid: missing, negative, fractional, above `max`. */
 export function countOf(value: unknown, max: number): number | null {
   return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 && value <= max ? value : null
 }

@@ -12,8 +12,8 @@ export type ReceiptRate = 'standard' | 'batch' | ''
 export type ReceiptTier = 'standard' | 'private' | ''
 
 /**
- * Where a receipt stands in the usage logs, of which each shard has one. Single receipts come with a proof (RFC 6962 audit
- * path): hashes in hex, and the entry whose leaf hash, SHA-256 of a zero byte and the entry, is in the log.
+ * The position of a receipt in the usage log of its shard. Single receipts include a proof (RFC 6962 audit path): hashes in
+ * hex, and the entry whose leaf hash, SHA-256 of a zero byte and the entry, is in the log.
  */
 export interface ReceiptLog {
   /** Of the log. */
@@ -49,13 +49,13 @@ export interface ReceiptPaid {
   readonly network: string
   readonly payer: string
   readonly transaction: string
-  /** The ERC-8004 agent behind the payer, or empty. */
+  /** The ERC-8004 agent that the payer named, or empty. */
   readonly agent: string
   /** The refund, once it is known; its transaction is empty until it was sent. */
   readonly back?: { units: number; amount: string; transaction: string }
   /**
-   * What the request took of the payer's credit, what it added to it, and what that came to, once that is known:
-   * units + used = cost + fee + back + kept.
+   * Units taken from the payer's credit, units added to it, and the credit after that, once the refund is decided: units +
+   * used = cost + fee + back + kept.
    */
   readonly credit?: { usedUnits: number; keptUnits: number; leftUnits: number }
 }
@@ -82,10 +82,10 @@ export interface ReceiptFields {
   /** USD per coin in units, of the sheet that the request was priced by. */
   readonly coinUsdUnits: number
   readonly usage: TokenUsage
-  /** Of what is not priced by the token, and how that is called; 0 and '' for tokens. */
+  /** The quantity and unit of requests that are not priced by the token; 0 and '' for tokens. */
   readonly quantity: number
   readonly unit: string
-  /** Of images whose price goes by it, WxH, or ''. */
+  /** The size of images whose price depends on it, WxH, or ''. */
   readonly size: string
   /** The report of attested hardware that the private tier was served by, or ''. */
   readonly attestation: string
@@ -95,9 +95,9 @@ export interface ReceiptFields {
   /** When the hold was taken, by Redis's clock, so that the proxy and the book show the same. */
   readonly createdMs: number
   readonly durationMs: number
-  /** A code of the error table, or null when the request went well. */
+  /** A code of the error table, or null when the request succeeded. */
   readonly errorCode: string | null
-  /** Of a request that was paid for by itself. */
+  /** Of a request that was paid per call. */
   readonly paid?: ReceiptPaid
   /** Burnt beside `costUnits`; absent for none. */
   readonly lock?: ReceiptLock
@@ -105,7 +105,7 @@ export interface ReceiptFields {
 }
 
 /**
- * An amount as {units, usd, coin}, all decimal strings, as it stands wherever the gateway shows money.
+ * An amount as {units, usd, coin}, all decimal strings; the form of every amount that the gateway shows.
  * @param units safe integer, not negative
  * @param coinUsdUnits USD per coin in units
  */

@@ -1,2 +1,2 @@
-/** How a request ended, as its receipt says. Of these, `ok` and `partial` are charged. */
+/** The status of a request on its receipt. Of these, `ok` and `partial` are charged. */
 export type ReceiptStatus = 'ok' | 'partial' | 'failed' | 'cut' | 'orphaned'

@@ -1,20 +1,20 @@
 import type { ReceiptStatus } from './receiptStatus.ts'
 
-/** Codes of requests that ended by what their client did: it left, or its input was refused by the provider. */
+/** Error codes of requests that failed because of the client: it disconnected, or the provider rejected its input. */
 export const CLIENT_FAULTS: readonly string[] = ['client_gone', 'upstream_rejected', 'context_length_exceeded']
 
-/** A request that was paid for by itself and has ended. Amounts are units. */
+/** A request that was paid per call and has ended. Amounts are units. */
 export interface EndedPaid {
   readonly units: number
   /** The smallest charge that the quote named. */
   readonly minUnits: number
   readonly costUnits: number
   readonly status: ReceiptStatus
-  /** A code of the error table; empty or null when the request went well. */
+  /** A code of the error table; empty or null when the request succeeded. */
   readonly errorCode: string | null
 }
 
-/** Whether a payment goes back whole: nothing was served, and not by what its client did. */
+/** Whether a payment is refunded in full: nothing was served, and the client did not cause that. */
 export function isRefundedWhole({ status, errorCode }: Pick<EndedPaid, 'status' | 'errorCode'>): boolean {
   return status !== 'ok' && status !== 'partial' && !CLIENT_FAULTS.includes(errorCode ?? '')
 }

@@ -21,9 +21,9 @@ export function unitRates(record: sluice.UnitRates.$Properties | null | undefine
 }
 
 /**
- * What a quantity costs: one product, one division, rounded up.
- * @param quantity how many, a safe integer, not negative
- * @param size of an image, WxH; one without a price of its own costs the usual price
+ * The price of a quantity: one product, one division, rounded up.
+ * @param quantity a safe integer, not negative
+ * @param size of an image, WxH; a size without a price of its own has the default price
  * @returns units, exact; MAX_UNITS when the charge would exceed what any hold can cover
  */
 export function quantityUnits(rates: UnitRates, quantity: number, size = ''): number {

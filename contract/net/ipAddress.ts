@@ -1,8 +1,8 @@
 import { BlockList, isIP } from 'node:net'
 
 /**
- * IPv4 networks that are not the public internet: the registry of special-purpose addresses as a whole, because even those
- * that it calls globally reachable are anycast services which a network may run inside, multicast, and what is reserved.
+ * IPv4 networks that are not the public internet: the registry of special-purpose addresses as a whole, because even its
+ * globally reachable entries are anycast services that a network may run internally; also multicast and reserved networks.
  * https://www.iana.org/assignments/iana-ipv4-special-registry
  */
 const SPECIAL_IPV4 = blockListOf('ipv4', [
@@ -27,13 +27,13 @@ const SPECIAL_IPV4 = blockListOf('ipv4', [
 ])
 
 /**
- * All IPv6 addresses that are given out for the internet. Mapped, compatible, translated and NAT64 forms of IPv4 addresses
- * lie outside. https://www.iana.org/assignments/ipv6-address-space
+ * All IPv6 addresses that are allocated for the internet. Mapped, compatible, translated and NAT64 forms of IPv4 addresses
+ * are outside. https://www.iana.org/assignments/ipv6-address-space
  */
 const GLOBAL_IPV6 = blockListOf('ipv6', [['2000::', 3]])
 
 /**
- * Those among them that are not the public internet, or stand for an IPv4 address: protocol assignments with Teredo,
+ * Global unicast networks that are not the public internet or that embed an IPv4 address: protocol assignments with Teredo,
  * documentation, 6to4, AS112. https://www.iana.org/assignments/iana-ipv6-special-registry
  */
 const SPECIAL_IPV6 = blockListOf('ipv6', [
@@ -68,9 +68,9 @@ export function isIpAddress(text: string): boolean {
 }
 
 /**
- * Whether an address belongs to the public internet: not private, loopback, link-local, multicast or reserved, and no
- * IPv6 address that leads to an IPv4 one.
- * @param address as text; what is no IP address is not public
+ * Whether an address belongs to the public internet: not private, loopback, link-local, multicast or reserved, and no IPv6
+ * address that leads to an IPv4 one.
+ * @param address as text; a text that is not an IP address is not public
  */
 export function isPublicAddress(address: string): boolean {
   if (isIP(address) === 4) return !isIn(SPECIAL_IPV4, address)
@@ -102,9 +102,9 @@ export function withoutBrackets(hostname: string): string {
 }
 
 /**
- * The network by which clients are told apart: an IPv4 address, or the /64 of an IPv6 address, because that is what one
- * client is given (RFC 6177).
- * @returns '' for what is no IP address
+ * The network that identifies a client: an IPv4 address, or the /64 of an IPv6 address, because one client usually gets a
+ * whole /64 (RFC 6177).
+ * @returns '' when the text is not an IP address
  */
 export function clientNetwork(address: string): string {
   const text = address.replace(/%.*$/, '')

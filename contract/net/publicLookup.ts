@@ -4,10 +4,10 @@ import { isPublicAddress, withoutBrackets } from './ipAddress.ts'
 import { HostError, type LookupAll, pinnedLookup, resolveHost } from './resolveHost.ts'
 
 /**
- * The `lookup` option of net.connect, tls.connect and undici for hosts that strangers have named: every connection resolves
- * the name once, all its addresses are checked, and it goes to one of these. A name that has got a private address since it
- * was registered is thus not connected to. Addresses in place of a name are not looked up: see `isForbiddenHost`.
- * @param resolve the system's resolver when absent
+ * The `lookup` option of net.connect, tls.connect and undici for hosts named by untrusted parties: every connection resolves
+ * the name once, checks all its addresses, and connects to one of them. A name that was given a private address after it was
+ * registered is thus refused. IP addresses in place of a name are not looked up: see `isForbiddenHost`.
+ * @param resolve defaults to the system's resolver
  */
 export function publicLookup(resolve: LookupAll = promises.lookup): LookupFunction {
   return (hostname, options, callback) => {

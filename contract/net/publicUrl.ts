@@ -1,15 +1,15 @@
 import { isIpAddress, isPublicAddress, withoutBrackets } from './ipAddress.ts'
 
-/** Names that no public DNS has: RFC 6761, RFC 6762, RFC 8375, and what networks use inside. */
+/** Names that public DNS never has: RFC 6761, RFC 6762, RFC 8375, and common names of internal networks. */
 const INNER_NAME = /^[^.]+$|(?:^|\.)(?:localhost|local|internal|intranet|lan|home|corp|private|home\.arpa|onion)$/
 /**
- * What the parser of the URL standard drops or turns into a slash, and other parsers do not: they would find another host
- * in the same text.
+ * Characters that the parser of the URL standard drops or turns into a slash while other parsers keep them, so that those
+ * would find another host in the same text.
  */
 const AMBIGUOUS = /[\p{Cc}\\]/u
 
 /**
- * Reads an address of the web. What is sent on has to be `href` of the answer, never the text, because parsers differ.
+ * Parses a web address. Forward `href` of the result, never the text, because parsers differ.
  * @returns undefined unless it is http or https, without user and password, backslashes and control characters
  */
 export function parseWebUrl(text: string): URL | undefined {
@@ -20,8 +20,8 @@ export function parseWebUrl(text: string): URL | undefined {
 }
 
 /**
- * Whether a host belongs to the public internet as far as its text says it: a public address, or a name that public DNS
- * may have. What a name resolves to is not looked up.
+ * Whether a host belongs to the public internet as far as its text says it: a public address, or a name that public DNS may
+ * have. Names are not resolved.
  */
 export function mayBePublicHost({ hostname }: Pick<URL, 'hostname'>): boolean {
   const host = withoutBrackets(hostname)

@@ -2,7 +2,7 @@ import { type LookupAddress, type LookupAllOptions, promises } from 'node:dns'
 import { isIP, type LookupFunction } from 'node:net'
 import { isPublicAddress, withoutBrackets } from './ipAddress.ts'
 
-/** More addresses than this of one name are none that a connection would try. */
+/** The most addresses of one name; a connection would not try more. */
 const ADDRESSES_MAX = 32
 
 /** Why a host is not connected to. */
@@ -31,8 +31,8 @@ export interface ResolveOptions {
 }
 
 /**
- * Resolves the host of a URL once and checks every address that it has, so that a name with a public and a private
- * address is refused. Connect through `pinnedLookup` to what is returned: a second resolution could answer otherwise.
+ * Resolves the host of a URL once and checks every address that it has, so that a name with a public and a private address
+ * is refused. Connect through `pinnedLookup` to the returned addresses: a second resolution could return others.
  * @param hostname as in `URL.hostname`, which writes every form of an IPv4 address in its usual one
  * @throws HostError
  */
@@ -49,7 +49,7 @@ export async function resolveHost(hostname: string, options: ResolveOptions): Pr
 async function lookUp(host: string, { signal, lookup = promises.lookup }: ResolveOptions): Promise<LookupAddress[]> {
   if (signal.aborted) throw new HostError('timeout', host)
   let onAbort = (): void => {}
-  // The system's resolver can not be told to stop, only be left alone.
+  // The system's resolver cannot be cancelled, only abandoned.
   const aborted = new Promise<never>((_, reject) => {
     onAbort = () => reject(new HostError('timeout', host))
     signal.addEventListener('abort', onAbort, { once: true })
@@ -65,8 +65,8 @@ async function lookUp(host: string, { signal, lookup = promises.lookup }: Resolv
 }
 
 /**
- * The `lookup` option of net.connect, tls.connect and node:http that always answers these addresses, whatever it is
- * asked, so that a connection goes where the check was made.
+ * The `lookup` option of net.connect, tls.connect and node:http that returns these addresses for every name, so that a
+ * connection goes to an address that was checked.
  */
 export function pinnedLookup(addresses: readonly LookupAddress[]): LookupFunction {
   return (hostname, options, callback) => {

@@ -5,7 +5,7 @@ import type { Eip3009Payment } from './signedPayment.ts'
 /** The EIP-3009 message that a payer signs, without the token's domain. https://eips.ethereum.org/EIPS/eip-3009 */
 export type Authorization = Pick<Eip3009Payment, 'from' | 'to' | 'value' | 'validAfter' | 'validBefore' | 'nonce'>
 
-/** Reads an authorization, whose members x402 and MPP name alike. @returns undefined when one is missing or wrong */
+/** Reads an authorization; x402 and MPP use the same member names. @returns undefined when one is missing or invalid */
 export function readAuthorization(members: Readonly<Record<string, unknown>>): Authorization | undefined {
   const from = parseAddress(members['from'])
   const to = parseAddress(members['to'])

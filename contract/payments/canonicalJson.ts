@@ -1,6 +1,6 @@
 /**
- * Canonical JSON (RFC 8785, JCS): members sorted by UTF-16 code units, no white space, and otherwise what JSON.stringify
- * writes, which the standard is defined by.
+ * Canonical JSON (RFC 8785, JCS): members sorted by UTF-16 code units, no white space, and otherwise the output of
+ * JSON.stringify, by which the standard is defined.
  * @param value made of JSON types; members that are undefined are left out
  */
 export function canonicalJson(value: unknown): string {

@@ -7,7 +7,7 @@ export function tokenUsdUnits(asset: PaymentAsset, coinUsdUnits: number): number
 }
 
 /**
- * The tokens that pay an amount: rounded up, so that what arrives is never worth less.
+ * The tokens that pay an amount: rounded up, so that they are never worth less.
  * @param units safe integer, not negative
  * @param usdUnits USD of one whole token in units, positive
  * @returns atomic units of the token
@@ -18,7 +18,7 @@ export function atomicFor(units: number, decimals: number, usdUnits: number): bi
 }
 
 /**
- * What tokens are worth: rounded down, so that nothing is credited that did not arrive.
+ * The value of tokens, rounded down, so that no more is credited than arrived.
  * @param atomic atomic units of the token, not negative
  * @returns units
  * @throws RangeError beyond MAX_UNITS
@@ -30,8 +30,8 @@ export function unitsOf(atomic: bigint, decimals: number, usdUnits: number): num
 }
 
 /**
- * The whole atomic units that an amount is worth, rounded down, and what those are worth in turn, rounded up: at most
- * what was given.
+ * The whole atomic units that an amount is worth, rounded down, and the value of those, rounded up: at most the given
+ * amount.
  * @param units safe integer, not negative
  * @param usdUnits USD of one whole token in units, positive
  */
@@ -46,10 +46,10 @@ export function wholeAtomic(
 }
 
 /**
- * The part of a payment that goes back, in tokens: in proportion, rounded down, and all of it when all goes back.
- * @param paidAtomic what was paid, in atomic units
- * @param paidUnits what that was credited as
- * @param backUnits the part that goes back, at most paidUnits
+ * The refunded part of a payment, in tokens: in proportion, rounded down; the whole payment when all of it is refunded.
+ * @param paidAtomic the payment, in atomic units
+ * @param paidUnits the amount that was credited for it
+ * @param backUnits the part to refund, at most paidUnits
  */
 export function atomicBack(paidAtomic: bigint, paidUnits: number, backUnits: number): bigint {
   if (backUnits < 0 || backUnits > paidUnits) throw new RangeError(`${backUnits} of ${paidUnits} units can not go back`)

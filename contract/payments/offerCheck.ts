@@ -26,14 +26,14 @@ export interface RequiredPayment {
   readonly method: SignedPayment['method']
   readonly payTo: string
   readonly amountAtomic: bigint
-  /** Who may call Permit2; not read for EIP-3009. */
+  /** The contract that may call Permit2; not read for EIP-3009. */
   readonly spender: string
   /** How long the payment has to hold at least. */
   readonly marginSeconds: number
 }
 
 /**
- * Compares what was signed with what was asked for; no cryptography.
+ * Compares the signed payment with the offer; no cryptography.
  * @param nowSeconds since 1970
  */
 export function paymentFault(

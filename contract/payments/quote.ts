@@ -17,7 +17,7 @@ export interface QuoteBinding {
   readonly payTo: string
 }
 
-/** Why a quote does not hold. */
+/** Why a quote is invalid. */
 export type QuoteFault = 'expired' | 'altered'
 
 const FORM = /^([0-9]{13})\.([A-Za-z0-9_-]{43})$/
@@ -49,7 +49,7 @@ export function newQuote(secret: Buffer, binding: QuoteBinding, expiresAtMs: num
   return `${expiresAtMs.toString().padStart(13, '0')}.${macOf(secret, binding, expiresAtMs).toString('base64url')}`
 }
 
-/** @returns what is wrong with the quote that a payment carries; undefined when it binds just this request */
+/** @returns the fault of the quote that a payment carries; undefined when it binds exactly this request */
 export function quoteFault(
   secret: Buffer,
   binding: QuoteBinding,

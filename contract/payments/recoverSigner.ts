@@ -11,8 +11,8 @@ interface Secp256k1 {
 let loaded: Secp256k1 | undefined
 
 /**
- * Loads the native code that recovers signers. The package's own entry point falls back to JavaScript, 50 times slower
- * and without a word, where its native code is missing; here that is an error.
+ * Loads the native code that recovers signers. The package's own entry point falls back silently to JavaScript, which is 50
+ * times slower, when its native code is missing; here that is an error.
  * @throws Error that says what to install
  */
 export function loadSecp256k1(): Secp256k1 {
@@ -32,7 +32,8 @@ export function loadSecp256k1(): Secp256k1 {
 
 /**
  * @param digest the 32 bytes that were signed, in hex
- * @returns the address whose key made the signature, in lower case; undefined when no key can have made it
+ * @returns the address of the key that made the signature, in lower case; undefined when the signature is invalid for every
+ *   key
  * @throws Error where the native code is missing
  */
 export function recoverSigner(digest: Hex, signature: KeySignature): Hex | undefined {

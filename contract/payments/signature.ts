@@ -13,7 +13,7 @@ export interface KeySignature {
   readonly bytes: Hex
   /** 0 or 1. */
   readonly recoveryId: 0 | 1
-  /** The signature came with the other s: tokens refuse it, Permit2 does not. */
+  /** The signature had the high s: tokens reject it, Permit2 does not. */
   readonly highS: boolean
 }
 
@@ -23,14 +23,14 @@ export interface ContractSignature {
   readonly bytes: Hex
 }
 
-/** `counterfactual`: it would have the gateway deploy a contract, which is refused; `malformed`: nobody's. */
+/** `counterfactual`: verifying it would deploy a contract, which is refused; `malformed`: not a signature. */
 export type ReadSignature = KeySignature | ContractSignature | { readonly kind: 'counterfactual' | 'malformed' }
 
 function hex64(value: bigint): string {
   return value.toString(16).padStart(64, '0')
 }
 
-/** Reads a signature of whole bytes and brings one of a key into normal form. */
+/** Parses a signature of whole bytes and normalizes one of a key. */
 export function readSignature(bytes: Hex): ReadSignature {
   if (bytes.endsWith(ERC6492_SUFFIX)) return { kind: 'counterfactual' }
   if (bytes === '0x') return { kind: 'malformed' }
@@ -39,7 +39,7 @@ export function readSignature(bytes: Hex): ReadSignature {
   const s = BigInt(`0x${bytes.slice(66, 130)}`)
   const v = Number.parseInt(bytes.slice(130), 16)
   const parity = v === 27 || v === 28 ? v - 27 : v
-  // Contract wallets pack what they like into 65 bytes as well.
+  // Signatures of contract wallets may have 65 bytes as well, with arbitrary content.
   if ((parity !== 0 && parity !== 1) || r === 0n || r >= ORDER || s === 0n || s >= ORDER)
     return { kind: 'contract', bytes }
   const highS = s > HALF_ORDER

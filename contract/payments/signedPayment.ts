@@ -25,7 +25,7 @@ export interface Permit2Payment {
   readonly method: 'permit2'
   readonly chainId: number
   readonly token: Address
-  /** Whom the money is taken from; not part of what is signed, so it has to be the signer. */
+  /** The wallet that pays. It is not part of the signed message, so it has to be the signer. */
   readonly from: Address
   readonly to: Address
   readonly value: bigint
@@ -68,8 +68,8 @@ export function beginOf(payment: SignedPayment): bigint {
 }
 
 /**
- * What a payment can be used once by: the contract's own rule, in a normal form, so that "1" and "01" are the same. The
- * signature is no part of it, because it has twins.
+ * The key by which a payment can be used once: the contract's own rule, in a normal form, so that "1" and "01" are equal.
+ * The signature is not part of it, because signatures are malleable.
  */
 export function replayKey(payment: SignedPayment): string {
   if (payment.method === 'eip3009') {

@@ -26,11 +26,11 @@ export interface PaymentTerms {
   readonly assets: readonly PaymentAsset[]
   /** The ERC-8004 registry whose agents may be named, or null for none. */
   readonly agentRegistry: Address | null
-  /** Who calls Permit2 for MPP credentials; their signers name it. */
+  /** The contract that calls Permit2 for MPP credentials; signers name it. */
   readonly spender: Address
   /** Key of the MACs that bind quotes and challenges to a request. */
   readonly quoteSecret: Buffer
-  /** The smallest charge of a request that is paid for by itself, units. */
+  /** The smallest charge of a request that is paid per call, units. */
   readonly minUnits: number
   /** How long a signature has to hold at least, so that its transfer gets into a block. */
   readonly marginSeconds: number

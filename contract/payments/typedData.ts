@@ -58,7 +58,7 @@ export const MPP_WITNESS_TYPE =
   'PaymentWitness witness)PaymentWitness(bytes32 challengeHash,string externalId)TokenPermissions(address token,uint256 amount)'
 
 const separators = new Map<string, Hex>()
-/** A gateway sells for a handful of tokens; more come only from payments that are refused later. */
+/** A gateway accepts few tokens; more can only appear in payments that are refused later. */
 const SEPARATORS_MAX = 64
 
 /** Separators are the same for every payment with a token, and hashing them is half of the work. */

@@ -6,15 +6,15 @@ import { challengeHash, paymentDigest } from './typedData.ts'
 type Hex = `0x${string}`
 
 /**
- * What a payment's signature proves. `signed`: the key of `from` signed it. `contract`: no key did, so only a contract
- * at `from` can say (ERC-1271); `digest` is what it is asked about. `refused`: nobody can have.
+ * The result of verifying a payment's signature. `signed`: the key of `from` signed it. `contract`: no key did, so only a
+ * contract at `from` can decide (ERC-1271), by `digest`. `refused`: the signature is invalid for every signer.
  */
 export type Verdict =
   | { readonly kind: 'signed'; readonly signature: Hex }
   | { readonly kind: 'contract'; readonly signature: Hex; readonly digest: Hex }
   | { readonly kind: 'refused'; readonly reason: 'counterfactual' | 'malformed' | 'malleable' | 'challenge' }
 
-/** A payment to check; one that answers an MPP challenge has to name it in what is signed. */
+/** A payment to check; one that answers an MPP challenge has to name it in the signed message. */
 export interface PaymentCheck {
   readonly payment: SignedPayment
   readonly challenge?: { readonly id: string; readonly realm: string }
@@ -31,7 +31,7 @@ export function verdictOf({ payment, challenge }: PaymentCheck): Verdict {
   }
   const digest = paymentDigest(payment)
   if (signature.kind === 'key' && recoverSigner(digest, signature) === payment.from) {
-    // What the contract takes: tokens refuse the twin with the other s, Permit2 does not.
+    // The rule of the contracts: tokens reject the malleable twin with the high s, Permit2 does not.
     if (signature.highS && payment.method === 'eip3009') return { kind: 'refused', reason: 'malleable' }
     return { kind: 'signed', signature: signature.bytes }
   }

@@ -46,9 +46,9 @@ export interface SettleResponse {
   readonly payer?: string
 }
 
-/** A payment header, taken apart as far as its shape goes. */
+/** A payment header, parsed as far as its shape. */
 export interface X402Payment {
-  /** The offer that the client says it pays; to be compared with what is offered. */
+  /** The offer that the client claims to pay; it has to be compared with the offers that were made. */
   readonly accepted: Readonly<Record<string, unknown>>
   readonly payment: SignedPayment
 }

@@ -1,10 +1,10 @@
 import { nearest } from './nearest.ts'
 import { compileSchema, readSchema, type Schema, type SchemaCheck } from './schemaFaults.ts'
 
-/** The programs that read the environment. `make run` reads what all of them do, and hands it to them. */
+/** The programs that read the environment. `make run` reads the variables of all of them, and passes them on. */
 export type Program = 'proxy' | 'control' | 'command line' | 'make run'
 
-/** The variables that environment.schema.json describes. Where it has a default, that of an unset one. */
+/** The variables that environment.schema.json describes; an unset one has its default, if there is one. */
 export interface Variables {
   readonly DATABASE_URL?: string
   readonly REDIS_URL?: string
@@ -72,9 +72,9 @@ export function variableNames(program: Program): string[] {
 }
 
 /**
- * Reads the environment as every program of the gateway does: one that is empty counts as not set. Those that the
- * program does not read are left at their defaults.
- * @throws Error with a line for each variable that does not hold; it never repeats a secret
+ * Reads the environment as every program of the gateway does: an empty variable counts as not set. Variables that the
+ * program does not read keep their defaults.
+ * @throws Error with a line for each invalid variable; it never repeats a secret
  */
 export function readVariables<P extends Program>(env: NodeJS.ProcessEnv, program: P): VariablesOf<P> {
   const values: Record<string, string | number> = {}
@@ -113,9 +113,9 @@ function isInteger(name: string): boolean {
 }
 
 /**
- * What to tell an operator about variables that look like ones of the gateway but are not: a name that is mistyped is
- * otherwise not noticed. One that ends in _KEY may be a key that the catalog names.
- * @returns a sentence for each
+ * Warnings for an operator about variables that look like ones of the gateway but are unknown: otherwise a mistyped name
+ * would go unnoticed. A name that ends in _KEY may be a key that the catalog names.
+ * @returns one sentence for each
  */
 export function unknownVariables(env: NodeJS.ProcessEnv): string[] {
   const told: string[] = []

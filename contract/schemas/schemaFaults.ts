@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { Ajv2020, type AnySchemaObject, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js'
 import { parseUsd } from '../money/units.ts'
 
-/** Words that the schemas have beside those of JSON Schema; what they mean is said in environment.schema.json. */
+/** Keywords of the schemas beside those of JSON Schema; environment.schema.json explains them. */
 export const ANNOTATIONS = ['errorMessage', 'readBy', 'requiredBy'] as const
 
 const FORMATS = {
@@ -21,7 +21,7 @@ export interface SchemaFault {
   readonly text: string
 }
 
-/** Checks a value, fills in what the schema has defaults for, and says what is wrong with it: nothing, or every fault. */
+/** Checks a value, fills in defaults of the schema, and returns all faults; an empty array when the value is valid. */
 export type SchemaCheck = (value: unknown) => SchemaFault[]
 
 /** Reads one of the schemas of this folder. @param name as in `catalog` of catalog.schema.json */
@@ -44,13 +44,13 @@ export function compileSchema(schema: Schema): SchemaCheck {
   return (value) => (validate(value) ? [] : faultsOf(validate.errors ?? []))
 }
 
-/** One fault for each value, in place of everything that its schema says against it. */
+/** One fault for each value, in place of all violations of its schema. */
 function faultsOf(errors: readonly ErrorObject[]): SchemaFault[] {
   const faults = new Map<string, SchemaFault>()
-  // What holds for every value of a kind is said rather than what follows from the values beside it.
+  // A fault of the value alone is preferred over one that depends on the values beside it.
   const general = errors.filter(({ schemaPath }) => !schemaPath.includes('/then/'))
   for (const error of new Set([...general, ...errors])) {
-    // A condition is told by what its branch refuses; a choice, whose branches are many, as a whole.
+    // A failed condition is reported by the fault of its branch; a failed choice, which has many branches, as a whole.
     if (error.keyword === 'if' || error.schemaPath.includes('/anyOf/')) continue
     const fault = faultOf(error)
     const key = fault.path.join('/')

@@ -5,7 +5,7 @@ const QUOTE = 34
 const BACKSLASH = 92
 /** Up to here, counting brackets is cheaper than to look for the ends of strings. */
 const SMALL_BYTES = 2_048
-/** A string of so many bytes is a long one. */
+/** A string of at least this many bytes is a long one. */
 const LONG_STRING_BYTES = 2_048
 const COLON = 58
 
@@ -49,9 +49,9 @@ function openers(bytes: Buffer): number {
 }
 
 /**
- * Where a JSON string ends.
- * @param from the first byte behind its opening quote
- * @returns the place of its closing quote, or -1
+ * The end of a JSON string.
+ * @param from the first byte after its opening quote
+ * @returns the index of its closing quote, or -1
  */
 export function stringEnd(bytes: Buffer, from: number): number {
   for (let end = bytes.indexOf(QUOTE, from); end >= 0; end = bytes.indexOf(QUOTE, end + 1)) {

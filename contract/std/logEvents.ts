@@ -1,6 +1,6 @@
 import type { Logger } from 'pino'
 
-/** How grave an event is, what its line says and, where an operator can do something about it, what. */
+/** The level of an event, the text of its line and, where an operator can do something about it, the advice. */
 export type LogEventRow = readonly [level: LogLevel, text: string, advice?: string]
 
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'fatal'

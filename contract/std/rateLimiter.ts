@@ -22,7 +22,7 @@ export class RateLimiter {
   }
 
   /**
-   * Counts one event, unless it comes too soon.
+   * Counts one event, unless it exceeds the rate.
    * @returns zero, or the milliseconds to wait
    */
   take(name: string, nowMs: number): number {

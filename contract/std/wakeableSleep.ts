@@ -20,7 +20,7 @@ export class WakeableSleep {
     })
   }
 
-  /** Ends the sleep; while nobody sleeps, the next one. */
+  /** Ends the sleep; when no sleep is under way, the next one. */
   wake(): void {
     if (this.end === undefined) this.woken = true
     else this.end()

@@ -7,7 +7,7 @@ export type InputSchema = Readonly<Record<string, unknown>>
 /** A tool's input; defaults of the schema are put into it by the check. */
 export type ToolInput = Record<string, unknown>
 
-/** Checks an input and fills in what the schema has defaults for. @throws GatewayError tool_input_invalid */
+/** Checks an input and fills in the defaults of the schema. @throws GatewayError tool_input_invalid */
 export type InputCheck = (input: ToolInput) => void
 
 const FORMATS = {
@@ -18,13 +18,13 @@ const FORMATS = {
 export interface InputFault {
   /** The path of the member, joined by dots; '' for the input as a whole. */
   readonly param: string
-  /** How the member is wrong, as what follows its name in a sentence. */
+  /** The fault, as the text that follows the member's name in a sentence. */
   readonly reason: string
 }
 
 /**
- * Compiles a schema (JSON Schema 2020-12), and says of an input what is wrong with it first; null for nothing.
- * @throws Error when it is no schema, or has words that are not known
+ * Compiles a schema (JSON Schema 2020-12). The result returns the first fault of an input; null when it is valid.
+ * @throws Error for an invalid schema, or one with unknown keywords
  */
 export function compileSchema(
   schema: InputSchema,
@@ -37,7 +37,7 @@ export function compileSchema(
 
 /**
  * Compiles the schema of a tool's input. It is done once, when a catalog is read.
- * @throws Error when it is no schema, or has words that are not known
+ * @throws Error for an invalid schema, or one with unknown keywords
  */
 export function compileInput(schema: InputSchema): InputCheck {
   const check = compileSchema(schema, { useDefaults: true })

@@ -15,7 +15,7 @@ export function toolRates(record: sluice.ToolRates.$Properties | null | undefine
 }
 
 /**
- * What a call costs with so many results.
+ * The price of a call with a number of results.
  * @param results a safe integer, not negative
  * @returns units, exact; MAX_UNITS when the charge would exceed what any hold can cover
  */

@@ -1,4 +1,4 @@
-/** JSON whose strings of the form "{name}" stand for members of a tool's input. */
+/** JSON in which strings of the form "{name}" are replaced by members of a tool's input. */
 export type Template = unknown
 
 const PLACE = /^\{([A-Za-z_][A-Za-z0-9_]*)\}$/
@@ -13,7 +13,7 @@ export function placesOf(template: Template): string[] {
   return Object.values(template).flatMap(placesOf)
 }
 
-/** A template with the members of an input in their places; what the input has not is left out with its name. */
+/** A template filled with the members of an input; members that the input lacks are left out with their names. */
 export function fillTemplate(template: Template, input: Readonly<Record<string, unknown>>): unknown {
   if (typeof template === 'string') {
     const name = PLACE.exec(template)?.[1]

@@ -7,17 +7,17 @@ const TAG_BYTES = 16
 
 /** The context that a bus request is bound to. */
 export const requestLabel = (operation: string, id: number): string => `request:${operation}:${id}`
-/** What the key of a registered provider is bound to. */
+/** The label that the key of a registered provider is encrypted under. */
 export const providerKeyLabel = (providerId: string): string => `provider:${providerId}`
-/** In place of a reply channel: what control keeps in Redis for all proxies. */
+/** In place of a reply channel, for records that control keeps in Redis for all proxies. */
 export const KEPT_CHANNEL = 'kept'
 /** The context that a bus reply is bound to. */
 export const replyLabel = (id: number): string => `reply:${id}`
 
 /**
  * Encrypts and authenticates the payloads between one proxy process and control (AES-256-GCM). Redis keeps every stream
- * entry in its append-only file, and payloads carry prompts, tokens and hashes that act as credentials. Without the key
- * nobody can read a payload, or make one that control accepts.
+ * entry in its append-only file, and payloads carry prompts, tokens and hashes that act as credentials. Without the key,
+ * payloads can neither be read nor forged.
  */
 export class CallSeal {
   private readonly key: Buffer
@@ -31,14 +31,14 @@ export class CallSeal {
     this.key = createHmac('sha256', busKey).update(channel).digest()
   }
 
-  /** @param label what the payload is bound to: `requestLabel` or `replyLabel` */
+  /** @param label the context that the payload is bound to: `requestLabel` or `replyLabel` */
   seal(label: string, payload: Uint8Array): Buffer {
     return this.sealWith(randomBytes(NONCE_BYTES), label, payload)
   }
 
   /**
-   * The same for what is kept: equal payloads give equal bytes, so that it shows whether a record has changed. The nonce is
-   * derived from label and payload, so that none serves two payloads (as in RFC 8452, by HMAC).
+   * The same for stored records: equal payloads give equal bytes, so that a change of a record can be detected. The nonce is
+   * derived from label and payload, so that no nonce is used for two payloads (as in RFC 8452, by HMAC).
    */
   sealKept(label: string, payload: Uint8Array): Buffer {
     const nonce = createHmac('sha256', this.key).update(`${label}\n`).update(payload).digest().subarray(0, NONCE_BYTES)
@@ -50,7 +50,7 @@ export class CallSeal {
     return Buffer.concat([nonce, cipher.update(payload), cipher.final(), cipher.getAuthTag()])
   }
 
-  /** @returns undefined for what was not sealed with this key, channel and label */
+  /** @returns undefined for bytes that were not sealed with this key, channel and label */
   open(label: string, sealed: Uint8Array): Uint8Array | undefined {
     if (sealed.length < NONCE_BYTES + TAG_BYTES) return undefined
     const end = sealed.length - TAG_BYTES

@@ -11,7 +11,7 @@ export function coinPartText({ coinUnits, coinNanos }: CoinPart): string {
   return coinUnits === coinNanos ? String(coinUnits) : `${coinUnits}:${coinNanos}`
 }
 
-/** Reads what `coinPartText` wrote; NaN for what it did not. */
+/** Parses the output of `coinPartText`; NaN for any other text. */
 export function parseCoinPart(text: string): CoinPart {
   const end = text.indexOf(':')
   if (end >= 0) return { coinUnits: Number(text.slice(0, end)), coinNanos: Number(text.slice(end + 1)) }

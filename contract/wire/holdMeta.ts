@@ -15,7 +15,7 @@ export function encodeHoldMeta({ model, endpoint, sheetVersion, streamed }: Hold
 }
 
 /**
- * Reads what `encodeHoldMeta` wrote. It never throws, because a hold that cannot be read could never be voided: a text of
+ * Parses the output of `encodeHoldMeta`. It never throws, because an unreadable hold could never be voided: a text of
  * another form is taken for the model's name.
  */
 export function decodeHoldMeta(text: string): HoldMeta {

@@ -11,7 +11,7 @@ const ID_LENGTH_MAX = 32
 const CODES = Uint8Array.from(CROCKFORD, (character) => character.charCodeAt(0))
 const pool = Buffer.allocUnsafe(POOL_BYTES)
 let poolOffset = POOL_BYTES
-/** The id in hand: what ids of one kind and one millisecond begin with, and room for the rest. */
+/** Buffer for the current id: the prefix of its kind and millisecond, and room for the rest. */
 const scratch = Buffer.allocUnsafe(ID_LENGTH_MAX)
 let scratchPrefix = ''
 let scratchMs = -1

@@ -1,11 +1,11 @@
 import { Redis, type RedisOptions } from 'ioredis'
 
-/** The wait before a connection that was given up is made anew. */
+/** The wait before a connection that was given up is opened again. */
 const AGAIN_MS = 50
 
 /**
- * A connection to one server at a time that ends by `disconnect()` alone. ioredis gives one up for good where its attempt to
- * connect is interrupted, as by Sentinel's news of a failover while it asks Sentinel for the master.
+ * A connection to one server at a time that only `disconnect()` ends. ioredis gives a connection up for good when its
+ * attempt to connect is interrupted, for example by a failover message of Sentinel while it asks Sentinel for the master.
  */
 export class LastingRedis extends Redis {
   private isClosed = false
@@ -26,7 +26,7 @@ export class LastingRedis extends Redis {
   private connectAgain(): void {
     if (this.isClosed) return
     setTimeout(() => {
-      // What fails is told as an error of the connection.
+      // A failure is reported as an error of the connection.
       if (!this.isClosed) this.connect().catch(() => {})
     }, AGAIN_MS)
   }

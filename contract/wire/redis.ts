@@ -8,13 +8,15 @@ type Commands = Pick<SingleRedis, keyof SingleRedis & keyof Cluster>
 type OfOneServer = 'pipeline' | 'multi' | 'scan' | 'duplicate' | 'status'
 
 /**
- * A connection to Redis of any kind. What goes to keys of several shards in one write, and what goes over all keys, is in
+ * A connection to Redis of any kind. Writes to keys of several shards at once, and scans over all keys, are in
  * redisShards.ts, because a cluster takes neither as one command.
  */
 export type Redis = Omit<Commands, keyof EventEmitter | OfOneServer> &
   Pick<EventEmitter, 'on' | 'once' | 'off'> & { readonly status: string }
 
-/** Whether calls wait for a lost connection to come back, or fail: at once, and without an answer after so long. */
+/**
+ * Whether calls wait until a lost connection is restored, or fail: at once, and after this timeout when they get no answer.
+ */
 export type LostConnection = 'wait' | { readonly failAfterMs: number }
 
 const RECONNECT_DELAY_MAX_MS = 1_000
@@ -26,17 +28,17 @@ const CLUSTER_RETRY_MS = 100
 const CLUSTER_MOVED_MS = 20
 const CLUSTER_RETRIES_MAX = 160
 const REDIRECTIONS_MAX = 40
-/** The time from one reading of who owns which slots to the next; what is moved in between is found by redirects. */
+/** The interval at which the owners of the slots are read; slots moved in between are found by redirects. */
 const SLOTS_REFRESH_MS = 2_000
 
 const reconnectDelayMs = (attempt: number): number => Math.min(attempt * 50, RECONNECT_DELAY_MAX_MS)
 
 /**
- * Connects to Redis. The connection restores itself; commands that were under way when it broke are rejected, never
- * sent again, because a script may have run. What a server refused to run and sent elsewhere is sent there.
+ * Connects to Redis. The connection restores itself; commands that were under way when it broke are rejected and never
+ * retried, because a script may have run. Commands that a server redirects are sent to the other server.
  * @param url as `parseRedisUrl` reads it: one server, the master that Sentinel names, or a cluster
- * @param lost what a command does while there is no connection; one that fails also has a bounded time to answer, and
- *   a connection on which an answer is that late is given up
+ * @param lost whether commands wait or fail while there is no connection; when they fail, they also have a timeout, and a
+ *   connection on which one times out is closed
  * @throws Error when the address is not usable
  */
 export function connectRedis(url: string, lost: LostConnection): Redis {
@@ -47,7 +49,7 @@ export function connectRedis(url: string, lost: LostConnection): Redis {
     enableOfflineQueue: lost === 'wait',
     maxRetriesPerRequest: lost === 'wait' ? null : 0,
     retryStrategy: reconnectDelayMs,
-    // A master that became a replica has not done what it refuses; its place in the network may lead to the new one.
+    // A command that a demoted master refuses was not run; its network address may lead to the new master.
     reconnectOnError: (error: Error) => error.message.startsWith('READONLY'),
   }
   const redis = place.kind === 'sentinel' ? connectSentinel(place, options) : connectServer(place, options)
@@ -83,7 +85,7 @@ function connectSentinel(place: SentinelPlace, options: RedisOptions): SingleRed
     sentinels: [...sentinels],
     name: master,
     db: database,
-    // A master that was replaced may go on to serve whoever stays with it.
+    // A master that was replaced may keep serving the clients that stay connected to it.
     failoverDetector: true,
     sentinelRetryStrategy: reconnectDelayMs,
     sentinelReconnectStrategy: reconnectDelayMs,
@@ -138,8 +140,8 @@ const LATE = new Error('Redis did not answer in time; its connection is dropped'
 type Flush = (error: Error, queues: { offlineQueue: boolean }) => void
 
 /**
- * ioredis forgets commands that it neither resends nor retries, and their promises would never settle; a cluster repeats
- * what fails because a connection is closed, which may only be what was never sent.
+ * ioredis forgets commands that it neither resends nor retries, so that their promises would never settle; a cluster retries
+ * commands that fail because a connection is closed, which is only safe for commands that were never sent.
  */
 function rejectLost(redis: SingleRedis): void {
   const flushQueue = Reflect.get(redis, 'flushQueue') as Flush
@@ -153,7 +155,7 @@ function guardNode(node: SingleRedis, lost: LostConnection): void {
   rejectLost(node)
   const send = node.sendCommand
   node.sendCommand = (command, stream) => {
-    // What was given up in a queue does not leave it any more.
+    // A command that was given up in a queue stays there.
     if (command.isSettled) return command.promise
     if (command.name.startsWith('eval')) waitWhileMoving(command)
     return send.call(node, command, stream)
@@ -198,10 +200,9 @@ function failWhileDown(cluster: Cluster): void {
 const sent = new WeakMap<Command, { readonly untilMs: number; readonly by: SingleRedis }>()
 
 /**
- * Rejects commands that have no answer in time. Such a one stays in the buffer of its connection, as does every one sent
- * after it; with a Redis that hangs, that buffer has no bound. Dropping the connection frees it and shows that there is no
- * Redis to send to.
- * @param drop is given the connection; none before the first one
+ * Rejects commands that time out. A command without an answer stays in the buffer of its connection, and so does every later
+ * one; when Redis hangs, that buffer has no bound. Closing the connection frees it and marks Redis as unreachable.
+ * @param drop closes the connection that is passed to it; undefined before the first one
  */
 function dropWhenLate(
   redis: SingleRedis,
@@ -218,7 +219,7 @@ function dropWhenLate(
       command.reject(LATE)
       drop(connection?.destroyed === true ? undefined : connection)
     }
-    // After the socket is read: a process that stood still must not give up an answer that is there.
+    // Runs after the socket is read: a process that was blocked must not time out an answer that has already arrived.
     const timer = setTimeout(() => setImmediate(late), Math.max(0, untilMs - performance.now()))
     const clear = (): void => clearTimeout(timer)
     command.promise.then(clear, clear)

@@ -32,13 +32,13 @@ export const donePrefix = (shard: number): string => `done:${TAGS[shard]}`
 export const debitsKey = (shard: number): string => `debits:${TAGS[shard]}`
 /** Stream: ended requests on their way to the book. */
 export const ledgerStream = (shard: number): string => `ledger:${TAGS[shard]}`
-/** Prefix of `holdsKey`, for scripts that learn the owner from what they read. */
+/** Prefix of `holdsKey`, for scripts that find out the owner as they run. */
 export const holdsPrefix = (shard: number): string => `holds:${TAGS[shard]}`
 /** Hash: one video job, under the tag of its account. */
 export const videoKey = (shard: number, videoId: string): string => `video:${TAGS[shard]}:${videoId}`
 /** Hash: request id to `owner|openedAtMs`, for the video jobs of one key that are not billed yet. */
 export const videoSlotsKey = (shard: number, keyId: string): string => `videos:${TAGS[shard]}:${keyId}`
-/** String: the shard of a video job, for who knows its id alone. */
+/** String: the shard of a video job, for lookups by its id alone. */
 export const videoShardKey = (videoId: string): string => `videoshard:${videoId}`
 
 /** The keys of an account and of one of its API keys, in the order of hold.lua and settle.lua. */
@@ -77,9 +77,9 @@ export const SERVERS_KEY = 'servers'
 export const OWNERS_KEY = 'owners'
 /** Hash: proxy process to the number of the loading that it has reported its leases to. */
 export const REPORTED_KEY = 'reported'
-/** Pub/sub channel: ids of accounts whose idle leases are called back. */
+/** Pub/sub channel: ids of accounts whose idle leases are recalled. */
 export const RECALL_CHANNEL = 'recall'
-/** Pub/sub channel: ids of requests that somebody asks for; the proxy process that serves one answers with `askedKey`. */
+/** Pub/sub channel: ids of requests whose state is asked for; the proxy process that serves one answers with `askedKey`. */
 export const ASK_CHANNEL = 'ask'
 /** String, for a few seconds: `open` while the request is served, `ended` once its ending is on its way to the book. */
 export const askedKey = (requestId: string): string => `asked:${requestId}`
@@ -105,5 +105,5 @@ export const RPC_BATCHES_STREAM = 'rpc:batches'
 export const RPC_GROUP = 'control'
 /** Pub/sub channel: RpcReplies to one proxy process. */
 export const rpcReplyChannel = (owner: string): string => `rpc:reply:${owner}`
-/** Pub/sub channel: ids of video jobs that somebody asks one proxy process about. */
+/** Pub/sub channel: ids of video jobs that another process asks this proxy process about. */
 export const videoWakeChannel = (owner: string): string => `video:wake:${owner}`

@@ -2,12 +2,12 @@ import type { ChainableCommander, Cluster, Command, Redis as SingleRedis } from 
 import { clusterOf, type Redis } from './redis.ts'
 
 const SLOTS = 16_384
-/** How often all keys are gone over while slots move between the nodes. */
+/** The most scans of all keys while slots move between the nodes. */
 const SCANS_MAX = 20
 
 /**
- * Commands that leave in one write and are answered together: in one for each node of a cluster, where each command is
- * redirected by itself, so that neither the shards of their keys nor slots that move matter.
+ * Commands that are sent in one write and answered together: in a cluster, one write for each node, where each command is
+ * redirected on its own, so that neither the shards of their keys nor moving slots matter.
  */
 export function pipelineOf(redis: Redis): ChainableCommander {
   const cluster = clusterOf(redis)
@@ -38,10 +38,10 @@ function sendAll(cluster: Cluster, commands: readonly Command[]): Promise<[Error
 }
 
 /**
- * Goes over all keys in small steps: every key that is there all the while comes at least once, also while slots move
- * between the nodes of a cluster.
- * @param count about how many keys are looked at in a step
- * @throws Error when the nodes of a cluster do not have all slots among them, or their slots move all the time
+ * Scans all keys in small steps: every key that exists during the whole scan is returned at least once, also while slots
+ * move between the nodes of a cluster.
+ * @param count the approximate number of keys in a step
+ * @throws Error when the nodes of a cluster do not cover all slots, or their slots keep moving
  */
 export async function* scanKeys(
   redis: Redis,
@@ -56,7 +56,7 @@ export async function* scanKeys(
     const before = await layoutOf(cluster)
     for (const node of before.nodes) yield* scanServer(node, match, count)
     const after = await layoutOf(cluster)
-    // A key that moved meanwhile may have been on either node when the other one was looked at.
+    // A key that moved meanwhile may have been on either node when the other one was scanned.
     if (!before.moving && before.text === after.text) return
   }
   throw new Error('the slots of the Redis Cluster do not come to rest')
@@ -117,14 +117,17 @@ async function ownLine(node: SingleRedis): Promise<{ text: string; ranges: strin
   return { text: `${fields[0]} ${slots.join(' ')}`, ranges, moving: slots.length > ranges.length }
 }
 
-/** How many connections hear a pub/sub channel; in a cluster, each is at any one of the nodes. */
+/** The number of subscribers of a pub/sub channel; in a cluster, each is connected to any one of the nodes. */
 export async function subscribersOf(redis: Redis, channel: string): Promise<number> {
   const nodes = clusterOf(redis)?.nodes() ?? [redis as SingleRedis]
   const answers = await Promise.all(nodes.map((node) => node.pubsub('NUMSUB', channel)))
   return answers.reduce((sum, answer) => sum + Number((answer as unknown[])[1]), 0)
 }
 
-/** Calls `listener` whenever another server may have taken over: a connection is back, or slots were read anew. @returns what ends it */
+/**
+ * Calls `listener` whenever another server may have taken over: a connection was restored, or slots were read again.
+ * @returns a function that ends it
+ */
 export function onServersChange(redis: Redis, listener: () => void): () => void {
   const events = clusterOf(redis) === undefined ? ['ready'] : ['ready', 'refresh']
   for (const event of events) redis.on(event, listener)

@@ -20,7 +20,7 @@ export interface ServerPlace {
   readonly tls: boolean
 }
 
-/** A master that Sentinel watches: whoever these processes say is the master now. */
+/** A master that Sentinel watches: the server that these processes name as the master now. */
 export interface SentinelPlace extends Access {
   readonly kind: 'sentinel'
   readonly sentinels: readonly RedisHost[]
@@ -30,7 +30,7 @@ export interface SentinelPlace extends Access {
   readonly sentinelPassword?: string
 }
 
-/** A Redis Cluster; any of its nodes tells of the others. */
+/** A Redis Cluster; any of its nodes reports the others. */
 export interface ClusterPlace extends Access {
   readonly kind: 'cluster'
   readonly nodes: readonly RedisHost[]
@@ -45,8 +45,7 @@ const HOST = /^(\[[^\]]+\]|[^:[\]]+)(?::(\d{1,5}))?$/
 const DATABASE = /^\d{1,5}$/
 
 /**
- * Reads where Redis is:
- * `redis://[user:password@]host[:port][/database]` or `unix:///path` for one server,
+ * Parses the address of Redis: `redis://[user:password@]host[:port][/database]` or `unix:///path` for one server,
  * `redis+sentinel://[user:password@]host[:port],.../master[/database][?sentinel_user=...&sentinel_password=...]`,
  * `redis+cluster://[user:password@]host[:port],...`; `rediss` for `redis` is TLS on every connection.
  * @throws Error that says what the address must be, without repeating it

@@ -1,7 +1,7 @@
 import { type ErrorType, GatewayError, isErrorCode, isErrorType } from '../errors/errors.ts'
 import type { sluice } from './generated/messages.js'
 
-/** An error as it crosses from control to a proxy, with all that its client is told. */
+/** An error as control sends it to a proxy, with everything that the client sees of it. */
 export function refusalOf(error: GatewayError): sluice.Refusal.$Properties {
   return {
     row: error.row,
@@ -13,7 +13,7 @@ export function refusalOf(error: GatewayError): sluice.Refusal.$Properties {
   }
 }
 
-/** The error of a refusal. What is missing is as usual for its row; a row that is not known is internal_error. */
+/** The error of a refusal. Missing members default to those of its row; an unknown row becomes internal_error. */
 export function errorOf({
   row,
   message,

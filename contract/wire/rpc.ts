@@ -4,7 +4,7 @@ import type { RpcLaneName } from './rpcStreams.ts'
 /** How a message is written to bytes and read from them. */
 export interface Codec<Written, Read> {
   readonly encode: (message: Written) => Uint8Array
-  /** @throws Error for bytes that are no such message */
+  /** @throws Error for bytes that are not a valid message */
   readonly decode: (bytes: Uint8Array) => Read
 }
 
@@ -18,7 +18,7 @@ function message<Written, Read>({ encode, decode }: MessageClass<Written, Read>)
   return { encode: (written) => encode(written).finish(), decode: (bytes) => decode(bytes) }
 }
 
-/** JSON that goes to a client as it is. */
+/** JSON that is relayed to a client unchanged. */
 const JSON_TEXT: Codec<string, string> = {
   encode: (text) => Buffer.from(text),
   decode: (bytes) => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8'),

@@ -1,7 +1,7 @@
 import type { ContractLimits } from '../limits/limits.ts'
 import { RPC_API_STREAM, RPC_BATCHES_STREAM, RPC_PAYMENTS_STREAM, RPC_READS_STREAM, RPC_STREAM } from './redisKeys.ts'
 
-/** A stream of calls with its own bounds, so that no kind of call is held up behind another. */
+/** A stream of calls with its own bounds, so that no kind of call delays another. */
 export interface RpcStream {
   readonly stream: string
   /** Calls that one control works on at once. */

@@ -1,4 +1,4 @@
-/** An argument of bytes that are at hand as a text of one character a byte. */
+/** An argument of bytes in the form of a text with one character per byte. */
 export class ByteText {
   readonly text: string
 

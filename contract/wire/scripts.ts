@@ -45,9 +45,9 @@ export const LeaseCode = {
   CLOSED: 9,
   /** A later call of this owner was seen, or other endings are expected. */
   STALE: 20,
-  /** Admission was loaded anew: what the owner has is to be reported. */
+  /** Admission was loaded again: the owner has to report its leases. */
   UNKNOWN_EPOCH: 21,
-  /** The owner was taken for gone, and its leases are given back. */
+  /** The owner was taken for dead, and its leases were taken back. */
   OWNER_CLOSED: 22,
 } as const
 
@@ -82,7 +82,7 @@ export function sharedSource(name: string): string {
   return readFileSync(new URL(`./lua/shared/${name}.lua`, import.meta.url), 'utf8')
 }
 
-/** A script behind what it shares with others, in their order. */
+/** A script with the shared functions that it needs in front, in their order. */
 export function withShared(names: readonly string[], own: string): string {
   return names.map(sharedSource).join('') + own
 }
@@ -124,7 +124,7 @@ export function defineScript(redis: Redis, name: ScriptName): Script {
   return (keys, args) => runOnce(redis, run, keys, args)
 }
 
-/** As `defineScript`; texts of the answer come as buffers, so that binary ones stay whole. */
+/** Like `defineScript`, but texts of the answer are buffers, so that binary ones stay intact. */
 export function defineBinaryScript(redis: Redis, name: ScriptName): Script {
   defineScript(redis, name)
   const run = Reflect.get(redis, `sluice_${name}Buffer`) as (...args: unknown[]) => Promise<unknown>

@@ -5,9 +5,9 @@ import { defineScript } from './scripts.ts'
 const BY_NAME = /^\w+\/\w+$/
 
 /**
- * The servers that have the shards now, as the book remembers them: asked through the keys themselves, so that it is who
- * takes the writes. A server has another name after every start, and whenever it was made the master of another one's
- * data, which may lack what that one had accepted last.
+ * The servers that own the shards now, as the book remembers them. They are asked through the keys themselves, so that the
+ * answer comes from the server that takes the writes. A server has another name after every start, and whenever it was made
+ * the master of another one's data, which may lack the last writes that the old master accepted.
  * @throws Error when one of them does not answer
  */
 export async function serversOf(redis: Redis): Promise<string> {

@@ -10,7 +10,7 @@ export const STATUS = {
 } as const
 export type StatusName = keyof typeof STATUS
 
-/** Where the usage that a charge was computed from came from. */
+/** The source of the usage that a charge was computed from. */
 export const USAGE_SOURCE = {
   none: sluice.UsageSource.NONE,
   reported: sluice.UsageSource.REPORTED,

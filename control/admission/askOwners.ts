@@ -6,11 +6,12 @@ import type { Limits } from '../limits.ts'
 import type { Pool } from '../runtime/db/pool.ts'
 
 /**
- * Asks the proxy processes, while admission is closed, to write what they need of their leases into the shards, and waits
- * until all that live have, within limits.leaseReportMs. To be called once the streams are booked, because they report what
- * is not booked. One that is not heard reports when admission is open; what Redis has of its leases stays out until then.
- * @param loadNumber that of the loading, which has closed the shards
- * @returns those that have reported
+ * Asks the proxy processes, while admission is closed, to report into the shards the leases that they still need, and waits up
+ * to limits.leaseReportMs for all live ones. Call it once the streams are booked, because the reports cover only unbooked
+ * endings. A process that does not answer in time reports when admission is open; until then, its leases in Redis stay
+ * outstanding.
+ * @param loadNumber the number of the loading that has closed the shards
+ * @returns the owners that have reported
  */
 export async function askOwners(
   redis: Redis,
@@ -19,7 +20,7 @@ export async function askOwners(
   limits: Limits,
 ): Promise<ReadonlySet<string>> {
   const beganMs = performance.now()
-  // Read once: those who are heard while it waits are seen later than those who are waited for.
+  // Read once: heartbeats during the wait have a later `seen_at`, which would drop the awaited owners from the result.
   const living = await lastLiving(pool, limits)
   await redis.del(REPORTED_KEY)
   let askAtMs = beganMs
@@ -45,8 +46,8 @@ async function reportedTo(redis: Redis, loadNumber: number): Promise<Set<string>
 }
 
 /**
- * Who lived when control last heard of anybody: after a while without control nobody has been seen of late, and proxies may
- * have served on leases all the same.
+ * The owners that were alive when control last saw any heartbeat. After control was down, no heartbeat is recent, although
+ * proxies may have served requests from leases meanwhile.
  */
 async function lastLiving(pool: Pool, limits: Limits): Promise<string[]> {
   const found = await pool.query<{ owner: string }>(

@@ -2,8 +2,8 @@ import { tryShareUntilCommit, withLock } from '../runtime/db/locks.ts'
 import type { Client, Pool } from '../runtime/db/pool.ts'
 
 /**
- * Keeps shards from being loaded until the end of the transaction, so that what Redis takes for a debit now and the book
- * moves by it at the commit are seen together or not at all.
+ * Prevents shards from being loaded until the end of the transaction, so that a loading sees both the amount that Redis takes
+ * for a debit and its booking at the commit, or neither.
  * @returns false while a loading is under way or waits to begin
  */
 export function tryDebitLock(client: Client): Promise<boolean> {

@@ -10,7 +10,7 @@ const FORM = /^([\d:]+)\|(\d+)\|([^|]*)\|([^|]*)\|(\d+)\|(\d+)\|(\d+)(?:\|([^|=]
 export interface DebitRecord {
   readonly debitId: string
   readonly shard: number
-  /** What it counts for in the windows, and the coin that was taken, in nanos. */
+  /** The units that count in the windows, and the coin that was taken, in nanos. */
   readonly units: number
   readonly nanos: number
   /** The tokens that were taken in place of coin. */
@@ -27,7 +27,7 @@ export interface DebitRecord {
   readonly month: number
 }
 
-/** Everything that is taken in a shard, a page at a time. What changes meanwhile may come twice or not at all. */
+/** All open debits of a shard, a page at a time. A debit that changes during the scan may be returned twice or not at all. */
 export async function* readDebits(redis: Redis, shard: number): AsyncGenerator<DebitRecord[]> {
   let cursor = '0'
   do {

@@ -22,7 +22,7 @@ interface EventRow {
   readonly debit_id: string | null
 }
 
-/** Brings the events of the book's outbox to the admission state, in order by account, each exactly once. */
+/** Applies the events of the book's outbox to the admission state, in order by account, each exactly once. */
 export class EventDispatcher {
   private readonly pool: Pool
   private readonly log: Logger
@@ -45,8 +45,8 @@ export class EventDispatcher {
   }
 
   /**
-   * Has the events of these accounts applied now, so that what was just booked can be spent.
-   * @returns false when that did not work out within limits.admissionApplyMs; they are applied later then
+   * Applies the events of these accounts now, so that newly booked amounts can be spent.
+   * @returns false when they were not applied within limits.admissionApplyMs; they are applied later then
    */
   async applyNow(accountIds: readonly string[]): Promise<boolean> {
     const deadlineMs = performance.now() + this.limits.admissionApplyMs
@@ -103,7 +103,7 @@ export class EventDispatcher {
         [event.seq, event.coin_delta, ...grant, event.debit_id ?? ''],
       )
       if (result === -1) {
-        // Redis lacks earlier events of this account. Loading its shard from the book brings this one along as well.
+        // Redis is missing earlier events of this account. Loading its shard from the book applies this one as well.
         logEvent(this.log, 'admission_event_lost', { account: event.account_id, seq: event.seq })
         await this.pool.query(
           `INSERT INTO admission_dirty (shard, reason) VALUES ($1, 'missing event') ON CONFLICT DO NOTHING`,

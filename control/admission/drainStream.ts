@@ -8,7 +8,7 @@ import { removeEntries } from '../book/settlement/streamReader.ts'
 import type { Limits } from '../limits.ts'
 import type { Pool } from '../runtime/db/pool.ts'
 
-/** The oldest entries of a shard's stream, whoever they were given to. */
+/** The oldest entries of a shard's stream, regardless of the consumer that they were delivered to. */
 export async function readStream(redis: Redis, shard: number, from: string, count: number): Promise<RawEntry[]> {
   const replies = (await redis.callBuffer('XRANGE', [ledgerStream(shard), from, '+', 'COUNT', count])) as [
     Buffer,
@@ -17,7 +17,7 @@ export async function readStream(redis: Redis, shard: number, from: string, coun
   return replies.map(([id, fields]) => ({ shard, id: String(id), fields }))
 }
 
-/** Books everything in a shard's stream. Whatever the consumer is booking at the same time is booked once. */
+/** Books everything in a shard's stream. Entries that the consumer books at the same time are booked once. */
 export async function drainStream(redis: Redis, pool: Pool, shard: number, limits: Limits): Promise<void> {
   const size = new ReadSize(limits.settlementReadMin, limits.settlementReadMax)
   for (;;) {

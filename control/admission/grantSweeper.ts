@@ -8,7 +8,7 @@ import type { Pool } from '../runtime/db/pool.ts'
 import { Loop } from '../runtime/loop.ts'
 import { redisNowMs } from '../runtime/redisClock.ts'
 
-/** How pots that may have to go are found, and what is done once one is gone. */
+/** Finds the pots that may have to be removed, and forgets a removed one. */
 interface Pots {
   /** SQL of OpenPots in the order of their ids: after the pot and the account $1 and $2, at the time $3, at most $4. */
   readonly page: string
@@ -97,7 +97,7 @@ export class GrantSweeper {
   private async sweepPot({ pot_id, account_id, balance }: OpenPot): Promise<boolean> {
     const shard = shardOf(account_id)
     const account = accountKey(shard, account_id)
-    // With nothing of it in the book, nothing of it is held either, so it can go for good.
+    // With a balance of zero in the book, nothing of it is held either, so it can be removed for good.
     const mode = balance > 0 ? 'expire' : 'drop'
     await this.sweep([account, ledgerStream(shard)], [mode, pot_id, account_id])
     if (mode === 'expire') return false

@@ -4,12 +4,12 @@ import type { HoldRecord } from './holdRecord.ts'
 import { type LeaseRecord, outOf, unitsOf } from './leaseRecord.ts'
 import type { Windows } from './windows.ts'
 
-/** What open holds, leases and debits have in their hands, by account, pot and key. */
+/** The amounts that open holds, leases and debits reserve, by account, pot and key. */
 export class HeldParts {
   readonly coinNanos = new Map<string, number>()
   /** By the ledger account of a pot: a grant, or a holding. */
   readonly potUnits = new Map<string, number>()
-  /** By account: what is out in leases, nanos of coin and units of grants together. */
+  /** By account: the amount that is out in leases, nanos of coin and units of grants together. */
   readonly out = new Map<string, number>()
   /** By key: units of holds and leases counted in the current hour, day and month, and in the key's life. */
   readonly keyUnits = new Map<string, KeySpending>()
@@ -32,7 +32,7 @@ export class HeldParts {
     this.spend(lease, unitsOf(lease))
   }
 
-  /** @param isBooked whether the charges by key, which are read from the book, have it already */
+  /** @param isBooked whether the charges by key, which are read from the book, already include it */
   addDebit(debit: DebitRecord, isBooked: boolean): void {
     const { accountId, nanos, tokens } = debit
     increase(this.coinNanos, accountId, nanos)
@@ -40,7 +40,7 @@ export class HeldParts {
     if (debit.keyId !== '' && !isBooked) this.spend(debit, debit.units)
   }
 
-  /** Adds what the book has of a key beside its own charges: those of its sub-keys. */
+  /** Adds charges that the book keeps apart from a key's own: those of its sub-keys. */
   addSpending(keyId: string, { hour, day, month, life }: KeySpending): void {
     const key = this.keyOf(keyId)
     key.hour += hour

@@ -19,7 +19,7 @@ export interface HoldRecord extends HoldMeta, CoinPart {
   readonly hour: number
   readonly day: number
   readonly month: number
-  /** What of the hold came from grants. */
+  /** The parts of the hold that were taken from grants. */
   readonly grants: { grantId: string; units: number }[]
 }
 

@@ -13,13 +13,13 @@ import { orphanSettlement } from './orphanSettlement.ts'
 
 const VOID = -1
 
-/** How a hold that nobody is there to end ends. */
+/** The ending of an orphaned hold. */
 interface End {
   readonly chargeUnits: number
   readonly settlement: Uint8Array
 }
 
-/** Ends holds of proxy processes that are gone: they are voided, but for those of clips that are made. */
+/** Ends holds of proxy processes that are gone: voids them, except those of finished video clips, which it charges. */
 export class HoldVoider {
   /** Holds voided since the start. */
   voided = 0
@@ -41,7 +41,7 @@ export class HoldVoider {
    * @throws errors of Redis
    */
   async voidOwner(owner: string): Promise<number> {
-    // No process beats for the holds of batch jobs: their jobs end them.
+    // No process sends a heartbeat for the holds of batch jobs: their jobs end them.
     if (owner === BATCH_OWNER) return 0
     let left = 0
     for (const shard of await this.shardsOf(owner)) {
@@ -81,7 +81,7 @@ export class HoldVoider {
     return left
   }
 
-  /** Of a clip that is made, the settlement stands beside its job. */
+  /** The settlement of a finished clip is kept with its job. */
   private async endOf(hold: HoldRecord, nowMs: number): Promise<End> {
     if (hold.endpoint === 'videos') {
       const key = videoKey(hold.shard, videoIdOf(hold.requestId))

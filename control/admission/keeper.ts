@@ -28,7 +28,7 @@ export interface AdmissionOptions {
   readonly limits: Limits
 }
 
-/** 'busy': another control is at it. */
+/** 'busy': another control is doing it. */
 export type AdmissionCheck = 'unchanged' | 'rebuilt' | 'reloaded' | 'busy'
 
 interface StateRow {
@@ -37,8 +37,8 @@ interface StateRow {
 }
 
 /**
- * Compares the admission state with what the book remembers of it, and makes it anew when it was lost, went back in
- * time, or may have (Redis was started again); loads single shards that are known to differ.
+ * Compares the admission state with its record in the book. Rebuilds it when it was lost or rolled back, or may have been
+ * (Redis restarted); reloads single shards that are known to differ.
  * @throws errors of Redis and PostgreSQL; safe to repeat
  */
 export async function ensureAdmission(options: AdmissionOptions): Promise<AdmissionCheck> {
@@ -48,7 +48,7 @@ export async function ensureAdmission(options: AdmissionOptions): Promise<Admiss
     const fault = await findFault(redis, pool)
     const begin = performance.now()
     if (fault !== undefined) {
-      // A Redis that starts together with control is how every start of a whole installation looks.
+      // At every start of a whole installation, Redis starts together with control.
       const isUsual = fault === FIRST_TIME || (fault === REDIS_RESTARTED && !serving)
       const level = isUsual ? 'info' : 'warn'
       log[level]({ reason: fault }, 'admission is closed until its state is loaded from the book')
@@ -68,8 +68,8 @@ export async function ensureAdmission(options: AdmissionOptions): Promise<Admiss
 }
 
 /**
- * Closes admission where every shard is marked to be loaded anew, as by a migration of what it keeps, so that nobody is
- * admitted before that. @throws errors of Redis and PostgreSQL
+ * Closes admission when every shard is marked to be reloaded, for example by a migration of the admission state, so that no
+ * request is admitted before the reload. @throws errors of Redis and PostgreSQL
  */
 export async function closeMarked(pool: Pool, redis: Redis): Promise<void> {
   if ((await dirtyShards(pool)).length < SHARD_COUNT) return
@@ -78,7 +78,7 @@ export async function closeMarked(pool: Pool, redis: Redis): Promise<void> {
   answersOf(await pipeline.exec())
 }
 
-/** Keeps `ensureAdmission` true while control runs: at intervals, and whenever the connection comes back. */
+/** Runs `ensureAdmission` while control runs: at intervals, and after every reconnection to Redis. */
 export class AdmissionKeeper {
   private readonly loop: Loop
   private readonly endWatch: () => void

@@ -8,7 +8,7 @@ const SCAN_COUNT = 1_000
 const LEASE_FIELD = /^L:/
 const FORM = /^([^|]*)\|([^|]*)\|(\d+)\|(\d+)\|(\d+)\|([\d:]+)\|([^|]*)$/
 
-/** What of a lease is out, as Redis keeps it; see contract/wire/lua/README.md. */
+/** The outstanding amount of a lease, as Redis keeps it; see contract/wire/lua/README.md. */
 export interface LeaseRecord extends CoinPart {
   /** Its name in the hash of its owner. */
   readonly field: string
@@ -22,7 +22,7 @@ export interface LeaseRecord extends CoinPart {
   readonly hour: number
   readonly day: number
   readonly month: number
-  /** What of it came from grants. */
+  /** The parts of it that were taken from grants. */
   readonly grants: { grantId: string; units: number }[]
 }
 
@@ -31,7 +31,7 @@ export function unitsOf({ coinUnits, grants }: LeaseRecord): number {
   return grants.reduce((sum, { units }) => sum + units, coinUnits)
 }
 
-/** What of a lease is out of its account, nanos of coin and units of grants together: above zero as long as anything is. */
+/** The outstanding amount of a lease, nanos of coin and units of grants together: above zero as long as any is outstanding. */
 export function outOf({ coinNanos, grants }: LeaseRecord): number {
   return grants.reduce((sum, { units }) => sum + units, coinNanos)
 }
@@ -41,7 +41,7 @@ export function scanLeasesKeys(redis: Redis, owned: Owned = {}): Promise<OwnedKe
   return scanOwnedKeys(redis, 'leases', owned)
 }
 
-/** The leases in one hash, a page at a time. One that changes meanwhile may come twice or not at all. */
+/** The leases in one hash, a page at a time. One that changes during the scan may be returned twice or not at all. */
 export async function* readLeases(redis: Redis, { key, shard, owner }: OwnedKey): AsyncGenerator<LeaseRecord[]> {
   let cursor = '0'
   do {

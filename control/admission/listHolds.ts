@@ -14,7 +14,7 @@ export interface OwnedKey {
   readonly owner: string
 }
 
-/** Of which shard and owner something is; of all where absent. */
+/** A filter by shard and owner; an absent member matches all. */
 export type Owned = Partial<Pick<OwnedKey, 'shard' | 'owner'>>
 
 /** Every hash of holds there is, also of owners that no longer live. Goes over all keys of Redis in small steps. */
@@ -30,7 +30,7 @@ export async function shardsWith(redis: Redis, keyOf: (shard: number) => string)
   return [...isThere.keys()].filter((shard) => isThere[shard] === 1)
 }
 
-/** As `scanHoldsKeys`, for what owners have of either kind. */
+/** As `scanHoldsKeys`, for both holds and leases. */
 export async function scanOwnedKeys(
   redis: Redis,
   kind: 'holds' | 'leases',
@@ -48,7 +48,7 @@ export async function scanOwnedKeys(
   return [...found.values()]
 }
 
-/** The holds in one hash, a page at a time. One that changes meanwhile may come twice or not at all. */
+/** The holds in one hash, a page at a time. One that changes during the scan may be returned twice or not at all. */
 export async function* readHolds(redis: Redis, { key, shard, owner }: OwnedKey): AsyncGenerator<HoldRecord[]> {
   let cursor = '0'
   do {

@@ -25,14 +25,14 @@ export interface ShardLoad {
   /** Every hash of holds in the shard, and every one of leases. */
   readonly holdsKeys: readonly OwnedKey[]
   readonly leasesKeys: readonly OwnedKey[]
-  /** Who has reported to this loading what of its leases it needs; nobody where leases stay as they are. */
+  /** The owners that have reported to this loading which leases they need; absent when all leases are kept. */
   readonly reports?: LeaseReports
   readonly limits: Limits
 }
 
-/** What proxy processes have reported of their leases; see askOwners.ts. */
+/** The reports of proxy processes on their leases; see askOwners.ts. */
 export interface LeaseReports {
-  /** The number that they were asked with. */
+  /** The number of the loading that asked for them. */
   readonly loadNumber: number
   readonly owners: ReadonlySet<string>
 }
@@ -53,7 +53,7 @@ interface KeyRow {
   readonly life: number
 }
 
-/** Books what waits in the stream of a closed shard, and what of it somebody has in hand. */
+/** Books all entries in the stream of a closed shard, including those that a consumer is booking. */
 export async function bookStream(
   load: Pick<ShardLoad, 'redis' | 'pool' | 'shard' | 'closedMs' | 'limits'>,
 ): Promise<void> {
@@ -62,9 +62,9 @@ export async function bookStream(
 }
 
 /**
- * Loads one closed shard of the admission state from the book, once what waited in its stream is booked. Holds stay, except
- * those whose request the book knows to have ended, and leases, except those that their owners no longer need; what they
- * have in their hands is not free.
+ * Loads one closed shard of the admission state from the book, once the entries of its stream are booked. Keeps holds, except
+ * those whose request has ended by the book, and leases, except those that their owners no longer need; the amounts that they
+ * reserve are not available.
  */
 export async function loadShard(load: ShardLoad): Promise<void> {
   const held = new HeldParts(windowsAt(load.closedMs))
@@ -97,7 +97,7 @@ async function keepOpenHolds(load: ShardLoad, key: OwnedKey, held: HeldParts): P
   }
 }
 
-/** An owner that has reported to this loading, though not in this shard, needs nothing of what Redis has for it here. */
+/** An owner that has reported to this loading, but not in this shard, no longer needs its leases in this shard. */
 async function keepLeases(load: ShardLoad, key: OwnedKey, held: HeldParts): Promise<void> {
   const { redis, writer, shard, reports } = load
   const leases = await listLeases(redis, [key])
@@ -112,8 +112,8 @@ async function keepLeases(load: ShardLoad, key: OwnedKey, held: HeldParts): Prom
 }
 
 /**
- * Debits that are neither booked nor voided keep what they have taken. None is booked meanwhile, because the lock on
- * debits is held; see debits/debitLock.ts.
+ * Debits that are neither booked nor voided keep the amounts that they have taken. None is booked meanwhile, because the lock
+ * on debits is held; see debits/debitLock.ts.
  */
 async function keepOpenDebits(load: ShardLoad, held: HeldParts): Promise<void> {
   const seen = new Set<string>()
@@ -161,7 +161,10 @@ async function loadAccounts(load: ShardLoad, client: Client, held: HeldParts): P
   }
 }
 
-/** Spending counters are what the book charged in the current windows, to a key and its sub-keys, and what is held in them. */
+/**
+ * Spending counters are the charges of a key and its sub-keys in the current windows, by the book, plus the amounts held in
+ * them.
+ */
 async function loadKeys(load: ShardLoad, client: Client, held: HeldParts): Promise<void> {
   const windows = windowsAt(load.closedMs)
   const { hour, day, month, dayFirstHour, monthFirstHour } = windows
@@ -213,9 +216,9 @@ async function loadKeys(load: ShardLoad, client: Client, held: HeldParts): Promi
 }
 
 /**
- * From here on, the stream's own ids count: it may have lost its newest entries and given out older ids since. What was
- * read of it before and is booked from here on marks the shard; what is being booked is waited for, so that the balances
- * that are read next have it.
+ * From here on, the stream's own ids are authoritative: it may have lost its newest entries and assigned lower ids since. An
+ * entry that was read before and is booked from here on marks the shard as dirty. Waits for batches that are being booked, so
+ * that the balances that are read next include them.
  */
 async function rememberPosition(load: Parameters<typeof bookStream>[0]): Promise<void> {
   const last = parseStreamId((await lastEntryId(load.redis, load.shard)) ?? '0-0')

@@ -4,7 +4,7 @@ import type { HoldRecord } from './holdRecord.ts'
 const DURATION_MS_MAX = 2 ** 31 - 1
 
 /**
- * What the book is told of a hold that nobody is there to end: nothing was charged.
+ * The settlement of an orphaned hold: nothing was charged.
  * @param nowMs on Redis's clock
  * @returns the Settlement message
  */

@@ -15,11 +15,11 @@ import { answersOf, controlScript } from './scripts.ts'
 
 interface Observation {
   readonly score: string
-  /** Since when the score was seen unchanged, on this process's steady clock. */
+  /** When the score was first seen unchanged, by this process's monotonic clock. */
   readonly sinceMs: number
 }
 
-/** A process whose heartbeat was seen to stand still. */
+/** A process whose heartbeat has stopped. */
 interface GoneOwner {
   readonly owner: string
   readonly score: string
@@ -27,11 +27,11 @@ interface GoneOwner {
 }
 
 /**
- * Takes the leases of proxy processes back that stopped heart-beating, after a longer time voids their holds, and voids
- * holds older than any request can be. It is the last to do so: who stands by a process that ends, or starts over its
- * journal, knows more, and a hold that is voided before its journal is read gives somebody back what a receipt shows.
- * A process counts as gone when this one watched its heartbeat stand still for limits.heartbeatTimeoutMs over an
- * unbroken connection; neither an outage of Redis nor a jump of its clock voids the holds of the living.
+ * Takes back the leases of proxy processes whose heartbeat has stopped, after a longer time voids their holds, and voids holds
+ * older than any request can be. It is the last resort: a supervisor that sees a process end, or a successor that reads its
+ * journal, knows more, and voiding a hold before its journal is read would return a charge that a receipt shows. A process
+ * counts as gone when this one saw no heartbeat of it for limits.heartbeatTimeoutMs over an unbroken connection; neither an
+ * outage of Redis nor a jump of its clock voids the holds of live processes.
  */
 export class OrphanVoider {
   /** Units taken back from leases since the start. */
@@ -45,7 +45,7 @@ export class OrphanVoider {
   private readonly observed = new Map<string, Observation>()
   private lastPassMs = Number.NEGATIVE_INFINITY
   private scanAtMs = 0
-  // Processes that were kept from Redis deliver first what has ended.
+  // Processes that were disconnected from Redis deliver their endings first.
   private readonly onBreak = (): void => {
     this.observed.clear()
     this.scanAtMs = performance.now() + this.limits.lostHoldWatchMs
@@ -83,7 +83,7 @@ export class OrphanVoider {
   private async goneOwners(): Promise<GoneOwner[]> {
     const replies = await this.redis.zrange(OWNERS_KEY, '0', '-1', 'WITHSCORES')
     const nowMs = performance.now()
-    // Passes further apart were not watched: Redis or this process stood still in between.
+    // A longer gap between passes was not watched: Redis or this process was stalled.
     const gapMaxMs = this.limits.heartbeatTimeoutMs / 3
     if (nowMs - this.lastPassMs > this.limits.orphanCheckMs + gapMaxMs) this.observed.clear()
     this.lastPassMs = nowMs
@@ -123,7 +123,7 @@ export class OrphanVoider {
     return left
   }
 
-  /** Finds what owners have that are not in `owners`, and holds that outlived every time limit. */
+  /** Finds holds and leases of owners that are missing from `owners`, and holds that outlived every time limit. */
   private async scan(signal: AbortSignal): Promise<void> {
     const keys = (await scanHoldsKeys(this.redis)).filter((key) => key.owner !== BATCH_OWNER)
     await adoptOwners(this.redis, [...keys, ...(await this.leasesInUse())])
@@ -136,7 +136,7 @@ export class OrphanVoider {
     }
   }
 
-  /** Leases that were not taken back. What is left of the others passes away by itself. */
+  /** Leases that were not taken back. The rest of the others expires by itself. */
   private async leasesInUse(): Promise<OwnedKey[]> {
     const keys = await scanLeasesKeys(this.redis)
     const pipeline = pipelineOf(this.redis)

@@ -22,8 +22,7 @@ async function nextWriter(redis: Redis, pool: Pool): Promise<ShardWriter> {
 }
 
 /**
- * Makes the whole admission state anew from the book and opens admission with a new epoch. To be called under the
- * admission lock.
+ * Rebuilds the whole admission state from the book and opens admission with a new epoch. Call it under the admission lock.
  * @param servers as `serversOf` returned them before; remembered with the epoch, and named to the proxies
  * @param beforeOpen brings back what else the proxies need from Redis
  * @returns the epoch
@@ -37,11 +36,11 @@ export async function rebuildAll(
 ): Promise<string> {
   const writer = await nextWriter(redis, pool)
   const closedMs = await Promise.all(SHARDS.map((shard) => writer.close(shard)))
-  // After the closing: if this process ends here, the closed shards themselves are the marks. Not after the loading, which
-  // need not have seen what a shard is marked for meanwhile.
+  // After the closing: if this process ends here, the closed shards themselves are the marks. Not after the loading, which may
+  // have missed a change for which a shard is marked meanwhile.
   await pool.query('DELETE FROM admission_dirty')
   await clearState(redis, writer, limits)
-  // Before the owners read how far their endings are booked, so that nothing of the streams is delivered once more.
+  // Before the owners read how far their endings are booked, so that no ending in the streams is delivered again.
   for (const shard of SHARDS) await bookStream({ redis, pool, shard, closedMs: closedMs[shard] ?? 0, limits })
   const owners = await askOwners(redis, pool, writer.loadNumber, limits)
   const loader = await nextWriter(redis, pool)
@@ -54,7 +53,7 @@ export async function rebuildAll(
   return epoch
 }
 
-/** Loads all shards. The number of the writer is a later one than owners report to, so that late reports are refused. */
+/** Loads all shards. The writer has a higher number than the one that owners report to, so that late reports are rejected. */
 async function loadAll(
   redis: Redis,
   pool: Pool,
@@ -74,7 +73,7 @@ async function loadAll(
 }
 
 /**
- * Loads single shards anew; the others stay open meanwhile, and leases stay as they are. To be called under the admission lock.
+ * Reloads single shards; the others stay open meanwhile, and leases are kept. Call it under the admission lock.
  * @param epoch the epoch in force, which the shards open with again
  */
 export async function reloadShards(
@@ -112,10 +111,10 @@ async function clearState(redis: Redis, writer: ShardWriter, limits: Limits): Pr
   }
 }
 
-/** Has the owners of these holds and leases watched, also those that Redis forgot. A living one goes on beating. */
+/** Watches the owners of these holds and leases, including those that Redis forgot. A live one continues its heartbeat. */
 export async function adoptOwners(redis: Redis, keys: readonly OwnedKey[]): Promise<void> {
   const owners = new Set(keys.map((key) => key.owner))
-  // No process beats for the holds of batch jobs: their jobs end them.
+  // No process sends a heartbeat for the holds of batch jobs: their jobs end them.
   owners.delete(BATCH_OWNER)
   for (const owner of owners) await redis.zadd(OWNERS_KEY, 'NX', 0, owner)
 }

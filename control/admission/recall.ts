@@ -4,10 +4,10 @@ import { RECALL_CHANNEL } from '../../contract/wire/redisKeys.ts'
 import type { Limits } from '../limits.ts'
 
 /**
- * Takes units of an account; where they lack while others are out in leases, calls back what is idle of those and tries
- * again for limits.recallMs, so that nobody is refused for money that lies idle.
- * @param take told whether it is the last time; what it answers then stands
- * @param isShort whether it was refused for want of units that leases may have
+ * Takes units of an account. When too few are available while others are out in leases, recalls the idle ones and retries for
+ * limits.recallMs, so that idle leases cause no rejection.
+ * @param take makes one attempt; the answer of the last one, with `isLast`, is final
+ * @param isShort whether the attempt failed for lack of units that leases may have
  */
 export async function takeRecalling<Answer>(
   redis: Redis,

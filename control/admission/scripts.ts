@@ -4,7 +4,7 @@ import { type Script, scriptFor, withShared } from '../../contract/wire/scripts.
 
 type ControlScriptName = 'guarded' | 'forgetOwner' | 'settleLost' | 'takeDebit' | 'giveBack' | 'payHold' | 'handOver'
 
-/** What a script begins with, of contract/wire/lua/shared/. */
+/** The files of contract/wire/lua/shared/ that a script begins with. */
 const SHARED: Partial<Record<ControlScriptName, readonly string[]>> = {
   settleLost: ['time', 'coin', 'counters', 'pots', 'done'],
   takeDebit: ['time', 'coin', 'counters', 'pots', 'server'],

@@ -35,7 +35,7 @@ function later(message: string): GatewayError {
   return new GatewayError('admission_unavailable', { message, retryAfterSeconds: 1 })
 }
 
-/** How a request was ended: with what was charged, or without a charge because it was given up. */
+/** The ending of a request: with a charge, or without one because it was abandoned. */
 export interface LostEnd {
   readonly chargedUnits: number
   readonly voided: boolean
@@ -47,11 +47,11 @@ export async function settleLost(redis: Redis, pool: Pool, encoded: Uint8Array, 
 }
 
 /**
- * Ends a request whose hold was lost together with Redis: charges what the account has free, up to the charge, exactly
- * once. A request that the book knows keeps the end it has there.
+ * Ends a request whose hold was lost together with Redis: charges the available balance of the account, up to the charge,
+ * exactly once. A request that the book knows keeps its ending there.
  * @param encoded the Settlement; a status other than OK and PARTIAL charges nothing
- * @param isShown somebody was shown the charge before: all of it is charged, and the house bears what the account lacks
- * @throws GatewayError admission_unavailable while that can not be said or done; to be tried again
+ * @param isShown the charge was shown to the client before: all of it is charged, and the house bears the missing part
+ * @throws GatewayError admission_unavailable while this cannot be determined or done; retry later
  */
 export async function endLost(
   redis: Redis,
@@ -102,7 +102,9 @@ async function platformKeyOf(pool: Pool, keyId: string): Promise<string> {
   return found.rows[0]?.platform_key_id ?? ''
 }
 
-/** What strangers paid is kept in units, whatever a coin is worth; and who gives a request up takes no coin. */
+/**
+ * Balances of payers of single requests are kept in units, regardless of the price of coin; abandoning a request takes no coin.
+ */
 async function coinPriceOf(pool: Pool, settlement: sluice.Settlement): Promise<number> {
   if (!isCharged(settlement) || isPayer(settlement.accountId)) return UNITS_PER_USD
   return bookPriceOfSheet(pool, settlement.sheetVersion)
@@ -118,7 +120,7 @@ interface LostCharge {
   /** Units in one coin, by the price sheet of the request. */
   readonly coinUsdUnits: number
   readonly encoded: Uint8Array
-  /** Nothing is charged while leases may give back what lacks. */
+  /** Nothing is charged while leases may give back the missing units. */
   readonly waits: boolean
   readonly isShown: boolean
 }

@@ -1,4 +1,4 @@
-/** The keys that something spent counts against; empty where there is none. */
+/** The keys whose caps an expense counts against; empty for none. */
 export interface SpendingKeys {
   readonly keyId: string
   /** The platform key, when the key is a sub-key. */

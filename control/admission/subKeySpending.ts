@@ -2,7 +2,7 @@ import type { Queryable } from '../runtime/db/pool.ts'
 import type { KeySpending } from './heldParts.ts'
 import type { Windows } from './windows.ts'
 
-/** What the sub-keys of one platform key were charged together. */
+/** The total charges of the sub-keys of one platform key. */
 export interface SubKeySpending extends KeySpending {
   readonly platformKeyId: string
   readonly shard: number
@@ -14,8 +14,8 @@ interface Row extends KeySpending {
 }
 
 /**
- * What the book has charged to sub-keys, by their platform key, whose own charges are not in it. It is derived here from the
- * usage of each key, so that nothing in the book stands twice.
+ * The charges of sub-keys by the book, added up by platform key without its own charges. They are derived here from the usage
+ * of each key, so that the book stores nothing twice.
  * @param shard null for all
  */
 export async function readSubKeySpending(

@@ -24,14 +24,14 @@ import { ApiRates } from './rates.ts'
 import { checkBody, checkQuery } from './validate.ts'
 
 const JSON_TYPE = 'application/json; charset=utf-8'
-/** What is not committed this long before its time is given up, so that what is done is also answered. */
+/** A write that is not committed this long before its deadline is rolled back, so that every committed write is also answered. */
 const ANSWER_MS = 200
 
 export interface AccountApiOptions {
   readonly pool: Pool
   readonly log: Logger
   readonly handlers: ApiHandlers
-  /** Who has a credential of this hash; undefined when nobody has. */
+  /** Finds the caller by the hash of a credential; undefined for an unknown one. */
   readonly callers: Readonly<Record<'key' | 'session', (hash: string) => Promise<Caller | undefined>>>
   readonly limits: Limits
 }
@@ -50,8 +50,8 @@ export class AccountApi {
 
   /**
    * Answers a request.
-   * @param deadlineMs until when the answer is waited for, by the clock of performance.now(); a change that is not made
-   *   before is not made
+   * @param deadlineMs when the caller stops waiting, by the clock of performance.now(); a change that is not made by then is
+   *   rolled back
    * @throws GatewayError for the client, and every other error; nothing is changed then
    */
   async answer(request: sluice.ApiRequest, deadlineMs: number): Promise<sluice.ApiReply.$Properties> {
@@ -66,7 +66,7 @@ export class AccountApi {
 
   /**
    * The answer to a public read without a query.
-   * @throws GatewayError as everybody would get it
+   * @throws GatewayError as an anonymous caller would get it
    */
   async answerPublic(operation: ApiOperation): Promise<sluice.ApiReply.$Properties> {
     const handler = this.options.handlers[operation]
@@ -82,7 +82,7 @@ export class AccountApi {
     const caller = await this.callerOf(request)
     const noteRefusal = () => this.rates.noteRefusal(clientAddress)
     const accountId = checkCaller(route.auth, caller, request.credential, noteRefusal)
-    // A long answer is one request, however many parts it comes in.
+    // A long answer counts as one request, regardless of its number of parts.
     if (request.part === '') this.rates.checkCaller(caller)
     return {
       params: request.params,
@@ -115,7 +115,7 @@ export class AccountApi {
     const onFault = (error: unknown) =>
       logEvent(log, 'account_change_undo_failed', { err: error, requestId: call.requestId })
     const result = await withUndo(pool, onFault, async (transaction) => {
-      // Who waits for a lock longer than anybody waits for the answer only takes a place from others.
+      // A statement that waits for a lock longer than the client waits for the answer would only occupy a connection.
       await transaction.client.query(`SET LOCAL statement_timeout = ${this.options.limits.apiTimeoutMs}`)
       const done = await writeOnce(handler, call, transaction, repeatable, prepared, this.options.limits)
       if (performance.now() > deadlineMs - ANSWER_MS) throw new GatewayError('admission_unavailable')
@@ -131,7 +131,7 @@ export class AccountApi {
 const NOBODY: Caller = { kind: 'nobody' }
 const NO_FIELDS = { type: 'object', properties: {}, required: [], additionalProperties: false } as const
 
-/** Runs a write, unless the same request was done before: then its first answer is given again. */
+/** Runs a write, or replays the first answer when the same request was done before. */
 async function writeOnce(
   handler: WriteHandler<unknown>,
   call: ApiCall,
@@ -155,7 +155,10 @@ async function writeOnce(
   return result
 }
 
-/** An Idempotency-Key belongs to the account, whatever its credential; sub-keys, which are their users', have their own. */
+/**
+ * The scope of an Idempotency-Key is the account, for all of its credentials; each sub-key, which belongs to a user, has its
+ * own.
+ */
 function repeatableOf(
   route: ApiRoute,
   { caller, params, body }: ApiCall,

@@ -16,7 +16,7 @@ export interface AnswerKeeperOptions {
   readonly limits: Limits
 }
 
-/** Keeps the answers to public reads in Redis, where the proxies find them while control is away. */
+/** Keeps the answers to public reads in Redis, from which the proxies serve them while control is down. */
 export class AnswerKeeper {
   private readonly options: AnswerKeeperOptions
   private readonly loop: Loop

@@ -4,20 +4,20 @@ import type { Actor } from '../runtime/activity/activity.ts'
 import type { Client } from '../runtime/db/pool.ts'
 import type { UndoableTransaction } from '../runtime/db/undoable.ts'
 
-/** Who sent a request. The account is empty for a session whose wallet is not linked to one. The operator sends none. */
+/** The sender of a request. The account is empty for a session whose wallet is not linked to one. The operator sends none. */
 export type Caller =
   | { readonly kind: 'nobody' }
   | { readonly kind: 'session'; readonly sessionId: string; readonly address: string; readonly accountId: string }
-  /** The operator's command line, for an account: it may what a session of the account may. */
+  /** The operator's command line, for an account: it has the rights of a session of the account. */
   | { readonly kind: 'operator'; readonly accountId: string }
   | (Spender & {
       readonly kind: 'key'
       readonly accountId: string
-      /** The key may do less than its account may, so it must not make another one do more. */
+      /** The key has fewer rights than its account, so it must not give another key more. */
       readonly isRestricted: boolean
       /** The key may move coin: fund agents and pay from them. */
       readonly canTransfer: boolean
-      /** The key is in the hands of a user of the account, who is told nothing about the account. */
+      /** The key belongs to a user of the account, who must not see anything about the account. */
       readonly isSubKey: boolean
     })
 
@@ -46,13 +46,13 @@ export interface ApiResult {
   readonly contentType?: string
   /** Name, value, name, value. */
   readonly headers?: readonly string[]
-  /** Not empty when the answer goes on; what the next call gets as `part`. */
+  /** Not empty when the answer has more parts; the next call gets it as `part`. */
   readonly nextPart?: string
-  /** What a repetition with the same Idempotency-Key is answered, where `json` shows a secret that is shown once. */
+  /** The answer to retries with the same Idempotency-Key, when `json` has a secret that is shown once. */
   readonly repeatJson?: unknown
-  /** Nothing is done yet that a repetition would do twice: the Idempotency-Key stays free for the request to be sent again. */
+  /** Nothing is done yet that a retry would duplicate: the Idempotency-Key stays free for the request to be sent again. */
   readonly isProvisional?: boolean
-  /** Runs once the change is committed, such as telling the proxies of it; what it throws is logged. */
+  /** Runs after the change is committed, for example to notify the proxies; its errors are logged. */
   readonly afterCommit?: () => Promise<unknown>
 }
 
@@ -67,11 +67,11 @@ export interface ReadHandler {
  */
 export interface WriteHandler<Prepared> {
   /**
-   * Refuses who may not make this request, where the route takes more than one credential of an account. It comes before
-   * the first answer is given to a repeated request; `write` checks it again.
+   * Rejects callers without permission, on routes that take more than one credential of an account. It runs before the first
+   * answer is replayed to a repeated request; `write` checks it again.
    */
   authorize?(call: ApiCall, client: Client): Promise<void>
-  /** What takes long, before the transaction. */
+  /** Slow work that runs before the transaction. */
   prepare?(call: ApiCall): Promise<Prepared>
   write(call: ApiCall, client: Client, prepared: Prepared, transaction: UndoableTransaction): Promise<ApiResult>
 }

@@ -17,11 +17,11 @@ export function ownerOf(caller: Exclude<Caller, { kind: 'nobody' }>): string {
 }
 
 /**
- * Whether a route takes this caller. The proxies refuse the wrong kinds of credentials already; control does not rely
- * on that.
- * @param caller undefined when nobody has the credential that was sent
- * @param sent what kind of credential that is
- * @param noteRefusal called when the credential is none; it may refuse the request itself
+ * Checks that a route accepts this caller. The proxies already reject the wrong kinds of credentials; control does not rely on
+ * that.
+ * @param caller undefined when the credential that was sent is unknown
+ * @param sent the kind of that credential
+ * @param noteRefusal called when the credential is invalid; it may reject the request itself
  * @returns the caller's account; empty where the route does not ask for one
  * @throws GatewayError 401 or 403
  */

@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 
-/** Of the time, and how many wait at once. */
+/** Bounds on the CPU time, and on the turns that wait. */
 export interface TurnLimits {
   /** The most of one CPU that all work together may take, in percent. */
   readonly cpuPercent: number
-  /** How many may wait once turns have been waited for without a break for `overloadMs`; a burst alone refuses nobody. */
+  /** Turns that may wait once the queue was never empty for `overloadMs`; a shorter burst causes no rejections. */
   readonly waitingMax: number
   readonly overloadMs: number
   /** Names whose turns are remembered. */
@@ -17,17 +17,17 @@ interface Waiting {
   readonly refuse: () => void
 }
 
-/** How fast turns that a name has had are forgotten: one in this time. */
+/** The past turns of a name expire at this rate: one per interval. */
 const FORGET_MS = 1_000
 
 /**
- * Has work that costs CPU done one piece at a time, within a share of the CPU. Whoever has had the fewest turns lately comes
- * next, and under overload, whoever has had the most is refused: a flood from some networks delays and refuses itself,
- * not the others.
+ * A fair queue for CPU-bound work: runs one task at a time, within a share of the CPU. The name with the fewest recent turns
+ * runs next; under overload, the name with the most is rejected. A flood from some networks thus delays and rejects its own
+ * requests, not those of others.
  */
 export class FairTurns {
   private readonly limits: TurnLimits
-  /** By name, the time at which its turns will be forgotten; the name unused for longest comes first. */
+  /** By name, the time at which its turns will have expired; least recently used first. */
   private readonly forgottenAtMs = new Map<string, number>()
   private readonly waiting: Waiting[] = []
   private isBusy = false
@@ -38,7 +38,7 @@ export class FairTurns {
   }
 
   /**
-   * Waits for a turn of this name and does the work, whose CPU time is that until it resolves.
+   * Waits for a turn of this name and runs the work; the time until it resolves counts as its CPU time.
    * @returns what the work returns; undefined when the turn was refused and nothing was done
    */
   async run<Result>(name: string, work: () => Promise<Result>): Promise<Result | undefined> {
@@ -71,7 +71,7 @@ export class FairTurns {
     return this.waiting.length > waitingMax && performance.now() - this.busySinceMs > overloadMs
   }
 
-  /** Leaves the rest of the CPU to others. */
+  /** Pauses, so that the rest of the CPU is left to others. */
   private async rest(tookMs: number): Promise<void> {
     const { cpuPercent } = this.limits
     await sleep((tookMs * (100 - cpuPercent)) / cpuPercent)
@@ -94,7 +94,7 @@ export class FairTurns {
     return served.indexOf(Math.min(...served))
   }
 
-  /** The last of those with the most turns; each that waits already counts as a turn. */
+  /** The last of those with the most turns; each waiting one already counts as a turn. */
   private mostServed(): number {
     const waiting = new Map<string, number>()
     const served = this.waiting.map(({ name }) => {

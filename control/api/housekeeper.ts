@@ -6,12 +6,11 @@ import type { Pool, Queryable } from '../runtime/db/pool.ts'
 import { Loop } from '../runtime/loop.ts'
 import { forgetIdempotencyKeys } from './idempotency.ts'
 
-/** Tables whose rows end at `expires_at`, with their keys. */
+/** Tables whose rows expire at `expires_at`, with their keys. */
 const EXPIRING = { sessions: 'id', used_nonces: 'nonce', link_codes: 'hash' } as const
 
 /**
- * Removes what has expired and is only kept by its row: sessions, used nonces, link codes, Idempotency-Keys, proxies that are
- * gone, old checkpoints.
+ * Removes expired rows: sessions, used nonces, link codes, Idempotency-Keys, proxies that are gone, old checkpoints.
  */
 export class Housekeeper {
   private readonly loop: Loop

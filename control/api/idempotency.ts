@@ -4,7 +4,9 @@ import { canonicalJson } from '../../contract/payments/canonicalJson.ts'
 import type { Limits } from '../limits.ts'
 import type { Client, Queryable } from '../runtime/db/pool.ts'
 
-/** A request that may be sent again: the same caller (usually an account), key and fingerprint are the same request. */
+/**
+ * A request that may be retried: requests with the same caller (usually an account), key and fingerprint are the same request.
+ */
 export interface RepeatableRequest {
   readonly caller: string
   readonly key: string
@@ -16,13 +18,13 @@ export interface FirstAnswer {
   readonly body: string
 }
 
-/** What distinguishes requests under one Idempotency-Key: bodies that mean the same JSON are the same. */
+/** Tells requests with one Idempotency-Key apart; bodies with the same JSON value have the same fingerprint. */
 export function fingerprintOf(method: string, path: string, query: string, body: object): string {
   return hash('sha256', `${method} ${path}?${query}\n${canonicalJson(body)}`, 'base64url')
 }
 
 /**
- * Takes an Idempotency-Key for this transaction. A request with the same key that is under way is waited for: when it
+ * Takes an Idempotency-Key for this transaction. If a request with the same key is in progress, this waits for it: when it
  * commits, its answer is returned here; when it fails, this one takes its place.
  * @returns the first answer when the request was done before; undefined when it is to be done now
  * @throws GatewayError idempotency_conflict when the key was used with another request

@@ -5,12 +5,12 @@ import type { Limits } from '../limits.ts'
 import type { Caller } from './call.ts'
 import { ownerOf } from './callers.ts'
 
-/** How often the account API may be asked, by each control process for itself. Clients are told apart by `clientNetwork`. */
+/** Rate limits of the account API, counted by each control process separately. Clients are distinguished by `clientNetwork`. */
 export class ApiRates {
   private readonly signIns: RateLimiter
-  /** Credentials that were none. */
+  /** Attempts with unknown credentials. */
   private readonly refusals: RateLimiter
-  /** Who reads what everybody may. */
+  /** Requests to public routes. */
   private readonly readers: RateLimiter
   private readonly callers: RateLimiter
 
@@ -23,7 +23,7 @@ export class ApiRates {
     this.callers = new RateLimiter(api, limits.rateLimiterEntriesMax)
   }
 
-  /** Counts a request to a route that strangers may use, before anything else is done. @throws GatewayError rate_limited */
+  /** Counts a request to a route that needs no credential, before anything else is done. @throws GatewayError rate_limited */
   checkAddress(auth: ApiAuth, clientAddress: string): void {
     const network = clientNetwork(clientAddress)
     if (auth === 'none') refuseAfter(this.signIns.take(network, Date.now()))
@@ -31,7 +31,7 @@ export class ApiRates {
   }
 
   /**
-   * Counts a credential that nobody has. Known ones are never counted nor refused here, because others may share their
+   * Counts an unknown credential. Known ones are neither counted nor rejected here, because several clients may share an
    * address.
    * @throws GatewayError rate_limited when too many came from there
    */

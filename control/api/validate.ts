@@ -7,7 +7,7 @@ import { parseUsd } from '../../contract/money/units.ts'
 const LONE_SURROGATE = /\p{Surrogate}/u
 
 const FORMATS = {
-  // Half of a surrogate pair is no text in UTF-8, and the database refuses it.
+  // A lone surrogate has no UTF-8 encoding, and the database rejects it.
   text: (text: string) => !LONE_SURROGATE.test(text),
   usd: (text: string) => parseUsd(text) !== undefined,
   time: (text: string) => parseTime(text) !== undefined,
@@ -39,7 +39,7 @@ const bodies = new Checks(false)
 /** Everything in a query is text, so that numbers are read from it. */
 const queries = new Checks(true)
 
-/** Checks the body of a request. @throws GatewayError invalid_request with the field at fault and what it must be */
+/** Checks the body of a request. @throws GatewayError invalid_request naming the invalid field and its rule */
 export function checkBody(schema: ObjectSchema, body: Fields): Fields {
   return check(bodies.of(schema), schema, body)
 }

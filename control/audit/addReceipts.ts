@@ -19,7 +19,7 @@ interface Chunk {
   readonly exceeding: string[] | null
 }
 
-/** What is found out about receipts one by one. */
+/** Findings about single receipts. */
 export class ReceiptFindings {
   receipts = 0
   voided = 0
@@ -43,7 +43,7 @@ export class ReceiptFindings {
  * SQL that adds receipts up, and compares each with its charges.
  * @param where which receipts
  * @param charges SQL of rows (request_id, charge_units, debit, credit, units, nanos), of receipts `r` and their transfers
- * @param isMoving whether what the charges moved is added up as well
+ * @param isMoving whether the amounts of the charges' transfers are added up as well
  */
 const addSql = (where: string, charges: string, isMoving: boolean): string => `
   WITH r AS MATERIALIZED (
@@ -95,7 +95,7 @@ const ADD_RANGE = addSql(
 const RANGE = `
   SELECT min(request_id) AS first, max(request_id) AS last
   FROM (SELECT request_id FROM receipts WHERE request_id >= $1 ORDER BY request_id LIMIT $2) AS next`
-/** What follows an id in the order of bytes, before anything else that does. */
+/** Suffix for the first string after an id in byte order. */
 const JUST_BEHIND = '\u0001'
 
 const ADD_CHARGES = `
@@ -114,7 +114,7 @@ const ADD_REFERRED = `
 
 /**
  * Adds up all receipts, in the order of their ids, which is also that of their transfers.
- * @param findings gets what is wrong
+ * @param findings receives the faults
  */
 export async function addAllReceipts(
   client: Client,
@@ -136,16 +136,16 @@ export async function addAllReceipts(
   await client.query('SET LOCAL enable_nestloop = on')
 }
 
-/** Adds up what all charges moved, whether they have receipts or not. @returns how many transfers these are */
+/** Adds up the transfers of all charges, with or without receipts. @returns the number of transfers */
 export async function addAllCharges(client: Client, limits: Limits): Promise<number> {
   const found = await client.query<{ transfers: number }>(longQuery(limits, ADD_CHARGES))
   return found.rows[0]?.transfers ?? 0
 }
 
 /**
- * Adds up receipts, and what their charges moved.
+ * Adds up receipts and the transfers of their charges.
  * @param from by log, where to begin
- * @param findings gets what is wrong
+ * @param findings receives the faults
  */
 export async function addReceipts(
   client: Client,

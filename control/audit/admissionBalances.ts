@@ -38,10 +38,10 @@ const PAGE = `
   WHERE a.account_id > $1 ORDER BY a.account_id LIMIT $2`
 
 /**
- * Compares every account in Redis with the book: what is free, what is held and what is out in leases have to be what the
- * book has, less what waits in the streams and what waits in the outbox. What the account says is out has to be the sum of
- * its leases.
- * @returns how many accounts there are
+ * Compares every account in Redis with the book: the sum of the free, held and leased amounts has to equal the balance of the
+ * book, less the entries that wait in the streams and in the outbox. The account's counter of leased amounts has to equal the
+ * sum of its leases.
+ * @returns the number of accounts
  */
 export async function compareBalances(
   client: Client,

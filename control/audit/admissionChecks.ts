@@ -23,12 +23,12 @@ import { inSnapshot } from './snapshot.ts'
 import { readUnread } from './unread.ts'
 
 const RECHECK_MS = 200
-/** How long the holds of a proxy process may stand beyond the time after which they are voided. */
+/** How long the holds of a proxy process may exist beyond the time after which they are voided. */
 const GRACE_MS = 60_000
 
 /**
- * Compares Redis with the book. Money moves while they are read one after the other, so what differs is looked at again
- * a few times: a difference that stays is a fault.
+ * Compares Redis with the book. Money moves while they are read one after the other, so differences are checked again a few
+ * times: a difference that remains is a fault.
  */
 export async function checkAdmission(pool: Pool, redis: Redis, limits: Limits): Promise<AuditCheck[]> {
   let checks: AuditCheck[] = []

@@ -25,7 +25,7 @@ const PAGE = `
 
 const SPANS = ['hour', 'day', 'month', 'life'] as const
 
-/** What keys have spent, by the book, the streams and the holds. */
+/** The spending of keys, by the book, the streams and the holds. */
 export interface Spent {
   readonly client: Client
   readonly redis: Redis
@@ -37,8 +37,8 @@ export interface Spent {
 }
 
 /**
- * Adds what sub-keys were charged to what is held against their platform keys, and what waits in the streams to what waits
- * for these.
+ * Adds the spending of sub-keys to that of their platform keys: booked spending to the held amounts, charges that wait in the
+ * streams to the waiting charges.
  * @returns the platform keys with their shards
  */
 export async function shareSpending(
@@ -65,10 +65,10 @@ export async function shareSpending(
 }
 
 /**
- * Compares the spending counters of every key that was ever charged: each has to be the charges of its window, its own and
- * those of its sub-keys, booked or waiting in a stream, and what is held.
- * @param spent with what `shareSpending` has added
- * @returns how many keys there are
+ * Compares the spending counters of every key that was ever charged: each has to equal the charges in its window, its own and
+ * those of its sub-keys, booked or waiting in a stream, plus the open holds.
+ * @param spent including the additions of `shareSpending`
+ * @returns the number of keys
  */
 export async function compareKeys(spent: Spent, faults: Faults, limits: Limits): Promise<number> {
   const { hour, dayFirstHour, monthFirstHour } = spent.windows
@@ -111,7 +111,7 @@ async function comparePage(spent: Spent, rows: readonly KeyRow[], faults: Faults
   }
 }
 
-/** A counter of an earlier window stands for nothing spent in the current one. */
+/** A counter of an earlier window counts as zero spending in the current one. */
 function spendingOf([hw, hs, dw, ds, mw, ms, bs]: (string | null)[], windows: Windows): KeySpending {
   return {
     hour: Number(hw) === windows.hour ? Number(hs) : 0,

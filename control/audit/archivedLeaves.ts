@@ -9,7 +9,7 @@ export interface PlacedLeaf {
   readonly leaf: Buffer
 }
 
-/** Reads the leaves of receipts that were put away, from a position until another, in their order. */
+/** Reads the leaves of archived receipts, from a position until another, in their order. */
 export async function archivedLeaves(
   client: Client,
   log: number,

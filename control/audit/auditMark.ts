@@ -17,7 +17,7 @@ interface CheckedLog {
   readonly signed: number
 }
 
-/** What a clean audit has checked. */
+/** How far a clean audit has checked. */
 export interface AuditMark {
   readonly format: string
   /** When it began. */
@@ -28,16 +28,16 @@ export interface AuditMark {
   readonly logs: readonly CheckedLog[]
   /** By log, up to where charges were counted for referrals. */
   readonly cursors: readonly number[]
-  /** Months that were put away. */
+  /** Archived months. */
   readonly archives: readonly string[]
   /** Digest of the sums. */
   readonly sums: string
 }
 
-/** The moment before which nothing is booked any more, which is to be asked for before the book is read. */
+/** The moment before which no further bookings can appear; to be read before the book. */
 export async function bookedUntil(pool: Pool): Promise<string> {
-  // What a transaction books is of the moment at which it began, and others may have been at work for long. The minute is
-  // for clocks that are set back.
+  // Bookings carry the time at which their transaction began, and other transactions may have been open for long. The minute
+  // allows for clocks that are set back.
   const found = await pool.query<{ since: string }>(
     `SELECT (least(min(xact_start), now()) - interval '1 minute')::text AS since FROM pg_stat_activity
      WHERE datname = current_database()`,
@@ -48,7 +48,7 @@ export async function bookedUntil(pool: Pool): Promise<string> {
 /**
  * Reads the mark that the last clean audit left.
  * @param key that has to have signed it; undefined where nothing is signed
- * @returns the mark, or why there is none to go by
+ * @returns the mark, or why no mark can be used
  */
 export async function readMark(
   client: Client,
@@ -70,7 +70,7 @@ export async function readMark(
   return { mark }
 }
 
-/** Leaves a mark of what was checked in the caller's transaction. */
+/** Stores a mark of how far was checked, in the caller's transaction. */
 export async function writeMark(
   client: Client,
   key: NoteKey | undefined,

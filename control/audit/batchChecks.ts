@@ -4,7 +4,7 @@ import type { Limits } from '../limits.ts'
 import type { Client } from '../runtime/db/pool.ts'
 import { type AuditCheck, Faults, type Invariant } from './check.ts'
 
-/** What has to be true of batch jobs in the book. */
+/** Invariants of batch jobs in the book. */
 export const batchInvariants = (limits: Limits): readonly Invariant[] => [
   {
     name: 'every batch job is charged as its receipt says',
@@ -24,7 +24,7 @@ export const batchInvariants = (limits: Limits): readonly Invariant[] => [
   },
 ]
 
-/** The hold of a batch job stands for as long as the job is open, and no longer. */
+/** A batch job has a hold exactly as long as it is open. */
 export async function checkBatchHolds(
   client: Client,
   holds: readonly HoldRecord[],

@@ -69,7 +69,7 @@ const INVARIANTS: readonly Invariant[] = [
   },
 ]
 
-/** What is asked of the book, in the order in which it is told. */
+/** The checks of the book, in the order of the report. */
 function steps(limits: Limits, isSinceMark: boolean, charges: ChargeChecks): readonly (Invariant | AuditCheck)[] {
   return [
     ...balanceInvariants(isSinceMark),
@@ -100,7 +100,7 @@ function steps(limits: Limits, isSinceMark: boolean, charges: ChargeChecks): rea
 /**
  * Checks the invariants of the book inside one transaction, so that all of them see the same moment.
  * @param client of `inWorkspace`
- * @param mark to go on from: receipts behind it are not read again
+ * @param mark to continue from: earlier receipts are not read again
  */
 export async function checkBook(
   client: Client,

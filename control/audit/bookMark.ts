@@ -14,16 +14,16 @@ export interface MarkedLog {
 }
 
 /**
- * How far the book is at a moment, small enough to be kept elsewhere every minute: what a book that was restored lacks is told by
- * it.
+ * How far the book is at a moment, small enough to be kept elsewhere every minute. After a restore it shows which entries the
+ * restored book lacks.
  */
 export interface BookMark {
   readonly format: string
   readonly at: string
   readonly logs: readonly MarkedLog[]
-  /** The newest checkpoint; null where there is none. */
+  /** The newest checkpoint; null before the first. */
   readonly checkpoint: string | null
-  /** What the ledger accounts of the gateway itself have, in units, those of coin in nanos. */
+  /** Balances of the gateway's own ledger accounts, in units, those of coin in nanos. */
   readonly balances: Readonly<Record<string, number>>
   /** How many endings of each proxy process are booked. */
   readonly endings: Readonly<Record<string, number>>

@@ -33,7 +33,7 @@ export async function checkCatalogs(client: Client): Promise<AuditCheck[]> {
   ]
 }
 
-/** @returns what is wrong with a catalog by itself and behind its predecessor */
+/** @returns the fault of a catalog, by itself or as the successor of the last one */
 function chainFault({ version, text, digest }: SignedCatalog, last: SignedCatalog | undefined): string | undefined {
   if (sha256Hex(text) !== digest) return `the hash of version ${version} is not of its text`
   const json = JSON.parse(text) as { version: string; previous: { version: string; sha256: string } | null }
@@ -45,7 +45,7 @@ function chainFault({ version, text, digest }: SignedCatalog, last: SignedCatalo
   return isNext && json.version === String(version) ? undefined : `version ${version} does not follow the one before`
 }
 
-/** Checks the signer that begins with a version, if one does. */
+/** Checks the signer whose term begins with a version, if there is one. */
 async function checkSigner(
   signers: readonly StoredSigner[],
   last: SignedCatalog | undefined,

@@ -20,8 +20,8 @@ interface Expected {
 }
 
 /**
- * Compares the treasury's tokens on the chain with the book: what it had at first, what its own transactions moved, and
- * what others sent, up to the last block that was read.
+ * Compares the treasury's tokens on the chain with the book: the opening balance, the transfers of its own transactions, and
+ * the transfers of others, up to the last block that was read.
  * @param rpcUrl of a node; undefined when none is known
  * @returns no check when the book has no chain
  * @throws errors of PostgreSQL
@@ -91,7 +91,7 @@ async function checkBatch(pool: Pool, chain: PublicClient): Promise<AuditCheck> 
   return faults.check(ANCHORED, `batch ${number} in ${address}`)
 }
 
-/** Each distributor has what can still be claimed, and the last period that it was sent a root of as the book has it. */
+/** Each distributor holds the coin of all open claims, and its last published period is the one in the book. */
 async function checkDistributors(pool: Pool, chain: PublicClient): Promise<AuditCheck> {
   const found = await pool.query<{
     number: number

@@ -8,7 +8,7 @@ import { addArchives, addStrays, findRepeated, findStrays } from './otherCharges
 import type { Progress } from './progress.ts'
 import { analyzeSums } from './sumTables.ts'
 
-/** What is found of receipts one by one. */
+/** The checks of single receipts. */
 export interface ChargeChecks {
   readonly booked: AuditCheck
   readonly ended: AuditCheck
@@ -16,8 +16,8 @@ export interface ChargeChecks {
 }
 
 /**
- * Compares receipts with their charges, a chunk after the other, and adds up what later checks compare.
- * @param mark to go on from
+ * Compares receipts with their charges, chunk by chunk, and adds up the sums that later checks compare.
+ * @param mark to continue from
  */
 export async function checkCharges(
   client: Client,

@@ -1,14 +1,14 @@
-/** One invariant, whether it holds, and what was looked at or what is wrong. */
+/** One invariant, whether it holds, and the checked amount or the faults. */
 export interface AuditCheck {
   readonly name: string
   readonly ok: boolean
   readonly detail: string
 }
 
-/** A query that finds what breaks an invariant: rows of one text column. */
+/** A query that finds the violations of an invariant: rows of one text column. */
 export interface Invariant {
   readonly name: string
-  /** Counts what is looked at; answers one text. */
+  /** SQL that counts the checked rows; returns one text. */
   readonly checked: string
   readonly faults: string
 }

@@ -27,8 +27,8 @@ interface CheckpointRow {
 const PAGE = 'SELECT position, log, size, root FROM log_heads WHERE position >= $1 ORDER BY position LIMIT $2'
 
 /**
- * Computes the log of heads again: heads only grow, and every checkpoint signs what the log was.
- * @param mark to go on from
+ * Recomputes the log of heads: heads only grow, and every checkpoint signs the log as it was.
+ * @param mark to continue from
  */
 export async function checkCheckpoints(
   client: Client,
@@ -51,7 +51,7 @@ export async function checkCheckpoints(
 
 /** The log of heads as it is computed, up to some place. */
 class HeadsLog {
-  /** Those of the next sizes. */
+  /** The checkpoints of the next sizes. */
   notes: ReadonlyMap<number, CheckpointRow> = new Map()
   private readonly client: Client
   private readonly frontier: Frontier
@@ -63,7 +63,7 @@ class HeadsLog {
   /** The size up to which nodes were compared. */
   private compared: number
   private checkpoints = 0
-  /** The position behind the last entry. */
+  /** The position after the last entry. */
   private next: number
   private readonly first: number
 
@@ -117,7 +117,7 @@ class HeadsLog {
     ]
   }
 
-  /** Appends the tile whose hashes alone are kept. @returns whether there is one */
+  /** Appends the tile of which only the hashes are kept. @returns whether there is one */
   private async addKept(): Promise<boolean> {
     const passed = this.next % TILE
     if (passed !== 0 && this.next !== this.first) return false

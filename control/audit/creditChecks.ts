@@ -3,7 +3,7 @@ import { sumsOf } from './sumTables.ts'
 
 const CREDITS = `FROM ledger_accounts WHERE kind = 'payer_credit'`
 
-/** What has to hold of the credits of payers by the book alone. */
+/** Invariants of the credits of payers within the book. */
 export const creditInvariants = (isSinceMark: boolean): readonly Invariant[] => [
   {
     name: 'payer credits are what payments kept and used',

@@ -10,7 +10,7 @@ import { type AuditCheck, Faults } from './check.ts'
 /** How long a debit may stay taken beyond the time after which it is voided. */
 const GRACE_MS = 60_000
 
-/** Adds what is taken for debits in Redis to what is held. @returns a check that none was left behind */
+/** Adds the debits taken in Redis to the held amounts. @returns a check that no debit was left behind */
 export async function addDebits(
   client: Client,
   redis: Redis,

@@ -7,14 +7,14 @@ import type { Client } from '../runtime/db/pool.ts'
 import { type AuditCheck, Faults } from './check.ts'
 import type { Unread } from './unread.ts'
 
-/** What a proxy process has delivered to a shard, and how far that is booked. */
+/** How far a proxy process has delivered endings to a shard, and how far they are booked. */
 export interface Delivery {
   readonly position: OwnerPosition
   /** Number of the last ending that Redis took. */
   readonly deliveredSeq: number
 }
 
-/** Reads what living proxies have delivered. To be read before the streams, which have more by then but never less. */
+/** Reads how far living proxies have delivered. To be read before the streams, which may have more then but never less. */
 export async function readDeliveries(client: Client, redis: Redis): Promise<Delivery[]> {
   const positions = await readOpenPositions(client)
   const pipeline = pipelineOf(redis)

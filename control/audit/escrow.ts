@@ -1,7 +1,7 @@
 /**
- * What transfers of these kinds have in escrow, by what they are for: nanos of coin, and units where it was kept in US
- * dollars before there was an escrow of coin.
- * @param prefix of the ids of what transfers are for
+ * The escrow of transfers of these kinds, by the id of their object, such as a link: nanos of coin, and units where it was kept
+ * in US dollars before there was an escrow of coin.
+ * @param prefix of the ids of those objects
  * @param kinds whose refs are such an id, or begin with it and a colon
  * @returns SQL of rows (id, nanos, units)
  */

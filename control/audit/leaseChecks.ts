@@ -2,10 +2,10 @@ import { type LeaseRecord, unitsOf } from '../admission/leaseRecord.ts'
 import type { Limits } from '../limits.ts'
 import { type AuditCheck, Faults } from './check.ts'
 
-/** How long the leases of a proxy process may stay out beyond the time after which it counts as gone. */
+/** How long the leases of a proxy process may stay out beyond the heartbeat timeout after which it counts as dead. */
 const GRACE_MS = 60_000
 
-/** Whether somebody is there, or was a moment ago, to give back what each lease has out. */
+/** Checks that each lease has an owner that is alive, or was a moment ago, and can return it. */
 export function checkLeaseOwners(
   leases: readonly LeaseRecord[],
   beats: ReadonlyMap<string, number>,

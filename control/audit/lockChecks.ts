@@ -1,6 +1,6 @@
 import type { Invariant } from './check.ts'
 
-/** What has to hold of compute locks by the book alone. */
+/** Invariants of compute locks within the book. */
 export const LOCK_INVARIANTS: readonly Invariant[] = [
   {
     name: 'tokens of every series are held, in escrow, on the chain or burnt',

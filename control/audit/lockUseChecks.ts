@@ -1,13 +1,13 @@
 import type { Invariant } from './check.ts'
 
-/** Transfers of tokens that requests have burnt, but of months that were put away. */
+/** Transfers of tokens that requests have burnt, without those of archived months. */
 const BURNS = `
   SELECT t.ref, sum(t.units) AS units, max(t.credit) FILTER (WHERE starts_with(t.credit, 'lock_issued:')) AS credit
   FROM transfers t
   WHERE t.kind = 'burn' AND NOT EXISTS (SELECT FROM receipt_archives a WHERE t.ref >= a.from_id AND t.ref < a.until_id)
   GROUP BY t.ref`
 
-/** What has to hold of tokens that requests have burnt. */
+/** Invariants of tokens that requests have burnt. */
 export const LOCK_USE_INVARIANTS: readonly Invariant[] = [
   {
     name: 'every receipt burns what was taken from the holding',

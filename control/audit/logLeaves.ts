@@ -6,11 +6,11 @@ import type { Client } from '../runtime/db/pool.ts'
 import { archivedLeaves, type PlacedLeaf } from './archivedLeaves.ts'
 import { longQuery } from './workspace.ts'
 
-/** What a stretch of a usage log has. */
+/** The leaves of a stretch of a usage log. */
 export interface LeafPage {
-  /** In the order of their positions; those of receipts are computed from what the receipts say. */
+  /** In the order of their positions; those of receipts are computed from the receipts. */
   readonly leaves: readonly PlacedLeaf[]
-  /** Receipts whose leaves are not those that they say, by their names and positions. */
+  /** Receipts whose stored leaf differs from the computed one, by their names and positions. */
   readonly others: readonly string[]
   /** Where the next ones begin. */
   readonly until: number
@@ -22,7 +22,7 @@ interface PageRow {
   readonly others: string[] | null
 }
 
-/** The hash is that of a leaf in merkle.ts. It is computed once for both that ask for it: that is what OFFSET is for. */
+/** Leaf hashes as in merkle.ts. OFFSET 0 keeps the planner from computing them twice, once for each use. */
 const PAGE = `
   SELECT string_agg(position::text, ',' ORDER BY position) AS positions, string_agg(leaf, '' ORDER BY position) AS leaves,
     array_agg(request_id || ' at ' || position ORDER BY position) FILTER (WHERE leaf <> leaf_hash) AS others
@@ -31,7 +31,7 @@ const PAGE = `
     FROM receipts WHERE log = $1 AND position >= $2 AND position < $3 ORDER BY position OFFSET 0
   ) AS r`
 
-/** The first position from $2 on that has a receipt, or the leaf of one that was put away. */
+/** The first position from $2 on that has a receipt, or the leaf of an archived one. */
 const FIRST = `
   SELECT least(
     (SELECT position FROM receipts WHERE log = $1 AND position >= $2 ORDER BY position LIMIT 1),
@@ -40,7 +40,7 @@ const FIRST = `
      ORDER BY position LIMIT 1)
   ) AS position`
 
-/** Reads the next leaves of a log. @returns undefined where there are none from this position on */
+/** Reads the next leaves of a log. @returns undefined if the log has none from this position on */
 export async function readLeaves(
   client: Client,
   log: number,
@@ -67,7 +67,7 @@ function leavesAt(positions: string | null, leaves: Buffer | null): PlacedLeaf[]
   return positions.split(',').map((position, i) => ({ position: Number(position), leaf: hashes[i] as Buffer }))
 }
 
-/** A month that was not taken out to the end has its leaves among those that were put away, too. */
+/** If archiving a month was interrupted, its leaves are stored as archived leaves, too. */
 function inOrder(leaves: PlacedLeaf[], archived: readonly PlacedLeaf[]): PlacedLeaf[] {
   if (archived.length === 0) return leaves
   const known = new Set(leaves.map(({ position }) => position))

@@ -9,7 +9,7 @@ export type NodeHashes = ReadonlyMap<string, Buffer>
 
 const placeOf = ({ level, index }: { level: number; index: number }): string => `node ${index} of level ${level}`
 
-/** Reads what is stored of the subtrees that a log completes while it grows from one size to another. */
+/** Reads the stored hashes of the subtrees that a log completes while it grows from one size to another. */
 export async function nodesBetween(
   client: Client,
   log: number,
@@ -26,7 +26,7 @@ export async function nodesBetween(
   return new Map((await Promise.all(read)).flat().map((node) => [placeOf(node), node.hash]))
 }
 
-/** Compares what is stored of a log's subtrees with what was computed of them. */
+/** Compares the stored hashes of a log's subtrees with the computed ones. */
 export function compareNodes(log: number, completed: readonly StoredNode[], stored: NodeHashes, faults: Faults): void {
   for (const node of completed) {
     const place = placeOf(node)

@@ -6,20 +6,20 @@ import { leavesOf } from '../book/usagelog/leafReads.ts'
 import type { Queryable } from '../runtime/db/pool.ts'
 import type { BookMark, MarkedLog } from './bookMark.ts'
 
-/** What a restored book lacks of what it once had. */
+/** The entries that a restored book has lost. */
 export interface Lost {
   /** By usage log, where any are. */
   readonly receipts: readonly { readonly log: number; readonly receipts: number }[]
   readonly receiptsTotal: number
-  /** What these receipts charged. */
+  /** The total charge of these receipts. */
   readonly chargedUnits: number
-  /** Other accounts of the gateway that have not what they had: by how much more they had then. Units, of coin nanos. */
+  /** By other account of the gateway, the amount by which its balance was higher before. Units, of coin nanos. */
   readonly balances: Readonly<Record<string, number>>
-  /** Endings of proxies that were booked and are not any more; delivered again where journals still have them. */
+  /** Endings of proxies that are no longer booked; proxies redeliver those that their journals still have. */
   readonly endings: Readonly<Record<string, number>>
-  /** Heads that were signed and are gone: what is signed from here on contradicts checkpoints that were given out. */
+  /** Signed heads that are lost: new checkpoints contradict those that were already published. */
   readonly signedHeads: number
-  /** Logs that went on in another way than they once did. */
+  /** Logs whose entries differ from the earlier ones. */
   readonly forked: readonly number[]
 }
 

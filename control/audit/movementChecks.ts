@@ -9,7 +9,7 @@ const ESCROW_OF_WITHDRAWALS = escrowBy(
   'withdrawal_returned',
 )
 
-/** What has to hold of deposits and withdrawals by the book alone. */
+/** Invariants of deposits and withdrawals within the book. */
 export const MOVEMENT_INVARIANTS: readonly Invariant[] = [
   {
     name: 'every deposit is credited once',

@@ -19,7 +19,7 @@ const MONTH = `
   SELECT coalesce(sum(units), 0) AS units, count(*) AS transfers FROM transfers
   WHERE kind = 'charge' AND ref >= $1 AND ref < $2`
 
-/** Sums that were kept of months that were put away. */
+/** Sums that were kept of archived months. */
 const KEPT: readonly string[] = [
   'INSERT INTO new_key_usage SELECT key_id, hour, units, requests FROM archived_key_usage',
   `INSERT INTO new_usage_days
@@ -29,10 +29,10 @@ const KEPT: readonly string[] = [
 ]
 
 /**
- * Compares the charges of months that were put away with what was kept of them.
- * @param known months that were put away before the mark
- * @param isAdded whether the sums of their receipts are added up as well, being in no mark
- * @returns how many transfers they have
+ * Compares the charges of archived months with the sums that were kept of them.
+ * @param known months that were archived before the mark
+ * @param isAdded whether to add up the sums of their receipts as well, because no mark contains them
+ * @returns the number of their transfers
  */
 export async function addArchives(
   client: Client,
@@ -59,7 +59,7 @@ export async function addArchives(
   return transfers
 }
 
-/** Charges since $1 that have no receipt, there or put away. */
+/** Charges since $1 without a receipt, in the book or archived. */
 const STRAYS = `
   SELECT c.ref, c.debit, c.credit, c.units, coalesce(c.coin_nanos, c.units) AS nanos
   FROM transfers c
@@ -79,8 +79,8 @@ export function findStrays(client: Client, faults: Faults, limits: Limits): Prom
 }
 
 /**
- * Finds charges without a receipt, and adds them up: what they moved is no second fault.
- * @param since from which moment on charges may be in no mark
+ * Finds charges without a receipt, and adds them up, so that their transfers are not reported as a second fault.
+ * @param since the moment from which on charges may be missing from the mark
  */
 export function addStrays(client: Client, since: string, faults: Faults, limits: Limits): Promise<void> {
   return nameStrays(client, ADD_STRAYS, since, faults, limits)

@@ -3,7 +3,7 @@ import type { Invariant } from './check.ts'
 
 const CLIENT_FAULT_LIST = CLIENT_FAULTS.map((code) => `'${code}'`).join(', ')
 
-/** What has to hold of payments, refunds and deposits by the book alone. */
+/** Invariants of payments, refunds and deposits within the book. */
 export const PAYMENT_INVARIANTS: readonly Invariant[] = [
   {
     name: 'every payment that arrived is credited once',

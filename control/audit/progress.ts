@@ -1,4 +1,4 @@
-/** Told how many of all rows an audit has read. */
+/** Receives the number of rows that an audit has read, and their total. */
 export type OnProgress = (rows: number, total: number) => void
 
 /** Counts the rows that an audit reads. */
@@ -11,7 +11,7 @@ export class Progress {
     this.onProgress = onProgress
   }
 
-  /** Says what is to be read. */
+  /** Adds to the number of rows that are to be read. */
   expect(rows: number): void {
     this.total += rows
   }

@@ -1,7 +1,7 @@
 import { servedReceipts } from '../customers/serving/servedReceipts.ts'
 import type { Invariant } from './check.ts'
 
-/** What is due for the receipts that registered providers served, those of months that were put away among them. */
+/** The amounts due for the receipts that registered providers served, including those of archived months. */
 const SERVED = `
   SELECT id, sum(receipts) AS receipts, sum(charged) AS charged, sum(due) AS due FROM (
     SELECT a.id, count(*) AS receipts, sum(r.charge_units) AS charged, sum(d.due_micros) AS due
@@ -11,7 +11,7 @@ const SERVED = `
     SELECT admission_id, receipts, charged_units, due_micros FROM archived_provider_receipts
   ) AS parts GROUP BY id`
 
-/** What has to hold of registered providers: each receipt that one served is paid for once, by its terms. */
+/** Invariants of registered providers: each receipt that one served is paid for once, by its terms. */
 export const PROVIDER_INVARIANTS: readonly Invariant[] = [
   {
     name: 'every receipt of a registered provider counts once',

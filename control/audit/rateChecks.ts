@@ -34,7 +34,7 @@ const PAGE = `
 
 /**
  * Compares the receipts of batches, of the private tier and of sized images with the price sheets that they name.
- * @param mark to go on from
+ * @param mark to continue from
  */
 export async function checkRates(client: Client, mark: AuditMark | undefined, limits: Limits): Promise<AuditCheck[]> {
   const [unsold, tooDear] = [new Faults(), new Faults()]
@@ -69,7 +69,7 @@ async function* ratedRows(client: Client, log: number, from: number, limits: Lim
   }
 }
 
-/** The most that a receipt may charge by its price sheet; undefined where the sheet does not sell what it names. */
+/** The most that a receipt may charge by its price sheet; undefined if the sheet does not sell its model. */
 function chargeLimit(row: RatedRow, listed: SheetModel | undefined): number | undefined {
   const json = row.tier === 'private' ? listed?.price_private : listed?.price
   if (json === undefined) return undefined
@@ -78,7 +78,7 @@ function chargeLimit(row: RatedRow, listed: SheetModel | undefined): number | un
     const priceUnits = price.sizes?.get(row.size)
     return priceUnits === undefined ? undefined : priceUnits * row.quantity
   }
-  // What else is counted by other units than tokens has no batch and no attested hardware.
+  // Prices per other units than tokens have neither batch rates nor rates of attested hardware.
   if (row.unit !== '') return undefined
   const prompt = promptTokens(row)
   const standard = effectiveRates(price, '', prompt)

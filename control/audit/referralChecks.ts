@@ -1,7 +1,7 @@
 import type { Invariant } from './check.ts'
 import { sumsOf } from './sumTables.ts'
 
-/** What has to hold of referrals: every coin charge counts once, and what is paid is the share of what was counted. */
+/** Invariants of referrals: every coin charge counts once, and the payouts are the share of the counted charges. */
 export const referralInvariants = (isSinceMark: boolean): readonly Invariant[] => [
   {
     name: 'every coin charge of a referred account counts once',

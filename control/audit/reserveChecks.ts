@@ -12,7 +12,7 @@ import type { Client } from '../runtime/db/pool.ts'
 import { type AuditCheck, Faults, type Invariant } from './check.ts'
 import { longQuery } from './workspace.ts'
 
-/** What the book says of the reserve by itself. */
+/** Invariants of the reserve within the book. */
 export const RESERVE_INVARIANTS: readonly Invariant[] = [
   {
     name: 'every ledger account of coin is of a class of liabilities',
@@ -77,7 +77,7 @@ async function followChain(client: Client, faults: Faults): Promise<number> {
   return count
 }
 
-/** What was booked since is taken off again; a transaction cannot have begun longer before than it may take. */
+/** Subtracts later bookings; a transaction cannot have begun longer before the attestation than its time limit. */
 const OWED_THEN = `
   WITH later AS (
     SELECT account, sum(amount) AS amount FROM postings

@@ -1,7 +1,7 @@
 import { revenueTotalSql } from '../onchain/rewards/revenueTotal.ts'
 import type { Invariant } from './check.ts'
 
-/** What has to hold of shares of the revenue by the book alone. */
+/** Invariants of shares of the revenue within the book. */
 export const REWARD_INVARIANTS: readonly Invariant[] = [
   {
     name: 'shares of the revenue are those of the net revenue, to the last unit',

@@ -21,13 +21,13 @@ export type { AuditCheck } from './check.ts'
 
 /** How an audit deals with the mark of the one before it. */
 export interface Marking {
-  /** Whether all is checked, wherever the mark is. */
+  /** Whether everything is checked, independent of the mark. */
   readonly isFull: boolean
   /** Signs marks; undefined where nothing is signed. */
   readonly key: NoteKey | undefined
 }
 
-/** What may be left out. */
+/** Optional parts of an audit. */
 export interface AuditOptions {
   /** Of a node, to compare the tokens of the treasury; without it that is left out. */
   readonly rpcUrl?: string | undefined
@@ -37,9 +37,10 @@ export interface AuditOptions {
 }
 
 /**
- * Verifies the invariants of the book, of the usage logs and their checkpoints, of the signed catalogs, and that the admission state agrees with the
- * book. Reads in pages; may run beside traffic. When all hold, it leaves a mark, from which the next audit goes on.
- * @returns every check, also those that hold
+ * Verifies the invariants of the book, of the usage logs and their checkpoints, of the signed catalogs, and that the admission
+ * state agrees with the book. Reads in pages; may run beside traffic. When all hold, it leaves a mark, from which the next
+ * audit continues.
+ * @returns every check, including those that hold
  * @throws errors of PostgreSQL and Redis
  */
 export async function runAudit(
@@ -90,7 +91,7 @@ async function markFor(client: Client, marking: Marking | undefined, limits: Lim
   return await readMark(client, marking.key, limits)
 }
 
-/** How many receipts are not behind the mark. */
+/** The number of receipts after the mark. */
 async function countNew(client: Client, mark: AuditMark | undefined): Promise<number> {
   const found = await client.query<{ log: number; size: number }>('SELECT log, size FROM usage_log_heads')
   const logs = found.rows.filter(({ log }) => log !== HEADS_LOG)
@@ -111,7 +112,7 @@ function describeMark(
   return { name: 'how far the audit went', ok: true, detail: `${from}; left ${isClean ? kind : 'no mark'}` }
 }
 
-/** Verifies the book alone, all of it, and what it says of itself. @throws errors of PostgreSQL */
+/** Verifies the whole book by itself, without Redis and the chain. @throws errors of PostgreSQL */
 export function auditBook(pool: Pool, limits: Limits): Promise<AuditCheck[]> {
   return inWorkspace(pool, false, (client) => checkBook(client, undefined, new Progress(undefined), limits))
 }

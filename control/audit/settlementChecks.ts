@@ -1,6 +1,6 @@
 import type { Invariant } from './check.ts'
 
-/** What has to hold of settlement batches by the book alone. */
+/** Invariants of settlement batches within the book. */
 export const SETTLEMENT_INVARIANTS: readonly Invariant[] = [
   {
     name: 'every settlement batch follows the one before and is anchored once',

@@ -3,7 +3,7 @@ import { sumsOf } from './sumTables.ts'
 
 const SUMS = ['requests', 'units', 'input', 'cached', 'output']
 
-/** By day: what is told, what waits, and the receipts that are not counted yet. */
+/** By day: published sums, waiting sums, and the receipts that are not counted yet. */
 const COUNTED = `
   SELECT day, requests, units, input_tokens + cached_input_tokens + cache_write_5m_tokens + cache_write_1h_tokens AS input,
     cached_input_tokens AS cached, output_tokens AS output
@@ -21,8 +21,8 @@ const COUNTED = `
 const sums = SUMS.map((name) => `coalesce(sum(${name}), 0) AS ${name}`).join(', ')
 
 /**
- * Every receipt counts once in the statistics. By day nothing may be told that was not used on it; there may be less, as some
- * is told without its day.
+ * Every receipt counts once in the statistics. The published sums of a day may not exceed the day's usage; they may be less,
+ * because some usage is published without its day.
  */
 export const statisticsInvariants = (isSinceMark: boolean): readonly Invariant[] => [
   {

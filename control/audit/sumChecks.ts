@@ -4,7 +4,7 @@ import { sumsOf } from './sumTables.ts'
 /** Movements beside charges, which are few and found by an index. */
 const OTHERS = `SELECT account, currency, amount FROM postings WHERE kind <> 'charge'`
 
-/** What has to hold of all postings together. */
+/** Invariants of all postings together. */
 export const balanceInvariants = (isSinceMark: boolean): readonly Invariant[] => [
   {
     name: 'postings sum to zero',
@@ -31,7 +31,7 @@ export const balanceInvariants = (isSinceMark: boolean): readonly Invariant[] =>
   },
 ]
 
-/** What has to hold of the tables that receipts are added up in. */
+/** Invariants of the tables that receipts are added up in. */
 export const usageInvariants = (isSinceMark: boolean): readonly Invariant[] => [
   {
     name: 'key usage equals the receipts and debits',

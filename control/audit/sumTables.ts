@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import type { Limits } from '../limits.ts'
 import type { Client } from '../runtime/db/pool.ts'
 
-/** A table of sums over receipts: `audited_NAME` has those behind the mark, `new_NAME` those of the audit under way. */
+/** A table of sums over receipts: `audited_NAME` has those up to the mark, `new_NAME` those of the running audit. */
 interface SumTable {
   readonly name: SumName
   readonly keys: readonly string[]
@@ -22,7 +22,7 @@ const SUM_TABLES: readonly SumTable[] = [
   { name: 'referrals', keys: ['referral_id'], sums: ['units'] },
 ]
 
-/** Makes the tables that an audit adds up in; they go with its transaction. */
+/** Makes the tables for the sums of an audit, which are dropped with its transaction. */
 export async function createSums(client: Client): Promise<void> {
   await client.query('SET LOCAL client_min_messages = warning')
   for (const { name } of SUM_TABLES) {
@@ -37,7 +37,7 @@ export async function analyzeSums(client: Client): Promise<void> {
 
 /**
  * SQL of the sums over all receipts, as a table that may have several rows of one key.
- * @param isSinceMark whether those behind the mark are in the mark
+ * @param isSinceMark whether the mark contains the sums up to it
  */
 export function sumsOf(name: SumName, isSinceMark: boolean): string {
   const { keys, sums } = tableOf(name)

@@ -11,17 +11,17 @@ import type { Limits } from '../limits.ts'
 import { textArray } from '../runtime/db/arrays.ts'
 import type { Queryable } from '../runtime/db/pool.ts'
 
-/** What the streams hold that is not in the book. */
+/** Entries of the streams that are not in the book. */
 export interface Unread {
   /** Endings and expiries. */
   entries: number
-  /** Of what is in the streams, what is booked already and only waits to be removed. */
+  /** Entries of the streams that are booked already and only wait to be removed. */
   booked: number
   /** Stream entries that were given to a control. */
   pending: number
   /** Endings that proxies have delivered, booked or not. */
   readonly runs: OwnerRun[]
-  /** By ledger account, what its balance is to lose: nanos of coin, or units. */
+  /** By ledger account, the amount by which its balance will fall: nanos of coin, or units. */
   readonly amounts: Map<string, number>
   /** By key, its charges with the hour of their hold. */
   readonly keyCharges: Map<string, { hour: number; units: number }[]>

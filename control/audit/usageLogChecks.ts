@@ -17,8 +17,8 @@ interface LogFaults {
 }
 
 /**
- * Computes all usage logs again from the receipts and compares leaves, stored nodes and heads.
- * @param mark to go on from; what it says of a log is part of the head that has to come out
+ * Recomputes all usage logs from the receipts and compares leaves, stored nodes and heads.
+ * @param mark to continue from; its frontier of a log is part of the computed head
  */
 export async function checkUsageLogs(
   client: Client,
@@ -55,7 +55,7 @@ export async function checkUsageLogs(
 interface Rebuilding {
   readonly client: Client
   readonly log: number
-  /** Of what is behind the mark, to begin with. */
+  /** Initially that of the mark. */
   readonly frontier: Frontier
   readonly faults: LogFaults
   readonly progress: Progress
@@ -72,7 +72,7 @@ async function rebuild({ client, log, frontier, faults, progress, limits }: Rebu
     const grown: [number, number] = [frontier.size, frontier.size + page.leaves.length]
     const [heads, nodes] = await Promise.all([signedHeads(client, log, grown), nodesBetween(client, log, grown)])
     const following = readLeaves(client, log, page.until, limits)
-    // Thrown where it is waited for.
+    // A rejection is thrown where the promise is awaited.
     following.catch(() => {})
     compareNodes(log, append({ log, frontier, faults }, page, next, heads), nodes, faults.nodes)
     next = (page.leaves.at(-1)?.position ?? next) + 1
@@ -102,10 +102,10 @@ async function signedHeads(
 }
 
 /**
- * Appends what a page has.
+ * Appends the leaves of a page.
  * @param next the position that its first leaf should have
- * @param heads those that were signed of these sizes
- * @returns the nodes that are complete with it
+ * @param heads the signed heads of these sizes
+ * @returns the nodes that the page completes
  */
 function append(
   { log, frontier, faults }: Pick<Rebuilding, 'log' | 'frontier' | 'faults'>,

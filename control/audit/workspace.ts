@@ -2,25 +2,25 @@ import type { Limits } from '../limits.ts'
 import { type Client, type Pool, withTransaction } from '../runtime/db/pool.ts'
 import { createSums } from './sumTables.ts'
 
-/** What the statements of an audit may take, which read much more than those of the gateway. */
+/** Limits for the statements of an audit, which read much more than those of the gateway. */
 const SETTINGS: readonly string[] = [
   'SET LOCAL statement_timeout = 0',
   'SET LOCAL idle_in_transaction_session_timeout = 0',
-  // What does not fit goes to temporary files: an audit takes no more of the server's memory than this for each step.
+  // Larger sets spill to temporary files: each step of an audit takes no more of the server's memory than this.
   `SET LOCAL work_mem = '32MB'`,
   'SET LOCAL hash_mem_multiplier = 1',
   'SET LOCAL max_parallel_workers_per_gather = 0',
 ]
 
 /**
- * Runs an audit that sees the book as it is at one moment, with tables for its sums that go with the transaction.
- * @param isMarking keeps other audits that leave a mark waiting until this one is done
+ * Runs an audit on one snapshot of the book, with temporary tables for its sums that are dropped with the transaction.
+ * @param isMarking makes other audits that leave a mark wait until this one is done
  */
 export function inWorkspace<T>(pool: Pool, isMarking: boolean, work: (client: Client) => Promise<T>): Promise<T> {
   return withTransaction(pool, async (client) => {
     await client.query('SET TRANSACTION ISOLATION LEVEL REPEATABLE READ')
     for (const setting of SETTINGS) await client.query(setting)
-    // Before the first statement that sees the book: what is seen of the mark is what the audit before has left.
+    // Before the snapshot is taken, so that it contains the mark of the audit before.
     if (isMarking) await client.query('LOCK TABLE audit_mark IN SHARE UPDATE EXCLUSIVE MODE')
     await createSums(client)
     return work(client)

@@ -4,26 +4,26 @@ import type { Limits } from '../limits.ts'
 import type { CallHttp, HttpAnswer, HttpCall } from '../runtime/net/httpCall.ts'
 import type { BatchProvider } from './providers.ts'
 
-/** What a batch's lines are sent to, as OpenAI names it. https://platform.openai.com/docs/api-reference/batch */
+/** The endpoint of a batch's lines, as OpenAI names it. https://platform.openai.com/docs/api-reference/batch */
 export const LINE_PATH = '/v1/chat/completions'
 const WINDOW = '24h'
 /** Under which our own id of a batch is kept with it. */
 const GROUP_NAME = 'sluice_group'
 const SHORT_ANSWER_BYTES = 4_194_304
 
-/** A batch as its provider tells of it. */
+/** A batch as its provider reports it. */
 export interface UpstreamBatch {
   readonly id: string
   readonly status: string
   readonly outputFileId: string
   readonly errorFileId: string
-  /** Our own id of it; '' where the provider tells none. */
+  /** Our own id of it; '' if the provider does not report it. */
   readonly groupId: string
   /** Why the provider would not run it; '' for no reason. */
   readonly reason: string
 }
 
-/** A provider's answer that is not what was asked for. */
+/** A provider rejected a call, or its answer is unusable. */
 export class ProviderRefusal extends Error {
   override name = 'ProviderRefusal'
   readonly status: number
@@ -92,7 +92,7 @@ export class BatchApi {
     await this.ask('POST', `/batches/${encodeURIComponent(id)}/cancel`, 'application/json', '{}')
   }
 
-  /** Looks among the provider's batches, newest first, for the one of a group. */
+  /** Searches the provider's batches, newest first, for the one of a group. */
   async find(groupId: string): Promise<UpstreamBatch | undefined> {
     for (let after = '', page = 0; page < this.limits.batchFindPagesMax; page++) {
       const query = `?limit=100${after === '' ? '' : `&after=${encodeURIComponent(after)}`}`
@@ -154,7 +154,7 @@ export function providerHeaders(apiKey: string, contentType: string): Record<str
   }
 }
 
-/** What a provider's error says, in words; '' where it says nothing. */
+/** The message of a provider's error; '' without one. */
 export function reasonOf(body: Buffer): string {
   try {
     const { error } = objectOf({ status: 0, body, retryAfterSeconds: 0 })

@@ -53,7 +53,7 @@ function refuseWithoutResult(job: JobRow): void {
   if (failure !== null) throw new GatewayError(failure.code, { message: failure.message })
 }
 
-/** A part of the completion; the receipt comes behind the last one. @throws GatewayError result_expired */
+/** A part of the completion; the receipt follows the last part. @throws GatewayError result_expired */
 async function resultPart(
   pool: Pool,
   job: JobRow,

@@ -8,14 +8,14 @@ import type { Pool } from '../runtime/db/pool.ts'
 
 const VOID = -1
 
-/** Whose hold it is. */
+/** Identifies a hold. */
 export interface HoldOf {
   readonly id: string
   readonly accountId: string
   readonly keyId: string
 }
 
-/** How a hold was ended: by now, and with what was charged; `voided` when it was given up before. */
+/** How a hold was ended: settled, with its charge; `voided` when it was given up before; `later`: not yet, retry. */
 export type Ended = LostEnd | 'later'
 
 /** The holds of batch jobs in Redis. Every call rejects with Redis's error. */
@@ -35,9 +35,9 @@ export class BatchHolds {
   }
 
   /**
-   * Takes a hold over from the proxy that took it; once it is taken, that proxy can not end it any more.
+   * Takes a hold over from the proxy that took it, which can not end it afterwards.
    * @param byMs the latest time, on Redis's clock
-   * @returns false when the proxy has it no more, or it is too late
+   * @returns false when the proxy does not have it any more, or `byMs` is over
    */
   async takeOver(job: HoldOf, owner: string, byMs: number): Promise<boolean> {
     const shard = shardOf(job.accountId)
@@ -52,7 +52,7 @@ export class BatchHolds {
 
   /**
    * Ends the hold of a job, exactly once by its request id.
-   * @param chargeUnits what is charged; null charges nothing
+   * @param chargeUnits null voids the hold
    * @param settlement the Settlement message
    * @param isShown the charge was shown before
    * @returns 'later' while admission is closed

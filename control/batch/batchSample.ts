@@ -12,7 +12,7 @@ export interface BatchSample {
 
 export const NO_BATCHES: BatchSample = { jobsOpen: 0, oldestMs: 0, webhooksWaiting: 0 }
 
-/** Counts what waits, up to a bound. */
+/** Counts waiting jobs and webhooks, up to a bound. */
 export async function sampleBatches(db: Queryable, nowMs: number): Promise<BatchSample> {
   const found = await db.query<{ jobs: number; oldest: number | null; hooks: number }>(
     `SELECT count(*) AS jobs, min(created_at_ms) AS oldest,

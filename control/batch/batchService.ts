@@ -25,7 +25,7 @@ export interface BatchServiceOptions {
   readonly log: Logger
   /** Where the keys of the providers are. */
   readonly environment: NodeJS.ProcessEnv
-  /** Webhooks may go to private addresses. */
+  /** Webhooks may be sent to private addresses. */
   readonly allowPrivate: boolean
   /** Milliseconds since 1970; the system's clock when absent. */
   readonly now?: () => number
@@ -71,7 +71,7 @@ export class BatchService {
     }
     this.ends = repeat('ends of batch jobs', this.limits.batchTickMs, () => this.end())
     repeat('batch jobs', this.limits.batchTickMs, () => this.run())
-    // A provider that does not answer holds up its lane alone.
+    // A provider that does not answer blocks only its lane.
     for (let lane = 0; lane < this.limits.batchLanes; lane++) {
       repeat('batches of providers', this.limits.batchTickMs, () => this.advanceBatches())
     }
@@ -98,7 +98,7 @@ export class BatchService {
     return openJob(parts, request)
   }
 
-  /** Packs, calls and expires what is due. */
+  /** Packs due jobs into groups, starts single calls and expires jobs. */
   private async run(): Promise<void> {
     const { pool } = this.options
     const open = await pool.query('SELECT FROM batch_jobs WHERE ended_at_ms IS NULL LIMIT 1')
@@ -136,7 +136,7 @@ export class BatchService {
     }
   }
 
-  /** Makes ends again that Redis has lost, gives up holds that no job stands for, and erases what is kept no longer. */
+  /** Repeats endings that Redis has lost, voids holds without an open job, and erases expired results and webhooks. */
   private async erase(): Promise<void> {
     const { pool, redis, log } = this.options
     const parts = { pool, holds: this.holds, log, now: this.now, limits: this.limits }

@@ -19,14 +19,14 @@ export interface ChargerOptions {
 }
 
 /**
- * Ends jobs whose outcome is decided: first the hold in Redis, which takes the charge once however often it is asked,
- * then the job in the book, together with the webhook that tells of it.
- * @returns how many were ended
+ * Ends jobs whose outcome is decided: first the hold in Redis, which is idempotent, then the job in the book, together with
+ * its webhook.
+ * @returns the number of ended jobs
  */
 export async function endDecided(options: ChargerOptions): Promise<number> {
   let ended = 0
   let last = ''
-  // Those that can not be ended yet hold up none behind them.
+  // Jobs that can not be ended yet do not block the jobs after them.
   for (let page = 0; page < options.limits.batchPassMax; page++) {
     const found = await options.pool.query<JobRow>(
       `SELECT ${JOB_COLUMNS} FROM batch_jobs WHERE state = 'ending' AND id > $1 ORDER BY id LIMIT $2`,

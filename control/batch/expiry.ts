@@ -5,9 +5,9 @@ import { decide } from './jobStore.ts'
 import { decideFailure } from './outcome.ts'
 
 /**
- * Ends jobs whose time is over: those that nobody has sent at once; those that travel in a group a little later, because
- * the group itself is asked a last time at their end.
- * @returns how many
+ * Expires jobs at their deadline: unsent jobs immediately, jobs in a group a little later, because the group is polled a last
+ * time at the deadline.
+ * @returns the number of expired jobs
  */
 export async function expireJobs(pool: Pool, nowMs: number, limits: Limits): Promise<number> {
   const found = await pool.query<JobRow>(
@@ -23,7 +23,7 @@ export async function expireJobs(pool: Pool, nowMs: number, limits: Limits): Pro
   return expired
 }
 
-/** Erases results that are kept no longer, and webhooks whose log nobody needs any more. @returns whether there may be more */
+/** Erases results and webhook logs whose retention has expired. @returns whether there may be more */
 export async function eraseOld(pool: Pool, nowMs: number, limits: Limits): Promise<boolean> {
   const results = await pool.query(
     `UPDATE batch_jobs SET result = NULL WHERE id IN (

@@ -31,10 +31,10 @@ interface Waiting {
 }
 
 /**
- * Packs waiting jobs of providers that take batches into new groups, those of one model together, because a batch is of
- * one model. Jobs wait a moment for others to travel with.
- * @param providers ids of the providers that take batches
- * @returns how many groups were made
+ * Packs waiting jobs of providers that accept batches into new groups, one model per group, because a batch is of one model.
+ * Jobs wait a moment so that groups become larger.
+ * @param providers ids of the providers that accept batches
+ * @returns the number of new groups
  */
 export async function packGroups(
   pool: Pool,
@@ -70,7 +70,7 @@ async function packGroup(
   let bytes = 0
   const lastMs = (found.rows[0]?.deadlineMs ?? 0) + limits.batchCancelLeadMs
   const jobs = found.rows.filter(({ bodyBytes, deadlineMs }, i) => {
-    // A group ends with the first of its jobs, so one that has much more time travels in another.
+    // A group has the deadline of its earliest job, so a job with a much later deadline is put into another group.
     if (deadlineMs > lastMs) return false
     bytes += bodyBytes
     return i === 0 || bytes <= limits.batchGroupBytesMax
@@ -90,7 +90,7 @@ async function packGroup(
 }
 
 /**
- * Takes a group that is due, for as long as limits.batchLeaseMs; nobody else looks at it meanwhile.
+ * Leases a group that is due, for limits.batchLeaseMs; no other control works on it meanwhile.
  * @returns undefined when none is due
  */
 export async function leaseGroup(db: Queryable, nowMs: number, limits: Limits): Promise<GroupRow | undefined> {
@@ -104,16 +104,16 @@ export async function leaseGroup(db: Queryable, nowMs: number, limits: Limits): 
   return leased.rows[0]
 }
 
-/** What a lease ends with. */
+/** Changes of a group that its lease holder makes. */
 export interface GroupChange {
   readonly state?: GroupRow['state']
   readonly dueAtMs?: number
   readonly inputFileId?: string
-  /** null: the provider surely has it not. */
+  /** null: the provider certainly does not have it. */
   readonly postedAtMs?: number | null
   readonly upstreamId?: string
   readonly cancelled?: boolean
-  /** What failed before has gone well. */
+  /** Reset when a step succeeds after failures. */
   readonly attempts?: number
   /** Ends the lease. */
   readonly release?: boolean
@@ -129,7 +129,7 @@ const CHANGES: Readonly<Record<Exclude<keyof GroupChange, 'release'>, string>> =
   attempts: 'attempts',
 }
 
-/** Changes a leased group. @throws Error when the lease is over and somebody else has it */
+/** Changes a leased group. @throws Error when the lease has expired and another control has taken it */
 export async function changeGroup(db: Queryable, group: GroupRow, change: GroupChange): Promise<void> {
   const sets = [change.release === true ? 'leased_until_ms = 0' : 'lease = lease']
   const values: unknown[] = [group.id, group.lease]

@@ -25,7 +25,7 @@ export interface GroupWorkerOptions {
   readonly limits: Limits
 }
 
-/** Brings groups of jobs to their provider and fetches what became of them, one step of one group at a time. */
+/** Sends groups of jobs to their provider and fetches the results, one step of one group at a time. */
 export class GroupWorker {
   private readonly options: GroupWorkerOptions
 
@@ -57,7 +57,7 @@ export class GroupWorker {
     if (group.postedAtMs !== null) {
       const found = await api.find(group.id)
       if (found !== undefined) return this.sent(group, found)
-      // What was sent a moment ago may not be listed yet.
+      // A batch that was created a moment ago may not be listed yet.
       const listedByMs = group.postedAtMs + this.options.limits.batchFindGraceMs
       if (now() < listedByMs) return changeGroup(pool, group, { dueAtMs: listedByMs, release: true })
     }
@@ -82,7 +82,7 @@ export class GroupWorker {
     await changeGroup(pool, group, { state: 'sent', upstreamId: id, dueAtMs, attempts: 0, release: true })
   }
 
-  /** The jobs whose holds stand; the others are not run. */
+  /** The jobs whose holds exist; the others are not run. */
   private async runnable(group: GroupRow): Promise<JobWithBody[]> {
     const { pool, holds, now } = this.options
     const jobs = await fullJobsOfGroup(pool, group.id)
@@ -107,7 +107,7 @@ export class GroupWorker {
     if (nowMs >= group.deadlineMs) return this.end(group, 'expired', '')
     const cancelAtMs = group.deadlineMs - this.options.limits.batchCancelLeadMs
     if (nowMs >= cancelAtMs && !group.cancelled) {
-      // What is finished by then comes all the same.
+      // A cancelled batch still returns the jobs that it has finished by then.
       await api.cancel(batch.id)
       await changeGroup(pool, group, { cancelled: true })
     }
@@ -116,7 +116,7 @@ export class GroupWorker {
     await changeGroup(pool, group, { dueAtMs: Math.min(...next), release: true })
   }
 
-  /** Reads what the provider has made of the jobs. An expired or cancelled batch may have made some, too. */
+  /** Reads the results of the jobs. An expired or cancelled batch may have finished some, too. */
   private async collect(group: GroupRow, batch: UpstreamBatch, api: BatchApi): Promise<void> {
     const { pool, now } = this.options
     const jobs = new Map((await jobsOfGroup(pool, group.id)).map((job) => [customIdOf(job), job]))
@@ -135,7 +135,7 @@ export class GroupWorker {
     }
   }
 
-  /** Requests and answers do not stay with the provider; one that will not remove them changes nothing. */
+  /** Removes requests and answers from the provider; a provider that refuses is ignored. */
   private async removeFiles(group: GroupRow, batch: UpstreamBatch, api: BatchApi): Promise<void> {
     const fileIds = [group.inputFileId ?? '', batch.outputFileId, batch.errorFileId].filter((id) => id !== '')
     const removed = await Promise.allSettled(fileIds.map((id) => api.remove(id)))
@@ -143,7 +143,7 @@ export class GroupWorker {
     if (failed > 0) logEvent(this.options.log, 'batch_files_left', { group: group.id, failed })
   }
 
-  /** Nothing more comes for the jobs of the group that are left. */
+  /** Ends the group and its jobs without a result: no further results can arrive. */
   private async end(group: GroupRow, outcome: 'failed' | 'expired', reason: string): Promise<void> {
     const { pool, now } = this.options
     for (const job of await jobsOfGroup(pool, group.id)) {
@@ -175,7 +175,7 @@ export class GroupWorker {
   }
 }
 
-/** What a batch that is over makes of the jobs that it has no line for. */
+/** The outcome of jobs without a result line when their batch is over. */
 function endOf({ status }: UpstreamBatch, { cancelled }: GroupRow): 'failed' | 'expired' {
   return status === 'expired' || (status === 'cancelled' && cancelled) ? 'expired' : 'failed'
 }

@@ -1,13 +1,13 @@
 import type { BatchStatus } from '../../contract/api/batch.ts'
 import { camelColumns } from '../runtime/db/columns.ts'
 
-/** What a job ends as. */
+/** The final outcome of a job. */
 export type Outcome = 'done' | 'failed' | 'expired'
 
 /** The states of a job in the book; see the migration. */
 export type JobState = 'opening' | 'queued' | 'grouped' | 'calling' | 'ending' | Outcome
 
-/** Somebody who may serve a job. */
+/** A provider that may serve a job. */
 export interface JobRoute {
   readonly provider: string
   readonly model: string
@@ -66,12 +66,12 @@ export const JOB_COLUMNS =
 /** A job with its request. */
 export type JobWithBody = JobRow & { readonly body: string }
 
-/** What the owner of a job sees of its state: what is not charged yet is still submitted. */
+/** The status of a job as shown to its owner: until it is charged, it is `submitted`. */
 export function statusOf(state: JobState): BatchStatus {
   return state === 'done' || state === 'failed' || state === 'expired' ? state : 'submitted'
 }
 
-/** What a provider is asked for a job, as JSON text. */
+/** The request to a provider for a job, as JSON text. */
 export function requestText(job: JobWithBody): string {
   const limit = job.routes[job.route]?.limit ?? 'max_tokens'
   const head = `{"model":${JSON.stringify(job.upstreamModel)},"${limit}":${job.maxTokens}`

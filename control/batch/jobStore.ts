@@ -3,15 +3,15 @@ import type { Queryable } from '../runtime/db/pool.ts'
 import { JOB_COLUMNS, type JobRow } from './jobRow.ts'
 import type { Decision } from './outcome.ts'
 
-/** States in which a job waits for a provider, or for what a provider says. */
+/** States in which a job waits to be sent, or for a provider's answer. */
 export type OpenState = 'queued' | 'grouped' | 'calling'
 
 /**
- * Fixes what becomes of a job, once: nothing happens where that is decided already, or where the job is not where its
- * decider believes it.
- * @param from the states it may be in
- * @param groupId of the group that it travels in; null for a job that was called for itself
- * @returns whether this was it
+ * Decides the outcome of a job, once: has no effect if it is decided already, or if the job is not in an expected state or
+ * group.
+ * @param from the expected states
+ * @param groupId of the group that it is sent in; null for a job that is called singly
+ * @returns whether this call decided it
  */
 export async function decide(
   db: Queryable,
@@ -36,7 +36,7 @@ export async function jobOf(db: Queryable, id: string): Promise<JobRow | undefin
   return found.rows[0]
 }
 
-/** Puts a job back into the queue, for whoever's turn it is then. */
+/** Puts a job back into the queue, for the route in `turn`. */
 export async function requeue(
   db: Queryable,
   jobId: string,

@@ -1,4 +1,4 @@
-/** The limits of batch jobs and webhooks. A group is what travels in one batch of a provider. */
+/** The limits of batch jobs and webhooks. A group is the jobs that are sent in one batch of a provider. */
 export const BATCH_LIMITS = {
   /** How long a job may take from its row to its hold, in milliseconds. */
   batchOpenMs: 60_000,
@@ -18,7 +18,7 @@ export const BATCH_LIMITS = {
   batchLanes: 4,
   /** How long a group is reserved for the control that works on it, in milliseconds. */
   batchLeaseMs: 120_000,
-  /** How long a batch whose sending was cut off is looked for at the provider, in milliseconds. */
+  /** How long a batch whose creation was interrupted is searched for at the provider, in milliseconds. */
   batchFindGraceMs: 60_000,
   /** Pages of a provider's batches that are searched. */
   batchFindPagesMax: 50,

@@ -6,19 +6,19 @@ import { errorText } from './outcome.ts'
 /** The code of a line that the provider had no time for. */
 const EXPIRED = 'batch_expired'
 
-/** What a provider says of one job. */
+/** A provider's result of one job. */
 export interface ResultLine {
   readonly customId: string
-  /** null where there is none. */
+  /** null without a completion. */
   readonly completion: Completion | null
   readonly isExpired: boolean
-  /** Why there is none. */
+  /** Why the completion is missing. */
   readonly reason: string
 }
 
 /**
  * Reads an output or error file of a batch: {custom_id, response: {status_code, body} or null, error: {code, message} or
- * null} a line. What is no such line says nothing of any job and is left out.
+ * null} a line. Other lines are ignored.
  */
 export function readLines(lines: readonly string[], limits: Limits): ResultLine[] {
   return lines.flatMap((text) => {

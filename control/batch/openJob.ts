@@ -14,16 +14,16 @@ export interface OpenJobParts {
   readonly holds: Pick<BatchHolds, 'takeOver'>
   readonly providers: () => Promise<Providers>
   readonly now: () => number
-  /** Webhooks may go to private addresses. */
+  /** Webhooks may be sent to private addresses. */
   readonly allowPrivate: boolean
   readonly limits: Limits
 }
 
 /**
- * Takes a job and its hold from a proxy. The job is written first, then its hold is taken, then it may run; what ends in
- * between is seen to by `recoverOpening`.
- * @throws GatewayError invalid_request for the webhook, rate_limited for the key, batch_unavailable; the hold is the
- *   proxy's then. Every other error may come before or after the hold was taken.
+ * Takes a job and its hold over from a proxy. The job is written first, then its hold is taken over, then it may run;
+ * `recoverOpening` handles a crash in between.
+ * @throws GatewayError invalid_request for the webhook, rate_limited for the key, batch_unavailable; the proxy keeps the hold
+ *   then. Every other error may be thrown before or after the hold was taken over.
  */
 export async function openJob(
   parts: OpenJobParts,
@@ -46,8 +46,8 @@ export async function openJob(
 }
 
 /**
- * Looks after jobs whose opening was interrupted: those whose hold is taken go on, the others never were.
- * @returns how many were looked at
+ * Recovers jobs whose opening was interrupted: jobs whose hold was taken over continue, the others are removed.
+ * @returns the number of recovered jobs
  */
 export async function recoverOpening({
   pool,

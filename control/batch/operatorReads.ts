@@ -70,7 +70,7 @@ export async function attemptsOf(db: Queryable, webhookId: string): Promise<Atte
   return found.rows
 }
 
-/** Has a webhook sent again. @returns false when there is none */
+/** Schedules a webhook for another delivery. @returns false for an unknown webhook */
 export async function resendWebhook(db: Queryable, webhookId: string, nowMs: number): Promise<boolean> {
   const due = await db.query(
     `UPDATE webhooks SET state = 'waiting', due_at_ms = $2, ended_at_ms = NULL WHERE id = $1`,

@@ -13,26 +13,26 @@ const DURATION_MS_MAX = 2 ** 31 - 1
 const MESSAGE_CHARACTERS_MAX = 1_000
 const USAGE_SOURCE_NAMES = namesOf(USAGE_SOURCE)
 
-/** What becomes of a job, decided: what it is charged and what its owner gets. */
+/** The decided outcome of a job: its charge, and the result for its owner. */
 export interface Decision {
   readonly outcome: Outcome
   readonly chargeUnits: number
   readonly settlement: Buffer
-  /** The completion without its receipt; null where there is none. */
+  /** The completion without its receipt; null without a completion. */
   readonly result: string | null
   readonly errorMessage: string
 }
 
 /**
- * What a provider's answer makes of a job: done, charged by its usage at the rates of the job and never beyond its hold;
- * or failed, when it is none.
+ * Decides a job by a provider's answer: done, charged by its usage at the rates of the job and never beyond its hold;
+ * or failed, when the answer is not a completion.
  * @param answer the parsed body of status 200
  */
 export function decideAnswer(job: JobRow, answer: Completion, nowMs: number): Decision {
   try {
     return priced(job, answer, nowMs)
   } catch (error) {
-    // Nested too deep to be written down, say. One answer must not hold up those that came with it.
+    // Nested too deep to be encoded, say. One answer must not block the others of its batch.
     if (!(error instanceof RangeError || error instanceof TypeError)) throw error
     return decideFailure(job, 'failed', 'The answer of the provider cannot be read.', nowMs)
   }
@@ -65,12 +65,12 @@ export function decideFailure(job: JobRow, outcome: 'failed' | 'expired', reason
   return { outcome, chargeUnits: 0, settlement, result: null, errorMessage }
 }
 
-/** A job without its hold is never run: nobody would pay for it. */
+/** A job whose hold was lost is not run, because its charge could not be collected. */
 export function decideNotHeld(job: JobRow, nowMs: number): Decision {
   return decideFailure(job, 'failed', 'The hold of the job was lost, so it was not run.', nowMs)
 }
 
-/** What a provider says is wrong, in words. */
+/** The message of a provider's error. */
 export function errorText(error: unknown): string {
   if (typeof error === 'string') return error
   const message: unknown = typeof error === 'object' && error !== null ? Reflect.get(error, 'message') : undefined
@@ -79,7 +79,7 @@ export function errorText(error: unknown): string {
 
 /**
  * The receipt of a job that is over, as JSON text: the same that the book shows.
- * @param chargedUnits what was really taken
+ * @param chargedUnits the amount that was actually charged
  */
 export function receiptOf(job: JobRow, chargedUnits: number): string {
   const told = sluice.Settlement.decode(job.settlement ?? Buffer.alloc(0))
@@ -145,7 +145,7 @@ function encode(job: JobRow, nowMs: number, ending: Partial<sluice.Settlement.$P
   return Buffer.from(sluice.Settlement.encode(message).finish())
 }
 
-/** The name of a job in what is sent to a provider. */
+/** The `custom_id` of a job in requests to a provider. */
 export function customIdOf(job: Pick<JobRow, 'id'>): string {
   return batchIdOf(job.id)
 }

@@ -8,7 +8,7 @@ const MESSAGES = {
   expired: 'The job was not finished within its time; it was not charged.',
 } as const
 
-/** Why a job ended without a result; null for one that did not. */
+/** Why a job ended without a result; null for all other jobs. */
 export function failureOf(job: JobRow): { code: 'batch_failed' | 'batch_expired'; message: string } | null {
   if (job.state !== 'failed' && job.state !== 'expired') return null
   const reason = job.errorMessage === '' ? '' : ` ${job.errorMessage}`

@@ -41,7 +41,7 @@ export class SingleCalls {
     this.options = options
   }
 
-  /** Starts what may start now. @returns how many calls were started */
+  /** Starts the calls that may start now. @returns their number */
   async start(providers: Providers): Promise<number> {
     let started = 0
     for (const provider of providers.values()) {
@@ -50,7 +50,7 @@ export class SingleCalls {
     return started
   }
 
-  /** Fails jobs whose call ended with its process. @returns how many */
+  /** Fails jobs whose process crashed during the call. @returns their number */
   async failLost(): Promise<number> {
     const { pool, now } = this.options
     const found = await pool.query<JobRow>(
@@ -84,7 +84,7 @@ export class SingleCalls {
     return true
   }
 
-  /** From here on the job counts as called: whatever happens, nobody calls it a second time without a reason. */
+  /** Marks a job as called, so that it is called again only for a known reason, even after a crash. */
   private async take(providerId: string): Promise<JobWithBody | undefined> {
     const { pool, now } = this.options
     const nowMs = now()
@@ -151,7 +151,7 @@ export class SingleCalls {
     await decide(this.options.pool, job.id, decision, ['calling'])
   }
 
-  /** The provider has not run the job: it is sent again later, to the next one that may serve it where there is one. */
+  /** The provider has not run the job: retries it later, at the next provider that may serve it if there is one. */
   private async again(job: JobRow, reason: string, waitMs: number, nextRoute: boolean): Promise<void> {
     const { pool, now } = this.options
     if (job.attempts >= this.options.limits.batchAttemptsMax) {

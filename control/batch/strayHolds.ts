@@ -18,7 +18,7 @@ export async function* batchHolds(redis: Redis): AsyncGenerator<HoldRecord[]> {
   for (const key of await scanHoldsKeys(redis, { owner: BATCH_OWNER })) yield* readHolds(redis, key)
 }
 
-/** Those of the holds that no open job stands for. */
+/** The holds without an open job. */
 export async function strayAmong(db: Queryable, holds: readonly HoldRecord[]): Promise<HoldRecord[]> {
   const found = await db.query<{ id: string }>(
     'SELECT id FROM batch_jobs WHERE id = ANY ($1::text[]) AND ended_at_ms IS NULL',
@@ -29,8 +29,8 @@ export async function strayAmong(db: Queryable, holds: readonly HoldRecord[]): P
 }
 
 /**
- * Ends holds that no open job stands for. Of a job that is over, Redis has lost the end that it had accepted, which is
- * made again; for the others there never was a job: its control stood still in between for longer than anybody waited.
+ * Ends holds without an open job. If the job is over, Redis has lost an ending that it had accepted, and the ending is
+ * repeated. The other holds never got a job, because their control stalled in between beyond every timeout; they are voided.
  */
 export async function endStrayHolds({
   pool,

@@ -36,7 +36,7 @@ export async function chargeUnbooked(options: UnbookedOptions): Promise<void> {
   }
 }
 
-/** Ends the hold of a job that is over, as it was ended before. What is charged now is what the job shows from then on. */
+/** Repeats the ending of a job's hold. The job shows the amount that is charged now from then on. */
 export async function endAgain(
   { pool, holds, log }: Pick<UnbookedOptions, 'pool' | 'holds' | 'log'>,
   job: JobRow,

@@ -4,7 +4,7 @@ import type { Queryable } from '../runtime/db/pool.ts'
 const PREFIX = 'whsec_'
 const SECRET_BYTES = 32
 
-/** What signs the webhooks of a key's jobs, made when it is first asked for. */
+/** The secret that signs the webhooks of a key's jobs, generated on first use. */
 export async function webhookSecretOf(db: Queryable, keyId: string): Promise<string> {
   const secret = PREFIX + randomBytes(SECRET_BYTES).toString('base64')
   await db.query('INSERT INTO webhook_secrets (key_id, secret) VALUES ($1, $2) ON CONFLICT DO NOTHING', [keyId, secret])

@@ -6,13 +6,13 @@ import { CallError, callHttp } from '../runtime/net/httpCall.ts'
 import { signatureHeaders } from './webhookSecret.ts'
 import { type Attempt, type DueWebhook, noteAttempt, takeDueWebhooks } from './webhookStore.ts'
 
-/** Nobody reads the answers; one that is larger counts as none. */
+/** Bodies of answers are not used; a larger one counts as a failed delivery. */
 const ANSWER_BYTES_MAX = 1_048_576
 
 export interface WebhookSenderOptions {
   readonly pool: Pool
   readonly log: Logger
-  /** Webhooks may go to private addresses. */
+  /** Webhooks may be sent to private addresses. */
   readonly allowPrivate: boolean
   readonly now: () => number
   readonly limits: Limits

@@ -21,7 +21,7 @@ export interface DueWebhook {
   readonly createdAtMs: number
 }
 
-/** What became of an attempt. */
+/** The result of a delivery attempt. */
 export interface Attempt {
   readonly atMs: number
   readonly tookMs: number
@@ -31,7 +31,7 @@ export interface Attempt {
   readonly fault: string
 }
 
-/** Has the end of a job told; once a job. */
+/** Adds the webhook for the end of a job; once per job. */
 export async function addWebhook(db: Queryable, job: JobRow, nowMs: number): Promise<void> {
   const id = newId('evt', nowMs)
   const head = JSON.stringify({ id, type: `batch.${job.state}`, timestamp: new Date(nowMs).toISOString() })
@@ -44,8 +44,8 @@ export async function addWebhook(db: Queryable, job: JobRow, nowMs: number): Pro
 }
 
 /**
- * Takes webhooks that are due. Each is due again at the next step of its backoff, which is later than any attempt takes,
- * so that one whose sender dies is sent again, and never by two at once.
+ * Takes webhooks that are due. Each is due again at the next step of its backoff, which is later than the end of any attempt,
+ * so that a webhook is retried if its sender crashes, and never sent by two senders at once.
  */
 export async function takeDueWebhooks(db: Queryable, nowMs: number, limits: Limits): Promise<DueWebhook[]> {
   const taken = await db.query<DueWebhook>(
@@ -61,7 +61,7 @@ export async function takeDueWebhooks(db: Queryable, nowMs: number, limits: Limi
   return taken.rows
 }
 
-/** Notes what became of an attempt; the webhook is over when it was taken, or is too old for another one. */
+/** Records the result of an attempt; the webhook is over when it was delivered, or is too old for another attempt. */
 export async function noteAttempt(db: Queryable, hook: DueWebhook, attempt: Attempt, limits: Limits): Promise<void> {
   const { atMs, tookMs, status, fault } = attempt
   await db.query(

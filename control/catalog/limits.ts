@@ -23,7 +23,7 @@ export const CATALOG_LIMITS = {
   /** Routes that are switched off at once. */
   routeSwitchesMax: 10_000,
   /** The time from one look whether a provider has to prove its hardware again to the next, in milliseconds. */
-  attestationCheckMs: 5_000,
+  evidenceCheckMs: 5_000,
   /** The longest time from one proof of a provider's hardware to the next, in milliseconds. */
   attestationPollMs: 600_000,
   /** The time to the next try after a proof that failed, in milliseconds. */

@@ -54,7 +54,7 @@ function balanceText(balance: AccountBalance): { coin: string; credits: string }
   return { coin: coinDecimal(balance.coinNanos), credits: sumText(balance.grants.map((grant) => grant.units)) }
 }
 
-/** The database refuses a balance that would not be exact any more. */
+/** The database rejects a balance that would not be an exact integer any more. */
 function refuseTooLarge(error: unknown): never {
   const isTooLarge = error instanceof RangeError || (error as { constraint?: string }).constraint === 'balance_exact'
   if (!isTooLarge) throw error

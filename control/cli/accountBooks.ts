@@ -79,7 +79,7 @@ async function statement(args: Arguments, context: CliContext): Promise<undefine
   }
 }
 
-/** What the books say of an account. */
+/** Commands that read an account from the book. */
 export const ACCOUNT_BOOKS: readonly Command[] = [
   {
     synopsis: 'activity <ID>',

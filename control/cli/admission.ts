@@ -7,8 +7,8 @@ const WAIT_MS = 3_000
 const POLL_MS = 20
 
 /**
- * Brings what was just booked for accounts to the admission state, so that it can be spent at once, also while control
- * is down. Where that does not work out, control does it when it is up; the operator is told.
+ * Applies bookings just made for accounts to the admission state, so that they can be spent immediately, even while control
+ * is down. If that fails, control applies them when it is up, and the operator is informed.
  */
 export async function applyToAdmission(context: CliContext, accountIds: readonly string[]): Promise<void> {
   try {

@@ -52,7 +52,7 @@ const COIN_FLAGS = {
   note: { value: 'TEXT', help: 'a note in the activity of both sides' },
 }
 
-/** The agent that SLUG names, and its owner, for whom the operator acts. @throws GatewayError agent_not_found */
+/** The agent that SLUG names, with its owner, on whose behalf the operator acts. @throws GatewayError agent_not_found */
 export async function ownedAgent(args: Arguments, context: CliContext): Promise<Agent> {
   const agent = await agentBySlug(await context.pool(), argument(args, 'SLUG'))
   if (agent === undefined) throw new GatewayError('agent_not_found')
@@ -141,7 +141,7 @@ async function issueKey(args: Arguments, context: CliContext): Promise<undefined
   context.print(key, `${shown}\nIt is shown only once; the key before it, if there was one, has ended.`)
 }
 
-/** Coin as the flags say. */
+/** The amount of coin and the note in the flags. */
 function paymentOf(args: Arguments): { amount: string; note?: string } {
   const [amount, note] = [flag(args, 'coin'), flag(args, 'note')]
   if (amount === undefined) throw new UsageError('say how much: --coin 2.5')

@@ -7,7 +7,7 @@ import { facts } from './table.ts'
 
 type ApprovalJson = ReturnType<typeof approvalJson>
 
-/** What would run: an endpoint with a model, or a payment to an agent. */
+/** The subject of an approval: an endpoint with a model, or a payment to an agent. */
 const subjectOf = (approval: ApprovalJson): string =>
   'to' in approval ? `payment to ${approval.to}` : `${approval.endpoint} with ${approval.model}`
 

@@ -24,7 +24,7 @@ export class AuditProgress {
 }
 
 /**
- * How far an audit is, how fast it goes and how long it will take, as a line.
+ * The progress, speed and remaining time of an audit, as a line.
  * @param total rows of which `rows` were read within `elapsedMs`
  */
 export function progressLine(rows: number, total: number, elapsedMs: number): string {

@@ -13,7 +13,7 @@ import type { CliContext } from './context.ts'
 import { table } from './table.ts'
 import { formatTime } from './values.ts'
 
-/** Runs `work` on the file; what is wrong with it is printed line by line, and the status is 1. */
+/** Runs `work` on the file; its faults are printed line by line, and the status is 1. */
 async function withCatalog(
   args: Arguments,
   context: CliContext,
@@ -50,7 +50,7 @@ function warnOfUnsetKeys(catalog: Catalog, context: CliContext): void {
   }
 }
 
-/** Models that are sold on the private tier in name alone. */
+/** Warns of models on the private tier without attested hardware. */
 function warnOfUnattested(catalog: Catalog, context: CliContext): void {
   for (const id of unattestedModels(catalog)) {
     context.warn(`note: no provider of ${id} has attestation, so that its private tier is off`)

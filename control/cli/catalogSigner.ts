@@ -29,7 +29,7 @@ async function rotate(_args: Arguments, context: CliContext): Promise<undefined>
   )
 }
 
-/** Rotates; a rotation that was cut off after it was made is only told again. */
+/** Rotates the key; a rotation that was interrupted after its commit is only reported again. */
 async function rotated(context: CliContext, present: CatalogKey, next: CatalogKey) {
   const pool = await context.pool()
   const signer = await signerOfNumber(pool)

@@ -11,7 +11,7 @@ const VEST_SECONDS_MAX = 31_536_000
 /** A contract that is to be deployed. */
 interface Deployment {
   readonly initCode: (deployer: `0x${string}`) => Promise<`0x${string}`>
-  /** Who will send by it; control counts the nonces of that wallet, so another one deploys. */
+  /** The wallet that will send transactions to it. Control manages the nonces of that wallet, so another wallet deploys. */
   readonly sender?: string
   /** Shown beside the contract, by name; addresses. */
   readonly roles: (deployer: string) => Readonly<Record<string, string>>
@@ -61,7 +61,7 @@ async function show(
   )
 }
 
-/** Who may name others that send: as stated, else the wallet that deploys. */
+/** The admin, who may grant the sender role: as stated, else the deploying wallet. */
 function adminOf(args: Arguments, deployer: string): `0x${string}` {
   const named = flag(args, 'admin')
   return (named === undefined ? deployer : addressOf(named)) as `0x${string}`

@@ -31,7 +31,7 @@ export interface CommandGroup {
   readonly commands: readonly Command[]
 }
 
-/** A call that does not fit; the message says what would. */
+/** A wrong call of a command; the message shows a right one. */
 export class UsageError extends Error {
   override readonly name = 'UsageError'
 }

@@ -20,7 +20,7 @@ export function addCompletion(program: Program, write: (text: string) => void): 
     })
 }
 
-/** What may follow the words of a command. */
+/** The words that may follow a command. */
 interface Place {
   /** Such as "sluice account create". */
   readonly path: string
@@ -35,7 +35,7 @@ function placesOf(node: Program, path: string): Place[] {
   return [{ path, node, words } as Place].concat(below)
 }
 
-/** A command with commands takes one of these alone; behind any other come its arguments and options. */
+/** A command with subcommands is only followed by one of these; any other by its arguments and options. */
 const isLeaf = ({ node }: Place): boolean => node.commands.length === 0
 
 function bashScript(program: Program, shell: 'bash' | 'zsh'): string {

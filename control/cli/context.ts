@@ -14,7 +14,7 @@ import { addressForLog } from '../service/environment.ts'
 
 const REDIS_TIMEOUT_MS = 2_000
 
-/** A command that can not do its work; the message says what to do. Exit status 1. */
+/** A command that can not do its work; the message says how to fix it. Exit status 1. */
 export class CommandError extends Error {
   override readonly name = 'CommandError'
 }
@@ -45,7 +45,7 @@ function readAddresses(variables: Variables): Addresses {
   try {
     run = JSON.parse(readFileSync(join(variables.SLUICE_DATA, 'run.json'), 'utf8'))
   } catch {
-    // Nothing runs here, or nothing has yet; the environment may still say where to connect.
+    // There is no running `make run` here; the environment may still have the addresses.
   }
   return {
     databaseUrl: databaseUrl ?? run.database_url,
@@ -64,7 +64,7 @@ function readAddresses(variables: Variables): Addresses {
   }
 }
 
-/** @throws CommandError that names the variable which does not hold */
+/** @throws CommandError that names the invalid variable */
 function variablesOf(env: NodeJS.ProcessEnv): Variables {
   try {
     return readVariables(env, 'command line')
@@ -73,7 +73,7 @@ function variablesOf(env: NodeJS.ProcessEnv): Variables {
   }
 }
 
-/** What commands work with: connections that open when they are first needed, and the output. */
+/** The context of commands: connections that open on first use, and the output. */
 export class CliContext {
   readonly limits: Limits
   readonly isJson: boolean
@@ -90,7 +90,7 @@ export class CliContext {
   }
 
   /**
-   * The catalog file: as given (relative to where the operator stands), else SLUICE_CATALOG, else that of the running
+   * The catalog file: as given (relative to the operator's working directory), else SLUICE_CATALOG, else that of the running
    * `make run`, else catalog.yaml.
    */
   catalogPath(given: string | undefined): string {
@@ -99,7 +99,7 @@ export class CliContext {
     return resolve(this.addresses.catalogPath ?? 'catalog.yaml')
   }
 
-  /** Where archives of receipts go: SLUICE_ARCHIVE, relative to where the operator stands. */
+  /** The folder of the archives of receipts: SLUICE_ARCHIVE, relative to the operator's working directory. */
   get archiveDir(): string {
     return resolve(this.env['INIT_CWD'] ?? '.', this.addresses.archiveDir)
   }
@@ -114,7 +114,7 @@ export class CliContext {
     return this.addresses.deployerKey
   }
 
-  /** The key that the logs are signed with, when it is known. @throws CommandError when it does not hold */
+  /** The key that signs the logs, when it is known. @throws CommandError when it is invalid */
   get logKey(): NoteKey | undefined {
     const { logKey } = this.addresses
     try {
@@ -124,12 +124,12 @@ export class CliContext {
     }
   }
 
-  /** The key that signs the catalog, when it is known. @throws CommandError when it does not hold */
+  /** The key that signs the catalog, when it is known. @throws CommandError when it is invalid */
   get catalogKey(): CatalogKey | undefined {
     return catalogKeyOf('SLUICE_CATALOG_KEY', this.addresses.catalogKey)
   }
 
-  /** The key that is to sign the catalog from now on, when it is known. @throws CommandError when it does not hold */
+  /** The key that is to sign the catalog from now on, when it is known. @throws CommandError when it is invalid */
   get nextCatalogKey(): CatalogKey | undefined {
     return catalogKeyOf('SLUICE_CATALOG_NEXT_KEY', this.addresses.nextCatalogKey)
   }

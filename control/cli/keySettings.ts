@@ -3,7 +3,7 @@ import type { Queryable } from '../runtime/db/pool.ts'
 import { type Arguments, flag, isSet, UsageError } from './command.ts'
 import { amountOf, timeOf } from './values.ts'
 
-/** What can be set on a key. */
+/** Flags for the settings of a key. */
 export const SETTING_FLAGS = {
   name: { value: 'TEXT', help: 'a name for people' },
   'cap-hour': { value: 'USD', help: 'most that may be spent in an hour; "none" removes the cap' },
@@ -27,7 +27,7 @@ export const SETTING_FLAGS = {
   'no-platform': { help: 'do not let the key make sub-keys' },
 }
 
-/** True or false as one of two flags says, undefined when neither is given. @throws UsageError for both */
+/** True or false by the one of two flags that is given, undefined without a flag. @throws UsageError for both */
 export function switchOf(args: Arguments, on: string, off: string): boolean | undefined {
   if (isSet(args, on) && isSet(args, off)) throw new UsageError(`--${on} and --${off} contradict each other`)
   return isSet(args, on) ? true : isSet(args, off) ? false : undefined
@@ -80,7 +80,7 @@ function toolsOf(args: Arguments): string[] | undefined {
   return given.includes('any') ? [] : [...given]
 }
 
-/** The settings that are given; the others stay away, so that an update leaves them. */
+/** The given settings; the others are absent, so that an update leaves them unchanged. */
 export async function settingsOf(args: Arguments, db: Queryable): Promise<KeySettings> {
   const settings = {
     name: flag(args, 'name'),

@@ -73,7 +73,7 @@ function modelOf(catalog: Catalog, id: string, provider: string): CatalogModel {
   throw new CommandError(`no route of ${id} goes to ${provider}; the catalog has to have one that is enabled`)
 }
 
-/** The prices of the classes: as the flags say, else those of the catalog. */
+/** The prices of the classes: from the flags, else from the catalog. */
 function pricesOf(args: Arguments, model: CatalogModel): NewSeries['price'] {
   const entries = TOKEN_KEYS.flatMap((key) => {
     const stated = flag(args, flagOf(key))

@@ -100,7 +100,7 @@ async function runCommand(argv: readonly string[], limits: Limits): Promise<numb
   }
 }
 
-/** Errors that an operator caused are told in a line; everything else keeps its stack. */
+/** Errors that an operator caused are reported in one line; all others keep their stack. */
 function report(error: unknown): number {
   const isKnown = TOLD_IN_A_LINE.some((kind) => error instanceof kind)
   const text = error instanceof Error ? (isKnown ? error.message : (error.stack ?? error.message)) : String(error)
@@ -109,8 +109,8 @@ function report(error: unknown): number {
 }
 
 /**
- * Runs the command that the words name and prints its result, or what is wrong with it.
- * @returns the exit status: 0; 1 when it failed; 2 when the call does not fit
+ * Runs the command that the words name and prints its result or its error.
+ * @returns the exit status: 0; 1 when it failed; 2 for a wrong call
  */
 export function main(argv: readonly string[], limits: Limits): Promise<number> {
   return runCommand(argv, limits).catch(report)

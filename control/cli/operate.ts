@@ -15,7 +15,7 @@ import { type Arguments, flag } from './command.ts'
 import type { CliContext } from './context.ts'
 import { table } from './table.ts'
 
-/** What the operator asks for an account: the same as its owner could through the account API. */
+/** A request of the operator for an account: the same as its owner could make through the account API. */
 export interface OperatorRequest {
   readonly accountId: string
   /** The parts of the path. */

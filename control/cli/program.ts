@@ -10,7 +10,7 @@ The database and Redis are those of DATABASE_URL and REDIS_URL, or else those of
 /** Runs a command that was called. */
 type RunCommand = (command: Command, args: Arguments) => Promise<void>
 
-/** Whether an error of `parseAsync` stands for help that was printed. */
+/** Whether an error of `parseAsync` means that help was printed. */
 export function isHelp(error: unknown): boolean {
   return HELP_CODES.has((error as Partial<CommanderError> | null)?.code ?? '')
 }
@@ -30,7 +30,7 @@ export function buildProgram(entries: readonly (CommandGroup | Command)[], run: 
       optionTerm: ({ flags }) => flags.replace(/[<>]/g, ''),
       subcommandTerm: (node) => `${node.name()} ${argumentsOf(node)}`.trim(),
     })
-    // What is wrong is told by the UsageError alone, and help goes where a pager reads it.
+    // Only the UsageError reports errors, and help is written to stdout, where a pager reads it.
     .configureOutput({ outputError: () => {}, writeErr: (text) => process.stdout.write(text) })
     .addHelpText('after', FOOTER)
   explainErrors(program)
@@ -63,7 +63,7 @@ function addCommand(parent: Program, command: Command, run: RunCommand): void {
 
 function optionOf(node: Program, name: string, { value, help, repeatable }: Flag): Option {
   const option = new Option(value === undefined ? `--${name}` : `--${name} <${value}>`, help)
-  // A switch such as --no-logs stands for itself, and is not the denial of another.
+  // A switch such as --no-logs is a flag of its own, not the negation of --logs.
   option.negate = false
   if (value === undefined) return option
   return option.argParser<readonly string[] | undefined>((text, earlier) => {

@@ -43,7 +43,7 @@ async function list(args: Arguments, context: CliContext): Promise<undefined> {
   )
 }
 
-/** A key comes from the environment, so that it stands in no list of processes. */
+/** A key is read from the environment, so that no process list shows it. */
 function keyOf(args: Arguments): string | undefined {
   const name = flag(args, 'key-env')
   if (name === undefined) return undefined

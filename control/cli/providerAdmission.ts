@@ -149,7 +149,7 @@ async function retire(args: Arguments, context: CliContext): Promise<undefined> 
   return changed(context, 'retired', found)
 }
 
-/** What the operator lets registered providers serve. */
+/** Commands for the admissions of registered providers. */
 export const ADMISSION_COMMANDS: readonly Command[] = [
   {
     synopsis: 'admit <ID> <MODEL>',

@@ -37,7 +37,7 @@ async function show(_args: Arguments, context: CliContext): Promise<undefined> {
   context.print(json, [text, ...tables].join('\n\n'))
 }
 
-/** Control has the keys and the chain, so that it makes what is asked for here. */
+/** Only requests the attestation: control has the keys and the chain, and makes it. */
 async function attest(_args: Arguments, context: CliContext): Promise<undefined> {
   const pool = await context.pool()
   const before = (await lastAttestation(pool))?.number ?? 0

@@ -1,4 +1,4 @@
-/** Rows under their headings, columns aligned; cells that are numbers stand to the right. */
+/** Rows under their headings, columns aligned; cells that are numbers are right-aligned. */
 export function table(headings: readonly string[], rows: ReadonlyArray<readonly string[]>): string {
   const widths = headings.map((heading, column) => {
     return Math.max(heading.length, ...rows.map((row) => row[column]?.length ?? 0))

@@ -1,6 +1,6 @@
 /** The limits of accounts, keys, wallets, sessions, links, referrals, providers, receipts and statements. */
 export const CUSTOMER_LIMITS = {
-  /** The time from one look for changed keys to the next, in milliseconds. */
+  /** Interval of the polls for changed keys, in milliseconds. */
   keyChangePollMs: 250,
   /** How long a question for a receipt waits while its request is under way, in milliseconds. */
   receiptWaitMs: 2_000,
@@ -18,27 +18,27 @@ export const CUSTOMER_LIMITS = {
   statementPageMax: 1_000,
   /** Rows that are read for such a page. */
   statementRowsReadMax: 20_000,
-  /** Receipts that are read at once when a month is put away. */
+  /** Receipts that are read at a time when a month is archived. */
   archivePageMax: 1_000,
-  /** How long a month is over before it may be put away, in milliseconds; longer than any request can take. */
+  /** How long a month has to be over before it may be archived, in milliseconds; longer than any request can take. */
   archiveAgeMinMs: 259_200_000,
-  /** How long everybody may wait for a month to be taken out, in milliseconds, and how long is waited before it is tried again. */
+  /** How long archiving a month may block other transactions, in milliseconds, and the pause before a retry. */
   archiveLockMs: 500,
-  /** How often that is tried. */
+  /** The most attempts at archiving a month. */
   archiveLockTries: 60,
   /** How long a leaderboard that was read is shown, in milliseconds. */
   leaderboardKeptMs: 10_000,
-  /** The time from one look for links that have expired to the next, in milliseconds. */
+  /** Interval of the polls for links that have expired, in milliseconds. */
   linkExpiryMs: 2_000,
   /** Series of compute locks that are not closed. */
   lockSeriesMax: 500,
-  /** The time from one look for series of compute locks whose month is over to the next, in milliseconds. */
+  /** Interval of the polls for series of compute locks whose month is over, in milliseconds. */
   lockSeriesCheckMs: 5_000,
   /** The time from one payment of referrers to the next, in milliseconds. */
   referralPayMs: 60_000,
   /** Entries of the usage log that are counted for referrers in one step. */
   referralBatchMax: 5_000,
-  /** The time from one look whether a basket of the price index is to be made to the next, in milliseconds. */
+  /** Interval of the checks whether a basket of the price index is to be made, in milliseconds. */
   indexBasketMs: 60_000,
   /** Days of the base period of the price index. */
   indexBaseDays: 28,
@@ -52,9 +52,9 @@ export const CUSTOMER_LIMITS = {
   providerCheckBytesMax: 1_048_576,
   /** Models of a registered provider that are shown. */
   providerModelsMax: 500,
-  /** The time from one look at what registered providers measured, and at who serves, to the next, in milliseconds. */
+  /** Interval at which the measurements of registered providers are judged, in milliseconds. */
   providerJudgeMs: 1_000,
-  /** What was measured for so long decides whether a provider goes on serving, in milliseconds. */
+  /** Window of the measurements that decide whether a provider keeps serving, in milliseconds. */
   providerWindowMs: 600_000,
   /** Requests, or timed streams, that are needed before their rates decide. */
   providerRequestsMin: 20,
@@ -62,7 +62,7 @@ export const CUSTOMER_LIMITS = {
   providerOverReportsMin: 3,
   /** How many of a million requests may have such a report. */
   providerOverReportPpmMax: 10_000,
-  /** After so many suspensions the operator alone puts a provider back. */
+  /** After so many suspensions only the operator can resume a provider. */
   providerSuspensionsMax: 3,
   /** How long a first suspension lasts, in milliseconds; each one lasts twice as long as the one before. */
   providerCoolDownMs: 3_600_000,

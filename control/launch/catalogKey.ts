@@ -8,23 +8,23 @@ const NEXT_FILE = 'catalog.next.key'
 
 /**
  * The key that signs the catalog: that of an earlier run, else a new one.
- * @param dataDir where it is kept, readable for this user alone
+ * @param dataDir where it is kept, readable only by this user
  */
 export function provideCatalogKey(dataDir: string): string {
   return provideKeyFile(dataDir, FILE, generateCatalogKey)
 }
 
-/** The key that `make run` made in a folder; undefined where there is none to be read. */
+/** The key that `make run` made in a folder; undefined if it is missing or unreadable. */
 export function knownCatalogKey(dataDir: string): string | undefined {
   return knownKeyFile(dataDir, FILE)
 }
 
-/** The key that takes the place of that in a folder: one that a rotation before did not get to use, else a new one. */
+/** The next key for a folder: the one of an earlier rotation that was not completed, else a new one. */
 export function provideNextCatalogKey(dataDir: string): string {
   return provideKeyFile(dataDir, NEXT_FILE, generateCatalogKey)
 }
 
-/** Puts the next key in the place of the present one, which is not needed any more. */
+/** Replaces the present key, which is not needed any more, by the next one. */
 export function takeNextCatalogKey(dataDir: string): void {
   renameSync(join(dataDir, NEXT_FILE), join(dataDir, FILE))
 }

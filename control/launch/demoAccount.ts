@@ -14,7 +14,7 @@ export interface DemoAccount {
 
 /**
  * The demo account of an earlier run if its key is still good, else a new one with credits.
- * @param demoFile what an earlier run wrote
+ * @param demoFile the file that an earlier run wrote
  * @param baseUrl of the running proxy
  * @param env the environment of the operator's command line
  * @param allowRetention opts the key of a new account in to providers that keep data
@@ -63,7 +63,7 @@ function createAccount(env: NodeJS.ProcessEnv, allowRetention: boolean): DemoAcc
   return account
 }
 
-/** Whether the proxy knows the key; a proxy that cannot tell right now is asked again. */
+/** Whether the proxy accepts the key; retries while the proxy cannot decide. */
 async function isAccepted(baseUrl: string, apiKey: string): Promise<boolean> {
   const deadlineMs = Date.now() + ACCEPTED_TIMEOUT_MS
   for (;;) {

@@ -1,4 +1,4 @@
-/** The root of the mock provider's evidence, whose private key is public: what it vouches for proves nothing. */
+/** The root of the mock provider's evidence. Its private key is public, so its signatures prove nothing. */
 export const DEMO_ROOT = `-----BEGIN CERTIFICATE-----
 MIIBfDCCASKgAwIBAgINATg5DjMXIHNwq8nQYDAKBggqhkjOPQQDAjA3MTUwMwYD
 VQQDDCxTbHVpY2UgZGVtbyBhdHRlc3RhdGlvbiByb290OiBwcm92ZXMgbm90aGlu
@@ -11,5 +11,5 @@ ro03xoAvg//l87mGYQIhANuwsxPGG7PLp2HEeqKN7lZyFQ0a84aYnfvODJKwqzW7
 -----END CERTIFICATE-----
 `
 
-/** What the mock provider's machine measures, in hex. */
+/** The measurements of the mock provider's machine, in hex. */
 export const DEMO_MEASUREMENTS = { mrtd: '11'.repeat(48), rtmr3: '33'.repeat(48) } as const

@@ -12,8 +12,8 @@ export interface CatalogChoice {
 }
 
 /**
- * The catalog that was named, as it is; else the default one when at least one of its providers can be used; else a
- * demo catalog in the data folder, whose models the mock provider serves.
+ * The named catalog, unchanged; else the default one if at least one of its providers can be used; else a demo catalog in
+ * the data folder, whose models the mock provider serves.
  * @throws FileError when the default catalog is malformed
  */
 export async function chooseCatalog(settings: Settings, env: NodeJS.ProcessEnv): Promise<CatalogChoice> {

@@ -7,10 +7,10 @@ import type { ManagedProcess } from './process/managedProcess.ts'
 const WELL_AFTER_MS = 60_000
 
 /**
- * Starts a process again whenever it ends by itself, at once at first and ever later when it keeps failing.
- * @param start how it is started again
- * @param report told what happens, in a sentence
- * @returns ends the watch
+ * Restarts a process whenever it exits by itself, immediately at first and with growing backoff when it keeps failing.
+ * @param start restarts it
+ * @param report receives a sentence about each event
+ * @returns a function that ends the watch
  */
 export function keepRunning(
   process: ManagedProcess,

@@ -4,19 +4,19 @@ import { knownKeyFile, provideKeyFile } from './keyFile.ts'
 
 const FILE = 'log.key'
 
-/** Names the log of an installation whose operator has not named it; no two are called the same. */
+/** A unique name for the log of an installation whose operator has not named it. */
 const newName = (): string => `${randomBytes(4).toString('hex')}.localhost/v1/log`
 
 /**
- * The key that signs checkpoints of the usage logs: that of an earlier run, which what was signed is checked with, else a
- * new one.
- * @param dataDir where it is kept, readable for this user alone
+ * The key that signs checkpoints of the usage logs: the one of an earlier run, so that its checkpoints can still be verified,
+ * else a new one.
+ * @param dataDir where it is kept, readable only by this user
  */
 export function provideLogKey(dataDir: string): string {
   return provideKeyFile(dataDir, FILE, () => generateNoteKey(newName()))
 }
 
-/** The key that `make run` made in a folder; undefined where there is none to be read. */
+/** The key that `make run` made in a folder; undefined if it is missing or unreadable. */
 export function knownLogKey(dataDir: string): string | undefined {
   return knownKeyFile(dataDir, FILE)
 }

@@ -2,13 +2,13 @@ import { type Limits, readLimits } from '../limits.ts'
 import { run } from './run.ts'
 
 const show = (text: string): void => void process.stdout.write(`${text}\n`)
-// When what reads the output is gone, there is nobody to tell.
+// When the reader of stdout is gone (EPIPE), output is dropped.
 process.stdout.on('error', () => {})
 
-// What is made from here on, by the parts as well, is for this user alone.
+// Files made from here on, also by child processes, are accessible to this user only.
 process.umask(0o077)
 
-/** The limits of the environment; says what is wrong with them and ends where something is. */
+/** The limits of the environment; prints the reason and exits if they are invalid. */
 function limitsOrExit(): Limits {
   try {
     return readLimits(process.env['SLUICE_LIMITS'])

@@ -2,7 +2,7 @@ import { connect } from 'node:net'
 import type { Warning } from './warningText.ts'
 
 const REFUSED = /\bECONNREFUSED (\[?[\w.:-]+?\]?):(\d+)\b/
-// What else a program says while a server that it needs is away.
+// Other messages that a program logs during an outage of a server that it needs.
 const SYMPTOM =
   /ECONNREFUSED|ECONNRESET|EPIPE|connection to Redis was lost|did not answer in time|Connection is closed|Stream isn't writeable|Connection terminated|Command timed out/
 const CHECK_INTERVAL_MS = 1_000
@@ -14,16 +14,16 @@ interface Server {
 }
 
 interface Outage {
-  /** Where the server is, once a line has told. */
+  /** The address of the server, once a line has named it. */
   server: Server | undefined
-  /** Lines that were not shown, in all and since the last look. */
+  /** Lines that were not shown, in total and since the last check. */
   hidden: number
   hiddenLately: number
 }
 
 /**
- * Shortens what one program says while a server that it needs is away: the first line is shown, the many that follow
- * are counted, and when the server takes connections again that is told once.
+ * Deduplicates the warnings of one program during an outage of a server that it needs: the first line is shown, the following
+ * ones are counted, and the recovery of the server is reported once.
  */
 export class OutageFilter {
   private readonly show: (text: string) => void
@@ -50,7 +50,7 @@ export class OutageFilter {
     this.outage.hiddenLately++
   }
 
-  /** Forgets the outage: nobody is to be told any more. */
+  /** Forgets the outage without reporting its end. */
   stop(): void {
     clearTimeout(this.timer)
     this.outage = undefined

@@ -88,7 +88,7 @@ export async function createDatabase(url: string, database: string): Promise<voi
 }
 
 /**
- * Starts PostgreSQL on a free port of this machine alone. The cluster and its password stay in `dir` across runs.
+ * Starts PostgreSQL on a free port of the loopback address. The cluster and its password stay in `dir` across runs.
  * @throws Error that says why it did not start
  */
 export async function startPostgres(options: PostgresOptions): Promise<PostgresServer> {
@@ -136,14 +136,14 @@ function passwordFileOf(dir: string): string {
   return `${dir}.password`
 }
 
-/** Makes the cluster when there is none yet. Returns its password. */
+/** Makes the cluster if it does not exist yet. Returns its password. */
 function ensureCluster(folder: string, dir: string, runAs: RunAs | undefined): string {
   const passwordFile = passwordFileOf(dir)
   if (existsSync(join(dir, 'PG_VERSION'))) {
     if (existsSync(passwordFile)) return readFileSync(passwordFile, 'utf8').trim()
     throw new Error(`${passwordFile} is missing; put it back, or move ${dir} away to begin with an empty book`)
   }
-  // Made under another name and renamed when complete, so that a run that dies here leaves nothing half made.
+  // Made under another name and renamed when complete, so that a crash does not leave an incomplete cluster.
   const unfinished = `${dir}.new`
   rmSync(unfinished, { recursive: true, force: true })
   mkdirSync(unfinished, { recursive: true, mode: 0o700 })

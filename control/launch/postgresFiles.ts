@@ -16,7 +16,7 @@ import { dirname, join, relative, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { RunAs } from './process/managedProcess.ts'
 
-// Where root's own folders are closed to the user that PostgreSQL runs as, its files go here.
+// The place of PostgreSQL's files if root's own folders are closed to the user that it runs as.
 const SHARED_FOLDER = '/var/lib/sluice'
 const USER = 'postgres'
 const EXECUTABLE = 0o755
@@ -69,7 +69,7 @@ function copyOnce(from: string, to: string): string {
 
 function makeSharedFolder(): void {
   mkdirSync(SHARED_FOLDER, { recursive: true })
-  // Whatever the umask is.
+  // Independent of the umask.
   chmodSync(SHARED_FOLDER, EXECUTABLE)
 }
 
@@ -87,8 +87,8 @@ function isOpenTo(gid: number, path: string): boolean {
 }
 
 /**
- * Lets the user that PostgreSQL runs as, where that is another one, pass through the data folder of root to its cluster;
- * its group may enter the folder and not list it, and nobody else may do either.
+ * Lets the user that PostgreSQL runs as, if it is another one, pass through the data folder of root to its cluster: its group
+ * may enter the folder but not list it, and other users may do neither.
  */
 export function letPostgresEnter(dataDir: string): void {
   const runAs = postgresUser()

@@ -3,8 +3,8 @@ import { chmodSync, mkdirSync, statSync } from 'node:fs'
 const STICKY = 0o1000
 
 /**
- * Makes a folder that this user alone may enter, or closes one that is there to all others.
- * @throws Error for a folder that is shared on purpose, such as /tmp, or belongs to somebody else
+ * Makes a folder that only this user may enter, or closes an existing one to all others.
+ * @throws Error for a folder that is shared on purpose, such as /tmp, or belongs to another user
  */
 export function makePrivate(dir: string): void {
   mkdirSync(dir, { recursive: true, mode: 0o700 })

@@ -22,15 +22,15 @@ export interface RedisOptions {
   /** Holds the append-only file; made when missing. */
   readonly dir: string
   readonly logFile: string
-  /** Path of a Unix domain socket, for this user alone; Redis then has no port. By default it is reached by its port. */
+  /** Path of a Unix domain socket, only for this user; Redis then has no port. By default it listens on a port. */
   readonly socket?: string
   readonly limits: Limits
-  /** What to run, as `findRedis` has found it; looked for when absent. */
+  /** The program to run, as `findRedis` has found it; searched for when absent. */
   readonly program?: string | undefined
 }
 
 /**
- * Starts Redis (or Valkey) with an append-only file, on a socket or on a free port of this machine alone.
+ * Starts Redis (or Valkey) with an append-only file, on a socket or on a free port of the loopback address.
  * @throws Error that says what to install, or why it did not start
  */
 export async function startRedis(options: RedisOptions): Promise<RedisServer> {
@@ -59,7 +59,7 @@ export async function startRedis(options: RedisOptions): Promise<RedisServer> {
 }
 
 /**
- * The program of Redis (or Valkey) on this machine; it is installed where that is possible and it is missing.
+ * The program of Redis (or Valkey) on this machine; installs it if it is missing and that is possible.
  * @throws Error that says what to install
  */
 export function findRedis(): string {

@@ -11,7 +11,7 @@ import { readSettings, type Settings } from './settings.ts'
 // One Ctrl-C reaches this process from the terminal and maybe again from npm or make; a later one is another one.
 const SAME_INTERRUPT_MS = 1_000
 
-/** What was asked of this process by signals. */
+/** The stop requests that signals made to this process. */
 class StopRequest {
   /** Resolves when it is to stop. */
   readonly stop: Promise<void>
@@ -34,7 +34,7 @@ class StopRequest {
   }
 }
 
-/** Refuses what would go wrong later: a second run on the same data, a port that is taken. */
+/** Fails early for conflicts: a second run on the same data, a port that is taken. */
 async function refuseConflicts(settings: Settings, pidFile: string): Promise<void> {
   const other = processOf(pidFile, /launch\/main\.js/)
   if (other !== undefined) {
@@ -104,7 +104,7 @@ async function runUntilAsked(show: (text: string) => void, limits: Limits): Prom
 }
 
 /**
- * Does what `make run` does, until it is asked to stop by a signal.
+ * Runs `make run`, until a signal stops it.
  * @param show prints a line on the terminal
  * @returns the exit status
  */

@@ -42,7 +42,7 @@ export interface RunningStack {
   readonly models: readonly string[]
   readonly account: DemoAccount
   readonly isDemo: boolean
-  /** Has test tokens on the demo's own chain; undefined when there is none. */
+  /** A wallet with test tokens on the demo's own chain; undefined without that chain. */
   readonly payer: DemoPayer | undefined
 }
 
@@ -51,7 +51,7 @@ export class StackRunner {
   private readonly settings: Settings
   private readonly show: (text: string) => void
   private readonly started: ManagedProcess[] = []
-  /** Those of `started` that are programs of the gateway; the others are servers that keep data. */
+  /** The programs of the gateway among `started`; the others are servers that keep data. */
   private readonly programs: ManagedProcess[] = []
   private readonly outages: OutageFilter[] = []
   private readonly watches: Array<() => void> = []
@@ -66,7 +66,7 @@ export class StackRunner {
     this.show = show
   }
 
-  /** Starts what is needed and returns when requests are served. Rejects when a part does not start. */
+  /** Starts all parts and resolves when requests are served. Rejects when a part does not start. */
   async start(): Promise<RunningStack> {
     const { dataDir, host, port } = this.settings
     const databaseUrl = this.settings.databaseUrl ?? (await this.startDatabase())
@@ -127,13 +127,13 @@ export class StackRunner {
     for (const endWatch of this.watches) endWatch()
     for (const outage of this.outages) outage.stop()
     for (const process of this.started.toReversed()) await process.stop()
-    // It says how to reach what runs.
+    // It has the addresses of the running parts.
     rmSync(join(this.settings.dataDir, 'run.json'), { force: true })
     this.redisSocket?.remove()
   }
 
   /**
-   * Ends the programs at once; a `stop` under way then has only the servers left. What they held is voided at the next
+   * Ends the programs immediately; a running `stop` then has only the servers left. Their open holds are voided at the next
    * start, as after a crash.
    */
   async cut(): Promise<void> {
@@ -203,7 +203,7 @@ export class StackRunner {
       stopTimeoutMs: programStopTimeoutMs(this.limits),
       limits: this.limits,
     })
-    // Before it has started: a stop that comes meanwhile has to find it.
+    // Before it has started, so that a concurrent stop finds it.
     this.started.push(child)
     this.programs.push(child)
     await child.start()
@@ -238,7 +238,7 @@ async function metricsPortOf(variable: string): Promise<string> {
   return process.env[variable] || String(await freePort())
 }
 
-/** Metrics are served on the loopback address alone, whatever HOST says. */
+/** Metrics are served on the loopback address only, independent of HOST. */
 function metricsUrlOf(program: ManagedProcess): string {
   return `http://127.0.0.1:${program.ready['metricsPort']}/metrics`
 }

@@ -19,9 +19,9 @@ export interface Settings {
 }
 
 /**
- * Reads the environment, also what the programs read themselves: a wrong variable would otherwise show only when the
- * others run.
- * @throws Error naming the variable that is wrong
+ * Reads the environment, including the variables that the programs read themselves: an invalid one would otherwise only show
+ * when the other programs run.
+ * @throws Error naming the invalid variable
  */
 export function readSettings(env: NodeJS.ProcessEnv): Settings {
   const variables = readVariables(env, 'make run')

@@ -4,19 +4,19 @@ import { join } from 'node:path'
 
 /** Of `sun_path`: 104 bytes with the closing zero on macOS, 108 on Linux. */
 const PATH_BYTES_MAX = 103
-/** What is the same in a path and in the address of a socket. */
+/** Paths that need no escaping in the address of a socket. */
 const PLAIN = /^[\w./-]+$/
 
 /** Where a Unix domain socket is made. */
 export interface SocketPlace {
   readonly path: string
-  /** Removes what was made for it. */
+  /** Removes the files made for it. */
   remove(): void
 }
 
 /**
- * A place for a socket that this user alone can reach: the folder `dir`, or one of its own in the system's temporary folder
- * where the path of `dir` is too long for a socket or has characters that an address would escape.
+ * A place for a socket that only this user can reach: the folder `dir`, or a new folder in the system's temporary folder if
+ * the path of `dir` is too long for a socket or has characters that an address would escape.
  * @param dir closed to all other users
  */
 export function socketPlace(dir: string, name: string): SocketPlace {

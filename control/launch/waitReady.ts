@@ -3,8 +3,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 const POLL_MS = 50
 
 /**
- * Waits until the proxy says at /ready that it serves requests.
- * @returns undefined when it does, else what it said last
+ * Waits until the proxy reports at /ready that it serves requests.
+ * @returns undefined when it does, else its last answer
  */
 export async function waitReady(baseUrl: string, timeoutMs: number): Promise<string | undefined> {
   const deadlineMs = Date.now() + timeoutMs

@@ -1,16 +1,16 @@
-// What pino writes into every line, and what is shown in another way.
+// Fields that pino writes into every line, and fields that are shown in another way.
 const COMMON = new Set(['level', 'time', 'pid', 'hostname', 'name', 'process', 'owner', 'event', 'msg', 'err'])
 const WARNING_LEVEL = 40
 
-/** A warning of a program, as the terminal shows it, and what it is about. */
+/** A warning of a program, as the terminal shows it, and its fields. */
 export interface Warning {
   readonly text: string
   readonly fields: Readonly<Record<string, unknown>>
 }
 
 /**
- * What to show of a line that a program wrote: lines of level warning or above with the fields that say what they are
- * about, such as the provider and the reason; lines that are no JSON as they are; nothing of the others.
+ * The warning to show for a line of a program's log: lines of level warning or above with their own fields, such as the
+ * provider and the reason; lines that are not JSON unchanged; other lines are not shown.
  */
 export function warningOf(line: string): Warning | undefined {
   if (!line.startsWith('{')) {

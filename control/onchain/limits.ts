@@ -1,21 +1,21 @@
-/** The limits of what crosses the chain: payments, deposits, withdrawals, refunds. */
+/** The limits of everything on the chain: payments, deposits, withdrawals, refunds. */
 export const ONCHAIN_LIMITS = {
   // The node and the treasury's transactions.
   /** The time that the node has for an answer, in milliseconds. */
   chainTimeoutMs: 1_200,
-  /** Questions that go to the node in one call. */
+  /** Calls to the node in one JSON-RPC batch. */
   chainBatchMax: 100,
-  /** The time from one look whether the node answers to the next, in milliseconds. */
+  /** Interval of the checks whether the node answers, in milliseconds. */
   chainCheckMs: 5_000,
   /** Blocks with unread transfers above which the chain counts as behind. */
   chainUnreadBlocksMax: 100,
   /** The age of a transaction in no block above which the chain counts as behind, in milliseconds. */
   chainWaitingMs: 600_000,
-  /** The time from one look for the receipts of transactions to the next at most, in milliseconds. */
+  /** The longest interval between polls for the receipts of transactions, in milliseconds. */
   chainPollMs: 250,
-  /** The time from one look at every transaction that is not final to the next, in milliseconds. */
+  /** Interval of the checks of every transaction that is not final, in milliseconds. */
   chainSweepMs: 2_000,
-  /** Transactions, and blocks, that such a look takes at once. */
+  /** Transactions, and blocks, per poll at most. */
   chainSweepMax: 500,
   /** The highest price of gas that transactions are sent at, in gwei. */
   gasPriceMaxGwei: 500,
@@ -31,7 +31,7 @@ export const ONCHAIN_LIMITS = {
   chainScanMs: 2_000,
   /** Blocks that are read at once. */
   chainScanBlocksMax: 1_000,
-  /** Blocks that are searched for a payment that somebody else may have sent. */
+  /** Blocks that are searched for a payment that another sender may have submitted. */
   chainLookbackBlocks: 1_000,
 
   // Payments.
@@ -53,15 +53,15 @@ export const ONCHAIN_LIMITS = {
   payerTransactionMs: 600_000,
   /** A signed transaction of a payer, in bytes. */
   payerTransactionBytesMax: 4_096,
-  /** The time from one look for payments whose request has ended to the next, in milliseconds. */
+  /** Interval of the polls for payments whose request has ended, in milliseconds. */
   paymentCloseMs: 250,
-  /** Payments that such a look takes at once. */
+  /** Payments per poll at most. */
   paymentCloseMax: 500,
 
   // Refunds, deposits and withdrawals.
-  /** The time from one look for refunds to send to the next, in milliseconds. */
+  /** Interval of the polls for refunds to send, in milliseconds. */
   refundCheckMs: 1_000,
-  /** Refunds that such a look takes at once. */
+  /** Refunds per poll at most. */
   refundBatchMax: 50,
   /** Payments that one refund gives back. */
   refundPaymentsMax: 1_000,
@@ -69,26 +69,26 @@ export const ONCHAIN_LIMITS = {
   refundAttemptsMax: 5,
   /** How long a refund that its token refuses rests, in milliseconds. */
   refundRefusedMs: 60_000,
-  /** The time from one look at the deposits by authorization to the next, in milliseconds. */
+  /** Interval of the checks of the deposits by authorization, in milliseconds. */
   depositCheckMs: 1_000,
-  /** Deposits that such a look takes at once. */
+  /** Deposits per poll at most. */
   depositCheckMax: 50,
   /** The signature of a deposit, in bytes. */
   depositSignatureBytesMax: 2_048,
-  /** The time from one look for withdrawals to send to the next, in milliseconds. */
+  /** Interval of the polls for withdrawals to send, in milliseconds. */
   withdrawalCheckMs: 1_000,
-  /** Withdrawals that such a look takes at once. */
+  /** Withdrawals per poll at most. */
   withdrawalBatchMax: 50,
 
-  /** How often the mint of a withdrawal of compute lock tokens that failed in its block is sent. */
+  /** Transactions per withdrawal of compute lock tokens at most; after that the tokens return to the holding. */
   lockMintAttemptsMax: 5,
-  /** How long such withdrawals rest where the contract is not one that the treasury can mint in, in milliseconds. */
+  /** Pause of the mints after the contract was missing or had another minter, in milliseconds. */
   lockMintRefusedMs: 60_000,
-  /** Redemptions of such tokens that are credited at once. */
+  /** Redemptions of compute lock tokens per poll at most. */
   lockRedemptionBatchMax: 50,
 
   // Settlement batches.
-  /** The time from one look whether a settlement batch is due to the next, in milliseconds. */
+  /** Interval of the checks whether a settlement batch is due, in milliseconds. */
   settlementCheckMs: 2_000,
   /** Receipts whose charges are added up at once. */
   settlementSumReceipts: 10_000,
@@ -98,13 +98,13 @@ export const ONCHAIN_LIMITS = {
   settlementRefusedMs: 60_000,
 
   // Shares of the revenue.
-  /** The time from one look whether a share of the revenue is due, or waits to be sent, to the next, in milliseconds. */
+  /** Interval of the checks whether a share of the revenue is due, or waits to be sent, in milliseconds. */
   revenueCheckMs: 2_000,
   /** How long after its end a period is closed, so that all that was being booked then is in the book, in milliseconds. */
   revenueCloseDelayMs: 60_000,
   /** How long a call rests that its contract does not take, in milliseconds. */
   revenueRefusedMs: 60_000,
-  /** Holders among whom a reward is shared out. */
+  /** Holders that share a reward. */
   rewardHoldersMax: 200_000,
   /** Hashes of the tree of rewards after which other work has its turn. */
   rewardHashesPerTurn: 500,
@@ -113,7 +113,7 @@ export const ONCHAIN_LIMITS = {
   /** Deposits of revenue that the answer about the vault lists. */
   vaultDepositsShown: 100,
   // The reserve.
-  /** The time from one look whether the reserve is to be read to the next, in milliseconds. */
+  /** Interval of the checks whether the reserve is to be read, in milliseconds. */
   reserveCheckMs: 1_000,
   /** The time from one reading of the reserve to the next, in milliseconds. */
   reserveReadMs: 60_000,
@@ -123,7 +123,7 @@ export const ONCHAIN_LIMITS = {
   reserveShortReadings: 2,
   /** The age of the last reading above which withdrawals pause, in milliseconds. */
   reserveReadingMaxMs: 300_000,
-  /** The time from one look whether an attestation is due to the next, in milliseconds. */
+  /** Interval of the checks whether an attestation is due, in milliseconds. */
   attestationCheckMs: 5_000,
   /** Accounts that are read at once for an attestation. */
   attestationRowsMax: 500,

@@ -1,7 +1,7 @@
 /**
- * Waits for `work`, but not longer than `timeoutMs`; the work itself goes on.
- * @param onLate says what comes back in its place, or throws
- * @throws what the work rejects with in time, and what `onLate` throws
+ * Waits for `work`, but not longer than `timeoutMs`; `work` itself is not cancelled.
+ * @param onLate called on timeout; returns the result to use instead, or throws
+ * @throws the rejection of `work` before the timeout, and errors of `onLate`
  */
 export async function beforeDeadline<T, L = never>(
   work: Promise<T>,

@@ -21,12 +21,12 @@ export class Loop {
     this.done = this.run()
   }
 
-  /** Has the next pass begin at once; during a pass, another one follows it. */
+  /** Starts the next pass at once; if a pass is running, another one follows it. */
   wake(): void {
     this.pause.wake()
   }
 
-  /** Lets the pass under way finish and ends. */
+  /** Lets the running pass finish, then stops. */
   async stop(): Promise<void> {
     this.stopping.abort()
     this.wake()

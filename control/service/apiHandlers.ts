@@ -58,7 +58,7 @@ export interface ApiParts {
   readonly limits: Limits
 }
 
-/** The account API: who its callers are, and a handler for each of its operations, each from the folder of its resource. */
+/** The account API: authentication of its callers, and a handler for each operation, from the folder of its resource. */
 export function newAccountApi(parts: ApiParts): AccountApi {
   const { pool, redis, log, receipts, environment, payments, limits } = parts
   const { publicUrl, chainRpcUrl } = environment
@@ -107,7 +107,7 @@ export function newAccountApi(parts: ApiParts): AccountApi {
   })
 }
 
-/** Under what terms holders are rewarded, where there is a chain. */
+/** The terms under which holders are rewarded; undefined without a chain. */
 function rewardTermsOf(payments: PaymentsService | undefined): RewardTerms | undefined {
   if (payments === undefined) return undefined
   const { config } = payments

@@ -29,7 +29,7 @@ export const EMPTY_BACKLOG: BacklogSample = {
   holdOldestMs: 0,
 }
 
-/** Measures what waits in Redis. @throws Error when Redis can not be asked */
+/** Measures the backlog in Redis. @throws Error when Redis can not be asked */
 export async function sampleBacklog(redis: Redis): Promise<BacklogSample> {
   if (redis.status !== 'ready') throw new Error('no connection to Redis')
   const shards = Array.from({ length: SHARD_COUNT }, (_, shard) => shard)

@@ -10,7 +10,7 @@ import type { Queryable } from '../runtime/db/pool.ts'
 /** Versions are integers of 32 bits. */
 const VERSION_ABOVE_ALL = 2 ** 31 - 1
 
-/** What anybody may read of the signed catalog and of observed prices. */
+/** Public reads of the signed catalog and of observed prices. */
 export function catalogHandlers(db: Queryable, limits: Limits) {
   return {
     // The text as it was signed, byte for byte.

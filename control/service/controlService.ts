@@ -68,10 +68,10 @@ export class ControlService {
   private payments: PaymentsService | undefined
   private readonly debits: Debits
   private readonly voider: HoldVoider
-  /** While admission was never open in this process, nobody ends what others left, and events wait. */
+  /** Undefined until admission first opens in this process; until then orphaned holds stay, and events wait. */
   private orphans: OrphanVoider | undefined
   private events: EventDispatcher | undefined
-  /** What `stop` has to end. */
+  /** The parts that `stop` has to end. */
   private readonly running: Array<{ name: string; stop: () => Promise<void> }> = []
   private readonly limits: Limits
 
@@ -96,7 +96,7 @@ export class ControlService {
    * Brings everything up.
    * @param signal ends the waiting for PostgreSQL and Redis
    * @returns the port of the metrics
-   * @throws FileError when the catalog does not hold; Error for everything else that makes a start useless
+   * @throws FileError for an invalid catalog; Error for everything else that prevents a start
    */
   async start(signal: AbortSignal): Promise<number> {
     const { databaseUrl, redisUrl, busKey, metricsPort } = this.environment
@@ -171,14 +171,14 @@ export class ControlService {
     return metrics.listen(metricsPort)
   }
 
-  /** Reads the catalog file again; one that does not hold is logged and changes nothing. */
+  /** Reads the catalog file again; an invalid file is logged, and the current catalog stays in force. */
   reloadCatalog(): Promise<boolean> {
     return this.catalog.reload()
   }
 
   /**
-   * Stops everything: what is under way gets half of limits.shutdownTimeoutMs, and what is not finished then (PostgreSQL
-   * or Redis are away, say) is left for the next start, which finds it in the streams.
+   * Stops everything. Running work may take half of limits.shutdownTimeoutMs to drain; work that is not finished then (because
+   * PostgreSQL or Redis is down, say) is left for the next start, which finds it in the streams.
    */
   async stop(): Promise<void> {
     const parts = this.running.splice(0).map(async ({ name, stop }) => {
@@ -231,7 +231,7 @@ export class ControlService {
     this.running.push({ name: 'payments', stop: () => payments.stop(this.limits.shutdownTimeoutMs / 4) })
   }
 
-  /** Known before the first call is answered, so that nobody is told of a chain that was not asked yet. */
+  /** Reads the state of the chain before the first call is answered, so that no answer reports an unknown state. */
   private async startChainState(): Promise<ChainState> {
     const { payments, chainRpcUrl } = this.environment
     const chain = new ChainState({

@@ -10,11 +10,11 @@ const CATALOG = 'catalog.yaml'
 export interface Environment {
   readonly databaseUrl: string
   readonly redisUrl: string
-  /** Shared with the proxies: seals what is sent between them. */
+  /** Shared with the proxies: encrypts the messages between them. */
   readonly busKey: Buffer
   /** Signs the checkpoints of the usage logs; undefined where nothing is signed. */
   readonly logKey?: NoteKey | undefined
-  /** Whose cosignatures of checkpoints are taken. */
+  /** Witnesses whose cosignatures of checkpoints are accepted. */
   readonly logWitnesses?: readonly WitnessKey[]
   /** Signs the catalog; undefined where it is not signed. */
   readonly catalogKey?: CatalogKey | undefined
@@ -31,7 +31,7 @@ export interface Environment {
   readonly chainRpcUrl: string | undefined
   /** Whether customers may register endpoints with private addresses and without TLS. */
   readonly allowPrivateProviders: boolean
-  /** Webhooks may go to private addresses. */
+  /** Webhooks may be sent to private addresses. */
   readonly allowPrivateWebhooks?: boolean
   /** How payments are taken; undefined for none. */
   readonly payments?: PaymentsConfig | undefined
@@ -39,7 +39,7 @@ export interface Environment {
 
 /**
  * Reads the environment variables of control.
- * @throws Error that names each variable that does not hold and what it should be
+ * @throws Error that names each invalid variable and its expected form
  */
 export function readEnvironment(env: NodeJS.ProcessEnv): Environment {
   const variables = readVariables(env, 'control')
@@ -90,7 +90,7 @@ function witnessesOf(keys: string | undefined): WitnessKey[] {
 
 /** An address without its user and password, for logs and messages. */
 export function addressForLog(url: string): string {
-  // Not by URL, which knows of one host alone.
+  // Not by `URL`, which supports only one host.
   const parts = /^([a-z][a-z+.-]*:\/\/)(?:[^/?#]*@)?([^?#]*)/i.exec(url)
   return parts === null ? 'an address that is not a URL' : `${parts[1]}${parts[2]}`
 }

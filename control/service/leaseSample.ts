@@ -12,7 +12,7 @@ export interface LeaseSample {
 
 export const NO_LEASES: LeaseSample = { owners: 0, leases: 0, units: 0 }
 
-/** Adds up what proxy processes have leased, those that control still watches. @throws Error when Redis can not be asked */
+/** Adds up the leases of the proxy processes that control still watches. @throws Error when Redis can not be asked */
 export async function sampleLeases(redis: Redis): Promise<LeaseSample> {
   if (redis.status !== 'ready') throw new Error('no connection to Redis')
   const owners = await redis.zrange(OWNERS_KEY, '0', '-1')

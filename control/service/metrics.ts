@@ -13,12 +13,12 @@ import { type LeaseSample, NO_LEASES } from './leaseSample.ts'
 
 const RPC_SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5]
 
-/** Where the numbers come from when Prometheus asks. */
+/** Sources of the values of a scrape. */
 export interface MetricsSources {
   settlement(): SettlementStats
-  /** Holds voided because their proxy was gone. */
+  /** Holds voided because their proxy was dead. */
   orphansVoided(): number
-  /** Units taken back from leases because their proxy was gone. */
+  /** Units taken back from leases because their proxy was dead. */
   takenBackUnits(): number
   /** Reads Redis; a rejection leaves the last numbers. */
   leases(): Promise<LeaseSample>
@@ -42,7 +42,7 @@ export interface MetricsSources {
   providers(): Promise<ProviderSample>
 }
 
-/** The metrics of control, served on 127.0.0.1 alone. Labels come from closed sets. */
+/** The metrics of control, served only on 127.0.0.1. Labels have fixed sets of values. */
 export class ControlMetrics {
   /** All metrics, with their names, types and labels. */
   readonly registry = new Registry()
@@ -85,7 +85,7 @@ export class ControlMetrics {
     this.addProviders()
     if (sources.checkpoints !== undefined) this.addCheckpoints()
     this.server = createServer((request, response) => {
-      // Whoever asks seldom would else meet the end of an idle connection with a request under way.
+      // A rare scrape over keep-alive could race with the idle timeout of its connection.
       response.setHeader('connection', 'close')
       if (request.method !== 'GET' || request.url !== '/metrics') {
         response.writeHead(404).end()

@@ -7,7 +7,7 @@ import type { PaymentsConfig } from '../onchain/payments/paymentsConfig.ts'
 import { PaymentsService } from '../onchain/service/paymentsService.ts'
 import type { Pool } from '../runtime/db/pool.ts'
 
-/** Payments over the book, with what they need of wallets and prices. */
+/** Payments over the book, with their sources of wallets and prices. */
 export function newPayments(
   config: PaymentsConfig,
   pool: Pool,

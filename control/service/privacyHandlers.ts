@@ -2,7 +2,7 @@ import type { ApiHandler } from '../api/call.ts'
 import { attestationListJson, attestationReportJson } from '../catalog/attestation/attestationReads.ts'
 import type { Queryable } from '../runtime/db/pool.ts'
 
-/** What anybody may read of the hardware behind the private tier. */
+/** Public reads of the hardware of the private tier. */
 export function privacyHandlers(db: Queryable) {
   return {
     get_privacy_attestation: {

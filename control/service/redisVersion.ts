@@ -3,8 +3,8 @@ import { clusterOf, type Redis } from '../../contract/wire/redis.ts'
 const MAJOR_MIN = 7
 
 /**
- * @throws Error when the server is older than Redis 7, whose scripts and streams the gateway needs, or of another kind than
- *   its address says
+ * @throws Error when the server is older than Redis 7, whose scripts and streams the gateway needs, or its kind differs from
+ *   that of its address
  */
 export async function requireRedisVersion(redis: Redis): Promise<void> {
   const info = await redis.info('server')

@@ -20,7 +20,7 @@ import { paymentHandlers } from '../onchain/service/paymentHandlers.ts'
 import type { RpcHandlers } from '../runtime/bus/rpcOperations.ts'
 import type { ApiParts } from './apiHandlers.ts'
 
-/** What answers the proxies' calls, over the book and the admission state. */
+/** Handlers of the proxies' calls, over the book and the admission state. */
 export function rpcHandlers(
   parts: Omit<ApiParts, 'log' | 'debits' | 'applyToAdmission'> & {
     readonly api: AccountApi

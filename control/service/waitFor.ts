@@ -9,7 +9,7 @@ const DELAY_MAX_MS = 2_000
 const SAY_AGAIN_MS = 5_000
 
 /**
- * Runs `attempt` until it succeeds, with growing pauses, and logs what it waits for.
+ * Retries `attempt` with backoff until it succeeds, and logs the name of the dependency.
  * @param what as the log and the error name it, such as "PostgreSQL at postgres://127.0.0.1:5432/sluice"
  * @param signal ends the waiting
  * @throws Error after limits.dependencyTimeoutMs, or the signal's reason

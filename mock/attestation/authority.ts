@@ -26,7 +26,7 @@ export interface CertificateRequest {
   readonly validTo?: Date
 }
 
-/** A key with its certificate, which can issue further ones. Who trusts it trusts anybody who has read this project. */
+/** A key with its certificate, which can issue further ones. Only tests may trust it: the kept root's key is in the source. */
 export class Authority {
   readonly key: KeyObject
   readonly certificate: Buffer
@@ -68,7 +68,7 @@ export class Authority {
     return pem(this.certificate)
   }
 
-  /** Signs bytes with the hash of the curve: r and s, one behind the other. */
+  /** Signs bytes with the hash of the curve: r and s, concatenated. */
   sign(bytes: Buffer): Buffer {
     return sign(CURVES[this.curve].hash, bytes, { key: this.key, dsaEncoding: 'ieee-p1363' })
   }

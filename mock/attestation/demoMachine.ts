@@ -2,8 +2,8 @@ import { Authority } from './authority.ts'
 import { TdxMachine } from './tdxMachine.ts'
 
 /**
- * The root of the evidence that the mock provider makes. Its private key is public, so that what rests on it proves
- * nothing; a catalog trusts it by its `test_root`.
+ * The root of the evidence that the mock provider makes. Its private key is public, so its signatures prove nothing; a
+ * catalog trusts it by its `test_root`.
  */
 export const DEMO_ROOT = `-----BEGIN CERTIFICATE-----
 MIIBfDCCASKgAwIBAgINATg5DjMXIHNwq8nQYDAKBggqhkjOPQQDAjA3MTUwMwYD

@@ -12,7 +12,7 @@ const DEBUG = Buffer.from('0100001000000000', 'hex')
 /** The family of platforms and the versions of all of its 16 components. */
 export const PLATFORM = { fmspc: 'b0c06f000000', svn: 5, pceSvn: 11 }
 
-/** What a machine says of itself; what is left out is as a sound machine has it. */
+/** The state that a machine reports; absent fields are those of a sound machine. */
 export interface TdxState {
   /** 48 bytes each, in hex. */
   readonly mrtd?: string
@@ -24,7 +24,7 @@ export interface TdxState {
   readonly teeSvn?: number
 }
 
-/** A machine with the keys of a trust domain, whose platform a root of the mock's own vouches for. */
+/** A machine with the keys of a trust domain, whose platform certificate is issued by the mock's own root. */
 export class TdxMachine {
   readonly platformAuthority: Authority
   readonly pck: Authority
@@ -52,7 +52,7 @@ export class TdxMachine {
     return Buffer.concat([signed, u32(data.length), data])
   }
 
-  /** What a provider answers who is asked for evidence. @param nonce 32 bytes in hex */
+  /** A provider's answer to a request for evidence. @param nonce 32 bytes in hex */
   evidence(nonce: string, state: TdxState = {}): Record<string, unknown> {
     const signer = Buffer.concat([
       createHash('sha256').update(this.pck.certificate).digest().subarray(0, 20),

@@ -27,9 +27,9 @@ const TAKES: Readonly<Record<Exclude<ApiAuth, 'none' | 'open'>, string>> = {
 }
 
 /**
- * The credential of a request to the account API. Whether it is in force is for control to say.
- * @param auth what the endpoint takes
- * @throws GatewayError 401 without a credential or with none of ours, 403 for another kind
+ * The credential of a request to the account API. Control decides whether it is in force.
+ * @param auth the credential that the endpoint takes
+ * @throws GatewayError 401 without a credential or with a foreign one, 403 for another kind
  */
 export function readApiCredential(head: RequestHead, auth: ApiAuth): ApiCredential {
   if (auth === 'none' || auth === 'open') return NOBODY

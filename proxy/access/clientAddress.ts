@@ -3,7 +3,7 @@ import type { Exchange } from '../server/exchange.ts'
 
 /**
  * The address of the client behind the load balancers that the operator trusts.
- * @param trustedProxies how many of them add an entry to X-Forwarded-For; what stands before those anybody may write
+ * @param trustedProxies number of them that add an entry to X-Forwarded-For; earlier entries can be forged by any client
  */
 export function clientAddress(exchange: Exchange, trustedProxies: number): string {
   const entries = exchange.head.forwardedFor.split(',')

@@ -5,8 +5,8 @@ const BEARER = 'bearer '
 
 /**
  * The API key of a request: from Authorization: Bearer, or from x-api-key as Messages clients send it.
- * @throws GatewayError invalid_api_key when there is none, payment_conflict for two different ones, wrong_credential for
- * another kind
+ * @throws GatewayError invalid_api_key when the key is missing, payment_conflict for two different ones, wrong_credential
+ *   for another kind
  */
 export function readApiKey(head: RequestHead): string {
   const secret = bearerOf(head.authorization)

@@ -7,12 +7,12 @@ import { type Principal, toPrincipal } from './principal.ts'
 /** As `newSecret` makes them; nothing else can be a key, and control need not be asked. */
 const KEY_FORM = /^sk_[0-9A-Za-z]{43}$/
 
-/** What `toPrincipal` says of a record that lacks a part. */
+/** The errors of `toPrincipal` for a record that lacks a part. */
 const PARTS_UNKNOWN: ReadonlySet<unknown> = new Set(['key_privacy_unavailable', 'settings_unavailable'])
 
 interface Entry {
   readonly principal: Principal
-  /** Past it, control is asked again while the entry stays in use. */
+  /** After it, the record is read again from control while the entry stays in use. */
   refreshAtMs: number
   /** Still the one that is kept of its key. */
   current: boolean
@@ -27,7 +27,7 @@ export class KeyCache {
   private readonly limits: Limits
   /** In the order they were last asked for, so that the first is the one unused for longest. */
   private readonly entries = new Map<string, Entry>()
-  /** The same entries by the key itself, which saves the hash; those that are no longer current are looked up anew. */
+  /** The same entries by the key itself, which saves the hash; outdated entries are looked up again. */
   private readonly bySecret = new Map<string, Entry>()
   /** Hashes that control does not know, until when; apart from the others, so that guessing pushes out no real key. */
   private readonly unknown = new Map<string, number>()
@@ -39,7 +39,7 @@ export class KeyCache {
   }
 
   /**
-   * The key's principal when it is at hand, else a promise of it.
+   * The key's principal when it is cached, else a promise of it.
    * @throws (or rejects with) GatewayError: invalid_api_key; policy_unavailable when control cannot be asked,
    *   key_privacy_unavailable or settings_unavailable when it does not know that part
    */
@@ -58,7 +58,7 @@ export class KeyCache {
     return this.load(keyHash)
   }
 
-  /** Forgets what is cached of a key. */
+  /** Evicts the cached record of a key. */
   drop(keyHash: string): void {
     this.forget(keyHash)
     this.unknown.delete(keyHash)
@@ -76,7 +76,7 @@ export class KeyCache {
 
   private refresh(keyHash: string, entry: Entry, nowMs: number): void {
     entry.refreshAtMs = nowMs + this.limits.keyRefreshRetryMs
-    // Whatever keeps control from answering, the entry stays and the next request after a while asks again.
+    // When control does not answer, for any reason, the entry stays and a later request retries.
     this.lookUp(keyHash).catch(() => undefined)
   }
 
@@ -119,7 +119,7 @@ export class KeyCache {
     try {
       return toPrincipal(await this.rpc.call('resolve_key', { keyHash }), this.limits)
     } catch (error) {
-      // A record that cannot be read says nothing of the key's privacy, without which nothing may run.
+      // Without a readable record the key's privacy is unknown, and no request may run.
       if (error instanceof UnreadableReply) {
         throw new GatewayError('key_privacy_unavailable', { retryAfterSeconds: 1, cause: error })
       }
@@ -142,7 +142,7 @@ export class KeyCache {
     }
   }
 
-  /** Keys that were met together, as after a start, are not all asked for again together. */
+  /** Jitter, so that keys that were read together, as after a start, are not all read again together. */
   private lifetimeMs(): number {
     return this.limits.keyCacheTtlMs * (0.5 + Math.random() / 2)
   }

@@ -6,7 +6,7 @@ import type { Principal } from './principal.ts'
 
 const UNBOUND = new FixedArguments('', '', '', '', '')
 
-/** Somebody who pays for a request by itself: no key, no caps, no preferences kept anywhere. */
+/** The principal of a client that pays per request: no key, no caps, no stored preferences. */
 export function payerPrincipal(payer: Address): Principal {
   const accountId = payerAccountId(payer)
   const shard = shardOf(accountId)

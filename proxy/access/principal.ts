@@ -4,7 +4,7 @@ import { accountKeys, keyCountersKey } from '../../contract/wire/redisKeys.ts'
 import { FixedArguments } from '../../contract/wire/scriptArguments.ts'
 import type { Limits } from '../limits.ts'
 
-/** The cap of a single request of an agent, in units; null is no cap. */
+/** The cap of a single request of an agent, in units; null for no cap. */
 export interface AgentPolicy {
   /** The most that a request may cost at worst. */
   readonly requestCapUnits: number | null
@@ -27,7 +27,7 @@ export interface Principal {
   readonly keyId: string
   readonly accountId: string
   readonly shard: number
-  /** No key: whoever pays for this one request. */
+  /** Without a key: the client pays for this one request. */
   readonly paysPerRequest: boolean
   readonly paused: boolean
   readonly expiresAtMs: number
@@ -49,7 +49,7 @@ export interface Principal {
   readonly agent: AgentPolicy | null
   /** Of a sub-key; null for all others. */
   readonly platform: PlatformKey | null
-  /** Series of compute locks whose tokens its requests burn; null where there are none, as for nearly all keys. */
+  /** Series of compute locks whose tokens its requests burn; null for keys without any, as nearly all are. */
   readonly locks: ReadonlySet<string> | null
 }
 
@@ -84,7 +84,7 @@ export function toPrincipal(record: sluice.KeyRecord, limits: Limits): Principal
   }
 }
 
-/** Neither the private tier nor what binds each request of an agent goes with tokens that are burnt. */
+/** Tokens are not burnt on the private tier, nor by keys of agents, whose policy binds each request. */
 function locksOf({ lockSeries, privateTier, agent }: sluice.KeyRecord): ReadonlySet<string> | null {
   const burnsNone = lockSeries.length === 0 || privateTier || (agent ?? null) !== null
   return burnsNone ? null : new Set(lockSeries)

@@ -16,32 +16,32 @@ export interface Ending {
   readonly settlement: string
 }
 
-/** Told once of the ending: by exactly one of the first two, and by the third if that one threw. */
+/** Called once with the result: by exactly one of the first two callbacks, and by the third if that one threw. */
 export interface EndingWaiter {
-  /** It is in the journal, with what is charged. */
+  /** It is in the journal, with the charge. */
   onSettled(chargedUnits: number): void
-  /** It is not sure yet what is charged: the answer goes out without a receipt. */
+  /** The charge is not certain yet: the answer is sent without a receipt. */
   onSettleDelayed(): void
-  /** Telling it failed; the ending itself is looked after. */
+  /** A callback threw; the ending itself is processed all the same. */
   onCrashed(error: unknown): void
 }
 
-/** What ends holds. */
+/** A service that ends holds. */
 export interface Settling {
   /**
-   * Ends a hold; `waiter` is told in a later turn how that went.
+   * Ends a hold; `waiter` gets the result in a later turn.
    * @param keys from accountKeys
    */
   end(ending: Ending, keys: FixedArguments, waiter: EndingWaiter | null): void
 }
 
-/** What ends the holds of requests. */
+/** The service that ends the holds of requests. */
 export interface Settlements extends Settling {
-  /** Waiters are told in the next turn, whatever Redis and disks do. */
+  /** Waiters are called back in the next turn, independent of Redis and disks. */
   readonly endsInTurn: boolean
 }
 
-/** A hold that is to be voided should it stand. */
+/** A hold that is to be voided if it was taken. */
 export interface StrayEnding {
   readonly ending: Ending
   /** From accountKeys. */

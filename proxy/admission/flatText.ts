@@ -1,6 +1,6 @@
 /**
- * The same text in one piece of memory. V8 keeps what was put together as a tree of its parts, until somebody needs the
- * characters; of a text that outlives its request, every part would outlive it and be copied by each collection.
+ * The same text as one flat string. V8 keeps a concatenated string as a tree of its parts until its characters are read; in
+ * a text that outlives its request, every part would outlive it too and be copied by each garbage collection.
  * @see https://github.com/davidmarkclements/flatstr
  */
 export function flatText(text: string): string {

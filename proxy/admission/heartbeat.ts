@@ -2,7 +2,7 @@ import type { Redis } from '../../contract/wire/redis.ts'
 import { OWNERS_KEY } from '../../contract/wire/redisKeys.ts'
 import type { Script } from '../../contract/wire/scripts.ts'
 
-/** Says that this process lives, so that control leaves its holds alone. */
+/** Signals that this process is alive, so that control does not release its holds. */
 export class Heartbeat {
   private readonly script: Script
   private readonly redis: Redis
@@ -11,7 +11,10 @@ export class Heartbeat {
   private readonly onBeat: (sentAtMs: number, redisMs: number) => void
   private timer: NodeJS.Timeout | undefined
 
-  /** @param onBeat told when a beat was sent that Redis has taken, by performance.now(), and what Redis's clock said */
+  /**
+   * @param onBeat called when Redis has taken a heartbeat, with the time it was sent, by performance.now(), and Redis's
+   *   clock
+   */
   constructor(
     script: Script,
     redis: Redis,
@@ -26,7 +29,7 @@ export class Heartbeat {
     this.onBeat = onBeat
   }
 
-  /** The first beat is accepted when this resolves: from then on holds of this owner are looked after. */
+  /** Resolves when the first heartbeat is accepted: from then on, control releases holds of this owner if it dies. */
   async start(): Promise<void> {
     await this.beat()
     this.timer = setInterval(() => this.beat().catch(() => undefined), this.intervalMs)

@@ -2,7 +2,7 @@ import { type ErrorCode, GatewayError } from '../../contract/errors/errors.ts'
 import { formatUsd } from '../../contract/money/units.ts'
 import { HoldCode } from '../../contract/wire/scripts.ts'
 
-/** Of a request whose hold was refused, what its client is told of. */
+/** The values of a request that its client's error for a refused hold depends on. */
 interface RefusedRequest {
   readonly requestId: string
   readonly principal: { readonly accountId: string }
@@ -10,10 +10,10 @@ interface RefusedRequest {
 }
 
 /**
- * What a client is told whose hold was refused.
+ * The client's error for a refused hold.
  * @param code HoldCode
  * @param retryMs after which its key's rate lets it pass
- * @param onFault told of what is no refusal but a fault
+ * @param onFault called for codes that are internal faults rather than refusals
  */
 export function holdRefusal(
   waiter: RefusedRequest,
@@ -38,7 +38,7 @@ export function holdRefusal(
   }
 }
 
-/** A refusal by what there is to spend; its message is told the least that would have to be held, in USD. */
+/** A refusal by balance, cap or budget; its message gets the least amount that would have to be held, in USD. */
 interface CapRefusal {
   readonly code: ErrorCode
   message(usd: string): string

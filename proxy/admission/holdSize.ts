@@ -10,23 +10,25 @@ const TOKENS_PER_MESSAGE = 8
 const TOKENS_PER_REQUEST = 16
 const BYTES_PER_TOKEN = 2
 
-/** What a prompt is made of, as far as its price goes. */
+/** The parts of a prompt that determine its price. */
 export interface PromptSize {
   /** UTF-8 bytes of everything the model reads: text, tool definitions, tool-call arguments, schemas. */
   textBytes: number
   messages: number
   images: number
-  /** Tool definitions; absent is none. */
+  /** Tool definitions; absent is 0. */
   tools?: number
-  /** An image is an address that the provider fetches; absent is none. */
+  /** An image is an address that the provider fetches; absent is false. */
   linkedImages?: boolean
-  /** The field of the first image at an address that is not https on the public internet; absent is none. */
+  /**
+   * The field of the first image at an address that is not https on the public internet; absent when there is no such image.
+   */
   privateImage?: string
-  /** UTF-8 bytes of options that are no prompt, but that a provider might make a part of it; absent is none. */
+  /** UTF-8 bytes of options that are not part of the prompt, but that a provider might add to it; absent is 0. */
   optionBytes?: number
 }
 
-/** The worst case of a request in units, and what it is made of. Prices are units per million tokens. */
+/** The worst case of a request in units, and the values it is computed from. Prices are units per million tokens. */
 export interface HoldSize {
   readonly promptTokens: number
   readonly promptPrice: number
@@ -51,8 +53,8 @@ export function promptTokensMax(size: PromptSize, rates: ModelRates, imageTokens
 }
 
 /**
- * The rates that a request is held at. What an image counts for is the provider's to say, so that with images the
- * prompt may be on either side of the long-context threshold: then each price is the dearer of both.
+ * The rates that a request is held at. The provider decides how many tokens an image counts for, so with images the prompt
+ * may be on either side of the long-context threshold: then each price is the higher one of both sets.
  */
 export function holdRates(rates: ModelRates, promptTokens: number, hasImages: boolean): RateSet {
   if (!hasImages || rates.longThreshold === 0) return rateSetFor(rates, promptTokens)

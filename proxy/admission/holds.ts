@@ -8,7 +8,7 @@ import { ShardKeyCache } from './shardKeyCache.ts'
 
 const REPLY_HEAD = 1
 const REPLY_PER_ITEM = 3
-/** Arguments of an item that stand in the principal. */
+/** Arguments of an item that are in the principal. */
 const OF_PRINCIPAL = 7
 
 /** Tokens of a compute lock that a request burns, as far as its account has them. Amounts are units at the locked price. */
@@ -18,7 +18,7 @@ export interface LockWant {
   readonly microUnits: number
   /** The worst case at the prices of the series, in whole micro-tokens. */
   readonly wantUnits: number
-  /** What is to be held of credits and coin, where tokens pay for `lockUnits` of the worst case. */
+  /** The hold on credits and coin, when tokens pay for `lockUnits` of the worst case. */
   rest(lockUnits: number): { readonly wantUnits: number; readonly leastUnits: number }
 }
 
@@ -28,7 +28,7 @@ export interface HoldWaiter {
   readonly principal: Principal
   readonly wantUnits: number
   readonly leastUnits: number
-  /** What control needs to write a receipt should this process die: model,endpoint,sheet version,streamed. */
+  /** The values that control needs to write a receipt if this process dies: model,endpoint,sheet version,streamed. */
   readonly holdMeta: string
   /** Units in one coin, by the price sheet that the request was priced by. */
   readonly coinUsdUnits: number
@@ -37,16 +37,16 @@ export interface HoldWaiter {
   /**
    * @param heldUnits tokens of a lock at their locked price included
    * @param heldAtMs on Redis's clock
-   * @param split what a hold that Redis keeps by itself was made of, `grantId=units,...,coin=units:nanos`
-   * @param lockUnits what of it are tokens of the lock; absent is nothing
+   * @param split of a hold that Redis keeps by itself, `grantId=units,...,coin=units:nanos`
+   * @param lockUnits the part of it that is tokens of the lock; absent is 0
    */
   onHeld(heldUnits: number, heldAtMs: number, split?: string, lockUnits?: number): void
   onHoldRefused(error: GatewayError): void
-  /** Telling it failed; the hold may stand. */
+  /** A callback threw; the hold may have been taken. */
   onCrashed(error: unknown): void
 }
 
-/** What takes holds for requests. */
+/** A service that takes holds for requests. */
 export interface Holding {
   /** Asks for a hold; the waiter is called back in a later turn. */
   take(waiter: HoldWaiter): void
@@ -54,7 +54,7 @@ export interface Holding {
 
 export interface HoldsOptions {
   readonly script: Script
-  /** Runs something once the events of this turn are dealt with. */
+  /** Runs work once the events of this turn are processed. */
   readonly schedule: (work: () => void) => void
   readonly owner: string
   readonly limits: Limits
@@ -62,7 +62,7 @@ export interface HoldsOptions {
   readonly connected: () => boolean
   /** Redis Cluster takes no call across shards; a single server takes all holds of a turn in one. */
   readonly perShard: boolean
-  /** An account that Redis does not know, or a store that answers nonsense: worth an operator's look. */
+  /** An account that Redis does not know, or an invalid answer of Redis: to be reported to an operator. */
   readonly onFault: (error: unknown) => void
 }
 
@@ -160,7 +160,7 @@ export class Holds implements Holding {
   }
 }
 
-/** What hold.lua takes behind the items: the platform keys of those that sub-keys ask for. */
+/** The arguments of hold.lua after the items: the platform keys of items whose key is a sub-key. */
 function appendPlatforms(batch: readonly HoldWaiter[], keys: ScriptKey[], args: ScriptArgument[]): void {
   for (const [i, { principal }] of batch.entries()) {
     const { platform } = principal
@@ -170,5 +170,7 @@ function appendPlatforms(batch: readonly HoldWaiter[], keys: ScriptKey[], args: 
   }
 }
 
-/** The cause of a refusal whose hold may stand all the same, because Redis's answer was lost: void it to be sure. */
+/**
+ * The cause of a refusal whose hold may have been taken all the same, because Redis's answer was lost: void it to be sure.
+ */
 export const LOST_ANSWER: unique symbol = Symbol('the answer to a hold was lost')

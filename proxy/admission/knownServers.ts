@@ -6,9 +6,9 @@ import { areKnown, serversOf } from '../../contract/wire/servers.ts'
 import type { Limits } from '../limits.ts'
 
 /**
- * Knows whether Redis is served by those that control has opened admission for. A server that took over has what a replica
- * had heard, or what a file had kept: there, what was spent last is free again. Until control has loaded its state from the
- * book, nothing may be leased or held there, although the epoch is still the old one.
+ * Knows whether Redis is served by those that control has opened admission for. A server that took over has the state of a
+ * replica or of a file, which may lack the last writes: money that was spent last is free again there. Until control has
+ * loaded its state from the book, nothing may be leased or held there, although the epoch is still the old one.
  */
 export class KnownServers {
   private readonly redis: Redis
@@ -35,12 +35,12 @@ export class KnownServers {
     return this.isKnown
   }
 
-  /** Differs from what it was when another server may have answered since. */
+  /** A number that changes when another server may have answered. */
   get changes(): number {
     return this.changeCount
   }
 
-  /** In a cluster a call is redirected to a node that was not connected before; its answer comes behind this event. */
+  /** In a cluster a call is redirected to a node that was not connected before; its answer arrives after this event. */
   private watchConnections(): void {
     const cluster = clusterOf(this.redis)
     if (cluster === undefined) {

@@ -34,7 +34,7 @@ export class LockHold implements LockWant {
     return this.series.microUnits
   }
 
-  /** Whether tokens can pay for it: it costs something, and not more than can be counted. */
+  /** Whether tokens can pay for it: its cost is above zero and within the range of exact integers. */
   get isBurnable(): boolean {
     return this.wantUnits > 0 && this.locked.wantUnits < MAX_UNITS && this.sheet.wantUnits < MAX_UNITS
   }
@@ -48,14 +48,14 @@ export class LockHold implements LockWant {
 
   /**
    * The output tokens that a granted hold pays for, at most those it was sized for.
-   * @param lockUnits what of the hold are tokens of the lock
+   * @param lockUnits the part of the hold that is tokens of the lock
    */
   outputTokens(heldUnits: number, lockUnits: number): number {
     const { outputTokens, wantUnits } = this.sheet
     if (lockUnits === 0) return grantedOutputTokens(this.sheet, heldUnits)
     const restUnits = heldUnits - lockUnits
     if (restUnits >= sheetRest(wantUnits, this.wantUnits, lockUnits)) return outputTokens
-    // What an output costs beside the tokens rises with it.
+    // The cost of the output beside the tokens of the lock rises with its length, so a binary search finds the limit.
     let [least, most] = [0, outputTokens]
     while (least < most) {
       const tokens = Math.ceil((least + most) / 2)
@@ -66,15 +66,15 @@ export class LockHold implements LockWant {
   }
 
   /**
-   * What a usage comes to.
+   * The charge of a usage.
    * @param sheetUnits its charge at the price sheet
-   * @param lockUnits what was held of the lock
+   * @param lockUnits the part of the hold that is tokens of the lock
    */
   charge(usage: TokenUsage, sheetUnits: number, lockUnits: number): LockCharge {
     return lockCharge(sheetUnits, this.atLock(chargeUnits(this.series.rates, usage)), lockUnits)
   }
 
-  /** Units that the sheet has to pay for the prompt and so much output. */
+  /** Units that the sheet has to pay for the prompt and this many output tokens. */
   private restFor(outputTokens: number, lockUnits: number): number {
     const at = ({ promptTokens, promptPrice, outputPrice }: HoldSize): number =>
       worstCaseUnits(promptTokens, promptPrice, outputTokens, outputPrice)

@@ -1,10 +1,10 @@
-/** Whoever waits for Redis's answer about a request. */
+/** A waiter for Redis's answer about a request. */
 export interface Crashable {
-  /** A call to it threw, and so may this one. */
+  /** Called after another callback threw; it may throw as well. */
   onCrashed(error: unknown): void
 }
 
-/** Calls a waiter. One that fails on the news must not keep them from the others of its batch. */
+/** Calls a waiter. An exception of one waiter must not prevent the calls of the others in its batch. */
 export function notifyWaiter<Waiter extends Crashable>(
   waiter: Waiter,
   call: (waiter: Waiter) => void,

@@ -2,7 +2,7 @@ const SEVEN_BITS = 0x80
 const CHARACTERS = Array.from({ length: 256 }, (_, code) => String.fromCharCode(code))
 
 // Fields of protobuf messages in their wire form (https://protobuf.dev/programming-guides/encoding/), one character a byte;
-// what has its default value is left out. `tag` is number and wire type of the field, as a varint.
+// fields with their default value are left out. `tag` is number and wire type of the field, as a varint.
 
 /** A text of ASCII. */
 export function text(tag: string, value: string): string {

@@ -2,7 +2,7 @@ import type { TokenUsage } from '../../contract/money/charge.ts'
 import type { sluice } from '../../contract/wire/generated/messages.js'
 import { count, flag, message, text } from './protoText.ts'
 
-/** What a Settlement message says; amounts are units, times milliseconds. Texts are ASCII, as all ids are. */
+/** The content of a Settlement message; amounts are units, times milliseconds. Texts are ASCII, as all ids are. */
 export interface SettlementFields {
   readonly requestId: string
   readonly accountId: string
@@ -18,7 +18,7 @@ export interface SettlementFields {
   readonly holdUnits: number
   readonly chargeUnits: number
   readonly usage: TokenUsage
-  /** Of what is not priced by the token, and how that is called; 0 and '' for tokens. */
+  /** The quantity and unit of requests that are not priced by the token; 0 and '' for tokens. */
   readonly quantity: number
   readonly unit: string
   readonly usageSource: sluice.UsageSource
@@ -28,7 +28,7 @@ export interface SettlementFields {
   readonly durationMs: number
   readonly rate: sluice.Rate
   readonly tier: sluice.Tier
-  /** Of images whose price goes by it, WxH, or ''. */
+  /** The size of images whose price depends on it, WxH, or ''. */
   readonly size: string
   /** The report of attested hardware that the private tier was served by, or ''. */
   readonly attestation: string
@@ -45,9 +45,9 @@ export interface BurntTokens {
 }
 
 /**
- * A Settlement message of messages.proto in its wire form (https://protobuf.dev/programming-guides/encoding/), one
- * character a byte: as it is, it becomes a part of the text of a call to Redis. It is put together by hand because it is
- * made for every request; a test compares it with what the generated code writes.
+ * A Settlement message of messages.proto in its wire form (https://protobuf.dev/programming-guides/encoding/), one character
+ * a byte, because it becomes a part of the text of a call to Redis. It is encoded by hand because it is made for every
+ * request; a test compares it with the output of the generated code.
  */
 export function settlementText(fields: SettlementFields): string {
   return (
@@ -77,12 +77,12 @@ export function settlementText(fields: SettlementFields): string {
   )
 }
 
-/** The bytes that such a text stands for. */
+/** The bytes of such a text. */
 export function settlementBytes(settlement: string): Buffer {
   return Buffer.from(settlement, 'latin1')
 }
 
-/** The text that stands for the bytes of a Settlement message. */
+/** The text that represents the bytes of a Settlement message. */
 export function settlementOf(bytes: Uint8Array): string {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('latin1')
 }

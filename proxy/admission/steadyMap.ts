@@ -4,10 +4,10 @@ const FNV_OFFSET = 0x811c9dc5
 const FNV_PRIME = 0x01000193
 
 /**
- * A map by identifier, for entries that come and go with every request. It changes its two arrays in place (linear probing
- * with backward-shift deletion). A Map that churns is copied now and then, and each copy that it leaves refers to the next
- * one: once the collector has moved one of them to the old generation, everything that any later one had in it stays alive
- * until a major collection.
+ * A map by identifier, for entries that are added and removed with every request. It changes its two arrays in place (linear
+ * probing with backward-shift deletion). A Map under constant churn is copied from time to time, and each old copy refers to
+ * the next one: once the garbage collector has moved one of them to the old generation, all entries of later copies stay
+ * alive until a major collection.
  */
 export class SteadyMap<V> {
   private keys: (string | undefined)[]
@@ -53,7 +53,7 @@ export class SteadyMap<V> {
     for (let at = (hole + 1) & mask; ; at = (at + 1) & mask) {
       const moved = keys[at]
       if (moved === undefined) break
-      // What is as far from its own place as from the hole, or further, fills the hole.
+      // An entry at least as far from its own place as from the hole fills the hole.
       if (((at - hashOf(moved)) & mask) < ((at - hole) & mask)) continue
       keys[hole] = moved
       entries[hole] = entries[at]
@@ -69,7 +69,7 @@ export class SteadyMap<V> {
     for (const [at, key] of this.keys.entries()) if (key !== undefined) yield this.entries[at] as V
   }
 
-  /** Where the key is, or would be. */
+  /** The index of the key, or of the free place for it. */
   private placeOf(key: string): number {
     const { keys, mask } = this
     let at = hashOf(key) & mask

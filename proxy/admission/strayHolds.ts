@@ -18,9 +18,9 @@ export interface StrayHoldsOptions {
 }
 
 /**
- * Voids holds that nobody was told of, or that somebody else may have taken over: the answer of the call that took them was
- * lost, and the call itself may still be on its way. Each is looked for until it is found, or for lostHoldWatchMs. Nobody
- * is shown a charge for them, so they need no journal: what a process leaves is voided when it is replayed.
+ * Voids holds that no request got, or that another process may have taken over: the answer of the call that took them was
+ * lost, and the call itself may still be on its way. Each is searched until it is found, or for lostHoldWatchMs. They are
+ * never charged, so they need no journal: when a process leaves any, the replay voids them.
  */
 export class StrayHolds implements Settling {
   private readonly options: StrayHoldsOptions
@@ -35,7 +35,7 @@ export class StrayHolds implements Settling {
     this.now = options.now ?? (() => performance.now())
   }
 
-  /** Holds that are looked for. */
+  /** Holds that are being searched. */
   get size(): number {
     return this.strays.length
   }

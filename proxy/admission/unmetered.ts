@@ -2,7 +2,7 @@ import type { EndingWaiter, Settlements } from './ending.ts'
 import type { Holding, HoldWaiter } from './holds.ts'
 import { type Crashable, notifyWaiter } from './notifyWaiter.ts'
 
-/** Calls back, in a later turn of the event loop, everyone who came in this one. */
+/** Calls back, in a later turn of the event loop, all waiters that were added in this one. */
 class NextTurn<Waiter extends Crashable> {
   private readonly call: (waiter: Waiter) => void
   private readonly onFault: (error: unknown) => void
@@ -25,8 +25,8 @@ class NextTurn<Waiter extends Crashable> {
 }
 
 /**
- * Grants every hold in full and asks nobody. Only for measuring what the money path costs: requests run unpaid. It
- * stands in for `Holds` as a whole, so that the metered path carries no trace of it.
+ * Grants every hold in full without asking Redis. Only for measuring the cost of the money path: requests run unpaid. It
+ * replaces `Holds` as a whole, so that the metered path needs no branch for it.
  */
 export class UnmeteredHolds implements Holding {
   private readonly granted: NextTurn<HoldWaiter>

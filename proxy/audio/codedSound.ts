@@ -6,13 +6,13 @@ const WINDOW_BYTES = 16_384
 /** Players take samples for frames when as many follow each other at the beginning, or anywhere. */
 const FIRST_FRAMES = 3
 const CHAIN_FRAMES = 64
-/** Sync words that are no chance. */
+/** The number of sync words that is not a coincidence. */
 const MARKS = 3
 const MARK_BYTES = 6
 
 /** The sync words of DTS with 16-bit words in both orders, DTS-HD, Dolby TrueHD, and S/PDIF bursts (IEC 61937). */
 const SYNC_WORDS: ReadonlySet<number> = new Set([0x7ffe8001, 0xfe7f0180, 0x64582025, 0xf8726fba, 0x72f81f4e])
-/** Those of DTS with 14-bit words are also what quiet samples look like, but for the two bytes behind them. */
+/** Quiet samples look like the sync words of DTS with 14-bit words, except for the two bytes after them. */
 const DTS_14_BIG = 0x1fffe800
 const DTS_14_LITTLE = 0xff1f00e8
 
@@ -28,8 +28,8 @@ for (const word of [...SYNC_WORDS, DTS_14_BIG, DTS_14_LITTLE])
 const AC3_RATES = [32, 40, 48, 56, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320, 384, 448, 512, 576, 640]
 
 /**
- * Whether bytes that are said to be samples hold frames of MPEG audio, AAC (ADTS, LOAS), AC-3, E-AC-3, DTS, TrueHD or S/PDIF.
- * Players such as ffmpeg look for them in 16-bit samples, and play what they find.
+ * Whether bytes that are declared as samples contain frames of MPEG audio, AAC (ADTS, LOAS), AC-3, E-AC-3, DTS, TrueHD or
+ * S/PDIF. Players such as ffmpeg search for them in 16-bit samples, and play them.
  */
 export function* holdsCodedSound(file: Buffer, from: number): Generator<void, boolean> {
   let first = from
@@ -53,7 +53,7 @@ export function* holdsCodedSound(file: Buffer, from: number): Generator<void, bo
   return false
 }
 
-/** Whether the byte behind 0xff, which is half of the bytes of quiet samples, rules out all that it may begin. */
+/** Whether the byte after 0xff, which is half of the bytes of quiet samples, excludes every sync word. */
 function isQuiet(second: number): boolean {
   return second < 0xe0 && second !== 0x1f
 }
@@ -66,7 +66,7 @@ function isSyncWord(file: Buffer, at: number): boolean {
   return SYNC_WORDS.has(word)
 }
 
-/** The bytes of the coded frame whose header is at `at`; 0 when there is none. */
+/** The bytes of the coded frame whose header is at `at`; 0 when no header is there. */
 function frameBytesAt(file: Buffer, at: number): number {
   if (at + 7 > file.length) return 0
   const first = file[at]

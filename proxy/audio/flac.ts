@@ -7,7 +7,7 @@ const BLOCK_HEAD_BYTES = 4
 const STREAMINFO_BYTES = 34
 /** Samples that chance may add for each byte of a file: bytes that look like a frame's header, checksum included. */
 const CHANCE_SAMPLES = 1 / 64
-/** RFC 9639 section 8.2: what a block of samples has at least. */
+/** RFC 9639 section 8.2: the least number of samples in a block. */
 const BLOCK_SAMPLES_MIN = 16
 
 /** Properties of the whole stream. */
@@ -18,8 +18,8 @@ export interface FlacStream {
 }
 
 /**
- * Measures a FLAC file (RFC 9639) by the headers of its frames. Where frames end only a decoder knows, so they are
- * looked for everywhere.
+ * Measures a FLAC file (RFC 9639) by the headers of its frames. Only a decoder knows where frames end, so the whole file is
+ * searched for them.
  */
 export function* readFlac(file: Buffer): AudioReader {
   const start = behindTag(file, 0) + MARKER_BYTES
@@ -45,7 +45,7 @@ export class FlacSum {
     this.stream = stream
   }
 
-  /** Counts the frame at `at`, if there is one. @returns bytes to go on by */
+  /** Counts the frame at `at`, if there is one. @returns bytes to advance by */
   take(bytes: Buffer, at: number): number {
     const frame = flacFrameAt(bytes, at)
     if (frame === null) return 1
@@ -55,8 +55,8 @@ export class FlacSum {
   }
 
   /**
-   * The claim of the stream holds as far as chance explains what there is beyond it.
-   * @param bytes that were looked through
+   * The stream's declared length counts as long as frames that were found by chance explain the difference.
+   * @param bytes number of bytes that were searched
    */
   duration(bytes: number): Duration {
     const { rate, claimedSamples } = this.stream
@@ -67,7 +67,7 @@ export class FlacSum {
   }
 }
 
-/** Reads the STREAMINFO block (RFC 9639 section 8.2), which has to come first. */
+/** Reads the STREAMINFO block (RFC 9639 section 8.2), which has to be the first one. */
 export function readStreamInfo(bytes: Buffer, at: number): FlacStream | null {
   const start = at + BLOCK_HEAD_BYTES
   if (start + STREAMINFO_BYTES > bytes.length) return null

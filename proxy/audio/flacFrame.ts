@@ -18,7 +18,7 @@ const crcTable = Uint8Array.from({ length: 256 }, (_, byte) => {
 
 /**
  * Reads a frame's header, whose checksum has to be right.
- * @returns null when there is none at `at`
+ * @returns null when no valid frame is at `at`
  */
 export function flacFrameAt(bytes: Buffer, at: number): FlacFrame | null {
   if (at + 6 > bytes.length || bytes[at] !== 0xff || ((bytes[at + 1] as number) & 0xfe) !== 0xf8) return null

@@ -5,8 +5,8 @@ const LYRICS_BYTES = 15
 const TAGS_MAX = 8
 
 /**
- * Behind the ID3v2 tags (id3.org, ID3v2.4.0 structure, section 3) that a file begins with, one after the other without a
- * gap: players skip these and no others.
+ * The position after the ID3v2 tags (id3.org, ID3v2.4.0 structure, section 3) at the beginning of a file, consecutive
+ * without a gap: players skip these and no others.
  */
 export function behindFirstTags(file: Buffer): number {
   let at = 0
@@ -18,7 +18,7 @@ export function behindFirstTags(file: Buffer): number {
   return Math.min(at, file.length)
 }
 
-/** Behind zeros, and further tags among them, at `from`. */
+/** The position after zeros, and further tags among them, at `from`. */
 export function behindPadding(file: Buffer, from: number): number {
   let at = from
   for (let tags = 0; tags < TAGS_MAX; tags++) {
@@ -30,7 +30,7 @@ export function behindPadding(file: Buffer, from: number): number {
   return Math.min(at, file.length)
 }
 
-/** Behind the ID3v2 tag at `at`; `at` itself when there is none. */
+/** The position after the ID3v2 tag at `at`; `at` itself when no tag is there. */
 export function behindTag(file: Buffer, at: number): number {
   if (at + HEADER_BYTES > file.length || file.toString('latin1', at, at + 3) !== 'ID3') return at
   const size = [...file.subarray(at + 6, at + HEADER_BYTES)]
@@ -41,8 +41,8 @@ export function behindTag(file: Buffer, at: number): number {
 }
 
 /**
- * Where the ID3v1, APEv1, APEv2 and Lyrics3v2 tags at a file's end say that they begin. Players look for sound in them all
- * the same.
+ * The beginning of the ID3v1, APEv1, APEv2 and Lyrics3v2 tags at a file's end, as they declare it. Players search for sound
+ * in them all the same.
  */
 export function endBeforeTags(file: Buffer, start: number): number {
   let end = file.length

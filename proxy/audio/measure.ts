@@ -12,7 +12,7 @@ export interface MeasuredAudio extends Duration {
   readonly container: Container
 }
 
-/** ffmpeg tells the kind of a file by its first MiB (PROBE_BUF_MAX), in which what is behind the tag has to begin. */
+/** ffmpeg detects the format of a file in its first MiB (PROBE_BUF_MAX), in which the sound after the tag has to begin. */
 const FLAC_TAG_BYTES_MAX = 1_000_000
 
 /**
@@ -40,7 +40,7 @@ function containerOf(file: Buffer): Container | null {
   const start = file.toString('latin1', 0, 12)
   if (/^(?:RIFF|RF64)....WAVE$/s.test(start)) return 'wav'
   if (start.startsWith('OggS')) return 'ogg'
-  // FLAC and MP3 files may both begin with an ID3 tag. Behind a longer or a second one, players take FLAC for MP3.
+  // FLAC and MP3 files may both begin with an ID3 tag. After a longer or a second tag, players take FLAC for MP3.
   const at = behindTag(file, 0)
   if (file.toString('latin1', at, at + 4) !== 'fLaC') return 'mp3'
   return at <= FLAC_TAG_BYTES_MAX ? 'flac' : null

@@ -3,16 +3,16 @@ import { mpegBound } from './mpegBound.ts'
 import { MPEG_HEAD_BYTES, type MpegFrame, mpegFrameAt } from './mpegFrame.ts'
 import { type AudioReader, PLACES_PER_STEP } from './reader.ts'
 
-/** Bytes outside frames and tags beyond which nobody can say what a player makes of the file. */
+/** Bytes outside frames and tags above which the file is rejected, because players may interpret it differently. */
 const JUNK_BYTES = 4_096
 const JUNK_SHARE = 1 / 16
 /** Expected false frames per byte of a file: sound and pictures in tags look like a frame every few thousand bytes. */
 const CHANCE_SECONDS = 20e-6
 
 /**
- * Measures an MP3 file by its frames, one after the other. Tags say where they are, but only the bytes say what a player
- * plays, so that frames within a tag count. What the file says of its own length only raises the bound. Where another
- * choice of frames than this one lasts clearly longer, that is what a player may find, and it counts as the length.
+ * Measures an MP3 file frame by frame. Tags announce where they are, but players go by the bytes, so frames within a tag
+ * count. The length that the file itself claims only raises the bound. Where another choice of frames gives a clearly longer
+ * sound, a player may find that one, and it counts as the length.
  */
 export function* readMp3(file: Buffer): AudioReader {
   const from = behindFirstTags(file)
@@ -28,7 +28,7 @@ export function* readMp3(file: Buffer): AudioReader {
   return { seconds, secondsMax: Math.max(seconds, bound.whole, claimed) }
 }
 
-/** The samples of the frames that follow each other; null when too much of the file is none of them and no tag. */
+/** The samples of consecutive frames; null when too much of the file is neither frame nor tag. */
 function* walk(file: Buffer, start: number, kind: number): Generator<void, number | null> {
   const end = file.length
   const junkMax = JUNK_BYTES + (end - start) * JUNK_SHARE + end - endBeforeTags(file, start)
@@ -53,7 +53,7 @@ function* walk(file: Buffer, start: number, kind: number): Generator<void, numbe
   return samples
 }
 
-/** Whether the sound goes on at `at`: with a frame of the same kind, or with the end of the file. */
+/** Whether the sound continues at `at`: with a frame of the same kind, or with the end of the file. */
 function continues(file: Buffer, at: number, kind: number): boolean {
   return at + MPEG_HEAD_BYTES > file.length || mpegFrameAt(file, at)?.kind === kind
 }

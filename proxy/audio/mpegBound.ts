@@ -15,8 +15,8 @@ export interface MpegBound {
 }
 
 /**
- * Bounds what MPEG frames in a file can make a player play, wherever it looks for the first one, whatever it takes for a
- * tag and wherever it loses its step: the longest sound of any choice of frames that do not overlap.
+ * Bounds the sound that a player can decode from MPEG frames in a file, wherever it starts, whatever it takes for a tag and
+ * wherever it loses synchronization: the longest sound of any choice of frames that do not overlap.
  */
 export function* mpegBound(file: Buffer, start: number): Generator<void, MpegBound> {
   // The ticks that can be played from each place to the end, kept for as far as a frame reaches.

@@ -24,7 +24,7 @@ const BITRATES: readonly (readonly number[])[] = [
 const RATES = [44_100, 48_000, 32_000]
 
 /**
- * Reads the frame whose header is at `at`. Frames of free format, whose size no header tells, are none.
+ * Reads the frame whose header is at `at`. Frames of free format are not accepted, because no header states their size.
  * @returns null when there is no valid header
  */
 export function mpegFrameAt(file: Buffer, at: number): MpegFrame | null {

@@ -4,9 +4,9 @@ import { type AudioReader, type Duration, PLACES_PER_STEP } from './reader.ts'
 
 /** Streams in a file, one after the other or interleaved. */
 const STREAMS_MAX = 64
-/** Places that look like a page and are none. */
+/** Positions that look like a page without being a valid one. */
 const LOST_MAX = 10_000
-/** Damaged pages beyond which nobody can say which packets a decoder makes of them and of what they hold. */
+/** Damaged pages above which it is unclear which packets a decoder makes of them, and how long those are. */
 const DAMAGED_MAX = 16
 /** Bytes of pages that weigh as much as a place. */
 const BYTES_PER_PLACE = 64
@@ -68,7 +68,7 @@ class OggStream {
 
   /** @returns false when the stream is of a codec that is not known */
   take(file: Buffer, page: OggPage): boolean {
-    // What the page before has promised to continue never came: a player may take the part for a packet.
+    // The previous page promised a continuation that is missing: a player may take the part for a packet.
     if (!page.continued && this.pieces.length > 0 && !this.endPacket()) return false
     let start = page.dataAt
     let place = page.dataAt

@@ -3,10 +3,10 @@ import { OpusSum } from './opus.ts'
 import type { Duration } from './reader.ts'
 import { VorbisSum } from './vorbis.ts'
 
-/** Beyond what an encoder puts into a frame: 65,535 samples of 8 channels and 16 bits. */
+/** More bytes than an encoder puts into a frame: 65,535 samples of 8 channels and 16 bits. */
 const FLAC_PACKET_BYTES_MAX = 1_048_576
 
-/** Adds up the packets of one stream behind its first one. */
+/** Sums the packets of one stream after its first one. */
 export interface OggCodec {
   /** @returns false when the packet shows that the stream cannot be measured */
   take(packet: Buffer): boolean
@@ -14,7 +14,7 @@ export interface OggCodec {
   duration(granule: number): Duration
 }
 
-/** The codec that the first packet of a stream names; undefined when it is none of Opus, Vorbis and FLAC. */
+/** The codec that the first packet of a stream names; undefined for codecs other than Opus, Vorbis and FLAC. */
 export function oggCodec(packet: Buffer): OggCodec | undefined {
   const start = packet.toString('latin1', 0, 8)
   if (start === 'OpusHead') return OpusSum.of(packet)
@@ -41,7 +41,7 @@ class OggFlac implements OggCodec {
   }
 
   take(packet: Buffer): boolean {
-    // What begins otherwise is metadata, such as a picture.
+    // Packets that begin otherwise are metadata, such as a picture.
     if (packet[0] !== 0xff) return true
     if (packet.length > FLAC_PACKET_BYTES_MAX) return false
     this.bytes += packet.length

@@ -8,8 +8,8 @@ const table = Uint32Array.from({ length: 256 }, (_, byte) => {
 })
 
 /**
- * The checksum of an Ogg page (RFC 3533 section 6), over all of its bytes with the checksum itself taken for zeros.
- * @param checksumAt where the page's own checksum of four bytes stands
+ * The checksum of an Ogg page (RFC 3533 section 6), over all of its bytes with zeros in place of the checksum itself.
+ * @param checksumAt index of the page's own checksum of four bytes
  */
 export function oggCrc(bytes: Buffer, from: number, to: number, checksumAt: number): number {
   let crc = 0

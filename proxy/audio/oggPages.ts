@@ -15,7 +15,7 @@ export interface OggPage {
   readonly first: boolean
   /** The codec's count of samples at the page's end, or -1 when no packet ends on it. */
   readonly granule: number
-  /** The lengths of the segments; one of 255 goes on in the next. */
+  /** The lengths of the segments; a packet with a segment of 255 continues in the next one. */
   readonly lacing: Buffer
   readonly dataAt: number
   readonly end: number
@@ -23,7 +23,7 @@ export interface OggPage {
   readonly sound: boolean
 }
 
-/** Reads the page at `at`; null when there is none or it is cut off within its head. */
+/** Reads the page at `at`; null when no page is there or it is cut off within its head. */
 export function oggPageAt(file: Buffer, at: number): OggPage | null {
   if (at + HEAD_BYTES > file.length || file.readUInt32BE(at) !== CAPTURE_PATTERN || file[at + 4] !== 0) return null
   const dataAt = at + HEAD_BYTES + (file[at + 26] as number)

@@ -8,7 +8,7 @@ const SILK = [480, 960, 1_920, 2_880]
 const HYBRID = [480, 960]
 const CELT = [120, 240, 480, 960]
 
-/** Adds up the packets of an Opus stream (RFC 7845), whose length their first two bytes tell (RFC 6716 section 3.1). */
+/** Sums the packets of an Opus stream (RFC 7845), whose first two bytes state their length (RFC 6716 section 3.1). */
 export class OpusSum {
   private readonly preSkip: number
   private samples = 0
@@ -29,7 +29,7 @@ export class OpusSum {
   }
 
   duration(granule: number): Duration {
-    // The last page may say that less than its whole packets is to be played.
+    // The last page may declare that less than its whole packets is to be played.
     const surplus = this.samples - granule
     const played = granule > 0 && surplus >= 0 && surplus <= PACKET_SAMPLES_MAX ? granule : this.samples
     return { seconds: Math.max(0, played - this.preSkip) / RATE, secondsMax: this.samples / RATE }

@@ -1,4 +1,4 @@
-/** How long the audio of a file is, by what is in it and not by what its headers claim. */
+/** The duration of a file by its content, not by the claims of its headers. */
 export interface Duration {
   readonly seconds: number
   /** The longest duration that a lenient player may find, which trusts every claim of the file. */
@@ -11,5 +11,5 @@ export interface Duration {
  */
 export type AudioReader = Generator<void, Duration | null>
 
-/** Places that a reader looks at before it gives way. */
+/** Positions that a reader checks before it yields. */
 export const PLACES_PER_STEP = 16_384

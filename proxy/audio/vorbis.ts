@@ -54,7 +54,7 @@ export class VorbisSum {
 
   duration(granule: number): Duration {
     const secondsMax = this.samplesMax / this.rate
-    // The last page may say that less than its whole packets is to be played.
+    // The last page may declare that less than its whole packets is to be played.
     const surplus = this.samples - granule
     const agrees = granule > 0 && surplus >= 0 && surplus <= 2 * this.large
     return { seconds: agrees ? granule / this.rate : secondsMax, secondsMax }
@@ -71,8 +71,8 @@ export class VorbisSum {
 
 /**
  * Which modes have large blocks, read from the end of the setup header backwards: a framing bit, then 41 bits a mode,
- * before which their number stands. The bits of a mode may look like a number, too, so the longest reading holds.
- * @returns null when there is no way to read it
+ * preceded by their number. The bits of a mode may look like a number, too, so the longest interpretation counts.
+ * @returns null when no interpretation is valid
  */
 function readModes(setup: Buffer): readonly boolean[] | null {
   const bits = new BackwardBits(setup)
@@ -104,7 +104,7 @@ class BackwardBits {
     return false
   }
 
-  /** A number of so many bits that ends here. */
+  /** The number in the next bits, read backwards from the current position. */
   take(count: number): number {
     const value = this.peek(count)
     this.left -= count

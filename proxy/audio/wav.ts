@@ -5,7 +5,7 @@ const RIFF_HEAD_BYTES = 12
 const CHUNK_HEAD_BYTES = 8
 const FORMAT_BYTES = 16
 const EXTENSIBLE = 0xfffe
-/** PCM, IEEE float, A-law and mu-law: what has the same bytes for every sample. */
+/** PCM, IEEE float, A-law and mu-law: formats with the same number of bytes for every sample. */
 const PLAIN_FORMATS: ReadonlySet<number> = new Set([1, 3, 6, 7])
 const PCM = 1
 const CHUNKS_MAX = 10_000
@@ -20,9 +20,9 @@ interface WavFormat {
 }
 
 /**
- * Measures a WAV file (RIFF, or RF64 as in EBU Tech 3306). Sound is what its data chunks hold; one whose size is unknown
- * or goes beyond the file reaches to its end, and a reader without regard for sizes may take all that follows for sound.
- * Integer samples that a player takes for coded sound last longer than they say, by any factor: they have no bound.
+ * Measures a WAV file (RIFF, or RF64 as in EBU Tech 3306). The content of its data chunks is sound; a chunk whose size is
+ * unknown or goes beyond the file extends to its end, and a reader that ignores sizes may take everything after it for
+ * sound. Integer samples that a player takes for coded sound last longer than declared, by any factor: they have no bound.
  */
 export function* readWav(file: Buffer): AudioReader {
   let at = RIFF_HEAD_BYTES

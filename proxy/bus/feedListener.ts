@@ -5,7 +5,7 @@ interface Renewable {
   renew(): void
 }
 
-/** Has what a process keeps of control's records follow the feed. */
+/** Updates a process's copies of control's records by the feed. */
 export function feedListener({
   keys,
   catalog,

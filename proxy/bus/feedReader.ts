@@ -5,7 +5,7 @@ import { defineScript, type Script } from '../../contract/wire/scripts.ts'
 import { compareStreamIds, parseStreamId } from '../../contract/wire/streamId.ts'
 
 const BLOCK_MS = 5_000
-/** In a cluster, a read that waits does not see what is written to a stream that is moving to another node. */
+/** In a cluster, a blocked read does not see entries of a stream that is moving to another node. */
 const CLUSTER_BLOCK_MS = 1_000
 const READ_COUNT = 512
 const RETRY_MS = 100
@@ -15,15 +15,15 @@ export interface FeedListener {
   /** The catalog is another one, or who serves its models beside its own routes. */
   onCatalogPublished(): void
   onStatusChanged(): void
-  /** Events may have been missed: everything cached has to be read anew. */
+  /** Events may have been missed: every cached record has to be read again. */
   onGap(): void
 }
 
 type StreamAnswer = [Buffer, [Buffer, Buffer[]][]][] | null
 
 /**
- * Follows control's feed. It remembers its place in the stream, so a lost connection loses no event; when the stream
- * itself is gone or has been trimmed past that place, or another server has taken over, the listener is told of a gap.
+ * Follows control's feed. It remembers its place in the stream, so a lost connection loses no event; when the stream itself
+ * is gone or has been trimmed past that place, or another server has taken over, it reports a gap to the listener.
  */
 export class FeedReader {
   private readonly redis: Redis
@@ -46,7 +46,7 @@ export class FeedReader {
     this.blockMs = clusterOf(redis) === undefined ? BLOCK_MS : CLUSTER_BLOCK_MS
   }
 
-  /** Starts at the end of the feed as it is now; read what it announces after this resolves. */
+  /** Starts at the current end of the feed; read the announced records after this resolves. */
   async start(): Promise<void> {
     this.server = String(await this.serverOf([FEED_STREAM], []))
     this.lastId = (await this.newestId()) ?? '0-0'

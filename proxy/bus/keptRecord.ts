@@ -7,12 +7,15 @@ const RETRY_MAX_MS = 2_000
 export interface KeptRecordOptions {
   readonly redis: Pick<Redis, 'getBuffer'>
   readonly key: string
-  /** Told of every record that differs from the one before. @throws when it cannot be read; the one before stays */
+  /**
+   * Called with every record that differs from the previous one. @throws when it cannot be read; the previous one stays in
+   * force
+   */
   readonly onChange: (bytes: Buffer) => void
   readonly onFault: (error: unknown) => void
 }
 
-/** A record that control keeps in Redis, read from there and read again whenever the feed tells of another one. */
+/** A record that control keeps in Redis, read from there at the start and whenever the feed announces a change. */
 export class KeptRecord {
   private readonly options: KeptRecordOptions
   private bytes: Buffer | undefined
@@ -36,7 +39,7 @@ export class KeptRecord {
     return true
   }
 
-  /** Reads the record in the background, again and again until that succeeds once after this call. */
+  /** Reads the record in the background, with retries until one read succeeds after this call. */
   renew(): void {
     this.wanted = true
     if (!this.renewing) void this.renewUntilDone()

@@ -14,41 +14,41 @@ export interface Seen {
   observe(): void
   /** The observations since the last call. */
   take(): readonly Observed[]
-  /** Takes back what could not be told. */
+  /** Puts back observations that could not be reported. */
   keep(observed: readonly Observed[]): void
 }
 
-/** What this process measures of registered providers. */
+/** Measurements of registered providers by this process. */
 export interface Measuring {
-  /** What was measured since the last call. */
+  /** The measurements since the last call. */
   take(): readonly sluice.RouteMeasure.$Properties[]
-  /** Takes back what could not be told. */
+  /** Puts back measurements that could not be reported. */
   keep(measured: readonly sluice.RouteMeasure.$Properties[]): void
 }
 
 export interface PulseOptions {
   readonly rpc: Pick<RpcClient, 'call'>
   readonly intervalMs: number
-  /** Asked before each pulse, and told to control with it. */
+  /** Called before each pulse, which reports the result to control. */
   readonly seen: Seen
-  /** Told to control with each pulse as well. */
+  /** Their measurements are reported to control with each pulse as well. */
   readonly canaries: Measuring
-  /** The process that lives, and perhaps has leases; '' for one that has none. */
+  /** This process, which may have leases; '' for a process without leases. */
   readonly owner: string
-  /** Told how far the endings of the owner are booked, by shard; a shard without endings is absent. */
+  /** Called with how far the endings of the owner are booked, by shard; a shard without endings is absent. */
   readonly onBooked: (positions: readonly BookedPosition[]) => void
 }
 
 export type BookedPosition = Readonly<Pick<sluice.BookedPosition, 'shard' | 'seq'>>
 
-/** Asks control now and then whether it and its database are well, so that /health answers without asking. */
+/** Asks control periodically whether it and its database are well, so that /health answers without asking. */
 export class Pulse {
   /** The last answer was a good one. */
   alive = false
-  /** The state of the chain as control last told it; while control does not answer, nothing can be paid on it. */
+  /** The state of the chain by control's last report; while control does not answer, payments are unavailable. */
   chain: ChainHealth = 'unavailable'
 
-  /** Whether withdrawals are taken, as control last told it; while control does not answer, none is. */
+  /** Whether withdrawals are accepted, by control's last report; while control does not answer, they are not. */
   withdrawals: WithdrawalState = 'not_configured'
 
   /** At the last answer control was loading the state that holds are taken on, so that nothing could be held for. */

@@ -23,8 +23,8 @@ interface Waiting {
 }
 
 /**
- * Control did not answer: it is down, restarting, or Redis is. A client is told so as it is, unless the call may have
- * changed something: then its caller knows better what to say.
+ * Control did not answer: control or Redis is down or restarting. The client sees this error unless the call may have
+ * changed something: then the caller answers with a more precise error.
  */
 export class ControlUnavailable extends GatewayError {
   /** Too many calls wait, so this one was not made. */
@@ -37,7 +37,7 @@ export class ControlUnavailable extends GatewayError {
   }
 }
 
-/** Control has answered, in a form that cannot be read: it is of another version. The call may have been done. */
+/** Control has answered in a form that cannot be decoded, because it runs another version. The call may have taken effect. */
 export class UnreadableReply extends ControlUnavailable {}
 
 export interface RpcClientOptions {
@@ -50,7 +50,7 @@ export interface RpcClientOptions {
   readonly limits: Limits
 }
 
-/** Calls control over the `rpc` streams; answers come back on a channel of this process. */
+/** Calls control over the `rpc` streams; answers arrive on a channel of this process. */
 export class RpcClient {
   private readonly commands: Redis
   private readonly subscriber: Redis
@@ -89,10 +89,10 @@ export class RpcClient {
   }
 
   /**
-   * Calls an operation of control, once: it is never repeated, because it may have been done.
+   * Calls an operation of control, once: the call is never retried, because it may have taken effect.
    * @param timeoutMs how long to wait for the answer; control does not begin a call that is older
-   * @throws GatewayError as control refused; ControlUnavailable when there was no answer in time, UnreadableReply when it
-   *   could not be read
+   * @throws GatewayError of control's refusal; ControlUnavailable after a timeout, UnreadableReply when the answer cannot be
+   *   decoded
    */
   async call<Name extends RpcOperation>(
     operation: Name,
@@ -125,7 +125,7 @@ export class RpcClient {
         waiting.reject(new ControlUnavailable(operation))
         this.withdraw(lane, sending)
       }
-      // After the socket is read: a process that stood still must not give up an answer that is there.
+      // Runs after the socket is read: a process that was blocked must not time out an answer that has already arrived.
       const timer = setTimeout(() => setImmediate(late), timeoutMs)
       this.waiting.set(id, { lane, resolve, reject, timer })
       lane.pending++
@@ -141,7 +141,10 @@ export class RpcClient {
     return this.commands.xadd(stream, 'MAXLEN', '~', entriesMax, '*', 'e', Buffer.from(message.finish()))
   }
 
-  /** Takes a call that nobody waits for off its stream, so that what control left does not pile up while it is away. */
+  /**
+   * Removes a call that no longer has a waiter from its stream, so that abandoned calls do not pile up while control is
+   * down.
+   */
   private withdraw({ stream }: Lane, sending: Promise<string | null>): void {
     sending.then((entryId) => (entryId === null ? 0 : this.commands.xdel(stream, entryId))).catch(() => undefined)
   }
@@ -160,7 +163,7 @@ export class RpcClient {
     if (reply === undefined) return
     const refusal = refusalIn(reply)
     const payload = refusal === undefined ? this.seal.open(replyLabel(reply.id), reply.sealed) : undefined
-    // A reply that control has not sealed is none.
+    // Replies that control has not sealed are ignored.
     if (refusal === undefined && payload === undefined) return
     const waiting = this.settle(reply.id)
     if (payload !== undefined) waiting?.resolve(payload)

@@ -8,13 +8,13 @@ export interface Canary {
   readonly route: Route
   /** Of a million eligible requests. */
   readonly trafficPpm: number
-  /** The account that registered it, whose own requests it does not serve. */
+  /** The account that registered it; it does not serve that account's own requests. */
   readonly accountId: string
 }
 
 /**
  * Decodes the registered providers that serve, by the ids of their models.
- * @param seal that control has sealed their keys with; a provider whose key does not open is left out
+ * @param seal decrypts their keys; a provider whose key cannot be decrypted is left out
  */
 export function decodeServing(bytes: Uint8Array, seal: Pick<CallSeal, 'open'>): ReadonlyMap<string, readonly Canary[]> {
   const found = new Map<string, Canary[]>()

@@ -23,7 +23,7 @@ const TOOL_PROMPT_TOKENS = 600
 /** Those of a model's routes that can be asked, in the order they are tried. */
 export interface RouteOrder {
   readonly all: readonly Route[]
-  /** Those whose provider keeps nothing. */
+  /** Routes whose provider does not retain data. */
   readonly traceless: readonly Route[]
 }
 
@@ -44,7 +44,7 @@ export interface Model {
   readonly pricesHour: boolean
   readonly rates: ModelRates
   readonly ratesPrivate: ModelRates | null
-  /** Prices of what is counted, for models that are not priced by the token. */
+  /** Prices of counted units, for models that are not priced by the token. */
   readonly unitRates: UnitRates | null
   readonly unitRatesPrivate: UnitRates | null
   /** The counted unit: image, character, second, search; '' for tokens. */
@@ -174,7 +174,7 @@ export function withCanaries(catalog: Catalog, canaries: ReadonlyMap<string, rea
   return { ...catalog, models: new Map(models) }
 }
 
-/** Whether no set of rates lacks a price for what is written to the cache for an hour. */
+/** Whether every set of rates has a price for cache writes of an hour. */
 function pricesHour(rates: sluice.Rates.$Properties | null | undefined): boolean {
   if (rates === null || rates === undefined) return true
   return (rates.cacheWrite_1h ?? null) !== null && pricesHour(rates.long)
@@ -184,7 +184,7 @@ function orderOf(routes: readonly Route[]): RouteOrder {
   return { all: routes, traceless: routes.filter((route) => route.provider.dataPolicy === 'none') }
 }
 
-/** Routes by what their providers charge; those where that is not stated come last, in the order they have. */
+/** Routes by the price of their providers; those without a stated price are last, in their order. */
 export function cheapestFirst(routes: readonly Route[]): readonly Route[] {
   const cost = (route: Route): number => route.costUnits ?? Number.POSITIVE_INFINITY
   return [...routes].sort((a, b) => (cost(a) === cost(b) ? 0 : cost(a) - cost(b)))

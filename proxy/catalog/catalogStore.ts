@@ -10,9 +10,9 @@ export interface CatalogStoreOptions {
   readonly redis: Pick<Redis, 'getBuffer'>
   /** SLUICE_BUS_KEY, which the keys of registered providers are sealed with. */
   readonly busKey: Buffer
-  /** Where the keys of the catalog's providers are. */
+  /** The environment with the keys of the catalog's providers. */
   readonly environment: NodeJS.ProcessEnv
-  /** Told of every catalog that differs from the one before. */
+  /** Called with every catalog that differs from the previous one. */
   readonly onChange: (catalog: Catalog) => void
   readonly onFault: (error: unknown) => void
 }
@@ -66,7 +66,7 @@ export class CatalogStore {
     return this.record.refresh()
   }
 
-  /** Reads both in the background, again and again until that succeeds once after this call. */
+  /** Reads both in the background, with retries until one read succeeds after this call. */
   renew(): void {
     this.record.renew()
     this.serving.renew()

@@ -6,7 +6,7 @@ import type { sluice } from '../../contract/wire/generated/messages.js'
 /** A series of compute locks: tokens of a model at a price that is fixed until a month ends. */
 export interface LockSeries {
   readonly id: string
-  /** The provider that serves what burns its tokens. */
+  /** The provider of requests that burn its tokens. */
   readonly provider: string
   readonly endsAtMs: number
   /** Units of a micro-token at the locked price, an integer. */

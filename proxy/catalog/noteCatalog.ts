@@ -2,7 +2,7 @@ import type { Logger } from 'pino'
 import { logEvent } from '../logEvents.ts'
 import { type Catalog, disabledRoutes } from './catalog.ts'
 
-/** Tells the health of routes and the log of a catalog that is in force from now on. */
+/** Reports a new catalog in force to the health of routes and to the log. */
 export function noteCatalog(
   { sheet, providers, models, tools }: Catalog,
   health: { setDisabled(routeIds: ReturnType<typeof disabledRoutes>): void },

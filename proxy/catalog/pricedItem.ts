@@ -3,7 +3,7 @@ import type { DataPolicy, Dialect } from '../../contract/catalog/catalog.ts'
 /** A provider as its routes need it. The key itself is read from the environment of this process. */
 export interface Provider {
   readonly id: string
-  /** Scheme, host and port of the provider's address, and the path that its endpoints hang below. */
+  /** Scheme, host and port of the provider's address, and the base path of its endpoints. */
   readonly origin: string
   readonly host: string
   readonly basePath: string
@@ -16,7 +16,7 @@ export interface Provider {
   readonly maxTokensField: string
   /** It may be sent addresses of images that are not https on the public internet. */
   readonly privateImages: boolean
-  /** What its hardware has proved, for the private tier; null while nothing stands. */
+  /** The attestation of its hardware, for the private tier; null while none is in force. */
   readonly report: StandingReport | null
   /** Connections go to public addresses alone; absent is to any. */
   readonly publicOnly?: boolean
@@ -46,7 +46,7 @@ export interface Route {
   readonly registered?: Registered
 }
 
-/** What a registered provider is measured by. */
+/** The criteria by which a registered provider is measured. */
 export interface Registered {
   /** The id of the model in the catalog. */
   readonly model: string

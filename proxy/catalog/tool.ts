@@ -4,7 +4,7 @@ import type { Template } from '../../contract/tools/template.ts'
 import { sluice } from '../../contract/wire/generated/messages.js'
 import type { Route, Sheet } from './pricedItem.ts'
 
-/** Where in an upstream's answer things are, as JSON Pointers (RFC 6901); '' is nowhere. */
+/** The places of values in an upstream's answer, as JSON Pointers (RFC 6901); '' is nowhere. */
 export interface AnswerPlaces {
   /** The list of results. */
   readonly results: string
@@ -25,7 +25,7 @@ export interface Tool {
   readonly description: string
   /** In the catalog, and with the key that its upstream needs. */
   readonly enabled: boolean
-  /** Its upstream keeps what it is sent. */
+  /** Its upstream retains the data that it is sent. */
   readonly retained: boolean
   readonly price: ToolRates
   /** Results are priced, and counted on receipts; else calls are. */

@@ -8,7 +8,7 @@ import { OpenaiRequestBuilder, printOpenai, TEXT } from './openai/openaiRequestB
 import { textIdentity } from './openai/rewrite.ts'
 import type { ChatCodec, ChatSurface } from './shared/codec.ts'
 
-/** The dialects that have text completions of their own; a chat is no substitute for one. */
+/** The dialects with text completions of their own; a chat cannot replace one. */
 const DIALECTS: ReadonlySet<Dialect> = new Set(['openai'])
 
 /** Text completions over a provider that speaks them: chunks go through with four members rewritten. */

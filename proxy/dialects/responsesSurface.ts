@@ -16,6 +16,6 @@ export const responsesSurface: ChatSurface = {
     openai: translate(openaiProvider, responsesClient),
     anthropic: translate(anthropicProvider, responsesClient),
   },
-  // Told when the stream itself has failed, and its count of events with it.
+  // Called when the stream itself has failed, and its count of events with it.
   faultEvents: (fault: GatewayError) => responseErrorEvent(fault, 0) + STREAM_END,
 }

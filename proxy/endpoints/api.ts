@@ -12,7 +12,7 @@ import type { KeptAnswers } from './keptAnswers.ts'
 import { answerKept, PublicReaders } from './publicRead.ts'
 
 const IDEMPOTENCY_KEY = /^[\x21-\x7e]{1,255}$/
-/** How often the next part of an answer is asked for before the answer is broken off. */
+/** The number of attempts to get the next part of an answer before the answer is broken off. */
 const PART_ATTEMPTS = 3
 const EMPTY = Buffer.alloc(0)
 
@@ -78,7 +78,7 @@ async function serve(
   }
 }
 
-/** Serves a read whose answer is the same for everybody. */
+/** Serves a read whose answer is the same for every client. */
 async function servePublic(
   { operation, paramsOf }: Served,
   { maxAgeSeconds }: NonNullable<ApiRoute['cache']>,
@@ -103,7 +103,7 @@ function readIdempotencyKey(text: string): string {
   throw invalidRequest('Idempotency-Key must be 1 to 255 printable characters without spaces.', 'Idempotency-Key')
 }
 
-/** @throws GatewayError approval_not_found for what can not be the id of an approval */
+/** @throws GatewayError approval_not_found for a text that cannot be the id of an approval */
 export function readApprovalId(text: string): string {
   if (text === '' || isId('apr', text)) return text
   throw new GatewayError('approval_not_found', { param: 'x-approval-id' })
@@ -115,7 +115,7 @@ function readBody(route: ApiRoute, body: Buffer, limits: Limits): Buffer {
   return body
 }
 
-/** The server asks once a body is larger than it takes unchecked; mostly that is too large already. */
+/** The server calls this once a body exceeds the size that it reads unchecked; most such bodies are already too large. */
 function earlyTooLarge(limits: Limits): GatewayError | undefined {
   return limits.apiBodyBytesMax <= limits.uncheckedBodyBytesMax ? tooLarge(limits) : undefined
 }
@@ -136,8 +136,8 @@ function refusalOf(check: () => unknown): GatewayError | undefined {
 }
 
 /**
- * Has control answer a request. It is asked once: what was not answered may have been done.
- * @throws GatewayError as control says, or admission_unavailable when it does not answer in time
+ * Asks control to answer a request. It is asked once, without a retry: a call that timed out may have taken effect.
+ * @throws GatewayError control's error, or admission_unavailable when it times out
  */
 async function callApi(
   services: ApiServices,
@@ -155,7 +155,7 @@ async function callApi(
   })
 }
 
-/** Sends a long answer part by part, each asked for when the client has taken the one before. */
+/** Sends a long answer part by part; each part is requested when the client has taken the one before. */
 async function answerInParts(
   exchange: Exchange,
   first: sluice.ApiReply,
@@ -195,7 +195,7 @@ async function nextPart(
   return undefined
 }
 
-/** Waits for a client that reads more slowly than the answer comes. */
+/** Backpressure for a client that reads more slowly than the answer arrives. */
 class ClientFlow {
   private readonly exchange: Exchange
   private wake: () => void = () => undefined

@@ -4,14 +4,14 @@ import { type Handler, JSON_TYPE } from '../server/exchange.ts'
 import type { RouteHealth } from '../upstream/routeHealth.ts'
 import { serves } from './models.ts'
 
-/** What the process knows of the parts that it needs, without asking them. */
+/** The state of the parts that the process depends on, as it knows them without asking. */
 export interface Vitals {
   readonly redis: boolean
   /** Control has answered, or published, within its time. */
   readonly control: boolean
-  /** As control tells it. */
+  /** By control's last report. */
   readonly chain: ChainHealth
-  /** As control tells it. */
+  /** By control's last report. */
   readonly withdrawals: WithdrawalState
   readonly draining: boolean
 }
@@ -25,7 +25,7 @@ interface Report {
   readonly withdrawals: WithdrawalState
 }
 
-/** GET /health: always 200 while the process lives, with the state of what it depends on. */
+/** GET /health: always 200 while the process is alive, with the state of its dependencies. */
 export function healthHandler(catalog: CatalogStore, health: RouteHealth, vitals: () => Vitals): Handler {
   return (exchange) => exchange.answer(200, JSON_TYPE, JSON.stringify(report(catalog, health, vitals())))
 }

@@ -7,7 +7,7 @@ import type { Limits } from '../limits.ts'
 
 const ETAG_BYTES = 16
 
-/** An answer that is the same for everybody. */
+/** A cached answer that is the same for every client. */
 export interface KeptAnswer {
   readonly contentType: string
   readonly headers: readonly string[]
@@ -35,8 +35,8 @@ export interface KeptAnswersOptions {
 }
 
 /**
- * The answers to public reads, kept in memory until they are older than their route allows. While control is away the
- * last answer is given, however old: from memory, or from what control left in Redis.
+ * The answers to public reads, cached in memory until they exceed the maximum age of their route. While control is down, the
+ * last answer is served, at any age: from memory, or from the copy that control keeps in Redis.
  */
 export class KeptAnswers {
   private readonly options: KeptAnswersOptions
@@ -79,7 +79,7 @@ export class KeptAnswers {
       this.keep(name, answer)
       return answer
     } catch (error) {
-      // Control is away, or its database is; what it refuses by the request stays refused.
+      // Control or its database is down; a refusal that the request caused stays a refusal.
       if (!(error instanceof GatewayError) || error.status < 500) throw error
       const last = known ?? (await this.left(read))
       if (last === undefined) throw error
@@ -87,7 +87,7 @@ export class KeptAnswers {
     }
   }
 
-  /** What control left in Redis, where the answers to reads without a query are. */
+  /** Control's copy in Redis, which has the answers to reads without a query. */
   private async left({ path, query }: PublicRead): Promise<KeptAnswer | undefined> {
     const { redis } = this.options
     if (query !== '' || redis.status !== 'ready') return undefined

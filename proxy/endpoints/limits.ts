@@ -4,7 +4,7 @@ import type { Limits } from '../limits.ts'
 import { type Handler, HEAD_BYTES_MAX, HEADERS_MAX, JSON_TYPE } from '../server/exchange.ts'
 import { rateLimits } from './rateLimits.ts'
 
-/** GET /v1/limits: what a client has to know of rates, sizes and times, as they are in force. */
+/** GET /v1/limits: the rate limits, sizes and timeouts that concern clients, as they are in force. */
 export function limitsHandler(limits: Limits): Handler {
   const body = JSON.stringify({
     object: 'limits',
@@ -76,7 +76,7 @@ export function limitsHandler(limits: Limits): Handler {
   return (exchange) => exchange.answer(200, JSON_TYPE, body)
 }
 
-/** What a limit is counted in, from its name, whose unit comes last but for Max, Min and what is open. */
+/** The unit of a limit by the end of its name, apart from Max, Min and names with another ending. */
 const UNITS: readonly (readonly [ending: RegExp, unit: string])[] = [
   [/PerMinute$/, 'per minute'],
   [/Ms$/, 'milliseconds'],

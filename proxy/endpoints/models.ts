@@ -65,7 +65,7 @@ function entry(model: Model) {
   }
 }
 
-/** What a video model takes, under the names of the request's fields; lengths are in characters. */
+/** The options of a video model, under the names of the request's fields; lengths are in characters. */
 function videoEntry(video: VideoSettings) {
   return {
     seconds: video.seconds,

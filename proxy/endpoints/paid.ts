@@ -4,7 +4,7 @@ import type { Handler } from '../server/exchange.ts'
 import type { Serve } from './run/serve.ts'
 import type { RunServices } from './run/services.ts'
 
-/** Serves whoever pays for the request itself, without a key: the same body under /x402. */
+/** Serves clients that pay per request, without a key: the same body under /x402. */
 export function paidHandler(serve: Serve, payments: PaymentServices, services: RunServices): Handler {
   return (exchange, body) => {
     services.metrics.counters.requests++

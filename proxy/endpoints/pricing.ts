@@ -14,7 +14,7 @@ interface SheetModel {
   readonly routes: { enabled: boolean }[]
 }
 
-/** GET /v1/pricing: the price sheet in force, with what serves right now. */
+/** GET /v1/pricing: the price sheet in force, and which of its models can be served now. */
 export function pricingHandler(catalog: CatalogStore, health: RouteHealth): Handler {
   return (exchange) => {
     const { sheet, models } = required(catalog)

@@ -6,9 +6,12 @@ export interface RateLimit {
   readonly applies_to: string
   readonly requests: number
   readonly period_seconds: number
-  /** What may come at once after a quiet time. */
+  /** Requests that are allowed at once after a quiet time. */
   readonly burst: number
-  /** What is counted apart: a key, an account, a client network (an IPv4 address or the /64 of an IPv6 one), the whole gateway. */
+  /**
+   * What the rate applies to: a key, an account, a client network (an IPv4 address or the /64 of an IPv6 one), the whole
+   * gateway.
+   */
   readonly scope: string
   readonly note?: string
 }
@@ -17,13 +20,13 @@ type RateName = Extract<LimitName, `${string}PerMinute`>
 
 /** One use of a rate of the table of limits. */
 interface RateUse extends Pick<RateLimit, 'id' | 'scope' | 'applies_to' | 'note'> {
-  /** Absent where a minute's worth may come at once. */
+  /** Absent when a whole minute's quota is allowed at once. */
   readonly burst?: Extract<LimitName, `${string}Burst`>
-  /** The burst is never more than a minute's worth. */
+  /** The burst never exceeds a minute's quota. */
   readonly isBurstCapped?: true
 }
 
-/** What each rate of the table of limits is for; a rate that is not described here does not compile. */
+/** The uses of each rate in the table of limits; a rate that is not described here does not compile. */
 const USES: Readonly<Record<RateName, readonly RateUse[]>> = {
   requestsPerMinute: [
     {
@@ -91,7 +94,7 @@ const USES: Readonly<Record<RateName, readonly RateUse[]>> = {
   ],
 }
 
-/** Every rate that is answered with 429, as it is in force. */
+/** Every rate limit that is answered with 429, as it is in force. */
 export function rateLimits(limits: Limits): RateLimit[] {
   const minutely = Object.entries(USES).flatMap(([name, uses]) =>
     uses.map(({ burst: burstName, isBurstCapped, ...use }) => {

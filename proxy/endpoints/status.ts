@@ -23,8 +23,8 @@ export interface StatusParts {
 }
 
 /**
- * GET /v1/status: the state of the service and of its parts as this process sees them, made worse by what the operator
- * says of it, with the open incidents. It is answered from memory, whatever is away.
+ * GET /v1/status: the state of the service and of its parts as this process sees them, or the operator's incidents where
+ * these are worse, with the open incidents. It is answered from memory, even while dependencies are down.
  */
 export function statusHandler({ catalog, health, vitals, incidents }: StatusParts): Handler {
   return (exchange) => {
@@ -51,7 +51,7 @@ export function statusHandler({ catalog, health, vitals, incidents }: StatusPart
 
 /**
  * The parts of the service as this process sees them now.
- * @param open incidents, which make models worse that they name
+ * @param open incidents, which degrade the models that they name
  */
 export function componentsNow(
   { catalog, health, vitals }: Omit<StatusParts, 'incidents'>,
@@ -63,10 +63,10 @@ export function componentsNow(
     { name: 'models', status: modelsNow(catalog.current, health, open, nowMs).status },
     // Nothing runs that cannot be held for.
     { name: 'ledger', status: redis ? 'operational' : 'major_outage' },
-    // Requests go on without it.
+    // Model requests are served without it.
     { name: 'account_api', status: control ? 'operational' : 'degraded_performance' },
   ]
-  // Who has a key is served on without it.
+  // Requests with a key are served without the chain.
   if (chain !== 'not_configured') {
     components.push({ name: 'payments', status: chain === 'ok' ? 'operational' : 'degraded_performance' })
   }
@@ -78,8 +78,8 @@ export function componentsNow(
 }
 
 /**
- * GET /v1/status/history: the days of the last months on which the gateway ran, newest first, each with the worst of what
- * the gateway saw and the operator said, and the incidents in them.
+ * GET /v1/status/history: the days of the last months on which the gateway ran, newest first, each with its incidents and
+ * with the worst state that the gateway observed or the operator reported.
  */
 export function statusHistoryHandler(incidents: IncidentStore, limits: Pick<Limits, 'incidentDaysShown'>): Handler {
   let made: { readonly of: readonly Incident[]; readonly today: number; readonly text: string } | undefined
@@ -110,7 +110,7 @@ function modelsNow(catalog: Catalog | null, health: RouteHealth, open: readonly 
   return { listed: offered.length, serving, unavailable, status: worstState([seen, ...said]) }
 }
 
-/** What is out for some models alone is no more than a part of the service. */
+/** An outage of some models is a partial outage of the service. */
 function milder(state: ServiceState): ServiceState {
   return state === 'major_outage' ? 'partial_outage' : state
 }

@@ -6,10 +6,10 @@ import { holdsKey, shardOf } from '../../contract/wire/redisKeys.ts'
 import { ControlUnavailable, type RpcClient } from '../bus/rpcClient.ts'
 import type { Limits } from '../limits.ts'
 
-/** The cause of a refusal of a job that control may have taken all the same: its hold has to be given up there as well. */
+/** The cause of a refusal of a job that control may have taken all the same: its hold has to be released there as well. */
 export const MAYBE_TAKEN: unique symbol = Symbol('what became of a batch job is not known')
 
-/** The errors that control answers before it takes over a hold; any other error may come after that. */
+/** The errors that control answers before it takes over a hold; any other error may occur after that. */
 const REFUSALS: ReadonlySet<ErrorCode> = new Set(['batch_unavailable', 'invalid_request', 'rate_limited'])
 
 export interface BatchJobsOptions {
@@ -37,10 +37,10 @@ export class BatchJobs {
   }
 
   /**
-   * Hands a job over. When control does not answer, the hold says what became of it: control takes a job by taking its
-   * hold, which it does before a time that is waited for here.
-   * @throws GatewayError when the job is not taken: what control says of it, or batch_unavailable; the hold is still held,
-   *   and with the cause MAYBE_TAKEN it may be control's
+   * Hands a job over. When control does not answer, the hold decides: control takes a job by taking its hold, before a
+   * deadline that this function waits for.
+   * @throws GatewayError when the job is not taken: control's error, or batch_unavailable; the hold is still held, and with
+   *   the cause MAYBE_TAKEN it may be control's
    */
   async submit(job: BatchSubmission): Promise<Taken> {
     const { rpc, owner, limits } = this.options
@@ -59,7 +59,7 @@ export class BatchJobs {
     }
   }
 
-  /** @returns undefined while Redis is away */
+  /** @returns undefined while Redis is down */
   private async isStillHeld({ accountId, requestId }: BatchSubmission, since: number): Promise<boolean | undefined> {
     const { commands, owner, limits } = this.options
     await sleep(Math.max(0, since + limits.rpcTimeoutMs + 1 - performance.now()))

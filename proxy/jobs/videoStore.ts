@@ -57,7 +57,7 @@ export class VideoStore {
 
   /**
    * Opens a job before its hold is taken.
-   * @returns false when the key has as many jobs that are not billed as it may have; then nothing was written
+   * @returns false when the key has its maximum of unbilled jobs; then nothing was written
    */
   async open(job: VideoJobFields, state: VideoState): Promise<boolean> {
     const { limits } = this
@@ -85,7 +85,7 @@ export class VideoStore {
     return false
   }
 
-  /** Forgets a job that was refused before anybody knew of it. */
+  /** Deletes a job that was refused before its id was returned. */
   async drop(job: VideoJobFields): Promise<void> {
     const shard = shardOf(job.accountId)
     const videoId = videoIdOf(job.requestId)

@@ -11,8 +11,8 @@ export interface VideoWakesOptions {
 }
 
 /**
- * Tells the process that follows a video job that somebody asks for it, so that the provider is asked at once and not
- * only when its turn comes. A message that gets lost costs nothing but that.
+ * Notifies the process that follows a video job that a client asks for it, so that the provider is polled at once and not
+ * only at the next interval. A lost message only delays the answer.
  */
 export class VideoWakes {
   private readonly options: VideoWakesOptions
@@ -22,7 +22,7 @@ export class VideoWakes {
     this.options = options
   }
 
-  /** @param onWake told of the jobs of this process that somebody asks for */
+  /** @param onWake called with each job of this process that a client asks for */
   async listen(onWake: (videoId: string) => void): Promise<void> {
     this.onWake = onWake
     const { subscriber, owner } = this.options

@@ -2,18 +2,18 @@ import { randomBytes } from 'node:crypto'
 import type { Span } from '../../contract/std/span.ts'
 
 const MARK_BYTES = 16
-// Nobody outside the process knows it, so that no text that came from outside is taken for a mark.
+// It is secret, so that no text from outside can be mistaken for a mark.
 const MARK = `@@${randomBytes(MARK_BYTES).toString('hex')}:`
 const MARK_END = ';'
 
-/** Whether a string stands for one that was cut out. */
+/** Whether a string is the mark of one that was cut out. */
 export function isMark(text: string): boolean {
   return text.startsWith(MARK)
 }
 
 /**
- * JSON bytes with their long strings cut out. What is left is parsed, changed and printed at little cost; the strings are
- * put back as the bytes that they came in, without ever becoming text.
+ * JSON bytes with their long strings cut out. The rest is parsed, changed and printed at little cost; the strings are put
+ * back as their original bytes, without ever becoming text.
  */
 export class CutJson {
   private readonly bytes: Buffer

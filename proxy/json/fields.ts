@@ -29,7 +29,7 @@ export function readBoolean(body: JsonObject, name: string, param: string = name
   return value
 }
 
-/** A text that has to be there. @throws GatewayError 400 */
+/** A required text. @throws GatewayError 400 */
 export function readRequiredText(body: JsonObject, name: string): string {
   const value = body[name]
   if (typeof value !== 'string' || value === '') throw invalidRequest(`${name} must be a text, not empty.`, name)
@@ -72,7 +72,7 @@ export function readModel(body: JsonObject): ModelChoice {
 }
 
 /**
- * Refuses a batch job where none can be asked for; a request that ran at once would cost the usual price.
+ * Refuses a batch job on endpoints without batches; running the request at once would cost the standard price.
  * @throws GatewayError batch_unavailable
  */
 export function refuseBatch({ batchParam }: Pick<ModelChoice, 'batchParam'>): void {

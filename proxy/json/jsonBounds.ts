@@ -9,7 +9,7 @@ const CLOSE_ARRAY = 93
 const OPEN_OBJECT = 123
 const CLOSE_OBJECT = 125
 
-/** How large JSON may be by what it holds. */
+/** The bounds of JSON: nesting and numbers of members and elements. */
 export interface JsonBounds {
   readonly depthMax: number
   /** Members of all objects together. */
@@ -19,7 +19,7 @@ export interface JsonBounds {
 }
 
 /**
- * Refuses JSON that holds too much, before any of it becomes an object. What is no JSON is left to the parser.
+ * Rejects JSON that exceeds the bounds, before any of it becomes an object. Invalid JSON is left to the parser.
  * @param bytes UTF-8
  * @throws GatewayError 400
  */

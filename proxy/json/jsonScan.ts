@@ -8,9 +8,8 @@ const OPEN_BRACE = 123
 const CLOSE_BRACE = 125
 
 /**
- * Goes over JSON bytes in one pass, without making a string or an object. What to remember of the members that it
- * passes is left to the scans of single formats. ChunkScan has these steps for itself: shared by two classes, they were
- * measured to cost it 13 % a chunk.
+ * Scans JSON bytes in one pass, without making a string or an object. Subclasses for single formats record the members that
+ * they need. ChunkScan has these steps for itself: shared by two classes, they were measured to cost it 13 % a chunk.
  */
 export abstract class JsonScan {
   protected bytes: Buffer = Buffer.alloc(0)

@@ -12,10 +12,10 @@ const SCALAR = /^(?:true|false|null|-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?
 const SCALAR_BYTES_MAX = 512
 
 /**
- * The members of a JSON object, without parsing their values. Brackets and strings are checked all the way down, numbers
- * and words only where they are members themselves; a large value can then be passed on as the bytes that it is.
- * @param at the whole of `bytes` when absent
- * @returns null when this is no object, is not closed properly or nests deeper than `depthMax`
+ * The members of a JSON object, without parsing their values. Brackets and strings are checked all the way down, numbers and
+ * words only where they are members themselves; a large value can then be forwarded as its original bytes.
+ * @param at defaults to all of `bytes`
+ * @returns null when the value is not an object, is not closed properly or nests deeper than `depthMax`
  */
 export function objectSpans(bytes: Buffer, depthMax: number, at: Span = whole(bytes)): Map<string, Span> | null {
   const members = new Map<string, Span>()
@@ -41,7 +41,7 @@ export function objectSpans(bytes: Buffer, depthMax: number, at: Span = whole(by
 
 /**
  * The elements of a JSON array, as `objectSpans` finds members.
- * @param max the first so many; what is behind them is not looked at
+ * @param max number of elements to find; later ones are not scanned
  */
 export function arraySpans(
   bytes: Buffer,
@@ -71,7 +71,7 @@ export function spanBytes(bytes: Buffer, { start, end }: Span): Buffer {
   return bytes.subarray(start, end)
 }
 
-/** The value of a span, or undefined when there is none or it is not JSON. For small ones: it is parsed. */
+/** The value of a span, or undefined when it is absent or not JSON. For small values only: it is parsed. */
 export function spanValue(bytes: Buffer, span: Span | undefined): unknown {
   if (span === undefined) return undefined
   try {
@@ -106,7 +106,7 @@ function readName(bytes: Buffer, place: number): { text: string; end: number } |
   return typeof text === 'string' ? { text, end: quote + 1 } : null
 }
 
-/** Behind the end of the value that begins at `start`, or -1. */
+/** The position after the value that begins at `start`, or -1. */
 function valueEnd(bytes: Buffer, start: number, limit: number, depthMax: number): number {
   const first = bytes[start]
   let end = -1
@@ -127,7 +127,7 @@ function isScalarByte(c: number): boolean {
   return (c >= 48 && c <= 57) || (c >= 97 && c <= 122) || c === 45 || c === 46 || c === 43 || c === 69
 }
 
-/** Behind the bracket that closes the one at `start`. */
+/** The position after the bracket that closes the one at `start`. */
 function nestedEnd(bytes: Buffer, start: number, limit: number, depthMax: number): number {
   const open: number[] = []
   for (let place = start; place < limit; place++) {

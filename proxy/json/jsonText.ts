@@ -4,7 +4,7 @@ const UNICODE_ESCAPE_BYTES = 6
 /** Of a character that is written as \uXXXX; most are Latin, Greek or Cyrillic ones. */
 const UNICODE_BYTES = 2
 
-/** About the UTF-8 bytes of the text that the inside of a JSON string, [start, end), stands for. */
+/** The approximate UTF-8 bytes of the text that the inside of a JSON string, [start, end), encodes. */
 export function jsonTextBytes(bytes: Buffer, start: number, end: number): number {
   let count = 0
   for (let at = start; at < end; ) {

@@ -1,7 +1,7 @@
 const QUOTE = 34
 const BACKSLASH = 92
 
-/** Tells, piece by piece, when the text of a JSON object has reached its end. */
+/** Detects, piece by piece, the end of the text of a JSON object. */
 export class JsonWhole {
   /** The object that began has ended. */
   whole = false

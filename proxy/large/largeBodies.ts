@@ -8,12 +8,12 @@ import { sharedBytes } from './sharedBytes.ts'
 
 const TASK_FILE = new URL('../endpoints/threads/largeTask.js', import.meta.url).href
 const RETRY_SECONDS = 1
-/** What strangers send is read when the machine has nothing better to do. */
+/** Bodies of clients without a key are parsed at low priority. */
 const STRANGERS_NICE = 10
-/** No smaller body is large, so that most are told by their size alone. */
+/** No smaller body is large, so that for most bodies the size alone decides. */
 const LARGE_BYTES_LEAST = 16_384
 
-/** Whose body it is: that of a sender whose credential is proven, or anybody's. */
+/** The kind of the body's sender: one with a valid credential, or any other. */
 export type BodyOwner = 'customer' | 'stranger'
 
 interface Lane {
@@ -63,7 +63,7 @@ export class LargeBodies {
   private readonly limits: Limits
   private readonly lanes: Readonly<Record<BodyOwner, Lane>>
 
-  /** @param onFault told of threads that fail while they have nothing to do */
+  /** @param onFault called for threads that fail while they are idle */
   constructor(limits: Limits, onFault: (error: unknown) => void) {
     this.limits = limits
     const { jsonDepthMax: depthMax } = limits

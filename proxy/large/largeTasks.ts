@@ -15,11 +15,11 @@ export type UnitEndpoint = 'embeddings' | 'rerank' | 'images' | 'speech'
 
 /** A request that another thread has read. */
 export interface LargeMessage {
-  /** As JSON, exactly as it was sent; '' for a message that is no request. */
+  /** As JSON, exactly as it was sent; '' for a message that is not a request. */
   readonly id: string
-  /** Without the arguments of a chat; null for a message that is no request. */
+  /** Without the arguments of a chat; null for a message that is not a request. */
   readonly request: JSONRPCRequest | null
-  /** The body that a chat stands for; absent for other requests, and where it is refused. */
+  /** The body of the chat request; absent for other requests, and where it is refused. */
   readonly chat?: string
   /** Why a chat is refused. */
   readonly refusal?: sluice.Refusal.$Properties
@@ -43,11 +43,11 @@ export interface PromptSample {
 }
 
 /**
- * What another thread does with a large body, by name. Nothing that grows with the body comes back but in bytes that both
- * threads share, so that to take it costs nothing.
+ * The tasks of another thread on a large body, by name. Results that grow with the body are bytes that both threads share,
+ * so that receiving them costs nothing.
  */
 export interface LargeTasks {
-  /** Reads a request of a chat model. `answers` is whether an answer is asked for, not a count. */
+  /** Reads a request of a chat model. `answers` tells whether the request wants an answer rather than a count. */
   readonly chat: {
     readonly input: { readonly endpoint: ChatEndpoint; readonly answers: boolean }
     readonly output: ChatFields
@@ -57,7 +57,7 @@ export interface LargeTasks {
     readonly input: { readonly endpoint: ChatEndpoint; readonly dialect: Dialect; readonly model: AskModel }
     readonly output: Printed
   }
-  /** Writes what its tokens are counted by, but for the model. */
+  /** Serializes the request for counting its tokens, without the model. */
   readonly printCount: { readonly input: { readonly model: AskModel }; readonly output: Uint8Array }
   /** Writes it for a batch job. */
   readonly printBatch: { readonly input: null; readonly output: Uint8Array }
@@ -65,9 +65,9 @@ export interface LargeTasks {
     readonly input: { readonly endpoint: ChatEndpoint; readonly imageTokens: number }
     readonly output: PromptSample
   }
-  /** Reads a request of an operation that is no chat; the output is what the operation reads. */
+  /** Reads a request of an operation other than chat; the output is the result of the operation's `read`. */
   readonly unit: { readonly input: { readonly endpoint: UnitEndpoint }; readonly output: object }
-  /** Reads a message of the Model Context Protocol. The arguments of a chat come as the body that they stand for. */
+  /** Reads a message of the Model Context Protocol. The arguments of a chat are returned as the body of a chat request. */
   readonly mcp: { readonly input: null; readonly output: LargeMcp | LargeMessageFault }
   /** Reads a request for a clip. */
   readonly video: { readonly input: null; readonly output: object }
@@ -87,5 +87,5 @@ export type LargeTask = {
   }
 }[LargeTaskName]
 
-/** What the thread answers: a value, or the error that the client is to be shown. */
+/** The thread's answer: a value, or the error for the client. */
 export type LargeReply = { readonly value: unknown } | { readonly refusal: sluice.Refusal.$Properties }

@@ -10,7 +10,7 @@ export interface RequestCounters {
   streams: number
   chunksOut: number
   holdsRefused: number
-  /** Answers that are read to their end although the client has gone. */
+  /** Answers that are read to their end although the client has disconnected. */
   detached: number
   chargedUnits: number
   clamped: number

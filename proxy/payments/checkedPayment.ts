@@ -6,19 +6,19 @@ import { type PaymentFault, paymentFault } from '../../contract/payments/offerCh
 import type { SignedPayment } from '../../contract/payments/signedPayment.ts'
 import type { PaymentAsset, PaymentTerms } from '../../contract/payments/terms.ts'
 
-/** A payment that was made for what is asked, as far as can be said without its signature and the chain. */
+/** A payment that matches the offer, as far as can be checked without its signature and the chain. */
 export interface CheckedPayment {
   readonly protocol: 'x402' | 'mpp'
   readonly asset: PaymentAsset
   /** Atomic units. */
   readonly amount: bigint
-  /** Who says to pay; what is signed has to prove it. */
+  /** The claimed payer; the signature has to prove it. */
   readonly payer: Address
   /** Absent when the payer sends a transaction of its own. */
   readonly payment: SignedPayment | undefined
   /** The challenge of MPP that it answers. */
   readonly challenge: { readonly id: string; readonly realm: string } | undefined
-  /** A signed transaction, or the hash of one that was sent; empty when there is none. */
+  /** A signed transaction, or the hash of one that was sent; empty when the payer sent neither. */
   readonly transactionRaw: string
   readonly transactionHash: string
 }
@@ -26,7 +26,7 @@ export interface CheckedPayment {
 const MISMATCHES: ReadonlySet<PaymentFault> = new Set(['network', 'token', 'recipient', 'amount', 'spender', 'method'])
 
 /**
- * Compares what was signed with what is asked.
+ * Compares the signed payment with the offer.
  * @param expired the code for a payment whose time has passed
  * @throws GatewayError quote_mismatch, payment_invalid, or `expired`
  */

@@ -2,7 +2,7 @@ import { GatewayError } from '../../contract/errors/errors.ts'
 import { isPaymentScheme } from '../../contract/payments/mpp.ts'
 import type { RequestHead } from '../server/exchange.ts'
 
-/** How a request says that it pays. */
+/** The payment credential of a request. */
 export type PaymentCredential =
   | { readonly kind: 'none' }
   | { readonly kind: 'x402'; readonly header: string }

@@ -20,7 +20,7 @@ const SIGNATURE_BYTES_MAX = 4_096
 const EXTERNAL_ID = ''
 
 /**
- * Checks an MPP credential against its challenge, and the challenge against what its request costs now.
+ * Checks an MPP credential against its challenge, and the challenge against the current price of its request.
  * @param authorization the Authorization header
  * @throws GatewayError mpp_malformed_credential, mpp_invalid_challenge, mpp_payment_expired, mpp_invalid_payload,
  *   quote_mismatch, payment_invalid
@@ -109,7 +109,7 @@ function readEip3009(payload: JsonObject, terms: PaymentTerms, asset: PaymentAss
   return { method: 'eip3009', chainId: terms.chainId, token, name, version, ...signed, signature }
 }
 
-/** One token to one recipient; the spender is the gateway's, because Permit2 has its caller in what is signed. */
+/** One token to one recipient; the spender is the gateway's, because the signed message of Permit2 contains the caller. */
 function readPermit2(payload: JsonObject, terms: PaymentTerms, from: Address): SignedPayment | undefined {
   const { permit, transferDetails, witness } = payload
   if (!isJsonObject(permit) || !isJsonObject(witness)) return undefined

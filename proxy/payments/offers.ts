@@ -7,7 +7,7 @@ import { newQuote, type QuoteBinding } from '../../contract/payments/quote.ts'
 import type { PaymentAsset, PaymentTerms } from '../../contract/payments/terms.ts'
 import { type PaymentRequirements, requirementsOf } from '../../contract/payments/x402.ts'
 
-/** A request, as far as what it costs and what binds a payment to it. */
+/** A request with its price and the values that bind a payment to it. */
 export interface Priced {
   readonly path: string
   readonly bodySha256: Buffer
@@ -23,18 +23,21 @@ export const JITTER_END = 2 ** 32
 /** With this many decimals, the jitter is worth less than a millionth of a cent. */
 const JITTER_DECIMALS_MIN = 16
 
-/** What a request has to pay, in units: its hold, and no less than the smallest charge. */
+/** The price of a request in units: its hold, and at least the smallest charge. */
 export function priceUnits({ minUnits }: PaymentTerms, { units }: Priced): number {
   return Math.max(units, minUnits)
 }
 
-/** The atomic units that an asset's offer asks for; what can be credited, also where the request is free. */
+/**
+ * The atomic units that an asset's offer asks for: at least the smallest amount that can be credited, even when the request
+ * is free.
+ */
 export function amountFor(terms: PaymentTerms, asset: PaymentAsset, priced: Priced): bigint {
   const units = Math.max(priceUnits(terms, priced), 1)
   return atomicFor(units, asset.decimals, tokenUsdUnits(asset, priced.coinUsdUnits))
 }
 
-/** What the quote of an offer binds. */
+/** The values that the quote of an offer binds. */
 export function bindingOf(terms: PaymentTerms, asset: PaymentAsset, priced: Priced): QuoteBinding {
   const { path, bodySha256, sheetVersion, units } = priced
   const { minUnits, payTo } = terms
@@ -59,11 +62,11 @@ export function x402Offers(
 /** How a token can be paid by MPP, in the order of preference. */
 export function credentialTypes(asset: PaymentAsset): readonly string[] {
   if (asset.method === 'eip3009') return ['authorization']
-  // A transfer of a payer's own names no challenge: only an amount that is unlike all others can tell whose it answers.
+  // A payer's own transfer does not name a challenge: only a unique amount identifies the challenge that it pays.
   return asset.decimals >= JITTER_DECIMALS_MIN ? ['permit2', 'transaction', 'hash'] : ['permit2']
 }
 
-/** What a challenge binds beside the body: the route, the price sheet, the hold and the smallest charge. */
+/** The values that a challenge binds beside the body: the route, the price sheet, the hold and the smallest charge. */
 export function opaqueOf({ minUnits }: PaymentTerms, priced: Priced): string {
   const { path, sheetVersion, units } = priced
   return canonicalText({ path, sheet: String(sheetVersion), units: String(units), min: String(minUnits) })

@@ -33,13 +33,13 @@ import type { TermsCache } from './termsCache.ts'
 import type { PaymentVerifier } from './verifier.ts'
 import { checkX402 } from './x402Check.ts'
 
-/** Who a request is priced for that carries no payment. */
+/** The payer for whom a request without a payment is priced. */
 const NOBODY: Address = `0x${'00'.repeat(20)}`
 const COST_HEADER = 'x-cost-units'
 /** Endpoints whose answers carry `receipt.paid` in place of the cost in a header. */
 const PAID_IN_RECEIPT: ReadonlySet<string> = new Set(['chat', 'completions'])
 
-/** What the paid requests of a process share. */
+/** The services that the paid requests of a process share. */
 export interface PaymentServices {
   readonly terms: TermsCache
   readonly verifier: PaymentVerifier
@@ -47,7 +47,7 @@ export interface PaymentServices {
   readonly catalog: Pick<CatalogStore, 'current'>
   readonly limits: Limits
   readonly owner: string
-  /** Where clients reach the gateway; empty takes what they say in Host. */
+  /** The public address of the gateway; when it is empty, the client's Host header counts. */
   readonly publicUrl: string
   /** See `clientAddress`. */
   readonly trustedProxies: number
@@ -55,8 +55,8 @@ export interface PaymentServices {
 }
 
 /**
- * A request that pays for itself. It stands where holds are taken: the price is the hold, so a request without a payment
- * is told it and one with a payment goes on when the payment is made and its hold is taken.
+ * A request that is paid per call (x402 or MPP). It serves as `Holding`: the price is the hold, so that taking the hold
+ * means to answer with the price when the request carries no payment, and otherwise to settle the payment and take its hold.
  */
 export class PaidRequest implements AnswerDecorator {
   /** Set once it is paid. */
@@ -95,7 +95,7 @@ export class PaidRequest implements AnswerDecorator {
     // In the turn in which the request was priced, so that both are by the same sheet.
     this.pay(waiter, this.price(waiter.wantUnits))
       .then(
-        // Nobody who pays by the request has credits, so that all of it is coin.
+        // Payers of single requests have no credits, so that all of it is coin.
         (heldAtMs) => waiter.onHeld(waiter.wantUnits, heldAtMs, `coin=${waiter.wantUnits}`),
         (error: unknown) => waiter.onHoldRefused(this.refusal(error)),
       )
@@ -117,7 +117,7 @@ export class PaidRequest implements AnswerDecorator {
   }
 
   onFailure(error: GatewayError): FailureAnswer | undefined {
-    // What was paid once is never asked for again, whatever status a provider answers with; it is refunded.
+    // A request that was paid is never asked to pay again, whatever status a provider answers with; it is refunded.
     if (this.receipt !== undefined) {
       const headers = this.credential.kind === 'x402' ? this.paidHeaders : []
       return { contentType: JSON_TYPE, body: errorBody(error, this.exchange.id), headers }
@@ -186,7 +186,7 @@ export class PaidRequest implements AnswerDecorator {
   private ask(terms: PaymentTerms, priced: Priced, requestId: string): PaymentDemand {
     const { host, acceptPayment } = this.exchange.head
     const base = ownAddress(this.services.publicUrl, host)
-    // So that whoever pays before the quote expires signs for long enough.
+    // A payer who pays before the quote expires thus signs a validity that is long enough.
     const windowSeconds = Math.floor(this.services.limits.quoteWindowMs / 1_000) + terms.marginSeconds
     const realm = base.slice(base.indexOf('//') + 2)
     // A tool of the Model Context Protocol has an address of its own.
@@ -243,23 +243,23 @@ const REFUSALS = {
   challenge: 'What is signed does not name the challenge; sign for the challenge that you answer.',
 } as const
 
-/** What a payment is credited as: what its tokens are worth, by the price of the quote. */
+/** The amount credited for a payment: the value of its tokens at the price of the quote. */
 function creditOf({ asset, amount }: CheckedPayment, coinUsdUnits: number): number {
   return unitsOf(amount, asset.decimals, tokenUsdUnits(asset, coinUsdUnits))
 }
 
-/** What control refuses a payment with, as the payer is told it. */
+/** Control's refusal of a payment, in the form that the payer sees. */
 function refused(error: GatewayError, { protocol }: CheckedPayment): GatewayError {
   const { row, message, retryAfterSeconds } = error
   const retry = retryAfterSeconds === undefined ? {} : { retryAfterSeconds }
-  // For MPP a challenge that was paid is no challenge any more.
+  // In MPP, a challenge that was paid is no longer valid.
   if (protocol === 'mpp' && row === 'authorization_used') return new GatewayError('mpp_invalid_challenge', retry)
-  // Control may have taken the hold before it lost its way, and nobody serves it.
+  // Control may have taken the hold before its answer was lost; no request uses that hold.
   if (row === 'settlement_unconfirmed') return new GatewayError(row, { message, ...retry, cause: LOST_ANSWER })
   return error
 }
 
-/** Whose account a request is for when its payment holds; nothing is done in its name before that is proven. */
+/** The account of a request if its payment is valid; nothing is done in its name before that is verified. */
 function claimedPayer(credential: PaymentCredential, bytesMax: number): Address {
   if (credential.kind === 'x402') return readPaymentHeader(credential.header, bytesMax)?.payment.from ?? NOBODY
   if (credential.kind === 'none') return NOBODY

@@ -29,7 +29,7 @@ const PROBLEM_OF: Partial<Record<ErrorCode, readonly [suffix: string, title: str
 }
 const VERIFICATION_FAILED = ['verification-failed', 'Verification Failed'] as const
 
-/** What is asked for a request, and where it was sent. */
+/** The price of a request, and the address it was sent to. */
 export interface PaymentDemand {
   readonly terms: PaymentTerms
   readonly priced: Priced
@@ -42,7 +42,7 @@ export interface PaymentDemand {
   readonly requestId: string
 }
 
-/** A 402: the offers in headers for clients of x402 and MPP, and in the body for everybody. */
+/** A 402: the offers in headers for clients of x402 and MPP, and in the body for all clients. */
 export function paymentRequired(error: GatewayError, asked: PaymentDemand): FailureAnswer {
   const { terms, priced, windowSeconds } = asked
   const expiresAtMs = Date.now() + windowSeconds * 1_000
@@ -91,7 +91,7 @@ function bodyOf(
   })
 }
 
-/** The headers that tell of a payment that was made. */
+/** The headers with the receipt of a payment. */
 export function paidHeaders(paid: ReceiptPaid, protocol: 'x402' | 'mpp', challengeId: string): HeaderList {
   const { network, payer, transaction } = paid
   const settled: SettleResponse = { success: true, transaction, network, payer }

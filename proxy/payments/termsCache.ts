@@ -3,7 +3,7 @@ import type { PaymentTerms } from '../../contract/payments/terms.ts'
 import type { RpcClient } from '../bus/rpcClient.ts'
 import type { Limits } from '../limits.ts'
 
-/** What control says of paying. It is asked again now and then, in the background, and what it said last is used on. */
+/** Control's terms of payment. They are refreshed periodically in the background; until then the last terms stay in use. */
 export class TermsCache {
   private readonly rpc: Pick<RpcClient, 'call'>
   private readonly limits: Pick<Limits, 'paymentTermsMs'>

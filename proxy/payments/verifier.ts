@@ -23,7 +23,7 @@ export class PaymentVerifier {
 
   /**
    * Checks one payment's signature.
-   * @throws GatewayError payments_busy when as many wait as may
+   * @throws GatewayError payments_busy when the queue is full
    */
   async verify(check: PaymentCheck): Promise<Verdict> {
     if (this.pending >= this.limits.verifyPendingMax) throw new GatewayError('payments_busy', { retryAfterSeconds: 1 })

@@ -9,7 +9,7 @@ import { type CheckedPayment, requirePayment } from './checkedPayment.ts'
 import { amountFor, bindingOf, type Priced } from './offers.ts'
 
 /**
- * Checks an x402 payment against what its request costs now.
+ * Checks an x402 payment against the current price of its request.
  * @param header PAYMENT-SIGNATURE
  * @throws GatewayError payment_invalid, quote_mismatch
  */

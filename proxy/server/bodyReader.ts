@@ -8,8 +8,8 @@ import type { UwsExchange } from './uwsExchange.ts'
 
 const CHECKS_PER_TIMEOUT = 16
 /**
- * The server package closes a connection whose body brings less than 160 kB in a time of 8 to 12 seconds, and says
- * nothing. A body that is within the gateway's own time has that timer started anew this often.
+ * The server package silently closes a connection that receives less than 160 kB of a body in 8 to 12 seconds. That timer is
+ * restarted at this interval for bodies that are within the gateway's own timeout.
  */
 const KEEP_OPEN_MS = 4_000
 const CHECK_MAX_MS = 2_000
@@ -25,7 +25,7 @@ export class BodyReader implements BodyHost {
   readonly customers: BodyShare
   /** Senders without a proven credential. Every body begins as a stranger's. */
   readonly strangers: BodyShare
-  // An array whose members know their place: most bodies are there within the turn that they begin in, so that a timer
+  // An array whose members know their index: most bodies are complete within the turn that they begin in, so that a timer
   // for each of them would cost more than the rest of their handling.
   private readonly open: IncomingBody[] = []
 
@@ -38,7 +38,7 @@ export class BodyReader implements BodyHost {
     checkDeadlines(everyMs, (nowMs) => this.check(nowMs)).unref()
   }
 
-  /** The most bytes that one body may have, whoever sends it. */
+  /** The maximum size of one body, for every sender. */
   bytesMax(upload: boolean): number {
     return this.customers.bytesMax(upload)
   }

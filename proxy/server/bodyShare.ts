@@ -13,11 +13,11 @@ export interface ShareBounds {
   readonly uploadBytesOpenMax: number
   /** Bodies over 1 MiB that are on their way in. */
   readonly largeMax: number
-  /** Bodies that have been on their way for longer than a body usually takes. */
+  /** Bodies that take longer to arrive than a body usually does. */
   readonly slowMax: number
 }
 
-/** Memory and places of the bodies of one kind of sender, so that one kind cannot take what the other needs. */
+/** Memory and places for the bodies of one kind of sender, so that one kind cannot exhaust those of the other. */
 export class BodyShare {
   readonly bounds: ShareBounds
   private bytesOpen = 0
@@ -83,7 +83,7 @@ export class BodyShare {
   }
 }
 
-/** The share of senders whose credential is proven. */
+/** The share of senders with a valid credential. */
 export function customerShare(limits: Limits): BodyShare {
   const { bodyBytesMax, jsonBodyBytesMax } = limits
   return new BodyShare({
@@ -96,7 +96,7 @@ export function customerShare(limits: Limits): BodyShare {
   })
 }
 
-/** The share of everybody else. */
+/** The share of all other senders. */
 export function strangerShare(limits: Limits): BodyShare {
   const { bodyBytesMax, jsonBodyBytesMax, strangerBodyBytesMax, strangerUploadBytesMax } = limits
   return new BodyShare({

@@ -1,7 +1,7 @@
 import { isPaymentScheme } from '../../contract/payments/mpp.ts'
 import type { RequestHead } from './exchange.ts'
 
-/** A Bearer token of another form is what a stock client sends because it has to send one; it is no credential. */
+/** Bearer tokens of another form are dummies of stock clients that require a token; they are not credentials. */
 const SECRET = /^bearer\s+(?:sk|ses|rt)_/i
 const BEARER = /^bearer\s+/i
 

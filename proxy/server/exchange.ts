@@ -3,10 +3,13 @@ import type { GatewayError } from '../../contract/errors/errors.ts'
 /** The content type of answers in JSON. */
 export const JSON_TYPE = 'application/json; charset=utf-8'
 
-/** The most headers of a request that the HTTP server package takes; it answers 431 by itself beyond. */
+/** The most headers of a request that the HTTP server package accepts; it answers 431 itself above that. */
 export const HEADERS_MAX = 98
 
-/** The most bytes of a request's head that the HTTP server package takes, all lines together; it answers 431 by itself beyond. */
+/**
+ * The most bytes of a request's head that the HTTP server package accepts, all lines together; it answers 431 itself above
+ * that.
+ */
 export const HEAD_BYTES_MAX = 4_096
 
 /** The parts of a request's head that endpoints read. Names are lower case; an absent header is an empty string. */
@@ -31,7 +34,7 @@ export interface RequestHead {
   readonly ifNoneMatch: string
   /** MCP-Protocol-Version. */
   readonly mcpVersion: string
-  /** Mcp-Method and Mcp-Name: what an MCP message asks, as it says to what stands in front of the gateway. */
+  /** Mcp-Method and Mcp-Name: the method of an MCP message and its name, as the client states them for intermediaries. */
   readonly mcpMethod: string
   readonly mcpName: string
 }
@@ -54,12 +57,12 @@ export interface AnswerDecorator {
   onFailure(error: GatewayError): FailureAnswer | undefined
 }
 
-/** Told when the client closes the connection before the answer has ended. */
+/** Called when the client closes the connection before the answer has ended. */
 export interface GoneListener {
   onGone(): void
 }
 
-/** Told when a client that read too slowly can take bytes again. */
+/** Called when a client that read too slowly can take bytes again. */
 export interface DrainListener {
   onDrain(): void
 }
@@ -70,8 +73,8 @@ export interface BodyLease {
 }
 
 /**
- * One request and its answer. Exactly one of `answer`, `fail`, or `beginStream` followed by `end` finishes it; calls
- * after the client has gone do nothing.
+ * One request and its answer. Exactly one of `answer`, `fail`, or `beginStream` followed by `end` finishes it; calls after
+ * the client has disconnected do nothing.
  */
 export interface Exchange {
   /** The request id, which is also the receipt id. */
@@ -88,11 +91,11 @@ export interface Exchange {
   readonly begun: boolean
   /** Asked about the answer before it is sent. */
   decorator: AnswerDecorator | null
-  /** The address that the connection comes from, or an empty string once the client has gone. */
+  /** The address of the connection's peer, or an empty string once the client has disconnected. */
   remoteAddress(): string
   setGoneListener(listener: GoneListener | null): void
   setDrainListener(listener: DrainListener | null): void
-  /** Sends a whole answer; a 304 and the answer to HEAD tell the length of the body and leave it out. */
+  /** Sends a whole answer; a 304 and the answer to HEAD state the length of the body and leave it out. */
   answer(status: number, contentType: string, body: string | Uint8Array, headers?: HeaderList): void
   /** Sends an error of the error table in the error shape. */
   fail(error: GatewayError, headers?: HeaderList): void
@@ -108,8 +111,8 @@ export interface Exchange {
   /** Closes the connection of a stream that has no end, so that its client knows that bytes are missing. */
   breakOff(): void
   /**
-   * The memory that the body of an upload takes. It is given back at the answer's end, unless somebody who needs the
-   * body for longer has taken it; undefined when it has been, and for other bodies.
+   * The memory that the body of an upload takes. It is released at the end of the answer, unless a caller that needs the
+   * body for longer has taken it; undefined when it has been released or taken, and for other bodies.
    */
   takeBody(): BodyLease | undefined
 }
@@ -121,7 +124,7 @@ export type Handler = (exchange: Exchange, body: Buffer) => void | Promise<void>
 export type Sender = 'customer' | 'stranger' | GatewayError
 
 /**
- * What a request's head alone tells of its sender. It is asked before more than a little of the body is taken; the
- * handler checks all of it again.
+ * Checks the sender by the request's head alone, before more than a little of the body is read; the handler checks all of it
+ * again.
  */
 export type Precheck = (head: RequestHead) => Sender | Promise<Sender>

@@ -4,10 +4,10 @@ import type { HttpRequest } from './uws.ts'
 const UNSET = -1
 /** Stands for a header that was sent and is empty: the HTTP server package trims bytes beyond ASCII off. */
 const UNREADABLE = ' '
-/** A second credential behind the first, as clients join headers that are set twice. */
+/** A second credential after the first, as clients join headers that are set twice. */
 const SECOND_CREDENTIAL = /,\s*(bearer|payment)\s/i
 
-/** A request's head with what the server itself needs to know of it. */
+/** A request's head with the values that the server itself needs. */
 export interface ParsedHead {
   readonly head: RequestHead
   /** Bytes announced by Content-Length, or -1. */

@@ -29,13 +29,13 @@ export interface BodyHost {
   bytesMax(upload: boolean): number
   /** The body takes no more bytes. */
   closed(body: IncomingBody): void
-  /** Told of every refusal that a body caused. */
+  /** Called with every refusal that a body caused. */
   onRefusal(error: GatewayError): void
 }
 
 /**
- * One request body on its way in: a buffer that grows with what has arrived, never with what was announced. It is let
- * go when the exchange ends, for whatever reason; an upload that somebody has taken, when they release it.
+ * One request body while it arrives: a buffer that grows with the received bytes, never with the announced length. It is
+ * released when the exchange ends, for any reason; an upload that a caller has taken, when that caller releases it.
  */
 export class IncomingBody implements BodyLease {
   private readonly reader: BodyHost
@@ -80,7 +80,7 @@ export class IncomingBody implements BodyLease {
       if (!this.pending) this.timeOut()
       return
     }
-    // Pausing stops the server package's timer, and taking the body on starts it anew.
+    // Pausing stops the server package's timer, and resuming restarts it.
     if (this.paused) return
     this.exchange.pauseBody()
     this.exchange.resumeBody()
@@ -134,13 +134,13 @@ export class IncomingBody implements BodyLease {
 
   private isTooLarge(size: number): boolean {
     const bytesMax = this.share.bytesMax(this.options.upload)
-    // While the answer is awaited, what the socket had already read comes in; it is never much.
+    // While the sender is checked, bytes that the socket had already read still arrive; they are few.
     if (this.pending || Math.max(size, this.options.contentLength) <= bytesMax) return false
     this.turnAway(tooLarge(bytesMax))
     return true
   }
 
-  /** Asks who sends this body. One that has to be awaited is not read on until then. */
+  /** Checks the sender of this body. While the check is pending, the body is not read any further. */
   private ask(): void {
     this.asked = true
     const sender = this.options.precheck?.(this.exchange.head)
@@ -149,7 +149,7 @@ export class IncomingBody implements BodyLease {
       return
     }
     this.pending = true
-    // The socket may have read the rest of the body, which then comes in within this turn.
+    // The socket may already have read the rest of the body, which then arrives within this turn.
     setImmediate(() => this.pause())
     sender.then((known) => this.goOn(known)).catch(() => this.goOn('stranger'))
   }
@@ -219,14 +219,14 @@ export class IncomingBody implements BodyLease {
     return to
   }
 
-  // All that is announced at once, for to grow would be to copy: pages that nobody has written to take no memory.
+  // All of the announced length at once, because growing would mean copying: pages that were never written take no memory.
   private shared(bytes: number): Buffer {
     const { buffer: memory } = this.buffer
     if (memory instanceof SharedArrayBuffer && memory.byteLength >= bytes) return Buffer.from(memory, 0, bytes)
     return this.copied(Buffer.from(new SharedArrayBuffer(Math.max(bytes, this.options.contentLength)), 0, bytes))
   }
 
-  /** Books memory. Where that of strangers is used up, a customer is asked for proof. */
+  /** Reserves memory. When the share of strangers is used up, the credential is verified first. */
   private grow(bytes: number): GatewayError | undefined {
     const { upload } = this.options
     const fault = this.share.grow(this.buffer.length, bytes, upload)
@@ -246,8 +246,8 @@ export class IncomingBody implements BodyLease {
     this.options.done(body)
   }
 
-  // A connection that is closed while its client sends may lose the answer, so the server package reads an announced
-  // rest and throws it away. A rest of unknown length could go on for ever.
+  // A client that is still sending may lose the answer when its connection is closed, so the server package reads and
+  // discards an announced rest. A rest of unknown length has no bound.
   private turnAway(error: GatewayError): void {
     if (this.options.contentLength < 0) {
       this.close(error)

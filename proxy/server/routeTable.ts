@@ -6,14 +6,14 @@ export type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE'
 
 export interface RouteEntry {
   readonly method: Method
-  /** A path; `{name}` in it stands for one segment, and one ending in `/*` matches everything below it. */
+  /** A path; `{name}` in it matches one segment, and one ending in `/*` matches everything below it. */
   readonly path: string
   readonly handler: Handler
   /** Asked before a body of more than limits.uncheckedBodyBytesMax is taken; without one, all senders are strangers. */
   readonly precheck?: Precheck
-  /** The body is an upload: it may be larger, and its memory stays booked until its request has ended. */
+  /** The body is an upload: it may be larger, and its memory stays reserved until its request has ended. */
   readonly upload?: boolean
-  /** The handler itself says what is wrong with two credentials of different kinds; else they are payment_conflict. */
+  /** The handler itself reports two credentials of different kinds; otherwise they are payment_conflict. */
   readonly comparesCredentials?: boolean
   /** The answer of a draining process; gateway_restarting when absent. */
   readonly drainCode?: ErrorCode

@@ -24,7 +24,7 @@ const PREFLIGHT_SECONDS = '86400'
 export interface ServerOptions {
   readonly routes: readonly RouteEntry[]
   readonly limits: Limits
-  /** Called with what a handler threw; the client is answered 500. */
+  /** Called with the exception of a handler; the client gets 500. */
   readonly onError: (error: unknown, requestId: string) => void
   /** Called with every refusal that the server itself answers. */
   readonly onRefusal: (error: GatewayError) => void
@@ -38,7 +38,7 @@ export class Server {
   private readonly table: RouteTable
   private readonly limits: Limits
   private readonly bodies: BodyReader
-  /** Bodies that are announced as larger are not even thrown away. */
+  /** Bodies with a larger announced length are not even read to be discarded. */
   private readonly discardedMax: number
   private readonly onError: (error: unknown, requestId: string) => void
   private readonly onRefusal: (error: GatewayError) => void
@@ -141,7 +141,7 @@ export class Server {
   private read(res: HttpResponse, exchange: UwsExchange, route: RouteEntry, contentLength: number): void {
     const { handler, precheck, upload = false } = route
     const bytesMax = this.bodies.bytesMax(upload)
-    // A connection that is closed while its client sends may lose the answer, so the body is read and thrown away.
+    // A client that is still sending may lose the answer when its connection is closed, so the body is read and discarded.
     if (contentLength > bytesMax) {
       this.fail(exchange, tooLarge(bytesMax))
       return
@@ -150,8 +150,8 @@ export class Server {
     this.bodies.read(res, exchange, { contentLength, precheck, upload, done })
   }
 
-  // Where the framing is at fault, bytes behind the head may be a request that someone hid there. While an answer is
-  // owed, the server package closes the connection at a second request; after an answer it would serve that request.
+  // When the framing is invalid, bytes after the head may be a smuggled request. While an answer is pending, the server
+  // package closes the connection at a second request; after an answer it would serve that request.
   private refuse(exchange: UwsExchange, refusal: GatewayError, framingFault: boolean): void {
     if (framingFault) setImmediate(() => exchange.refuse(refusal))
     else exchange.refuse(refusal)
@@ -209,7 +209,7 @@ export class Server {
     exchange.fail(error, headers)
   }
 
-  // Base URLs are given with and without /v1, so the path that was probably meant is named.
+  // Clients use base URLs with and without /v1, so the error names the path that was probably meant.
   private notFound(method: string, path: string): string {
     const meant = path.startsWith('/v1/v1/') ? path.slice(3) : `/v1${path}`
     const hint = this.table.find(meant) === undefined ? 'see /llms.txt for what is served' : `use ${meant}`

@@ -52,7 +52,7 @@ export class UwsExchange implements Exchange {
   begun = false
   decorator: AnswerDecorator | null = null
   ended = false
-  /** The body while it is on its way in; that of an upload until the end. */
+  /** The body while it arrives; an upload's body until the end. */
   incoming: BodyLease | undefined
 
   private readonly res: HttpResponse
@@ -72,9 +72,9 @@ export class UwsExchange implements Exchange {
   }
 
   /**
-   * @param closes the connection is closed after the answer, and serves nothing else: where the body ends is in doubt. The
-   *   answer ends in a later turn than the body, because the server package goes on to what follows in the same read once
-   *   it has ended, but closes the connection at a second request while the first is open
+   * @param closes the connection is closed after the answer and serves no other request, because the end of the body is in
+   *   doubt. The answer ends in a later turn than the body: once it has ended, the server package parses the bytes that
+   *   follow in the same read; while it is open, a second request makes the package close the connection
    */
   constructor(
     res: HttpResponse,
@@ -133,7 +133,7 @@ export class UwsExchange implements Exchange {
   }
 
   /**
-   * Takes the body on. The server package starts a timer of about ten seconds then, which only the rest of the body
+   * Resumes reading the body. The server package then starts a timer of about ten seconds, which only the rest of the body
    * stops.
    */
   resumeBody(): void {
@@ -223,8 +223,8 @@ export class UwsExchange implements Exchange {
   }
 
   private writeHead(line: string, contentType: string, headers: HeaderList | undefined): void {
-    // The server package writes a value as it is. All fields as one value make one call into native code, which costs
-    // more than what it writes; every name and value here is the gateway's own.
+    // The server package writes a value without checking it. All fields as one value make one call into native code, which
+    // costs more than the bytes it writes; every name and value here is the gateway's own.
     let fields = `${contentType}\r\nx-request-id: ${this.id}\r\nrequest-id: ${this.id}`
     if (this.head.origin !== '') {
       fields += `\r\naccess-control-allow-origin: *\r\naccess-control-expose-headers: ${EXPOSED_HEADERS}`

@@ -8,7 +8,7 @@ const CONTENT_TYPES = {
 } as const
 
 /**
- * Serves a text of this folder, with the gateway's own address wherever it says {base_url}.
+ * Serves a text of this folder, with the gateway's own address in place of {base_url}.
  * @param publicUrl see `ownAddress`
  */
 export function pageHandler(name: keyof typeof CONTENT_TYPES, publicUrl: string): Handler {

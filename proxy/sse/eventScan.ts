@@ -32,7 +32,7 @@ const NAMES = {
   model: Buffer.from('model'),
   stopReason: Buffer.from('stop_reason'),
 }
-/** The members of a block or a delta that hold what the model wrote. */
+/** The members of a block or a delta with output of the model. */
 const OUTPUT = ['text', 'thinking', 'name', 'input', 'data'].map((name) => Buffer.from(name))
 /** JSON within JSON, of which a good part is escapes. */
 const PARTIAL_JSON = Buffer.from('partial_json')
@@ -56,7 +56,7 @@ export class EventScan extends JsonScan {
   usageEnd = -1
   errorStart = -1
   errorEnd = -1
-  /** The event says why the message ends. */
+  /** The event has the reason why the message ends. */
   finished = false
   /** Bytes of text, thinking or tool calls that the event adds. Text has its escapes included. */
   outputBytes = 0

@@ -6,20 +6,20 @@ const CARRY_BYTES = 4_096
 const CARRY_KEEP_BYTES = 65_536
 const BOM_BYTES = 3
 const NOTHING = Buffer.alloc(0)
-/** Of a line end: there is none. */
+/** Of a line end: not found. */
 const NONE = -1
-/** Of a line end: nobody has looked for it. */
+/** Of a line end: not searched yet. */
 const NOT_SEARCHED = -2
 
 /** Receives the frames of an event stream. Bytes are only lent for the time of the call. */
 export interface FrameSink {
   /**
-   * Lets the sink take an event that it knows by its bytes, before its lines are looked for.
-   * @returns where the event ends, behind its blank line, or -1 when it is to be read like any other
+   * Lets the sink take an event that it recognizes by its bytes, before its lines are parsed.
+   * @returns the end of the event, after its blank line, or -1 when it is to be parsed like any other
    */
   onEvent?(bytes: Buffer, start: number, end: number): number
   /**
-   * The data of one event, never empty. Several lines come joined by LF in a copy that is the sink's to change.
+   * The data of one event, never empty. Several lines are joined by LF in a copy that the sink may change.
    * @param lines how many lines of data the event had
    */
   onData(bytes: Buffer, start: number, end: number, lines: number): void
@@ -28,11 +28,11 @@ export interface FrameSink {
 }
 
 /**
- * Reads server-sent events from bytes, wherever the reads happen to split them: LF, CRLF and CR line ends, comments,
- * data over several lines, a byte order mark (https://html.spec.whatwg.org/multipage/server-sent-events.html).
+ * Reads server-sent events from bytes that may be split anywhere between reads: LF, CRLF and CR line ends, comments, data
+ * over several lines, a byte order mark (https://html.spec.whatwg.org/multipage/server-sent-events.html).
  *
- * A read that ends on an event's end is parsed in place without a copy. What is left of an unfinished event is carried
- * over; positions are kept with it, so that a long line is never searched twice.
+ * A read that ends at the end of an event is parsed in place without a copy. The bytes of an unfinished event are carried
+ * over with their positions, so that a long line is never searched twice.
  *
  *     read:   | event | event | unfin |          eventStart: where the unfinished event begins
  *     carry:                  | unfin | ished |   lineStart: where its unfinished line begins
@@ -59,7 +59,7 @@ export class FrameReader {
 
   /**
    * Reads the next bytes of the stream.
-   * @returns false when an event exceeds the bound on its size; the reader is of no use after that
+   * @returns false when an event exceeds the bound on its size; the reader is unusable after that
    */
   push(chunk: Buffer, sink: FrameSink): boolean {
     if (chunk.length === 0) return true
@@ -118,7 +118,7 @@ export class FrameReader {
     this.searchFrom = at + 1
   }
 
-  // Once at most for each event, however many reads it comes in.
+  // At most once for each event, however many reads it spans.
   private takeEvent(bytes: Buffer, end: number, sink: FrameSink): boolean {
     const at = this.lineStart
     if (this.eventStart !== at || this.searchFrom !== at || sink.onEvent === undefined) return false
@@ -224,7 +224,7 @@ export class FrameReader {
 
 const LINE_FEED = Buffer.from('\n')
 
-/** Where the value of a line `data: value` begins; -1 when the line has another field. */
+/** The position of the value of a line `data: value`; -1 when the line has another field. */
 export function dataStart(bytes: Buffer, start: number, end: number): number {
   const isData =
     end - start >= 5 &&

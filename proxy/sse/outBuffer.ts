@@ -55,5 +55,5 @@ export class OutBuffer {
   }
 }
 
-/** For what has not been told yet where its bytes go. */
+/** For writers that do not have their buffer yet. */
 export const NOWHERE = new OutBuffer()

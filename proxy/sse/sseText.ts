@@ -17,14 +17,14 @@ export function appendComment(out: OutBuffer, bytes: Buffer, start: number, end:
 }
 
 /**
- * Makes one line of data that came as several, in place. In JSON a line end can only stand between tokens, where a space
- * means the same; in an event it would end the line.
+ * Joins several lines of data to one, in place. In JSON a line end can only be between tokens, where a space is equivalent;
+ * in an event it would end the line.
  */
 export function joinLines(bytes: Buffer, start: number, end: number): void {
   for (let at = start; at < end; at++) if (bytes[at] === LF) bytes[at] = SPACE
 }
 
-/** Parses JSON bytes; null for what is none. */
+/** Parses JSON bytes; null when they are invalid. */
 export function parseBytes(bytes: Buffer, start: number, end: number): unknown {
   try {
     return JSON.parse(bytes.toString('utf8', start, end))

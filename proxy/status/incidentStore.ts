@@ -4,7 +4,10 @@ import type { Redis } from '../../contract/wire/redis.ts'
 import { STATUS_KEY } from '../../contract/wire/redisKeys.ts'
 import { KeptRecord } from '../bus/keptRecord.ts'
 
-/** What the operator says of the service, and what the gateway saw of it, kept here so that it can be told while control and Redis are away. */
+/**
+ * The operator's incidents and the gateway's observations, kept in this process so that they can be served while control and
+ * Redis are down.
+ */
 export class IncidentStore {
   private readonly record: KeptRecord
   private incidents: readonly Incident[] = []
@@ -20,7 +23,7 @@ export class IncidentStore {
     this.record = new KeptRecord({ redis, key: STATUS_KEY, onChange, onFault })
   }
 
-  /** The open ones and those of the last months, newest first; none until control has told of any. */
+  /** The open ones and those of the last months, newest first; empty until control has published any. */
   get all(): readonly Incident[] {
     return this.incidents
   }
@@ -30,7 +33,7 @@ export class IncidentStore {
     return this.seenDays
   }
 
-  /** Reads them in the background, again and again until that succeeds once after this call. */
+  /** Reads them in the background, with retries until one read succeeds after this call. */
   renew(): void {
     this.record.renew()
   }

@@ -11,8 +11,8 @@ export interface RouteProbesOptions {
 }
 
 /**
- * Connects to every provider now and then, so that one that is down is known without a request that fails. A probe that
- * fails counts for each route of the provider as a request that could not reach it; only a request proves a route well.
+ * Connects to every provider periodically, so that an outage is detected before a request fails. A failed probe counts for
+ * each route of the provider as a request that could not reach it; only a request proves that a route works.
  */
 export class RouteProbes {
   private readonly options: RouteProbesOptions

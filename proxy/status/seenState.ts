@@ -4,7 +4,7 @@ import { ERRORS } from '../../contract/errors/errors.ts'
 import type { Limits } from '../limits.ts'
 import type { RequestCounters } from '../metrics/requestMetrics.ts'
 
-/** Errors of the gateway and its providers, of a hundred requests: from here on the service is said to be disturbed. */
+/** The percentage of requests with errors of the gateway or its providers, from which on the service counts as disturbed. */
 const DISTURBED_PERCENT = 5
 const OUT_PERCENT = 50
 
@@ -18,7 +18,7 @@ export interface SeenStateOptions {
   readonly now?: () => number
 }
 
-/** Adds up how long this process sees the service in each state, from its first good moment on. */
+/** Sums how long this process sees the service in each state, from its first good moment on. */
 export class SeenState {
   private readonly options: SeenStateOptions
   private readonly now: () => number
@@ -35,22 +35,22 @@ export class SeenState {
   observe(): void {
     const nowMs = this.now()
     const state = worstState([this.options.partsNow(), this.ofErrors()])
-    // What is missing while a process comes up is no disturbance.
+    // Parts that are missing while a process starts are not an incident.
     if (this.sinceMs === undefined && state !== 'operational') return
     const { pulseIntervalMs, rpcTimeoutMs } = this.options.limits
-    // A machine that slept has seen nothing meanwhile.
+    // A machine that was suspended has observed nothing meanwhile.
     const longestMs = 2 * (pulseIntervalMs + rpcTimeoutMs)
     const ms = Math.min(Math.max(nowMs - (this.sinceMs ?? nowMs), 0), longestMs)
     this.sinceMs = nowMs
     this.times.add({ day: dayOf(nowMs), state, ms })
   }
 
-  /** What was seen since the last call. */
+  /** The observations since the last call. */
   take(): Observed[] {
     return this.times.take()
   }
 
-  /** Keeps what control did not take for the next time. */
+  /** Puts back observations that control did not take. */
   keep(observed: readonly Observed[]): void {
     for (const entry of observed) this.times.add(entry)
   }
@@ -60,7 +60,7 @@ export class SeenState {
     const now = { requests: counters.requests, faults: faultsIn(counters) }
     const requests = now.requests - this.before.requests
     const faults = now.faults - this.before.faults
-    // A share of a few says little, so more are waited for.
+    // The share of a few requests is not significant, so more are awaited.
     if (requests < limits.statusRequestsMin) return 'operational'
     this.before = now
     const percent = (100 * faults) / requests

@@ -27,14 +27,14 @@ export interface JournalReplaysOptions {
 }
 
 /**
- * Takes over the journals of processes that are gone, of this proxy and of earlier ones over the same folder. A journal is
- * taken over by giving its folder the name of this process, so that of two supervisors one has it.
+ * Takes over the journals of dead processes, of this proxy and of earlier ones on the same folder. A journal is taken over
+ * by renaming its folder to the name of this process, so that only one of two supervisors gets it.
  */
 export class JournalReplays {
   private readonly options: JournalReplaysOptions
   private readonly stopping = new AbortController()
   private readonly folders: readonly string[]
-  /** Owners whose processes seem to live and that Redis does not know, since when. */
+  /** Owners whose processes seem to be alive and that Redis does not know, and since when. */
   private readonly unheardSinceMs = new Map<string, number>()
   private running: Promise<void> = Promise.resolve()
   private wake: (() => void) | undefined
@@ -55,18 +55,18 @@ export class JournalReplays {
     this.wake?.()
   }
 
-  /** Delivers what is left, for as long as `timeoutMs`; the next start takes up the rest. */
+  /** Delivers the remaining journals for at most `timeoutMs`; the next start continues. */
   async finish(timeoutMs: number): Promise<void> {
     this.finishing = true
     this.wake?.()
     const rest = this.running.then(() => this.replayAll())
-    // Calls to a Redis that is away would wait for it.
+    // Calls wait while Redis is down.
     await Promise.race([rest.catch((error: unknown) => this.noteFault('all', error)), sleep(timeoutMs)])
     this.stopping.abort()
     await this.removeEmptyMemory()
   }
 
-  /** Nobody else would ever remove the folder in memory of an installation that is gone. */
+  /** Removes the folder in memory of an installation that is gone; nothing else would ever remove it. */
   private async removeEmptyMemory(): Promise<void> {
     const { journalMemoryFolder } = this.options.config
     // It refuses while another proxy has something there.
@@ -113,7 +113,7 @@ export class JournalReplays {
     logEvent(this.options.log, 'journal_replay_failed', { journal, err: error })
   }
 
-  /** Names of owners whose journals nobody writes any more. */
+  /** Owners of journals that no running process writes. */
   private async goneOwners(): Promise<string[]> {
     const pids = new Map<string, number[]>()
     for (const folder of this.folders) {
@@ -127,21 +127,21 @@ export class JournalReplays {
     return gone
   }
 
-  /** A process number alone says little: after a restart of the machine it may be that of another process. */
+  /** The process id alone is no proof: after a restart of the machine it may belong to another process. */
   private async isGone(owner: string, pids: readonly number[]): Promise<boolean> {
     const { living, redis, limits } = this.options
     if (living().has(owner)) return false
     if (pids.every((pid) => pid === process.pid || !processLives(pid))) return true
     const [score, [seconds, micros]] = await Promise.all([redis.zscore(OWNERS_KEY, owner), redis.time()])
     const nowMs = Number(seconds) * 1_000 + Math.floor(Number(micros) / 1_000)
-    // Redis that was emptied knows nobody, until each has beaten again.
+    // After Redis was emptied, no owner is known until its next heartbeat.
     const beatAtMs = score === null ? (this.unheardSinceMs.get(owner) ?? nowMs) : Number(score)
     if (score === null) this.unheardSinceMs.set(owner, beatAtMs)
     else this.unheardSinceMs.delete(owner)
     return nowMs - beatAtMs > limits.heartbeatTimeoutMs
   }
 
-  /** @returns the folders of the journal, which are this process's now; none when somebody else took them */
+  /** @returns the folders of the journal, which this process owns now; none when another process took them over */
   private async takeOver(owner: string): Promise<string[]> {
     const own: string[] = []
     for (const folder of this.folders) {

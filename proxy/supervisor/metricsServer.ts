@@ -14,7 +14,7 @@ export class MetricsServer {
   constructor(workers: WorkerProcesses) {
     this.workers = workers
     this.server = createServer((request, response) => {
-      // Whoever asks seldom would else meet the end of an idle connection with a request under way.
+      // A client that scrapes seldom would otherwise send a request on a connection that is just being closed as idle.
       response.setHeader('connection', 'close')
       this.answer(request, response).catch(() => response.destroy())
     })

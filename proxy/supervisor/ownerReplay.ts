@@ -24,17 +24,20 @@ export interface OwnerReplayOptions {
   readonly scripts: CallContext['scripts']
   readonly closeOwner: Script
   readonly limits: Limits
-  /** How far the owner's endings are booked, by shard. @throws while control cannot say */
+  /** How far the owner's endings are booked, by shard. @throws while control does not know or does not answer */
   readonly booked: () => Promise<ReadonlyMap<number, number>>
-  /** Voids the single holds that the owner has. @returns how many could not be voided now. @throws while control cannot say */
+  /**
+   * Voids the single holds that the owner has. @returns the number that could not be voided now. @throws while control does
+   * not know or does not answer
+   */
   readonly voidHolds: () => Promise<number>
   /** Aborted when the process stops. */
   readonly signal: AbortSignal
 }
 
 /**
- * Delivers what a process that is gone has left in its journal: what had ended, and what was open as `orphaned`, which
- * costs nothing. It can be repeated from the start at any time: each ending keeps its number.
+ * Delivers the journal of a process that is gone: the endings in it, and requests that were still open as `orphaned`, which
+ * costs nothing. It is idempotent and can be restarted from the beginning at any time: each ending keeps its number.
  */
 export class OwnerReplay {
   private readonly options: OwnerReplayOptions
@@ -58,7 +61,7 @@ export class OwnerReplay {
       await sleep(limits.replayPollMs, undefined, { signal })
     }
     await this.close()
-    // Whatever it holds by now nobody has seen the end of.
+    // The ends of the holds that it still has are unknown.
     const left = await this.options.voidHolds()
     if (left > 0) throw new Error(`${left} holds of ${this.options.owner} could not be voided yet`)
   }
@@ -84,7 +87,7 @@ export class OwnerReplay {
     const known = await calls.sync()
     if (known.code === LeaseCode.OK && known.deliveredSeq >= bookedSeq) return known.deliveredSeq
     if (known.code === LeaseCode.CLOSED) return undefined
-    // Redis has lost the owner, or its leases were given back: what it charged is taken from what is free.
+    // Redis has lost the owner, or its leases were given back: its charges are taken from the free balance.
     const reported = await calls.report('', bookedSeq, [])
     return reported.code === LeaseCode.OK ? bookedSeq : undefined
   }
@@ -100,8 +103,8 @@ export class OwnerReplay {
 }
 
 /**
- * The endings behind a number, with none missing. A number is missing where neither memory nor disk took its ending, although
- * they took later ones: the ending behind it stands there as well, charged once, and the book takes it once.
+ * The endings after a number, without gaps. A number is missing when neither memory nor disk took its ending, although they
+ * took later ones: the ending after it fills the gap as well; it is charged once, and the book takes it once.
  */
 function behind(endings: readonly LeasedEnding[], after: number): LeasedEnding[] {
   const whole: LeasedEnding[] = []

@@ -39,11 +39,11 @@ export interface Fleet {
   /** The counts of dead workers. */
   readonly retired: RequestCounters
   readonly restarts: number
-  /** Requests that came to each worker's place, those of its predecessors there included. */
+  /** Requests by slot: those of each worker and of its predecessors in the slot. */
   readonly requestsBySlot: readonly number[]
 }
 
-/** The metrics of all workers, living and dead, in the Prometheus text format. */
+/** The metrics of all workers, running and dead, in the Prometheus text format. */
 export async function renderMetrics(
   snapshots: readonly WorkerSnapshot[],
   { retired, restarts, requestsBySlot }: Fleet,

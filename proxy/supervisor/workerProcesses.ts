@@ -9,11 +9,11 @@ import { addCounters, newCounters } from '../metrics/requestMetrics.ts'
 import type { MainToWorker, WorkerSnapshot, WorkerToMain } from '../workerMessages.ts'
 
 const WORKER_FILE = fileURLToPath(new URL('../worker.js', import.meta.url))
-// What a request allocates is dead when it ends; with room for more of them at once, less is copied by the collector. It
-// has its full size from the start, as otherwise it grows late into a load and shrinks after it.
+// Objects that a request allocates are dead when it ends; the more of them the young space holds at once, the less the
+// collector copies. It has its full size from the start, because otherwise it grows late under load and shrinks afterwards.
 const YOUNG_SPACE_MIB = 32
 const YOUNG_SPACE = [`--min-semi-space-size=${YOUNG_SPACE_MIB}`, `--max-semi-space-size=${YOUNG_SPACE_MIB}`]
-/** The server package reads it from the environment when it is loaded; payments come in headers of several KiB. */
+/** The server package reads it from the environment when it is loaded; headers with payments have several KiB. */
 const HEADER_BYTES_MAX = 32_768
 const RESTART_MIN_MS = 100
 const RESTART_MAX_MS = 5_000
@@ -24,7 +24,7 @@ interface Worker {
   /** Its place among the workers, from 0; its replacement takes the same. */
   readonly slot: number
   ready: boolean
-  /** As the worker is known to the rest of the installation; empty until it is ready. */
+  /** The worker's owner name in Redis and in the journal; empty until it is ready. */
   owner: string
   drained: boolean
   last: WorkerSnapshot | undefined
@@ -49,7 +49,7 @@ export class WorkerProcesses {
   private port: number
   private nextSnapshot = 1
 
-  /** @param onEnded told when a worker's process has ended */
+  /** @param onEnded called when a worker's process has ended */
   constructor(config: ProxyConfig, limits: Limits, log: Logger, onEnded: () => void) {
     this.onEnded = onEnded
     this.config = config
@@ -60,7 +60,7 @@ export class WorkerProcesses {
   }
 
   /**
-   * Starts all workers; the first one's port is everybody's.
+   * Starts all workers; they share the port of the first one.
    * @returns the port
    */
   async start(): Promise<number> {
@@ -69,7 +69,7 @@ export class WorkerProcesses {
     return this.port
   }
 
-  /** The workers that live, as the rest of the installation knows them. */
+  /** The owner names of the running workers. */
   get owners(): ReadonlySet<string> {
     return new Set([...this.workers].map(({ owner }) => owner))
   }
@@ -87,7 +87,7 @@ export class WorkerProcesses {
     return answers.filter((answer) => answer !== undefined)
   }
 
-  /** Requests that came to each slot, so that their spread over the workers shows. */
+  /** Requests of each slot, to see how they spread over the workers. */
   get requestsBySlot(): number[] {
     const requests = [...this.retiredRequests]
     for (const { slot, last } of this.workers) requests[slot] = (requests[slot] ?? 0) + (last?.counters.requests ?? 0)
@@ -138,7 +138,7 @@ export class WorkerProcesses {
     })
   }
 
-  // Workers leave together: the kernel goes on giving new requests to each of them as long as it listens.
+  // Workers exit together: the kernel keeps sending new requests to each of them as long as it listens.
   private releaseDrained(worker: Worker): void {
     if (!this.stopping) this.tell(worker, { leave: true })
     else if ([...this.workers].every((one) => one.drained)) {

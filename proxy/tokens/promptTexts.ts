@@ -1,10 +1,10 @@
 import { isJsonObject, type JsonObject } from '../../contract/std/jsonObject.ts'
 
-/** What the formats of chat models put around each message, and around the whole of them, in tokens. */
+/** The tokens that chat formats add around each message, and around all messages together. */
 const TOKENS_PER_MESSAGE = 4
 const TOKENS_PER_REQUEST = 3
 
-/** What a chat request has the model read, as far as it is text. */
+/** The texts of a chat request that the model reads. */
 export interface PromptTexts {
   readonly text: string
   /** Tokens that are not in the text: the frame of the messages, and their images. */
@@ -12,9 +12,9 @@ export interface PromptTexts {
 }
 
 /**
- * Takes the texts out of a checked chat request.
+ * Extracts the texts of a checked chat request.
  * @param forward the body in the format of chat completions
- * @param imageTokens what an image counts for
+ * @param imageTokens tokens that an image counts as
  */
 export function promptTexts(forward: JsonObject, imageTokens: number): PromptTexts {
   const messages = (forward['messages'] ?? []) as readonly JsonObject[]

@@ -5,24 +5,24 @@ import { sampleText, type TextSample } from '../../workers/textSample.ts'
 import type { Limits } from '../limits.ts'
 
 const RETRY_SECONDS = 1
-/** Of the time that an answer is waited for, what is left for its way. */
+/** The share of the timeout that is reserved for returning the answer. */
 const WAY_SHARE = 0.2
 
 /**
- * Counts tokens by a tokenizer, in worker threads: for questions, and where a provider has not counted. Long texts are
- * sampled, and a count that takes long ends early; the rest is extrapolated.
+ * Counts tokens by a tokenizer, in worker threads: for count requests, and when a provider has reported no usage. Long texts
+ * are sampled, and a count that takes long ends early; the rest is extrapolated.
  */
 export class TokenCounter {
   private readonly pool: WorkerPool
   private readonly limits: Limits
 
-  /** @param onFault told of threads that fail while they have nothing to do */
+  /** @param onFault called for threads that fail while they are idle */
   constructor(limits: Limits, onFault: (error: unknown) => void) {
     this.limits = limits
     this.pool = new WorkerPool({
       threadsMax: limits.countThreadsMax,
       queueMax: limits.countQueueMax,
-      // A count ends by itself before that, so that only a thread that hangs is ended.
+      // A count ends earlier by itself, so that this timeout only ends a thread that hangs.
       taskTimeoutMs: limits.countTimeoutMs + 2 * limits.countWorkMs,
       idleTimeoutMs: limits.workerIdleMs,
       onFault,

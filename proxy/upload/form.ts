@@ -29,7 +29,7 @@ export class Form {
     return this.all(name).map((part) => this.textOf(part))
   }
 
-  /** The fields whose names begin so, with what follows in their names. */
+  /** The fields whose names begin with the prefix, with the rest of their names. */
   below(prefix: string): [name: string, text: string][] {
     const found = this.parts.filter((part) => part.name.startsWith(prefix))
     return found.map((part) => [part.name.slice(prefix.length), this.textOf(part)])

@@ -7,7 +7,7 @@ const MEDIA_TYPE = /^\s*multipart\/form-data\s*(?:;|$)/i
 const PARAMETER = /;\s*([A-Za-z0-9!#$%&'*+.^_`|~-]+)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^;"\s]*))/g
 // RFC 2046 section 5.1.1.
 const BOUNDARY = /^[0-9A-Za-z'()+_,./:=? -]{0,69}[0-9A-Za-z'()+_,./:=?-]$/
-/** What looks like a boundary within one part, so that looking for the real one takes little time. */
+/** Lookalikes of the boundary that one part may contain, so that the search for the real one takes little time. */
 const ALIKE_MAX = 1_000
 const DASH = 45
 const SPACE = 32
@@ -29,8 +29,8 @@ export function isMultipart(contentType: string): boolean {
 
 /**
  * Reads a multipart/form-data body (RFC 7578, RFC 2046 section 5.1) that is in memory as a whole. No part is copied.
- * It is not left to @fastify/busboy, which reads on to the end of a body behind its limits (20 MB of boundaries take 19 s
- * and 3 GB), takes the beginning of a longer line for a boundary, and passes over parts that it cannot read in silence.
+ * @fastify/busboy is not used because it reads to the end of a body beyond its limits (20 MB of boundaries take 19 s and 3
+ * GB), takes the beginning of a longer line for a boundary, and silently skips parts that it cannot parse.
  * @throws GatewayError not_multipart, bad_multipart, body_incomplete when the closing boundary is missing
  */
 export function parseMultipart(body: Buffer, contentType: string, limits: Limits): FormPart[] {
@@ -75,7 +75,7 @@ function unquote(quoted: string): string {
   return quoted.replace(/\\(["\\])/g, '$1')
 }
 
-/** Behind the first delimiter, which may follow a preamble. */
+/** The position after the first delimiter, which may follow a preamble. */
 function firstDelimiter(body: Buffer, delimiter: Buffer, inner: Buffer): number {
   const starts = body.subarray(0, delimiter.length).equals(delimiter)
   if (starts && isDelimiterEnd(body, delimiter.length)) return delimiter.length
@@ -84,7 +84,7 @@ function firstDelimiter(body: Buffer, delimiter: Buffer, inner: Buffer): number 
   return found + inner.length
 }
 
-/** Where the line end before the next delimiter is, or -1. What only begins like the delimiter is content. */
+/** The position of the line end before the next delimiter, or -1. Bytes that only begin like the delimiter are content. */
 function nextDelimiter(body: Buffer, inner: Buffer, from: number): number {
   let at = body.indexOf(inner, from)
   for (let alike = 0; at >= 0; alike++) {
@@ -103,7 +103,7 @@ function isClosing(body: Buffer, at: number): boolean {
   return body[at] === DASH && body[at + 1] === DASH
 }
 
-/** Behind the line end that closes a delimiter, which blanks may precede; -1 when there is something else. */
+/** The position after the line end that closes a delimiter, with optional blanks before it; -1 when other bytes follow. */
 function lineEnd(body: Buffer, at: number): number {
   let place = at
   while (body[place] === SPACE || body[place] === TAB) place++

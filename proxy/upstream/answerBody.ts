@@ -15,7 +15,7 @@ export class AnswerBody {
     return true
   }
 
-  /** The body, which is let go. */
+  /** The body; it is released here. */
   take(): Buffer {
     const { pieces } = this
     this.clear()

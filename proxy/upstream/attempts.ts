@@ -26,7 +26,7 @@ const ERROR_BODY_BYTES_MAX = 65_536
 
 /** Follows a request over its attempts. Bytes are only lent for the time of the call. */
 export interface AttemptListener {
-  /** A route is asked; whatever an earlier one delivered is void. */
+  /** A route is asked; output of earlier routes is void. */
   onAttempt(route: Route): void
   /** The route answers 2xx. */
   onAnswer(route: Route, headers: UpstreamHeaders): void
@@ -48,26 +48,26 @@ export interface AttemptsOptions {
   readonly health: RouteHealth
   readonly limits: Limits
   readonly rule: OperationRule
-  /** Whose request it is. */
+  /** The account of the request. */
   readonly accountId: string
   /** Candidates in the order they are tried. */
   readonly routes: readonly Route[]
   readonly makeRequest: (route: Route, totalTimeoutMs: number, fresh: boolean) => UpstreamRequest
   readonly listener: AttemptListener
-  /** Measures registered providers; absent where none can be among the routes. */
+  /** Measures registered providers; absent when none can be among the routes. */
   readonly watch?: CanaryWatch
-  /** The answer is sent as it comes, so that its first output is timed. */
+  /** The answer is relayed as it arrives, so that its first output is timed. */
   readonly streamed?: boolean
   /** Sorts error answers; absent for those of a model's provider. */
   readonly classify?: Classify | undefined
-  /** Told of what the client is not: our credential refused, a route failing. */
+  /** Called for faults that the client does not see: a provider that rejects our credential, a failing route. */
   readonly onFault: (route: Route, reason: string) => void
 }
 
 /**
- * One request over the routes that may serve it. Until `commit` a failure moves on to the next route, as far as the
- * rule of the operation lets it; after it every failure is final, because the client has seen output that another route
- * would repeat.
+ * One request over the routes that may serve it. Until `commit` a failure fails over to the next route, as far as the rule
+ * of the operation allows; after it every failure is final, because the client has seen output that another route would
+ * repeat.
  */
 export class Attempts implements UpstreamListener {
   private readonly options: AttemptsOptions
@@ -99,7 +99,7 @@ export class Attempts implements UpstreamListener {
     this.send(this.route, false)
   }
 
-  /** The first real output arrived: from here on there is no other route. */
+  /** The first real output arrived: from here on there is no failover. */
   commit(): void {
     if (this.committed) return
     this.committed = true
@@ -115,7 +115,7 @@ export class Attempts implements UpstreamListener {
     this.moveOn(refusal, mayMoveOnAfterAnswer(this.options.rule))
   }
 
-  /** The attempt under way is the last one: its failure ends the request, because nobody waits for another answer. */
+  /** The attempt under way is the last one: its failure ends the request, because no client waits for another answer. */
   makeLast(): void {
     this.last = true
   }
@@ -128,7 +128,7 @@ export class Attempts implements UpstreamListener {
     this.call?.resume()
   }
 
-  /** Gives the request up; the listener hears nothing more. */
+  /** Gives the request up; the listener is not called any more. */
   cancel(): void {
     if (this.over) return
     this.over = true
@@ -190,7 +190,7 @@ export class Attempts implements UpstreamListener {
       return
     }
     const mayMoveOn = mayMoveOnAfterFailure(this.options.rule, failure.kind)
-    // A connection that was kept alive may have died unseen; the same route gets one more chance on a new one.
+    // A kept-alive connection may have died unnoticed; the same route is retried once on a new one.
     if (failure.kind === 'reset' && mayMoveOn && !this.last && !this.headSeen && !this.resetRetried) {
       this.resetRetried = true
       this.tell(() => this.send(this.route, true))
@@ -202,7 +202,7 @@ export class Attempts implements UpstreamListener {
     this.moveOn({ error, elsewhere: true, routeFault: true, retryAfterMs: 0, perhapsRequest: false }, mayMoveOn)
   }
 
-  // A longer body tells no more, and is not waited for.
+  // The rest of a longer body adds nothing, and is not read.
   private keepRefused(bytes: Buffer): void {
     this.refusedBytes += bytes.length
     if (this.refusedBytes <= ERROR_BODY_BYTES_MAX) {
@@ -225,7 +225,7 @@ export class Attempts implements UpstreamListener {
     this.moveOn(refusal, mayMoveOnAfterStatus(rule, status))
   }
 
-  /** Calls the listener where the transport would have to deal with what it throws. */
+  /** Calls the listener; otherwise the transport would have to handle its exceptions. */
   private tell(call: () => void): void {
     try {
       call()
@@ -270,7 +270,8 @@ export class Attempts implements UpstreamListener {
     this.refusedBytes = 0
     listener.onAttempt(route)
     health.started(route.id)
-    // A kept connection may turn out to be dead after the request was sent, and then nobody knows what became of it.
+    // A kept connection may turn out to be dead after the request was sent; whether the provider took the request is unknown
+    // then.
     const onNew = fresh || !mayReuseConnection(rule)
     this.call = transport.send(makeRequest(route, Math.max(1, this.deadlineMs - Date.now()), onNew), this)
   }

@@ -21,9 +21,9 @@ const DECOMPRESSORS: Readonly<Record<string, (firstByte: number) => Decompressor
 }
 
 /**
- * Takes the body of an answer out of its content coding, which providers are asked not to use. It decompresses as bytes
- * come and holds the connection back while it is full or its reader pauses, so whoever bounds the body bounds the memory.
- * A body that is cut, corrupt or followed by other bytes fails as malformed.
+ * Decodes the content coding of an answer, which providers are asked not to use. It decompresses as bytes arrive and applies
+ * backpressure to the connection while it is full or its reader pauses, so that a bound on the body bounds the memory. A
+ * body that is truncated, corrupt or followed by other bytes fails as malformed.
  */
 export class BodyDecoder implements UpstreamListener {
   private readonly listener: UpstreamListener
@@ -70,7 +70,7 @@ export class BodyDecoder implements UpstreamListener {
   onFailure(failure: TransportFailure): void {
     if (this.over) return
     this.failure = failure
-    // What came before the failure is delivered before it, unless its reader has stopped reading.
+    // Bytes that arrived before the failure are delivered before it, unless the reader has stopped reading.
     if (this.writesOpen === 0 || this.held) this.fail(failure)
   }
 
@@ -86,7 +86,7 @@ export class BodyDecoder implements UpstreamListener {
     if (!this.full) this.wire.resume()
   }
 
-  /** Ends the decoding; the listener hears nothing more. */
+  /** Ends the decoding; the listener is not called any more. */
   cancel(): void {
     this.over = true
     this.stream?.destroy()
@@ -113,7 +113,7 @@ export class BodyDecoder implements UpstreamListener {
     if (this.writesOpen === 0 && this.failure !== undefined) this.fail(this.failure)
   }
 
-  // A stream that ends before its connection does, or before what came over it, is followed by something else.
+  // A compressed stream that ends before the connection, or before the received bytes do, is followed by other bytes.
   private ended(): void {
     if (this.over) return
     const isWhole = this.wireEnded && (this.stream?.bytesWritten ?? 0) === this.fedBytes
@@ -134,14 +134,14 @@ export class BodyDecoder implements UpstreamListener {
 
 /** How the body of an answer is read. */
 export interface BodyReading {
-  /** Absent for a body that is handed on as it comes. */
+  /** Absent for a body that is relayed as it arrives. */
   readonly decoder?: BodyDecoder
   readonly headers: UpstreamHeaders
 }
 
 /**
- * Decides how a body with a Content-Encoding is read. One in a coding that is not known is handed on as it comes, and
- * its headers say that it is unreadable.
+ * Decides how a body with a Content-Encoding is read. A body in an unknown coding is passed on undecoded, and its headers
+ * are marked as unreadable.
  * @param coding the header's value
  */
 export function readCoded(

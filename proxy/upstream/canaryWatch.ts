@@ -1,6 +1,6 @@
 import type { Route } from '../catalog/pricedItem.ts'
 
-/** What was measured of a registered provider for a model; see RouteMeasure. */
+/** Measurements of a registered provider for a model; see RouteMeasure. */
 export interface CanaryMeasure {
   readonly provider: string
   readonly model: string
@@ -13,7 +13,7 @@ export interface CanaryMeasure {
   firstOutputMs: number
 }
 
-/** Adds up how registered providers do, until control is told. */
+/** Accumulates measurements of registered providers until they are reported to control. */
 export class CanaryWatch {
   private measures = new Map<string, CanaryMeasure>()
 
@@ -24,20 +24,20 @@ export class CanaryWatch {
     return new CanaryAttempt(this, route, streamed ? registered.firstOutputMaxMs : Number.POSITIVE_INFINITY, nowMs)
   }
 
-  /** What is measured of a route. @throws Error for a route of the catalog */
+  /** The measurements of a route. @throws Error for a route of the catalog */
   of({ provider, registered }: Route): CanaryMeasure {
     if (registered === undefined) throw new Error(`${provider.id} is no registered provider`)
     return this.at(provider.id, registered.model)
   }
 
-  /** What was measured since the last call. */
+  /** The measurements since the last call. */
   take(): readonly CanaryMeasure[] {
     const taken = [...this.measures.values()]
     this.measures = new Map()
     return taken
   }
 
-  /** Takes back what could not be told. */
+  /** Puts back measurements that could not be reported. */
   keep(taken: readonly CanaryMeasure[]): void {
     for (const kept of taken) {
       const measure = this.at(kept.provider, kept.model)
@@ -90,7 +90,7 @@ export class CanaryAttempt {
     this.startedAtMs = startedAtMs
   }
 
-  /** The first output of an answer has come. */
+  /** The first output of an answer has arrived. */
   onOutput(nowMs: number): void {
     if (this.firstOutputMs < 0) this.firstOutputMs = Math.max(0, nowMs - this.startedAtMs)
   }
@@ -99,12 +99,12 @@ export class CanaryAttempt {
     this.end('')
   }
 
-  /** @param isSilence the provider said nothing for too long */
+  /** @param isSilence the provider timed out */
   failed(isSilence: boolean): void {
     this.end(isSilence ? 'stalls' : 'errors')
   }
 
-  /** The request was given up. Where it waited for longer than it should have had to, that is the provider's fault. */
+  /** The request was given up. If it had waited longer than the bar, that is the provider's fault. */
   givenUp(nowMs: number): void {
     if (this.firstOutputMs >= 0) this.end('')
     else if (nowMs - this.startedAtMs > this.firstOutputMaxMs) this.end('stalls')

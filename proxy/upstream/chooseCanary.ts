@@ -11,7 +11,7 @@ export interface CanaryCandidate {
   readonly accountId: string
 }
 
-/** What of a request's policy decides whether a registered provider may serve it; see RoutePolicy. */
+/** The part of a request's policy that decides whether a registered provider may serve it; see RoutePolicy. */
 interface Wishes {
   readonly allowRetention: boolean
   readonly cheapest: boolean
@@ -20,9 +20,9 @@ interface Wishes {
 }
 
 /**
- * The registered provider that a request is to be tried at first. Which one, or none, follows from the request's id alone, so
- * that every process decides alike; each provider has a stretch of its own of all that ids can hash to.
- * @returns undefined where none may serve it, or another route is its turn
+ * The registered provider that a request is sent to first. The request's id alone decides which one, or none, so that every
+ * process decides alike; each provider has its own range of the hash values of ids.
+ * @returns undefined when none may serve it, or the id is in no provider's range
  */
 export function chooseCanary(
   { canaries, enabledRoutes }: Model,
@@ -42,14 +42,14 @@ export function chooseCanary(
       canary.accountId !== accountId &&
       (dataPolicy === 'none' || policy.allowRetention) &&
       (policy.dialects === undefined || policy.dialects.has(dialect)) &&
-      // What is held for a request goes by the dialects of the catalog's routes.
+      // The hold of a request is computed for the dialects of the catalog's routes.
       enabledRoutes.some(({ provider }) => provider.dialect === dialect)
     return isAllowed && health.isOpen(route.id, nowMs) ? route : undefined
   }
   return undefined
 }
 
-/** Where an id lies among a million places, evenly: FNV-1a with the finalizer of MurmurHash3. */
+/** Maps an id evenly to one of a million places: FNV-1a with the finalizer of MurmurHash3. */
 export function placeOf(id: string): number {
   let hash = 0x811c9dc5
   for (let i = 0; i < id.length; i++) hash = Math.imul(hash ^ id.charCodeAt(i), 0x01000193)

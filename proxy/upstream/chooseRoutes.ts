@@ -7,23 +7,26 @@ import type { RouteHealth } from './routeHealth.ts'
 
 /** The requirements of a request, its key and its account for routes. */
 export interface RoutePolicy {
-  /** Providers that keep what they are sent may serve. */
+  /** Providers that retain data may serve. */
   readonly allowRetention: boolean
-  /** The routes whose providers charge least are tried first. */
+  /** The routes of the cheapest providers are tried first. */
   readonly cheapest: boolean
   /** Only providers of these dialects can be asked; absent is any. */
   readonly dialects?: ReadonlySet<Dialect> | undefined
-  /** The field of an image at an address that only providers with `privateImages` may be sent; absent is none. */
+  /**
+   * The field with the address of an image that may be sent only to providers with `privateImages`; absent when there is no
+   * such image.
+   */
   readonly privateImage?: string | undefined
-  /** Only providers whose hardware is proved now may serve: the private tier. */
+  /** Only providers with an attestation in force may serve: the private tier. */
   readonly attested: boolean
   /** A registered provider may be asked first; absent is not. */
   readonly canary?: CanaryCandidate | undefined
 }
 
 /**
- * The routes that may serve a request, in the order to try them: those in good health first come first, and while none
- * is, the request is refused with the time until the first one may be tried again.
+ * The routes that may serve a request, in the order to try them: healthy routes only. While there is none, the request is
+ * refused with the time until the first one may be tried again.
  * @throws GatewayError model_unavailable, no_route_for_policy, model_unverified, invalid_request
  */
 export function chooseRoutes(model: Model, policy: RoutePolicy, health: RouteHealth, nowMs: number): readonly Route[] {
@@ -41,7 +44,7 @@ export function chooseRoutes(model: Model, policy: RoutePolicy, health: RouteHea
   throw new GatewayError('model_unavailable', { retryAfterSeconds: Math.max(1, Math.ceil(waitMs / 1000)) })
 }
 
-/** Behind a registered provider the model's own routes follow, so that its failure costs the client nothing. */
+/** A registered provider is followed by the model's own routes, so that its failure does not affect the client. */
 function withCanary(
   open: readonly Route[],
   model: Model,
@@ -54,7 +57,7 @@ function withCanary(
   return canary === undefined ? open : [canary, ...open]
 }
 
-/** What is said of a model that the private tier does not have. */
+/** The error for a model that the private tier does not have. */
 export function notOnPrivateTier(modelId: string): GatewayError {
   const message = `${modelId} does not serve the private tier; /v1/pricing lists the attested models that do.`
   return new GatewayError('no_route_for_policy', { message, param: 'model' })
@@ -64,12 +67,12 @@ function spoken(routes: readonly Route[], dialects: ReadonlySet<Dialect> | undef
   return dialects === undefined ? routes : those(routes, (route) => dialects.has(route.provider.dialect))
 }
 
-/** The routes that pass; no new list where all do, as they nearly always do. */
+/** The routes that pass; the same list when all do, as they nearly always do. */
 function those(routes: readonly Route[], pass: (route: Route) => boolean): readonly Route[] {
   return routes.every(pass) ? routes : routes.filter(pass)
 }
 
-/** @throws GatewayError model_unverified while the hardware of no provider is proved */
+/** @throws GatewayError model_unverified while no provider has an attestation in force */
 function attested(routes: readonly Route[], modelId: string, nowMs: number): readonly Route[] {
   const found = those(routes, ({ provider }) => provider.report !== null && provider.report.validUntilMs > nowMs)
   if (found.length > 0) return found

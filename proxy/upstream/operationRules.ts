@@ -2,16 +2,16 @@ import type { Endpoint } from '../../contract/catalog/catalog.ts'
 import type { FailureKind } from './transport/transport.ts'
 
 /**
- * Until when another route may be asked, once one has failed.
- * - `before_output`: whatever happened, as long as no output has reached the client.
- * - `when_refused`: only where no provider was reached, or one has said that it did not serve. Silence and an answer that
- *   cannot be read are final, because the provider may bill for what it sent.
- * - `when_not_taken`: only where it is certain that no provider has taken the request. What 5xx and 408 leave open is
- *   whether the provider, behind whatever answered for it, has: it would then work, and bill, without anybody's knowing.
+ * Until when another route may be asked after one has failed.
+ * - `before_output`: after any failure, as long as no output has reached the client.
+ * - `when_refused`: only when no provider was reached, or one reported that it did not serve. Silence and unreadable answers
+ *   are final, because the provider may bill for them.
+ * - `when_not_taken`: only when it is certain that no provider has taken the request. After 5xx and 408 the provider, behind
+ *   a gateway that answered for it, may have taken it: it would then work, and bill, unnoticed.
  */
 export type Failover = 'before_output' | 'when_refused' | 'when_not_taken'
 
-/** How an operation deals with routes that fail, and with what providers say against it. */
+/** How an operation handles failing routes and error answers of providers. */
 export interface OperationRule {
   readonly failover: Failover
   /** The client sees the provider's own 4xx status where it rejects the request; else 400. */
@@ -45,7 +45,7 @@ export function mayMoveOnAfterFailure(rule: OperationRule, kind: FailureKind): b
   return rule.failover === 'before_output' || kind === 'connect' || kind === 'connect_timeout'
 }
 
-/** Whether another route may be asked after an answer of status 200 that is none. */
+/** Whether to fail over after an answer of status 200 with an unusable body. */
 export function mayMoveOnAfterAnswer(rule: OperationRule): boolean {
   return rule.failover === 'before_output'
 }
@@ -62,7 +62,7 @@ export function mayReuseConnection(rule: OperationRule): boolean {
   return rule.failover === 'before_output'
 }
 
-/** The rule of an endpoint. Who pays for a request by itself sees the provider's own status; chat is the same for everybody. */
+/** The rule of an endpoint. Clients that pay per request see the provider's own status; chat is the same for all clients. */
 export function ruleOf(endpoint: Endpoint, isPaid: boolean): OperationRule {
   const rule = OPERATION_RULES[endpoint]
   const isChat = endpoint === 'chat' || endpoint === 'completions'

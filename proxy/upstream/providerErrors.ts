@@ -6,7 +6,7 @@ const CONTEXT = /maximum context length|context_length_exceeded|context window|p
 /** An empty account at the provider, which some of them answer with 400 as if the request were at fault. */
 const CREDIT = /credit balance is too low/i
 
-/** The statuses that error events stand for; those of other types are faults of the provider. */
+/** The statuses that types of error events correspond to; events of other types are faults of the provider. */
 const STATUS_OF_TYPE: ReadonlyMap<unknown, number> = new Map([
   ['invalid_request_error', 400],
   ['BadRequestError', 400],
@@ -35,7 +35,7 @@ export function readProviderError(body: string): ProviderError {
 }
 
 /**
- * What an error inside an answer of status 200 means: an error event of a stream, or an error for a body.
+ * The meaning of an error inside an answer of status 200: an error event of a stream, or an error for a body.
  * @param error the value of the member `error`, or null for an answer that cannot be read at all
  */
 export function refusalOfError(error: unknown): Refusal {
@@ -56,7 +56,7 @@ export function providerErrorOf(value: unknown): ProviderError {
   return named(message, text(Reflect.get(error, 'code')))
 }
 
-// Not every provider sets the code for a prompt that does not fit, but all of them say it in words.
+// Not every provider sets the code for a prompt that is too long, but all of them describe it in the message.
 function named(message: string, code: string): ProviderError {
   if (CREDIT.test(message)) return { message: '', code: 'insufficient_credit' }
   return { message, code: CONTEXT.test(code) || CONTEXT.test(message) ? 'context_length_exceeded' : code }

@@ -5,7 +5,7 @@ import type { UpstreamRequest } from './transport/transport.ts'
 /** A request to a provider; the path is relative to its base path. */
 type Asked = Pick<UpstreamRequest, 'path' | 'headers' | 'requestId' | 'body'>
 
-/** A POST to a provider, with the time limits of what clients wait for. */
+/** A POST to a provider, with the timeouts of requests that clients wait for. */
 export function postRequest(
   provider: Provider,
   asked: Asked,
@@ -16,7 +16,7 @@ export function postRequest(
   return providerRequest('POST', provider, asked, limits, totalTimeoutMs, fresh)
 }
 
-/** A GET from a provider, with the time limits of what clients wait for. */
+/** A GET from a provider, with the timeouts of requests that clients wait for. */
 export function getRequest(provider: Provider, asked: Asked, limits: Limits, fresh: boolean): UpstreamRequest {
   return providerRequest('GET', provider, asked, limits, limits.totalTimeoutMs, fresh)
 }

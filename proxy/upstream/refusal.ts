@@ -12,11 +12,11 @@ export interface Refusal {
   readonly routeFault: boolean
   /** It may be the answer to this one request rather than the state of the route; absent is not. */
   readonly perhapsRequest?: boolean
-  /** How long the provider asked to be left alone, in milliseconds. */
+  /** How long the provider asked for no requests (Retry-After), in milliseconds. */
   readonly retryAfterMs: number
 }
 
-/** An answer that is none: an error, empty, or unreadable. */
+/** An unusable answer: an error, empty, or unreadable. */
 export interface Rejected {
   readonly rejected: Refusal
 }
@@ -28,8 +28,8 @@ export interface ProviderError {
 }
 
 /**
- * Sorts a provider's error answer by status and code: the request's fault, this route's, or the gateway's own standing
- * with the provider, which is never the client's business.
+ * Classifies a provider's error answer by status and code: a fault of the request, of this route, or of the gateway's own
+ * account with the provider, which clients never see.
  * @param status not 2xx
  * @param ownStatus the client sees the provider's own 4xx status where the request is at fault
  */
@@ -39,7 +39,7 @@ export function classifyRefusal(
   retryAfterMs: number,
   ownStatus = false,
 ): Refusal {
-  // Chat answers 400 whatever 4xx the provider chose, but for a body it found too large.
+  // Chat answers 400 for every 4xx of the provider, except for a body that the provider found too large.
   const shown = ownStatus || status === 413 ? status : 400
   if (provider.code === 'context_length_exceeded') return requestFault('context_length_exceeded', 400, provider)
   if (status === 404) return { ...unavailable(), elsewhere: true, routeFault: false, retryAfterMs }

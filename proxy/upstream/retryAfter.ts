@@ -3,8 +3,8 @@ import type { UpstreamHeaders } from './transport/transport.ts'
 const SECONDS = /^[0-9]+(?:\.[0-9]+)?$/
 
 /**
- * How long a provider asks to be left alone: `retry-after-ms`, or `retry-after` as seconds (whole or not) or as an HTTP
- * date (RFC 9110 section 10.2.3).
+ * How long a provider asks for no requests: `retry-after-ms`, or `retry-after` as seconds (whole or not) or as an HTTP date
+ * (RFC 9110 section 10.2.3).
  * @returns milliseconds between 0 and `maxMs`; 0 when nothing usable was sent
  */
 export function retryAfterMs(headers: UpstreamHeaders, nowMs: number, maxMs: number): number {

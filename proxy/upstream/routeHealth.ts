@@ -1,19 +1,19 @@
 import type { Limits } from '../limits.ts'
 
-/** How many times the usual number of failures one account alone has to see before a route is shut for everybody. */
+/** How many times the usual number of failures a single account has to see before a route is closed for all accounts. */
 const SOLE_ACCOUNT_FACTOR = 4
 
 interface Health {
-  /** Failures since the last success that no request can bring about: the route could not be reached, or went silent. */
+  /** Failures since the last success that no request can cause: no connection, or a timeout. */
   ownFailures: number
-  /** Failures since the last success that a request may have provoked, and whose requests they were. */
+  /** Failures since the last success that a request may have caused, and the accounts of those requests. */
   answeredFailures: number
   account: string
   severalAccounts: boolean
-  /** The breaker keeps requests away until then; after it, one request tries. */
+  /** The circuit breaker is open until then; after it, one request tries. */
   openUntilMs: number
   trying: boolean
-  /** The provider asked to be left alone until then. */
+  /** Until when the provider asked for no requests (Retry-After). */
   coolUntilMs: number
 }
 
@@ -27,7 +27,7 @@ export class RouteHealth {
     this.limits = limits
   }
 
-  /** Says which routes are disabled now, so that no request that is under way turns to one of them. */
+  /** Sets the routes that are disabled now, so that no request under way fails over to one of them. */
   setDisabled(routeIds: ReadonlySet<string>): void {
     this.disabled = routeIds
   }
@@ -45,7 +45,7 @@ export class RouteHealth {
     return health.openUntilMs <= nowMs && !health.trying
   }
 
-  /** Whether the provider asked to be left alone for now. */
+  /** Whether the provider has asked for no requests for now (Retry-After). */
   isCooling(routeId: string, nowMs: number): boolean {
     return (this.routes.get(routeId)?.coolUntilMs ?? 0) > nowMs
   }
@@ -57,7 +57,7 @@ export class RouteHealth {
     return Math.max(1, Math.max(health.coolUntilMs, health.openUntilMs) - nowMs)
   }
 
-  /** A request goes to the route; every call is followed by one of the outcomes below. */
+  /** A request is sent to the route; every call is followed by one of the outcomes below. */
   started(routeId: string): void {
     const health = this.routes.get(routeId)
     if (health !== undefined && this.hasTripped(health)) health.trying = true
@@ -68,8 +68,8 @@ export class RouteHealth {
   }
 
   /**
-   * @param accountId whose request it was, where the provider's answer may be to the request rather than the route's own
-   *   state. Such failures shut the route for everybody only once they have hit several accounts, or one for long.
+   * @param accountId the account of the request, when the request rather than the route may have caused the failure. Such
+   *   failures open the circuit breaker only once they have hit several accounts, or one account for long.
    */
   failed(routeId: string, nowMs: number, accountId?: string): void {
     const health = this.healthOf(routeId)

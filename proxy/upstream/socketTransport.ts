@@ -29,7 +29,7 @@ export class SocketTransport implements Transport {
   private readonly timer: NodeJS.Timeout
   private readonly tls: TlsShared
 
-  /** @param context whose certificates are trusted; by default those that Node.js trusts */
+  /** @param context has the trusted certificates; by default those that Node.js trusts */
   constructor(limits: Limits, context: SecureContext = createSecureContext()) {
     this.limits = limits
     this.tls = { context, sessions: new TlsSessions(limits) }
@@ -78,7 +78,7 @@ export class SocketTransport implements Transport {
   }
 }
 
-// A connection goes on to other requests when this one has ended, so the call lets go of it then.
+// A connection serves other requests after this one has ended, so the call releases it then.
 class SocketCall implements UpstreamCall, UpstreamListener {
   private connection: Connection | undefined
   private listener: UpstreamListener

@@ -180,7 +180,7 @@ test('responses: images and the effort reach the provider', async () => {
   ])
 })
 
-test('responses: a reference to what is not stored is refused with what to do', async () => {
+test('responses: a reference to an item that is not stored is rejected with the remedy', async () => {
   const asked = generateText({
     model: formats.responses('test/chatty'),
     prompt: 'x',

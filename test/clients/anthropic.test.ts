@@ -99,7 +99,7 @@ for (const dialect of DIALECTS) {
       assertReconciled(receiptIn(data), await stack.provider.log())
     })
 
-    test('a streamed message, event by event, and added up by the helper', async () => {
+    test('a streamed message, event by event, and accumulated by the helper', async () => {
       const types: string[] = []
       const raw = await client.messages.create({ ...ask, stream: true })
       for await (const event of raw) types.push(event.type)
@@ -116,7 +116,7 @@ for (const dialect of DIALECTS) {
       assertReconciled(await receiptOf(stack.baseUrl, apiKey, final.id), await stack.provider.log())
     })
 
-    test('the receipt is a comment right before message_stop, which the client passes over', async () => {
+    test('the receipt is a comment right before message_stop, which the client ignores', async () => {
       const raw = await client.messages.create({ ...ask, stream: true }).asResponse()
       assert.match(
         await raw.text(),
@@ -145,7 +145,7 @@ for (const dialect of DIALECTS) {
       assert.equal(next.stop_reason, 'end_turn')
     })
 
-    test('thinking is a block of its own, and may be sent back', async () => {
+    test('thinking is a separate block, and may be sent back', async () => {
       const thinking = { ...ask, model: `${dialect}/thinking` }
       const whole = await client.messages.create(thinking)
       const streamed = await client.messages.stream(thinking).finalMessage()
@@ -205,7 +205,7 @@ for (const dialect of DIALECTS) {
   })
 }
 
-test('a key is taken as x-api-key, as authToken, and as both', async () => {
+test('a key is accepted as x-api-key, as authToken, and as both', async () => {
   const ask = { model: 'anthropic/plain', max_tokens: 5, messages: MESSAGES }
   // The client itself sends one of the two.
   const both = (token: string) => ({
@@ -219,7 +219,7 @@ test('a key is taken as x-api-key, as authToken, and as both', async () => {
   assert.equal(codeOf(error), 'payment_conflict')
 })
 
-test('the beta namespace asks the same endpoint', async () => {
+test('the beta namespace calls the same endpoint', async () => {
   const answer = await client.beta.messages.create({
     model: 'anthropic/plain',
     max_tokens: 5,
@@ -274,7 +274,7 @@ test('the client throws AuthenticationError for a key that does not exist', asyn
   assert.deepEqual([error.status, codeOf(error)], [401, 'invalid_api_key'])
 })
 
-test('what cannot succeed is not tried again, what can is', async () => {
+test('the client retries retryable errors and no others', async () => {
   const poor = clientOf({ apiKey: (await stack.createAccount({ credits: '0.00000001' })).apiKey, maxRetries: 3 })
   const ask = { max_tokens: 100, messages: MESSAGES }
   sent = 0

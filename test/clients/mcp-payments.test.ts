@@ -69,7 +69,7 @@ function assertAsked(result: ToolResult, reason: string): void {
   assert.ok((result.structuredContent['accepts'] as unknown[]).length > 0)
 }
 
-test('a call without a key is told what to pay, for x402 and for MPP', async () => {
+test('a call without a key returns the payment requirements for x402 and for MPP', async () => {
   const before = await served()
   const result = await callMcp(client, 'chat', HELLO)
   const required = result.structuredContent as unknown as PaymentRequired
@@ -82,7 +82,7 @@ test('a call without a key is told what to pay, for x402 and for MPP', async () 
   assert.equal(await served(), before)
 })
 
-test('x402 pays a call; the result tells of the settlement, and the rest goes back', async () => {
+test('x402 pays for a call: the result reports the settlement, and the rest is refunded', async () => {
   const payer = await paid.chain.newPayer()
   const result = await pay(await sign(payer, await quoteOf()))
   assert.ok(result.isError !== true, JSON.stringify(result))
@@ -100,14 +100,14 @@ test('x402 pays a call; the result tells of the settlement, and the rest goes ba
   assert.equal(await paid.has('stablecoin', payer), FUNDS - amount + back)
 })
 
-test('what the quote tool offers pays the call', async () => {
+test('the payment requirements of the quote tool pay for the call', async () => {
   const payer = await paid.chain.newPayer()
   const { payment, hold } = (await callOk(client, 'quote', HELLO)) as { payment: { x402: PaymentRequired }; hold: Json }
   const { receipt } = (await pay(await sign(payer, payment.x402))).structuredContent as { receipt: Receipt }
   assert.equal(receipt.hold.units, hold['units'])
 })
 
-test('mppx pays a call by itself through the official client', async () => {
+test('mppx pays for a call automatically through the official client', async () => {
   const payer = await paid.chain.newPayer()
   const own = McpClient.wrap(await connectMcp(paid.stack.baseUrl), { methods: [mppxCharge(paid, payer)] as never })
   const result = (await own.callTool({ name: 'chat', arguments: HELLO })) as unknown as ToolResult & { receipt: Json }
@@ -120,7 +120,7 @@ test('mppx pays a call by itself through the official client', async () => {
   await own.close()
 })
 
-test('who says that it pays by MPP is asked by its error, with fresh challenges', async () => {
+test('a client that declares MPP support gets fresh challenges in the error', async () => {
   const params = { name: 'chat', arguments: HELLO }
   const message = { jsonrpc: '2.0', id: 1, method: 'tools/call', params }
   const asked = await postMcp(paid.stack.baseUrl, message, { 'accept-payment': 'evm/charge' })
@@ -146,7 +146,7 @@ test('who says that it pays by MPP is asked by its error, with fresh challenges'
   assert.equal(rpcErrorOf(await withMeta('text')).code, -32_602)
 })
 
-test('in the revision without a handshake a call is asked and paid the same way', async () => {
+test('in the revision without a handshake a call is quoted and paid the same way', async () => {
   const payer = await paid.chain.newPayer()
   const envelope = {
     'io.modelcontextprotocol/protocolVersion': '2026-07-28',
@@ -171,7 +171,7 @@ test('in the revision without a handshake a call is asked and paid the same way'
   assertAsked((await send(payment)).body.result as unknown as ToolResult, 'authorization_used')
 })
 
-test('a payment is good for one call, and for no other call than the one that was quoted', async () => {
+test('a payment is valid for one call, and only for the call that was quoted', async () => {
   const payer = await paid.chain.newPayer()
   const before = await served()
   const payload = await sign(payer, await quoteOf())
@@ -195,14 +195,14 @@ test('a payment is good for one call, and for no other call than the one that wa
   assert.equal(await served(), before + 1)
 })
 
-test('two payments in one call are refused', async () => {
+test('two payments in one call are rejected', async () => {
   const result = await pay({ x402Version: 2 }, HELLO, {
     'org.paymentauth/credential': { challenge: { id: 'x' }, payload: {}, source: 'y' },
   })
   assertToolError(result, 400, 'payment_conflict')
 })
 
-test('a paid call whose client gives up too soon is refused before anything is settled', async () => {
+test('a paid call whose client times out too soon is rejected before any settlement', async () => {
   const payer = await paid.chain.newPayer()
   const payload = await sign(payer, await quoteOf())
   const soon = { 'sluice/deadline': new Date(Date.now() + 5_000).toISOString() }
@@ -214,7 +214,7 @@ test('a paid call whose client gives up too soon is refused before anything is s
   assert.ok(result.isError !== true, JSON.stringify(result))
 })
 
-test('a paid call that no provider serves is paid back whole', async () => {
+test('a paid call that no provider serves is refunded in full', async () => {
   const payer = await paid.chain.newPayer()
   const broken = { ...HELLO, model: 'test/broken' }
   const result = await pay(await sign(payer, await quoteOf(broken)), broken)
@@ -224,7 +224,7 @@ test('a paid call that no provider serves is paid back whole', async () => {
   assert.equal(await paid.has('stablecoin', payer), FUNDS)
 })
 
-test('a wallet without funds is told so', async () => {
+test('a payment from a wallet without funds is rejected with that reason', async () => {
   const payer = await paid.chain.newPayer({ stablecoin: 0n })
   const result = await pay(await sign(payer, await quoteOf()))
   assertAsked(result, 'insufficient_funds')

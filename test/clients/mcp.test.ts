@@ -51,7 +51,7 @@ test('chat answers with the completion and its receipt, charged as the provider 
   await client.close()
 })
 
-test('a tool call of the model comes back whole', async () => {
+test('a tool call of the model is returned whole', async () => {
   const client = await connect()
   const tools = [{ type: 'function', function: { name: 'f', parameters: { type: 'object', properties: {} } } }]
   const result = await callMcp(client, 'chat', { ...HELLO, model: 'test/tool', tools })
@@ -60,7 +60,7 @@ test('a tool call of the model comes back whole', async () => {
   await client.close()
 })
 
-test('list_models shows what serves with its price, to everybody, and to a key what it may use', async () => {
+test('list_models shows all served models with prices; with a key, only the models that it may use', async () => {
   const anyone = await connect('')
   const all = (await callOk(anyone, 'list_models')) as { models: { id: string; price: Json }[]; price_sheet: string }
   const ids = all.models.map(({ id }) => id)
@@ -78,7 +78,7 @@ test('list_models shows what serves with its price, to everybody, and to a key w
   await Promise.all([anyone.close(), bound.close()])
 })
 
-test('a quote is the hold of the same call, and runs nothing', async () => {
+test('a quote equals the hold of the same call and runs no request', async () => {
   const client = await connect()
   const before = (await stack.provider.log()).length
   const quote = (await callOk(client, 'quote', HELLO)) as { hold: { units: string }; max_tokens: number; price: Json }
@@ -96,7 +96,7 @@ test('a quote is the hold of the same call, and runs nothing', async () => {
   await Promise.all([client.close(), keyless.close()])
 })
 
-test('balance is what the account has, or the agent', async () => {
+test('balance returns the balance of the account, or of the agent', async () => {
   const other = await newOwner(stack, { coin: '3', credits: '2' })
   const client = await connect(other.apiKey)
   const balance = await callOk(client, 'balance')
@@ -117,7 +117,7 @@ test('balance is what the account has, or the agent', async () => {
   await Promise.all([client.close(), agent.close()])
 })
 
-test('what is refused is a result that says why, and nothing is charged', async () => {
+test('a rejected call is a result that states the reason, and is not charged', async () => {
   const client = await connect()
   const anyone = await connect('')
   const stranger = await connect(`sk_${'A'.repeat(43)}`)
@@ -137,7 +137,7 @@ test('what is refused is a result that says why, and nothing is charged', async 
   await Promise.all([client, anyone, stranger, poor].map((one) => one.close()))
 })
 
-test("receipts of others are a key's no business, but public without one", async () => {
+test('a key cannot read receipts of other keys, which are public without a key', async () => {
   const client = await connect()
   const { id } = (await callOk(client, 'chat', HELLO)) as { id: string }
   const other = await connect((await stack.createAccount()).apiKey)
@@ -148,7 +148,7 @@ test("receipts of others are a key's no business, but public without one", async
   await Promise.all([client, other, anyone].map((one) => one.close()))
 })
 
-test('a payment beside a key is refused before anything', async () => {
+test('a payment beside a key is rejected before any settlement', async () => {
   const client = await connect()
   const before = (await stack.provider.log()).length
   for (const meta of [
@@ -161,7 +161,7 @@ test('a payment beside a key is refused before anything', async () => {
   await client.close()
 })
 
-test("an agent's models, cap and approvals bind it on MCP too", async () => {
+test("an agent's models, cap and approvals apply to MCP too", async () => {
   const { token } = owner
   const body = { slug: 'caller', models: [M], request_cap: '0.01', approval_threshold: '0.001' }
   await apiOk(stack.baseUrl, 'POST', '/v1/agents', { token, body })
@@ -190,7 +190,7 @@ test("an agent's models, cap and approvals bind it on MCP too", async () => {
   await agent.close()
 })
 
-test('a client that leaves is charged by the rules of every request, once', async () => {
+test('a client that disconnects is charged by the rules of every request, once', async () => {
   const before = (await stack.provider.log()).length
   await stack.provider.hold()
   const gone = new AbortController()
@@ -210,7 +210,7 @@ test('a client that leaves is charged by the rules of every request, once', asyn
   assert.equal(receipt.error, 'client_gone')
 })
 
-test('the request id of the answer is that of the receipt', async () => {
+test('the request id of the response equals that of the receipt', async () => {
   const message = { jsonrpc: '2.0', id: 'a', method: 'tools/call', params: { name: 'chat', arguments: HELLO } }
   const { headers, body } = await postMcp(stack.baseUrl, message, { authorization: `Bearer ${owner.apiKey}` })
   const content = body.result?.['structuredContent'] as { id: string } | undefined

@@ -40,7 +40,7 @@ async function assertReceipt(answer: unknown, modality: MediaModality): Promise<
   assertCounted(receipt, modality, await stack.provider.log())
 }
 
-test('embeddings: the client asks for base64 by itself and gets the same numbers as with floats', async () => {
+test('embeddings: the client requests base64 by default and gets the same numbers as with floats', async () => {
   const input = ['one', 'two']
   for (const model of ['test/embedding', 'test/floats']) {
     const usual = await client.embeddings.create({ model, input })
@@ -88,7 +88,7 @@ test('images.edit, of one picture and of several', async () => {
   await assertReceipt(two, 'image')
 })
 
-test('audio.speech.create: bytes as they come', async () => {
+test('audio.speech.create: bytes are streamed as they arrive', async () => {
   const { data, response } = await client.audio.speech
     .create({ model: 'test/speech', voice: 'alloy', input: 'hello', response_format: 'wav' })
     .withResponse()
@@ -105,7 +105,7 @@ test('audio.speech.create: bytes as they come', async () => {
   assertCounted(await client.get<CountedReceipt>(`/receipts/${id}`), 'speech', await stack.provider.log())
 })
 
-test('audio.speech.create: half of an answer is an error', async () => {
+test('audio.speech.create: a truncated response is an error', async () => {
   const response = await client.audio.speech.create({ model: 'test/broken', voice: 'alloy', input: 'hello' })
   await assert.rejects(() => response.arrayBuffer())
 })
@@ -140,7 +140,7 @@ test('rerank, as clients without an official package send it', async () => {
   await assertReceipt(answer, 'rerank')
 })
 
-test('errors are thrown as the client knows them', async () => {
+test('errors are thrown with the classes of the client', async () => {
   const cases: [abstract new (...args: never[]) => APIError, () => Promise<unknown>, string][] = [
     [NotFoundError, () => client.embeddings.create({ model: 'test/none', input: 'x' }), 'model_not_found'],
     [BadRequestError, () => client.embeddings.create({ model: 'test/image', input: 'x' }), 'wrong_endpoint'],

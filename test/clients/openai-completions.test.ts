@@ -45,7 +45,7 @@ test('a text completion in one piece', async () => {
   assertReconciled(receipt, await stack.provider.log())
 })
 
-test('a streamed text completion, with usage last when asked for', async () => {
+test('a streamed text completion, with usage last if requested', async () => {
   for (const include_usage of [true, false]) {
     const body = { model: MODEL, prompt: ['Once'], stream: true, stream_options: { include_usage } } as const
     const { data: stream, request_id } = await client.completions

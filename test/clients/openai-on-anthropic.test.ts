@@ -62,7 +62,7 @@ test('in one piece and streamed, with usage', async () => {
   }
 })
 
-test('the stream helper adds up text, thinking apart, and usage', async () => {
+test('the stream helper accumulates text, thinking apart, and usage', async () => {
   const stream = client.chat.completions.stream({
     model: 'test/thinking',
     messages: MESSAGES,

@@ -85,7 +85,7 @@ test('a response in one piece', async () => {
   assertReconciled(receiptIn(data), await stack.provider.log())
 })
 
-test('a streamed response, event by event and added up by the client', async () => {
+test('a streamed response, event by event and accumulated by the client', async () => {
   const stream = await client.responses.create({ model: MODEL, input: 'hello', stream: true })
   let text = ''
   let last: OpenAI.Responses.ResponseStreamEvent | undefined

@@ -36,7 +36,7 @@ test('the client waits out Retry-After of a 429 and is served then', async () =>
   assert.ok(tookMs >= 950, `it took ${tookMs} ms`)
 })
 
-test('the client tries a 502 and a 503 again and waits out Retry-After', async () => {
+test('the client retries a 502 and a 503 and waits for Retry-After', async () => {
   const hasty = await clients.create([], { maxRetries: 0 })
   for (let i = 0; i < 3; i++) {
     const request = hasty.chat.completions.create({ model: 'test/recovers', messages: MESSAGES })
@@ -58,7 +58,7 @@ test('the client tries a 502 and a 503 again and waits out Retry-After', async (
   assertReconciled(receiptIn(completion), outcomes)
 })
 
-test('what cannot succeed is not tried again', async () => {
+test('the client does not retry errors that are not retryable', async () => {
   const poor = clients.of((await stack.createAccount({ credits: '0.00000001' })).apiKey, { maxRetries: 3 })
   clients.sent = 0
   const error = await thrownBy<APIError>(APIError, () =>

@@ -74,7 +74,7 @@ test('the official client follows a job and downloads its clip', async () => {
   assert.deepEqual([gone.status, gone.code], [410, 'video_expired'])
 })
 
-test('failed and unknown jobs arrive as the errors that they are', async () => {
+test('failed and unknown jobs are returned with their specific errors', async () => {
   const job = await take('test/failing')
   await until('the job has failed', async () => (await client.videos.retrieve(job.id)).status === 'failed')
   const video = await client.videos.retrieve(job.id)

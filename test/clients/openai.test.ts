@@ -64,7 +64,7 @@ test('a chat completion in one piece', async () => {
   assertReconciled(receiptIn(data), await stack.provider.log())
 })
 
-test('a streamed chat completion, chunk by chunk, with usage last when asked for', async () => {
+test('a streamed chat completion, chunk by chunk, with usage last if requested', async () => {
   for (const include_usage of [true, false]) {
     const stream = await client.chat.completions.create({
       model: MODEL,
@@ -84,7 +84,7 @@ test('a streamed chat completion, chunk by chunk, with usage last when asked for
   }
 })
 
-test('the comment with the receipt is in the stream, and the client passes over it', async () => {
+test('the comment with the receipt is in the stream, and the client ignores it', async () => {
   const call = client.chat.completions.create({ model: MODEL, messages: MESSAGES, stream: true })
   const { data: stream, response } = await call.withResponse()
   const chunks: OpenAI.ChatCompletionChunk[] = []
@@ -95,7 +95,7 @@ test('the comment with the receipt is in the stream, and the client passes over 
   assert.equal(response.headers.get('content-type'), raw.headers.get('content-type'))
 })
 
-test('the stream helper adds up the answer and its usage', async () => {
+test('the stream helper accumulates the response and its usage', async () => {
   const stream = client.chat.completions.stream({
     model: MODEL,
     messages: MESSAGES,

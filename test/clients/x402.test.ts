@@ -53,7 +53,7 @@ const START = { stablecoin: 1_000_000_000n, coin: parseEther('1000') }
 const WORTH = { stablecoin: [1_000n, 1n], coin: [1n, 2_000_000_000n] } as const
 
 for (const asset of ['stablecoin', 'coin'] as const) {
-  test(`@x402/fetch pays a chat request in the ${asset}; the rest comes back`, async () => {
+  test(`@x402/fetch pays for a chat request in the ${asset}; the rest is refunded`, async () => {
     const payer = await paid.chain.newPayer()
     const response = await payingFetch(payer, asset)(paid.url('/v1/chat/completions'), {
       method: 'POST',
@@ -88,7 +88,7 @@ for (const asset of ['stablecoin', 'coin'] as const) {
   })
 }
 
-test('@x402/fetch pays a streamed request; the receipt line says what was paid', async () => {
+test('@x402/fetch pays for a streamed request; the receipt line states the amount paid', async () => {
   const payer = await paid.chain.newPayer()
   const response = await payingFetch(payer, 'stablecoin')(paid.url('/v1/chat/completions'), {
     method: 'POST',
@@ -105,7 +105,7 @@ test('@x402/fetch pays a streamed request; the receipt line says what was paid',
   await paid.audited()
 })
 
-test('the openai package pays through the wrapper, streamed and not, with the key that it has to send', async () => {
+test('the openai package pays through the wrapper, streamed and not, with the API key that it always sends', async () => {
   const payer = await paid.chain.newPayer()
   const client = new OpenAI({
     baseURL: paid.url('/v1'),

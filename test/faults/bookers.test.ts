@@ -142,7 +142,7 @@ async function assertLogs(): Promise<number[]> {
   return heads.rows.map(({ size }) => size)
 }
 
-test('controls that are killed at any moment book every ending once, side by side', async () => {
+test('control instances killed at any moment book every ending once, concurrently', async () => {
   for (let i = 0; i < BOOKERS; i++) startBooker()
   const accounts = await Promise.all(Array.from({ length: ACCOUNTS }, () => newAccount(book.pool, COIN_UNITS)))
   let sizes = await assertLogs()

@@ -50,14 +50,14 @@ async function ask(): Promise<Receipt> {
   return present(receipt)
 }
 
-test('a receipt can be read as soon as it was shown', async () => {
+test('a receipt can be read as soon as the response has shown it', async () => {
   for (let i = 0; i < 20; i++) {
     const shown = await ask()
     assert.deepEqual((await bookedReceipt(shown.request_id)).cost, shown.cost)
   }
 })
 
-test('a worker that is killed in the middle of a stream leaves an orphaned receipt, and gives its hold back', async () => {
+test('a worker killed in the middle of a stream leaves an orphaned receipt, and its hold is released', async () => {
   await stack.provider.hold()
   const call = chat(stack.baseUrl, account.apiKey, { model: 'test/held', stream: true, max_tokens: 50 })
   call.catch(() => undefined)
@@ -73,7 +73,7 @@ test('a worker that is killed in the middle of a stream leaves an orphaned recei
   assert.deepEqual([last?.status, last?.cost.units], ['orphaned', '0'])
 })
 
-test('while Redis does not answer for a second, a key that spends steadily sees no error', async () => {
+test('while Redis is unresponsive for a second, a key with steady use gets no error', async () => {
   const workload = startWorkload(stack, account, ['test/small'], 8)
   await until('answers come', () => workload.answered() >= 200)
   const before = workload.answered()
@@ -89,7 +89,7 @@ test('while Redis does not answer for a second, a key that spends steadily sees 
   await assertWorkload(stack, result, 200)
 })
 
-test('receipts that were shown while Redis did not answer are booked, although their worker is killed', async () => {
+test('receipts shown while Redis was unresponsive are booked, although their worker is killed', async () => {
   const workload = startWorkload(stack, account, ['test/small'], 8)
   await until('answers come', () => workload.answered() >= 200)
   await withoutRedis(async () => {

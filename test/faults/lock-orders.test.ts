@@ -45,7 +45,7 @@ async function place(i: number): Promise<OrderAnswer | undefined> {
   }
 }
 
-test('orders are placed once and whole, whenever control is killed', async () => {
+test('orders are placed once and atomically, whenever control is killed', async () => {
   const placed: OrderAnswer[] = []
   let next = 0
   for (let kill = 0; kill < KILLS; kill++) {

@@ -19,7 +19,7 @@ before(async () => {
 })
 after(() => world.finish())
 
-test('a worker that is killed in the middle of a stream leaves the tokens as they were', async () => {
+test('a worker killed in the middle of a stream burns no tokens', async () => {
   const { stack, pool, series } = world
   const account = await world.holder(LOCK_UNITS)
   await stack.provider.hold()
@@ -36,7 +36,7 @@ test('a worker that is killed in the middle of a stream leaves the tokens as the
   assert.equal(await heldUnits(pool, series, account.accountId), 0)
 })
 
-test('a request that runs over the end of the month burns the tokens that it holds; the others are gone', async () => {
+test('a request running past the end of the month burns the tokens that it holds; the remaining tokens expire', async () => {
   const { stack, pool } = world
   const ending = await plantSeries(pool, { model: LOCK_MODEL, endsAtMs: Date.now() + ENDS_IN_MS })
   await world.known(ending)

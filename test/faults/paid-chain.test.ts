@@ -48,7 +48,7 @@ async function restartNode(): Promise<void> {
   await paid.chain.node.start()
 }
 
-test('/health tells of the chain, and its status follows it', async () => {
+test('/health reports the state of the chain, and its status follows it', async () => {
   type Health = { readonly status: string; readonly chain: string; readonly database: string }
   const becomes = (status: string, chain: string) =>
     until(`health is ${status} with the chain ${chain}`, async () => {
@@ -71,7 +71,7 @@ test('/health tells of the chain, and its status follows it', async () => {
   await becomes('ok', 'ok')
 })
 
-test('the node restarts and forgets what waited for a block: it is sent again, once', async () => {
+test('the node restarts and loses pending transactions: they are sent again, once', async () => {
   const payer = await paid.chain.newPayer()
   await paid.chain.client.setAutomine(false)
   const { reply } = await begin(payer)
@@ -80,7 +80,7 @@ test('the node restarts and forgets what waited for a block: it is sent again, o
   await assertOnce(payer, await reply)
 })
 
-test('the node restarts while a paid stream runs: it ends, is charged, and the rest goes back', async () => {
+test('the node restarts while a paid stream runs: it ends, is charged, and the rest is refunded', async () => {
   const payer = await paid.chain.newPayer()
   const { reply } = await begin(payer, { ...HELLO, model: 'test/slow', stream: true })
   await until(
@@ -93,7 +93,7 @@ test('the node restarts while a paid stream runs: it ends, is charged, and the r
   await assertOnce(payer, answer)
 })
 
-test('a transaction that the node drops is sent again, and its request served', async () => {
+test('a transaction that the node drops is resent, and its request served', async () => {
   const payer = await paid.chain.newPayer()
   await paid.chain.client.setAutomine(false)
   const { reply } = await begin(payer)
@@ -108,7 +108,7 @@ test('a transaction that the node drops is sent again, and its request served', 
   await assertOnce(payer, answer)
 })
 
-test('a block that the chain takes back while its request is served is made again, once', async () => {
+test('after a reorg during the request, the payment is included again, once', async () => {
   const payer = await paid.chain.newPayer()
   const snapshot = await paid.chain.client.snapshot()
   const block = Number(await paid.chain.client.getBlockNumber())

@@ -37,7 +37,7 @@ test('Redis is emptied while streams run', async () => {
   process.stdout.write(`# ${describe(result)}\n`)
 })
 
-test('Redis goes back to an append-only file of some time ago', async () => {
+test('Redis is restored from an older append-only file', async () => {
   const workload = startWorkload(stack, account, ['test/paced'], 12)
   await until('answers come', () => workload.answered() >= 30)
   const kept = makeTempDir('older')

@@ -22,7 +22,7 @@ before(async () => {
 })
 after(() => stack.finish())
 
-test('the replica takes over from a master that is killed', async () => {
+test('the replica is promoted after the master is killed', async () => {
   const workload = startWorkload(stack, account, ['test/paced'], 8)
   await until('answers come', () => workload.answered() >= 20)
   const before = await servers.master()

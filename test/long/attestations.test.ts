@@ -27,7 +27,7 @@ async function count(query: string): Promise<number> {
 }
 const attestations = () => count('reserve_attestations')
 
-test('control dies at an attestation, again and again: it is made whole in the end, and once', async () => {
+test('control dies repeatedly during an attestation: it is completed in the end, and once', async () => {
   await until('the first is made', async () => (await attestations()) > 0)
   for (let round = 0; round < 4; round++) {
     const before = await attestations()

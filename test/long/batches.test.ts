@@ -97,7 +97,7 @@ function batchHolds(): Promise<number> {
   })
 }
 
-test('control is killed while the provider takes a batch: it is found again and not sent twice', async () => {
+test('control is killed while it submits a batch: the batch is found again and not sent twice', async () => {
   const job = await submitted(stack, key, { model: 'test/slow-post' })
   await until('the provider has it', async () =>
     (await upstreamBatches(stack)).some((batch) => batch.custom_ids.includes(job.id)),
@@ -106,7 +106,7 @@ test('control is killed while the provider takes a batch: it is found again and 
   await assertEndsOnce(job)
 })
 
-test('the answer to a submission is lost: the batch is found again', async () => {
+test('the response to a submission is lost: the batch is found again', async () => {
   await assertEndsOnce(await submitted(stack, key, { model: 'test/lost-post' }))
 })
 
@@ -141,7 +141,7 @@ test('control is killed between the charge in Redis and the end in the book', as
   }
 })
 
-test('control is killed while a webhook is being delivered: it comes again under the same id', async () => {
+test('control is killed while a webhook is being delivered: it is retried with the same id', async () => {
   const receiver = await HookReceiver.start()
   try {
     receiver.hang = true
@@ -163,7 +163,7 @@ test('control is killed while a webhook is being delivered: it comes again under
   }
 })
 
-test('control is killed during a call for one job: the call is not made again, and nothing is charged', async () => {
+test('control is killed during a call for one job: the call is not repeated, and not charged', async () => {
   await stack.provider.hold()
   const job = await submitted(stack, key, { model: 'test/plain-slow' })
   const calls = async () => (await stack.provider.log()).filter((line) => line.request_id === job.request_id).length
@@ -178,7 +178,7 @@ test('control is killed during a call for one job: the call is not made again, a
   assert.ok((await calls()) <= 1)
 })
 
-test('the proxy is killed after a job was taken: the job goes on, its hold stays', async () => {
+test('the proxy is killed after a job was accepted: the job continues, its hold stays', async () => {
   const job = await submitted(stack, key, { model: 'test/working' })
   await stack.proxy.kill9()
   await stack.proxy.start()
@@ -186,7 +186,7 @@ test('the proxy is killed after a job was taken: the job goes on, its hold stays
   await assertEndsOnce(job)
 })
 
-test('without control no job is taken and nothing stays held', async () => {
+test('without control no job is accepted and no hold remains', async () => {
   // The proxy knows the key from here on.
   await assertEndsOnce(await submitted(stack, key, { model: 'test/batch' }))
   await stack.control.kill9()
@@ -197,7 +197,7 @@ test('without control no job is taken and nothing stays held', async () => {
   await stack.settled()
 })
 
-test('Redis goes away between the taking of a job and the answer: what is refused is given up and not charged', async () => {
+test('Redis fails between accepting a job and the response: a rejected job is abandoned and not charged', async () => {
   const before = await pool.query<{ id: string }>('SELECT id FROM batch_jobs')
   // The job is written and its hold taken; then control comes to a stand.
   await pool.query(`CREATE FUNCTION stand() RETURNS trigger LANGUAGE plpgsql AS
@@ -232,7 +232,7 @@ test('Redis goes away between the taking of a job and the answer: what is refuse
   await stack.audit()
 })
 
-test('control and Redis are killed again and again: every job ends once, charged once', async () => {
+test('control and Redis are killed repeatedly: every job ends once, charged once', async () => {
   const jobs: BatchJob[] = []
   let stopped = false
   const client = async (name: string): Promise<void> => {

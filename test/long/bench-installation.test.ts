@@ -7,7 +7,7 @@ import { readSettings } from '../../bench/settings.ts'
 import { untilStopped } from '../../bench/stopping.ts'
 import { startWorld } from '../../bench/targets/world.ts'
 
-test('a short run on hot and cold keys has costs of every process, and books that agree', async () => {
+test('a short run on hot and cold keys reports the cost of every process, and the books balance', async () => {
   const settings = readSettings(['--quick', '--cases', 'installation'], {})
   assert.ok(settings !== undefined)
   const { result, books } = await untilStopped(async (stops) => {

@@ -33,7 +33,7 @@ function read<Content>(name: string): Content {
 // CPU time is read from /proc.
 const linux = { skip: process.platform !== 'linux' }
 
-test('a short run of the benchmark measures, books what it measured and reports', linux, async () => {
+test('a short benchmark run measures, books its requests and reports', linux, async () => {
   const { code, output } = await runBench()
   assert.equal(code, 0, output)
   const results = read<BenchResults>('last.json')

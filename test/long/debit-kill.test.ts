@@ -59,7 +59,7 @@ async function heldUp(
   return { giver, answer, letGo }
 }
 
-test('control killed between the taking and the booking: the coin comes back', async () => {
+test('control killed between taking and booking: the coin is returned', async () => {
   const stack = await startStack({ limits: LIMITS })
   const pool = createPool(stack.databaseUrl, limits)
   try {
@@ -81,7 +81,7 @@ test('control killed between the taking and the booking: the coin comes back', a
   }
 })
 
-test('a slow booking that was given up can not be booked any more', async () => {
+test('a slow booking that timed out can no longer be booked', async () => {
   const stack = await startStack({ limits: { ...LIMITS, debitVoidMs: 300, apiTimeoutMs: 5_000 } })
   const pool = createPool(stack.databaseUrl, limits)
   try {
@@ -102,7 +102,7 @@ test('a slow booking that was given up can not be booked any more', async () => 
   }
 })
 
-test('control and Redis killed again and again under load: no coin is lost or made', async () => {
+test('control and Redis killed repeatedly under load: no coin is lost or created', async () => {
   const stack = await startStack({ limits: LIMITS })
   const pool = createPool(stack.databaseUrl, limits)
   try {

@@ -56,7 +56,7 @@ test('a proxy worker is killed in the middle of streams', async () => {
   })
 })
 
-test('the whole proxy is killed and started again', async () => {
+test('the whole proxy is killed and restarted', async () => {
   await survive(async () => {
     const pid = stack.proxy.pid
     assert.ok(pid !== undefined)
@@ -74,7 +74,7 @@ test('control is killed in the middle of batches', async () => {
   })
 })
 
-test('Redis is killed in the middle of streams and comes back from its append-only file', async () => {
+test('Redis is killed in the middle of streams and restarts from its append-only file', async () => {
   await survive(async (round) => {
     await stack.redis.kill9()
     await sleep(300 * round)
@@ -91,7 +91,7 @@ test('PostgreSQL is killed in the middle of batches', async () => {
   })
 })
 
-test('everything is killed at once', async () => {
+test('all processes are killed at once', async () => {
   await survive(async () => {
     const pid = stack.proxy.pid
     assert.ok(pid !== undefined && stack.postgres !== undefined)

@@ -38,7 +38,7 @@ async function assertOnce(payer: Payer): Promise<void> {
   assert.equal(mined, 1)
 }
 
-test('control is killed between the claim and the block: the client is told, and gets everything back', async () => {
+test('control is killed between the claim and the block: the client gets an error and a full refund', async () => {
   const payer = await paid.chain.newPayer()
   await paid.chain.client.setAutomine(false)
   const { reply } = await begin(payer)
@@ -56,7 +56,7 @@ test('control is killed between the claim and the block: the client is told, and
   assert.equal(await paid.has('stablecoin', payer), FUNDS)
 })
 
-test('control is killed before it could send: the next one sends, and everything goes back', async () => {
+test('control is killed before it could send: the next one sends, and refunds in full', async () => {
   const payer = await paid.chain.newPayer()
   paid.rpc.refused.add('eth_sendRawTransaction')
   const { reply } = await begin(payer)
@@ -85,7 +85,7 @@ test('control is killed while a paid stream runs: it ends and is charged', async
   assert.ok((await paid.has('stablecoin', payer)) < FUNDS)
 })
 
-test('the worker of the proxy is killed while a paid stream runs: everything goes back', async () => {
+test('the worker of the proxy is killed while a paid stream runs: the payment is refunded in full', async () => {
   const payer = await paid.chain.newPayer()
   const { reply } = await begin(payer, { ...HELLO, model: 'test/slow', stream: true })
   await until('it is held', async () => (await paid.stack.withRedis((redis) => redis.keys('holds:*'))).length > 0)
@@ -100,7 +100,7 @@ test('the worker of the proxy is killed while a paid stream runs: everything goe
   assert.equal(await paid.has('stablecoin', payer), FUNDS)
 })
 
-test('control is down: 503, and nothing is taken', async () => {
+test('control is down: 503, and no payment is taken', async () => {
   const payer = await paid.chain.newPayer()
   const header = paymentHeader(await payFor(await quote(paid), payer))
   await paid.stack.control.sigterm()
@@ -112,7 +112,7 @@ test('control is down: 503, and nothing is taken', async () => {
   await assertOnce(payer)
 })
 
-test('a stop of control lets payments under way end, and others come later', async () => {
+test('a stop of control lets payments in progress end, and others are processed later', async () => {
   const payer = await paid.chain.newPayer()
   await paid.chain.client.setAutomine(false)
   const { reply } = await begin(payer)

@@ -26,7 +26,7 @@ before(async () => {
 })
 after(() => stack.finish())
 
-test('masters are killed and slots move under load; every answer is booked once', async () => {
+test('masters are killed and slots move under load; every response is booked once', async () => {
   const workloads = accounts.map((account) => startWorkload(stack, account, ['test/paced'], 3))
   for (let round = 0; round < ROUNDS; round++) {
     await answersCome(workloads)

@@ -105,7 +105,7 @@ async function bookedCoin(): Promise<number> {
   return present(found.rows[0]).balance
 }
 
-test('what was spent and booked is not there to be spent again', async () => {
+test('booked spending is not available again after a failover', async () => {
   await serve(SERVED)
   await stack.settled()
   await servers.failOver()
@@ -115,7 +115,7 @@ test('what was spent and booked is not there to be spent again', async () => {
   assert.equal(await bookedCoin(), 0)
 })
 
-test('what requests hold is not there for others, nor to be moved away', async () => {
+test('held amounts are not available to other requests or transfers after a failover', async () => {
   const agents = new AgentClient(stack.baseUrl, owner)
   const { slug } = await agents.make()
   await stack.provider.hold()
@@ -133,7 +133,7 @@ test('what requests hold is not there for others, nor to be moved away', async (
   assert.equal(await bookedCoin(), 0)
 })
 
-test('what had ended is booked, although its delivery is lost', async () => {
+test('endings are booked although the failover lost their delivery', async () => {
   const locker = await pool.connect()
   await lockBook(locker)
   const shown = await serve(SERVED)

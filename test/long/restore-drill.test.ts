@@ -75,7 +75,7 @@ interface Drill {
 const sluice = (databaseUrl: string, ...args: string[]): Promise<CliResult> =>
   runCli(['restore', ...args, '--json'], { DATABASE_URL: databaseUrl, REDIS_URL: book.redisServer.url })
 
-test('a book that is restored to an earlier moment holds, and says what it lost in receipts and units', async () => {
+test('a book restored to an earlier moment is consistent, and reports the lost receipts and units', async () => {
   await serve(40)
   await postgres.backUp()
   await serve(300)

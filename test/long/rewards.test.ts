@@ -160,7 +160,7 @@ async function claim(
   await client.waitForTransactionReceipt({ hash: await client.writeContract(call) })
 }
 
-test('holders earn half of the revenue in proportion to what they hold, and claim it by proof', async () => {
+test('holders earn half of the revenue in proportion to their holdings, and claim it by proof', async () => {
   await earn(1_000_000_001)
   assert.equal(await one<number>('SELECT sum(reward_units) FROM revenue_periods'), 500_000_000)
   // A coin is half a dollar.
@@ -184,7 +184,7 @@ test('holders earn half of the revenue in proportion to what they hold, and clai
   assert.deepEqual([treasury['is_excluded'], treasury.earns], [true, false])
 })
 
-test('what is below the minimum is carried, and what is odd is halved in the next period; nothing is lost', async () => {
+test('rewards below the minimum are carried, and an odd unit is split in the next period; no unit is lost', async () => {
   await restart({ minNanos: 5_000_000_000 })
   await earn(3)
   await earn(1_000)
@@ -203,7 +203,7 @@ test('what is below the minimum is carried, and what is odd is halved in the nex
   assert.equal(await one<number>(`SELECT balance FROM ledger_accounts WHERE id = 'rewards'`), 0)
 })
 
-test('wallets of accounts are credited where the operator says so, once, and are named in the period', async () => {
+test('wallets of accounts are credited if so configured, once, and are named in the period', async () => {
   const accountId = await fundedAccount(bench.book, 1_000)
   bench.wallets.set(lower(alice?.address ?? ''), accountId)
   await restart({ creditsAccounts: true })
@@ -222,7 +222,7 @@ test('wallets of accounts are credited where the operator says so, once, and are
   await restart({ creditsAccounts: false })
 })
 
-test('a period whose transaction breaks off at any statement is closed once all the same', async () => {
+test('a period whose transaction fails at any statement is still closed once', async () => {
   await Promise.all([bench.payments.stop(0), other.stop(0)])
   const { pool } = bench.book
   await pool.query(
@@ -263,7 +263,7 @@ test('a period whose transaction breaks off at any statement is closed once all 
   await settled()
 })
 
-test('the vault gets its part of the revenue, which vests, and the answer about it says so', async () => {
+test('the vault gets its part of the revenue, which vests, and the API reports it', async () => {
   assert.ok(bob !== undefined && settings.vault !== null)
   const { client, contracts } = bench.chain
   const args = [settings.vault, 50n * COIN] as const

@@ -100,7 +100,7 @@ async function mended(): Promise<void> {
   await bench.mended()
 }
 
-test('a connection that breaks at each statement of a batch in turn: it is made and anchored once', async () => {
+test('a connection that breaks at each statement of a batch in turn: the batch is created and anchored once', async () => {
   for (const service of [bench.payments, other]) await service.stop(0)
   let statements = 1
   for (let broken = 0; broken < statements; broken++) {
@@ -170,7 +170,7 @@ const STEPS: Readonly<Record<string, Step>> = {
   },
 }
 
-test('random steps of two controls and a chain that takes back: no gap, none twice, and a clean audit', async () => {
+test('random steps of two control instances and a reorganizing chain: no gap, no duplicate, and a clean audit', async () => {
   const steps = fc.array(fc.constantFrom(...Object.keys(STEPS)), { minLength: 4, maxLength: 12 })
   await fc.assert(
     fc.asyncProperty(steps, async (names) => {
@@ -192,7 +192,7 @@ async function changeRole(functionName: 'grantRole' | 'revokeRole'): Promise<voi
   await bench.chain.client.waitForTransactionReceipt({ hash })
 }
 
-test('a contract that does not take a batch: it waits, nothing is sent, and it is anchored once it may be', async () => {
+test('a contract that rejects a batch: it waits, no transaction is sent, and it is anchored once accepted', async () => {
   const { pool } = bench.book
   await changeRole('revokeRole')
   const transactions = () => scalar<number>(pool, 'SELECT count(*) FROM chain_transactions')
@@ -209,7 +209,7 @@ test('a contract that does not take a batch: it waits, nothing is sent, and it i
   await mended()
 })
 
-test('a batch that fails in its block is sent again, and anchored once', async () => {
+test('a batch whose transaction reverts is sent again, and anchored once', async () => {
   const { pool } = bench.book
   const { client } = bench.chain
   await client.setAutomine(false)
@@ -235,7 +235,7 @@ test('a batch that fails in its block is sent again, and anchored once', async (
   await mended()
 })
 
-test('where there is no contract nothing is anchored, and with a new one the numbers go on', async () => {
+test('without a contract no batch is anchored, and with a new one the numbers continue', async () => {
   const { pool } = bench.book
   for (const service of [bench.payments, other]) await service.stop(0)
   bench.payments = bench.startPayments({ ...changes, settlementAnchor: `0x${'12'.repeat(20)}` })

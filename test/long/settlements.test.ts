@@ -17,7 +17,7 @@ before(async () => {
 afterEach(() => paid.mended())
 after(() => paid.stop())
 
-test('a block that the chain takes back: its batch is pending again, and anchored once in the end', async () => {
+test('after a reorg a batch is pending again, and anchored once in the end', async () => {
   await world.anchored()
   const snapshot = await paid.chain.client.snapshot()
   const block = Number(await paid.chain.client.getBlockNumber())

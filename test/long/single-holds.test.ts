@@ -121,7 +121,7 @@ async function killProxy(): Promise<void> {
   for (const worker of workers) process.kill(worker, 'SIGKILL')
 }
 
-test('paid request: the receipt is shown while Redis stands still, and the worker is killed', async () => {
+test('paid request: the receipt is shown while Redis is paused, and the worker is killed', async () => {
   const { reply } = await begunStream()
   const shown = await shownWithoutRedis(reply, killWorkers)
   await paid.stack.ready()

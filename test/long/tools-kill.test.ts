@@ -45,7 +45,7 @@ async function goesOn(): Promise<void> {
   assert.equal(receipt.cost.units, String(SEARCH.price.call + 3 * SEARCH.price.result))
 }
 
-test('a worker is killed: its calls break off and their holds are freed', async () => {
+test('a worker is killed: its calls are interrupted and their holds are released', async () => {
   const calls = await underWay()
   const pid = stack.proxy.pid
   assert.ok(pid !== undefined)
@@ -60,7 +60,7 @@ test('a worker is killed: its calls break off and their holds are freed', async 
   await goesOn()
 })
 
-test('the proxy is stopped: calls that take too long are refused, and not charged', async () => {
+test('the proxy is stopped: calls that take too long are rejected, and not charged', async () => {
   const calls = await underWay()
   const stopped = stack.proxy.stop()
   const ids: string[] = []

@@ -100,7 +100,7 @@ async function assertLost(stack: Stack, apiKey: string, job: VideoObject): Promi
 describe('one worker', () => {
   const onStack = sharedStack({})
 
-  test('kill -9: the jobs of the worker are lost and not charged, and their places are free', async () => {
+  test('kill -9: the jobs of the worker are lost and not charged, and their slots are free', async () => {
     await onStack(async (stack, { apiKey }) => {
       const jobs = [
         await newVideo(stack.baseUrl, apiKey, { model: 'test/endless' }),
@@ -141,7 +141,7 @@ describe('one worker', () => {
 describe('two workers', () => {
   const onStack = sharedStack({ workers: 2 })
 
-  test('kill -9 at any moment: what is charged can be fetched, what is lost is not charged', async () => {
+  test('kill -9 at any moment: charged clips can be fetched, lost clips are not charged', async () => {
     await onStack(async (stack) => {
       const jobs: { apiKey: string; job: VideoObject }[] = []
       const accounts = await Promise.all(Array.from({ length: 5 }, () => stack.createAccount({ credits: '1000' })))
@@ -179,7 +179,7 @@ describe('two workers', () => {
     })
   })
 
-  test('SIGTERM: running jobs may end, new ones are refused, and the clips are there after the restart', async () => {
+  test('SIGTERM: running jobs may end, new ones are rejected, and the clips are there after the restart', async () => {
     await onStack(async (stack, { apiKey }) => {
       const job = await newVideo(stack.baseUrl, apiKey, { model: 'test/paced' })
       const left = stack.proxy.sigterm()
@@ -201,7 +201,7 @@ describe('two workers', () => {
     })
   })
 
-  test('a clip that was made when its worker died is charged by whoever reads it first, or by nobody', async () => {
+  test('a clip completed when its worker died is charged by its first reader, or not at all', async () => {
     await onStack(async (stack, { apiKey, accountId }) => {
       const job = await newVideo(stack.baseUrl, apiKey, { model: 'test/quick' })
       await videoIn(stack.baseUrl, apiKey, job.id, ['completed'])
@@ -226,7 +226,7 @@ describe('two workers', () => {
   })
 })
 
-test('SIGTERM: jobs that outlast their grace are given up and not charged', async () => {
+test('SIGTERM: jobs that outlast their grace period are abandoned and not charged', async () => {
   await withStack({ limits: { drainGraceMs: 300 } }, async (stack, { apiKey }) => {
     const job = await newVideo(stack.baseUrl, apiKey, { model: 'test/endless' })
     const startedMs = performance.now()
@@ -241,7 +241,7 @@ test('SIGTERM: jobs that outlast their grace are given up and not charged', asyn
   })
 })
 
-test('a job whose hold control voids is given up, and what its provider makes later is not charged', async () => {
+test('a job whose hold control voids is abandoned, and a later clip of its provider is not charged', async () => {
   await withStack({}, async (stack, { apiKey, accountId }) => {
     const job = await newVideo(stack.baseUrl, apiKey, { model: 'test/paced' })
     const shard = shardOf(accountId)

@@ -44,7 +44,8 @@ export class ExampleRunner {
     this.python = python
     const bin = join(dir, '.bin')
     mkdirSync(bin)
-    symlinkSync(join(projectRoot, 'node_modules'), join(dir, 'node_modules'))
+    // An example sees what a checkout has.
+    for (const name of ['node_modules', 'dist']) symlinkSync(join(projectRoot, name), join(dir, name))
     writeFileSync(join(bin, 'npm'), NPM.replace('URL', cliUrl))
     chmodSync(join(bin, 'npm'), 0o755)
     writeFileSync(join(dir, STATE), '')

@@ -46,6 +46,7 @@ export async function copyInto(old: Pool, current: Pool, { except }: { except: r
   try {
     await client.query('SET session_replication_role = replica')
     const known = await tablesOf(current)
+    const { rows } = await client.query<{ id: string }>('SELECT id FROM ledger_accounts')
     for (const table of await tablesOf(old)) {
       if (except.includes(table) || !known.includes(table)) continue
       const columns = await columnsOf(old, table)
@@ -63,6 +64,10 @@ export async function copyInto(old: Pool, current: Pool, { except }: { except: r
         await client.query(`SELECT setval(pg_get_serial_sequence('${table}', '${name}'), max(${name})) FROM ${table}`)
       }
     }
+    // Accounts of the gateway that later migrations open.
+    await client.query(`DELETE FROM ledger_accounts WHERE kind = 'system' AND balance = 0 AND NOT id = ANY ($1)`, [
+      rows.map(({ id }) => id),
+    ])
   } finally {
     client.release(true)
   }

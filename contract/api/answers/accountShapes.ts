@@ -23,7 +23,7 @@ const KEY_STATE = said('active, paused, expired or revoked', text)
 
 const CAPS = shape({ hour: orNull(decimal), day: orNull(decimal), month: orNull(decimal) })
 
-/** What keys and agents may do. */
+/** The permissions of keys and agents. */
 export const GRANTS = {
   paused: flag,
   caps: said('The most USD that may be spent in an hour, a day and a month', CAPS),

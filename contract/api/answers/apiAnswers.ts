@@ -1,7 +1,7 @@
 import type { ApiOperation } from '../routes.ts'
 import type { Answers } from './shapes.ts'
 
-/** What the endpoints of the account API answer when all went well. Those that are missing answer text. */
+/** The successful answers of the endpoints of the account API. Endpoints without a row answer text. */
 export const API_ANSWERS: Readonly<Partial<Record<ApiOperation, Answers>>> = {
   create_nonce: { 200: 'Nonce' },
   sign_in: { 200: 'Session' },

@@ -59,7 +59,7 @@ const SETTLEMENT = shape({
   created_at: time,
 })
 
-/** Deposits, withdrawals, credits of payers, and what is recorded on the chain. */
+/** Deposits, withdrawals, credits of payers, and records on the chain. */
 export const CHAIN_SHAPES = {
   Funding: shape({
     object: is('funding'),

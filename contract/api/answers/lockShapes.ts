@@ -18,7 +18,7 @@ const LOCK_WITHDRAWAL = shape({
   created_at: time,
 })
 
-/** What the endpoints of compute locks answer. */
+/** Answers of the endpoints of compute locks. */
 export const LOCK_SHAPES = {
   LockSeries: shape({
     object: is('lock_series'),

@@ -26,7 +26,7 @@ const GENERATED = openShape({
   receipt: ref('Receipt'),
 })
 
-/** What the endpoints of models answer, in the formats of those who have defined them; each has its receipt. */
+/** Answers of the model endpoints, in the formats of the vendors that defined them, each with its receipt. */
 export const MODEL_SHAPES = {
   ChatCompletion: said(
     'A chat completion in the OpenAI format',

@@ -14,7 +14,7 @@ const REPORT = {
 }
 const VERDICT = oneOf(['verified', 'refused', 'unreachable'])
 
-/** What providers have proved of their hardware, and one report of it. */
+/** Hardware attestations of providers, and a single report. */
 export const PRIVACY_SHAPES = {
   AttestationList: pageOf(
     shape({

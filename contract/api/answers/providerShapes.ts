@@ -6,7 +6,7 @@ const TRAFFIC = said('Its share of eligible requests now', number)
 const UPTIME = said('The share of the time since it was admitted in which it was not suspended', number)
 const TOLD = 'null unless enough accounts were served'
 
-/** What a provider is admitted for, as everybody sees it. */
+/** The public view of what a provider is admitted for. */
 const SERVING = shape({
   model: text,
   state: STATE,
@@ -20,7 +20,7 @@ const SERVING = shape({
   first_output_ms: said(`The mean time to the first output of streams; ${TOLD}`, orNull(integer)),
 })
 
-/** Registered providers, and what they are admitted for. */
+/** Registered providers, and the models that they are admitted for. */
 export const PROVIDER_SHAPES = {
   Provider: shape({
     object: is('provider'),

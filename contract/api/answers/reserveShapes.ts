@@ -48,7 +48,7 @@ const STATED = shape({
 const READING = joined(STATED, shape({ read_at: time }))
 const NODE = shape({ hash: text, sum_nanos: text })
 
-/** The reserve, and what is owed against it. */
+/** The reserve, and the liabilities that it covers. */
 export const RESERVE_SHAPES = {
   Reserve: joined(shape({ object: is('reserve') }), READING, shape({ withdrawals: orNull(text) })),
   ReserveDayList: pageOf(shape({ object: is('reserve_day'), day, first: READING, last: READING })),

@@ -1,5 +1,5 @@
--- Takes back what is out in the leases of an owner that is gone, in one shard. Its endings may still be delivered: they are
--- charged to what is free then.
+-- Takes back the leases of an owner that is gone, in one shard. Its endings may still be delivered later: they are charged
+-- to the free balance then.
 -- KEYS: epoch, leases of the owner. ARGV: seconds that the end of the owner is remembered.
 -- Returns: code (0 done, 9 closed), units that were taken back.
 if redis.call('EXISTS', KEYS[1]) == 0 then return { CLOSED, 0 } end

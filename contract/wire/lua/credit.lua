@@ -1,7 +1,8 @@
--- Applies one event of the book to an account, once, in the order of its sequence numbers. Event 1 creates the account.
--- An event that ends a debit takes nothing more where the debit has taken its coin or tokens; see takeDebit.lua of control. A
--- grant comes once; units of a holding are added to what is there, and may be less than nothing.
--- KEYS: account, debits. ARGV: seq, coinDelta in nanos, grantId ('' for none), grantExpiresAtMs, grantUnits, debitId ('' for none).
+-- Applies one event of the book to an account, once, in the order of its sequence numbers. Event 1 creates the account. An
+-- event that ends a debit takes nothing when the debit has already taken its coin or tokens; see takeDebit.lua of control. A
+-- grant is added once; units of a holding are added to those that are there, and may be negative.
+-- KEYS: account, debits. ARGV: seq, coinDelta in nanos, grantId ('' for none), grantExpiresAtMs, grantUnits, debitId ('' for
+--   none).
 -- Returns: 1 applied, 0 applied before, -1 an earlier event is missing (the account has to be loaded from the book).
 local seq = tonumber(ARGV[1])
 local account = redis.call('HMGET', KEYS[1], 'seq', 'coin', 'g')

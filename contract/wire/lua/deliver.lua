@@ -1,21 +1,22 @@
--- Takes the endings of an owner's requests, each once and in order, and what its leases no longer need.
+-- Takes the endings of an owner's requests, each once and in order, and the parts that its leases give back.
 -- KEYS: epoch, leases of the owner, ledger stream; then 2 per lease: account, key counters.
 -- ARGV: epoch, number of the call, number of the first and of the last ending (0, 0 for none), the EndingBatch, lease count;
 --   then 8 per lease: its field, accountId, keys, charged coin, charged grants, returned coin, returned grants (coin as in
 --   shared/coin.lua), permits returned as "count,interval" ('' for none); then the minutes that first results are
---   remembered. The lease of a request with a single hold, see shared/lease.lua, stands for that hold and gives all back
---   that is not charged.
+--   remembered. The lease of a request with a single hold, see shared/lease.lua, represents that hold and gives back
+--   everything that is not charged.
 -- Returns: code of the call (0 or one of shared/lease.lua), nowMs, number of the last ending that was delivered.
 local OK, ITEM_KEYS, ITEM_ARGS = 0, 2, 8
 
--- What of a pot stays out, and what the account gets back: less than nothing where a lease was given up before its requests
--- were charged. What is free may go below zero then; nobody is admitted on it until the book has more.
+-- The part of a pot that stays leased out, and the part that the account gets back: negative where a lease was given up
+-- before its requests were charged. The free balance may fall below zero then; no request is admitted on it until the book
+-- has more.
 local function takeOff(out, charged, returned)
   local left = math.max(0, out - charged - returned)
   return left, out - left - charged
 end
 
--- As takeOff, for coin; and what of its units is no longer counted. Once no coin is out, none of its units is.
+-- As takeOff, for coin; also the units of it that are no longer counted. When no coin is out, none of its units is counted.
 local function takeOffCoin(lease, chargedText, returnedText, isWhole)
   local chargedUnits, chargedNanos = parseCoin(chargedText)
   local returnedUnits, returnedNanos = parseCoin(returnedText)
@@ -60,8 +61,8 @@ local function takeHold(k, lease, requestId)
   return true
 end
 
--- What neither is held nor was reported has been lost with Redis, and is charged to what is free; or somebody else has
--- ended it, and the book takes the ending that came first.
+-- A hold that is neither held nor reported was lost with Redis, and is charged to the free balance; or another process has
+-- ended it, and the book takes the ending that arrived first.
 local function endSingle(k, a, requestId)
   local text = redis.call('HGET', KEYS[2], ARGV[a])
   local lease = text and parseLease(text) or newLease(ARGV[a], ARGV[a + 1], ARGV[a + 2])

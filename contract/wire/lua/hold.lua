@@ -1,13 +1,12 @@
--- Takes holds. For each item: all checks, then all writes (a refusal writes the rate alone); items see the writes of those before them.
--- KEYS, 5 per item: epoch, account, key counters, holds of the owner, ledger stream; then one per item of a sub-key: the
---   counters of its platform key.
--- ARGV: item count, most entries a ledger stream may hold; then 12 per item:
---   requestId, accountId, keyId, wantUnits, minUnits, capHour, capDay, capMonth, budget ('' for none),
---   microseconds between requests and burst ('' for no rate limit) as "interval,burst", meta, units in one coin;
---   then 6 per item of a sub-key, in the order of the items: number of the item from 0, id of its platform key, and that
---   one's capHour, capDay, capMonth, budget
--- Returns: nowMs, then 3 per item: code, heldUnits (or what was left), retryAfterMs; then for each item what its hold was
---   made of, as `grantId=units,...,coin=units:nanos` ('' for a refusal).
+-- Takes holds. For each item: all checks, then all writes (a refusal writes the rate alone); items see the writes of earlier
+-- items. KEYS, 5 per item: epoch, account, key counters, holds of the owner, ledger stream; then one per item of a sub-key:
+-- the counters of its platform key.
+-- ARGV: item count, most entries a ledger stream may hold; then 12 per item: requestId, accountId, keyId, wantUnits,
+--   minUnits, capHour, capDay, capMonth, budget ('' for none), microseconds between requests and burst ('' for no rate
+--   limit) as "interval,burst", meta, units in one coin; then 6 per item of a sub-key, in the order of the items: number of
+--   the item from 0, id of its platform key, and that one's capHour, capDay, capMonth, budget
+-- Returns: nowMs, then 3 per item: code, heldUnits (or the units that were left), retryAfterMs; then for each item the split
+--   of its hold, as `grantId=units,...,coin=units:nanos` ('' for a refusal).
 local ITEM_KEYS, ITEM_ARGS, PLATFORM_ARGS = 5, 12, 6
 local OK, BALANCE, CAP_HOUR, CAP_DAY, CAP_MONTH, BUDGET, RATE, NO_ACCOUNT, DUPLICATE, CLOSED, BACKLOG =
   0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10
@@ -15,7 +14,8 @@ local PLATFORM_CAP_HOUR = 11
 
 local windowsText = hourText .. '|' .. dayText .. '|' .. monthText
 
--- Takes units from what is left of grants, the soonest to expire first; returns what remains to be taken, and the split.
+-- Takes units from the rest of the grants, the soonest to expire first; returns the units that remain to be taken, and the
+-- split.
 local function takeFromGrants(grants, units)
   local split = ''
   for _, grant in ipairs(grants) do
@@ -36,8 +36,8 @@ local function refuse(k, a, tat, code, left)
   return code, left, 0
 end
 
--- Shrinks an amount to what four caps leave, the first of them in ARGV[a]. Returns it; or nil, which of the caps (from 0)
--- leaves less than the least, and how much.
+-- Shrinks an amount to the rest of four caps, the first of them in ARGV[a]. Returns it; or nil, the index (from 0) of the
+-- cap whose rest is below `least`, and that rest.
 local function withinCaps(a, amount, least, hour, day, month, life)
   for i = 0, 3 do
     local cap = ARGV[a + i]
@@ -50,7 +50,7 @@ local function withinCaps(a, amount, least, hour, day, month, life)
   return amount
 end
 
--- Writes what counters come to; their windows only when one of them is another than when they were read.
+-- Writes the new values of counters; their windows only when one of them differs from the one that was read.
 local function count(key, was, hour, day, month, life, tat)
   if was[1] ~= hourText or was[3] ~= dayText or was[5] ~= monthText then
     redis.call('HSET', key, 'hw', hourText, 'dw', dayText, 'mw', monthText)
@@ -67,7 +67,7 @@ local NO_GRANTS = {}
 local epochs, backlogs = {}, {}
 local streamMax = tonumber(ARGV[2])
 
--- `p` and `pa`: place in KEYS of the platform key's counters and in ARGV of its id; nil for a key that is no sub-key.
+-- `p` and `pa`: place in KEYS of the platform key's counters and in ARGV of its id; nil unless the key is a sub-key.
 local function holdItem(k, a, p, pa)
   local epoch = epochs[KEYS[k]]
   if epoch == nil then

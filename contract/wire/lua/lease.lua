@@ -1,25 +1,24 @@
 -- Leases units of accounts to an owner. For each item: all checks, then all writes (a refusal writes the rate alone).
--- KEYS: epoch, leases of the owner, ledger stream; then 2 per item: account, key counters; then the counters of the
---   platform keys of those items that have one, in their order.
--- ARGV: epoch, number of the call, most entries of the ledger stream, item count; then 14 per item:
---   accountId, keyId, requests that wait, leastUnits of the first of them, wantUnits of all, extraUnits, extraPermits,
---   capHour, capDay, capMonth, budget ('' for none), "interval,burst" ('' for no rate) in microseconds,
---   units in one coin, "seriesId,units of a micro-token" of the holding that alone is leased from ('' for coin and
---   grants); then 6 per item of a sub-key: number of the item from 0, id of its platform key, that one's capHour, capDay, capMonth,
---   budget.
--- Returns: code of the call (0 or one of shared/lease.lua), nowMs, then 7 per item: code, units leased (or what was left),
---   retryAfterMs, permits, nanos of coin for the units that are not of grants, their grants as `id,expiresAtMs,units;...`, what of
---   the account is out in leases.
+-- KEYS: epoch, leases of the owner, ledger stream; then 2 per item: account, key counters; then the counters of the platform
+--   keys of those items that have one, in their order.
+-- ARGV: epoch, number of the call, most entries of the ledger stream, item count; then 14 per item: accountId, keyId,
+--   requests that wait, leastUnits of the first of them, wantUnits of all, extraUnits, extraPermits, capHour, capDay,
+--   capMonth, budget ('' for none), "interval,burst" ('' for no rate) in microseconds, units in one coin, "seriesId,units of
+--   a micro-token" of the holding that alone is leased from ('' for coin and grants); then 6 per item of a sub-key: number
+--   of the item from 0, id of its platform key, that one's capHour, capDay, capMonth, budget.
+-- Returns: code of the call (0 or one of shared/lease.lua), nowMs, then 7 per item: code, units leased (or the units that
+--   were left), retryAfterMs, permits, nanos of coin for the units that are not of grants, their grants as
+--   `id,expiresAtMs,units;...`, the amount that the account has out in leases.
 local OK, BALANCE, CAP_HOUR, RATE, NO_ACCOUNT, BACKLOG, PLATFORM_CAP_HOUR = 0, 1, 2, 6, 7, 10, 11
 local ITEM_KEYS, ITEM_ARGS, PLATFORM_ARGS = 2, 14, 6
--- At most this part of what is free, and of what each cap leaves, is leased beyond what requests wait for.
+-- At most this part of the free balance, and of the rest of each cap, is leased beyond the needs of waiting requests.
 local EXTRA_PART = 16
 
 local function capsOf(a)
   return { tonumber(ARGV[a]), tonumber(ARGV[a + 1]), tonumber(ARGV[a + 2]), tonumber(ARGV[a + 3]) }
 end
 
--- What caps leave, at least; and which of them (from 0) leaves less than `least`.
+-- The smallest rest of the caps; and the index (from 0) of the one whose rest is below `least`.
 local function leftWithin(caps, spent, available, least)
   for i = 1, 4 do
     if caps[i] then
@@ -37,7 +36,8 @@ local function isMeant(id, seriesId)
   return not isHolding(id)
 end
 
--- Takes units from grants in their order; returns what is left to take, the parts, and their text for the owner.
+-- Takes units from grants in their order; returns the units that remain to be taken, the parts, and their text for the
+-- owner.
 local function takeFromGrants(grants, units, seriesId)
   local parts, texts = {}, {}
   for _, grant in ipairs(grants) do
@@ -61,7 +61,8 @@ local function addToLease(accountId, keys, coinUnits, nanos, parts)
   writeLease(KEYS[2], field, lease)
 end
 
--- Permits of the rate: at most what waits, and of what is left then a quarter in advance. Returns permits, the counter, wait.
+-- Permits of the rate: at most those that waiting requests need, and in advance a quarter of the rest. Returns permits, the
+-- counter, wait.
 local function takePermits(rate, tat, waiting, extra)
   if rate == '' or waiting + extra == 0 then return waiting + extra, nil, 0 end
   local interval, burst = string.match(rate, '^(%d+),(%d+)$')
@@ -74,7 +75,7 @@ local function takePermits(rate, tat, waiting, extra)
   return permits, tat + permits * interval, 0
 end
 
--- `p` and `pa`: place in KEYS of the platform key's counters and in ARGV of its id; nil for a key that is no sub-key.
+-- `p` and `pa`: place in KEYS of the platform key's counters and in ARGV of its id; nil unless the key is a sub-key.
 local function leaseItem(k, a, p, pa)
   local account = redis.call('HMGET', KEYS[k], 'coin', 'g', 'out')
   if not account[1] then return NO_ACCOUNT, 0, 0, 0, 0, '', 0 end
@@ -95,7 +96,7 @@ local function leaseItem(k, a, p, pa)
     if tat then redis.call('HSET', KEYS[k + 1], 'tat', format('%d', tat)) end
     return code, math.max(left, 0), 0, permits, 0, '', out
   end
-  -- Who wants nothing, because a holding has paid for all, needs no balance.
+  -- A request that wants nothing, because a holding has paid for all of it, needs no balance.
   if available < least and want > 0 then return refuse(BALANCE, available) end
   local keys, met, left = ARGV[a + 1]
   if p then

@@ -1,8 +1,9 @@
--- Writes down what of its leases an owner has in open holds and in endings that are not booked, when Redis may have lost
--- it. While admission is closed for a loading, the loading reckons with it; once it is open, it is taken from what is free.
+-- Records the part of its leases that an owner has in open holds and in endings that are not booked, when Redis may have
+-- lost it. While admission is closed for a loading, the loading takes it into account; once admission is open, it is taken
+-- from the free balance.
 -- KEYS: epoch, leases of the owner, load guard; then 2 per lease: account, key counters.
--- ARGV: load number that asks for it ('' when admission is open), number of the call, number of the last booked ending;
---   then 4 per lease: its field, accountId, keys, what is out as `coin|grantId=units,...` (coin as in shared/coin.lua).
+-- ARGV: load number that asks for it ('' when admission is open), number of the call, number of the last booked ending; then
+--   4 per lease: its field, accountId, keys, the amount out as `coin|grantId=units,...` (coin as in shared/coin.lua).
 -- Returns: 0 written, 9 admission is closed and no loading asks, 20 another loading asks or a later call of the owner was
 --   seen; nowMs, the epoch.
 local OK, ITEM_KEYS, ITEM_ARGS = 0, 2, 4
@@ -11,7 +12,7 @@ if ARGV[1] == '' and not epoch then return { CLOSED, nowMs, '' } end
 if ARGV[1] ~= '' and (epoch or redis.call('GET', KEYS[3]) ~= ARGV[1]) then return { STALE, nowMs, epoch or '' } end
 if tonumber(ARGV[2]) <= tonumber(redis.call('HGET', KEYS[2], 'op') or 0) then return { STALE, nowMs, epoch or '' } end
 
--- What Redis has out for this owner is free again first, so that what is reported is taken once.
+-- Everything that Redis has out for this owner is freed first, so that the reported amounts are taken once.
 if epoch then giveBackLeases(KEYS[2]) end
 redis.call('DEL', KEYS[2])
 redis.call('HSET', KEYS[2], 'op', ARGV[2], 'seq', ARGV[3], 'load', ARGV[1])

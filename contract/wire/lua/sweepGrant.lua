@@ -1,7 +1,7 @@
--- Takes what is free of an expired grant off the account and tells the book through the ledger stream.
--- Parts that are held come back when their holds end; the next sweep takes those. Mode 'drop' removes an empty grant.
--- KEYS: account, ledger stream. ARGV: 'expire' or 'drop', grantId, accountId.
--- Returns the units taken, or -1 when the grant is not (or no longer) there, or not empty in mode 'drop'.
+-- Removes the free part of an expired grant from the account and reports it to the book through the ledger stream. Held
+-- parts are freed when their holds end; the next sweep removes those. Mode 'drop' removes an empty grant.
+-- KEYS: account, ledger stream. ARGV: 'expire' or 'drop', grantId, accountId. Returns the units taken, or -1 when the grant
+--   is not (or no longer) there, or not empty in mode 'drop'.
 local grants = redis.call('HGET', KEYS[1], 'g') or ''
 local time = redis.call('TIME')
 local nowMs = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)

@@ -1,4 +1,5 @@
--- Tells an owner what is out in its leases after a call whose answer was lost. That call does nothing if it arrives later.
+-- Returns the amounts out in an owner's leases after a call whose answer was lost. That call has no effect if it arrives
+-- later.
 -- KEYS: epoch, leases of the owner. ARGV: epoch, number of the call.
 -- Returns: code of the call (0 or one of shared/lease.lua), nowMs, number of the last ending that was delivered, the epoch;
 --   then names and values of the leases in turn.

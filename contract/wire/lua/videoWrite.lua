@@ -1,5 +1,5 @@
--- Writes the state of a video job. States only go forward, and a job without its hold can not be made any more: whoever
--- was told that it is lost must never be charged for it.
+-- Writes the state of a video job. States only move forward, and a job without its hold can no longer become "made": a
+-- client that saw the job as lost must never be charged for it.
 -- KEYS: job, slots of the key, holds of the owner. ARGV: request id, owner, state, VideoJob, ms to keep the job.
 -- States: 1 queued, 2 in progress, 3 made (and being billed), 4 completed, 5 failed, 6 lost; the last three are final.
 -- Returns: code (0 written, 2 the hold is gone, 3 the job is in a later state already), now in ms, when it was made.

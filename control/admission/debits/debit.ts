@@ -27,23 +27,23 @@ const CAP_CODES: ReadonlySet<number> = new Set([
   HoldCode.PLATFORM_BUDGET,
 ])
 
-/** What takeDebit.lua answers. */
+/** The answer of takeDebit.lua. */
 interface Taken {
   readonly code: number
   readonly left: number
   readonly nowMs: number
-  /** What of the account is out in leases. */
+  /** The part of the account that is out in leases. */
   readonly out: number
 }
 
-/** What is taken off an account in Redis: coin, or tokens of a holding. */
+/** An amount that is taken off an account in Redis: coin, or tokens of a holding. */
 export interface Taking {
   /** New for every debit; names the transfer, too. */
   readonly id: string
   readonly accountId: string
   /** Integer of 1e-9 coin, positive; 0 for tokens. */
   readonly nanos: number
-  /** What it is worth now, for caps; of tokens what they count at the locked price. Positive. */
+  /** Its worth now, for caps; for tokens, their worth at the locked price. Positive. */
   readonly units: number
   /** The series whose tokens are taken in place of coin; tokens count against no caps. */
   readonly series?: { readonly id: string; readonly endsAtMs: number }
@@ -60,12 +60,12 @@ export interface Debit extends Omit<Taking, 'series'> {
 }
 
 /**
- * The way coin leaves an account other than by a request: it is taken in Redis, at once and only when it is free, so that
- * no request can spend it as well; then it is booked with everything else that the caller's transaction does.
+ * Moves coin out of an account other than by a request: the coin is taken in Redis, at once and only when it is available, so
+ * that no request can spend it as well; then it is booked with everything else that the caller's transaction does.
  *
- * Whatever happens in between, one of two things is decided by the table `debits`, where the first row wins: the debit is
- * booked, and an event of the outbox ends it in Redis; or it is voided, and Redis gives the coin back. A process that
- * dies after the taking leaves that to the DebitKeeper.
+ * In every case, the table `debits` decides between two outcomes, and the first row wins: the debit is booked, and an event of
+ * the outbox ends it in Redis; or it is voided, and Redis gives the coin back. When a process dies after the taking, the
+ * DebitKeeper decides.
  */
 export class Debits {
   private readonly pool: Pool
@@ -104,7 +104,7 @@ export class Debits {
       throw new RangeError(`a debit has to be a positive number of nanos and units, not ${amount}`)
     }
     if (!(await tryDebitLock(client))) throw unavailable()
-    // Until Redis has refused it, it may be taken, whatever comes back.
+    // Unless Redis has rejected it, it may be taken, even after an error.
     let mayBeTaken = true
     transaction.onRollback(async () => mayBeTaken && this.void(taking, Date.now()))
     const taken = await this.takeInRedis(taking, await serversInBook(client))
@@ -199,8 +199,8 @@ async function book(client: Client, debit: Debit, takenAtMs: number): Promise<vo
 }
 
 /**
- * Books that what Redis has taken is gone for good, beside the transfers that the caller posts in the same transaction and
- * under the name of the debit. The accounts that change have to be locked with `lockAccounts` before.
+ * Books the amount that Redis has taken as spent for good, beside the transfers that the caller posts in the same transaction
+ * and under the name of the debit. The accounts that change have to be locked with `lockAccounts` before.
  */
 export async function bookTaking(client: Client, taking: Taking, takenAtMs: number): Promise<void> {
   const { id, accountId, nanos, units, series } = taking

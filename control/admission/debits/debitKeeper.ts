@@ -13,7 +13,7 @@ import { type DebitRecord, readDebits } from '../debitRecord.ts'
 import { answersOf } from '../scripts.ts'
 import type { Debits } from './debit.ts'
 
-/** Gives back what a process took for a debit that it did not live to book or to give back itself. */
+/** Gives back the amount of a debit when its process died before booking it or giving it back. */
 export class DebitKeeper {
   private readonly pool: Pool
   private readonly redis: Redis
@@ -68,7 +68,7 @@ export class DebitKeeper {
         const gone = await this.debits.void({ id: debitId, accountId, units, ...spender }, takenAtMs)
         if (gone) logEvent(this.log, 'debit_released', { debit: debitId, account: accountId, units })
       } else if (isTold) {
-        // The event has been applied and should have ended it, so this shard is not what the book says.
+        // The event has been applied and should have ended it, so this shard differs from the book.
         logEvent(this.log, 'debit_still_reserved', { debit: debitId, shard })
         await this.pool.query(
           `INSERT INTO admission_dirty (shard, reason) VALUES ($1, 'booked debit') ON CONFLICT DO NOTHING`,

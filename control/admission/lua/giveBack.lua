@@ -1,6 +1,6 @@
--- Gives back what was taken for a debit that will never be booked, once.
+-- Gives back the amount taken for a debit that will never be booked, once.
 -- KEYS: epoch, account, debits, then the counters that it was counted in. ARGV: debitId.
--- Returns: 1 given back, 0 nothing is taken for it, -1 closed or account unknown: the loading of the shard sees to it.
+-- Returns: 1 given back, 0 nothing is taken for it, -1 closed or account unknown: the loading of the shard handles it.
 local debit = redis.call('HGET', KEYS[3], ARGV[1])
 if not debit then return 0 end
 local coin = redis.call('HGET', KEYS[2], 'coin')

@@ -1,6 +1,6 @@
--- Takes the hold of a request that was just paid for, in the name of the proxy that serves it. The credit of the payment
--- is brought along, so that nobody waits for the dispatcher; events that were applied before change nothing.
--- What strangers paid is kept in units, so nothing is converted here.
+-- Takes the hold of a request that was just paid for, in the name of the proxy that serves it. The credit of the payment is
+-- passed along, so that the request does not wait for the dispatcher; events that were applied before change nothing.
+-- Balances of payers of single requests are kept in units, so nothing is converted here.
 -- KEYS: epoch, account, key counters, holds of the owner, ledger stream.
 -- ARGV: requestId, accountId, keyId, units, meta, latest time in ms, most entries of the stream, then
 --   the account's waiting events in order, each seq and coinDelta.

@@ -1,10 +1,10 @@
--- Charges a request whose hold was lost together with the admission state, once: takes what the account has free, up
--- to the charge, grants before coin, soonest expiry first, and tells the book.
+-- Charges a request whose hold was lost together with the admission state, once: takes the available balance
+-- of the account, up to the charge, grants before coin, soonest expiry first, and reports it to the book.
 -- KEYS: epoch, account, key counters, ledger stream, prefix of the done hashes.
 -- ARGV: requestId, chargeUnits (-1 voids), Settlement, minutes to remember, id of the platform key when the key is a sub-key,
---   else '', whether it waits for leases to give back what lacks (1, else 0), whether all is charged, whatever the account has
---   free (1, else 0), units in one coin.
--- Returns: code (0 charged now, 1 ended before, 2 closed, 3 no such account, 5 leases have what lacks, call again), units
+--   else '', whether it waits for leases to give back missing units (1, else 0), whether all is charged, regardless of the
+--   available balance (1, else 0), units in one coin.
+-- Returns: code (0 charged now, 1 ended before, 2 closed, 3 no such account, 5 leases have the missing units, call again), units
 --   charged, -1 for a void.
 if redis.call('EXISTS', KEYS[1]) == 0 then return { 2, 0 } end
 local rememberMinutes = tonumber(ARGV[4])

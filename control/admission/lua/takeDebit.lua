@@ -6,9 +6,9 @@
 --   coin);
 --   then for each of the counters capHour, capDay, capMonth, budget ('' for none) in units.
 -- Returns: code (0 taken, 1 balance, 2 to 4 caps, 5 budget, 7 no such account, 8 taken before, 9 closed, 11 to 13 caps and
---   14 budget of the platform key), what was left, nowMs, what of the account is out in leases.
+--   14 budget of the platform key), the balance left, nowMs, the part of the account that is out in leases.
 if redis.call('EXISTS', KEYS[1]) == 0 then return { 9, 0, nowMs, 0 } end
--- A server that took over may have coin that was spent.
+-- After a failover, the new server may still have coin that was spent.
 if ARGV[6] ~= '' and not string.find(',' .. ARGV[6] .. ',', ',' .. serverName() .. ',', 1, true) then
   return { 9, 0, nowMs, 0 }
 end

@@ -18,7 +18,7 @@ export interface CheckpointOptions {
 export class CheckpointKeeper {
   private readonly loop: Loop
   private readonly log: Logger
-  /** What was told last, as text. */
+  /** The last report that was logged, as text. */
   private told = '[]'
 
   constructor({ pool, log, key, limits }: CheckpointOptions) {
@@ -33,7 +33,7 @@ export class CheckpointKeeper {
     return this.loop.stop()
   }
 
-  /** Told once, not every second. */
+  /** Logs a report once, not every second. */
   private tell(rewound: readonly Rewound[]): void {
     const text = JSON.stringify(rewound)
     if (text === this.told) return

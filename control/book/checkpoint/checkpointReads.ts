@@ -10,7 +10,7 @@ export interface StoredCheckpoint {
   readonly size: number
   /** With the cosignatures of witnesses. */
   readonly note: string
-  /** What the signature is checked with: name, id and public key. */
+  /** The verifier key of the signature: name, id and public key. */
   readonly key: string
   readonly signedAt: Date
 }
@@ -29,7 +29,7 @@ export interface SignedHead {
   readonly note: string
 }
 
-/** Witnesses' lines stand below the gateway's own. */
+/** Witnesses' lines follow the gateway's own. */
 const COLUMNS = `c.size, c.key, c.signed_at AS "signedAt",
   c.note || coalesce((SELECT string_agg(w.line, '' ORDER BY w.witness) FROM cosignatures w WHERE w.size = c.size), '') AS note`
 

@@ -9,7 +9,7 @@ export interface CheckpointSample {
   readonly heads: number
   /** Booked and in no checkpoint yet. */
   readonly receiptsUnsigned: number
-  /** Logs that are not what was signed of them. */
+  /** Logs that contradict their signed head. */
   readonly logsRewound: number
   /** Of the last checkpoint that a witness has cosigned; 0 for none. */
   readonly cosignedAgeSeconds: number
@@ -32,7 +32,7 @@ const AGES = `
     SELECT size, signed_at, true FROM checkpoints WHERE size = (SELECT max(size) FROM cosignatures)
   ) AS last`
 
-/** Reads how far the usage logs are signed, whichever control does it. */
+/** Reads how far the usage logs are signed, regardless of the control that signs. */
 export async function sampleCheckpoints(db: Queryable): Promise<CheckpointSample> {
   const { grown, rewound } = await compareHeads(db)
   const found = await db.query<{ heads: number | null; age: number; cosigned_age: number }>(AGES)

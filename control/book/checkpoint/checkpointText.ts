@@ -24,7 +24,7 @@ export function checkpointText(origin: string, { size, root }: LogHead): string 
   return `${origin}\n${size}\n${root.toString('base64')}\n`
 }
 
-/** Reads the text of a checkpoint; undefined for a text that is none of this origin. */
+/** Reads the text of a checkpoint; undefined for a text that is not a checkpoint of this origin. */
 export function parseCheckpoint(text: string, origin: string): LogHead | undefined {
   const [first, digits = '', encoded = '', end, ...rest] = text.split('\n')
   const [size, root] = [Number(digits), Buffer.from(encoded, 'base64')]

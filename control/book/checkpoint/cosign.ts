@@ -14,10 +14,11 @@ interface SignedRow {
 }
 
 /**
- * Keeps what witnesses have added to a checkpoint; of each witness the latest. Signatures of others are ignored.
+ * Stores the cosignatures of witnesses on a checkpoint, the latest of each witness. Signatures of others are ignored.
  * @param note the checkpoint with their cosignatures
  * @returns its size, and the names of the witnesses whose cosignatures were taken
- * @throws GatewayError not_found for a checkpoint that this gateway has not signed, invalid_request for what does not hold
+ * @throws GatewayError not_found for a checkpoint that this gateway has not signed, invalid_request for an invalid note or
+ *   cosignature
  */
 export async function cosign(
   client: Client,

@@ -10,9 +10,9 @@ import { headLeaves, tilesInUse } from './headTiles.ts'
 /**
  * Removes checkpoints older than limits.checkpointsKeptMs, and entries of the log of heads that are in none of the others,
  * a bounded number of both. The hashes of those entries stay, and so do the newest heads of all logs: every receipt can be
- * proved, and every earlier checkpoint is proved to be contained in the later ones, whoever has kept it.
+ * proved, and a removed checkpoint can still be proved to be contained in the later ones.
  * @returns whether there may be more
- * @throws Error when entries do not have the hash that was signed of them; nothing is removed then
+ * @throws Error when entries do not match their signed hash; nothing is removed then
  */
 export function forgetCheckpoints(pool: Pool, limits: Limits): Promise<boolean> {
   return withTransaction(pool, async (client) => {

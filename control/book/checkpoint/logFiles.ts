@@ -13,13 +13,13 @@ import type { NoteKey } from './noteKey.ts'
 /** `7/` before it for usage log 7, nothing for the log of heads. */
 const CHECKPOINT = /^(\d|[1-5]\d|6[0-4])\/checkpoint$/
 const HASHES = /^(?:(\d|[1-5]\d|6[0-4])\/)?tile\/([0-5])\/((?:x\d{3}\/){0,4}\d{3})(?:\.p\/([1-9]\d{0,2}))?$/
-/** Of the log of heads alone: those of the others have what their owners alone may list. */
+/** Only of the log of heads: entries of the others may be listed only by their owners. */
 const ENTRIES = /^tile\/entries\/((?:x\d{3}\/){0,4}\d{3})(?:\.p\/([1-9]\d{0,2}))?$/
 const LENGTH_BYTES = 2
 
 /**
  * Reads a file of the usage logs: tiles of hashes of all logs, the entries of the log of heads, and a checkpoint of each
- * usage log by itself. Of each log there is what was signed.
+ * usage log by itself. Only the signed part of each log is served.
  * @param path below the address of the logs, such as `7/checkpoint` or `7/tile/0/x001/234`
  * @param key undefined where nothing is signed
  * @returns undefined where there is no such file
@@ -50,7 +50,7 @@ const tileFile = (parts: readonly Buffer[]): sluice.ILogFile => ({
   immutable: true,
 })
 
-/** A bundle of entries of the log of heads, each behind its length; undefined also where they are not kept any more. */
+/** A bundle of entries of the log of heads, each preceded by its length; undefined also where they are not kept any more. */
 async function entryBundle(db: Queryable, index: number, width: number): Promise<sluice.ILogFile | undefined> {
   const [from, until] = [index * TILE, index * TILE + width]
   const size = (await lastCheckpoint(db))?.size ?? 0
@@ -65,7 +65,7 @@ async function entryBundle(db: Queryable, index: number, width: number): Promise
   return tileFile(parts)
 }
 
-/** Signed anew for each who asks, which always gives the same: there is one head of each size. */
+/** Signed anew for each request, always with the same result: there is one head of each size. */
 async function logCheckpoint(
   db: Queryable,
   log: number,

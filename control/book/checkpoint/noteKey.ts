@@ -6,7 +6,7 @@ import { KEY_ID_BYTES, keyId, rawPublicKey, readVerifier, signaturesOf, splitNot
 const ED25519 = 0x01
 const SEED_BYTES = 32
 const SECRET = /^PRIVATE\+KEY\+([^+\s]+)\+([0-9a-f]{8})\+([A-Za-z0-9+/]{44})$/
-/** What comes before the 32 bytes of a private key in its DER form; RFC 8410, section 7. */
+/** The DER prefix of the 32 bytes of a private key; RFC 8410, section 7. */
 const PRIVATE_DER = Buffer.from('302e020100300506032b657004220420', 'hex')
 
 /** @param seed the 32 bytes of a private key; RFC 8032, section 5.1.5 */
@@ -41,7 +41,7 @@ export class NoteKey {
     return key
   }
 
-  /** The same key under another name: who signs several logs has a name for each. */
+  /** The same key under another name: a signer of several logs has a name for each. */
   named(name: string): NoteKey {
     return new NoteKey(name, this.key)
   }

@@ -1,12 +1,12 @@
 import { createPublicKey, hash, type KeyObject } from 'node:crypto'
 
-// What signed notes are made of: https://c2sp.org/signed-note.
+// The parts of signed notes: https://c2sp.org/signed-note.
 
 export const PUBLIC_KEY_BYTES = 32
 export const KEY_ID_BYTES = 4
 const VERIFIER = /^([^+\s]+)\+([0-9a-f]{8})\+([A-Za-z0-9+/]{44})$/
 const SIGNATURE = /^\u2014 ([^+\s]+) ([A-Za-z0-9+/]+={0,2})$/u
-/** What comes before the 32 bytes of a public Ed25519 key in its DER form; RFC 8410, section 4. */
+/** The DER prefix of the 32 bytes of a public Ed25519 key; RFC 8410, section 4. */
 const PUBLIC_DER = Buffer.from('302a300506032b6570032100', 'hex')
 
 /** The key that a verifier key names. */
@@ -17,10 +17,10 @@ export interface Verifier {
   readonly key: KeyObject
 }
 
-/** A signature as it stands in a note. */
+/** A signature of a note. */
 export interface NoteSignature {
   readonly name: string
-  /** Id of the key, then what the key's type says. */
+  /** Id of the key, then bytes that the key's type defines. */
   readonly bytes: Buffer
   /** With its end. */
   readonly line: string
@@ -46,7 +46,7 @@ export function rawPublicKey(key: KeyObject): Buffer {
 /**
  * Reads a verifier key, `NAME+ID+KEY`.
  * @param type of the signatures that the key makes
- * @returns undefined for what is no Ed25519 key of this type, or does not have its id
+ * @returns undefined unless the text is an Ed25519 key of this type with a matching id
  */
 export function readVerifier(text: string, type: number): Verifier | undefined {
   const [, name = '', idHex, encoded = ''] = VERIFIER.exec(text) ?? []
@@ -59,7 +59,7 @@ export function readVerifier(text: string, type: number): Verifier | undefined {
   return { name, id, key }
 }
 
-/** Takes a note apart; undefined for what is none. Nothing of it is verified. */
+/** Splits a note into its parts; undefined when it is malformed. Nothing of it is verified. */
 export function splitNote(note: string): NoteParts | undefined {
   const end = note.lastIndexOf('\n\n')
   const lines = note.slice(end + 2).split('\n')
@@ -74,7 +74,7 @@ export function splitNote(note: string): NoteParts | undefined {
   return { text: note.slice(0, end + 1), signatures }
 }
 
-/** What the key added behind its id, of each of its signatures. */
+/** The signatures of a note that are by this key. */
 export function signaturesOf({ name, id }: Verifier, { signatures }: NoteParts): NoteSignature[] {
   return signatures.filter((one) => one.name === name && one.bytes.subarray(0, KEY_ID_BYTES).equals(id))
 }

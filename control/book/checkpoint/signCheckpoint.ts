@@ -10,13 +10,13 @@ import { compareHeads, type Rewound } from './signedHeads.ts'
 export interface Signed {
   /** The new checkpoint's size of the log of heads; undefined where nothing is new. */
   readonly size?: number
-  /** Of these nothing is signed any more. */
+  /** Logs that are not signed any more. */
   readonly rewound: readonly Rewound[]
 }
 
 /**
- * Signs the heads that the usage logs have now, where one has grown since. Whoever signs has the head of the log of heads
- * locked: one control at a time does, and one that dies lets go with its connection.
+ * Signs the heads that the usage logs have now, where one has grown since. The signer locks the head of the log of heads: one
+ * control signs at a time, and a crashed one releases the lock with its connection.
  * @returns undefined while the last checkpoint is too young for another one
  */
 export function signCheckpoint(pool: Pool, key: NoteKey, limits: Limits): Promise<Signed | undefined> {
@@ -36,7 +36,7 @@ export function signCheckpoint(pool: Pool, key: NoteKey, limits: Limits): Promis
   })
 }
 
-/** Whether the last checkpoint is too young for another one, whoever signed it. */
+/** Whether the last checkpoint is too young for another one, regardless of its signer. */
 async function isYoung(client: Client, limits: Limits): Promise<boolean> {
   const found = await client.query<{ is_young: boolean }>(
     `SELECT signed_at > clock_timestamp() - $1 * interval '1 ms' AS is_young FROM checkpoints ORDER BY size DESC LIMIT 1`,

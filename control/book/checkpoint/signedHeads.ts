@@ -2,12 +2,12 @@ import type { Queryable } from '../../runtime/db/pool.ts'
 import { type CurrentHead, LOG_COUNT, readHeads } from '../usagelog/head.ts'
 import type { LogHead } from './checkpointText.ts'
 
-/** A log that has more than what was signed of it. */
+/** A log that has grown since its last signed head. */
 export interface Grown extends CurrentHead {
   readonly signedSize: number
 }
 
-/** A log that is not what was signed of it before: it is shorter, or has another root at the same size. */
+/** A log that contradicts its signed head: it is shorter, or has another root at the same size. */
 export interface Rewound {
   readonly log: number
   readonly signedSize: number
@@ -19,9 +19,9 @@ const LAST_SIGNED = `
   FROM generate_series(0, ${LOG_COUNT - 1}) AS l (log)
   CROSS JOIN LATERAL (SELECT log, size, root FROM log_heads WHERE log = l.log ORDER BY size DESC LIMIT 1) h`
 
-/** Compares the heads that the usage logs have with what was signed last of each. */
+/** Compares the current heads of the usage logs with the last signed head of each. */
 export async function compareHeads(db: Queryable): Promise<{ grown: Grown[]; rewound: Rewound[] }> {
-  // Read first: what is signed meanwhile is of heads that are there then.
+  // Read first, so that a head that is signed meanwhile can not be ahead of its log.
   const signed = await readSigned(db)
   const grown: Grown[] = []
   const rewound: Rewound[] = []

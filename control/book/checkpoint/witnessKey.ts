@@ -14,12 +14,12 @@ const COSIGNATURE = 0x04
 const TIME_BYTES = 8
 const SIGNATURE_BYTES = 64
 
-/** What a witness says: that at this time the checkpoint was the largest that it had seen, and contained all before. */
+/** The statement of a witness that at this time the checkpoint was the largest that it had seen, and contained all before. */
 export interface Cosignature {
   /** Its verifier key. */
   readonly witness: string
   readonly atSeconds: number
-  /** As it stands in a note, with its end. */
+  /** Its line of the note, with the line feed. */
   readonly line: string
 }
 
@@ -36,7 +36,7 @@ export class WitnessKey {
     this.verifier = verifier
   }
 
-  /** Reads a verifier key. @throws Error when it is none of a witness that signs with Ed25519 */
+  /** Reads a verifier key. @throws Error when it is not the key of a witness that signs with Ed25519 */
   static of(text: string): WitnessKey {
     const verifier = readVerifier(text, COSIGNATURE)
     if (verifier === undefined) throw new Error('this is no Ed25519 key of a witness, whose type is 4')
@@ -44,8 +44,8 @@ export class WitnessKey {
   }
 
   /**
-   * Reads what the witness has added to a checkpoint.
-   * @returns the latest of its cosignatures, 'none' where it has none, 'wrong' where one of them does not hold
+   * Reads the cosignatures of the witness on a checkpoint.
+   * @returns the latest of its cosignatures, 'none' where it has none, 'wrong' where one of them is invalid
    */
   read(note: NoteParts): Cosignature | 'none' | 'wrong' {
     let latest: Cosignature | 'none' = 'none'

@@ -1,35 +1,35 @@
 /** Ledger accounts of the gateway itself; migrations open them. */
 export const REVENUE = 'revenue'
 export const PAYMENTS_IN = 'payments_in'
-/** What serving costs that the gateway pays itself, such as shares of registered providers. */
+/** Costs of serving that the gateway pays itself, such as shares of registered providers. */
 export const PROVIDER_COST = 'provider_cost'
 export const HOUSE = 'house'
 export const ESCROW = 'escrow'
-/** Of coin that waits, where ESCROW is of US dollars. */
+/** Escrow of coin, where ESCROW is of US dollars. */
 export const ESCROW_COIN = 'escrow_coin'
 /** Coin that holders have earned and that is neither sent to the distributor nor credited. */
 export const REWARDS = 'rewards'
 /** Coin of the revenue that is not sent to the vault yet. */
 export const VAULT = 'vault'
 
-/** What the requests of a shard are charged goes here, so that shards which are booked at once do not wait for each other. */
+/** The revenue from requests of one shard, so that shards which are booked at once do not wait for each other. */
 export const revenueOfShard = (shard: number): string => `${REVENUE}:${String(shard).padStart(2, '0')}`
 /** The ledger account of a customer's coin. */
 export const coinAccount = (accountId: string): string => `coin:${accountId}`
-/** The ledger account of what paid requests left of a wallet's payments in one asset, and what was not sent back. */
+/** The ledger account of the part of a wallet's payments in one asset that paid requests left over and that was not refunded. */
 export const payerCreditAccount = (payer: string, asset: string): string => `payer_credit:${payer}:${asset}`
 /** The ledger account of one credit grant. */
 export const grantAccount = (grantId: string): string => `grant:${grantId}`
 
 /** Coin of open bids for tokens of compute locks. */
 export const ESCROW_LOCKS = 'escrow_locks'
-/** Stands for the gateway itself among those who hold and trade tokens. */
+/** The gateway itself as a holder and trader of tokens. */
 export const LOCK_OPERATOR = 'operator'
 /** The tokens of a series that an account holds, in units at the locked price. */
 export const holdingAccount = (seriesId: string, accountId: string): string => `lock:${seriesId}:${accountId}`
 /** The tokens of a series that are offered in open orders. */
 export const lockEscrowAccount = (seriesId: string): string => `lock_escrow:${seriesId}`
-/** The other side of a series' tokens: what was issued is taken from it, what burns comes back. */
+/** The other side of a series' tokens: issued tokens are taken from it, burnt tokens return to it. */
 export const lockIssuedAccount = (seriesId: string): string => `lock_issued:${seriesId}`
 /** The tokens of a series that were withdrawn to wallets and not redeemed. */
 export const lockOnchainAccount = (seriesId: string): string => `lock_onchain:${seriesId}`

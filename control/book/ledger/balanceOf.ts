@@ -8,7 +8,7 @@ export interface GrantBalance {
   readonly expiresAtMs: number
 }
 
-/** What an account owns by the book; what is held or not booked yet is still in it. */
+/** The balance of an account by the book; it still includes amounts that are held or not booked yet. */
 export interface AccountBalance {
   /** Integer of 1e-9 coin. */
   readonly coinNanos: number

@@ -10,7 +10,7 @@ export interface CoinCredit {
   readonly accountId: string
   /** Integer of 1e-9 coin, positive; of a payer of single requests as many as units. */
   readonly nanos: number
-  /** What it is worth, or what was paid for it. */
+  /** Its worth, or the amount paid for it. */
   readonly units: number
   /** Names the payment; the same one is credited to an account once. */
   readonly ref: string
@@ -21,7 +21,7 @@ export interface CoinCredit {
 }
 
 /**
- * Credits coin to a customer account and tells admission of it, inside the caller's transaction.
+ * Credits coin to a customer account and notifies admission, inside the caller's transaction.
  * @returns false when this payment was credited before
  * @throws ReusedRefError when it was credited before with another amount; Error when the account is unknown
  */

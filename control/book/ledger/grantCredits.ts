@@ -41,7 +41,7 @@ async function openGrants(client: Client, accountId: string): Promise<number> {
 }
 
 /**
- * Grants free credits to an account and tells admission of them, inside the caller's transaction.
+ * Grants free credits to an account and notifies admission, inside the caller's transaction.
  * @throws TooManyGrantsError beyond limits.grantsPerAccountMax; ReusedRefError when the same event granted another amount
  *   to this account; Error when the account is unknown
  */

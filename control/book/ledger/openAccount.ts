@@ -4,8 +4,8 @@ import type { Client } from '../../runtime/db/pool.ts'
 import { coinAccount } from './accounts.ts'
 
 /**
- * Opens the coin account of a new customer account and tells admission of it (its event 1), inside the caller's
- * transaction. Opening it again changes nothing. What payers of single requests have is kept in US dollars.
+ * Opens the coin account of a new customer account and notifies admission (its event 1), inside the caller's transaction.
+ * Opening it again changes nothing. Balances of payers of single requests are kept in US dollars.
  * @returns whether it was new
  */
 export async function openAccount(client: Client, accountId: string): Promise<boolean> {

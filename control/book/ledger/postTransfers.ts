@@ -8,9 +8,9 @@ export interface Transfer {
   readonly ref: string
   readonly debit: string
   readonly credit: string
-  /** By what accounts of USD change, or what coin is worth that moves between accounts of coin; not negative. */
+  /** The change of USD accounts, or the worth of coin that moves between coin accounts; not negative. */
   readonly units: number
-  /** By what accounts of coin change; as many nanos as units where absent. One of both is above zero. */
+  /** The change of coin accounts; as many nanos as units where absent. At least one of both is above zero. */
   readonly coinNanos?: number
 }
 
@@ -44,7 +44,7 @@ export async function postTransfers(client: Queryable, transfers: readonly Trans
 }
 
 const COLUMNS = ['kind', 'ref', 'debit', 'credit', 'units', 'coin_nanos']
-/** What a row usually takes at most. */
+/** The usual maximum of a row. */
 const EXPECTED_BYTES = 256
 
 /**

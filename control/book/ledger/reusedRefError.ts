@@ -2,7 +2,7 @@
 export class ReusedRefError extends Error {
   override readonly name = 'ReusedRefError'
 
-  /** @param what was booked and what was asked for now */
+  /** @param what the amounts that were booked before and are requested now */
   constructor(ref: string, accountId: string, what: string) {
     super(`${ref} was credited to account ${accountId} before with another amount: ${what}`)
   }

@@ -1,4 +1,4 @@
-/** What an API key may spend, in units; null is no cap. */
+/** The spending caps of an API key, in units; null is no cap. */
 export interface SpendingCaps {
   readonly hourUnits: number | null
   readonly dayUnits: number | null
@@ -11,7 +11,7 @@ export interface SpendingCaps {
 export interface Spender {
   readonly keyId: string
   readonly caps: SpendingCaps
-  /** The platform key of a sub-key: what is spent counts against its caps as well. */
+  /** The platform key of a sub-key: spending counts against its caps as well. */
   readonly platform?: { readonly keyId: string; readonly caps: SpendingCaps }
 }
 

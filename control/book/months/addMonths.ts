@@ -5,7 +5,7 @@ import { idTimeMs, monthStartMs } from './idTime.ts'
 /** Months ahead of the present one that have their partitions already. */
 const AHEAD = 2
 
-/** The code of PostgreSQL for a row that no partition takes; it names no constraint, other than for a check. */
+/** The code of PostgreSQL for a row that no partition takes; unlike for a failed check, it names no constraint. */
 const CHECK_VIOLATION = '23514'
 
 /**
@@ -19,13 +19,13 @@ export function addMonthsAhead(pool: Pool, nowMs: number): Promise<number> {
   )
 }
 
-/** Makes the partitions that receipts of these requests go to; what has not the form of an id needs none of its own. */
+/** Makes the partitions that receipts of these requests go to; a text without the form of an id needs none. */
 export function addMonthsOf(pool: Pool, requestIds: readonly string[]): Promise<number> {
   const starts = requestIds.filter((id) => isId('req', id)).map((id) => monthStartMs(idTimeMs(id)))
   return addMonths(pool, [...new Set(starts)])
 }
 
-/** Whether an error says that receipts belong to a month that has no partition. */
+/** Whether an error means that receipts belong to a month without a partition. */
 export function isMonthMissing(error: unknown): boolean {
   const { code, table, constraint } = error as { code?: unknown; table?: unknown; constraint?: unknown }
   return code === CHECK_VIOLATION && table === 'receipts' && constraint === undefined

@@ -1,7 +1,7 @@
 import { GatewayError } from '../../../contract/errors/errors.ts'
 import type { Queryable } from '../../runtime/db/pool.ts'
 
-/** A month of receipts that was put away. */
+/** A month of receipts that was archived. */
 export interface Archive {
   readonly month: string
   readonly file: string
@@ -12,15 +12,15 @@ export interface Archive {
 
 const COLUMNS = 'month, file, sha256, receipts, archived_at AS "archivedAt"'
 
-/** All months that were put away, the earliest first. */
+/** All months that were archived, the earliest first. */
 export async function listArchives(db: Queryable): Promise<Archive[]> {
   return (await db.query<Archive>(`SELECT ${COLUMNS} FROM receipt_archives ORDER BY until_id`)).rows
 }
 
 /**
- * Refuses to read what was put away, for who would otherwise be told that there is nothing.
+ * Rejects reads of archived months, which would otherwise return nothing.
  * @param least,below the ids that are read: from the first up to but without the last
- * @throws GatewayError receipt_archived when a month among them was put away
+ * @throws GatewayError receipt_archived when a month among them was archived
  */
 export async function requireKept(db: Queryable, least: string, below: string): Promise<void> {
   const found = await db.query<Archive>(

@@ -2,7 +2,7 @@ const CROCKFORD = '0123456789ABCDEFGHJKMNPQRSTVWXYZ'
 const TIME_DIGITS = 10
 
 /**
- * When an id was made, by the clock of who made it.
+ * When an id was made, by the clock of its maker.
  * @param id as `newId` makes them: prefix, underscore, ULID
  * @returns milliseconds since 1970
  */
@@ -13,7 +13,7 @@ export function idTimeMs(id: string): number {
   return ms
 }
 
-/** The least id that was made then, of a request unless another prefix is given. @param ms since 1970 */
+/** The least id of that time, of a request unless another prefix is given. @param ms since 1970 */
 export function idBound(ms: number, prefix = 'req'): string {
   let text = ''
   for (let rest = Math.max(0, ms), i = 0; i < TIME_DIGITS; i++, rest = Math.floor(rest / 32)) {

@@ -5,7 +5,7 @@ import { logEvent } from '../../runtime/logEvents.ts'
 import { Loop } from '../../runtime/loop.ts'
 import { addMonthsAhead } from './addMonths.ts'
 
-/** Sees to it that receipts of the next months have a place before the first of them comes. */
+/** Creates the partitions of the next months before their first receipt is booked. */
 export class MonthKeeper {
   private readonly loop: Loop
 

@@ -9,9 +9,9 @@ const BOOK_CONSTRAINT = /^(receipts_\w+_place_key|usage_log_nodes_pkey)$/
 const REQUEST_CONSTRAINT = /^receipts_\w+_pkey$/
 
 /**
- * Whether an error comes from the content of a batch, so that repeating it can not help: SQLSTATE classes 22 (data
- * exception) and 23 (integrity constraint violation), https://www.postgresql.org/docs/current/errcodes-appendix.html,
- * and JavaScript's own complaints about values.
+ * Whether an error comes from the content of a batch, so that a retry can not help: SQLSTATE classes 22 (data exception) and 23
+ * (integrity constraint violation), https://www.postgresql.org/docs/current/errcodes-appendix.html, and JavaScript's own
+ * complaints about values.
  */
 export function isCausedByContent(error: unknown): boolean {
   if (error instanceof TypeError || error instanceof RangeError) return true
@@ -34,8 +34,8 @@ function add(total: Booked, part: Booked): void {
 }
 
 /**
- * Books a batch. Where the database refuses it for its content, halves it until the entry that is to blame stands alone
- * and rejects that one.
+ * Books a batch. Where the database refuses it for its content, bisects it until the entry at fault is isolated, and rejects
+ * that one.
  * @throws every other error of the database; the part that failed can be repeated
  */
 export async function bookBatch(pool: Pool, entries: readonly Entry[]): Promise<Booked> {

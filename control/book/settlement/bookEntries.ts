@@ -19,7 +19,7 @@ import { insertReceipts, type Place } from './receipt.ts'
 import { keepRejects, type Reject } from './rejects.ts'
 import { addUsageDays } from './usageDays.ts'
 
-/** What became of a batch. */
+/** The result of booking a batch. */
 export interface Booked {
   /** Receipts written now. */
   receipts: number
@@ -29,16 +29,16 @@ export interface Booked {
   shortfallUnits: number
   /** Shards whose admission state has to be loaded again. */
   readonly dirtyShards: number[]
-  /** Owners of whose endings some are booked now and some before them are not. */
+  /** Owners with a gap: some of their endings are booked now, but some earlier ones are not. */
   readonly gaps: OwnerPosition[]
 }
 
 /**
  * Books a batch in one transaction: receipts, transfers, places in the usage log, usage, positions, rejects.
- * Repeating it changes nothing, whatever part of it was booked before.
- * @param asked which of them are looked for among the receipts. The numbers of delivered endings say whether they were
- *   booked, but not whether their requests had ended in another way; where one had, the receipts refuse it (SQLSTATE
- *   23505), and all have to be looked for.
+ * It is idempotent, regardless of the part that was booked before.
+ * @param asked the entries to look up among the receipts. The numbers of delivered endings tell whether they were booked, but
+ *   not whether their requests had ended in another way; if one had, inserting the receipts fails (SQLSTATE 23505), and all
+ *   have to be looked up.
  * @throws the database error; nothing is booked then, or (connection lost at the commit) everything is
  */
 export async function bookEntries(
@@ -48,7 +48,7 @@ export async function bookEntries(
 ): Promise<Booked> {
   const sought = asked === 'all' ? entries : entries.filter(({ delivered }) => delivered === undefined)
   return withTransaction(pool, async (client) => {
-    // From here on this is the only batch of these shards being booked: what is found missing below stays missing.
+    // From here on this is the only batch of these shards being booked: an entry found missing below stays missing.
     const [heads, known] = await Promise.all([lockHeads(client, shardsOf(entries)), readKnown(client, entries, sought)])
     const sorted = leaveOutBooked(entries, known)
     const charges = chargesOf(sorted.fresh, known.balances)
@@ -58,7 +58,7 @@ export async function bookEntries(
     const dirty = new Set([...sorted.driftedShards, ...charges.shortShards])
     for (const { from } of rejects) dirty.add(from.raw.shard)
 
-    // Each statement runs while the values of the next are put into their form.
+    // Each statement runs while the values of the next are encoded.
     const [gaps] = await together([
       known.owners.advance(client, entries),
       insertReceipts(client, places, receipts),
@@ -142,13 +142,13 @@ interface Sorted {
   readonly driftedShards: Set<number>
 }
 
-/** What the book has that a batch is compared with. */
+/** The state of the book that a batch is compared with. */
 interface Known {
-  /** Names of requests and expiries that are booked, among those that were looked for. */
+  /** Names of requests and expiries that are booked, among those that were looked up. */
   readonly booked: Set<string>
   readonly positions: Map<number, StreamPosition>
   readonly owners: OwnerPositions
-  /** Months that were put away, in which nobody can say whether a request is booked. */
+  /** Archived months, for which the book can not tell whether a request is booked. */
   readonly archived: readonly IdRange[]
   /** By ledger account, which stay locked. */
   readonly balances: Map<string, number>
@@ -191,17 +191,17 @@ function leaveOutBooked(entries: readonly Entry[], { booked, positions, owners, 
   return sorted
 }
 
-/** Whether the same was given twice, in place of a second ending of one request. */
+/** Whether one ending was delivered twice, rather than two endings of one request. */
 function isSame(one: Entry, other: Entry): boolean {
   return one.raw.id === other.raw.id && one.delivered?.seq === other.delivered?.seq
 }
 
-/** Whether admission has taken anything for it: a second ending that charges nothing leaves it as the book has it. */
+/** Whether admission has taken units for it: a second ending without a charge leaves admission equal to the book. */
 function takesUnits(entry: Entry): boolean {
   return entry.kind !== 'ended' || entry.receipt.chargeUnits + entry.receipt.lockUnits > 0
 }
 
-/** What a request or an expiry is booked by. */
+/** The name under which a request or an expiry is booked. */
 function nameOf(entry: BookableEntry): string {
   return entry.kind === 'ended' ? entry.receipt.requestId : expiryRef(entry.raw)
 }
@@ -215,7 +215,7 @@ async function bookedAmong(client: Client, entries: readonly Entry[]): Promise<S
     else if (entry.kind === 'expired') expiries.push(nameOf(entry))
   }
   const [least, greatest] = boundsOf(requests)
-  // The bounds say which months are read. A list that the planner sees is compared with every month, name by name.
+  // The bounds select the months to read. A list that the planner sees is compared with every month, name by name.
   const found = await client.query<{ name: string }>({
     name: 'settlement_booked',
     text: `SELECT request_id AS name FROM receipts
@@ -257,12 +257,14 @@ function boundsOf(ids: readonly string[]): [least: string, greatest: string] {
   return [least, greatest]
 }
 
-/** What the positions of its stream say of an entry, and so of all that it carries. */
+/** The age of an entry, and so of all that it carries, by the positions of its stream. */
 interface EntryAge {
   readonly raw: RawEntry
-  /** Newer than all that was booked: a duplicate in it is no repeated delivery but a second entry. */
+  /** Newer than everything booked: a duplicate in it is a second entry, not a redelivery. */
   readonly isUnread: boolean
-  /** Read before the admission state was loaded from the book: what was loaded lacks what is booked of it only now. */
+  /**
+   * Read before the admission state was loaded from the book: the loaded state lacks the parts of it that are booked only now.
+   */
   readonly isLate: boolean
 }
 

@@ -13,7 +13,7 @@ export interface Charges {
   readonly ended: EndedEntry[]
   readonly transfers: Transfer[]
   readonly rejects: Reject[]
-  /** Charged or expired beyond what the book has: admission had lost writes. The house bears the charges. */
+  /** Charged or expired beyond the balances of the book: admission had lost writes. The house bears the charges. */
   shortfallUnits: number
   /** Shards with such an account. */
   readonly shortShards: Set<number>
@@ -21,7 +21,7 @@ export interface Charges {
 
 /**
  * Turns entries into transfers that the balances cover. An entry of an unknown account or grant is rejected whole.
- * @param balances from lockBalances in the same transaction; what is charged is taken off here
+ * @param balances from lockBalances in the same transaction; charges are subtracted here
  */
 export function chargesOf(entries: readonly BookableEntry[], balances: Map<string, number>): Charges {
   const charges: Charges = { ended: [], transfers: [], rejects: [], shortfallUnits: 0, shortShards: new Set() }
@@ -60,7 +60,7 @@ export function chargesOf(entries: readonly BookableEntry[], balances: Map<strin
   return charges
 }
 
-/** Takes what a request burns out of a holding for good. What the book no longer has of it, the house bears. */
+/** Takes the tokens that a request burns out of a holding for good. The house bears the part that the book no longer has. */
 function burnTokens(charges: Charges, balances: Map<string, number>, { receipt, parts, raw }: EndedEntry): void {
   const ref = receipt.requestId
   for (const { ledgerAccount, units, seriesId } of parts) {
@@ -78,17 +78,17 @@ function burnTokens(charges: Charges, balances: Map<string, number>, { receipt, 
   }
 }
 
-/** Expired credits go back to the house, tokens to what was issued. */
+/** Expired credits return to the house, expired tokens to the account of issued ones. */
 function whereExpired(potId: string): string {
   return isLockId(potId) ? lockIssuedAccount(potId) : HOUSE
 }
 
-/** What a part of an amount counts for, rounded down. */
+/** The units of a part of an amount, rounded down. */
 function shareOf(units: number, part: number, whole: number): number {
   return part === 0 ? 0 : Number((BigInt(units) * BigInt(part)) / BigInt(whole))
 }
 
-/** The reference of a transfer for an expired grant: the stream entry that told of it. */
+/** The reference of a transfer for an expired grant: the stream entry that reported it. */
 export function expiryRef(raw: { shard: number; id: string }): string {
   return `expire:${raw.shard}:${raw.id}`
 }

@@ -20,7 +20,7 @@ export interface SettlementStats {
   receipts: number
   duplicates: number
   rejects: number
-  /** Units charged beyond what the book had, borne by the house. */
+  /** Units charged beyond the balances of the book, borne by the house. */
   shortfallUnits: number
   /** Batches repeated after an error of the database, and reads after one of Redis. */
   retries: number
@@ -32,15 +32,15 @@ export interface SettlementOptions {
   readonly log: Logger
   /** Name within the consumer group, unique among the running controls. */
   readonly consumer: string
-  /** Told of every batch after its commit. */
+  /** Called for every batch after its commit. */
   readonly onBooked?: (booked: Booked) => void
   readonly limits: Limits
 }
 
-/** Entries of each stream that are taken up again at once, after a crash. */
+/** Pending entries of each stream that one read takes up again after a crash. */
 const PENDING_COUNT = 64
 const DEAD_CONSUMER_MS = 3_600_000
-/** Endings that are parsed before what the database has answered meanwhile is looked at. */
+/** Endings that are parsed before answers of the database that have arrived meanwhile are processed. */
 const PARSED_AT_ONCE = 64
 
 class Stopped extends Error {}
@@ -131,7 +131,7 @@ export class SettlementConsumer {
       const pending = await readGroup(this.reader, this.options.consumer, '0', PENDING_COUNT, 0)
       if (pending.length === 0 || this.stopped) return
       await this.book(pending.map(openEntry))
-      // What is not acknowledged would be read again.
+      // Unacknowledged entries would be read again.
       await this.finish()
     }
   }
@@ -153,7 +153,7 @@ export class SettlementConsumer {
       await this.claim()
       if (ahead !== undefined) continue
       await this.finish()
-      // A transaction costs much the same for one entry as for hundreds, so what comes next is given time to gather.
+      // A transaction costs much the same for one entry as for hundreds, so the next entries get time to accumulate.
       await this.pause(settlementGatherMs)
     }
     if (ahead !== undefined) await this.book(await ahead)
@@ -177,14 +177,14 @@ export class SettlementConsumer {
     return raws.map(openEntry)
   }
 
-  /** Takes over what others leave, and gives up what others are to have, of which nothing is in hand then. */
+  /** Takes over the shards that others leave, and gives up surplus shards once all of their entries in hand are booked. */
   private async renewLeases(): Promise<void> {
     const { taken, surplus } = await this.leases.renew()
     if (surplus.length > 0) {
       await this.finish()
       await this.leases.giveBack(surplus)
     }
-    // Whoever had these before is gone: nobody goes on with what they were given.
+    // The previous consumers of these shards are gone, so their pending entries are claimed.
     const claimed = taken.filter((shard) => !surplus.includes(shard))
     if (claimed.length > 0) await this.claimFrom(claimed, 0)
   }
@@ -196,7 +196,7 @@ export class SettlementConsumer {
   }
 
   private async claimFrom(shards: readonly number[], idleMs: number): Promise<void> {
-    // What this consumer has in hand is not idle.
+    // Entries that this consumer is still booking are not idle.
     await this.finish()
     for (;;) {
       const claimed = await claimIdle(this.commands, this.options.consumer, idleMs, PENDING_COUNT, shards)
@@ -210,7 +210,7 @@ export class SettlementConsumer {
   private async book(entries: readonly OpenEntry[]): Promise<void> {
     const { settlementBatchMax, settlementDivideMin } = this.options.limits
     if (sizeOf(entries) >= settlementDivideMin) return this.bookDivided(entries)
-    // A batch of any shards comes behind those of each.
+    // A batch with any shards runs after the batches of all lanes.
     await this.lanes.booked()
     for (const part of inParts(entries, settlementBatchMax)) await this.bookIn(0, part)
   }
@@ -245,7 +245,7 @@ export class SettlementConsumer {
     return this.lanes.drain()
   }
 
-  /** Repeats until the database took it: an entry must not be acknowledged before. */
+  /** Retries until the database has committed it: an entry must not be acknowledged before. */
   private async untilBooked(book: () => Promise<Booked>): Promise<Booked> {
     for (;;) {
       try {

@@ -6,7 +6,7 @@ import { holdingAccount, LOCK_OPERATOR, lockIssuedAccount, lockUnearnedAccount, 
 import { postTransfers, type Transfer } from '../ledger/postTransfers.ts'
 import { BURN } from './charges.ts'
 
-/** What a batch burnt of a series. */
+/** The tokens of one series that a batch burnt. */
 interface Burnt {
   /** Names the transfer: the first of the requests. */
   readonly ref: string
@@ -14,8 +14,8 @@ interface Burnt {
 }
 
 /**
- * Moves what the gateway sold burnt tokens for from what it has not earned yet to its revenue, once a series: the share of
- * the tokens that are still with customers, rounded down.
+ * Moves the proceeds of burnt tokens from the unearned coin to the revenue of the gateway, once a series: in proportion to the
+ * tokens that are still with customers, rounded down.
  * @param transfers of the batch, posted in the same transaction
  */
 export async function earnBurnt(client: Client, transfers: readonly Transfer[]): Promise<void> {

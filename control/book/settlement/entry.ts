@@ -17,9 +17,9 @@ export interface RawEntry {
 export interface ChargePart {
   readonly ledgerAccount: string
   readonly units: number
-  /** By what the account changes: nanos of coin, or the units of a grant or of tokens. */
+  /** The change of the account: nanos of coin, or the units of a grant or of tokens. */
   readonly amount: number
-  /** The series of tokens that are burnt; absent for what is charged. */
+  /** The series of tokens that are burnt; absent for a charge. */
   readonly seriesId?: string
 }
 
@@ -31,7 +31,7 @@ export interface Delivered {
   readonly bytes: Uint8Array
 }
 
-/** Where something to be booked comes from. */
+/** The source of a booking. */
 export interface EntrySource {
   readonly raw: RawEntry
   /** Absent where the entry carries one thing alone. */
@@ -81,7 +81,7 @@ const CONTROL_CHARACTER = /[\u0000-\u001f\u007f]/
 
 class Malformed extends Error {}
 
-/** How a request ended, with what Redis or the proxy says of its charge. */
+/** How a request ended, with its charge as Redis or the proxy reports it. */
 export interface EndingFacts {
   readonly settlement: sluice.Settlement
   /** Units, or -1 where nothing is charged. */
@@ -91,7 +91,7 @@ export interface EndingFacts {
   readonly split: string
 }
 
-/** Reads an entry that carries one thing. Never throws: what can not be read comes back as malformed, with the reason. */
+/** Reads an entry that carries one thing. Never throws: an unreadable entry is returned as malformed, with the reason. */
 export function parseEntry(raw: RawEntry): Entry {
   try {
     return fieldOf(raw, EXPIRED_GRANT) === undefined ? parseEnded(raw) : parseExpired(raw)
@@ -178,7 +178,7 @@ function receiptOf(
     startedAtMs: amount('started_at_ms', settlement.startedAtMs),
     firstByteMs: amount('first_byte_ms', settlement.firstByteMs, INT4_MAX),
     durationMs: amount('duration_ms', settlement.durationMs, INT4_MAX),
-    // A hold that nobody was there to end does not say what it was taken for.
+    // The ending of an orphaned hold does not record its rate and tier.
     rate: isOrphan ? '' : named('rate', RATE_NAMES, settlement.rate),
     tier: isOrphan ? '' : named('tier', TIER_NAMES, settlement.tier),
     size: printable('size', settlement.size),
@@ -192,7 +192,7 @@ function receiptOf(
   return receipt
 }
 
-/** Micro-tokens that were burnt. @throws Malformed where the settlement tells of others than the split */
+/** Micro-tokens that were burnt. @throws Malformed where the settlement and the split differ */
 function microsOf({ lockSeries, lockUnits, lockMicros }: sluice.Settlement, { seriesId, units }: ChargePart): number {
   if (lockSeries === seriesId && lockUnits === units) return amount('lock_micros', lockMicros)
   throw new Malformed(`the split burns ${units} units of ${seriesId}, the settlement ${lockUnits} of ${lockSeries}`)

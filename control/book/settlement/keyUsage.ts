@@ -19,7 +19,10 @@ const UPSERT = `
   ON CONFLICT (key_id, hour) DO UPDATE
     SET units = u.units + excluded.units, requests = u.requests + excluded.requests`
 
-/** Adds receipts, burnt tokens at their locked price too, to what keys used by the hour. The hour is that of the hold, as in the windows of admission. */
+/**
+ * Adds receipts, including burnt tokens at their locked price, to the hourly usage of keys. The hour is that of the hold, as in
+ * the windows of admission.
+ */
 export async function addKeyUsage(client: Client, receipts: readonly Receipt[]): Promise<void> {
   const usages = new Map<string, Usage>()
   for (const { keyId, accountId, heldAtMs, chargeUnits, lockUnits } of receipts) {

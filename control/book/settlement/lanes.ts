@@ -1,6 +1,6 @@
 import { Pipeline } from './pipeline.ts'
 
-/** What is booked in one lane: a task, and what follows it while the lane books on. */
+/** A booking in one lane, and the removal that follows it while the lane books on. */
 export interface LaneTask {
   readonly book: () => Promise<void>
   readonly remove: () => Promise<void>
@@ -11,7 +11,7 @@ interface Lane {
   readonly removal: Pipeline
 }
 
-/** Bookings side by side. What one lane is given is booked in that order. */
+/** Runs bookings in parallel lanes. Each lane books in the order of its calls. */
 export class Lanes {
   private readonly lanes: readonly Lane[]
 

@@ -11,17 +11,17 @@ import {
   type RawEntry,
 } from './entry.ts'
 
-/** A stream entry whose endings are told apart, but not read yet. */
+/** A stream entry that is split into its endings, which are not parsed yet. */
 export interface OpenEntry {
   readonly raw: RawEntry
-  /** What counts against the bounds of a batch: endings, or one of anything else; zero for an entry that was deleted. */
+  /** Its size against the bounds of a batch: the number of endings, or one for anything else; zero for a deleted entry. */
   readonly size: number
   readonly endings?: readonly Delivered[]
-  /** Why endings could not be told apart. */
+  /** Why the entry could not be split. */
   readonly fault?: string
 }
 
-/** Tells the endings of an entry apart. Never throws. */
+/** Splits an entry into its endings. Never throws. */
 export function openEntry(raw: RawEntry): OpenEntry {
   if (raw.fields === null) return { raw, size: 0 }
   const encoded = fieldOf(raw, ENDINGS)
@@ -34,7 +34,7 @@ export function openEntry(raw: RawEntry): OpenEntry {
   }
 }
 
-/** Reads all that an open entry carries. Never throws: what cannot be read is malformed, each ending by itself. */
+/** Reads all that an open entry carries. Never throws: an unreadable ending is returned as malformed, by itself. */
 export function entriesOf({ raw, endings, fault }: OpenEntry): Entry[] {
   // A deleted entry only has to be acknowledged.
   if (raw.fields === null) return []
@@ -49,7 +49,7 @@ export function parseEntries(raws: readonly RawEntry[]): Entry[] {
 
 /**
  * Divides entries into parts of about the same size, for one transaction each.
- * @param most size of a part; an entry that is larger makes one alone
+ * @param most size of a part; a larger entry is a part by itself
  */
 export function inParts(entries: readonly OpenEntry[], most: number): OpenEntry[][] {
   const total = sizeOf(entries)
@@ -67,7 +67,7 @@ export function inParts(entries: readonly OpenEntry[], most: number): OpenEntry[
   return parts
 }
 
-/** What entries carry together. */
+/** The total size of entries. */
 export function sizeOf(entries: readonly OpenEntry[]): number {
   let size = 0
   for (const entry of entries) size += entry.size

@@ -12,7 +12,7 @@ interface Run {
 export interface Progress {
   /** All up to this one are booked. */
   readonly seq: number
-  /** Booked behind a gap, ascending; several controls book side by side, so that one may be ahead of another. */
+  /** Booked after a gap, ascending; several controls book side by side, so that one may be ahead of another. */
   readonly ahead: readonly Run[]
 }
 
@@ -75,7 +75,7 @@ export class OwnerPositions {
     return new OwnerPositions(found.rows.map(positionOf))
   }
 
-  /** Whether an ending was booked before; false for what is none. */
+  /** Whether an ending was booked before; false for an entry that is not a delivered ending. */
   has({ raw, delivered }: Entry): boolean {
     if (delivered === undefined) return false
     if (raw !== this.lastRaw) {
@@ -86,7 +86,7 @@ export class OwnerPositions {
     return delivered.seq <= seq || ahead.some(({ first, last }) => first <= delivered.seq && delivered.seq <= last)
   }
 
-  /** Writes down that all these are booked, whatever became of them. @returns gaps that were not there before */
+  /** Records that all these are booked, regardless of their outcome. @returns gaps that were not there before */
   async advance(client: Client, entries: readonly Entry[]): Promise<OwnerPosition[]> {
     const changed = new Map<string, OwnerPosition>()
     eachRun(entries, ({ owner, shard, ...run }) => {
@@ -102,7 +102,7 @@ export class OwnerPositions {
   }
 }
 
-/** Reads the positions of proxy processes that are not gone for long, and of those with endings behind a gap. */
+/** Reads the positions of proxy processes that are not gone for long, and of those with endings after a gap. */
 export async function readOpenPositions(client: Queryable): Promise<OwnerPosition[]> {
   const found = await client.query<Row>(
     `SELECT owner, shard, seq, ahead FROM owner_positions p

@@ -1,6 +1,6 @@
 /**
- * A pipeline of one slot: while a task runs, the caller prepares the next one. An error of a task is thrown to whoever
- * begins the next one or drains the pipeline, and to nobody else.
+ * A pipeline of one slot: while a task runs, the caller prepares the next one. An error of a task is thrown by the next call of
+ * `begin` or `drain`, and only there.
  */
 export class Pipeline {
   private last: Promise<void> = Promise.resolve()
@@ -9,7 +9,7 @@ export class Pipeline {
   async begin(task: () => Promise<void>): Promise<void> {
     await this.drain()
     this.last = task()
-    // Whoever comes next hears of it; until then it is not an unhandled rejection.
+    // The next call throws the error; until then it must not count as an unhandled rejection.
     this.last.catch(() => {})
   }
 

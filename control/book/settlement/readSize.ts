@@ -4,8 +4,8 @@ import { type OpenEntry, sizeOf } from './openEntry.ts'
 const FIRST_MAX = 4
 
 /**
- * How many entries of each stream the next read asks for. Redis answers nobody while it hands entries out, so reads
- * begin small, that no request waits for long behind one, and grow while there is more.
+ * How many entries of each stream the next read asks for. Redis serves no other command while it returns entries, so reads
+ * begin small, to keep requests from waiting for long, and grow while there is a backlog.
  */
 export class ReadSize {
   /** Most entries of one stream; Redis counts by stream. */
@@ -24,8 +24,8 @@ export class ReadSize {
   }
 
   /**
-   * Sets the size of the next read by what one brought.
-   * @param entries those of one stream behind each other
+   * Sets the size of the next read from the result of the last one.
+   * @param entries the result, grouped by stream
    * @returns whether a stream may have more
    */
   note(entries: readonly OpenEntry[]): boolean {

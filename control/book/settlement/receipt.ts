@@ -79,10 +79,10 @@ const COLUMNS: readonly Column[] = [
 ]
 
 const TABLE = `receipts (log, position, ${COLUMNS.map(({ name }) => name).join(', ')})`
-/** What a row usually takes at most. */
+/** The usual maximum of a row. */
 const EXPECTED_BYTES = 640
 
-/** Where a receipt stands: in which usage log, and at which position of that. */
+/** The place of a receipt: its usage log, and its position in that. */
 export interface Place {
   readonly log: number
   readonly position: number

@@ -11,7 +11,7 @@ interface Content {
   readonly fields: string
 }
 
-/** How a reject is called: the id of its stream entry, and its number where that carries several endings. */
+/** The name of a reject: the id of its stream entry, and its number where that carries several endings. */
 export function rejectName({ raw, delivered }: EntrySource): string {
   return delivered === undefined ? raw.id : `${raw.id}/${delivered.seq}`
 }
@@ -37,7 +37,7 @@ function contentOfEntry(raw: RawEntry): Content {
   return { settlement, fields: JSON.stringify(fields) }
 }
 
-/** Keeps entries that can not be booked, with all their bytes, so that the streams go on and nothing is lost. */
+/** Stores entries that can not be booked, with all their bytes, so that they do not block the streams and nothing is lost. */
 export async function keepRejects(client: Queryable, rejects: readonly Reject[]): Promise<void> {
   for (const { from, reason } of rejects) {
     const { settlement, fields } = contentOf(from)

@@ -3,11 +3,11 @@ import type { Limits } from '../../limits.ts'
 import { intArray } from '../../runtime/db/arrays.ts'
 import { type Client, type Pool, withTransaction } from '../../runtime/db/pool.ts'
 
-/** What one look at the leases has brought. */
+/** The result of one renewal of the leases. */
 export interface LeaseChange {
   /** Shards that this control has from now on and did not have before. */
   readonly taken: readonly number[]
-  /** Shards that are to be given back, because others have less, once nothing of them is in hand. */
+  /** Shards to give back, because others have fewer, once none of their entries is in hand. */
   readonly surplus: readonly number[]
 }
 
@@ -25,7 +25,7 @@ const TAKE = `
 
 /**
  * The shards that this control books while it lives. Controls share the shards evenly, so that no two of them wait for the
- * head of one log. Nothing depends on it but speed: a shard that two book at once is booked once.
+ * head of one log. Only speed depends on it: a shard that two controls book at once is still booked once.
  */
 export class ShardLeases {
   private readonly pool: Pool
@@ -51,7 +51,7 @@ export class ShardLeases {
     return performance.now() >= this.dueAtMs
   }
 
-  /** Says that this control lives, and takes its part of the shards that nobody living has. */
+  /** Renews the heartbeat of this control, and takes its part of the shards that no live control has. */
   async renew(): Promise<LeaseChange> {
     const { held, taken, fair } = await withTransaction(this.pool, (client) => this.renewIn(client))
     this.dueAtMs = performance.now() + this.limits.bookerBeatMs
@@ -60,7 +60,7 @@ export class ShardLeases {
     return { taken: this.held.filter((shard) => !known.has(shard)), surplus: this.held.slice(fair) }
   }
 
-  /** Gives shards back of which nothing is in hand. */
+  /** Gives back shards of which no entry is in hand. */
   async giveBack(shards: readonly number[]): Promise<void> {
     const left = new Set(shards)
     this.held = this.held.filter((shard) => !left.has(shard))

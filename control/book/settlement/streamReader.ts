@@ -43,9 +43,9 @@ export async function ensureGroups(redis: Redis): Promise<void> {
 }
 
 /**
- * Reads all streams at once for one consumer of the group. A cluster, whose slots a read can not wait over, is asked again and
- * again meanwhile, less and less often.
- * @param from '>' for entries that nobody was given yet, '0' for those given to this consumer and not acknowledged
+ * Reads all streams at once for one consumer of the group. A cluster, where one read can not block over several slots, is
+ * polled instead, with backoff.
+ * @param from '>' for entries that were never delivered, '0' for those delivered to this consumer and not acknowledged
  * @param countPerStream most entries of each stream
  * @param blockMs how long to wait for the first one; 0 does not wait
  * @param shards those whose streams are read, one at least
@@ -109,7 +109,7 @@ async function pollStreams(
   }
 }
 
-/** Takes over entries of shards that another consumer was given at least `idleMs` ago and did not acknowledge. */
+/** Claims entries of shards that were delivered to another consumer at least `idleMs` ago and not acknowledged. */
 export async function claimIdle(
   redis: Redis,
   consumer: string,
@@ -126,11 +126,11 @@ export async function claimIdle(
 }
 
 /**
- * Removes booked entries. Deleted before they are acknowledged: when only the first happens, what stays pending is an
- * empty entry that the next reader acknowledges, not a booked entry that nobody will ever read again.
+ * Removes booked entries. They are deleted before they are acknowledged: after a crash in between, the pending entry is empty
+ * and the next reader acknowledges it. In the other order, a booked entry would stay in its stream for good.
  */
 export async function removeEntries(redis: Redis, entries: readonly RawEntry[], limits: Limits): Promise<void> {
-  // Redis answers nobody meanwhile, so few go at a time.
+  // Redis serves no other command meanwhile, so each call removes few entries.
   const size = Math.max(limits.settlementReadMin, Math.ceil(entries.length / REMOVALS_MAX))
   for (let i = 0; i < entries.length; i += size) await removeAtOnce(redis, entries.slice(i, i + size))
 }

@@ -3,10 +3,10 @@ import type { LoggedReceipt } from '../usagelog/leafText.ts'
 import { BUCKETS, bucketOf } from './buckets.ts'
 import { FIGURES, type Figure, type OwnedCell } from './cell.ts'
 
-/** Accounts that a cell of a batch names at most. To name fewer than there are only has the cell wait for longer. */
+/** Accounts that a cell of a batch names at most. Naming fewer than there are only makes the cell wait for longer. */
 const OWNERS_MAX = 32
 
-/** What is counted of a receipt; the columns of `receipts`. */
+/** The counted part of a receipt; columns of `receipts`. */
 export type CountedReceipt = Pick<
   LoggedReceipt,
   | ('model' | 'status' | 'errorCode' | 'streamed' | 'rate' | 'chargeUnits' | 'heldAtMs' | 'durationMs')
@@ -63,7 +63,7 @@ function count(counts: number[], ms: number): void {
   counts[place] = (counts[place] ?? 0) + 1
 }
 
-/** Adds up receipts by the day of the hold and model. Agents stand among the owners as accounts of their own. */
+/** Adds up receipts by the day of the hold and model. Agents are listed among the owners as accounts of their own. */
 export function batchCells(receipts: readonly CountedReceipt[]): OwnedCell[] {
   const cells = new Map<string, Building>()
   for (const receipt of receipts) {

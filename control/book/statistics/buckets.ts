@@ -1,7 +1,7 @@
 /**
  * Upper bounds of the buckets that times are counted in, in milliseconds: the R10 series of preferred numbers (ISO 3), rounded
- * to integers, up to 4,000,000; each is about 26 % above the one before. A bucket has what took longer than the bound before
- * and at most its own; behind the last bound there is one more. They never change, since counts are kept by their places.
+ * to integers, up to 4,000,000; each is about 26 % above the one before. A bucket counts times above the previous bound up to
+ * its own; after the last bound there is one more. The bounds never change, since counts are kept by bucket.
  */
 export const BOUNDS_MS: readonly number[] = [1, 2, 3, 4, 5, 6, 8, ...decades([10, 100, 1_000, 10_000, 100_000])].concat(
   [1_000_000, 1_250_000, 1_600_000, 2_000_000, 2_500_000, 3_150_000, 4_000_000],
@@ -12,7 +12,7 @@ function decades(starts: readonly number[]): number[] {
   return starts.flatMap((start) => hundredths.map((part) => Math.ceil((start * part) / 100)))
 }
 
-/** With the one behind the last bound. */
+/** Including the one after the last bound. */
 export const BUCKETS: number = BOUNDS_MS.length + 1
 
 /** The place of the bucket that a time is counted in. @param ms not negative */
@@ -27,10 +27,10 @@ export function bucketOf(ms: number): number {
 }
 
 /**
- * A percentile, stated as the bound that so many took at most.
+ * A percentile, rounded up to the bound of its bucket.
  * @param counts by the place of their bucket
  * @param percent an integer from 1 to 100
- * @returns milliseconds; null where nothing was counted, or where it lies behind the last bound
+ * @returns milliseconds; null where nothing was counted, or where it is above the last bound
  */
 export function percentileMs(counts: readonly number[], percent: number): number | null {
   const total = counts.reduce((sum, count) => sum + count, 0)

@@ -1,4 +1,4 @@
-/** What is added up of receipts, by the names of their columns: counts, units of 1e-9 USD, and tokens whose classes do not overlap. */
+/** The columns of receipts that are added up: counts, units of 1e-9 USD, and tokens, whose classes do not overlap. */
 export const FIGURES = [
   'requests',
   'ok',
@@ -15,18 +15,18 @@ export const FIGURES = [
 export type Figure = (typeof FIGURES)[number]
 export type Figures = Readonly<Record<Figure, number>>
 
-/** The model of a row that has those that are not told apart. */
+/** The model of a row that sums models which are not published separately. */
 export const OTHERS = ''
-/** The day of what was used on days that are not told. */
+/** The day of usage whose date is not published. */
 export const UNDATED = -1
 
-/** What was used of a model on a day. */
+/** The usage of a model on a day. */
 export interface Cell extends Figures {
   /** Days since 1970, UTC, or UNDATED. */
   readonly day: number
   /** Or OTHERS. */
   readonly model: string
-  /** How many took how long, by the buckets of BOUNDS_MS; empty where nothing was counted. */
+  /** Counts of requests by their time, by the buckets of BOUNDS_MS; empty where nothing was counted. */
   readonly durations: readonly number[]
   readonly first_tokens: readonly number[]
 }

@@ -9,21 +9,21 @@ import { freshReceipts } from './freshReceipts.ts'
 import { release } from './release.ts'
 import { cellsOf, readStaged, removeStaged, type StagedBatch } from './stagedBatches.ts'
 
-/** What is counted in one step. */
+/** The receipts that are counted in one step. */
 interface Step {
   readonly batches: readonly StagedBatch[]
-  /** Places that no batch has. */
+  /** Places without a batch. */
   readonly gaps: readonly Stretch[]
-  /** Up to where each log is counted then. */
+  /** The position up to which each log is counted then. */
   readonly cursors: ReadonlyMap<number, number>
   /** There is more to count. */
   readonly isMore: boolean
 }
 
 /**
- * Counts the next receipts for the public statistics, and publishes what may be told. All of it is one transaction with the
- * places of the usage logs that are counted up to, so that every receipt counts exactly once, however late it was booked,
- * also when processes do this at once or die.
+ * Counts the next receipts for the public statistics, and publishes the cells that may be published. The same transaction
+ * advances the cursors of the usage logs, so that every receipt counts exactly once, even if it was booked late, and even if
+ * processes count at once or crash.
  * @param nowMs milliseconds since 1970
  * @returns whether there is more to count
  */
@@ -46,7 +46,7 @@ export function countReceipts(pool: Pool, limits: Limits, nowMs: number = Date.n
   })
 }
 
-/** What the usage logs have behind the places that are counted up to. */
+/** The parts of the usage logs that are not counted yet. */
 export async function readUncounted(client: Pick<Client, 'query'>): Promise<Stretch[]> {
   const found = await client.query<Stretch>(
     `SELECT log, c.position AS "from", h.size AS "to" FROM statistics_cursors c JOIN usage_log_heads h USING (log)
@@ -56,8 +56,8 @@ export async function readUncounted(client: Pick<Client, 'query'>): Promise<Stre
 }
 
 /**
- * The next batches, and what lies before them in no batch. A log is locked while it is booked, so that whoever sees a batch
- * sees all before it in its logs, and the batches of a log stand in the order of its places.
+ * The next batches, and the places before them without a batch. A log is locked while it is booked, so that a transaction that
+ * sees a batch sees all before it in its logs, and the batches of a log are in the order of its places.
  */
 async function nextStep(client: Client, limits: Limits): Promise<Step> {
   const uncounted = await readUncounted(client)
@@ -73,18 +73,18 @@ async function nextStep(client: Client, limits: Limits): Promise<Step> {
   }
   for (const { stretches } of batches) for (const stretch of stretches) goOn(stretch)
   const isMore = batches.length === limits.statisticsBatchesMax
-  // Behind the last batch of all there are only places that no batch has.
+  // After the last batch of all there are only places without a batch.
   if (!isMore) for (const { log, to } of uncounted) goOn({ log, from: to, to })
   if (sizeOf(gaps) <= limits.statisticsReceiptsMax) return { batches, gaps, cursors, isMore }
   return gapsAlone(firstGaps(gaps), limits)
 }
 
-/** Of each log the first, which begins where it is counted up to. */
+/** The first gap of each log, which begins at its cursor. */
 function firstGaps(gaps: readonly Stretch[]): Stretch[] {
   return gaps.filter(({ log }, place) => gaps.findIndex((gap) => gap.log === log) === place)
 }
 
-/** Where there are too many places that no batch has, they come first. */
+/** When too many places have no batch, they are counted first. */
 function gapsAlone(gaps: readonly Stretch[], limits: Limits): Step {
   const first = firstOf(gaps, limits.statisticsReceiptsMax)
   return { batches: [], gaps: first, cursors: new Map(first.map(({ log, to }) => [log, to])), isMore: true }
@@ -99,7 +99,7 @@ async function readWaiting(client: Client): Promise<OwnedCell[]> {
 
 const CHANGES = [...FIGURES, 'durations', 'first_tokens'].map((name) => `${name} = excluded.${name}`).join(', ')
 
-/** Adds to the public statistics; nobody else writes there meanwhile. */
+/** Adds to the public statistics, which have no other writer meanwhile. */
 async function publish(client: Client, cells: readonly Cell[]): Promise<void> {
   if (cells.length === 0) return
   const found = await client.query<CellRow>(

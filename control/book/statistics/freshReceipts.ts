@@ -11,16 +11,16 @@ type FreshRow = Omit<OwnedCell, 'durations' | 'first_tokens'> & {
   readonly first_counts: number[] | null
 }
 
-/** How many took how long, by bucket. @param place the column of receipts that has the bucket */
+/** Counts of requests by bucket. @param place the column of receipts that has the bucket */
 const countsOf = (place: string): string => `
   SELECT day, model, json_agg(place) AS places, json_agg(count) AS counts FROM (
     SELECT day, model, ${place} AS place, count(*) AS count FROM fresh WHERE ${place} IS NOT NULL GROUP BY 1, 2, 3
   ) AS buckets GROUP BY 1, 2`
 
 /**
- * A batch job takes as long as the provider likes, so that its times say nothing. What a client has ended took as long as the
- * client liked. The first token of an answer in one piece is the last one. $5 are the bounds, $4 is how many accounts are
- * enough: no more are named.
+ * Durations are counted only where they measure the gateway: a batch job depends on the provider's queue, and a request that
+ * the client ended depends on the client. The first token of a buffered answer is also its last, so it is not counted. $5 are
+ * the bounds, $4 is how many accounts are enough: no more are named.
  */
 const FRESH = `
   WITH fresh AS MATERIALIZED (

@@ -2,21 +2,21 @@ import type { Queryable } from '../../runtime/db/pool.ts'
 import { BUCKETS } from './buckets.ts'
 import { CELL_COLUMNS, type CellRow, FIGURES, type Figure, type Figures, OTHERS } from './cell.ts'
 
-/** What is told of some requests together. */
+/** The published sums of some requests. */
 export interface Told {
   readonly sums: Figures
-  /** How many took how long, by the buckets of BOUNDS_MS. */
+  /** Counts of requests by their time, by the buckets of BOUNDS_MS. */
   readonly durations: readonly number[]
   readonly first_tokens: readonly number[]
 }
 
 export interface Statistics {
   readonly total: Told
-  /** By days since 1970, in their order; days of which nothing is told are missing. */
+  /** By days since 1970, in their order; days without published sums are missing. */
   readonly days: ReadonlyMap<number, Told>
   /** In the order of their ids, without the others. */
   readonly models: ReadonlyMap<string, Told>
-  /** Models that are not told apart. */
+  /** Models that are not published separately. */
   readonly others: Told
 }
 
@@ -29,7 +29,7 @@ export interface Span {
 
 const SUMS = FIGURES.map((name) => `coalesce(sum(${name}), 0) AS ${name}`).join(', ')
 
-/** Reads what may be told of some days: together, by day, and by model. */
+/** Reads the published sums of some days: together, by day, and by model. */
 export async function readStatistics(db: Queryable, { fromDay, toDay, model }: Span): Promise<Statistics> {
   const { rows } = await db.query<CellRow>(
     `SELECT ${CELL_COLUMNS} FROM public_statistics
@@ -71,7 +71,7 @@ function addTo(counts: number[], more: readonly number[]): void {
   for (let place = 0; place < more.length; place++) counts[place] = (counts[place] ?? 0) + (more[place] ?? 0)
 }
 
-/** The sums of everything that was ever told, also of no day. @param model null for all */
+/** The sums of everything ever published, including usage without a date. @param model null for all */
 export async function readAllTime(db: Queryable, model: string | null): Promise<Figures> {
   const { rows } = await db.query<Figures>(
     `SELECT ${SUMS} FROM public_statistics WHERE $1::text IS NULL OR model = $1`,

@@ -1,26 +1,26 @@
 import { type Cell, OTHERS, type OwnedCell, together, UNDATED } from './cell.ts'
 
 export interface Released {
-  /** What is added to the public statistics. */
+  /** Cells to add to the public statistics. */
   readonly published: Cell[]
-  /** What goes on waiting. */
+  /** Cells that keep waiting. */
   readonly waiting: OwnedCell[]
 }
 
 /**
- * Divides what was counted into what may be told and what has to wait. Whoever reads the statistics before and after learns
- * the difference, so that what is told at once has to have enough accounts behind it, whatever was told before:
+ * Divides counted cells into those that may be published and those that have to wait. A reader who compares the statistics
+ * before and after learns the difference, so that each publication needs usage of enough accounts, regardless of earlier ones:
  * - a model on a day, when enough accounts used it;
- * - what is left of a day that is over, as its others, when enough accounts are behind all of it together;
- * - what is left of that, as others of no day, when enough accounts are behind all of it together.
- * @param cells what waited and what is new, in any order
+ * - the rest of a day that is over, as its others, when enough accounts used the models of the rest together;
+ * - the rest of that, as others without a date, when enough accounts used it together.
+ * @param cells the waiting and the new ones, in any order
  * @param openDay the first day that is not over
  * @param least how many accounts are enough
  */
 export function release(cells: readonly OwnedCell[], openDay: number, least: number): Released {
   const published: OwnedCell[] = []
   const waiting: OwnedCell[] = []
-  /** Publishes what has enough accounts. @returns the rest */
+  /** Publishes cells with enough accounts. @returns the rest */
   const publish = (found: readonly OwnedCell[]): OwnedCell[] => {
     published.push(...found.filter(({ owners }) => owners.length >= least))
     return found.filter(({ owners }) => owners.length < least)
@@ -33,7 +33,7 @@ export function release(cells: readonly OwnedCell[], openDay: number, least: num
   return { published: published.map(({ owners: _, ...cell }) => cell), waiting }
 }
 
-/** Adds up what falls into one place, in the order in which the places come. */
+/** Adds up the cells of each place, in the order in which the places first occur. */
 function merged(cells: readonly OwnedCell[], placeOf: (cell: OwnedCell) => Pick<Cell, 'day' | 'model'>): OwnedCell[] {
   const found = new Map<string, OwnedCell>()
   for (const cell of cells) {

@@ -4,10 +4,10 @@ import type { Stretch } from '../usagelog/stretches.ts'
 import { batchCells, type CountedReceipt } from './batchCells.ts'
 import type { OwnedCell } from './cell.ts'
 
-/** What was booked in one transaction. */
+/** The receipts that were booked in one transaction. */
 export interface StagedBatch {
   readonly id: number
-  /** Which places of the usage logs it has. */
+  /** Its places in the usage logs. */
   readonly stretches: readonly Stretch[]
   readonly cells: readonly OwnedCell[]
 }
@@ -21,7 +21,7 @@ interface BatchRow {
 }
 
 /**
- * Notes what a batch of receipts adds up to, in the transaction that books it: one row, which nobody else writes.
+ * Records the sums of a batch of receipts in the transaction that books it: one row, which has no other writer.
  * @param places those of the receipts; in each log they follow each other
  */
 export async function stageBatch(

@@ -1,5 +1,5 @@
 /**
- * What receipts add up to by day, as the columns of usage_days have it.
+ * Sums of receipts by day, with the columns of usage_days.
  * @param receipts names rows of receipts
  * @returns SQL of rows (account_id, day, key_id, model, requests, units, input_tokens, cached_input_tokens, output_tokens)
  */
@@ -12,7 +12,7 @@ export function daysOf(receipts: string): string {
 }
 
 /**
- * What receipts add up to by hour, burnt tokens included: as admission counts them in its windows.
+ * Sums of receipts by hour, burnt tokens included, as admission counts them in its windows.
  * @param receipts names rows of receipts
  * @returns SQL of rows (key_id, hour, units, requests)
  */

@@ -5,7 +5,7 @@ import type { UsageGroup, UsageQuery } from './usageReads.ts'
 const DAYS_USUAL = 30
 const PAGE_USUAL = 100
 
-/** What a usage query may say; the schema of the route, or the command line, has checked the forms. */
+/** The fields of a usage query; the schema of the route, or the command line, has checked their formats. */
 export interface UsageFields {
   readonly from?: string
   readonly to?: string
@@ -16,7 +16,7 @@ export interface UsageFields {
   readonly after?: string
 }
 
-/** A usage query with everything filled in: the last 30 days by day, where nothing else is said. */
+/** A usage query with its defaults filled in: the last 30 days, by day. */
 export function usageQuery(accountId: string, fields: UsageFields, limits: Limits): UsageQuery {
   const today = Math.floor(Date.now() / DAY_MS)
   const from = fields.from === undefined ? undefined : parseDay(fields.from)

@@ -6,7 +6,7 @@ import type { Limits } from '../../limits.ts'
 import { textArray } from '../../runtime/db/arrays.ts'
 import type { Queryable } from '../../runtime/db/pool.ts'
 
-/** What usage can be grouped by, and the columns. */
+/** The groups of usage, and their columns. */
 const COLUMNS = { day: 'day', model: 'model', key: 'key_id', agent: 'account_id' } as const
 
 export type UsageGroup = keyof typeof COLUMNS

@@ -3,13 +3,14 @@ import type { Client } from '../../runtime/db/pool.ts'
 import { firstOf, type Stretch, sizeOf } from './stretches.ts'
 
 /**
- * Counts the next receipts of the usage logs for somebody, and moves on how far they are counted, in the caller's
- * transaction: every receipt counts exactly once, also when processes do this at once or die.
+ * Counts the next receipts of the usage logs and advances the cursors of the caller, in the caller's transaction: every receipt
+ * counts exactly once, even if processes count at once or crash.
  * @param table of the cursors, (log, position) of every log
  * @param most receipts that are counted in one step
- * @param counts whether anything counts; asked when it is known how far the logs go. If nothing does, the cursors go there
+ * @param counts whether any receipt counts; called once the ends of the logs are known. If none does, the cursors skip to the
+ *   ends
  * @param count counts some stretches
- * @returns whether a log goes on behind its stretch
+ * @returns whether a log continues after its stretch
  */
 export async function countAlong(
   client: Client,

@@ -10,7 +10,7 @@ export const LOG_COUNT: number = SHARD_COUNT + 1
 /** The log of heads, which says what the usage logs were at each checkpoint. */
 export const HEADS_LOG: number = LOG_COUNT
 
-/** What a log has, and the root over that. */
+/** The size and the root of a log. */
 export interface CurrentHead {
   readonly log: number
   readonly size: number
@@ -31,7 +31,7 @@ export async function readHeads(db: Queryable, last: number): Promise<CurrentHea
   return found.rows.map(currentHead)
 }
 
-/** Reads the head of one log; one that is not there has nothing. */
+/** Reads the head of one log; a missing log is empty. */
 export async function readHead(db: Queryable, log: number): Promise<CurrentHead> {
   const found = await db.query<HeadRow>('SELECT log, size, peaks FROM usage_log_heads WHERE log = $1', [log])
   return currentHead(found.rows[0] ?? { log, size: 0, peaks: Buffer.alloc(0) })
@@ -42,9 +42,9 @@ function currentHead({ log, size, peaks }: HeadRow): CurrentHead {
 }
 
 /**
- * Reads the right edges of logs and locks them until the caller's transaction ends: whoever appends to one of them waits
- * here for their turn, and sees what those before them appended. Locked in the order of their numbers, so that nobody
- * waits in a circle.
+ * Reads the right edges of logs and locks them until the caller's transaction ends: a transaction that appends to one of them
+ * waits here for its turn, and sees the leaves that earlier ones appended. The logs are locked in the order of their numbers,
+ * which prevents deadlocks.
  */
 export async function lockHeads(client: Client, logs: readonly number[]): Promise<Map<number, Frontier>> {
   const found = await client.query<HeadRow>({
@@ -57,7 +57,7 @@ export async function lockHeads(client: Client, logs: readonly number[]): Promis
   return new Map(found.rows.map(({ log, size, peaks }) => [log, new Frontier(size, peaks)]))
 }
 
-/** What is appended to one log. */
+/** The leaves that are appended to one log. */
 export interface Appended {
   readonly log: number
   /** From lockHeads in the same transaction. */
@@ -77,7 +77,7 @@ export async function appendLeaves(client: Client, appended: readonly Appended[]
   for (const { log, frontier, leaves } of changed) {
     for (const leaf of leaves) for (const node of frontier.append(leaf)) completed.push({ log, ...node })
   }
-  // Given together: a statement that waited for another could come after the rollback of a caller that waits for neither.
+  // Sent together: a statement that waited for another could run after the rollback of a caller that waits for neither.
   await Promise.all([insertNodes(client, completed), writeHeads(client, changed)])
 }
 

@@ -17,9 +17,9 @@ interface LeafRow {
 }
 
 /**
- * Reads the leaves of a usage log, which are with their receipts, or with what is left of those that were put away.
- * The month that most likely has all of them is read first: that of a receipt in the same tile, else the present one; then those
- * beside it, then all.
+ * Reads the leaves of a usage log, which are stored with their receipts, or with the remains of archived ones. The month that
+ * most likely has all of them is read first: that of a receipt in the same tile, else the present one; then those beside it,
+ * then all.
  * @param near a receipt of the log
  */
 export function leavesOf(log: number, near?: KnownLeaf): LeafReader {

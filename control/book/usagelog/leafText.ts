@@ -1,6 +1,6 @@
 import type { ReceiptRate, ReceiptTier } from '../../../contract/money/receipt.ts'
 
-/** The layout of what is booked now; receipts of each one stay provable in it. */
+/** The layout of receipts that are booked now; older ones stay provable in their own layout. */
 export const LEAF_LAYOUT = 2
 /** That of receipts which have burnt tokens of a compute lock. */
 export const LOCK_LEAF_LAYOUT = 3
@@ -27,18 +27,18 @@ export interface LoggedReceipt {
   /** 'none', 'reported' or 'estimated'. */
   readonly usageSource: string
   readonly heldAtMs: number
-  // What follows is not in layout 1.
+  // The fields below are not in layout 1.
   /** '' where it is not known. */
   readonly rate: ReceiptRate
   readonly tier: ReceiptTier
-  /** Of images whose price goes by it, WxH, or ''. */
+  /** WxH of images that are priced by size, or ''. */
   readonly size: string
   readonly holdUnits: number
   readonly clamped: boolean
   readonly streamed: boolean
   readonly durationMs: number
   readonly errorCode: string
-  // What follows is in layout 3 alone: the series of the tokens that were burnt, and units of them at the locked price.
+  // The fields below are in layout 3 alone: the series of the tokens that were burnt, and units of them at the locked price.
   readonly lockSeries: string
   readonly lockUnits: number
 }
@@ -47,7 +47,7 @@ export interface LoggedReceipt {
  * The text whose RFC 6962 leaf hash is in the usage log: lines in UTF-8, each ended by a line feed. They are the layout's
  * name, then the fields of LoggedReceipt in the order above; integers in decimal, booleans as `true` and `false`.
  * Values contain no control characters: settlement refuses those that do.
- * @throws RangeError for a layout that there is not
+ * @throws RangeError for an unknown layout
  */
 export function leafText(receipt: LoggedReceipt): string {
   if (receipt.leafLayout === 1) return `sluice-receipt/1\n${firstLines(receipt)}`
@@ -57,7 +57,7 @@ export function leafText(receipt: LoggedReceipt): string {
   return `sluice-receipt/3\n${firstLines(receipt)}${nextLines(receipt)}${lockSeries}\n${lockUnits}\n`
 }
 
-/** SQL of leafText: of a row of `receipts`, for who reads so many that the database has to put the text together. */
+/** SQL of leafText of a row of `receipts`, for reads of so many rows that the database has to build the text. */
 export const LEAF_TEXT_SQL: string = leafTextSql()
 
 function leafTextSql(): string {

@@ -4,7 +4,7 @@ import { hash } from 'node:crypto'
 
 export const HASH_BYTES = 32
 const LEAF_PREFIX = '\u0000'
-/** What an inner node is the hash of: the prefix, and place for both hashes below it. */
+/** The hash input of an inner node: the prefix, and space for both hashes below it. */
 const nodeInput = Buffer.alloc(1 + HASH_BYTES * 2, 0x01)
 
 /** Root of the tree without leaves: the hash of nothing. */

@@ -7,7 +7,7 @@ export const TILE: number = 2 ** TILE_LEVELS
 /** Heights whose complete subtrees are stored. */
 export const STORED_LEVELS: readonly number[] = [TILE_LEVELS, 2 * TILE_LEVELS, 3 * TILE_LEVELS]
 
-/** Hashes that stand one after the other, each by itself. They share the memory of the whole. */
+/** Splits concatenated hashes. They share the memory of the whole. */
 export function splitHashes(joined: Buffer): Buffer[] {
   return Array.from({ length: Math.floor(joined.length / HASH_BYTES) }, (_, at) =>
     joined.subarray(at * HASH_BYTES, (at + 1) * HASH_BYTES),

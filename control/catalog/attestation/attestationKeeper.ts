@@ -18,7 +18,7 @@ import { fetchEvidence } from './fetchEvidence.ts'
 import { insertReport, lastReport, type StoredReport, type Verdict } from './reportStore.ts'
 
 const NONCE_BYTES = 32
-/** Of a reason that is kept. */
+/** The length of a stored reason. */
 const REASON_CHARACTERS_MAX = 300
 
 export interface AttestationKeeperParts {
@@ -34,8 +34,8 @@ export interface AttestationKeeperParts {
 }
 
 /**
- * Asks providers with `attestation` to prove their hardware, keeps every answer, and tells the proxies by the catalog in
- * force: a verified report stands until it is too old or another answer is refused.
+ * Asks providers with `attestation` to prove their hardware, keeps every answer, and notifies the proxies through the catalog
+ * in force: a verified report is valid until it is too old or a later answer is rejected.
  */
 export class AttestationKeeper {
   private readonly parts: AttestationKeeperParts
@@ -47,10 +47,10 @@ export class AttestationKeeper {
     this.now = parts.now ?? Date.now
   }
 
-  /** Begins to look every limits.attestationCheckMs whether a provider is due. */
+  /** Begins to look every limits.evidenceCheckMs whether a provider is due. */
   start(): void {
     const { log, limits } = this.parts
-    this.loop = new Loop('attestation', limits.attestationCheckMs, log, (signal) => this.pass(signal))
+    this.loop = new Loop('attestation', limits.evidenceCheckMs, log, (signal) => this.pass(signal))
   }
 
   async stop(): Promise<void> {

@@ -5,7 +5,7 @@ import { policyOf } from '../evidence/attestationPolicy.ts'
 import { currentRecord } from '../pricing/sheetStore.ts'
 import { lastReport, reportOf, type StoredReport, verifiedSince } from './reportStore.ts'
 
-/** What is said of a provider's hardware, the same for all of its models. */
+/** The public state of a provider's hardware, the same for all of its models. */
 async function providerState(db: Queryable, provider: sluice.ProviderRecord, nowMs: number) {
   const policy = policyOf(provider.attestation)
   const last = await lastReport(db, provider.id)

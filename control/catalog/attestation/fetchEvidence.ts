@@ -1,7 +1,7 @@
 import type { Limits } from '../../limits.ts'
 import { type CallHttp, callHttp } from '../../runtime/net/httpCall.ts'
 
-/** Whom to ask for evidence, and how. */
+/** A request for a provider's evidence. */
 export interface EvidenceRequest {
   /** Of the policy. */
   readonly url: string
@@ -16,7 +16,7 @@ export interface EvidenceRequest {
 /**
  * Asks a provider for evidence.
  * @returns its answer, byte for byte
- * @throws Error with a message for people when there is none: CallError, or a status other than 200
+ * @throws Error with a readable message when it returns none: CallError, or a status other than 200
  */
 export async function fetchEvidence(
   { url, baseUrl, apiKey, nonce }: EvidenceRequest,

@@ -4,13 +4,13 @@ import { policyDigest } from '../evidence/attestationPolicy.ts'
 import type { EvidenceFault } from '../evidence/evidenceError.ts'
 import type { Verified } from '../evidence/verifyEvidence.ts'
 
-/** What was made of an answer. */
+/** The verdict on an answer. */
 export type Verdict =
   | ({ readonly verdict: 'verified' } & Verified)
   | { readonly verdict: 'refused'; readonly fault: EvidenceFault; readonly reason: string }
   | { readonly verdict: 'unreachable'; readonly reason: string }
 
-/** An answer of a provider, with what was made of it. Times are milliseconds since 1970. */
+/** An answer of a provider, with the verdict on it. Times are milliseconds since 1970. */
 export interface NewReport {
   readonly id: string
   readonly provider: string
@@ -76,7 +76,7 @@ export async function insertReport(db: Queryable, report: NewReport): Promise<vo
   )
 }
 
-/** The last report of a provider, whatever was made of it. */
+/** The last report of a provider, with any verdict. */
 export async function lastReport(db: Queryable, provider: string): Promise<StoredReport | undefined> {
   const found = await db.query<StoredReport>(
     `SELECT ${COLUMNS} FROM attestation_reports WHERE provider = $1 ORDER BY id DESC LIMIT 1`,
@@ -98,8 +98,8 @@ export async function reportOf(
 }
 
 /**
- * Since when a provider is verified without a gap up to a report: behind the last refused one, and behind the last time at
- * which the one before was too old.
+ * Since when a provider is verified without a gap up to a report: after the last rejected one, and after the last time at which
+ * the report before had expired.
  * @param report the id of a verified one
  */
 export async function verifiedSince(db: Queryable, provider: string, report: string): Promise<Date | undefined> {

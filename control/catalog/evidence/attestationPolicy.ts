@@ -6,12 +6,12 @@ import type { TcbStatus } from './tcbInfo.ts'
 export const ATTESTATION_KINDS = ['tdx', 'sev-snp'] as const
 export type AttestationKind = (typeof ATTESTATION_KINDS)[number]
 
-/** What a provider has to prove before the private tier is sent to it; the catalog's `attestation` of a provider. */
+/** The proof that a provider needs before it gets requests of the private tier; the catalog's `attestation` of a provider. */
 export interface AttestationPolicy {
-  /** Where its evidence is asked for. */
+  /** The address of its evidence. */
   readonly url: string
   readonly kind: AttestationKind
-  /** Allowed machines: registers and what is in them, in lower-case hex. One entry has to fit in all of its registers. */
+  /** Allowed machines: registers and their values, in lower-case hex. A machine has to match all registers of one entry. */
   readonly measurements: ReadonlyArray<Readonly<Record<string, string>>>
   /** The time for which evidence counts, in seconds. */
   readonly maxAgeSeconds: number
@@ -35,7 +35,7 @@ export function policyOf(text: string): AttestationPolicy {
   return JSON.parse(text) as AttestationPolicy
 }
 
-/** What a policy is known by: SHA-256 of its text, in hex. */
+/** The identifier of a policy: SHA-256 of its text, in hex. */
 export function policyDigest(text: string): string {
   return createHash('sha256').update(text).digest('hex')
 }

@@ -20,7 +20,7 @@ export function readPemChain(text: string): X509Certificate[] {
   })
 }
 
-/** What chains are checked against. */
+/** The roots, the time and the revocation lists that chains are checked against. */
 export interface Anchors {
   /** Self-signed, pinned. */
   readonly roots: readonly X509Certificate[]
@@ -31,7 +31,7 @@ export interface Anchors {
 
 /**
  * Checks a chain of certificates (RFC 5280 section 6.1, without policies and names): each is signed by the next one, all are
- * valid now and not revoked, and the last one is a pinned root or signed by one. What follows a root is left out.
+ * valid now and not revoked, and the last one is a pinned root or signed by one. Certificates after a root are ignored.
  * @param chain the leaf first
  * @returns the leaf
  * @throws EvidenceError unknown_root, bad_signature, certificate_expired, revoked
@@ -79,7 +79,7 @@ function isSignedBy(certificate: X509Certificate, issuer: X509Certificate): bool
   }
 }
 
-/** What a certificate is called in messages: its common name on one line. */
+/** The name of a certificate in messages: its common name on one line. */
 function nameOf({ subject }: X509Certificate): string {
   return (/CN=([^\n]*)/.exec(subject ?? '')?.[1] ?? 'without a name').replace(/[^ -~]/g, '?').slice(0, 80)
 }

@@ -4,7 +4,7 @@ import { EvidenceError, malformed } from './evidenceError.ts'
 import { FieldReader } from './fieldReader.ts'
 
 // DMTF DSP0274 (SPDM) 1.1, tables "GET_MEASUREMENTS request message format" and "Successful MEASUREMENTS response message
-// format": evidence of a GPU is the request and the response, one behind the other.
+// format": evidence of a GPU is the request and the response, one after the other.
 const SPDM_1_1 = 0x11
 const GET_MEASUREMENTS = 0xe0
 const MEASUREMENTS = 0x60
@@ -20,8 +20,8 @@ export interface GpuEvidence {
 }
 
 /**
- * Verifies that each GPU answered this nonce with a key of the vendor's devices. What it measured of its firmware is not
- * compared with the vendor's reference values.
+ * Verifies that each GPU answered this nonce with a key of the vendor's devices. Its firmware measurements are not compared
+ * with the vendor's reference values.
  * @param nonce 32 bytes
  * @throws EvidenceError
  */

@@ -2,14 +2,14 @@ import { DER, type DerValue, derChild, derChildren, derInteger, extensionOf, rea
 import { malformed } from './evidenceError.ts'
 
 // Intel SGX PCK Certificate and Certificate Revocation List Profile Specification, section 1.3.5: the object ids below
-// 1.2.840.113741.1.13.1 and what stands under them.
+// 1.2.840.113741.1.13.1 and those below it.
 const SGX_EXTENSION = '2a864886f84d010d01'
 const TCB = `${SGX_EXTENSION}02`
 const FMSPC = `${SGX_EXTENSION}04`
 const PCESVN = `${TCB}11`
 const COMPONENTS = 16
 
-/** What a PCK certificate says of its platform. */
+/** The platform that a PCK certificate describes. */
 export interface PckExtension {
   /** The family of the platform, 6 bytes in hex. */
   readonly fmspc: string

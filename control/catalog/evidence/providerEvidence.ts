@@ -22,7 +22,7 @@ export class ProviderEvidence {
     return bytesOf(this.members['intel_quote'], 'intel_quote')
   }
 
-  /** What the state of a TDX platform is judged by, in `collateral`, as Intel's PCS serves it; undefined without. */
+  /** The data for judging the state of a TDX platform, in `collateral`, as Intel's PCS serves it; undefined when absent. */
   tdxCollateral(): TdxCollateral | undefined {
     if (this.members['collateral'] === undefined || this.members['collateral'] === null) return undefined
     const collateral = objectOf(this.members['collateral'], 'collateral')

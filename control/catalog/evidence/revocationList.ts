@@ -1,9 +1,9 @@
 import { verify, type X509Certificate } from 'node:crypto'
 import { DER, type DerValue, derChild, derChildren, derInteger, derTimeMs, readDer } from './der.ts'
 
-/** A list of revoked certificates, RFC 5280 section 5.1. Whose it is shows its signature alone. */
+/** A list of revoked certificates, RFC 5280 section 5.1. Only its signature tells its issuer. */
 export interface RevocationList {
-  /** What is signed. */
+  /** The signed bytes. */
   readonly signed: Buffer
   readonly signature: Buffer
   /** Milliseconds since 1970; 0 where it does not say. */

@@ -16,7 +16,7 @@ const SPL: Readonly<Record<keyof SnpTcb, string>> = {
 }
 const HARDWARE_ID = `${AMD}0104`
 
-/** What a report proves. */
+/** The facts that a report proves. */
 export interface VerifiedSnp {
   readonly registers: Readonly<Record<SnpRegister, string>>
   readonly reportData: Buffer
@@ -25,7 +25,7 @@ export interface VerifiedSnp {
 
 /**
  * Verifies an SEV-SNP attestation report: its signature by the key of the chip (VCEK) or of its cloud (VLEK), the chain of
- * that key's certificate to the root, that the certificate is of this chip and these versions, and that nobody debugs.
+ * that key's certificate to the root, that the certificate is of this chip and these versions, and that debugging is disabled.
  * @param certificates PEM, the leaf first
  * @throws EvidenceError
  */
@@ -71,7 +71,7 @@ function bareId(value: Buffer): Buffer {
   return isWrapped ? value.subarray(2) : value
 }
 
-/** Whether every version is at least what is asked for. */
+/** Whether every version is at least the required one. */
 export function isAtLeast(tcb: SnpTcb, least: Partial<SnpTcb>): boolean {
   return (Object.keys(tcb) as Array<keyof SnpTcb>).every((name) => tcb[name] >= (least[name] ?? 0))
 }

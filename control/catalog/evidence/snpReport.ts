@@ -20,7 +20,7 @@ export const SNP_REGISTERS = {
 } as const
 export type SnpRegister = keyof typeof SNP_REGISTERS
 
-/** Security versions of what runs below the guest. */
+/** Security versions of the firmware below the guest. */
 export interface SnpTcb {
   readonly bootloader: number
   readonly tee: number
@@ -28,7 +28,7 @@ export interface SnpTcb {
   readonly microcode: number
 }
 
-/** Who signs: the key of the chip, or that of the cloud which owns it. */
+/** The signing key: that of the chip, or that of the cloud which owns it. */
 export type SnpSigner = 'vcek' | 'vlek'
 
 export interface SnpReport {

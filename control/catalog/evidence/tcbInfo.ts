@@ -7,7 +7,7 @@ import type { PckExtension } from './pckExtension.ts'
 // Intel PCS API v4, "Get TDX TCB Info", and the matching of levels that is described there.
 const COMPONENTS = 16
 
-/** How a platform stands to what Intel publishes, best first. */
+/** The statuses of a platform by Intel's published TCB levels, best first. */
 export const TCB_STATUSES = [
   'UpToDate',
   'SWHardeningNeeded',
@@ -28,7 +28,7 @@ export interface SignedTcbInfo {
   readonly issuerChain: string
 }
 
-/** What the platform shows of itself. */
+/** The versions that the platform reports. */
 export interface PlatformTcb extends PckExtension {
   /** TEE_TCB_SVN of the quote. */
   readonly teeTcbSvn: Buffer

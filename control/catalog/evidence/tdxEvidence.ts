@@ -15,14 +15,14 @@ const QE_DEBUG = 0x02
 /** Bits of TDATTRIBUTES (Intel TDX module ABI, "TD_ATTRIBUTES"): all of the first byte make a domain debuggable. */
 const SEPT_VE_DISABLE = 0x10
 
-/** What a provider sends beside a quote, so that the state of its platform can be judged. */
+/** Data that a provider sends beside a quote, so that the state of its platform can be judged. */
 export interface TdxCollateral {
   readonly tcbInfo: SignedTcbInfo
-  /** In DER: of the root, and of who issues PCK certificates. */
+  /** In DER: of the root, and of the issuer of PCK certificates. */
   readonly revocationLists: readonly Buffer[]
 }
 
-/** What a quote proves. */
+/** The facts that a quote proves. */
 export interface VerifiedTdx {
   readonly registers: Readonly<Record<TdxRegister, string>>
   readonly reportData: Buffer
@@ -31,8 +31,8 @@ export interface VerifiedTdx {
 }
 
 /**
- * Verifies a TDX quote: its signature, the enclave that signed it, the chain of certificates to the root, that nobody can
- * look into the domain, and with collateral the state of the platform and that nothing is revoked.
+ * Verifies a TDX quote: its signature, the enclave that signed it, the chain of certificates to the root, that nothing outside
+ * can inspect the domain, and with collateral the state of the platform and that nothing is revoked.
  * @throws EvidenceError
  */
 export function verifyTdx(bytes: Buffer, collateral: TdxCollateral | undefined, anchors: Anchors): VerifiedTdx {
@@ -49,7 +49,7 @@ export function verifyTdx(bytes: Buffer, collateral: TdxCollateral | undefined, 
     reportData: quote.reportData,
   }
   if (collateral === undefined) return { ...proved, tcb: null }
-  // A list that is not of the issuer of this certificate says nothing of it.
+  // A list of another issuer does not cover this certificate.
   const issuer = chain[1] ?? anchors.roots.find((root) => pck.checkIssued(root))
   const list = issuer && revocations.find((one) => isListOf(one, issuer))
   if (list === undefined) malformed('the collateral has no list of revoked PCK certificates')

@@ -1,6 +1,6 @@
 import { X509Certificate } from 'node:crypto'
 
-/** What issues the certificates of devices. */
+/** The issuers of device certificates. */
 export type Vendor = 'intel' | 'amd' | 'nvidia'
 
 interface VendorRoot {

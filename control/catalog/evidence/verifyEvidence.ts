@@ -7,12 +7,12 @@ import { isAtLeast, verifySnp } from './snpEvidence.ts'
 import { verifyTdx } from './tdxEvidence.ts'
 import { rootsOf, type Vendor } from './vendorRoots.ts'
 
-/** The places of the 64 bytes of report data where the signer of the provider's answers and the nonce stand. */
+/** The offsets of the signer of the provider's answers and of the nonce in the 64 bytes of report data. */
 const NONCE_FROM = 32
 
-/** What evidence proves. */
+/** The facts that evidence proves. */
 export interface Verified {
-  /** Registers and what is in them, in lower-case hex. */
+  /** Registers and their values, in lower-case hex. */
   readonly measurements: Readonly<Record<string, string>>
   /** 64 bytes in hex. */
   readonly reportData: string
@@ -20,18 +20,18 @@ export interface Verified {
   readonly tcb: string
 }
 
-/** What evidence is verified against. */
+/** The policy, nonce and time that evidence is verified against. */
 export interface VerifyOptions {
   readonly policy: AttestationPolicy
-  /** The 32 bytes that were asked for, in hex. */
+  /** The 32 bytes that were sent with the request, in hex. */
   readonly nonce: string
   /** Milliseconds since 1970. */
   readonly nowMs: number
 }
 
 /**
- * Verifies a provider's evidence against what its catalog entry asks for. Pure: the same bytes, nonce and time give the
- * same answer to everybody.
+ * Verifies a provider's evidence against the requirements of its catalog entry. Pure: the same bytes, nonce and time always
+ * give the same answer.
  * @param body the answer of the provider, byte for byte
  * @throws EvidenceError with the reason
  */

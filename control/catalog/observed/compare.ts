@@ -6,7 +6,7 @@ import { sha256Hex } from '../signed/statements.ts'
 import { type ExactUsd, exactText, parseExact } from './exactDecimal.ts'
 import type { ListedModel, ObservedPrice } from './priceList.ts'
 
-/** What is sold, by provider and the provider's own name of a model. */
+/** The models that are sold, by provider and the provider's own name of a model. */
 export interface SoldModels {
   readonly sheetVersion: number
   /** One model of a provider may be sold under several names. */
@@ -18,13 +18,13 @@ interface SoldModel {
   readonly price: PriceJson
 }
 
-/** A price of a list beside the price that is sold. JSON texts have the keys of the price sheet. */
+/** A price of a list compared with the price that is sold. JSON texts have the keys of the price sheet. */
 export interface Comparison {
   readonly upstreamModel: string
   /** '' for a model that is not sold. */
   readonly model: string
   readonly price: string
-  /** What is sold, and how much that is above the list, by the keys of `price`; undefined for a model that is not sold. */
+  /** The price sold, and its difference to the list, by the keys of `price`; undefined for a model that is not sold. */
   readonly sold: string | undefined
   readonly difference: string | undefined
   /** The keys whose price in the list is above the one sold. */
@@ -35,7 +35,7 @@ export interface Comparison {
 
 const routeKey = (provider: string, model: string): string => `${provider}\n${model}`
 
-/** What the record in force sells. */
+/** The models that the record in force sells. */
 export function soldModels(encoded: Uint8Array): SoldModels {
   const record = sluice.CatalogRecord.decode(encoded)
   const sheet = JSON.parse(Buffer.from(record.sheetJson ?? []).toString('utf8')) as Sheet
@@ -78,7 +78,7 @@ function json(amounts: ReadonlyArray<readonly [string, ExactUsd]>): string {
   return JSON.stringify(Object.fromEntries(amounts.map(([key, amount]) => [key, exactText(amount)])))
 }
 
-/** What a key costs by the sheet; tokens of a class without a price of its own cost what input costs. */
+/** The price of a key by the sheet; tokens of a class without a price of its own cost as much as input. */
 function soldAmount(price: PriceJson, key: string): ExactUsd | undefined {
   const followsInput = key === 'cached_input' || key.startsWith('cache_write_')
   const stated = price[key] ?? (followsInput ? price['input'] : undefined)

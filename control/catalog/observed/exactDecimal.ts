@@ -1,7 +1,7 @@
-/** Digits behind the point that a price is kept to; every price of a list fits, or is no price. */
+/** Decimal places of a stored price; a listed price with more is invalid. */
 const PLACES = 30
 const DECIMAL = /^(\d{1,12})(?:\.(\d{1,30}))?(?:[eE]([+-]?\d{1,2}))?$/
-/** What a double has of a decimal for certain; IEEE 754. */
+/** Decimal digits that a double always preserves; IEEE 754. */
 const DOUBLE_DIGITS = 15
 
 /** An amount in USD times 10^30, exact. */
@@ -10,7 +10,7 @@ export type ExactUsd = bigint
 /**
  * Reads a decimal, in JSON a string or a number, without rounding.
  * @param shift the power of ten that it is multiplied by
- * @returns undefined for what is negative, no decimal, or too long to be kept exactly
+ * @returns undefined for a value that is negative, not a decimal, or too long to be kept exactly
  */
 export function parseExact(value: unknown, shift: number): ExactUsd | undefined {
   const text = typeof value === 'number' ? numberText(value) : value
@@ -23,7 +23,7 @@ export function parseExact(value: unknown, shift: number): ExactUsd | undefined 
   return digits % divisor === 0n ? digits / divisor : undefined
 }
 
-/** The shortest text that is read as this number, which is the decimal that was written where that had so few digits. */
+/** The shortest text that parses to this number: the decimal that was written, if that had at most DOUBLE_DIGITS digits. */
 function numberText(value: number): string | undefined {
   const text = String(value)
   const digits = text

@@ -9,7 +9,7 @@ export interface ListReading {
   readonly provider: string
   /** As the catalog names the list. */
   readonly list: string
-  /** What is shown of its address; undefined where that is nobody's business. */
+  /** The public form of its address; undefined where the address is not shown. */
   readonly url: string | undefined
   /** SHA-256 of the bytes that were read, in hex. */
   readonly sha256: string
@@ -27,9 +27,9 @@ interface CurrentRow {
 const nameOf = (upstreamModel: string, model: string): string => `${upstreamModel}\n${model}`
 
 /**
- * Books what a list says, in the caller's transaction: a row for what is new or has changed, and a later sight of
- * everything else.
- * @returns what is new or has changed
+ * Books a reading of a list in the caller's transaction: inserts a row for each price that is new or has changed, and updates
+ * when every other one was last seen.
+ * @returns the prices that are new or have changed
  */
 export async function bookReading(client: Client, reading: ListReading): Promise<Comparison[]> {
   const { provider, list, at, sha256 } = reading
@@ -90,7 +90,7 @@ export async function endOtherLists(
   )
 }
 
-/** Forgets the observations that were seen last longest ago, where there are more than limits.observationsMax. */
+/** Removes the least recently seen observations beyond limits.observationsMax. */
 export async function forgetObservations(db: Queryable, limits: Limits): Promise<void> {
   await db.query(
     `DELETE FROM price_observations WHERE id IN (
@@ -119,7 +119,7 @@ export interface StoredObservation {
   readonly isCurrent: boolean
 }
 
-/** The observations that are asked for; a member that is undefined does not matter. */
+/** A filter of observations; a member that is undefined matches all. */
 export interface ObservationFilter {
   /** The model of the catalog, or as its provider names it. */
   readonly model: string | undefined

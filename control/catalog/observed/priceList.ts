@@ -25,9 +25,9 @@ const PER_TOKEN: ReadonlyArray<[member: string, key: AmountKey]> = [
 
 /**
  * Reads a list of models with prices: `pricing` in USD per token, as OpenRouter has it, or `price` in the keys and units of
- * the price sheet, as GET /v1/pricing has it. Entries without a price are left out, and members that are none.
- * @param prefix what the list puts before the provider's own names; entries without it are of others
- * @returns undefined for what is no list of models; at most limits.observedModelsMax models
+ * the price sheet, as GET /v1/pricing has it. Entries without a price, and members that are not prices, are skipped.
+ * @param prefix precedes the provider's own names in the list; entries without it belong to other providers
+ * @returns undefined when the body is not a list of models; at most limits.observedModelsMax models
  */
 export function readPriceList(body: Buffer, prefix: string, limits: Limits): ListedModel[] | undefined {
   const entries = entriesOf(body)

@@ -20,7 +20,7 @@ export interface PriceObserverParts {
   readonly limits: Limits
 }
 
-/** Reads providers' price lists, keeps what they say, and warns of prices above those that are sold. */
+/** Reads providers' price lists, stores their prices, and warns of prices above those that are sold. */
 export class PriceObserver {
   /** Since the process began. */
   readonly stats = { reads: 0, failures: 0 }
@@ -41,7 +41,7 @@ export class PriceObserver {
     await this.loop?.stop()
   }
 
-  /** Reads every list once. One that cannot be read is logged, and its earlier observations stand. */
+  /** Reads every list once. One that cannot be read is logged, and its earlier observations stay in force. */
   async observe(signal?: AbortSignal): Promise<void> {
     const { path, pool, limits } = this.parts
     const { priceLists } = await readCatalogFile(path)

@@ -18,20 +18,20 @@ export interface ReadList {
   readonly sha256: string
 }
 
-/** How a list is called in the book. */
+/** The name of a list in the book. */
 export function listName({ place, prefix }: CatalogPriceList): string {
   const name = 'url' in place ? place.url : `file:${place.file}`
   return prefix === '' ? name : `${name}#${prefix}`
 }
 
-/** What is shown of a list's address: the one that the operator has named for it, where it is on the public internet. */
+/** The public form of a list's address: the one that the operator has named for it, if it is on the public internet. */
 export function shownUrl({ place, isNamed }: CatalogPriceList): string | undefined {
   return isNamed && 'url' in place && mayBePublicHost(new URL(place.url)) ? place.url : undefined
 }
 
 /**
  * Reads a list in bounded time and size. Redirects are not followed.
- * @param catalogPath what the paths of files are relative to
+ * @param catalogPath the path that the paths of files are relative to
  * @throws PriceListError; CallError where the address does not answer
  */
 export async function readList(list: CatalogPriceList, catalogPath: string, limits: Limits): Promise<ReadList> {
@@ -42,7 +42,7 @@ export async function readList(list: CatalogPriceList, catalogPath: string, limi
   return { models, sha256: createHash('sha256').update(body).digest('hex') }
 }
 
-/** The operator has named the host, so that it may be a private one. No key goes there: the list is public. */
+/** The operator has named the host, so that it may be a private one. No key is sent: the list is public. */
 async function fetched(url: string, limits: Limits): Promise<Buffer> {
   const { status, body } = await callHttp({
     method: 'GET',

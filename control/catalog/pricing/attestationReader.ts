@@ -11,7 +11,7 @@ const REGISTERS: Readonly<Record<AttestationKind, ReadonlyMap<string, number>>> 
   'sev-snp': new Map(Object.entries(SNP_REGISTERS)),
 }
 
-/** Reads `attestation` of a provider, which fits its schema; what does not hold all the same is noted at the file. */
+/** Reads `attestation` of a provider, which fits its schema; other errors are recorded on the file. */
 export function readAttestation(file: YamlFile, path: Path, content: AttestationContent): AttestationPolicy {
   const { tcb_statuses: tcbStatuses, min_tcb: minTcb, test_root: testRoot } = content
   if (testRoot !== undefined && !isCertificate(testRoot)) file.problem([...path, 'test_root'], 'cannot be read')

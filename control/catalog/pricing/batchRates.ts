@@ -3,7 +3,7 @@ import { formatUsd } from '../../../contract/money/units.ts'
 import type { Path, YamlFile } from '../../runtime/files/yamlFile.ts'
 import { statedRates, TOKEN_CLASSES } from './price.ts'
 
-/** Prices of tokens as read, and where they stand. */
+/** Prices of tokens as read, and their place in the file. */
 export interface TokenPrices {
   readonly path: Path
   readonly amounts: Map<string, number>

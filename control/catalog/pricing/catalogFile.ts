@@ -25,7 +25,7 @@ export interface CatalogProvider {
   readonly batch: boolean
   /** It may be sent addresses of images that are not https on the public internet. */
   readonly privateImages: boolean
-  /** What its hardware has to prove before the private tier is sent to it; absent where it serves that tier never. */
+  /** The attestation that it needs before it gets requests of the private tier; absent when it never serves that tier. */
   readonly attestation?: AttestationPolicy
 }
 
@@ -34,20 +34,20 @@ export interface CatalogPriceList {
   readonly provider: string
   /** An address, or a path relative to the catalog file. */
   readonly place: { readonly url: string } | { readonly file: string }
-  /** What the list puts before the provider's own names of models; '' for nothing. */
+  /** The prefix of the provider's own names of models in the list; '' for none. */
   readonly prefix: string
   /** Whether the operator has named the address for this, so that it may be shown. */
   readonly isNamed: boolean
 }
 
-/** Where the fields of a catalog stand, so that a complaint about one can name its line. */
+/** The places of a catalog's fields, so that an error about one can name its line. */
 export interface CatalogSource {
   readonly file: string
-  /** The line of a field, or of what it is missing from. */
+  /** The line of a field; of its parent when the field is missing. */
   readonly lineOf: (path: Path) => number
 }
 
-/** A catalog file that holds in every respect. */
+/** A catalog file that is valid in every respect. */
 export interface Catalog {
   readonly source: CatalogSource
   readonly coinUsdUnits: number
@@ -71,14 +71,17 @@ export async function readCatalogFile(path: string): Promise<Catalog> {
 
 /**
  * Checks the text of a catalog.
- * @param name the name that problems carry
+ * @param name the name of the file in errors
  * @throws FileError as `readCatalogFile`
  */
 export function parseCatalog(name: string, text: string): Catalog {
   return catalogOf(new YamlFile(name, text, WHOLE))
 }
 
-/** What the schema says holds; what it cannot say, such as how entries refer to each other, is checked here. */
+/**
+ * The content already fits the schema; rules that a schema cannot express, such as references between entries, are checked
+ * here.
+ */
 function catalogOf(file: YamlFile): Catalog {
   const content = file.content(check) as CatalogContent
   const coinUsdUnits = statedUnits(content.coin.usd)

@@ -15,10 +15,10 @@ import type { SignCatalog, Signing } from './signing.ts'
 import { syncCatalog } from './syncCatalog.ts'
 import { unattestedModels } from './unattested.ts'
 
-/** Of a warning. */
+/** Models that a warning names. */
 const MODELS_TOLD_MAX = 20
 
-/** What the keeper works with. */
+/** The dependencies of the keeper. */
 export interface CatalogKeeperParts {
   readonly path: string
   readonly pool: Pool
@@ -41,7 +41,7 @@ export class CatalogKeeper {
   private timer: NodeJS.Timeout | undefined
   private renewing: Loop | undefined
   private syncing: Promise<void> | undefined
-  /** Told once, not at every look. */
+  /** The other signer that was last logged, so that it is not logged at every check. */
   private otherSigner = ''
 
   constructor(parts: CatalogKeeperParts) {
@@ -50,9 +50,9 @@ export class CatalogKeeper {
   }
 
   /**
-   * `load` for a process that starts: with a file that breaks a price promise it goes on with the sheet in force, because
-   * prices that were published since from another file are no reason to stay down.
-   * @throws FileError when the file does not hold
+   * `load` for a process that starts: when the file breaks a price promise, the sheet in force stays, because prices published
+   * since from another file are no reason to stay down.
+   * @throws FileError when the file is invalid
    */
   async start(): Promise<void> {
     const { path, redis, log, sign } = this.parts
@@ -72,8 +72,8 @@ export class CatalogKeeper {
   }
 
   /**
-   * Reads the file and publishes it where it differs from what is in force.
-   * @throws FileError when the file does not hold; PromiseError when it breaks a price promise; then nothing changed
+   * Reads the file and publishes it if it differs from the catalog in force.
+   * @throws FileError when the file is invalid; PromiseError when it breaks a price promise; then nothing changed
    */
   async load(): Promise<Published> {
     const { path, pool, redis, log } = this.parts
@@ -95,7 +95,7 @@ export class CatalogKeeper {
     return published
   }
 
-  /** `load` for a running process: a catalog that does not hold is logged, and the one in force stays. */
+  /** `load` for a running process: an invalid catalog is logged, and the current one stays in force. */
   async reload(): Promise<boolean> {
     try {
       await this.load()
@@ -108,8 +108,8 @@ export class CatalogKeeper {
   }
 
   /**
-   * Renews the promise of the sheet in force where that is due, and tells every proxy; signs what others published without a
-   * key, and what is signed for too short a time.
+   * Renews the promise of the sheet in force when that is due, and notifies every proxy; signs catalogs that were published
+   * without a key, and catalogs whose validity ends soon.
    */
   async renew(): Promise<void> {
     await this.renewPromise()
@@ -126,7 +126,7 @@ export class CatalogKeeper {
     await publishCatalogRecord(redis, version, record, this.parts.limits)
   }
 
-  /** Has the proxies know the series of compute locks that were issued or have ended. */
+  /** Notifies the proxies of the series of compute locks that were issued or have ended. */
   private async publishLocks(): Promise<void> {
     const { pool, redis, log, limits } = this.parts
     const changed = await publishLockSeries(pool, this.now())

@@ -28,19 +28,19 @@ export async function bookPriceOfSheet(db: Queryable, version: number): Promise<
   return (await latestSheet(db)) === undefined ? UNITS_PER_USD : new CoinPrices(db).ofSheet(version)
 }
 
-/** Coin, and what it is worth. */
+/** Coin and its worth. */
 export interface CoinAmount {
   /** Integer of 1e-9 coin. */
   readonly nanos: number
   readonly units: number
 }
 
-/** Coin with its worth, as it is shown: what exceeds MAX_UNITS counts as that. @param usdUnits units in one coin */
+/** Coin with its worth, as it is shown: a worth above MAX_UNITS counts as MAX_UNITS. @param usdUnits units in one coin */
 export function coinAmount(nanos: number, usdUnits: number): CoinAmount {
   return { nanos, units: valueOfCoin(nanos, usdUnits) }
 }
 
-/** Coin with its worth, as it is booked; undefined for what is worth more than can be booked. */
+/** Coin with its worth, as it is booked; undefined for coin that is worth more than can be booked. */
 export function bookableCoin(nanos: number, usdUnits: number): CoinAmount | undefined {
   const amount = coinAmount(nanos, usdUnits)
   return amount.units === MAX_UNITS && usdUnits !== UNITS_PER_USD ? undefined : amount

@@ -16,7 +16,7 @@ export interface CatalogRoute {
   readonly provider: string
   readonly model: string
   readonly enabled: boolean
-  /** What the provider charges, in units; see routeCostUnits. */
+  /** The provider's price, in units; see routeCostUnits. */
   readonly costUnits?: number
 }
 
@@ -37,11 +37,11 @@ export interface CatalogModel {
   readonly price: Price
   readonly pricePrivate?: Price
   readonly routes: readonly CatalogRoute[]
-  /** What a model of the modality video takes. */
+  /** The settings of a model of the modality video. */
   readonly video?: VideoSettings
 }
 
-/** Where a model stands, and what it may refer to. */
+/** The place of a model in the file, and the entries that it may refer to. */
 interface ModelPlace {
   readonly file: YamlFile
   readonly path: Path
@@ -49,7 +49,7 @@ interface ModelPlace {
   readonly dialects: ReadonlyMap<string, Dialect>
 }
 
-/** Reads an entry of `models` that fits its schema; what does not hold all the same is noted at the file. */
+/** Reads an entry of `models` that fits its schema; other errors are recorded on the file. */
 export function readModel(place: ModelPlace, content: ModelContent): CatalogModel {
   const { file, path } = place
   const maxOutput = content.max_output ?? 0

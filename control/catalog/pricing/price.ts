@@ -18,7 +18,7 @@ export const TOKEN_CLASSES: ReadonlyArray<[key: (typeof TOKEN_KEYS)[number], rat
   ['cache_write_1h', 'cacheWrite1h'],
 ]
 
-/** What a price of each modality is per, as the sheet's `unit` names it. */
+/** The unit of a price of each modality, as the sheet's `unit` names it. */
 export const UNIT_OF: Readonly<Record<Modality, string>> = {
   chat: 'million_tokens',
   embedding: 'million_tokens',
@@ -36,7 +36,7 @@ export interface Price {
   readonly sizes?: ReadonlyMap<string, number>
 }
 
-/** A price in JSON, as it stands in the sheet: decimal strings of USD. */
+/** A price in JSON, as the sheet has it: decimal strings of USD. */
 export interface PriceJson {
   [key: string]: string | { threshold: number; [key: string]: string | number } | Record<string, string>
 }
@@ -69,7 +69,7 @@ function amountsJson(amounts: ReadonlyMap<string, number>): Record<string, strin
   return Object.fromEntries([...amounts].map(([key, units]) => [key, formatUsd(units)]))
 }
 
-/** A price as it stands in the public sheet. */
+/** A price as the public sheet has it. */
 export function priceJson(price: Price): PriceJson {
   return {
     ...amountsJson(price.amounts),

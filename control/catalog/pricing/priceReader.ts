@@ -4,7 +4,7 @@ import { completeBatchRates } from './batchRates.ts'
 import type { AmountsContent, PriceContent } from './catalogContent.ts'
 import { AMOUNT_KEYS, type Price } from './price.ts'
 
-/** Reads the `price` (or `price_private`) of a model; batch rates that do not hold are noted at the file. */
+/** Reads the `price` (or `price_private`) of a model; invalid batch rates are recorded on the file. */
 export function readPrice(file: YamlFile, path: Path, content: PriceContent): Price {
   const { long_context: longContent, sizes } = content
   const base = { path, amounts: amountsOf(content) }
@@ -16,7 +16,7 @@ export function readPrice(file: YamlFile, path: Path, content: PriceContent): Pr
   return price
 }
 
-/** The amounts in the order of the price sheet, whatever theirs is in the file. */
+/** The amounts in the order of the price sheet, regardless of their order in the file. */
 function amountsOf(content: AmountsContent): Map<string, number> {
   const amounts = new Map<string, number>()
   for (const key of AMOUNT_KEYS) {

@@ -8,7 +8,7 @@ import { toolViolations } from './toolPromise.ts'
 
 /**
  * Compares the prices of a catalog with the sheets whose promise still holds.
- * A model that is taken off the list breaks no promise; one that comes back is held to it.
+ * Removing a model from the list breaks no promise; a model that returns is bound by it again.
  * @param promised the sheets with `valid_until` in the future, in the order of their versions
  * @returns one violation per model and price key, that of the lowest promise
  */
@@ -37,9 +37,9 @@ export function promiseViolations(catalog: Catalog, promised: readonly Sheet[]):
 }
 
 /**
- * What is wrong with the value of the coin in a catalog, as one line for the operator; undefined where nothing is. Any
- * change hurts somebody: a lower one who pays in coin, a higher one who is paid in coin.
- * @param inForce the newest sheet, where its promise still holds
+ * The violation of a promise by the value of the coin in a catalog, as one line for the operator; undefined when there is none.
+ * Every change counts as one: a lower value hurts accounts that pay in coin, a higher value those that are paid in coin.
+ * @param inForce the newest sheet, if its promise is still in force
  */
 export function coinViolation({ source, coinUsdUnits }: Catalog, inForce: Sheet | undefined): string | undefined {
   if (inForce === undefined || parseUsd(inForce.coin.usd) === coinUsdUnits) return undefined
@@ -100,7 +100,7 @@ function tokenRises(path: string, prefix: '' | 'batch_', before: Price, after: P
   return [...rises.values()]
 }
 
-/** A class that no side states follows the input price, whose own rise already says everything. */
+/** A class that no side states follows the input price, whose own rise is already reported. */
 function states(price: Price, key: string): boolean {
   return price.amounts.has(key) || price.longContext?.amounts.has(key) === true
 }

@@ -15,11 +15,11 @@ export interface PromiseViolation {
   readonly unit: string
   readonly sheet: string
   readonly until: string
-  /** Where the price stands, or what it is missing from: file and line. */
+  /** File and line of the price; of its parent when the price is missing. */
   readonly place: string
 }
 
-/** File and line of a field, or of what it is missing from. */
+/** File and line of a field; of its parent when the field is missing. */
 export function placeOf({ file, lineOf }: CatalogSource, path: Path): string {
   return `${file}:${lineOf(path)}`
 }

@@ -30,14 +30,14 @@ export interface Published {
   readonly version: number
   /** Whether this made a new version of the price sheet. */
   readonly isNewSheet: boolean
-  /** Whether the proxies work by something else than before, prices or routes. */
+  /** Whether prices or routes have changed for the proxies. */
   readonly isNewRecord: boolean
   readonly record: Buffer
   /** Undefined where nothing is signed. */
   readonly signing: Signing | undefined
 }
 
-/** What a publication may come with. */
+/** The options of a publication. */
 export interface PublishOptions {
   /** Why the value of the coin may change although it is promised; goes into the audit trail. */
   readonly coinChangeReason?: string | undefined
@@ -106,7 +106,7 @@ async function publishSheet(
   return sheet
 }
 
-/** @throws PromiseError when a published sheet still promises something else */
+/** @throws PromiseError when a published sheet still promises other prices */
 export async function refuseBrokenPromises(db: Queryable, catalog: Catalog, nowMs: number = Date.now()): Promise<void> {
   const { prices, coin } = await brokenPromises(db, catalog, nowMs)
   refuse([...coin, ...prices])

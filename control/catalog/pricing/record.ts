@@ -10,7 +10,7 @@ import { type RouteSwitch, switchOf } from './routeSwitches.ts'
 import { type StandingReports, standingReport } from './standingReports.ts'
 import type { CatalogTool } from './toolReader.ts'
 
-/** What surrounds a catalog once it is published. Times are milliseconds since 1970. */
+/** The circumstances of a catalog's publication. Times are milliseconds since 1970. */
 export interface Publication {
   readonly version: number
   readonly publishedAtMs: number
@@ -21,9 +21,9 @@ export interface Publication {
 }
 
 /**
- * The CatalogRecord that the proxies work by, encoded. Equal catalogs give equal bytes.
+ * The CatalogRecord that the proxies use, encoded. Equal catalogs give equal bytes.
  * @param switches the routes that the operator has disabled by hand
- * @param reports what the hardware of providers has proved
+ * @param reports the valid reports on the hardware of providers
  * @param series the series of compute locks that have not ended
  */
 export function encodeRecord(

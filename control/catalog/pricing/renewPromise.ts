@@ -9,7 +9,7 @@ import { currentRecord, insertRecord, insertRenewal, latestSheet } from './sheet
  * Renews the promise of the sheet in force once a day has passed of it, so that its prices are always promised for 29
  * days at least. A catalog with `rate_lock: { renew: false }` lets the promise run out.
  * @param nowMs milliseconds since 1970
- * @returns the record to work by from now on, or undefined when nothing was due
+ * @returns the new record, or undefined when nothing was due
  */
 export async function renewPromise(
   pool: Pool,

@@ -8,9 +8,8 @@ import type { AmountKey } from './price.ts'
 const INPUT_PARTS = 3
 
 /**
- * What a route's provider charges, stated with the keys of the model's price, as the one number that `:cheapest`
- * orders routes by: for tokens three parts input and one part output, else the price of what is counted. It is never
- * shown to clients.
+ * The price of a route's provider, stated with the keys of the model's price, as the one number by which `:cheapest` orders
+ * routes: for tokens three parts input and one part output, else the price of the counted unit. It is never shown to clients.
  * @returns units, at most MAX_UNITS
  */
 export function routeCostUnits(cost: AmountsContent, modality: Modality): number {

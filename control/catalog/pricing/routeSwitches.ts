@@ -10,7 +10,7 @@ export class RouteSwitchError extends Error {
   override readonly name = 'RouteSwitchError'
 }
 
-/** What is disabled by hand: `provider/model`, or `provider/*` for all of a provider. */
+/** A route that is disabled by hand: `provider/model`, or `provider/*` for all of a provider. */
 export interface RouteSwitch {
   readonly route: string
   readonly reason: string
@@ -63,7 +63,7 @@ function listed(record: sluice.CatalogRecord, switches: readonly RouteSwitch[]):
 }
 
 /**
- * Disables a route, or all of a provider, in the caller's transaction; what is disabled already gets the new reason.
+ * Disables a route, or all of a provider, in the caller's transaction; a route that is already disabled gets the new reason.
  * Redis gets it from `syncCatalog`.
  * @returns the routes of the catalog
  * @throws RouteSwitchError when the catalog in force has no such route
@@ -90,7 +90,7 @@ export async function disableRoute(
 }
 
 /**
- * Takes a switch back, in the caller's transaction; Redis gets it from `syncCatalog`.
+ * Reverts a switch, in the caller's transaction; Redis gets it from `syncCatalog`.
  * @returns the routes of the catalog
  * @throws RouteSwitchError when the route is not disabled by hand, or only with its whole provider
  */

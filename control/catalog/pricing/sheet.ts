@@ -10,7 +10,7 @@ import type { CatalogTool } from './toolReader.ts'
 /** How long a published price may not rise (spec, "Price sheet"). */
 export const PROMISE_DAYS = 30
 
-/** A model as it stands in a public sheet. Addresses of providers and names of variables stay out. */
+/** A model as a public sheet has it. Addresses of providers and names of variables stay out. */
 export interface SheetModel {
   readonly id: string
   readonly name: string
@@ -29,7 +29,7 @@ export interface SheetModel {
   readonly routes: Array<{ provider: string; enabled: boolean; data_policy: string }>
 }
 
-/** A priced tool as it stands in a public sheet. */
+/** A priced tool as a public sheet has it. */
 export interface SheetTool {
   readonly id: string
   readonly name: string
@@ -105,7 +105,7 @@ export function withPromiseEnd(text: string, validUntilMs: number): string {
   return JSON.stringify(sheet)
 }
 
-/** What a sheet says apart from its version and dates: two catalogs with one hash share a version. */
+/** The hash of a sheet without its version and dates: two catalogs with one hash share a version. */
 export function sheetContentHash(catalog: Catalog): string {
   return createHash('sha256')
     .update(JSON.stringify(buildSheet(catalog, 0, 0)))

@@ -1,8 +1,8 @@
 import type { Client } from '../../runtime/db/pool.ts'
 
-/** What became of signing the catalog in force. */
+/** The result of signing the catalog in force. */
 export type Signing =
-  /** There is no catalog yet, or the last signed one says the same and holds for long enough. */
+  /** There is no catalog yet, or the last signed one has the same content and is valid for long enough. */
   | { readonly state: 'unchanged' }
   | { readonly state: 'signed'; readonly version: number }
   /** Another key signs the catalogs of this book; this one has to be named by it first. */

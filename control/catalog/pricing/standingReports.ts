@@ -4,7 +4,7 @@ import type { Client, Queryable } from '../../runtime/db/pool.ts'
 import { policyDigest } from '../evidence/attestationPolicy.ts'
 import { currentRecord, insertRecord } from './sheetStore.ts'
 
-/** A verified report behind which no other came that was refused. */
+/** A verified report that no rejected one followed. */
 export interface ProvidersReport {
   readonly id: string
   /** Of the policy that it was verified against. */
@@ -24,7 +24,7 @@ interface Row {
   readonly valid_until: Date
 }
 
-/** The last answer of each provider that says anything of its hardware, where it is a verified one. */
+/** The last conclusive answer of each provider on its hardware, if it was verified. */
 export async function standingReports(db: Queryable): Promise<StandingReports> {
   const found = await db.query<Row>(
     `SELECT DISTINCT ON (provider) provider, id, verdict, policy_sha256, valid_until
@@ -40,7 +40,7 @@ export async function standingReports(db: Queryable): Promise<StandingReports> {
   )
 }
 
-/** What a provider's record says of its report; undefined while none stands for this policy. @param policy its text */
+/** The report in a provider's record; undefined while none is valid for this policy. @param policy its text */
 export function standingReport(
   reports: StandingReports,
   provider: string,
@@ -54,7 +54,7 @@ export function standingReport(
 /**
  * Puts the standing reports into the catalog in force, in the caller's transaction; Redis gets it from `syncCatalog`.
  * @param nowMs milliseconds since 1970
- * @returns whether the catalog said something else before
+ * @returns whether the catalog has changed
  */
 export async function republishReports(client: Client, nowMs: number): Promise<boolean> {
   await lockUntilCommit(client, 'publication')

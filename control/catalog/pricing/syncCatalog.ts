@@ -6,16 +6,16 @@ import { publishCatalogRecord } from '../../runtime/bus/feed.ts'
 import type { Queryable } from '../../runtime/db/pool.ts'
 import { currentRecord } from './sheetStore.ts'
 
-/** A change that comes between every look and the write before it is left to the next call. */
+/** Writes of one call; when a change follows even the last of them, the next call writes it. */
 const WRITES_MAX = 3
 
 /**
- * Puts the catalog record of the book into Redis and tells every proxy, where Redis shows another one or none.
- * @returns the version that was put there, or undefined where Redis had it
+ * Puts the catalog record of the book into Redis and notifies every proxy, if Redis has another one or none.
+ * @returns the version that was written, or undefined if Redis had it
  */
 export async function syncCatalog(db: Queryable, redis: Redis, limits: Limits): Promise<number | undefined> {
   let version: number | undefined
-  // Another process may have read the book before a change of this one and write after it, so that both look again.
+  // Another process may have read the book before a change of this one and write after it, so that both compare again.
   for (let written = 0; ; written++) {
     const record = await currentRecord(db)
     if (record === undefined || (await redis.getBuffer(CATALOG_KEY))?.equals(record) === true) return version

@@ -6,7 +6,7 @@ import type { ToolPriceContent } from './catalogContent.ts'
 
 /** A price by call, or by base and result; amounts in units. */
 export interface ToolPrice extends ToolRates {
-  /** Results are priced too, be it at nothing. */
+  /** Results are priced too, possibly at zero. */
   readonly perResult: boolean
 }
 
@@ -20,7 +20,7 @@ export function toolPriceJson({ callUnits, resultUnits, perResult }: ToolPrice):
   return { base: formatUsd(callUnits), result: formatUsd(resultUnits) }
 }
 
-/** Reads a price back out of a published sheet; what is no amount is nothing. */
+/** Reads a price back out of a published sheet; a malformed amount counts as zero. */
 export function toolPriceFromJson(json: ToolPriceJson): ToolPrice {
   if ('call' in json) return { ...FREE, callUnits: parseUsd(json.call) ?? 0 }
   return { callUnits: parseUsd(json.base) ?? 0, resultUnits: parseUsd(json.result) ?? 0, perResult: true }

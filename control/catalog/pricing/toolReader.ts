@@ -7,7 +7,7 @@ import { checkMargin, readToolPrice, type ToolPrice } from './toolPrice.ts'
 
 const SCHEMA_BYTES_MAX = 16_384
 
-/** How the upstream of a tool is asked, and where in its answer things are. Pointers are those of RFC 6901. */
+/** How the upstream of a tool is called, and the places of values in its answer. Pointers are those of RFC 6901. */
 export interface CatalogUpstream {
   readonly baseUrl: string
   readonly path: string
@@ -31,7 +31,7 @@ export interface CatalogTool extends CatalogUpstream {
   readonly name: string
   readonly description: string
   readonly enabled: boolean
-  /** The upstream keeps what it is sent. */
+  /** The upstream retains the requests that it gets. */
   readonly retained: boolean
   readonly price: ToolPrice
   readonly cost: ToolPrice
@@ -43,7 +43,7 @@ export interface CatalogTool extends CatalogUpstream {
   readonly publicUrl: string
 }
 
-/** Reads an entry of `tools` that fits its schema; what does not hold all the same is noted at the file. */
+/** Reads an entry of `tools` that fits its schema; other errors are recorded on the file. */
 export function readTool(file: YamlFile, path: Path, content: ToolContent): CatalogTool {
   const price = readToolPrice(content.price)
   const cost = readToolPrice(content.cost)
@@ -84,7 +84,7 @@ function upstreamOf(content: UpstreamContent): CatalogUpstream {
   }
 }
 
-/** The input schema is compiled, so that one that cannot be stops the start. */
+/** The input schema is compiled, so that an invalid one prevents the start. */
 function checkSchema(file: YamlFile, path: Path, schema: InputSchema): void {
   if (propertiesOf(schema).includes('provider')) {
     file.problem(path, 'must not have the member provider, which carries the routing wishes of a request')
@@ -102,7 +102,7 @@ function propertiesOf(schema: InputSchema): string[] {
   return typeof properties === 'object' && properties !== null ? Object.keys(properties) : []
 }
 
-/** What a tool says of its input has to be in its input schema. */
+/** The members of the input that a tool refers to have to be in its input schema. */
 function checkReferences(file: YamlFile, path: Path, content: ToolContent): void {
   const members = propertiesOf(content.input_schema)
   for (const name of ['limit', 'public_url'] as const) {

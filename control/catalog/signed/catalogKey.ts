@@ -7,7 +7,7 @@ import { rawPublicKey } from '../../book/checkpoint/noteParts.ts'
 
 const SECRET = /^0x[0-9a-fA-F]{64}$/
 const SECRET_BYTES = 32
-/** What tells the Ed25519 key from others that are derived of the same secret. */
+/** Separates the Ed25519 key from others that are derived from the same secret. */
 const ED25519_INFO = 'sluice catalog ed25519'
 
 /** A statement's two signatures, in hex. */
@@ -27,7 +27,7 @@ export interface SignerKeys {
 
 /**
  * A key that signs catalogs. One secret makes both of its keys: it is the secp256k1 key itself, and HKDF with SHA-256
- * (RFC 5869) makes the seed of the Ed25519 key of it.
+ * (RFC 5869) derives the seed of the Ed25519 key from it.
  */
 export class CatalogKey {
   readonly keys: SignerKeys

@@ -25,7 +25,7 @@ export async function chosenCatalog(db: Queryable, { version, priceSheet }: Cata
   if (last === undefined) throw new GatewayError('catalog_unsigned')
   const bound = priceSheet === undefined ? last : await catalogOfSheet(db, priceSheet)
   const chosen = version === undefined || version === bound?.version ? bound : await catalogOfVersion(db, version)
-  // Who names both asks for one catalog, which has to be the one that binds the sheet first.
+  // A request with both asks for one catalog, which has to be the one that binds the sheet first.
   const isOther = version !== undefined && priceSheet !== undefined && version !== bound?.version
   if (chosen === undefined || isOther) throw new GatewayError('catalog_not_found')
   return chosen
@@ -53,7 +53,10 @@ function signaturesJson(keys: SignerKeys, { eip191, ed25519 }: Signatures) {
   ]
 }
 
-/** GET /v1/catalog/signer: who signs now, and every signer with what names it. @throws GatewayError catalog_unsigned */
+/**
+ * GET /v1/catalog/signer: the current signer, and every signer with the statement that names it.
+ * @throws GatewayError catalog_unsigned
+ */
 export async function signersJson(db: Queryable) {
   const signers = await listSigners(db)
   const current = signers.at(-1)

@@ -80,7 +80,7 @@ export function catalogOfSheet(db: Queryable, sheetVersion: number): Promise<Sig
   ])
 }
 
-/** What a list shows of a catalog. */
+/** A catalog as lists show it. */
 export type ListedCatalog = Omit<SignedCatalog, 'text' | 'contentHash' | 'signatures'> & { readonly address: Address }
 
 /** Catalogs, newest first. @param below the version that all of them are below */

@@ -10,7 +10,7 @@ export interface BoundSheet {
   readonly text: string
 }
 
-/** What a catalog says, whoever signs it and when. */
+/** The content of a catalog, independent of its signer and of the time of signing. */
 export interface CatalogContent {
   readonly sheetVersion: number
   /** SHA-256 in hex; catalogs of one hash differ in their versions and dates alone. */
@@ -19,7 +19,7 @@ export interface CatalogContent {
   readonly rateLock: Sheet['rate_lock']
 }
 
-/** Where a catalog stands among the signed ones. Times are milliseconds since 1970. */
+/** The place of a catalog among the signed ones. Times are milliseconds since 1970. */
 export interface CatalogPlace {
   readonly version: number
   /** Undefined for the first. */
@@ -32,8 +32,8 @@ export interface CatalogPlace {
 }
 
 /**
- * The public content of the record in force. It is made of the price sheet, which shows nothing that the operator keeps to
- * itself, and of what is switched off by hand.
+ * The public content of the record in force. It consists of the price sheet, which shows no private data of the operator, and
+ * of the routes that are disabled by hand.
  */
 export function catalogContent(encoded: Uint8Array): CatalogContent {
   const record = sluice.CatalogRecord.decode(encoded)

@@ -20,8 +20,8 @@ export interface Rotation {
 }
 
 /**
- * Makes another key the signer of catalogs, in the caller's transaction: the present one names it, both sign that, and the
- * catalog in force is signed anew by it.
+ * Makes another key the signer of catalogs, in the caller's transaction: the present one names it, both sign the statement, and
+ * the new one signs the catalog in force again.
  * @param nowMs milliseconds since 1970
  * @throws RotationError
  */

@@ -33,8 +33,8 @@ function readOnce(): (encoded: Buffer) => CatalogContent {
 }
 
 /**
- * Signs the catalog in force as the next version, in the caller's transaction, where the last version says something else
- * or ends soon. The first key that signs is the book's first signer; every other one has to be named by the one before.
+ * Signs the catalog in force as the next version, in the caller's transaction, when the last version has other content or
+ * expires soon. The first key that signs is the book's first signer; every other one has to be named by the one before.
  * @param nowMs milliseconds since 1970
  * @param read `catalogContent`
  */
@@ -62,7 +62,7 @@ export async function signCatalog(
   return { state: 'signed', version: await signNext(client, { content, key, signer, last, limits, nowMs }) }
 }
 
-/** What the next version is made of. */
+/** The parts of the next version. */
 interface NextCatalog {
   readonly content: CatalogContent
   readonly key: CatalogKey

@@ -3,18 +3,18 @@ import { canonicalJson } from '../../../contract/payments/canonicalJson.ts'
 import type { Sheet } from '../pricing/sheet.ts'
 import type { SignerKeys } from './catalogKey.ts'
 
-// The texts that are signed. Their first line says what they are, so that none can be taken for another.
+// The texts that are signed. Their first line names their type, so that none can be mistaken for another.
 
 /** The layout of the catalog, and the first line of its statement. */
 export const CATALOG_LAYOUT = 'sluice-catalog/1'
 const SIGNER_LAYOUT = 'sluice-catalog-signer/1'
 
-/** What a catalog's signatures are of. @param digest SHA-256 of the catalog's bytes, in hex */
+/** The text that a catalog's signatures cover. @param digest SHA-256 of the catalog's bytes, in hex */
 export function catalogStatement(version: number, digest: string): string {
   return [CATALOG_LAYOUT, version, digest].join('\n')
 }
 
-/** A signer's place in the row of signers. */
+/** A signer's place in the sequence of signers. */
 export interface SignerPlace {
   readonly number: number
   readonly keys: SignerKeys
@@ -24,7 +24,7 @@ export interface SignerPlace {
   readonly previousDigest: string
 }
 
-/** What names a signer: signed by itself and by the one before. */
+/** The statement that names a signer, signed by itself and by the one before. */
 export function signerStatement({ number, keys, fromVersion, previousDigest }: SignerPlace): string {
   return [SIGNER_LAYOUT, number, keys.address, keys.ed25519, fromVersion, previousDigest].join('\n')
 }
@@ -50,7 +50,7 @@ export function sheetDigest(text: string): string {
   return sha256Hex(canonicalJson(bare))
 }
 
-/** What is sold, without the end of its promise. */
+/** A sold item without the end of its promise. */
 export function withoutPromise<Sold extends { rate_locked_until: string }>(
   sold: Sold,
 ): Omit<Sold, 'rate_locked_until'> {

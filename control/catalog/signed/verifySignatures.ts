@@ -10,7 +10,7 @@ export async function verifySignatures(text: string, keys: SignerKeys, signature
   try {
     return await verifyMessage({ address: keys.address, message: text, signature: signatures.eip191 })
   } catch {
-    // The library throws for what is no signature at all.
+    // The library throws for a malformed signature.
     return false
   }
 }

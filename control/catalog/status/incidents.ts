@@ -33,7 +33,7 @@ function incidentOfRow(row: IncidentRow): Incident {
 
 /**
  * Opens an incident, in the caller's transaction.
- * @throws IncidentError while as many are open as may be
+ * @throws IncidentError while limits.incidentsOpenMax are open
  */
 export async function openIncident(
   client: Client,
@@ -59,7 +59,7 @@ export async function openIncident(
 
 /**
  * Closes an open incident, in the caller's transaction.
- * @param resolution what is said of its end, or ''
+ * @param resolution the text on its end, or ''
  * @throws IncidentError when there is no such incident, or it is closed
  */
 export async function closeIncident(client: Client, actor: Actor, id: string, resolution: string): Promise<Incident> {
@@ -79,7 +79,7 @@ export async function closeIncident(client: Client, actor: Actor, id: string, re
 
 /**
  * The incidents that are shown, newest first: all that are open, and those that were closed in the last
- * limits.incidentDaysShown days, as far as limits.incidentsShownMax goes.
+ * limits.incidentDaysShown days, at most limits.incidentsShownMax.
  */
 export async function shownIncidents(db: Queryable, limits: Limits): Promise<Incident[]> {
   const found = await db.query<IncidentRow>(

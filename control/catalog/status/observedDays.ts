@@ -6,7 +6,7 @@ import { intArray, textArray } from '../../runtime/db/arrays.ts'
 import type { Pool, Queryable } from '../../runtime/db/pool.ts'
 import { Loop } from '../../runtime/loop.ts'
 
-/** A proxy reports what it saw while control was away, for at most so many days. */
+/** A proxy reports its observations from a time without control, for at most so many days. */
 const DAYS_LATE_MAX = 2
 
 /** The state of the service on a day, as the gateway saw it. */
@@ -16,7 +16,7 @@ export interface DayState {
   readonly state: ServiceState
 }
 
-/** Keeps what the proxies saw of the service in the book, written together now and then. */
+/** Stores the proxies' observations of the service in the book, in batches every limits.statusWriteMs. */
 export class ObservedDays {
   private readonly pool: Pool
   private readonly times = new ObservedTimes()
@@ -29,7 +29,7 @@ export class ObservedDays {
     this.loop = new Loop('observed days', limits.statusWriteMs, log, () => this.write())
   }
 
-  /** Notes what a proxy has seen; days that cannot be are left out. */
+  /** Adds the observations of a proxy; impossible days are skipped. */
   add(observed: readonly Observed[], nowMs: number): void {
     const today = dayOf(nowMs)
     for (const entry of observed) {
@@ -37,7 +37,7 @@ export class ObservedDays {
     }
   }
 
-  /** Writes what is left. */
+  /** Writes the remaining observations. */
   async stop(): Promise<void> {
     await this.loop.stop()
     await this.write()

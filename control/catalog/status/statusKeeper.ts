@@ -7,8 +7,8 @@ import { Loop } from '../../runtime/loop.ts'
 import { syncStatus } from './statusRecord.ts'
 
 /**
- * Keeps the incidents that the proxies know those of the book: after a loss in Redis, when a command ended between the
- * book and Redis, and when an incident has been over for long.
+ * Keeps the incidents that the proxies know equal to those of the book: after a data loss in Redis, when a command ended
+ * between the book and Redis, and when an incident has been over for long.
  */
 export class StatusKeeper {
   private readonly redis: Redis

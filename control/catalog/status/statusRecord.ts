@@ -21,15 +21,15 @@ export function encodeStatus(incidents: readonly Incident[], days: readonly DayS
   return Buffer.from(sluice.StatusRecord.encode(record).finish())
 }
 
-/** A change that comes between every look and the write before it is left to the next call. */
+/** Writes of one call; when a change follows even the last of them, the next call writes it. */
 const WRITES_MAX = 3
 
 /**
- * Puts what the book says into Redis and tells every proxy, where Redis says something else.
+ * Writes the status by the book into Redis and notifies every proxy, if Redis has another one.
  * @returns whether it did
  */
 export async function syncStatus(db: Queryable, redis: Redis, limits: Limits): Promise<boolean> {
-  // Another process may have read the book before a change of this one and write after it, so that both look again.
+  // Another process may have read the book before a change of this one and write after it, so that both compare again.
   for (let written = 0; ; written++) {
     const record = encodeStatus(await shownIncidents(db, limits), await shownDays(db, limits))
     if ((await redis.getBuffer(STATUS_KEY))?.equals(record) === true) return written > 0

@@ -10,8 +10,8 @@ import { transferDayOf } from './keyTransfers.ts'
 import { settingsOf } from './settings.ts'
 
 /**
- * The balance of an account or an agent: what the book has, and what requests may hold now (null while admission does
- * not know it). Grants that have expired count nowhere, also before they are taken away.
+ * The balance of an account or an agent: by the book, and the part that requests may hold now (null while admission does
+ * not know it). Expired grants are not counted, even before they are removed.
  * @throws UnknownAccountError
  */
 export async function balanceJson(db: Queryable, redis: Redis, accountId: string) {
@@ -38,8 +38,8 @@ async function readBalance(db: Queryable, redis: Redis, accountId: string) {
 }
 
 /**
- * An account as its owner sees it. The balance is the book's: charges of the last moments may still be in it. What is
- * available is what requests may hold now.
+ * An account as shown to its owner. The balance is the book's: charges of the last moments may not be booked yet. `available`
+ * is the part that requests may hold now.
  * @throws UnknownAccountError
  */
 export async function accountJson(db: Queryable, redis: Redis, accountId: string, limits: Limits) {

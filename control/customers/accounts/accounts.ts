@@ -23,13 +23,13 @@ export class UnknownAccountError extends Error {
   }
 }
 
-/** What is absent is not credited. */
+/** Amounts to credit; absent ones are not credited. */
 export interface Credit {
   /** Free credits in units, as a grant with an expiry. */
   readonly creditUnits?: number
   /** Coin, as an integer of 1e-9 coin. */
   readonly coinNanos?: number
-  /** Who gave the credits, as the customer sees it; 'operator' when absent. */
+  /** The giver of the credits, as shown to the customer; 'operator' when absent. */
   readonly source?: string
   /** When the grant ends, milliseconds since 1970; in a year when absent. */
   readonly expiresAtMs?: number
@@ -62,7 +62,7 @@ interface Booked {
   readonly credit_units: number
 }
 
-/** What a payment has brought to an account; the account's row is locked, so that two payments at once take turns. */
+/** The amounts that a payment has credited to an account. Locks the account's row, which serializes concurrent payments. */
 async function bookedBefore(client: Client, accountId: string, ref: string): Promise<Booked> {
   await client.query('SELECT 1 FROM admission_accounts WHERE account_id = $1 FOR UPDATE', [accountId])
   const found = await client.query<Booked>(
@@ -134,7 +134,7 @@ interface AccountRow {
 
 const asAccount = (row: AccountRow): Account => ({ id: row.id, name: row.name, createdAtMs: row.created_at.getTime() })
 
-/** The account, or undefined when there is none with this id. */
+/** The account, or undefined for an unknown id. */
 export async function accountOf(db: Queryable, accountId: string): Promise<Account | undefined> {
   const found = await db.query<AccountRow>('SELECT id, name, created_at FROM accounts WHERE id = $1', [accountId])
   return found.rows[0] && asAccount(found.rows[0])
@@ -142,7 +142,7 @@ export async function accountOf(db: Queryable, accountId: string): Promise<Accou
 
 /**
  * Accounts by age, oldest first.
- * @param after an account id to go on from; '' starts at the oldest
+ * @param after the id of the account to continue after; '' starts at the oldest
  */
 export async function listAccounts(db: Queryable, limit: number, after = ''): Promise<Account[]> {
   const found = await db.query<AccountRow>(
@@ -152,7 +152,7 @@ export async function listAccounts(db: Queryable, limit: number, after = ''): Pr
   return found.rows.map(asAccount)
 }
 
-/** What the account owns by the book. @throws UnknownAccountError */
+/** The account's balance by the book. @throws UnknownAccountError */
 export async function accountBalance(db: Queryable, accountId: string): Promise<AccountBalance> {
   const balance = await balanceOf(db, accountId)
   if (balance === undefined) throw new UnknownAccountError(accountId)

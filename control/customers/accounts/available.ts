@@ -3,7 +3,7 @@ import { accountKey, shardOf } from '../../../contract/wire/redisKeys.ts'
 import { isLockId } from '../../book/ledger/accounts.ts'
 import { redisNowMs } from '../../runtime/redisClock.ts'
 
-/** What requests may hold at this moment, by the admission state. */
+/** The amounts that requests may hold at this moment, by the admission state. */
 export interface Available {
   /** Integer of 1e-9 coin; may be below zero. */
   readonly coinNanos: number
@@ -11,7 +11,7 @@ export interface Available {
   readonly creditUnits: readonly number[]
 }
 
-/** What is free of an account; undefined while admission does not know it. See contract/lua/README.md for the fields. */
+/** The free amounts of an account; undefined while admission does not know it. See contract/lua/README.md for the fields. */
 export async function availableOf(redis: Redis, accountId: string): Promise<Available | undefined> {
   const [[coin, grants], nowMs] = await Promise.all([
     redis.hmget(accountKey(shardOf(accountId), accountId), 'coin', 'g'),
@@ -20,7 +20,7 @@ export async function availableOf(redis: Redis, accountId: string): Promise<Avai
   if (coin === null || coin === undefined) return undefined
   const creditUnits = (grants ?? '').split(';').flatMap((grant) => {
     const [id = '', expiresAtMs, freeUnits] = grant.split(',')
-    // Tokens of locks pay for requests of their models alone.
+    // Tokens of locks pay only for requests of their models.
     return freeUnits !== undefined && Number(expiresAtMs) > nowMs && !isLockId(id) ? [Number(freeUnits)] : []
   })
   return { coinNanos: Number(coin), creditUnits }

@@ -15,7 +15,7 @@ export interface KeyTransfer {
   readonly units: number
 }
 
-/** What API keys have moved out of an account and its agents on one day (UTC), and how much they may move. */
+/** The amount that API keys have moved out of an account and its agents on one day (UTC), and its cap. */
 export interface TransferDay {
   readonly capUnits: number
   readonly usedUnits: number

@@ -1,6 +1,6 @@
 import type { Queryable } from '../../runtime/db/pool.ts'
 
-/** What an account sets for all of its keys. */
+/** Settings of an account for all of its keys. */
 export interface AccountSettings {
   /** The opt-in to providers and tools that keep data, where neither a request nor its key decides; null: not decided. */
   readonly allowRetention: boolean | null
@@ -16,7 +16,7 @@ export async function settingsOf(db: Queryable, accountId: string): Promise<Acco
   return { allowRetention: found.rows[0]?.allow_retention ?? null }
 }
 
-/** What an owner may change of an account; what is absent stays as it is. */
+/** The owner's changes of an account; absent fields stay unchanged. */
 export interface AccountChanges {
   readonly name?: string
   readonly allowRetention?: boolean | null
@@ -25,8 +25,8 @@ export interface AccountChanges {
 }
 
 /**
- * Changes an account, inside the caller's transaction. The caller has the proxies told with `announceKeyChanges` once it
- * is committed.
+ * Changes an account, inside the caller's transaction. After the commit the caller notifies the proxies with
+ * `announceKeyChanges`.
  */
 export async function changeAccount(client: Queryable, accountId: string, changes: AccountChanges): Promise<void> {
   const { name, allowRetention, transferCapUnits } = changes

@@ -20,8 +20,8 @@ export async function namedAgent(db: Queryable, call: ApiCall): Promise<Agent> {
 }
 
 /**
- * Refuses who may not decide over the account's agents: an agent itself, and a key with bounds of its own, which an agent
- * would let it get around.
+ * Rejects callers that may not manage the account's agents: agents, and keys with bounds of their own, which could evade
+ * those bounds through an agent.
  * @throws GatewayError permission_denied
  */
 export function requireOwnerCredential(call: ApiCall): void {

@@ -95,7 +95,7 @@ export function agentHandlers(parts: AgentParts): Record<AgentOperation, ReadHan
   }
 }
 
-/** Notes a change of an agent among the activity of its owner. */
+/** Records a change of an agent in the activity of its owner. */
 async function note(client: Client, call: ApiCall, agent: Agent, type: string, details: object): Promise<void> {
   const change = { accountId: agent.ownerId, type, target: agent.id, details: { ...details } }
   await recordActivity(client, call.actor, [change])

@@ -11,7 +11,7 @@ import type { Agent, AgentSettings } from './agents.ts'
 
 const usdText = (units: number | null): string | null => (units === null ? null : formatUsd(units))
 
-/** What an agent has beside its key's settings, as the API names it; those that are not given stay away. */
+/** The settings of an agent beside those of its key, as the API names them; absent settings are omitted. */
 export function agentSettingsJson(settings: AgentSettings): Record<string, unknown> {
   const { name, description, requestCapUnits, approvalThresholdUnits } = settings
   return {
@@ -22,7 +22,7 @@ export function agentSettingsJson(settings: AgentSettings): Record<string, unkno
   }
 }
 
-/** An agent as everybody sees it. */
+/** An agent as shown in public. */
 export function publicAgentJson(agent: Agent) {
   return {
     object: 'agent' as const,
@@ -34,7 +34,7 @@ export function publicAgentJson(agent: Agent) {
   }
 }
 
-/** An agent as its owner and it itself see it: with its balance, its policy and what is known of its key. */
+/** An agent as shown to its owner and to itself: with its balance, its policy and the settings of its key. */
 export async function ownAgentJson(db: Queryable, redis: Redis, agent: Agent) {
   const key = await keyOf(db, agent.keyId)
   if (key === undefined) throw new Error(`agent ${agent.slug} has no key`)

@@ -3,12 +3,12 @@ import type { Debits } from '../../admission/debits/debit.ts'
 import type { Limits } from '../../limits.ts'
 import type { Pool } from '../../runtime/db/pool.ts'
 
-/** What the endpoints of agents work with. */
+/** Dependencies of the endpoints of agents. */
 export interface AgentParts {
   readonly pool: Pool
   readonly redis: Redis
   readonly debits: Debits
-  /** Has what was booked for these accounts brought to the admission state. */
+  /** Applies bookings for these accounts to the admission state. */
   readonly applyToAdmission: (accountIds: readonly string[]) => Promise<unknown>
   readonly limits: Limits
 }

@@ -4,7 +4,7 @@ import { openAccount } from '../../book/ledger/openAccount.ts'
 import type { Client, Queryable } from '../../runtime/db/pool.ts'
 import { createKey, type KeySettings, updateKey } from '../keys/keys.ts'
 
-/** What agents have beside the settings of their keys. Amounts are units; null is none; what is absent stays. */
+/** Settings of agents beside those of their keys. Amounts are units; null clears a setting; absent fields stay unchanged. */
 export interface AgentSettings {
   readonly name?: string
   readonly description?: string
@@ -22,7 +22,7 @@ export interface Agent {
   readonly description: string
   /** Its one key, whose settings are its policy. */
   readonly keyId: string
-  /** When the key's secret was last shown; null when nobody has it. */
+  /** When the key's secret was last shown; null when it was never shown. */
   readonly keyIssuedAtMs: number | null
   readonly requestCapUnits: number | null
   readonly approvalThresholdUnits: number | null
@@ -91,7 +91,7 @@ export async function createAgent(
   return existing(await agentBySlug(client, slug))
 }
 
-/** Changes an agent and its policy, inside the caller's transaction; what is absent stays as it is. */
+/** Changes an agent and its policy, inside the caller's transaction; absent fields stay unchanged. */
 export async function updateAgent(
   client: Client,
   agent: Agent,
@@ -113,7 +113,7 @@ export async function updateAgent(
   return existing(await agentBySlug(client, agent.slug))
 }
 
-/** Notes that the agent's key was given a new secret. */
+/** Records that the agent's key got a new secret. */
 export async function noteIssued(client: Client, agent: Agent): Promise<Agent> {
   await client.query('UPDATE agents SET key_issued_at = now() WHERE id = $1', [agent.id])
   return existing(await agentBySlug(client, agent.slug))
@@ -140,7 +140,7 @@ export async function lockAgent(client: Client, slug: string): Promise<Agent | u
   return found.rows[0] && asAgent(found.rows[0])
 }
 
-/** The agents of an account, newest first. @param after the id of an agent to go on behind, or '' */
+/** The agents of an account, newest first. @param after the id of the agent to continue after, or '' */
 export async function pageOfAgents(db: Queryable, ownerId: string, limit: number, after: string): Promise<Agent[]> {
   const found = await db.query<AgentRow>(
     `${SELECT} WHERE a.owner_id = $1 AND ($2 = '' OR a.id < $2) ORDER BY a.id DESC LIMIT $3`,

@@ -8,7 +8,7 @@ function wantedOf({ agentId, endpoint, model, bodyHash }: sluice.ApprovalRequest
   return { agentId, subject: 'request', endpoint, model, bodyHash }
 }
 
-/** What the proxies ask of approvals, for requests of agents that are above their threshold. */
+/** The proxies' calls about approvals, for requests of agents that are above their threshold. */
 export function approvalRpc(
   pool: Pool,
   limits: Limits,

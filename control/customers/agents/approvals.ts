@@ -8,7 +8,7 @@ import type { Client, Queryable } from '../../runtime/db/pool.ts'
 
 export type ApprovalStatus = 'pending' | 'approved' | 'denied' | 'used' | 'expired'
 
-/** What an agent wants to do that is above its threshold. */
+/** A request or payment of an agent that is above its threshold. */
 export interface Wanted {
   readonly agentId: string
   readonly subject: 'request' | 'payment'
@@ -46,7 +46,7 @@ interface ApprovalRow {
   readonly decided_at: Date | null
 }
 
-// One that is past its time counts as expired, also before it is marked.
+// An approval past its expiry time counts as expired, even before it is marked.
 const COLUMNS = `id, agent_id, subject, endpoint, model, body_hash, units, request_id, used_by, created_at, expires_at,
   decided_at, CASE WHEN status IN ('pending', 'approved') AND expires_at <= now() THEN 'expired' ELSE status END AS status`
 
@@ -66,8 +66,8 @@ const asApproval = (row: ApprovalRow): Approval => ({
 })
 
 /**
- * The open approval for what an agent wants; a new one when there is none. What is wanted again and again waits once.
- * @throws GatewayError rate_limited when too many of the agent's wait already
+ * The open approval for a request or payment of an agent; creates one when there is none. Repeats share one open approval.
+ * @throws GatewayError rate_limited when too many approvals of the agent are open already
  */
 export async function askApproval(
   client: Client,
@@ -90,7 +90,7 @@ export async function askApproval(
     [agentId, subject, endpoint, model, bodyHash],
   )
   const [found] = open.rows
-  // One that was approved for less than is wanted now (prices have changed) would never be usable.
+  // An approval for less than the present amount (prices have changed) would never be usable.
   if (found !== undefined && found.units >= units) return asApproval(found)
   if (found !== undefined) await client.query(`UPDATE approvals SET status = 'expired' WHERE id = $1`, [found.id])
   await refuseTooMany(client, agentId, limits)
@@ -125,9 +125,8 @@ const UNUSABLE: Readonly<Record<Exclude<ApprovalStatus, 'approved'>, ErrorCode>>
 }
 
 /**
- * Uses an approval for a request or payment, once. One that was used by a request that ended without a charge may be
- * used again.
- * @param leastUnits what it will hold or pay at least
+ * Uses an approval for a request or payment, once. If its request ended without a charge, it may be used again.
+ * @param leastUnits the least that it will hold or pay
  * @param usedBy the id of the request or payment
  * @returns the most that it may hold or pay
  * @throws GatewayError approval_not_found, _pending, _denied, _expired, _used, _mismatch
@@ -193,7 +192,7 @@ export async function decideApproval(
   const [row] = found.rows
   if (row === undefined || row.agent_id !== agentId) throw new GatewayError('approval_not_found')
   if (row.status === decision) return asApproval(row)
-  // What is approved and can still be used can be taken back.
+  // An approval that can still be used can be revoked.
   const isUsable = row.status === 'approved' || (row.status === 'used' && (await wasVoided(client, row)))
   const isOpen = row.status === 'pending' || (isUsable && decision === 'denied')
   if (!isOpen) {
@@ -212,7 +211,7 @@ export async function decideApproval(
   return asApproval(changed.rows[0] ?? row)
 }
 
-/** The approvals of an agent, newest first. @param after the id of one to go on behind, or '' */
+/** The approvals of an agent, newest first. @param after the id of the approval to continue after, or '' */
 export async function pageOfApprovals(
   db: Queryable,
   agentId: string,
@@ -247,7 +246,7 @@ export function approvalJson(approval: Approval, agentSlug: string, coinUsdUnits
   }
 }
 
-/** What a request that has to wait is answered. */
+/** The answer to a request that has to wait for approval. */
 export async function approvalAsked(db: Queryable, approval: Approval, agentSlug: string) {
   const next = approval.status === 'approved' ? 'This is approved' : "This waits for the owner's approval"
   return {

@@ -19,10 +19,10 @@ const RANKS = `
   FROM agents a JOIN accounts c ON c.id = a.id JOIN usage_days u ON u.account_id = a.id AND u.day >= $1
   GROUP BY a.id, c.name ORDER BY requests DESC, tokens DESC, a.slug LIMIT $2`
 
-/** Agents by their requests. Anybody may ask, so what was found is kept for a few seconds. */
+/** Agents by their requests. This read is public, so results are cached for a few seconds. */
 export class Leaderboard {
   private readonly db: Queryable
-  /** By the number of days, of which there are few. */
+  /** By the number of days, which has few possible values. */
   private readonly kept = new Map<number, Kept>()
   private readonly limits: Limits
 

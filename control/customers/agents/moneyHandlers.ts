@@ -16,7 +16,7 @@ import type { AgentParts } from './agentParts.ts'
 import { type Agent, agentBySlug } from './agents.ts'
 import { approvalAsked, askApproval, useApproval } from './approvals.ts'
 
-/** What stands for the account of the agent's owner. */
+/** Denotes the account of the agent's owner. */
 const OWNER = 'owner'
 
 /** Coin to and from agents. */
@@ -72,7 +72,7 @@ export function moneyHandlers({
   }
 }
 
-/** An agent of the caller's account; a key that is bound to caps may fund it, too, within those, but no sub-key. */
+/** An agent of the caller's account. A key with caps may fund it, too, within its caps; a sub-key may not. */
 async function fundable(client: Client, call: ApiCall): Promise<Agent> {
   requireTransferRight(call)
   const agent = await namedAgent(client, call)
@@ -93,7 +93,7 @@ async function payer(client: Client, call: ApiCall): Promise<Agent> {
 
 interface Receiver {
   readonly accountId: string
-  /** Whose activity shows the payment. */
+  /** The account whose activity shows the payment. */
   readonly ownerId: string
   readonly slug: string
 }
@@ -147,7 +147,7 @@ async function pay(
   const { id, agent, to, amount } = payment
   const { client } = transaction
   const { caller } = call
-  // Coin that stays with the owner and its agents can still be paid back; what leaves them can not.
+  // Transfers between the owner and its agents can be reversed by a transfer back; transfers to others can not.
   if (caller.kind === 'key' && to.ownerId !== agent.ownerId) {
     const transfer = { debitId: id, accountId: agent.ownerId, keyId: caller.keyId, units: amount.units }
     await countKeyTransfer(client, transfer, Date.now(), payment.limits)

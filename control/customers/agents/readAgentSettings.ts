@@ -11,7 +11,7 @@ const RESERVED = new Set(['leaderboard', 'owner', 'agents', 'agent', 'new', 'me'
 const unitsOf = (usd: unknown): number | null | undefined =>
   typeof usd === 'string' ? parseUsd(usd) : (usd as null | undefined)
 
-/** @throws GatewayError for a slug that is not given to anybody */
+/** @throws GatewayError for an invalid or reserved slug */
 export function readSlug(body: Readonly<Record<string, unknown>>): string {
   const slug = String(body['slug'])
   if (RESERVED.has(slug))
@@ -19,7 +19,7 @@ export function readSlug(body: Readonly<Record<string, unknown>>): string {
   return slug
 }
 
-/** The settings that a body gives; its schema has checked the forms. @throws GatewayError for models that are not known */
+/** The settings in a body, whose schema has checked the forms. @throws GatewayError for unknown models */
 export async function readAgentSettings(
   db: Queryable,
   body: Readonly<Record<string, unknown>>,

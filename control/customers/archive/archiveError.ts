@@ -1,4 +1,4 @@
-/** A month of receipts that cannot be put away, or an archive that does not hold; the message says why. */
+/** A month of receipts cannot be archived, or an archive is invalid; the message says why. */
 export class ArchiveError extends Error {
   override readonly name = 'ArchiveError'
 }

@@ -14,7 +14,7 @@ import { identifier, type KeptMonth } from './refusals.ts'
 /** Names the layout of the files; a changed one gets another name. */
 const FORMAT = 'sluice-receipts/1'
 
-/** What a month has of one usage log. */
+/** The part of one usage log that a month has. */
 export interface LogPart {
   readonly log: number
   receipts: number
@@ -23,7 +23,7 @@ export interface LogPart {
   last: number
 }
 
-/** What is in an archive; a file beside it. */
+/** The contents of an archive; a file beside it. */
 export interface Manifest {
   readonly format: string
   readonly month: string
@@ -46,8 +46,8 @@ interface Line {
 
 /**
  * Writes a month as compressed NDJSON, a receipt a line in the order of the logs and positions, and its manifest. Memory does
- * not grow with the month. What is there under these names is replaced once the new files are whole.
- * @param dir made where it is missing
+ * not grow with the month. Existing files of these names are replaced once the new files are complete.
+ * @param dir created if missing
  */
 export async function writeArchive(pool: Pool, kept: KeptMonth, dir: string, limits: Limits): Promise<Manifest> {
   await mkdir(dir, { recursive: true })
@@ -110,7 +110,7 @@ async function* pagesOf(pool: Pool, { partition }: KeptMonth, log: number, limit
   }
 }
 
-/** The manifest of the archive at a path. @throws ArchiveError where it is none */
+/** The manifest of the archive at a path. @throws ArchiveError if it is invalid */
 export async function readManifest(path: string): Promise<Manifest> {
   const text = await readFile(manifestPath(path), 'utf8').catch((error: Error) => {
     throw new ArchiveError(`the manifest of ${path} cannot be read: ${error.message}`)
@@ -120,12 +120,12 @@ export async function readManifest(path: string): Promise<Manifest> {
   return manifest
 }
 
-/** The lines of an archive. @throws ArchiveError at its end at the latest, when the file is not the one of the manifest */
+/** The lines of an archive. @throws ArchiveError, at the latest after the last line, if the file does not match the manifest */
 export async function* readLines(path: string, { sha256 }: Manifest): AsyncGenerator<string> {
   const hash = createHash('sha256')
   const plain = createGunzip().setEncoding('utf8')
   const read = pipeline(createReadStream(path), hashing(hash), plain, { end: true })
-  // What fails there fails below too, where the stream is read.
+  // An error of the pipeline is also thrown below, where the stream is read.
   read.catch(() => {})
   let rest = ''
   try {
@@ -155,7 +155,7 @@ function hashing(hash: Hash): Transform {
   })
 }
 
-/** Has the disk keep what was written, since the rows are dropped after it. */
+/** Flushes the file to disk (fsync), since the rows are dropped afterwards. */
 async function sync(path: string): Promise<void> {
   const handle = await open(path, 'r')
   try {

@@ -11,7 +11,7 @@ export interface ArchiveKeeperOptions extends ArchiveOptions {
   readonly keptMonths: number
 }
 
-/** Puts months away that are older than the operator wants to have them in the database. */
+/** Archives months that are older than the operator's retention in the database. */
 export class ArchiveKeeper {
   private readonly loop: Loop
 
@@ -26,7 +26,7 @@ export class ArchiveKeeper {
   }
 }
 
-/** Months whose time is over, the earliest first. */
+/** Months whose retention is over, the earliest first. */
 export async function oldMonths({
   pool,
   keptMonths,

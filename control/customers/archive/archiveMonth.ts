@@ -26,11 +26,11 @@ const BUSY = new Set(['55P03', '40P01'])
 
 /**
  * Puts a past month of receipts into a file with their leaves, checks the file against the usage logs, and takes the month out
- * of the database. Whatever cuts it off leaves the month in the database, or in the file and not in the database; to be
- * called again in the first case.
+ * of the database. An interruption leaves the month either in the database, and the call has to be repeated, or only in the
+ * file, and it is done.
  * @param month such as 2027-01
- * @returns what is in the file
- * @throws ArchiveError with what stands in the way
+ * @returns the manifest of the file
+ * @throws ArchiveError with the reason that prevents it
  */
 export async function archiveMonth(options: ArchiveOptions, month: string): Promise<Manifest> {
   const { pool, redis, dir, limits } = options
@@ -41,7 +41,7 @@ export async function archiveMonth(options: ArchiveOptions, month: string): Prom
     const leaves = new LeafKeeper(pool, month, limits)
     await checkArchive(pool, join(dir, manifest.file), manifest, (run) => leaves.add(run))
     await leaves.flush()
-    // All that is in the file is counted then, and a receipt that comes later keeps the month where it is.
+    // All receipts in the file are counted then; a receipt that arrives later makes `dropMonth` fail.
     while (await countReceipts(pool, limits));
     await drop(() => dropMonth(pool, kept, manifest, limits), limits)
     return manifest
@@ -50,7 +50,7 @@ export async function archiveMonth(options: ArchiveOptions, month: string): Prom
   return archived
 }
 
-/** Waits for a moment in which nobody holds the receipts. */
+/** Retries until no other transaction holds the receipts. */
 async function drop(work: () => Promise<void>, limits: Limits): Promise<void> {
   for (let attempt = 1; ; attempt++) {
     try {
@@ -65,7 +65,7 @@ async function drop(work: () => Promise<void>, limits: Limits): Promise<void> {
   }
 }
 
-/** Stores what the usage logs need of a month. Leaves never change, so that it does no harm where the rest fails. */
+/** Stores the leaves of a month for the usage logs. Leaves never change, so stored leaves do no harm if the rest fails. */
 class LeafKeeper {
   private readonly pool: Pool
   private readonly month: string

@@ -12,9 +12,9 @@ import { type LeafRun, leafRuns } from './leafRuns.ts'
 /**
  * Reads an archive and compares it with the usage logs: each receipt with its leaf, the leaves with those of the logs, these
  * with the stored nodes above them, and the last one of each log with the head of the log.
- * @param take is given the leaves that were checked, in their order
- * @returns how many receipts there are
- * @throws ArchiveError with what does not hold
+ * @param take receives the checked leaves, in their order
+ * @returns the number of receipts
+ * @throws ArchiveError with the first mismatch
  */
 export async function checkArchive(
   db: Queryable,

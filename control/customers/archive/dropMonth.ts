@@ -10,7 +10,7 @@ import { ArchiveError } from './archiveError.ts'
 import type { Manifest } from './archiveFile.ts'
 import { identifier, type KeptMonth } from './refusals.ts'
 
-/** What the book keeps of the receipts of a month; $1 names it. */
+/** Statements that keep the sums of a month's receipts in the book; $1 names the month. */
 const KEPT = (partition: string): readonly string[] => [
   `INSERT INTO archived_usage_days SELECT $1, days.* FROM (${daysOf(partition)}) AS days`,
   `INSERT INTO archived_key_usage SELECT $1, hours.* FROM (${hoursOf(partition)}) AS hours`,
@@ -26,10 +26,10 @@ const KEPT = (partition: string): readonly string[] => [
 ]
 
 /**
- * Takes a month out of the database that is in a file and checked: its sums, the name of the file and the end of its partition
- * are one transaction.
- * @throws ArchiveError when the month has got receipts since it was written; the database error 55P03 while somebody reads
- * receipts all the time, to be tried again
+ * Removes a month from the database whose file is written and checked: one transaction stores its sums and the name of the
+ * file, and drops its partition.
+ * @throws ArchiveError when the month has got receipts since it was written; the database error 55P03 while other transactions
+ * keep reading receipts: retry then
  */
 export function dropMonth(pool: Pool, kept: KeptMonth, manifest: Manifest, limits: Limits): Promise<void> {
   const partition = identifier(kept.partition)
@@ -46,13 +46,13 @@ export function dropMonth(pool: Pool, kept: KeptMonth, manifest: Manifest, limit
       [kept.month, kept.fromId, kept.untilId, manifest.file, manifest.sha256, manifest.receipts, manifest.charge_units],
     )
     await client.query('DELETE FROM receipt_months WHERE month = $1', [kept.month])
-    // Last, because from here on until the commit nobody can read or book.
+    // Last, because it blocks reads and bookings until the commit.
     await client.query(`ALTER TABLE receipts DETACH PARTITION ${partition}`)
     await client.query(`DROP TABLE ${partition}`)
   })
 }
 
-/** Receipts only come on top in their logs: there are more where one lies behind the last one that was written. */
+/** Receipts are only appended to their logs: there are new ones if one lies after the last one in the file. */
 async function requireSame(client: Client, partition: string, { month, logs }: Manifest): Promise<void> {
   const last = new Map(logs.map((part) => [part.log, part.last]))
   const all = Array.from({ length: LOG_COUNT }, (_, log) => log)

@@ -13,7 +13,7 @@ export interface KeptMonth {
   readonly untilId: string
 }
 
-/** What stands in the way of a month, each as a query that counts it; $1 and $2 are the ids of the month. */
+/** Reasons against archiving a month, each as a query that counts them; $1 and $2 are the ids of the month. */
 const OPEN: Readonly<Record<string, string>> = {
   'batch jobs are open': 'SELECT count(*) FROM batch_jobs WHERE id >= $1 AND id < $2 AND ended_at_ms IS NULL',
   'batch jobs are not charged yet': `
@@ -76,7 +76,7 @@ export async function requireQuiet(pool: Pool, redis: Redis, kept: KeptMonth, li
   }
 }
 
-/** The name of a partition, as it stands in a statement. @throws Error where it is none */
+/** The name of a partition, checked for use in a statement. @throws Error if it is invalid */
 export function identifier(partition: string): string {
   if (!/^receipts_\w+$/.test(partition)) throw new Error(`${partition} is no partition of receipts`)
   return partition

@@ -11,13 +11,13 @@ export const CLASSES = [
 ] as const satisfies ReadonlyArray<readonly [string, keyof RateSet]>
 export type TokenClass = (typeof CLASSES)[number][0]
 
-/** So many tokens of a model, by class. */
+/** The tokens of one model in the basket, by class. */
 export interface BasketItem {
   readonly model: string
   readonly tokens: Readonly<Record<TokenClass, number>>
 }
 
-/** What the index is reckoned over. Days are since 1970, UTC. */
+/** The basket that the index is computed over. Days are since 1970, UTC. */
 export interface Basket {
   readonly id: number
   readonly weights: 'tokens' | 'equal'
@@ -53,7 +53,7 @@ export async function insertBasket(db: Queryable, basket: Omit<Basket, 'id'>): P
   )
 }
 
-/** What a model's tokens cost at some rates: units per million tokens times tokens, exact. */
+/** The cost of a model's tokens at some rates: units per million tokens times tokens, exact. */
 export function costOf({ tokens }: BasketItem, rates: RateSet): bigint {
   return CLASSES.reduce((sum, [name, rate]) => sum + BigInt(tokens[name]) * BigInt(rates[rate]), 0n)
 }

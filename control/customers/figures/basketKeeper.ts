@@ -11,7 +11,7 @@ import { type Basket, type BasketItem, insertBasket, readBaskets } from './baske
 import { PriceIndexes } from './priceIndex.ts'
 import { readSheetPrices } from './sheetHistory.ts'
 
-/** What a basket has of every model as long as nothing is known of what is used. */
+/** The tokens of every model in a basket as long as there are no usage statistics. */
 const EQUAL_TOKENS = { input: 3_000_000, cached_input: 0, cache_write_5m: 0, cache_write_1h: 0, output: 1_000_000 }
 
 /** Makes the baskets of the price index: one from the first price sheet, and one once the base period is over. */
@@ -51,7 +51,7 @@ async function equalBasket(db: Queryable, limits: Limits): Promise<Omit<Basket, 
   }
 }
 
-/** What the statistics tell of the base period, once nothing of it is late. */
+/** The basket by the statistics of the base period, once all of that period is counted. */
 async function tokenBasket(db: Queryable, limits: Limits, nowMs: number): Promise<Omit<Basket, 'id'> | undefined> {
   const { rows } = await db.query<{ day: number | null }>(
     `SELECT min(day) AS day FROM public_statistics WHERE day >= 0 AND model <> '${OTHERS}'`,

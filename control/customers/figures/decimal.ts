@@ -2,7 +2,7 @@
  * A quotient as a decimal string, rounded half up.
  * @param dividend not negative
  * @param divisor above zero
- * @param places digits behind the point; zeros at the end are left out
+ * @param places digits after the point; trailing zeros are omitted
  */
 export function quotient(dividend: bigint, divisor: bigint, places: number): string {
   const scale = 10n ** BigInt(places)

@@ -23,9 +23,9 @@ export interface SiteFigure {
   readonly name: string
   readonly value: unknown
   readonly unit: string
-  /** What answers it. */
+  /** The endpoint that reports it. */
   readonly source: string
-  /** Where it stands in that answer (RFC 6901); null where it is counted, as `how` says. */
+  /** Its JSON Pointer in that answer (RFC 6901); null where it is counted, as `how` describes. */
   readonly pointer: string | null
   readonly how: string
 }
@@ -37,7 +37,7 @@ interface Parts {
   readonly nowMs: number
 }
 
-/** GET /v1/ecosystem: each figure is taken from what its source answers. */
+/** GET /v1/ecosystem: each figure is taken from the answer of its source. */
 export async function ecosystemJson(db: Queryable, indexes: PriceIndexes, limits: Limits, nowMs: number = Date.now()) {
   const parts = { db, indexes, limits, nowMs }
   const groups = await Promise.all(
@@ -46,7 +46,7 @@ export async function ecosystemJson(db: Queryable, indexes: PriceIndexes, limits
   return { object: 'list' as const, data: groups.flat(), has_more: false }
 }
 
-/** Figures that stand in an answer as they are. */
+/** Figures that are copied from an answer. */
 function quoted(
   source: string,
   answer: unknown,

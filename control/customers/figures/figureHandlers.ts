@@ -8,7 +8,7 @@ import { PriceIndexes } from './priceIndex.ts'
 import { rankingsJson } from './rankings.ts'
 import { statsJson } from './stats.ts'
 
-/** The public figures of the gateway. @param network what is configured */
+/** The public figures of the gateway. @param network the configuration */
 export function figureHandlers(db: Queryable, network: NetworkParts, limits: Limits) {
   const indexes = new PriceIndexes(db, limits)
   return {

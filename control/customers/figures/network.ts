@@ -9,7 +9,7 @@ import { latestSheet } from '../../catalog/pricing/sheetStore.ts'
 import type { PaymentsConfig } from '../../onchain/payments/paymentsConfig.ts'
 import type { Queryable } from '../../runtime/db/pool.ts'
 
-/** What the operator has configured. */
+/** The operator's configuration. */
 export interface NetworkParts {
   readonly publicUrl: URL | undefined
   readonly logKey?: NoteKey | undefined
@@ -19,7 +19,7 @@ export interface NetworkParts {
 const MODELS_PATH = '/v1/models'
 const MCP_PATH = '/mcp'
 
-/** GET /v1/network: how the gateway is reached and what it is to be checked with, as far as it is configured. */
+/** GET /v1/network: addresses of the gateway and the keys and contracts to verify it with, as far as they are configured. */
 export async function networkJson(db: Queryable, { publicUrl, logKey, payments }: NetworkParts) {
   const base = publicUrl?.href.replace(/\/+$/, '') ?? null
   const address = (path: string): string => `${base ?? ''}${path}`

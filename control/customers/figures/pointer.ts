@@ -1,5 +1,5 @@
 /**
- * What a JSON Pointer (RFC 6901) names in an answer; its members have no "~".
+ * The value at a JSON Pointer (RFC 6901) in an answer; its members have no "~".
  * @throws Error where there is no such member
  */
 export function at(answer: unknown, pointer: string): unknown {

@@ -8,18 +8,18 @@ import { readSheetPrices, type SheetPrices } from './sheetHistory.ts'
 const VALUE_PLACES = 4
 const BASE_VALUE = 100n
 
-/** What a basket costs from a sheet on, until the next one. */
+/** The cost of a basket from one sheet until the next. */
 interface Step {
   readonly day: number
   readonly version: number
   readonly cost: bigint
 }
 
-/** The price index of one basket: what it costs, in hundredths of what it cost in the base period (Laspeyres). */
+/** The price index of one basket: its cost in percent of its cost in the base period (Laspeyres). */
 export class PriceIndex {
   readonly basket: Basket
   private readonly steps: Step[] = []
-  /** The last price that each model of the basket had; one that left keeps it. */
+  /** The last price of each model of the basket; removed models keep theirs. */
   private readonly prices = new Map<string, RateSet>()
   private readonly leftDays = new Map<string, number>()
   private readonly items: ReadonlyMap<string, BasketItem>
@@ -64,12 +64,12 @@ export class PriceIndex {
     return this.basePrices.get(model)
   }
 
-  /** On which day the sheet left it out that the index goes on without; undefined while it is sold. */
+  /** The day of the sheet that removed the model, after which the index continues without it; undefined while it is sold. */
   leftOn(model: string): number | undefined {
     return this.leftDays.get(model)
   }
 
-  /** What part of the base costs a model has. */
+  /** The share of a model in the costs of the base period. */
   shareOf(item: BasketItem): string {
     const base = this.costAt(this.basePrices)
     const rates = this.basePrices.get(item.model)

@@ -17,7 +17,7 @@ type Measure = 'tokens' | 'charge' | 'requests'
 export type RankedBy = Measure | 'growth'
 type Sums = Record<keyof Figures, number>
 
-/** What is ranked, in two periods. */
+/** A ranked entry, in two periods. */
 export interface Ranked {
   readonly id: string
   readonly now: Figures
@@ -59,7 +59,7 @@ export async function rankingsJson(
   }
 }
 
-/** The highest first; equal ones by their ids. By growth, new ones come last, those with the most tokens first. */
+/** Highest first, ties by id. When ranked by growth, new entries are last, those with the most tokens first. */
 export function rank(entries: readonly Ranked[], by: RankedBy): Ranked[] {
   const value = VALUE_OF[by === 'growth' ? 'tokens' : by]
   const byId = (a: Ranked, b: Ranked) => (a.id < b.id ? -1 : 1)
@@ -108,7 +108,7 @@ async function readRanked(
   return [...present].map(([id, now]) => ({ id, now, before: past.get(id) }))
 }
 
-/** What is not told apart has no rank. */
+/** Sums by name. Models that the statistics count together as "others" have no rank. */
 function groupedSums(
   rows: ReadonlyArray<Figures & { readonly model: string }>,
   nameOf: (model: string) => string,
@@ -124,7 +124,7 @@ function groupedSums(
   return groups
 }
 
-/** Who makes a model: as the price sheet in force says, else what its id begins with. */
+/** The maker of a model: by the price sheet in force, else by the prefix of its id. */
 async function makersOf(db: Queryable): Promise<(model: string) => string> {
   const stored = await latestSheet(db)
   const models = stored === undefined ? [] : (JSON.parse(stored.text) as Sheet).models

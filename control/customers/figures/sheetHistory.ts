@@ -13,7 +13,7 @@ export interface SheetPrices {
   readonly rates: ReadonlyMap<string, RateSet>
 }
 
-/** Reads the next sheets behind a version, at most so many, in the order of their versions. */
+/** Reads the next sheets after a version, at most `most`, in the order of their versions. */
 export async function readSheetPrices(db: Queryable, after: number, most: number): Promise<SheetPrices[]> {
   const { rows } = await db.query<{ version: number; published_at: Date; sheet: string }>(
     'SELECT version, published_at, sheet FROM price_sheets WHERE version > $1 ORDER BY version LIMIT $2',

@@ -16,13 +16,13 @@ import { quotient } from './decimal.ts'
 import { periodOf } from './period.ts'
 
 const DAYS_USUAL = 30
-/** Digits behind the point of a rate. */
+/** Digits after the point of a rate. */
 const RATE_PLACES = 6
 
 /**
  * GET /v1/stats.
  * @param query as the schema of the route has checked it
- * @throws GatewayError invalid_request for more days than are told at once
+ * @throws GatewayError invalid_request for more days than one answer may have
  */
 export async function statsJson(
   db: Queryable,

@@ -9,8 +9,8 @@ export interface Uptime {
 }
 
 /**
- * Counts the days before today as GET /v1/status/history shows them: each has the worst of what the gateway saw and of what
- * the operator said.
+ * Counts the days before today as GET /v1/status/history shows them: each has the worst of the states that the gateway
+ * observed and of those that the operator reported.
  */
 export function uptimeOf(seen: readonly DayState[], incidents: readonly Incident[], today: number): Uptime {
   const days = seen.filter(({ day }) => day < today)

@@ -5,7 +5,7 @@ import { announceKeyChanges } from '../../runtime/bus/announceKeyChanges.ts'
 import type { Pool } from '../../runtime/db/pool.ts'
 import { Loop } from '../../runtime/loop.ts'
 
-/** Announces changes whose maker could not: it died after the commit, or Redis was away, or they were made by SQL alone. */
+/** Announces changes that were not announced: their process crashed after the commit, Redis was down, or SQL made them. */
 export class KeyAnnouncer {
   private readonly pool: Pool
   private readonly redis: Redis

@@ -5,8 +5,8 @@ import { createKey, type KeySettings, revokeKey, updateKey } from './keys.ts'
 import { settingsJson } from './settingsJson.ts'
 
 /**
- * Changes of keys with their entries in the audit trail, inside the caller's transaction. The caller has the proxies
- * told with `announceKeyChanges` once it is committed; not of a new key, whose random secret nobody can have used before.
+ * Changes of keys with their entries in the audit trail, inside the caller's transaction. After the commit the caller notifies
+ * the proxies with `announceKeyChanges`; not of a new key, whose random secret can not have been used before.
  */
 export async function makeKey(
   client: Client,
@@ -28,7 +28,7 @@ export async function changeKey(client: Client, actor: Actor, keyId: string, set
   return key
 }
 
-/** Revokes a key for good; revoking it again changes nothing and is not noted again. @throws UnknownKeyError */
+/** Revokes a key permanently. Idempotent: a repeat changes nothing and is not recorded again. @throws UnknownKeyError */
 export async function endKey(client: Client, actor: Actor, keyId: string): Promise<ApiKey> {
   const isOpen = await client.query('SELECT 1 FROM api_keys WHERE id = $1 AND revoked_at IS NULL FOR UPDATE', [keyId])
   const key = await revokeKey(client, keyId)

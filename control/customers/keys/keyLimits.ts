@@ -9,8 +9,8 @@ import { keyJson } from './settingsJson.ts'
 const HOUR_MS = 3_600_000
 
 /**
- * What a key may spend, what it has spent or holds in the windows of now, and what is left. The counters are those that
- * requests are admitted by.
+ * The caps of a key, its spending including holds in the current windows, and the remaining amounts. Admission decides by the
+ * same counters.
  */
 export async function keyLimits(redis: Redis, key: ApiKey) {
   const [counters, nowMs] = await Promise.all([

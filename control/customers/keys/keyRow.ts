@@ -1,4 +1,4 @@
-/** A key as it stands in the book; the secret itself is nowhere. Caps are units; null is no cap. */
+/** A key as stored in the book, without its secret, which is not stored. Caps are units; null is no cap. */
 export interface ApiKey {
   readonly id: string
   readonly accountId: string

@@ -2,7 +2,7 @@ import { hashSecret, newId, newSecret } from '../../../contract/wire/ids.ts'
 import type { Queryable } from '../../runtime/db/pool.ts'
 import { type ApiKey, asApiKey, COLUMNS, type KeyRow } from './keyRow.ts'
 
-/** What an owner sets on a key. Caps are units; null takes a cap away; what is absent stays as it is. */
+/** The owner's settings of a key. Caps are units; null removes a cap; absent fields stay unchanged. */
 export interface KeySettings {
   readonly name?: string
   readonly paused?: boolean
@@ -27,7 +27,7 @@ export interface KeySettings {
   readonly isPlatform?: boolean
 }
 
-/** No key with this id, or one that was revoked. */
+/** The key is unknown or revoked. */
 export class UnknownKeyError extends Error {
   override readonly name = 'UnknownKeyError'
 
@@ -92,8 +92,8 @@ export async function createKey(
 }
 
 /**
- * Changes settings of a key. The caller has the proxies told with `announceKeyChanges` once it is committed.
- * @throws UnknownKeyError also for a revoked key, which stays as it is
+ * Changes settings of a key. After the commit the caller notifies the proxies with `announceKeyChanges`.
+ * @throws UnknownKeyError also for a revoked key, which stays unchanged
  */
 export async function updateKey(db: Queryable, keyId: string, settings: KeySettings): Promise<ApiKey> {
   const columns = settingColumns(settings)
@@ -123,7 +123,7 @@ export async function replaceSecret(db: Queryable, keyId: string): Promise<{ key
   return { key: keyOrThrow(row && asApiKey(row), keyId), secret }
 }
 
-/** Revokes a key for good; revoking it again changes nothing. @throws UnknownKeyError */
+/** Revokes a key permanently; idempotent. @throws UnknownKeyError */
 export async function revokeKey(db: Queryable, keyId: string): Promise<ApiKey> {
   const revoked = await db.query<KeyRow>(
     `UPDATE api_keys SET revoked_at = coalesce(revoked_at, now()) WHERE id = $1 RETURNING ${COLUMNS}`,
@@ -151,7 +151,7 @@ export async function listKeys(db: Queryable, accountId: string): Promise<ApiKey
 
 /**
  * A page of the keys of an account that are not revoked, newest first, without the sub-keys of platforms.
- * @param after the id of a key to go on behind, or ''
+ * @param after the id of the key to continue after, or ''
  */
 export async function pageOfKeys(db: Queryable, accountId: string, limit: number, after: string): Promise<ApiKey[]> {
   const found = await db.query<KeyRow>(

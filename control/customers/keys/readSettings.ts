@@ -21,7 +21,7 @@ interface SettingsBody {
   readonly platform?: boolean
 }
 
-/** Units of a cap; null takes it away, undefined leaves it. The schema has checked the form. */
+/** Units of a cap; null removes it, undefined leaves it unchanged. The schema has checked the form. */
 function capUnits(usd: string | null | undefined): number | null | undefined {
   return typeof usd === 'string' ? parseUsd(usd) : usd
 }
@@ -33,7 +33,7 @@ function expiryMs(text: string | null | undefined): number | null | undefined {
   return ms
 }
 
-/** The settings that a body gives. @throws GatewayError for a time that has passed and for models that are not known */
+/** The settings in a body. @throws GatewayError for a time in the past and for unknown models */
 export async function readSettings(db: Queryable, fields: Readonly<Record<string, unknown>>): Promise<KeySettings> {
   const body = fields as SettingsBody
   const [unknown] = await unknownModels(db, body.models ?? [])

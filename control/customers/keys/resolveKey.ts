@@ -41,9 +41,9 @@ async function platformInForce(db: Queryable, platformKeyId: string): Promise<Ap
 }
 
 /**
- * What a proxy may know of the key with this hash. A paused key resolves: the proxy says that it is paused. A record
- * whose account settings cannot be read says so, and the proxy runs nothing by it.
- * @throws GatewayError invalid_api_key when there is no such key in force
+ * The record of the key with this hash for a proxy. A paused key resolves: the proxy answers that it is paused. If the account
+ * settings cannot be read, the record says so, and the proxy rejects the key's requests.
+ * @throws GatewayError invalid_api_key when the key is unknown, revoked or expired
  */
 export async function resolveKey(db: Queryable, keyHash: string): Promise<sluice.KeyRecord.$Properties> {
   const key = await keyInForce(db, keyHash)
@@ -77,7 +77,7 @@ export async function resolveKey(db: Queryable, keyHash: string): Promise<sluice
   }
 }
 
-/** Series of compute locks that have not ended, of which an account holds tokens. */
+/** The series of compute locks that have not ended and whose tokens an account holds. */
 async function heldSeries(db: Queryable, accountId: string): Promise<string[]> {
   const found = await db.query<{ series_id: string }>({
     name: 'held_series',
@@ -94,7 +94,7 @@ function platformRecord(platform: ApiKey): sluice.PlatformRecord.$Properties {
   return { keyId: id, capHourUnits, capDayUnits, capMonthUnits, budgetUnits }
 }
 
-/** What binds the requests of an agent, and whose account defaults they go by. @throws when it can not be read */
+/** The policy of an agent's requests, and the account whose defaults apply to them. @throws when it can not be read */
 async function agentPolicyOf(
   db: Queryable,
   agentId: string,

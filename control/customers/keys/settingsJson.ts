@@ -5,7 +5,7 @@ import type { KeySettings } from './keys.ts'
 const capText = (units: number | null): string | null => (units === null ? null : formatUsd(units))
 const timeText = (ms: number | null): string | null => (ms === null ? null : new Date(ms).toISOString())
 
-/** Settings under the names and in the forms of the API; those that are not given stay away. */
+/** Settings under the names and in the forms of the API; absent settings are omitted. */
 export function settingsJson(settings: KeySettings): Record<string, unknown> {
   const caps = Object.entries({
     hour: settings.capHourUnits,
@@ -30,7 +30,7 @@ export function settingsJson(settings: KeySettings): Record<string, unknown> {
   return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined))
 }
 
-/** What becomes of a request with this key now. */
+/** The state of this key, which decides its requests now. */
 export function stateOf(key: ApiKey): 'revoked' | 'expired' | 'paused' | 'active' {
   if (key.revokedAtMs !== null) return 'revoked'
   if (key.expiresAtMs !== null && key.expiresAtMs <= Date.now()) return 'expired'

@@ -4,8 +4,9 @@ import type { ApiKey } from './keyRow.ts'
 const NOTHING: readonly string[] = ['']
 
 /**
- * A sub-key with what its platform key may do now, which can be less than when it was made: it is paused with it, ends with
- * it, and may use what both may. The caps stay its own, since those of the platform key count what all its keys spend.
+ * A sub-key limited by the present settings of its platform key, which may be stricter than when the sub-key was made: it is
+ * paused with the platform key, ends with it, and may only use what both allow. The caps stay its own, since those of the
+ * platform key count the spending of all its sub-keys.
  */
 export function withinPlatform(key: ApiKey, platform: ApiKey): ApiKey {
   return {
@@ -15,7 +16,7 @@ export function withinPlatform(key: ApiKey, platform: ApiKey): ApiKey {
     tools: inBoth(key.tools, platform.tools),
     noLogs: key.noLogs || platform.noLogs,
     privateTier: key.privateTier || platform.privateTier,
-    // What it leaves open is taken from there, and it may not allow what is not allowed there.
+    // Settings that it leaves open are inherited, and it can not allow more than the platform key.
     allowRetention: key.allowRetention === false ? false : platform.allowRetention,
     canTransfer: false,
     // Zero is the gateway's own rate, as null is no expiry.

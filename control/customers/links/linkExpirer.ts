@@ -4,7 +4,7 @@ import { type Pool, withTransaction } from '../../runtime/db/pool.ts'
 import { Loop } from '../../runtime/loop.ts'
 import { expireLink, overdueLinks } from './links.ts'
 
-/** Gives the coin of links that nobody has claimed in time back to the accounts that made them. */
+/** Expires unclaimed links and returns their coin to the accounts that made them. */
 export class LinkExpirer {
   private readonly loop: Loop
 

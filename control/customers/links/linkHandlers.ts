@@ -16,7 +16,7 @@ type LinkOperation = 'list_links' | 'create_link' | 'claim_link' | 'cancel_link'
 export interface LinkParts {
   readonly pool: Pool
   readonly debits: Debits
-  /** Has what was booked for these accounts brought to the admission state. */
+  /** Applies bookings for these accounts to the admission state. */
   readonly applyToAdmission: (accountIds: readonly string[]) => Promise<unknown>
   readonly limits: Limits
 }
@@ -79,7 +79,7 @@ export function linkHandlers(parts: LinkParts): Record<LinkOperation, ReadHandle
   }
 }
 
-/** A link as its owner and its claimer see it: its coin, and what that is worth now. */
+/** A link as shown to its owner and its claimer: its coin, and the present worth of the coin. */
 export function linkJson(link: Link, coinUsdUnits: number) {
   return {
     object: 'link' as const,

@@ -14,11 +14,11 @@ export type LinkStatus = 'open' | 'claimed' | 'cancelled' | 'expired'
 
 export interface Link {
   readonly id: string
-  /** Whose coin it holds. */
+  /** The account that the coin is from. */
   readonly accountId: string
   /** Integer of 1e-9 coin. */
   readonly nanos: number
-  /** What it was worth when the link was made. */
+  /** Its worth when the link was made. */
   readonly units: number
   readonly note: string
   readonly status: LinkStatus
@@ -39,7 +39,7 @@ interface LinkRow {
   readonly ended_at: Date | null
 }
 
-/** As the activity of an account shows it: what it was worth at first, and the coin. */
+/** As in the activity of an account: its initial worth, and the coin. */
 const amountOf = ({ nanos, units }: CoinAmount) => ({ amount: formatUsd(units), coin: coinDecimal(nanos) })
 
 const COLUMNS = 'id, account_id, units, coin_nanos, note, status, created_at, expires_at, ended_at'
@@ -59,7 +59,7 @@ const asLink = (row: LinkRow): Link => ({
 /**
  * Moves coin of an account into a new link.
  * @returns the link, and its token, which is shown here and never again
- * @throws GatewayError insufficient_balance and what else `Debits.move` throws
+ * @throws GatewayError insufficient_balance and the other errors of `Debits.move`
  */
 export async function createLink(
   transaction: UndoableTransaction,
@@ -137,7 +137,7 @@ export async function overdueLinks(db: Queryable, limit: number): Promise<string
   return found.rows.map((row) => row.id)
 }
 
-/** The links of an account, newest first. @param after the id of a link to go on behind, or '' */
+/** The links of an account, newest first. @param after the id of the link to continue after, or '' */
 export async function pageOfLinks(db: Queryable, accountId: string, limit: number, after: string): Promise<Link[]> {
   const found = await db.query<LinkRow>(
     `SELECT ${COLUMNS} FROM links WHERE account_id = $1 AND ($2 = '' OR id < $2) ORDER BY id DESC LIMIT $3`,
@@ -146,7 +146,7 @@ export async function pageOfLinks(db: Queryable, accountId: string, limit: numbe
   return found.rows.map(asLink)
 }
 
-/** The account that has made a link, or undefined when there is none with this id. */
+/** The account that made a link, or undefined for an unknown id. */
 export async function ownerOfLink(db: Queryable, id: string): Promise<string | undefined> {
   const found = await db.query<{ account_id: string }>('SELECT account_id FROM links WHERE id = $1', [id])
   return found.rows[0]?.account_id
@@ -161,7 +161,7 @@ export async function countOpenLinks(db: Queryable, accountId: string): Promise<
   return counted.rows[0]?.count ?? 0
 }
 
-/** @param accountId whose it has to be */
+/** @param accountId the required owner */
 async function lockOpen(client: Client, column: 'id' | 'token_hash', value: string, accountId?: string): Promise<Link> {
   const found = await client.query<LinkRow & { overdue: boolean }>(
     `SELECT ${COLUMNS}, expires_at <= now() AS overdue FROM links WHERE ${column} = $1 FOR UPDATE`,
@@ -177,7 +177,7 @@ async function lockOpen(client: Client, column: 'id' | 'token_hash', value: stri
 
 const KINDS = { claimed: 'link_claim', cancelled: 'link_cancel', expired: 'link_expiry' } as const
 
-/** @param accountId who gets the coin */
+/** @param accountId receives the coin */
 async function end(client: Client, link: Link, status: keyof typeof KINDS, accountId: string): Promise<Link> {
   const ended = await client.query<LinkRow>(
     `UPDATE links SET status = $2, claimed_by = $3, ended_at = now() WHERE id = $1 RETURNING ${COLUMNS}`,

@@ -78,7 +78,7 @@ function subKeyId({ params }: ApiCall): string {
   return id
 }
 
-/** Routes of platforms take a key alone. */
+/** Routes of platforms accept only API keys as credentials. */
 function callerKeyId({ caller }: ApiCall): string {
   if (caller.kind !== 'key') throw new GatewayError('wrong_credential')
   return caller.keyId

@@ -77,8 +77,8 @@ export async function countSubKeys(db: Queryable, platformKeyId: string): Promis
 }
 
 /**
- * The settings of a sub-key, which may do at most what its platform key may: what is left open is taken from there.
- * @throws GatewayError invalid_request with the field that asks for more
+ * The settings of a sub-key, which may not exceed those of its platform key; absent settings are inherited.
+ * @throws GatewayError invalid_request with the field that exceeds them
  */
 export function withinBounds(platform: ApiKey, asked: KeySettings): KeySettings {
   return {
@@ -114,7 +114,7 @@ function listOf(bound: readonly string[], asked: readonly string[] | undefined, 
   return asked
 }
 
-/** A flag that can be added and not taken away. */
+/** A flag that a sub-key can set but not clear. */
 function strict(bound: boolean, asked: boolean | undefined, field: string): boolean {
   if (bound && asked === false) throw tooMuch(field)
   return bound || asked === true

@@ -10,7 +10,7 @@ export type Dialect = (typeof DIALECTS)[number]
 export interface ProviderUrl {
   readonly baseUrl: URL
   readonly dialect: Dialect
-  /** For the check alone; kept nowhere. */
+  /** Only for the check; not stored. */
   readonly apiKey: string | undefined
 }
 
@@ -18,8 +18,8 @@ const PARAM = 'base_url'
 const SECURE = 'must begin with https://, because keys and prompts are sent there'
 
 /**
- * The address of an endpoint, without what does not belong to it.
- * @param allowPrivate also lets http: pass
+ * Parses the address of an endpoint, and removes slashes at its end.
+ * @param allowPrivate also allows http:
  * @throws GatewayError invalid_request
  */
 export function readBaseUrl(text: string, allowPrivate: boolean): URL {
@@ -42,7 +42,7 @@ const FAULTS: Readonly<Record<CallFault, string>> = {
 }
 
 /**
- * Asks an endpoint for its models, which shows that it is there, public, and speaks its dialect.
+ * Asks an endpoint for its models, which shows that it is reachable, public, and speaks its dialect.
  * @returns the ids of the models, at most limits.providerModelsMax
  * @throws GatewayError endpoint_unreachable, endpoint_not_public, endpoint_invalid
  */

@@ -32,7 +32,7 @@ export function providerHandlers({
   limits,
 }: ProviderParts): Record<ProviderOperation, ReadHandler | WriteHandler<unknown>> {
   const allowPrivate = environment.allowPrivateProviders
-  // Nobody has the gateway knock at many doors.
+  // The rate limit keeps accounts from scanning hosts through the gateway.
   const perMinute = limits.providerChecksPerMinute
   const checks = new RateLimiter({ perMinute, burst: perMinute }, limits.rateLimiterEntriesMax)
   return {
@@ -72,7 +72,7 @@ export function providerHandlers({
   }
 }
 
-/** What is registered of an endpoint that was checked, and its key. */
+/** The registration of a checked endpoint, and its key. */
 interface Checked {
   readonly provider: NewProvider
   readonly apiKey: string | undefined
@@ -90,7 +90,7 @@ function readProvider({ accountId, body }: ApiCall, allowPrivate: boolean) {
   }
   const baseUrl = readBaseUrl(fields.base_url, allowPrivate)
   const dialect = fields.dialect ?? 'openai'
-  // What an owner does not say is not promised.
+  // Without a statement of the owner, the weakest policy is assumed.
   const dataPolicy = fields.data_policy ?? 'retained'
   const href = baseUrl.href.replace(/\/$/, '')
   return {
@@ -99,7 +99,7 @@ function readProvider({ accountId, body }: ApiCall, allowPrivate: boolean) {
   }
 }
 
-/** A provider as everybody sees it; whose it is, is not told. @param serving what it is admitted for, and how it did */
+/** A provider as shown in public, without its owner. @param serving its admissions and track records */
 export function providerJson(provider: Provider, serving: readonly RecordJson[] = []) {
   return {
     object: 'provider' as const,

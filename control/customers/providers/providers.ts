@@ -10,7 +10,7 @@ import type { Dialect } from './checkEndpoint.ts'
 
 export type DataPolicy = 'none' | 'retained'
 
-/** What is registered of an endpoint that was checked. */
+/** The registration of a checked endpoint. */
 export interface NewProvider {
   readonly accountId: string
   readonly name: string
@@ -61,9 +61,9 @@ const asProvider = (row: ProviderRow): Provider => ({
 })
 
 /**
- * Registers an endpoint, or writes anew what the account has registered under the same address, inside the caller's
- * transaction. One that is not offered any more, or has another promise or dialect than it was admitted with, serves no more.
- * @param apiKey kept for an endpoint that is offered
+ * Registers an endpoint, or overwrites the account's registration of the same address, inside the caller's transaction. An
+ * endpoint stops serving when it is no longer offered, or when its data policy or dialect differs from its admission's.
+ * @param apiKey stored for an endpoint that is offered
  * @returns the provider, and whether it is new
  * @throws GatewayError invalid_request beyond limits.providersPerAccountMax
  */
@@ -96,7 +96,7 @@ export async function registerProvider(
   return { provider: asProvider(row), isNew: before === undefined }
 }
 
-/** What is registered under an address. */
+/** The provider that is registered under an address. */
 async function servedAs(client: Client, accountId: string, baseUrl: string): Promise<ProviderRow | undefined> {
   const found = await client.query<ProviderRow>(
     `SELECT ${COLUMNS} FROM providers WHERE account_id = $1 AND base_url = $2 AND removed_at IS NULL FOR UPDATE`,
@@ -136,9 +136,9 @@ async function insert(
 }
 
 /**
- * Takes an endpoint off the list, inside the caller's transaction.
- * @param accountId whose it has to be; undefined for the operator, who removes any
- * @throws GatewayError provider_not_found; permission_denied for someone else's
+ * Removes an endpoint from the list, inside the caller's transaction.
+ * @param accountId the required owner; undefined for the operator, who may remove any
+ * @throws GatewayError provider_not_found; permission_denied for another account's endpoint
  */
 export async function removeProvider(
   client: Client,
@@ -164,7 +164,7 @@ export async function removeProvider(
   return asProvider(removed.rows[0] ?? row)
 }
 
-/** The providers that are registered, newest first. @param after the id of a provider to go on behind, or '' */
+/** The providers that are registered, newest first. @param after the id of the provider to continue after, or '' */
 export async function pageOfProviders(db: Queryable, limit: number, after: string): Promise<Provider[]> {
   const found = await db.query<ProviderRow>(
     `SELECT ${COLUMNS} FROM providers WHERE removed_at IS NULL AND ($1 = '' OR id < $1) ORDER BY id DESC LIMIT $2`,

@@ -11,7 +11,7 @@ export function isUnderWay(redis: Redis, shard: number, requestId: string, limit
   return isInShards(redis, [shard], requestId, limits)
 }
 
-/** As `isUnderWay`, for who does not know the account: it looks at every shard, which is some hundred small reads. */
+/** As `isUnderWay`, for callers that do not know the account: it reads every shard, which is some hundred small reads. */
 export function isUnderWayAnywhere(redis: Redis, requestId: string, limits: Limits): Promise<boolean> {
   return isInShards(redis, Array.from({ length: SHARD_COUNT }).keys(), requestId, limits)
 }

@@ -14,8 +14,8 @@ import type { Limits } from '../../limits.ts'
 import type { Queryable } from '../../runtime/db/pool.ts'
 
 /**
- * What anybody may read of the checkpoints of the usage logs, and what witnesses add to them.
- * @param witnesses whose cosignatures are taken
+ * The public reads of the checkpoints of the usage logs, and the write with which witnesses cosign them.
+ * @param witnesses the witnesses whose cosignatures are accepted
  */
 export function logHandlers(db: Queryable, witnesses: readonly WitnessKey[], limits: Limits) {
   return {

@@ -1,4 +1,4 @@
-/** A bounded number of places, of which no one caller has more than a part. */
+/** A bounded number of places, with a lower bound for each caller. */
 export class Places {
   private readonly most: number
   private readonly mostOfOne: number
@@ -10,7 +10,7 @@ export class Places {
     this.mostOfOne = mostOfOne
   }
 
-  /** Works in a place of the caller's. @returns undefined, with nothing done, when there is none */
+  /** Does work in a place of the caller's. @returns undefined, without doing the work, when no place is free */
   async use<T>(caller: string, work: () => Promise<T>): Promise<T | undefined> {
     const own = this.byCaller.get(caller) ?? 0
     if (this.taken >= this.most || own >= this.mostOfOne) return undefined

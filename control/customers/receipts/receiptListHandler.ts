@@ -3,7 +3,7 @@ import { pageOf } from '../../api/lists.ts'
 import type { Limits } from '../../limits.ts'
 import type { ReceiptReader } from './receiptReader.ts'
 
-/** GET /v1/receipts: those of the key, or of the whole account for a session. */
+/** GET /v1/receipts: the receipts of the key, or of the whole account for a session. */
 export function receiptListHandler(receipts: ReceiptReader, limits: Limits): ReadHandler {
   return {
     read: async (call) => {

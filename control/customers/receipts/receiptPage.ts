@@ -4,7 +4,7 @@ import { idBound, idTimeMs, monthStartMs } from '../../book/months/idTime.ts'
 import type { Queryable } from '../../runtime/db/pool.ts'
 import { RECEIPT_COLUMNS, type ReceiptRow } from './receiptRow.ts'
 
-/** Which receipts of whom; an empty key means all keys of the account. */
+/** The receipts to read, and their account; an empty key means all keys of the account. */
 export interface ReceiptQuery {
   readonly accountId: string
   readonly keyId: string
@@ -14,9 +14,9 @@ export interface ReceiptQuery {
   readonly after: string
 }
 
-/** How many months before the one that a page begins in are read at first, and where that was not enough; then all. */
+/** How many months before the first month of a page are read, attempt by attempt; then all months. */
 const MONTHS_BACK = [0, 3, 12]
-/** Behind all ids of requests. */
+/** Sorts after all ids of requests. */
 const LAST = 'req_8'
 
 const OF_KEY = `
@@ -27,8 +27,8 @@ const OF_ACCOUNT = `
   WHERE k.account_id = $1 ORDER BY r.request_id DESC LIMIT $4`
 
 /**
- * Receipts behind `after`, newest first, as far as they are not put away; reads as few months as suffice.
- * @throws GatewayError receipt_archived when `after` was put away
+ * Receipts after `after`, newest first, without archived ones; reads as few months as suffice.
+ * @throws GatewayError receipt_archived when `after` is archived
  */
 export async function receiptPage(db: Queryable, query: ReceiptQuery, limit: number): Promise<ReceiptRow[]> {
   const { accountId, keyId, after } = query

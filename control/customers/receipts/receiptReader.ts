@@ -120,8 +120,8 @@ export class ReceiptReader {
   }
 
   /**
-   * Anybody may ask for ids that were never given out. Of those that look fresh, few are looked for at a time, each for a
-   * while, because who does not know the account has to look everywhere.
+   * Public callers may ask for ids that never existed. Only a few ids that look recent are searched for at a time, each for a
+   * while, because without the account every shard has to be searched.
    */
   private async awaitPublicRow(requestId: string): Promise<ReceiptRow> {
     if (!isYounger(requestId, this.limits.totalTimeoutMs)) throw new GatewayError('receipt_not_found')
@@ -136,7 +136,7 @@ export class ReceiptReader {
   private async awaitKnown(requestId: string, isInRedis: () => Promise<boolean>): Promise<ReceiptRow> {
     const isKnown = await eitherOf(isInRedis(), askProxies(this.redis, requestId, this.limits))
     if (isKnown) return this.pollRow(requestId)
-    // A proxy process forgets what is booked, which may have been while it was asked.
+    // A proxy process forgets booked requests, and this one may have been booked while the proxies were asked.
     const row = await this.row(requestId)
     if (row === undefined) throw new GatewayError('receipt_not_found')
     return row
@@ -144,7 +144,7 @@ export class ReceiptReader {
 
   private async pollRow(requestId: string): Promise<ReceiptRow> {
     const deadlineMs = performance.now() + this.limits.receiptWaitMs
-    // The last look begins after the deadline: what was booked while this process stood still is seen.
+    // The last poll begins after the deadline, so that bookings made while this process stalled are found.
     for (let isLast = false; !isLast; await sleep(POLL_MS)) {
       isLast = performance.now() >= deadlineMs
       const row = await this.row(requestId)
@@ -160,7 +160,7 @@ export class ReceiptReader {
   }
 }
 
-/** Whether an id was made within this time; clocks may differ, so that it may seem to come from the future. */
+/** Whether an id was made within this time; because of clock skew it may seem to lie in the future. */
 function isYounger(requestId: string, ageMs: number): boolean {
   return Math.abs(Date.now() - idTimeMs(requestId)) < ageMs
 }
@@ -174,7 +174,7 @@ function notYet(): GatewayError {
 async function eitherOf(one: Promise<boolean>, other: Promise<boolean>): Promise<boolean> {
   const whenTrue = (promise: Promise<boolean>) => promise.then((isTrue) => isTrue || Promise.reject(isTrue))
   const both = Promise.all([one, other])
-  // A failure that nobody waits for any more is none.
+  // A failure after the answer is known is ignored.
   both.catch(() => {})
   return Promise.any([whenTrue(one), whenTrue(other)]).catch(async () => (await both).includes(true))
 }

@@ -11,7 +11,7 @@ import type { ReceiptStatus } from '../../../contract/money/receiptStatus.ts'
 import { networkOf } from '../../../contract/payments/address.ts'
 import { leafText } from '../../book/usagelog/leafText.ts'
 
-/** A receipt as it stands in the book. */
+/** A receipt as stored in the book. */
 export interface ReceiptRow {
   readonly request_id: string
   readonly log: number
@@ -47,7 +47,7 @@ export interface ReceiptRow {
   readonly lock_micros: number
 }
 
-/** What was paid for a request, as it stands in the book. */
+/** The payment for a request, as stored in the book. */
 export interface PaidRow {
   readonly units: number
   readonly min_units: number
@@ -176,7 +176,7 @@ function lockOf({ lock_series: seriesId, lock_units: units, lock_micros: micros 
   return { seriesId, units, micros }
 }
 
-/** The text whose hash stands in the usage log for this receipt. */
+/** The text whose hash is this receipt's leaf in the usage log. */
 export function logEntry(row: ReceiptRow): string {
   return leafText({
     leafLayout: row.leaf_layout,

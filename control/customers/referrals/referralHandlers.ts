@@ -36,7 +36,7 @@ export function referralHandlers({
 }
 
 /**
- * An account's code, by whom it was brought, whom it has brought, and what it got for them. The accounts themselves are
+ * An account's code, whether it was referred, the accounts that it referred, and its earnings from them. The accounts are
  * not named to each other.
  * @throws GatewayError code_unavailable
  */

@@ -4,7 +4,7 @@ import type { Pool } from '../../runtime/db/pool.ts'
 import { Loop } from '../../runtime/loop.ts'
 import { payShares } from './share.ts'
 
-/** Pays referrers what is due, a stretch of the usage log after the other. */
+/** Pays referrers their shares, one stretch of the usage logs after the other. */
 export class ReferralPayer {
   private readonly loop: Loop
 

@@ -41,10 +41,10 @@ const asReferral = (row: ReferralRow): Referral => ({
 })
 
 /**
- * Attaches an account to the one that has the code, for good, inside the caller's transaction. What is booked from now
- * on counts.
+ * Attaches an account to the owner of the code, permanently, inside the caller's transaction. Charges booked from now on
+ * count.
  * @throws GatewayError already_referred; code_not_found; invalid_request for the account's own code, for that of an
- *   account that it has brought, and for an agent; attach_velocity when too many accounts were attached from the client's
+ *   account that it referred, and for an agent; attach_velocity when too many accounts were attached from the client's
  *   network
  */
 export async function attachReferrer(
@@ -55,7 +55,7 @@ export async function attachReferrer(
   limits: Limits,
 ): Promise<Referral> {
   if (isId('agt', accountId)) throw invalidRequest('An agent has no referrer; its owner has.')
-  // Whoever counts receipts now is waited for: what is counted then is before the places that are read below.
+  // Waits for processes that are counting receipts: their receipts then lie before the positions that are read below.
   await client.query('SELECT 1 FROM referral_cursors ORDER BY log FOR SHARE')
   const referrerId = await accountOfCode(client, code)
   if ((await referralOf(client, accountId)) !== undefined) throw new GatewayError('already_referred')
@@ -75,12 +75,12 @@ export async function attachReferrer(
   await recordActivity(client, actor, [{ accountId, type: 'referral.attached', target: row.id, details: {} }])
   const { kind } = actor
   const gained = { accountId: referrerId, type: 'referral.gained', target: row.id, details: {} }
-  // The referrer is not told which wallet, from which address.
+  // The referrer must not learn the wallet or its network address.
   await recordActivity(client, { kind: kind === 'operator' ? kind : 'gateway', id: '' }, [gained])
   return asReferral(row)
 }
 
-/** Two accounts that bring each other would both be paid for what they spend themselves; the locks make them take turns. */
+/** Two accounts that refer each other would both be paid for their own spending; the locks serialize their attachments. */
 async function refuseExchange(client: Client, accountId: string, referrerId: string): Promise<void> {
   const both = [accountId, referrerId]
   await client.query('SELECT 1 FROM accounts WHERE id = ANY ($1) ORDER BY id FOR NO KEY UPDATE', [both])
@@ -88,7 +88,7 @@ async function refuseExchange(client: Client, accountId: string, referrerId: str
   throw invalidRequest('code must be the code of an account that yours has not brought itself.', 'code')
 }
 
-/** The lock makes those who come from one network at once take turns, until the end of the transaction. */
+/** The lock serializes concurrent attachments from one network, until the end of the transaction. */
 async function refuseTooMany(client: Client, network: string, limits: Limits): Promise<void> {
   await lockTextUntilCommit(client, `referral ${network}`)
   const windowSeconds = limits.referralAttachWindowMs / 1_000
@@ -108,7 +108,7 @@ export async function referralOf(db: Queryable, accountId: string): Promise<Refe
   return found.rows[0] && asReferral(found.rows[0])
 }
 
-/** Those whom an account has brought, newest first. @param after the id of a referral to go on behind, or '' */
+/** The accounts that an account referred, newest first. @param after the id of the referral to continue after, or '' */
 export async function pageOfReferrals(
   db: Queryable,
   referrerId: string,
@@ -122,7 +122,7 @@ export async function pageOfReferrals(
   return found.rows.map(asReferral)
 }
 
-/** How many accounts an account has brought, and what it got for them. */
+/** The number of accounts that an account referred, and its earnings from them. */
 export async function referralTotals(db: Queryable, referrerId: string): Promise<CoinAmount & { count: number }> {
   const found = await db.query<CoinAmount & { count: number }>(
     `SELECT count(*), coalesce(sum(earned_units), 0) AS units, coalesce(sum(earned_nanos), 0) AS nanos

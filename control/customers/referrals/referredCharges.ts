@@ -1,9 +1,9 @@
 /**
- * Coin charges that count for referrals: `r` is the receipt, `f` the referral, `t.units` what was charged. What an agent is
- * charged counts for the account that it belongs to; what credits or the house bore does not count. The transfers of each
- * receipt are looked up by themselves: however many there are, they are never read as a whole.
+ * Coin charges that count for referrals: `r` is the receipt, `f` the referral, `t.units` the charge. An agent's charges count
+ * for the account that owns it; charges paid by credits or the house do not count. The transfers are looked up receipt by
+ * receipt, so that the whole table is never read.
  * @param receipts names rows of receipts
- * @returns SQL of what to select from
+ * @returns SQL of a FROM clause
  */
 export function referredCharges(receipts: string): string {
   return `

@@ -38,12 +38,12 @@ const DUE = `
 
 /**
  * Pays referrers their share of the coin charges in the next stretches of the usage logs, in one transaction with the
- * places that are counted up to: every receipt counts exactly once, also when processes do this at once or die.
- * @returns whether a log goes on behind its stretch
+ * cursors of the logs: every receipt counts exactly once, even if processes run this concurrently or crash.
+ * @returns whether a log has receipts after its stretch
  */
 export function payShares(pool: Pool, limits: Limits): Promise<boolean> {
   return withTransaction(pool, async (client) => {
-    // Without a referral there is nothing to count; one that comes begins behind what is in the logs now.
+    // Without referrals there is nothing to count; a new referral begins after the present end of the logs.
     const counts = async () => (await client.query('SELECT FROM referrals LIMIT 1')).rowCount !== 0
     const pay = (stretches: readonly Stretch[]) => payStretches(client, stretches, limits)
     return countAlong(client, 'referral_cursors', limits.referralBatchMax, counts, pay)
@@ -57,7 +57,7 @@ async function payStretches(client: Client, stretches: readonly Stretch[], limit
     const found = await client.query<Due>(DUE, [stretch.log, stretch.from, stretch.to])
     const shares = found.rows.map((due) => shareOf(due, stretch, price, limits))
     if (shares.length === 0) continue
-    // Before the next stretch is read, which goes on with what is left over here.
+    // Before the next stretch is read, which continues with the remainder of this one.
     await noteShares(client, shares, stretch, limits)
     paid.push(...shares.filter((share) => share.units > 0))
   }
@@ -89,7 +89,7 @@ function shareRef({ id, stretch: { log, to } }: Share): string {
   return log === FIRST_LOG ? `${id}:${to}` : `${id}:${log}:${to}`
 }
 
-/** What is left of a nano when coin is bought for the share goes to nobody. */
+/** The fraction of a nano that remains when coin is bought for the share is dropped. */
 function shareOf(due: Due, stretch: Stretch, coinUsdUnits: number, limits: Limits): Share {
   const sum = BigInt(due.base) * BigInt(limits.referralShareBps) + BigInt(due.rest)
   const units = Number(sum / WHOLE_BPS)

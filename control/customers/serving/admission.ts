@@ -1,19 +1,19 @@
 import type { Queryable } from '../../runtime/db/pool.ts'
 
-/** What a provider is admitted for may be: on probation, in full service, out of service for a time, or gone. */
+/** States of an admission: on probation, in full service, out of service for a time, or removed. */
 export const ADMISSION_STATES = ['probation', 'serving', 'suspended', 'removed'] as const
 export type AdmissionState = (typeof ADMISSION_STATES)[number]
 
 /** Whole for rates in 1/1000000. */
 export const PPM = 1_000_000
 
-/** What a provider is paid for a request, never more than the request was charged. */
+/** The pay of a provider for a request, never more than the charge of the request. */
 export type Pay =
   | { readonly kind: 'share'; readonly ppm: number }
   /** Units per million tokens. */
   | { readonly kind: 'price'; readonly input: number; readonly cachedInput: number; readonly output: number }
 
-/** What the operator sets for a provider and a model. */
+/** The operator's terms for a provider and a model. */
 export interface Terms {
   readonly pay: Pay
   /** Of a million eligible requests, on probation and after it. */
@@ -38,7 +38,7 @@ export interface Admission extends Terms {
   readonly stateAtMs: number
   readonly reason: string
   readonly suspensions: number
-  /** Null where the operator alone ends a suspension. */
+  /** Null if only the operator can end the suspension. */
   readonly resumesAtMs: number | null
   readonly admittedAtMs: number
   readonly suspendedMs: number
@@ -112,7 +112,8 @@ function asAdmission(row: AdmissionRow): Admission {
 
 /**
  * Reads admissions in the order of their ids.
- * @param where SQL of a condition on provider_admissions, and what follows the order, such as a lock
+ * @param where SQL of a condition on provider_admissions
+ * @param behind SQL after the ORDER BY, such as a lock
  */
 async function readAdmissions(db: Queryable, where: string, values: unknown[], behind = ''): Promise<Admission[]> {
   const found = await db.query<AdmissionRow>(
@@ -132,17 +133,17 @@ export function openAdmissions(db: Queryable): Promise<Admission[]> {
   return readAdmissions(db, `state <> 'removed'`, [])
 }
 
-/** Those of some providers, the removed ones as well. */
+/** The admissions of some providers, including removed ones. */
 export function admissionsOf(db: Queryable, providerIds: readonly string[]): Promise<Admission[]> {
   return readAdmissions(db, 'provider_id = ANY ($1::text[])', [[...providerIds]])
 }
 
-/** Those of an account, the removed ones as well. */
+/** The admissions of an account, including removed ones. */
 export function admissionsOfAccount(db: Queryable, accountId: string): Promise<Admission[]> {
   return readAdmissions(db, 'account_id = $1', [accountId])
 }
 
-/** Those of a provider that are not removed, locked. @param model of one model alone; undefined for all */
+/** Locks and returns a provider's admissions that are not removed. @param model of one model only; undefined for all */
 export function lockAdmissions(db: Queryable, providerId: string, model: string | undefined): Promise<Admission[]> {
   const where = `provider_id = $1 AND ($2::text IS NULL OR model = $2) AND state <> 'removed'`
   return readAdmissions(db, where, [providerId, model ?? null], 'FOR NO KEY UPDATE')

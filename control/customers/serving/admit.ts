@@ -6,7 +6,7 @@ import type { Client, Queryable } from '../../runtime/db/pool.ts'
 import { type Admission, admissionsOf, lockAdmissions, lockOpenAdmissions, PPM, type Terms } from './admission.ts'
 import { changeState } from './transition.ts'
 
-/** What the operator asks for can not be done; the message says why. */
+/** The operator's request can not be carried out; the message says why. */
 export class AdmissionError extends Error {
   override readonly name = 'AdmissionError'
 }
@@ -103,7 +103,7 @@ async function insert(client: Client, made: NewAdmission): Promise<string> {
   const { terms, isFirst } = made
   const { pay } = terms
   const id = newId('adm')
-  // What was served before the terms of the first admission goes by them: there are no others.
+  // The first terms also apply to requests that were served before them: there are no others.
   const fromId = isFirst ? '' : newId('req')
   await client.query(
     `INSERT INTO provider_admissions (id, provider_id, account_id, model, upstream_model, from_id, share_ppm, input_price,
@@ -135,9 +135,9 @@ async function insert(client: Client, made: NewAdmission): Promise<string> {
 
 /**
  * Takes a provider out of service until the operator resumes it, in the caller's transaction.
- * @param model of one model alone; undefined for all
- * @returns those that were in service or suspended for a time
- * @throws AdmissionError when it is admitted for none
+ * @param model of one model only; undefined for all
+ * @returns the admissions that were in service or suspended for a time
+ * @throws AdmissionError without such an admission
  */
 export async function suspendProvider(
   client: Client,
@@ -156,7 +156,7 @@ export async function suspendProvider(
 
 /**
  * Puts a suspended provider back on probation and forgets its suspensions, in the caller's transaction.
- * @throws AdmissionError when it is admitted for none, or none is suspended
+ * @throws AdmissionError without an admission, or if none is suspended
  */
 export async function resumeProvider(
   client: Client,
@@ -174,9 +174,9 @@ export async function resumeProvider(
 }
 
 /**
- * Ends what a provider is admitted for, in the caller's transaction: when its owner or the operator takes it away. What it
- * has served is paid all the same.
- * @param model of one model alone; undefined for all
+ * Ends admissions of a provider, in the caller's transaction: when its owner or the operator removes it. Requests that it has
+ * served are paid all the same.
+ * @param model of one model only; undefined for all
  */
 export async function retireProvider(
   client: Client,

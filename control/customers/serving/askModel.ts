@@ -18,8 +18,8 @@ export interface AskedModel {
 }
 
 /**
- * Asks a model for an answer in one piece, at temperature 0 and with a bounded length.
- * @returns undefined where there is no answer: an error, silence, or what cannot be read
+ * Asks a model for a buffered answer, at temperature 0 and with a bounded length.
+ * @returns undefined without a usable answer: an error, a timeout, or a malformed body
  */
 export async function askModel(
   asked: AskedModel,

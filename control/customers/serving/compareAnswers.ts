@@ -1,9 +1,9 @@
 import { PPM } from './admission.ts'
 
-/** Words and numbers, and what stands between them one by one. */
+/** Words and numbers, and every other character by itself. */
 const TOKEN = /[\p{L}\p{N}]+|[^\s\p{L}\p{N}]/gu
 
-/** What was answered, and the usage that was reported for it. */
+/** An answer, and its reported usage. */
 export interface ProbeAnswer {
   readonly text: string
   /** Tokens as reported; null where they were not. */
@@ -12,8 +12,8 @@ export interface ProbeAnswer {
 }
 
 /**
- * How much two answers have in common: twice the tokens that both have, each as often as in the one that has it less, of all
- * tokens of both (Dice's coefficient over multisets). Case does not count.
+ * The similarity of two answers: twice the number of their common tokens, divided by the tokens of both (Dice's coefficient over
+ * multisets). Case does not count.
  * @returns 0 to 1,000,000
  */
 export function similarityPpm(a: string, b: string): number {
@@ -41,7 +41,7 @@ const SLACK_FACTOR = 2
 
 /**
  * Whether an answer reports clearly more tokens than the same model does for the same prompt, or than its text can have.
- * What a model thinks is not in its text, so its output is compared with the reference's alone.
+ * Reasoning is not part of the text, so its output is compared only with the reference's.
  */
 export function isOverReported(answer: ProbeAnswer, reference: ProbeAnswer): boolean {
   const { promptTokens, outputTokens, text } = answer

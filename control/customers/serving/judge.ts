@@ -3,7 +3,7 @@ import { type Admission, PPM } from './admission.ts'
 import type { Window } from './measures.ts'
 import type { Transition } from './transition.ts'
 
-/** Of streams, how many may take longer than the bar: the 95th percentile lies at it. */
+/** The share of streams that may take longer than the bar, which is thus the bar of the 95th percentile. */
 const SLOW_PPM_MAX = 50_000
 
 type JudgeLimits = Pick<
@@ -17,11 +17,11 @@ type JudgeLimits = Pick<
 >
 
 /**
- * What is to become of an admission by what was measured: a bar that is exceeded suspends it, probation that is passed
- * ends, a suspension that is over returns to probation. A pure function.
- * @param window what was measured lately, since the last change of state
+ * Decides the next state of an admission by its measurements: an exceeded bar suspends it, passed probation ends, and a
+ * suspension that is over returns to probation. A pure function.
+ * @param window recent measurements, since the last change of state
  * @param served requests since the last change of state
- * @returns undefined where it stays as it is
+ * @returns undefined without a change
  */
 export function judge(
   admission: Admission,
@@ -70,7 +70,7 @@ function faultOf(admission: Admission, window: Window, limits: JudgeLimits): Fau
   return { reason: 'mismatch', measured: { compared, different } }
 }
 
-/** Each suspension lasts twice as long as the one before; behind the last one the operator alone ends it. */
+/** Each suspension lasts twice as long as the one before; only the operator ends the last one. */
 function suspension({ suspensions }: Admission, fault: Fault, nowMs: number, limits: JudgeLimits): Transition {
   const number = suspensions + 1
   const isLast = number >= limits.providerSuspensionsMax

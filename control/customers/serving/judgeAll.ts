@@ -9,8 +9,8 @@ import { readWindow } from './measures.ts'
 import { changeState } from './transition.ts'
 
 /**
- * Suspends, promotes and resumes registered providers by what was measured of them. Rows are locked, so that controls which
- * do this at once change each state once.
+ * Suspends, promotes and resumes registered providers by their measurements. Rows are locked, so that controls which run
+ * this concurrently change each state once.
  */
 export function judgeAll(pool: Pool, log: Logger, nowMs: number, limits: Limits): Promise<void> {
   return withTransaction(pool, async (client) => {

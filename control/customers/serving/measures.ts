@@ -5,7 +5,7 @@ import type { Admission } from './admission.ts'
 
 const MINUTE_MS = 60_000
 
-/** What a proxy measured of a provider since it last told; see RouteMeasure. */
+/** A proxy's measurements of a provider since its last report; see RouteMeasure. */
 export interface Measure {
   readonly provider: string
   readonly model: string
@@ -18,7 +18,7 @@ export interface Measure {
   readonly firstOutputMs: number
 }
 
-/** What was measured of an admission in a time. */
+/** The measurements of an admission in a window of time. */
 export interface Window {
   readonly requests: number
   readonly errors: number
@@ -26,13 +26,13 @@ export interface Window {
   readonly overReports: number
   readonly timed: number
   readonly slow: number
-  /** Comparisons of answers, and those that differed or reported too much usage. */
+  /** Comparisons of answers, and how many of them differed or reported too much usage. */
   readonly compared: number
   readonly different: number
   readonly overReportedProbes: number
 }
 
-/** Adds what a proxy measured to the minute that it told it in. */
+/** Adds a proxy's measurements to the minute of their report. */
 export async function noteMeasures(db: Queryable, measures: readonly Measure[], nowMs: number): Promise<void> {
   if (measures.length === 0) return
   const column = (of: (measure: Measure) => number) => intArray(measures.map(of))
@@ -63,15 +63,15 @@ export async function noteMeasures(db: Queryable, measures: readonly Measure[], 
   )
 }
 
-/** Removes measures that nothing reads any more. */
+/** Removes measurements that are no longer read. */
 export async function forgetMeasures(db: Queryable, limits: Limits, nowMs: number): Promise<void> {
   const oldest = Math.floor((nowMs - limits.providerMeasuresKeptMs) / MINUTE_MS)
   await db.query('DELETE FROM provider_measures WHERE minute < $1', [oldest])
 }
 
 /**
- * What was measured of an admission in the last limits.providerWindowMs, and how many requests it had since its last change
- * of state. Measures of the minute of that change count for neither, because they may be of before it.
+ * The measurements of an admission in the last limits.providerWindowMs, and its number of requests since its last change
+ * of state. Measurements of the minute of that change count for neither, because they may be older than the change.
  */
 export async function readWindow(
   db: Queryable,

@@ -6,7 +6,7 @@ import { readWindow, type Window } from './measures.ts'
 import { payJson } from './payJson.ts'
 import { uptimeOf } from './record.ts'
 
-/** What an account's providers are, or were, admitted for, with exact figures, for their owner. */
+/** The present and past admissions of an account's providers, with exact figures, for their owner. */
 export async function ownProvidersJson(db: Queryable, accountId: string, nowMs: number, limits: Limits) {
   const data = []
   for (const admission of await admissionsOfAccount(db, accountId)) {

@@ -1,7 +1,7 @@
 import { formatUsd } from '../../../contract/money/units.ts'
 import { type Pay, PPM } from './admission.ts'
 
-/** What a provider is paid, as it is shown: a share of each charge, or USD per million tokens. */
+/** The pay of a provider, as shown: a share of each charge, or USD per million tokens. */
 export function payJson(pay: Pay) {
   if (pay.kind === 'share') return { share: pay.ppm / PPM }
   const { input, cachedInput, output } = pay

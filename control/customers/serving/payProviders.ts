@@ -11,7 +11,7 @@ import { type Client, type Pool, withTransaction } from '../../runtime/db/pool.t
 import { PPM } from './admission.ts'
 import { servedReceipts } from './servedReceipts.ts'
 
-/** What is due for the receipts of an admission within a stretch. */
+/** The amount due for the receipts of an admission within a stretch. */
 interface Due {
   readonly id: string
   readonly account_id: string
@@ -37,13 +37,13 @@ const DUE = `
   GROUP BY a.id, a.account_id, a.rest ORDER BY a.id`
 
 /**
- * Pays registered providers what is due for the receipts in the next stretches of the usage logs, in one transaction with
- * the places that are counted up to: every receipt counts exactly once, also when processes do this at once or die.
- * @returns whether a log goes on behind its stretch
+ * Pays registered providers for the receipts in the next stretches of the usage logs, in one transaction with
+ * the cursors of the logs: every receipt counts exactly once, even if processes run this concurrently or crash.
+ * @returns whether a log has receipts after its stretch
  */
 export function payProviders(pool: Pool, limits: Limits): Promise<boolean> {
   return withTransaction(pool, async (client) => {
-    // A receipt that is in the logs was served by somebody who was admitted before.
+    // Receipts in the logs can only name providers that were admitted before.
     const counts = async () => (await client.query('SELECT FROM provider_admissions LIMIT 1')).rowCount !== 0
     const pay = (stretches: readonly Stretch[]) => payStretches(client, stretches)
     return countAlong(client, 'provider_cursors', limits.providerPayBatchMax, counts, pay)
@@ -57,7 +57,7 @@ async function payStretches(client: Client, stretches: readonly Stretch[]): Prom
     const found = await client.query<Due>(DUE, [stretch.log, stretch.from, stretch.to])
     const earnings = found.rows.map((due) => earningOf(due, stretch, price))
     if (earnings.length === 0) continue
-    // Before the next stretch is read, which goes on with what is left over here.
+    // Before the next stretch is read, which continues with the remainder of this one.
     await noteEarnings(client, earnings, stretch)
     paid.push(...earnings.filter(({ units }) => units > 0))
   }
@@ -84,7 +84,7 @@ async function payStretches(client: Client, stretches: readonly Stretch[]): Prom
   if (posted !== paid.length) throw new Error(`stretches ${JSON.stringify(stretches)} were paid for before`)
 }
 
-/** What is left of a nano when coin is bought for it goes to nobody. */
+/** The fraction of a nano that remains when coin is bought for the earning is dropped. */
 function earningOf(due: Due, stretch: Stretch, coinUsdUnits: number): Earning {
   const sum = BigInt(due.micros) + BigInt(due.rest)
   const units = Number(sum / BigInt(PPM))

@@ -23,10 +23,10 @@ export interface ProbeParts {
 }
 
 /**
- * Compares a provider's answer to one of the gateway's own prompts with that of the model's route in the catalog, notes the
- * outcome, and pays the provider for its answer as for a request at the model's price. Where the reference does not answer,
- * nothing is asked of the provider.
- * @param number of the prompt; beyond the last one they begin again
+ * Compares a provider's answer to one of the gateway's own prompts with that of the model's route in the catalog, stores the
+ * outcome, and pays the provider for its answer as for a request at the model's price. If the reference does not answer, the
+ * provider is not asked.
+ * @param number of the prompt; wraps around after the last one
  */
 export async function probe(
   parts: ProbeParts,
@@ -53,7 +53,7 @@ export async function probe(
   await note(parts, admission, { prompt: place, outcome, similarity, units })
 }
 
-/** What is due for an answer, whose usage counts up to what the reference makes believable. */
+/** The amount due for an answer. Its usage counts no further than the reference answer makes plausible. */
 function dueUnits(answer: ProbeAnswer, reference: ProbeAnswer, rates: ModelRates, pay: Pay, limits: Limits): number {
   const input = Math.min(answer.promptTokens ?? 0, reference.promptTokens ?? 0)
   const output = Math.min(answer.outputTokens ?? 0, limits.providerProbeTokens)

@@ -5,16 +5,16 @@ import { currentRecord } from '../../catalog/pricing/sheetStore.ts'
 import type { Queryable } from '../../runtime/db/pool.ts'
 import type { AskedModel } from './askModel.ts'
 
-/** A model of the catalog in force: what it costs, and the route that answers are compared with. */
+/** A model of the current catalog: its prices, and the route that answers are compared with. */
 export interface ProbedModel {
   readonly rates: ModelRates
   readonly reference: AskedModel
 }
 
 /**
- * The first route of a model in the catalog in force that is on and whose key this process has.
- * @param environment where the keys are
- * @returns undefined where there is none
+ * The first route of a model in the current catalog that is enabled and whose API key this process has.
+ * @param environment holds the keys
+ * @returns undefined without such a route
  */
 export async function probedModel(
   db: Queryable,

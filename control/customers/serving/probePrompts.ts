@@ -1,6 +1,6 @@
 /**
- * What registered providers are compared by: the gateway's own prompts, in public, so that nothing of a customer is sent.
- * Each has an answer that is much the same whenever a model of the same kind gives it.
+ * The prompts that registered providers are compared by. They are the gateway's own and public, so that no customer data is
+ * sent. Models of the same kind give much the same answer to each.
  */
 export const PROBE_PROMPTS: readonly string[] = [
   'Write the numbers from one to twenty as words, separated by commas, and nothing else.',

@@ -13,13 +13,13 @@ interface DaysRow {
   readonly first_output_ms: number
 }
 
-/** What everybody is told of a provider and a model. */
+/** The public record of a provider and a model. */
 export type RecordJson = ReturnType<typeof recordJson>
 
 /**
- * What registered providers are admitted for and how they did, by their ids: of removed ones nothing. Requests, errors and
- * times are of days that are told (see `closeDays`).
- * @returns for each of the ids a list, in the order of the models
+ * The admissions and track records of registered providers, by provider id, without removed admissions. Requests, errors and
+ * times are of published days only (see `closeDays`).
+ * @returns for each id a list, in the order of the models
  */
 export async function readRecords(
   db: Queryable,
@@ -79,8 +79,8 @@ function ratio(part: number, whole: number): number | null {
 }
 
 /**
- * Adds the days that are over to the public record: of a provider and a model each day on which it served requests of enough
- * accounts (limits.statsAccountsMin), and no other day, so that figures before and after never show one account's use.
+ * Adds finished days to the public record: for a provider and a model, only days on which it served requests of enough
+ * accounts (limits.statsAccountsMin), so that the difference between two reads never shows a single account's use.
  * @param nowMs milliseconds since 1970
  */
 export async function closeDays(db: Queryable, nowMs: number, limits: Limits): Promise<void> {

@@ -1,9 +1,9 @@
 /**
- * Receipts that registered providers served and that were charged: `r` is the receipt, `a` the terms that it goes by (the
- * last ones from before its request, else the first), `d.due_micros` what is due for it in 1/1000000 units. By shares, that
- * is exact; by prices, it is what its tokens cost, but no more than its charge.
+ * Charged receipts of requests that registered providers served: `r` is the receipt, `a` its terms (the last ones from before
+ * its request, else the first), `d.due_micros` the amount due for it in 1/1000000 units. By shares, that is exact; by prices,
+ * it is the cost of its tokens, but no more than its charge.
  * @param receipts names rows of receipts
- * @returns SQL of what to select from; conditions follow its WHERE
+ * @returns SQL of a FROM clause; conditions follow its WHERE
  */
 export function servedReceipts(receipts: string): string {
   return `

@@ -17,8 +17,8 @@ export interface ServingKeeperParts extends ServingParts {
 }
 
 /**
- * Decides which registered providers serve: takes what the proxies measured, judges it at once, and keeps the record that
- * the proxies go by that of the book, also after a loss in Redis and after commands.
+ * Decides which registered providers serve: stores the proxies' measurements, judges them immediately, and keeps the serving
+ * record that the proxies read equal to the book, also after a loss in Redis and after commands of the operator.
  */
 export class ServingKeeper {
   private readonly parts: ServingKeeperParts
@@ -33,7 +33,7 @@ export class ServingKeeper {
     redis.on('ready', this.wake)
   }
 
-  /** Notes what a proxy has measured, and has it judged. */
+  /** Stores a proxy's measurements, and triggers their judgement. */
   async measured(measures: readonly Measure[]): Promise<void> {
     if (measures.length === 0) return
     await noteMeasures(this.parts.pool, measures, Date.now())

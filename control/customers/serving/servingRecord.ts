@@ -8,7 +8,7 @@ import type { Queryable } from '../../runtime/db/pool.ts'
 import { type Admission, openAdmissions, trafficPpm } from './admission.ts'
 import { type ServedEndpoint, servedEndpoints } from './servedEndpoints.ts'
 
-/** What the record of those that serve is made with. */
+/** Settings for the record of the providers that serve. */
 export interface ServingParts {
   /** SLUICE_BUS_KEY, which seals the keys of providers for the proxies. */
   readonly busKey: Buffer
@@ -16,16 +16,16 @@ export interface ServingParts {
   readonly allowPrivateProviders: boolean
 }
 
-/** A change that comes between every look and the write before it is left to the next call. */
+/** Bounds the rewrites: if a concurrent change keeps racing with them, the rest is left to the next call. */
 const WRITES_MAX = 3
 
 /**
- * Puts the providers that serve by the book into Redis and tells every proxy, where Redis says something else.
- * @returns whether it did
+ * Writes the providers that serve by the book to Redis and notifies every proxy, if the record in Redis differs.
+ * @returns whether it differed
  */
 export async function syncServing(db: Queryable, redis: Redis, parts: ServingParts, limits: Limits): Promise<boolean> {
   const seal = new CallSeal(parts.busKey, KEPT_CHANNEL)
-  // Another process may have read the book before a change of this one and write after it, so that both look again.
+  // Another process may have read the book before a change of this one and write after it, so both check again.
   for (let written = 0; ; written++) {
     const record = await encodeServing(db, seal, parts.allowPrivateProviders)
     const inRedis = await redis.getBuffer(SERVING_KEY)
@@ -35,7 +35,7 @@ export async function syncServing(db: Queryable, redis: Redis, parts: ServingPar
   }
 }
 
-/** The ServingRecord by the book, encoded. The same book gives the same bytes. */
+/** The ServingRecord by the book, encoded deterministically. */
 async function encodeServing(db: Queryable, seal: CallSeal, allowPrivate: boolean): Promise<Buffer> {
   const admissions = (await openAdmissions(db)).filter((admission) => trafficPpm(admission) > 0)
   const endpoints = await servedEndpoints(db, admissions)

@@ -5,7 +5,7 @@ import { payProviders } from './payProviders.ts'
 import { Prober } from './prober.ts'
 import { ServingKeeper, type ServingKeeperParts } from './servingKeeper.ts'
 
-/** Everything that registered providers need while they serve: who serves, comparisons of their answers, their pay. */
+/** The services for registered providers that serve: admission, comparisons of their answers, their pay. */
 export class ServingService {
   private readonly keeper: ServingKeeper
   private readonly prober: Prober
@@ -20,7 +20,7 @@ export class ServingService {
     })
   }
 
-  /** Notes what a proxy has measured. */
+  /** Stores a proxy's measurements. */
   measured(measures: readonly Measure[]): Promise<void> {
     return this.keeper.measured(measures)
   }

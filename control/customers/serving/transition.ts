@@ -2,15 +2,15 @@ import { type Actor, recordActivity } from '../../runtime/activity/activity.ts'
 import type { Client } from '../../runtime/db/pool.ts'
 import type { Admission, AdmissionState } from './admission.ts'
 
-/** A change of what a provider is admitted for. */
+/** A change of an admission's state. */
 export interface Transition {
   readonly to: AdmissionState
   /** Why, for the owner, the operator and the public list; '' for a return to service. */
   readonly reason: string
   readonly suspensions: number
-  /** When the suspension ends by itself; null where it does not, or there is none. */
+  /** When the suspension ends by itself; null without a suspension or without an end. */
   readonly resumesAtMs: number | null
-  /** What was measured, for the audit trail. */
+  /** The measurements, for the audit trail. */
   readonly measured?: Readonly<Record<string, number>>
 }
 
@@ -23,7 +23,7 @@ const TYPE_OF: Readonly<Record<AdmissionState, string>> = {
 
 /**
  * Writes a change with its entry in the owner's audit trail, in the caller's transaction, which has locked the row. The
- * proxies are told by `syncServing`.
+ * proxies are notified by `syncServing`.
  */
 export async function changeState(
   client: Client,

@@ -8,8 +8,8 @@ const MAC_DIGITS = 32
 const NONCE = /^[0-9a-f]{68}$/
 
 /**
- * Nonces for signing in: when they end, random bits, and a signature (HMAC-SHA-256) over both, in hex. They prove
- * themselves, so that giving them out, which anybody may ask for, stores nothing.
+ * Nonces for signing in: the expiry time, random bits, and a MAC (HMAC-SHA-256) over both, in hex. They are stateless: issuing
+ * them, which needs no credential, stores nothing.
  */
 export class Nonces {
   private readonly db: Queryable
@@ -54,7 +54,7 @@ export class Nonces {
   }
 }
 
-/** Notes that a nonce is used, in the caller's transaction. @returns false when it was used before */
+/** Records that a nonce is used, in the caller's transaction. @returns false when it was used before */
 export async function useNonce(client: Queryable, nonce: string, expiresAtMs: number): Promise<boolean> {
   const used = await client.query(
     'INSERT INTO used_nonces (nonce, expires_at) VALUES ($1, $2) ON CONFLICT DO NOTHING',

@@ -1,8 +1,8 @@
 const LOOPBACK_NAMES: ReadonlySet<string> = new Set(['localhost', '127.0.0.1'])
 
 /**
- * Whether a message is for this gateway. A message that another site had a wallet sign must not sign in here, so what
- * counts is what the operator has configured, never what a request says of its host.
+ * Whether a message is for this gateway. A message that another site had a wallet sign must not sign in here, so only the
+ * operator's configuration counts, never the host that a request names.
  * @param publicUrl where clients reach the gateway; undefined accepts the loopback names, with any port
  * @param domain the domain of an EIP-4361 message: host and perhaps port
  * @param uri the URI of the message

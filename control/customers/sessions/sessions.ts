@@ -64,7 +64,7 @@ export async function beginSession(
   return { session, secret }
 }
 
-/** The session with this hash, as in `hashSecret`; undefined when there is none in force. */
+/** The session with this hash, as in `hashSecret`; undefined when it is unknown, ended or expired. */
 export async function sessionOf(db: Queryable, hash: string): Promise<Session | undefined> {
   const found = await db.query<SessionRow>({
     name: 'session_of',
@@ -80,7 +80,7 @@ export async function listSessions(db: Queryable, accountId: string): Promise<Se
   return found.rows.map(asSession)
 }
 
-/** Ends a session, inside the caller's transaction. @returns false when there is none with this id */
+/** Ends a session, inside the caller's transaction. @returns false for an unknown id */
 export async function endSession(client: Client, actor: Actor, sessionId: string): Promise<boolean> {
   const found = await client.query<SessionRow>(`${SESSIONS} AND s.id = $1`, [sessionId])
   const ended = await client.query('DELETE FROM sessions WHERE id = $1', [sessionId])
@@ -89,7 +89,7 @@ export async function endSession(client: Client, actor: Actor, sessionId: string
   return true
 }
 
-/** Anybody may sign in with new wallets without end; what belongs to no account is not kept. */
+/** Anyone may sign in with any number of new wallets, so only activity of accounts is stored. */
 async function note(client: Client, actor: Actor, accountId: string, type: string, target: string): Promise<void> {
   if (accountId !== '') await recordActivity(client, actor, [{ accountId, type, target }])
 }

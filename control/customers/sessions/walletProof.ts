@@ -13,7 +13,7 @@ import { isOwnOrigin } from './ownOrigin.ts'
 
 const CLOCK_SLACK_MS = 60_000
 
-/** A wallet that has proven itself. The proof counts once: `use` it in the transaction of what it allows. */
+/** A wallet that has proven itself. The proof counts once: call `use` in the transaction of the change that it authorizes. */
 export interface WalletProof {
   /** Lower case. */
   readonly address: Address
@@ -38,7 +38,7 @@ type Fields = ReturnType<typeof parseSiweMessage>
 export class WalletProofs {
   readonly nonces: Nonces
   private readonly options: WalletProofOptions
-  /** A signature costs milliseconds of CPU, and anybody may send one. */
+  /** Checking a signature costs milliseconds of CPU, and needs no credential. */
   private readonly turns: FairTurns
   /** By network and wallet, so that strangers keep no wallet from signing in elsewhere. */
   private readonly failures: RateLimiter
@@ -58,7 +58,7 @@ export class WalletProofs {
 
   /**
    * Checks a message and its signature.
-   * @param clientAddress of whoever sends it
+   * @param clientAddress of the sender
    * @throws GatewayError invalid_request for a message that is not for here and now, bad_signature, chain_unavailable,
    *   rate_limited
    */
@@ -96,7 +96,7 @@ export class WalletProofs {
     throw refuse(`must be for the domain and URI of this gateway (${publicUrl?.origin ?? 'localhost or 127.0.0.1'})`)
   }
 
-  /** The chain that messages have to name; undefined where none is configured, or it cannot be told now. */
+  /** The chain that messages have to name; undefined if none is configured or it is unknown now. */
   async chainId(): Promise<number | undefined> {
     return this.options.chainId?.().catch(() => undefined)
   }
@@ -107,7 +107,7 @@ export class WalletProofs {
     throw refuse(`must have Chain ID: ${configured}, the chain of this gateway`)
   }
 
-  /** @throws GatewayError rate_limited when others have to come first for too long */
+  /** @throws GatewayError rate_limited when the queue is too long */
   private async isSignedByKey(network: string, address: Address, message: string, signature: Hex): Promise<boolean> {
     const isSigned = await this.turns.run(network, async () => {
       const signer = await recoverMessageAddress({ message, signature }).catch(() => undefined)

@@ -4,7 +4,7 @@ import { idBound, idTimeMs } from '../../book/months/idTime.ts'
 import type { Limits } from '../../limits.ts'
 import type { Queryable } from '../../runtime/db/pool.ts'
 
-/** One line of a statement: what came in is positive, what went out negative. */
+/** One line of a statement: credits are positive, debits negative. */
 export interface Movement {
   /** Orders the lines, milliseconds since 1970. */
   readonly orderMs: number
@@ -18,14 +18,14 @@ export interface Movement {
   readonly status: string
   readonly inputTokens: number | null
   readonly outputTokens: number | null
-  /** Of what is not priced by the token, and how that is called. */
+  /** The quantity and its unit, for prices by other units than tokens. */
   readonly quantity: number | null
   readonly unit: string
-  /** Coin that moved, in integers of 1e-9 coin, and what it was worth then. */
+  /** Coin that moved, in integers of 1e-9 coin, and its worth then. */
   readonly coinNanos: number
   readonly coinUnits: number
   readonly creditUnits: number
-  /** Where the movements behind this one begin. */
+  /** Cursor of the movements after this one. */
   readonly place: Partial<StatementPlace>
 }
 
@@ -83,7 +83,7 @@ const CHARGES = `
   ) AS t
   ORDER BY r.request_id`
 
-/** Charges behind a request, in the order of the request ids. What the house bore is not the customer's. */
+/** Charges after a request, in the order of the request ids, without the amounts that the house bore. */
 export async function chargesBehind(
   db: Queryable,
   { accountId, startMs, endMs }: StatementMonth,
@@ -141,7 +141,7 @@ const OTHERS = `
   WHERE (at_micros, id) > ($4, $5)
   GROUP BY id, kind, ref, at_micros ORDER BY at_micros, id LIMIT $6`
 
-/** All movements but charges behind a transfer, in the order in which they were booked. */
+/** All movements after a transfer except charges, in the order of their booking. */
 export async function othersBehind(
   db: Queryable,
   { accountId, startMs, endMs }: StatementMonth,

@@ -24,15 +24,15 @@ const START: StatementPlace = { requestId: '', atMicros: 0, transferId: 0 }
 /** A piece of a statement. */
 export interface StatementPart {
   readonly text: string
-  /** What the next part is asked for by; empty after the last. */
+  /** Cursor of the next part; empty after the last. */
   readonly next: string
 }
 
 /**
  * One part of a month's statement as CSV (RFC 4180): a bounded number of lines, in the order of time. The lines of all
- * parts add up to what the ledger moved on the account's coin and credits.
+ * parts add up to the ledger's movements of the account's coin and credits.
  * @param part '' for the first part, else `next` of the part before
- * @throws GatewayError receipt_archived when receipts of the month were put away
+ * @throws GatewayError receipt_archived when receipts of the month are archived
  */
 export async function statementPart(
   db: Queryable,
@@ -47,7 +47,7 @@ export async function statementPart(
     chargesBehind(db, month, place.requestId, page + 1),
     othersBehind(db, month, place, limits.statementPageMax + 1),
   ])
-  // What lies behind the end of a full list is not known yet, so lines go out up to the end of the shorter one only.
+  // Entries after the end of a full list are not known yet, so only lines up to the end of the shorter list are written.
   const lines = merged(charges, others).slice(0, page)
   const isLast = lines.length === charges.length + others.length
   const reached = Object.assign({}, place, ...lines.map((line) => line.place))

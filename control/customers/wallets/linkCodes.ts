@@ -24,7 +24,7 @@ export async function newLinkCode(
   return { code, expiresAtMs }
 }
 
-/** Uses up a code, inside the caller's transaction. @returns its account, or undefined when it is none in force */
+/** Uses up a code, inside the caller's transaction. @returns its account, or undefined for an unknown or expired code */
 export async function takeLinkCode(client: Client, code: string): Promise<string | undefined> {
   const taken = await client.query<{ account_id: string }>(
     'DELETE FROM link_codes WHERE hash = $1 AND expires_at > now() RETURNING account_id',

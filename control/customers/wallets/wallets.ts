@@ -13,7 +13,7 @@ export interface Wallet {
   readonly linkedAtMs: number
 }
 
-/** The wallets of an account, the one that was linked first in front. */
+/** The wallets of an account, in the order in which they were linked. */
 export async function listWallets(db: Queryable, accountId: string): Promise<Wallet[]> {
   const found = await db.query<{ address: string; linked_at: Date }>(
     'SELECT address, linked_at FROM wallets WHERE account_id = $1 ORDER BY linked_at, address',
@@ -28,7 +28,7 @@ export async function accountOfWallet(db: Queryable, address: string): Promise<s
   return found.rows[0]?.account_id
 }
 
-/** The accounts that wallets are linked to, by address; those that are not linked are left out. @param addresses lower case */
+/** The accounts that wallets are linked to, by address, without unlinked wallets. @param addresses lower case */
 export async function accountsOfWallets(db: Queryable, addresses: readonly Address[]): Promise<Map<Address, string>> {
   const found = await db.query<{ address: Address; account_id: string }>(
     'SELECT address, account_id FROM wallets WHERE address = ANY ($1::text[])',
@@ -80,7 +80,7 @@ export async function linkWallet(
 }
 
 /**
- * Unlinks a wallet from its account, inside the caller's transaction; sessions of that wallet reach the account no more.
+ * Unlinks a wallet from its account, inside the caller's transaction; sessions of that wallet lose access to the account.
  * @param keepLast refuses the only wallet, so that an owner does not lock the account
  * @throws GatewayError wallet_not_found, permission_denied for someone else's, invalid_request for the last one
  */

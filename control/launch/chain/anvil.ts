@@ -23,7 +23,7 @@ export interface AnvilOptions {
   readonly logFile: string
   /** Taken when it is free. */
   readonly port?: number
-  /** Whether the chain goes on where it was at the next start in the same folder. */
+  /** Whether the next start in the same folder continues this chain. */
   readonly keepState?: boolean
   /** More flags, such as ['--block-time', '1']. */
   readonly flags?: readonly string[]
@@ -52,14 +52,14 @@ export class AnvilNode {
   /** Starts the node at its address; also again, after it has ended. */
   async start(): Promise<void> {
     await this.process.start()
-    // It writes no such file itself, and one that outlives its starter has to be found.
+    // anvil writes no pid file itself, and a node that outlives its starter has to be found.
     writeFileSync(this.pidFile, `${this.process.pid}\n`)
   }
 }
 
 /**
- * The program in the package for this platform. The package's own `bin` is a wrapper whose end does not end the node.
- * @throws AnvilMissing that says what to install
+ * The program in the package for this platform. The package's own `bin` is a wrapper, and ending it does not end the node.
+ * @throws AnvilMissing with instructions
  */
 function findAnvil(): string {
   const cpu = process.arch === 'x64' ? 'amd64' : process.arch
@@ -75,8 +75,8 @@ function findAnvil(): string {
 }
 
 /**
- * Starts a node of a development chain on this machine alone and waits until it answers.
- * @throws AnvilMissing that says what to install; Error that says why it did not start
+ * Starts a node of a development chain on the loopback address and waits until it answers.
+ * @throws AnvilMissing with instructions; Error with the reason why it did not start
  */
 export async function startAnvil(options: AnvilOptions): Promise<AnvilNode> {
   const program = findAnvil()

@@ -43,9 +43,9 @@ export interface DemoChain {
 }
 
 /**
- * Starts a development chain in a data folder, with test tokens, Permit2 and a payer that has money; it goes on where it
- * was, since the book is bound to it.
- * @throws AnvilMissing that says what to install; Error when the node does not start, or its chain is not whole
+ * Starts a development chain in a data folder, with test tokens, Permit2 and a payer that has money. A restart continues the
+ * same chain, since the book is bound to it.
+ * @throws AnvilMissing with instructions; Error when the node does not start, or its chain is incomplete
  */
 export async function startDemoChain(dataDir: string, logFile: string, limits: Limits): Promise<DemoChain> {
   const dir = join(dataDir, 'chain')
@@ -104,7 +104,7 @@ async function fill(client: DevClient, { coin, stablecoin }: DevContracts, to: A
   }
 }
 
-/** What the coin's holders get from. */
+/** The contracts that pay the coin's holders. */
 interface HolderContracts {
   readonly vault: Address
   readonly distributor: Address

@@ -86,8 +86,8 @@ export async function deployContract(
 }
 
 /**
- * Puts on a fresh development chain what payments need: Permit2 and the spender of x402 at the addresses that they have
- * everywhere, a coin, a stablecoin with EIP-3009, and an ERC-8004 registry.
+ * Deploys the contracts for payments on a fresh development chain: Permit2 and the spender of x402 at their usual addresses,
+ * a coin, a stablecoin with EIP-3009, and an ERC-8004 registry.
  */
 export async function deployContracts(client: DevClient): Promise<DevContracts> {
   // Sent one after the other: their addresses follow from the deployer's nonce, so they are the same on every chain.
@@ -105,8 +105,7 @@ export async function deployContracts(client: DevClient): Promise<DevContracts> 
 }
 
 /**
- * A contract on a development chain: the one that is there of this init code, else a new one, at the address that follows from
- * that code.
+ * A contract on a development chain, at the address that its init code determines (CREATE2); deploys it if it is missing.
  */
 export async function provideContract(client: DevClient, bytecode: Hex): Promise<Address> {
   const address = getContractAddress({ opcode: 'CREATE2', from: CREATE2_DEPLOYER, salt: zeroHash, bytecode })

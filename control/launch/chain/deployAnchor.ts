@@ -4,9 +4,9 @@ import { type Deployed, deployBy } from './deployBy.ts'
 
 const CONSTRUCTOR = parseAbi(['constructor(address admin, address anchorer)'])
 
-/** Who may do what with a SettlementAnchor contract. */
+/** The roles of a SettlementAnchor contract. */
 export interface AnchorRoles {
-  /** May give and take roles. */
+  /** May grant and revoke roles. */
   readonly admin: Address
   /** May anchor batches. */
   readonly anchorer: Address

@@ -4,7 +4,7 @@ import { contractCode } from './contractCodes.ts'
 const VAULT = parseAbi(['constructor(address coin, string name, string symbol, uint256 vestSeconds)'])
 const DISTRIBUTOR = parseAbi(['constructor(address coin, address admin, address publisher)'])
 
-/** What a ScoinVault contract is made of. */
+/** The constructor arguments of a ScoinVault contract. */
 export interface VaultParts {
   readonly coin: Address
   /** Of its shares. */
@@ -14,10 +14,10 @@ export interface VaultParts {
   readonly vestSeconds: number
 }
 
-/** Who may do what with a RewardDistributor contract. */
+/** The coin and the roles of a RewardDistributor contract. */
 export interface DistributorRoles {
   readonly coin: Address
-  /** May give and take roles. */
+  /** May grant and revoke roles. */
   readonly admin: Address
   /** May publish periods. */
   readonly publisher: Address

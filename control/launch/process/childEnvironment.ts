@@ -2,9 +2,9 @@ import { variableNames } from '../../../contract/schemas/environment.ts'
 import type { CatalogProvider } from '../../catalog/pricing/catalogFile.ts'
 import type { CatalogTool } from '../../catalog/pricing/toolReader.ts'
 
-/** What any program may need of the system. */
+/** Variables of the system that any program may need. */
 const SYSTEM = ['PATH', 'HOME', 'TMPDIR', 'TZ', 'LANG', 'LC_ALL', 'LC_CTYPE', 'LD_LIBRARY_PATH']
-/** What a program on Node.js may need besides. */
+/** Further variables that a program on Node.js may need. */
 const NODE = ['NODE_ENV', 'NODE_OPTIONS', 'NODE_EXTRA_CA_CERTS', 'SSL_CERT_FILE', 'SSL_CERT_DIR', 'UV_THREADPOOL_SIZE']
 
 /** The part of a catalog that names the variables with the keys of providers and tools. */
@@ -37,7 +37,7 @@ export function proxyEnvironment(env: NodeJS.ProcessEnv, { providers, tools }: K
   return pick(env, [...SYSTEM, ...NODE, ...variableNames('proxy'), ...keys])
 }
 
-/** The environment of control: its own settings and the keys of the providers that batch jobs go to. */
+/** The environment of control: its own settings and the keys of the providers that run batch jobs. */
 export function controlEnvironment(env: NodeJS.ProcessEnv, { providers }: KeyNames): NodeJS.ProcessEnv {
   const keys = providers.filter(({ dialect }) => dialect === 'openai').map(({ apiKeyEnv }) => apiKeyEnv)
   return pick(env, [...SYSTEM, ...NODE, ...variableNames('control'), ...keys])

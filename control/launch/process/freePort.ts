@@ -10,8 +10,8 @@ const PORTS_END = 32_768
 const ATTEMPTS_MAX = 200
 
 /**
- * A folder in which those who start servers beside each other note each port once, set by the runner of the tests: a port
- * that is free because its server is just being started again is then given to nobody else.
+ * A folder in which concurrent test processes record each port once, set by the runner of the tests: a port that is only free
+ * because its server is restarting is then not given to another process.
  */
 const NOTES_VARIABLE = 'SLUICE_PORT_NOTES'
 

@@ -5,7 +5,7 @@ import type { Limits } from '../../limits.ts'
 
 const CHECK_INTERVAL_MS = 50
 
-/** The command line of a process, '' when there is none with this id. */
+/** The command line of a process, '' for an unknown id. */
 function commandOf(pid: number): string {
   const file = `/proc/${pid}/cmdline`
   if (existsSync('/proc/self/cmdline')) {
@@ -19,7 +19,7 @@ function commandOf(pid: number): string {
 }
 
 /**
- * The process that a pid file names, if it lives and is what the file says.
+ * The process that a pid file names, if it is alive and runs the expected program.
  * @param program part of its command line, because ids are used again
  */
 export function processOf(pidFile: string, program: RegExp): number | undefined {

@@ -4,14 +4,14 @@ const ROTATE_BYTES = 16_777_216
 const SHOWN_BYTES = 16_384
 const SHOWN_LINES = 15
 
-/** The length of a log in bytes; 0 when there is none. */
+/** The length of a log in bytes; 0 if it does not exist. */
 export function logLength(path: string): number {
   return existsSync(path) ? statSync(path).size : 0
 }
 
 /**
  * The end of a log, for a message that says why a process did not start.
- * @param from bytes that were there before and say nothing of this process
+ * @param from bytes of earlier processes, which are skipped
  */
 export function lastLines(path: string, from: number): string {
   const length = logLength(path)

@@ -22,7 +22,7 @@ export interface ProcessDefinition {
   readonly name: string
   readonly command: string
   readonly args: readonly string[]
-  /** The whole environment; nothing of this process's own comes on top. */
+  /** The whole environment; nothing is inherited from this process. */
   readonly env: NodeJS.ProcessEnv
   readonly cwd?: string
   readonly runAs?: RunAs | undefined
@@ -42,7 +42,7 @@ export interface ProcessDefinition {
 
 const alive = new Map<ChildProcess, NodeJS.Signals>()
 
-// The last resort when this process ends without having stopped what it started.
+// The last resort when this process exits without having stopped its children.
 process.on('exit', () => {
   for (const [child, signal] of alive) child.kill(signal)
 })
@@ -53,9 +53,9 @@ process.on('exit', () => {
  */
 export class ManagedProcess {
   readonly definition: ProcessDefinition
-  /** What the process announced over IPC, such as its port. */
+  /** The values that the process announced over IPC, such as its port. */
   ready: Readonly<Record<string, number>> = {}
-  /** Called when the process ends without having been told to. */
+  /** Called when the process exits without a stop request. */
   onUnexpectedExit: ((reason: string) => void) | undefined
   /** How the process ended last. */
   lastExit: { code: number | null; signal: NodeJS.Signals | null } | undefined
@@ -78,7 +78,7 @@ export class ManagedProcess {
   /**
    * Starts the process and waits until it is ready.
    * @param changes environment variables for this start
-   * @throws Error with the end of what it has logged when it ends first or takes longer than limits.startTimeoutMs
+   * @throws Error with the end of its log when it exits first or takes longer than limits.startTimeoutMs
    */
   async start(changes: NodeJS.ProcessEnv = {}): Promise<void> {
     const { name, probe, logFile } = this.definition
@@ -139,7 +139,7 @@ export class ManagedProcess {
     await endedWithin(child, KILL_TIMEOUT_MS)
   }
 
-  /** Ends the process at once together with those that it has started. */
+  /** Ends the process immediately, together with its children. */
   async cut(): Promise<void> {
     const child = this.child
     if (child?.pid === undefined) return

@@ -14,7 +14,7 @@ import type { Limits } from '../../limits.ts'
 
 export type ChainClient = PublicClient
 
-/** JSON-RPC of a chain over HTTP; what is asked at the same time travels in one request. */
+/** JSON-RPC of a chain over HTTP; concurrent calls are batched into one request. */
 export function createChainClient(rpcUrl: string, limits: Limits): ChainClient {
   return createPublicClient({
     transport: http(rpcUrl, {
@@ -36,7 +36,7 @@ export function isRevert(error: unknown): boolean {
   return error instanceof BaseError && error.walk((cause) => cause instanceof ExecutionRevertedError) !== null
 }
 
-/** Whether there was no answer of a node at all, rather than one that says no. */
+/** Whether the node did not answer at all, rather than with an error. */
 export function isUnanswered(error: unknown): boolean {
   return (
     error instanceof BaseError &&
@@ -44,7 +44,7 @@ export function isUnanswered(error: unknown): boolean {
   )
 }
 
-/** Reads from the chain. @throws GatewayError chain_unavailable for whatever the node did not answer */
+/** Reads from the chain. @throws GatewayError chain_unavailable when the node does not answer */
 export async function readChain<T>(read: () => Promise<T>): Promise<T> {
   try {
     return await read()

@@ -3,13 +3,13 @@ import { postTransfers } from '../../book/ledger/postTransfers.ts'
 import type { Client } from '../../runtime/db/pool.ts'
 import type { Purpose } from './outbox.ts'
 
-/** What a payment's or deposit's second transaction, which somebody else sent, has behind its id in its ref. */
+/** Suffix of the ref for a second transaction of a payment or deposit, one that another sender submitted. */
 export const OTHER_SUFFIX = ':other'
 
 /** The id of the payment or deposit that a transaction is for. */
 export const idOfRef = (ref: string): string => (ref.endsWith(OTHER_SUFFIX) ? ref.slice(0, -OTHER_SUFFIX.length) : ref)
 
-/** Money that came in on the chain and was credited. */
+/** Money that was received on the chain and credited. */
 export interface Credited {
   readonly purpose: Extract<Purpose, 'payment' | 'deposit'>
   readonly id: string
@@ -20,9 +20,9 @@ export interface Credited {
 }
 
 /**
- * Books whether money that was credited is on the chain. When the chain took its block back and none of its transactions
- * can make the transfer now, the house bears it; when one of them makes it after all, the house has it back. Money that
- * may still come is not lost. Its row has to be locked by the caller's transaction.
+ * Books whether credited money is on the chain. When the chain took its block back and none of its transactions can make
+ * the transfer now, the house bears the loss; when one of them makes it after all, the loss is reversed. Money that may
+ * still arrive is not lost. The caller's transaction has to hold the lock of its row.
  */
 export async function followChain(client: Client, { purpose, id, units, lost, found }: Credited): Promise<void> {
   const states = await client.query<{ is_mined: boolean; is_open: boolean }>(

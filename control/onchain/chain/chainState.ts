@@ -22,11 +22,11 @@ interface Syncing {
   readonly ReturnType: false | object
 }
 
-/** Asks the node of the chain now and then whether it is there, so that the state of the chain is told without asking. */
+/** Polls the node of the chain, so that the state of the chain can be reported without a call to it. */
 export class ChainState {
-  /** As of the last look. */
+  /** As of the last check. */
   state: ChainHealth = 'not_configured'
-  /** Resolves after the first look. */
+  /** Resolves after the first check. */
   readonly known: Promise<void>
   private readonly options: ChainStateOptions
   private readonly loop: Loop | undefined
@@ -65,7 +65,7 @@ export class ChainState {
     if (payments !== undefined && found !== payments.chainId) return 'unavailable'
     if (syncing !== false) return 'behind'
     if (payments === undefined) return 'ok'
-    // Those that are not deep enough are read later.
+    // Blocks without enough confirmations are read later.
     const isBehind = await this.isBookBehind(Number(head) - payments.depositConfirmations + 1)
     return isBehind ? 'behind' : 'ok'
   }

@@ -11,7 +11,7 @@ import {
 import { GatewayError } from '../../../contract/errors/errors.ts'
 import type { Limits } from '../../limits.ts'
 
-/** What `isValidSignature` answers for a valid one; https://eips.ethereum.org/EIPS/eip-1271 */
+/** The value that `isValidSignature` returns for a valid signature; https://eips.ethereum.org/EIPS/eip-1271 */
 const VALID = '0x1626ba7e'
 const ABI = [
   {
@@ -23,7 +23,7 @@ const ABI = [
   },
 ] as const
 
-/** Wallets that are contracts and say themselves whether a signature is theirs (ERC-1271). */
+/** Wallets that are contracts and verify their signatures themselves (ERC-1271). */
 export class ContractWallets {
   private readonly client: PublicClient
   private knownChainId: Promise<number> | undefined

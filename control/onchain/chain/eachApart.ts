@@ -2,8 +2,8 @@ import { GatewayError } from '../../../contract/errors/errors.ts'
 import { isUnanswered } from './chainClient.ts'
 
 /**
- * Does something with each row, one after the other; a row that fails holds up none of those behind it.
- * @throws the first error, after the last row; at once when the node does not answer at all
+ * Processes rows one after the other; a row that fails does not block the rows after it.
+ * @throws the first error, after the last row; immediately when the node does not answer at all
  */
 export async function eachApart<T>(
   rows: readonly T[],
@@ -24,8 +24,8 @@ export async function eachApart<T>(
 }
 
 /**
- * Where the next page of rows begins that may have to wait long, so that those behind them have their turn.
- * @param pageMax the most rows that a page has
+ * Cursor of the next page, so that rows that have to wait long do not starve the rows after them.
+ * @param pageMax the most rows of a page
  * @returns the key of the last row of a full page, else '' for the beginning
  */
 export function cursorBehind<T>(rows: readonly T[], pageMax: number, keyOf: (row: T) => string): string {

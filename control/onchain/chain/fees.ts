@@ -17,7 +17,7 @@ interface Known {
   readonly atMs: number
 }
 
-/** What transactions are to pay: room for the base fee to double, and what the node says gets them in. */
+/** The fees of transactions: room for the base fee to double, and the priority fee that the node suggests. */
 export class FeeOracle {
   private readonly chain: ChainClient
   private known: Known | undefined
@@ -48,7 +48,7 @@ export class FeeOracle {
     return this.asking
   }
 
-  /** Fees that replace a transaction: at least an eighth more, and what holds now. @returns undefined past the bound */
+  /** Fees that replace a transaction: an eighth more, and at least the current fees. @returns undefined past the bound */
   async replacing(old: Fees): Promise<Fees | undefined> {
     const now = await this.current()
     const raised = (fee: bigint) => (fee * REPLACEMENT.numerator) / REPLACEMENT.denominator + 1n

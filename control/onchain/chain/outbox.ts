@@ -45,7 +45,7 @@ export interface StoredTransaction extends SignedTransaction {
   readonly id: number
 }
 
-/** Begins to count a sender's nonces, or goes on where the chain is when it is ahead. @returns the next nonce */
+/** Begins to count a sender's nonces, or catches up with the chain when it is ahead. @returns the next nonce */
 export async function openSender(db: Queryable, address: Address, chainNonce: number): Promise<number> {
   const opened = await db.query<{ next_nonce: number }>(
     `INSERT INTO chain_senders (address, next_nonce) VALUES ($1, $2)
@@ -58,7 +58,7 @@ export async function openSender(db: Queryable, address: Address, chainNonce: nu
 
 /**
  * Signs a transaction with the sender's next nonce and stores it, inside the caller's transaction: either both happen or
- * neither. The sender's row stays locked until the commit, so this comes last.
+ * neither. The sender's row stays locked until the commit, so call this last.
  * @throws the database error when this was ordered before (SQLSTATE 23505); Error when the sender was never opened
  */
 export async function storeTransaction(client: Client, signer: Signer, order: Order): Promise<StoredTransaction> {
@@ -95,8 +95,8 @@ export async function storeTransaction(client: Client, signer: Signer, order: Or
 }
 
 /**
- * Stores a transaction that the payer has sent, or signed to be sent. What the scan of transfers reads at the same time
- * waits for the commit, so that a transfer is counted here or there.
+ * Stores a transaction that the payer has sent, or signed to be sent. A concurrent scan of transfers waits for the commit, so
+ * that a transfer is counted either here or there, never twice.
  * @param raw absent when only its hash is known
  * @throws GatewayError authorization_used when it was counted as a deposit before; roll back then
  */

@@ -4,19 +4,19 @@ import type { Purpose } from './outbox.ts'
 import type { TransactionRow, TransactionState } from './transactionRow.ts'
 import { hasTransferred } from './transferLog.ts'
 
-/** What the book does about a transaction, inside the database transaction that records where it is. */
+/** The bookings for a change of a transaction, made in the database transaction that records its state. */
 export interface OutcomeHandler {
   /** The transfer was made. Called again when a block was taken back and the transaction got into another. */
   mined(client: Client, ref: string): Promise<void>
   /** It is in a block and made no transfer, or can get into none. Called again likewise, also after `mined`. */
   unmade(client: Client, ref: string): Promise<void>
-  /** Whether a transaction that moves no tokens has done what it is for. */
+  /** Whether a transaction that moves no tokens has achieved its purpose. */
   isMade?(receipt: TransactionReceipt, row: TransactionRow): boolean
 }
 
 export type OutcomeHandlers = Readonly<Record<Purpose, OutcomeHandler>>
 
-/** Writes into the book what became of transactions. */
+/** Writes the outcomes of transactions into the book. */
 export class OutcomeRecorder {
   private readonly pool: Pool
   private readonly handlers: OutcomeHandlers
@@ -29,7 +29,7 @@ export class OutcomeRecorder {
     this.onRecorded = onRecorded
   }
 
-  /** Records that a transaction is in a block, once; what another control recorded first stays. */
+  /** Records that a transaction is in a block, once; an earlier record of another control stays. */
   async record(row: TransactionRow, receipt: TransactionReceipt): Promise<void> {
     const state = this.isMade(row, receipt) ? 'mined' : 'reverted'
     const isNew = await withTransaction(this.pool, async (client) => {
@@ -60,7 +60,7 @@ export class OutcomeRecorder {
     return updated.rowCount ?? 0
   }
 
-  /** Notes that transactions up to a block can not be taken back any more. */
+  /** Records that transactions up to a block are final. */
   async finalize(blockNumber: number): Promise<void> {
     await this.pool.query(
       `UPDATE chain_transactions SET final = true
@@ -69,7 +69,7 @@ export class OutcomeRecorder {
     )
   }
 
-  /** Notes that another transaction has used the nonce: this one can never be mined. An operator has to look at it. */
+  /** Records that another transaction has used the nonce: this one can never be mined. An operator has to investigate. */
   async displace(row: TransactionRow): Promise<void> {
     const isNew = await withTransaction(this.pool, async (client) => {
       const updated = await client.query(

@@ -4,7 +4,7 @@ import { EXACT_PROXY_ADDRESS, PERMIT2_ADDRESS } from '../../../contract/payments
 import type { SignedPayment } from '../../../contract/payments/signedPayment.ts'
 import { MPP_WITNESS_TYPE, paymentWitness } from '../../../contract/payments/typedData.ts'
 
-/** Functions of tokens, of Permit2 and of its spender that payments are made by and that tell why one can not be. */
+/** Functions of tokens, of Permit2 and of its spender that make payments, or report why a payment can not be made. */
 export const PAYMENT_ABI = parseAbi([
   'function transferWithAuthorization(address from, address to, uint256 value, uint256 validAfter, uint256 validBefore, bytes32 nonce, uint8 v, bytes32 r, bytes32 s)',
   'function transferWithAuthorization(address from, address to, uint256 value, uint256 validAfter, uint256 validBefore, bytes32 nonce, bytes signature)',
@@ -24,7 +24,7 @@ export const PAYMENT_ABI = parseAbi([
 
 const KEY_SIGNATURE_LENGTH = 2 + 65 * 2
 
-/** The call that makes a payment's transfer; whoever sends it pays the gas. */
+/** The call that makes a payment's transfer; its sender pays the gas. */
 export function settlementCall(payment: SignedPayment): { to: Address; data: Hex } {
   switch (payment.method) {
     case 'eip3009':

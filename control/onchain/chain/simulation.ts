@@ -7,11 +7,11 @@ import type { ChainClient } from './chainClient.ts'
 import { chainUnavailable, isRevert, readChain } from './chainClient.ts'
 import { PAYMENT_ABI, settlementCall } from './settlementCall.ts'
 
-/** Gas beyond what a simulation needed: another block may find other storage. */
+/** Margin above the gas of a simulation: storage may differ in another block. */
 const GAS_MARGIN = { numerator: 5n, denominator: 4n }
 const NONCES_PER_WORD_BITS = 8n
 
-/** What the chain says of a payment before anything is sent: the gas that it takes, or why it can not be made. */
+/** The result of simulating a payment on the chain before sending: the gas that it takes, or why it would fail. */
 export type Simulation =
   | { readonly gas: bigint }
   | {
@@ -25,7 +25,7 @@ export type Simulation =
 
 /**
  * Simulates the settlement of a payment.
- * @param sender who would send it
+ * @param sender of the transaction
  * @throws GatewayError chain_unavailable
  */
 export async function simulatePayment(
@@ -40,8 +40,8 @@ export async function simulatePayment(
 
 /**
  * The gas that a call takes, with a margin.
- * @param blockNumber the block after which it is looked at; the newest one when left out
- * @returns undefined when the contract refuses it
+ * @param blockNumber the block whose state it is estimated on; the newest one when absent
+ * @returns undefined when the call reverts
  * @throws GatewayError chain_unavailable
  */
 export async function estimateGas(

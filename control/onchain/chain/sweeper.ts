@@ -26,8 +26,8 @@ export interface SweeperOptions {
 }
 
 /**
- * Sees to every transaction in the book that is not final, whoever stored it and whatever happened since: sends again
- * what is in no block, with a higher fee when it takes long, and takes back what the chain took back.
+ * Handles every transaction in the book that is not final, independent of the process that stored it: resends transactions
+ * that are in no block, with a higher fee after a while, and reverses bookings of transactions that the chain took back.
  */
 export class TransactionSweeper {
   private readonly options: SweeperOptions
@@ -43,7 +43,7 @@ export class TransactionSweeper {
     this.loop = new Loop('transaction sweep', options.limits.chainSweepMs, options.log, (signal) => this.pass(signal))
   }
 
-  /** Resolves when everything that an earlier process left has been seen to once. */
+  /** Resolves when everything that an earlier process left has been handled once. */
   get swept(): Promise<void> {
     return this.sweptOnce
   }
@@ -99,7 +99,7 @@ export class TransactionSweeper {
     if (row.sender === undefined) {
       const { hash, raw, ageMs } = newest
       const isTaken = raw === undefined || (await watcher.offer({ hash, raw }))
-      // The payer may have used its nonce for another one; should this come all the same, the scan of transfers finds it.
+      // The payer may have used its nonce for another transaction; if this one is still mined, the scan of transfers finds it.
       if (!isTaken || ageMs > this.options.limits.payerTransactionMs) await watcher.recorder.displace(row)
       return
     }
@@ -128,7 +128,7 @@ export class TransactionSweeper {
     await watcher.broadcast(signed.raw)
   }
 
-  /** Whether the sender's nonce went to another transaction, so deep that this one can not come back. */
+  /** Whether another transaction has used the sender's nonce, with enough confirmations that this one can not be mined. */
   private async isDisplaced(row: TransactionRow, chain: ChainClient): Promise<boolean> {
     const head = await chain.getBlockNumber()
     const deep = head - BigInt(this.options.finalBlocks)

@@ -4,7 +4,7 @@ import type { ExpectedTransfer } from './outbox.ts'
 /** Topic of ERC-20 Transfer(address,address,uint256). https://eips.ethereum.org/EIPS/eip-20 */
 export const TRANSFER_TOPIC = toEventSelector('Transfer(address,address,uint256)')
 
-/** Whether a log says that just this was transferred. */
+/** Whether a log shows exactly this transfer. */
 export function isTransfer(log: Pick<Log, 'address' | 'topics' | 'data'>, expected: ExpectedTransfer): boolean {
   return (
     log.address.toLowerCase() === expected.token &&
@@ -16,7 +16,7 @@ export function isTransfer(log: Pick<Log, 'address' | 'topics' | 'data'>, expect
   )
 }
 
-/** A transaction has made its transfer when it succeeded and the token's log says so; its status alone says nothing. */
+/** A transaction has made its transfer when it succeeded and the token's log shows it; its status alone proves nothing. */
 export function hasTransferred(receipt: TransactionReceipt, expected: ExpectedTransfer): boolean {
   return receipt.status === 'success' && receipt.logs.some((log) => isTransfer(log, expected))
 }

@@ -27,7 +27,7 @@ export interface WatcherOptions {
   readonly limits: Limits
 }
 
-/** Sends stored transactions and finds out what became of them. */
+/** Sends stored transactions and follows them until they are final. */
 export class TransactionWatcher {
   readonly recorder: OutcomeRecorder
   private readonly pool: Pool
@@ -74,7 +74,7 @@ export class TransactionWatcher {
   }
 
   /**
-   * Sends a stored transaction that somebody else has signed, after its commit. One that the node refuses is given up.
+   * Sends a stored transaction that another party has signed, after its commit. If the node refuses it, it is given up.
    * @returns as `send`
    */
   async sendForeign(transaction: StoredTransaction, waitMs: number): Promise<TransactionState> {
@@ -87,7 +87,7 @@ export class TransactionWatcher {
   }
 
   /**
-   * Gives the node a transaction that somebody else has signed.
+   * Submits a transaction that another party has signed to the node.
    * @returns false when the node refuses it and does not have it; true also when that is not known
    */
   async offer({ hash, raw }: Pick<StoredTransaction, 'hash' | 'raw'>): Promise<boolean> {
@@ -118,7 +118,7 @@ export class TransactionWatcher {
     })
   }
 
-  /** Looks for a transaction from now on; one that is looked for already is renewed, with attempts made since. */
+  /** Polls for a transaction from now on; updates the attempts of one that is polled for already. */
   watch(row: TransactionRow): Watched {
     const known = this.watched.get(row.id)
     if (known !== undefined) {
@@ -131,12 +131,12 @@ export class TransactionWatcher {
     return watched
   }
 
-  /** Gives a signed transaction to the node. What goes wrong shows in what becomes of it; nothing is thrown. */
+  /** Submits a signed transaction to the node. Never throws: a failure shows in the later state of the transaction. */
   async broadcast(raw: Hex): Promise<void> {
     try {
       await this.chain.sendRawTransaction({ serializedTransaction: raw })
     } catch (error) {
-      // A node that knows it already says so with an error, as does one that has it in a block.
+      // Nodes also answer with an error if they know the transaction already, or have it in a block.
       logEvent(this.log, 'chain_transaction_refused', { err: error })
     }
     this.soon()
@@ -165,7 +165,7 @@ export class TransactionWatcher {
       const depth = this.confirmations[row.purpose] - 1
       if (receipt === undefined || (depth > 0 && receipt.blockNumber + BigInt(depth) > head)) return
       await this.recorder.record(row, receipt)
-      // Another control may have recorded it; then nobody else tells those who wait here.
+      // Another control may have recorded it; then only this call notifies the waiters of this process.
       if (this.watched.has(row.id)) await this.tellFromBook(row.id)
     })
     const failed = (await Promise.allSettled(looks)).find((look) => look.status === 'rejected')

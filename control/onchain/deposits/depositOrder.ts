@@ -12,12 +12,12 @@ import type { Limits } from '../../limits.ts'
 export interface DepositOrder {
   readonly asset: PaymentAsset
   readonly payment: Eip3009Payment
-  /** The coin that it buys, in integers of 1e-9 coin, and what that costs. */
+  /** The coin that it buys, in integers of 1e-9 coin, and the price of that coin. */
   readonly nanos: number
   readonly units: number
 }
 
-/** Refuses an authorization. @param field what of it is wrong */
+/** Refuses an authorization. @param field the invalid field */
 export function refuseAuthorization(message: string, field?: string): GatewayError {
   const options = { message: `${message} Nothing was taken.` }
   return new GatewayError('authorization_invalid', field === undefined ? options : { ...options, param: field })

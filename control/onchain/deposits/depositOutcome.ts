@@ -8,7 +8,7 @@ import { DEPOSIT } from './depositScanner.ts'
 export const DEPOSIT_LOST = 'deposit_lost'
 export const DEPOSIT_FOUND = 'deposit_found'
 
-/** Books what became of the transactions of gasless deposits. */
+/** Books the outcomes of the transactions of gasless deposits. */
 export const depositOutcome: OutcomeHandler = {
   mined: async (client, ref) => {
     if (!(await credit(client, idOfRef(ref)))) await bearLoss(client, idOfRef(ref))
@@ -30,7 +30,7 @@ async function credit(client: Client, id: string): Promise<boolean> {
   return true
 }
 
-/** What was credited may be spent, so a deposit that the chain took back and does not make is borne by the house. */
+/** Credited coin may already be spent, so the house bears a deposit that a reorganization of the chain removed. */
 async function bearLoss(client: Client, id: string): Promise<void> {
   const found = await client.query<{ units: number }>(
     `SELECT units FROM deposits WHERE id = $1 AND state = 'credited' FOR UPDATE`,

@@ -4,7 +4,7 @@ import type { Client, Queryable } from '../../runtime/db/pool.ts'
 
 export type DepositState = 'settling' | 'credited' | 'failed'
 
-/** Money of an account that came in on the chain. `amount` is atomic units of the token. */
+/** Money that an account received on the chain. `amount` is atomic units of the token. */
 export interface Deposit {
   readonly id: string
   readonly accountId: string
@@ -15,7 +15,7 @@ export interface Deposit {
   readonly asset: string
   readonly token: Address
   readonly amount: bigint
-  /** The coin that it is credited as, in integers of 1e-9 coin, and what that was worth when it came. */
+  /** The coin that it is credited as, in integers of 1e-9 coin, and its worth on arrival. */
   readonly nanos: number
   readonly units: number
   readonly state: DepositState
@@ -91,7 +91,7 @@ export async function depositOf(db: Queryable, accountId: string, id: string): P
   return found.rows[0] && asDeposit(found.rows[0])
 }
 
-/** The deposits of an account, newest first. @param after the id of a deposit to go on behind, or '' */
+/** The deposits of an account, newest first. @param after the id of the deposit to continue after, or '' */
 export async function pageOfDeposits(db: Queryable, accountId: string, limit: number, after: string) {
   const found = await db.query<Row>(
     `SELECT ${COLUMNS} FROM deposits d WHERE d.account_id = $1 AND ($2 = '' OR d.id < $2) ORDER BY d.id DESC LIMIT $3`,
@@ -100,7 +100,7 @@ export async function pageOfDeposits(db: Queryable, accountId: string, limit: nu
   return found.rows.map(asDeposit)
 }
 
-/** Deposits whose transactions can make no transfer any more, oldest first. */
+/** Deposits whose transactions can no longer make the transfer, oldest first. */
 export async function unmovedDeposits(db: Queryable, limit: number): Promise<Deposit[]> {
   const found = await db.query<Row>(
     `SELECT ${COLUMNS} FROM deposits d

@@ -50,9 +50,9 @@ interface Seen {
 
 /**
  * Reads the transfers of the treasury's tokens, block by block, and books each transaction once: the blocks that the
- * chain may still take back are read again with every new one, since what was in them may come back in others. What a
- * linked wallet sends is a deposit of its account; everything else that is not the gateway's own is noted, so that the
- * audit can account for every token.
+ * chain may still take back are read again with every new one, since their transactions may move to other blocks. A transfer
+ * from a linked wallet is a deposit of its account; every other transfer that is not the gateway's own is recorded, so that
+ * the audit can account for every token.
  */
 export class DepositScanner {
   private readonly options: ScannerOptions
@@ -84,7 +84,7 @@ export class DepositScanner {
     if (more === true) this.loop.wake()
   }
 
-  /** @throws when the node that answers does not have the last of the blocks, as one that lags behind */
+  /** @throws when the node lags behind and does not have the last of the blocks */
   private async transfers(first: number, last: number): Promise<Seen[]> {
     const { chain, treasury, assets } = this.options
     const address = assets.map((asset) => asset.address)
@@ -94,7 +94,7 @@ export class DepositScanner {
     const [came, went] = await Promise.all([
       read([TRANSFER_TOPIC, null, pad(treasury)]),
       read([TRANSFER_TOPIC, pad(treasury)]),
-      // In the same request, so that the same node answers: it leaves out what it does not have.
+      // In the same request, so that the same node answers: a node omits logs of blocks that it does not have.
       chain.getBlock({ blockNumber: BigInt(last) }),
     ])
     const seen = new Map([...came, ...went].flatMap(seenOf).map((one) => [`${one.hash}:${one.logIndex}`, one]))
@@ -135,7 +135,7 @@ export class DepositScanner {
     })
   }
 
-  /** Credits what a linked wallet sent. @returns its account */
+  /** Credits a transfer from a linked wallet. @returns its account */
   private async credit(client: Client, transfer: Seen): Promise<string | undefined> {
     const { treasury, assets, accountOfWallet, coinUsdUnits } = this.options
     if (transfer.to !== treasury || transfer.from === treasury) return undefined
@@ -155,7 +155,7 @@ export class DepositScanner {
 
 /**
  * Tokens of the coin are credited as they are, those of a stablecoin as the coin that they buy now.
- * @returns undefined for what is worth less than a unit, and for more than an account can hold
+ * @returns undefined for amounts worth less than a unit, and for more than an account can hold
  */
 function creditOf(amount: bigint, { decimals, usdUnits }: PaymentAsset, coinUsdUnits: number): CoinAmount | undefined {
   try {

@@ -66,7 +66,7 @@ export class Deposits {
    */
   async check(order: DepositOrder): Promise<CheckedDeposit> {
     const { pool, chain, fees, relayers } = this.options
-    // First, because what is on its way to a block shows on the chain in no reliable way.
+    // First, because a pending transaction is not reliably visible on the chain.
     await refuseKnown(pool, order.payment)
     const payment = { ...order.payment, signature: await this.provenSignature(order) }
     const signer = relayers[this.next++ % relayers.length] ?? relayers[0]
@@ -98,7 +98,7 @@ export class Deposits {
 
   /**
    * Stores a deposit with its transaction, inside the caller's transaction; after the commit `send` sends it.
-   * @param accountId whose wallet it was found to be
+   * @param accountId of the owner of the wallet
    * @throws GatewayError authorization_used (409), payment_in_flight; roll back then
    */
   async store(
@@ -122,7 +122,7 @@ export class Deposits {
     return { deposit, transaction }
   }
 
-  /** Sends a stored deposit; nobody waits for the block here. */
+  /** Sends a stored deposit without waiting for its block. */
   async send(transaction: StoredTransaction): Promise<void> {
     await this.options.watcher.send(transaction, 0)
   }
@@ -132,7 +132,7 @@ export class Deposits {
       await this.resolve(deposit)
   }
 
-  /** Its own transaction made no transfer: somebody else may have sent the authorization first, or it has failed. */
+  /** Its own transaction made no transfer: another sender may have submitted the authorization first, or it has failed. */
   private async resolve({ id, replayKey: key, wallet, token, amount }: Deposit): Promise<void> {
     const { pool, chain, treasury, log } = this.options
     const transfer = { token, from: wallet, to: treasury, amount }

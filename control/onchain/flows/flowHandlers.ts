@@ -10,10 +10,10 @@ import type { Queryable } from '../../runtime/db/pool.ts'
 import { type Flow, type FlowQuery, pageOfFlows } from './flows.ts'
 
 const PREFIX = 'flow'
-/** Behind all ids of flows. */
+/** Sorts after all ids of flows. */
 const LAST = 'flow_~'
 
-/** The public read of movements on the chain; without a chain there are none. */
+/** The public read of movements on the chain; empty without a chain. */
 export function flowHandlers(db: Queryable, limits: Limits): Record<'list_flows', ReadHandler> {
   return {
     list_flows: {

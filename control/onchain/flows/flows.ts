@@ -2,7 +2,7 @@ import type { FlowKind } from '../../../contract/api/chainRoutes.ts'
 import type { Address } from '../../../contract/payments/address.ts'
 import type { Queryable } from '../../runtime/db/pool.ts'
 
-/** A movement on the chain that is deep enough in it. Who paid or was paid is not part of it. */
+/** A movement on the chain with enough confirmations. It does not name the payer or the recipient. */
 export interface Flow {
   /** Sorts by when the gateway recorded it. */
   readonly id: string
@@ -24,7 +24,7 @@ export interface Flow {
   }
 }
 
-/** Which of them; ids are those of flows, or what such an id begins with. */
+/** Selects flows; ids are those of flows, or prefixes of such ids. */
 export interface FlowQuery {
   readonly kind: FlowKind | undefined
   /** The least id. */
@@ -51,7 +51,7 @@ const partOf = (table: string, kind: string): string => `(
   SELECT flow_id, purpose, hash, block_number, token, amount, transfer_to FROM ${table}
   WHERE flow_id >= $1 AND flow_id < $2 ${kind} ORDER BY flow_id DESC LIMIT $3)`
 
-/** Each table is read by its own index, as far as a page goes. */
+/** Each table is read by its own index, no further than one page. */
 const pageText = (kind: string): string => `
   SELECT f.flow_id AS id, f.purpose AS kind, i.chain_id, f.hash, f.block_number,
     greatest(coalesce(i.head_block, f.block_number) - f.block_number + 1, 1) AS confirmations,

@@ -3,7 +3,7 @@ import { GatewayError } from '../../../contract/errors/errors.ts'
 import type { Address } from '../../../contract/payments/address.ts'
 import { type ChainClient, chainUnavailable, isRevert, readChain } from '../chain/chainClient.ts'
 
-/** What is read of an ERC-8004 identity registry. https://eips.ethereum.org/EIPS/eip-8004 */
+/** The functions of an ERC-8004 identity registry that are called. https://eips.ethereum.org/EIPS/eip-8004 */
 const ABI = parseAbi([
   'function ownerOf(uint256 agentId) view returns (address)',
   'function getAgentWallet(uint256 agentId) view returns (address)',

@@ -6,10 +6,10 @@ import { openSender } from '../chain/outbox.ts'
 import { PAYMENT_ABI } from '../chain/settlementCall.ts'
 import type { PaymentsConfig } from './paymentsConfig.ts'
 
-/** What a token may be called: one line of few characters. */
+/** Valid symbols of tokens: one line of few characters. */
 const SYMBOL = /^[^\p{C}]{1,32}$/u
 
-/** The chain is not the one that the book is bound to, so that what the book says of it is wrong there. */
+/** The chain is not the one that the book is bound to, so the book's records do not apply to it. */
 export class WrongChainError extends Error {
   override readonly name = 'WrongChainError'
 }
@@ -22,8 +22,8 @@ interface IdentityRow {
 }
 
 /**
- * Binds the book to its chain at the first start, and makes sure that it is the same one at every other; opens what is
- * counted there: the nonces of the keys and the treasury's tokens.
+ * Binds the book to its chain at the first start, and checks at every other start that it is the same one; begins to count
+ * the nonces of the keys and the treasury's tokens.
  * @returns the key of the MACs of quotes
  * @throws WrongChainError; GatewayError chain_unavailable
  */
@@ -70,7 +70,7 @@ async function identityOf(
   return row
 }
 
-/** What the treasury has of a token when it is named for the first time; from there on every transfer is counted. */
+/** Records the treasury's balance of a token that is configured for the first time; every later transfer is counted. */
 async function openTokens(db: Queryable, chain: ChainClient, config: PaymentsConfig): Promise<void> {
   const scanned = await db.query<{ scanned_block: number }>('SELECT scanned_block FROM chain_identity')
   const blockNumber = BigInt(scanned.rows[0]?.scanned_block ?? 0)
@@ -93,7 +93,7 @@ async function openTokens(db: Queryable, chain: ChainClient, config: PaymentsCon
   }
 }
 
-/** Keeps how a token is shown: by its symbol, or by the name in the payments file where its contract tells none. */
+/** Stores the displayed name of a token: its symbol, or the name in the payments file if its contract has no symbol. */
 async function describeToken(
   db: Queryable,
   chain: ChainClient,

@@ -9,7 +9,7 @@ import type { Signer } from '../chain/signer.ts'
 import type { PaymentOrder } from './paymentOrder.ts'
 import { conflictingPayment, type PaymentRow } from './paymentRow.ts'
 
-/** How a payment gets to the chain: sent by the gateway, or sent by somebody else. */
+/** How a payment gets to the chain: sent by the gateway, or by another sender. */
 export type Sending =
   | {
       readonly by: 'gateway'
@@ -21,8 +21,8 @@ export type Sending =
   | { readonly by: 'other'; readonly hash: Hex; readonly raw: Hex | undefined }
 
 /**
- * Claims a payment and stores the transaction that makes it, in one step: who comes second with the same authorization,
- * or while another payment of this payer settles, is refused and nothing is sent.
+ * Claims a payment and stores the transaction that makes it, atomically: a second payment with the same authorization, or
+ * during the settlement of another payment of this payer, is refused and nothing is sent.
  * @returns the transaction, which may be sent now
  * @throws GatewayError as `conflictError`
  */
@@ -33,7 +33,7 @@ export async function claimPayment(pool: Pool, order: PaymentOrder, sending: Sen
   }).catch(refuseKnownTransaction)
   if (stored !== undefined) return stored
   const other = await conflictingPayment(pool, order.replayKey, order.payer)
-  // The one that settled a moment ago has just been decided.
+  // The payment that settled a moment ago has just been decided.
   throw other === undefined ? inFlight() : conflictError(other, order.replayKey)
 }
 
@@ -87,7 +87,7 @@ async function storeSending(client: Client, order: PaymentOrder, sending: Sendin
   return storeTransaction(client, signer, { purpose: 'payment', ref, chainId, ...call, gas, fees, transfer })
 }
 
-/** Refuses a payment early for what the book knows, before the chain is asked. @throws GatewayError */
+/** Rejects a payment early if it conflicts with the book, before the chain is asked. @throws GatewayError */
 export async function refuseConflict(pool: Pool, order: PaymentOrder): Promise<void> {
   const other = await conflictingPayment(pool, order.replayKey, order.payer)
   if (other !== undefined) throw conflictError(other, order.replayKey)
@@ -97,7 +97,7 @@ function inFlight(): GatewayError {
   return new GatewayError('payment_in_flight', { retryAfterSeconds: 2 })
 }
 
-/** Why a payment can not be taken beside one that the book has. */
+/** The reason why a payment conflicts with a payment in the book. */
 function conflictError(other: PaymentRow, replayKey: string): GatewayError {
   if (other.state === 'settling') return inFlight()
   if (other.replayKey !== replayKey) return inFlight()

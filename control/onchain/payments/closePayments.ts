@@ -21,7 +21,7 @@ export interface CloseOptions {
   readonly assets: readonly PaymentAsset[]
   /** USD of one coin in units. */
   readonly coinUsdUnits: (client: Client) => Promise<number>
-  /** What is left of a payment and the credit of its payer goes back once it comes to this many units. */
+  /** The rest of a payment and the credit of its payer are refunded once together they reach this many units. */
   readonly refundMinUnits: number
   readonly limits: Limits
 }
@@ -42,7 +42,7 @@ interface EndedRow {
 
 interface Closed {
   readonly row: EndedRow
-  /** What the charge lacks to the smallest one. */
+  /** The amount that raises the charge to the minimum charge. */
   readonly feeUnits: number
   readonly isVoided: boolean
   readonly remainder: Remainder
@@ -105,7 +105,7 @@ async function remaindersOf(client: Client, rows: readonly EndedRow[], options: 
   })
 }
 
-/** What a payment's token is worth now; undefined when the operator takes another one by now. */
+/** The present price of a payment's token; undefined when the operator no longer accepts it. */
 function priceOf(
   { asset, token }: EndedRow,
   assets: readonly PaymentAsset[],

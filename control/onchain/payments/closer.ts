@@ -13,16 +13,16 @@ import { markHeld, type PaymentRow, unmovedPayments, unservedPayments } from './
 export interface CloserOptions extends CloseOptions {
   readonly redis: Redis
   readonly log: Logger
-  /** Finds out whether a payment that the gateway could not send was sent by somebody else; else it has failed. */
+  /** Finds out whether another sender submitted a payment that the gateway could not send; else it has failed. */
   readonly resolveUnmoved: (payment: PaymentRow) => Promise<void>
-  /** Told when payments were closed and something goes back. */
+  /** Called when payments were closed and a refund is due. */
   readonly onClosed: () => void
   readonly limits: Limits
 }
 
 /**
- * Sees to it that every payment that was made ends in one receipt, and works out what goes back. Requests that nobody
- * serves, because their proxy or control went away in between, are given up.
+ * Makes sure that every settled payment ends in exactly one receipt, and computes its refund. Requests that no process serves
+ * any more, because their proxy or control crashed in between, are given up.
  */
 export class PaymentCloser {
   private readonly options: CloserOptions
@@ -61,15 +61,15 @@ export class PaymentCloser {
     }
   }
 
-  /** Ends a request that nobody can begin to serve any more, unless it is being served. */
+  /** Ends a request that can no longer be served, unless it is being served. */
   private async giveUp(payment: PaymentRow, nowMs: number): Promise<void> {
     const { pool, redis, log } = this.options
     if (await isHeld(redis, payment)) {
       if (!payment.held) await markHeld(pool, [payment.id])
       return
     }
-    // It was held and is no more: it has ended and is on its way into the book, or Redis lost the hold, and then its
-    // proxy tells how it ended, in its own time.
+    // Its hold is gone: either it was settled and waits for booking, or Redis lost the hold; in that case its proxy delivers
+    // the ending later.
     const serveMaxMs = Math.max(this.options.limits.totalTimeoutMs, this.options.limits.videoJobMaxMs)
     if (payment.held && nowMs < payment.serveByMs + serveMaxMs + this.options.limits.lostHoldWatchMs) return
     await settleLost(redis, pool, settlementOf(payment, nowMs), this.options.limits)

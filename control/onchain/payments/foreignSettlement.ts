@@ -9,11 +9,11 @@ import { TRANSFER_TOPIC } from '../chain/transferLog.ts'
 const CANDIDATES_MAX = 20
 
 /**
- * Anybody may send a payment that was signed, and then it has paid although the gateway did not send it; and payers send
- * a transaction of their own again with a higher fee. Looks for such a transaction in the last blocks: one that made the
- * transfer, with the authorization's nonce in its input, and that the book does not know.
- * @param nonce 32 bytes; undefined for a transfer that has none, which its amount tells apart
- * @param seenBlock what was seen of the payment was in this block, so a node without it can not say
+ * Finds a transaction that made a payment although the gateway did not send it: any wallet may submit a signed payment, and
+ * payers replace their own transactions with a higher fee. Searches the last blocks for a transaction unknown to the book
+ * that made the transfer, with the authorization's nonce in its input.
+ * @param nonce 32 bytes; undefined for a transfer without one, which is identified by its amount
+ * @param seenBlock the block in which the payment was seen, so a node without this block can not answer
  * @throws GatewayError chain_unavailable
  */
 export async function findForeignSettlement(
@@ -65,7 +65,7 @@ export async function isKnown(db: Queryable, hash: Hex): Promise<boolean> {
   return found.rowCount !== 0
 }
 
-/** What the replay key of a payment begins with that is a transaction of the payer. */
+/** Prefix of the replay key of a payment that is a transaction of the payer. */
 export const TRANSACTION_KEY = 'transaction'
 
 /** The 32 bytes of an authorization's nonce, from the replay key of its payment; undefined when it has none. */

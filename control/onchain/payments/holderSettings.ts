@@ -6,7 +6,7 @@ import type { YamlFile } from '../../runtime/files/yamlFile.ts'
 /** The book counts nine decimals of coin, all of which the token has to have. */
 const DECIMALS_MIN = 9
 
-/** What revenue is shared out to, and how. */
+/** The recipients of revenue, and how it is shared. */
 export interface HolderSettings {
   readonly coin: PaymentAsset
   /** The ScoinVault contract; null for none. */
@@ -29,7 +29,7 @@ export interface HolderSettings {
   readonly periodSeconds: number
 }
 
-/** The part of the payments file that says it, with its defaults. */
+/** The part of the payments file for holders, with its defaults. */
 export interface HolderContent {
   readonly scoin_vault?: string
   readonly vault_share_bps: number
@@ -43,7 +43,7 @@ export interface HolderContent {
 }
 
 /**
- * What the payments file says of holders. Notes in the file what does not hold.
+ * Reads the settings of holders from the payments file. Reports invalid fields to the file.
  * @returns null where it names neither a vault nor a distributor
  */
 export function holderSettings(

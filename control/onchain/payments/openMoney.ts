@@ -54,7 +54,7 @@ interface Row {
 const BATCHES_OPEN_MAX = 100
 const OLDEST = 'coalesce(extract(epoch FROM now() - min(created_at)), 0)::float8'
 
-/** Counts what is on its way; only open rows are read, by their indices. @throws errors of PostgreSQL */
+/** Counts money that is in transit; only open rows are read, by their indexes. @throws errors of PostgreSQL */
 export async function countOpenMoney(db: Queryable): Promise<OpenMoney> {
   const found = await db.query<Row>(`
     SELECT p.*, r.*, d.*, w.*, s.*, t.* FROM

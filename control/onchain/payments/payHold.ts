@@ -25,17 +25,17 @@ function scriptOn(redis: Redis): ReturnType<typeof controlScript> {
   return known
 }
 
-/** `later`: not now, and perhaps in a moment. `late`: nobody may hold for the request any more. */
+/** `later`: not now, but a retry may succeed. `late`: no hold may be taken for the request any more. */
 export type PayHold = { readonly heldAtMs: number } | 'later' | 'late'
 
 /**
  * Takes the hold of a request that is paid, in the name of the proxy that serves it.
- * @throws errors of Redis and PostgreSQL; then the hold may or may not stand
+ * @throws errors of Redis and PostgreSQL; then the hold may or may not exist
  */
 export async function takePaidHold(redis: Redis, pool: Pool, payment: PaymentRow, limits: Limits): Promise<PayHold> {
   const { accountId, id, owner } = payment
   const shard = shardOf(accountId)
-  // Whoever is gone and replayed has nobody who would end the hold.
+  // If the proxy is gone and its journal is replayed, no process is left to end the hold.
   if ((await redis.zscore(OWNERS_KEY, owner)) === null) return 'later'
   const events = await pool.query<{ seq: number; coin_delta: number }>(
     'SELECT seq, coin_delta FROM admission_events WHERE account_id = $1 ORDER BY seq LIMIT $2',
@@ -65,7 +65,7 @@ export async function takePaidHold(redis: Redis, pool: Pool, payment: PaymentRow
   return code === PayHoldCode.LATE ? 'late' : 'later'
 }
 
-/** Whether the hold of a request stands. */
+/** Whether the hold of a request exists. */
 export async function isHeld(redis: Redis, payment: PaymentRow): Promise<boolean> {
   return (await redis.hexists(holdsKey(shardOf(payment.accountId), payment.owner), payment.id)) === 1
 }

@@ -4,8 +4,8 @@ import { textArray } from '../../runtime/db/arrays.ts'
 import type { Queryable } from '../../runtime/db/pool.ts'
 
 /**
- * Kinds of the transfers, by payment, that take from a payer's credit and add to it. What they move is in units, as
- * everything in the book: a credit keeps its worth in USD when the price of its asset changes.
+ * Kinds of the transfers, by payment, that take from a payer's credit and add to it. Their amounts are units, as everywhere in
+ * the book: a credit keeps its worth in USD when the price of its asset changes.
  */
 export const CREDIT_USED = 'payer_credit_used'
 export const CREDIT_KEPT = 'payer_credit_kept'
@@ -18,7 +18,7 @@ export interface PayerCredit {
 }
 
 /**
- * Credits in units, by their ledger accounts; those that never were are zero.
+ * Credits in units, by their ledger accounts; zero for those that were never opened.
  * @returns a map that has each of them
  */
 export async function creditsOf(db: Queryable, credits: readonly PayerCredit[]): Promise<Map<string, number>> {
@@ -32,7 +32,7 @@ export async function creditsOf(db: Queryable, credits: readonly PayerCredit[]):
   return units
 }
 
-/** Opens the ledger accounts of credits; those that are open already are left alone. */
+/** Opens the ledger accounts of credits; idempotent. */
 export async function openCredits(db: Queryable, credits: readonly PayerCredit[]): Promise<void> {
   if (credits.length === 0) return
   await db.query(

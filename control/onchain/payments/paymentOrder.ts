@@ -5,21 +5,21 @@ import type { AssetId } from '../../../contract/payments/terms.ts'
 import type { ExpectedTransfer } from '../chain/outbox.ts'
 import type { Protocol } from './paymentRow.ts'
 
-/** A request that is to be paid and then served; what is in it was checked against its quote. */
+/** A request that is to be paid and then served; its contents were checked against its quote. */
 export interface PaymentOrder {
   readonly requestId: string
   readonly protocol: Protocol
-  /** The proven signer of `payment`, or who sent `transaction`. */
+  /** The proven signer of `payment`, or the sender of `transaction`. */
   readonly payer: Address
   readonly replayKey: string
   readonly asset: AssetId
   readonly transfer: ExpectedTransfer
-  /** What the transfer is credited as, and what of it is held for the request. */
+  /** The worth that is credited for the transfer, and the part of it that is held for the request. */
   readonly units: number
   readonly holdUnits: number
   /** The smallest charge that the quote named, units. */
   readonly minUnits: number
-  /** The proxy process that serves the request, and what its hold and receipt say. */
+  /** The proxy process that serves the request, and the contents of its hold and receipt. */
   readonly owner: string
   readonly model: string
   readonly endpoint: string
@@ -33,7 +33,7 @@ export interface PaymentOrder {
   readonly serveByMs: number
   /** Absent when the payer sends the transaction. */
   readonly payment: SignedPayment | undefined
-  /** What a contract has to be asked about: only it can say whether it signed (ERC-1271). */
+  /** The digest whose signature a contract has to confirm: only the contract can say whether it signed (ERC-1271). */
   readonly contractDigest: Hex | undefined
   /** A transaction that the payer has signed (`raw`), or has sent. */
   readonly transaction: { readonly hash: Hex; readonly raw: Hex | undefined } | undefined
@@ -42,8 +42,8 @@ export interface PaymentOrder {
 }
 
 /**
- * What proves who pays. `authorization`: a key has signed, which was checked before. `contract`: only the contract can
- * say. `transaction`: one of the payer's own.
+ * The proof of the payer. `authorization`: a signature of a key, checked before. `contract`: only the contract can verify its
+ * signature. `transaction`: a transaction of the payer.
  */
 export type PaymentKind = 'authorization' | 'contract' | 'transaction'
 

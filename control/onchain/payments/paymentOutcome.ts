@@ -4,12 +4,12 @@ import type { Client } from '../../runtime/db/pool.ts'
 import { followChain, idOfRef } from '../chain/chainLoss.ts'
 import type { OutcomeHandler } from '../chain/recorder.ts'
 
-/** Kinds of the transfers that payments are booked by; `ref` begins with the payment's id. */
+/** Kinds of the transfers that book payments; `ref` begins with the payment's id. */
 export const PAID = 'pay_in'
 export const LOST = 'pay_in_lost'
 export const FOUND = 'pay_in_found'
 
-/** Books what became of the transactions of payments. */
+/** Books the outcomes of the transactions of payments. */
 export const paymentOutcome: OutcomeHandler = {
   mined: async (client, ref) => {
     if (!(await bookPaid(client, idOfRef(ref)))) await bookLoss(client, idOfRef(ref))

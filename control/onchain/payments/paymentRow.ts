@@ -24,7 +24,7 @@ export interface PaymentRow {
   readonly streamed: boolean
   readonly serveByMs: number
   readonly held: boolean
-  /** Nothing was served, and the payment goes back, whole. */
+  /** Nothing was served, and the payment is refunded in full. */
   readonly isVoided: boolean
 }
 
@@ -80,7 +80,7 @@ export async function paymentOf(db: Queryable, id: string): Promise<PaymentRow |
   return found.rows[0] && toPayment(found.rows[0])
 }
 
-/** What stands in the way of a payment: the one that used the same authorization, else one of this payer that settles. */
+/** The payment that conflicts with a new one: it used the same authorization, or else is a payment of this payer that settles. */
 export async function conflictingPayment(
   db: Queryable,
   replayKey: string,
@@ -104,7 +104,7 @@ export async function unservedPayments(db: Queryable, limit: number): Promise<Pa
   return found.rows.map(toPayment)
 }
 
-/** Payments whose own transaction can make no transfer any more, oldest first. */
+/** Payments whose own transaction can no longer make the transfer, oldest first. */
 export async function unmovedPayments(db: Queryable, limit: number): Promise<PaymentRow[]> {
   const found = await db.query<Row>(
     `SELECT ${COLUMNS} FROM payments p
@@ -117,7 +117,7 @@ export async function unmovedPayments(db: Queryable, limit: number): Promise<Pay
   return found.rows.map(toPayment)
 }
 
-/** Notes that holds were taken for requests. */
+/** Records that holds were taken for requests. */
 export async function markHeld(db: Queryable, ids: readonly string[]): Promise<void> {
   await db.query('UPDATE payments SET held = true WHERE id = ANY ($1::text[])', [textArray(ids)])
 }

@@ -13,9 +13,9 @@ export interface PaymentsConfig extends PaymentsFile {
 }
 
 /**
- * Reads how payments are taken.
+ * Reads the configuration of payments.
  * @returns undefined when the operator takes none: SLUICE_PAYMENTS is not set
- * @throws Error that names the variable and what it should be; FileError when the file does not hold
+ * @throws Error that names the variable and its expected form; FileError for an invalid file
  */
 export async function readPaymentsConfig(env: NodeJS.ProcessEnv): Promise<PaymentsConfig | undefined> {
   const variables = readVariables(env, 'control')
@@ -40,7 +40,7 @@ function signerOf(name: string, key: string): Signer {
   try {
     return new Signer(key)
   } catch {
-    // It has the form of a key; what was set is not repeated all the same.
+    // The message does not repeat the value, which has the form of a key.
     throw new Error(`${name} must be a private key of the curve secp256k1: not zero, and below the order of the curve`)
   }
 }

@@ -7,7 +7,7 @@ import { type HolderContent, type HolderSettings, holderSettings, lowered } from
 
 const WHOLE = 'the file'
 
-/** What the operator says of the chain. Amounts are units. */
+/** The operator's settings of the chain. Amounts are units. */
 export interface PaymentsFile {
   readonly chainId: number
   /** Blocks that a payment has to be deep before its request is served, its own counted. */
@@ -18,11 +18,11 @@ export interface PaymentsFile {
   readonly depositConfirmations: number
   readonly assets: readonly PaymentAsset[]
   readonly agentRegistry: Address | null
-  /** What is left of a payment and the credit of its payer goes back once it comes to this much. */
+  /** The rest of a payment and the credit of its payer are refunded once together they reach this much. */
   readonly refundMinUnits: number
   readonly depositMinUnits: number
   readonly withdrawalMinUnits: number
-  /** The smallest charge of a request that is paid for by itself: what its settlement and refund cost. */
+  /** The smallest charge of a request that is paid per call: the cost of its settlement and refund. */
   readonly minChargeUnits: number
   /** From one block to the next. */
   readonly blockSeconds: number
@@ -30,7 +30,7 @@ export interface PaymentsFile {
   readonly settlementAnchor: Address | null
   /** From one settlement batch to the next. */
   readonly settlementIntervalSeconds: number
-  /** Who revenue is shared with; null for nobody. */
+  /** The holders that revenue is shared with; null for none. */
   readonly holders: HolderSettings | null
   /** The contract that tokens of compute locks are withdrawn to; null for none. */
   readonly lockTokens: Address | null
@@ -85,7 +85,7 @@ function parsed(file: YamlFile): PaymentsFile {
   const content = file.content(check) as Content
   const { coin, stablecoin } = content
   const assets: PaymentAsset[] = []
-  // First the one that needs no approval: clients take the first that they can pay.
+  // The method without an approval is first: clients choose the first one that they can pay.
   if (stablecoin !== undefined) {
     const usdUnits = statedUnits(stablecoin.usd)
     if (usdUnits === 0) file.problem(['stablecoin', 'usd'], 'must be more than zero')

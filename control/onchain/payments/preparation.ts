@@ -39,7 +39,7 @@ export class Preparation {
   }
 
   /**
-   * Proves who pays, where no key's signature has proven it before.
+   * Proves the payer, unless a key's signature has proven it before.
    * @returns the payer's own transaction when it pays by one
    * @throws GatewayError payment_invalid, chain_unavailable
    */
@@ -56,7 +56,7 @@ export class Preparation {
   }
 
   /**
-   * Finds out what it takes to make a payment, or that somebody else has made it.
+   * Finds out how to make a payment, or that another sender has made it.
    * @param own as proven
    * @throws GatewayError with one of the codes for payments
    */
@@ -110,7 +110,7 @@ export class Preparation {
     return rememberRefused(this.parts.redis, transfer.token, payer, this.parts.limits)
   }
 
-  /** MPP payments through Permit2 name who has to send them; the others are shared out. */
+  /** MPP payments through Permit2 name their sender; the others are distributed over all signers. */
   private signerFor({ payment }: PaymentOrder): Signer {
     const { relayers } = this.parts
     const named = payment?.method === 'mpp-permit2' ? payment.spender : undefined

@@ -4,19 +4,19 @@ import { RateLimiter } from '../../../contract/std/rateLimiter.ts'
 import type { Limits } from '../../limits.ts'
 import { kindOf, type PaymentKind, type PaymentOrder } from './paymentOrder.ts'
 
-/** What a payment is counted by. */
+/** The fields by which refused payments are counted. */
 type Counted = Pick<PaymentOrder, 'payment' | 'contractDigest' | 'payer' | 'clientNetwork'>
 
 /**
- * Bounds how many payments that come to nothing are taken to the chain, by client network and overall, for each kind of
- * payment apart. Only refusals count, so payments that settle are never slowed down; a payer whose last payment
- * settled passes in any case.
+ * Rate-limits refused payments that are checked on the chain, by client network and overall, separately for each kind of
+ * payment. Only refusals count, so payments that settle are never slowed down; a payer whose last payment settled is
+ * always admitted.
  */
 export class RefusalBudget {
   private readonly byNetwork: RateLimiter
   private readonly overall: RateLimiter
   private readonly trustedMax: number
-  /** Whose last payment settled, the one seen longest ago first. */
+  /** Payers whose last payment settled, least recently seen first. */
   private readonly trusted = new Set<Address>()
 
   constructor(limits: Limits) {

@@ -26,7 +26,7 @@ export class RefusalCounts {
     this.timer ??= setTimeout(() => this.summarize(), this.limits.paymentRefusalLogMs).unref()
   }
 
-  /** Writes what was refused since the last summary. */
+  /** Logs the refusals since the last summary. */
   summarize(): void {
     clearTimeout(this.timer)
     this.timer = undefined

@@ -2,7 +2,7 @@ import { atomicBack, wholeAtomic } from '../../../contract/payments/conversion.t
 
 /** A payment whose request has ended, and the credit that its payer has in its asset. Amounts are units. */
 export interface EndedPayment {
-  /** Atomic units of the token that were paid, and what they were credited as. */
+  /** Atomic units of the token that were paid, and the units credited for them. */
   readonly amount: bigint
   readonly units: number
   readonly chargeUnits: number
@@ -11,27 +11,27 @@ export interface EndedPayment {
   readonly creditUnits: number
 }
 
-/** What one whole token is worth in units. */
+/** The price of one whole token in units. */
 export interface TokenPrice {
   readonly decimals: number
   readonly usdUnits: number
 }
 
-/** What becomes of a payment, in units: paid + used = charged + back + kept. */
+/** The division of a payment, in units: paid + used = charged + back + kept. */
 export interface Remainder {
   readonly backUnits: number
-  /** The atomic units of the token that go back. */
+  /** The atomic units of the token that are refunded. */
   readonly backAmount: bigint
-  /** What it takes of the credit, what it adds to it, and the credit that it leaves. */
+  /** The credit that it uses, the credit that it adds, and the credit after it. */
   readonly usedUnits: number
   readonly keptUnits: number
   readonly leftUnits: number
 }
 
 /**
- * Works out what becomes of a payment. The charge is taken from the credit first. Once what is left of the payment and
- * of the credit comes to the minimum, it all goes back, in whole atomic units; until then it is kept as credit. A payment
- * for nothing served goes back whole and leaves the credit alone.
+ * Computes the division of a payment. The charge is taken from the credit first. Once the rest of the payment and of the
+ * credit reaches the minimum, all of it is refunded, in whole atomic units; until then it is kept as credit. A payment for
+ * a request that was not served is refunded in full and leaves the credit unchanged.
  * @param price undefined when the token has none now; then the refund is at most the payment
  * @param minUnits the smallest refund
  */

@@ -21,7 +21,7 @@ import { RefusalBudget } from './refusalBudget.ts'
 import { refuseRecentlyRefused } from './refusals.ts'
 
 const HOLD_RETRY_MS = 20
-/** What may be answered from the claim on: it was refused, or it is known how it went. */
+/** The errors that may be answered after the claim: the payment was refused, or its outcome is known. */
 const FINAL: ReadonlySet<string> = new Set([
   'payment_in_flight',
   'authorization_used',
@@ -42,14 +42,14 @@ export interface SettlerOptions extends PreparationParts {
   readonly limits: Limits
 }
 
-/** Settles payments: nothing is served that is not paid, and what is paid and not served is refunded. */
+/** Settles payments: unpaid requests are not served, and paid requests that are not served are refunded. */
 export class PaymentSettler {
   private readonly options: SettlerOptions
   private readonly preparation: Preparation
   private readonly budget: RefusalBudget
-  /** Whose payments are under way; each has proven that it is theirs. */
+  /** Payers with a running payment, whose signature is verified. */
   private readonly payers = new Set<Address>()
-  /** For what asks the chain before anything is stored. */
+  /** Bounds the checks on the chain that run before anything is stored. */
   private readonly checks: Readonly<Record<PaymentKind, Places>>
   private readonly signed: Places
   private readonly transactions: Places
@@ -75,7 +75,7 @@ export class PaymentSettler {
 
   /**
    * Makes a payment and takes the hold of its request.
-   * @param waitMs how long its request waits; what is decided later is refunded
+   * @param waitMs how long its request waits; a payment that is decided later is refunded
    * @throws GatewayError with one of the codes for payments; nothing was taken then, except for settlement_unconfirmed
    */
   async settle(order: PaymentOrder, waitMs: number): Promise<Settled> {
@@ -85,7 +85,7 @@ export class PaymentSettler {
     await refuseRecentlyRefused(redis, order.transfer.token, order.payer)
     const isProven = kindOf(order) === 'authorization'
     const own = isProven ? undefined : await this.ask(order, () => this.preparation.prove(order))
-    // The database would say the same, after the chain was asked in vain for each of many duplicates.
+    // The database would reject it too, but only after a useless call to the chain for each of many duplicates.
     if (this.payers.has(order.payer)) throw new GatewayError('payment_in_flight', { retryAfterSeconds: 2 })
     this.payers.add(order.payer)
     try {
@@ -106,7 +106,7 @@ export class PaymentSettler {
     return places.run(() => this.make(order, sending, deadlineMs))
   }
 
-  /** Asks the chain about a payment. One that is refused counts against whoever sent it. */
+  /** Asks the chain about a payment. A refused payment counts against its sender. */
   private async ask<T>(order: PaymentOrder, work: () => Promise<T>): Promise<T> {
     return this.checks[kindOf(order)].run(async () => {
       try {
@@ -127,7 +127,7 @@ export class PaymentSettler {
     } catch (error) {
       if (error instanceof GatewayError && error.row === 'settlement_failed') this.budget.noteRefused(order)
       if (error instanceof GatewayError && FINAL.has(error.row)) throw error
-      // From the claim on the transfer may be made, whatever failed here; it is refunded then.
+      // After the claim the transfer may be made in spite of a failure here; it is refunded then.
       logEvent(this.options.log, 'payment_deferred', { payment: order.requestId, err: error })
       throw new GatewayError('settlement_unconfirmed')
     }
@@ -154,8 +154,8 @@ export class PaymentSettler {
   }
 
   /**
-   * Decides a payment whose own transaction made no transfer: somebody else may have sent it first, and then it is paid
-   * all the same; else it has failed.
+   * Decides a payment whose own transaction made no transfer: if another sender submitted it first, it is paid all the same;
+   * else it has failed.
    * @param deadlineMs until when to wait for that other transaction
    * @throws GatewayError chain_unavailable
    */
@@ -190,7 +190,7 @@ export class PaymentSettler {
       if (payment.state !== 'paid') throw new GatewayError('settlement_unconfirmed')
       const hold = await takePaidHold(redis, pool, payment, this.options.limits)
       if (typeof hold === 'object') {
-        // Before anybody can serve it: what was held is given up in its own time, should Redis lose the hold.
+        // Before the request can be served: if Redis loses the hold, the payment is given up after the longest time of a request.
         await markHeld(pool, [id])
         return { transaction: await this.hashOf(id), heldAtMs: hold.heldAtMs }
       }

@@ -43,11 +43,11 @@ interface BackRow {
   readonly back_amount: string
 }
 
-/** Sends back what payers are owed: each part of each payment in one refund, and each refund by one transfer. */
+/** Sends refunds to payers: each part of each payment is in one refund, and each refund is one transfer. */
 export class Refunder {
   private readonly options: RefunderOptions
   private readonly loop: Loop
-  /** Payer and token, and the refund, behind which the next pass begins. */
+  /** Cursors of the next pass: payer and token, and the refund, after which it begins. */
   private afterDue = ''
   private afterFailed = ''
   /** Payer and token of refunds that can not be made now; a handful at worst, as each was a customer. */
@@ -74,7 +74,7 @@ export class Refunder {
     )
       return
     await tryLock(pool, 'refunds', async () => {
-      // Read again: what another control sent a moment ago is due no more.
+      // Read again: another control may have sent some of them a moment ago.
       const due = await dueRefunds(pool, this.afterDue, this.options.limits)
       const failed = await failedRefunds(pool, this.afterFailed, this.options.limits)
       this.afterDue = cursorBehind(due, this.options.limits.refundBatchMax, ({ payer, token }) => payer + token)
@@ -104,7 +104,7 @@ export class Refunder {
     logEvent(this.options.log, 'refund_refused', { payer, token, amount: due.amount })
   }
 
-  /** A transfer that was refused in its block is sent once more, as another transaction. */
+  /** Retries a reverted transfer once, as another transaction. */
   private async sendAgain(id: string): Promise<void> {
     const { pool, log } = this.options
     const found = await pool.query<{ payer: Address; token: Address; amount: string; attempts: number }>(
@@ -131,8 +131,8 @@ export class Refunder {
 }
 
 /**
- * Refunds whose newest transaction can make no transfer any more: one that failed in a block that may still be taken
- * back might succeed in another one.
+ * Refunds whose newest transaction can no longer make the transfer. A transaction that failed in a block that may still be
+ * taken back does not count: it might succeed in another block.
  */
 async function failedRefunds(pool: Pool, after: string, limits: Limits): Promise<string[]> {
   const found = await pool.query<{ id: string }>(
@@ -145,7 +145,7 @@ async function failedRefunds(pool: Pool, after: string, limits: Limits): Promise
   return found.rows.map((row) => row.id)
 }
 
-/** What closed payments are to give back, by payer and token. */
+/** The refunds due for closed payments, by payer and token. */
 async function dueRefunds(pool: Pool, after: string, limits: Limits): Promise<DueRow[]> {
   const found = await pool.query<DueRow>(
     `SELECT payer, token, (array_agg(id ORDER BY id))[1:$1] AS ids,
@@ -158,8 +158,8 @@ async function dueRefunds(pool: Pool, after: string, limits: Limits): Promise<Du
 }
 
 /**
- * Sets aside in the book what a refund will send, inside the caller's transaction. Each payment is in one refund.
- * @returns the id of the refund; undefined when it is another amount by now
+ * Sets the amount of a refund aside in the book, inside the caller's transaction. Each payment is in one refund.
+ * @returns the id of the refund; undefined when the amount has changed meanwhile
  */
 async function setAside(client: Client, due: DueRow): Promise<string | undefined> {
   const accountId = payerAccountId(due.payer)
@@ -188,7 +188,7 @@ async function setAside(client: Client, due: DueRow): Promise<string | undefined
   return id
 }
 
-/** Books what became of the transactions of refunds. */
+/** Books the outcomes of the transactions of refunds. */
 export const refundOutcome: OutcomeHandler = {
   async mined(client, ref) {
     const moved = await changeState(client, ref, 'sending', 'sent')

@@ -4,14 +4,14 @@ import type { StoredSigner } from '../../catalog/signed/catalogStore.ts'
 import { decimal, type StatedReserve } from './statedReserve.ts'
 import type { TreeTop } from './treeBuilder.ts'
 
-/** The layout of attestations, and the first line of what is signed; a changed one gets another name. */
+/** The layout of attestations, and the first line of the signed text; a changed layout gets another name. */
 export const ATTESTATION_LAYOUT = 'sluice-attestation/1'
 const TREE_LAYOUT = 'sluice-liabilities/1'
 
 /** Why an attestation was made: it was due, the addresses are others, or the operator asked for it. */
 export type AttestationReason = 'schedule' | 'addresses' | 'operator'
 
-/** What an attestation says. */
+/** The contents of an attestation. */
 export interface AttestationFacts {
   readonly number: number
   /** Undefined for the first. */
@@ -25,7 +25,7 @@ export interface AttestationFacts {
   readonly tree: TreeTop
 }
 
-/** The text of an attestation: canonical JSON (RFC 8785), with texts and integers alone. */
+/** The text of an attestation: canonical JSON (RFC 8785), with strings and integers only. */
 export function attestationText(facts: AttestationFacts): string {
   const { number, previous, reason, attestedAt, signer, checkpoint, reserve, tree } = facts
   return canonicalJson({
@@ -54,7 +54,7 @@ function bookOf({ size, note, key }: StoredCheckpoint) {
   return { origin, tree_size: size, root: Buffer.from(root, 'base64').toString('hex'), checkpoint: note, key }
 }
 
-/** What the signatures of an attestation are of. @param digest SHA-256 of its text, in hex */
+/** The text that the signatures of an attestation sign. @param digest SHA-256 of its text, in hex */
 export function attestationStatement(number: number, digest: string): string {
   return [ATTESTATION_LAYOUT, number, digest].join('\n')
 }

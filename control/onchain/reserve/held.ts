@@ -5,21 +5,21 @@ import type { Queryable } from '../../runtime/db/pool.ts'
 import { type ChainClient, readChain } from '../chain/chainClient.ts'
 import { PAYMENT_ABI } from '../chain/settlementCall.ts'
 
-/** Who holds tokens against what is owed. */
+/** A holder of tokens that back the debts. */
 export interface Holder {
   readonly role: 'treasury' | 'vault'
   readonly address: Address
 }
 
-/** What a holder has of an asset. */
+/** A holder's balance of an asset. */
 export interface Held {
   readonly asset: PaymentAsset
   readonly holder: Holder
   /** Atomic units of the token, at the block. */
   readonly amount: bigint
-  /** What the gateway's own transactions brought since, or took: the book counts them already. Atomic units. */
+  /** Net amount of the gateway's own later transactions, which the book counts already. Atomic units. */
   readonly later: bigint
-  /** What both are worth. */
+  /** The worth of both. */
   readonly units: bigint
 }
 
@@ -55,12 +55,12 @@ export function tokensOf(chain: ChainClient, token: Address, holder: Address, bl
   return readChain(() => chain.readContract({ ...call, blockNumber: BigInt(block) }))
 }
 
-/** What tokens are worth in units, rounded down. */
+/** The worth of tokens in units, rounded down. */
 export function worth(amount: bigint, asset: PaymentAsset, coinUsdUnits: number): bigint {
   return (amount * BigInt(tokenUsdUnits(asset, coinUsdUnits))) / 10n ** BigInt(asset.decimals)
 }
 
-/** By token, what the treasury's transactions have moved behind a block, by the book: what came less what went. */
+/** By token, the net amount that the treasury's transactions moved after a block, by the book: received less sent. */
 export async function movedSince(db: Queryable, treasury: Address, block: number): Promise<Map<string, bigint>> {
   const found = await db.query<{ token: string; amount: string }>(
     `SELECT token, sum(CASE WHEN transfer_to = $1 THEN amount ELSE 0 END

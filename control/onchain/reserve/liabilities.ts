@@ -1,20 +1,20 @@
 import type { Queryable } from '../../runtime/db/pool.ts'
 
-/** What is owed: coin in integers of 1e-9 coin, US dollars in units. */
+/** Currencies of debts: coin in integers of 1e-9 coin, US dollars in units. */
 export type OwedCurrency = 'coin' | 'usd'
 
 /** One class of ledger accounts whose balances are owed. */
 interface LiabilityRow {
   readonly name: string
   readonly currency: OwedCurrency
-  /** The account itself, or what the ids of its accounts begin with. */
+  /** The account itself, or the prefix of its accounts' ids. */
   readonly id?: string
   readonly prefix?: string
 }
 
 /**
- * Every ledger account whose balance is owed to somebody, by its id. Free credits are not among them: they are spent here
- * alone and never paid out. An audit fails when there is an account of coin that no row has.
+ * Every ledger account whose balance is a debt, by its id. Free credits are not among them: they can only be spent here
+ * and are never paid out. An audit fails when no row covers an account of coin.
  */
 export const LIABILITIES = [
   /** Of accounts and agents. */
@@ -35,7 +35,7 @@ export const LIABILITIES = [
 
 export type LiabilityClass = (typeof LIABILITIES)[number]['name']
 
-/** A class, and what is owed in it. */
+/** A class and its debt. */
 export interface Owed {
   readonly name: LiabilityClass
   readonly currency: OwedCurrency
@@ -54,7 +54,7 @@ function conditionOf({ name, currency, id, prefix }: LiabilityRow): string {
 }
 
 /**
- * What the book owes now, by class, in the order of the table; classes without accounts are zero.
+ * The present debts of the book, by class, in the order of the table; classes without accounts are zero.
  * @param db a transaction, where several reads have to see the same moment
  */
 export async function owedByClass(db: Queryable): Promise<Owed[]> {
@@ -69,7 +69,7 @@ export async function owedByClass(db: Queryable): Promise<Owed[]> {
   })
 }
 
-/** What of it is in a currency: nanos of coin, or units. */
+/** The part of the debts in a currency: nanos of coin, or units. */
 export function owedIn(owed: readonly Owed[], currency: OwedCurrency): bigint {
   return owed.filter((one) => one.currency === currency).reduce((sum, { amount }) => sum + amount, 0n)
 }

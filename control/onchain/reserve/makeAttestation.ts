@@ -28,9 +28,9 @@ export class OtherSignerError extends Error {
 }
 
 /**
- * Makes the next attestation, and stores it with its tree in one transaction: it is there whole, or not at all. It is
- * of one moment of the book, at which no transfer was under way.
- * @returns undefined while a coin has no price or nothing was ever signed by the catalog's key
+ * Makes the next attestation, and stores it with its tree in one transaction, so it is complete or absent. It shows one
+ * moment of the book, at which no transfer was under way.
+ * @returns undefined while the coin has no price or the catalog's key has never signed
  * @throws OtherSignerError; GatewayError chain_unavailable; errors of PostgreSQL
  */
 export async function makeAttestation(

@@ -15,13 +15,13 @@ export interface ReserveChain {
   readonly holders: readonly [Holder, ...Holder[]]
 }
 
-/** A class with what it is worth. */
+/** A class with the worth of its debt. */
 export interface OwedWorth extends Owed {
   /** Rounded up. */
   readonly units: bigint
 }
 
-/** What is owed, and what is held against it on the chain. Amounts are units unless said otherwise. */
+/** The debts, and the tokens held against them on the chain. Amounts are units unless said otherwise. */
 export interface ReserveReading {
   /** Undefined where the gateway has no chain. */
   readonly chain: { readonly of: ReserveChain; readonly block: number; readonly blockHash: string } | undefined

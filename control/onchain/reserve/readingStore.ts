@@ -31,7 +31,7 @@ export async function lastReading(db: Queryable): Promise<LastReading | undefine
   return found.rows[0]
 }
 
-/** Stores a reading as the last of its day, and as the first where there is none yet. */
+/** Stores a reading as the last of its day, and as the first if the day has none yet. */
 export async function storeReading(client: Client, reserve: StatedReserve): Promise<void> {
   await client.query(
     `INSERT INTO reserve_days (day, first_reading, first_at, last_reading, last_at, short_readings)

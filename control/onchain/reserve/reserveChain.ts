@@ -4,7 +4,7 @@ import type { PaymentsConfig } from '../payments/paymentsConfig.ts'
 import type { Holder } from './held.ts'
 import type { ReserveChain } from './reading.ts'
 
-/** Where tokens are held against what is owed, as the operator has set it. */
+/** Where tokens are held against the debts, by the operator's settings. */
 export function reserveChain(config: PaymentsConfig, limits: Limits): ReserveChain {
   const { rpcUrl, chainId, assets, treasury, reserveVault } = config
   const vaults: Holder[] = reserveVault === null ? [] : [{ role: 'vault', address: reserveVault }]

@@ -37,7 +37,7 @@ export function reserveHandlers(db: Queryable, limits: Limits): Record<ReserveOp
     },
     get_liability: {
       read: async ({ caller, accountId }) => {
-        // Who has a sub-key is told nothing of the account.
+        // A sub-key's holder must learn nothing about the account.
         if (caller.kind === 'key' && caller.isSubKey) throw new GatewayError('permission_denied')
         return { json: await liabilityJson(db, accountId) }
       },

@@ -18,7 +18,7 @@ export interface ReserveKeeperOptions {
   readonly limits: Limits
 }
 
-/** Reads the reserve now and then, whichever control does it, and tells when withdrawals pause and when they go on. */
+/** Reads the reserve periodically, in one of the controls, and logs when withdrawals pause and resume. */
 export class ReserveKeeper {
   private readonly options: ReserveKeeperOptions
   private readonly loop: Loop
@@ -53,7 +53,7 @@ export class ReserveKeeper {
         if (reading !== undefined) await storeReading(client, statedReserve(reading))
       })
     } catch (error) {
-      // Withdrawals pause when it stays away, which is told then.
+      // Withdrawals pause when readings keep failing, and that pause is reported.
       if (!(error instanceof GatewayError)) throw error
       logEvent(log, 'reserve_read_failed', { err: error })
     }

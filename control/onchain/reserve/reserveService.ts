@@ -11,9 +11,9 @@ export interface ReserveServiceOptions {
   readonly pool: Pool
   readonly log: Logger
   readonly limits: Limits
-  /** Undefined where the gateway has no chain: then what is owed is read and attested alone. */
+  /** Undefined without a chain: then only the debts are read and attested. */
   readonly payments?: PaymentsConfig | undefined
-  /** Signs attestations; there are none without it. */
+  /** Signs attestations; without it none are made. */
   readonly catalogKey?: CatalogKey | undefined
   readonly attestationSeconds: number
 }

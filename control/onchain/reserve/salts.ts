@@ -5,7 +5,7 @@ import { LIABILITY_CLASS } from './liabilities.ts'
 const SECRET_BYTES = 32
 const BLOCK_BYTES = 64
 const [INNER, OUTER] = [0x36, 0x5c]
-/** What tells these keys from others that may be derived of the same secret. */
+/** Separates these keys from others that may be derived from the same secret. */
 const INFO = 'sluice-liabilities/1'
 
 /** The secret of the book that salts are derived of; made when it is asked for first. */
@@ -37,16 +37,16 @@ export interface SaltedAccount {
   readonly salt: Buffer
 }
 
-/** HMAC as its definition has it, so that the database sorts by salts: rows never stand in memory all at once. */
+/** HMAC in SQL, so that the database sorts by salts: the rows are never all in memory at once. */
 const ACCOUNTS = `
   SELECT a.id, a.balance::text AS balance, sha256(decode(current_setting('sluice.salt_outer'), 'hex')
     || sha256(decode(current_setting('sluice.salt_inner'), 'hex') || convert_to(a.id, 'UTF8'))) AS salt
   FROM ledger_accounts a WHERE a.currency = 'coin' AND ${LIABILITY_CLASS} IS NOT NULL ORDER BY salt`
 
 /**
- * Reads all accounts whose coin is owed, in the order of their salts.
+ * Reads all accounts whose coin is a debt, in the order of their salts.
  * @param client in the transaction whose snapshot counts
- * @param atOnce how many come at a time
+ * @param atOnce the number of accounts per batch
  */
 export async function* saltedAccounts(
   client: Client,

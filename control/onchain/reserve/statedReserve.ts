@@ -6,7 +6,7 @@ import { isCovered, type ReserveReading } from './reading.ts'
 const DECIMALS = 9
 const RATIO_DECIMALS = 6
 
-/** A reading as it is shown, stored and signed: texts and integers alone. Amounts are decimals unless said otherwise. */
+/** A reading as it is shown, stored and signed: strings and integers only. Amounts are decimals unless said otherwise. */
 export interface StatedReserve {
   /** As CAIP-2 names it; null, as all of the chain, for a gateway without one. */
   readonly network: string | null
@@ -21,7 +21,7 @@ export interface StatedReserve {
   readonly held_usd: string
   readonly owed: readonly StatedOwed[]
   readonly owed_usd: string
-  /** What is held by what is owed, rounded down; null where nothing is owed or there is no chain. */
+  /** Held tokens divided by debts, rounded down; null without debts or without a chain. */
   readonly ratio: string | null
   readonly covered: boolean | null
 }

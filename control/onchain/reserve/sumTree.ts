@@ -16,7 +16,7 @@ export interface SumNode {
   readonly sum: bigint
 }
 
-/** What stands where a level has no right neighbour. */
+/** Takes the place of a missing right neighbour. */
 export const EMPTY_NODE: SumNode = { hash: Buffer.alloc(HASH_BYTES), sum: 0n }
 
 /** SHA-256. */

@@ -65,7 +65,7 @@ export class TreeBuilder {
 
   private push(level: number, node: SumNode, salt: Buffer | undefined): void {
     const open = this.levelAt(level)
-    // A full tile waits until there is a node behind it: a tree that ends with it has no level above.
+    // A full tile waits until a node follows it: a tree that ends with it has no level above.
     if (open.nodes.length === TILE_NODES) this.closeAndRaise(level)
     if (open.nodes.length === 0) open.firstSalt = salt
     open.nodes.push(node)

@@ -4,12 +4,12 @@ import type { Limits } from '../../limits.ts'
 import type { Queryable } from '../../runtime/db/pool.ts'
 import { type LastReading, lastReading } from './readingStore.ts'
 
-/** Whether withdrawals are taken: less is held than owed, or nobody knows, as the last reading is too old. */
+/** Whether withdrawals are taken. `short`: less is held than owed. `stale`: the last reading is too old to decide. */
 export type WithdrawalGate = 'open' | 'short' | 'stale'
 
 /**
- * What the last reading of the reserve says of withdrawals. One reading alone may fall between a block and its entry in the
- * book; only a shortage that was read several times counts.
+ * Decides withdrawals by the last reading of the reserve. A single reading may fall between a block and its entry in the
+ * book; only a shortage in several readings counts.
  */
 export function withdrawalGate(reading: LastReading | undefined, limits: Limits): WithdrawalGate {
   if (reading === undefined || reading.ageMs > limits.reserveReadingMaxMs) return 'stale'
@@ -23,7 +23,7 @@ const MESSAGES = {
     'Withdrawals pause: the reserve on the chain was not read for some minutes. Nothing was taken; try again later.',
 } as const
 
-/** @throws GatewayError withdrawals_paused unless the reserve is known to cover what is owed */
+/** @throws GatewayError withdrawals_paused unless the reserve is known to cover the debts */
 export async function requireReserve(db: Queryable, limits: Limits): Promise<void> {
   const gate = withdrawalGate(await lastReading(db), limits)
   if (gate === 'open') return
@@ -33,7 +33,7 @@ export async function requireReserve(db: Queryable, limits: Limits): Promise<voi
   })
 }
 
-/** Whether withdrawals are taken, as clients are told. */
+/** Whether withdrawals are taken, as shown to clients. */
 export async function withdrawalState(db: Queryable, hasChain: boolean, limits: Limits): Promise<WithdrawalState> {
   if (!hasChain) return 'not_configured'
   return withdrawalGate(await lastReading(db), limits) === 'open' ? 'open' : 'paused'

@@ -1,17 +1,17 @@
 import type { Address } from '../../../contract/payments/address.ts'
 
-/** What a holder had in a period: the smallest units of the token times the seconds that it had them. */
+/** A holder's weight in a period: the smallest units of the token times the seconds that it held them. */
 export interface Weight {
   readonly address: Address
   readonly weight: bigint
 }
 
 /**
- * Shares an amount out in proportion to weights, to the last nano: each gets its part rounded down, and what is left goes by
- * one nano each to the largest remainders, of equal ones to the lower address.
+ * Divides an amount in proportion to weights, to the last nano (largest remainder method): each part is rounded down, then the
+ * rest is given out one nano each, to the largest remainders first; the lower address wins a tie.
  * @param nanos not negative
  * @param weights positive, one an address
- * @returns by address, what it gets, where that is not zero; nothing where there are no weights
+ * @returns the parts that are not zero, by address; empty without weights
  */
 export function allocate(nanos: bigint, weights: readonly Weight[]): Map<Address, bigint> {
   const total = weights.reduce((sum, { weight }) => sum + weight, 0n)

@@ -31,7 +31,7 @@ export interface CloseOptions {
   readonly limits: Limits
 }
 
-/** How a reward is shared out. */
+/** The division of a reward. */
 interface Rewarded {
   readonly poolNanos: bigint
   readonly rewards: readonly DueReward[]
@@ -40,7 +40,7 @@ interface Rewarded {
   readonly tree: RewardTree | undefined
 }
 
-/** A period that is over, with all that is to be stored of it. */
+/** A finished period, with everything to store for it. */
 interface Closing {
   readonly period: RevenuePeriod
   readonly span: PeriodSpan
@@ -48,9 +48,9 @@ interface Closing {
 }
 
 /**
- * Closes the period after the last one, when it is over: takes the shares out of the revenue and shares the rewards out among
- * holders, all in one transaction. What that needs is read before, because a tree of many leaves takes long; none of it
- * changes any more. The first call opens the count. The caller alone does this at a time.
+ * Closes the period after the last one, when it is over: takes the shares out of the revenue and divides the rewards among
+ * holders, all in one transaction. The inputs are read before the transaction, because a tree of many leaves takes long; they
+ * do not change any more. The first call opens the count. Calls must not run concurrently.
  * @returns the period; undefined while none is due
  * @throws errors of PostgreSQL, also where another control closes the same period
  */
@@ -168,7 +168,7 @@ async function share(client: Client, span: PeriodSpan, poolNanos: bigint, option
   return { ...none, rewards, accounts }
 }
 
-/** The tree of what is paid by a root; undefined where nothing is. */
+/** The tree of the rewards that a root pays; undefined where it pays none. */
 async function treeOf(
   { rewards, accounts }: Rewarded,
   { settings, limits }: CloseOptions,
@@ -192,7 +192,7 @@ function totalsOf({ poolNanos, rewards, accounts }: Rewarded) {
   }
 }
 
-/** Books what is set aside and what accounts get. Accounts are locked first, as everywhere. */
+/** Books the amounts set aside and the rewards of accounts. Accounts are locked first, as everywhere. */
 async function book(client: Client, period: RevenuePeriod, { rewards, accounts }: Rewarded): Promise<void> {
   await lockAccounts(client, [...new Set(accounts.values())])
   const ref = String(period.number)
@@ -218,7 +218,7 @@ async function book(client: Client, period: RevenuePeriod, { rewards, accounts }
 
 const NANOS = 1_000_000_000n
 
-/** What is to be sent on the chain. */
+/** Books the payouts that are to be sent on the chain. */
 async function setAside(
   client: Client,
   period: RevenuePeriod,

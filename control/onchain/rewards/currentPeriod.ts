@@ -9,7 +9,7 @@ import { splitRevenue } from './splitRevenue.ts'
 export interface CurrentPeriod extends PeriodSpan {
   readonly number: number
   readonly netUnits: bigint
-  /** What holders would get if it ended now. */
+  /** The rewards of holders if it ended now. */
   readonly rewardUnits: bigint
   /** Nanos of coin that had no holder before. */
   readonly unearnedNanos: bigint
@@ -17,7 +17,7 @@ export interface CurrentPeriod extends PeriodSpan {
   readonly nowSeconds: number
 }
 
-/** The period that runs, by what is booked now; undefined before revenue counts. */
+/** The current period, by the bookings so far; undefined before revenue counts. */
 export async function currentPeriod(
   db: Queryable,
   { periodSeconds, vaultShareBps }: HolderSettings,

@@ -23,7 +23,7 @@ export function publishCall(contract: Address, number: number, root: Hex, total:
   return { to: contract, data: encodeFunctionData({ abi: DISTRIBUTOR_ABI, functionName: 'publish', args }) }
 }
 
-/** Whether a transaction has published this period: the contract's log says so. */
+/** Whether a transaction has published this period: the contract's log shows it. */
 export function hasPublished(receipt: TransactionReceipt, contract: Address, number: number): boolean {
   const topic = numberToHex(number, { size: 32 })
   const isLogged = receipt.logs.some(

@@ -1,27 +1,28 @@
 import type { Address } from '../../../contract/payments/address.ts'
 import { allocate, type Weight } from './allocate.ts'
 
-/** What a period is shared out by; amounts are integers of 1e-9 coin (nanos). */
+/** The inputs for dividing the rewards of a period; amounts are integers of 1e-9 coin (nanos). */
 export interface Sharing {
   readonly poolNanos: bigint
   readonly weights: readonly Weight[]
-  /** What holders had earned before and was not paid. */
+  /** Earnings of earlier periods that have not been paid. */
   readonly carried: ReadonlyMap<Address, bigint>
   readonly minNanos: bigint
 }
 
-/** What a period has for a holder. */
+/** The reward of a holder for a period. */
 export interface DueReward {
   readonly address: Address
   readonly earnedNanos: bigint
-  /** All that it has to get now; 0 where it is carried. */
+  /** The amount due now; 0 while it is carried over. */
   readonly dueNanos: bigint
   readonly carriedNanos: bigint
 }
 
 /**
- * What each holder earns, gets and carries: all that it has once that comes to the minimum, and else nothing.
- * @returns those that earn or had carried something, by address
+ * Computes what each holder earns, gets and carries over. A holder gets its whole total once that reaches the minimum, and
+ * nothing before.
+ * @returns the holders that earn or had carried something, by address
  */
 export function dueRewards({ poolNanos, weights, carried, minNanos }: Sharing): DueReward[] {
   const earned = allocate(poolNanos, weights)

@@ -12,7 +12,7 @@ import { lastPeriod } from './periodRow.ts'
 import { decimal, estimatedNanos } from './rewardJson.ts'
 import type { PaidTerms } from './rewardTerms.ts'
 
-/** What one address earns and has earned, with the proofs of its claims. @param address lower case */
+/** The current and past earnings of one address, with the proofs of its claims. @param address lower case */
 export async function holderJson(db: Queryable, { holders, excluded }: PaidTerms, address: Address, limits: Limits) {
   const [totals, shares, current, last, price] = await Promise.all([
     holderTotals(db, address),
@@ -58,7 +58,7 @@ function estimateOf({ weight, totalWeight }: HolderPart, poolNanos: bigint): big
 const earnedIn = ({ lastNumber, lastNanos }: HolderTotals, number: number): bigint =>
   number > 0 && lastNumber === number ? lastNanos : 0n
 
-/** Shares of a vault have more decimals than its coin, which is what is told here all the same: units alone. */
+/** Shares of a vault have more decimals than its coin; only their smallest units are shown. */
 function tokenText(amount: bigint, { rewardsFor, coin }: HolderSettings) {
   const units = amount.toString()
   return { token_amount: units, amount: rewardsFor === 'coin' ? formatUnits(amount, coin.decimals) : null }

@@ -5,13 +5,13 @@ import type { Queryable } from '../../runtime/db/pool.ts'
 import type { DueReward } from './dueRewards.ts'
 import { proofPlaces, type RewardTree } from './rewardTree.ts'
 
-/** What a holder has in all; amounts are nanos of coin. */
+/** The totals of a holder; amounts are nanos of coin. */
 export interface HolderTotals {
   readonly earnedNanos: bigint
   readonly paidNanos: bigint
   readonly creditedNanos: bigint
   readonly carriedNanos: bigint
-  /** The last period in which it earned, and what; number 0 for none. */
+  /** The last period in which it earned, and the amount; number 0 for none. */
   readonly lastNumber: number
   readonly lastNanos: bigint
 }
@@ -29,7 +29,7 @@ export interface HolderShare {
   readonly isPublished: boolean
 }
 
-/** What holders carry into the next period, by address. */
+/** The amounts that holders carry into the next period, by address. */
 export async function carriedNanos(db: Queryable): Promise<Map<Address, bigint>> {
   const found = await db.query<{ address: Address; carried: string }>(
     'SELECT address, carried_nanos::text AS carried FROM reward_holders WHERE carried_nanos > 0',
@@ -38,8 +38,8 @@ export async function carriedNanos(db: Queryable): Promise<Map<Address, bigint>>
 }
 
 /**
- * Stores what a period has for its holders.
- * @param accounts whose coin it is credited to, by address
+ * Stores the rewards of a period by holder.
+ * @param accounts that are credited with coin, by address
  */
 export async function storeRewards(
   db: Queryable,
@@ -110,7 +110,7 @@ interface TotalsRow {
   readonly last: string
 }
 
-/** What an address has in all. @param address lower case */
+/** The totals of an address. @param address lower case */
 export async function holderTotals(db: Queryable, address: Address): Promise<HolderTotals> {
   const found = await db.query<TotalsRow>(
     `SELECT earned_nanos::text AS earned, paid_nanos::text AS paid, credited_nanos::text AS credited,
@@ -130,7 +130,7 @@ export async function holderTotals(db: Queryable, address: Address): Promise<Hol
   }
 }
 
-/** What was paid or credited to an address, newest first. @param address lower case */
+/** The amounts paid or credited to an address, newest first. @param address lower case */
 export async function holderShares(db: Queryable, address: Address, limit: number): Promise<HolderShare[]> {
   const found = await db.query<Omit<HolderShare, 'nanos'> & { readonly nanos: string }>(
     `SELECT s.number, s.nanos::text AS nanos, p.ends_at AS "endsAt", s.node, o.receiver AS contract, c.hash AS claim,

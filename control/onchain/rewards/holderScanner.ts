@@ -47,8 +47,8 @@ interface Timed {
 }
 
 /**
- * Reads the transfers of the token, and the claims of rewards, in ranges of blocks that are deep enough. Where the chain takes
- * back blocks that were read all the same, it begins again where the last period was closed.
+ * Reads the transfers of the token, and the claims of rewards, in ranges of blocks with enough confirmations. If the chain
+ * still takes back blocks that were read, it starts over from the end of the last closed period.
  */
 export class HolderScanner {
   private readonly options: HolderScannerOptions
@@ -58,9 +58,10 @@ export class HolderScanner {
   }
 
   /**
-   * Reads the next range. The caller alone does this at a time.
-   * @returns whether there is more to read at once
-   * @throws GatewayError chain_unavailable; Error where the book follows another token, or the chain has changed what was paid by
+   * Reads the next range. Calls must not run concurrently.
+   * @returns whether more can be read immediately
+   * @throws GatewayError chain_unavailable; Error if the book follows another token, or the chain took back transfers by which
+   *   a period was paid
    */
   async next(): Promise<boolean> {
     const { pool, chain, confirmations, limits } = this.options
@@ -124,7 +125,7 @@ export class HolderScanner {
       Promise.all([
         logsOf(token, TRANSFER_TOPIC),
         logsOf(distributor, CLAIMED_TOPIC),
-        // In the same request, so that the same node answers: it leaves out what it does not have.
+        // In the same request, so that the same node answers: a node omits logs of blocks that it does not have.
         chain.getBlock({ blockNumber: BigInt(last) }),
       ]),
     )

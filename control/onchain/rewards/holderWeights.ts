@@ -11,8 +11,8 @@ export interface Span {
 }
 
 /**
- * Balances at the beginning count for the whole span, and each transfer for what is left of it. Transfers before the span are
- * part of the balance at its beginning.
+ * Balances at the beginning count for the whole span, and each transfer for the rest of the span after it. Transfers before the
+ * span are part of the balance at its beginning.
  */
 const PARTS = `
   SELECT address, amount * ($2::bigint - $1::bigint) AS weight, amount FROM reward_balances
@@ -22,9 +22,9 @@ const PARTS = `
   SELECT sender, -amount * ($2 - greatest(block_time, $1)), -amount FROM reward_transfers WHERE block_time < $2`
 
 /**
- * What each holder had over a span, by address: its balance times the seconds that it had it.
- * @param excluded those that do not count
- * @throws Error where there are more of them than limits.rewardHoldersMax
+ * The weight of each holder over a span, by address: its balance times the seconds that it held it.
+ * @param excluded addresses that do not count
+ * @throws Error for more holders than limits.rewardHoldersMax
  */
 export async function holderWeights(
   db: Queryable,
@@ -47,11 +47,11 @@ export async function holderWeights(
 export interface HolderPart {
   readonly weight: bigint
   readonly totalWeight: bigint
-  /** What it has at the end, in the smallest units of the token. */
+  /** Its balance at the end, in the smallest units of the token. */
   readonly amount: bigint
 }
 
-/** What one address had over a span, beside all that count. */
+/** The weight of one address over a span, and the total of all that count. */
 export async function holderPart(
   db: Queryable,
   { fromSeconds, untilSeconds }: Span,
@@ -69,7 +69,7 @@ export async function holderPart(
   return { weight: BigInt(weight), totalWeight: BigInt(total), amount: BigInt(amount) }
 }
 
-/** Takes the transfers before a moment into the balances, so that what is kept stays small. */
+/** Adds the transfers before a moment to the balances, so that the stored transfers stay few. */
 export async function collapseTransfers(db: Queryable, untilSeconds: number): Promise<void> {
   await db.query(
     `WITH gone AS (DELETE FROM reward_transfers WHERE block_time < $1 RETURNING sender, receiver, amount),

@@ -4,7 +4,7 @@ import { PAYMENTS_IN, REWARDS, VAULT } from '../../book/ledger/accounts.ts'
 import { postTransfers } from '../../book/ledger/postTransfers.ts'
 import type { Client, Queryable } from '../../runtime/db/pool.ts'
 
-/** What a payout is for: the rewards of a period to the distributor, or revenue to the vault. */
+/** The purpose of a payout: the rewards of a period to the distributor, or revenue to the vault. */
 export type PayoutPurpose = 'reward' | 'vault'
 
 /** Coin that a period has for a contract. */
@@ -18,7 +18,7 @@ export interface Payout {
   /** The smallest units of the token. */
   readonly amount: bigint
   readonly nanos: bigint
-  /** What that was worth when it was set aside. */
+  /** Its worth when it was set aside. */
   readonly units: bigint
 }
 
@@ -54,7 +54,7 @@ interface Row {
   readonly attempts: number
 }
 
-/** Stores what is to be sent. */
+/** Stores a payout that is to be sent. */
 export async function insertPayout(db: Queryable, payout: Payout): Promise<void> {
   const { purpose, number, token, receiver, amount, nanos, units } = payout
   await db.query(
@@ -63,7 +63,7 @@ export async function insertPayout(db: Queryable, payout: Payout): Promise<void>
   )
 }
 
-/** What may still make its transfer: in a block or none, or failed in one that the chain may still take back. */
+/** Transactions that may still make the transfer: pending, mined, or reverted in a block that the chain may still take back. */
 const OPEN = `t.state IN ('pending', 'mined') OR (t.state = 'reverted' AND NOT t.final)`
 
 /** The oldest payout of a kind that is not sent, where nothing that was sent for it can still be made. */
@@ -94,7 +94,7 @@ export async function dueRoot(db: Queryable): Promise<DueRoot | undefined> {
   return { number, contract, root, amount: BigInt(amount), attempts }
 }
 
-/** Notes one more attempt, inside the caller's transaction. @returns its ref; undefined where another control came first */
+/** Records one more attempt, inside the caller's transaction. @returns its ref; undefined if another control was faster */
 export async function takePayout(
   client: Client,
   { purpose, number, attempts }: DuePayout,
@@ -107,7 +107,7 @@ export async function takePayout(
   return taken.rowCount === 0 ? undefined : `${number}${ATTEMPT}${attempts + 1}`
 }
 
-/** Follows the chain, which may take a transfer back and make it again: what is sent is owed no more. */
+/** Follows the chain, which may take a transfer back and make it again: a payout that is sent is no longer a debt. */
 export async function movePayout(
   client: Client,
   purpose: PayoutPurpose,

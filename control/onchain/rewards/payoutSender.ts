@@ -24,19 +24,19 @@ export interface PayoutSenderOptions extends TreasuryParts {
 }
 
 /**
- * Sends what periods have set aside: the coin by a transfer of the treasury, and then the root of the rewards, which the
- * distributor takes when it has the coin. One that failed is sent again only when nothing that was sent before can be made.
+ * Sends the payouts of periods: the coin by a transfer of the treasury, and then the root of the rewards, which the distributor
+ * accepts when it has the coin. A failed payout is resent only when none of its earlier transactions can succeed any more.
  */
 export class PayoutSender {
   private readonly options: PayoutSenderOptions
-  /** Until then, by what was refused, nothing is tried; moments of performance.now(). */
+  /** By kind of payout, the moment of performance.now() before which a refused one is not retried. */
   private readonly restsUntilMs = new Map<string, number>()
 
   constructor(options: PayoutSenderOptions) {
     this.options = options
   }
 
-  /** Sends what is due, one of a kind. The caller alone does this at a time. @throws GatewayError chain_unavailable */
+  /** Sends the due payouts, one of a kind. Calls must not run concurrently. @throws GatewayError chain_unavailable */
   async sendDue(): Promise<void> {
     for (const purpose of ['reward', 'vault'] as const) {
       if (!this.isResting(purpose)) await this.sendCoin(purpose)
@@ -74,7 +74,7 @@ export class PayoutSender {
         `${number}${ATTEMPT}${attempts + 1}`,
         publishCall(contract, number, root, amount),
       ))
-    // One that fails in its block would do so again at once.
+    // A transaction that reverted would revert again if it were resent immediately.
     if (!isTaken || attempts > 0) this.rest('root')
     if (!isTaken) {
       logEvent(log, 'reward_root_rejected', { period: number, contract })
@@ -94,7 +94,7 @@ async function hasCode(chain: ChainClient, address: `0x${string}`): Promise<bool
   return (await readChain(() => chain.getCode({ address }))) !== undefined
 }
 
-/** Books what became of the transfers of coin. */
+/** Books the outcomes of the transfers of coin. */
 export const payoutOutcome = (purpose: PayoutPurpose): OutcomeHandler => ({
   mined: (client, ref) => movePayout(client, purpose, ref, 'sent'),
   unmade: (client, ref) => movePayout(client, purpose, ref, 'sending'),

@@ -17,9 +17,9 @@ export interface RevenuePeriod extends Rests {
   readonly coinUsdUnits: number
   readonly rewardNanos: bigint
   readonly vaultNanos: bigint
-  /** What is shared out among holders: `rewardNanos`, and what had no holder before. */
+  /** The amount divided among holders: `rewardNanos`, and earlier rewards that had no holder. */
   readonly poolNanos: bigint
-  /** All of the pool, or nothing where nobody held the token. */
+  /** All of the pool, or nothing where the token had no holder. */
   readonly earnedNanos: bigint
   readonly paidNanos: bigint
   readonly creditedNanos: bigint

@@ -7,7 +7,7 @@ import type { PublicPeriod, TokenTransfer } from './recompute.ts'
 
 const PAGE = 100
 
-/** What anybody may read of rewards: the periods up to one, and the terms. */
+/** The public part of rewards: the periods up to one, and the terms. */
 export interface PublicRewards {
   readonly token: Address
   readonly fromBlock: number

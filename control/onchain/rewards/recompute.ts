@@ -9,7 +9,7 @@ import { type Rests, splitRevenue } from './splitRevenue.ts'
 const NANO_DECIMALS = 9
 const HASHES_PER_TURN = 1_000
 
-/** A period as `GET /v1/holders/rewards` tells it, as far as its root follows from it. */
+/** A period as in `GET /v1/holders/rewards`, with the fields that determine its root. */
 export interface PublicPeriod {
   readonly number: number
   readonly starts_at: string
@@ -32,11 +32,11 @@ export interface TokenTransfer {
   readonly amount: bigint
 }
 
-/** What a period comes to by the transfers alone. */
+/** The results of a period, recomputed from the transfers alone. */
 export interface Recomputed {
   readonly number: number
   readonly root: Hex | null
-  /** What the root pays, in the smallest units of the coin. */
+  /** The total that the root pays, in the smallest units of the coin. */
   readonly total: bigint
   readonly holders: number
   /** Where the figures of the period contradict each other; empty where they do not. */
@@ -91,7 +91,7 @@ function faultsOf({ reward, coin_usd: coinUsd }: PublicPeriod, rewardUnits: bigi
 
 const nanosIn = (coin: string): bigint => parseUnits(coin, NANO_DECIMALS)
 
-/** Who has what, moved forward from transfer to transfer. */
+/** The balances of all holders, moved forward from transfer to transfer. */
 class Holdings {
   private readonly transfers: readonly TokenTransfer[]
   private readonly balances = new Map<string, bigint>()
@@ -101,7 +101,7 @@ class Holdings {
     this.transfers = transfers
   }
 
-  /** What each holder had over a period, by its balance times the seconds that it had it; moves to the end of the period. */
+  /** The weight of each holder over a period: its balance times the seconds that it held it. Moves to the end of the period. */
   weights({ starts_at: startsAt, ends_at: endsAt, excluded }: PublicPeriod): Weight[] {
     const [from, until] = [startsAt, endsAt].map((time) => Math.floor(Date.parse(time) / 1_000)) as [number, number]
     this.moveUntil(from, () => {})

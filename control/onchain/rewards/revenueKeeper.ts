@@ -13,13 +13,13 @@ export interface RevenueKeeperOptions extends CloseOptions {
   /** Undefined where no rewards are paid. */
   readonly scanner: HolderScanner | undefined
   readonly sender: PayoutSender
-  /** What is to be done for the vault with every pass; undefined where there is none. */
+  /** The vault's work, done with every pass; undefined without a vault. */
   readonly keepVault: (() => Promise<void>) | undefined
   readonly log: Logger
   readonly limits: Limits
 }
 
-/** Shares revenue out: reads who holds the token, closes periods, and sends what they have set aside. */
+/** Distributes revenue: reads the holders of the token, closes periods, and sends their payouts. */
 export class RevenueKeeper {
   private readonly options: RevenueKeeperOptions
   private readonly loop: Loop
@@ -36,7 +36,7 @@ export class RevenueKeeper {
   private async pass(): Promise<void> {
     const { pool, scanner, sender, keepVault } = this.options
     await tryLock(pool, 'revenuePeriods', async () => {
-      // What is set aside is sent also while transfers can not be read.
+      // Payouts that were set aside are sent even while transfers can not be read.
       const errors: unknown[] = []
       for (const step of [() => scanner?.next(), () => this.close(), () => sender.sendDue(), () => keepVault?.()]) {
         try {

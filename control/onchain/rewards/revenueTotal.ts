@@ -5,8 +5,8 @@ export const REWARD_SHARE = 'reward_share'
 export const VAULT_SHARE = 'vault_share'
 
 /**
- * SQL of what the accounts of revenue had taken in by a moment, less what was paid out of them, and as if no share had been set
- * aside: what they have now without what came since.
+ * SQL of the net revenue of the revenue accounts up to a moment, as if no share had been set aside: their balances now, less
+ * all movements since.
  * @param until SQL of the moment
  */
 export const revenueTotalSql = (until: string): string => `(
@@ -18,8 +18,8 @@ export const revenueTotalSql = (until: string): string => `(
        AND (account = 'revenue' OR starts_with(account, 'revenue:'))))`
 
 /**
- * What the accounts of revenue had taken in by a moment. What was under way then and was committed later belongs to it too, so
- * it is asked for a while after it.
+ * The net revenue of the revenue accounts up to a moment. Transactions that were open then and committed later count too, so
+ * callers wait a while after the moment before they ask.
  * @returns units; may be negative
  */
 export async function revenueTotal(db: Queryable, until: Date): Promise<bigint> {

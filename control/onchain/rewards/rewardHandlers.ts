@@ -38,7 +38,7 @@ export function rewardHandlers(parts: RewardParts): Record<RewardOperation, Read
     },
     get_own_rewards: {
       read: async ({ accountId, caller }) => {
-        // A key with bounds of its own may be in other hands than the account, whose wallets this names.
+        // The answer names the account's wallets, and the holder of a key with bounds of its own may not be the account's owner.
         if (caller.kind === 'key' && caller.isRestricted) throw new GatewayError('permission_denied')
         const terms = termsOf(parts)
         const wallets = await parts.listWallets(db, accountId)

@@ -15,7 +15,7 @@ export const decimal = (nanos: bigint): string => formatUnits(nanos, DECIMALS)
 
 const usdJson = (units: bigint) => ({ units: units.toString(), usd: decimal(units) })
 
-/** Under what terms holders are rewarded. */
+/** The terms under which holders are rewarded. */
 export function termsJson({ chainId, holders, excluded }: PaidTerms) {
   const { coin, distributor, token, rewardsFor, fromBlock, minNanos, creditsAccounts, periodSeconds } = holders
   return {
@@ -45,7 +45,7 @@ export function currentJson(current: CurrentPeriod, coinUsdUnits: number) {
   }
 }
 
-/** Coin that would be shared out if the period ended now, at the price in force. */
+/** Coin that would be distributed if the period ended now, at the current price. */
 export function estimatedNanos({ rewardUnits, unearnedNanos }: CurrentPeriod, coinUsdUnits: number): bigint {
   return BigInt(coinBoughtFor(Number(rewardUnits), coinUsdUnits)) + unearnedNanos
 }
@@ -63,7 +63,7 @@ export function lifetimeJson(lifetime: Lifetime) {
 }
 
 /**
- * A closed period, with all that its root follows from beside the transfers of the token.
+ * A closed period, with all inputs of its root except the transfers of the token.
  * @param credited addresses whose rewards were credited to accounts
  */
 export function periodJson(

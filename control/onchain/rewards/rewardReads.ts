@@ -3,16 +3,16 @@ import type { Address } from '../../../contract/payments/address.ts'
 import { intArray } from '../../runtime/db/arrays.ts'
 import type { Queryable } from '../../runtime/db/pool.ts'
 
-/** What all closed periods come to; nanos of coin unless said otherwise. */
+/** The totals of all closed periods; nanos of coin unless said otherwise. */
 export interface Lifetime {
   readonly periods: number
   readonly rewardUnits: bigint
   readonly rewardNanos: bigint
   readonly paidNanos: bigint
   readonly creditedNanos: bigint
-  /** What holders have below the minimum now. */
+  /** Balances of holders that are below the minimum now. */
   readonly carriedNanos: bigint
-  /** What had no holder yet. */
+  /** Rewards that had no holder yet. */
   readonly unearnedNanos: bigint
 }
 

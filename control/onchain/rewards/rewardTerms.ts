@@ -1,7 +1,7 @@
 import type { Address } from '../../../contract/payments/address.ts'
 import type { HolderSettings } from '../payments/holderSettings.ts'
 
-/** Under what terms holders are rewarded. */
+/** The terms under which holders are rewarded. */
 export interface RewardTerms {
   readonly chainId: number
   /** Null where the operator has named neither a vault nor a distributor. */

@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { concat, encodeAbiParameters, type Hex, keccak256 } from 'viem'
 import type { Address } from '../../../contract/payments/address.ts'
 
-/** A leaf: what an account may claim, in the smallest units of the coin. */
+/** A leaf: the total that an account may claim, in the smallest units of the coin. */
 export interface RewardLeaf {
   readonly account: Address
   readonly amount: bigint

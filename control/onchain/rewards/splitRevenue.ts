@@ -1,6 +1,6 @@
 const WHOLE_BPS = 10_000n
 
-/** What divisions left of the periods before, and by how much more went out than came in; amounts are units. */
+/** Remainders of the divisions of earlier periods, and the deficit where more was paid out than taken in; amounts are units. */
 export interface Rests {
   readonly deficitUnits: bigint
   /** Halves of a unit: 0 or 1. */
@@ -9,15 +9,15 @@ export interface Rests {
   readonly vaultRest: bigint
 }
 
-/** What is set aside of a period, and the rests for the next. */
+/** The shares set aside from a period, and the remainders for the next. */
 export interface Split extends Rests {
   readonly rewardUnits: bigint
   readonly vaultUnits: bigint
 }
 
 /**
- * Shares out the net revenue of a period: half of it to holders where they are rewarded, and the vault's part. Over all
- * periods both are exact: a rest goes to the next period, and what went out beyond what came in is made up for first.
+ * Divides the net revenue of a period: half of it to holders where they are rewarded, and the vault's part. Over all periods
+ * both are exact: a remainder is carried into the next period, and a deficit is made up for first.
  * @param netUnits may be negative, as when more was paid to referrers than was charged
  */
 export function splitRevenue(netUnits: bigint, before: Rests, paysRewards: boolean, vaultShareBps: number): Split {

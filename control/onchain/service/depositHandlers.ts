@@ -87,8 +87,8 @@ async function checkDeposit(parts: DepositParts, { body, accountId }: ApiCall): 
 }
 
 /**
- * An authorization says nothing of the account that it is for, and anybody may have seen it on its way to a block; it is
- * credited to the account of its wallet and to no other.
+ * An authorization does not name an account, and third parties may have seen it in the mempool; it is credited only to
+ * the account of its wallet.
  */
 async function requireLinked(parts: DepositParts, db: Queryable, accountId: string, wallet: Address): Promise<void> {
   if ((await parts.accountOfWallet(db, wallet)) === accountId) return

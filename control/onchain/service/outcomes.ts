@@ -10,7 +10,7 @@ import { settlementOutcome } from '../settlements/anchorKeeper.ts'
 import { vestOutcome } from '../vault/vaultKeeper.ts'
 import { withdrawalOutcome } from '../withdrawals/withdrawals.ts'
 
-/** What the book does about transactions, by what they are for. */
+/** The handlers that book the outcome of transactions, by purpose. */
 export const OUTCOMES: OutcomeHandlers = {
   payment: paymentOutcome,
   refund: refundOutcome,
@@ -24,7 +24,7 @@ export const OUTCOMES: OutcomeHandlers = {
   lock_mint: lockMintOutcome,
 }
 
-/** How deep transactions have to be: what is served or sent at once is small; what is deposited may be withdrawn again. */
+/** Blocks that transactions have to be deep. Payments for requests are small; deposits are larger and can be withdrawn again. */
 export function confirmationsOf(config: PaymentsConfig): WatcherOptions['confirmations'] {
   const { confirmations, depositConfirmations } = config
   return {

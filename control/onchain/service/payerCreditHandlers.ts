@@ -11,7 +11,7 @@ import { type DepositParts, paymentsOf } from './depositHandlers.ts'
 
 const ASSETS: readonly AssetId[] = ['stablecoin', 'coin']
 
-/** The public read of a wallet's credits. A wallet that never paid has none, as one that has used its credits up. */
+/** The public read of a wallet's credits. A wallet that never paid has none, like a wallet that has used its credits up. */
 export function payerCreditHandlers(
   parts: Pick<DepositParts, 'pool' | 'payments'>,
 ): Record<'get_payer_credits', ReadHandler> {
@@ -40,7 +40,7 @@ async function creditsJson(pool: Pool, config: PaymentsConfig, payer: Address) {
     credits: all.flatMap(({ asset }) => {
       const token = assets.find(({ id }) => id === asset)?.address ?? null
       const units = credits.get(payerCreditAccount(payer, asset)) ?? 0
-      // A token that is not taken any more may still have left a credit.
+      // A token that is no longer accepted may still have left a credit.
       return token === null && units === 0 ? [] : [{ asset, token, ...amountJson(units, price) }]
     }),
   }

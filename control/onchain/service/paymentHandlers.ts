@@ -19,7 +19,7 @@ const ANSWER_MS = 1_000
 
 type PaymentOperation = 'payment_terms' | 'make_payment'
 
-/** What answers the proxies' calls about payments. @param payments undefined when the gateway takes none */
+/** Handlers of the proxies' calls about payments. @param payments undefined when the gateway takes none */
 export function paymentHandlers(
   payments: PaymentsService | undefined,
   redis: Redis,

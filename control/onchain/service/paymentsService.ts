@@ -29,7 +29,7 @@ import { type LockTokens, startLockTokens } from './startLockTokens.ts'
 import { type RevenueOptions, startRevenue } from './startRevenue.ts'
 
 const STOP_CHECK_MS = 20
-/** What a payment needs to be verified and sent, as the reference facilitator of x402 has it, and to get into a block. */
+/** Time to verify and send a payment, as in the reference facilitator of x402, and to get it into a block. */
 const SETTLEMENT_SECONDS = 6
 const SETTLEMENT_BLOCKS = 2
 
@@ -43,7 +43,7 @@ export interface PaymentsOptions
   readonly limits: Limits
 }
 
-/** What runs once the chain is known to be the right one. */
+/** The parts that run once the chain is known to be the right one. */
 interface Running {
   readonly chain: ChainClient
   readonly terms: PaymentTerms
@@ -57,11 +57,11 @@ interface Running {
   readonly withdrawer: Withdrawer
   /** Undefined where the operator has named no contract. */
   readonly anchors: AnchorKeeper | undefined
-  /** Undefined where revenue is shared with nobody. */
+  /** Undefined where revenue is not shared. */
   readonly revenue: RevenueKeeper | undefined
   /** Undefined where the operator has named no contract. */
   readonly lockTokens: LockTokens | undefined
-  /** What an earlier process left has been seen to. */
+  /** Whether the work that an earlier process left has been finished. */
   isSwept: boolean
 }
 
@@ -91,7 +91,7 @@ export class PaymentsService {
 
   /**
    * Makes a payment and takes the hold of its request; see PaymentSettler.
-   * @throws GatewayError, also funds_lease while another control may still be at it or this one leaves
+   * @throws GatewayError, also funds_lease while another control may still process it or this one is stopping
    */
   async settle(order: PaymentOrder, waitMs: number): Promise<Settled> {
     return this.settled().settler.settle(order, waitMs)
@@ -120,12 +120,12 @@ export class PaymentsService {
     return this.ready().chain
   }
 
-  /** What the operator has set. */
+  /** The operator's settings. */
   get config(): PaymentsConfig {
     return this.options.config
   }
 
-  /** To be told when requests were booked, so that what goes back does not wait for the next look. */
+  /** To be called when requests were booked, so that refunds do not wait for the next poll. */
   onBooked(): void {
     this.running?.closer.wake()
   }
@@ -157,7 +157,7 @@ export class PaymentsService {
     return this.running
   }
 
-  /** A chain that can not be reached holds up payments alone, so control runs meanwhile. */
+  /** An unreachable chain blocks only payments, so control runs meanwhile. */
   private async start(): Promise<void> {
     const { config, pool, log } = this.options
     const { signal } = this.stopping

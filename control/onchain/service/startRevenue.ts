@@ -20,7 +20,7 @@ export interface RevenueOptions extends Pick<CloseOptions, 'accountsOfWallets' |
   readonly limits: Limits
 }
 
-/** What is shared by all that sends on the chain. */
+/** Parts that all senders of transactions share. */
 export interface ChainParts {
   readonly chain: ChainClient
   readonly fees: FeeOracle

@@ -103,17 +103,17 @@ function readAmount(
   const sent = asset.usdUnits === 0 ? coinTokens(asked, asset, coinUsdUnits) : usdTokens(asked, asset, coinUsdUnits)
   if (sent.tokens > 0n && sent.units >= minUnits) return sent
   const message = `A withdrawal is at least ${formatUsd(minUnits)} USD.`
-  // Whether it is enough depends on the price of the coin now, and on what the operator asks for the gas.
+  // Whether it is enough depends on the present price of the coin, and on the operator's fee for the gas.
   throw new GatewayError('below_minimum', { message, param: 'amount', status: 409 })
 }
 
-/** Tokens of the coin itself, whatever it is worth. */
+/** Tokens of the coin itself, independent of its price. */
 function coinTokens({ nanos }: CoinAmount, { decimals }: PaymentAsset, coinUsdUnits: number) {
   const whole = wholeAtomic(nanos, decimals, UNITS_PER_USD)
   return { ...coinAmount(whole.units, coinUsdUnits), tokens: whole.amount }
 }
 
-/** Tokens of a stablecoin, for what the coin is worth now. */
+/** Tokens of a stablecoin, for the present worth of the coin. */
 function usdTokens({ units }: CoinAmount, { decimals, usdUnits }: PaymentAsset, coinUsdUnits: number) {
   const whole = wholeAtomic(units, decimals, usdUnits)
   return { nanos: coinFor(whole.units, coinUsdUnits), units: whole.units, tokens: whole.amount }

@@ -32,7 +32,7 @@ export function anchorCall(contract: Address, number: number, content: AnchoredB
   return { to: contract, data: encodeFunctionData({ abi: ANCHOR_ABI, functionName: 'anchor', args }) }
 }
 
-/** Whether a transaction has anchored this batch: the contract's log says so, as a call to no contract succeeds too. */
+/** Whether a transaction has anchored this batch: by its log, because a call to an address without code succeeds too. */
 export function hasAnchored(receipt: TransactionReceipt, contract: Address, number: number): boolean {
   const topic = numberToHex(number, { size: 32 })
   const isAnchored = receipt.logs.some(
@@ -41,7 +41,7 @@ export function hasAnchored(receipt: TransactionReceipt, contract: Address, numb
   return receipt.status === 'success' && isAnchored
 }
 
-/** The batch that a contract has under a number; undefined where there is none. @throws errors of the node */
+/** The batch that a contract has under a number; undefined if it is missing. @throws errors of the node */
 export async function anchoredBatch(
   chain: ChainClient,
   contract: Address,

@@ -119,17 +119,17 @@ export class AnchorKeeper {
       return
     }
     const current = await fees.current()
-    // Of two controls that have come here, the ref lets one store it.
+    // If two controls reach this point, the unique ref lets only one store it.
     const stored = await withTransaction(pool, (client) => {
       const ref = `${number}${ATTEMPT}${attempts + 1}`
       return storeTransaction(client, anchorer, { purpose: 'settlement', ref, chainId, ...call, gas, fees: current })
     })
-    // One that fails in its block would do so again at once.
+    // A transaction that reverted would revert again if it were resent immediately.
     if (attempts > 0) this.rest()
     await watcher.send(stored, 0)
   }
 
-  /** The contract does not take the batch: an operator has to look at it. */
+  /** The contract rejects the batch: an operator has to investigate. */
   private async refused({ number, root, statement }: SettlementBatch): Promise<void> {
     const { chain, contract, log } = this.options
     this.rest()

@@ -11,7 +11,7 @@ export interface SettlementBatch {
   /** The checkpoint, and the verifier key that it is checked with. */
   readonly note: string
   readonly key: string
-  /** By log: the place of its first receipt, and the one behind its last. */
+  /** By log: the place of its first receipt, and the place after its last. */
   readonly logFrom: readonly number[]
   readonly logUntil: readonly number[]
   readonly receiptsFrom: number
@@ -22,7 +22,7 @@ export interface SettlementBatch {
   readonly statement: string
 }
 
-/** A batch as the book has it, with what became of its transactions. */
+/** A batch as the book has it, with the outcome of its transactions. */
 export interface StoredBatch extends SettlementBatch {
   readonly createdAt: Date
   /** Absent until one of them is deep enough in the chain. */

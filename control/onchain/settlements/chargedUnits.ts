@@ -2,8 +2,8 @@ import type { Limits } from '../../limits.ts'
 import type { Queryable } from '../../runtime/db/pool.ts'
 
 /**
- * What charges are paid with: coin of accounts and of payments, stablecoin of payments, free credits, and the house, which
- * bears what admission had let pass and the book could not cover.
+ * The assets that pay charges: coin of accounts and of payments, stablecoin of payments, free credits, and the house, which
+ * bears charges that admission let pass and the book could not cover.
  */
 export const CHARGED_ASSETS = ['coin', 'stablecoin', 'credits', 'house'] as const
 export type ChargedAsset = (typeof CHARGED_ASSETS)[number]
@@ -38,8 +38,8 @@ const CHARGED = `
       (SELECT asset, sum(units)::text AS units FROM charged GROUP BY asset) AS sums) AS charged`
 
 /**
- * Adds up what receipts were charged, in units by what they were paid with, a bounded number of receipts at a time.
- * @throws Error when receipts of the ranges are not there, as they are put away meanwhile; errors of PostgreSQL
+ * Adds up the charges of receipts, in units by paying asset, a bounded number of receipts at a time.
+ * @throws Error when receipts of the ranges are missing because they were archived meanwhile; errors of PostgreSQL
  */
 export async function chargedUnits(
   db: Queryable,

@@ -62,8 +62,8 @@ function rootIn(note: string, size: number): { origin: string; root: Buffer } {
 }
 
 /**
- * By log, what a checkpoint has beyond the batch before. Receipts that are put away are not counted any more: they are behind
- * a batch, or the gateway anchors later than it put them away.
+ * By log, the receipts of a checkpoint since the batch before. Archived receipts are not counted any more: an earlier batch
+ * has them, or the gateway began to anchor after it archived them.
  */
 async function rangesUntil(db: Queryable, treeSize: number, before: readonly number[]): Promise<LogRange[]> {
   const found = await db.query<{ log: number; until: number; archived: number }>(

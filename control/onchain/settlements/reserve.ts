@@ -6,7 +6,7 @@ import type { ChainClient } from '../chain/chainClient.ts'
 import { tokensOf, worth } from '../reserve/held.ts'
 import { owedByClass, owedIn } from '../reserve/liabilities.ts'
 
-/** What the treasury holds of an asset. */
+/** The amount of an asset that the treasury holds. */
 export interface Held {
   readonly asset: PaymentAsset
   /** Atomic units of the token. */
@@ -14,7 +14,7 @@ export interface Held {
   readonly units: bigint
 }
 
-/** What the treasury holds at a block against what the gateway owes its customers. Amounts are units unless said otherwise. */
+/** The treasury's holdings at a block against the gateway's debts to its customers. Amounts are units unless said otherwise. */
 export interface Reserve {
   readonly treasury: Address
   readonly block: number

@@ -8,7 +8,7 @@ import type { Reserve } from './reserve.ts'
 const FORM = 'sluice-settlement/1'
 const USD_DECIMALS = 9
 
-/** What a batch says. */
+/** The contents of a batch. */
 export interface BatchFacts {
   readonly number: number
   readonly chainId: number
@@ -23,7 +23,7 @@ export interface BatchFacts {
   readonly reserve: Reserve
 }
 
-/** The statement as its text says it. */
+/** A statement parsed from its text. */
 export interface Statement {
   readonly form: typeof FORM
   readonly number: number
@@ -60,7 +60,7 @@ interface StatedReserve {
   readonly owed_usd: string
 }
 
-/** The text whose SHA-256 the chain has: JSON in canonical form (RFC 8785), with integers and texts alone. */
+/** The text whose SHA-256 the chain has: JSON in canonical form (RFC 8785), with integers and strings only. */
 export function statementText(facts: BatchFacts): string {
   return canonicalJson(statementOf(facts))
 }
@@ -96,7 +96,7 @@ export function receiptsOf(ranges: readonly LogRange[]): { from: number; until: 
   }
 }
 
-/** What is owed in all, in units. */
+/** The total debt, in units. */
 export function owedUnits({ owedCoinUnits, owedUsdUnits }: Reserve): bigint {
   return owedCoinUnits + owedUsdUnits
 }

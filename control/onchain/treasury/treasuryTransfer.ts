@@ -25,8 +25,8 @@ export interface TreasuryTransfer extends Omit<ExpectedTransfer, 'from'> {
 
 /**
  * Sends tokens of the treasury by a transaction of their own.
- * @param claim books what they are for, in the database transaction that stores the one for the chain. It answers that
- *   one's ref, or undefined when nothing is to be sent any more
+ * @param claim books their purpose, in the database transaction that stores the one for the chain. It returns the ref of the
+ *   latter, or undefined when nothing has to be sent any more
  * @returns false when the token refuses the transfer; nothing was claimed then
  * @throws GatewayError chain_unavailable
  */

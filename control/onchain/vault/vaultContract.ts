@@ -2,7 +2,7 @@ import { encodeEventTopics, encodeFunctionData, parseAbi, type TransactionReceip
 import type { Address } from '../../../contract/payments/address.ts'
 import { type ChainClient, readChain } from '../chain/chainClient.ts'
 
-/** The part of ScoinVault.sol that control reads and calls; ERC-4626 and what is its own. */
+/** The part of ScoinVault.sol that control reads and calls; ERC-4626 and the contract's own functions. */
 export const VAULT_ABI = parseAbi([
   'function asset() view returns (address)',
   'function decimals() view returns (uint8)',
@@ -27,9 +27,9 @@ export interface VaultState {
   readonly shareDecimals: number
   readonly totalAssets: bigint
   readonly totalSupply: bigint
-  /** What a whole share is worth. */
+  /** The worth of a whole share. */
   readonly price: bigint
-  /** Revenue that vests, until when (seconds since 1970), and what arrived and does not vest yet. */
+  /** Revenue that vests, the end of vesting (seconds since 1970), and revenue that arrived and does not vest yet. */
   readonly unvested: bigint
   readonly vestUntil: number
   readonly vestSeconds: number
@@ -73,7 +73,7 @@ export const vestCall = (vault: Address) => ({
   data: encodeFunctionData({ abi: VAULT_ABI, functionName: 'vestRevenue' }),
 })
 
-/** Whether a transaction had revenue vest: the vault's log says so. */
+/** Whether a transaction started the vesting of revenue: the vault's log shows it. */
 export function hasVested(receipt: TransactionReceipt, vault: Address): boolean {
   const isLogged = receipt.logs.some((log) => log.address.toLowerCase() === vault && log.topics[0] === RECEIVED_TOPIC)
   return receipt.status === 'success' && isLogged

@@ -28,7 +28,7 @@ export interface VaultParts {
   readonly limits: Limits
 }
 
-/** The read of the vault; where there is none, it is answered not_found. */
+/** The read of the vault; answers not_found without a vault. */
 export function vaultHandlers({ db, payments, limits }: VaultParts): Record<'get_vault', ReadHandler> {
   return {
     get_vault: {
@@ -102,7 +102,7 @@ function vaultJson(
   }
 }
 
-/** By what part the price of a share has grown since; null where no price is known that is that old. */
+/** The growth of the price of a share since then; null without a price that is that old. */
 function growthJson(price: bigint, before: VaultPrice | undefined) {
   if (before === undefined) return null
   const growth = ((price - before.price) * 10n ** BigInt(GROWTH_DECIMALS)) / before.price

@@ -23,7 +23,7 @@ export class VaultKeeper {
     this.options = options
   }
 
-  /** The caller alone does this at a time. @throws GatewayError chain_unavailable */
+  /** Calls must not run concurrently. @throws GatewayError chain_unavailable */
   async keep(): Promise<void> {
     const { pool, chain, vault } = this.options
     const last = await this.lastPayout()
@@ -33,12 +33,12 @@ export class VaultKeeper {
       await keepPrice(pool, vault, state)
       this.keptHour = hourOf(state.blockTime)
     }
-    // Without shares there is nobody that it would vest for; it waits in the vault.
+    // Without shares, vesting would benefit no holder; the revenue waits in the vault.
     if (last === undefined || state.pending === 0n || state.totalSupply === 0n) return
     if (performance.now() >= this.restsUntilMs) await this.vest(last)
   }
 
-  /** The last period whose coin has arrived in the vault, where no call for it waits; the one that calls may be anybody. */
+  /** The last period whose coin has arrived in the vault, if no call for it is pending. Any wallet may make that call. */
   private async lastPayout(): Promise<{ number: number; attempts: number } | undefined> {
     const { pool, vault } = this.options
     const found = await pool.query<{ number: number; attempts: number; is_open: boolean }>(
@@ -56,13 +56,13 @@ export class VaultKeeper {
   private async vest({ number, attempts }: { number: number; attempts: number }): Promise<void> {
     const { vault, log, limits } = this.options
     const isTaken = await sendCall(this.options, 'vault_vest', `${number}${ATTEMPT}${attempts + 1}`, vestCall(vault))
-    // One that fails in its block would do so again at once.
+    // A transaction that reverted would revert again if it were resent immediately.
     if (!isTaken || attempts > 0) this.restsUntilMs = performance.now() + limits.revenueRefusedMs
     if (!isTaken) logEvent(log, 'vault_vesting_rejected', { vault, period: number })
   }
 }
 
-/** Revenue vests or not as the vault says; nothing of the book follows from it. */
+/** Vesting happens in the vault; its outcome books nothing. */
 export const vestOutcome: OutcomeHandler = {
   mined: async () => {},
   unmade: async () => {},

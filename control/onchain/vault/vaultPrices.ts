@@ -4,7 +4,7 @@ import type { VaultState } from './vaultContract.ts'
 
 const HOUR_SECONDS = 3_600
 
-/** What a whole share was worth at a block. */
+/** The worth of a whole share at a block. */
 export interface VaultPrice {
   readonly block: number
   /** Seconds since 1970. */

@@ -13,7 +13,7 @@ export interface Withdrawal {
   readonly amount: bigint
   /** Integer of 1e-9 coin. */
   readonly nanos: number
-  /** What it was worth when it was asked for. */
+  /** Its worth when it was requested. */
   readonly units: number
   readonly state: WithdrawalState
   readonly attempts: number
@@ -86,7 +86,7 @@ export async function withdrawalOf(db: Queryable, accountId: string, id: string)
   return found.rows[0] && asWithdrawal(found.rows[0])
 }
 
-/** The withdrawals of an account, newest first. @param after the id of one to go on behind, or '' */
+/** The withdrawals of an account, newest first. @param after the id of the withdrawal to continue after, or '' */
 export async function pageOfWithdrawals(db: Queryable, accountId: string, limit: number, after: string) {
   const found = await db.query<Row>(
     `SELECT ${COLUMNS} FROM withdrawals w WHERE w.account_id = $1 AND ($2 = '' OR w.id < $2)
@@ -106,9 +106,9 @@ export async function countOpenWithdrawals(db: Queryable, accountId: string): Pr
 }
 
 /**
- * Withdrawals that have to be sent, oldest first: those of which no transaction may still make the transfer. One that
- * failed in a block counts only when that block can not be taken back any more, since in another one it may succeed.
- * @param after the id behind which to begin; those up to it come last
+ * Withdrawals that have to be sent, oldest first: those without a transaction that may still make the transfer. A failed
+ * transaction counts only when its block can no longer be taken back, since it may succeed in another block.
+ * @param after the id to begin after; the withdrawals up to it come last
  */
 export async function dueWithdrawals(db: Queryable, limit: number, after: string): Promise<Withdrawal[]> {
   const found = await db.query<Row>(

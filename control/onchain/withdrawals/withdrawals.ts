@@ -30,13 +30,13 @@ export interface WithdrawerOptions extends TreasuryParts {
 }
 
 /**
- * Sends what accounts withdraw: each withdrawal by one transfer of the treasury. One that failed is sent again only when
- * nothing that was sent before can still be made.
+ * Sends withdrawals of accounts, each by one transfer of the treasury. A failed withdrawal is resent only when none of its
+ * earlier transactions can succeed any more.
  */
 export class Withdrawer {
   private readonly options: WithdrawerOptions
   private readonly loop: Loop
-  /** The withdrawal behind which the next pass begins. */
+  /** The withdrawal after which the next pass begins. */
   private after = ''
 
   constructor(options: WithdrawerOptions) {
@@ -56,7 +56,7 @@ export class Withdrawer {
     const { pool } = this.options
     if ((await dueWithdrawals(pool, 1, '')).length === 0) return
     await tryLock(pool, 'withdrawals', async () => {
-      // Read again: what another control sent a moment ago is due no more.
+      // Read again: another control may have sent some of them a moment ago.
       const due = await dueWithdrawals(pool, this.options.limits.withdrawalBatchMax, this.after)
       this.after = cursorBehind(due, this.options.limits.withdrawalBatchMax, ({ id }) => id)
       await eachApart(due, signal, (withdrawal) => this.send(withdrawal))
@@ -78,8 +78,8 @@ export class Withdrawer {
   }
 
   /**
-   * The token refuses the transfer: because the treasury has too little, then it waits, or because of the wallet. Both
-   * are looked at after one block, or a treasury that is filled meanwhile would look like a wallet that is refused.
+   * The token refuses the transfer: because the treasury has too little, and then it waits, or because of the wallet. Both
+   * are read at one block, or a treasury that is filled meanwhile would look like a refused wallet.
    */
   private async refused(withdrawal: Withdrawal): Promise<void> {
     const { chain, treasury, log } = this.options
@@ -124,7 +124,7 @@ async function book(
   await postTransfers(client, [{ ...way, ref: moveRef, units, coinNanos: nanos }])
 }
 
-/** Books what became of the transactions of withdrawals. */
+/** Books the outcomes of the transactions of withdrawals. */
 export const withdrawalOutcome: OutcomeHandler = {
   async mined(client, ref) {
     const moved = await moveWithdrawal(client, withdrawalId(ref), 'sending', 'sent')

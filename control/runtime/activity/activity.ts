@@ -2,7 +2,7 @@ import { newId } from '../../../contract/wire/ids.ts'
 import { textArray } from '../db/arrays.ts'
 import type { Queryable } from '../db/pool.ts'
 
-/** Who changed something, and from where. */
+/** The author of a change, and its origin. */
 export interface Actor {
   readonly kind: 'wallet' | 'key' | 'operator' | 'gateway'
   /** The wallet's address or the key's id; empty for the operator and the gateway itself. */
@@ -12,7 +12,7 @@ export interface Actor {
 }
 
 export const OPERATOR: Actor = { kind: 'operator', id: '' }
-/** In place of an account: what belongs to none, such as routes and incidents. */
+/** In place of an account, for entries that belong to none, such as those of routes and incidents. */
 export const GATEWAY_WIDE = ''
 export const GATEWAY: Actor = { kind: 'gateway', id: '' }
 
@@ -20,9 +20,9 @@ export interface Change {
   readonly accountId: string
   /** Such as 'key.created'. */
   readonly type: string
-  /** The id of what was changed. */
+  /** The id of the changed object. */
   readonly target: string
-  /** What the account's owner may see of it; never a secret. */
+  /** Details that the account's owner may see; never a secret. */
   readonly details?: Readonly<Record<string, unknown>>
 }
 
@@ -61,7 +61,7 @@ interface ActivityRow {
 
 /**
  * The changes of an account, newest first, as they are shown.
- * @param after the id of an entry to go on behind, or ''
+ * @param after the id of the last entry of the page before, or ''
  */
 export async function listActivity(db: Queryable, accountId: string, limit: number, after: string) {
   const found = await db.query<ActivityRow>(

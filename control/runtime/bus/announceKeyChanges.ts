@@ -10,9 +10,9 @@ interface ChangeRow {
 }
 
 /**
- * Tells the proxies of the changes of keys that are in the book's outbox. To be called after the commit of a change, before
- * it is answered for: once this resolves, the change is announced. Several at once do no harm: told twice, a proxy asks
- * for the key once more.
+ * Announces the key changes in the book's outbox to the proxies. Call it after a change commits and before its response is
+ * sent: once this resolves, the change is announced. Concurrent calls are safe: a duplicate announcement only makes a proxy
+ * fetch the key once more.
  * @returns false when there was more than limits.keyChangesBatchesMax batches, and the rest is left for the next call
  */
 export async function announceKeyChanges(pool: Pool, redis: Redis, limits: Limits): Promise<boolean> {
@@ -24,14 +24,14 @@ export async function announceKeyChanges(pool: Pool, redis: Redis, limits: Limit
 
 /** @returns how many changes were read */
 async function announceBatch(pool: Pool, redis: Redis, limits: Limits): Promise<number> {
-  // The newest first, so that a change does not wait behind a great many of somebody else.
+  // Newest first, so that a change does not wait for a backlog of other accounts.
   const { rows } = await pool.query<ChangeRow>('SELECT seq, hash FROM key_changes ORDER BY seq DESC LIMIT $1', [
     limits.keyChangesBatchMax,
   ])
   if (rows.length === 0) return 0
   await Promise.all([...new Set(rows.map(({ hash }) => hash))].map((hash) => publishKeyChanged(redis, hash, limits)))
-  // Only what was read: a transaction that took its number earlier may commit later. What is locked is being deleted by
-  // another one, who has announced it as well; two that waited for each other's rows could deadlock.
+  // Deletes only the rows read: a transaction with a lower number may commit later. Locked rows are skipped: another process
+  // has announced them and is deleting them, and waiting for its locks could deadlock.
   await pool.query(
     `DELETE FROM key_changes
      WHERE seq IN (SELECT seq FROM key_changes WHERE seq = ANY ($1::bigint[]) FOR UPDATE SKIP LOCKED)`,

@@ -8,12 +8,12 @@ async function publishEvent(redis: Redis, event: sluice.FeedEvent.$Properties, l
   await redis.xadd(FEED_STREAM, 'MAXLEN', '~', limits.feedEntriesMax, '*', 'e', bytes)
 }
 
-/** Tells every proxy to drop what it holds of a key. @param keyHash as in `hashSecret` */
+/** Notifies every proxy that a key has changed, so that it drops its state of the key. @param keyHash as in `hashSecret` */
 export function publishKeyChanged(redis: Redis, keyHash: string, limits: Limits): Promise<void> {
   return publishEvent(redis, { keyChanged: keyHash }, limits)
 }
 
-/** Puts a CatalogRecord in force in Redis, then tells every proxy; the record is there before the event is. */
+/** Puts a CatalogRecord in force in Redis, then notifies every proxy; the record is there before the event. */
 export async function publishCatalogRecord(
   redis: Redis,
   version: number,
@@ -24,13 +24,13 @@ export async function publishCatalogRecord(
   await publishEvent(redis, { catalogPublished: version }, limits)
 }
 
-/** Puts a StatusRecord in force in Redis, then tells every proxy. */
+/** Puts a StatusRecord in force in Redis, then notifies every proxy. */
 export async function publishStatusRecord(redis: Redis, record: Buffer, limits: Limits): Promise<void> {
   await redis.set(STATUS_KEY, record)
   await publishEvent(redis, { statusChanged: true }, limits)
 }
 
-/** Puts a ServingRecord in force in Redis, then tells every proxy. */
+/** Puts a ServingRecord in force in Redis, then notifies every proxy. */
 export async function publishServingRecord(redis: Redis, record: Buffer, limits: Limits): Promise<void> {
   await redis.set(SERVING_KEY, record)
   await publishEvent(redis, { servingChanged: true }, limits)

@@ -53,7 +53,7 @@ export class RpcLane {
     this.loop = this.run()
   }
 
-  /** Stops reading, finishes what is under way until `late` resolves, and leaves the group. */
+  /** Stops reading, drains running requests until `late` resolves, and leaves the group. */
   async stop(late: Promise<unknown>): Promise<void> {
     this.stopping = true
     this.reader.disconnect()

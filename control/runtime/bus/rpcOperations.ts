@@ -1,9 +1,9 @@
 import { GatewayError } from '../../../contract/errors/errors.ts'
 import { RPC, type RpcOperation, type RpcReply, type RpcRequestRead } from '../../../contract/wire/rpc.ts'
 
-/** What an operation may know of its call. */
+/** The context of a call, as its operation gets it. */
 export interface RpcCall {
-  /** Until when somebody waits for the answer, by the clock of performance.now(). */
+  /** When the caller stops waiting for the answer, by the clock of performance.now(). */
   readonly deadlineMs: number
 }
 
@@ -12,7 +12,7 @@ export type RpcHandlers = {
   readonly [Name in RpcOperation]: (request: RpcRequestRead<Name>, call: RpcCall) => Promise<RpcReply<Name>>
 }
 
-/** Has a call answered, from bytes to bytes. @throws what the handler throws; `notUnderstood` for what cannot be read */
+/** Decodes a call, runs its handler and encodes the answer. @throws errors of the handler; `notUnderstood` when decoding fails */
 export async function callOperation<Name extends RpcOperation>(
   handlers: RpcHandlers,
   name: Name,
@@ -23,7 +23,7 @@ export async function callOperation<Name extends RpcOperation>(
   return reply.encode(await handlers[name](readRequest(request, payload), call))
 }
 
-/** The refusal of a call that a proxy of another version has made. Nothing was done. */
+/** The rejection of a call by a proxy of another version. Nothing was done. */
 export function notUnderstood(cause?: unknown): GatewayError {
   const message = 'The gateway is being updated; nothing was charged. Try again after Retry-After seconds.'
   return new GatewayError('gateway_restarting', { message, retryAfterSeconds: 1, cause })

@@ -16,7 +16,7 @@ import { callOperation, notUnderstood, type RpcHandlers } from './rpcOperations.
 
 export type RpcOutcome = 'ok' | 'refused' | 'failed' | 'expired' | 'malformed'
 
-/** Told of every request that was taken off a stream. */
+/** Called for every request that was taken off a stream. */
 export type RpcObserver = (operation: RpcOperation | 'unknown', outcome: RpcOutcome, seconds: number) => void
 
 const UNSEALED_WARNING_INTERVAL_MS = 60_000
@@ -33,9 +33,9 @@ export interface RpcServerOptions {
 
 /**
  * Answers the proxies' calls. Requests come through the streams of contract/wire/rpcStreams.ts, shared by all control
- * processes, each with places of its own: reads of receipts and sheets, and the account API, may fill theirs without
- * holding up what requests wait for. Answers go out by pub/sub. A request is worked on at most once, also when its
- * control dies over it: the caller asks again, if it may, when its time passes without an answer. A request that was not
+ * processes, each with its own bound on concurrent calls: reads of receipts and sheets, and the account API, can saturate
+ * theirs without delaying the calls that model requests wait for. Answers go out by pub/sub. A request is processed at most
+ * once, even if its control crashes: after its timeout the caller retries, if the operation allows that. A request that was not
  * sealed with the shared key is dropped without an answer.
  */
 export class RpcServer {
@@ -76,14 +76,14 @@ export class RpcServer {
     for (const lane of this.lanes) lane.start()
   }
 
-  /** Stops reading, finishes what is under way within `timeoutMs`, and leaves the groups. */
+  /** Stops reading, drains running calls within `timeoutMs`, and leaves the groups. */
   async stop(timeoutMs: number): Promise<void> {
     const late = sleep(timeoutMs, undefined, { ref: false })
     await Promise.all(this.lanes.map((lane) => lane.stop(late)))
     this.writer.disconnect()
   }
 
-  /** @returns where the answer goes and what it is, or undefined when nobody waits for one */
+  /** @returns the reply channel and the encoded answer, or undefined when the caller no longer waits for one */
   private async serve(fields: Buffer[], ageMs: number): Promise<{ channel: string; message: Buffer } | undefined> {
     const startedMs = performance.now()
     const request = decodeRequest(fields)
@@ -123,7 +123,7 @@ export class RpcServer {
     }
   }
 
-  /** What a client is told of a failure. */
+  /** Maps a failure to the error that the client receives. */
   private shown(error: unknown, operation: string): GatewayError {
     if (isDatabaseDown(error)) {
       logEvent(this.log, 'rpc_call_database_down', { operation, err: error })

@@ -11,7 +11,7 @@ const SPECIAL = /["\\]/
 /** Text of a PostgreSQL array of strings, each of them quoted. */
 export function textArray(values: readonly string[]): string {
   if (values.length === 0) return '{}'
-  // Nearly all that is stored here needs no escapes, which one look at all of it together tells.
+  // Almost no stored value needs escapes, so one test covers all of them together.
   const escaped = SPECIAL.test(values.join('')) ? values.map((value) => value.replace(/["\\]/g, '\\$&')) : values
   return `{"${escaped.join('","')}"}`
 }

@@ -12,7 +12,7 @@ const TRAILER = Buffer.from('\xff\xffc\0\0\0\x04', 'latin1')
 const DONE_BYTES = 5
 const LENGTH_BYTES = 4
 const HIGH_WORD = 2 ** 32
-/** Of a row, all texts apart: as many bytes as 64 fields of fixed width can have. */
+/** Bytes of a row without its texts: the most that 64 fields of fixed width take. */
 const FIXED_BYTES = 1_024
 /** Texts up to this length are written by a loop, which is done before a call to the encoder would begin. */
 const SHORT_TEXT = 64
@@ -163,7 +163,7 @@ export function copyRows(client: Client, table: string, rows: CopyRows): Promise
   return new Promise((resolve, reject) => {
     client.query(
       new CopyQuery(`COPY ${table} FROM STDIN (FORMAT binary)`, rows.messages(), (error) => {
-        // The driver gives null where there is none.
+        // On success the driver passes null.
         if (error instanceof Error) reject(error)
         else resolve()
       }),

@@ -21,9 +21,9 @@ const LOCK_NUMBERS = distinct({
   debits: 7_204_003,
   /** Old checkpoints are removed by one process at a time. */
   oldCheckpoints: 7_204_005,
-  /** Partitions of receipts are made and put away one after the other; also taken by a function of the database. */
+  /** Partitions of receipts are created and archived one after the other; also taken by a function of the database. */
   receiptMonths: 7_204_004,
-  /** One process puts a month of receipts away. */
+  /** One process archives a month of receipts. */
   receiptArchive: 7_204_006,
   /** Receipts are counted for the public statistics by one process at a time. */
   statistics: 7_204_007,
@@ -82,7 +82,7 @@ async function unlockAfter<T>(
   try {
     return await work()
   } finally {
-    // When this fails, the connection is closed, and the lock goes with it.
+    // When this fails, the connection is closed, which releases the lock.
     await client.query('SELECT pg_advisory_unlock($1)', [LOCK_NUMBERS[name]]).catch(onBroken)
   }
 }
@@ -98,8 +98,8 @@ export async function lockTextUntilCommit(client: Client, text: string): Promise
 }
 
 /**
- * Takes the lock until the end of the transaction, together with others that share it.
- * @returns false when somebody has it alone or waits to have it alone
+ * Takes the lock in shared mode until the end of the transaction.
+ * @returns false when another process holds it exclusively or waits to do so
  */
 export async function tryShareUntilCommit(client: Client, name: LockName): Promise<boolean> {
   const tried = await client.query<{ locked: boolean }>('SELECT pg_try_advisory_xact_lock_shared($1) AS locked', [

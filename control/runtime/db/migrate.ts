@@ -23,7 +23,7 @@ async function readMigrations(): Promise<Migration[]> {
 
 async function apply(client: Client, migration: Migration): Promise<boolean> {
   await client.query('SET LOCAL statement_timeout = 0')
-  // Held to the end of the transaction, so that of several processes that start at once each migration runs in one.
+  // Held to the end of the transaction, so that each migration runs in only one of several processes that start at once.
   await lockUntilCommit(client, 'migration')
   const known = await client.query('SELECT 1 FROM schema_migrations WHERE version = $1', [migration.version])
   if (known.rowCount !== 0) return false

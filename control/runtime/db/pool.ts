@@ -5,7 +5,7 @@ const INT8_OID = 20
 const NUMERIC_OID = 1700
 const CONNECT_TIMEOUT_MS = 5_000
 
-/** What runs single statements: the pool, or a connection inside a transaction. */
+/** Runs single statements: the pool, or a connection inside a transaction. */
 export type Queryable = Pick<pg.Pool, 'query'> | Pick<pg.PoolClient, 'query'>
 export type Pool = pg.Pool
 export type Client = pg.PoolClient
@@ -42,7 +42,7 @@ export function connectionOptions(url: string, limits: Limits): pg.ClientConfig 
 /**
  * Opens a bounded pool of connections to the book. Integers come back as numbers, exact or as an error.
  * @param url postgres:// address
- * @param onError told of idle connections that break; the pool replaces them by itself
+ * @param onError called when an idle connection breaks; the pool replaces it by itself
  */
 export function createPool(url: string, limits: Limits, onError: (error: Error) => void = () => {}): Pool {
   const pool = new pg.Pool({
@@ -58,8 +58,8 @@ export function createPool(url: string, limits: Limits, onError: (error: Error) 
 }
 
 /**
- * Runs `work` on a connection of its own, which goes back to the pool afterwards, or is closed when it broke.
- * @param work also gets a function to be told of a failure after which the connection must not be used again
+ * Runs `work` on a connection of its own, which is returned to the pool afterwards, or closed when it broke.
+ * @param work also gets a function to report a failure after which the connection must not be reused
  */
 export async function withClient<T>(
   pool: Pool,

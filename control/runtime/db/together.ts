@@ -1,7 +1,8 @@
 /**
- * Waits for statements that were given to one transaction without waiting in between, or for reads that share its moment.
- * @param statements in the order in which they were given
- * @throws the error of the first that failed, by which those after it fail as well, whoever hears of it first
+ * Waits for statements that are pipelined in one transaction, or for reads that share its snapshot.
+ * @param statements in the order in which they were sent
+ * @throws the error of the first statement that failed: the later ones fail because of it, even if their rejections arrive
+ *   earlier
  */
 export async function together<T extends readonly unknown[]>(
   statements: readonly [...{ [Place in keyof T]: Promise<T[Place]> }],

@@ -1,19 +1,19 @@
 import { type Client, type Pool, withTransaction } from './pool.ts'
 
-/** Takes back what was done outside of the database for a transaction that did not commit. Safe to call at any time. */
+/** Reverts an effect outside of the database when its transaction did not commit. Safe to call at any time. */
 export type Undo = () => Promise<unknown>
 
 /** A transaction whose work has effects outside of the database as well. */
 export interface UndoableTransaction {
   readonly client: Client
-  /** To be called before the effect, whose own outcome may stay unknown. */
+  /** Call it before the effect, because the outcome of the effect may stay unknown. */
   onRollback(undo: Undo): void
 }
 
 /**
- * Runs `work` in one transaction and commits it. When this rejects, everything that asked for it is undone; an undoing
- * has to find out by itself whether the transaction has committed after all (connection lost at the commit).
- * @param onFault told of an undoing that failed
+ * Runs `work` in one transaction and commits it. When this rejects, every registered undo runs; an undo has to find out by
+ * itself whether the transaction committed after all (connection lost at the commit).
+ * @param onFault called with the error of an undo that failed
  */
 export async function withUndo<T>(
   pool: Pool,

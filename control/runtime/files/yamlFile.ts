@@ -11,7 +11,7 @@ const ALIASES_MAX = 100_000
 /** Names and indices from the root of a file to a value. */
 export type Path = ReadonlyArray<string | number>
 
-/** A file that does not hold; the message has one line per problem, each with the file, the line and the reason. */
+/** An invalid file; the message has one line per problem, each with the file, the line and the reason. */
 export class FileError extends Error {
   override readonly name = 'FileError'
   readonly problems: readonly string[]
@@ -22,7 +22,7 @@ export class FileError extends Error {
   }
 }
 
-/** A YAML file of an operator. It collects what is wrong with it, so that an operator sees all of it at once. */
+/** A YAML file of an operator. It collects all problems, so that an operator sees them at once. */
 export class YamlFile {
   /** As messages name it. */
   readonly name: string
@@ -34,7 +34,7 @@ export class YamlFile {
 
   /**
    * @param name as messages name the file
-   * @param whole what they call the content as a whole, such as "the catalog"
+   * @param whole the name of the content as a whole in messages, such as "the catalog"
    * @throws FileError when the text is not YAML
    */
   constructor(name: string, text: string, whole: string) {
@@ -51,7 +51,7 @@ export class YamlFile {
   /**
    * The content as JSON has it, with the defaults of its schema. Scalars stay as YAML reads them: an amount of money is
    * a text, which the schema asks for, and never goes through a float.
-   * @throws FileError with everything that the schema says against it
+   * @throws FileError with every violation of the schema
    */
   content(check: SchemaCheck): unknown {
     let content: unknown
@@ -65,20 +65,20 @@ export class YamlFile {
     return content
   }
 
-  /** Notes that a value does not hold; `text` continues its name: "must be a list". */
+  /** Records that a value is invalid; `text` continues its name: "must be a list". */
   problem(path: Path, text: string): void {
     const { name, line } = this.placeOf(path)
     this.add(line, `${name === '' ? this.whole : name} ${text}`)
   }
 
-  /** @throws FileError with everything that `problem` was called for, in the order of the lines */
+  /** @throws FileError with every recorded problem, in the order of the lines */
   finish(): void {
     if (this.problems.size === 0) return
     const inOrder = [...this.problems].sort(([, line], [, otherLine]) => line - otherLine)
     throw new FileError(inOrder.slice(0, PROBLEMS_MAX).map(([entry]) => entry))
   }
 
-  /** The line of a value, or of what it is missing from. */
+  /** The line of a value; of its parent when the value is missing. */
   lineOf(path: Path): number {
     return this.placeOf(path).line
   }

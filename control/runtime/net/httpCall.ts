@@ -35,9 +35,9 @@ export interface HttpCall {
   /** Name to value. */
   readonly headers: Readonly<Record<string, string>>
   readonly body?: string | Buffer
-  /** Of the whole: resolving, connecting, the answer with its body. */
+  /** For the whole call: resolving, connecting, and reading the answer with its body. */
   readonly timeoutMs: number
-  /** Of the answer's body. */
+  /** Bound on the answer's body. */
   readonly answerBytesMax: number
   /** Lets private and other special addresses pass: for hosts that the operator has named. */
   readonly allowPrivate: boolean
@@ -57,9 +57,9 @@ export type CallHttp = (call: HttpCall) => Promise<HttpAnswer>
 
 /**
  * Makes one HTTP call in bounded time and size. The host is resolved once, each of its addresses is checked, and the
- * connection goes to one of these. The connection is the call's own: a kept one was not made to the addresses checked for
- * this call, and could end under the request, and then nobody would know whether it was read. Redirects are answers like
- * any other.
+ * connection goes to one of these. Keep-alive connections are not reused: they were not opened to the addresses checked for
+ * this call, and if one closed during the request, it would be unknown whether the request was read. Redirects are returned
+ * like any other answer.
  * @throws CallError
  */
 export const callHttp: CallHttp = async (call) => {

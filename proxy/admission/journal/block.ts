@@ -53,12 +53,12 @@ export class BlockWriter {
   }
 }
 
-/** What of a journal's file is whole. */
+/** The whole part of a journal's file. */
 export interface ReadBlocks {
   readonly records: string[]
-  /** Of the last whole block; undefined where there is none. */
+  /** Of the last whole block; undefined when the file has none. */
   readonly lastNumber: number | undefined
-  /** Behind the last whole block there is something that is none: a write that did not come to its end. */
+  /** The last whole block is followed by bytes that are not a block: a torn write. */
   readonly isTorn: boolean
 }
 

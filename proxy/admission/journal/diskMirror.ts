@@ -4,7 +4,7 @@ import { type JournalListener, notifyUnwritten, notifyWritten } from './listener
 import type { Segment } from './segment.ts'
 import { type DiskFile, DiskSegment } from './segmentFile.ts'
 
-/** A block on its way to the disk. */
+/** A block that is queued for the disk. */
 interface Chunk {
   readonly segment: Segment
   readonly bytes: Buffer
@@ -24,15 +24,15 @@ export interface DiskMirrorOptions {
   readonly folder: string
   /** Makes a file; one on the disk of this machine when absent. */
   readonly createDisk?: (folder: string, number: number) => Promise<DiskFile>
-  /** Whoever waits is told once the device itself has it. */
+  /** Waiters are called back once the data is on the device itself (fsync). */
   readonly sync: boolean
   readonly limits: Limits
   readonly onFault: (error: unknown) => void
 }
 
 /**
- * Writes the journal to disk, one write at a time, in the thread pool. While the disk is slow, what comes gathers in
- * memory up to a bound; while it fails, what has gathered is written to another file once one can be made.
+ * Writes the journal to disk, one write at a time, in the thread pool. While the disk is slow, blocks are buffered in memory
+ * up to a bound; while it fails, the buffered blocks are written to another file as soon as one can be created.
  */
 export class DiskMirror {
   private readonly options: DiskMirrorOptions
@@ -44,7 +44,7 @@ export class DiskMirror {
   private current: OpenFile | undefined
   private running: Promise<void> | undefined
   private timer: NodeJS.Timeout | undefined
-  /** Blocks in the queue, or being written, that somebody waits for. */
+  /** Blocks in the queue, or being written, that have a waiter. */
   private awaited = 0
   private readonly stopping = new AbortController()
 
@@ -52,7 +52,7 @@ export class DiskMirror {
     this.options = options
   }
 
-  /** The disk takes what it is given, and is not far behind. */
+  /** The disk accepts writes, and its lag is within the bound. */
   get keepsUp(): boolean {
     return !this.isFailing && this.lagBytes <= this.options.limits.journalLagBytesMax
   }
@@ -101,7 +101,7 @@ export class DiskMirror {
     }
   }
 
-  /** Somebody waits for what is queued, the disk failed, or a segment is to be completed. */
+  /** A queued block has a waiter, the disk failed, or a segment is to be completed. */
   private get isUrgent(): boolean {
     return this.awaited > 0 || this.isFailing || this.stopping.signal.aborted || this.spansSegments
   }
@@ -162,13 +162,13 @@ export class DiskMirror {
     }
   }
 
-  // Part of a block may be in the file, behind which nothing could be read: what follows goes to another one.
+  // The file may end with a part of a block, after which nothing could be read: later blocks are written to another file.
   private failed(chunks: readonly Chunk[], error: unknown): void {
     if (!this.isFailing) this.options.onFault(error)
     this.isFailing = true
     if (this.current !== undefined) this.abandon(this.current).catch(() => undefined)
     this.current = undefined
-    // What waits behind them cannot be written either, also where it is of the next segment.
+    // The chunks queued after them cannot be written either, even those of the next segment.
     const unwritten = [...chunks, ...this.queue]
     this.queue = unwritten.map((chunk) => ({ ...chunk, listeners: [] }))
     this.awaited = 0

@@ -6,7 +6,7 @@ import { Segment } from './segment.ts'
 import { MemorySegment } from './segmentFile.ts'
 
 export interface JournalOptions {
-  /** On a file system in memory; null where there is none: then everybody waits for the disk. */
+  /** On a file system in memory; null when there is none: then every record waits for the disk. */
   readonly memoryFolder: string | null
   readonly diskFolder: string
   /** Everybody waits until the device has it, so that it survives a loss of power. */
@@ -18,8 +18,9 @@ export interface JournalOptions {
 }
 
 /**
- * What a process opened and what ended, in files that outlive it. All records of a turn of the event loop are one write.
- * It goes to a file in memory, which the death of the process does not touch and no device delays, and from there to disk.
+ * The openings and endings of a process, in files that outlive it. All records of a turn of the event loop are one write. It
+ * goes to a file in memory, which survives the death of the process and is not delayed by any device, and from there to
+ * disk.
  */
 export class Journal {
   private readonly options: JournalOptions
@@ -56,7 +57,7 @@ export class Journal {
     return this.mirror.keepsUp && this.totalBytes < this.options.limits.journalBytesMax
   }
 
-  /** What is added is told of in the next turn, unless memory fails: nobody waits for the disk. */
+  /** Records are acknowledged in the next turn, unless memory fails: no record waits for the disk. */
   get writesInTurn(): boolean {
     const { current, options } = this
     return !options.sync && current !== undefined && current.memory !== null && !current.isMemoryClosed
@@ -71,7 +72,7 @@ export class Journal {
   }
 
   /**
-   * Adds a record to what this turn writes.
+   * Adds a record to this turn's write.
    * @param record of one byte a character
    * @returns the segment that it will be in
    */
@@ -84,7 +85,7 @@ export class Journal {
   }
 
   /**
-   * Removes segments that nobody needs any more.
+   * Removes segments without open requests whose endings are all booked.
    * @param booked the newest booked ending, by shard
    */
   trim(booked: ReadonlyMap<number, number>): void {
@@ -129,7 +130,7 @@ export class Journal {
     }
   }
 
-  /** @returns whether it is there; if not, the disk has to have it before anybody is told */
+  /** @returns whether it was written; if not, waiters wait for the disk */
   private writeToMemory(segment: Segment, block: Buffer): boolean {
     if (segment.memory === null || segment.isMemoryClosed) return false
     const beganMs = performance.now()
@@ -145,7 +146,10 @@ export class Journal {
     return true
   }
 
-  /** What is slow is no memory, or swapped out: the event loop waits for it once. */
+  /**
+   * Stops writing to memory for a while: a slow write means that it is not in memory, or swapped out, and blocks the event
+   * loop.
+   */
   private restMemory(segment: Segment, tookMs: number): void {
     const { limits, memoryFolder, onFault } = this.options
     segment.isMemoryClosed = true

@@ -1,9 +1,9 @@
 const NAME = /^([A-Za-z0-9_]+)\.([0-9]+)$/
 
-/** Whose journal a folder is. */
+/** The owner of a journal's folder. */
 export interface JournalOwner {
   readonly owner: string
-  /** The process that writes it, or that delivers what it says. */
+  /** The process that writes the journal, or delivers it. */
   readonly pid: number
 }
 
@@ -12,7 +12,7 @@ export function journalName(owner: string, pid: number): string {
   return `${owner}.${pid}`
 }
 
-/** @returns undefined for a folder that is no journal */
+/** @returns undefined for a folder that is not a journal */
 export function parseJournalName(name: string): JournalOwner | undefined {
   const match = NAME.exec(name)
   return match === null ? undefined : { owner: match[1] ?? '', pid: Number(match[2]) }

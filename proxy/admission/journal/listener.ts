@@ -1,9 +1,9 @@
 import { type Crashable, notifyWaiter } from '../notifyWaiter.ts'
 
-/** Whoever waits for a record's being written; told once, in a later turn. */
+/** A waiter for the write of a record; called once, in a later turn. */
 export interface JournalListener extends Crashable {
   onWritten(): void
-  /** The record cannot be written now; it may be there all the same. */
+  /** The record could not be written; it may be in the file nevertheless. */
   onUnwritten(error: unknown): void
 }
 

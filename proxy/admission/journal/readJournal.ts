@@ -4,7 +4,7 @@ import { readBlocks } from './block.ts'
 import { type EndingRecord, type OpeningRecord, parseRecord } from './records.ts'
 import { segmentNumber } from './segmentFile.ts'
 
-/** What a process has left in its journal. */
+/** The content of a process's journal. */
 export interface JournalContent {
   /** Requests that had their hold and have not ended. */
   readonly open: OpeningRecord[]
@@ -13,10 +13,10 @@ export interface JournalContent {
 }
 
 /**
- * Reads a journal. What stands in memory and on disk is the same, and more where the other was cut short, so that both
- * are read and a record that is there twice counts once.
- * @param folders that are not there count as empty
- * @throws the error of the file system for what is there and cannot be read
+ * Reads a journal. Memory and disk have the same records, or one of them has more where the other was cut short, so both are
+ * read and duplicate records count once.
+ * @param folders folders that do not exist count as empty
+ * @throws the error of the file system for a folder that exists and cannot be read
  */
 export async function readJournal(folders: readonly string[]): Promise<JournalContent> {
   const openings = new Map<string, OpeningRecord>()
@@ -48,7 +48,7 @@ async function recordsIn(path: string): Promise<ReturnType<typeof readBlocks>> {
   try {
     return readBlocks(await readFile(path))
   } catch (error) {
-    // A segment that is no longer needed may go while the others are read.
+    // A segment that is no longer needed may be removed while the others are read.
     if (isMissing(error)) return readBlocks(Buffer.alloc(0))
     throw error
   }
@@ -67,7 +67,7 @@ async function segmentPaths(folder: string): Promise<string[]> {
   }
 }
 
-/** Whether an error of the file system says that there is no such file. */
+/** Whether an error of the file system means that the file does not exist. */
 export function isMissing(error: unknown): boolean {
   return error instanceof Error && Reflect.get(error, 'code') === 'ENOENT'
 }

@@ -1,4 +1,4 @@
-/** What a lease says of itself in the journal: enough to deliver for it without the process that had it. */
+/** The identity of a lease in the journal: enough to deliver for it without the process that had it. */
 export interface LeaseName {
   readonly shard: number
   /** Of the hash of leases in Redis: `L:keyId:hour`. */
@@ -12,7 +12,7 @@ export interface LeaseName {
 export interface OpeningRecord extends LeaseName {
   readonly kind: 'opening'
   readonly requestId: string
-  /** What the hold was made of: `grantId=units,...,coin=units:nanos`. */
+  /** The split of the hold: `grantId=units,...,coin=units:nanos`. */
   readonly split: string
   readonly heldAtMs: number
   /** From encodeHoldMeta. */
@@ -27,7 +27,7 @@ export interface EndingRecord extends LeaseName {
   readonly seq: number
   readonly voided: boolean
   readonly heldAtMs: number
-  /** Where the charge comes from: `grantId=units,...,coin=units:nanos`. */
+  /** The parts of the charge: `grantId=units,...,coin=units:nanos`. */
   readonly split: string
   /** A Settlement message, one character a byte. */
   readonly settlement: string
@@ -55,7 +55,7 @@ export function endingText(lease: string, ending: Omit<EndingRecord, keyof Lease
   return `E${lease}${requestId}|${seq}|${voided ? 1 : 0}|${heldAtMs}|${split}|${settlement}`
 }
 
-/** Reads what `openingText` or `endingText` wrote. @returns undefined for a text that neither wrote */
+/** Parses the output of `openingText` or `endingText`. @returns undefined for any other text */
 export function parseRecord(text: string): OpeningRecord | EndingRecord | undefined {
   const isOpening = text.startsWith('O')
   if (!isOpening && !text.startsWith('E')) return undefined

@@ -1,12 +1,12 @@
 import type { DiskFile, MemorySegment } from './segmentFile.ts'
 
-/** A stretch of the journal, with what has to happen before it can go. */
+/** A stretch of the journal, with the conditions under which it can be removed. */
 export class Segment {
   bytes = 0
   /** Openings in it whose requests have not ended. */
   openCount = 0
   memory: MemorySegment | null
-  /** Nothing more is written there: part of a block is at its end, behind which nothing could be read, or it is slow. */
+  /** No more writes to memory: it ends with a part of a block, after which nothing could be read, or it is slow. */
   isMemoryClosed = false
   /** More than one where writing to the first one failed. */
   readonly disks: DiskFile[] = []

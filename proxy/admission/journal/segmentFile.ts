@@ -10,7 +10,7 @@ export function segmentName(number: number): string {
   return `${String(number).padStart(NAME_DIGITS, '0')}.journal`
 }
 
-/** @returns undefined for a file that is no segment */
+/** @returns undefined for a file that is not a segment */
 export function segmentNumber(name: string): number | undefined {
   const match = NAME.exec(name)
   return match === null ? undefined : Number(match[1])
@@ -45,13 +45,13 @@ export class MemorySegment {
 /** A segment on a disk. Every call rejects with the error of the file system. */
 export interface DiskFile {
   write(bytes: Buffer): Promise<void>
-  /** Resolves once the device itself has what was written. */
+  /** Resolves once all written data is on the device itself. */
   sync(): Promise<void>
   close(): Promise<void>
   remove(): Promise<void>
 }
 
-/** A segment on disk: written by the thread pool, so that a slow device keeps nobody waiting but those who ask for it. */
+/** A segment on disk: written by the thread pool, so that a slow device delays only callers that wait for it. */
 export class DiskSegment implements DiskFile {
   private readonly path: string
   private readonly handle: FileHandle

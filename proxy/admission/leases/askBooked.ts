@@ -2,8 +2,8 @@ import type { RpcClient } from '../../bus/rpcClient.ts'
 
 /**
  * Asks control how far the endings of a proxy process are booked, by shard.
- * @param ended the process is gone, and somebody else asks for it
- * @throws while control cannot say
+ * @param ended the process is gone, and another one asks for it
+ * @throws while control does not know or does not answer
  */
 export async function askBooked(
   rpc: Pick<RpcClient, 'call'>,

@@ -5,7 +5,7 @@ import { count, flag, message, text } from '../protoText.ts'
 import type { LeaseIdentity } from './lease.ts'
 import { grantsText, type Parts, PartsSum } from './parts.ts'
 
-/** A request that has ended, on its way to Redis. */
+/** An ended request that is being delivered to Redis. */
 export interface LeasedEnding {
   readonly lease: LeaseIdentity
   readonly requestId: string
@@ -20,7 +20,7 @@ export interface LeasedEnding {
   readonly settlement: string
 }
 
-/** What a lease gives back with a delivery. */
+/** The amounts that a lease gives back with a delivery. */
 export interface GivenBack {
   readonly lease: LeaseIdentity
   readonly parts: Parts
@@ -28,7 +28,7 @@ export interface GivenBack {
   readonly permits: string
 }
 
-/** An EndingBatch of messages.proto, one character a byte; put together by hand, as its settlements are. */
+/** An EndingBatch of messages.proto, one character a byte; encoded by hand, as its settlements are. */
 export function batchText(owner: string, endings: readonly LeasedEnding[]): string {
   let ended = ''
   for (const { settlement, voided, heldAtMs, split } of endings) {
@@ -47,7 +47,7 @@ interface LeaseSums {
   permits: string
 }
 
-/** Keys and arguments of deliver.lua behind those of the shard and the call: the sums by lease. */
+/** Keys and arguments of deliver.lua after those of the shard and the call: the sums by lease. */
 export function deliverArguments(
   endings: readonly LeasedEnding[],
   given: readonly GivenBack[],

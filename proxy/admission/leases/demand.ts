@@ -1,4 +1,4 @@
-/** What a key used lately, in stretches of time, for how much to lease beyond what requests wait for. */
+/** The recent use of a key, in periods, from which the lease beyond the needs of waiting requests is computed. */
 export class Demand {
   private startMs = 0
   private units = 0
@@ -14,8 +14,8 @@ export class Demand {
   }
 
   /**
-   * What the key may need for the next stretches: twice what it used in the busier of the last two; nothing for a key
-   * that is used now and then, which pays for each hold by itself.
+   * The expected need of the key in the next periods: twice its use in the busier of the last two; nothing for a key that is
+   * used rarely, which leases for each hold alone.
    */
   next(nowMs: number, stretchMs: number, requestsMin: number): { units: number; requests: number } {
     this.advance(nowMs, stretchMs)

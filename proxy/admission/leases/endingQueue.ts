@@ -3,10 +3,10 @@ import type { LeaseContext } from './leaseContext.ts'
 import type { EndedHold } from './openHold.ts'
 import { isSingle } from './singleHold.ts'
 
-/** What the queue needs of its process. */
+/** The parts of the context that the queue needs. */
 type QueueContext = Pick<LeaseContext, 'limits' | 'journaled' | 'onFault'>
 
-/** Somebody who is told once Redis has an ending, or after a while that it takes longer. */
+/** A waiter that is called back once Redis has an ending, or after a while that it takes longer. */
 interface WaitingForRedis {
   readonly ended: EndedHold
   readonly timer: NodeJS.Timeout
@@ -43,7 +43,7 @@ export class EndingQueue {
     return this.deliveredSeq + this.endings.length + 1
   }
 
-  /** Something is free only once it is delivered: what is not charged of a single hold. */
+  /** A delivery frees money: the uncharged part of a single hold. */
   get isUrgent(): boolean {
     return this.lastSingle > this.deliveredSeq
   }
@@ -65,15 +65,15 @@ export class EndingQueue {
     this.tellWaiting()
   }
 
-  /** Redis says which one it took last. */
+  /** Removes the endings that Redis has taken, up to the number that it reports. */
   trim(deliveredSeq: number): void {
     if (deliveredSeq > this.deliveredSeq) this.delivered(deliveredSeq - this.deliveredSeq)
   }
 
   /**
-   * Has everything delivered again that is not booked, because Redis may have lost it. What the journal does not have
-   * any more stays delivered, and an operator is told.
-   * @throws the error of the file system when what was delivered cannot be read
+   * Delivers everything again that is not booked, because Redis may have lost it. Endings that are no longer in the journal
+   * stay delivered, and an operator is notified.
+   * @throws the error of the file system when the delivered endings cannot be read
    */
   async goBackTo(bookedSeq: number, shard: number): Promise<void> {
     if (bookedSeq >= this.deliveredSeq) {
@@ -83,7 +83,7 @@ export class EndingQueue {
     const { deliveredSeq } = this
     const again = await this.context.journaled(shard, bookedSeq, deliveredSeq)
     if (again.length !== deliveredSeq - bookedSeq) {
-      // Their numbers are not given again, because the book may still get to see them: it keeps a gap there.
+      // Their numbers are not reused, because the book may still receive them: it keeps a gap there.
       this.context.onFault(new Error(`endings of shard ${shard} from ${bookedSeq + 1} are not in the journal`))
       return
     }
@@ -91,9 +91,9 @@ export class EndingQueue {
     this.deliveredSeq = bookedSeq
   }
 
-  /** Tells somebody once the ending is delivered. */
+  /** Calls the waiter back once the ending is delivered. */
   waitForRedis(ended: EndedHold): void {
-    // A journal that fails may take longer to say so than the delivery took.
+    // A failing journal may report later than the delivery completes.
     if (ended.ending.seq <= this.deliveredSeq) {
       this.tell(ended, () => ended.onWritten())
       return

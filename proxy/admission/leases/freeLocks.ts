@@ -9,7 +9,7 @@ export interface FreeGrant {
 
 /** The tokens of locks that a lease has free, by series, in units at the locked price. */
 export class FreeLocks {
-  /** Changes whenever what was taken by then is Redis's again. */
+  /** Changes whenever tokens that were taken before belong to Redis again. */
   generation = 0
   private pots: FreeGrant[] = []
 
@@ -23,13 +23,13 @@ export class FreeLocks {
     return this.pots.find(({ grantId }) => grantId === seriesId)
   }
 
-  /** What of a series may be held now. */
+  /** The units of a series that may be held now. */
   unitsOf(seriesId: string, nowMs: number): number {
     const known = this.of(seriesId)
     return known !== undefined && known.expiresAtMs > nowMs ? known.units : 0
   }
 
-  /** Sets tokens aside for a request. @param units at most what is free of the series */
+  /** Reserves tokens for a request. @param units at most the free units of the series */
   take(seriesId: string, units: number): GrantPart {
     const known = this.of(seriesId)
     if (known !== undefined) known.units -= units

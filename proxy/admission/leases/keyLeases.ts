@@ -10,14 +10,14 @@ import { LockQueue } from './lockQueue.ts'
 import { LockTaking } from './lockTaking.ts'
 import type { Parts } from './parts.ts'
 
-/** A lease keeps up to this many times what the key may need, before some of it is given back. */
+/** A lease keeps up to this multiple of the key's expected need before a part of it is given back. */
 const SLACK = 2
 /** More is leased once less than this part of it is left. */
 const LOW_MARK = 0.5
 
-/** What a key's leases need of their shard. */
+/** The functions of their shard that a key's leases need. */
 export interface KeyShard {
-  /** Has the shard ask Redis for this key. */
+  /** Makes the shard ask Redis for this key. */
   want(key: KeyLeases): void
   /** A request has its hold. */
   opened(waiter: HoldWaiter, lease: Lease, parts: Parts, units: number): void
@@ -37,7 +37,7 @@ export class KeyLeases {
   private usedAtMs = 0
   /** More is leased in advance from then on. */
   private renewAtMs = 0
-  /** Until when what others have leased is waited for; 0 while it is not. */
+  /** How long requests wait for the recalled leases of other processes; 0 while no recall is under way. */
   private recallUntilMs = 0
   /** More is to be leased in advance. */
   private renews = false
@@ -80,7 +80,7 @@ export class KeyLeases {
     this.shard.want(this)
   }
 
-  /** What is to be asked for now: tokens of locks first. */
+  /** The leases to ask for now: tokens of locks first. */
   asks(nowMs: number): LeaseAsk[] {
     const own = this.ask(nowMs)
     const locks = this.locks?.asks(this.principal, this.coinUsdUnits, this.usable(nowMs), nowMs) ?? []
@@ -88,7 +88,7 @@ export class KeyLeases {
     return locks
   }
 
-  /** What is to be asked for of credits and coin; undefined when nobody waits any more, and nobody will soon. */
+  /** The lease of credits and coin to ask for; undefined when no request waits and none is expected soon. */
   private ask(nowMs: number): LeaseAsk | undefined {
     const coinUsdUnits = this.waiting[0]?.coinUsdUnits ?? this.coinUsdUnits
     const free = this.usable(nowMs)?.free(nowMs, coinUsdUnits) ?? 0
@@ -112,14 +112,14 @@ export class KeyLeases {
     }
   }
 
-  /** Takes what Redis answered to one of `asks`. @param nowMs its clock, by which the lease is counted */
+  /** Processes Redis's answer to one of `asks`. @param nowMs its clock, by which the lease is counted */
   answered({ lock }: LeaseAsk, answer: LeaseAnswer, nowMs: number): void {
     if (lock !== undefined) {
       const isLeased = answer.code === HoldCode.OK && answer.units > 0
       this.lockQueue().answered(lock.seriesId, answer, isLeased ? this.leaseAt(nowMs) : this.usable(nowMs), nowMs)
       return
     }
-    // Whoever is refused has used its permit, and whoever waits on need not take another one.
+    // Refused requests have used their permits, and requests that wait on keep theirs.
     this.permits += answer.permits
     if (answer.code !== HoldCode.OK) {
       this.refused(answer, nowMs)
@@ -132,14 +132,14 @@ export class KeyLeases {
     if (this.waiting.length > 0) this.shard.want(this)
   }
 
-  /** Refuses everybody who waits. */
+  /** Refuses all waiting requests. */
   refuseAll(code: number, retryMs = 0): void {
     const waiting = this.locks === null ? this.waiting : [...this.waiting, ...this.locks.takeAll()]
     this.waiting = []
     for (const waiter of waiting) this.context.refuse(waiter, code, retryMs)
   }
 
-  /** Gives up what the key does not need now, or all that nobody holds. */
+  /** Gives up the units that the key does not need now, or all that are not held. */
   giveUp(nowMs: number, all = false): void {
     const { lease } = this
     if (lease === undefined) return
@@ -153,7 +153,7 @@ export class KeyLeases {
     if (nowMs >= lease.endMs) this.lease = undefined
   }
 
-  /** Permits that nobody uses, as `count,interval` for the call that gives them back; empty for none. */
+  /** Unused permits, as `count,interval` for the call that gives them back; empty when there are none. */
   takePermits(nowMs: number): string {
     if (this.permits < 1 || this.waiting.length > 0 || !this.isIdle(nowMs)) return ''
     const { permits } = this
@@ -173,7 +173,7 @@ export class KeyLeases {
     return nowMs - this.usedAtMs >= this.context.limits.leaseIdleMs
   }
 
-  /** The key has changed: what it leased under its old caps goes back first. */
+  /** The key has changed: its leases under the old caps are given back first. */
   private follow(principal: Principal): void {
     this.principal = principal
     this.permits = 0
@@ -233,7 +233,7 @@ export class KeyLeases {
     return lease
   }
 
-  /** The first that waits may get less than it wants, as what was leased is what there is; the others ask again. */
+  /** The first waiting request may get less than it wants, because the lease has all that is left; the others ask again. */
   private serve(lease: Lease, nowMs: number): void {
     let served = 0
     for (const waiter of this.waiting) {
@@ -264,7 +264,7 @@ export class KeyLeases {
     if (this.waiting.length > 0) this.shard.want(this)
   }
 
-  /** Calls back what others have leased of the account and do not use, unless that was waited for already. */
+  /** Recalls the idle leases of other processes and retries soon. @returns false when nothing is out, or the wait is over */
   private mayComeBack(out: number, nowMs: number): boolean {
     if (this.recallUntilMs === 0) {
       if (out <= 0) return false

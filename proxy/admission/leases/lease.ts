@@ -4,10 +4,10 @@ import { leaseText } from '../journal/records.ts'
 import { type FreeGrant, FreeLocks } from './freeLocks.ts'
 import { coinParts, type GrantPart, NO_GRANTS, type Parts } from './parts.ts'
 
-/** Units are counted by the hour. */
+/** Units are counted in windows of an hour. */
 export const HOUR_MS = 3_600_000
 
-/** What Redis has leased. */
+/** The amounts that Redis has leased. */
 export interface Leased {
   readonly coinUnits: number
   readonly coinNanos: number
@@ -20,7 +20,7 @@ export interface LeaseOrigin {
   readonly accountId: string
   /** `keyId`, or `keyId/platformKeyId` of a sub-key. */
   readonly keys: string
-  /** That its units are counted in, since 1970 on Redis's clock. */
+  /** The hour that its units are counted in, since 1970 on Redis's clock. */
   readonly hour: number
 }
 
@@ -42,7 +42,7 @@ export function leaseField(keys: string, hour: number): string {
   return `L:${keyIdOf({ keys })}:${hour}`
 }
 
-/** The keys of a lease of somebody. */
+/** The keys of a principal's lease. */
 export function keysOf({ keyId, platform }: Pick<Principal, 'keyId' | 'platform'>): string {
   return platform === null ? keyId : `${keyId}/${platform.keyId}`
 }
@@ -52,18 +52,18 @@ export function hourOf(field: string): number {
   return Number(field.slice(field.lastIndexOf(':') + 1))
 }
 
-/** What a request's hold is a part of. */
+/** The lease or single hold that a request's hold is a part of. */
 export interface HeldFrom {
   readonly name: LeaseIdentity
-  /** What its records in the journal begin with. */
+  /** The prefix of its records in the journal. */
   readonly text: string
-  /** Takes back what of a hold was not charged. @param charged a part of `held` */
+  /** Takes back the uncharged part of a hold. @param charged a part of `held` */
   release(held: Parts, charged: Parts): void
 }
 
 /**
- * Units of one key that this process may hold in one hour, without asking anybody. All of it is arithmetic. Of coin it has
- * nanos, and the units that were counted in the windows for them; a request takes of both, by its own price of a coin.
+ * Units of one key that this process may hold in one hour without asking Redis: pure arithmetic. Its coin is nanos, with the
+ * units that were counted in the windows for them; a request takes from both, by its own price of a coin.
  */
 export class Lease implements HeldFrom {
   readonly name: LeaseIdentity
@@ -71,7 +71,7 @@ export class Lease implements HeldFrom {
   readonly text: string
   /** From then on nothing may be held on it, on Redis's clock. */
   readonly endMs: number
-  /** What Redis has out for it, as far as its answers tell: free, held, given up, and charged but not delivered. */
+  /** The coin that Redis has out for it, as far as its answers show: free, held, given up, and charged but not delivered. */
   private outNanos = 0
   private outCoinUnits = 0
   private outGrantUnits = 0
@@ -97,12 +97,12 @@ export class Lease implements HeldFrom {
     return this.outNanos + this.outGrantUnits !== 0
   }
 
-  /** Units that are counted for what is out. */
+  /** The units counted for the amounts that are out. */
   get outUnits(): number {
     return this.outCoinUnits + this.outGrantUnits
   }
 
-  /** Adds what Redis has leased. */
+  /** Adds amounts that Redis has leased. */
   add({ coinUnits, coinNanos, grants }: Leased): void {
     this.freeNanos += coinNanos
     this.freeCoinUnits += coinUnits
@@ -128,7 +128,10 @@ export class Lease implements HeldFrom {
     return this.freeLocks
   }
 
-  /** Redis has taken this off, as charged or as given back. Once no coin is out, it counts no units for it any more. */
+  /**
+   * Redis has taken these amounts off the lease, as charged or as given back. Once no coin is out, no units are counted for
+   * it any more.
+   */
   takenOff({ coinUnits, coinNanos, grants }: Parts): void {
     for (const { units } of grants) this.outGrantUnits -= units
     this.outNanos -= coinNanos
@@ -146,7 +149,7 @@ export class Lease implements HeldFrom {
     return units
   }
 
-  /** Holds units, at most what is free at this price of a coin: grants first. */
+  /** Holds units, at most the free ones at this price of a coin: grants first. */
   hold(units: number, nowMs: number, coinUsdUnits: number): Parts {
     if (this.freeGrants.length === 0) return this.holdCoin(units, coinUsdUnits, NO_GRANTS)
     let left = units
@@ -161,7 +164,7 @@ export class Lease implements HeldFrom {
     return this.holdCoin(left, coinUsdUnits, grants)
   }
 
-  /** Frees what of a hold was not charged. @param charged a part of `held` */
+  /** Frees the uncharged part of a hold. @param charged a part of `held` */
   release(held: Parts, charged: Parts): void {
     this.freeNanos += held.coinNanos - charged.coinNanos
     this.freeCoinUnits += held.coinUnits - charged.coinUnits
@@ -173,7 +176,7 @@ export class Lease implements HeldFrom {
     }
   }
 
-  /** Gives up what is free beyond `keepUnits`: coin first, as it is the last to be spent. */
+  /** Gives up the free units beyond `keepUnits`: coin first, because it is the last to be spent. */
   giveUp(keepUnits: number, nowMs: number, coinUsdUnits: number): void {
     let excess = this.free(nowMs, coinUsdUnits) - keepUnits
     const freeCoin = this.freeCoin(coinUsdUnits)
@@ -191,8 +194,8 @@ export class Lease implements HeldFrom {
   }
 
   /**
-   * Gives up all that nobody holds, also what is worth nothing by itself.
-   * @param keepsLocks but for tokens of locks, for which requests wait
+   * Gives up everything that is not held, also amounts too small to be worth a unit.
+   * @param keepsLocks except tokens of locks, which requests wait for
    */
   giveUpAll(keepsLocks = false): void {
     this.giveUpCoin(0, 0)
@@ -201,7 +204,7 @@ export class Lease implements HeldFrom {
     if (!keepsLocks) this.giveUpLocks()
   }
 
-  /** Gives up tokens of locks that nobody holds. */
+  /** Gives up tokens of locks that are not held. */
   giveUpLocks(): void {
     for (const { grantId, units } of this.freeLocks.takeAll()) this.giveUpGrant(grantId, units)
   }
@@ -211,7 +214,7 @@ export class Lease implements HeldFrom {
     return this.givenUpNanos > 0 || this.givenUpCoinUnits > 0 || this.givenUpGrants.size > 0
   }
 
-  /** What was given up, for the call that gives it back; from here on it is Redis's. */
+  /** The given-up amounts, for the call that gives them back; from here on they belong to Redis. */
   takeGivenUp(): Parts {
     const grants = [...this.givenUpGrants].map(([grantId, units]) => ({ grantId, units }))
     const parts = { coinUnits: this.givenUpCoinUnits, coinNanos: this.givenUpNanos, grants }
@@ -221,7 +224,7 @@ export class Lease implements HeldFrom {
     return parts
   }
 
-  /** What was to be given back is still here. */
+  /** Restores amounts whose return failed. */
   giveUpAgain({ coinUnits, coinNanos, grants }: Parts): void {
     this.givenUpCoinUnits += coinUnits
     this.givenUpNanos += coinNanos
@@ -229,9 +232,9 @@ export class Lease implements HeldFrom {
   }
 
   /**
-   * After calls whose answers were lost: whatever Redis has out beyond what is accounted for is given up.
-   * @param out what Redis has out
-   * @param used what is held or charged and not delivered
+   * After calls whose answers were lost: gives up every amount that Redis has out beyond those that are accounted for.
+   * @param out the amounts that Redis has out
+   * @param used the amounts that are held, or charged and not delivered
    */
   reconcile(out: Parts, used: Parts): void {
     this.outNanos = out.coinNanos
@@ -250,7 +253,7 @@ export class Lease implements HeldFrom {
     }
   }
 
-  /** Redis has lost it: what is free here is void. @param used what is held or charged and not delivered */
+  /** Redis has lost the lease: its free units are void. @param used amounts that are held, or charged and not delivered */
   voidFree(used: Parts): void {
     this.reconcile(used, used)
   }

@@ -4,14 +4,14 @@ import type { Principal } from '../../access/principal.ts'
 const HEAD = 2
 const PER_ITEM = 7
 
-/** What is asked for one key. */
+/** A request for one key's lease. */
 export interface LeaseAsk {
   readonly principal: Principal
   /** Requests that wait. */
   readonly waiting: number
   /** The least that the first of them can do with. */
   readonly leastUnits: number
-  /** What all of them want. */
+  /** The sum of the wants of all waiting requests. */
   readonly wantUnits: number
   readonly extraUnits: number
   readonly extraPermits: number
@@ -21,11 +21,11 @@ export interface LeaseAsk {
   readonly lock?: { readonly seriesId: string; readonly microUnits: number }
 }
 
-/** What was answered for one key. */
+/** The answer for one key. */
 export interface LeaseAnswer {
   /** HoldCode */
   readonly code: number
-  /** Leased, or what was left where it was refused. */
+  /** The leased units; after a refusal, the units that were left. */
   readonly units: number
   readonly retryMs: number
   /** Requests that may run by the key's rate. */
@@ -33,11 +33,11 @@ export interface LeaseAnswer {
   readonly coinUnits: number
   readonly coinNanos: number
   readonly grants: { grantId: string; expiresAtMs: number; units: number }[]
-  /** What of the account is out, over all processes: above zero as long as anything is. */
+  /** The amount that the account has out, over all processes: above zero as long as anything is out. */
   readonly out: number
 }
 
-/** Keys and arguments of lease.lua behind those of the shard and the call. */
+/** Keys and arguments of lease.lua after those of the shard and the call. */
 export function leaseArguments(asks: readonly LeaseAsk[]): { keys: ScriptKey[]; args: ScriptArgument[] } {
   const keys: ScriptKey[] = []
   const args: ScriptArgument[] = [asks.length]

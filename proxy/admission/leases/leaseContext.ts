@@ -5,7 +5,7 @@ import type { LeasedEnding } from './batch.ts'
 import type { LeaseScripts } from './leaseScripts.ts'
 import type { RedisClock } from './redisClock.ts'
 
-/** What the leases of a process have in common. */
+/** The services that the leases of a process share. */
 export interface LeaseContext {
   readonly owner: string
   readonly scripts: LeaseScripts
@@ -14,23 +14,23 @@ export interface LeaseContext {
   readonly journal: Journal
   /** A call can reach Redis now, and control has loaded its state. */
   readonly connected: () => boolean
-  /** Differs from what it was when another server may have answered since. */
+  /** A number that changes when another server may have answered. */
   readonly serverChanges: () => number
-  /** Redis has answered lately, so that nobody takes this process for gone. */
+  /** Redis has answered recently, so that this process is not taken for dead. */
   readonly mayUse: boolean
   /** The account is leased hold by hold for now. */
   isExact(accountId: string): boolean
   refuse(waiter: HoldWaiter, code: number, retryMs: number): void
-  /** Calls back what all processes have leased of an account and do not use. */
+  /** Recalls the idle leases of an account from all processes. */
   recall(accountId: string): void
-  /** Calls back in a moment, in which what others have leased may have come back. */
+  /** Retries after a short pause, in which other processes may give leases back. */
   retrySoon(retry: () => void): void
   /** Redis has answered a call that was sent at this time, by performance.now(). */
   answered(sentAtMs: number, redisMs: number): void
-  /** How far the endings of this process are booked, by shard. @throws while control cannot say */
+  /** How far the endings of this process are booked, by shard. @throws while control does not know or does not answer */
   booked(): Promise<ReadonlyMap<number, number>>
   /**
-   * The endings of a shard with numbers above `afterSeq`, up to `lastSeq`, as they stand in the journal.
+   * The endings of a shard with numbers above `afterSeq`, up to `lastSeq`, as they are in the journal.
    * @throws the error of the file system
    */
   journaled(shard: number, afterSeq: number, lastSeq: number): Promise<LeasedEnding[]>

@@ -5,7 +5,7 @@ import { NO_PARTS, type Parts, PartsSum } from './parts.ts'
 import type { LeasedParts } from './shardCalls.ts'
 import { isSingle } from './singleHold.ts'
 
-/** What is held, or charged and not delivered, by the name of its lease. */
+/** The amounts that are held, or charged and not delivered, by the name of their lease. */
 export type UsedParts = ReadonlyMap<string, LeasedParts>
 
 /** The leases of a shard, each for as long as Redis has something out for it. */
@@ -27,7 +27,7 @@ export class LeaseTable {
     return units
   }
 
-  /** The lease of a key in an hour; a new one when there is none. */
+  /** The lease of a key in an hour; it is created when it does not exist. */
   of(accountId: string, keys: string, hour: number): Lease {
     const field = leaseField(keys, hour)
     const known = this.leases.get(field)
@@ -38,8 +38,8 @@ export class LeaseTable {
   }
 
   /**
-   * What the leases give back now; those whose hour is over give all.
-   * @param permitsOf permits of a key that nobody uses, as `count,interval`
+   * The amounts that the leases give back now; leases whose hour is over give back all.
+   * @param permitsOf unused permits of a key, as `count,interval`
    */
   takeGivenUp(nowMs: number, permitsOf: (keyId: string) => string): GivenBack[] {
     const given: GivenBack[] = []
@@ -51,7 +51,7 @@ export class LeaseTable {
     return given
   }
 
-  /** What was to be given back was not taken. */
+  /** Restores amounts whose return was not taken. */
   giveUpAgain(given: readonly GivenBack[]): void {
     for (const { lease, parts } of given) this.leases.get(lease.field)?.giveUpAgain(parts)
   }
@@ -64,7 +64,7 @@ export class LeaseTable {
     if (!lease.isOut) this.leases.delete(field)
   }
 
-  /** Follows what Redis has out, after calls whose answers were lost. */
+  /** Reconciles the leases with Redis, after calls whose answers were lost. */
   reconcile(out: readonly LeasedParts[], used: UsedParts): void {
     for (const { origin, field, parts } of out) {
       this.of(origin.accountId, origin.keys, origin.hour).reconcile(parts, used.get(field)?.parts ?? NO_PARTS)
@@ -74,7 +74,7 @@ export class LeaseTable {
     for (const [field, lease] of this.leases) if (!lease.isOut) this.leases.delete(field)
   }
 
-  /** Redis has, or will have, out what is used and nothing else. */
+  /** Keeps the used amounts alone: Redis has, or will have, nothing else out. */
   keepUsed(used: UsedParts): void {
     for (const { origin, field } of used.values()) {
       if (!isSingle(field)) this.of(origin.accountId, origin.keys, origin.hour)
@@ -86,7 +86,7 @@ export class LeaseTable {
   }
 }
 
-/** Sums what is used of each lease. */
+/** The sum of the used amounts of each lease. */
 export function usedParts(open: Iterable<OpenHold>, endings: readonly LeasedEnding[]): UsedParts {
   const sums = new Map<string, LeasedParts & { readonly parts: PartsSum }>()
   const add = (lease: LeaseIdentity, parts: Parts): void => {

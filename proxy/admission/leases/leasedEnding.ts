@@ -3,7 +3,7 @@ import type { LeasedEnding } from './batch.ts'
 import { hourOf, keyIdOf } from './lease.ts'
 import { parseSplit } from './parts.ts'
 
-/** An ending as it was before it was written to the journal. */
+/** An ending in its form before it was written to the journal. */
 export function leasedEnding(record: EndingRecord): LeasedEnding {
   const { shard, field, accountId, keys, requestId, seq, voided, heldAtMs, split, settlement } = record
   const lease = { shard, field, accountId, keys, keyId: keyIdOf({ keys }), hour: hourOf(field) }

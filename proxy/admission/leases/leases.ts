@@ -20,7 +20,7 @@ import { ShardLeases } from './shardLeases.ts'
 import { isSingle } from './singleHold.ts'
 import { SingleTaking, withoutCharge } from './singleTaking.ts'
 
-/** Steps in which what others have leased is waited for. */
+/** The number of retries within the time that recalled leases are waited for. */
 const RECALL_STEPS = 5
 
 export interface LeasesOptions {
@@ -34,12 +34,12 @@ export interface LeasesOptions {
   readonly journaled: LeaseContext['journaled']
   /** Publishes that an account is called back. */
   readonly publishRecall: (accountId: string) => void
-  /** Ends what this process does not know to be held. */
+  /** Ends holds that this process may have without knowing it. */
   readonly strays: Settling
   readonly onFault: (error: unknown) => void
 }
 
-/** What a process has leased, for its metrics. */
+/** The leases of a process, for its metrics. */
 export interface LeaseCounts {
   readonly leases: number
   readonly outUnits: number
@@ -52,8 +52,8 @@ export interface LeaseCounts {
 }
 
 /**
- * Holds requests on units that this process has leased, and ends them: arithmetic and a line in the journal. Redis is
- * asked for leases and told of endings in the background, a batch at a time.
+ * Holds requests on units that this process has leased, and ends them: arithmetic and a line in the journal. Leases are
+ * requested from Redis and endings are delivered to it in the background, in batches.
  */
 export class Leases implements Holding, Settlements {
   private readonly options: LeasesOptions
@@ -86,7 +86,7 @@ export class Leases implements Holding, Settlements {
   }
 
   /**
-   * Has holds that Redis keeps by themselves end like those on leases.
+   * Makes holds that Redis keeps by themselves end like those on leases.
    * @param source takes them
    */
   singly(source: Holding): Holding {
@@ -125,7 +125,7 @@ export class Leases implements Holding, Settlements {
     this.clock.note(sentAtMs, redisMs)
   }
 
-  /** Gives back what of an account is idle, and leases it hold by hold for a while. */
+  /** Gives back the idle amounts of an account, and leases hold by hold for a while. */
   recalled(accountId: string): void {
     this.exactUntilMs.set(accountId, performance.now() + this.options.limits.recallExactMs)
     this.shards[shardOf(accountId)]?.recall(accountId)
@@ -133,7 +133,7 @@ export class Leases implements Holding, Settlements {
 
   /**
    * Whether a request is or was served here.
-   * @returns undefined when it was not; what has ended is on its way to the book then
+   * @returns undefined when it was not; an ended request is on its way to the book
    */
   asked(requestId: string): 'open' | 'ended' | undefined {
     if (this.open.get(requestId) !== undefined) return 'open'
@@ -143,7 +143,7 @@ export class Leases implements Holding, Settlements {
     return 'ended'
   }
 
-  /** Tells a loading of the admission state what this process has out. @throws when that cannot be done */
+  /** Reports to a loading of the admission state the amounts that this process has out. @throws when that fails */
   async reportTo(load: string): Promise<void> {
     await Promise.all(this.shards.filter((shard) => shard.mustTell).map((shard) => shard.reportTo(load)))
   }
@@ -167,7 +167,7 @@ export class Leases implements Holding, Settlements {
     }
   }
 
-  /** Since Redis was heard of. */
+  /** The time since Redis answered last. */
   private get silentMs(): number {
     return performance.now() - this.heardAtMs
   }
@@ -197,7 +197,7 @@ export class Leases implements Holding, Settlements {
     return this.shards.every((shard) => shard.isIdle)
   }
 
-  /** What such a hold does not need is free once it is delivered, so that is done at once. */
+  /** The uncharged part of such a hold is freed by the delivery, so it is delivered at once. */
   private endSingle(hold: OpenHold, { shard, chargeUnits, settlement }: Ending, waiter: EndingWaiter | null): void {
     // After a silence of that length control may give the request up.
     const isLate = this.silentMs >= this.options.limits.orphanVoidMs / 2

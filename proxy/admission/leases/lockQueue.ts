@@ -5,11 +5,11 @@ import type { Lease } from './lease.ts'
 import type { LeaseAnswer, LeaseAsk } from './leaseCall.ts'
 import { LockTaking } from './lockTaking.ts'
 
-/** What the queue needs of its key. */
+/** The functions of its key that the queue needs. */
 export interface LockHost {
   /** Holds the rest for a request that has its tokens, or all of it for one that has none. */
   holdRest(waiter: HoldWaiter, nowMs: number): void
-  /** Has Redis asked for tokens. */
+  /** Makes the key ask Redis for tokens. */
   wantLocks(): void
 }
 
@@ -17,14 +17,14 @@ export interface LockHost {
 interface Line {
   readonly want: LockWant
   waiting: { readonly waiter: HoldWaiter; readonly want: LockWant }[]
-  /** How many of them Redis was asked for. */
+  /** The number of waiting requests for which Redis was already asked. */
   asked: number
 }
 
 /**
- * The requests of one key that wait for tokens of locks. Each gets what is there, at most what it needs, in the order
- * that they came. Exactly what they need is leased, and what they leave is given back with the next delivery, so that
- * other processes find it.
+ * The requests of one key that wait for tokens of locks. Each gets the available tokens, at most those that it needs, in
+ * order of arrival. Exactly the needed amount is leased, and the rest is given back with the next delivery, so that other
+ * processes can use it.
  */
 export class LockQueue {
   private readonly host: LockHost
@@ -49,7 +49,7 @@ export class LockQueue {
     this.host.wantLocks()
   }
 
-  /** What is to be asked for now. */
+  /** The leases to ask for now. */
   asks(principal: Principal, coinUsdUnits: number, lease: Lease | undefined, nowMs: number): LeaseAsk[] {
     return [...this.lines.values()].map((line) => {
       const { seriesId, microUnits } = line.want
@@ -70,8 +70,9 @@ export class LockQueue {
   }
 
   /**
-   * Takes what Redis answered for a series. Where it refuses, by a cap for example, the rest of the hold meets the same.
-   * @param lease that the tokens are on; undefined where there are none
+   * Processes Redis's answer for a series. When it refuses, by a cap for example, the rest of the hold is refused for the
+   * same reason.
+   * @param lease that the tokens are on; undefined when there are none
    */
   answered(seriesId: string, answer: LeaseAnswer, lease: Lease | undefined, nowMs: number): void {
     const line = this.lines.get(seriesId)
@@ -88,7 +89,7 @@ export class LockQueue {
     }
   }
 
-  /** Takes everybody out who waits. */
+  /** Removes and returns all waiting requests. */
   takeAll(): HoldWaiter[] {
     const waiting = [...this.lines.values()].flatMap((line) => line.waiting.map(({ waiter }) => waiter))
     this.lines.clear()

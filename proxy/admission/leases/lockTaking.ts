@@ -15,12 +15,12 @@ export class LockTaking implements HoldWaiter {
   readonly leastUnits: number
   readonly holdMeta: string
   readonly coinUsdUnits: number
-  /** Who waits for the whole hold. */
+  /** The request that waits for the whole hold. */
   readonly waiter: HoldWaiter
   private readonly lease: Lease
   private readonly generation: number
   private readonly part: GrantPart
-  /** The tokens are neither held nor given back. */
+  /** The tokens are reserved: neither held nor given back yet. */
   private isSetAside = true
 
   /** @param units above zero, in whole micro-tokens, free on the lease */
@@ -49,7 +49,7 @@ export class LockTaking implements HoldWaiter {
     return lease === this.lease && lease.locks.generation === this.generation
   }
 
-  /** The whole hold: the tokens, which are spent first, and what is held beside them. */
+  /** The whole hold: the tokens, which are spent first, and the rest of credits and coin. */
   holdWith(rest: Parts): Parts {
     this.isSetAside = false
     return { ...rest, grants: [this.part, ...rest.grants] }

@@ -8,7 +8,7 @@ import type { LeasedEnding } from './batch.ts'
 import type { HeldFrom } from './lease.ts'
 import { chargeParts, NO_PARTS, type Parts, splitText } from './parts.ts'
 
-/** A request that holds units; of a lease it is told once its opening is in the journal. */
+/** A request that holds units; when they are from a lease, its waiter is called back once the opening is in the journal. */
 export class OpenHold implements JournalListener {
   readonly waiter: HoldWaiter
   readonly lease: HeldFrom
@@ -20,7 +20,7 @@ export class OpenHold implements JournalListener {
   segment: Segment | undefined
   private readonly onRefused: (hold: OpenHold) => void
 
-  /** @param onRefused called when the opening could not be written, before the waiter is told */
+  /** @param onRefused called when the opening could not be written, before the waiter is called back */
   constructor(
     waiter: HoldWaiter,
     lease: HeldFrom,
@@ -38,7 +38,7 @@ export class OpenHold implements JournalListener {
   }
 
   /**
-   * Ends it: what is not charged is free on its lease again.
+   * Ends it: the uncharged part is free on its lease again.
    * @param seq of the ending, by owner and shard
    * @param chargeUnits a part of the hold, or below zero for nothing
    * @param settlement a Settlement message, one character a byte
@@ -72,14 +72,14 @@ export class OpenHold implements JournalListener {
   }
 }
 
-/** A request that has ended; its client is told once the ending is in the journal. */
+/** A request that has ended; its waiter is called back once the ending is in the journal. */
 export class EndedHold implements JournalListener {
   readonly ending: LeasedEnding
   readonly chargedUnits: number
   private readonly waiter: EndingWaiter | null
   private readonly onLeft: (ended: EndedHold) => void
 
-  /** @param onLeft called when the ending could not be written: the waiter is told once Redis has it */
+  /** @param onLeft called when the ending could not be written: the waiter is called back once Redis has it */
   constructor(
     ending: LeasedEnding,
     chargedUnits: number,
@@ -109,5 +109,5 @@ export class EndedHold implements JournalListener {
   }
 }
 
-/** Whoever waits for the opening of a request that is written again needs not be told. */
+/** The listener for an opening that is written again: its waiter was called back the first time. */
 export const NOBODY: JournalListener = { onWritten() {}, onUnwritten() {}, onCrashed() {} }

@@ -32,14 +32,14 @@ export class OpenHolds {
     return this.holds.get(requestId)
   }
 
-  /** Notes a hold; its request is told once that is in the journal. */
+  /** Records a hold; its waiter is called back once it is in the journal. */
   add(waiter: HoldWaiter, lease: Lease, parts: Parts, units: number): void {
     const hold = new OpenHold(waiter, lease, parts, units, this.clock.now(), this.onRefused)
     this.holds.set(waiter.requestId, hold)
     this.write(hold, hold)
   }
 
-  /** Notes a hold that Redis has by itself. */
+  /** Records a hold that Redis keeps by itself. */
   addSingle(waiter: HoldWaiter, single: HeldFrom, parts: Parts, units: number, heldAtMs: number): void {
     this.holds.set(waiter.requestId, new OpenHold(waiter, single, parts, units, heldAtMs, this.onRefused))
   }

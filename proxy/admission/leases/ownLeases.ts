@@ -74,7 +74,7 @@ export class OwnLeases {
   /** Listens to recalls, to questions for requests, and to loadings of the admission state. */
   async start(): Promise<void> {
     const { subscriber, onFault } = this.options
-    // By this folder whoever starts next knows whose holds are left, also where nothing was written.
+    // The folder shows the next process whose holds are left, even when nothing was written.
     await mkdir(this.diskFolder, { recursive: true, mode: 0o700 }).catch(onFault)
     subscriber.on('messageBuffer', (channel: Buffer, message: Buffer) => this.heard(String(channel), String(message)))
     await subscriber.subscribe(RECALL_CHANNEL, ASK_CHANNEL, REPORT_CHANNEL)
@@ -84,7 +84,7 @@ export class OwnLeases {
   async stop(timeoutMs: number): Promise<boolean> {
     const isDone = await this.leases.stop(timeoutMs)
     await this.journal.stop()
-    // It refuses while there is something in it. What is left is for whoever finds it.
+    // rmdir fails while the folder has files; those are left for the replay.
     if (isDone && this.options.strays.size === 0) await rmdir(this.diskFolder).catch(() => undefined)
     return isDone
   }
@@ -102,7 +102,7 @@ export class OwnLeases {
     commands.set(askedKey(requestId), state, 'PX', limits.askedMs).catch(onFault)
   }
 
-  /** It is asked again and again until it is answered. */
+  /** Control repeats the question until it is answered. */
   private async reportTo(load: string): Promise<void> {
     if (this.reporting === load) return
     this.reporting = load
@@ -114,7 +114,7 @@ export class OwnLeases {
     }
   }
 
-  /** All shards that ask at once are told by one answer. */
+  /** All shards that ask at once share one answer. */
   private booked(): Promise<ReadonlyMap<number, number>> {
     this.asking ??= askBooked(this.options.rpc, this.options.owner, false).finally(() => {
       this.asking = undefined

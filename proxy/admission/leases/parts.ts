@@ -7,7 +7,7 @@ export interface GrantPart {
   readonly units: number
 }
 
-/** Units by the pots that they come from. */
+/** Units by the pots they were taken from. */
 export interface Parts extends CoinPart {
   /** Soonest expiry first; an empty list is shared and not to be changed. */
   readonly grants: readonly GrantPart[]
@@ -22,7 +22,10 @@ export function unitsOf({ coinUnits, grants }: Parts): number {
   return units
 }
 
-/** As the ledger reads it: `grantId=units,...,coin=units:nanos`, the nanos only where they are not as many as the units. */
+/**
+ * The format of the ledger: `grantId=units,...,coin=units:nanos`, the nanos only where they are another number than the
+ * units.
+ */
 export function splitText(parts: Parts): string {
   const { coinUnits, grants } = parts
   const coin = coinUnits === 0 ? '' : `coin=${coinPartText(parts)}`
@@ -38,7 +41,7 @@ export function grantsText(grants: readonly GrantPart[]): string {
   return text
 }
 
-/** Reads what `splitText` wrote. */
+/** Parses the output of `splitText`. */
 export function parseSplit(text: string): Parts {
   let coin: CoinPart = NO_PARTS
   const grants: GrantPart[] = []
@@ -77,7 +80,7 @@ export class PartsSum {
 }
 
 /**
- * Splits a charge over what its hold was made of: grants first, in their order.
+ * Splits a charge over the parts of its hold: grants first, in their order.
  * @param coinUsdUnits units in one coin, as it was held at
  */
 export function chargeParts(held: Parts, chargeUnits: number, coinUsdUnits: number): Parts {
@@ -92,7 +95,7 @@ export function chargeParts(held: Parts, chargeUnits: number, coinUsdUnits: numb
   return coinParts(left, coinUsdUnits, grants)
 }
 
-/** Parts whose coin is the least that is worth `coinUnits`. */
+/** Parts with the least coin that is worth `coinUnits`. */
 export function coinParts(coinUnits: number, coinUsdUnits: number, grants: readonly GrantPart[]): Parts {
   return { coinUnits, coinNanos: coinFor(coinUnits, coinUsdUnits), grants }
 }

@@ -1,6 +1,6 @@
 import { SteadyMap } from '../steadyMap.ts'
 
-/** The requests that ended here last, for who asks where one is. */
+/** The last requests that ended here, for the answers to `ask`. */
 export class RecentEndings {
   private readonly max: number
   private readonly ids: string[] = []

@@ -16,7 +16,7 @@ export interface LeasedParts {
   readonly parts: Parts
 }
 
-/** What Redis answered to a call that it took. */
+/** Redis's answer to a call that it took. */
 interface Taken {
   readonly code: typeof LeaseCode.OK
   /** On Redis's clock. */
@@ -28,10 +28,10 @@ export interface NotTaken {
   readonly code: Exclude<(typeof LeaseCode)[keyof typeof LeaseCode], typeof LeaseCode.OK>
 }
 
-/** What the calls need of those who make them. */
+/** The parts of the context that the calls need. */
 export type CallContext = Pick<LeaseContext, 'owner' | 'scripts' | 'limits' | 'answered' | 'serverChanges'>
 
-/** The calls of one process to one shard of the admission state. Each has a number, by which one that comes late is known. */
+/** The calls of one process to one shard of the admission state. Each has a number, by which late arrivals are detected. */
 export class ShardCalls {
   /** In which the leases were taken; empty while it is not known. */
   epoch = ''
@@ -73,7 +73,7 @@ export class ShardCalls {
   }
 
   /**
-   * What Redis has, once no earlier call can change it any more.
+   * The state in Redis, once no earlier call can change it any more.
    * @throws as `lease`
    */
   async sync(): Promise<(Taken & { readonly deliveredSeq: number; readonly leases: LeasedParts[] }) | NotTaken> {
@@ -83,7 +83,7 @@ export class ShardCalls {
   }
 
   /**
-   * Tells Redis what is out.
+   * Reports to Redis the amounts that are out.
    * @param load the loading that asks; '' while admission is open
    * @throws as `lease`
    */

@@ -13,8 +13,8 @@ import type { Parts } from './parts.ts'
 import { type NotTaken, ShardCalls } from './shardCalls.ts'
 
 /**
- * The leases of a process in one shard. Its calls to Redis come one after the other, so that each finds what the one before
- * left; what a turn of the event loop asks for is one call.
+ * The leases of a process in one shard. Its calls to Redis are sequential, so that each sees the result of the one before;
+ * all requests of a turn of the event loop are one call.
  */
 export class ShardLeases implements KeyShard {
   readonly shard: number
@@ -31,10 +31,12 @@ export class ShardLeases implements KeyShard {
   private isDue = false
   /** The answer to a call was lost. */
   private isUnsure = false
-  /** Redis does not know what is out. */
+  /** Redis does not know the amounts that are out. */
   private mustReport = false
   private retryAtMs = 0
-  /** Until then nothing is delivered, because admission was closed; whoever wants a lease asks for itself whether it is still. */
+  /**
+   * Deliveries pause until then, because admission was closed; a request for a lease finds out itself whether it still is.
+   */
   private restsUntilMs = 0
   private readonly start = (): void => {
     this.scheduled = false
@@ -50,7 +52,7 @@ export class ShardLeases implements KeyShard {
     this.endings = new EndingQueue(context)
   }
 
-  /** Nothing of it is out, open or undelivered. */
+  /** No lease is out, no hold is open, and no ending is undelivered. */
   get isIdle(): boolean {
     return this.running === undefined && this.endings.length === 0 && this.leases.size === 0 && this.keys.size === 0
   }
@@ -59,7 +61,7 @@ export class ShardLeases implements KeyShard {
     return this.endings.length
   }
 
-  /** When the oldest request was held whose ending Redis does not have; infinity where it has all. */
+  /** When the oldest request was held whose ending Redis does not have; infinity when it has all. */
   get oldestHeldAtMs(): number {
     return this.endings.all[0]?.heldAtMs ?? Number.POSITIVE_INFINITY
   }
@@ -72,7 +74,7 @@ export class ShardLeases implements KeyShard {
     return this.leases.size
   }
 
-  /** Redis has to know of it after a loss: something is out or held, or was delivered. */
+  /** After a loss of Redis, this shard has to be reported: an amount is out or held, or was delivered. */
   get mustTell(): boolean {
     return !this.isIdle || this.endings.lastDelivered > 0 || this.open.isIn(this.shard)
   }
@@ -115,14 +117,14 @@ export class ShardLeases implements KeyShard {
     return this.leases.of(accountId, keys, hour)
   }
 
-  /** Gives back at once what of an account nobody holds. */
+  /** Gives back at once everything of an account that is not held. */
   recall(accountId: string): void {
     const nowMs = this.context.clock.now()
     for (const key of this.keys.values()) if (key.accountId === accountId) key.giveUp(nowMs, true)
     this.deliverSoon()
   }
 
-  /** Gives up what the keys do not need now. @param all that nobody holds */
+  /** Gives up the units that the keys do not need now. @param all everything that is not held */
   review(nowMs: number, all = false): void {
     for (const key of this.keys.values()) {
       key.giveUp(nowMs, all)
@@ -131,20 +133,21 @@ export class ShardLeases implements KeyShard {
     this.isDue = true
   }
 
-  /** Has what is there delivered in the next call. */
+  /** Delivers all endings with the next call. */
   deliverSoon(): void {
     this.isDue = true
     this.schedule()
   }
 
-  /** Delivers what is due; called again and again. */
+  /** Delivers due endings; called periodically. */
   tick(): void {
     if (this.isDue || this.wanting.size > 0 || this.isUnsure || this.mustReport) this.schedule()
   }
 
   /**
-   * Tells a loading of the admission state what is out, so that it reckons with it. What is free here is void from now on.
-   * @throws while that cannot be done; to be tried again
+   * Reports to a loading of the admission state the amounts that are out, so that it takes them into account. Free amounts
+   * of this process are void from now on.
+   * @throws when that fails; to be retried
    */
   async reportTo(load: string): Promise<void> {
     await this.running
@@ -234,7 +237,7 @@ export class ShardLeases implements KeyShard {
     const done = await this.calls.sync()
     if (done.code !== LeaseCode.OK) return this.notTaken(done)
     if (done.deliveredSeq < this.endings.lastDelivered) {
-      // Redis went back in time, and control has not noticed yet.
+      // Redis has an older state, and control has not noticed yet.
       this.mustReport = true
       return true
     }
@@ -269,7 +272,7 @@ export class ShardLeases implements KeyShard {
     switch (code) {
       case LeaseCode.UNKNOWN_EPOCH:
       case LeaseCode.OWNER_CLOSED:
-        // Before the first lease there is no epoch to compare with, and after a report this is the one that it was made for.
+        // Before the first lease there is no epoch to compare with; after a report, this is the epoch that it was made for.
         if (code === LeaseCode.UNKNOWN_EPOCH && this.calls.epoch === '') this.calls.epoch = this.calls.inForce
         else this.mustReport = true
         return true

@@ -8,7 +8,7 @@ export function isSingle(field: string): boolean {
   return field.startsWith(PREFIX)
 }
 
-/** Whose hold it is. */
+/** The request that a hold belongs to. */
 export interface SingleOrigin {
   readonly requestId: string
   readonly shard: number
@@ -22,7 +22,7 @@ export interface SingleOrigin {
 
 /**
  * A hold that Redis keeps by itself, because it may outlive this process or because control has taken it. It ends as if it
- * were all of a lease of its own, which is what Redis makes of it then.
+ * were all of a lease of its own, which is how Redis records it then.
  */
 export class SingleHold implements HeldFrom {
   readonly name: LeaseIdentity
@@ -34,6 +34,6 @@ export class SingleHold implements HeldFrom {
     this.text = leaseText(this.name)
   }
 
-  /** What is not charged is free once Redis has the ending. */
+  /** The uncharged part is free once Redis has the ending. */
   release(): void {}
 }

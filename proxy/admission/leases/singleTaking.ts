@@ -5,7 +5,7 @@ import type { HoldWaiter } from '../holds.ts'
 import { keysOf } from './lease.ts'
 import { SingleHold } from './singleHold.ts'
 
-/** A request that waits for a hold which Redis keeps by itself; the hold is noted before the request is told of it. */
+/** A request that waits for a hold which Redis keeps by itself; the hold is recorded before the waiter is called back. */
 export class SingleTaking implements HoldWaiter {
   readonly requestId: string
   readonly principal: Principal
@@ -45,7 +45,7 @@ export class SingleTaking implements HoldWaiter {
   }
 }
 
-/** Keeps from somebody what a request is charged, because control may have given the request up by now. */
+/** Hides the charge from a waiter, because control may have given the request up by now. */
 export function withoutCharge(waiter: EndingWaiter): EndingWaiter {
   return {
     onSettled: () => waiter.onSettleDelayed(),

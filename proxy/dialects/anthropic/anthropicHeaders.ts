@@ -1,7 +1,7 @@
 import type { Provider } from '../../catalog/pricedItem.ts'
 import { type HeaderBlock, jsonHeaders } from '../../upstream/transport/headerBlock.ts'
 
-/** The version of the wire format that is spoken with providers, whatever version a client names. */
+/** The version of the wire format to providers, independent of the version that a client names. */
 const VERSION = '2023-06-01'
 
 /**

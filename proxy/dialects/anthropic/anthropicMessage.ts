@@ -8,7 +8,7 @@ import type { Message, ToolCall } from '../shared/message.ts'
 import { finishOfStop } from './anthropicReader.ts'
 import { readAnthropicUsage } from './anthropicUsage.ts'
 
-/** A Messages answer, or why it is none. */
+/** A Messages answer, or the reason why the body is not one. */
 export function parseAnthropicAnswer(body: Buffer, depthMax: number): { answer: JsonObject } | Rejected {
   const answer = parseAnswer(body, depthMax)
   const isError = answer === null || (answer['error'] ?? null) !== null || !Array.isArray(answer['content'])
@@ -38,7 +38,7 @@ export function blocksIn(answer: JsonObject): JsonObject[] {
   return Array.isArray(answer['content']) ? answer['content'].filter(isJsonObject) : []
 }
 
-/** UTF-8 bytes of what the model wrote. */
+/** UTF-8 bytes of the model's output. */
 export function writtenBytes(blocks: readonly JsonObject[]): number {
   return blocks.reduce((bytes, block) => bytes + Buffer.byteLength(writtenIn(block)), 0)
 }

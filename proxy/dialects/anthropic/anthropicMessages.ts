@@ -72,7 +72,7 @@ function toolUse(call: JsonObject): JsonObject {
   return { type: 'tool_use', id: callId(call['id']), name: said['name'], input: inputOf(String(said['arguments'])) }
 }
 
-/** The arguments of a call as an object. Text that a model left unfinished is not thrown away. */
+/** The arguments of a call as an object. Text that a model left unfinished is kept. */
 export function inputOf(text: string): JsonObject {
   return parseJsonObject(text) ?? (text.trim() === '' ? {} : { arguments: text })
 }

@@ -61,7 +61,7 @@ export class AnthropicRequestBuilder implements ProviderRequestBuilder {
   }
 }
 
-/** The member `output_config` with the comma behind it, in pieces; none where it would say nothing. */
+/** The member `output_config` with a trailing comma, in pieces; empty where it would have no content. */
 function outputConfig(config: unknown, format: string | Uint8Array | undefined): readonly (string | Uint8Array)[] {
   const stated = isJsonObject(config) ? JSON.stringify(config).slice(1, -1) : ''
   if (format === undefined) return stated === '' ? [] : [`"output_config":{${stated}},`]
@@ -92,7 +92,7 @@ function userOf(user: unknown): JsonObject {
   return typeof user === 'string' ? { metadata: { user_id: user } } : {}
 }
 
-/** Only a schema can be stated; a request for any JSON object says so in its prompt, as that mode asks of it. */
+/** Only a schema can be stated; a request for any JSON object has to ask for JSON in its prompt, as that mode requires. */
 function formatOf(format: unknown): JsonObject | null {
   if (!isJsonObject(format) || !isJsonObject(format['json_schema'])) return null
   return { type: 'json_schema', schema: format['json_schema']['schema'] }

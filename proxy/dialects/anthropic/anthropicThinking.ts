@@ -37,7 +37,7 @@ export function thinkingMembers(thinking: Thinking, effort: unknown, maxTokens: 
   return { thinking: { type: 'enabled', budget_tokens: budget } }
 }
 
-/** The reasoning_effort that comes closest to a budget of thinking tokens. */
+/** The reasoning_effort that is closest to a budget of thinking tokens. */
 export function effortOfBudget(budgetTokens: number, maxTokens: number): string {
   return SHARES.find(([, percent]) => budgetTokens * 100 >= maxTokens * percent)?.[0] ?? 'low'
 }

@@ -34,9 +34,10 @@ export class AnthropicUsage {
 }
 
 /**
- * Reads a usage object of the Anthropic dialect into the billing classes. Its input_tokens do not include what was read
- * from or written to the cache; writes are split by lifetime, and those of no stated lifetime are of five minutes.
- * @returns null when the report is missing, negative, fractional or absurd
+ * Reads a usage object of the Anthropic dialect into the billing classes. Its input_tokens do not include tokens that were
+ * read from or written to the cache; writes are split by lifetime, and those without a stated lifetime count as five
+ * minutes.
+ * @returns null when the report is missing, negative, fractional or beyond `bounds`
  */
 export function readAnthropicUsage(value: unknown, bounds: UsageBounds): TokenUsage | null {
   if (!isJsonObject(value)) return null

@@ -13,7 +13,7 @@ interface Block {
   /** The type of its deltas, and the member of them that holds a piece. */
   readonly delta: string
   readonly member: string
-  /** The number of a tool call, and how far its arguments have come; -1 and null for other blocks. */
+  /** The number of a tool call, and how much of its arguments has arrived; -1 and null for other blocks. */
   readonly call: number
   readonly input: JsonWhole | null
   /** Output that has not been sent. */
@@ -21,9 +21,9 @@ interface Block {
 }
 
 /**
- * Writes a message as the events of a Messages stream, for providers that speak another dialect. Blocks follow each
- * other there, while the pieces of a provider's tool calls may come in turns: then the later ones wait until the one
- * that is being written is whole.
+ * Writes a message as the events of a Messages stream, for providers that speak another dialect. Blocks are sequential
+ * there, while the pieces of a provider's tool calls may be interleaved: then later calls wait until the one that is being
+ * written is complete.
  */
 export class AnthropicWriter implements MessageWriter {
   out = NOWHERE
@@ -111,7 +111,7 @@ export class AnthropicWriter implements MessageWriter {
     )
   }
 
-  /** Sends what can be sent: the first block as far as it has come, and the next ones once it is whole. */
+  /** Writes all blocks that can be sent: the first one as far as it has arrived, and the next ones once it is complete. */
   private write(): void {
     for (;;) {
       const [block, next] = this.blocks

@@ -40,8 +40,8 @@ const BLOCKS: Readonly<Record<string, Readonly<Record<string, BlockReader>>>> = 
 export const ROLES: ReadonlySet<unknown> = new Set(Object.keys(BLOCKS))
 
 /**
- * Checks and measures the content of a message, or the system prompt, and gives back what may be forwarded. Blocks of
- * other kinds are refused, because nothing here is priced for them.
+ * Checks and measures the content of a message, or the system prompt, and returns the part that may be forwarded. Blocks of
+ * other kinds are rejected, because they have no price.
  * @param role system, user or assistant
  * @throws GatewayError 400 with the block at fault
  */

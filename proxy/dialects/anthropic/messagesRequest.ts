@@ -12,7 +12,7 @@ import { readCacheControl } from './cacheControl.ts'
 import { readOutputConfig, readSampling, readThinking, readTools } from './options.ts'
 import { chatBody, effortFor } from './toChat.ts'
 
-/** A Messages request that is sound by itself. */
+/** A Messages request that is valid by itself. */
 export class MessagesRequest implements ChatRequest {
   readonly modelId: string
   readonly batch: boolean
@@ -58,9 +58,9 @@ export class MessagesRequest implements ChatRequest {
 }
 
 /**
- * Validates the body of POST /v1/messages, or of its count_tokens. What is not named here is left out, because a
- * provider may bill for it: tiers and regions, tools of the provider's, containers, stored state.
- * @param answers whether an answer is asked for, which needs max_tokens
+ * Validates the body of POST /v1/messages, or of its count_tokens. Members that are not listed here are dropped, because a
+ * provider may bill for them: tiers and regions, tools of the provider's, containers, stored state.
+ * @param answers whether the request asks for an answer, which needs max_tokens
  * @throws GatewayError 400 with the field at fault
  */
 export function readMessagesRequest(body: JsonObject, limits: Limits, answers = true): MessagesRequest {

@@ -101,7 +101,7 @@ export class MessagesStream implements FrameSink, RelayStream {
     this.out.appendAll(END)
   }
 
-  // A message that came without an id or a model gets them at its beginning.
+  // A message without an id or a model gets them at its beginning.
   private appendStart(bytes: Buffer, start: number, end: number): void {
     const { out, identity } = this
     const { messageStart, idStart, modelStart } = scan

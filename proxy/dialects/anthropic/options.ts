@@ -14,8 +14,8 @@ const THINKING_TYPES: ReadonlySet<unknown> = new Set(['adaptive', 'between_tools
 const DISPLAYS: ReadonlySet<unknown> = new Set(['summarized', 'omitted'])
 
 /**
- * The tools and the choice among them. Tools that the provider runs, and those of its own making that bring a prompt
- * along, are left out: they run at prices that no hold covers.
+ * The tools and the choice among them. Tools that the provider runs, and built-in tools that add a prompt, are dropped: no
+ * hold covers their prices.
  * @throws GatewayError 400
  */
 export function readTools(body: JsonObject, size: PromptSize, limits: Limits): JsonObject {
@@ -62,7 +62,7 @@ function readChoice(choice: unknown, size: PromptSize): JsonObject {
 
 /**
  * The member `thinking`, or null when it is absent.
- * @param maxTokens the output limit, which a budget stays below; null where there is none
+ * @param maxTokens the output limit, which a budget has to stay below; null when there is no limit
  * @throws GatewayError 400
  */
 export function readThinking(thinking: unknown, maxTokens: number | null): JsonObject | null {

@@ -11,7 +11,7 @@ const EFFORTS: ReadonlyMap<unknown, string> = new Map([
   ['max', 'high'],
 ])
 
-/** A checked Messages body in the format of chat completions, but for what depends on the model. */
+/** A checked Messages body in the format of chat completions, except for the parts that depend on the model. */
 export function chatBody(native: JsonObject): JsonObject {
   const messages = (native['messages'] as JsonObject[]).flatMap(chatMessages)
   const { system, metadata, stop_sequences: stops } = native
@@ -28,7 +28,7 @@ export function chatBody(native: JsonObject): JsonObject {
   return body
 }
 
-/** The reasoning_effort that a checked Messages body asks for; null where it leaves it open. */
+/** The reasoning_effort that a checked Messages body asks for; null when it does not specify one. */
 export function effortFor(native: JsonObject, maxTokens: number): string | null {
   const thinking = isJsonObject(native['thinking']) ? native['thinking'] : {}
   if (thinking['type'] === 'disabled') return null
@@ -43,7 +43,7 @@ function chatMessages(message: JsonObject): JsonObject[] {
   const blocks = content as JsonObject[]
   if (role === 'assistant') return assistantMessage(blocks)
   if (role === 'system') return [{ role, content: plainText(blocks, SYSTEM_JOINT) }]
-  // Results answer the turn before, so they come ahead of what else the user says. Only users can show images.
+  // Results answer the previous turn, so they precede the rest of the user's content. Only users can show images.
   const results = blocks.filter((block) => block['type'] === 'tool_result')
   const shown = results.flatMap(blocksOfResult).filter((block) => block['type'] === 'image')
   const said = [...shown, ...blocks.filter((block) => block['type'] !== 'tool_result')]

@@ -42,7 +42,7 @@ export function readChatRequest(body: JsonObject, limits: Limits): ChatRequest {
   }
 }
 
-/** @throws GatewayError 400 for what is no address of the web */
+/** @throws GatewayError 400 for an invalid web address */
 function readWebhookUrl(value: unknown, limits: Limits): string {
   if (!isGiven(value)) return ''
   const max = limits.webhookUrlCharactersMax

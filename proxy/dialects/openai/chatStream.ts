@@ -19,8 +19,8 @@ export const STREAM_END = 'data: [DONE]\n\n'
 const scan = new ChunkScan()
 
 /**
- * Reads a provider's stream of chat.completion.chunk or text_completion events and writes what the client gets of it:
- * every chunk under the request's id and public model, usage taken out and remembered, one event each.
+ * Reads a provider's stream of chat.completion.chunk or text_completion events and writes the client's stream: every chunk
+ * under the request's id and public model, usage taken out and remembered, one event each.
  */
 export class ChatStream implements FrameSink, RelayStream {
   state: StreamState = 'waiting'
@@ -32,7 +32,7 @@ export class ChatStream implements FrameSink, RelayStream {
   error: unknown = null
   outputFrames = 0
   outputBytes = 0
-  /** Output frames that had come when the usage was last reported. */
+  /** Output frames that had arrived when the usage was last reported. */
   framesAtUsage = 0
 
   private readonly reader: FrameReader
@@ -154,7 +154,7 @@ export class ChatStream implements FrameSink, RelayStream {
   }
 
   private relay(bytes: Buffer, start: number, end: number): void {
-    // Not before the answer itself: what was written binds the request to its provider.
+    // Not before the answer itself: once bytes are written, no other provider can serve the request.
     if (this.echo !== '' && (scan.outputs > 0 || scan.finished)) this.writeEcho()
     if (scan.outputs > 0) {
       this.outputFrames++

@@ -13,5 +13,5 @@ export const NAMES = {
   finishReason: Buffer.from('finish_reason'),
   toolCalls: Buffer.from('tool_calls'),
 }
-/** The members of a tool call that hold what the model wrote. */
+/** The members of a tool call with output of the model. */
 export const CALL_OUTPUT = ['name', 'arguments', 'input'].map((name) => Buffer.from(name))

@@ -6,16 +6,16 @@ const QUOTE = 34
 const BACKSLASH = 92
 const SPACE = 32
 const NOTHING = Buffer.alloc(0)
-/** Chunks in a row that may differ from what was learned before learning is given up for the stream. */
+/** Consecutive chunks that may differ from the learned template before the stream stops learning. */
 const MISSES_MAX = 8
 
-// What is learned is copied out of it at once.
+// Templates are copied out of it at once.
 const scratch = new OutBuffer()
 
 /**
- * The chunks of a stream are mostly the same bytes but for their text. A template is one of them cut open there: a chunk
- * with the same bytes before and after its text has the same members, so that it need not be scanned again, and what the
- * client gets of it is known but for the text.
+ * The chunks of a stream are mostly the same bytes except for their text. A template is one of them cut open there: a chunk
+ * with the same bytes before and after its text has the same members, so that it need not be scanned again, and its bytes
+ * for the client are known except for the text.
  */
 export class ChunkTemplate {
   /** The inside of the text of the chunk that matched last. */
@@ -29,7 +29,7 @@ export class ChunkTemplate {
   private misses = 0
 
   /**
-   * Learns from a chunk that was just scanned, if all that it says is one text.
+   * Learns from a chunk that was just scanned, if its only content is one text.
    * @param dropUsage whether the client does not get its `usage`, which then is null
    */
   learn(bytes: Buffer, start: number, end: number, scan: ChunkScan, identity: ChunkIdentity, dropUsage: boolean): void {
@@ -74,7 +74,7 @@ export class ChunkTemplate {
   }
 }
 
-/** Where a JSON string ends whose inside begins at `start`, or where it holds what might end a line of its event. */
+/** The end of the JSON string whose inside begins at `start`, or the first character that may end a line of its event. */
 function endOfText(bytes: Buffer, start: number, end: number): number {
   let at = start
   while (at < end) {

@@ -13,8 +13,8 @@ import { addOptions, TEXT_OPTIONS } from './options.ts'
 const LOGPROBS_MAX = 5
 
 /**
- * Validates the body of POST /v1/completions. A member that is null counts as absent. `echo` of the result is what the
- * answer begins with: the prompt where the client wants it echoed.
+ * Validates the body of POST /v1/completions. A member that is null counts as absent. `echo` of the result is the start of
+ * the answer: the prompt, when the client asks for an echo.
  * @throws GatewayError 400 with the field at fault
  */
 export function readTextRequest(body: JsonObject, limits: Limits): ChatRequest {

@@ -36,7 +36,7 @@ class OpenaiAnswer implements WholeAnswer {
     return this.said ?? writtenText(this.answer)
   }
 
-  /** Puts a text before the answer's own, which is none of the output. */
+  /** Puts a text before the answer's own; it does not count as output. */
   prefix(preface: string): void {
     this.said = this.usage === null ? writtenText(this.answer) : ''
     for (const choice of choicesOf(this.answer)) {
@@ -51,14 +51,14 @@ class OpenaiAnswer implements WholeAnswer {
   }
 }
 
-/** Reads a chat completion; an error, an empty one and what is no JSON are refusals. */
+/** Reads a chat completion; errors, empty answers and invalid JSON are returned as `Rejected`. */
 export function readOpenaiAnswer(body: Buffer, context: AnswerContext): WholeAnswer | Rejected {
   return readCompletion(body, context, 'chat.completion')
 }
 
 /**
  * Reads a text completion like a chat completion.
- * @param preface is put before the text of the answer, and is none of the output
+ * @param preface is put before the text of the answer, and does not count as output
  */
 export function readTextAnswer(body: Buffer, context: AnswerContext, preface: string): WholeAnswer | Rejected {
   const read = readCompletion(body, context, 'text_completion')

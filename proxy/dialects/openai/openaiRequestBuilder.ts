@@ -5,7 +5,7 @@ import type { CutRequest, Printed, ProviderRequest, ProviderRequestBuilder } fro
 import { joinedBody } from '../shared/joinedBody.ts'
 import { openaiHeaders } from './openaiHeaders.ts'
 
-// Usage is always asked for, because the charge depends on it; whether the client sees it is another matter.
+// Usage is always requested, because the charge depends on it, even when the client does not get it.
 const STREAMED = '"stream":true,"stream_options":{"include_usage":true},'
 
 /** A path of providers of the OpenAI dialect. */
@@ -16,7 +16,7 @@ interface OpenaiPath {
 }
 
 export const CHAT: OpenaiPath = { path: '/chat/completions', limitName: null }
-/** Where `prompt` takes the place of `messages`. */
+/** For endpoints where `prompt` replaces `messages`. */
 export const TEXT: OpenaiPath = { path: '/completions', limitName: 'max_tokens' }
 
 /** A request as providers of the OpenAI dialect read it. */

@@ -23,13 +23,13 @@ export interface VideoOrder {
   readonly image: string | Uint8Array
 }
 
-/** A provider's job as it says of itself. */
+/** The state of a job as its provider reports it. */
 export interface UpstreamVideo {
   readonly id: string
   readonly state: 'queued' | 'in_progress' | 'completed' | 'failed'
   /** Percent, 0 to 100. */
   readonly progress: number
-  /** Length of the clip in whole seconds; null when the provider does not say, or nothing usable. */
+  /** Length of the clip in whole seconds; null when the provider reports none or an unusable one. */
   readonly seconds: number | null
   /** Why it failed, cleaned for the client. */
   readonly error: string
@@ -82,7 +82,7 @@ export function askForClip(
   return { path: `${PATH}/${encodeURIComponent(upstreamId)}/content`, headers, requestId, body: null }
 }
 
-/** Reads a provider's job; null when the body is none. */
+/** Reads a provider's job; null when the body is not a job. */
 export function readUpstreamVideo(body: Buffer): UpstreamVideo | null {
   let value: unknown
   try {
@@ -119,7 +119,7 @@ function progressOf(progress: unknown): number {
   return Math.min(100, Math.max(0, Math.floor(progress)))
 }
 
-/** Zero is zero; what is negative, fractional or absurd counts as not said. */
+/** Zero is zero; a negative, fractional or absurd number counts as missing. */
 function secondsOf(seconds: unknown): number | null {
   const value = typeof seconds === 'string' && seconds.trim() !== '' ? Number(seconds) : seconds
   if (typeof value !== 'number' || !Number.isInteger(value) || value < 0 || value > SECONDS_MAX) return null

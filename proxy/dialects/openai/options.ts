@@ -8,7 +8,7 @@ import type { Limits } from '../../limits.ts'
 const LOGIT_BIAS_MAX = 100
 const TOKEN_ID = /^[0-9]{1,10}$/
 
-/** Checks an option that is forwarded, and adds to the size what a provider might take it for prompt. */
+/** Checks an option that is forwarded, and adds the text to the size that a provider might add to the prompt. */
 type OptionCheck = (body: JsonObject, name: string, size: PromptSize, limits: Limits) => void
 
 /** Options shared by chat completions and text completions. */
@@ -61,7 +61,7 @@ export function addOptions(
   }
 }
 
-/** Adds to a size what a provider might put into the prompt of a short text. */
+/** Adds the text of a short option to a size, because a provider might add it to the prompt. */
 export function countOption(text: unknown, size: PromptSize): void {
   if (typeof text === 'string') size.optionBytes = (size.optionBytes ?? 0) + Buffer.byteLength(text)
 }

@@ -4,12 +4,11 @@ import type { PromptSize } from '../../admission/holdSize.ts'
 import { readImageUrl } from '../shared/imageUrl.ts'
 import { readText } from '../shared/text.ts'
 
-/** How closely a model looks at an image. */
+/** The detail in which a model reads an image. */
 export const IMAGE_DETAILS: ReadonlySet<unknown> = new Set(['auto', 'low', 'high', 'original'])
 
 /**
- * Checks and measures the parts of a message's content. Parts of other kinds are refused, because nothing here is priced
- * for them.
+ * Checks and measures the parts of a message's content. Other kinds of parts are rejected, because they have no price.
  * @throws GatewayError 400 with the part at fault
  */
 export function readParts(parts: readonly unknown[], field: string, size: PromptSize): JsonObject[] {

@@ -11,8 +11,8 @@ const ROLES = new Set(['system', 'developer', 'user', 'assistant', 'tool', 'func
 const TEXT_MEMBERS = new Set(['name', 'refusal', 'reasoning_content', 'tool_call_id'])
 
 /**
- * Checks the messages of a chat request, measures what the model will read of them, and gives back those that may be
- * forwarded: only members that are known, so that no text reaches the model that the hold does not cover.
+ * Checks the messages of a chat request, measures the text that the model will read, and returns those that may be
+ * forwarded: only known members, so that no text reaches the model that the hold does not cover.
  * @throws GatewayError 400 with the field at fault; too_many_images
  */
 export function readMessages(value: unknown, limits: Limits): { messages: readonly JsonObject[]; size: PromptSize } {

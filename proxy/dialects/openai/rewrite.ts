@@ -14,7 +14,7 @@ export const END = Buffer.from('\n\n')
 export interface ChunkIdentity {
   readonly id: Buffer
   readonly model: Buffer
-  /** The value of `object`, and what the provider's is replaced by; null leaves the provider's. */
+  /** The value of `object`, and the JSON text that replaces the one of the provider; null keeps the provider's. */
   readonly object: string
   readonly objectText: Buffer | null
 }
@@ -68,7 +68,7 @@ export function appendChunk(
   out.appendAll(END)
 }
 
-/** Appends bytes [start, end) of a scanned chunk with the edits that lie within them. No edit may lie across. */
+/** Appends bytes [start, end) of a scanned chunk with the edits within them. No edit may cross their bounds. */
 export function appendPart(
   out: OutBuffer,
   bytes: Buffer,
@@ -87,7 +87,7 @@ export function appendPart(
   const cutStart = dropUsage && scan.usageStart >= 0 ? cutFrom(bytes, scan) : -1
   const cutEnd = cutStart < 0 ? -1 : cutTo(bytes, scan, cutStart)
   const objectStart = identity.objectText === null ? -1 : scan.objectStart
-  // The edits come in whatever order the provider wrote the members; each turn applies the next one.
+  // The provider may write the members in any order; each iteration applies the next edit.
   for (;;) {
     const next = nextEdit(from, scan.idStart, scan.modelStart, cutStart, objectStart)
     if (next < 0 || next >= end) break
@@ -117,7 +117,7 @@ function nextEdit(from: number, a: number, b: number, c: number, d: number): num
   return next
 }
 
-// `usage` goes together with the comma before it, or, as the first member, with the one after it.
+// `usage` is removed with the comma before it, or, as the first member, with the one after it.
 function cutFrom(bytes: Buffer, scan: ChunkScan): number {
   let at = scan.usageNameStart - 1
   while (at > scan.bodyStart && (bytes[at] as number) <= 32) at--

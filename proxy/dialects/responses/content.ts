@@ -17,7 +17,7 @@ export interface Content {
 }
 
 /**
- * Checks and measures a content: a string, or parts. Kinds of parts that nothing here is priced for are refused.
+ * Checks and measures a content: a string, or parts. Other kinds of parts are rejected, because they have no price.
  * @throws GatewayError 400 with the part at fault
  */
 export function readContent(value: unknown, field: string, size: PromptSize): Content {

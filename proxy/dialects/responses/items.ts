@@ -6,7 +6,7 @@ import type { Limits } from '../../limits.ts'
 import { readText } from '../shared/text.ts'
 import { type Content, readContent } from './content.ts'
 
-/** Roles of input messages, and what they are in a chat: not every provider knows the role `developer`. */
+/** Roles of input messages, mapped to roles of a chat: not every provider knows the role `developer`. */
 const ROLES: ReadonlyMap<unknown, string> = new Map([
   ['user', 'user'],
   ['assistant', 'assistant'],
@@ -15,8 +15,8 @@ const ROLES: ReadonlyMap<unknown, string> = new Map([
 ])
 
 /**
- * Reads `instructions` and `input` into the messages of a chat, and measures what the model will read of them. Only
- * members that are known get through, so that no text reaches the model that the hold does not cover.
+ * Reads `instructions` and `input` into the messages of a chat, and measures the text that the model will read. Only known
+ * members are forwarded, so that no text reaches the model that the hold does not cover.
  * @throws GatewayError 400 with the field at fault; too_many_images
  */
 export function readInput(body: JsonObject, limits: Limits): { messages: readonly JsonObject[]; size: PromptSize } {
@@ -62,7 +62,7 @@ function addItem(item: unknown, field: string, messages: JsonObject[], size: Pro
       })
       return
     case 'reasoning':
-      // Thoughts go back to the provider that had them, if to any; nobody says here which one that was.
+      // Reasoning may only go back to the provider that made it, and the request does not say which one that was.
       return
     case 'item_reference':
       throw new GatewayError('unsupported_parameter', { message: `${field} ${REFERENCE}`, param: field })
@@ -93,7 +93,7 @@ function addMessage(item: JsonObject, field: string, messages: JsonObject[], siz
   else throw invalidRequest(`${field}.content of the assistant may hold output_text and refusal.`, `${field}.content`)
 }
 
-// What the assistant said among its calls belongs to the message with the calls, which their outputs have to follow.
+// Text that the assistant wrote among its calls belongs to the message with the calls, which their outputs have to follow.
 function addSaid({ text, refusal }: Content, messages: JsonObject[]): void {
   const last = messages.at(-1)
   const refused = refusal === '' ? {} : { refusal }

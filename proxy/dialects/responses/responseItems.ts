@@ -1,4 +1,4 @@
-/** How far an output item of a response has come. */
+/** The progress of an output item. */
 export type ItemStatus = 'in_progress' | 'completed' | 'incomplete'
 
 /** Replaces the empty arguments that some providers send for functions without parameters, because clients parse them. */
@@ -63,7 +63,7 @@ export class CallItem implements OutputItem {
   arguments = ''
   private readonly callId: string
 
-  /** @param callId what the client sends back with the call's output; '' has one made up */
+  /** @param callId the id that the client sends back with the call's output; '' to generate one */
   constructor(ids: ItemIds, index: number, callId: string, name: string) {
     this.id = ids.of('fc', index)
     this.index = index

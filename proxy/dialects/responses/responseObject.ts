@@ -12,7 +12,7 @@ export interface ResponseHead {
   readonly echo: string
 }
 
-/** How far a response has come. */
+/** The progress of a response. */
 export interface ResponseProgress {
   readonly status: 'in_progress' | 'completed' | 'incomplete' | 'failed'
   /** The output items as JSON texts. */

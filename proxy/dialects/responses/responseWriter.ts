@@ -28,8 +28,8 @@ const BEGUN: ResponseProgress = {
 }
 
 /**
- * The event that tells a client of a fault. Clients differ in where they look: some want the members at the top, as
- * OpenAI documents them, others below `error`, as OpenAI sends them and Open Responses has it.
+ * The event that reports a fault to a client. Clients look in different places: some want the members at the top, as OpenAI
+ * documents them, others below `error`, as OpenAI sends them and Open Responses has it.
  */
 export function responseErrorEvent(fault: GatewayError, sequence: number): string {
   const { message, type, code, param } = fault
@@ -49,7 +49,7 @@ export class ResponseWriter implements MessageWriter {
   private sequence = 0
   private pending = ''
   private finish: FinishReason = 'stop'
-  /** Every item so far as JSON text, as it was last told. */
+  /** Every item so far as JSON text, in the form that was sent last. */
   private readonly output: string[] = []
   private thought: ReasoningItem | null = null
   private message: MessageItem | null = null
@@ -202,7 +202,7 @@ export class ResponseWriter implements MessageWriter {
     this.emitDone(call, status)
   }
 
-  /** Closes what is open; of a message that ended early the newest item is incomplete. */
+  /** Closes all open items; when the message ended early, the newest item is incomplete. */
   private closeAll(): void {
     const last = this.output.length - 1
     const cutShort = incompleteReason(this.finish) !== null
@@ -213,7 +213,7 @@ export class ResponseWriter implements MessageWriter {
     this.calls.clear()
   }
 
-  /** What is open stays so for the client, who is told of a fault; the response has what came of it. */
+  /** Open items stay open for the client, which gets an error; the response has their output so far. */
   private abandon(): void {
     for (const open of [this.thought, this.message, ...this.calls.values()]) {
       if (open !== null) this.output[open.index] = open.json('incomplete')

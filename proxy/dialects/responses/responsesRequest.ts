@@ -32,8 +32,8 @@ const REFUSED: Readonly<Record<string, string>> = {
 }
 
 /**
- * Validates the body of POST /v1/responses and turns it into a chat. A member that is null counts as absent; `echo` of
- * the result is what the response repeats, as members of a JSON object.
+ * Validates the body of POST /v1/responses and turns it into a chat. A member that is null counts as absent; `echo` of the
+ * result has the members that the response repeats, as members of a JSON object.
  * @throws GatewayError 400 with the field at fault
  */
 export function readResponseRequest(body: JsonObject, limits: Limits): ChatRequest {
@@ -87,7 +87,7 @@ export function readResponseRequest(body: JsonObject, limits: Limits): ChatReque
   }
 }
 
-// What is repeated is written into several events, one after the other.
+// Repeated members are written into several events.
 function readEcho(echo: JsonObject, { echoBytesMax }: Limits): string {
   const json = JSON.stringify(echo)
   if (json.length > echoBytesMax) {

@@ -2,12 +2,12 @@ import type { JsonObject } from '../../../contract/std/jsonObject.ts'
 import type { PromptSize } from '../../admission/holdSize.ts'
 import type { Preferences } from './preferences.ts'
 
-/** A chat request that is sound by itself; what depends on the model is checked against it later. */
+/** A chat request that is valid by itself; the checks that depend on the model follow later. */
 export interface ChatRequest {
   /** Public model id, suffixes taken off. */
   readonly modelId: string
   readonly batch: boolean
-  /** Called when a batch job ends; absent or '' for nobody. */
+  /** Called when a batch job ends; absent or '' for no webhook. */
   readonly webhookUrl?: string
   readonly cheapest: boolean
   readonly stream: boolean
@@ -25,11 +25,11 @@ export interface ChatRequest {
   readonly promptParam?: string
   readonly prompt: PromptSize
   readonly preferences: Preferences
-  /** The body's members that go to the provider as they are. */
+  /** The body's members that are forwarded to the provider unchanged. */
   readonly forward: JsonObject
   /** Members of the request that the answer echoes in the client's format; absent if there are none. */
   readonly echo?: string
 }
 
-/** A chat request without what is forwarded of it. */
+/** A chat request without the members to forward. */
 export type ChatFields = Omit<ChatRequest, 'forward'>

@@ -10,7 +10,7 @@ import type { HeaderBlock } from '../../upstream/transport/headerBlock.ts'
 import type { ChatFields, ChatRequest } from './chatRequest.ts'
 import type { RelayStream } from './relayStream.ts'
 
-/** A request whose long strings reach the provider as the bytes that they came in. */
+/** A request whose long strings are forwarded to the provider as their original bytes. */
 export interface CutRequest {
   /** Reads the request again, with marks in place of the long strings. */
   marked(): ChatRequest
@@ -21,13 +21,13 @@ export interface CutRequest {
 /** The properties of a model that determine how its requests are written. */
 export type AskModel = Pick<Model, 'thinking' | 'pricesHour' | 'maxOutput'>
 
-/** A request as a provider of some dialect reads it, but for what depends on the route and on the hold. */
+/** A request in the dialect of a provider, except for the parts that depend on the route and on the hold. */
 export interface Printed {
   /** Members of the body without the brace that opens it, as JSON: text, or UTF-8 bytes. */
   readonly rest: string | Uint8Array
   /** Options that the output limit decides on. */
   readonly options?: JsonObject
-  /** The format of the answer where it goes beside such options, as JSON; absent is none. */
+  /** The format of the answer as JSON, where it is merged with such options; absent when there is none. */
   readonly format?: string | Uint8Array
   /** Puts back the strings that were cut out of `rest`; absent where none were. */
   readonly cut?: CutRequest
@@ -48,7 +48,7 @@ export interface ProviderRequestBuilder {
   make(route: Route, maxTokens: number): ProviderRequest
 }
 
-/** Whose answer is read. */
+/** The request whose answer is read. */
 export interface AnswerContext {
   readonly requestId: string
   /** When the request arrived. */
@@ -61,7 +61,7 @@ export interface AnswerContext {
 /** A provider's answer in one piece. */
 export interface WholeAnswer {
   readonly usage: TokenUsage | null
-  /** UTF-8 bytes of what the model wrote. */
+  /** UTF-8 bytes of the model's output. */
   readonly outputBytes: number
   /** The text that the model wrote, to count its tokens if the provider did not. */
   written(): string
@@ -89,6 +89,6 @@ export interface ChatSurface {
   readonly codecs: Readonly<Partial<Record<Dialect, ChatCodec>>>
   /** Only providers of these dialects can be asked; absent is any. */
   readonly dialects?: ReadonlySet<Dialect>
-  /** The events that tell the client of a fault of the gateway and end its stream. */
+  /** The events that report an internal error to the client and end its stream. */
   faultEvents(fault: GatewayError): string
 }

@@ -9,9 +9,9 @@ import type { ChatSurface, CutRequest } from './codec.ts'
 const STRINGS_MAX = 256
 
 /**
- * Cuts the long strings out of a request that was found sound as a whole.
+ * Cuts the long strings out of a request that was found valid as a whole.
  * @param strings where they are, from parseJsonObject
- * @returns null where that is not worth it
+ * @returns null when cutting would save too little
  */
 export function cutRequest(
   body: Buffer,
@@ -22,8 +22,8 @@ export function cutRequest(
   if (strings.length === 0 || strings.length > STRINGS_MAX) return null
   const cut = new CutJson(body, strings)
   return {
-    // Of a long string the reading of a request looks at nothing but its size and whether it is a mark or a data URL, so
-    // that it comes to the same with a mark.
+    // Of a long string, the readers of requests check only its size and whether it is a mark or a data URL, so that a mark
+    // in its place gives the same result.
     marked: () => surface.read(JSON.parse(withoutByteOrderMark(cut.text())) as JsonObject, limits),
     fill: (json) => cut.fill(json),
   }

@@ -9,8 +9,9 @@ const CHARACTERS_MAX = 2_048
 
 /**
  * Checks the address of an image that the provider is to read, and notes in `size` what kind it is: a data URL, or an
- * address of the web that the provider fetches. What a name resolves to is the provider's to check, which connects to it.
- * @returns what is forwarded: the address as the URL standard writes it, so that the provider reads no other host in it
+ * address of the web that the provider fetches. Names are not resolved: the provider connects, so the provider has to check
+ * the addresses.
+ * @returns the address to forward, as the URL standard writes it, so that the provider reads no other host in it
  * @throws GatewayError 400 with the field at fault
  */
 export function readImageUrl(text: string, field: string, size: PromptSize): string {

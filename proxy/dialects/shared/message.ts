@@ -16,7 +16,7 @@ export interface ToolCall {
   readonly arguments: string
 }
 
-/** An assistant's message in one piece, whatever dialect its provider speaks. */
+/** An assistant's message in one piece, independent of the provider's dialect. */
 export interface Message {
   readonly text: string
   readonly reasoning: string
@@ -24,7 +24,7 @@ export interface Message {
   readonly toolCalls: readonly ToolCall[]
   readonly finish: FinishReason
   readonly usage: TokenUsage | null
-  /** UTF-8 bytes of what the model wrote. */
+  /** UTF-8 bytes of the model's output. */
   readonly outputBytes: number
 }
 
@@ -43,7 +43,7 @@ export interface MessageSink {
 export interface MessageReader {
   /** The stream has ended itself. */
   readonly done: boolean
-  /** It can not be read further: an error event, JSON that is none, or an event beyond the bound. */
+  /** The stream cannot be read further: an error event, invalid JSON, or an event beyond the bound. */
   readonly broken: boolean
   /** An error event of the provider, parsed. */
   readonly error: unknown
@@ -56,8 +56,8 @@ export interface MessageReader {
 
 /** Writes a message to a client, in the events of its format. */
 export interface MessageWriter extends MessageSink {
-  /** Where the events go; set before every piece. */
+  /** The buffer for the events; set before every piece. */
   out: OutBuffer
-  /** What ends the stream: the last events, the receipt as a comment line before the very last one. */
+  /** The end of the stream: the last events, with the receipt as a comment line before the very last one. */
   tail(tail: StreamTail): string
 }

@@ -3,12 +3,12 @@ import type { RateSet } from '../../../contract/money/charge.ts'
 import { formatUsd, parseUsd } from '../../../contract/money/units.ts'
 import { isJsonObject, type JsonObject } from '../../../contract/std/jsonObject.ts'
 
-/** A request's own wishes for its routing. Prices are units per million tokens; null is no wish. */
+/** A request's own routing preferences. Prices are units per million tokens; null is no preference. */
 export interface Preferences {
   readonly allowRetention: boolean | null
   readonly maxInputPrice: number | null
   readonly maxOutputPrice: number | null
-  /** max_price was sent, whatever it says. */
+  /** Whether max_price was sent, with any value. */
   readonly hasMaxPrice: boolean
 }
 
@@ -88,8 +88,8 @@ function readPrice(maxPrice: JsonObject, names: readonly string[]): number | nul
 }
 
 /**
- * The shortest decimal text of a number is the price that was meant, so no float takes part in money. Below a millionth
- * it has an exponent, which is written out.
+ * The shortest decimal text of a number is the intended price, so no float is involved in money. Below a millionth it has an
+ * exponent, which is expanded.
  */
 function decimalText(value: string | number): string {
   const text = String(value)

@@ -2,11 +2,11 @@ import type { GatewayError } from '../../../contract/errors/errors.ts'
 import type { TokenUsage } from '../../../contract/money/charge.ts'
 import type { OutBuffer } from '../../sse/outBuffer.ts'
 
-/** The last thing that the provider's stream said of itself. */
+/** The last state that the provider's stream reported. */
 export type StreamState =
   /** Nothing but preamble so far. */
   | 'waiting'
-  /** Output has been seen. */
+  /** Output has arrived. */
   | 'flowing'
   /** The stream has ended itself. */
   | 'done'
@@ -25,12 +25,12 @@ export interface StreamTail {
 }
 
 /**
- * A provider's stream on its way to a client: reads the events of the provider's dialect, writes those of the client's,
- * and remembers what the answer is billed by.
+ * A provider's stream on its way to a client: reads the events of the provider's dialect, writes those of the client's, and
+ * records the values that the answer is billed by.
  */
 export interface RelayStream {
   readonly state: StreamState
-  /** The answer has said why it ends. */
+  /** The answer has reported its finish reason. */
   readonly finished: boolean
   /** The answer is whole. */
   readonly complete: boolean
@@ -40,7 +40,7 @@ export interface RelayStream {
   readonly error: unknown
   readonly outputFrames: number
   readonly outputBytes: number
-  /** Output frames that had come when the usage was last reported. */
+  /** Output frames that had arrived when the usage was last reported. */
   readonly framesAtUsage: number
   /**
    * Reads the provider's next bytes; look at `state` afterwards.

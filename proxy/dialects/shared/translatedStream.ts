@@ -95,7 +95,7 @@ export class TranslatedStream implements RelayStream, MessageSink {
     if (this.state === 'waiting') this.state = 'flowing'
   }
 
-  // Asked before each piece, so that output which followed a report within one read is known to have followed it.
+  // Called before each piece, so that output after a report within one read counts as later than the report.
   private noteUsage(): void {
     if (this.reader.usage === this.seenUsage) return
     this.seenUsage = this.reader.usage

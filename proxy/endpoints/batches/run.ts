@@ -22,7 +22,7 @@ export function batchStart(batches: BatchJobs): StartBatch {
       const message = `A batch job may have at most ${batchBodyBytesMax} bytes of messages and tools; shorten it.`
       throw new GatewayError('body_too_large', { message })
     }
-    // Whoever has the hold in the end is control, so that nothing of it goes by the journal.
+    // Control takes the hold over and ends it, so the journal does not record it.
     const lasting = { ...services, holds: services.lastingHolds }
     new BatchRun(exchange, principal, request, admitted, body, batches, lasting).start()
   }
@@ -61,7 +61,7 @@ class BatchRun implements RunListener {
     this.run.start()
   }
 
-  // A job that is being handed over is handed over to its end, whoever waits for the answer: that takes moments.
+  // A handover always completes, even if the client disconnects; it takes milliseconds.
   serve(heldUnits: number): void {
     this.handOver(heldUnits).catch((error: unknown) => this.run.crash(error))
   }
@@ -80,7 +80,7 @@ class BatchRun implements RunListener {
     }
   }
 
-  /** Gives the hold up as soon as Redis takes that, and with it a job that control may have taken before Redis went away. */
+  /** Gives up the hold as soon as Redis answers, and with it a job that control may have taken before Redis went down. */
   private giveUp(error: GatewayError): void {
     const { run } = this
     const outcome = run.decide('failed', NO_BILL, error.code)

@@ -63,13 +63,13 @@ export function admit(
   return { model, rates, routes, size, lock }
 }
 
-/** Registered providers serve no batches, and no keys whose requests leave no trace or go to attested hardware alone. */
+/** Registered providers serve no batches, and no keys in no-logs mode or on the private tier. */
 function mayServeRegistered(request: ChatFields, principal: Principal, requestId: string): CanaryCandidate | undefined {
   if (requestId === '' || request.batch || principal.noLogs || principal.privateTier) return undefined
   return { requestId, accountId: principal.accountId }
 }
 
-/** @throws GatewayError batch_unavailable, private_batch_unavailable for what cannot be a batch job */
+/** @throws GatewayError batch_unavailable, private_batch_unavailable for a request that cannot be a batch job */
 function checkBatch(request: ChatFields, principal: Principal, model: Model): void {
   if (principal.paysPerRequest) {
     throw new GatewayError('batch_unavailable', { message: 'A batch job needs an API key; send it to /v1.' })
@@ -86,7 +86,7 @@ function checkBatch(request: ChatFields, principal: Principal, model: Model): vo
   }
 }
 
-/** @throws GatewayError context_length_exceeded for what the model cannot take or give */
+/** @throws GatewayError context_length_exceeded for a prompt or an output beyond the model's limits */
 export function checkContext(request: ChatFields, model: Model): void {
   checkOutput(request.maxTokens, request.maxTokensParam ?? request.maxTokensName, model)
   checkOutput(request.maxTokensBeside ?? null, 'max_tokens', model)
@@ -110,7 +110,7 @@ function ratesFor(model: Model, principal: Principal, request: ChatFields): Mode
   return rates
 }
 
-// Where the window is nearly full, a budget that exceeded it would make some providers refuse the request.
+// When the context window is nearly full, some providers refuse a request whose budget exceeds it.
 function defaultOutput(request: ChatFields, model: Model): number {
   const left = model.context - Math.ceil(request.prompt.textBytes / BYTES_PER_TOKEN_USUAL)
   return Math.min(model.defaultOutput, Math.max(left, OUTPUT_TOKENS_LEAST))

@@ -55,7 +55,7 @@ export class BodyRun implements RunListener, WholeListener {
     settleUsed(this.run, this.order, produced, 'ok', this.call.detached ? 'client_gone' : null, written)
   }
 
-  // Providers bill an answer in one piece whether or not anybody waits for it, so it is read to its end.
+  // Providers bill an answer in one piece even when the client has disconnected, so it is read to its end.
   onGone(): void {
     if (!this.call.detach()) this.run.leave(this.billOfPart())
   }

@@ -57,7 +57,7 @@ export function chatServe(
     }
     const source = await LargeSource.of(body, endpoint, admitted.model, admitted.routes)
     const Kind = request.stream ? StreamRun : BodyRun
-    // Nothing was held yet, so a client that has left meanwhile leaves nothing behind.
+    // No hold was taken yet, so a client that has disconnected meanwhile needs no cleanup.
     if (!exchange.gone) new Kind(exchange, principal, { request, admitted, surface, source }, services).start()
   }
   return (exchange, body, principal, services) => {
@@ -74,7 +74,7 @@ export function chatServe(
       return
     }
     const Kind = request.stream ? StreamRun : BodyRun
-    // The address of an image is forwarded as it was checked, never as the bytes that it came in.
+    // The address of an image is forwarded in the form that was checked, never as its original bytes.
     const cut = request.prompt.linkedImages ? null : cutRequest(body, longStrings, surface, limits)
     const source = new SmallSource(request, cut)
     new Kind(exchange, principal, { request, admitted, surface, source }, services).start()

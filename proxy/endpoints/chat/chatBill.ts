@@ -6,20 +6,20 @@ import type { Run } from '../run/run.ts'
 import type { ChatOrder } from './order.ts'
 import { isBeyondCount } from './overReport.ts'
 
-/** What of an answer its bill is made by. */
+/** The parts of an answer that determine its bill. */
 export interface Produced {
-  /** What the provider reported last; null has it estimated. */
+  /** The provider's last report; when it is null, the usage is estimated. */
   readonly usage: TokenUsage | null
   readonly outputFrames: number
   readonly outputBytes: number
-  /** Output frames that had come when the usage was reported. */
+  /** Output frames that had arrived when the usage was reported. */
   readonly framesAtUsage: number
 }
 
 /** Nothing but the prompt is billed. */
 export const NOTHING_PRODUCED: Produced = { usage: null, outputFrames: 0, outputBytes: 0, framesAtUsage: 0 }
 
-/** What an answer costs: by what the provider reported, else by an estimate. */
+/** The bill of an answer: by the usage that the provider reported, else by an estimate. */
 export function billOf(order: ChatOrder, produced: Produced): Bill {
   const { usage, outputFrames, framesAtUsage } = produced
   const outputFollowed = usage !== null && outputFrames > framesAtUsage
@@ -29,8 +29,8 @@ export function billOf(order: ChatOrder, produced: Produced): Bill {
 }
 
 /**
- * What an answer costs whose usage was not reported, by the tokenizer if it answers in time.
- * @param written what the model wrote, where it was kept
+ * The bill of an answer without a reported usage: by the tokenizer if it answers in time.
+ * @param written the model's output, where it was kept
  */
 export async function countedBill(
   order: ChatOrder,
@@ -49,9 +49,9 @@ export async function countedBill(
 }
 
 /**
- * Ends a request with what was used. Where the provider has not reported it, the tokenizer is asked first, for as long
- * as a client may wait.
- * @param written what the model wrote, where it was kept
+ * Ends a request with its usage. When the provider has not reported it, the tokenizer is asked first, for as long as a
+ * client may wait.
+ * @param written the model's output, where it was kept
  */
 export function settleUsed(
   run: Run,
@@ -72,7 +72,10 @@ export function settleUsed(
     .catch((error: unknown) => run.crash(error))
 }
 
-/** What a registered provider reports beyond what the gateway counted is noted against it, and counts as missing. */
+/**
+ * A report of a registered provider that exceeds the gateway's own count is recorded against the provider, and treated as
+ * missing.
+ */
 function believed({ route, services }: Run, order: ChatOrder, produced: Produced): Produced {
   if (route?.registered === undefined || produced.usage === null) return produced
   const { outputFrames, outputBytes, framesAtUsage } = produced
@@ -81,7 +84,7 @@ function believed({ route, services }: Run, order: ChatOrder, produced: Produced
   return { usage: null, outputFrames, outputBytes, framesAtUsage }
 }
 
-// A report that output followed says too little of it, but no less than it says.
+// A report before the last output is too low, but it is a lower bound.
 function estimated(order: ChatOrder, { usage, outputFrames, outputBytes }: Produced): TokenUsage {
   const { prompt } = order.request
   const estimate = estimateUsage({

@@ -7,8 +7,8 @@ import type { ChatFields } from '../../dialects/shared/chatRequest.ts'
 import type { LockUse } from '../run/metered.ts'
 
 /**
- * The tokens that a chat request burns: of the series of its model that ends first, of those that its account holds and
- * whose provider may serve the request now.
+ * The tokens that a chat request burns: those of the series that ends first, among the model's series that its account holds
+ * and whose provider may serve the request now.
  * @param held the series that the account holds
  * @param routes that may serve the request
  * @param size of the hold at the price sheet
@@ -32,7 +32,7 @@ export function lockUse(
   return undefined
 }
 
-/** What a request allows at most goes for the locked price as well. */
+/** The request's price limits apply to the locked price as well. */
 function isTooDear({ preferences }: Pick<ChatFields, 'preferences'>, { rates }: LockSeries): boolean {
   const { maxInputPrice, maxOutputPrice } = preferences
   return (

@@ -4,7 +4,7 @@ import type { Metered } from '../run/metered.ts'
 import type { Admitted } from './admit.ts'
 import type { ChatSource } from './source.ts'
 
-/** A chat request that may run, whatever format its client and its provider speak. */
+/** An admitted chat request, independent of the formats of its client and its provider. */
 export interface ChatOrder {
   readonly request: ChatFields
   readonly admitted: Admitted
@@ -12,7 +12,7 @@ export interface ChatOrder {
   readonly source: ChatSource
 }
 
-/** What is held for a chat request, and who may serve it. */
+/** The hold of a chat request, and the routes that may serve it. */
 export function meteredOf({ request, admitted, surface }: ChatOrder): Metered {
   const { model, routes, size, lock } = admitted
   const { wantUnits, leastUnits } = size

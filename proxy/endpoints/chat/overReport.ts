@@ -5,9 +5,8 @@ import type { Admitted } from './admit.ts'
 const OUTPUT_SLACK_TOKENS = 64
 
 /**
- * Whether a usage is more than the request and its answer can have had: more prompt than was held for, or more output than
- * the answer has bytes. What a model thinks is not in its answer, so the output of models that think is bounded by the hold
- * alone.
+ * Whether a usage exceeds the maximum for the request and its answer: more prompt than was held for, or more output than the
+ * answer has bytes. Thinking is not in the answer, so the output of models that think is bounded by the hold alone.
  */
 export function isBeyondCount(
   { model, size }: Pick<Admitted, 'model' | 'size'>,

@@ -7,10 +7,10 @@ import type { UpstreamRequest } from '../../upstream/transport/transport.ts'
 import type { RunContext } from '../run/context.ts'
 import type { ChatOrder } from './order.ts'
 
-/** How many times its bar a registered provider may take to begin a stream, before another route is asked. */
+/** The multiple of its bar that a registered provider may take to begin a stream, before another route is asked. */
 const FIRST_OUTPUT_FACTOR = 2
 
-/** What providers are asked for a chat request, and how their answers read: each dialect by its codec. */
+/** The requests to providers for a chat request, and the readers of their answers: one codec for each dialect. */
 export class ProviderRequests {
   private readonly run: RunContext
   private readonly order: ChatOrder
@@ -31,7 +31,7 @@ export class ProviderRequests {
     return codec
   }
 
-  /** Whose answer is read. */
+  /** The context of the request whose answer is read. */
   get answerContext(): AnswerContext {
     const { exchange, services } = this.run
     const { admitted, request } = this.order
@@ -40,15 +40,15 @@ export class ProviderRequests {
   }
 
   /**
-   * Bounds the output by what the hold pays for; called once, before the first request is made.
-   * @param lockUnits what of the hold are tokens of a lock
+   * Bounds the output by the hold; called once, before the first request is made.
+   * @param lockUnits the part of the hold that is tokens of a lock
    */
   grant(heldUnits: number, lockUnits: number): void {
     const { size, lock } = this.order.admitted
     this.maxTokens = lock?.hold.outputTokens(heldUnits, lockUnits) ?? grantedOutputTokens(size, heldUnits)
   }
 
-  /** Writes the request for a provider, anew where it speaks another dialect than the last one. */
+  /** Writes the request for a provider, again when it speaks another dialect than the last one. */
   make(route: Route, totalTimeoutMs: number, fresh: boolean): UpstreamRequest {
     const { provider } = route
     if (this.builder === undefined || this.dialect !== provider.dialect) this.builder = this.write(provider.dialect)

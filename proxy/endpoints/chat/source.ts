@@ -14,11 +14,11 @@ export interface Prompt {
   readonly extraTokens: number
 }
 
-/** What of a chat request goes to providers, and to the tokenizer. */
+/** The parts of a chat request for providers and for the tokenizer. */
 export interface ChatSource {
   /** The request as providers of a dialect read it. */
   print(dialect: Dialect, codec: ChatCodec, model: Model): Printed
-  /** @param imageTokens what an image counts for */
+  /** @param imageTokens tokens that an image counts as */
   prompt(imageTokens: number): Prompt | Promise<Prompt>
 }
 
@@ -81,7 +81,7 @@ export class LargeSource implements ChatSource {
   }
 }
 
-/** What of a model goes to another thread. */
+/** The properties of a model that another thread needs. */
 export function askModel({ thinking, pricesHour, maxOutput }: Model): AskModel {
   return { thinking, pricesHour, maxOutput }
 }

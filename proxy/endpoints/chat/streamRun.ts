@@ -18,7 +18,7 @@ import { ProviderRequests } from './providerRequests.ts'
 const NOTHING = Buffer.alloc(0)
 const EVENT_STREAM = 'text/event-stream'
 
-/** A streamed chat request: chunks go through as they come, the receipt and the end follow the settlement. */
+/** A streamed chat request: chunks are relayed as they arrive, the receipt and the end follow the settlement. */
 export class StreamRun implements RunListener, CallListener, DrainListener {
   private readonly run: Run
   private readonly call: ProviderCall
@@ -32,9 +32,9 @@ export class StreamRun implements RunListener, CallListener, DrainListener {
   private preambleBytes = 0
   /** The last of the answer, where it leaves in one write with the end of the stream. */
   private rest = NOTHING
-  /** The client has seen the beginning of the answer. */
+  /** The client has received the beginning of the answer. */
   private begun = false
-  /** The error that the client is told before the stream ends. */
+  /** The error that is sent to the client before the stream ends. */
   private fault: GatewayError | null = null
 
   constructor(exchange: Exchange, principal: Principal, order: ChatOrder, services: RunServices) {
@@ -104,8 +104,8 @@ export class StreamRun implements RunListener, CallListener, DrainListener {
   }
 
   onGone(): void {
-    // Providers bill the prompts that they take, and the head of the answer says whether this one was taken. Where all
-    // output is there and only its bill is missing, that is worth a moment.
+    // Providers bill the prompts that they take, and the head of the answer shows whether this one was taken. When all
+    // output has arrived and only the usage is missing, a short wait for it is worthwhile.
     const isTaken = this.run.phase !== 'calling'
     const awaitsUsage = this.stream?.finished === true && this.stream.usage === null
     if ((isTaken && !awaitsUsage) || !this.call.detach()) this.leave()
@@ -129,7 +129,7 @@ export class StreamRun implements RunListener, CallListener, DrainListener {
     this.finishStream(outcome, '')
   }
 
-  // Of what a fault of the gateway itself cut off, the client pays for the prompt alone.
+  // When an internal error cuts the answer off, the client pays for the prompt alone.
   billOfPart(): Bill {
     return billOf(this.order, NOTHING_PRODUCED)
   }
@@ -138,7 +138,7 @@ export class StreamRun implements RunListener, CallListener, DrainListener {
     return this.rest.toString() + this.order.surface.faultEvents(fault)
   }
 
-  // Until the first real output another route may still serve, so what came before it is kept back.
+  // Until the first real output, failover is still possible, so earlier bytes are held back.
   private pass(stream: RelayStream, out: OutBuffer): void {
     if (out.length === 0) return
     if (!this.begun) {
@@ -159,7 +159,7 @@ export class StreamRun implements RunListener, CallListener, DrainListener {
   }
 
   private begin(stream: RelayStream): boolean {
-    // What broke off or ended without any output is no answer; a stream that ends at once must say what it cost.
+    // A stream that broke off or ended without any output is not an answer; a stream that ends at once must have a usage.
     const { state } = stream
     const empty = stream.outputFrames === 0 && !stream.finished
     if (empty && (state === 'broken' || (state === 'done' && stream.usage === null))) return false

@@ -14,8 +14,8 @@ export type CallOutcome =
   | { readonly kind: 'error'; readonly error: GatewayError; readonly asked: FailureAnswer | undefined }
 
 /**
- * The request that a tool call is, on the connection of the message that carries it: an operation serves it as any other
- * request, and what it answers becomes the result of the call.
+ * A tool call as a request on the connection of its message: an operation serves it like any other request, and its answer
+ * becomes the result of the call.
  */
 export class CallExchange implements Exchange {
   readonly head: RequestHead

@@ -11,7 +11,7 @@ import { checkDeadline } from './credential.ts'
 import { callerOf, type McpCall, type McpParts } from './parts.ts'
 import { chatResult, errorResult, paymentResult } from './results.ts'
 
-/** What a payment of a chat call is bound to, and the address that x402 names it by. */
+/** The path that a payment of a chat call is bound to, and its address in x402. */
 export const CHAT_PATH = 'mcp://tool/chat'
 
 /** The tool `chat`: POST /v1/chat/completions on a key, or /x402/v1/chat/completions with a payment in `_meta`. */
@@ -27,12 +27,12 @@ export function chatTool(parts: McpParts): (call: McpCall) => Promise<CallToolRe
   }
 }
 
-/** The body that a call stands for. @throws GatewayError 400 */
+/** The chat request of a call, as a body. @throws GatewayError 400 */
 export function bodyOfCall({ chat, input }: McpCall): Buffer {
   return chat ?? Buffer.from(chatBody(input))
 }
 
-/** Where no payments are taken, a call without a key lacks the key. */
+/** Where payments are not accepted, the error of a call without a key is the missing key. */
 function keyless(error: GatewayError, { credential }: McpCall): GatewayError {
   if (credential.hasKey || error.row !== 'not_found') return error
   return new GatewayError('invalid_api_key', { message: 'Send an API key as Authorization: Bearer sk_...' })

@@ -15,7 +15,7 @@ export const APPROVAL = 'sluice/approval-id'
 
 const KEY = /^bearer\s+sk_/i
 
-/** Who calls, and how the call is paid. */
+/** The caller, and how the call is paid. */
 export interface CallCredential {
   readonly hasKey: boolean
   readonly protocol: 'x402' | 'mpp' | 'none'
@@ -24,9 +24,9 @@ export interface CallCredential {
 }
 
 /**
- * The credential of a call: a key in the headers, or a payment, in `_meta` or in the headers as anywhere else.
- * @param path what a payment is bound to beside the arguments
- * @throws GatewayError payment_with_key, payment_conflict; RpcError for a payment that has not the form of one
+ * The credential of a call: a key in the headers, or a payment, in `_meta` or in the headers as on other endpoints.
+ * @param path the path that a payment is bound to beside the arguments
+ * @throws GatewayError payment_with_key, payment_conflict; RpcError for a malformed payment
  */
 export function readCallCredential(head: RequestHead, meta: JsonObject, path: string): CallCredential {
   const hasKey = KEY.test(head.authorization) || head.apiKey !== ''
@@ -66,8 +66,8 @@ function malformed(name: string): RpcError {
 
 /**
  * Refuses a paid call whose client gives up before it can be settled and served.
- * @param leastMs how much time there has to be
- * @throws GatewayError deadline_too_close; RpcError for a deadline that is none
+ * @param leastMs the least time that has to be left
+ * @throws GatewayError deadline_too_close; RpcError for an invalid deadline
  */
 export function checkDeadline(meta: JsonObject, leastMs: number, nowMs: number): void {
   const stated = meta[DEADLINE]

@@ -34,8 +34,8 @@ import { ExchangeTransport } from './transport.ts'
 type ToolCall = (call: McpCall) => Promise<CallToolResult>
 
 /**
- * POST /mcp: the Model Context Protocol over streamable HTTP, stateless. Every message stands for itself and is answered
- * with one JSON body; there are no sessions and no streams.
+ * POST /mcp: the Model Context Protocol over streamable HTTP, stateless. Every message is independent and is answered with
+ * one JSON body; there are no sessions and no streams.
  */
 export function mcpHandler(parts: McpParts): Handler {
   const tools: ReadonlyMap<string, ToolCall> = new Map<string, ToolCall>([
@@ -63,7 +63,7 @@ export function mcpHandler(parts: McpParts): Handler {
   }
 }
 
-/** A message, and the body that a chat stands for where another thread has read it. */
+/** A message, with the body of a chat request where another thread has read it. */
 interface Received {
   readonly id: string
   /** @throws RpcError */
@@ -72,7 +72,7 @@ interface Received {
   readonly chat: GatewayError | Buffer | null
 }
 
-/** @throws RpcError for a message that is too large or is no JSON */
+/** @throws RpcError for a message that is too large or not JSON */
 async function read(head: RequestHead, body: Buffer, { precheck, services }: McpParts): Promise<Received> {
   const { limits, large } = services
   const { mcpBodyBytesMax, strangerJsonAtOnceBytesMax } = limits
@@ -109,7 +109,7 @@ async function readLarge(body: LargeBody): Promise<Received> {
   }
 }
 
-/** Holders of keys are customers. Everybody else is told by the handler, in the form of the protocol, what is wrong. */
+/** Holders of keys are customers. The handler reports errors of other clients in the form of the protocol. */
 export function mcpPrecheck(keyed: Precheck): Precheck {
   const known = (sender: Sender): Sender => (sender === 'customer' ? sender : 'stranger')
   return (head) => {
@@ -148,7 +148,7 @@ async function serve(
   await transport.deliver(request)
 }
 
-/** What the library would take for a fault of its own. @throws RpcError */
+/** Rejects params that the library would report as an internal error of its own. @throws RpcError */
 function checkParams(request: JSONRPCRequest): void {
   if (request.method === 'initialize' && !isSpecType.InitializeRequest(request)) {
     throw new RpcError(INVALID_PARAMS, 'initialize needs protocolVersion, capabilities and clientInfo.')
@@ -158,7 +158,7 @@ function checkParams(request: JSONRPCRequest): void {
   }
 }
 
-/** Errors of the gateway are results, so that the model that calls sees what to change. */
+/** Errors of the gateway are results, so that the calling model sees what to change. */
 async function callTool(
   name: string,
   input: JsonObject,

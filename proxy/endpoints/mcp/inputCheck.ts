@@ -6,8 +6,8 @@ import { MCP_TOOLS } from './toolList.ts'
 const CHECKS = new Map(MCP_TOOLS.map(({ name, inputSchema }) => [name, compileSchema(inputSchema)]))
 
 /**
- * Checks the arguments of a call by the schema that `tools/list` shows. A member that is null is absent, as it is in the
- * requests that the tools stand for.
+ * Checks the arguments of a call by the schema that `tools/list` shows. A member that is null is absent, as in the HTTP
+ * requests that the tools map to.
  * @throws GatewayError invalid_request
  */
 export function checkToolInput(tool: string, input: JsonObject): void {

@@ -9,12 +9,12 @@ import { checkToolInput } from './inputCheck.ts'
 import { type Message, readMessage, requestOf } from './message.ts'
 import { RpcError } from './protocol.ts'
 
-/** Of what is no chat: payments in `_meta` have 16 KiB at most. */
+/** For messages other than chats: payments in `_meta` have 16 KiB at most. */
 const SMALL_CHARACTERS_MAX = 65_536
-/** The tools whose arguments are a request for a chat. */
+/** The tools whose arguments are a chat request. */
 const CHAT_TOOLS: ReadonlySet<unknown> = new Set(['chat', 'quote'])
 
-/** Reads a large message, for whoever then has only small values to handle. */
+/** Reads a large message, so that its reader gets only small values. */
 export function readLargeMessage(body: Buffer, limits: Limits): LargeMessage | LargeMessageFault {
   let id: string | undefined
   try {
@@ -50,7 +50,7 @@ function messageOf(message: Message): LargeMessage {
   }
 }
 
-/** @throws RpcError for what is too large to be handed over */
+/** @throws RpcError for params that are too large to be handed over */
 function checkSmall(params: JsonObject): void {
   if (JSON.stringify(params).length <= SMALL_CHARACTERS_MAX) return
   throw new RpcError(INVALID_PARAMS, 'The message is too large; only the arguments of a chat may be.')

@@ -27,7 +27,7 @@ export function requestOf({ method, parsed }: Message): JSONRPCRequest {
 
 /**
  * Reads the one message of a request's body.
- * @throws RpcError with status 400 for what is no message; batches are of one past revision and are refused
+ * @throws RpcError with status 400 for an invalid message; batches, which only one past revision has, are rejected
  */
 export function readMessage(body: Buffer, { jsonDepthMax }: Limits): Message {
   const parsed = parse(body)

@@ -11,7 +11,7 @@ import type { RunServices } from '../run/services.ts'
 import type { CallCredential } from './credential.ts'
 import type { Site } from './site.ts'
 
-/** What the tools of the Model Context Protocol work with. */
+/** The services that the tools of the Model Context Protocol need. */
 export interface McpParts {
   readonly keys: KeyCache
   readonly catalog: CatalogStore
@@ -27,13 +27,13 @@ export interface McpParts {
 export interface McpCall {
   readonly exchange: Exchange
   readonly input: JsonObject
-  /** The body that a chat stands for, where another thread has made it of the arguments. */
+  /** The body of the chat request, where another thread has made it of the arguments. */
   readonly chat: Buffer | null
   readonly meta: JsonObject
   readonly credential: CallCredential
 }
 
-/** Who calls by the key in the headers. @throws GatewayError for a key that is not in force */
+/** The principal of the key in the headers. @throws GatewayError for a key that is not in force */
 export async function callerOf({ exchange }: McpCall, keys: KeyCache): Promise<Principal> {
   const principal = await keys.find(readApiKey(exchange.head), exchange.startedAtMs)
   checkKey(principal, exchange.startedAtMs)

@@ -11,7 +11,7 @@ export const MODERN_REVISION = '2026-07-28'
 /** The revisions that are spoken, newest first. */
 export const PROTOCOL_VERSIONS: readonly string[] = [MODERN_REVISION, ...SUPPORTED_PROTOCOL_VERSIONS]
 
-/** What JSON-RPC 2.0 leaves to the server; here, what is wrong with the HTTP request that carries a message. */
+/** A code of the range that JSON-RPC 2.0 leaves to the server: the HTTP request that carries a message is invalid. */
 export const HTTP_FAULT = -32_000
 export const HEADER_MISMATCH = -32_020
 /** Codes of the payment extension: https://paymentauth.org */
@@ -19,8 +19,8 @@ export const PAYMENT_REQUIRED = -32_042
 export const VERIFICATION_FAILED = -32_043
 
 /**
- * What a message is answered with in place of a result. It is no ProtocolError of the library, which takes -32042 for
- * the code of an elicitation and replaces it.
+ * An error that a message is answered with in place of a result. It does not extend the library's ProtocolError, which takes
+ * -32042 for the code of an elicitation and replaces it.
  */
 export class RpcError extends Error {
   override readonly name = 'RpcError'
@@ -28,7 +28,7 @@ export class RpcError extends Error {
   readonly data: unknown
   readonly status: number
 
-  /** @param status of the HTTP answer; errors of a single call are answers that went well */
+  /** @param status of the HTTP answer; errors of a single call are HTTP answers with status 200 */
   constructor(code: number, message: string, { data, status = 200 }: { data?: unknown; status?: number } = {}) {
     super(message)
     this.code = code

@@ -15,7 +15,7 @@ import { callerOf, type McpCall, type McpParts } from './parts.ts'
 import { expanded, structured } from './results.ts'
 import { sheetDocument } from './sheetDocument.ts'
 
-/** Whose prices a caller without a key sees. */
+/** The principal whose prices a caller without a key sees. */
 const NOBODY = payerPrincipal(`0x${'00'.repeat(20)}`)
 
 /** The tool `quote`: the worst case of a chat call with these arguments, by the rules and the rates of the caller. */
@@ -48,7 +48,7 @@ export async function quoteTool(call: McpCall, parts: McpParts): Promise<CallToo
   })
 }
 
-/** How the call can be paid: what the tool `chat` would ask for. Undefined where no payments are taken. */
+/** How the call can be paid: the payment that the tool `chat` would require. Undefined where no payments are accepted. */
 async function offer(
   call: McpCall,
   body: Buffer,

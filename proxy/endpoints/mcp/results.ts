@@ -6,7 +6,7 @@ import type { FailureAnswer, HeaderList } from '../../server/exchange.ts'
 import type { CallCredential } from './credential.ts'
 import { PAYMENT_REQUIRED, RpcError, VERIFICATION_FAILED } from './protocol.ts'
 
-/** Members of `_meta` that tell of a payment that was made or has to be. */
+/** Members of `_meta` with a payment that was made or is required. */
 const X402_RESPONSE = 'x402/payment-response'
 const MPP_RECEIPT = 'org.paymentauth/receipt'
 const MPP_REQUIRED = 'org.paymentauth/payment-required'
@@ -21,19 +21,19 @@ export function structured(content: JsonObject, text = JSON.stringify(content)):
 export function errorResult(error: GatewayError, requestId: string): CallToolResult {
   const body = parseJsonObject(errorBody(error, requestId)) ?? {}
   const retry = error.retryAfterSeconds === undefined ? {} : { retry_after: error.retryAfterSeconds }
-  // What waits for its owner is the approval itself, and says so in its type.
+  // A request that waits for its owner answers with the approval itself, whose type says so.
   const content =
     'error' in body ? body : { error: { message: error.message, type: error.type, code: error.code }, ...body }
   return { ...structured({ ...content, http_status: error.status, ...retry }), isError: true }
 }
 
-/** The completion of a chat call, with what tells of its payment. */
+/** The completion of a chat call, with the receipt of its payment. */
 export function chatResult(body: string, headers: HeaderList): CallToolResult {
   const completion = parseJsonObject(body) ?? {}
   return withMeta(structured(completion, replyText(completion)), headers)
 }
 
-/** Tells of the payment that headers tell of. */
+/** Adds the payment receipt of the headers to a result. */
 function withMeta(result: CallToolResult, headers: HeaderList): CallToolResult {
   const mpp = fromBase64UrlJson(headerOf(headers, 'payment-receipt'), HEADER_BYTES_MAX)
   if (mpp !== undefined) return { ...result, _meta: { ...result._meta, [MPP_RECEIPT]: mpp } }
@@ -42,8 +42,8 @@ function withMeta(result: CallToolResult, headers: HeaderList): CallToolResult {
 }
 
 /**
- * What has to be paid. Clients of x402 get it as a result; those of MPP in its `_meta`, or as an error where they have
- * sent a credential that was refused or have said what they accept.
+ * The payment that is required. Clients of x402 get it as a result; those of MPP in its `_meta`, or as an error when their
+ * credential was refused or they have stated which methods they accept.
  * @throws RpcError
  */
 export function paymentResult(
@@ -53,7 +53,7 @@ export function paymentResult(
   requestId: string,
 ): CallToolResult {
   const { payment, type, title, status, detail } = parseJsonObject(asked.body) ?? {}
-  // What is paid is not asked for again; it goes back.
+  // A call that was paid is not asked to pay again; the payment is refunded.
   if (!isJsonObject(payment)) return withMeta(errorResult(error, requestId), asked.headers)
   const { x402, mpp } = payment
   const required = isJsonObject(x402) ? x402 : {}
@@ -76,7 +76,7 @@ export function expanded(challenge: unknown): unknown {
   return { ...challenge, request: fromBase64UrlJson(challenge['request'], HEADER_BYTES_MAX) ?? {} }
 }
 
-/** What the model wrote; the whole completion where it wrote no text. */
+/** The text of the model; the whole completion when it has no text. */
 function replyText(completion: JsonObject): string {
   const { choices } = completion
   const [first] = Array.isArray(choices) ? (choices as unknown[]) : []

@@ -2,7 +2,7 @@ import { classifyInboundRequest, type JSONRPCRequest, type MessageClassification
 import type { RequestHead } from '../../server/exchange.ts'
 import { HEADER_MISMATCH, MODERN_REVISION, PROTOCOL_VERSIONS, RpcError, unsupportedVersion } from './protocol.ts'
 
-/** How Mcp-Name carries what is no plain ASCII. */
+/** How Mcp-Name encodes text beyond plain ASCII. */
 const ENCODED = /^=\?base64\?([A-Za-z0-9+/]*={0,2})\?=$/
 
 /**
@@ -34,7 +34,7 @@ export function checkVersionHeader({ mcpVersion }: RequestHead): void {
   if (mcpVersion !== '' && !PROTOCOL_VERSIONS.includes(mcpVersion)) throw unsupportedVersion(mcpVersion)
 }
 
-/** The headers that name a request to what stands in front of a server have to be there, and to agree with it. */
+/** The headers that describe a request to intermediaries have to be present and to agree with it. */
 function checkHeaders(head: RequestHead, { method, params }: JSONRPCRequest): void {
   if (head.mcpVersion === '') throw mismatch('MCP-Protocol-Version is missing')
   if (head.mcpMethod === '') throw mismatch('Mcp-Method is missing')

@@ -21,7 +21,7 @@ const OPTIONS: ServerOptions = {
   },
 }
 
-/** Runs a tool. @param meta `_meta` of the call without what belongs to the protocol */
+/** Runs a tool. @param meta `_meta` of the call without the members of the protocol */
 export type CallTool = (name: string, input: JsonObject, meta: JsonObject) => Promise<CallToolResult>
 
 /**

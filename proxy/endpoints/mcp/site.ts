@@ -2,17 +2,17 @@ import { localhostAllowedHostnames, validateHostHeader, validateOriginHeader } f
 import { isLoopbackHost } from '../../../contract/net/ipAddress.ts'
 import type { RequestHead } from '../../server/exchange.ts'
 
-/** Where the gateway is reached. */
+/** The address of the gateway. */
 export interface Site {
-  /** As the operator has said; '' when not. */
+  /** As configured; '' when it is not. */
   readonly publicUrl: string
   /** The address that the process listens on. */
   readonly listenHost: string
 }
 
 /**
- * Whether a request comes from where it may, as the protocol asks of servers against DNS rebinding: a page's origin has
- * to be the gateway's own, and a gateway that listens on this machine alone is asked for by a name of this machine.
+ * Whether the origin and host of a request are allowed, as the protocol requires against DNS rebinding: a page's origin has
+ * to be the gateway's own, and a gateway that listens on this machine alone has to be addressed by a name of this machine.
  */
 export function isOwnSite(head: Pick<RequestHead, 'host' | 'origin'>, { publicUrl, listenHost }: Site): boolean {
   const { origin } = head

@@ -14,13 +14,16 @@ const READ_ONLY = { readOnlyHint: true, openWorldHint: false } as const
 
 type OutputSchema = NonNullable<Tool['outputSchema']>
 
-/** A result has all of its members, or it is an error of the gateway; a call that has to be paid says what to pay. */
+/**
+ * A result has all of its members, or it is an error of the gateway; a call that has to be paid returns the payment
+ * required.
+ */
 function output(properties: Record<string, object>, required: string[], maybePaid = false): OutputSchema {
   const asks = maybePaid ? [{ required: ['x402Version', 'accepts'] }] : []
   return { type: 'object', properties, anyOf: [{ required }, { required: ['error'] }, ...asks] }
 }
 
-/** What chat is asked for; the other members of POST /v1/chat/completions are taken too, but for `stream`. */
+/** The documented arguments of `chat`; the other members of POST /v1/chat/completions are accepted too, except `stream`. */
 const CHAT_INPUT: Tool['inputSchema'] = {
   type: 'object',
   properties: {

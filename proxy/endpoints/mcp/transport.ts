@@ -11,8 +11,8 @@ import { errorText, faultStatus, type RpcError, resultText } from './protocol.ts
 const INTERNAL = { code: INTERNAL_ERROR, message: 'Internal error' }
 
 /**
- * The transport of one request over its exchange: what the library answers is written as one JSON body. The class that
- * it extends is how a server learns that a request is of the revision without a handshake.
+ * The transport of one request over its exchange: the library's answer is written as one JSON body. By the class that it
+ * extends, a server recognizes a request of the revision without a handshake.
  */
 export class ExchangeTransport extends PerRequestHTTPServerTransport {
   private readonly exchange: Exchange
@@ -36,7 +36,7 @@ export class ExchangeTransport extends PerRequestHTTPServerTransport {
   deliver(request: JSONRPCRequest): Promise<void> {
     return new Promise((resolve) => {
       this.onAnswered = resolve
-      // What is wrong with a request is said at once; its method runs later.
+      // Errors of a request are reported at once; its method runs later.
       this.isDelivering = true
       this.onmessage?.(request, this.revision && { classification: this.revision })
       this.isDelivering = false

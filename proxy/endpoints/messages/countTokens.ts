@@ -26,11 +26,11 @@ import { ProviderCount } from './providerCount.ts'
 const COUNTING: ReadonlySet<Dialect> = new Set(['anthropic'])
 
 /**
- * POST /v1/messages/count_tokens: exact where a provider of the model counts, else by a tokenizer, which the answer says
- * with `estimated`. Nothing is held or charged.
+ * POST /v1/messages/count_tokens: exact when a provider of the model counts, else by a tokenizer, marked `estimated` in the
+ * answer. Nothing is held or charged.
  */
 export function countTokensHandler(keys: KeyCache, catalog: CatalogStore, services: RunServices): Handler {
-  // Counting is no sign of how a route serves, so it has a record of its own.
+  // Counting says little about how a route serves, so it has a health record of its own.
   const health = new RouteHealth(services.limits)
   const open = new OpenCounts(services.limits)
 
@@ -69,7 +69,7 @@ export function countTokensHandler(keys: KeyCache, catalog: CatalogStore, servic
 /** A request whose tokens are counted. */
 interface Countable {
   readonly request: ChatFields
-  /** What a provider counts by. */
+  /** The request for a provider that counts. */
   readonly rest: (model: Model) => string | Promise<Uint8Array>
   readonly prompt: (imageTokens: number) => Prompt | Promise<Prompt>
 }

@@ -14,8 +14,8 @@ export class OpenCounts {
   }
 
   /**
-   * Does a count of a key, if the key has not too many under way.
-   * @throws GatewayError rate_limited, too_many_requests_open; what `count` throws
+   * Runs a count of a key, unless the key has too many under way.
+   * @throws GatewayError rate_limited, too_many_requests_open; the errors of `count`
    */
   async hold<T>(keyId: string, count: () => Promise<T>): Promise<T> {
     const { countsOpenMax, countsPerKeyMax } = this.limits

@@ -18,7 +18,7 @@ import type { RunServices } from '../run/services.ts'
 
 const ANSWER_BYTES_MAX = 65_536
 
-/** Has the tokens of a Messages request counted by the providers of its model. */
+/** Asks the providers of a model to count the tokens of a Messages request. */
 export class ProviderCount implements AttemptListener {
   private readonly exchange: Exchange
   private readonly attempts: Attempts
@@ -58,8 +58,8 @@ export class ProviderCount implements AttemptListener {
   }
 
   /**
-   * @returns null when no provider counts now, or the client has gone
-   * @throws GatewayError when a provider finds the request at fault
+   * @returns null when no provider counts now, or the client has disconnected
+   * @throws GatewayError when a provider rejects the request
    */
   ask(): Promise<number | null> {
     return new Promise((resolve, reject) => {
@@ -95,7 +95,7 @@ export class ProviderCount implements AttemptListener {
     this.resolve(null)
   }
 
-  // What is the request's own fault is the client's to hear; else the tokenizer still counts.
+  // Faults of the request are reported to the client; after any other failure the tokenizer counts.
   onRefused(error: GatewayError): void {
     if (error.row === 'upstream_rejected' || error.row === 'context_length_exceeded') this.reject(error)
     else this.resolve(null)

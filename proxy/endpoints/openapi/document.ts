@@ -11,7 +11,7 @@ export interface ServedRoute {
   readonly path: string
 }
 
-/** What is said of the routes, by method and path. */
+/** Descriptions of the routes, by method and path. */
 interface KnownOperations {
   readonly api: ReadonlyMap<string, { readonly id: string; readonly route: ApiRoute }>
   readonly own: Readonly<Record<string, ProxyOperation>>
@@ -19,7 +19,7 @@ interface KnownOperations {
 
 /** The formats by which control checks texts, under the names that JSON Schema has for them. */
 const FORMATS: Readonly<Record<string, string>> = { usd: 'decimal', time: 'date-time', day: 'date' }
-/** What all text in UTF-8 has; there is no name for it. */
+/** The common format of all UTF-8 text; there is no name for it. */
 const TEXT_FORMAT = 'text'
 
 type Security = readonly Readonly<Record<string, readonly string[]>>[]
@@ -62,8 +62,8 @@ const HEADERS = {
 } as const
 
 /**
- * The OpenAPI 3.1 document of everything that is served, https://spec.openapis.org/oas/v3.1.1. What control serves is
- * described by the schemas that its requests are checked against; a route that nothing is said of is left out.
+ * The OpenAPI 3.1 document of everything that is served, https://spec.openapis.org/oas/v3.1.1. The endpoints of control are
+ * described by the schemas that validate their requests; a route without a description is left out.
  */
 export function openapiDocument(served: readonly ServedRoute[], limits: Limits) {
   const routes = Object.entries(apiRoutes(limits))
@@ -177,7 +177,7 @@ const bodyOf = (type: string, schema: ObjectSchema, required: boolean) => ({
 
 const UNCHANGED = { 304: { description: 'The client has this answer: its entity tag is in If-None-Match' } }
 
-/** What else may come is in the error shape. */
+/** Every other status has the error shape. */
 const FAILED = {
   default: {
     description: 'Refused or failed',
@@ -190,7 +190,7 @@ const STATUS_TEXTS: Readonly<Record<string, string>> = { 201: 'Made', 202: 'Acce
 
 const textAnswer = (type: string) => ({ 200: { description: DONE, content: { [type]: {} } } })
 
-/** @param streams what an event of the streamed answer is */
+/** @param streams the shape of an event of the streamed answer */
 function jsonAnswers(answers: Answers, streams?: ProxyOperation['streams']) {
   const entries = Object.entries(answers).map(([status, shapes]) => {
     const isStreamed = streams !== undefined && status === '200'

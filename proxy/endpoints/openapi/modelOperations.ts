@@ -2,7 +2,7 @@ import type { Answers, ShapeName } from '../../../contract/api/answers/shapes.ts
 import { type JsonSchema, members, type ObjectSchema } from '../../../contract/api/route.ts'
 import type { Limits } from '../../limits.ts'
 
-/** What the document says of a route that the proxy serves by itself. */
+/** The document's description of a route that the proxy serves itself. */
 export interface ProxyOperation {
   readonly summary: string
   readonly auth: 'none' | 'key' | 'paid'
@@ -14,9 +14,9 @@ export interface ProxyOperation {
   readonly bodyType?: 'application/json' | 'multipart/form-data'
   /** Of an answer that is not JSON. */
   readonly answerType?: string
-  /** What it answers as JSON. */
+  /** Its JSON answers. */
   readonly answers?: Answers
-  /** What each event of its streamed answer is; absent where it does not stream. */
+  /** The shape of each event of its streamed answer; absent where it does not stream. */
   readonly streams?: 'ChatCompletionChunk' | 'text'
 }
 
@@ -25,7 +25,7 @@ const integer = (description: string): JsonSchema => ({ type: 'integer', descrip
 const MODEL = text('The id of a model from GET /v1/models')
 const FILE = (description: string): JsonSchema => ({ type: 'string', format: 'binary', description })
 
-/** Bodies of models have members beyond these, which go to the provider as they are. */
+/** Bodies of models may have other members, which are forwarded to the provider unchanged. */
 const open = (properties: Readonly<Record<string, JsonSchema>>, required: readonly string[]): ObjectSchema => ({
   ...members({ model: MODEL, ...properties }, ['model', ...required]),
   additionalProperties: true,
@@ -39,16 +39,16 @@ const messagesOf = (limits: Limits): JsonSchema => ({
   description: 'The conversation',
 })
 const SAMPLING = {
-  stream: { type: 'boolean', description: 'Whether the answer comes as server-sent events' },
-  temperature: { type: 'number', minimum: 0, maximum: 2, description: 'Randomness' },
+  stream: { type: 'boolean', description: 'Stream the answer as server-sent events' },
+  temperature: { type: 'number', minimum: 0, maximum: 2, description: 'Sampling temperature' },
   provider: {
     type: 'object',
     description:
-      'Wishes on routing and privacy: allow_retention (true opts in to providers and tools that keep data, false opts out, ' +
-      'absent leaves it to the key, else to the account), max_price',
+      'Routing and privacy preferences: allow_retention (true opts in to providers and tools that keep data, false opts out, ' +
+      'absent takes the default of the key, else of the account), max_price',
   },
 }
-const TOKENS = integer("At most so many tokens of output, up to the model's max_output; sets the hold")
+const TOKENS = integer("Maximum number of output tokens, up to the model's max_output; determines the hold")
 const MAX_TOKENS = { max_tokens: TOKENS, max_completion_tokens: TOKENS }
 
 const PROMPT = {
@@ -68,9 +68,9 @@ const chatOf = (limits: Limits) =>
       n: { type: 'integer', const: 1, description: 'Always 1' },
       tools: { type: 'array', maxItems: limits.toolsMax, items: { type: 'object' }, description: 'Functions to call' },
       response_format: { type: 'object', description: 'JSON mode, or a JSON schema' },
-      reasoning_effort: text('For models that reason'),
-      batch: { type: 'boolean', description: 'Whether it is submitted as a batch job, which answers 202' },
-      webhook_url: text('Called when the batch job ends'),
+      reasoning_effort: text('Reasoning effort, for models that reason'),
+      batch: { type: 'boolean', description: 'Submit the request as a batch job, which answers 202' },
+      webhook_url: text('URL of the webhook that is sent when the batch job ends'),
     },
     ['messages'],
   )
@@ -80,12 +80,12 @@ interface Sold {
   readonly operation: Omit<ProxyOperation, 'auth'>
 }
 
-/** What keys pay for and, below /x402, whoever pays for the request itself. */
+/** Operations that are sold to keys and, below /x402, to clients that pay per request. */
 const soldOf = (limits: Limits): readonly Sold[] => [
   {
     path: '/v1/chat/completions',
     operation: {
-      summary: 'A chat completion, streamed or not',
+      summary: 'Create a chat completion, streamed or not',
       body: chatOf(limits),
       answers: { 200: 'ChatCompletion', 202: 'BatchJob' },
       streams: 'ChatCompletionChunk',
@@ -94,7 +94,7 @@ const soldOf = (limits: Limits): readonly Sold[] => [
   {
     path: '/v1/completions',
     operation: {
-      summary: 'A text completion, for models that serve them',
+      summary: 'Create a text completion, with models that support it',
       body: open({ prompt: PROMPT, ...MAX_TOKENS, ...SAMPLING }, ['prompt']),
       answers: { 200: 'Completion' },
       streams: 'text',
@@ -103,7 +103,7 @@ const soldOf = (limits: Limits): readonly Sold[] => [
   {
     path: '/v1/embeddings',
     operation: {
-      summary: 'Vectors of texts',
+      summary: 'Create embeddings of texts',
       body: open({ input: { description: 'A text, or an array of texts' } }, ['input']),
       answers: { 200: 'Embeddings' },
     },
@@ -111,12 +111,12 @@ const soldOf = (limits: Limits): readonly Sold[] => [
   {
     path: '/v1/images/generations',
     operation: {
-      summary: 'Images of a prompt',
+      summary: 'Generate images from a prompt',
       body: open(
         {
-          prompt: text('What is in the picture'),
-          n: integer('How many'),
-          size: text('Width and height, as 1024x1024; auto asks for a size that the model has a price for'),
+          prompt: text('Description of the image'),
+          n: integer('Number of images'),
+          size: text('Width and height, such as 1024x1024; auto chooses a size that the model has a price for'),
         },
         ['prompt'],
       ),
@@ -126,16 +126,16 @@ const soldOf = (limits: Limits): readonly Sold[] => [
   {
     path: '/v1/images/edits',
     operation: {
-      summary: 'An image, edited',
+      summary: 'Edit an image',
       bodyType: 'multipart/form-data',
-      body: open({ prompt: text('What to change'), image: FILE('The picture') }, ['prompt', 'image']),
+      body: open({ prompt: text('Description of the change'), image: FILE('The image to edit') }, ['prompt', 'image']),
       answers: { 200: 'Images' },
     },
   },
   {
     path: '/v1/audio/speech',
     operation: {
-      summary: 'Speech of a text',
+      summary: 'Convert a text to speech',
       body: open({ input: text('The text'), response_format: text('An audio format') }, ['input']),
       answerType: 'audio/*',
     },
@@ -143,7 +143,7 @@ const soldOf = (limits: Limits): readonly Sold[] => [
   {
     path: '/v1/audio/transcriptions',
     operation: {
-      summary: 'The text of an audio file (WAV, FLAC, MP3 or Ogg) of at most four hours',
+      summary: 'Transcribe an audio file (WAV, FLAC, MP3 or Ogg) of at most four hours',
       bodyType: 'multipart/form-data',
       body: open({ file: FILE('The audio file'), response_format: text('json or text') }, ['file']),
       answers: { 200: 'Transcription' },
@@ -152,7 +152,7 @@ const soldOf = (limits: Limits): readonly Sold[] => [
   {
     path: '/v1/rerank',
     operation: {
-      summary: 'Documents by how well they answer a query',
+      summary: 'Rank documents by their relevance to a query',
       body: open(
         {
           query: text('The query'),
@@ -166,16 +166,16 @@ const soldOf = (limits: Limits): readonly Sold[] => [
   {
     path: '/v1/videos/generations',
     operation: {
-      summary: 'A video clip, made as a job',
+      summary: 'Generate a video clip as a job',
       answers: { 202: 'Video' },
       body: open(
         {
-          prompt: text('What is in the clip'),
-          seconds: integer('How long'),
+          prompt: text('Description of the clip'),
+          seconds: integer('Length of the clip in seconds'),
           image: text('The first frame, as a data URL of a PNG or JPEG'),
-          aspect_ratio: text('Such as 16:9, for models that take one'),
-          negative_prompt: text('What is not in the clip, for models that take it'),
-          resolution: text('That of the model; it is sold at one'),
+          aspect_ratio: text('Aspect ratio such as 16:9, for models that support it'),
+          negative_prompt: text('What the clip must not show, for models that support it'),
+          resolution: text('The resolution of the model; each model has one'),
         },
         ['prompt'],
       ),
@@ -186,7 +186,7 @@ const soldOf = (limits: Limits): readonly Sold[] => [
 const soldOperations = (limits: Limits) =>
   soldOf(limits).flatMap(({ path, operation }): [string, ProxyOperation][] => [
     [`POST ${path}`, { ...operation, auth: 'key' }],
-    [`POST /x402${path}`, { ...operation, summary: `${operation.summary}; paid for by itself`, auth: 'paid' }],
+    [`POST /x402${path}`, { ...operation, summary: `${operation.summary}; paid per request`, auth: 'paid' }],
   ])
 
 /** A read of JSON. */
@@ -211,14 +211,14 @@ const readText = (summary: string, answerType: string, ...paths: string[]): Prox
 })
 
 const CLIP: Readonly<Record<string, ProxyOperation>> = {
-  '/v1/videos/{id}/content': { summary: 'The clip of a job that is done', auth: 'key', answerType: 'video/mp4' },
+  '/v1/videos/{id}/content': { summary: 'Download the clip of a completed job', auth: 'key', answerType: 'video/mp4' },
 }
 
 /** By the method and path of the table of routes. */
 export const proxyOperations = (limits: Limits): Readonly<Record<string, ProxyOperation>> => ({
   ...Object.fromEntries(soldOperations(limits)),
   'POST /v1/messages': {
-    summary: 'The same models in the Messages format',
+    summary: 'Create a message with the chat models, in the Messages format of Anthropic',
     auth: 'key',
     body: open(
       {
@@ -233,13 +233,13 @@ export const proxyOperations = (limits: Limits): Readonly<Record<string, ProxyOp
     streams: 'text',
   },
   'POST /v1/messages/count_tokens': {
-    summary: 'The input tokens of a Messages request; free',
+    summary: 'Count the input tokens of a Messages request; free',
     auth: 'key',
     body: open({ messages: messagesOf(limits) }, ['messages']),
     answers: { 200: 'TokenCount' },
   },
   'POST /v1/responses': {
-    summary: 'The same models in the Responses format; nothing is stored',
+    summary: 'Create a response with the chat models, in the Responses format of OpenAI; nothing is stored',
     auth: 'key',
     body: open(
       {
@@ -252,14 +252,14 @@ export const proxyOperations = (limits: Limits): Readonly<Record<string, ProxyOp
     answers: { 200: 'Response' },
     streams: 'text',
   },
-  'GET /v1/videos/*': { ...read('The state of a job; its clip', 'Video', 'key', '/v1/videos/{id}'), below: CLIP },
-  'GET /v1/models': read('The models that serve now', 'ModelList'),
+  'GET /v1/videos/*': { ...read('The state of a video job', 'Video', 'key', '/v1/videos/{id}'), below: CLIP },
+  'GET /v1/models': read('The models that are available now', 'ModelList'),
   'GET /v1/models/*': read('One model', 'Model', 'none', '/v1/models/{id}'),
   'GET /v1/pricing': read('The price sheet in force', 'PriceSheet'),
   'GET /v1/pricing/sheets': read('Every price sheet ever served', 'PriceSheetList'),
   'GET /v1/pricing/sheets/*': read('One price sheet', 'PriceSheet', 'none', '/v1/pricing/sheets/{version}'),
-  'GET /v1/limits': read('Rates, sizes and timeouts', 'Limits'),
-  'GET /v1/receipts/*': read('One receipt with its place in the usage log', 'Receipt', 'key', '/v1/receipts/{id}'),
+  'GET /v1/limits': read('Rate limits, sizes and timeouts', 'Limits'),
+  'GET /v1/receipts/*': read('One receipt with its position in the usage log', 'Receipt', 'key', '/v1/receipts/{id}'),
   'GET /v1/log/*': readText(
     'Tiles of the log of heads and, below its number, of each usage log with its checkpoint',
     'application/octet-stream',
@@ -267,27 +267,27 @@ export const proxyOperations = (limits: Limits): Readonly<Record<string, ProxyOp
     '/v1/log/{log}/checkpoint',
     '/v1/log/{log}/tile/{level}/{tile}',
   ),
-  'GET /x402/v1/receipts/*': read('One receipt, for everybody', 'Receipt', 'none', '/x402/v1/receipts/{id}'),
+  'GET /x402/v1/receipts/*': read('The public receipt of any request', 'Receipt', 'none', '/x402/v1/receipts/{id}'),
   'GET /v1/tools': read('The priced tools', 'ToolList'),
   'GET /v1/tools/*': read('One priced tool', 'Tool', 'none', '/v1/tools/{id}'),
   'POST /v1/tools/*': {
-    summary: 'Run a tool; the body is its input, as its input_schema says',
+    summary: 'Run a tool; the body is its input, which has to match its input_schema',
     auth: 'key',
     paths: ['/v1/tools/{id}'],
     body: { type: 'object', properties: {}, required: [] },
     answers: { 200: 'ToolResult' },
   },
   'POST /mcp': {
-    summary: 'The Model Context Protocol over streamable HTTP, without sessions; the body is one JSON-RPC message',
+    summary: 'Model Context Protocol over streamable HTTP, without sessions; the body is one JSON-RPC message',
     auth: 'none',
     body: { type: 'object', properties: { jsonrpc: { const: '2.0' } }, required: ['jsonrpc'] },
     answers: { 200: 'JsonRpc' },
   },
   'GET /v1/status': read('The state of the service and its open incidents', 'Status'),
-  'GET /v1/status/history': read('The state of the service over time', 'StatusHistory'),
-  'GET /health': read('The state of the parts', 'Health'),
+  'GET /v1/status/history': read('The daily state of the service', 'StatusHistory'),
+  'GET /health': read('The state of the dependencies', 'Health'),
   'GET /ready': read('Whether requests can be served', 'Ready'),
   'GET /v1/openapi.json': readText('This document', 'application/json'),
-  'GET /skill.md': readText('How an agent pays for a request, as text', 'text/markdown'),
-  'GET /llms.txt': readText('What is served, as text for language models', 'text/plain'),
+  'GET /skill.md': readText('Instructions for agents that pay per request, as text', 'text/markdown'),
+  'GET /llms.txt': readText('Overview of the API, as text for language models', 'text/plain'),
 })

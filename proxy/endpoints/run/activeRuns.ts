@@ -1,4 +1,4 @@
-/** A request that is under way and can be told that the process goes away. */
+/** A request under way that can be notified of a shutdown. */
 export interface ActiveRun {
   /** Its place among the active runs, or -1; kept by ActiveRuns. */
   activeIndex: number
@@ -7,8 +7,8 @@ export interface ActiveRun {
 }
 
 /**
- * The requests of a process that hold or held money and have not ended. An array, because a Set that is added to and
- * deleted from all the time leaves a trail of old tables that each keep what was in them from being collected.
+ * The requests of a process that hold or held money and have not ended. An array, because a Set with constant additions and
+ * deletions leaves a trail of old tables, whose entries the garbage collector cannot free.
  */
 export class ActiveRuns {
   private readonly runs: ActiveRun[] = []

@@ -4,7 +4,7 @@ import { bodyHash } from './bodyHash.ts'
 import type { Metered } from './metered.ts'
 import type { RunServices } from './services.ts'
 
-/** The approval that an agent's request uses up: asked for before the hold, given back when nothing is charged. */
+/** The approval that an agent's request uses up: requested before the hold, given back when nothing is charged. */
 export class AgentApproval {
   private readonly services: RunServices
   private readonly requestId: string

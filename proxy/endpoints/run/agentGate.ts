@@ -18,31 +18,31 @@ export interface AgentRequest {
   readonly leastUnits: number
   /** x-approval-id, or ''. */
   readonly approvalId: string
-  /** Tells its body apart; called only when an approval is needed, before the first wait. */
+  /** Identifies its body; called only when an approval is needed, before the first wait. */
   readonly bodyHash: () => string
 }
 
-/** What an agent's request may hold at most, and the approval that it used for it. */
+/** The most that an agent's request may hold, and the approval that it uses. */
 export interface AgentPass {
   readonly wantUnits: number
   readonly approvalId: string
 }
 
-/** Holds the requests of agents to what binds each single one: the cap on its cost, and its owner's approval. */
+/** Enforces an agent's policy for single requests: the cap on the cost, and the owner's approval. */
 export class AgentGate {
   private readonly rpc: Pick<RpcClient, 'call'>
   private readonly onFault: (error: unknown) => void
 
-  /** @param onFault told of approvals that could not be given back */
+  /** @param onFault called for approvals that could not be given back */
   constructor(rpc: Pick<RpcClient, 'call'>, onFault: (error: unknown) => void) {
     this.rpc = rpc
     this.onFault = onFault
   }
 
   /**
-   * Lets a request pass, at once unless an approval has to be asked for or used.
-   * @throws (or rejects with) GatewayError request_cap_exceeded; approval_required, whose answer is the approval; the
-   *   codes of an approval that can not be used; policy_unavailable when control cannot be asked
+   * Admits a request, synchronously unless an approval has to be requested or used.
+   * @throws (or rejects with) GatewayError request_cap_exceeded; approval_required, whose answer is the approval; the codes
+   *   of an approval that can not be used; policy_unavailable when control cannot be asked
    */
   pass(policy: AgentPolicy, request: AgentRequest): AgentPass | Promise<AgentPass> {
     const { requestCapUnits: cap, approvalThresholdUnits: threshold } = policy
@@ -54,7 +54,7 @@ export class AgentGate {
     return request.approvalId === '' ? this.ask(request, wantUnits, bodyHash) : this.use(request, wantUnits, bodyHash)
   }
 
-  /** Makes an approval usable again whose request has ended without a charge. */
+  /** Makes the approval of a request usable again that ended without a charge. */
   release(approvalId: string, requestId: string): void {
     this.tryRelease(approvalId, requestId).catch(this.onFault)
   }
@@ -69,7 +69,7 @@ export class AgentGate {
     if (!isId('apr', approvalId)) throw new GatewayError('approval_not_found', { param: APPROVAL_HEADER })
     const asked = this.rpc.call('use_approval', messageOf(request, wantUnits, bodyHash)).catch(refuse)
     const { units } = await asked.catch((error: unknown) => {
-      // It may have been used all the same.
+      // It may have been used even though the call failed.
       if (error instanceof GatewayError && error.row === 'policy_unavailable') this.release(approvalId, requestId)
       throw error
     })

@@ -1,16 +1,16 @@
 import { NO_USAGE, type TokenUsage } from '../../../contract/money/charge.ts'
 import type { StatusName, UsageSourceName } from '../../../contract/wire/settlementNames.ts'
 
-/** How a request ends that this process has seen to its end. */
+/** The final status of a request that this process has ended itself. */
 export type RunStatus = Exclude<StatusName, 'orphaned'>
 
-/** What a request costs, before it is bounded by its hold. */
+/** The cost of a request, before it is bounded by its hold. */
 export interface Bill {
   readonly units: number
   readonly usage: TokenUsage
-  /** Of what is not priced by the token: images, characters, seconds, searches. */
+  /** The quantity of counted units: images, characters, seconds, searches. */
   readonly quantity: number
-  /** Of images whose price goes by it, WxH; absent for all else. */
+  /** The size of images whose price depends on it, WxH; else absent. */
   readonly size?: string
   readonly source: UsageSourceName
 }

@@ -3,8 +3,8 @@ import type { Limits } from '../../limits.ts'
 import { isMultipart, parseMultipart } from '../../upload/multipart.ts'
 
 /**
- * What tells the bodies of two requests apart: SHA-256, base64url. Of a form it is that of its fields and files, because
- * clients choose another boundary whenever they send it.
+ * The hash that identifies a request's body: SHA-256, base64url. For a form, fields and files are hashed, because clients
+ * choose a new boundary each time.
  * @throws GatewayError as `parseMultipart`
  */
 export function bodyHash(body: Buffer, contentType: string, limits: Limits): string {

@@ -7,7 +7,7 @@ import { notOnPrivateTier, type RoutePolicy } from '../../upstream/chooseRoutes.
 
 const MODEL_ID_CHARACTERS_SHOWN = 128
 
-/** What is said of an id that no model has. */
+/** The error for an unknown model id. */
 export function modelNotFound(modelId: string): GatewayError {
   const shown = JSON.stringify(modelId.slice(0, MODEL_ID_CHARACTERS_SHOWN))
   const message = `There is no model ${shown}; GET /v1/models lists those that serve.`
@@ -16,7 +16,7 @@ export function modelNotFound(modelId: string): GatewayError {
 
 /**
  * The model of a request, if its key may use it on this endpoint.
- * @param model what the catalog has under `modelId`
+ * @param model the catalog's entry of `modelId`
  * @throws GatewayError model_not_found, model_not_allowed, endpoint_not_supported, wrong_endpoint, model_unverified
  */
 export function checkModel(modelId: string, model: Model | undefined, endpoint: Endpoint, principal: Principal): Model {
@@ -34,8 +34,8 @@ export function checkModel(modelId: string, model: Model | undefined, endpoint: 
 }
 
 /**
- * How a request is routed: what it asks for itself, within what its key and its account let it.
- * @param dialects of the providers that can be asked; absent is any
+ * The routing policy of a request: its own preferences, within the settings of its key and its account.
+ * @param dialects of the providers that can be asked; absent allows any
  * @param privateImage as in `PromptSize`
  */
 export function routePolicy(
@@ -49,8 +49,8 @@ export function routePolicy(
 }
 
 /**
- * Whether providers and tools that keep what they are sent may serve a request: only where this is opted in to. The
- * request decides, else its key, else its account; no-logs mode and the private tier of a key rule it out.
+ * Whether providers and tools that retain data may serve a request: only with an opt-in. The request decides, else its key,
+ * else its account; no-logs mode and the private tier of a key exclude it.
  */
 export function mayRetain({ allowRetention }: Preferences, principal: Principal): boolean {
   if (principal.noLogs || principal.privateTier) return false

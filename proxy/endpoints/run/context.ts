@@ -4,7 +4,7 @@ import type { Metered } from './metered.ts'
 import type { Phase } from './phase.ts'
 import type { RunServices } from './services.ts'
 
-/** What the parts of a run share: who asks for what, and how far the request has come. */
+/** The context that the parts of a run share: the principal, the request, and its phase. */
 export interface RunContext {
   readonly exchange: Exchange
   readonly principal: Principal

@@ -13,19 +13,19 @@ import type { RunContext } from './context.ts'
 export interface HoldListener {
   /** It is granted. */
   onHeld(): void
-  /** It is refused. The error's cause is LOST_ANSWER where it may stand all the same. */
+  /** The hold is refused. The error's cause is LOST_ANSWER when it may have been taken all the same. */
   onHoldRefused(error: GatewayError): void
-  /** It was not asked for in the end, because the request has ended meanwhile. */
+  /** The hold was not taken, because the request has ended meanwhile. */
   onHoldSpared(): void
-  /** Its ending is in the journal, with what is charged. */
+  /** Its ending is in the journal, with the charge. */
   onSettled(chargedUnits: number): void
-  /** As of EndingWaiter: it is not sure yet what is charged. */
+  /** As of EndingWaiter: the charge is not certain yet. */
   onSettleDelayed(): void
   /** One of the other calls threw. */
   onCrashed(error: unknown): void
 }
 
-/** What ends a hold. */
+/** How a hold ends. */
 export interface HoldEnd {
   /** Units to charge, or -1 to void the hold. */
   readonly chargeUnits: number
@@ -34,8 +34,8 @@ export interface HoldEnd {
 }
 
 /**
- * The life of a request's hold, whatever serves the request: it is taken once an agent's policy allows it, and ended
- * once. For a request that pays for itself, taking it is paying.
+ * The life of a request's hold, independent of the operation: it is taken once an agent's policy allows it, and ended once.
+ * For a request that is paid per call, taking the hold means paying.
  */
 export class HoldLife implements HoldWaiter, EndingWaiter {
   readonly requestId: string
@@ -45,9 +45,9 @@ export class HoldLife implements HoldWaiter, EndingWaiter {
   readonly holdMeta: string
   readonly coinUsdUnits: number
   readonly lock: LockWant | undefined
-  /** What is held; 0 before it is. */
+  /** The granted hold; 0 before that. */
   heldUnits = 0
-  /** What of it are tokens of a lock, at the locked price. */
+  /** The part of it that is tokens of a lock, at the locked price. */
   lockUnits = 0
   /** On Redis's clock, as the book has it. */
   heldAtMs = 0
@@ -66,7 +66,7 @@ export class HoldLife implements HoldWaiter, EndingWaiter {
     this.wantUnits = wantUnits
     this.leastUnits = leastUnits
     this.lock = lock?.hold
-    // What strangers paid is kept in units, whatever a coin is worth.
+    // Payments for single requests are kept in units, independent of the price of coin.
     this.coinUsdUnits = isPayer(run.principal.accountId) ? UNITS_PER_USD : model.sheet.coinUsdUnits
     this.holdMeta = encodeHoldMeta({ model: model.id, endpoint, sheetVersion: model.sheet.version, streamed })
   }
@@ -76,12 +76,12 @@ export class HoldLife implements HoldWaiter, EndingWaiter {
     return this.approval?.id ?? ''
   }
 
-  /** What was paid, for a request that pays for itself. */
+  /** The payment of a request that is paid per call. */
   get paid(): ReceiptPaid | undefined {
     return this.run.services.paid?.receipt
   }
 
-  /** Asks for the hold; the listener is told of the answer. */
+  /** Asks for the hold; the listener gets the answer. */
   take(): void {
     const { agent } = this.principal
     if (agent === null) this.run.services.holds.take(this)
@@ -93,13 +93,13 @@ export class HoldLife implements HoldWaiter, EndingWaiter {
     this.approval?.release()
   }
 
-  /** Ends the hold; the listener is told how that went. */
+  /** Ends the hold; the listener gets the result. */
   end(end: HoldEnd): void {
     const { services } = this.run
     services.settlements.end(this.endingOf(services.owner, end), this.principal.keys, this)
   }
 
-  /** Ends it, unheard, in the name of another owner, who may have it by now. */
+  /** Ends the hold, without a callback, on behalf of another owner that may have taken it over. */
   endAs(owner: string, end: HoldEnd): void {
     this.run.services.settlements.end(this.endingOf(owner, end), this.principal.keys, null)
   }

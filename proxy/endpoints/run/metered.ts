@@ -3,14 +3,14 @@ import type { RATE, TIER } from '../../../contract/wire/settlementNames.ts'
 import type { LockHold } from '../../admission/lockHold.ts'
 import type { PricedItem, Route } from '../../catalog/pricedItem.ts'
 
-/** Tokens of a compute lock that pay for a request as far as its account has them, and who serves it then. */
+/** Tokens of a compute lock that pay for a request as far as its account has them, and the routes that serve it then. */
 export interface LockUse {
   readonly hold: LockHold
   /** That of the provider of the series alone. */
   readonly routes: readonly Route[]
 }
 
-/** What is held for a request, and who may serve it. */
+/** The hold of a request, and the routes that may serve it. */
 export interface Metered {
   readonly endpoint: Endpoint
   readonly model: PricedItem
@@ -19,11 +19,11 @@ export interface Metered {
   /** The worst case, and the least that the hold may shrink to. */
   readonly wantUnits: number
   readonly leastUnits: number
-  /** The answer is sent as it comes. */
+  /** The answer is relayed as it arrives. */
   readonly streamed: boolean
   /** Which rates the bill is made by; absent are the standard ones. */
   readonly rate?: keyof typeof RATE
-  /** Whose prices the bill is made by; absent are those of the key. */
+  /** The tier whose prices the bill is computed by; absent means the key's. */
   readonly tier?: keyof typeof TIER
   /** Absent for a request that burns no tokens. */
   readonly lock?: LockUse | undefined

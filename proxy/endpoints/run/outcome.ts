@@ -10,7 +10,7 @@ import type { HoldEnd, HoldLife } from './holdLife.ts'
 
 const VOID = -1
 
-/** Who served a request, and since when. */
+/** The route that served a request, and since when. */
 export interface ServedBy {
   /** The provider that answered; '' for none. */
   readonly provider: string
@@ -22,8 +22,8 @@ export interface ServedBy {
 export const NOBODY: ServedBy = { provider: '', firstByteMs: 0 }
 
 /**
- * What has become of a request, fixed when that is decided, so that the client's receipt and the book's show the same.
- * The bill counts for `ok` and `partial`, and never beyond the hold; the others void it.
+ * The outcome of a request, fixed when it is decided, so that the client's receipt and the book agree. The bill counts for
+ * `ok` and `partial`, and never beyond the hold; other outcomes void the hold.
  */
 export class Outcome implements HoldEnd {
   readonly status: RunStatus
@@ -80,12 +80,12 @@ export class Outcome implements HoldEnd {
     if (this.chargeUnits > 0) counters.chargedUnits += this.costUnits(this.chargeUnits)
   }
 
-  /** What of a charge is taken from credits and coin: all but the tokens of a lock. */
+  /** The part of a charge that is taken from credits and coin: all except the tokens of a lock. */
   costUnits(chargedUnits: number): number {
     return chargedUnits - (this.burnt?.units ?? 0)
   }
 
-  /** The receipt, as JSON. @param chargedUnits what the ledger has accepted */
+  /** The receipt, as JSON. @param chargedUnits the charge that the ledger has accepted */
   receipt(chargedUnits: number): string {
     const { bill, hold } = this
     const { metered, principal } = this.run
@@ -152,7 +152,10 @@ export class Outcome implements HoldEnd {
   }
 }
 
-/** The report of the provider that served a request of the private tier, as it stood when the request began; '' for others. */
+/**
+ * The attestation report of the provider that served a request of the private tier, the one in force when the request began;
+ * '' for others.
+ */
 function attestationOf({ metered, principal }: RunContext, provider: string): string {
   if ((metered.tier ?? tierOf(principal)) !== 'private') return ''
   return metered.routes.find((route) => route.provider.id === provider)?.provider.report?.id ?? ''
@@ -169,7 +172,7 @@ function burntTokens({ metered }: RunContext, { lockUnits: units }: LockCharge):
     : { seriesId: hold.seriesId, units, micros: units / hold.microUnits }
 }
 
-/** Whose prices a key pays. */
+/** The tier whose prices a key pays. */
 function tierOf({ privateTier }: Principal): keyof typeof TIER {
   return privateTier ? 'private' : 'standard'
 }

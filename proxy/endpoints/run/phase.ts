@@ -1,16 +1,16 @@
 /**
- * How far a metered request has come.
- * - `admitting`: its hold is asked for, and before that the leave of an agent's policy.
- * - `calling`: it is held, and a provider is asked; for a batch job control is.
- * - `answering`: a provider answers, and another one may still be asked in its place.
- * - `committed`: the answer counts: its client has seen of it, or its provider bills for it. No other provider is asked.
- * - `ending`: nothing that arrives changes it any more; what it costs is being found, or its hold is still on its way.
- * - `settling`: its hold is out of its hands: in the ledger's with the outcome, or in control's with a batch job.
- * - `done`: it needs nothing more of the process.
+ * The progress of a metered request.
+ * - `admitting`: an agent's policy is checked, then the hold is asked for.
+ * - `calling`: the hold is taken, and a provider is asked; for a batch job, control.
+ * - `answering`: a provider answers, and failover is still possible.
+ * - `committed`: the answer counts: the client has received a part of it, or the provider bills for it. No failover.
+ * - `ending`: later events are ignored; the cost is being determined, or the answer to the hold is still pending.
+ * - `settling`: the hold is handed over: to the ledger with the outcome, or to control with a batch job.
+ * - `done`: the process has nothing left to do for it.
  */
 export type Phase = 'admitting' | 'calling' | 'answering' | 'committed' | 'ending' | 'settling' | 'done'
 
-/** What may follow each phase. Only `ending` leads to `settling`, once, so that no hold is ended twice. */
+/** The phases that may follow each phase. Only `ending` leads to `settling`, once, so that no hold is ended twice. */
 const NEXT: Readonly<Record<Phase, readonly Phase[]>> = {
   admitting: ['calling', 'ending', 'done'],
   calling: ['answering', 'ending'],
@@ -33,7 +33,7 @@ export function assertChange(from: Phase, to: Phase): void {
   if (!NEXT[from].includes(to)) throw new PhaseFault(from, to)
 }
 
-/** Whether somebody serves the request: it is held, and nothing is decided. */
+/** Whether the request is being served: the hold is taken, and the outcome is not decided. */
 export function isServed(phase: Phase): boolean {
   return phase === 'calling' || phase === 'answering' || phase === 'committed'
 }

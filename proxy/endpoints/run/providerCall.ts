@@ -7,10 +7,10 @@ import type { UpstreamHeaders, UpstreamRequest } from '../../upstream/transport/
 import type { RunContext } from './context.ts'
 import { isServed } from './phase.ts'
 
-/** What asks providers, and hears their answer. Once the end of the request is decided nothing more is heard. */
+/** The listener of a call to providers. After the end of the request is decided it is not called any more. */
 export interface CallListener {
   makeRequest(route: Route, totalTimeoutMs: number, fresh: boolean): UpstreamRequest
-  /** A route is asked; whatever an earlier one delivered is void. Phase `calling`. */
+  /** A route is asked; output of earlier routes is void. Phase `calling`. */
   onAttempt?(): void
   /** The route answers 2xx. Phase `answering`. */
   onAnswer(headers: UpstreamHeaders): void
@@ -18,9 +18,12 @@ export interface CallListener {
   onData(bytes: Buffer): void
   /** The answer is whole. Phase `answering` or `committed`. */
   onEnd(): void
-  /** The answer broke off. Phase `committed`; absent where nothing of the answer is awaited after that. */
+  /** The answer broke off. Phase `committed`; absent when the listener needs no more of the answer by then. */
   onBroken?(): void
-  /** No route is left, or the request is at fault. Phase `calling` or `answering`; absent where nothing is charged then. */
+  /**
+   * No route is left, or the request is at fault. Phase `calling` or `answering`; absent when nothing is charged in that
+   * case.
+   */
   onRefused?(error: GatewayError): void
   /** Sorts error answers; absent for those of a model's provider. */
   readonly classify?: Classify
@@ -28,7 +31,7 @@ export interface CallListener {
 
 /** The request that a call is made for. */
 export interface CallingRun extends RunContext {
-  /** Who may serve it, in the order they are tried; known once it is held. */
+  /** The routes that may serve it, in the order they are tried; known once the hold is taken. */
   readonly routes: readonly Route[]
   /** Ends it without a charge, with an error for its client. */
   refuse(error: GatewayError): void
@@ -37,15 +40,15 @@ export interface CallingRun extends RunContext {
 }
 
 /**
- * The call to a provider, over the routes that may serve a request: who answers, since when, whether the answer counts,
- * and whether it is awaited by a client at all. It knows nothing of money.
+ * The call to a provider, over the routes that may serve a request: which provider answers, since when, whether the answer
+ * counts, and whether a client still waits for it. It knows nothing of money.
  */
 export class ProviderCall implements AttemptListener {
   /** The provider that answers; '' before one does. */
   provider = ''
   /** From the request's arrival; 0 before there is any. */
   firstByteMs = 0
-  /** The client has gone, and the answer is awaited all the same. */
+  /** The client has disconnected, and the answer is read all the same. */
   detached = false
   /** The route that is asked; null before any is. */
   route: Route | null = null
@@ -81,18 +84,18 @@ export class ProviderCall implements AttemptListener {
     this.attempts.start()
   }
 
-  /** The answer counts: from here on there is no other route. */
+  /** The answer counts: from here on there is no failover. */
   commit(): void {
     this.run.enter('committed')
     this.attempts?.commit()
   }
 
-  /** The answer is of no use before it counts; the next route is asked. */
+  /** The answer turned out to be unusable before it counts; the next route is asked. */
   reject(refusal: Refusal): void {
     this.attempts?.reject(refusal)
   }
 
-  /** Gives the call up; nothing more is heard of it. */
+  /** Gives the call up; its listener is not called any more. */
   cancel(): void {
     this.attempts?.cancel()
   }
@@ -115,7 +118,7 @@ export class ProviderCall implements AttemptListener {
     return true
   }
 
-  /** Awaits the rest of the answer for a moment. @param onTimeout called if nothing has decided the request by then */
+  /** Waits a short time for the rest of the answer. @param onTimeout called if nothing has decided the request by then */
   linger(onTimeout: () => void): void {
     this.lingering = setTimeout(() => {
       try {

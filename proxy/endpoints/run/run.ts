@@ -12,16 +12,16 @@ import { assertChange, isDecided, isServed, type Phase } from './phase.ts'
 import { type CallingRun, type CallListener, ProviderCall } from './providerCall.ts'
 import type { RunServices } from './services.ts'
 
-/** An operation, as its run tells it what happens to its request. */
+/** An operation, as the listener of its run. */
 export interface RunListener {
   /**
-   * The hold is granted: whoever serves the request is asked. Phase `calling`.
-   * @param lockUnits what of it are tokens of a lock, at the locked price
+   * The hold is granted: the operation starts its work. Phase `calling`.
+   * @param lockUnits the part of the hold that is tokens of a lock, at the locked price
    */
   serve(heldUnits: number, lockUnits: number): void
-  /** The client has left while the request was served; absent where it goes on all the same. */
+  /** The client disconnected while the request was served; absent when the request continues all the same. */
   onGone?(): void
-  /** The process leaves, in any phase but `done`; absent where the request ends in moments all the same. */
+  /** The process shuts down, in any phase but `done`; absent when the request ends soon anyway. */
   onCut?(): void
   /** The outcome is in the ledger: the client gets the rest of its answer. The run is done when that has resolved. */
   onSettled?(outcome: Outcome, chargedUnits: number): void | Promise<void>
@@ -30,19 +30,22 @@ export interface RunListener {
    * run is done when that has resolved.
    */
   onSettleDelayed?(outcome: Outcome): void | Promise<void>
-  /** The run is done; called once. What the operation holds is let go. */
+  /** The run is done; called once. The operation releases its memory. */
   onDone?(): void
-  /** What was produced so far costs, when a fault of the gateway ends an answer that has begun; absent is nothing. */
+  /** The bill of the output so far, when an internal error ends an answer that has begun; absent charges nothing. */
   billOfPart?(): Bill
-  /** What tells the client of an answer that has begun about a fault, and ends it; absent breaks the answer off. */
+  /**
+   * The events that report a fault to the client of an answer that has begun, and end it; when absent, the answer is broken
+   * off.
+   */
   faultEvents?(fault: GatewayError): string
-  /** What the client is told of a fault of the gateway itself; absent is internal_error. */
+  /** The code that the client gets for an internal error; absent is internal_error. */
   readonly crashCode?: ErrorCode
 }
 
 /**
- * A metered request: it brings the life of its hold, the call to a provider and the outcome together, and knows how far
- * it has come. An operation has a run, and is told by it.
+ * A metered request: it combines the life of its hold, the call to a provider and the outcome, and knows its phase. An
+ * operation has a run, which calls it back.
  */
 export class Run implements CallingRun, HoldListener, GoneListener, ActiveRun {
   activeIndex = -1
@@ -104,12 +107,12 @@ export class Run implements CallingRun, HoldListener, GoneListener, ActiveRun {
     this.hold.take()
   }
 
-  /** The end is decided, but not yet what it costs: nothing that arrives changes it any more. */
+  /** The request ends, but its cost is not known yet: later events are ignored. */
   beginEnding(): void {
     if (this.current !== 'ending') this.enter('ending')
   }
 
-  /** Fixes the outcome, for `deliver` to settle; one that replaces another has to come before that. */
+  /** Fixes the outcome, for `deliver` to settle; it can be replaced only before that. */
   decide(status: RunStatus, bill: Bill, errorCode: string | null): Outcome {
     this.beginEnding()
     const outcome = new Outcome(this, this.hold, this.call ?? NOBODY, status, bill, errorCode)
@@ -118,7 +121,7 @@ export class Run implements CallingRun, HoldListener, GoneListener, ActiveRun {
     return outcome
   }
 
-  /** Settles the outcome, once; the operation is told when the ledger has accepted it. */
+  /** Settles the outcome, once; the operation is notified when the ledger has accepted it. */
   deliver(outcome: Outcome): void {
     this.enter('settling')
     outcome.count(this.services.metrics.counters)
@@ -130,14 +133,14 @@ export class Run implements CallingRun, HoldListener, GoneListener, ActiveRun {
     this.deliver(this.decide(status, bill, errorCode))
   }
 
-  /** Gives the hold to somebody else, who ends it: the request is done. */
+  /** Hands the hold over to another owner, who ends it: the request is done. */
   handOver(): void {
     this.beginEnding()
     this.enter('settling')
     this.close()
   }
 
-  /** Gives up an answer for which nobody waits any more. */
+  /** Gives up an answer that no client waits for any more. */
   leave(bill: Bill): void {
     this.call?.cancel()
     this.settle('partial', bill, 'client_gone')
@@ -150,7 +153,7 @@ export class Run implements CallingRun, HoldListener, GoneListener, ActiveRun {
     else this.settle('cut', NO_BILL, errorCode)
   }
 
-  /** The same, for a client that has seen nothing of its answer. */
+  /** The same, for a client that has received nothing of its answer. */
   cutUnanswered(): void {
     if (isDecided(this.current)) return
     const fault = new GatewayError('gateway_restarting')
@@ -163,7 +166,7 @@ export class Run implements CallingRun, HoldListener, GoneListener, ActiveRun {
     this.fail(error)
   }
 
-  /** Tells the client of an error in place of an answer. */
+  /** Answers the client with an error. */
   fail(error: GatewayError, headers?: HeaderList): void {
     this.services.metrics.noteError(error.row)
     this.exchange.fail(error, headers)
@@ -218,7 +221,7 @@ export class Run implements CallingRun, HoldListener, GoneListener, ActiveRun {
     this.crash(error)
   }
 
-  // Before the hold is answered there is nothing to end yet; its answer finds the client gone.
+  // Before the hold is answered there is nothing to end; its answer finds the client disconnected.
   onGone(): void {
     if (isServed(this.current)) this.guarded(() => this.operation.onGone?.())
   }
@@ -234,7 +237,7 @@ export class Run implements CallingRun, HoldListener, GoneListener, ActiveRun {
     else this.settle('partial', bill, fault.code)
   }
 
-  /** @returns null where the operation cannot say what the answer costs so far, which is then not charged */
+  /** @returns null when the operation cannot compute the cost so far; nothing is charged then */
   private billOfPart(): Bill | null {
     try {
       return this.operation.billOfPart?.() ?? NO_BILL
@@ -257,7 +260,7 @@ export class Run implements CallingRun, HoldListener, GoneListener, ActiveRun {
     this.operation.onDone?.()
   }
 
-  /** Calls the operation where nobody else catches what it throws. */
+  /** Calls the operation where its exceptions would not be caught otherwise. */
   private guarded(call: () => void): void {
     try {
       call()
@@ -266,7 +269,7 @@ export class Run implements CallingRun, HoldListener, GoneListener, ActiveRun {
     }
   }
 
-  /** A step of the end by a fault, after which the others are taken all the same. */
+  /** A step of ending a failed request; the other steps follow even if it throws. */
   private attempt(step: () => void): void {
     try {
       step()

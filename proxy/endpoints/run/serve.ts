@@ -6,7 +6,7 @@ import type { Exchange, Handler } from '../../server/exchange.ts'
 import { checkKey } from './checkKey.ts'
 import type { RunServices } from './services.ts'
 
-/** Serves a request for somebody; it takes its hold from the services that it is given. */
+/** Serves a request for a principal; it takes its hold from the services that are passed to it. */
 export type Serve = (
   exchange: Exchange,
   body: Buffer,
@@ -14,7 +14,7 @@ export type Serve = (
   services: RunServices,
 ) => void | Promise<void>
 
-/** Whose bodies are served with these services. */
+/** The kind of sender that these services serve. */
 export function ownerOf({ paid }: Pick<RunServices, 'paid'>): BodyOwner {
   return paid === undefined ? 'customer' : 'stranger'
 }

@@ -13,9 +13,9 @@ import type { Transport } from '../../upstream/transport/transport.ts'
 import type { ActiveRuns } from './activeRuns.ts'
 import type { AgentGate } from './agentGate.ts'
 
-/** The payment of a request that is paid for by itself. */
+/** The payment of a request that is paid per call. */
 export interface PaidFor {
-  /** What was paid, once it is. */
+  /** The receipt of the payment, once it is paid. */
   readonly receipt: ReceiptPaid | undefined
   /** The request carries no payment. */
   readonly isUnpaid: boolean
@@ -23,14 +23,14 @@ export interface PaidFor {
   quote(priced: Pick<HoldWaiter, 'requestId' | 'wantUnits' | 'holdMeta'>): Promise<void>
 }
 
-/** What the requests of one process share. */
+/** The services that the requests of one process share. */
 export interface RunServices {
   readonly holds: Holding
   /** Takes holds that Redis keeps by themselves, and that may outlive this process. */
   readonly lastingHolds: Holding
-  /** Has what such a source takes end by this process's journal, as holds on leases do. */
+  /** Wraps a source of holds so that this process's journal ends them, as it ends holds on leases. */
   readonly singly: (source: Holding) => Holding
-  /** Of a request that is paid for by itself, what was paid; absent for those on a key. */
+  /** The payment of a request that is paid per call; absent for requests with a key. */
   readonly paid?: PaidFor
   readonly settlements: Settlements
   readonly transport: Transport
@@ -42,7 +42,7 @@ export interface RunServices {
   /** See `ownAddress`. */
   readonly publicUrl: string
   readonly metrics: RequestMetrics
-  /** What a read from a provider becomes is gathered here and written at once; empty between reads. */
+  /** The output of one read from a provider, gathered here and written at once; empty between reads. */
   readonly outgoing: OutBuffer
   readonly active: ActiveRuns
   readonly agents: AgentGate
@@ -54,7 +54,10 @@ export interface RunServices {
   readonly onRouteFault: (route: Pick<Route, 'id' | 'provider'>, reason: string) => void
 }
 
-/** The services of a job whose hold can be asked for; one that is paid for by itself has its hold with the payment. */
+/**
+ * The services of a job with a hold that Redis keeps by itself; a job that is paid per request has its hold with the
+ * payment.
+ */
 export function lastingServices(services: RunServices): RunServices {
   const { paid, singly, lastingHolds } = services
   return paid === undefined ? { ...services, holds: singly(lastingHolds) } : services

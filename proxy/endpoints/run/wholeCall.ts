@@ -6,16 +6,16 @@ import type { UpstreamHeaders, UpstreamRequest } from '../../upstream/transport/
 import type { CallListener, ProviderCall } from './providerCall.ts'
 import type { Run } from './run.ts'
 
-/** What asks providers for an answer in one piece. */
+/** The listener of a call whose answer is read to its end. */
 export interface WholeListener {
   makeRequest(route: Route, totalTimeoutMs: number, fresh: boolean): UpstreamRequest
-  /** The answer is there. Phase `answering`: it is either committed or rejected. */
+  /** The answer is complete. Phase `answering`: it is either committed or rejected. */
   onWhole(body: Buffer): void
   /** As of CallListener. */
   onRefused?(error: GatewayError): void
 }
 
-/** A call whose answer is read to its end before anything becomes of it; one that is too long is rejected. */
+/** A call whose answer is read to its end before it is processed; an answer that is too long is rejected. */
 export class WholeCall implements CallListener {
   readonly call: ProviderCall
   private readonly run: Run

@@ -82,13 +82,13 @@ function chatRequest(task: LargeTask, endpoint: ChatEndpoint): ChatRequest {
   return SURFACES[endpoint].read(readJsonBody(bytesOf(task), task.limits.jsonDepthMax), task.limits)
 }
 
-/** A Messages request for which no answer has to be asked for. */
+/** A Messages request for counting alone, without an answer. */
 function countRequest(task: LargeTask): ReturnType<typeof messagesOf> {
   return readMessagesRequest(readJsonBody(bytesOf(task), task.limits.jsonDepthMax), task.limits, false)
 }
 
 function fieldsOf(request: ChatRequest): ChatFields {
-  // A request may be of a class whose getters make what is not asked for here.
+  // A request may be an instance of a class whose getters compute members that are not needed here.
   const { modelId, batch, webhookUrl = '', cheapest, stream, includeUsage, maxTokens, maxTokensName } = request
   const { maxTokensBeside = null, maxTokensParam = maxTokensName, promptParam = 'messages', prompt } = request
   const { preferences, echo = '' } = request

@@ -22,7 +22,7 @@ const READERS: Readonly<Record<UnitEndpoint, (body: Buffer, limits: Limits) => o
   rerank: readLargeRerank,
 }
 
-/** Reads a large request of an operation that is no chat. */
+/** Reads a large request of an operation other than chat. */
 export function readUnit(endpoint: UnitEndpoint, body: Buffer, limits: Limits): object {
   return READERS[endpoint](body, limits)
 }
@@ -50,7 +50,7 @@ function checkedFrame(image: unknown, limits: Limits): CheckedFrame {
   }
 }
 
-// What is not small is none of the values that a model takes; false is neither.
+// A value that is not small is invalid for every model; false is invalid too, and takes its place.
 function smallValue(value: unknown): unknown {
   if (value === undefined || typeof value === 'number') return value
   return typeof value === 'string' && value.length <= WORD_CHARACTERS ? value : false

@@ -3,20 +3,20 @@ import { isJsonObject, type JsonObject } from '../../../contract/std/jsonObject.
 import { valueAt } from '../../../contract/tools/pointer.ts'
 import type { AnswerPlaces } from '../../catalog/tool.ts'
 
-/** A report may exceed what was asked for by this factor before it is taken for a fault. */
+/** A report may exceed the requested number by this factor before it is treated as a fault. */
 const PLAUSIBLE_FACTOR = 2
 
-/** What an upstream's answer holds. */
+/** The content of an upstream's answer. */
 export interface ToolAnswer {
   readonly output: JsonObject
   /** Results that the upstream bills. */
   readonly billed: number
-  /** Where a page was found in the end; '' where that is not told. */
+  /** The final address of a page after redirects; '' when it is not reported. */
   readonly finalUrl: string
 }
 
 /**
- * Reads an upstream's answer into what the client gets.
+ * Converts an upstream's answer into the client's result.
  * @param resultsMax how many results the client asked for; 0 is any number
  * @returns null when the answer has no results where they should be
  */
@@ -38,8 +38,8 @@ export function readAnswer(answer: JsonObject, places: AnswerPlaces, resultsMax:
 }
 
 /**
- * How many results an answer says that it bills; null where it does not, or says what cannot be.
- * @param resultsMax how many were asked for; 0 is any number
+ * The number of results that an answer reports as billed; null when the report is missing or implausible.
+ * @param resultsMax the number that was asked for; 0 is any number
  */
 export function reportedResults(answer: JsonObject, { billed }: AnswerPlaces, resultsMax: number): number | null {
   if (billed === '') return null

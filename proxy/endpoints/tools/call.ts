@@ -28,12 +28,13 @@ export function toolServe(catalog: CatalogStore): Serve {
     checkHealth(tool, health, exchange.startedAtMs)
     const call = priced(tool, input)
     const begin = (checked: PricedToolCall): void => {
-      // Nothing was held yet, so a client that has left meanwhile leaves nothing behind.
+      // No hold was taken yet, so a client that has disconnected meanwhile needs no cleanup.
       if (!exchange.gone) new ToolRun(exchange, principal, checked, services).start()
     }
     const { publicUrl } = tool
     if (publicUrl === '' || input[publicUrl] === undefined) return begin(call)
-    // The upstream gets the address as it was checked, because its parser may find another host in what the client wrote.
+    // The upstream gets the address in the form that was checked, because its parser may find another host in the client's
+    // text.
     return checkPublicUrl(input[publicUrl], publicUrl, limits.toolAddressTimeoutMs).then((href) =>
       begin({ ...call, input: { ...input, [publicUrl]: href } }),
     )
@@ -61,8 +62,8 @@ function readInput(body: Buffer, limits: Limits): { input: ToolInput; preference
 }
 
 /**
- * Tools whose upstream keeps records run for who has said so: in the request, or else for the key or its account. A
- * request cannot take back the privacy of its key. @throws GatewayError retention_required
+ * Tools whose upstream retains data require an opt-in: in the request, or else of the key or its account. A request cannot
+ * override the privacy of its key. @throws GatewayError retention_required
  */
 function checkRetention(tool: Tool, preferences: Preferences, principal: Principal): void {
   if (!tool.retained || mayRetain(preferences, principal)) return
@@ -73,7 +74,7 @@ function checkRetention(tool: Tool, preferences: Preferences, principal: Princip
   throw new GatewayError('retention_required', { param: 'provider.allow_retention' })
 }
 
-/** @throws GatewayError upstream_rate_limited or tool_upstream_error while the upstream is to be left alone */
+/** @throws GatewayError upstream_rate_limited or tool_upstream_error while the upstream must not be called */
 function checkHealth({ route }: Tool, health: RouteHealth, nowMs: number): void {
   const waitMs = health.waitMs(route.id, nowMs)
   if (waitMs === 0) return

@@ -3,16 +3,16 @@ import { GatewayError } from '../../../contract/errors/errors.ts'
 import { mayBePublicHost, parseWebUrl } from '../../../contract/net/publicUrl.ts'
 import { HostError, type LookupAll, resolveHost } from '../../../contract/net/resolveHost.ts'
 
-/** Whether a URL leads to the public internet, as far as the URL itself says it. */
+/** Whether a URL is on the public internet, judged by its text alone. */
 export function mayBePublic(text: string): boolean {
   const url = parseWebUrl(text)
   return url !== undefined && mayBePublicHost(url)
 }
 
 /**
- * Refuses addresses that are not on the public internet, before a tool's upstream is sent there: those that say so
- * themselves, and names with any address that is private, loopback, link-local or otherwise special. A name that has no
- * address here is left to the upstream, which connects to it and not the gateway.
+ * Refuses addresses that are not on the public internet, before a tool's upstream gets them: private IP addresses, and names
+ * with any address that is private, loopback, link-local or otherwise special. A name that cannot be resolved here is left
+ * to the upstream, because the upstream connects to it and not the gateway.
  * @param param the member of the input
  * @param lookup how names are resolved
  * @returns the address as the upstream has to get it

@@ -10,7 +10,7 @@ export function classifyToolRefusal(status: number, body: string, retryAfterMs: 
     const error = new GatewayError('upstream_rate_limited', { retryAfterSeconds })
     return { ...rest, error, routeFault: false, retryAfterMs: Math.max(retryAfterMs, 1000) }
   }
-  // The gateway's own standing with the upstream is not the client's business.
+  // Clients never see problems of the gateway's own account with the upstream.
   if (status === 401 || status === 402 || status === 403) {
     return { ...rest, error: new GatewayError('tool_error'), routeFault: true }
   }
@@ -26,7 +26,7 @@ export function classifyToolRefusal(status: number, body: string, retryAfterMs: 
   return { ...rest, error: new GatewayError('tool_upstream_error'), routeFault: true, perhapsRequest: true }
 }
 
-/** What the client is told of a failure to reach an upstream, in place of what is said of a model's provider. */
+/** The client's error for a failure to reach an upstream; it replaces the text about a model's provider. */
 export function toolError(error: GatewayError): GatewayError {
   if (error.row === 'upstream_timeout') return new GatewayError('tool_timeout', { cause: error.cause })
   if (error.row === 'upstream_unavailable') return new GatewayError('tool_upstream_error', { cause: error.cause })

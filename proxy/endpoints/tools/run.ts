@@ -22,7 +22,7 @@ import { readAnswer, reportedResults } from './answer.ts'
 import { mayBePublic } from './publicUrl.ts'
 import { classifyToolRefusal, toolError } from './refusal.ts'
 
-/** A call of a tool whose input is sound. */
+/** A call of a tool with a valid input. */
 export interface PricedToolCall {
   readonly tool: Tool
   readonly input: ToolInput
@@ -32,8 +32,8 @@ export interface PricedToolCall {
 }
 
 /**
- * One call of a priced tool. Its upstream bills what it answers: what fails before that costs nothing, and what fails
- * after it costs what the upstream billed, without the margin.
+ * One call of a priced tool. Its upstream bills for its answer: a failure before the answer costs nothing, and a failure
+ * after it costs the amount that the upstream billed, without the margin.
  */
 export class ToolRun implements RunListener, CallListener {
   readonly crashCode = 'tool_error'
@@ -91,7 +91,7 @@ export class ToolRun implements RunListener, CallListener {
       this.failAnswered(parsed === null ? 0 : (reportedResults(parsed, tool.places, resultsMax) ?? 0))
       return
     }
-    // A page may have led somewhere else, where the client could not have asked for it.
+    // A page may have redirected to an address that the client could not have asked for.
     if (answer.finalUrl !== '' && tool.publicUrl !== '' && !mayBePublic(answer.finalUrl)) {
       const message = 'The page led to an address that is not on the public internet; what it billed is charged.'
       this.failAnswered(answer.billed, new GatewayError('tool_upstream_error', { message }))
@@ -121,7 +121,7 @@ export class ToolRun implements RunListener, CallListener {
     this.run.refuse(error)
   }
 
-  // Providers bill an answer in one piece whether or not anybody waits for it, so it is read to its end.
+  // Providers bill an answer in one piece even when the client has disconnected, so it is read to its end.
   onGone(): void {
     if (!this.call.detach()) this.run.leave(this.billOfPart())
   }

@@ -3,7 +3,7 @@ import type { JsonObject } from '../../../contract/std/jsonObject.ts'
 import type { Route } from '../../catalog/pricedItem.ts'
 import { joinedBody } from '../../dialects/shared/joinedBody.ts'
 
-/** What a provider is asked but for the model's name: members of a JSON object with the brace that closes it. */
+/** The provider request without the model's name: members of a JSON object with the closing brace. */
 export type BodyRest = string | Uint8Array
 
 export function restOf(forward: JsonObject): string {

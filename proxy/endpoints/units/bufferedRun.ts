@@ -12,7 +12,7 @@ import { WholeCall, type WholeListener } from '../run/wholeCall.ts'
 import type { BufferedAnswer, BufferedPlan } from './operation.ts'
 import { unitRequest } from './unitRequest.ts'
 
-/** A request whose answer comes in one piece. */
+/** A request whose answer is buffered and sent in one piece. */
 export class BufferedRun implements RunListener, WholeListener {
   private readonly run: Run
   private readonly call: ProviderCall
@@ -24,7 +24,7 @@ export class BufferedRun implements RunListener, WholeListener {
     this.run = new Run(exchange, principal, metered, services, this)
     this.call = new WholeCall(this.run, this, services.limits.responseBodyBytesMax).call
     this.plan = plan
-    // The file may be sent again to another route after its client has gone.
+    // Failover may send the file to another route after its client has disconnected.
     this.upload = exchange.takeBody()
   }
 
@@ -51,7 +51,7 @@ export class BufferedRun implements RunListener, WholeListener {
     this.run.settle('ok', answer.bill, this.call.detached ? 'client_gone' : null)
   }
 
-  // Providers bill an answer in one piece whether or not anybody waits for it, so it is read to its end.
+  // Providers bill an answer in one piece even when the client has disconnected, so it is read to its end.
   onGone(): void {
     if (!this.call.detach()) this.run.leave(this.billOfPart())
   }

@@ -16,8 +16,8 @@ const MEDIA_TYPE = /^(?:audio\/[a-z0-9.+-]{1,64}|application\/octet-stream)(?:;.
 const AUDIO_TYPE = /^audio\/[a-z0-9.+-]{1,64}/i
 
 /**
- * A request whose answer is bytes that go through as they come. The provider bills for what it was sent, so from its
- * first byte on the whole price is due, however the answer ends.
+ * A request whose answer is bytes that are relayed as they arrive. The provider bills by its input, so from the first byte
+ * on the full price is due, however the answer ends.
  */
 export class ByteRun implements RunListener, CallListener, DrainListener {
   private readonly run: Run
@@ -25,7 +25,7 @@ export class ByteRun implements RunListener, CallListener, DrainListener {
   private readonly plan: BytePlan
   private readonly upload: BodyLease | undefined
   private contentType = ''
-  /** The client has seen the beginning of the answer. */
+  /** The client has received the beginning of the answer. */
   private begun = false
   /** The answer broke off, which its client learns from a connection that breaks off too. */
   private broken = false
@@ -34,7 +34,7 @@ export class ByteRun implements RunListener, CallListener, DrainListener {
     this.run = new Run(exchange, principal, metered, services, this)
     this.call = this.run.callFor(this)
     this.plan = plan
-    // It may be sent again to another route after its client has gone.
+    // Failover may send it to another route after its client has disconnected.
     this.upload = exchange.takeBody()
   }
 
@@ -57,7 +57,7 @@ export class ByteRun implements RunListener, CallListener, DrainListener {
       return
     }
     this.contentType = AUDIO_TYPE.exec(type)?.[0].toLowerCase() ?? this.plan.contentType
-    // The provider has taken the request, and nobody waits for what it says.
+    // The provider has taken the request, and no client waits for its answer.
     if (this.call.detached) this.run.leave(this.plan.bill)
   }
 
@@ -85,7 +85,8 @@ export class ByteRun implements RunListener, CallListener, DrainListener {
     this.call.resume()
   }
 
-  // Whether the provider takes the request decides what it costs. Without room to wait for that, it counts as taken.
+  // Whether the provider takes the request decides its cost. When too many requests already wait for that, it counts as
+  // taken.
   onGone(): void {
     if (this.run.phase === 'calling' && this.call.detach()) return
     this.run.leave(this.plan.bill)

@@ -7,7 +7,7 @@ import type { Bill } from '../run/bill.ts'
 import { tierRates } from '../run/checkModel.ts'
 
 /**
- * The rates of what a model is counted by, in the tier of a key.
+ * The rates of a model's counted unit, in the tier of a key.
  * @throws GatewayError no_route_for_policy when the model is not on the key's tier
  */
 export function countedRates(model: Model, principal: Principal): UnitRates {
@@ -17,8 +17,8 @@ export function countedRates(model: Model, principal: Principal): UnitRates {
 }
 
 /**
- * What so many cost.
- * @param source `reported` also where the price is for what was sent, which nobody needs to report
+ * The bill for a quantity.
+ * @param source `reported` also where the price is for the input, for which no report is needed
  * @param size of images, where sizes have prices of their own
  */
 export function countedBill(rates: UnitRates, quantity: number, source: UsageSourceName, size = ''): Bill {

@@ -33,7 +33,7 @@ const BYTES_PER_TOKEN_MAX = 8
 const BYTES_PER_TOKEN_USUAL = 4
 const TOKENS_PER_INPUT = 8
 const TOKENS_PER_REQUEST = 16
-/** A report may exceed what was sent by this factor before it is taken for a fault. */
+/** A report may exceed the size of the input by this factor before it is treated as a fault. */
 const PLAUSIBLE_FACTOR = 2
 const OWNED: ReadonlySet<string> = new Set(['object', 'data', 'model', 'usage', 'id'])
 const QUOTE = 34
@@ -43,7 +43,7 @@ interface EmbeddingsRequest extends UnitRequest {
   readonly inputs: number
   /** The most tokens that the inputs can be: no token has less than a byte. */
   readonly tokensMax: number
-  /** What they are, most likely. */
+  /** The most likely number of tokens. */
   readonly tokensUsual: number
   /** The tokens that the largest input has at least. */
   readonly largestTokens: number
@@ -159,7 +159,7 @@ class EmbeddingsPlan implements BufferedPlan {
     return vectors === null ? rejected(null) : this.pieceOf(members, vectors)
   }
 
-  // What the provider made goes through as it is, but for one that knows only one of the two encodings.
+  // The provider's vectors are relayed unchanged, unless it supports only one of the two encodings.
   private vectorsOf(body: Buffer, data: Span, encoding: Encoding): Buffer | null {
     if (encoding === this.request.encoding) return spanBytes(body, data)
     return convertVectors(spanValue(body, data), this.request.encoding)
@@ -186,7 +186,7 @@ class EmbeddingsPlan implements BufferedPlan {
   }
 }
 
-/** How the vectors of an answer are written, by the first of them; null when there is none. */
+/** The encoding of an answer's vectors, judged by the first one; null when there is no vector. */
 function encodingOf(body: Buffer, data: Span, depthMax: number): Encoding | null {
   const [first] = arraySpans(body, depthMax, data, 1) ?? []
   const vector = first === undefined ? undefined : objectSpans(body, depthMax, first)?.get('embedding')

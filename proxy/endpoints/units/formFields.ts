@@ -3,14 +3,14 @@ import type { JsonObject } from '../../../contract/std/jsonObject.ts'
 import type { Form } from '../../upload/form.ts'
 
 const NUMBER = /^-?[0-9]{1,15}(?:\.[0-9]{1,15})?$/
-/** What every form may say. Python writes True and False. */
+/** Fields that every form may have. Python writes True and False. */
 const BOOLEANS = ['stream', 'batch']
 const MAX_PRICE = /^\[max_price\]\[(prompt|completion|input|output)\]$/
 
 /**
- * The fields of a form as a JSON body would have them. An absent field, and an empty one that is not the model's or the
- * prompt's to judge, is left out.
- * @throws GatewayError 400 for a number that is none
+ * The fields of a form as members of a JSON body. Absent fields are left out, and empty ones too unless the model or the
+ * prompt decides on them.
+ * @throws GatewayError 400 for an invalid number
  */
 export function formObject(
   form: Form,

@@ -35,7 +35,7 @@ export function unitServe<Request extends UnitRequest, Plan extends UnitPlan>(
     const policy = { ...routePolicy(request, principal), dialects: DIALECTS }
     const routes = chooseRoutes(model, policy, services.health, exchange.startedAtMs)
     const start = (plan: Plan): void => {
-      // Nothing was held yet, so a client that has left meanwhile leaves nothing behind.
+      // No hold was taken yet, so a client that has disconnected meanwhile needs no cleanup.
       if (exchange.gone) return
       const { holdUnits } = plan
       const metered = { endpoint, model, routes, wantUnits: holdUnits, leastUnits: holdUnits, streamed }
@@ -46,7 +46,7 @@ export function unitServe<Request extends UnitRequest, Plan extends UnitPlan>(
     start(plan)
   }
   return (exchange, body, principal, services) => {
-    // Files are no JSON: they are not parsed, but cut.
+    // Files are not JSON: they are split without parsing.
     const large = operation.upload ? undefined : services.large.of(body, ownerOf(services))
     if (large === undefined)
       return begin(operation.read(body, exchange.head, services.limits), exchange, principal, services)
@@ -56,12 +56,12 @@ export function unitServe<Request extends UnitRequest, Plan extends UnitPlan>(
   }
 }
 
-/** Refuses an upload that is none, for who needs no key. */
+/** Rejects bodies that are not multipart on upload endpoints without a key. */
 export function uploadPrecheck(upload: boolean): Precheck | undefined {
   return upload ? (head) => notMultipart(head) ?? 'stranger' : undefined
 }
 
-/** Refuses an upload that is none, for who needs a key. */
+/** Rejects bodies that are not multipart on upload endpoints with a key. */
 export function unitPrecheck(upload: boolean, keyed: Precheck): Precheck {
   if (!upload) return keyed
   return (head) => {

@@ -49,7 +49,7 @@ function readRequest(bytes: Buffer, head: RequestHead, limits: Limits): EditRequ
   const pictures = form.files('image')
   if (pictures.length === 0) throw invalidRequest('Send the picture to edit as the file image.', 'image')
   if (pictures.length > limits.imagesMax) throw new GatewayError('too_many_images', { param: 'image' })
-  // Providers tell a list of one from a picture by the name.
+  // Providers distinguish a list of one from a single image by the name.
   const name = pictures.length === 1 ? 'image' : 'image[]'
   const files = pictures.map((data) => pictureFile(name, 'image', data))
   const masks = form.files('mask')

@@ -13,7 +13,7 @@ import type { BufferedAnswer, BufferedPlan, PlanContext, UnitProviderRequest } f
 const OWNED: ReadonlySet<string> = new Set(['created', 'model', 'data'])
 const QUOTE = 34
 
-/** Images that are paid by the piece: held as many as were asked for, charged as many as came. */
+/** Images that are priced by the piece: held for the number requested, charged for the number received. */
 export abstract class ImagePlan implements BufferedPlan {
   readonly holdUnits: number
   protected readonly request: ImageRequest
@@ -48,7 +48,7 @@ export abstract class ImagePlan implements BufferedPlan {
     return { bill, contentType: JSON_TYPE, body: (receipt) => this.bodyOf(members, data, receipt) }
   }
 
-  /** What the provider is asked for, but for its model, as texts. */
+  /** The members of the provider request except its model, as texts. */
   protected fields(): (readonly [name: string, text: string])[] {
     const { prompt, forward } = this.request
     const size: [string, string][] = this.size === '' ? [] : [['size', this.size]]

@@ -9,13 +9,13 @@ import type { UnitRequest } from './operation.ts'
 const SIZE = /^([1-9][0-9]{0,4})x([1-9][0-9]{0,4})$/
 const USUAL_SIZE = '1024x1024'
 
-/** What generations and edits have in common. */
+/** The common members of generations and edits. */
 export interface ImageRequest extends UnitRequest {
   readonly prompt: string
   readonly n: number
   /** As sent; null when it is left to the gateway. */
   readonly size: string | null
-  /** Members that go to the provider as they are. Quality, style and the like have prices of their own: dropped. */
+  /** Members that are forwarded to the provider unchanged. Quality, style and the like have prices of their own: dropped. */
   readonly forward: readonly (readonly [name: string, text: string])[]
 }
 
@@ -53,8 +53,8 @@ export function readImageRequest(body: JsonObject, limits: Limits): ImageRequest
 }
 
 /**
- * The size to ask for. Where sizes have prices of their own one of them has to be asked for, so that what is made is
- * what is paid.
+ * The size to ask for. When sizes have prices of their own, one of them has to be chosen, so that the price matches the
+ * image.
  * @returns WxH, or '' to leave it to the provider
  * @throws GatewayError invalid_size
  */

@@ -4,7 +4,7 @@ import type { Limits } from '../../limits.ts'
 import { refusalOfError } from '../../upstream/providerErrors.ts'
 import type { Rejected } from '../../upstream/refusal.ts'
 
-/** A provider's answer by its members, whose values stay the bytes that they are. */
+/** A provider's answer by its members, whose values are kept as their original bytes. */
 export class Members {
   readonly bytes: Buffer
   private readonly spans: Map<string, Span>
@@ -39,7 +39,7 @@ export class Members {
   }
 }
 
-/** The members of an answer; a refusal for what is no JSON object, or an error all the same. */
+/** The members of an answer; a refusal for a body that is not a JSON object, or that has an error despite its status. */
 export function readMembers(body: Buffer, limits: Limits): Members | Rejected {
   const spans = objectSpans(body, limits.jsonDepthMax)
   if (spans === null) return rejected(null)
@@ -48,7 +48,7 @@ export function readMembers(body: Buffer, limits: Limits): Members | Rejected {
   return error === undefined || error === null ? members : rejected(error)
 }
 
-/** @param error what the provider says, or null for an answer that cannot be read */
+/** @param error the provider's error, or null for an answer that cannot be read */
 export function rejected(error: unknown): Rejected {
   return { rejected: refusalOfError(error) }
 }

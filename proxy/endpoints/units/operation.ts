@@ -11,7 +11,7 @@ import type { Bill } from '../run/bill.ts'
 import type { Metered } from '../run/metered.ts'
 import type { RunServices } from '../run/services.ts'
 
-/** A request that is sound by itself; what depends on the model is checked against it later. */
+/** A request that is valid by itself; the checks that depend on the model follow later. */
 export interface UnitRequest extends ModelChoice {
   readonly preferences: Preferences
 }
@@ -25,14 +25,14 @@ export interface UnitProviderRequest {
   readonly body: string | readonly Buffer[]
 }
 
-/** A request that has met its model: what is held for it, and what providers are asked. */
+/** A request planned for its model: the hold, and the requests to providers. */
 export interface UnitPlan {
   /** The worst case. */
   readonly holdUnits: number
   ask(route: Route): UnitProviderRequest
 }
 
-/** A provider's answer in one piece, and what it costs. */
+/** A provider's answer in one piece, and its bill. */
 export interface BufferedAnswer {
   readonly bill: Bill
   readonly contentType: string
@@ -43,20 +43,20 @@ export interface BufferedAnswer {
   body(receipt: string): string | Uint8Array
 }
 
-/** A plan whose answer comes in one piece. */
+/** A plan whose answer is sent in one piece. */
 export interface BufferedPlan extends UnitPlan {
   answer(body: Buffer): BufferedAnswer | Rejected
-  /** What is charged for an answer that was asked for and that nobody has seen. */
+  /** The charge for an answer that was requested but never arrived. */
   readonly billUnseen: Bill
 }
 
-/** A plan whose answer is bytes that go through as they come, at a price that is known before. */
+/** A plan whose answer is bytes that are relayed as they arrive, at a price that is known in advance. */
 export interface BytePlan extends UnitPlan {
   readonly bill: Bill
   readonly contentType: string
 }
 
-/** What plans are made from. */
+/** The inputs of a plan. */
 export interface PlanContext {
   readonly requestId: string
   readonly model: Model
@@ -64,12 +64,12 @@ export interface PlanContext {
   readonly limits: Limits
 }
 
-/** An operation that is priced by something counted, or by the tokens of its input. */
+/** An operation that is priced by a counted unit, or by the tokens of its input. */
 export interface Operation<Request extends UnitRequest, Plan extends UnitPlan> {
   readonly endpoint: Endpoint
   /** Its body is a form with files. */
   readonly upload: boolean
-  /** Its answer is sent as it comes. */
+  /** Its answer is relayed as it arrives. */
   readonly streamed: boolean
   /** Carries a request from its hold on. */
   readonly Run: new (

@@ -130,7 +130,7 @@ class RerankPlan implements BufferedPlan {
     }
   }
 
-  /** The answer before and behind the results. */
+  /** The parts of the answer before and after the results. */
   private around(members: Members, searches: number): readonly [start: string, end: string] {
     const { requestId, model } = this.context
     const usage = members.value('usage')
@@ -148,7 +148,7 @@ class RerankPlan implements BufferedPlan {
     return isJsonObject(billed) ? countOf(billed['search_units'], this.searchesMax * PLAUSIBLE_FACTOR) : null
   }
 
-  // Without a report the price is for the documents that were sent, as the sheet says.
+  // Without a report the price is computed from the documents that were sent, by the price sheet.
   private bill(searches: number | null): Bill {
     const counted = Math.ceil(this.request.documents / DOCUMENTS_PER_SEARCH)
     return countedBill(this.rates, searches ?? counted, 'reported')

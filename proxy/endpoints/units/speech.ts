@@ -11,7 +11,7 @@ import { ByteRun } from './byteRun.ts'
 import { countedBill, countedRates } from './counted.ts'
 import type { BytePlan, Operation, PlanContext, UnitProviderRequest, UnitRequest } from './operation.ts'
 
-/** What clients of the OpenAI format leave out, its providers ask for. */
+/** Providers require a voice, which clients of the OpenAI format may omit. */
 const USUAL_VOICE = 'alloy'
 const SPEED_MIN = 0.25
 const SPEED_MAX = 4
@@ -48,7 +48,7 @@ export function readSpeech(bytes: Buffer, limits: Limits): SpeechRequest {
   const { modelId, batchParam, cheapest } = readModel(body)
   const input = readRequiredText(body, 'input')
   const format = readChoice(body, 'response_format', Object.keys(CONTENT_TYPES) as SpeechFormat[]) ?? 'mp3'
-  // The format with events is priced by tokens, and is not what was paid for here.
+  // The format with events is priced by tokens, and is not sold here.
   readChoice(body, 'stream_format', ['audio'])
   const forward: JsonObject = { input, voice: readVoice(body['voice']), response_format: format }
   let characters = codePoints(input)

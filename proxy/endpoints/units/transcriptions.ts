@@ -28,7 +28,7 @@ const FORMATS = ['json', 'text', 'verbose_json'] as const
 const DECIMAL = /^[0-9]{1,9}(?:\.[0-9]{1,18})?$/
 const TEXT_TYPE = 'text/plain; charset=utf-8'
 const OWNED: ReadonlySet<string> = new Set(['text', 'usage'])
-/** A report may exceed what was measured by this factor, and a minute, before the bytes of the file are asked. */
+/** A report may exceed the measured length by this factor, and a minute, before the size of the file is considered. */
 const PLAUSIBLE_FACTOR = 2
 const PLAUSIBLE_SECONDS = 60
 /** The least that a codec for voices puts into a second: 120 ms of Opus in two bytes, and a third for their length. */
@@ -70,7 +70,7 @@ function readRequest(bytes: Buffer, head: RequestHead, limits: Limits): Transcri
   if (typeof temperature === 'number' && !(temperature >= 0 && temperature <= 1)) {
     throw invalidRequest('temperature must be a number from 0 to 1.', 'temperature')
   }
-  // Text is made from JSON, because only that tells how long the audio was.
+  // Text is made from JSON, because only JSON has the length of the audio.
   const forward: [string, string][] = [['response_format', format === 'text' ? 'json' : format]]
   for (const name of ['language', 'prompt', 'temperature']) {
     if (body[name] !== undefined) forward.push([name, String(body[name])])
@@ -154,8 +154,8 @@ class TranscriptionPlan implements BufferedPlan {
   }
 
   /**
-   * What a report is believed up to. One above the measurement is no reason to charge less than the hold, because a
-   * decoder may have found what the measurement has not.
+   * The longest report that is believed. A report above the measurement is not ignored, because a decoder may have found
+   * sound that the measurement has not.
    */
   private plausibleSeconds(): number {
     const byBytes = this.request.file.length / BYTES_PER_SECOND_MIN
@@ -163,7 +163,7 @@ class TranscriptionPlan implements BufferedPlan {
   }
 }
 
-/** The duration that an answer states, in `usage` or beside the text; null for none. Tokens are not what is sold. */
+/** The duration that an answer states, in `usage` or beside the text; null when it states none. Tokens are not sold here. */
 function reportedSeconds(members: Members): number | null {
   const usage = members.value('usage')
   for (const stated of [isJsonObject(usage) ? usage['seconds'] : undefined, members.value('duration')]) {

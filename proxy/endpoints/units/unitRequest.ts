@@ -5,7 +5,7 @@ import type { UpstreamRequest } from '../../upstream/transport/transport.ts'
 import type { Run } from '../run/run.ts'
 import type { UnitPlan } from './operation.ts'
 
-/** What a provider is sent for a plan; all of them speak the OpenAI format. */
+/** The provider request of a plan; all providers of these operations speak the OpenAI format. */
 export function unitRequest(
   run: Run,
   plan: UnitPlan,

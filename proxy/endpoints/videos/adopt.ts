@@ -4,15 +4,16 @@ import type { RpcClient } from '../../bus/rpcClient.ts'
 import type { StoredVideo, VideoStore } from '../../jobs/videoStore.ts'
 import type { RunServices } from '../run/services.ts'
 
-/** What of a receipt says how a request has ended. */
+/** The members of a receipt that describe how a request ended. */
 interface ReceiptEnd {
   readonly status: string
   readonly cost: { readonly units: string }
 }
 
 /**
- * Finishes jobs whose clip is made and whose process did not say how the charge went: it was killed, or Redis was away.
- * What ended is delivered without it, by its journal or by the settlement that stands beside the job; the book says how.
+ * Finishes jobs whose clip is made and whose process did not record the charge, because it was killed or Redis was down.
+ * Their endings are delivered independently, from the journal or from the settlement that is stored with the job; the book
+ * knows the outcome.
  */
 export class VideoAdoption {
   private readonly store: VideoStore
@@ -42,7 +43,7 @@ export class VideoAdoption {
       .finally(() => this.underWay.delete(videoId))
   }
 
-  /** @throws GatewayError while control does not know or cannot say */
+  /** @throws GatewayError while control does not know or does not answer */
   private async finish({ job }: StoredVideo): Promise<void> {
     const { requestId, keyId } = job
     const receipt = JSON.parse(await this.rpc.call('get_receipt', { requestId, keyId })) as ReceiptEnd

@@ -27,7 +27,7 @@ export interface ClipParts {
   readonly onFault: (reason: string) => void
 }
 
-/** A finished clip on its way from the provider to a client; a slow client pauses the provider. */
+/** Relays a finished clip from the provider to a client; a slow client pauses the provider (backpressure). */
 export class ClipRelay implements UpstreamListener, GoneListener, DrainListener {
   private readonly parts: ClipParts
   private call: UpstreamCall | undefined
@@ -78,7 +78,7 @@ export class ClipRelay implements UpstreamListener, GoneListener, DrainListener 
     if (this.over) return
     this.finish()
     this.parts.onFault(failure.message)
-    // What the client has is not the whole clip, and a proper end of the answer would say that it is.
+    // The client has only a part of the clip, and a regular end of the answer would look like the whole.
     if (this.begun) this.parts.exchange.breakOff()
     else this.parts.exchange.fail(undelivered(failure.kind.endsWith('_timeout') ? 'upstream_timeout' : undefined))
   }

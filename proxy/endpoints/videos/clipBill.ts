@@ -3,9 +3,9 @@ import { quantityUnits, type UnitRates } from '../../../contract/money/unitRates
 import type { Bill } from '../run/bill.ts'
 
 /**
- * What a clip costs.
- * @param reportedSeconds its length as the provider reports it; null where the provider says nothing
- * @param orderedSeconds its length as it was ordered, which counts then
+ * The cost of a clip.
+ * @param reportedSeconds its length as the provider reports it; null when the provider reports none
+ * @param orderedSeconds its length as ordered, which counts in that case
  */
 export function billOfClip(rates: UnitRates, reportedSeconds: number | null, orderedSeconds: number): Bill {
   const quantity = reportedSeconds ?? orderedSeconds

@@ -10,7 +10,7 @@ export class Downloads {
     this.limits = limits
   }
 
-  /** @param keyId whose job it is. @returns what to call at the end; null when too many are open */
+  /** @param keyId the owner of the job. @returns the function to call at the end; null when too many downloads are open */
   begin(keyId: string): (() => void) | null {
     const own = this.byKey.get(keyId) ?? 0
     if (this.open >= this.limits.videoDownloadsMax || own >= this.limits.videoDownloadsPerKeyMax) return null

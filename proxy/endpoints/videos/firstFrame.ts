@@ -29,7 +29,8 @@ export function checkFirstFrame(
     throw tooLarge(`The first frame has ${bytes} bytes; send at most ${limits.videoImageBytesMax}.`)
   }
   const image = Buffer.from(base64, 'base64')
-  // The decoder skips what is no base64, and takes the alphabet for URLs as well, which providers need not know.
+  // The decoder skips characters that are not base64, and accepts the alphabet for URLs as well, which providers may not
+  // know.
   const isWhole = base64.length % 4 === 0 && image.length === bytes
   const isPlain = isWhole && !base64.includes('-') && !base64.includes('_')
   if (bytes === 0 || !isPlain) throw invalid('The base64 of image cannot be read.')

@@ -33,7 +33,7 @@ export function videoServe({ catalog, jobs }: VideoParts): Serve {
     const readToken = paid === undefined ? '' : newSecret('rt')
     const job = newJob(exchange, principal, admitted, services.owner, readToken)
     const run = new VideoRun(exchange, principal, { admitted, job, jobs, readToken }, lastingServices(services))
-    // Who only asks for the price takes no place.
+    // A request for the price alone takes no job slot.
     if (paid?.isUnpaid) await paid.quote(run.hold)
     await open(jobs, job, limits)
     run.start()

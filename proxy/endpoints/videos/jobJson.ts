@@ -4,7 +4,7 @@ import { amountJson } from '../../../contract/money/receipt.ts'
 import type { VideoJobFields } from '../../jobs/videoStore.ts'
 import type { Limits } from '../../limits.ts'
 
-/** A job as its clients see it; what is made but not charged yet is still being made. */
+/** A job as its clients see it; a clip that is made but not charged yet counts as in progress. */
 export interface ShownVideo {
   readonly job: VideoJobFields
   readonly state: VideoState
@@ -50,7 +50,7 @@ export function jobJson(
 
 /**
  * The job object for the client that has ordered it.
- * @param readToken goes with it as `read_token` unless it is empty
+ * @param readToken its member `read_token`, left out when it is empty
  */
 export function takenJobJson(
   shown: ShownVideo,
@@ -62,7 +62,7 @@ export function takenJobJson(
   return readToken === '' ? json : `${json.slice(0, -1)},"read_token":"${readToken}"}`
 }
 
-/** What a client is told of a failed job. @param reason of the provider, or '' */
+/** The client's text for a failed job. @param reason of the provider, or '' */
 export function failureText(reason: string): string {
   return reason === '' ? ERRORS.video_failed.message : `The job failed and was not charged: ${reason}`
 }

@@ -3,18 +3,18 @@ import type { VideoWakes } from '../../jobs/videoWakes.ts'
 import type { Limits } from '../../limits.ts'
 import type { AdmittedVideo } from './admit.ts'
 
-/** What a job is run with. */
+/** The inputs of a job's run. */
 export interface VideoRunOrder {
   readonly admitted: AdmittedVideo
   readonly job: VideoJobFields
   readonly jobs: VideoJobs
-  /** What a job that was paid for by itself is read with; empty for the job of a key. */
+  /** The read token of a job that was paid per request; empty for the job of a key. */
   readonly readToken: string
 }
 
 /** A job that this process follows. */
 export interface FollowedVideo {
-  /** Somebody asks for it. */
+  /** A client asks for it. */
   wake(): void
 }
 
@@ -34,8 +34,8 @@ export class VideoJobs {
   }
 
   /**
-   * Takes a place for a job that is about to begin.
-   * @returns false when this process follows as many as it may
+   * Reserves a place for a job that is about to begin.
+   * @returns false when this process follows its maximum of jobs
    */
   reserve(videoId: string): boolean {
     if (this.followed.size >= this.limits.videoJobsMax) return false
@@ -43,7 +43,7 @@ export class VideoJobs {
     return true
   }
 
-  /** Begins to hear of jobs that somebody asks another process for. */
+  /** Starts to listen for jobs of this process that clients ask other processes for. */
   start(): Promise<void> {
     return this.wakes.listen((videoId) => this.followed.get(videoId)?.wake())
   }
@@ -58,7 +58,7 @@ export class VideoJobs {
     this.followed.delete(videoId)
   }
 
-  /** Has the process that follows a job ask its provider soon. */
+  /** Asks the process that follows a job to poll its provider soon. */
   wake(owner: string, videoId: string): void {
     this.wakes.wake(owner, videoId)
   }

@@ -9,8 +9,8 @@ import type { VideoRequest } from './request.ts'
 const WHOLE_NUMBER = /^[1-9][0-9]{0,4}$/
 
 /**
- * What the provider is asked for, if the model takes all of the request.
- * @throws GatewayError 400 with the code of the first part that it does not take
+ * The order for the provider, if the model supports every part of the request.
+ * @throws GatewayError 400 with the code of the first part that it does not support
  */
 export function orderOf(request: VideoRequest, settings: VideoSettings, limits: Limits): VideoOrder {
   checkLength(request.prompt, settings.promptMax, 'prompt', 'prompt_too_long')
@@ -19,7 +19,7 @@ export function orderOf(request: VideoRequest, settings: VideoSettings, limits: 
   const ratio = aspectRatioOf(request.aspectRatio, settings)
   const negativePrompt = negativePromptOf(request.negativePrompt, settings)
   checkResolution(request.resolution, settings)
-  // A model is sold at one resolution, so that is always named; a provider that is asked for a size has it in that.
+  // A model is sold at one resolution, so it is always stated; a provider that takes a `size` has it in that.
   const size = settings.sizes.get(ratio === '' ? (settings.aspectRatios[0] ?? '') : ratio) ?? ''
   return {
     prompt: request.prompt,

@@ -1,8 +1,8 @@
 import type { Limits } from '../../limits.ts'
 
-/** The pause grows by this factor from one question to the next, so that short clips are seen early. */
+/** The pause grows by this factor from one poll to the next, so that short clips are noticed early. */
 const GROWTH = 1.5
-/** Jobs that were made at once are not asked about at once for ever. */
+/** Jitter, so that jobs that were made together are not polled together forever. */
 const JITTER = 0.2
 
 /** How long to wait before a provider is asked about a job again. */
@@ -17,7 +17,7 @@ export class PollInterval {
 
   /**
    * The next pause in milliseconds.
-   * @param atLeastMs what the provider asked for
+   * @param atLeastMs the pause that the provider asked for
    */
   next(atLeastMs = 0): number {
     const pauseMs = this.pauseMs

@@ -47,7 +47,7 @@ export function videoReadHandler(parts: VideoReadParts): Handler {
   }
 }
 
-/** Clients of the OpenAI API may ask for a picture of a clip, which providers do not sell alike. @throws GatewayError 400 */
+/** Clients of the OpenAI API may ask for a thumbnail of a clip, which not all providers have. @throws GatewayError 400 */
 function checkVariant(query: string): void {
   const variant = new URLSearchParams(query).get('variant') ?? 'video'
   if (variant !== 'video') throw invalidRequest('variant must be video; nothing else is kept of a clip.', 'variant')

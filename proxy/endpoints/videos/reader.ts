@@ -8,14 +8,14 @@ import type { StoredVideo, VideoStore } from '../../jobs/videoStore.ts'
 import type { Exchange, RequestHead } from '../../server/exchange.ts'
 import { checkKey } from '../run/checkKey.ts'
 
-/** Who asks for a job: a key, or the holder of a read token. */
+/** The client that asks for a job: a key, or the holder of a read token. */
 type Reader = { readonly principal: Principal } | { readonly tokenHash: string }
 
 /**
- * Finds the job of a request if whoever asks may read it: the key that it was made with, or for one that was paid per
- * request its read token.
- * @param videoId as it stands in the path
- * @throws GatewayError 401 or 403 for the credential, 404 for a job that is not known, 503 while Redis is away
+ * Finds the job of a request if the client may read it: with the key that made it, or with the read token of a job that was
+ * paid per request.
+ * @param videoId as it is in the path
+ * @throws GatewayError 401 or 403 for the credential, 404 for an unknown job, 503 while Redis is down
  */
 export async function readJob(
   exchange: Exchange,

@@ -8,7 +8,7 @@ import type { Limits } from '../../limits.ts'
 /** A first frame that was checked: the data URL as JSON in UTF-8, or why it is refused. */
 export type CheckedFrame = { readonly json: Uint8Array } | { readonly refusal: sluice.Refusal.$Properties }
 
-/** A request for a clip that is sound by itself; what depends on the model is checked against it later. */
+/** A request for a clip that is valid by itself; the checks that depend on the model follow later. */
 export interface VideoRequest {
   /** Public model id, suffixes taken off. */
   readonly modelId: string

@@ -35,10 +35,10 @@ import { isOver, videoState } from './videoState.ts'
 const LOST = 'gateway_restart'
 
 /**
- * The life of a video job: the provider is asked once, then about the state of its job until the clip is made, which is
- * when it is charged. The state goes to Redis before anybody acts on it: a job whose hold is gone can not be made any
- * more, and the settlement of one that is made stands beside it before it is sent. A provider makes the clip whether or
- * not anybody waits for the job's id, so a job goes on without its client, and its receipt names it.
+ * The life of a video job: the provider gets the order once, then its job is polled until the clip is made, which is when it
+ * is charged. The state is written to Redis before anything acts on it: a job whose hold is gone can no longer become
+ * "made", and the settlement of a made job is stored with it before it is sent. A provider makes the clip whether or not the
+ * client waits for the job's id, so a job continues without its client, and its receipt names it.
  */
 export class VideoRun implements RunListener, WholeListener, FollowedVideo {
   private readonly run: Run
@@ -52,14 +52,14 @@ export class VideoRun implements RunListener, WholeListener, FollowedVideo {
   private readonly deadlineMs: number
   private job: VideoJobFields
   private state: VideoState = VideoState.QUEUED
-  /** What the provider is asked; let go once it has taken the job, because of the image in it. */
+  /** The order for the provider; released once the provider has taken the job, because of the image in it. */
   private order: VideoOrder | null
   private upstreamId = ''
-  /** Before that the provider is not asked again, whoever wants to know. */
+  /** The provider is not polled again before this time. */
   private askAgainMs = Number.POSITIVE_INFINITY
   /** The process leaves: nothing is waited for any more. */
   private leaving = false
-  /** The settlement of the clip is noted beside the job, and on its way. */
+  /** The settlement of the clip is stored with the job, and is being delivered. */
   private made = false
 
   constructor(exchange: Exchange, principal: Principal, order: VideoRunOrder, services: RunServices) {
@@ -79,7 +79,7 @@ export class VideoRun implements RunListener, WholeListener, FollowedVideo {
     this.deadlineMs = performance.now() + Math.min(videoJobMaxMs, holdAgeMaxMs / 2)
   }
 
-  /** What will be held for the job. */
+  /** The hold of the job; it is taken later. */
   get hold(): HoldLife {
     return this.run.hold
   }
@@ -118,7 +118,7 @@ export class VideoRun implements RunListener, WholeListener, FollowedVideo {
   }
 
   onRefused(error: GatewayError): void {
-    // Before the client hears of it, so that its next request finds the place free.
+    // Before the client gets the answer, so that its next request finds the place free.
     this.forget()
     this.run.refuse(error)
   }
@@ -132,7 +132,7 @@ export class VideoRun implements RunListener, WholeListener, FollowedVideo {
     this.run.fail(new GatewayError('restarting'))
   }
 
-  // Where the charge is not sure yet, the next read of the job asks the book how it went.
+  // When the charge is not certain yet, the next read of the job asks the book for the outcome.
   onSettled(outcome: Outcome, chargedUnits: number): void | Promise<void> {
     if (!this.made) return
     this.job = { ...this.job, chargeUnits: chargedUnits, receiptJson: outcome.receipt(chargedUnits) }
@@ -189,7 +189,7 @@ export class VideoRun implements RunListener, WholeListener, FollowedVideo {
     }
   }
 
-  /** Notes that the job goes on; while Redis is away that has time. @returns undefined when nothing could be written */
+  /** Records the progress of the job; while Redis is down this can wait. @returns undefined when nothing could be written */
   private async note(video: UpstreamVideo): Promise<Written | undefined> {
     this.state = video.state === 'queued' ? VideoState.QUEUED : VideoState.IN_PROGRESS
     this.job = { ...this.job, progress: isOver(video) ? 0 : video.progress }
@@ -239,7 +239,7 @@ export class VideoRun implements RunListener, WholeListener, FollowedVideo {
     this.run.settle('cut', NO_BILL, LOST)
   }
 
-  /** Writes a state that others act on, again and again while Redis is away. @returns undefined when time ran out */
+  /** Writes a state that others act on, with retries while Redis is down. @returns undefined when time ran out */
   private async writeSurely(state: VideoState): Promise<Written | undefined> {
     for (;;) {
       try {

@@ -6,12 +6,12 @@ import { getRequest } from '../../upstream/providerRequest.ts'
 import { retryAfterMs } from '../../upstream/retryAfter.ts'
 import { type Transport, TransportFailure } from '../../upstream/transport/transport.ts'
 
-/** What asking for a job's state has shown. */
+/** The result of polling a job's state. */
 export type VideoSight =
   | { readonly kind: 'seen'; readonly video: UpstreamVideo }
-  /** The provider refuses to say: it does not know the job, or the gateway. */
+  /** The provider refuses to answer: it does not know the job, or the gateway. */
   | { readonly kind: 'refused'; readonly status: number }
-  /** No usable answer; worth another try, after the time that the provider asked for. */
+  /** No usable answer; to be retried after the time that the provider asked for. */
   | { readonly kind: 'unclear'; readonly waitMs: number }
 
 /** Asks a provider for the state of one of its jobs. */

@@ -17,7 +17,7 @@ import type { Wire, WireListener } from './wire/wire.ts'
 const AT_ONCE_BYTES = 262_144
 const NEVER = Number.POSITIVE_INFINITY
 
-/** Where connections go. */
+/** The server of connections. */
 export interface Origin {
   readonly host: string
   readonly port: number
@@ -27,7 +27,7 @@ export interface Origin {
   readonly lookup?: LookupFunction
 }
 
-/** Told when a connection can take another request, or is gone. */
+/** Called when a connection can take another request, or is closed. */
 export interface ConnectionOwner {
   onIdle(connection: Connection): void
   onClosed(connection: Connection): void
@@ -86,7 +86,7 @@ export class Connection implements ResponseSink, WireListener {
     this.wire.resume()
   }
 
-  /** Ends the connection; its listener hears nothing more. */
+  /** Ends the connection; its listener is not called any more. */
   destroy(): void {
     this.listener = undefined
     this.request = undefined
@@ -124,7 +124,7 @@ export class Connection implements ResponseSink, WireListener {
   }
 
   onBytes(bytes: Buffer): void {
-    // Bytes that nobody asked for: whatever they are, they must not be taken for the answer to a later request.
+    // Unexpected bytes: they must not be taken for the answer to a later request.
     if (this.request === undefined) {
       this.destroy()
       return
@@ -157,7 +157,7 @@ export class Connection implements ResponseSink, WireListener {
     if (body === null) socket.write(`${start}\r\n`, 'latin1')
     else if (typeof body === 'string') {
       const bytes = Buffer.byteLength(body)
-      // What has one byte a character is written as it is.
+      // Text with one byte per character is written without encoding it.
       const encoding = bytes === body.length ? 'latin1' : 'utf8'
       socket.write(`${start}content-length: ${bytes}\r\n\r\n${body}`, encoding)
     } else {
@@ -183,8 +183,8 @@ export class Connection implements ResponseSink, WireListener {
     if (done !== true) this.wire.socket.write(value, () => this.writeSlices(request, slices))
   }
 
-  // The connection is handed on before the listener hears of the end, and only once the whole read has been looked at:
-  // bytes behind an answer would otherwise be read as the next one.
+  // The connection is handed on before the listener learns of the end, and only once the whole read was checked: bytes after
+  // an answer would otherwise be read as the next answer.
   private finish(sound: boolean): void {
     const { listener } = this
     this.listener = undefined
@@ -196,7 +196,7 @@ export class Connection implements ResponseSink, WireListener {
     listener?.onEnd()
   }
 
-  // What goes out by TLS is said to have left a turn later than it has, when the answer may already be there.
+  // TLS reports a completed write one turn late, when the answer may already be there.
   private rest(): void {
     if (this.closed) return
     if (this.wire.socket.writableLength === 0) this.owner.onIdle(this)

@@ -7,7 +7,7 @@ export interface PoolOptions {
   readonly idleMs: number
 }
 
-/** The connections to one origin. The one used last is used next, so that the others can be let go. */
+/** The connections to one origin. The one used last is used next, so that the others can be closed as idle. */
 export class ConnectionPool implements ConnectionOwner {
   private readonly options: PoolOptions
   private readonly all = new Set<Connection>()

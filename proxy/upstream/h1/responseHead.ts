@@ -3,7 +3,7 @@ import type { UpstreamHeaders } from '../transport/transport.ts'
 /** How the body of an answer is delimited. */
 export type Framing = 'none' | 'length' | 'chunked' | 'close'
 
-/** A status line and the headers behind it. Other headers than those that frame the body are looked up on demand. */
+/** A status line and the headers after it. Headers that do not frame the body are looked up on demand. */
 export interface ResponseHead extends UpstreamHeaders {
   readonly status: number
   readonly framing: Framing
@@ -60,7 +60,7 @@ export function isField(line: string): boolean {
   return FIELD.test(line)
 }
 
-// Only names as long as those that frame the body are looked at closely.
+// Only names with the length of a framing header are compared.
 function readFramer(text: string, at: number, framers: Framers): boolean {
   if (named(text, at, 'connection')) framers.connection += `${fieldValue(text, at + 10)},`
   if (named(text, at, 'transfer-encoding')) framers.transferEncoding += `${fieldValue(text, at + 17)},`

@@ -32,7 +32,7 @@ export class ResponseReader {
   private partial = ''
   private left = 0
   private trailerBytes = 0
-  /** Body bytes of the read in hand that have not been handed on. */
+  /** Body bytes of the current read that have not been delivered. */
   private bodyStart = 0
   private bodyEnd = 0
 
@@ -98,7 +98,7 @@ export class ResponseReader {
       this.takeHead(bytes.toString('latin1', at, found), sink)
       return found + 4
     }
-    // The end may lie across two reads, so what was read before is searched again from just before its own end.
+    // The end may be split across two reads, so the search starts just before the end of the earlier bytes.
     const before = this.partial.length
     this.partial += bytes.toString('latin1', at)
     const end = this.partial.indexOf('\r\n\r\n', Math.max(0, before - 3))
@@ -155,7 +155,7 @@ export class ResponseReader {
     sink.onResponseBody(bodyStart === 0 && bodyEnd === bytes.length ? bytes : bytes.subarray(bodyStart, bodyEnd))
   }
 
-  // A size that stands in one read and has no extension needs no string; every other line takes the long way.
+  // A chunk size that is complete in one read and has no extension needs no string; every other line takes the slow path.
   private readChunkSize(bytes: Buffer, at: number): number {
     let size = 0
     let digits = 0
@@ -235,7 +235,7 @@ function hexDigit(code: number | undefined): number {
   return lower >= 97 && lower <= 102 ? lower - 87 : -1
 }
 
-/** Refuses what is no answer at all before waiting for its head to end. */
+/** Rejects bytes that cannot be an HTTP answer before waiting for the end of the head. */
 function couldBeHead(text: string): boolean {
   return text.startsWith('HTTP/1.') || 'HTTP/1.'.startsWith(text)
 }

@@ -4,7 +4,7 @@ import type { Provider } from '../../catalog/pricedItem.ts'
 export class HeaderBlock {
   /** Name, value, name, value. */
   readonly list: readonly string[]
-  /** The same as they stand in the head of a request. */
+  /** The same as text of a request head. */
   readonly text: string
 
   constructor(list: readonly string[]) {
@@ -17,7 +17,7 @@ export class HeaderBlock {
 
 const kept = new WeakMap<Provider, Map<string, HeaderBlock>>()
 
-/** The headers of all requests to a provider whose bodies are JSON and that accept the same; they are made once. */
+/** The headers of all requests to a provider with a JSON body and the same Accept header; they are built once. */
 export function jsonHeaders(provider: Provider, accept: string, make: () => readonly string[]): HeaderBlock {
   let blocks = kept.get(provider)
   if (blocks === undefined) {

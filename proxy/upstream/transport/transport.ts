@@ -1,6 +1,6 @@
 import type { HeaderBlock } from './headerBlock.ts'
 
-/** Why a provider's answer did not come, or stopped coming. */
+/** Why a provider's answer did not arrive, or broke off. */
 export type FailureKind =
   | 'connect'
   | 'reset'
@@ -43,7 +43,7 @@ export interface UpstreamRequest {
   readonly publicOnly?: boolean
 }
 
-/** Whether a body comes in pieces. */
+/** Whether a body consists of pieces. */
 export function isPieces(body: UpstreamRequest['body']): body is readonly Buffer[] {
   return Array.isArray(body)
 }
@@ -55,7 +55,7 @@ export function piecesBytes(pieces: readonly Buffer[]): number {
 
 const SLICE_BYTES = 262_144
 
-/** The pieces of a body in slices of which each is written, and encrypted, in moments. */
+/** The pieces of a body in slices, each of which is written, and encrypted, in little time. */
 export function* slicesOf(pieces: readonly Buffer[]): Generator<Buffer, void, undefined> {
   for (const piece of pieces) {
     for (let from = 0; from < piece.length; from += SLICE_BYTES) yield piece.subarray(from, from + SLICE_BYTES)
@@ -76,11 +76,11 @@ export interface UpstreamListener {
 export interface UpstreamHeaders {
   /** The first value of a header by its lower-case name, or undefined. */
   get(name: string): string | undefined
-  /** The body is in a content coding that is not known; absent is no. */
+  /** The body is in an unknown content coding; absent is false. */
   readonly unreadable?: boolean
 }
 
-/** A request under way. After `cancel` the listener hears nothing more. */
+/** A request under way. After `cancel` the listener is not called any more. */
 export interface UpstreamCall {
   pause(): void
   resume(): void

@@ -113,7 +113,7 @@ function tokenOf(kind: Kind): string {
 
 const isGuarded = (auth: ApiAuth): auth is keyof typeof EXPECTED => Object.hasOwn(EXPECTED, auth)
 
-test('every route says the right thing to every kind of credential', async () => {
+test('every route returns the expected status for every kind of credential', async () => {
   let checked = 0
   for (const { method, path, auth } of Object.values(API_ROUTES)) {
     if (!isGuarded(auth)) continue
@@ -140,9 +140,9 @@ const NOT_LET_IN = new Set([
   'account_not_linked',
   'not_found',
 ])
-/** Of deposits and withdrawals a gateway without a chain says that it has none, to who may ask. */
+/** A gateway without a chain or a distributor of rewards says so to credentials that it accepts. */
 const isLetIn = (answer: ApiAnswer): boolean =>
-  !NOT_LET_IN.has(codeOf(answer)) || answer.text.includes('This gateway has no chain')
+  !NOT_LET_IN.has(codeOf(answer)) || /This gateway (has no chain|pays no rewards)/.test(answer.text)
 const codeOf = ({ body }: ApiAnswer): string => String((body as { error?: { code?: string } }).error?.code)
 
 function withKind([status, code]: Refusal, name: string, answer: ApiAnswer): Refusal {
@@ -150,7 +150,7 @@ function withKind([status, code]: Refusal, name: string, answer: ApiAnswer): Ref
   return [status, code]
 }
 
-test('two credentials, and other schemes, are refused', async () => {
+test('two credentials, and other schemes, are rejected', async () => {
   const { token, apiKey } = owner
   const both = await api(url, 'GET', '/v1/account', { token, headers: { 'x-api-key': apiKey } })
   assertRefused(both, 400, 'payment_conflict')
@@ -178,7 +178,7 @@ test('two credentials, and other schemes, are refused', async () => {
   assert.equal((await api(url, 'GET', '/v1/account', { headers: { authorization: `bearer ${token}` } })).status, 200)
 })
 
-test('methods that a path does not serve are named, paths that are none are not found', async () => {
+test('unsupported methods return 405 with the allowed ones, unknown paths return 404', async () => {
   for (const [method, path, allow] of [
     ['POST', '/v1/account', 'GET, HEAD, PATCH, OPTIONS'],
     ['GET', '/v1/account/keys/key_x', 'PATCH, DELETE, OPTIONS'],
@@ -207,7 +207,7 @@ test('methods that a path does not serve are named, paths that are none are not 
   assert.equal(slash.status, 200)
 })
 
-test("a session reads the account's receipts, a key its own, and a single one only with its key", async () => {
+test('a session reads the receipts of the account, a key only its own, and a single receipt needs its key', async () => {
   const answer = await api(url, 'GET', '/v1/receipts/req_0123456789ABCDEFGHJKMNPQRS', { token: owner.token })
   assertRefused(answer, 403, 'wrong_credential')
   assertRefused(await api(url, 'GET', '/v1/receipts?after=req_1', { token: owner.token }), 400, null, 'after')

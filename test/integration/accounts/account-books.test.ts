@@ -163,7 +163,7 @@ test('usage is grouped, filtered and paged', async () => {
   assert.deepEqual((cli.json as Usage).data, byModel.data)
 })
 
-test('credits are spent soonest-expiring first, and what is left of them expires in the ledger', async () => {
+test('credits are spent soonest-expiring first, and the remainder expires in the ledger', async () => {
   const owner = await newOwner(stack, { credits: '0.002' })
   const expiresAtMs = Date.now() + 8_000
   const soon = new Date(expiresAtMs).toISOString()
@@ -209,7 +209,7 @@ test('credits are spent soonest-expiring first, and what is left of them expires
   assert.equal((await expiries()).rowCount, 1)
 })
 
-test('everything that was changed is in the activity, with who did it, newest first', async () => {
+test('every change is in the activity list with its actor, newest first', async () => {
   const owner = await newOwner(stack)
   const { token, accountId } = owner
   const made = await api<{ id: string }>(url, 'POST', '/v1/account/keys', { token, body: { name: 'app', budget: '1' } })
@@ -243,7 +243,7 @@ test('everything that was changed is in the activity, with who did it, newest fi
   await assert.rejects(pool.query('DELETE FROM activity'), /append only/)
 })
 
-test('statements of months that are none, or have not begun, are refused; one without movements has its headings', async () => {
+test('statements of invalid or future months are rejected; a statement without movements has only the headings', async () => {
   const owner = await newOwner(stack)
   for (const month of ['2026-13', '2026-1', '2999-01', 'last', '2026-01-01']) {
     assertRefused(await api(url, 'GET', `/v1/statements/${month}.csv`, { token: owner.token }), 400, null, 'month')

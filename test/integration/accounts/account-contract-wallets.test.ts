@@ -84,14 +84,14 @@ async function ofContract(chainId = CHAIN_ID, address = CONTRACT) {
   return body
 }
 
-test('a contract signs in with what it takes', async () => {
+test('a contract wallet signs in with a signature that it accepts', async () => {
   const body = await ofContract()
   const answer = await verify(body)
   assert.deepEqual([answer.status, answer.body.address], [200, CONTRACT], answer.text)
   assertRefused(await verify(body), 400, null, 'message')
 })
 
-test('a contract is refused with what it does not take, on another chain, or when there is none', async () => {
+test('sign-in fails if the contract rejects the signature, is on another chain, or does not exist', async () => {
   const body = await ofContract()
   signedHash = '0x'
   assertRefused(await verify(body), 400, 'bad_signature')
@@ -105,7 +105,7 @@ test('a contract is refused with what it does not take, on another chain, or whe
   mode = 'well'
 })
 
-test('a chain that fails or is silent is told as such in time, and the message still counts afterwards', async () => {
+test('a failing or silent chain is reported as such in time, and the message remains usable', async () => {
   const body = await ofContract()
   // Had the time for the chain not ended first, the answer would be that control is late.
   assert.ok(limits.chainTimeoutMs < limits.apiTimeoutMs)
@@ -119,7 +119,7 @@ test('a chain that fails or is silent is told as such in time, and the message s
   assert.equal((await verify(body)).status, 200)
 })
 
-test('a wallet with a key of its own signs in without asking the chain, for the configured chain and site only', async () => {
+test('a wallet with its own key signs in without a chain call, for the configured chain and site only', async () => {
   const before = calls
   const wallet = newWallet()
   assert.equal((await verify(await signedMessage(url, wallet, SITE))).status, 200)

@@ -139,12 +139,12 @@ async function soundRequests(): Promise<Readonly<Partial<Record<ApiOperation, So
   }
 }
 
-test('every route of the account API that takes a body has a sound request', () => {
+test('every route of the account API that accepts a body has a valid sample request', () => {
   const taking = Object.entries(API_ROUTES).flatMap(([operation, { body }]) => (body === undefined ? [] : [operation]))
   assert.deepEqual(Object.keys(sound).sort(), taking.sort())
 })
 
-test(`of ${MUTATIONS} broken requests to the account API none is a fault of the gateway`, async () => {
+test(`none of ${MUTATIONS} malformed requests to the account API causes an internal error`, async () => {
   const seed = Number(process.env['SLUICE_FUZZ_SEED'] ?? Date.now() % 2 ** 31)
   const mutator = new Mutator(seededRandom(seed))
   const rows = Object.entries(sound) as [ApiOperation, Sound][]

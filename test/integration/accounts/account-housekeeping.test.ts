@@ -47,7 +47,7 @@ async function letExpire(): Promise<void> {
   await book.pool.query(`UPDATE idempotency_keys SET created_at = now() - interval '25 hours'`)
 }
 
-test('rows past their time go, the others stay', async () => {
+test('expired rows are removed, the others stay', async () => {
   const old = await fill('a')
   await letExpire()
   const young = await fill('b')
@@ -58,7 +58,7 @@ test('rows past their time go, the others stay', async () => {
   assert.equal(await withTransaction(book.pool, (client) => takeLinkCode(client, young)), accountId)
 })
 
-test('an Idempotency-Key past its time may be used for something else, before it is removed, too', async () => {
+test('an expired Idempotency-Key may be reused for another request, even before it is removed', async () => {
   const take = (fingerprint: string) =>
     withTransaction(book.pool, (client) => takeIdempotencyKey(client, { ...REQUEST, key: 'b', fingerprint }, limits))
   assert.deepEqual((await take(REQUEST.fingerprint))?.status, 200)

@@ -36,7 +36,7 @@ async function untilRefused(attempt: () => Promise<ApiAnswer>, most: number): Pr
   return assert.fail(`${most} requests passed`)
 }
 
-test('nonces are given out at a rate by client address, as the trusted load balancer states it', async () => {
+test('nonces are rate limited by the client address that the trusted load balancer reports', async () => {
   const ask = (forwarded: string) => api(url, 'POST', '/v1/auth/nonce', from(forwarded))
   assertRefused(await untilRefused(() => ask('10.0.0.1'), 15), 429, 'rate_limited')
   assert.equal((await ask('10.0.0.2')).status, 200)
@@ -45,7 +45,7 @@ test('nonces are given out at a rate by client address, as the trusted load bala
   assert.equal((await ask('nonsense')).status, 200, 'the address of the connection counts')
 })
 
-test('an account has a rate of its own', async () => {
+test('each account has its own rate limit', async () => {
   const read = () => api(url, 'GET', '/v1/account', { token: owner.token })
   assertRefused(await untilRefused(read, 40), 429, 'rate_limited')
   const other = await newOwner(stack)
@@ -53,7 +53,7 @@ test('an account has a rate of its own', async () => {
   completion(await chat(url, owner.apiKey, { model: 'test/small' }))
 })
 
-test('the rates are told by GET /v1/limits', async () => {
+test('GET /v1/limits returns the rate limits', async () => {
   const { rate_limits } = await apiOk<{
     rate_limits: { id: string; requests: number; period_seconds: number; burst: number; scope: string }[]
   }>(url, 'GET', '/v1/limits')
@@ -77,7 +77,7 @@ test('the rates are told by GET /v1/limits', async () => {
   ])
 })
 
-test('a key whose account settings cannot be read runs nothing, and runs again when they can', async () => {
+test('requests of a key whose account settings cannot be read are rejected until they can be read', async () => {
   const { apiKey } = await stack.createAccount()
   const pool = createPool(stack.databaseUrl, limits)
   await pool.query('ALTER TABLE account_settings RENAME TO settings_away')
@@ -90,7 +90,7 @@ test('a key whose account settings cannot be read runs nothing, and runs again w
   completion(await chat(url, apiKey, { model: 'test/small' }))
 })
 
-test('a record without its privacy flags is not worked by', () => {
+test('a key record without privacy flags is rejected', () => {
   const record = (fields: Partial<sluice.IKeyRecord>) =>
     sluice.KeyRecord.decode(sluice.KeyRecord.encode(fields).finish())
   const whole = { keyId: 'key_1', accountId: 'acct_1', privacyKnown: true, settingsKnown: true, tools: ['web.search'] }

@@ -79,7 +79,7 @@ const served = () =>
     async () => (await api(url, 'GET', '/v1/account', { token: owner.token })).status === 200,
   )
 
-test('without control: 503 in time, chat goes on, nothing is done later, and no restart is needed', async () => {
+test('while control is down: 503 in time, chat is served, no change is applied later, and no restart is needed', async () => {
   const before = await keys()
   completion(await chat(url, owner.apiKey, { model: M, max_tokens: 1 }))
   await stack.control.kill9()
@@ -91,7 +91,7 @@ test('without control: 503 in time, chat goes on, nothing is done later, and no 
   assert.equal(await keys(), before, 'a change that was answered 503 was not made')
 })
 
-test('without PostgreSQL: 503, and all well when it is back', async () => {
+test('without PostgreSQL: 503, and service recovers when it is back', async () => {
   await stack.postgres?.kill9()
   // What is wrong with a body is said without the database.
   await allRefused(
@@ -101,7 +101,7 @@ test('without PostgreSQL: 503, and all well when it is back', async () => {
   await served()
 })
 
-test('control that is killed while it works makes a change once or not at all', async () => {
+test('control killed during a change makes it once or not at all', async () => {
   const before = await keys()
   const make = (key: string) =>
     api<{ id: string }>(url, 'POST', '/v1/account/keys', {

@@ -35,7 +35,7 @@ async function accountWithCode(): Promise<{ accountId: string; code: string }> {
   return { accountId, code: (json as { code: string }).code }
 }
 
-test('a wallet signs in, reaches nothing until it is linked, is linked by a code once, and signs out', async () => {
+test('a wallet signs in, has no access until it is linked with a single-use code, and signs out', async () => {
   const wallet = newWallet()
   const session = await apiOk(url, 'POST', '/v1/auth/verify', { body: await signedMessage(url, wallet) })
   assert.deepEqual([session['object'], session['address'], session['account_id']], ['session', wallet.address, null])
@@ -56,7 +56,7 @@ test('a wallet signs in, reaches nothing until it is linked, is linked by a code
   assertRefused(await api(url, 'DELETE', '/v1/auth/session', { token }), 401, 'invalid_session')
 })
 
-test('a signature by another wallet, or of another text, is refused', async () => {
+test('a signature by another wallet, or of another text, is rejected', async () => {
   const [wallet, thief] = [newWallet(), newWallet()]
   const { message, signature } = await signedMessage(url, wallet)
   const forged = await thief.signMessage({ message })
@@ -68,7 +68,7 @@ test('a signature by another wallet, or of another text, is refused', async () =
   assert.equal((await verify({ message, signature })).status, 200)
 })
 
-test('a message counts once, also when it is sent many times at once', async () => {
+test('a message is accepted once, also when sent many times concurrently', async () => {
   const body = await signedMessage(url, newWallet())
   const answers = await Promise.all(Array.from({ length: 20 }, () => verify(body)))
   assert.equal(answers.filter((answer) => answer.status === 200).length, 1)
@@ -76,7 +76,7 @@ test('a message counts once, also when it is sent many times at once', async () 
   assertRefused(await verify(body), 400, null, 'message')
 })
 
-test('messages that are not for here and now are refused with what is wrong', async () => {
+test('messages for another site or another time are rejected with the reason', async () => {
   const wallet = newWallet()
   const hours = (count: number) => new Date(Date.now() + count * 3_600_000)
   for (const [changes, told] of [
@@ -105,7 +105,7 @@ test('messages that are not for here and now are refused with what is wrong', as
   assertRefused(await verify(`{"message":"${'a'.repeat(70_000)}"}`), 413, null)
 })
 
-test('an owner links further wallets, which sign for it, and unlinks them; the last one stays', async () => {
+test('an owner links more wallets, which can sign in, and unlinks them; the last one stays', async () => {
   const owner = await newOwner(stack)
   const second = newWallet()
   const { token } = owner
@@ -136,7 +136,7 @@ test('an owner links further wallets, which sign for it, and unlinks them; the l
   assert.equal((await api(url, 'POST', '/v1/auth/link', { token: late, body: { code } })).status, 200, 'not used up')
 })
 
-test('a wallet that many accounts link at once is linked to one', async () => {
+test('a wallet that many accounts link concurrently is linked to one', async () => {
   const wallet = newWallet()
   const owners = await Promise.all(Array.from({ length: 6 }, () => newOwner(stack)))
   const answers = await Promise.all(
@@ -147,7 +147,7 @@ test('a wallet that many accounts link at once is linked to one', async () => {
   assert.deepEqual(answers.map((answer) => answer.status).sort(), [201, 409, 409, 409, 409, 409])
 })
 
-test('of two wallets that are unlinked at once, one stays', async () => {
+test('of two wallets unlinked concurrently, one stays', async () => {
   const owner = await newOwner(stack)
   const second = newWallet()
   const token = owner.token

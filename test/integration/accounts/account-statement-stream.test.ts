@@ -69,7 +69,7 @@ async function partsAsked(): Promise<number> {
   return Number(line?.[1] ?? 0)
 }
 
-test('a reader that stops holds up the reading of the ledger, and gets everything once it goes on', async () => {
+test('a reader that pauses pauses the ledger query, and gets the whole statement after resuming', async () => {
   const before = await partsAsked()
   const response = await download()
   response.pause()
@@ -91,7 +91,7 @@ test('a reader that stops holds up the reading of the ledger, and gets everythin
   assert.ok((await partsAsked()) - before >= 41)
 })
 
-test('a client that leaves ends the reading', async () => {
+test('a client disconnect ends the ledger query', async () => {
   const response = await download()
   response.destroy()
   let asked = await partsAsked()
@@ -103,7 +103,7 @@ test('a client that leaves ends the reading', async () => {
   })
 })
 
-test('a statement that cannot be finished is broken off', async () => {
+test('a statement that cannot be completed is aborted', async () => {
   const response = await download()
   response.pause()
   await stack.control.kill9()

@@ -56,7 +56,7 @@ function ended(arrivedMs: number, heldMs: number, keyId: string, units: number) 
 
 const OF_MONTH = 'account_id = $1 AND held_at_ms >= $2 AND held_at_ms < $3'
 
-test('a long statement comes in bounded parts, every charge of the month once, in the order of time', async () => {
+test('a long statement is sent in bounded parts, with every charge of the month once, in order of time', async () => {
   let [text, parts, longest] = ['', 0, 0]
   for (let part = ''; ; ) {
     const piece = await statementPart(book.pool, { accountId, ...MONTH }, part, limits)
@@ -80,7 +80,7 @@ test('a long statement comes in bounded parts, every charge of the month once, i
   assert.deepEqual(references, [...references].sort())
 })
 
-test('the usage is the sum of the receipts, on both ends of the span', async () => {
+test('the usage is the sum of the receipts, at both ends of the range', async () => {
   const usage = await readUsage(
     book.pool,
     usageQuery(accountId, { from: '2026-03-01', to: '2026-03-31' }, limits),

@@ -26,7 +26,7 @@ before(async () => {
 })
 after(() => pool.end())
 
-test('an account opens with credits and coin, and admission is told', async () => {
+test('an account is opened with credits and coin, and admission is notified', async () => {
   const expiresAtMs = Date.now() + 1_000_000
   const id = await openNewAccount(pool, limits, {
     name: 'one',
@@ -85,7 +85,7 @@ test('a reference names a payment of one account, and its amounts never change',
   assert.equal(atOnce.filter(Boolean).length, 1)
 })
 
-test('an account that is not there is named', async () => {
+test('an unknown account is named in the error', async () => {
   const credit = withTransaction(pool, (client) => creditAccount(client, 'acct_none', { coinNanos: 5 }, limits))
   await assert.rejects(credit, UnknownAccountError)
   await assert.rejects(accountBalance(pool, 'acct_none'), UnknownAccountError)
@@ -123,7 +123,7 @@ test('a key resolves to its settings; its secret is stored nowhere', async () =>
   assert.deepEqual([record.requestsPerMinute, record.expiresAtMs, record.paused], [30, 0, false])
 })
 
-test('an update changes what it names and nothing else', async () => {
+test('an update changes only the fields that it names', async () => {
   const { key } = await createKey(pool, await openNewAccount(pool, limits), {
     capHourUnits: 9,
     models: ['a'],

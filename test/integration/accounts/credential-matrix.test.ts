@@ -164,7 +164,7 @@ for (const [name, { path, body, answers }] of Object.entries(ROWS)) {
   })
 }
 
-test('two credentials of whatever kinds are refused by every route', async () => {
+test('every route rejects two credentials, of any kinds', async () => {
   const session = await signIn(url, owner.wallet)
   const key = `Bearer ${owner.apiKey}`
   const payment = Buffer.from('{"x402Version":2}').toString('base64')
@@ -198,7 +198,7 @@ test('two credentials of whatever kinds are refused by every route', async () =>
   }
 })
 
-test('what somebody else has never comes with a list', async () => {
+test('lists never contain resources of another account', async () => {
   await until('the receipts are booked', async () => {
     const { data } = await apiOk<{ data: unknown[] }>(url, 'GET', '/v1/receipts', { token: owner.apiKey })
     return data.length > 0

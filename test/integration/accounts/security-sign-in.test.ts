@@ -52,7 +52,7 @@ async function untilRefused(attempt: (i: number) => Promise<ApiAnswer>, most: nu
   assert.fail(`${most} requests passed`)
 }
 
-test('many wrong signatures from many addresses keep no wallet from signing in at another one', async () => {
+test('many wrong signatures from many addresses do not prevent a wallet from signing in from another one', async () => {
   const [victim, thief] = [newWallet(), newWallet()]
   const flood = Array.from({ length: 12 }, async (_, i) => {
     for (let j = 0; j < 10; j++) await verify(j % 2 ? newWallet() : victim, `10.0.${i}.1`, thief)
@@ -65,7 +65,7 @@ test('many wrong signatures from many addresses keep no wallet from signing in a
   assert.equal((await verify(victim, '10.1.9.1')).status, 200)
 })
 
-test('wrong signatures for a wallet are bounded for the network that sends them, and for this wallet', async () => {
+test('wrong signatures for a wallet are rate limited per network and wallet', async () => {
   const [victim, thief] = [newWallet(), newWallet()]
   for (let i = 0; i < 3; i++) assertRefused(await verify(victim, '10.2.0.1', thief), 400, 'bad_signature')
   assertRefused(await verify(victim, '10.2.0.1', thief), 429, 'rate_limited')
@@ -73,7 +73,7 @@ test('wrong signatures for a wallet are bounded for the network that sends them,
   assert.equal((await verify(victim, '10.2.0.2')).status, 200)
 })
 
-test('wrong sessions and keys of an address refuse no right ones from there', async () => {
+test('invalid sessions and keys from an address do not block valid ones from there', async () => {
   const [session, key] = [`ses_${'a'.repeat(43)}`, `sk_${'a'.repeat(43)}`]
   const address = '10.3.0.1'
   assertRefused(await readAccount(session, address), 401, 'invalid_session')
@@ -84,7 +84,7 @@ test('wrong sessions and keys of an address refuse no right ones from there', as
   assert.equal((await withKey(owner.apiKey)).status, 200)
 })
 
-test('an IPv6 client is its /64: other addresses in it have no rate of their own', async () => {
+test('an IPv6 client is its /64: other addresses in it share its rate limit', async () => {
   const reads = (address: string) => api(url, 'GET', '/v1/agents/leaderboard', from(address))
   const guesses = (address: string) => readAccount(`ses_${'b'.repeat(43)}`, address)
   for (const [attempt, most] of [

@@ -30,7 +30,7 @@ after(() => book.stop())
 
 const ensure = () => ensureOpen(book)
 
-test('what is being booked while its shard is loaded is waited for', async () => {
+test('loading a shard waits for bookings in progress', async () => {
   const accountId = await fundedAccount(book, 1_000)
   await proxy.serve(accountId, 100)
   const inHand = await takeInHand(book)
@@ -64,7 +64,7 @@ test('what is being booked while its shard is loaded is waited for', async () =>
   await assertCleanAudit(book)
 })
 
-test('a shard that is marked while all are loaded is loaded once more, whatever the clock of the book says', async () => {
+test('a shard marked while all are loaded is loaded once more, independent of the database clock', async () => {
   await fundedAccount(book, 1_000)
   await book.redis.flushall()
   const beforeOpen = async (): Promise<void> => {

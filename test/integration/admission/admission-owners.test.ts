@@ -31,7 +31,7 @@ eachWithProxy((parts) => {
   proxy = parts.proxy
 })
 
-test('holds of a process that stopped heart-beating are voided, those of the living are not', async () => {
+test('holds of a process without a heartbeat are voided, those of live processes are not', async () => {
   const accountId = await fundedAccount(book, 1_000)
   const dead = new TestProxy(book.redis)
   const unknown = new TestProxy(book.redis)
@@ -70,7 +70,7 @@ test('holds of a process that stopped heart-beating are voided, those of the liv
   await assertCleanAudit(book)
 })
 
-test('leases of a process that stopped heart-beating are taken back once, those of the living are not', async () => {
+test('leases of a process without a heartbeat are taken back once, those of live processes are not', async () => {
   const accountId = await fundedAccount(book, 1_000)
   const shard = shardOf(accountId)
   const dead = await LeaseWorker.start(book)
@@ -106,7 +106,7 @@ test('leases of a process that stopped heart-beating are taken back once, those 
   }
 })
 
-test('while admission is closed the leases of the dead stay, and are taken back when it opens', async () => {
+test('while admission is closed the leases of dead processes stay, and are taken back when it opens', async () => {
   const accountId = await fundedAccount(book, 1_000)
   const dead = await LeaseWorker.start(book)
   await dead.lease({ accountId, want: 60 })
@@ -125,7 +125,7 @@ test('while admission is closed the leases of the dead stay, and are taken back 
   await assertCleanAudit(book)
 })
 
-test('an outage of Redis voids nobody who goes on beating afterwards', async () => {
+test('an outage of Redis voids no hold of a process that resumes its heartbeat', async () => {
   const accountId = await fundedAccount(book, 1_000)
   const requestId = await proxy.newHold(accountId, 100)
   const voider = orphanVoider(book)

@@ -6,7 +6,7 @@ import { AdmissionKeeper, ensureAdmission } from '../../../control/admission/kee
 import { ledgerLimits as limits } from '../../support/limits.ts'
 import { startBook, until } from '../../support/parts/ledger.ts'
 
-test('a restart of everything is no warning; the same while control runs, or lost state, is one', async (t) => {
+test('a restart of all parts logs no warning; a Redis restart while control runs, or lost state, does', async (t) => {
   const own = await startBook()
   t.after(() => own.stop())
   const lines: Array<{ level: number; reason?: string }> = []

@@ -255,7 +255,7 @@ test('the same with a Redis that is emptied at any moment', async () => {
   )
 })
 
-test('the same with a Redis that is killed and comes back', async () => {
+test('the same with a Redis that is killed and restarted', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(step, { minLength: 20, maxLength: 60 }), fc.nat(59), (steps, when) =>
       play(steps, async (place) => {

@@ -87,7 +87,7 @@ test('1,000 concurrent holds on a balance for exactly 10: exactly 10 are held, a
   await assertCleanAudit(book)
 })
 
-test('Redis emptied: admission is closed, then balances, grants and key counters are back as the book has them', async () => {
+test('Redis emptied: admission is closed, then balances, grants and key counters are restored from the book', async () => {
   const accountId = await fundedAccount(book, 1_000)
   await grant(accountId, 300, Date.now() + 86_400_000)
   await dispatch()
@@ -113,7 +113,7 @@ test('Redis emptied: admission is closed, then balances, grants and key counters
   await assertCleanAudit(book)
 })
 
-test('a hold lost with Redis is charged once, up to what is free, however often it is asked for', async () => {
+test('a hold lost with Redis is charged once, up to the free balance, however often it is settled', async () => {
   const accountId = await fundedAccount(book, 1_000)
   const requestId = await proxy.newHold(accountId, 700)
   await book.redis.flushall()
@@ -133,7 +133,7 @@ test('a hold lost with Redis is charged once, up to what is free, however often 
   await assertCleanAudit(book)
 })
 
-test('Redis started again keeps the holds of running requests, less those that the book knows to have ended', async () => {
+test('after a restart Redis has the holds of running requests, less those that the book has as ended', async () => {
   const accountId = await fundedAccount(book, 1_000)
   const open = await proxy.newHold(accountId, 300)
   const ended = await proxy.newHold(accountId, 200)
@@ -161,7 +161,7 @@ test('Redis started again keeps the holds of running requests, less those that t
   await assertCleanAudit(book)
 })
 
-test('a stream that went back in time is noticed', async () => {
+test('a stream restored to an earlier state is detected', async () => {
   const accountId = await fundedAccount(book, 1_000)
   await proxy.serve(accountId, 100)
   await drainAll(book)
@@ -172,7 +172,7 @@ test('a stream that went back in time is noticed', async () => {
   await assertCleanAudit(book)
 })
 
-test('a batch that is booked only after Redis was lost and loaded again has its shard loaded once more', async () => {
+test('a batch booked only after Redis was lost and reloaded causes its shard to be reloaded', async () => {
   const accountId = await fundedAccount(book, 1_000)
   await proxy.serve(accountId, 100)
   const inHand = await takeInHand(book)
@@ -185,7 +185,7 @@ test('a batch that is booked only after Redis was lost and loaded again has its 
   await assertCleanAudit(book)
 })
 
-test('shards that settlement found to differ are loaded anew beside traffic, and their holds stay', async () => {
+test('shards that settlement found to differ are reloaded during traffic, and their holds stay', async () => {
   const accountId = await fundedAccount(book, 1_000)
   const requestId = await proxy.newHold(accountId, 100)
   await book.redis.hset(accountKey(shardOf(accountId), accountId), 'coin', '5')
@@ -214,7 +214,7 @@ test('an account whose events Redis lost is loaded from the book', async () => {
   await assertCleanAudit(book)
 })
 
-test('expired grants go back to the house, held parts when their holds end, and empty grants leave Redis', async () => {
+test('expired grants return to the house, held parts when their holds end, and empty grants are removed from Redis', async () => {
   const accountId = await fundedAccount(book, 1_000)
   const { grantId } = await grant(accountId, 500, Date.now() + 2_500)
   await dispatch()
@@ -242,7 +242,7 @@ test('expired grants go back to the house, held parts when their holds end, and 
   await assertCleanAudit(book)
 })
 
-test('a loading that was overtaken by a later one writes nothing any more', async () => {
+test('a loading superseded by a later one writes no further state', async () => {
   const { ShardWriter, OutdatedLoadError } = await import('../../../control/admission/shardWriter.ts')
   const [early, late] = [new ShardWriter(book.redis, 1_000_001), new ShardWriter(book.redis, 1_000_002)]
   await early.write(7, [['SET', 'probe:{s07}', 'early']])
@@ -251,7 +251,7 @@ test('a loading that was overtaken by a later one writes nothing any more', asyn
   assert.equal(await book.redis.get('probe:{s07}'), 'late')
 })
 
-test('where every shard is marked, nobody is admitted before all are loaded', async () => {
+test('while every shard is marked, no request is admitted before all are loaded', async () => {
   await book.redis.flushall()
   const accountId = await fundedAccount(book, 1_000)
   await book.pool.query(

@@ -98,7 +98,7 @@ async function exactlyTen(
 
 for (const proxies of [1, 2]) {
   const workers = proxies
-  describe(`1,000 requests at once, proxies: ${proxies}, workers of each: ${workers}`, () => {
+  describe(`1,000 concurrent requests, proxies: ${proxies}, workers of each: ${workers}`, () => {
     let stack: Stack
     let agents: AgentClient
 
@@ -162,7 +162,7 @@ for (const proxies of [1, 2]) {
       ['coin', {}, 'insufficient_balance', EXACT],
     ] as const
     for (const [what, policy, code, coin] of policies) {
-      test(`an agent whose ${what} is for ten is served ten`, async () => {
+      test(`an agent whose ${what} covers ten requests is served ten`, async () => {
         await awayFromTheHour()
         // The cap of a single request has each of them pass the agent's policy first.
         const { slug, key } = await agents.make({ ...policy, request_cap: String(HOLD_UNITS / 1e9) })

@@ -163,7 +163,7 @@ const step: fc.Arbitrary<Step> = fc.record({
   afterMs: fc.nat(250),
 })
 
-test('whatever requests end how, the charges are those of the provider and the books hold', async () => {
+test('charges equal the usage that the provider reported, and the books balance, however requests end', async () => {
   let served = 0
   await fc.assert(
     fc.asyncProperty(fc.array(step, { minLength: 20, maxLength: 80 }), async (steps) => {

@@ -70,7 +70,7 @@ async function spend(apiKey: string, times: number): Promise<void> {
   }
 }
 
-test('credits go before coin, those that end soonest first, and unused ones are freed again', async () => {
+test('credits are held before coin, soonest-expiring first, and unused ones are freed again', async () => {
   const { accountId, apiKey } = await stack.createAccount({ coin: '1' })
   // 0.0001 USD covers two charges of 0.000047 and 0.000006 of the third.
   await grant(accountId, '0.0001', 'late', 30)
@@ -90,8 +90,8 @@ test('credits go before coin, those that end soonest first, and unused ones are 
   assert.deepEqual((await show(accountId)).balance, { coin: '0.999971', credits: '0' })
 })
 
-describe('what time ends', { concurrency: true }, () => {
-  test('credits that are over are not spent', async () => {
+describe('limits that end with time', { concurrency: true }, () => {
+  test('expired credits are not spent', async () => {
     const { accountId, apiKey } = await stack.createAccount({ coin: '0.00001' })
     const expires = new Date(Date.now() + 6_000).toISOString()
     const { code, stderr } = await stack.cli('account', 'credit', accountId, '--credits', '1', '--expires', expires)
@@ -117,7 +117,7 @@ describe('what time ends', { concurrency: true }, () => {
   })
 })
 
-test('a key with 5 requests a minute serves 5 and says when the next may come', async () => {
+test('a key limited to 5 requests a minute serves 5 and then returns the time to retry', async () => {
   const { apiKey } = await stack.createAccount({ args: ['--rpm', '5'] })
   const startedMs = performance.now()
   for (let i = 0; i < 5; i++) completion(await chat(stack.baseUrl, apiKey, { model: M }))
@@ -130,7 +130,7 @@ test('a key with 5 requests a minute serves 5 and says when the next may come', 
   assert.equal(refused.headers.get('x-should-retry'), 'true')
 })
 
-test('the rate limit of one key is not that of another', async () => {
+test('rate limits apply to each key separately', async () => {
   const { accountId, apiKey } = await stack.createAccount({ args: ['--rpm', '1'] })
   const other = await stack.cli('key', 'create', accountId, '--rpm', '1')
   const { api_key: otherKey } = other.json as { api_key: string }
@@ -139,7 +139,7 @@ test('the rate limit of one key is not that of another', async () => {
   completion(await chat(stack.baseUrl, otherKey, { model: M }))
 })
 
-test('without max_tokens the hold shrinks to the balance, and the provider is told what it covers', async () => {
+test('without max_tokens the hold shrinks to the balance, and the provider gets the output limit that it covers', async () => {
   // 27 prompt tokens and 7 of output.
   const { accountId, apiKey } = await stack.createAccount({ credits: '0.000041' })
   const answer = completion(await chat(stack.baseUrl, apiKey, { model: 'test/echo' }))
@@ -158,7 +158,7 @@ test('a hold that shrank is never exceeded by the charge', async () => {
   assertError(await chat(stack.baseUrl, apiKey, { model: 'test/greedy' }), 402, 'insufficient_balance')
 })
 
-test('the hold shrinks to a cap as well, and not below one token', async () => {
+test('the hold also shrinks to a cap, but not below one token', async () => {
   const { apiKey } = await stack.createAccount({ args: ['--cap-day', '0.000041'] })
   const answer = completion(await chat(stack.baseUrl, apiKey, { model: 'test/echo' }))
   assert.equal(forwarded(answer)['max_tokens'], 7)
@@ -175,7 +175,7 @@ test('with max_tokens the hold is all or nothing', async () => {
   assert.equal(forwarded(answer)['max_tokens'], 7)
 })
 
-test('what a request used counts to its cap, not what it held', async () => {
+test('a cap counts the charge of a request, not its hold', async () => {
   const { apiKey } = await stack.createAccount({ args: ['--cap-hour', '0.0001'] })
   for (let i = 0; i < 3; i++) {
     const { receipt } = completion(await chat(stack.baseUrl, apiKey, { model: M, max_tokens: 9 }))
@@ -190,7 +190,7 @@ function forwarded(answer: Record<string, unknown>): Record<string, unknown> {
   return (JSON.parse(choice?.message.content ?? '') as { body: Record<string, unknown> }).body
 }
 
-test('a key with an allowlist uses the models on it and no other', async () => {
+test('a key with an allowlist can use only the models on it', async () => {
   const { apiKey } = await stack.createAccount({ args: ['--model', M, '--model', 'test/exact'] })
   completion(await chat(stack.baseUrl, apiKey, { model: M }))
   completion(await chat(stack.baseUrl, apiKey, { model: 'test/exact' }))
@@ -198,7 +198,7 @@ test('a key with an allowlist uses the models on it and no other', async () => {
   assertError(await chat(stack.baseUrl, apiKey, { model: 'test/echo' }), 403, 'model_not_allowed', 'model')
 })
 
-test('a key in no-logs mode reaches only providers that keep nothing', async () => {
+test('a key in no-logs mode is routed only to providers with zero retention', async () => {
   const { apiKey } = await stack.createAccount({ args: ['--no-logs'] })
   const open = await stack.createAccount({ args: ['--allow-retention'] })
   const contentOf = async (key: string, body = {}) => {

@@ -280,7 +280,7 @@ class World {
   }
 }
 
-test('a balance of coin stays the same number of coin, whatever a coin is worth meanwhile', async () => {
+test('a balance of coin keeps its number of coin when the price changes', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(coinStep, { minLength: 20, maxLength: 60 }), async (steps) => {
       const world = await World.start()

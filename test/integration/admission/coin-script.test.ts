@@ -34,7 +34,7 @@ async function convert(name: 'valueOfCoin' | 'coinFor', pairs: readonly [number,
 
 const pairs = fc.array(fc.tuple(anyAmount, anyCoinPrice), { minLength: 100, maxLength: 200 })
 
-test('what coin is worth, also of what an account lacks', async () => {
+test('the value of coin, also for the amount that an account lacks', async () => {
   await fc.assert(
     fc.asyncProperty(pairs, async (some) => {
       assert.deepEqual(

@@ -25,7 +25,7 @@ async function faults(): Promise<string[]> {
   return checks.filter((check) => !check.ok).map(({ name, detail }) => `${name}: ${detail}`)
 }
 
-test('what is free, out and charged is what the book has, before and after the booking', async () => {
+test('free, leased and charged amounts equal the book, before and after booking', async () => {
   const accountId = await fundedAccount(book, 1_000)
   const shard = shardOf(accountId)
   worker.end(await worker.hold(accountId, 100), 60)
@@ -39,7 +39,7 @@ test('what is free, out and charged is what the book has, before and after the b
   await assertCleanAudit(book)
 })
 
-test('units that are out of no lease, and leases that are out of no account, are named', async () => {
+test('the audit names leased units without a lease, and leases without an account', async () => {
   const accountId = await fundedAccount(book, 1_000)
   const account = accountKey(shardOf(accountId), accountId)
   await worker.lease({ accountId, want: 300 })
@@ -59,7 +59,7 @@ test('units that are out of no lease, and leases that are out of no account, are
   await assertCleanAudit(book)
 })
 
-test('counters that lack what is out are named', async () => {
+test('the audit names counters that do not include leased amounts', async () => {
   const accountId = await fundedAccount(book, 1_000)
   worker.end(await worker.hold(accountId, 10), 10)
   await worker.deliver(shardOf(accountId))
@@ -72,7 +72,7 @@ test('counters that lack what is out are named', async () => {
   await book.redis.hincrby(keyCountersKey(shardOf(accountId), keyOf(accountId)), 'hs', 300)
 })
 
-test('a lease of nobody, and of somebody who is silent for long, are named', async () => {
+test('the audit names leases without an owner, and leases of an owner that has been silent for long', async () => {
   const gone = await LeaseWorker.start(book, { hears: false })
   const accountId = await fundedAccount(book, 1_000)
   await gone.lease({ accountId, want: 300 })

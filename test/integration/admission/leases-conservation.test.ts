@@ -264,7 +264,7 @@ class Run {
   }
 }
 
-test('after any sequence of calls every unit is where it has to be', async () => {
+test('after any sequence of calls every unit is accounted for', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(step, { minLength: 10, maxLength: 60 }), async (steps) => {
       await redis.flushall()

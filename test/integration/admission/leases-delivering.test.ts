@@ -42,7 +42,7 @@ async function batches(shard: number): Promise<sluice.EndingBatch[]> {
   })
 }
 
-test('what is charged is gone, what is returned is free again, in its pot and its windows', async () => {
+test('charged units are removed; returned units are free again, in their pot and windows', async () => {
   const { accountId, shard } = await leasedAccount(redis, owner)
   const endings = [endingOf(accountId, 60, 'grt_a=60'), endingOf(accountId, 20)]
   const change = {
@@ -92,7 +92,7 @@ test('several leases of a shard in one call, with their platform keys', async ()
   assert.deepEqual(await spentBy(redis, other, platform.keyId), everywhere(400))
 })
 
-test('endings are taken once and in order', async () => {
+test('endings are accepted once and in order', async () => {
   const { accountId, shard } = await leasedAccount(redis, owner)
   const change = { accountId, charged: { coin: 10 } }
   const early = await owner.deliver(shard, [endingOf(accountId, 10)], [change], { from: 2 })
@@ -109,7 +109,7 @@ test('endings are taken once and in order', async () => {
   assert.equal((await batches(shard)).filter((batch) => batch.owner === owner.owner).length, 1)
 })
 
-test('units of an hour that has passed leave the windows of now alone', async () => {
+test('units of a past hour do not change the current windows', async () => {
   const { accountId, shard } = await leasedAccount(redis, owner)
   const field = await owner.fieldNow({ accountId })
   const [account, key, hour, day, month, ...rest] = ((await owner.leases(shard))[field] ?? '').split('|')
@@ -125,7 +125,7 @@ test('units of an hour that has passed leave the windows of now alone', async ()
   assert.deepEqual(await accountState(redis, accountId), { coin: 1_000, grants: { grt_a: 0 }, out: 100 })
 })
 
-test('a late ending counts in those windows of its hold that have not passed, as the book counts it', async () => {
+test('a late ending counts in the windows of its hold that have not passed, as in the book', async () => {
   const accountId = await plainAccount(redis, { coin: 1_000 })
   const shard = shardOf(accountId)
   const hourNow = Number((await owner.fieldNow({ accountId })).split(':')[2])
@@ -136,7 +136,7 @@ test('a late ending counts in those windows of its hold that have not passed, as
   assert.deepEqual(await spentBy(redis, accountId), { hour: 5, day: 5, month: 5, life: 35 })
 })
 
-test('an ending whose lease was given up is charged to what is free, below nothing if need be', async () => {
+test('an ending of a released lease is charged to the free balance, which may become negative', async () => {
   const accountId = await plainAccount(redis, { coin: 50, grants: [{ id: 'grt_a', units: 20 }] })
   const shard = shardOf(accountId)
   const charged = { coin: 70, grants: { grt_a: 30 } }
@@ -148,7 +148,7 @@ test('an ending whose lease was given up is charged to what is free, below nothi
   assert.deepEqual([refused.code, refused.units], [1, 0])
 })
 
-test('a grant that was charged beyond what it had stays so until the book corrects it', async () => {
+test('a grant charged beyond its amount stays overdrawn until the book corrects it', async () => {
   const expiresAtMs = Date.now() - 1_000
   const accountId = await plainAccount(redis, { coin: 0, grants: [{ id: 'grt_a', units: -10, expiresAtMs }] })
   const [account, shard] = [accountKey(shardOf(accountId), accountId), shardOf(accountId)]
@@ -163,7 +163,7 @@ test('a grant that was charged beyond what it had stays so until the book correc
   assert.deepEqual(await accountState(redis, accountId), { coin: 50, grants: { grt_a: -10, grt_b: 10 }, out: 0 })
 })
 
-test('a charge beyond what is out takes the rest of what is free, and nothing is returned twice', async () => {
+test('a charge beyond the leased amount takes the rest from the free balance, and no unit is returned twice', async () => {
   const { accountId, shard } = await leasedAccount(redis, owner)
   await owner.deliver(
     shard,
@@ -176,7 +176,7 @@ test('a charge beyond what is out takes the rest of what is free, and nothing is
   assert.deepEqual(await accountState(redis, accountId), { coin: 650, grants: { grt_a: 100 }, out: 0 })
 })
 
-test('permits that were not used are given back to the rate', async () => {
+test('unused permits are returned to the rate limit', async () => {
   const accountId = await plainAccount(redis, { coin: 1_000 })
   const shard = shardOf(accountId)
   const rate = '100000000,10'
@@ -190,7 +190,7 @@ test('permits that were not used are given back to the rate', async () => {
   assert.equal(await redis.hexists(keyCountersKey(shard, keyOf(other)), 'tat'), 0)
 })
 
-test('while admission is closed, or open with another epoch, nothing is delivered', async () => {
+test('while admission is closed, or open with another epoch, deliveries are rejected', async () => {
   const { accountId, shard } = await leasedAccount(redis, owner)
   const deliver = () => owner.deliver(shard, [endingOf(accountId, 5)], [{ accountId, charged: { coin: 5 } }])
   await closeShards(redis)
@@ -202,7 +202,7 @@ test('while admission is closed, or open with another epoch, nothing is delivere
   assert.deepEqual(await deliver(), { code: LeaseCode.OK, delivered: 1 })
 })
 
-test('after an answer that was lost, the owner is told what is out, and the lost call does nothing any more', async () => {
+test('after a lost response, the owner gets its leased amounts, and the lost call has no further effect', async () => {
   const { accountId, shard } = await leasedAccount(redis, owner)
   const lost = owner.op + 1
   const synced = await owner.sync(shard, lost + 1)

@@ -72,7 +72,7 @@ async function assertBooked({ accountId }: Leased): Promise<void> {
   await assertCleanAudit(book)
 }
 
-test('Redis emptied: what is held and what is not booked is out, the rest is free, and nothing that ended is lost', async () => {
+test('Redis emptied: held and unbooked amounts are leased, the rest is free, and no ending is lost', async () => {
   const state = await leased()
   await book.redis.flushall()
   assert.equal(await ensureOpen(book), 'rebuilt')
@@ -84,7 +84,7 @@ test('Redis emptied: what is held and what is not booked is out, the rest is fre
   await assertBooked(state)
 })
 
-test('Redis started again: what waits in the stream is booked first and not delivered once more', async () => {
+test('Redis restarted: endings in the stream are booked first and not delivered again', async () => {
   const state = await leased()
   await book.redisServer.restart()
   await until('Redis answers', async () => book.redis.status === 'ready')
@@ -96,7 +96,7 @@ test('Redis started again: what waits in the stream is booked first and not deli
   await assertBooked(state)
 })
 
-test('Redis set back: leases of an earlier time are replaced by what is reported', async () => {
+test('Redis restored to an earlier state: its leases are replaced by the reported ones', async () => {
   const accountId = await fundedAccount(book, 1_000)
   const shard = shardOf(accountId)
   await worker.lease({ accountId, want: 200 })
@@ -113,7 +113,7 @@ test('Redis set back: leases of an earlier time are replaced by what is reported
   await assertCleanAudit(book)
 })
 
-test('an owner that has reported, though not in a shard, needs nothing of what Redis has for it there', async () => {
+test('the state in Redis of an owner that has reported is dropped, also in shards that the report does not name', async () => {
   const accountId = await fundedAccount(book, 1_000)
   await worker.lease({ accountId, want: 200 })
   await book.pool.query(`UPDATE admission_state SET redis_run_id = 'another'`)
@@ -123,7 +123,7 @@ test('an owner that has reported, though not in a shard, needs nothing of what R
   await assertCleanAudit(book)
 })
 
-test('an owner that is not heard is not waited for without end, and its leases stay out', async () => {
+test('loading stops waiting for a silent owner after a timeout, and its leases stay leased', async () => {
   const deaf = await LeaseWorker.start(book, { hears: false })
   try {
     const accountId = await fundedAccount(book, 1_000)
@@ -149,7 +149,7 @@ test('an owner that is not heard is not waited for without end, and its leases s
   }
 })
 
-test('a report that comes when the loading no longer waits is refused', async () => {
+test('a report that arrives after the loading stopped waiting is rejected', async () => {
   const deaf = await LeaseWorker.start(book, { hears: false })
   try {
     const accountId = await fundedAccount(book, 1_000)
@@ -172,7 +172,7 @@ test('a report that comes when the loading no longer waits is refused', async ()
   }
 })
 
-test('where nobody hears, a loading does not wait for those who once lived', async () => {
+test('if no process is subscribed, a loading does not wait for known owners', async () => {
   worker.stop()
   await book.redis.flushall()
   const beganMs = performance.now()
@@ -181,7 +181,7 @@ test('where nobody hears, a loading does not wait for those who once lived', asy
   assert.ok(tookMs >= limits.leaseReportersMs, `${tookMs} ms`)
 })
 
-test('a shard that is loaded anew keeps the leases that Redis has, with grants and platform keys', async () => {
+test('a reloaded shard keeps the leases that Redis has, with grants and platform keys', async () => {
   const accountId = await fundedAccount(book, 1_000)
   const grant = { accountId, units: 100, source: 'test', expiresAtMs: Date.now() + 86_400_000 }
   const { grantId } = await withTransaction(book.pool, (client) => grantCredits(client, grant, limits))

@@ -30,7 +30,7 @@ const holder = (units: number, coin = 500) =>
     ],
   })
 
-test('a series is leased by who asks for it, as far as it goes; coin is not touched', async () => {
+test('a request for a series leases its tokens, as many as there are, and no coin', async () => {
   const accountId = await holder(5_000)
   const leased = await owner.leaseOne({ accountId, want: 3_000, least: 0, waiting: 0, lock: LOCK })
   assert.deepEqual([leased.code, leased.units, leased.coin, leased.permits], [HoldCode.OK, 3_000, 0, 0])
@@ -47,7 +47,7 @@ test('a series is leased by who asks for it, as far as it goes; coin is not touc
   assert.deepEqual(await spentBy(redis, accountId), everywhere(5_000))
 })
 
-test('whoever names no series gets coin and grants alone, beyond which a balance does not go', async () => {
+test('a request without a series leases only coin and grants, bounded by the balance', async () => {
   const accountId = await holder(5_000)
   const refused = await owner.leaseOne({ accountId, want: 501 })
   assert.deepEqual([refused.code, refused.units], [HoldCode.BALANCE, 500])
@@ -63,14 +63,14 @@ test('caps bound the tokens to whole micro-tokens', async () => {
   assert.deepEqual([leased.code, leased.units], [HoldCode.OK, 2_000])
 })
 
-test('who wants nothing beside tokens needs no balance, only permits', async () => {
+test('a request for tokens alone needs permits but no balance', async () => {
   const accountId = await holder(5_000, -3)
   const served = await owner.leaseOne({ accountId, want: 0, least: 0 })
   assert.deepEqual([served.code, served.units, served.permits], [HoldCode.OK, 0, 1])
   assert.equal((await owner.leaseOne({ accountId, want: 1 })).code, HoldCode.BALANCE)
 })
 
-test('what is burnt is gone, and what is given back is of its series again', async () => {
+test('burnt tokens are removed, and returned tokens are free again in their series', async () => {
   const accountId = await holder(5_000)
   await owner.leaseOne({ accountId, want: 3_000, least: 0, waiting: 0, lock: LOCK })
   const [charged, returned] = [{ grants: { [SERIES]: 1_000 } }, { grants: { [SERIES]: 2_000 } }]

@@ -32,7 +32,7 @@ eachWithOwner((parts) => {
 const close = (shard: number, { owner: id } = owner) =>
   closeOwner([epochKey(shard), leasesKey(shard, id)], [KEPT_SECONDS])
 
-test('a report while admission is open replaces what was out by what is needed', async () => {
+test('a report while admission is open replaces the leased amounts by the needed ones', async () => {
   const { accountId, shard } = await leasedAccount(redis, owner)
   await owner.deliver(shard, [endingOf(accountId, 50)], [{ accountId, charged: { coin: 50 } }])
   await openShards(redis)
@@ -51,7 +51,7 @@ test('a report while admission is open replaces what was out by what is needed',
   assert.deepEqual(await accountState(redis, accountId), { coin: 830, grants: { grt_a: 90 }, out: 10 })
 })
 
-test('what is reported is taken from what is free, below nothing if need be, and counts for platform keys', async () => {
+test('reported amounts are taken from the free balance, which may become negative, and count for platform keys', async () => {
   const accountId = await plainAccount(redis, { coin: 30, grants: [{ id: 'grt_a', units: 5 }] })
   const shard = shardOf(accountId)
   const lease = { accountId, keyId: 'key_s', platformKeyId: 'key_p', out: { coin: 50, grants: { grt_a: 10 } } }
@@ -64,7 +64,7 @@ test('what is reported is taken from what is free, below nothing if need be, and
   assert.deepEqual(await spentBy(redis, accountId, 'key_p'), everywhere(0))
 })
 
-test('a report to a loading writes the leases alone, with the windows of the hours in their names', async () => {
+test('a report during loading writes only the leases, with the windows of the hours in their names', async () => {
   const accountId = await plainAccount(redis, { coin: 1_000 })
   const shard = shardOf(accountId)
   const lease = { accountId, field: 'L:key:5119', out: { coin: 40, grants: { grt_a: 2 } } }
@@ -82,7 +82,7 @@ test('a report to a loading writes the leases alone, with the windows of the hou
   assert.deepEqual(await redis.hmget(leasesKey(shard, owner.owner), 'seq', 'load'), ['3', '5'])
 })
 
-test('what is reported counts in those of its windows that have not passed', async () => {
+test('reported amounts count in their windows that have not passed', async () => {
   const accountId = await plainAccount(redis, { coin: 1_000 })
   const shard = shardOf(accountId)
   const lease = { accountId, out: { coin: 40 } }
@@ -93,7 +93,7 @@ test('what is reported counts in those of its windows that have not passed', asy
   assert.deepEqual(await spentBy(redis, accountId), everywhere(0))
 })
 
-test('a report that was given up does nothing when it comes late', async () => {
+test('an abandoned report has no effect when it arrives late', async () => {
   const { accountId, shard } = await leasedAccount(redis, owner)
   const lost = ++owner.op
   assert.equal(await owner.report(shard, [{ accountId, out: { coin: 20 } }]), LeaseCode.OK)
@@ -104,7 +104,7 @@ test('a report that was given up does nothing when it comes late', async () => {
   assert.equal((await accountState(redis, accountId)).out, out)
 })
 
-test('the leases of an owner that is gone are taken back, once, with their windows and grants', async () => {
+test('the leases of a dead owner are taken back, once, with their windows and grants', async () => {
   const { accountId, shard } = await leasedAccount(redis, owner)
   const platform = { keyId: 'key_of_platform', caps: NO_CAPS }
   await owner.leaseOne({ accountId, keyId: 'key_sub', want: 200, platform })
@@ -124,7 +124,7 @@ test('the leases of an owner that is gone are taken back, once, with their windo
   assert.equal(await redis.exists(leasesKey(shard, strange.owner)), 0)
 })
 
-test('an owner that was taken for gone is told so, reports, and delivers what it has', async () => {
+test('an owner that was declared dead is notified, reports, and delivers its endings', async () => {
   const { accountId, shard } = await leasedAccount(redis, owner)
   await owner.deliver(shard, [endingOf(accountId, 10)], [{ accountId, charged: { coin: 10 } }])
   await close(shard)
@@ -142,7 +142,7 @@ test('an owner that was taken for gone is told so, reports, and delivers what it
   assert.deepEqual(await spentBy(redis, accountId), everywhere(40))
 })
 
-test('while admission is closed, nothing is taken back', async () => {
+test('while admission is closed, no lease is taken back', async () => {
   const { accountId, shard } = await leasedAccount(redis, owner)
   await closeShards(redis)
   assert.equal(String(await close(shard)), '9,0')

@@ -66,7 +66,7 @@ async function idleAccount(): Promise<string> {
   return accountId
 }
 
-test('a debit takes what lies idle in the leases of several workers', async () => {
+test('a debit recalls the idle leases of several workers', async () => {
   const accountId = await idleAccount()
   await debit(accountId, 1_000)
   await dispatchEvents(book)
@@ -74,7 +74,7 @@ test('a debit takes what lies idle in the leases of several workers', async () =
   await assertCleanAudit(book)
 })
 
-test('the caps of a key do not refuse a debit for what its leases have idle', async () => {
+test('a debit is not rejected by a cap because of idle leases of the key', async () => {
   const accountId = await idleAccount()
   const caps = { ...NO_CAPS, hourUnits: 1_000 }
   await debit(accountId, 500, { keyId: keyOf(accountId), caps })
@@ -83,7 +83,7 @@ test('the caps of a key do not refuse a debit for what its leases have idle', as
   await assertCleanAudit(book)
 })
 
-test('what requests hold is not called back: the debit is refused in bounded time, and nothing of it stays', async () => {
+test('held amounts are not recalled: the debit is rejected in bounded time and leaves no trace', async () => {
   const accountId = await fundedAccount(book, 1_000)
   const [worker] = workers
   const open = await worker?.hold(accountId, 900)
@@ -97,7 +97,7 @@ test('what requests hold is not called back: the debit is refused in bounded tim
   await assertCleanAudit(book)
 })
 
-test('a debit that no lease could help is refused at once', async () => {
+test('a debit is rejected at once if no recalled lease could cover it', async () => {
   const accountId = await fundedAccount(book, 1_000)
   const subscriber = connectRedis(book.redisServer.url, 'wait')
   const recalls: string[] = []
@@ -109,7 +109,7 @@ test('a debit that no lease could help is refused at once', async () => {
   subscriber.disconnect()
 })
 
-test('a charge whose hold was lost takes what lies idle in leases, and at last what is free', async () => {
+test('a charge whose hold was lost takes idle leases first, then the free balance', async () => {
   const lost = (accountId: string, bounds: typeof limits) => {
     const settlement = settlementOf({ accountId, requestId: newId('req'), chargeUnits: 700, holdUnits: 700 })
     return settleLost(book.redis, book.pool, settlement, bounds)

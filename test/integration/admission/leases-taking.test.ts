@@ -28,7 +28,7 @@ eachWithOwner((parts) => {
 
 const hourNow = async (): Promise<number> => Math.floor(Number((await redis.time())[0]) / 3_600)
 
-test('a lease moves units from what is free to what is out, and counts them', async () => {
+test('a lease moves units from free to leased, and counts them', async () => {
   const accountId = await plainAccount(redis, { coin: 1_000 })
   const leased = await owner.leaseOne({ accountId, want: 300 })
   assert.deepEqual(leased, {
@@ -48,7 +48,7 @@ test('a lease moves units from what is free to what is out, and counts them', as
   assert.match(text, new RegExp(`^${accountId}\\|${keyOf(accountId)}\\|${await hourNow()}\\|\\d+\\|\\d+\\|400\\|$`))
 })
 
-test('a balance that covers the least shrinks the lease, one that does not refuses it and says what is left', async () => {
+test('a balance that covers the minimum shrinks the lease; a smaller one is rejected with the amount left', async () => {
   const accountId = await plainAccount(redis, { coin: 100 })
   assert.equal((await owner.leaseOne({ accountId, want: 250, least: 80 })).units, 100)
   const refused = await owner.leaseOne({ accountId, want: 1 })
@@ -61,7 +61,7 @@ test('a balance that covers the least shrinks the lease, one that does not refus
   assert.deepEqual(await spentBy(redis, other), everywhere(0))
 })
 
-test('grants go before coin, the soonest to expire first, and expired or overdrawn ones not at all', async () => {
+test('grants are leased before coin, soonest-expiring first, and expired or overdrawn ones never', async () => {
   const nowMs = Date.now()
   const grants = [
     { id: 'grt_past', units: 500, expiresAtMs: nowMs - 1_000 },
@@ -85,7 +85,7 @@ test('grants go before coin, the soonest to expire first, and expired or overdra
   assert.match(text ?? '', /\|970\|grt_first=100,grt_second=100$/)
 })
 
-test('extra is at most a sixteenth of what requests leave, of the balance and of each cap', async () => {
+test('extra is at most a sixteenth of the remainder of the balance and of each cap', async () => {
   const accountId = await plainAccount(redis, { coin: 1_700 })
   assert.equal((await owner.leaseOne({ accountId, want: 100, extraUnits: 1_000 })).units, 200)
   assert.equal((await owner.leaseOne({ accountId, want: 100, extraUnits: 10 })).units, 110)
@@ -102,7 +102,7 @@ test('extra is at most a sixteenth of what requests leave, of the balance and of
   )
 })
 
-test('each cap and the budget of a key bound what it leases; a refusal names the cap and what it leaves', async () => {
+test('each cap and the budget of a key bound its leases; a rejection names the cap and the amount left', async () => {
   const codes = [HoldCode.CAP_HOUR, HoldCode.CAP_DAY, HoldCode.CAP_MONTH, HoldCode.BUDGET]
   for (const [place, code] of codes.entries()) {
     const caps = [0, 1, 2, 3].map((at) => (at === place ? 100 : '')) as unknown as Caps
@@ -116,7 +116,7 @@ test('each cap and the budget of a key bound what it leases; a refusal names the
   }
 })
 
-test('a cap of an hour that has passed is whole again; the budget of a life is not', async () => {
+test('the cap of a past hour is full again; the lifetime budget is not', async () => {
   const accountId = await plainAccount(redis, { coin: 1_000 })
   const past = { hw: 1, hs: 90, dw: 1, ds: 90, mw: 1, ms: 90, bs: 90 }
   await redis.hset(keyCountersKey(shardOf(accountId), keyOf(accountId)), past)
@@ -125,7 +125,7 @@ test('a cap of an hour that has passed is whole again; the budget of a life is n
   assert.deepEqual(await spentBy(redis, accountId), { hour: 80, day: 80, month: 80, life: 170 })
 })
 
-test('the caps of a platform key hold over its sub-keys, and are named first', async () => {
+test('the caps of a platform key apply to all its sub-keys, and are named first', async () => {
   const accountId = await plainAccount(redis, { coin: 10_000 })
   const platform = { keyId: 'key_platform', caps: [100, '', '', ''] as Caps }
   const [, results] = await owner.lease([
@@ -161,7 +161,7 @@ test('the caps of a platform key hold over its sub-keys, and are named first', a
   }
 })
 
-test('permits of a rate: those who wait first, then a quarter of what is left; a refusal uses them as well', async () => {
+test('permits of a rate limit: waiting requests first, then a quarter of the rest; a rejection also uses permits', async () => {
   const accountId = await plainAccount(redis, { coin: 1_000 })
   const rate = `${SECOND_MICROS * 100},10`
   const first = await owner.leaseOne({ accountId, want: 2, waiting: 2, extraPermits: 100, rate })
@@ -178,7 +178,7 @@ test('permits of a rate: those who wait first, then a quarter of what is left; a
   assert.deepEqual(await accountState(redis, accountId), { coin: 985, grants: {}, out: 15 })
 })
 
-test('without a rate everybody who waits has a permit, and a lease that nobody waits for needs none', async () => {
+test('without a rate limit every waiting request gets a permit, and a lease without waiting requests needs none', async () => {
   const accountId = await plainAccount(redis, { coin: 1_000 })
   assert.equal((await owner.leaseOne({ accountId, want: 5, waiting: 5, extraPermits: 3 })).permits, 8)
   const ahead = { accountId, want: 16, least: 0, waiting: 0 }
@@ -189,7 +189,7 @@ test('without a rate everybody who waits has a permit, and a lease that nobody w
   assert.deepEqual([spent.code, spent.units, spent.permits], [HoldCode.OK, 16, 0])
 })
 
-test('an account that is not known, and a stream that is full', async () => {
+test('an unknown account, and a full stream', async () => {
   const accountId = await plainAccount(redis, { coin: 100 })
   await redis.del(accountKey(shardOf(accountId), accountId))
   assert.equal((await owner.leaseOne({ accountId, want: 1 })).code, HoldCode.NO_ACCOUNT)
@@ -202,7 +202,7 @@ test('an account that is not known, and a stream that is full', async () => {
   await redis.del(ledgerStream(shardOf(other)))
 })
 
-test('a call that was given up does nothing when it comes late, nor does one of another epoch or of a closed time', async () => {
+test('a call that was abandoned, has another epoch or finds admission closed has no effect', async () => {
   const accountId = await plainAccount(redis, { coin: 100 })
   await owner.leaseOne({ accountId, want: 10 })
   assert.deepEqual(await owner.lease([{ accountId, want: 10 }], { op: owner.op }), [LeaseCode.STALE, []])

@@ -211,7 +211,7 @@ class World {
   }
 }
 
-test('workers on leases lose and make nothing, whatever ends, breaks or is lost', async () => {
+test('workers on leases neither lose nor create units under random endings, faults and lost messages', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(step, { minLength: 5, maxLength: 40 }), async (steps) => {
       const world = await World.start()

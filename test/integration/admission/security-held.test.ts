@@ -56,7 +56,7 @@ const FILES: [name: string, file: Buffer, unreported: number][] = [
   ['an ID3 tag, which players skip', Buffer.concat([id3Tag(HIDDEN), PLAIN]), 1],
 ]
 for (const [name, file, unreported] of FILES) {
-  test(`sound within ${name} is held for, and charged as reported`, async () => {
+  test(`audio within ${name} is covered by the hold, and charged as reported`, async () => {
     const { receipt } = answered(await transcribe('test/heard', file))
     assert.equal(receipt.hold.units, String(priceOf('transcription', SECONDS)))
     assert.deepEqual(
@@ -68,7 +68,7 @@ for (const [name, file, unreported] of FILES) {
   })
 }
 
-test('a report above the measurement is believed, and charged up to the hold', async () => {
+test('reported usage above the measurement is accepted, and charged up to the hold', async () => {
   const file = wavFile(2, { rate: 8_000 })
   const { receipt } = answered(await transcribe('test/far', file))
   assert.deepEqual([receipt.usage.quantity, receipt.usage_source, receipt.clamped], [400, 'reported', true])
@@ -79,12 +79,12 @@ test('a report above the measurement is believed, and charged up to the hold', a
   assert.deepEqual([tiny.usage.quantity, tiny.usage_source, tiny.clamped], [1, 'estimated', false])
 })
 
-test('coded sound that is said to be samples is refused', async () => {
+test('compressed audio declared as PCM samples is rejected', async () => {
   const head = wavFile(0.1, { rate: 48_000, channels: 2, bits: 16 }).subarray(0, 44)
   assertError(await transcribe('test/heard', Buffer.concat([head, HIDDEN])), 400, 'unsupported_audio', 'file')
 })
 
-test('with images, a prompt near the long-context threshold is held at the dearer rates', async () => {
+test('with images, a prompt near the long-context threshold is held at the higher rates', async () => {
   const content = [{ type: 'text', text: 'hello' }, IMAGE]
   const body = { model: 'test/long', max_tokens: 1_000, messages: [{ role: 'user', content }] }
   const { receipt } = completion(await chat(stack.baseUrl, apiKey, body))
@@ -95,7 +95,7 @@ test('with images, a prompt near the long-context threshold is held at the deare
   assert.equal(plain.hold.units, String((5 + 8 + 16) * 1_000 + 1_000 * 5_000))
 })
 
-test('options of any size reach no provider', async () => {
+test('oversized options reach no provider', async () => {
   const before = (await stack.provider.log()).length
   const long = 'x'.repeat(100_000)
   const bias = Object.fromEntries(Array.from({ length: 5_000 }, (_, id) => [id, 1]))

@@ -76,7 +76,7 @@ async function replay(killed: LeasingWorker): Promise<void> {
   await done
 }
 
-test('its charge comes from what the hold was made of, and the rest is free again in its pots and windows', async () => {
+test('its charge is taken from the pots of the hold, and the rest is free again in its pots and windows', async () => {
   const accountId = await fundedAccount(book, 1_000)
   const grant = { accountId, units: 100, source: 'test', expiresAtMs: Date.now() + 86_400_000 }
   const { grantId } = await withTransaction(book.pool, (client) => grantCredits(client, grant, limits))
@@ -97,7 +97,7 @@ test('its charge comes from what the hold was made of, and the rest is free agai
   await assertCleanAudit(book)
 })
 
-test('Redis emptied: what is held stays held, what was delivered and not booked is delivered again, once', async () => {
+test('Redis emptied: holds stay held, delivered and unbooked endings are delivered again, once', async () => {
   const accountId = await fundedAccount(book, 1_000)
   const [booked, delivered, open] = [await held(accountId, 100), await held(accountId, 100), await held(accountId, 100)]
   await worker.end(booked, 40)
@@ -121,7 +121,7 @@ test('Redis emptied: what is held stays held, what was delivered and not booked 
   await assertCleanAudit(book)
 })
 
-test('Redis emptied while nothing but a single hold is open in a shard: it is told of it', async () => {
+test('Redis emptied while a shard has only one single hold: the hold is restored and ends with its charge', async () => {
   const accountId = await fundedAccount(book, 1_000)
   const open = await held(accountId, 100)
   await book.redis.flushall()
@@ -133,7 +133,7 @@ test('Redis emptied while nothing but a single hold is open in a shard: it is to
   await assertCleanAudit(book)
 })
 
-test('Redis set back to before the ending: the hold that it has again ends again, once', async () => {
+test('Redis restored to before the ending: the hold that reappears is ended again, once', async () => {
   const accountId = await fundedAccount(book, 1_000)
   const shard = shardOf(accountId)
   const [ended, open] = [await held(accountId, 100), await held(accountId, 100)]
@@ -164,7 +164,7 @@ test('Redis set back to before the ending: the hold that it has again ends again
   await assertCleanAudit(book)
 })
 
-test('a charge whose hold was lost and whose money was spent meanwhile keeps its numbers; the house bears it', async () => {
+test('a charge whose hold was lost and whose money was spent meanwhile is unchanged; the house bears it', async () => {
   const accountId = await fundedAccount(book, 100)
   const shown = await held(accountId, 100)
   await worker.end(shown, 80)
@@ -181,7 +181,7 @@ test('a charge whose hold was lost and whose money was spent meanwhile keeps its
   await assertCleanAudit(book)
 })
 
-test('killed before the delivery: the replay books what was shown and voids what was open', async () => {
+test('killed before the delivery: the replay books endings that were shown and voids open holds', async () => {
   const accountId = await fundedAccount(book, 1_000)
   const [shown, open] = [await held(accountId, 100), await held(accountId, 100)]
   await worker.end(shown, 33)
@@ -197,7 +197,7 @@ test('killed before the delivery: the replay books what was shown and voids what
   await assertCleanAudit(book)
 })
 
-test('what somebody else has ended first stays as the book has it, and nothing is charged for it', async () => {
+test('a hold already ended by another process stays as booked and is not charged again', async () => {
   const accountId = await fundedAccount(book, 1_000)
   const [voided, charged] = [await held(accountId, 100), await held(accountId, 100)]
   const other = new TestProxy(book.redis, worker.owner)
@@ -214,7 +214,7 @@ test('what somebody else has ended first stays as the book has it, and nothing i
   await assertCleanAudit(book)
 })
 
-test('holds of a process that is gone stand for the time that its journal is awaited, and then go', async () => {
+test('single holds of a dead process stay held while its journal is awaited, and are then voided', async () => {
   const accountId = await fundedAccount(book, 1_000)
   const open = await held(accountId, 100)
   await worker.kill()

@@ -84,7 +84,7 @@ const list = async (query = '', token = owner.token) =>
 
 const served = async () => (await stack.provider.log()).length
 
-test('a request above the threshold waits, runs once when approved, and no other by the same approval', async () => {
+test('a request above the threshold waits, runs once when approved, and its approval serves no other request', async () => {
   const ran = await served()
   const body = large()
   const asked = await waits(body)
@@ -136,7 +136,7 @@ test('small requests need no approval, and streams wait like others', async () =
   assert.ok(reply.text.trimEnd().endsWith('data: [DONE]'))
 })
 
-test('what is denied or expired does not run', async () => {
+test('denied and expired requests do not run', async () => {
   const ran = await served()
   const [denied, expired] = [large(), large()]
   const [{ id: deniedId }, { id: expiredId }] = [await waits(denied), await waits(expired)]
@@ -152,7 +152,7 @@ test('what is denied or expired does not run', async () => {
   assert.equal(await served(), ran)
 })
 
-test("an approval is the agent's own", async () => {
+test('an approval is usable only by its agent', async () => {
   const other = await newOwner(stack, { coin: '5' })
   await apiOk(url, 'POST', '/v1/agents', {
     token: other.token,
@@ -176,7 +176,7 @@ test("an approval is the agent's own", async () => {
   completion(await send({ ...large(), max_tokens: 10 }, 'apr_x', owner.apiKey))
 })
 
-test('a request that was not charged leaves its approval to the next attempt', async () => {
+test('a request that was not charged returns its approval for the next attempt', async () => {
   const body = large()
   const { id } = await waits(body)
   await decide(id, 'approve')
@@ -191,7 +191,7 @@ test('a request that was not charged leaves its approval to the next attempt', a
   await until('it may be sent again', async () => (await send(broken, second.id)).status === 502)
 })
 
-test('a client that leaves while its approval is being used is not served, and may send the request again', async () => {
+test('a client that disconnects while its approval is being used is not served, and may retry', async () => {
   const body = large()
   const { id } = await waits(body)
   await decide(id, 'approve')
@@ -217,7 +217,7 @@ test('a client that leaves while its approval is being used is not served, and m
 
 const metrics = async () => (await fetch(stack.metricsUrl)).text()
 
-test('what a proxy that died has left usable can be taken back', async () => {
+test('an approval left usable by a dead proxy can be revoked', async () => {
   const body = large(undefined, { model: 'test/broken' })
   const { id } = await waits(body)
   await decide(id, 'approve')
@@ -232,7 +232,7 @@ test('what a proxy that died has left usable can be taken back', async () => {
   assertError(await send(body, id), 403, 'approval_denied')
 })
 
-test('a payment above the threshold waits, too', async () => {
+test('a payment above the threshold also waits', async () => {
   const pay = (amount: string, headers = {}) =>
     api<Approval>(url, 'POST', `/v1/agents/${SLUG}/pay`, { token: key, body: { to: 'owner', amount }, headers })
   const once = { 'idempotency-key': 'pay-1' }
@@ -253,7 +253,7 @@ test('a payment above the threshold waits, too', async () => {
   assert.equal((await pay('0.0001')).status, 201)
 })
 
-test('only so many wait at once', async () => {
+test('the number of waiting approvals is bounded', async () => {
   await letExpire()
   assert.deepEqual(await list(), [])
   const replies = await Promise.all(Array.from({ length: 13 }, () => send(large())))
@@ -261,7 +261,7 @@ test('only so many wait at once', async () => {
   assertError(replies.find(({ status }) => status !== 202) ?? assert.fail(), 429, 'rate_limited')
 })
 
-test('while control is away, what needs an approval gets 503 and the rest runs', async () => {
+test('while control is down, requests that need an approval get 503 and others run', async () => {
   await letExpire()
   completion(await send({ ...large(), max_tokens: 10 }))
   await stack.control.kill9()

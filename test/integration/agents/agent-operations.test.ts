@@ -108,7 +108,7 @@ const ran = async (path: string) =>
   (path.startsWith('videos') ? await providerVideos(stack) : await stack.provider.log()).length
 
 for (const { path, fields, other } of OPERATIONS) {
-  test(`${path}: allowlist and cap on a request hold`, async () => {
+  test(`${path}: the allowlist and the request cap apply`, async () => {
     const before = await ran(path)
     const listed = await newAgent({ models: ['test/none'] })
     assertError(await send(path, fields, listed.key), 403, 'model_not_allowed')
@@ -119,7 +119,7 @@ for (const { path, fields, other } of OPERATIONS) {
     assert.equal(await ran(path), before, 'nothing ran')
   })
 
-  test(`${path}: what waits for its owner runs once, unchanged, when it is approved`, async () => {
+  test(`${path}: a request that awaits its owner's approval runs once, unchanged, after it is approved`, async () => {
     const before = await ran(path)
     const { slug, key } = await newAgent({ approval_threshold: '0' })
     const asked = await send(path, fields, key)

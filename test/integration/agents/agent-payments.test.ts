@@ -24,7 +24,7 @@ afterEach(async () => {
 })
 after(() => stack.finish())
 
-test('payments go from agent to agent, once for an Idempotency-Key', async () => {
+test('payments between agents are made once for an Idempotency-Key', async () => {
   const [from, to] = [await agents.make(), await agents.make()]
   await agents.fund(from.slug, '10')
   const pay = (body: Json, headers = {}) => agents.post(`/v1/agents/${from.slug}/pay`, from.key, body, headers)

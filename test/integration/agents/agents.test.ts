@@ -29,7 +29,7 @@ afterEach(async () => {
 })
 after(() => stack.finish())
 
-test('an agent is made with its policy, read by all, and seen whole by its owner and itself', async () => {
+test('an agent is created with its policy; only its owner and itself can read it in full', async () => {
   const policy = {
     name: 'Researcher',
     description: 'Finds things.',
@@ -64,7 +64,7 @@ test('an agent is made with its policy, read by all, and seen whole by its owner
   assertRefused(await api(url, 'GET', '/v1/agents/nobody'), 404, 'agent_not_found')
 })
 
-test('slugs are taken once, and have a form', async () => {
+test('slugs are unique and validated', async () => {
   const slug = 'taken-once'
   const other = await newOwner(stack)
   const made = await Promise.all(
@@ -99,7 +99,7 @@ test('slugs are taken once, and have a form', async () => {
   }
 })
 
-test('an agent spends its own coin, and no other', async () => {
+test('an agent spends only its own coin', async () => {
   const { slug, key } = await agents.make()
   assertError(await agents.ask(key), 402, 'insufficient_balance')
   const before = await apiOk<{ balance: Json }>(url, 'GET', '/v1/account', { token: owner.token })
@@ -115,7 +115,7 @@ test('an agent spends its own coin, and no other', async () => {
   assertRefused(await agents.fund(slug, '1000'), 402, 'insufficient_balance')
 })
 
-test('a policy holds on every request within a second of its change', async () => {
+test('a changed policy applies to every request within a second', async () => {
   const { slug, key } = await agents.make({ models: ['test/other'] })
   await agents.fund(slug, '5')
   const everywhere = async (status: number, code?: string) => {
@@ -144,7 +144,7 @@ test('a policy holds on every request within a second of its change', async () =
   await everywhere(200)
 })
 
-test('an output that is left open shrinks to the cap on a request', async () => {
+test('an output without a limit shrinks to the request cap', async () => {
   // 1,000 units an input token and 2,000 an output token.
   const { slug, key } = await agents.make({ request_cap: '0.0002' })
   await agents.fund(slug, '5')
@@ -153,7 +153,7 @@ test('an output that is left open shrinks to the cap on a request', async () => 
   assertError(await agents.ask(key, { max_tokens: 1_000 }), 402, 'request_cap_exceeded')
 })
 
-test('a new key ends the one before, and what was spent still counts', async () => {
+test('a new key revokes the previous one, and the amounts spent still count', async () => {
   const { slug, key } = await agents.make()
   await agents.fund(slug, '5')
   const { receipt } = completion(await agents.ask(key))
@@ -164,7 +164,7 @@ test('a new key ends the one before, and what was spent still counts', async () 
   assertError(await agents.ask(second.body.api_key), 402, 'key_budget_exceeded')
 })
 
-test('nobody but its owner decides over an agent', async () => {
+test('only its owner manages an agent', async () => {
   const { slug, key } = await agents.make()
   const other = await newOwner(stack, { coin: '5' })
   const capped = await apiOk<{ api_key: string }>(url, 'POST', '/v1/account/keys', {
@@ -202,7 +202,7 @@ test('nobody but its owner decides over an agent', async () => {
   assertRefused(await agents.fund(slug, '0.6', capped.api_key), 402, 'spend_limit_exceeded')
 })
 
-test('agents are ranked by their requests, for everybody', async () => {
+test('the public ranking orders agents by their requests', async () => {
   const { slug, key } = await agents.make()
   await agents.fund(slug, '1')
   for (let i = 0; i < 12; i++) completion(await agents.ask(key))
@@ -228,7 +228,7 @@ test('agents are ranked by their requests, for everybody', async () => {
   assertRefused(await api(url, 'GET', '/v1/agents/leaderboard?days=0'), 400, null, 'days')
 })
 
-test('everything that was done to an agent is in the activity of its owner', async () => {
+test('every change of an agent is in the activity of its owner', async () => {
   const by = await newOwner(stack, { coin: '5' })
   const [one, two] = [await agents.make({}, by), await agents.make({}, by)]
   await agents.fund(one.slug, '2', by.token)

@@ -65,7 +65,7 @@ test('coin waits in a link, is claimed once, and can be spent at once', async ()
   assert.deepEqual(await coinOf(giver), ['2.5', '2.5'])
 })
 
-test('claimed coin pays for a request that came too early without it', async () => {
+test('claimed coin pays for a request that was rejected before the claim', async () => {
   const [giver, taker] = [await newOwner(stack, { coin: '1' }), await newOwner(stack, { credits: '0.000001' })]
   const ask = () => chat(url, taker.apiKey, { model: 'test/small', max_tokens: 100 })
   assertError(await ask(), 402, 'insufficient_balance')
@@ -74,7 +74,7 @@ test('claimed coin pays for a request that came too early without it', async () 
   await stack.settled()
 })
 
-test('a link is cancelled by its owner alone', async () => {
+test('only its owner can cancel a link', async () => {
   const [giver, other] = [await newOwner(stack, { coin: '1' }), await newOwner(stack)]
   const link = await made(giver, '1')
   assertRefused(await create(giver, { amount: '0.01' }), 402, 'insufficient_balance')
@@ -91,7 +91,7 @@ test('a link is cancelled by its owner alone', async () => {
     assertRefused(await claim(giver, token), 404, 'link_not_found')
 })
 
-test('a link that nobody claims gives its coin back in time', async () => {
+test('the coin of an unclaimed link returns to its account on expiry', async () => {
   const [giver, other] = [await newOwner(stack, { coin: '3' }), await newOwner(stack)]
   const link = await made(giver, '3', { expires_at: new Date(Date.now() + 3_000).toISOString() })
   assert.deepEqual(await coinOf(giver), ['0', '0'])
@@ -113,7 +113,7 @@ test('a link that nobody claims gives its coin back in time', async () => {
   )
 })
 
-test('of 200 claims at once one wins', async () => {
+test('of 200 concurrent claims one succeeds', async () => {
   const giver = await newOwner(stack, { coin: '1' })
   const takers = [await newOwner(stack, { coin: '1' }), await newOwner(stack, { coin: '1' })] as const
   const { token } = await made(giver, '1')
@@ -140,7 +140,7 @@ test('of 200 claims at once one wins', async () => {
   )
 })
 
-test('many links at once take no more coin than there is', async () => {
+test('many concurrent links never take more coin than the balance', async () => {
   const giver = await newOwner(stack, { coin: '1' })
   const answers = await Promise.all(Array.from({ length: 20 }, () => create(giver, { amount: '0.3' })))
   assert.equal(answers.filter(({ status }) => status === 201).length, 3)
@@ -152,7 +152,7 @@ test('many links at once take no more coin than there is', async () => {
   assert.deepEqual(await coinOf(giver), ['0.1', '0.1'])
 })
 
-test('a claim and a cancel at once: the coin goes one way', async () => {
+test('a concurrent claim and cancel: exactly one of them gets the coin', async () => {
   const [giver, taker] = [await newOwner(stack, { coin: '1' }), await newOwner(stack, { coin: '1' })]
   for (let round = 0; round < 5; round++) {
     const link = await made(giver, '0.1')
@@ -163,7 +163,7 @@ test('a claim and a cancel at once: the coin goes one way', async () => {
   assert.equal(Number(given) + Number(taken), 2)
 })
 
-test('a repetition with the same Idempotency-Key makes one link and shows no token again', async () => {
+test('a retry with the same Idempotency-Key creates one link and does not return the token again', async () => {
   const giver = await newOwner(stack, { coin: '1' })
   const send = (amount: string) => {
     return api<Link>(url, 'POST', '/v1/links', {
@@ -179,7 +179,7 @@ test('a repetition with the same Idempotency-Key makes one link and shows no tok
   assert.deepEqual(await coinOf(giver), ['0.3', '0.3'])
 })
 
-test('an Idempotency-Key that can not be read is not taken for none', async () => {
+test('a malformed Idempotency-Key is rejected, not ignored', async () => {
   const giver = await newOwner(stack, { coin: '1' })
   for (const key of ['', '\u00e9', '\u00e9\u00fc', 'two words', 'x'.repeat(256)]) {
     const headers = { 'idempotency-key': key }
@@ -189,7 +189,7 @@ test('an Idempotency-Key that can not be read is not taken for none', async () =
   assert.deepEqual(await coinOf(giver), ['1', '1'])
 })
 
-test('what is wrong with a link is said with the field', async () => {
+test('an invalid link request is rejected with the field', async () => {
   const giver = await newOwner(stack, { coin: '9' })
   for (const [body, code, param] of [
     [{}, null, 'amount'],
@@ -213,7 +213,7 @@ test('what is wrong with a link is said with the field', async () => {
   assert.deepEqual(await coinOf(giver), ['8.95', '8.95'])
 })
 
-test('the token of a link stands nowhere', async () => {
+test('the token of a link is not stored in the database', async () => {
   const giver = await newOwner(stack, { coin: '1' })
   const { token } = await made(giver, '1')
   const pool = createPool(stack.databaseUrl, limits)

@@ -59,7 +59,7 @@ async function listed(query = ''): Promise<{ data: Provider[]; has_more: boolean
   return apiOk(open.baseUrl, 'GET', `/v1/providers${query}`)
 }
 
-test('an endpoint is asked for its models and listed; its key is used for that alone', async () => {
+test('an endpoint is queried for its models and listed; its key is used only for that', async () => {
   play = listing
   asked = []
   const answer = await register(owner, { base_url: at('/v1/'), api_key: 'their-own-key', data_policy: 'none' })
@@ -75,7 +75,7 @@ test('an endpoint is asked for its models and listed; its key is used for that a
   for (const text of [answer.text, activity.text, open.logs()]) assert.ok(!text.includes('their-own-key'))
 })
 
-test('the same address again is checked and written anew; the owner alone takes it off the list', async () => {
+test('registering the same address again checks and updates it; only the owner can remove it', async () => {
   play = listing
   asked = []
   const [first, other] = [await register(owner, { base_url: at('/again') }), await newOwner(open)]
@@ -92,7 +92,7 @@ test('the same address again is checked and written anew; the owner alone takes 
   assert.ok(!(await listed()).data.some(({ id }) => id === first.body.id))
 })
 
-test('an account has a bounded number of providers, also when it registers them at once', async () => {
+test('an account has a bounded number of providers, also under concurrent registration', async () => {
   play = listing
   const many = await newOwner(open)
   const answers = await Promise.all(Array.from({ length: 6 }, (_, i) => register(many, { base_url: at(`/many/${i}`) })))
@@ -124,7 +124,7 @@ const BAD: readonly [name: string, play: (request: IncomingMessage, response: Se
     ['breaks off', (request) => request.socket.destroy(), 'endpoint_unreachable'],
   ]
 
-test('an endpoint that does not answer as it should is not registered, and said why in time', async () => {
+test('an endpoint with invalid responses is rejected with the reason, in time', async () => {
   const before = (await listed()).data.length
   for (const [, bad, code] of BAD) {
     play = bad
@@ -142,7 +142,7 @@ test('an endpoint that does not answer as it should is not registered, and said 
   assert.equal((await listed()).data.length, before)
 })
 
-test('what is no address of an endpoint is refused with what it must be', async () => {
+test('an invalid endpoint address is rejected with the expected form', async () => {
   for (const base_url of [
     'nonsense',
     'ftp://example.com/v1',
@@ -160,7 +160,7 @@ test('what is no address of an endpoint is refused with what it must be', async 
   assertRefused(await register(owner, { base_url: at('/v1'), api_key: 'a\r\nb' }), 400, null, 'api_key')
 })
 
-test('without leave of the operator no private address is asked, in whatever form, and nobody asks often', async () => {
+test('unless the operator allows it, no private address is probed, in any notation, and probes are rate limited', async () => {
   play = listing
   asked = []
   const by = await newOwner(strict)

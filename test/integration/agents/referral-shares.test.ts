@@ -63,7 +63,7 @@ async function failed(): Promise<string[]> {
   return checks.filter((check) => !check.ok).map((check) => `${check.name}: ${check.detail}`)
 }
 
-test('without referrals the place moves on at once, and a referral counts from there', async () => {
+test('without referrals the position advances at once, and a referral counts from there', async () => {
   const [referrer, accountId] = [
     await openNewAccount(book.pool, limits),
     await openNewAccount(book.pool, limits, { coinNanos: COIN_UNITS }),
@@ -187,7 +187,7 @@ test('the audit finds shares that do not agree with the receipts', async () => {
   assert.deepEqual(await failed(), [])
 })
 
-test('a code is made once for an account, and not at all when every one is taken', async () => {
+test('an account gets one code, and an error if every candidate is taken', async () => {
   const [one, two] = [await openNewAccount(book.pool, limits), await openNewAccount(book.pool, limits)]
   const codes = await Promise.all(Array.from({ length: 10 }, () => referralCode(book.pool, one)))
   assert.equal(new Set(codes).size, 1)

@@ -88,7 +88,7 @@ async function earnedUnits(owner: Owner): Promise<number> {
   return Number((await referrals(owner.token)).earned.units)
 }
 
-test('a share of the coin that is charged is paid to the referrer out of revenue', async () => {
+test('a share of each coin charge is paid to the referrer out of revenue', async () => {
   const [referrer, referred] = [await newOwner(stack, { credits: '1' }), await newOwner(stack, { coin: '1' })]
   await ask(referred.apiKey)
   await stack.settled()
@@ -112,7 +112,7 @@ test('a share of the coin that is charged is paid to the referrer out of revenue
   })
 })
 
-test('credits earn nothing, and what an agent spends counts for its owner', async () => {
+test('credits earn no reward, and spending of an agent counts for its owner', async () => {
   const [referrer, referred] = [await newOwner(stack, { credits: '1' }), await newOwner(stack, { credits: '1' })]
   await attached(referred, referrer)
   await ask(referred.apiKey)
@@ -136,7 +136,7 @@ test('credits earn nothing, and what an agent spends counts for its owner', asyn
   assertRefused(await api(url, 'GET', '/v1/referrals', { token: issued.api_key }), 403, 'permission_denied')
 })
 
-test('an account has one referrer, who is another one, and a code that exists', async () => {
+test('an account has one referrer, which must be another account with an existing code', async () => {
   const [one, two, three] = [await newOwner(stack), await newOwner(stack), await newOwner(stack)]
   const { code } = await referrals(one.token)
   assert.match(code, /^[0-9A-HJKMNP-TV-Z]{8}$/)
@@ -158,7 +158,7 @@ test('an account has one referrer, who is another one, and a code that exists', 
   assert.ok(activity.data.some(({ type }) => type === 'referral.gained'))
 })
 
-test('two accounts do not bring each other, also when both ask at once', async () => {
+test('two accounts cannot refer each other, even concurrently', async () => {
   for (let round = 0; round < 5; round++) {
     const [one, two] = [await newOwner(stack), await newOwner(stack)]
     const codes = [(await referrals(one.token)).code, (await referrals(two.token)).code] as const
@@ -168,7 +168,7 @@ test('two accounts do not bring each other, also when both ask at once', async (
   }
 })
 
-test('a list of referrals has pages, and names no account', async () => {
+test('the list of referrals is paginated, and names no account', async () => {
   const referrer = await newOwner(stack)
   const brought: Owner[] = []
   for (let i = 0; i < 3; i++) {
@@ -184,7 +184,7 @@ test('a list of referrals has pages, and names no account', async () => {
   for (const { accountId } of brought) assert.ok(!JSON.stringify([first, rest]).includes(accountId))
 })
 
-test('too many accounts from one network are refused, at once as well', async () => {
+test('too many accounts from one network are rejected, also concurrently', async () => {
   const referrer = await newOwner(stack)
   const { code } = await referrals(referrer.token)
   const owners = await Promise.all(Array.from({ length: 8 }, () => newOwner(stack)))
@@ -197,7 +197,7 @@ test('too many accounts from one network are refused, at once as well', async ()
   assert.equal((await attach(owner, code, '2001:db8:77:2::1')).status, 201, 'another network is another one')
 })
 
-test('nothing is counted twice or missed while accounts attach and control is killed', async () => {
+test('rewards are neither counted twice nor missed while accounts attach and control is killed', async () => {
   const referrers = [await newOwner(stack), await newOwner(stack)]
   const codes = await Promise.all(referrers.map(async ({ token }) => (await referrals(token)).code))
   const owners = await Promise.all(Array.from({ length: 6 }, () => newOwner(stack, { coin: '1' })))

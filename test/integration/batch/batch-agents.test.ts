@@ -80,7 +80,7 @@ test('a job above the threshold waits for the owner and runs once', async () => 
   assertRefused(await submit(stack, key, body, { 'x-approval-id': approvalId }), 409, 'approval_used')
 })
 
-test('a job that fails leaves its approval to the next attempt', async () => {
+test('a failed job returns its approval for the next attempt', async () => {
   const body = order({ model: 'test/refused' })
   const approvalId = await approved(body)
   const failed = await ended(stack, key, await taken(body, approvalId))
@@ -88,7 +88,7 @@ test('a job that fails leaves its approval to the next attempt', async () => {
   assert.equal((await ended(stack, key, await taken(body, approvalId))).status, 'failed')
 })
 
-test('what is off the allowlist or above the cap is no job', async () => {
+test('a request off the allowlist or above the cap does not become a job', async () => {
   assertRefused(await submit(stack, key, order({ model: 'test/other' })), 403, 'model_not_allowed')
   assertRefused(await submit(stack, key, order({ max_tokens: 10_000 })), 402, 'request_cap_exceeded')
 })

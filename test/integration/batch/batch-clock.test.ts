@@ -56,7 +56,7 @@ async function doneJob(webhookUrl = ''): Promise<string> {
   return id
 }
 
-test('a batch that is not finished is cancelled in time, and its job expires after 24 hours', async () => {
+test('an unfinished batch is cancelled in time, and its job expires after 24 hours', async () => {
   const id = await world.submit('packs')
   world.nowMs += 5_000
   await settle()
@@ -76,7 +76,7 @@ test('a batch that is not finished is cancelled in time, and its job expires aft
   await world.assertEnded()
 })
 
-test('a job does not end with those that have waited for their provider much longer', async () => {
+test('a job does not expire with jobs that have waited for their provider much longer', async () => {
   const early = await world.submit('packs')
   world.nowMs += DAY_MS / 2
   const late = await world.submit('packs')
@@ -93,7 +93,7 @@ test('a job does not end with those that have waited for their provider much lon
   await world.assertEnded()
 })
 
-test('a job that nobody can be asked for expires after 24 hours', async () => {
+test('a job that no provider can be asked about expires after 24 hours', async () => {
   await world.submit('plain')
   for (let hour = 0; hour < 25; hour++) {
     world.provider.faults.push('busy', 'busy')
@@ -117,7 +117,7 @@ test('a result is kept for 7 days', async () => {
   assert.equal(JSON.parse((await job.read(call(id))).text ?? '').status, 'done')
 })
 
-test('a receiver that is away for an hour gets the webhook after it, once', async () => {
+test('a receiver that is down for an hour gets the webhook afterwards, once', async () => {
   const receiver = await HookReceiver.start()
   try {
     const secret = await webhookSecretOf(pool, 'key_1')
@@ -152,7 +152,7 @@ test('a receiver that is away for an hour gets the webhook after it, once', asyn
   }
 })
 
-test('nothing is sent to a private address, whatever its name, and the log says so', async () => {
+test('webhooks are never sent to a private address, however it is named, and this is logged', async () => {
   const receiver = await HookReceiver.start()
   try {
     const { port } = new URL(receiver.url)
@@ -171,7 +171,7 @@ test('nothing is sent to a private address, whatever its name, and the log says 
   }
 })
 
-test('a webhook that nobody takes is given up after three days', async () => {
+test('a webhook that is never accepted is given up after three days', async () => {
   await webhookSecretOf(pool, 'key_1')
   await doneJob('http://127.0.0.1:9/')
   const options = { pool, log, allowPrivate: true, now: world.now, limits }

@@ -115,7 +115,7 @@ async function assertDone(requestId: string, charged: number): Promise<void> {
   await assertCleanAudit(book)
 }
 
-test('a job whose hold is lost is done for what the account has left, also for nothing', async () => {
+test('a job whose hold is lost is charged up to the remaining balance, which may be zero', async () => {
   const accountId = await fundedAccount(book, HOLD)
   const requestId = await decidedJob(accountId)
   await book.redis.flushall()
@@ -126,7 +126,7 @@ test('a job whose hold is lost is done for what the account has left, also for n
   await assertDone(requestId, 0)
 })
 
-test('a job that was done is charged although Redis lost its hold and its charge', async () => {
+test('a completed job is charged although Redis lost its hold and its charge', async () => {
   const accountId = await fundedAccount(book, HOLD)
   const requestId = await decidedJob(accountId)
   assert.equal(await endJobs(), 1)
@@ -145,7 +145,7 @@ test('a job that was done is charged although Redis lost its hold and its charge
   await assertDone(requestId, CHARGE)
 })
 
-test('a job that was done keeps what it showed although its money was spent meanwhile; the house bears it', async () => {
+test('a completed job keeps its published charge although the money was spent meanwhile; the house bears it', async () => {
   const accountId = await fundedAccount(book, HOLD)
   const requestId = await decidedJob(accountId)
   assert.equal(await endJobs(), 1)
@@ -157,7 +157,7 @@ test('a job that was done keeps what it showed although its money was spent mean
   await assertDone(requestId, CHARGE)
 })
 
-test('a job that was done is charged although Redis went back to before its charge', async () => {
+test('a completed job is charged although Redis was restored to before its charge', async () => {
   const accountId = await fundedAccount(book, HOLD)
   const requestId = await decidedJob(accountId)
   const keys = await book.redis.keys('*')
@@ -169,7 +169,7 @@ test('a job that was done is charged although Redis went back to before its char
   await assertDone(requestId, CHARGE)
 })
 
-test('jobs that can not be ended yet hold up none behind them', async () => {
+test('jobs that cannot be ended yet do not delay the jobs after them', async () => {
   const accountId = await fundedAccount(book, 4 * HOLD)
   const waiting: string[] = []
   for (let i = 0; i < limits.batchPassMax; i++) waiting.push(await decidedJob(accountId))

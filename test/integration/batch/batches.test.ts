@@ -120,7 +120,7 @@ test('the openai client submits a job, and reads its state and its result', asyn
   assert.deepEqual(booked, over.receipt)
 })
 
-test('jobs of one model travel in one batch, each is charged for itself', async () => {
+test('jobs of one model are sent in one batch, and each is charged separately', async () => {
   const jobs = await Promise.all(
     Array.from({ length: 12 }, (_, i) => submitted(stack, key, { model: 'test/batch', max_tokens: 100 + i })),
   )
@@ -131,12 +131,12 @@ test('jobs of one model travel in one batch, each is charged for itself', async 
   assert.ok((used[0]?.custom_ids.length ?? 0) > 1, 'jobs travelled alone')
 })
 
-test('a line that comes twice is charged once', async () => {
+test('a duplicate result line is charged once', async () => {
   const over = await ended(stack, key, await submitted(stack, key, { model: 'test/twice' }))
   assertBatchReconciled(over, await upstreamBatches(stack))
 })
 
-test('what a provider has no time for is expired, and what it made is done', async () => {
+test('requests that the provider had no time for expire, and completed ones are returned', async () => {
   const jobs = await Promise.all([1, 2, 3, 4].map(() => submitted(stack, key, { model: 'test/half' })))
   const over = await Promise.all(jobs.map((job) => ended(stack, key, job)))
   const batches = await upstreamBatches(stack)
@@ -150,7 +150,7 @@ test('what a provider has no time for is expired, and what it made is done', asy
 })
 
 for (const name of ['refused', 'bad', 'plain-400', 'plain-cut']) {
-  test(`a job that the provider fails (${name}) is not charged`, async () => {
+  test(`a job that fails at the provider (${name}) is not charged`, async () => {
     const over = await ended(stack, key, await submitted(stack, key, { model: `test/${name}` }))
     assert.deepEqual([over.status, over.error?.code, over.receipt?.cost.units], ['failed', 'batch_failed', '0'])
     const answer = await api(stack.baseUrl, 'GET', over.result, { token: key })
@@ -168,7 +168,7 @@ test('a provider without batches is called once for each job', async () => {
   }
 })
 
-test('a provider that refuses for now is asked again', async () => {
+test('a provider that rejects temporarily is retried', async () => {
   const over = await ended(stack, key, await submitted(stack, key, { model: 'test/plain-busy' }))
   assert.equal(over.status, 'done')
   assertReconciled(over.receipt ?? assert.fail(), await stack.provider.log(), BATCH_PRICES)
@@ -186,7 +186,7 @@ test('an answer without usage is estimated, one beyond the hold is clamped', asy
   assert.deepEqual([clamped.receipt?.clamped, clamped.receipt?.cost.units], [true, clamped.hold.units])
 })
 
-test('a job is there for the key that made it alone', async () => {
+test('a job is visible only to the key that created it', async () => {
   const job = await submitted(stack, key, { model: 'test/batch' })
   const own = `${stack.baseUrl}/v1/batches/${job.id}`
   assert.deepEqual([job.poll, job.result], [own, `${own}/result`])
@@ -198,7 +198,7 @@ test('a job is there for the key that made it alone', async () => {
   assertRefused(await api(stack.baseUrl, 'GET', '/v1/batches/batch_1', { token: key }), 404, 'batch_not_found')
 })
 
-test('what cannot be a batch job is refused, with nothing held', async () => {
+test('an invalid batch request is rejected without a hold', async () => {
   const noLogs = (await stack.createAccount({ args: ['--no-logs'] })).apiKey
   const isPrivate = (await stack.createAccount({ args: ['--private-tier'] })).apiKey
   const poor = (await stack.createAccount({ credits: '0.000000001' })).apiKey
@@ -251,7 +251,7 @@ async function logOf(webhookId: string): Promise<{ attempt: number; status: numb
   return (result.json as { data: { attempt: number; status: number; fault: string }[] }).data
 }
 
-test('a reader of public data alone recomputes every charge', async () => {
+test('every charge can be recomputed from public data', async () => {
   const isPrivate = (await stack.createAccount({ credits: '1', args: ['--private-tier'] })).apiKey
   const shown: [receipt: Receipt | null | undefined, rate: string, tier: string, units: string][] = []
   for (const [name, standard, batch] of [

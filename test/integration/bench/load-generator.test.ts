@@ -44,7 +44,7 @@ test('counts of the load generator and of the provider agree', async () => {
   }
 })
 
-test('a target that answers wrongly is refused before timing', async () => {
+test('a target with wrong responses is rejected before timing', async () => {
   await assert.rejects(runLoad(options('mock,chunks=9', true)), /9 tokens, not 10/)
   await assert.rejects(runLoad(options('mock,chunks=10,done=no', true)), /no \[DONE\]/)
   await assert.rejects(runLoad(options('mock,chunks=10,usage=none', false)), /usage says undefined/)
@@ -52,7 +52,7 @@ test('a target that answers wrongly is refused before timing', async () => {
   await assert.rejects(runLoad(options('mock,chunks=10', false, { expectReceipt: true })), /no receipt/)
 })
 
-test('a number of requests ends the load, and API keys are taken in turn', async () => {
+test('the load ends after a number of requests, and API keys are used in turn', async () => {
   const folder = makeTempDir('keys')
   const keysFile = join(folder, 'keys.txt')
   writeFileSync(keysFile, 'sk_one\nsk_two\nsk_three\n')
@@ -80,7 +80,7 @@ test('a number of requests ends the load, and API keys are taken in turn', async
   }
 })
 
-test('a wrong answer after the first one is counted and told', async () => {
+test('a wrong response after the first one is counted and reported', async () => {
   let answered = 0
   const server = createServer((request, response) => {
     request.resume()
@@ -101,7 +101,7 @@ test('a wrong answer after the first one is counted and told', async () => {
   }
 })
 
-test('pauses within a stream are seen', async () => {
+test('pauses within a stream are detected', async () => {
   const stalled = await runLoad(options('mock,chunks=10,batch=9,delay=150', true, { connections: 4, seconds: 1 }))
   assert.ok(stalled.stalls >= 1 && stalled.longestGapMs > 100, JSON.stringify(stalled))
   const steady = await runLoad(options('mock,chunks=10,delay=10', true, { connections: 8 }))

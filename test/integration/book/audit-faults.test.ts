@@ -62,7 +62,7 @@ for (const tampering of tamperingsAt({ charged: 7, failed: 0, last: 299 })) {
   })
 }
 
-test('the audit finds what is wrong in Redis', async () => {
+test('the audit finds faults in Redis', async () => {
   const account = accountKey(shardOf(accountId), accountId)
   const counters = keyCountersKey(shardOf(accountId), keyId)
   await book.redis.hincrby(account, 'coin', 1)
@@ -87,7 +87,7 @@ test('the audit finds what is wrong in Redis', async () => {
   await assertCleanAudit(book)
 })
 
-test('the audit finds a request that is held and has a receipt', async () => {
+test('the audit finds a request that has both a hold and a receipt', async () => {
   const requestId = await proxy.newHold(accountId, 100)
   const holds = `holds:{s${shardOf(accountId).toString().padStart(2, '0')}}:${proxy.owner}`
   const record = String(await book.redis.hget(holds, requestId))
@@ -100,7 +100,7 @@ test('the audit finds a request that is held and has a receipt', async () => {
   await assertCleanAudit(book)
 })
 
-test('charges that wait in a stream are part of what the audit expects', async () => {
+test('the audit includes charges that wait in a stream', async () => {
   await proxy.serve(accountId, 50, 100)
   const checks = await runAudit(book.pool, book.redis, limits)
   assert.deepEqual(

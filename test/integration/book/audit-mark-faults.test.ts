@@ -41,15 +41,15 @@ async function failedChecks(options: AuditOptions): Promise<string[]> {
   return checks.filter((check) => !check.ok).map((check) => check.name)
 }
 
-test('the first audit leaves a mark', async () => assert.deepEqual(await failedChecks(SINCE_MARK), []))
+test('the first audit writes a mark', async () => assert.deepEqual(await failedChecks(SINCE_MARK), []))
 
 for (const tampering of tamperingsAt({ charged: 17, failed: 10, last: 299 })) {
-  test(`behind a mark, the audit of everything finds ${tampering.name}`, async () => {
+  test(`before a mark, the full audit finds ${tampering.name}`, async () => {
     assert.deepEqual(await findingsOf(book.pool, tampering, () => failedChecks(ALL)), tampering.found)
   })
 }
 
-test('the audit goes on from the mark, and finds what is wrong behind it in what may change', async () => {
+test('the audit resumes from the mark, and still finds faults before it in rows that may change', async () => {
   assert.deepEqual(await failedChecks(SINCE_MARK), [])
   await serve(220)
   const others = [
@@ -70,7 +70,7 @@ for (const tampering of tamperingsAt({ charged: 307, failed: 300, last: 519 })) 
   })
 }
 
-test('an audit without findings leaves the next mark', async () => {
+test('an audit without findings writes the next mark', async () => {
   assert.deepEqual(await failedChecks(SINCE_MARK), [])
   const checks = await runAudit(book.pool, book.redis, limits, SINCE_MARK)
   const detail = (name: string) => checks.find((check) => check.name === name)?.detail ?? ''

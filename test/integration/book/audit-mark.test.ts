@@ -60,7 +60,7 @@ async function cleanAudit(options: AuditOptions = SINCE_MARK): Promise<string> {
 const noteOf = (): Promise<string> => scalar<string>(book.pool, 'SELECT note FROM audit_mark')
 const putNote = (note: string) => book.pool.query('UPDATE audit_mark SET note = $1', [note])
 
-test('a mark that was changed is refused, whatever was changed of it', async () => {
+test('a mark with any changed field is rejected', async () => {
   await cleanAudit()
   assert.match(await cleanAudit(), /^went on from/)
   const note = await noteOf()
@@ -84,7 +84,7 @@ test('a mark that was changed is refused, whatever was changed of it', async () 
   }
 })
 
-test('sums that were changed behind a mark are refused', async () => {
+test('sums changed before a mark are rejected', async () => {
   for (const change of [
     `UPDATE audited_charges SET amount = amount + 1 WHERE account = 'coin:${accounts[0]}'`,
     'DELETE FROM audited_key_usage WHERE units > 0',
@@ -97,7 +97,7 @@ test('sums that were changed behind a mark are refused', async () => {
   }
 })
 
-test('without a key marks are not signed, which the audit says, and signed ones do not count', async () => {
+test('without a key marks are unsigned, which the audit reports, and signed marks are ignored', async () => {
   await cleanAudit()
   const unsigned: AuditOptions = { marking: { isFull: false, key: undefined } }
   assert.match(await cleanAudit(unsigned), /^everything was checked.* not set; left a mark that is not signed/)
@@ -108,7 +108,7 @@ test('without a key marks are not signed, which the audit says, and signed ones 
   assert.match(await cleanAudit(), /^everything was checked.* left a signed mark$/)
 })
 
-test('an audit with findings leaves the mark as it was', async () => {
+test('an audit with findings does not change the mark', async () => {
   await cleanAudit()
   const note = await noteOf()
   await book.pool.query(
@@ -121,7 +121,7 @@ test('an audit with findings leaves the mark as it was', async () => {
   await book.pool.query('DELETE FROM settlement_rejects')
 })
 
-test('what was under way when a mark was left is checked by the next audit', async () => {
+test('requests in progress when a mark was written are checked by the next audit', async () => {
   await withClient(book.pool, async (client) => {
     await client.query('BEGIN')
     await client.query('SET LOCAL session_replication_role = replica')
@@ -143,7 +143,7 @@ test('what was under way when a mark was left is checked by the next audit', asy
   })
 })
 
-test('heads that are signed between audits are checked from the mark on', async () => {
+test('heads signed between audits are checked from the mark on', async () => {
   for (let round = 0; round < 3; round++) {
     await serve(10)
     await signCheckpoint(book.pool, key, limits)

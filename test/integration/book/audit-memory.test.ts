@@ -14,7 +14,7 @@ const GROWTH_MAX_BYTES = 8 * 1_048_576
 setFlagsFromString('--expose-gc')
 const collectGarbage = runInNewContext('gc') as () => void
 
-test('an audit keeps nothing of the receipts that it has read', async (t) => {
+test('an audit holds no receipts in memory after reading them', async (t) => {
   const book = await startBook()
   t.after(() => book.stop())
   await fillBook(book.pool, RECEIPTS, () => {})

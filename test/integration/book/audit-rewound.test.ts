@@ -69,7 +69,7 @@ async function findings(isFull: boolean): Promise<Map<string, string>> {
   return new Map(checks.filter(({ ok }) => !ok).map(({ name, detail }) => [name, detail]))
 }
 
-test('a log that went another way since the last clean audit is named where nothing of it was signed', async () => {
+test('a log that diverged since the last clean audit is named where none of it was signed', async () => {
   assert.deepEqual([...(await findings(true)).keys()], [])
   await grow(SIZE)
   assert.deepEqual([...(await findings(false)).keys()], [])
@@ -80,7 +80,7 @@ test('a log that went another way since the last clean audit is named where noth
   await rewind(false)
 })
 
-test('a log that went another way is told by the checkpoints when the signed heads are written anew', async () => {
+test('checkpoints reveal a diverged log after the signed heads were rewritten', async () => {
   assert.deepEqual([...(await findings(true)).keys()], [])
   await grow(SIZE)
   await sign()
@@ -92,7 +92,7 @@ test('a log that went another way is told by the checkpoints when the signed hea
 })
 
 // Last, since what is signed stays signed.
-test('a log that went another way than it was signed is named, also when what it is now was signed since', async () => {
+test('a log that diverged from its signed head is named, also after its new state was signed', async () => {
   await grow(SIZE)
   await sign()
   assert.deepEqual([...(await findings(true)).keys()], [])

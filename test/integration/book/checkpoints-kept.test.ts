@@ -130,7 +130,7 @@ async function assertEntries(tile: number, width: number): Promise<void> {
   assert.deepEqual([at, entries], [bundle.length, width])
 }
 
-test('what the log of heads says is listed in bundles', async () => {
+test('the entries of the log of heads are listed in bundles', async () => {
   const { size } = itemOf(kept, kept.length - 1)
   assert.ok(size > 3 * TILE, `${size} heads`)
   await assertEntries(0, TILE)
@@ -144,7 +144,7 @@ test('what the log of heads says is listed in bundles', async () => {
   assert.equal(await file(`tile/entries/${String(Math.floor(size / TILE)).padStart(3, '0')}`), undefined)
 })
 
-test('nothing is forgotten before its time, nor by anybody else', async () => {
+test('entries are not pruned before their time, and other deletions and changes are rejected', async () => {
   const before = [await count('checkpoints'), await count('log_heads')]
   assert.equal(await forgetCheckpoints(book.pool, limits), false)
   assert.deepEqual([await count('checkpoints'), await count('log_heads')], before)
@@ -154,7 +154,7 @@ test('nothing is forgotten before its time, nor by anybody else', async () => {
   await assert.rejects(book.pool.query('UPDATE log_heads SET size = size'), /append only/)
 })
 
-test('heads that are not what was signed are not forgotten', async () => {
+test('heads that differ from the signed ones are not pruned', async () => {
   await tamper(`UPDATE checkpoints SET signed_at = signed_at - interval '31 days' WHERE size < $1`, [
     itemOf(kept, kept.length - 1).size,
   ])
@@ -167,7 +167,7 @@ test('heads that are not what was signed are not forgotten', async () => {
   await change(root)
 })
 
-test('what is old is forgotten piece by piece, and everything is proved as before', async () => {
+test('old entries are pruned piece by piece, and proofs stay unchanged', async () => {
   const housekeeper = new Housekeeper({ pool: book.pool, log, limits })
   // Piece follows piece; it would else take a minute from one to the next.
   await until('the last pieces are gone', async () => (await forgettable()) === 0).finally(() => housekeeper.stop())
@@ -190,7 +190,7 @@ test('what is old is forgotten piece by piece, and everything is proved as befor
   await assertCleanAudit(book)
 })
 
-test('two prefixes of the log of heads are consistent, whatever their sizes', async () => {
+test('two prefixes of the log of heads are consistent at any sizes', async () => {
   const last = itemOf(kept, kept.length - 1)
   const size = fc.integer({ min: 1, max: last.size })
   await fc.assert(
@@ -209,7 +209,7 @@ test('two prefixes of the log of heads are consistent, whatever their sizes', as
   assert.equal(await consistencyProof(book.pool, 2, 1), undefined)
 })
 
-test('the audit notices hashes that were changed after their entries were forgotten', async () => {
+test('the audit detects hashes that were changed after their entries were pruned', async () => {
   const { rows } = await book.pool.query<{ leaves: Buffer }>('SELECT leaves FROM log_head_tiles WHERE tile = 1')
   const { leaves } = itemOf(rows, 0)
   const forged = Buffer.from(leaves)

@@ -74,7 +74,7 @@ async function failedChecks(): Promise<string[]> {
   return (await runAudit(book.pool, book.redis, ledgerLimits)).filter(({ ok }) => !ok).map(({ name }) => name)
 }
 
-test('the heads of the logs are signed when one has grown, and the root is that of all heads so far', async () => {
+test('the heads of the logs are signed when one has grown, and the root covers all heads so far', async () => {
   assert.deepEqual(await sign(), { rewound: [] }, 'nothing is booked yet')
   assert.deepEqual(await sampleCheckpoints(book.pool), NO_CHECKPOINTS)
   const [one, other] = [await newAccount(book.pool, 10_000), await newAccount(book.pool, 10_000)]
@@ -104,7 +104,7 @@ test('the heads of the logs are signed when one has grown, and the root is that 
   }
 })
 
-test('controls sign one after the other, no sooner than the limit says', async () => {
+test('control instances sign in turn, no sooner than the limit allows', async () => {
   const checkpointMs = 150
   const before = (await checkpoints()).length
   const accounts = await Promise.all(Array.from({ length: 6 }, () => newAccount(book.pool, 10_000)))
@@ -124,7 +124,7 @@ test('controls sign one after the other, no sooner than the limit says', async (
   }
 })
 
-test('a control that dies while it signs is followed by another one', async () => {
+test('if control dies while it signs, another instance takes over', async () => {
   const accountId = await newAccount(book.pool, 10_000)
   await bookFor(accountId, 1)
   const dying = await book.pool.connect()
@@ -144,7 +144,7 @@ test('a control that dies while it signs is followed by another one', async () =
   assert.equal((await checkpoints()).length, before + 1)
 })
 
-test('a log that was rewound is not signed, the others are, and the audit tells', async () => {
+test('a rewound log is not signed, the others are, and the audit reports it', async () => {
   const [victim, other] = [await newAccount(book.pool, 10_000), await newAccount(book.pool, 10_000)]
   await bookFor(victim, 4)
   await sign()

@@ -63,7 +63,7 @@ async function brokenBy(pool: Pool): Promise<string[]> {
     .map(({ name, detail }) => `${name}: ${detail}`)
 }
 
-test('at another price, everybody has the coin that was shown', async (t) => {
+test('at another price, every account keeps the balance of coin that was displayed', async (t) => {
   const pool = await oldBook('2')
   t.after(() => pool.end())
   await migrate(pool)
@@ -93,7 +93,7 @@ test('at one US dollar, no number changes', async (t) => {
   assert.equal((await pool.query('SELECT FROM admission_dirty')).rowCount, 0)
 })
 
-test('while proxies have coin in hand that was counted in units, another price is not converted', async (t) => {
+test('while proxies have leased coin counted in units, another price is not converted', async (t) => {
   const pool = await oldBook('2')
   t.after(() => pool.end())
   await pool.query(`INSERT INTO proxy_owners (owner) VALUES ('own_1')`)

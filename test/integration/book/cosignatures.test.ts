@@ -73,7 +73,7 @@ const logOf = async (id: string): Promise<Log> => JSON.parse((await get(`/v1/rec
 const last = async (query = ''): Promise<string> => (await get(`/v1/log/checkpoint${query}`)).text
 const sizeOf = (note: string): number => readCheckpoint(note, TEST_LOG_VERIFIER).size
 
-test('a checkpoint is shown with what witnesses have added to it, once of each, and receipts are proved in it', async () => {
+test('a checkpoint includes each witness cosignature once, and receipts are proved in it', async () => {
   const id = await signedRequest()
   assertError(await get('/v1/log/checkpoint?cosigned=true'), 404, 'not_found')
   const note = await last()
@@ -105,7 +105,7 @@ test('a checkpoint is shown with what witnesses have added to it, once of each, 
   assert.ok(sizeOf(second.checkpoint ?? '') > sizeOf(note))
 })
 
-test('what is not true of a checkpoint is refused', async () => {
+test('invalid cosignatures are rejected', async () => {
   await signedRequest()
   const note = await last()
   const text = note.slice(0, note.indexOf('\n\n') + 1)
@@ -130,7 +130,7 @@ test('what is not true of a checkpoint is refused', async () => {
   assert.ok((await last('?cosigned=true')).startsWith(`${note}\u2014 ${one.name} `))
 })
 
-test('checkpoints of long ago are not cosigned any more', async (t) => {
+test('checkpoints beyond the time limit are no longer cosigned', async (t) => {
   const book = await startBook()
   t.after(() => book.stop())
   const accountId = await newAccount(book.pool, 10)

@@ -49,7 +49,7 @@ const receipt = fc.record<LoggedReceipt>({
 /** cacheWrite5mTokens is cache_write_5m_tokens. */
 const columnOf = (name: string): string => name.replaceAll(/[A-Z]|\d+[a-z]/g, (part) => `_${part.toLowerCase()}`)
 
-test('the database puts the text of a leaf together as it was hashed', async () => {
+test('the database reconstructs the text of a leaf exactly as it was hashed', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(receipt, { minLength: 1, maxLength: 50 }), async (receipts) => {
       const rows = receipts.map((one) =>

@@ -44,7 +44,7 @@ test('an account opens once, and its first event is number 1', async () => {
   assert.equal(await balanceOf(book.pool, newId('acct')), undefined)
 })
 
-test('a payment credits once, tells admission once, and never changes its amount', async () => {
+test('a payment is credited once, notifies admission once, and never changes its amount', async () => {
   const accountId = await newAccount(book.pool, 0)
   const credit = { accountId, nanos: 700, units: 700, ref: newId('evt') }
   const results = await Promise.all([1, 2, 3].map(() => inTransaction((client) => creditCoin(client, credit))))
@@ -57,7 +57,7 @@ test('a payment credits once, tells admission once, and never changes its amount
   assert.equal(await scalar(book.pool, 'SELECT seq FROM admission_accounts WHERE account_id = $1', [accountId]), 2)
 })
 
-test('amounts that are not positive integers, and unknown accounts, are refused', async () => {
+test('amounts that are not positive integers, and unknown accounts, are rejected', async () => {
   const accountId = await newAccount(book.pool, 0)
   for (const units of [0, -1, 0.5, Number.NaN, 2 ** 53]) {
     await assert.rejects(
@@ -111,7 +111,7 @@ test('a grant is named within its account, and never changes its amount', async 
   assert.deepEqual((await balanceOf(book.pool, second))?.grants.length, 1)
 })
 
-test('the database refuses to change or delete what is booked, and to move a balance by hand', async () => {
+test('the database rejects changes and deletions of entries, and manual changes of a balance', async () => {
   await newAccount(book.pool, 5)
   const refused = [
     'UPDATE transfers SET units = units + 1',
@@ -133,7 +133,7 @@ test('the database refuses to change or delete what is booked, and to move a bal
   for (const sql of refused) await assert.rejects(book.pool.query(sql), { code: '23000' }, sql)
 })
 
-test('no customer balance goes below zero, and a refused posting leaves nothing behind', async () => {
+test('no customer balance becomes negative, and a rejected posting leaves no rows', async () => {
   const accountId = await newAccount(book.pool, 100)
   const charge = (units: number) => ({
     kind: 'charge',

@@ -56,7 +56,7 @@ function read<T>(reply: Reply): T {
   return JSON.parse(reply.text) as T
 }
 
-test('the receipt of the answer is the receipt of the book, for every way to end', async () => {
+test('the receipt in the response equals the receipt of the book, for every way to end', async () => {
   const { apiKey } = account
   const whole = completion(await chat(stack.baseUrl, apiKey, { model: M })).receipt
   const streamed = (await chatStream(stack.baseUrl, apiKey, { model: M })).receipt
@@ -74,7 +74,7 @@ test('the receipt of the answer is the receipt of the book, for every way to end
   assert.deepEqual([receipt.status, receipt.cost.units, receipt.error], ['failed', '0', 'upstream_unavailable'])
 })
 
-test('a receipt proves its place in the usage log', async () => {
+test('a receipt proves its position in the usage log', async () => {
   const { apiKey } = await stack.createAccount()
   const ids: string[] = []
   for (let i = 0; i < 7; i++) ids.push(completion(await chat(stack.baseUrl, apiKey, { model: M })).receipt.request_id)
@@ -131,7 +131,7 @@ async function provedReceipt(apiKey: string): Promise<{ id: string; signed: Read
   return { id, signed: assertProved(receipt) }
 }
 
-test('a receipt proves that it is in a signed checkpoint, to everybody, and checkpoints contain those before them', async () => {
+test('a receipt proves publicly that it is in a signed checkpoint, and checkpoints contain earlier ones', async () => {
   const { apiKey } = await stack.createAccount()
   const first = await provedReceipt(apiKey)
   const second = await provedReceipt(apiKey)
@@ -223,7 +223,7 @@ test('receipts are listed newest first, page by page', async () => {
   assertError(await get('/v1/receipts'), 401, 'invalid_api_key')
 })
 
-test("another key's receipt is refused, an unknown one not found, and the public one needs no key", async () => {
+test("another key's receipt is rejected, an unknown one not found, and the public one needs no key", async () => {
   const stranger = await stack.createAccount()
   const { receipt } = completion(await chat(stack.baseUrl, account.apiKey, { model: M }))
   const path = `/v1/receipts/${receipt.request_id}`
@@ -240,7 +240,7 @@ test("another key's receipt is refused, an unknown one not found, and the public
   assert.ok(!JSON.stringify(open).includes(account.accountId))
 })
 
-test('the receipt of a request that still runs comes once it has ended', async () => {
+test('the receipt of a running request is returned once it has ended', async () => {
   const stream = await fetch(`${stack.baseUrl}/v1/chat/completions`, {
     method: 'POST',
     headers: { authorization: `Bearer ${account.apiKey}`, 'content-type': 'application/json' },

@@ -55,7 +55,7 @@ const readHeads: FileReader = async (path) => {
 const tamper = (...statement: Statement): Promise<void> => tamperWith(book.pool, statement)
 const makeFit = (): Promise<void> => makeLogFit(book.pool, shard, true)
 
-test('tiles are named as C2SP names them', () => {
+test('tile names follow C2SP', () => {
   assert.deepEqual([0, 999, 1_000, 1_234_067].map(tilePath), ['000', '999', 'x001/000', 'x001/x234/067'])
 })
 
@@ -70,7 +70,7 @@ test('monitors follow a shard and the log of heads through partial and full tile
   await monitorOf().follow()
 })
 
-test('there are files of what was signed alone, under one name each', async () => {
+test('only signed entries are in tiles, each under one name', async () => {
   const missing = [
     'tile/0/x000/000',
     'tile/0/000.p/0',
@@ -95,7 +95,7 @@ test('there are files of what was signed alone, under one name each', async () =
   assert.equal(await logFile(book.pool, `${shard}/checkpoint`, undefined), undefined)
 })
 
-test('what is booked and not signed yet is not shown', async () => {
+test('booked entries that are not signed yet are not published', async () => {
   const fields = [Buffer.from('b'), batchOf(newId('own'), 1, [endedOf({ accountId, charge: 1 })])]
   await bookEntries(book.pool, parseEntries([{ shard, id: `1-${++entries}`, fields }]))
   assert.equal(await logFile(book.pool, `${shard}/tile/0/004.p/236`, KEY), undefined)
@@ -105,7 +105,7 @@ test('what is booked and not signed yet is not shown', async () => {
   await assertCleanAudit(book)
 })
 
-test('a log that was forged is noticed, wherever it was', async () => {
+test('a forged log is detected at any entry', async () => {
   const [kept, other] = [monitorOf(), monitorOf()]
   await kept.follow()
   await other.follow()
@@ -124,7 +124,7 @@ test('a log that was forged is noticed, wherever it was', async () => {
   await assert.rejects(other.follow(), /was changed/)
 })
 
-test('a log that was rewound is noticed, also when it has grown again', async () => {
+test('a rewound log is detected, also after it has grown again', async () => {
   const monitor = monitorOf()
   await monitor.follow()
   const size = monitor.size

@@ -134,7 +134,7 @@ async function assertProvedBy(log: number, position: number, root?: Buffer): Pro
   if (log === FIRST_LOG) assert.ok(leaf.equals(itemOf(leaves, position)))
 }
 
-test('receipts of before are proved by the root that they had, in a log that is closed', async () => {
+test('earlier receipts are proved by their original root, in a closed log', async () => {
   const root = referenceRoot(leaves)
   assert.equal(leaves.length, RECEIPTS)
   const { rows } = await book.pool.query<{ log: number; size: number }>(
@@ -154,7 +154,7 @@ test('receipts of before are proved by the root that they had, in a log that is 
   )
 })
 
-test('the book holds, and goes on in the logs of the shards', async () => {
+test('the book is consistent, and continues in the logs of the shards', async () => {
   await ensureOpen(book)
   await assertCleanAudit(book)
   await bookFor(book.pool, 3)
@@ -165,7 +165,7 @@ test('the book holds, and goes on in the logs of the shards', async () => {
   await assertCleanAudit(book)
 })
 
-test('referrals are counted on from where they were, through the closed log and the new ones', async () => {
+test('referrals continue from their position, through the closed log and the new ones', async () => {
   while (await payShares(book.pool, limits));
   const charged = CHARGE * (RECEIPTS / accounts.length + 3)
   const { rows } = await book.pool.query('SELECT base_units, earned_units, rest FROM referrals')

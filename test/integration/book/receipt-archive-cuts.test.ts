@@ -20,7 +20,7 @@ before(async () => {
 })
 after(() => world.stop())
 
-test('a receipt of the month that comes while it is written keeps it in the database', async () => {
+test('a receipt added to the month while its archive is written keeps the month in the database', async () => {
   const [accountId = ''] = world.accountIds
   const late = world.newRequest(-3)
   let isDone = false
@@ -35,7 +35,7 @@ test('a receipt of the month that comes while it is written keeps it in the data
   await assertCleanAudit(book)
 })
 
-test('cut off anywhere, a month is in the database, or in the file', async () => {
+test('after an interruption anywhere, a month is in the database, or in the file', async () => {
   let cuts = 0
   for (let isDone = false; !isDone && cuts < 100; cuts++) {
     let statements = 0
@@ -58,7 +58,7 @@ test('cut off anywhere, a month is in the database, or in the file', async () =>
   await assertCleanAudit(book)
 })
 
-test('a month is not taken out under who reads it for long', async () => {
+test('a month is not removed during a long read of it', async () => {
   const reader = await book.pool.connect()
   await reader.query('BEGIN')
   await reader.query('SELECT count(*) FROM receipts')
@@ -69,7 +69,7 @@ test('a month is not taken out under who reads it for long', async () => {
   assert.equal(await world.kept(-2), world.idsOf(-2).length)
 })
 
-test('the operator archives a month, and has its file checked', async () => {
+test('the operator archives a month, and verifies its file', async () => {
   const env = {
     DATABASE_URL: book.pool.options.connectionString,
     REDIS_URL: book.redisServer.url,
@@ -89,7 +89,7 @@ test('the operator archives a month, and has its file checked', async () => {
   assert.ok(listed.data.some((archive) => archive.sha256 === sha256))
 })
 
-test('control archives what is older than the operator keeps, the earliest month first', async () => {
+test('control archives months past the configured retention, earliest first', async () => {
   const options = { pool: book.pool, redis: book.redis, dir: world.dir, limits, log, keptMonths: 1 }
   const keeper = new ArchiveKeeper(options)
   await until('the months are archived', async () => (await world.kept(-5)) + (await world.kept(-4)) === 0, 30_000)

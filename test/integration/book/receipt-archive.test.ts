@@ -61,7 +61,7 @@ async function auditSinceMark(): Promise<string> {
   return checks.at(-1)?.detail ?? ''
 }
 
-test('months that may still change are refused', async () => {
+test('months that may still change are rejected', async () => {
   await assert.rejects(world.archive(0), refused(/can be archived from/))
   await assert.rejects(world.archive(2), refused(/can be archived from/))
   await assert.rejects(world.archive(9), refused(/no receipts of/))
@@ -102,7 +102,7 @@ test('months that may still change are refused', async () => {
   assert.equal(await world.kept(OLD), world.idsOf(OLD).length)
 })
 
-test('a month whose receipts are not those of the usage log stays where it is', async () => {
+test('a month whose receipts differ from the usage log is not archived', async () => {
   const [victim] = world.requests.get(OLD) ?? []
   const change = async (sql: string) => {
     await book.pool.query('ALTER TABLE receipts DISABLE TRIGGER receipts_append_only')
@@ -115,7 +115,7 @@ test('a month whose receipts are not those of the usage log stays where it is', 
   assert.equal(await world.kept(OLD), world.idsOf(OLD).length)
 })
 
-test('a month that is archived can be read from its file, proven, and nowhere else', async () => {
+test('an archived month can be read and proved only from its file', async () => {
   const [, second] = world.requests.get(OLD) ?? []
   const read = new ReceiptReader(book.pool, book.redis, limits)
   const place = await book.pool.query<{ log: number; position: number; leaf: string }>(

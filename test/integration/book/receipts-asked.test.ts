@@ -58,7 +58,7 @@ const deliver = (requestId: string) => appendEndings(book.redis, accountId, newI
 const tell = (requestId: string, state: 'open' | 'ended') => book.redis.set(askedKey(requestId), state, 'PX', 5_000)
 const unknown = { code: 'receipt_not_found', message: new GatewayError('receipt_not_found').message }
 
-test('a proxy that has shown a receipt delivers it when it is asked for, with the key and without', async () => {
+test('a proxy that has shown a receipt delivers it on request, with the key and without', async () => {
   answer = (requestId) => Promise.all([tell(requestId, 'ended'), deliver(requestId)])
   for (const asker of [keyId, '']) {
     const receipt = JSON.parse(await reader.single(newId('req'), asker))
@@ -66,7 +66,7 @@ test('a proxy that has shown a receipt delivers it when it is asked for, with th
   }
 })
 
-test('a request that is served is said not to have ended', async () => {
+test('a running request is reported as not ended', async () => {
   answer = (requestId) => tell(requestId, 'open')
   const hasty = new ReceiptReader(book.pool, book.redis, { ...limits, receiptWaitMs: 100 })
   for (const asker of [keyId, '']) {
@@ -74,12 +74,12 @@ test('a request that is served is said not to have ended', async () => {
   }
 })
 
-test('what is booked while nobody answers is found', async () => {
+test('receipts booked while no proxy answers are found', async () => {
   answer = deliver
   assert.equal(JSON.parse(await reader.single(newId('req'), keyId)).cost.units, '7')
 })
 
-test('nobody is asked for ids that are too old to be open, or no ids', async () => {
+test('proxies are not asked for ids too old to be open, or for an empty list', async () => {
   answer = () => {}
   asked.length = 0
   const old = Date.now() - limits.holdAgeMaxMs - 1_000
@@ -92,7 +92,7 @@ test('nobody is asked for ids that are too old to be open, or no ids', async () 
   assert.deepEqual(asked, [fresh])
 })
 
-test('few ids that nobody knows are asked for at once, and those of one key leave room for others', async () => {
+test('concurrent lookups of unknown ids are bounded, and those of one key leave room for others', async () => {
   const askedAtOnce = async (asker: string, count: number) => {
     const [open, over] = [new Set<string>(), new Set<string>()]
     let most = 0

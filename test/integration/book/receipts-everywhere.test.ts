@@ -12,7 +12,7 @@ before(async () => {
 })
 after(() => stack.finish())
 
-test('a receipt that was just shown is read over other connections', async () => {
+test('a receipt just shown can be read over other connections', async () => {
   const { apiKey } = await stack.createAccount()
   // A connection of its own for each read, so that either process has some.
   const read = async (path: string, headers: Record<string, string>) => {

@@ -98,14 +98,14 @@ test('a single receipt proves that it is in the usage log', async () => {
   assert.ok(!verifyInclusion(leafBytes, position + 1, tree_size, hashes, rootBytes))
 })
 
-test('the public read needs no key, another key is refused', async () => {
+test('the public read needs no key, another key is rejected', async () => {
   const id = await append(keyIds[0] ?? '', 7)
   await booked(id)
   assert.equal(JSON.parse(await reader.single(id, '')).request_id, id)
   await assert.rejects(reader.single(id, keyIds[1] ?? ''), { code: 'permission_denied', status: 403 })
 })
 
-test('ids that are none, and ids of nothing, are told to be so', async () => {
+test('malformed ids and unknown ids are rejected as such', async () => {
   // What was waited for is refused in other words.
   const unknown = { code: 'receipt_not_found', message: new GatewayError('receipt_not_found').message, status: 404 }
   await assert.rejects(reader.single("req_' OR 1=1", ''), unknown)
@@ -113,7 +113,7 @@ test('ids that are none, and ids of nothing, are told to be so', async () => {
   await assert.rejects(reader.single(newId('req', Date.now() - 86_400_000), ''), unknown)
 })
 
-test('a receipt that is on its way is waited for, one that does not come is given up', async () => {
+test('a lookup waits for a receipt that is on its way, and gives up after a timeout', async () => {
   const requestId = newId('req')
   await redis.zadd(OWNERS_KEY, Date.now(), 'own_test')
   await redis.hset(holdsKey(shardOf(accountId), 'own_test'), requestId, '1|1|a|k|1|1|1|1||m')
@@ -125,7 +125,7 @@ test('a receipt that is on its way is waited for, one that does not come is give
   await assert.rejects(reader.single(open, keyIds[0] ?? ''), { code: 'receipt_not_found', message: /not ended/ })
 })
 
-test('a receipt that is booked while this process stands still for longer than it would wait is found', async () => {
+test('a receipt booked while this process was paused for longer than its timeout is found', async () => {
   const requestId = newId('req')
   await redis.hset(holdsKey(shardOf(accountId), 'own_test'), requestId, '1|1|a|k|1|1|1|1||m')
   let looks = 0
@@ -144,7 +144,7 @@ test('a receipt that is booked while this process stands still for longer than i
   assert.equal(JSON.parse(receipt).cost.units, '11')
 })
 
-test('lists are newest first, in pages, of a key or of the account', async () => {
+test('lists are newest first, paginated, for a key or for the account', async () => {
   const before = JSON.parse(await reader.list({ accountId, keyId: '', limit: 100, after: '' })).data.length
   const ids: string[] = []
   for (let i = 0; i < 6; i++) {

@@ -59,7 +59,7 @@ async function appendCharge(accountId: string, units: number, requestId = newId(
   return requestId
 }
 
-test('ended requests become receipts, charges, key usage and places in the usage log', async () => {
+test('ended requests become receipts, charges, key usage and entries of the usage log', async () => {
   const accountId = await newAccount(book.pool, 10_000)
   const charged = await appendCharge(accountId, 1_200)
   const voided = newId('req')
@@ -83,7 +83,7 @@ test('ended requests become receipts, charges, key usage and places in the usage
   assert.deepEqual(usage.rows, [{ units: 1_200, requests: 2 }])
 })
 
-test('an entry delivered again, and a request that ends twice, are booked once', async () => {
+test('a redelivered entry, and a request that ends twice, are booked once', async () => {
   const accountId = await newAccount(book.pool, 10_000)
   const requestId = await appendCharge(accountId, 100)
   await appendCharge(accountId, 100, requestId)
@@ -100,7 +100,7 @@ test('an entry delivered again, and a request that ends twice, are booked once',
   assert.equal(dirty, 1, 'Redis took the charge twice, so its shard has to be loaded again')
 })
 
-test('a consumer that dies between commit and acknowledgement leaves nothing to book twice', async () => {
+test('after a consumer dies between commit and acknowledgement, no ending is booked twice', async () => {
   const accountId = await newAccount(book.pool, 10_000)
   for (let i = 0; i < 20; i++) await appendCharge(accountId, 10)
   const read = await takeInHand(book, 'crashed')
@@ -124,7 +124,7 @@ test('entries of a dead consumer are taken over by another one', async () => {
   assert.equal(await balance(`coin:${accountId}`), 9_800)
 })
 
-test('entries that can not be read or booked are kept with all their bytes and do not block the stream', async () => {
+test('entries that cannot be read or booked are stored with all their bytes and do not block the stream', async () => {
   const accountId = await newAccount(book.pool, 10_000)
   const stream = ledgerStream(shardOf(accountId))
   const id = () => ({ requestId: newId('req'), accountId })
@@ -149,7 +149,7 @@ test('entries that can not be read or booked are kept with all their bytes and d
   assert.ok(kept.rows.some((row) => junk.equals(row.settlement)))
 })
 
-test('a charge beyond the balance is booked in full, the house bearing what is missing', async () => {
+test('a charge beyond the balance is booked in full, and the house bears the difference', async () => {
   const accountId = await newAccount(book.pool, 100)
   const houseBefore = (await balance('house')) ?? 0
   const requestId = await appendCharge(accountId, 130)
@@ -166,7 +166,7 @@ test('a charge beyond the balance is booked in full, the house bearing what is m
   ])
 })
 
-test('while PostgreSQL is down nothing is acknowledged; when it is back everything is booked once', async () => {
+test('while PostgreSQL is down no message is acknowledged; when it is back every ending is booked once', async () => {
   const accountId = await newAccount(book.pool, 1_000_000)
   startConsumer()
   await postgres.kill9()
@@ -179,7 +179,7 @@ test('while PostgreSQL is down nothing is acknowledged; when it is back everythi
   assert.equal(await balance(`coin:${accountId}`), 999_500)
 })
 
-test('Redis killed in the middle: the consumer finds its way back', async () => {
+test('Redis killed in the middle: the consumer reconnects and continues', async () => {
   const accountId = await newAccount(book.pool, 1_000_000)
   startConsumer()
   for (let i = 0; i < 200; i++) await appendCharge(accountId, 10)
@@ -192,7 +192,7 @@ test('Redis killed in the middle: the consumer finds its way back', async () => 
   assert.equal(await balance(`coin:${accountId}`), 996_000)
 })
 
-test('streams and groups that vanish with a Redis emptied under it are made again', async () => {
+test('streams and groups lost when Redis is emptied are created again', async () => {
   const accountId = await newAccount(book.pool, 1_000)
   startConsumer()
   await until('the consumer reads', async () => (await book.redis.exists(ledgerStream(0))) === 1)
@@ -202,7 +202,7 @@ test('streams and groups that vanish with a Redis emptied under it are made agai
   assert.equal(await receipts(accountId), 1)
 })
 
-test('stopping finishes the batch in hand and leaves the group without pending entries', async () => {
+test('stopping finishes the current batch and leaves no pending entries in the group', async () => {
   const accountId = await newAccount(book.pool, 1_000_000)
   for (let i = 0; i < 3_000; i++) await appendCharge(accountId, 10)
   const leaving = startConsumer('leaving')

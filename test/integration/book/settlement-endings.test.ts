@@ -78,7 +78,7 @@ const someEnded = (accountId: string, count: number, charge = 10) =>
 const handed = (accountId: string, id: string, owner: string, from: number, endings: readonly Uint8Array[]) =>
   parseEntries([{ shard: shardOf(accountId), id, fields: [Buffer.from('b'), batchOf(owner, from, endings)] }])
 
-test('endings become receipts, charges and usage, and their owner is told how far they are booked', async () => {
+test('endings become receipts, charges and usage, and their owner is notified of the booked position', async () => {
   const [accountId, owner] = [await newAccount(book.pool, 10_000), newId('own')]
   const charged = newId('req')
   await appendEndings(book.redis, accountId, owner, 1, [ended(accountId, 1_200, charged), ended(accountId, -1)])
@@ -100,7 +100,7 @@ test('endings become receipts, charges and usage, and their owner is told how fa
   assert.equal(await isDirty(accountId), false)
 })
 
-test('what is delivered again, whole or in other batches, is booked once', async () => {
+test('redelivered endings, whole or in other batches, are booked once', async () => {
   const [accountId, owner] = [await newAccount(book.pool, 10_000), newId('own')]
   const endings = someEnded(accountId, 9)
   await appendEndings(book.redis, accountId, owner, 1, endings.slice(0, 6))
@@ -116,7 +116,7 @@ test('what is delivered again, whole or in other batches, is booked once', async
   assert.equal(await isDirty(accountId), true, 'Redis took charges twice, so the shard has to be loaded again')
 })
 
-test('a number that is booked is a duplicate although the book has no such request', async () => {
+test('an ending with a booked number is a duplicate even if the book has no such request', async () => {
   const [accountId, owner] = [await newAccount(book.pool, 10_000), newId('own')]
   await appendEndings(book.redis, accountId, owner, 1, someEnded(accountId, 3))
   await appendEndings(book.redis, accountId, owner, 2, someEnded(accountId, 3))
@@ -126,7 +126,7 @@ test('a number that is booked is a duplicate although the book has no such reque
   assert.equal(await seqOf(owner, accountId), 4)
 })
 
-test('a request that two owners say has ended is booked once', async () => {
+test('a request that two owners report as ended is booked once', async () => {
   const accountId = await newAccount(book.pool, 10_000)
   const requestId = newId('req')
   for (const owner of [newId('own'), newId('own')]) {
@@ -138,7 +138,7 @@ test('a request that two owners say has ended is booked once', async () => {
   assert.equal(await coinOf(accountId), 9_990)
 })
 
-test('a control that dies between commit and acknowledgement leaves nothing to book twice', async () => {
+test('after control dies between commit and acknowledgement, no ending is booked twice', async () => {
   // Other tests have marked shards, and this account may be in one of them.
   await book.pool.query('DELETE FROM admission_dirty')
   const [accountId, owner] = [await newAccount(book.pool, 10_000), newId('own')]
@@ -153,7 +153,7 @@ test('a control that dies between commit and acknowledgement leaves nothing to b
   assert.equal(await isDirty(accountId), false)
 })
 
-test('controls that book out of order leave no gap', async () => {
+test('control instances that book out of order leave no gap', async () => {
   const [accountId, owner] = [await newAccount(book.pool, 10_000), newId('own')]
   const first = handed(accountId, '1-1', owner, 1, someEnded(accountId, 3))
   const second = handed(accountId, '1-2', owner, 4, someEnded(accountId, 3))
@@ -168,7 +168,7 @@ test('controls that book out of order leave no gap', async () => {
   assert.equal(await receipts(accountId), 7)
 })
 
-test('endings that cannot be read or booked are kept one by one, with all their bytes', async () => {
+test('endings that cannot be read or booked are stored one by one, with all their bytes', async () => {
   const [accountId, owner] = [await newAccount(book.pool, 10_000), newId('own')]
   const junk = Buffer.from([0x0a, 0x7f, 0xfe])
   const nobody = endedOf({ accountId: 'acct_nobody', charge: 5 })
@@ -204,7 +204,7 @@ test('endings that cannot be read or booked are kept one by one, with all their 
   assert.equal(consumer?.stats.rejects, 4)
 })
 
-test('a batch that the database refuses is divided without a gap', async () => {
+test('a batch that the database rejects is divided without a gap', async () => {
   const [accountId, owner] = [await newAccount(book.pool, 10_000), newId('own')]
   const endings = someEnded(accountId, 7)
   const refused = sluice.Ended.decode(endings[4] ?? Buffer.alloc(0))
@@ -239,7 +239,7 @@ test('a stream entry is removed only when all its endings are booked', async () 
   assert.equal(await receipts(accountId), limits.settlementBatchMax + 45)
 })
 
-test('proxies are noted as living, and forgotten when they are gone for long', async () => {
+test('proxies are recorded as alive, and removed after a long absence', async () => {
   const [accountId, gone, living] = [await newAccount(book.pool, 10_000), newId('own'), newId('own')]
   for (const owner of [gone, living]) {
     await bookEntries(book.pool, handed(accountId, '1-1', owner, 1, [ended(accountId, 1)]))
@@ -254,7 +254,7 @@ test('proxies are noted as living, and forgotten when they are gone for long', a
   assert.deepEqual([await rows('proxy_owners', living), await rows('owner_positions', living)], [1, 1])
 })
 
-test('whatever is delivered again, in whatever pieces and order, every ending is booked once', async () => {
+test('every ending is booked once for any redelivery, in any batches and order', async () => {
   const LAST = 12
   const piece = fc.record({
     owner: fc.nat({ max: 1 }),

@@ -84,7 +84,7 @@ async function during<T>(sql: string, work: () => Promise<T>, finish: 'ROLLBACK'
   }
 }
 
-test('a shard is booked while another one waits', async () => {
+test('a shard is booked while another is blocked', async () => {
   const [stuck = '', free = ''] = await accountsApart(2)
   let booking: Promise<unknown> | undefined
   await during(`SELECT FROM ledger_accounts WHERE id = 'coin:${stuck}' FOR UPDATE`, async () => {
@@ -97,7 +97,7 @@ test('a shard is booked while another one waits', async () => {
   assert.equal(await receipts(stuck), 1)
 })
 
-test('batches of the same shards, in whatever order they name them, never wait for each other in a circle', async () => {
+test('batches of the same shards, in any order, never deadlock', async () => {
   const accounts = await accountsApart(6)
   const owner = newId('own')
   const batch = (ids: readonly string[], from: number) =>
@@ -112,7 +112,7 @@ test('batches of the same shards, in whatever order they name them, never wait f
   )
 })
 
-test('a request that ends in two shards at once is booked in one of them', async () => {
+test('a request that ends in two shards concurrently is booked in one of them', async () => {
   const [first = '', second = ''] = await accountsApart(2)
   const requestId = newId('req')
   await bookEntries(book.pool, handed(second, newId('own'), 1, [endedOf({ accountId: second, charge: 4 })]))
@@ -151,7 +151,7 @@ test('a large read is booked by shards, each in its order', async () => {
   for (const accountId of accounts) assert.equal(await receipts(accountId), 50)
 })
 
-test('controls share the shards, and hand them over when one comes, goes, or gives no sign of life', async () => {
+test('control instances share the shards, and hand them over when one starts, stops, or misses its heartbeat', async () => {
   const [one, other] = [newId('own'), newId('own')]
   const first = startConsumer(one)
   await until('the first has all', async () => (await shardsOf(one)) === SHARD_COUNT)
@@ -175,7 +175,7 @@ test('controls share the shards, and hand them over when one comes, goes, or giv
   await second.stop()
 })
 
-test('what a control that died had in hand is taken over with its shards', async () => {
+test('pending entries of a dead control are taken over with its shards', async () => {
   const [accountId = ''] = await accountsApart(1)
   const dead = newId('own')
   const leases = new ShardLeases(book.pool, dead, limits)
@@ -189,7 +189,7 @@ test('what a control that died had in hand is taken over with its shards', async
   await until('it is booked', async () => (await receipts(accountId)) === 5, 10_000)
 })
 
-test('the book is in order after all this', async () => {
+test('the book is consistent after all these tests', async () => {
   await ensureOpen(book)
   await assertCleanAudit(book)
 })

@@ -125,7 +125,7 @@ const shown = ({ requests, ok, ended_by_client, failed, tokens, charge, latency_
   first: [f.count, f.p50, f.p99],
 })
 
-test('where one account is enough, everything is told of its day and model', async () => {
+test('with a minimum of one account, all usage is published with its day and model', async () => {
   await fc.assert(
     fc.asyncProperty(someSteps, async (steps) => {
       await play(steps, { statsAccountsMin: 1 })
@@ -155,7 +155,7 @@ test('where one account is enough, everything is told of its day and model', asy
   await assertCleanAudit(book)
 })
 
-test('where more accounts are needed, nothing is lost, and what is not told waits', async () => {
+test('with a higher minimum, no usage is lost, and unpublished usage waits', async () => {
   await fc.assert(
     fc.asyncProperty(someSteps, async (steps) => {
       await play(steps, { statsAccountsMin: 4, statisticsFoldMs: DAY_MS })
@@ -188,7 +188,7 @@ test('where more accounts are needed, nothing is lost, and what is not told wait
   await assertCleanAudit(book)
 })
 
-test('agents count as the account that they belong to', async () => {
+test('agents count as part of their account', async () => {
   const limits = limitsWith({ statsAccountsMin: 3 })
   const owner = present(accountIds[0])
   const agents = [present(accountIds[2]), present(accountIds[3])]
@@ -218,7 +218,7 @@ test('agents count as the account that they belong to', async () => {
   await book.pool.query('DELETE FROM agents WHERE id = ANY ($1)', [agents])
 })
 
-test('a book from before is counted from its receipts and from the sums of months that were put away', async () => {
+test('a book of an earlier version is counted from its receipts and from the sums of archived months', async () => {
   const { pool } = await oldSchema('0200')
   try {
     await pool.query(

@@ -40,7 +40,7 @@ async function proves(position: number): Promise<void> {
   assert.ok(!verifyInclusion(leafHash('another'), position, proof.tree_size, hashes, bytes(proof.root)))
 }
 
-test('every receipt proves its place, whatever sizes the batches had', async () => {
+test('every receipt proves its position for any batch sizes', async () => {
   for (const count of [1, 1, 2, 3, 249, 1, 255, 300, 7]) {
     await bookReceipts(count)
     const size = await scalar<number>(book.pool, 'SELECT size FROM usage_log_heads WHERE log = $1', [
@@ -53,7 +53,7 @@ test('every receipt proves its place, whatever sizes the batches had', async () 
   for (let position = 0; position < 819; position += 13) await proves(position)
 })
 
-test('positions that the log does not have are answered with nothing', async () => {
+test('positions outside the log return no entry', async () => {
   const size = await scalar<number>(book.pool, 'SELECT size FROM usage_log_heads WHERE log = $1', [shardOf(accountId)])
   for (const position of [size, -1, 0.5, Number.NaN])
     assert.equal(await inclusionProof(book.pool, leafAt(position)), undefined)

@@ -103,7 +103,7 @@ async function requests(): Promise<string[]> {
   return [...ids, receipt?.request_id ?? '']
 }
 
-test('receipts of a running gateway hold on the command line, against a checkpoint that was kept as well', async () => {
+test('receipts of a running gateway verify on the command line, also against a saved checkpoint', async () => {
   const [first = '', ...ids] = await requests()
   const kept = JSON.parse(await provedReceipt(first)) as { log: { checkpoint: string; head: { tree_size: number } } }
   save('kept.txt', kept.log.checkpoint)
@@ -128,7 +128,7 @@ test('receipts of a running gateway hold on the command line, against a checkpoi
   }
 })
 
-test('the exit status tells a receipt that does not hold from one that cannot be checked', async () => {
+test('the exit status distinguishes a receipt that fails from one that cannot be checked', async () => {
   const { apiKey } = account
   const { headers } = await chat(stack.baseUrl, apiKey, { model: M })
   const receipt = await provedReceipt(headers.get('x-request-id') ?? '')
@@ -161,7 +161,7 @@ test('the exit status tells a receipt that does not hold from one that cannot be
   }
 })
 
-test('the package runs where there is nothing of Node.js', async () => {
+test('the package runs in an environment without Node.js APIs', async () => {
   const { headers } = await chat(stack.baseUrl, account.apiKey, { model: M })
   const receipt = await provedReceipt(headers.get('x-request-id') ?? '')
   const evidence = { receipt, sheet: await get('/v1/pricing/sheets/1'), key: TEST_LOG_VERIFIER }

@@ -93,7 +93,7 @@ function served(atMs = nowMs): string {
 
 const shown = async () => itemOf((await attestationListJson(pool, nowMs)).data, 0)
 
-test('a report stands until it is too old, and is asked for anew before', async () => {
+test('a report is valid until it expires, and is renewed before', async () => {
   assert.equal((await shown()).verified, false)
   await pass(START_MS)
   const first = served()
@@ -111,7 +111,7 @@ test('a report stands until it is too old, and is asked for anew before', async 
   assert.equal((await shown()).since, new Date(START_MS).toISOString())
 })
 
-test('without an answer the report stands until it is too old', async () => {
+test('while the provider does not respond, the report stays valid until it expires', async () => {
   state = 'away'
   const before = served()
   await pass(START_MS + 20 * MINUTE_MS)
@@ -128,7 +128,7 @@ test('without an answer the report stands until it is too old', async () => {
   assert.equal((await shown()).since, new Date(START_MS + 80 * MINUTE_MS).toISOString())
 })
 
-test('an answer of another machine ends it at once, and a later one of the right machine begins anew', async () => {
+test('a response of another machine invalidates the report at once, and a later one of the right machine renews it', async () => {
   state = { mrtd: '12'.repeat(48) }
   await pass(START_MS + 90 * MINUTE_MS)
   assert.equal(served(), 'model_unverified')
@@ -140,7 +140,7 @@ test('an answer of another machine ends it at once, and a later one of the right
   assert.equal((await shown()).since, new Date(START_MS + 91 * MINUTE_MS).toISOString())
 })
 
-test('a catalog that asks for more makes the provider prove it before it serves again', async () => {
+test('a catalog with a stricter policy requires a new proof before the provider serves again', async () => {
   const before = served()
   await publish({ max_age_seconds: 7200 })
   await pass(START_MS + 92 * MINUTE_MS)
@@ -155,7 +155,7 @@ test('a catalog that asks for more makes the provider prove it before it serves 
   assert.equal(served(), 'model_unverified')
 })
 
-test('every answer is kept with what was made of it, and nothing of it can be changed', async () => {
+test('every response is stored with its verdict and cannot be changed', async () => {
   const found = await pool.query<{ id: string; verdict: string }>(
     'SELECT id, verdict FROM attestation_reports ORDER BY id',
   )

@@ -124,7 +124,7 @@ test('a receipt leads to the catalog that was signed, and its price to the charg
   assert.equal(sheetSha256(sheet), catalog.price_sheet.sha256)
 })
 
-test('a catalog that is not there is answered with its error', async () => {
+test('an unknown catalog version returns its error', async () => {
   for (const query of ['?version=999', '?price_sheet=999', '?version=2&price_sheet=1']) {
     const response = await get(`/v1/catalog${query}`)
     assert.equal(response.status, 404, query)
@@ -135,7 +135,7 @@ test('a catalog that is not there is answered with its error', async () => {
   }
 })
 
-test('list prices are read by filters, page by page, and counted where they are above what is sold', async () => {
+test('list prices can be filtered and paginated, and a metric counts those above the sold price', async () => {
   const metric = async (name: string) => {
     const text = await (await fetch(stack.controlMetricsUrl)).text()
     return Number(new RegExp(`^sluice_control_${name} (\\d+)$`, 'm').exec(text)?.[1])
@@ -183,7 +183,7 @@ test('list prices are read by filters, page by page, and counted where they are 
   }
 })
 
-test('a rotation is verified from the first signer on, and control goes on with the new key alone', async () => {
+test('a rotation is verified from the first signer on, and control continues with only the new key', async () => {
   const old = await client.chain()
   const env = { DATABASE_URL: stack.databaseUrl, REDIS_URL: stack.redis.url, SLUICE_DATA: stack.dir }
   const rotation = await runCli(['catalog', 'rotate-signer', '--json'], {
@@ -214,7 +214,7 @@ test('a rotation is verified from the first signer on, and control goes on with 
   assert.equal(data[0]?.version, '3', 'a start with the same catalog signs nothing')
 })
 
-test('the client of the documentation says that all of it holds', async () => {
+test('the client from the documentation verifies every step', async () => {
   const code = snippet("from 'viem'")
   const args = ['--input-type=module', '--eval', code, 'verify-catalog', stack.baseUrl, receipt.request_id]
   // Node gives an evaluated text its arguments from the second place on.
@@ -227,7 +227,7 @@ test('the client of the documentation says that all of it holds', async () => {
   )
 })
 
-test('the command makes the next key where `make run` keeps it, also after it was cut off', async () => {
+test('the command creates the next key where `make run` stores it, also after an interruption', async () => {
   const folder = makeTempDir('signer')
   try {
     const run = { database_url: stack.databaseUrl, redis_url: stack.redis.url }

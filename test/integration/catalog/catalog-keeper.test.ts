@@ -71,7 +71,7 @@ test('the record is in Redis and announced', async () => {
   assert.equal(await lastFeedVersion(), 1)
 })
 
-test('a lower price is taken at a reload, a higher one refused', async () => {
+test('a reload accepts a lower price and rejects a higher one', async () => {
   write('0.9')
   assert.equal(await keeper.reload(), true)
   assert.equal(await versionInRedis(), 2)
@@ -83,7 +83,7 @@ test('a lower price is taken at a reload, a higher one refused', async () => {
   assert.equal(await versionInRedis(), 2)
 })
 
-test('a start with a file that breaks a promise goes on with the sheet in force, and says what to do', async () => {
+test('a start with a file that breaks a promise continues with the current sheet and reports the remedy', async () => {
   write('1')
   await redis.del(CATALOG_KEY)
   lines.length = 0
@@ -99,7 +99,7 @@ test('a start with a file that breaks a promise goes on with the sheet in force,
   await assert.rejects(newKeeper().start(), /catalog\.yaml:\d+: /, 'a file that cannot be read is another matter')
 })
 
-test('the promise of the prices in force is renewed in Redis as well', async () => {
+test('the promise of the current prices is also renewed in Redis', async () => {
   nowMs += 40 * 86_400_000
   await keeper.renew()
   const record = sluice.CatalogRecord.decode((await redis.getBuffer(CATALOG_KEY)) ?? assert.fail())
@@ -108,7 +108,7 @@ test('the promise of the prices in force is renewed in Redis as well', async () 
   assert.equal(sheet.rate_lock.valid_until, new Date(nowMs + 30 * 86_400_000).toISOString())
 })
 
-test('control signs catalogs that others have published without a key, and tells once of a key that may not', async () => {
+test('control signs catalogs that were published without a key, and warns once of a key that is not the signer', async () => {
   const keyed = (key: CatalogKey) => {
     return new CatalogKeeper({ path, pool, redis, log, now: () => nowMs, sign: signingWith(key, limits), limits })
   }
@@ -134,7 +134,7 @@ test('control signs catalogs that others have published without a key, and tells
   assert.equal((await lastCatalog(pool))?.version, 2)
 })
 
-test('Redis that lost everything gets the catalog back', async () => {
+test('a Redis that lost its data gets the catalog again', async () => {
   await redis.flushall()
   await until('the catalog is back', async () => (await versionInRedis()) === 3, 15_000)
   assert.equal(await lastFeedVersion(), 3)

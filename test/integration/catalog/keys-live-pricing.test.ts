@@ -53,7 +53,7 @@ async function inForce(version: string): Promise<void> {
   })
 }
 
-test('the price sheet in force is shown, listed and readable by its version', async () => {
+test('the current price sheet is shown, listed and readable by its version', async () => {
   const current = await sheet()
   assert.equal(current.version, '1')
   const model = current.models.find(({ id }) => id === M)
@@ -71,7 +71,7 @@ test('the price sheet in force is shown, listed and readable by its version', as
   }
 })
 
-test('a changed catalog reaches the proxies; what was held before is charged by the old prices', async () => {
+test('a changed catalog reaches the proxies; requests held before are charged by the old prices', async () => {
   await stack.provider.hold()
   const held = chatStream(stack.baseUrl, apiKey, { model: SLOW.id })
   await until('the provider has the request', async () => (await stack.provider.open()) > 0)
@@ -95,7 +95,7 @@ test('a changed catalog reaches the proxies; what was held before is charged by 
   assert.equal(itemOf((await sheet('/v1/pricing/sheets/2')).models, 0).price['input'], '0.5')
 })
 
-test('a price that would rise within its 30 days is refused, and the one in force stays', async () => {
+test('a price increase within its 30 days is rejected, and the current price stays', async () => {
   stack.writeCatalog({ models: [{ id: M, price: { input: '0.6', output: '1' } }] })
   reload()
   await until('control has refused it', () => stack.logs().includes('catalog_rejected'))
@@ -111,7 +111,7 @@ test('a price that would rise within its 30 days is refused, and the one in forc
   assert.equal(Reflect.get(receipt, 'price_sheet'), '2')
 })
 
-test('a catalog that cannot be read changes nothing', async () => {
+test('an unreadable catalog changes no price', async () => {
   stack.writeCatalog(() => 'models: [ {')
   const before = stack.logs().split('catalog_rejected').length
   reload()
@@ -120,7 +120,7 @@ test('a catalog that cannot be read changes nothing', async () => {
   completion(await chat(stack.baseUrl, apiKey, { model: M }))
 })
 
-test('a model that is taken off the list is not served any more, and its sheet stays', async () => {
+test('a model removed from the catalog is no longer served, and its sheet stays readable', async () => {
   stack.writeCatalog({ models: [{ id: M, price: { input: '0.5', output: '1', cached_input: '0.25' } }] })
   reload()
   await inForce('3')

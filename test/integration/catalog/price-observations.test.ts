@@ -94,7 +94,7 @@ const observations = async (filter: Partial<ObservationFilter> = {}, limit = 100
 const current = async () => (await observations()).filter((one) => one.current)
 const warnings = () => lines.map((line) => JSON.parse(line) as { msg: string; [member: string]: unknown })
 
-test('prices of a list are kept with its hash, beside those that are sold', async () => {
+test('prices of a list are stored with its hash, beside the sold prices', async () => {
   const body = listOf({ 'up-one': '0.0000004', 'up-two': '0.0000011', unsold: '0.000003' })
   serve(body)
   const { stats } = await observe()
@@ -123,7 +123,7 @@ test('prices of a list are kept with its hash, beside those that are sold', asyn
   assert.deepEqual([warning?.['provider'], warning?.['model'], warning?.['above']], ['mock', 'test/other', ['input']])
 })
 
-test('the same again is a later sight; a change is a new row; a model that is off the list is past', async () => {
+test('an unchanged price updates its observation; a change is a new row; a removed model is past', async () => {
   const before = await observations()
   await observe()
   const again = await observations()
@@ -153,7 +153,7 @@ test('the same again is a later sight; a change is a new row; a model that is of
   assert.notEqual(kept?.sha256, kept?.last_sha256)
 })
 
-test('a price that is sold for less shows in a new observation', async () => {
+test('a lower sold price appears in a new observation', async () => {
   await write({ input: '0.45' })
   await observe()
   const found = await observations({ model: 'test/one' })
@@ -161,7 +161,7 @@ test('a price that is sold for less shows in a new observation', async () => {
   assert.equal(warnings().length, 3)
 })
 
-test('observations are found by model, provider and time, page by page', async () => {
+test('observations can be filtered by model, provider and time, with pagination', async () => {
   const all = await observations()
   assert.deepEqual(await observations({ provider: 'mock' }), all)
   assert.deepEqual(await observations({ provider: 'nobody' }), [])
@@ -182,7 +182,7 @@ test('observations are found by model, provider and time, page by page', async (
   assert.equal((await observations({ fromMs: nowMs })).length, (await current()).length)
 })
 
-test('lists of any quality are bounded, logged, and change nothing', async () => {
+test('malformed price lists are bounded and logged, and change no observation', async () => {
   const known = await observations()
   const chunk = Buffer.alloc(1_048_576, ' ')
   const endless: RequestListener = (_, response) => {
@@ -239,7 +239,7 @@ test('a list without prices is a list, and files are lists', async () => {
   assert.deepEqual(await current(), [])
 })
 
-test('addresses are shown where the operator has named them and they are public', async () => {
+test('addresses are shown if the operator configured them and they are public', async () => {
   serve(listOf({ 'up-one': '0.0000004' }))
   await write({ lists: [{ provider: 'mock', url: `${baseUrl()}/named` }], input: '0.45' })
   await observe()
@@ -265,7 +265,7 @@ test('addresses are shown where the operator has named them and they are public'
   assert.equal(shown('http://10.0.0.1/models'), undefined)
 })
 
-test('no more is kept than the limit says; the observations seen last longest ago go first', async () => {
+test('stored observations are bounded; the least recently seen are evicted first', async () => {
   await write({ input: '0.45' })
   await observe()
   const newest = await current()
@@ -277,7 +277,7 @@ test('no more is kept than the limit says; the observations seen last longest ag
   )
 })
 
-test('controls side by side book a change once', async () => {
+test('concurrent control instances book a change once', async () => {
   serve(listOf({ 'up-one': '0.0000001', 'up-two': '0.0000001', third: '0.0000001' }))
   await Promise.all([observe(), observe(), observe()])
   const names = (await current()).map((one) => `${one.upstream_model} ${one.model}`)

@@ -34,7 +34,7 @@ const priced = (input: string): TestCatalogOptions => ({
   models: [{ id: 'test/small', price: { input, output: '2' } }],
 })
 
-test('sheets are versioned, immutable and held to their promises', async () => {
+test('sheets are versioned and immutable, and their promises are enforced', async () => {
   const first = await publishCatalog(pool, catalogOf(priced('1')), limits, START)
   assert.deepEqual([first.version, first.isNewSheet, first.isNewRecord], [1, true, true])
 
@@ -80,7 +80,7 @@ test('sheets are versioned, immutable and held to their promises', async () => {
   await assert.rejects(pool.query('DELETE FROM price_sheets'), /append only/)
 })
 
-test('a changed coin makes a new sheet, and each sheet keeps its own', async () => {
+test('a changed coin price makes a new sheet, and each sheet keeps its own', async () => {
   const changed = catalogOf({ ...priced('0.75'), coinUsd: '0.25' })
   const line =
     /catalog\.yaml:\d+: coin\.usd may not change from 1 to 0\.25: price sheet 3 promises it until 2026-03-05T/
@@ -102,7 +102,7 @@ test('a changed coin makes a new sheet, and each sheet keeps its own', async () 
   await assert.rejects(coins.ofSheet(999), /price sheet 999 is not in the book/)
 })
 
-test('a route that is switched off makes a new sheet at any time', async () => {
+test('disabling a route makes a new sheet at any time', async () => {
   const routes = [{ provider: 'mock', model: 'chat-small', enabled: false }]
   const model = { id: 'test/small', price: { input: '0.75', output: '2' }, routes }
   const off = await publishCatalog(pool, catalogOf({ models: [model], coinUsd: '0.25' }), limits, START + 35 * DAY_MS)
@@ -111,7 +111,7 @@ test('a route that is switched off makes a new sheet at any time', async () => {
   assert.equal(sheet.models[0]?.available, false)
 })
 
-test('controls that start at once with one catalog publish it once', async () => {
+test('control instances that start concurrently with one catalog publish it once', async () => {
   const catalog = catalogOf({ models: [{ id: 'test/together', price: { input: '1', output: '1' } }], coinUsd: '0.25' })
   const results = await Promise.all(
     Array.from({ length: 6 }, () => publishCatalog(pool, catalog, limits, START + 36 * DAY_MS)),
@@ -121,7 +121,7 @@ test('controls that start at once with one catalog publish it once', async () =>
   assert.equal(results.filter((result) => result.isNewRecord).length, 1)
 })
 
-test('the promise of the sheet in force is renewed day by day, until its catalog lets it run out', async () => {
+test('the promise of the current sheet is renewed daily, until its catalog lets it expire', async () => {
   const models = [{ id: 'test/renewed', price: { input: '1', output: '1' } }]
   const kept = catalogOf({ models, coinUsd: '0.25' })
   const startMs = START + 100 * DAY_MS

@@ -68,7 +68,7 @@ async function verified(version?: number) {
   return json
 }
 
-test('before anything is signed the reads say so', async () => {
+test('before the first signature the routes return catalog_unsigned', async () => {
   await publishCatalog(pool, catalogOf('5'), limits, START)
   await assert.rejects(chosen(), { row: 'catalog_unsigned' })
   await assert.rejects(signersJson(pool), { row: 'catalog_unsigned' })
@@ -78,7 +78,7 @@ test('before anything is signed the reads say so', async () => {
   )
 })
 
-test('a catalog is signed as it is published, binds the sheets before it, and shows nothing private', async () => {
+test('a catalog is signed on publication, binds earlier sheets, and contains no private field', async () => {
   const { signing } = await publish('4', START + DAY_MS)
   assert.deepEqual(signing, { state: 'signed', version: 1 })
   const json = await verified()
@@ -138,7 +138,7 @@ const modelsAt = (input: string): TestCatalogOptions => ({
   ],
 })
 
-test('a catalog is signed anew half through its validity', async () => {
+test('a catalog is signed again after half of its validity', async () => {
   assert.deepEqual(await sign(START + 16 * DAY_MS - 1), { state: 'unchanged' })
   assert.deepEqual(await sign(START + 16 * DAY_MS), { state: 'signed', version: 2 })
   const [first, second] = [await chosen(1), await verified(2)]
@@ -149,7 +149,7 @@ test('a catalog is signed anew half through its validity', async () => {
   assert.deepEqual(second.earlier_price_sheets, [])
 })
 
-test('a route that is disabled by hand is signed as off, and on again', async () => {
+test('a route disabled by the operator is signed as disabled, and as enabled again', async () => {
   await publish('4', START + 17 * DAY_MS)
   const change = (work: typeof enableRoute | typeof disableRoute, nowMs: number) =>
     withTransaction(pool, async (client) => {
@@ -164,7 +164,7 @@ test('a route that is disabled by hand is signed as off, and on again', async ()
   assert.equal((await verified()).models[0].available, true)
 })
 
-test('publications that meet are signed one after the other', async () => {
+test('concurrent publications are signed one after the other', async () => {
   const prices = ['3.9', '3.8', '3.7', '3.6']
   await Promise.allSettled(prices.map((price) => publish(price, START + 19 * DAY_MS)))
   const signed = await listCatalogs(pool, 100, 1_000)
@@ -176,7 +176,7 @@ test('publications that meet are signed one after the other', async () => {
   await publish('3.5', START + 19 * DAY_MS)
 })
 
-test('a publication that fails after it was signed leaves nothing, and one is signed by the record that it is for', async () => {
+test('a publication that fails after signing leaves no rows, and each catalog is signed for its own record', async () => {
   const [before, sheet] = [await chosen(), await latestSheet(pool)]
   const sign = signingWith(key, limits) ?? assert.fail()
   await assert.rejects(
@@ -196,7 +196,7 @@ test('a publication that fails after it was signed leaves nothing, and one is si
   }
 })
 
-test('a price sheet leads to the first catalog that binds it', async () => {
+test('a price sheet references the first catalog that binds it', async () => {
   assert.equal((await chosen(undefined, 1)).version, 1)
   assert.equal((await chosen(undefined, 2)).version, 1)
   const { sheetVersion, version } = await chosen()
@@ -207,7 +207,7 @@ test('a price sheet leads to the first catalog that binds it', async () => {
   }
 })
 
-test('a key that nobody has named signs nothing', async () => {
+test('a key without a rotation record signs no catalog', async () => {
   const stranger = CatalogKey.of(generateCatalogKey())
   const { version } = await chosen()
   const refused = { state: 'other_signer', signer: key.keys.address, key: stranger.keys.address }
@@ -218,7 +218,7 @@ test('a key that nobody has named signs nothing', async () => {
   assert.deepEqual(await sign(START + 20 * DAY_MS), { state: 'signed', version: version + 1 })
 })
 
-test('a rotation is signed by both keys, and old versions stay what they are', async () => {
+test('a rotation is signed by both keys, and old versions stay unchanged', async () => {
   const rotate = (from: CatalogKey, to: CatalogKey) =>
     withTransaction(pool, (client) => rotateSigner(client, from, to, limits, START + 21 * DAY_MS))
   const last = await chosen()
@@ -272,7 +272,7 @@ const TAMPERINGS: [change: string, found: string[]][] = [
   ['UPDATE catalog_signers SET own_ed25519 = previous_ed25519 WHERE number = 2', [NAMED]],
 ]
 
-test('the audit follows the chain, and finds each change of it', async () => {
+test('the audit follows the chain, and detects each change of it', async () => {
   const client = await pool.connect()
   const failed = async () => (await checkCatalogs(client)).filter(({ ok }) => !ok).map(({ name }) => name)
   try {

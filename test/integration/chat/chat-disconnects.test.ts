@@ -23,7 +23,7 @@ before(async () => {
 })
 after(() => stack.finish())
 
-test('a client that leaves stops the provider and pays for what was produced', async () => {
+test('a client that disconnects stops the provider and is charged for the output so far', async () => {
   let requestId = ''
   const body = { model: 'test/slow', stream: true, messages: [{ role: 'user', content: 'hello' }] }
   await new Promise<void>((resolve) => {
@@ -46,7 +46,7 @@ test('a client that leaves stops the provider and pays for what was produced', a
   assert.ok(receipt.usage.completion_tokens >= 5 && receipt.usage.completion_tokens <= line.frames_sent)
 })
 
-test('a client that leaves an answer in one piece is charged what the provider billed', async () => {
+test('a client that disconnects from a buffered response is charged the usage that the provider billed', async () => {
   const before = (await stack.provider.log()).length
   await stack.provider.hold()
   const call = request(`${stack.baseUrl}/v1/chat/completions`, {
@@ -67,7 +67,7 @@ async function residentBytes(): Promise<number> {
   return Number(/^sluice_resident_bytes (\d+)/m.exec(metrics)?.[1])
 }
 
-test('a reader that stops reading stops the provider, and memory stays', async () => {
+test('a reader that pauses stops the provider, with bounded memory', async () => {
   const streams = 40
   const before = await residentBytes()
   const calls = Array.from({ length: streams }, () => {

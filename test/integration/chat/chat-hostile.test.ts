@@ -82,13 +82,13 @@ const MISTYPED: [string, Record<string, unknown>, string][] = [
 ]
 
 for (const [name, extra, param] of MISTYPED) {
-  test(`text in a place where it cannot be measured is refused: ${name}`, async () => {
+  test(`text in a place where it cannot be measured is rejected: ${name}`, async () => {
     const messages = [{ role: 'assistant', content: 'x', ...extra }]
     assertError(await chat(stack.baseUrl, apiKey, { model: 'test/echo', messages }), 400, null, param)
   })
 }
 
-test('every text of a message is held', async () => {
+test('every text of a message is covered by the hold', async () => {
   const held = async (extra: Record<string, unknown>) => {
     const messages = [{ role: 'assistant', content: 'x', ...extra }]
     const answer = completion(await chat(stack.baseUrl, apiKey, { model: 'test/echo', messages, max_tokens: 1 }))
@@ -101,7 +101,7 @@ test('every text of a message is held', async () => {
   assert.equal(await held({ tool_calls: calls }), bare + 3_000_000)
 })
 
-test('JSON that nests without end is refused, from clients and from providers', async () => {
+test('deeply nested JSON is rejected, from clients and from providers', async () => {
   const body = (extra: string) =>
     `{"model":"test/echo","messages":[{"role":"user","content":"x"}],"response_format":${extra}}`
   assertError(await postRaw(stack.baseUrl, apiKey, body(deep(100_000))), 400, null)
@@ -112,7 +112,7 @@ test('JSON that nests without end is refused, from clients and from providers', 
   assert.match(metrics, /^sluice_worker_restarts_total 0$/m)
 })
 
-test('a body of very many members or elements is refused while everybody else is served', async () => {
+test('a body with very many members or elements is rejected while other requests are served', async () => {
   const names = (count: number) => Array.from({ length: count }, (_, i) => `"m${i}":${i}`).join()
   const post = (path: string, body: string, key = '') => postTo(stack.baseUrl + path, key, body)
   const many = names(800_000)
@@ -145,7 +145,7 @@ test('a body of very many members or elements is refused while everybody else is
   assert.ok(longestMs < allowedMs, `/health took ${longestMs} ms of ${allowedMs}`)
 })
 
-test('an answer that is compressed against our wish is read, whole and streamed', async () => {
+test('a response compressed despite Accept-Encoding is decoded, buffered and streamed', async () => {
   const whole = completion(await chat(stack.baseUrl, apiKey, { model: 'test/gzip' }))
   const [choice] = whole['choices'] as { message: { content: string } }[]
   assert.deepEqual([choice?.message.content, whole.receipt.cost.units], ['hello', '20000'])
@@ -155,7 +155,7 @@ test('an answer that is compressed against our wish is read, whole and streamed'
   assert.match(assertError(refused, 400, 'upstream_rejected').message, /no such voice/)
 })
 
-test('one that only says that it is compressed, one in a coding that is not known, and one without end are none', async () => {
+test('a response with a false Content-Encoding, an unknown coding, or a decompression bomb is rejected', async () => {
   for (const model of ['test/no-gzip', 'test/zstd', 'test/gzip-bomb']) {
     for (const stream of [false, true]) {
       assertError(await chat(stack.baseUrl, apiKey, { model, stream }), 502, 'upstream_unavailable')
@@ -170,7 +170,7 @@ test('a missing count of output tokens is not zero', async () => {
   assert.ok(receipt.usage.completion_tokens >= 100)
 })
 
-test('a stream of nothing but its bill ends, and is billed', async () => {
+test('a stream that contains only its usage ends, and is billed', async () => {
   const reply = await chatStream(stack.baseUrl, apiKey, { model: 'test/only-usage' })
   assert.equal(reply.status, 200)
   assert.ok(reply.done)
@@ -204,18 +204,18 @@ async function leaveWhen(model: string, enough: (text: string) => boolean): Prom
   return receiptOf(stack.baseUrl, apiKey, requestId)
 }
 
-test('leaving just before the bill does not make an answer cheap', async () => {
+test('disconnecting just before the usage report does not lower the charge', async () => {
   const receipt = await leaveWhen('test/late-usage', (text) => text.includes('"finish_reason":"stop"'))
   assert.deepEqual([receipt.usage_source, receipt.usage.completion_tokens], ['reported', 5_000])
 })
 
-test('a bill that came before the output is not the last word', async () => {
+test('usage reported before the output is not final', async () => {
   const receipt = await leaveWhen('test/early-usage', (text) => text.split(' tok').length > 30)
   assert.equal(receipt.usage_source, 'estimated')
   assert.ok(receipt.usage.completion_tokens >= 29)
 })
 
-test('a client that leaves before any route has answered is not charged for a route that failed', async () => {
+test('a client that disconnects before any route has responded is not charged for a failed route', async () => {
   const call = request(`${stack.baseUrl}/v1/chat/completions`, {
     method: 'POST',
     headers: { authorization: `Bearer ${apiKey}` },

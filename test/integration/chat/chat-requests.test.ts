@@ -89,12 +89,12 @@ const REFUSED: Case[] = [
 ]
 
 for (const [name, body, status, code, param] of REFUSED) {
-  test(`refused: ${name}`, async () => {
+  test(`rejected: ${name}`, async () => {
     assertError(await chat(stack.baseUrl, apiKey, body), status, code, param)
   })
 }
 
-test('what is refused reaches no provider and holds nothing', async () => {
+test('rejected requests reach no provider and take no hold', async () => {
   const before = (await stack.provider.log()).length
   for (const [, body] of REFUSED) await chat(stack.baseUrl, apiKey, body)
   assert.equal((await stack.provider.log()).length, before)
@@ -126,7 +126,7 @@ for (const [name, body] of SERVED) {
   })
 }
 
-test('bodies that are not a JSON object are told so', async () => {
+test('bodies that are not a JSON object are rejected with that reason', async () => {
   const send = (body: string) => postRaw(stack.baseUrl, apiKey, body)
   assertError(await send(''), 400, null)
   assertError(await send('[]'), 400, null)
@@ -135,7 +135,7 @@ test('bodies that are not a JSON object are told so', async () => {
   assertError(await send('{"model":"test/small"'), 400, 'body_incomplete')
 })
 
-test('what could change the bill is not forwarded', async () => {
+test('fields that could change the bill are not forwarded', async () => {
   const body = {
     model: 'test/echo',
     service_tier: 'priority',
@@ -179,7 +179,7 @@ test('what could change the bill is not forwarded', async () => {
   )
 })
 
-test('credentials: none, unknown, of another kind, two that differ, x-api-key', async () => {
+test('credentials: missing, unknown, of another kind, two that differ, x-api-key', async () => {
   const body = JSON.stringify({ model: M, messages: [{ role: 'user', content: 'x' }] })
   assertError(await postRaw(stack.baseUrl, '', body), 401, 'invalid_api_key')
   assertError(await postRaw(stack.baseUrl, `sk_${'0'.repeat(43)}`, body), 401, 'invalid_api_key')
@@ -232,19 +232,19 @@ function raw(bytes: string, end = false): Promise<string> {
   })
 }
 
-test('bodies whose length cannot be trusted are refused with 400', async () => {
+test('bodies with an untrustworthy length are rejected with 400', async () => {
   const head = `POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${apiKey}\r\n`
   assert.match(await raw(`${head}Content-Length: 2\r\nContent-Length: 3\r\n\r\n{}`), /^HTTP\/1.1 400/)
   assert.match(await raw(`${head}Transfer-Encoding: gzip\r\n\r\n`), /^HTTP\/1.1 400/)
   assert.match(await raw(`${head}Transfer-Encoding: chunked\r\nContent-Length: 2\r\n\r\n0\r\n\r\n`), /^HTTP\/1.1 400/)
 })
 
-test('a body announced above the limit is refused before it is read', async () => {
+test('a body announced above the limit is rejected before it is read', async () => {
   const head = `POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\nContent-Length: 999999999\r\n\r\n`
   assert.match(await raw(head), /^HTTP\/1.1 413/)
 })
 
-test('a body that arrives too slowly is refused with 408', async () => {
+test('a body that arrives too slowly is rejected with 408', async () => {
   const head = 'POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n'
   for (const begun of ['', '{"model"']) {
     const answer = await raw(head + begun)
@@ -253,7 +253,7 @@ test('a body that arrives too slowly is refused with 408', async () => {
   }
 })
 
-test('a client that leaves in the middle of its body harms nobody', async () => {
+test('a client that disconnects mid-body does not affect other requests', async () => {
   assert.equal(await raw('POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{"mod', true), '')
   completion(await chat(stack.baseUrl, apiKey, { model: M }))
 })

@@ -130,7 +130,7 @@ for (const behaviour of WHOLE) {
   })
 }
 
-test('without include_usage no chunk has usage and none is without choices', async () => {
+test('without include_usage no chunk has usage, and every chunk has choices', async () => {
   for (const behaviour of ['usage=every', 'usage=finish', 'preamble=azure']) {
     const reply = await chatStream(stack.baseUrl, apiKey, { model: idOf(behaviour) })
     for (const event of reply.events) {
@@ -162,7 +162,7 @@ for (const behaviour of BROKEN) {
 
 for (const behaviour of USELESS) {
   for (const stream of [true, false]) {
-    test(`an answer without output is an error and costs nothing: ${behaviour}, stream ${stream}`, async () => {
+    test(`a response without output is an error and is not charged: ${behaviour}, stream ${stream}`, async () => {
       if (!stream && /in_stream|cut|fin/.test(behaviour)) return
       const reply = await chat(stack.baseUrl, apiKey, { model: idOf(behaviour), stream })
       assertError(reply, 502, 'upstream_unavailable')
@@ -170,7 +170,7 @@ for (const behaviour of USELESS) {
       assert.deepEqual([receipt.status, receipt.cost.units, receipt.error], ['failed', '0', 'upstream_unavailable'])
     })
 
-    test(`another route serves instead: ${behaviour}, stream ${stream}`, async () => {
+    test(`fails over to another route: ${behaviour}, stream ${stream}`, async () => {
       if (!stream && /in_stream|cut|fin/.test(behaviour)) return
       const reply = await chatStream(stack.baseUrl, apiKey, {
         model: `${idOf(behaviour)}-spare`,
@@ -185,7 +185,7 @@ for (const behaviour of USELESS) {
   }
 }
 
-test('a 429 of the only route is passed on with its Retry-After, and another route serves where there is one', async () => {
+test('a 429 of the only route is passed on with its Retry-After, and with more routes it fails over', async () => {
   const limited = await chat(stack.baseUrl, apiKey, { model: 'test/limited' })
   assertError(limited, 429, 'rate_limited')
   assert.equal(limited.headers.get('retry-after'), '7')
@@ -197,7 +197,7 @@ test('a 429 of the only route is passed on with its Retry-After, and another rou
 })
 
 for (const body of REJECTED) {
-  test(`what the provider rejects is the client's 400, whatever its error body: ${body}`, async () => {
+  test(`a request that the provider rejects returns 400 to the client, for any error body: ${body}`, async () => {
     const error = assertError(
       await chat(stack.baseUrl, apiKey, { model: `test/rejected-${body}` }),
       400,
@@ -207,11 +207,11 @@ for (const body of REJECTED) {
   })
 }
 
-test('a body that the provider finds too large is 413', async () => {
+test('a body that is too large for the provider returns 413', async () => {
   assertError(await chat(stack.baseUrl, apiKey, { model: 'test/too-large' }), 413, 'upstream_rejected')
 })
 
-test('a provider that does not answer in time is 504', async () => {
+test('a provider timeout returns 504', async () => {
   assertError(await chat(stack.baseUrl, apiKey, { model: 'test/silent' }), 504, 'upstream_timeout')
 })
 
@@ -243,7 +243,7 @@ test('a charge above the hold is clamped and flagged', async () => {
   assert.equal(receipt.cost.units, receipt.hold.units)
 })
 
-test('x-cost-units is the receipt, on answers in one piece only', async () => {
+test('x-cost-units equals the receipt, only on buffered responses', async () => {
   const whole = await chat(stack.baseUrl, apiKey, { model: 'test/plain' })
   assert.equal(whole.headers.get('x-cost-units'), completion(whole).receipt.cost.units)
   assert.equal(completion(whole)['id'], whole.headers.get('x-request-id'))

@@ -116,7 +116,7 @@ for (const behaviour of WHOLE) {
   })
 }
 
-test('an answer has the form of the format, whatever its provider calls it', async () => {
+test('a response has the form of the format for any provider naming', async () => {
   const reply = takeApart(await complete({ model: 'test/odd', stream: true }))
   const id = reply.headers.get('x-request-id')
   const [first, last] = reply.events
@@ -142,7 +142,7 @@ for (const behaviour of BROKEN) {
 }
 
 for (const behaviour of USELESS) {
-  test(`an answer without output is an error and costs nothing, and another route serves: ${behaviour}`, async () => {
+  test(`a response without output is not charged and fails over to another route: ${behaviour}`, async () => {
     for (const stream of [true, false]) {
       if (!stream && /in_stream|cut|fin/.test(behaviour)) continue
       const reply = await complete({ model: idOf(behaviour), stream })
@@ -171,7 +171,7 @@ test('usage that is missing or impossible is estimated', async () => {
   }
 })
 
-test('the echo is the prompt before the text, and no provider is asked for it', async () => {
+test('the echo is the prompt before the text, and is not requested from the provider', async () => {
   const reply = await streamed({ model: idOf('prompt=11'), echo: true, stream_options: { include_usage: true } })
   assert.equal(reply.said, `hello${TEXT}`)
   assert.equal(new Set(reply.events.map((chunk) => chunk['created'])).size, 1)
@@ -183,7 +183,7 @@ test('the echo is the prompt before the text, and no provider is asked for it', 
   assert.ok(!('echo' in seen.body))
 })
 
-test('what the provider is sent: its own path, the limit by the name it has there, nothing that changes the bill', async () => {
+test('the provider request has its own path, the provider name of the limit, and no field that changes the bill', async () => {
   const body = {
     model: idOf('echo'),
     prompt: ['say'],
@@ -250,7 +250,7 @@ const REFUSED: [name: string, body: Record<string, unknown>, status: number, cod
   ['a price below the model', { model: P, provider: { max_price: { prompt: 0.5 } } }, 404, 'no_route_for_policy'],
 ]
 
-test('what is refused says why, reaches no provider and holds nothing', async (t) => {
+test('a rejected request states the reason, reaches no provider and takes no hold', async (t) => {
   const before = (await stack.provider.log()).length
   for (const [name, body, status, code, param] of REFUSED) {
     await t.test(name, async () => {
@@ -261,6 +261,6 @@ test('what is refused says why, reaches no provider and holds nothing', async (t
   await stack.settled()
 })
 
-test("what the provider rejects is the client's 400", async () => {
+test('a request that the provider rejects returns 400 to the client', async () => {
   assertError(await complete({ model: idOf('error=400') }), 400, 'upstream_rejected')
 })

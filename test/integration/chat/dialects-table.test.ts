@@ -232,7 +232,7 @@ async function askResponses(model: string, stream: boolean, maxTokens: number | 
 for (const { name, prices = SHORT, maxTokens, anthropicOnly, reasoning = 0 } of CASES) {
   describe(name, () => {
     for (const stream of [true, false]) {
-      test(`every format over both dialects say and charge the same, stream ${stream}`, async () => {
+      test(`every format returns the same text and charge over both dialects, stream ${stream}`, async () => {
         const all: { pair: string; said: Said }[] = []
         for (const dialect of DIALECTS) {
           if (anthropicOnly && dialect === 'openai') continue

@@ -27,7 +27,7 @@ async function withStack(work: (stack: Stack, apiKey: string) => Promise<void>):
   }
 }
 
-test('a client that leaves pays for what was produced, or for the answer that the provider billed', async () => {
+test('a client that disconnects is charged for the output so far, or for the response that the provider billed', async () => {
   await withStack(async (stack, apiKey) => {
     for (const { path, body, piece, limit } of FORMATS) {
       let requestId = ''
@@ -59,7 +59,7 @@ test('a client that leaves pays for what was produced, or for the answer that th
   })
 })
 
-test('a gateway that leaves tells the running streams, which cost nothing', async () => {
+test('a gateway shutdown ends running streams with an error event and does not charge them', async () => {
   await withStack(async (stack, apiKey) => {
     const running = FORMATS.map(({ path, body }) =>
       post(stack.baseUrl, path, apiKey, { model: 'test/slow', stream: true, ...body }),

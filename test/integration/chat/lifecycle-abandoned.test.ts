@@ -41,7 +41,7 @@ async function receipts(): Promise<Receipt[]> {
   return ((await response.json()) as { data: Receipt[] }).data
 }
 
-test('answers that nobody waits for any more are read to their end, so many at a time', async () => {
+test('responses of disconnected clients are read to their end, up to a limit at a time', async () => {
   // More than the bound in all, never more than it at once.
   for (let i = 0; i < 3; i++) await abandon(2)
   const log = await stack.provider.log()
@@ -53,7 +53,7 @@ test('answers that nobody waits for any more are read to their end, so many at a
   }
 })
 
-test('beyond that they are given up, and what they may have cost is estimated', async () => {
+test('beyond the limit they are abandoned, and their cost is estimated', async () => {
   const before = (await receipts()).length
   await abandon(4)
   const read = (await receipts()).slice(0, -before)

@@ -45,7 +45,7 @@ describe('counting tokens', () => {
     assert.equal(estimated, true)
   })
 
-  test('is exact where the provider counts, and costs nothing', async () => {
+  test('is exact where the provider counts, and is free', async () => {
     assert.deepEqual(await count('anthropic/counts', { system: 's', tools: [TOOL], max_tokens: 5, stream: true }), {
       input_tokens: 4_711,
     })
@@ -56,7 +56,7 @@ describe('counting tokens', () => {
     assert.equal(reply.status, 200)
   })
 
-  test('is by a tokenizer where no provider counts, with all that the model reads', async () => {
+  test('uses a tokenizer if no provider counts, with all content that the model reads', async () => {
     for (const model of ['openai/plain', 'anthropic/nocount']) {
       const small = await count(model)
       assert.deepEqual(small, { input_tokens: 1 + 4 + 3, estimated: true })
@@ -81,7 +81,7 @@ describe('counting tokens', () => {
     assertError(await countTokens(stack.baseUrl, apiKey, { ...body, ...long }), 400, 'context_length_exceeded')
   })
 
-  test('many at once are bounded for a key, and the bound is told', async () => {
+  test('concurrent counts are limited per key, and the limit is reported', async () => {
     const text = { messages: [{ role: 'user', content: 'some words '.repeat(20_000) }] }
     const replies = await Promise.all(
       Array.from({ length: 40 }, () => countTokens(stack.baseUrl, apiKey, { model: 'openai/plain', ...text })),

@@ -153,7 +153,7 @@ for (const [endpoint, dialect] of PAIRS) {
     for (const behaviour of USELESS) {
       for (const streamed of [true, false]) {
         if (!streamed && /in_stream|cut|fin/.test(behaviour)) continue
-        test(`a route of the other dialect serves instead: ${behaviour}, stream ${streamed}`, async () => {
+        test(`fails over to a route of the other dialect: ${behaviour}, stream ${streamed}`, async () => {
           const model = `${dialect}/${nameOf(behaviour)}-spare`
           const receipt = streamed ? (await stream(endpoint, model)).receipt : await whole(endpoint, model)
           assert.ok(receipt !== null)
@@ -178,7 +178,7 @@ for (const [endpoint, dialect] of PAIRS) {
       }
     }
 
-    test('nothing is charged when no output came', async () => {
+    test('a response without output is not charged', async () => {
       const ask = endpoint === 'chat' ? chat : messages
       const reply = await ask(stack.baseUrl, apiKey, { model: `${dialect}/down`, stream: true })
       assertError(reply, 502, 'upstream_unavailable')
@@ -191,7 +191,7 @@ for (const [endpoint, dialect] of PAIRS) {
       assert.deepEqual([receipt?.clamped, receipt?.cost.units], [true, receipt?.hold.units])
     })
 
-    test('a client that leaves stops the provider and pays for what was produced', async () => {
+    test('a client that disconnects stops the provider and is charged for the output so far', async () => {
       const requestId = await leaveAfter(endpoint, `${dialect}/slow`, 5)
       await until('the provider notices', async () => (await lineOf(requestId)) !== undefined)
       const line = await lineOf(requestId)

@@ -72,7 +72,7 @@ describe('credentials', () => {
     }
   })
 
-  test('two that differ conflict; none, and one of another kind, are refused', async () => {
+  test('two that differ conflict; a missing one and one of another kind are rejected', async () => {
     assertError(await post(apiKey, { 'x-api-key': 'sk_other' }), 400, 'payment_conflict')
     assertError(await post(''), 401, 'invalid_api_key')
     assertError(await post('', { 'x-api-key': 'ses_abc' }), 403, 'wrong_credential')
@@ -107,7 +107,7 @@ describe('errors', () => {
     ]
     for (const [model, body, status, code, param] of cases) {
       for (const stream of [true, false]) {
-        test(`${status} ${code} over ${dialect}, stream ${stream}: nothing is charged`, async () => {
+        test(`${status} ${code} over ${dialect}, stream ${stream}: no charge`, async () => {
           if (model === 'limited' && stream) return
           const reply = await messages(stack.baseUrl, apiKey, { model: `${dialect}/${model}`, stream, ...body })
           const error = assertError(reply, status, code, param)
@@ -120,7 +120,7 @@ describe('errors', () => {
     }
   }
 
-  test('every chat model is sold here but one on attested hardware and one that completes texts alone', async () => {
+  test('every chat model is served here except one on attested hardware and one for text completions only', async () => {
     for (const [model, code] of [
       ['openai/attested', 'endpoint_not_supported'],
       ['openai/texts', 'wrong_endpoint'],
@@ -154,8 +154,8 @@ describe('errors', () => {
   })
 })
 
-describe('what a provider of the dialect is asked', () => {
-  test('the native body goes untranslated, cleaned, under the gateway’s own credential', async () => {
+describe('the request to a provider of the same dialect', () => {
+  test('the native body is forwarded untranslated, cleaned, under the gateway’s own credential', async () => {
     const body = {
       max_tokens: 50,
       system: [{ type: 'text', text: 'be kind', cache_control: { type: 'ephemeral' } }],
@@ -181,7 +181,7 @@ describe('what a provider of the dialect is asked', () => {
     assert.ok(!headers.includes('authorization') && !headers.includes('anthropic-beta'))
   })
 
-  test('an hour in the cache only where it is priced, thinking only where the model thinks', async () => {
+  test('a one-hour cache lifetime is forwarded only if it has a price, thinking only if the model supports it', async () => {
     const cached = { messages: [{ role: 'user', content: [{ type: 'text', text: 'hi', cache_control: HOUR }] }] }
     const mark = async (model: string) => JSON.stringify((await seen(model, cached)).body['messages'])
     assert.ok((await mark('anthropic/keeper')).includes('1h'))

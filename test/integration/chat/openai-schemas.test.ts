@@ -78,7 +78,7 @@ test('models', async () => {
   assertValid('openai/Model', await (await fetch(url('models/test/image'))).json())
 })
 
-test('errors, wherever they come from', async () => {
+test('errors from every source', async () => {
   const ask = (path: string, body: unknown) => postJson(url(path), apiKey, body)
   const input = 'a'
   assertValid('openai/ErrorResponse', bodyOf(await ask('embeddings', { model: 'test/embedding' }), 400))

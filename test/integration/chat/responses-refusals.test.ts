@@ -144,7 +144,7 @@ const REFUSED: [name: string, body: Record<string, unknown>, status: number, cod
   ['a price below the model', { provider: { max_price: { prompt: 0.5 } } }, 404, 'no_route_for_policy'],
 ]
 
-test('what is refused says why, reaches no provider and holds nothing', async (t) => {
+test('a rejected request states the reason, reaches no provider and takes no hold', async (t) => {
   const before = (await stack.provider.log()).length
   for (const [name, body, status, code, param] of REFUSED) {
     await t.test(name, async () => {

@@ -81,7 +81,7 @@ test('items become the messages of a chat', async () => {
   ])
 })
 
-test('a call without words before it is a message of its own', async () => {
+test('a call without text before it is a separate message', async () => {
   const { messages } = await asked({
     input: [
       { role: 'user', content: 'x' },
@@ -147,7 +147,7 @@ test('tools, formats and settings reach the provider in its own words', async ()
   })
 })
 
-test('a choice of several tools leaves out the others', async () => {
+test('a choice among several tools drops the others', async () => {
   const tool_choice = { type: 'allowed_tools', mode: 'required', tools: [{ type: 'function', name: 'g' }] }
   const body = { tools: [TOOL, { ...TOOL, name: 'g' }], tool_choice }
   const sent = await asked(body)
@@ -161,7 +161,7 @@ test('a choice of several tools leaves out the others', async () => {
   assert.equal((response['tools'] as unknown[]).length, 2)
 })
 
-test('what could change the bill is not forwarded', async () => {
+test('fields that could change the bill are not forwarded', async () => {
   const sent = await asked({
     service_tier: 'priority',
     store: true,
@@ -186,7 +186,7 @@ test('what could change the bill is not forwarded', async () => {
   assert.deepEqual(Object.keys(sent).sort(), ['max_tokens', 'messages', 'model'])
 })
 
-test('the response repeats the request, and says what was not done', async () => {
+test('the response repeats the request and reports unsupported features', async () => {
   const response = responseOf(
     await create({
       instructions: 'i',

@@ -107,7 +107,7 @@ for (const behaviour of WHOLE) {
   })
 }
 
-test('the events of a text come in the order of the format', async () => {
+test('the events of a text arrive in the order of the format', async () => {
   const { events, types, text } = await stream({ model: idOf('') })
   const deltas = Array.from({ length: CHUNKS }, () => 'response.output_text.delta')
   assert.deepEqual(types, [
@@ -126,7 +126,7 @@ test('the events of a text come in the order of the format', async () => {
   assert.match(text, /\n\n: receipt \{"object":"receipt".*\}\n\ndata: \[DONE\]\n\n$/)
 })
 
-test('a text of a megabyte in one event goes through whole', async () => {
+test('a text of a megabyte in one event is passed on whole', async () => {
   const { response, receipt } = await stream({ model: idOf(BIG) })
   assert.match(outputText(response), /^ tok0x{900000}x+ tok1/)
   assertReconciled(receipt ?? assert.fail(), await stack.provider.log())
@@ -154,7 +154,7 @@ test('thoughts, a refusal, a call: each has its items and events', async () => {
   assert.ok(calling.types.includes('response.function_call_arguments.done'))
 })
 
-test('a response that meets its limit is incomplete', async () => {
+test('a response that reaches its limit is incomplete', async () => {
   const { response, types } = await stream({ model: idOf(''), max_output_tokens: 5 })
   const whole = responseOf(await create({ model: idOf(''), max_output_tokens: 5 }))
   for (const answer of [response, whole]) {
@@ -196,7 +196,7 @@ for (const behaviour of BROKEN) {
 }
 
 for (const behaviour of USELESS) {
-  test(`an answer without output is an error and costs nothing, and another route serves: ${behaviour}`, async () => {
+  test(`a response without output is not charged and fails over to another route: ${behaviour}`, async () => {
     for (const streamed of [true, false]) {
       if (!streamed && /in_stream|cut|fin/.test(behaviour)) continue
       const reply = await create({ model: idOf(behaviour), stream: streamed })
@@ -222,7 +222,7 @@ for (const behaviour of UNREPORTED) {
   })
 }
 
-test('what the provider refuses is refused, and costs nothing', async () => {
+test('a request that the provider rejects is rejected, and not charged', async () => {
   const refused: [model: string, status: number, code: string][] = [
     [idOf('error=400'), 400, 'upstream_rejected'],
     [idOf('error=413'), 413, 'upstream_rejected'],
@@ -247,7 +247,7 @@ test('a charge above the hold is clamped, and a usage of zero is zero', async ()
   assert.equal((await stream({ model: idOf('usage=zero') })).receipt?.cost.units, '0')
 })
 
-test('responses are not stored, so there are none to read', async () => {
+test('responses are not stored and cannot be retrieved', async () => {
   const { id } = responseOf(await create({ model: idOf('') }))
   const headers = { authorization: `Bearer ${apiKey}` }
   assert.equal((await fetch(`${stack.baseUrl}/v1/responses/${id}`, { headers })).status, 404)

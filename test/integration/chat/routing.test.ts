@@ -103,7 +103,7 @@ for (const { what, key, provider, route } of [
   })
 }
 
-test('retention: what a request does not say, its key says, and else its account', async () => {
+test('retention: the policy comes from the request, else from its key, else from its account', async () => {
   const { accountId, apiKey } = await stack.createAccount()
   const keyWith = async (flag: string) => {
     const { json } = await stack.cli('key', 'create', accountId, flag)
@@ -132,7 +132,7 @@ test('retention: what a request does not say, its key says, and else its account
   }
 })
 
-test('retention: while the account cannot say, nothing runs', async () => {
+test('retention: while the account policy is unavailable, no request runs', async () => {
   const { apiKey } = await stack.createAccount()
   const pool = createPool(stack.databaseUrl, limits, () => undefined)
   await pool.query('ALTER TABLE account_settings RENAME TO settings_away')
@@ -149,7 +149,7 @@ test('retention: while the account cannot say, nothing runs', async () => {
   assert.equal(await routeOf(await ask('test/both', apiKey)), 'forgets')
 })
 
-test('where no route meets the policy, nothing runs and nothing is held', async () => {
+test('if no route meets the policy, no request runs and no hold is taken', async () => {
   const before = (await stack.provider.log()).length
   for (const reply of [
     await ask('test/keeps', account.apiKey, { allow_retention: false }),
@@ -172,7 +172,7 @@ test('where no route meets the policy, nothing runs and nothing is held', async 
   await stack.settled()
 })
 
-test('max_price lets through what costs as much', async () => {
+test('max_price admits a route at exactly that price', async () => {
   assert.equal(
     await routeOf(await ask('test/both', account.apiKey, { max_price: { prompt: 1, completion: 2 } })),
     'keeps',
@@ -180,7 +180,7 @@ test('max_price lets through what costs as much', async () => {
   assert.equal(await routeOf(await ask('test/both', privateTier, { max_price: { prompt: '3' } })), 'forgets')
 })
 
-test(':cheapest asks the route that costs least among those that may serve', async () => {
+test(':cheapest calls the cheapest of the eligible routes', async () => {
   assert.equal(await routeOf(await ask('test/costs', account.apiKey)), 'unstated')
   assert.equal(await routeOf(await ask('test/costs:cheapest', account.apiKey)), 'cheap')
   assert.equal(await routeOf(await ask('test/costs:cheapest', noLogs)), 'middle')

@@ -104,7 +104,7 @@ for (const [model, endpoints] of [
   ['test/translated', ['chat', 'messages', 'responses']],
 ] as const) {
   for (const endpoint of endpoints) {
-    test(`a stream left before its head is followed to it, ended and charged its prompt: ${endpoint}, ${model}`, async () => {
+    test(`a stream abandoned before its head is followed to it and charged its prompt: ${endpoint}, ${model}`, async () => {
       const [line, ...more] = await leaveBeforeHead(() => [send(endpoint, model)])
       assert.equal(more.length, 0)
       assert.equal(line?.outcome, 'client_gone')
@@ -114,7 +114,7 @@ for (const [model, endpoints] of [
   }
 }
 
-test('an account that leaves every stream runs out of money', async () => {
+test('an account that abandons every stream runs out of money', async () => {
   // Each stream holds 0.0021 USD and is charged some 0.0008, so the fifth finds too little.
   const account = await stack.createAccount({ credits: '0.005' })
   for (let round = 0; round < 4; round++) {
@@ -125,7 +125,7 @@ test('an account that leaves every stream runs out of money', async () => {
   assertError(await chat(stack.baseUrl, account.apiKey, body), 402, 'insufficient_balance')
 })
 
-test('a head that is an error charges nothing, and no other provider is asked', async () => {
+test('after a disconnect, an error status is not charged and does not fail over', async () => {
   const lines = await leaveBeforeHead(() => [send('chat', 'test/failing')])
   assert.deepEqual(
     lines.map(({ status }) => status),
@@ -135,7 +135,7 @@ test('a head that is an error charges nothing, and no other provider is asked', 
   assert.deepEqual([receipt.status, receipt.cost.units], ['failed', '0'])
 })
 
-test('an answer in one piece that fails is not asked of another provider either', async () => {
+test('a buffered response that fails does not fail over either', async () => {
   const lines = await leaveBeforeHead(() => [send('chat', 'test/failing', false)])
   assert.deepEqual(
     lines.map(({ status }) => status),
@@ -145,7 +145,7 @@ test('an answer in one piece that fails is not asked of another provider either'
   assert.deepEqual([receipt.status, receipt.cost.units], ['failed', '0'])
 })
 
-test('a head that never comes charges nothing, and no other provider is asked', async () => {
+test('after a disconnect, a missing response is not charged and does not fail over', async () => {
   const before = (await providerLog()).length
   const call = send('chat', 'test/silent')
   await until('the provider has it', async () => (await stack.provider.open()) === 1)
@@ -158,14 +158,14 @@ test('a head that never comes charges nothing, and no other provider is asked', 
   assert.deepEqual([receipt.status, receipt.error, receipt.cost.units], ['failed', 'upstream_timeout', '0'])
 })
 
-test('where no more of them are followed, the prompt counts as taken', async () => {
+test('beyond the limit of followed streams, the prompt counts as processed', async () => {
   const count = DETACHED_MAX + 3
   const lines = await leaveBeforeHead(() => Array.from({ length: count }, () => send('chat', 'test/late')))
   assert.equal(lines.length, count)
   for (const line of lines) assertPromptCharged(await receiptFor(line))
 })
 
-test('a client that leaves while its hold is taken is neither served nor charged', async () => {
+test('a client that disconnects during admission is neither served nor charged', async () => {
   completion(await chat(stack.baseUrl, apiKey, { model: 'test/late', max_tokens: 1 }))
   await stack.settled()
   const before = (await providerLog()).length

@@ -14,9 +14,12 @@ let commands: CommandServer
 let cliUrl: string
 
 before(async () => {
-  // Batch jobs of an example are not to be waited for.
-  const limits = { batchGatherMs: 100, batchTickMs: 50, batchPollMs: 200 }
-  stack = await startStack({ catalog: (url) => demoCatalog(Number(new URL(url).port)), limits })
+  // Batch jobs, attestations and new series of an example are not to be waited for.
+  const batches = { batchGatherMs: 100, batchTickMs: 50, batchPollMs: 200 }
+  const limits = { ...batches, attestationCheckMs: 200, evidenceCheckMs: 200, catalogCheckMs: 500 }
+  // The endpoint of an example is at this machine.
+  const env = { SLUICE_PRIVATE_PROVIDERS: '1' }
+  stack = await startStack({ catalog: (url) => demoCatalog(Number(new URL(url).port)), limits, env })
   commands = new CommandServer((args) => stack.command(args))
   cliUrl = await commands.start()
 })

@@ -79,7 +79,7 @@ const ASKS: ReadonlyArray<readonly [path: string, body: Record<string, unknown>]
 ]
 
 for (const [path, body] of ASKS) {
-  test(`a batch job is refused where it cannot be one, rather than run at the usual price: ${path}`, async () => {
+  test(`batch is rejected on endpoints without batches, rather than run at the usual price: ${path}`, async () => {
     const wished = await postJson(url(path), apiKey, { ...body, batch: true })
     assertRefused(wished, [400, 'batch_unavailable', 'batch'], /submitted at \/v1\/chat\/completions; leave batch out/)
     const named = await postJson(url(path), apiKey, { ...body, model: `${String(body['model'])}:batch` })
@@ -91,7 +91,7 @@ for (const [path, body] of ASKS) {
   })
 }
 
-test('the OpenAPI document says which members a body must have', async () => {
+test('the OpenAPI document names the required members of a body', async () => {
   const response = await fetch(url('openapi.json'))
   const { paths } = (await response.json()) as { paths: Record<string, { post: Operation }> }
   const chatAsk = ['chat/completions', { model: M, messages: HELLO }] as const
@@ -111,7 +111,7 @@ test('the OpenAPI document says which members a body must have', async () => {
   for (const prompt of [[], ['one', 'two'], 5]) assert.ok(!fits({ model: M, prompt }))
 })
 
-test('a form says it in words, as Python writes them too', async () => {
+test('form fields accept booleans as words, including the spelling of Python', async () => {
   const send = (fields: Record<string, unknown>) =>
     postForm(url('audio/transcriptions'), apiKey, { model: 'test/transcription', file: wavFile(1), ...fields })
   for (const batch of ['true', 'True']) {
@@ -126,7 +126,7 @@ test('a form says it in words, as Python writes them too', async () => {
   assert.equal((await postForm(url('images/edits'), apiKey, { ...edit, stream: 'False' })).status, 200)
 })
 
-test('only the video of a clip is to be had', async () => {
+test('only the video of a clip can be requested', async () => {
   const made = await generate(stack.baseUrl, apiKey, { model: 'test/video' })
   const { id } = JSON.parse(made.text) as { id: string }
   const read = async (query: string) => {
@@ -138,7 +138,7 @@ test('only the video of a clip is to be had', async () => {
   await until('the clip is made', async () => (await read('?variant=video')).status === 200)
 })
 
-test('a price below a millionth of a dollar is read as it was meant', async () => {
+test('a price below a millionth of a dollar is read exactly', async () => {
   const ask = (prompt: unknown) =>
     postJson(url('chat/completions'), apiKey, { model: M, messages: HELLO, provider: { max_price: { prompt } } })
   for (const prompt of [0.0000001, 1.5e-8, '0.0000001']) {
@@ -150,7 +150,7 @@ test('a price below a millionth of a dollar is read as it was meant', async () =
   }
 })
 
-test('a body that is not JSON in UTF-8 is refused with what is wrong with it', async () => {
+test('a body that is not JSON in UTF-8 is rejected with the exact reason', async () => {
   const ask = async (body: string | Uint8Array) => {
     const headers = { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' }
     const response = await fetch(url('chat/completions'), { method: 'POST', headers, body })
@@ -171,7 +171,7 @@ test('a byte order mark before the body is ignored', async () => {
   assert.equal(reply.status, 200, reply.text)
 })
 
-test('a completion is bounded by either name of the output limit', async () => {
+test('either name of the output limit bounds a completion', async () => {
   for (const name of ['max_tokens', 'max_completion_tokens']) {
     const reply = await postJson(url('completions'), apiKey, { model: M, prompt: 'hello', [name]: 3 })
     const { usage } = JSON.parse(reply.text) as { usage: { completion_tokens: number } }
@@ -181,7 +181,7 @@ test('a completion is bounded by either name of the output limit', async () => {
   }
 })
 
-test('a tool without a function is refused here, not by the provider', async () => {
+test('a tool without a function is rejected by the gateway, not by the provider', async () => {
   for (const tool of [{}, { function: 'f' }, { function: {} }, { function: { name: 5 } }]) {
     const tools = [
       { type: 'function', function: { name: 'good' } },
@@ -192,12 +192,12 @@ test('a tool without a function is refused here, not by the provider', async () 
   }
 })
 
-test('a model that does not serve an endpoint says what it serves', async () => {
+test('a model that does not serve an endpoint is rejected with the endpoints that it serves', async () => {
   const reply = await postJson(url('embeddings'), apiKey, { model: M, input: 'x' })
   assertRefused(reply, [400, 'wrong_endpoint', 'model'], /does not serve embeddings, but chat, completions, messages/)
 })
 
-test('a model that is listed and cannot serve is not one that there is not', async () => {
+test('a listed model that cannot serve returns another error than an unknown one', async () => {
   const read = async (id: string) => {
     const response = await fetch(url(`models/${id}`))
     return { status: response.status, text: await response.text(), headers: response.headers }
@@ -209,7 +209,7 @@ test('a model that is listed and cannot serve is not one that there is not', asy
   assertRefused(await read('test/none'), [404, 'model_not_found', 'model'], /"test\/none"/)
 })
 
-test('what routing wishes rule out is named', async () => {
+test('the error names the routing preference that excluded every route', async () => {
   const ask = (model: string, provider: unknown, key = apiKey) =>
     postJson(url('chat/completions'), key, { model, messages: HELLO, provider })
   const dear = await ask(M, { max_price: { prompt: '0.5' } })
@@ -220,7 +220,7 @@ test('what routing wishes rule out is named', async () => {
   assertRefused(byKey, [404, 'no_route_for_policy', null], /no-logs mode or on the private tier cannot opt in/)
 })
 
-test('a refusal for lack of money says how much the request has to hold', async () => {
+test('an insufficient_balance error states the hold that the request needs', async () => {
   const { apiKey: poor } = await stack.createAccount({ credits: '0.001' })
   const image = await postJson(url('images/generations'), poor, { model: 'test/image', prompt: 'a cat' })
   assertRefused(image, [402, 'insufficient_balance', null], /balance does not cover the 0\.04 USD/)
@@ -241,7 +241,7 @@ test('a provider that rejects a request without a reason is not quoted', async (
   assertRefused(reply, [400, 'upstream_rejected', null], /without saying why/)
 })
 
-test('credentials of another kind are called what they are', async () => {
+test('credentials of another kind are rejected with the name of their kind', async () => {
   const body = JSON.stringify({ model: M, messages: HELLO })
   const secret = 'x'.repeat(43)
   const token = await postTo(url('chat/completions'), `rt_${secret}`, body)

@@ -189,7 +189,7 @@ for (const alone of [false, true]) {
   })
 }
 
-test('stream_interrupted: what was produced is charged, and the receipt says partial', async () => {
+test('stream_interrupted: the output so far is charged, and the receipt has status partial', async () => {
   const reply = await chatStream(stack.baseUrl, apiKey, { model: 'test/cut' })
   const { error } = reply.events.at(-1) as unknown as ErrorBody
   assert.deepEqual([error.code, error.type, reply.done], ['stream_interrupted', 'upstream_error', true])
@@ -199,7 +199,7 @@ test('stream_interrupted: what was produced is charged, and the receipt says par
   assert.equal((await costOf(reply.receipt.request_id)).units, reply.receipt.cost.units)
 })
 
-test('stream_cut and gateway_restarting: a restart charges nothing', async () => {
+test('stream_cut and gateway_restarting: a restart does not charge', async () => {
   const before = await credits()
   const stream = chatStream(stack.baseUrl, apiKey, { model: 'test/endless' })
   const silent = ask({ model: 'test/endless' })

@@ -56,7 +56,7 @@ const ofSingle = fc.array(
 )
 const others = fc.array(fc.oneof(ofCrowd, ofCrowd, ofFew), { minLength: 4, maxLength: 20 })
 
-test('two books that differ in what one account used of models of few accounts answer the same', async () => {
+test("two books that differ only in one account's use of models with few accounts publish the same figures", async () => {
   let told = 0
   await fc.assert(
     fc.asyncProperty(fc.array(fc.tuple(others, ofSingle, ofSingle), { minLength: 1, maxLength: 4 }), async (rounds) => {

@@ -59,7 +59,7 @@ async function read(path: string): Promise<Record<string, unknown>> {
   return (await response.json()) as Record<string, unknown>
 }
 
-test('statistics tell a model that enough accounts used, and nothing of another', async () => {
+test('statistics include a model that enough accounts used, and omit others', async () => {
   const stats = await read('/v1/stats?days=7')
   assert.equal(at(stats, '/accounts_min'), LEAST)
   assert.equal(at(stats, '/total/requests'), LEAST)
@@ -81,7 +81,7 @@ test('statistics tell a model that enough accounts used, and nothing of another'
   assert.deepEqual([at(rare, '/days'), at(rare, '/models')], [[], []])
 })
 
-test('rankings tell the same models, and their makers', async () => {
+test('rankings include the same models, and their makers', async () => {
   const models = await read('/v1/rankings?over=day&by=growth')
   assert.deepEqual([at(models, '/data/0/id'), at(models, '/data/0/growth')], ['test/small', null])
   assert.equal(at(models, '/data/0/is_new'), true)
@@ -90,7 +90,7 @@ test('rankings tell the same models, and their makers', async () => {
   assert.deepEqual([at(makers, '/data/0/id'), at(makers, '/data/0/requests')], ['test', LEAST])
 })
 
-test('the index begins with the same of every model', async () => {
+test('the index begins with equal weights of all models', async () => {
   const baskets = 'SELECT count(*) FROM index_baskets'
   await until('a basket is made', async () => (await scalar<number>(pool, baskets)) === 1)
   const index = await read('/v1/index?days=2')
@@ -103,7 +103,7 @@ test('the index begins with the same of every model', async () => {
   assert.equal((await fetch(`${stack.baseUrl}/v1/index?basket=2`)).status, 404)
 })
 
-test('once the base period is over, a basket has the tokens that were told of it', async () => {
+test('once the base period is over, a basket has the published tokens of that period', async () => {
   const nowMs = Date.now() + 31 * DAY_MS
   await makeBaskets(pool, limits, nowMs - 5 * DAY_MS)
   assert.equal((await indexJson(pool, new PriceIndexes(pool, limits), {}, limits, nowMs)).basket?.id, 1)
@@ -126,7 +126,7 @@ test('once the base period is over, a basket has the tokens that were told of it
   await pool.query('ALTER TABLE index_baskets ENABLE TRIGGER index_baskets_append_only')
 })
 
-test('every figure to quote is what its source answers', async () => {
+test('every figure to quote equals the response of its source', async () => {
   const { data } = (await read('/v1/ecosystem')) as { data: Record<string, string>[] }
   const named = new Map(data.map((figure) => [figure['name'], figure]))
   for (const [name, { source, pointer, value }] of named) {
@@ -147,7 +147,7 @@ test('every figure to quote is what its source answers', async () => {
   assert.equal(quotedValue('uptime'), null)
 })
 
-test('the network is told as far as it is configured', async () => {
+test('/v1/network returns the configured parts of the network', async () => {
   const network = await read('/v1/network')
   assert.deepEqual([at(network, '/base_url'), at(network, '/chain')], [null, null])
   assert.equal(at(network, '/endpoints/mcp'), '/mcp')
@@ -181,7 +181,7 @@ function membersOf(answer: unknown, path = ''): string[] {
   return Object.entries(answer).flatMap(([name, value]) => [`${path}/${name}`, ...membersOf(value, `${path}/${name}`)])
 }
 
-test('the reference shows the members that are answered', async () => {
+test('the API reference lists exactly the returned members', async () => {
   const text = readFileSync(join(projectRoot, 'docs/reference/statistics.md'), 'utf8')
   const shown = [...text.matchAll(/```json\n([\s\S]*?)```/g)].map(([, block]) => JSON.parse(block ?? '') as unknown)
   const paths = ['/v1/stats?days=7', '/v1/rankings', '/v1/index?days=2', '/v1/network', '/v1/ecosystem']

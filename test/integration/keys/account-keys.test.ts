@@ -32,7 +32,7 @@ const revoke = (id: string, token = owner.token) => api(url, 'DELETE', `/v1/acco
 
 const ask = (apiKey: string, model = M) => chat(url, apiKey, { model, max_tokens: 1 })
 
-test('a key has everything that was set, shows its secret once, and works at once', async () => {
+test('a new key has all its settings, shows its secret once, and works at once', async () => {
   const settings = {
     name: 'app "one"',
     paused: false,
@@ -61,7 +61,7 @@ test('a key has everything that was set, shows its secret once, and works at onc
   await revoke(id)
 })
 
-test('lists are in pages, newest first, without revoked keys', async () => {
+test('lists are paginated, newest first, without revoked keys', async () => {
   const by = await newOwner(stack)
   const ids = [...(await apiOk<List>(url, 'GET', '/v1/account/keys', { token: by.token })).data.map(({ id }) => id)]
   for (let i = 0; i < 4; i++) ids.unshift((await create({}, by)).id)
@@ -89,7 +89,7 @@ test('lists are in pages, newest first, without revoked keys', async () => {
   }
 })
 
-test('changes hold on every process within a second', async () => {
+test('changes apply on every process within a second', async () => {
   const watch = new Stopwatch()
   const key = await create()
   await everywhere(url, watch, key.api_key, 200)
@@ -112,7 +112,7 @@ test('changes hold on every process within a second', async () => {
   assertRefused(await patch(key.id, { paused: true }), 404, 'key_not_found')
 })
 
-test('settings that do not fit are refused with the field and what to change', async () => {
+test('invalid settings are rejected with the field and the remedy', async () => {
   const key = await create()
   for (const [body, param, told] of [
     [{ caps: { hour: 1 } }, 'caps.hour', /decimal string of US dollars/],
@@ -157,7 +157,7 @@ test('settings that do not fit are refused with the field and what to change', a
   await revoke(key.id)
 })
 
-test("someone else's key, and ids of nothing, are refused", async () => {
+test('a key of another account and unknown ids are rejected', async () => {
   const key = await create()
   const stranger = await newOwner(stack)
   for (const answer of [
@@ -175,7 +175,7 @@ test("someone else's key, and ids of nothing, are refused", async () => {
   await revoke(key.id)
 })
 
-test('the limits of a key show what is used and left, as requests are admitted by it', async () => {
+test('the limits of a key show the used and remaining amounts that admission applies', async () => {
   const key = await create({ caps: { hour: '1', day: '0.000001' }, budget: '2' })
   assertError(await ask(key.api_key), 402, 'spend_limit_exceeded')
   await patch(key.id, { caps: { day: null } })
@@ -201,7 +201,7 @@ test('the limits of a key show what is used and left, as requests are admitted b
   await revoke(key.id)
 })
 
-test('what the operator sets on a key, its owner sees', async () => {
+test('the owner sees settings that the operator made on a key', async () => {
   const key = await create({ tools: ['web.scrape'] })
   const seen = async () => {
     const { data } = await apiOk<List>(url, 'GET', '/v1/account/keys?limit=1', { token: owner.token })
@@ -216,7 +216,7 @@ test('what the operator sets on a key, its owner sees', async () => {
   await revoke(key.id)
 })
 
-test('an Idempotency-Key makes a key once, also under concurrency, and shows its secret once', async () => {
+test('an Idempotency-Key creates a key once, also under concurrency, and shows its secret once', async () => {
   const by = await newOwner(stack)
   const make = (key: string, body: Json = { name: 'once' }, by_ = by) =>
     api<Key>(url, 'POST', '/v1/account/keys', { token: by_.token, body, headers: { 'idempotency-key': key } })
@@ -237,7 +237,7 @@ test('an Idempotency-Key makes a key once, also under concurrency, and shows its
   assertRefused(await make('x'.repeat(256)), 400, null, 'Idempotency-Key')
 })
 
-test('an account has a bounded number of keys, also when they are made at once', async () => {
+test('an account has a bounded number of keys, also when created concurrently', async () => {
   const by = await newOwner(stack)
   const answers = await Promise.all(
     Array.from({ length: 12 }, () => api(url, 'POST', '/v1/account/keys', { token: by.token, body: {} })),
@@ -246,7 +246,7 @@ test('an account has a bounded number of keys, also when they are made at once',
   for (const answer of answers) if (answer.status !== 201) assertRefused(answer, 400, null)
 })
 
-test('an Idempotency-Key is of the account, whatever credential sends it, and bodies are compared by their meaning', async () => {
+test('an Idempotency-Key is scoped to the account for every credential, and bodies are compared by meaning', async () => {
   const by = await newOwner(stack)
   const send = (token: string, body: string) =>
     api(url, 'POST', '/v1/agents', { token, body, headers: { 'idempotency-key': 'shared' } })
@@ -267,7 +267,7 @@ test('an Idempotency-Key is of the account, whatever credential sends it, and bo
   }
 })
 
-test('the opt-in to retention is true, false or not decided, of keys and of the account', async () => {
+test('the retention setting of keys and of the account is true, false or undecided', async () => {
   const { token } = owner
   const read = async () => (await apiOk(url, 'GET', '/v1/account', { token }))['allow_retention']
   const { id, ...made } = await create({})

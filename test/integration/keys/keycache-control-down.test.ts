@@ -41,7 +41,7 @@ function start(overrides: Partial<typeof limits> = {}): { control: Control; cach
   return { control, cache: new KeyCache(control, { ...limits, ...overrides }) }
 }
 
-test('a key past its time is served at once, and control is asked once in a while in the background', async () => {
+test('an expired cache entry is served at once, and refreshed from control in the background at a bounded rate', async () => {
   const { control, cache } = start()
   const secret = control.addKey()
   await cache.find(secret, Date.now())
@@ -62,13 +62,13 @@ test('a key past its time is served at once, and control is asked once in a whil
   assert.throws(() => cache.find(secret, Date.now()), { code: 'invalid_api_key' })
 })
 
-test('a key that control has not told of needs control', async () => {
+test('a key that is not cached needs control', async () => {
   const { control, cache } = start()
   control.down = true
   await assert.rejects(async () => cache.find(newSecret('sk'), Date.now()), { code: 'policy_unavailable' })
 })
 
-test('any number of unknown keys pushes out no known one, and what cannot be a key is not asked for', async () => {
+test('any number of unknown keys evicts no known one, and malformed keys are not looked up', async () => {
   const { control, cache } = start({ keyCacheEntriesMax: 10, unknownKeysMax: 10 })
   const secret = control.addKey()
   await cache.find(secret, Date.now())
@@ -83,7 +83,7 @@ test('any number of unknown keys pushes out no known one, and what cannot be a k
   assert.equal(control.asked, 31)
 })
 
-test('the key that was unused for longest makes room', async () => {
+test('the least recently used key is evicted', async () => {
   const { control, cache } = start({ keyCacheEntriesMax: 2, keyCacheTtlMs: 1 })
   const [used, unused, added] = [control.addKey(), control.addKey(), control.addKey()]
   for (const secret of [used, unused]) await cache.find(secret, Date.now())
@@ -95,7 +95,7 @@ test('the key that was unused for longest makes room', async () => {
   assert.ok(cache.find(unused, Date.now()) instanceof Promise)
 })
 
-test('a record that cannot be read, or lacks the privacy flags, runs nothing and is asked for again', async () => {
+test('an unreadable record, or one without privacy flags, serves no request and is fetched again', async () => {
   const { control, cache } = start()
   const secret = control.addKey()
   for (const garbled of [

@@ -83,7 +83,7 @@ test('of the policy of an agent', async () => {
 
 test('all of it within a second', () => watch.assertWithin(WITHIN_MS))
 
-test('everything that waits, once or more, also when several tell it at once', async () => {
+test('all pending changes are announced, at least once, also by concurrent announcers', async () => {
   const hashes = Array.from({ length: 2 * limits.keyChangesBatchMax + 1 }, () => hashSecret(newSecret('sk')))
   await pool.query('INSERT INTO key_changes (hash) SELECT unnest($1::text[])', [hashes])
   const told = await stack.withRedis(async (redis) => {
@@ -96,6 +96,6 @@ test('everything that waits, once or more, also when several tell it at once', a
   assert.deepEqual(missing, [])
 })
 
-test('what was told is not kept', async () => {
+test('announced changes are deleted from the outbox', async () => {
   await until('the outbox is empty', async () => (await pool.query('SELECT 1 FROM key_changes')).rowCount === 0)
 })

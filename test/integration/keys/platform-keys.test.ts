@@ -38,7 +38,7 @@ const list = (token: string, query = '') =>
 const revoke = (token: string, id: string) => api<Key>(url, 'POST', `/v1/platform/keys/${id}/revoke`, { token })
 const ask = (apiKey: string, model = M) => chat(url, apiKey, { model, max_tokens: 1 })
 
-test('a platform key makes sub-keys that work at once, are listed, and end for good', async () => {
+test('a platform key creates sub-keys that work at once, are listed, and can be revoked', async () => {
   const platform = await platformKey()
   const made = await make(platform.api_key, { user: 'user-1', name: 'for user 1', caps: { day: '1' } })
   assert.equal(made.status, 201, made.text)
@@ -69,7 +69,7 @@ test('a platform key makes sub-keys that work at once, are listed, and end for g
   )
 })
 
-test('a sub-key is bound by its platform key, at its making and later', async () => {
+test('the settings of a sub-key are bounded by its platform key, at creation and later', async () => {
   const bounds = { models: [M], caps: { day: '1' }, budget: '5', no_logs: true, requests_per_minute: 100 }
   const platform = await platformKey(bounds)
   for (const [body, param] of [
@@ -108,7 +108,7 @@ test('a sub-key is bound by its platform key, at its making and later', async ()
   watch.assertWithin(1_000)
 })
 
-test('what a platform key may do no longer, its sub-keys may not either', async () => {
+test('a permission withdrawn from a platform key is withdrawn from its sub-keys', async () => {
   const platform = await platformKey({ allow_retention: true })
   const { body: open } = await make(platform.api_key)
   const { body: other } = await make(platform.api_key, { models: ['test/other'], tools: ['web.search'] })
@@ -154,7 +154,7 @@ test('what a platform key may do no longer, its sub-keys may not either', async 
   await stack.audit()
 })
 
-test('only a platform key makes sub-keys, and only its own are ended by it', async () => {
+test('only a platform key creates sub-keys, and it can revoke only its own', async () => {
   const [platform, another] = [await platformKey(), await platformKey()]
   const { body: sub } = await make(platform.api_key)
   for (const token of [owner.apiKey, sub.api_key]) assertRefused(await make(token), 403, 'permission_denied')
@@ -171,7 +171,7 @@ test('only a platform key makes sub-keys, and only its own are ended by it', asy
   assertRefused(await make(platform.api_key), 400, null)
 })
 
-test("a sub-key moves none of the account's coin to its agents, and is told nothing of them or of the balance", async () => {
+test("a sub-key cannot move the account's coin to agents, manage them, or read the balance", async () => {
   const rich = await newOwner(stack, { coin: '3' })
   const platform = await platformKey({}, rich)
   const { body: sub } = await make(platform.api_key)
@@ -200,7 +200,7 @@ test("a sub-key moves none of the account's coin to its agents, and is told noth
   await stack.audit()
 })
 
-test('usage across the sub-keys is that of their receipts', async () => {
+test('usage across the sub-keys equals their receipts', async () => {
   const platform = await platformKey()
   const subs = [(await make(platform.api_key)).body, (await make(platform.api_key)).body]
   let units = 0

@@ -82,7 +82,7 @@ test('items of sub-keys and of other keys in one call are counted each by its ow
   await run.finish()
 })
 
-test('the counters of a platform key are what all its keys spend, and its sub-keys never go beyond its budget', async () => {
+test('the counters of a platform key are the spending of all its keys, and its sub-keys never exceed its budget', async () => {
   let refused = 0
   await fc.assert(
     fc.asyncProperty(batches, async (plan) => {

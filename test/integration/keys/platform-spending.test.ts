@@ -76,7 +76,7 @@ async function usedUnits({ id }: Key): Promise<number> {
 
 const unitsOf = (receipt: Receipt | null | undefined): number => Number((receipt ?? assert.fail()).cost.units)
 
-test('every kind of request by a sub-key is counted once by its platform key, and again after Redis was lost', async () => {
+test('every kind of request by a sub-key is counted once by its platform key, also after a loss of Redis', async () => {
   const platform = await platformKey({ budget: '10' })
   const [first, second] = [await subKey(platform), await subKey(platform, { budget: '5' })]
   const own = completion(await chat(url, platform.api_key, { model: M, max_tokens: 5 })).receipt
@@ -114,7 +114,7 @@ test('every kind of request by a sub-key is counted once by its platform key, an
   for (const receipt of [own, single, streamed]) assertReconciled(receipt ?? assert.fail(), log)
 })
 
-test('what one sub-key holds is not free for another, until it ends', async () => {
+test('units held by one sub-key are not available to another until the hold ends', async () => {
   const platform = await platformKey({ budget: '0.5' })
   const [first, second] = [await subKey(platform), await subKey(platform)]
   const video = await newVideo(url, first.api_key, { model: 'test/held', seconds: 4 })
@@ -129,7 +129,7 @@ test('what one sub-key holds is not free for another, until it ends', async () =
   await stack.audit()
 })
 
-test('the first request of an hour counts in it, and leaves the rate of the platform key to that key', async () => {
+test('the first request of an hour counts in it, and does not use the rate limit of the platform key', async () => {
   const platform = await platformKey({ budget: '10' })
   const sub = await subKey(platform)
   const counters = keyCountersKey(shardOf(owner.accountId), platform.id)
@@ -142,7 +142,7 @@ test('the first request of an hour counts in it, and leaves the rate of the plat
   await stack.audit()
 })
 
-test('a cap that is put on a platform key counts what its sub-keys have spent before', async () => {
+test('a cap added to a platform key counts the earlier spending of its sub-keys', async () => {
   const platform = await platformKey({})
   const [first, second] = [await subKey(platform), await subKey(platform)]
   completion(await chat(url, first.api_key, { model: M, max_tokens: 5 }))
@@ -163,7 +163,7 @@ test('a cap that is put on a platform key counts what its sub-keys have spent be
   await stack.audit()
 })
 
-test('the audit finds a platform key whose counter is not what its sub-keys have spent', async () => {
+test('the audit finds a platform key whose counter differs from the spending of its sub-keys', async () => {
   const platform = await platformKey({})
   completion(await chat(url, (await subKey(platform)).api_key, { model: M, max_tokens: 5 }))
   await stack.settled()

@@ -58,7 +58,7 @@ async function transfers({ token }: Owner): Promise<unknown[]> {
   return [account['transfer_cap_day'], account['transferred_today']]
 }
 
-test("a plain key moves no more than the day's cap out of the account, by all agents and keys together", async () => {
+test('a plain key moves no more than its daily cap out of the account, by all agents and keys together', async () => {
   const owner = await newOwner(stack, { coin: '25' })
   const [one, two] = [await newAgent(owner.apiKey), await newAgent(owner.apiKey)]
   assert.equal((await fund(one, '20', owner.apiKey)).status, 201, 'coin for own agents stays within reach')
@@ -75,7 +75,7 @@ test("a plain key moves no more than the day's cap out of the account, by all ag
   assert.deepEqual(await transfers(owner), ['10', '9'], 'what stays with the owner and its agents is not counted')
 })
 
-test('the cap is changed with a session alone, and counts the day (UTC)', async () => {
+test('the cap can be changed only with a session, and counts the day (UTC)', async () => {
   const { owner, slug, agentKey } = await fundedOwner('100')
   assertRefused(await patchAccount(owner.apiKey, { transfer_cap_day: '100' }), 403, 'wrong_credential')
   assertRefused(await patchAccount(agentKey, { transfer_cap_day: '100' }), 403, 'wrong_credential')
@@ -94,7 +94,7 @@ test('the cap is changed with a session alone, and counts the day (UTC)', async 
   assert.equal((await pay(slug, agentKey, '3')).status, 201)
 })
 
-test('of many payments at once as many succeed as the cap covers', async () => {
+test('of many concurrent payments, as many succeed as the cap covers', async () => {
   const { owner, slug, agentKey } = await fundedOwner('100')
   const before = await transfers(owner)
   const tokens = [agentKey, owner.apiKey]
@@ -112,13 +112,13 @@ test('of many payments at once as many succeed as the cap covers', async () => {
   assert.deepEqual(await transfers(owner), ['10', '9.9'])
 })
 
-test('a payment that the balance does not cover counts nothing', async () => {
+test('a payment beyond the balance does not count', async () => {
   const { owner, slug, agentKey } = await fundedOwner('1')
   assertRefused(await pay(slug, agentKey, '2'), 402, 'insufficient_balance')
   assert.deepEqual(await transfers(owner), ['10', '0'])
 })
 
-test('a key without the right moves no coin, until a session gives it the right', async () => {
+test('a key without the permission moves no coin until a session grants it', async () => {
   const { owner, slug, agentKey } = await fundedOwner('10')
   assert.equal((await pay(slug, agentKey, '5', 'owner')).status, 201)
   const bound = await newKey(owner, { can_transfer: false })
@@ -135,7 +135,7 @@ test('a key without the right moves no coin, until a session gives it the right'
   assertRefused(await pay(slug, agentKey, '1', 'owner'), 403, 'permission_denied')
 })
 
-test('what a key funds counts against its caps, at once', async () => {
+test('transfers by a key count against its caps immediately', async () => {
   const owner = await newOwner(stack, { coin: '10' })
   const slug = await newAgent(owner.token)
   const { api_key: capped } = await newKey(owner, { caps: { day: '2' }, budget: '3' })
@@ -150,7 +150,7 @@ for (const settings of [
   { private_tier: true },
   { allow_retention: false },
 ]) {
-  test(`a key with ${Object.keys(settings)[0]} can not make or change agents, which would not be bound so`, async () => {
+  test(`a key with ${Object.keys(settings)[0]} cannot create or change agents, which would not have that bound`, async () => {
     const owner = await newOwner(stack)
     const slug = await newAgent(owner.token)
     const { api_key: key } = await newKey(owner, settings)

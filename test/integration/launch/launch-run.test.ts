@@ -58,7 +58,7 @@ function readDemo(dir: string): Demo {
   return JSON.parse(readFileSync(path, 'utf8'))
 }
 
-test('it serves a demo, stops cleanly, and comes back with the same account and receipts', async (t) => {
+test('it serves a demo, stops cleanly, and restarts with the same account and receipts', async (t) => {
   const dir = makeTempDir('run')
   t.after(() => removeTempDir(dir))
   const port = await freePort()
@@ -119,7 +119,7 @@ test('it serves a demo, stops cleanly, and comes back with the same account and 
   await interrupt(second)
 })
 
-test('a port that is taken and settings that are wrong are named', async (t) => {
+test('a port in use and invalid settings are named', async (t) => {
   const dir = makeTempDir('run')
   const server = createServer().listen(0, '127.0.0.1')
   await once(server, 'listening')
@@ -149,7 +149,7 @@ test('a port that is taken and settings that are wrong are named', async (t) => 
   }
 })
 
-test('it runs on a Redis and a PostgreSQL that were named, Redis on its socket, and tells a mistyped variable', async (t) => {
+test('it runs on a configured Redis and PostgreSQL, Redis on its socket, and reports a mistyped variable', async (t) => {
   const dir = makeTempDir('run')
   const [redis, databaseUrl] = await Promise.all([startTestRedis({ onSocket: true }), freshDatabase()])
   t.after(async () => {

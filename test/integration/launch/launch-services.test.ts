@@ -23,13 +23,13 @@ async function query(url: string, text: string): Promise<unknown[]> {
   }
 }
 
-test('every caller gets an empty database of its own', async () => {
+test('every caller gets its own empty database', async () => {
   const [first, second] = await Promise.all([freshDatabase(), freshDatabase()])
   await query(first, 'CREATE TABLE t (n int)')
   assert.deepEqual(await query(second, "SELECT 1 FROM pg_tables WHERE tablename = 't'"), [])
 })
 
-test('PostgreSQL comes back at its address with what was committed before it was killed', async (t) => {
+test('PostgreSQL restarts at its address with the data committed before it was killed', async (t) => {
   const postgres = await startTestPostgres()
   t.after(() => postgres.stop())
   await query(postgres.url, 'CREATE TABLE t AS SELECT 7 AS n')
@@ -39,7 +39,7 @@ test('PostgreSQL comes back at its address with what was committed before it was
   assert.deepEqual(await query(postgres.url, 'SELECT n FROM t'), [{ n: 7 }])
 })
 
-test('Redis comes back at its address with what it had before it was killed', async (t) => {
+test('Redis restarts at its address with the data written before it was killed', async (t) => {
   const server = await startTestRedis()
   const redis = new Redis(server.url)
   redis.on('error', () => {})
@@ -73,13 +73,13 @@ function nodeProcess(t: test.TestContext, script: string): ManagedProcess {
   return child
 }
 
-test('a process that ends before it is ready says why', async (t) => {
+test('a process that exits before it is ready reports the reason', async (t) => {
   const child = nodeProcess(t, 'console.log("no such catalog"); process.exit(3)')
   await assert.rejects(child.start(), /child did not start \(exit code 3\):\nno such catalog/)
   assert.equal(child.running, false)
 })
 
-test('what an earlier run has logged is not told as the reason of this one', async (t) => {
+test('log lines of an earlier run are not reported as the reason of this one', async (t) => {
   const dir = makeTempDir('process')
   t.after(() => removeTempDir(dir))
   const logFile = join(dir, 'child.log')
@@ -101,7 +101,7 @@ test('what an earlier run has logged is not told as the reason of this one', asy
   }
 })
 
-test('a process that is cut ends at once, and so does what it has started', async (t) => {
+test('a killed process ends at once, together with its child processes', async (t) => {
   const script = `
     const { spawn } = require('node:child_process')
     process.on('SIGTERM', () => {})
@@ -125,7 +125,7 @@ function isGone(pid: number): boolean {
   }
 }
 
-test('a process announces what it listens on, and is killed when it does not stop', async (t) => {
+test('a process announces its listening address, and is killed when it does not stop', async (t) => {
   const child = nodeProcess(
     t,
     'setInterval(() => {}, 1000); process.on("SIGTERM", () => {}); process.send({ ready: { port: 1 } })',
@@ -136,7 +136,7 @@ test('a process announces what it listens on, and is killed when it does not sto
   assert.equal(child.lastExit?.signal, 'SIGKILL')
 })
 
-test('an unexpected end is told, an asked one is not', async (t) => {
+test('an unexpected exit is reported, a requested one is not', async (t) => {
   const child = nodeProcess(t, 'setInterval(() => {}, 1000); process.send({ ready: {} })')
   let told = 0
   child.onUnexpectedExit = () => told++
@@ -152,11 +152,11 @@ test('an unexpected end is told, an asked one is not', async (t) => {
   assert.equal(await ended, 'SIGKILL')
 })
 
-test('a stale pid file names nobody', () => {
+test('a stale pid file identifies no process', () => {
   assert.equal(processOf('/nowhere/run.pid', /./), undefined)
 })
 
-test('a port that was given out is given to nobody else, also while nothing listens on it', async (t) => {
+test('an allocated port is not allocated again, even while it is unused', async (t) => {
   const [dir, before] = [makeTempDir('ports'), process.env['SLUICE_PORT_NOTES']]
   process.env['SLUICE_PORT_NOTES'] = dir
   t.after(() => {

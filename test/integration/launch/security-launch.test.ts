@@ -77,7 +77,7 @@ function descendants(): { command: string; environment: string }[] {
   }))
 }
 
-test('no part has a secret of the environment that it does not need, and none is in a command line', {
+test('every process has only the secrets that it needs, and no command line contains a secret', {
   skip: !IS_LINUX && 'only Linux shows the environment of a process',
 }, () => {
   const parts = descendants()
@@ -101,13 +101,13 @@ test('no part has a secret of the environment that it does not need, and none is
   for (const { command } of parts) for (const secret of secrets) assert.ok(!command.includes(secret), command)
 })
 
-test('the key that signs checkpoints is made once', () => {
+test('the key that signs checkpoints is generated once', () => {
   const key = NoteKey.of(readIfThere('log.key'))
   assert.match(key.name, /^[0-9a-f]{8}\.localhost\/v1\/log$/)
   assert.equal(provideLogKey(data), readIfThere('log.key'))
 })
 
-test('the key that signs the catalog is made once, and signs it', async () => {
+test('the key that signs the catalog is generated once, and signs it', async () => {
   const secret = readIfThere('catalog.key')
   assert.equal(provideCatalogKey(data), secret)
   const { address } = (await (await fetch(`${baseUrl}/v1/catalog/signer`)).json()) as { address: string }
@@ -127,7 +127,7 @@ function modesBelow(folder: string): [path: string, mode: number][] {
   })
 }
 
-test('nothing in the data folder is open to others, nor is the folder', () => {
+test('the data folder and its files are not accessible to other users', () => {
   // Root's PostgreSQL runs as another user, whose group may pass through.
   const group = process.getuid?.() === 0 ? 0o010 : 0
   assert.equal(statSync(data).mode & 0o077 & ~group, 0)
@@ -135,7 +135,7 @@ test('nothing in the data folder is open to others, nor is the folder', () => {
   assert.equal(statSync(redisSocket()).mode & 0o077, 0)
 })
 
-test('Redis has no port; its socket is served to this user alone', async () => {
+test('Redis has no port; its socket is accessible only to this user', async () => {
   const redis = connectRedis(`unix://${redisSocket()}`, { failAfterMs: 2_000 })
   try {
     await new Promise((ready) => redis.once('ready', ready))
@@ -152,7 +152,7 @@ test('Redis has no port; its socket is served to this user alone', async () => {
   })
 })
 
-test('another user can not connect to Redis, nor read the data', {
+test('another user cannot connect to Redis, nor read the data', {
   skip: process.getuid?.() !== 0 && 'only root can become another user',
 }, () => {
   const script = `

@@ -32,7 +32,7 @@ const order = (owner: Owner, body: Json, idempotencyKey?: string) =>
 const coinOf = async (owner: Owner) =>
   (await apiOk<{ balance: { coin: string } }>(url, 'GET', '/v1/account', { token: owner.token })).balance.coin
 
-test('rules and series are for everybody, books for who has a credential', async () => {
+test('rules and series are public; books need a credential', async () => {
   const open = await apiOk<{ rules: Json; data: Json[] }>(url, 'GET', '/v1/locks')
   assert.equal(open.rules['lot'], '0.001000')
   const [shown] = open.data
@@ -47,7 +47,7 @@ test('rules and series are for everybody, books for who has a credential', async
   assert.deepEqual(known.data[0]?.['book'], { bids: [], asks: [{ price: '0.1', tokens: '1000.000000' }] })
 })
 
-test('a quote prices a buy, and an order with it pays that price, once however often it is sent', async () => {
+test('a quote prices a buy, and an order with it pays that price, once for any number of retries', async () => {
   const body = { series, tokens: '10' }
   const quote = await apiOk<Json & { total: Json }>(url, 'POST', '/v1/locks/quote', { token: one.token, body })
   assert.deepEqual(quote['depth'], [{ price: '0.1', tokens: '10.000000' }])
@@ -63,7 +63,7 @@ test('a quote prices a buy, and an order with it pays that price, once however o
   assertRefused(await order(two, bought), 404, 'lock_quote_not_found', 'quote')
 })
 
-test('limit orders rest, are filled by time, and give back what they had in escrow', async () => {
+test('limit orders rest, are filled in order of time, and release their escrow', async () => {
   const ask = await order(one, { side: 'sell', type: 'limit', tokens: '4', price: '0.09' })
   assert.equal(ask.status, 201, ask.text)
   assert.deepEqual([ask.body.status, ask.body.in_escrow.tokens], ['open', '4.000000'])
@@ -88,7 +88,18 @@ test('limit orders rest, are filled by time, and give back what they had in escr
   assert.equal(await coinOf(two), '99.5464')
 })
 
-test('what can not be is refused, and says why', async () => {
+test('an order with a quote is rejected once the quoted price is gone', async () => {
+  const ask = await order(one, { side: 'sell', type: 'limit', tokens: '1', price: '0.09' })
+  const body = { series, tokens: '1' }
+  const quote = await apiOk<Json>(url, 'POST', '/v1/locks/quote', { token: two.token, body })
+  await apiOk(url, 'POST', `/v1/locks/orders/${ask.body.id}/cancel`, { token: one.token, body: {} })
+  const coin = await coinOf(two)
+  const bought = await order(two, { side: 'buy', type: 'market', tokens: '1', quote: quote['id'] })
+  assertRefused(bought, 409, 'lock_price_moved')
+  assert.equal(await coinOf(two), coin)
+})
+
+test('invalid orders are rejected with the reason', async () => {
   const limit = { side: 'buy', type: 'limit', tokens: '1', price: '0.01' }
   assertRefused(await order(one, { ...limit, tokens: '0.0001' }), 400, null, 'tokens')
   assertRefused(await order(one, { ...limit, tokens: '0' }), 400, null, 'tokens')
@@ -100,6 +111,8 @@ test('what can not be is refused, and says why', async () => {
   assertRefused(await order(one, { side: 'sell', type: 'limit', tokens: '6', price: '1' }), 402, 'insufficient_balance')
   const none = 'lock_0123456789ABCDEFGHJKMNPQRS'
   assertRefused(await order(one, { ...limit, series: none }), 404, 'lock_series_not_found')
+  const unknown = '/v1/locks/orders/lor_0123456789ABCDEFGHJKMNPQRS/cancel'
+  assertRefused(await api(url, 'POST', unknown, { token: one.token, body: {} }), 404, 'lock_order_not_found')
   const body = { series, tokens: '5000' }
   assertRefused(await api(url, 'POST', '/v1/locks/quote', { token: one.token, body }), 409, 'lock_no_offer')
   for (const _ of [1, 2]) assert.equal((await order(one, limit)).status, 201)
@@ -110,7 +123,7 @@ test('what can not be is refused, and says why', async () => {
   }
 })
 
-test('keys with bounds, sub-keys and agents do not trade', async () => {
+test('keys with bounds, sub-keys and agents cannot trade', async () => {
   const make = async (path: string, body: Json, token = one.token) =>
     String((await apiOk(url, 'POST', path, { token, body }))['api_key'])
   const body = { series, side: 'buy', type: 'market', tokens: '1' }
@@ -128,7 +141,7 @@ test('keys with bounds, sub-keys and agents do not trade', async () => {
   assert.equal(answer.status, 201, answer.text)
 })
 
-test('orders of both sides that come at once leave what was there', async () => {
+test('concurrent orders of both sides preserve all coin and tokens', async () => {
   const before = Number(await tokensOf(url, one.token, series)) + Number(await tokensOf(url, two.token, series))
   const bodies = Array.from({ length: 24 }, (_, i) => ({
     side: i % 2 === 0 ? 'buy' : 'sell',
@@ -150,7 +163,7 @@ test('orders of both sides that come at once leave what was there', async () => 
   await stack.audit()
 })
 
-test('statements have the coin of orders, the activity says what they were', async () => {
+test('statements list the coin of orders, and the activity lists the orders', async () => {
   const { data } = await apiOk<{ data: Json[] }>(url, 'GET', '/v1/account/activity', { token: two.token })
   const types = new Set(data.map((entry) => entry['type']))
   for (const type of ['lock.order_placed', 'lock.order_filled', 'lock.order_cancelled'])
@@ -162,7 +175,7 @@ test('statements have the coin of orders, the activity says what they were', asy
   )
 })
 
-test('the end of the month gives bids back, burns what is left, and closes the series', async () => {
+test('the end of the month releases bids, burns remaining tokens, and closes the series', async () => {
   const short = await issueLock(stack, ['--supply', '5'])
   const database = new pg.Client(stack.databaseUrl)
   await database.connect()

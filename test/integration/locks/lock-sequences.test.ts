@@ -246,7 +246,7 @@ const throwIt = (error: unknown): never => {
   throw error
 }
 
-test('orders, cancels, deaths and losses of Redis leave the coin and the tokens that the model has', async () => {
+test('after orders, cancels, crashes and losses of Redis, coin and tokens equal those of the model', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(step, { minLength: 10, maxLength: 25 }), async (steps) => {
       const world = await World.start()
@@ -264,7 +264,7 @@ test('orders, cancels, deaths and losses of Redis leave the coin and the tokens 
   )
 })
 
-test('the audit finds escrow, fills and books that are not what orders say', async () => {
+test('the audit finds escrow, fills and books that disagree with the orders', async () => {
   const world = await World.start()
   const bid = { kind: 'order', account: 0, side: 'buy', lots: 2, isMarket: false } as const
   await world.order({ ...bid, ticks: 1 })

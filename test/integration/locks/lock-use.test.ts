@@ -31,7 +31,7 @@ describe('one after the other', () => {
   })
   after(() => world.finish())
 
-  test('tokens pay for all of a request, for a share of it, and for none', async () => {
+  test('tokens pay for all of a request, a share of it, or none of it', async () => {
     const { stack, series, pool } = world
     const account = await world.holder(LOCK_UNITS + LOCK_UNITS / 4)
     const whole = await world.ask(account)
@@ -53,7 +53,7 @@ describe('one after the other', () => {
     assert.deepEqual([lock, cost], [receipt.lock, receipt.cost])
   })
 
-  test('what burns tokens is served by the provider of the series, all else by the first', async () => {
+  test('requests that burn tokens are served by the provider of the series, others by the first route', async () => {
     const account = await world.holder(LOCK_UNITS)
     const [first, second] = [await world.ask(account), await world.ask(account)]
     assert.deepEqual([first.lock?.series, second.lock], [world.series.id, undefined])
@@ -68,7 +68,7 @@ describe('one after the other', () => {
     )
   })
 
-  test('caps count what is burnt at its locked price', async () => {
+  test('caps count burnt tokens at their locked price', async () => {
     const account = await world.holder(4 * LOCK_UNITS, { args: ['--budget', String((2 * LOCK_UNITS) / 1e9)] })
     for (const _ of [1, 2]) assert.equal((await world.ask(account)).cost.units, '0')
     const refused = await chat(world.stack.baseUrl, account.apiKey, LOCK_BODY)
@@ -77,13 +77,13 @@ describe('one after the other', () => {
     assert.equal(await heldUnits(world.pool, world.series, account.accountId), 2 * LOCK_UNITS)
   })
 
-  test('an account without a balance is served as far as its tokens go', async () => {
+  test('an account without a balance is served as long as it has tokens', async () => {
     const account = await world.holder(LOCK_UNITS, { credits: '0.000000001' })
     assert.equal((await world.ask(account)).cost.units, '0')
     assert.match((await chat(world.stack.baseUrl, account.apiKey, LOCK_BODY)).text, /insufficient_balance/)
   })
 
-  test('a price that the request does not allow, and a provider that is switched off, burn nothing', async () => {
+  test('with a max_price below the route, or a disabled provider, no tokens are burnt', async () => {
     const account = await world.holder(LOCK_UNITS)
     const dear = await chat(world.stack.baseUrl, account.apiKey, {
       ...LOCK_BODY,
@@ -101,7 +101,7 @@ describe('one after the other', () => {
     assert.equal((await world.ask(account)).cost.units, '0')
   })
 
-  test('what the gateway sold burnt tokens for becomes revenue, by their share', async () => {
+  test('the proceeds of burnt tokens become revenue in proportion to their share', async () => {
     const { stack, series } = world
     const unearned = lockUnearnedAccount(series.id)
     assert.equal(await world.balanceOf(unearned), 0)
@@ -139,14 +139,14 @@ async function sendAll(apiKey: string): Promise<number[]> {
   }
 }
 
-describe('1,000 requests at once, over two proxies of two processes', () => {
+describe('1,000 concurrent requests, over two proxies of two processes', () => {
   before(async () => {
     // No request ends before all have arrived.
     world = await LockWorld.start(`${EXACT},ttft=300`, { proxies: 2, workers: 2 })
   })
   after(() => world.finish())
 
-  test('a holding for ten burns to the last token, and all else runs at the sheet', async () => {
+  test('a holding for ten requests burns to the last token, and further requests are charged by the price sheet', async () => {
     const account = await world.holder(SERVED * LOCK_UNITS)
     const burnt = await sendAll(account.apiKey)
     assert.equal(

@@ -41,7 +41,7 @@ test('the official client connects, pings and lists the tools', async () => {
   await client.close()
 })
 
-test('a known revision is agreed to, and another is answered with the newest', async () => {
+test('a known revision is accepted, and an unknown one is answered with the newest', async () => {
   for (const version of SUPPORTED_PROTOCOL_VERSIONS) {
     const { status, body, headers } = await initialize(version)
     assert.equal(status, 200)
@@ -52,7 +52,7 @@ test('a known revision is agreed to, and another is answered with the newest', a
   assert.equal((await initialize(7)).body.error?.code, -32_602)
 })
 
-test('tools are listed without a handshake, whatever revision the header names', async () => {
+test('tools are listed without a handshake for any revision in the header', async () => {
   for (const version of ['2025-03-26', '2025-06-18', '2025-11-25']) {
     const reply = await post({ jsonrpc: '2.0', id: 1, method: 'tools/list' }, { 'mcp-protocol-version': version })
     assert.equal((reply.body.result?.['tools'] as unknown[] | undefined)?.length, TOOLS.length)
@@ -62,14 +62,14 @@ test('tools are listed without a handshake, whatever revision the header names',
   assert.deepEqual(unknown.body.error?.data?.['requested'], '2031-01-01')
 })
 
-test('an id comes back exactly as it was sent', async () => {
+test('an id is returned exactly as it was sent', async () => {
   for (const id of ['"x"', '"1"', '1', '0', '-5', '"\\u0041\\n"', '9007199254740993', '""', '1e2']) {
     const { text } = await post(`{"jsonrpc":"2.0","id":${id},"method":"ping"}`)
     assert.equal(text, `{"jsonrpc":"2.0","id":${id},"result":{}}`)
   }
 })
 
-test('notifications and responses are taken without an answer', async () => {
+test('notifications and responses are accepted without a reply', async () => {
   for (const message of [
     { jsonrpc: '2.0', method: 'notifications/initialized' },
     { jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 1 } },
@@ -107,20 +107,20 @@ const WRONG: [name: string, message: unknown, status: number, code: number][] = 
   ],
 ]
 for (const [name, message, status, code] of WRONG) {
-  test(`refused by the protocol: ${name}`, async () => {
+  test(`rejected by the protocol: ${name}`, async () => {
     const reply = await post(message)
     assert.deepEqual([reply.status, reply.body.error?.code, reply.body.jsonrpc], [status, code, '2.0'], reply.text)
     assert.equal(reply.body.id, status === 200 ? 1 : null)
   })
 }
 
-test('a body that nests too deep is refused', async () => {
+test('a body that is nested too deep is rejected', async () => {
   const deep = `${'['.repeat(5_000)}${']'.repeat(5_000)}`
   const reply = await post(`{"jsonrpc":"2.0","id":1,"method":"ping","params":{"x":${deep}}}`)
   assert.equal(reply.status, 400)
 })
 
-test('other methods and content types are refused', async () => {
+test('other methods and content types are rejected', async () => {
   for (const method of ['GET', 'DELETE']) {
     const response = await fetch(`${stack.baseUrl}/mcp`, { method })
     assert.equal(response.status, 405)
@@ -129,7 +129,7 @@ test('other methods and content types are refused', async () => {
   assert.equal((await post({ jsonrpc: '2.0', id: 1, method: 'ping' }, { 'content-type': 'text/plain' })).status, 415)
 })
 
-test('pages of other sites and rebound names are kept out', async () => {
+test('requests from other origins and rebound names are rejected', async () => {
   const ping = { jsonrpc: '2.0', id: 1, method: 'ping' }
   const own = new URL(stack.baseUrl)
   for (const origin of [

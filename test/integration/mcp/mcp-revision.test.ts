@@ -44,7 +44,7 @@ function send(
 const callTool = (name: string, input: Json, headers: Record<string, string> = {}): Promise<McpReply> =>
   send('tools/call', { name, arguments: input }, { ...headersOf('tools/call', name), ...headers })
 
-test('a client learns of the revision, lists the tools and calls one without a handshake', async () => {
+test('a client discovers the revision, lists the tools and calls one without a handshake', async () => {
   const found = (await send('server/discover')).body.result
   assert.deepEqual(found?.['supportedVersions'], [REVISION])
   assert.deepEqual(found?.['capabilities'], { tools: {} })
@@ -60,7 +60,7 @@ test('a client learns of the revision, lists the tools and calls one without a h
   await stack.audit()
 })
 
-test('an id comes back exactly as it was sent', async () => {
+test('an id is returned exactly as it was sent', async () => {
   for (const id of ['9007199254740993', '"\\u0041"', '-1']) {
     const message = `{"jsonrpc":"2.0","id":${id},"method":"tools/list","params":{"_meta":${JSON.stringify(ENVELOPE)}}}`
     const { text } = await postMcp(stack.baseUrl, message, headersOf('tools/list'))
@@ -104,7 +104,7 @@ const WRONG: [name: string, status: number, code: number, ask: () => Promise<Mcp
   ],
 ]
 for (const [name, status, code, ask] of WRONG) {
-  test(`refused by the protocol: ${name}`, async () => {
+  test(`rejected by the protocol: ${name}`, async () => {
     const reply = await ask()
     assert.deepEqual([reply.status, rpcErrorOf(reply).code], [status, code], reply.text)
     assert.notEqual(reply.body.id, null)
@@ -121,7 +121,7 @@ const WRONG_INPUT: [tool: string, input: Json, param: string][] = [
   ['chat', { ...HELLO, max_tokens: 'many' }, 'max_tokens'],
 ]
 for (const [tool, input, param] of WRONG_INPUT) {
-  test(`${tool} says what its schema does not allow: ${param}`, async () => {
+  test(`${tool} reports arguments that its schema does not allow: ${param}`, async () => {
     const params = { name: tool, arguments: input }
     const { body } = await postMcp(stack.baseUrl, { jsonrpc: '2.0', id: 1, method: 'tools/call', params })
     assertToolError(body.result as unknown as ToolResult, 400, null, param)

@@ -49,7 +49,7 @@ async function forwarded(reply: Reply): Promise<Readonly<Record<string, unknown>
   return line?.fields ?? {}
 }
 
-test('embeddings as floats and as base64, whatever the provider knows', async () => {
+test('embeddings are returned as floats and as base64, independent of the provider', async () => {
   const numbers = async (model: string, encoding_format?: string) => {
     const body = answered(await json('embeddings', { model, input: ['a', 'b'], encoding_format, dimensions: 5 }))
     const data = body['data'] as { object: string; index: number; embedding: number[] | string }[]
@@ -69,13 +69,13 @@ test('embeddings as floats and as base64, whatever the provider knows', async ()
   }
 })
 
-test('of an embeddings request only what it needs goes on', async () => {
+test('only the supported fields of an embeddings request are forwarded', async () => {
   const body = { input: [[1, 2], [3]], encoding_format: 'float', dimensions: 3, user: 'u' }
   const extras = { model: `${E}:cheapest`, provider: { allow_retention: true }, service_tier: 'priority', n: 5 }
   assert.deepEqual(await forwarded(await json('embeddings', { ...body, ...extras })), { model: 'mock', ...body })
 })
 
-test('images: what is made is what is paid, and what has a price of its own is left out', async () => {
+test('images: the charge matches the images made, and options with their own price are dropped', async () => {
   const extras = { quality: 'hd', style: 'vivid', background: 'transparent', partial_images: 3, moderation: 'low' }
   const plain = await json('images/generations', {
     model: I,
@@ -113,7 +113,7 @@ test('images: what is made is what is paid, and what has a price of its own is l
   assert.ok(Number.isInteger(body['created']) && itemOf(data, 0).b64_json.length > 50)
 })
 
-test('images/edits: pictures and mask arrive whole, with the fields that count', async () => {
+test('images/edits: pictures and mask arrive whole, with the supported fields', async () => {
   const describe = (data: Buffer, filename: string, type: string) => ({
     filename,
     type,
@@ -136,7 +136,7 @@ test('images/edits: pictures and mask arrive whole, with the fields that count',
   ])
 })
 
-test('speech: the voice that is left out is named, and extras are not', async () => {
+test('speech: the default voice is sent, and extra fields are not', async () => {
   const body = { input: 'x', speed: 1.5, instructions: 'slowly', response_format: 'flac' }
   const reply = await json('audio/speech', { model: S, ...body, stream_format: 'audio', service_tier: 'x' })
   assert.deepEqual(await forwarded(reply), { model: 'mock', voice: 'alloy', ...body })
@@ -181,7 +181,7 @@ test('transcriptions: each container and each format', async () => {
   assert.deepEqual([body['task'], body['duration'], (body['segments'] as unknown[]).length], ['transcribe', 1, 1])
 })
 
-test('rerank: the best first, by their place in the request, from either kind of provider', async () => {
+test('rerank: results are ordered by score with their index in the request, from either kind of provider', async () => {
   for (const model of [R, 'test/jina']) {
     const request = { model, query: 'q', documents: ['a', { text: 'b' }, 'c'], top_n: 2 }
     const body = answered(await json('rerank', { ...request, max_chunks_per_doc: 9 }))

@@ -7,7 +7,7 @@ import { answered, mediaModel, postForm, postJson } from '../../support/clients/
 import { wavFile } from '../../support/samples/audio.ts'
 import { startStack, until } from '../../support/stack.ts'
 
-test('SIGTERM: speech that runs on is cut off, answers in one piece are refused, and neither is charged', async () => {
+test('SIGTERM: speech past its grace period is cut off, buffered responses are rejected, without charges', async () => {
   const stack = await startStack({
     limits: { drainGraceMs: 5_000 },
     catalog: {

@@ -58,7 +58,7 @@ after(() => stack.finish())
 
 for (const [name, { modality, send }] of Object.entries(REQUESTS)) {
   if (name === 'speech') continue
-  test(`${name}: charged as reported, and the receipt says what was counted`, async () => {
+  test(`${name}: charged as reported, and the receipt states the counted quantity`, async () => {
     const { receipt } = answered(await send(`test/${modality}`))
     assertCounted(receipt, modality, await stack.provider.log())
     assert.deepEqual([receipt.status, receipt.usage_source, receipt.clamped], ['ok', 'reported', false])
@@ -66,13 +66,13 @@ for (const [name, { modality, send }] of Object.entries(REQUESTS)) {
     assert.deepEqual({ ...booked, log: undefined }, { ...receipt, log: undefined })
   })
 
-  test(`${name}: less than was held is charged, the rest released`, async () => {
+  test(`${name}: usage below the hold is charged, the rest released`, async () => {
     const { receipt } = answered(await send(`test/${modality}-less`))
     assertCounted(receipt, modality, await stack.provider.log())
     assert.ok(Number(receipt.cost.units) < Number(receipt.hold.units))
   })
 
-  test(`${name}: never more than was held`, async () => {
+  test(`${name}: the charge never exceeds the hold`, async () => {
     const { receipt } = answered(await send(`test/${modality}-more`))
     assertCounted(receipt, modality, await stack.provider.log())
     assert.equal(receipt.clamped, true)
@@ -106,7 +106,7 @@ test('transcriptions: a fraction of a second counts as one', async () => {
   assert.deepEqual([receipt.usage.quantity, receipt.usage.unit, receipt.usage_source], [2, 'second', 'reported'])
 })
 
-test('speech: characters are charged, whatever bytes they have', async () => {
+test('speech: charged by characters, not bytes', async () => {
   const reply = await memberOf(REQUESTS, 'speech').send('test/speech')
   assert.equal(reply.status, 200)
   const receipt = await receiptFor(reply)
@@ -138,10 +138,10 @@ const FAILED: [fault: string, status: number, code: string][] = [
   ['silent', 504, 'upstream_timeout'],
 ]
 // At once, because some wait for a deadline.
-describe('what fails at the provider', { concurrency: true }, () => {
+describe('provider failures', { concurrency: true }, () => {
   for (const [name, { modality, send }] of Object.entries(REQUESTS)) {
     for (const [fault, status, code] of FAILED) {
-      test(`${name}: ${fault} at the provider is ${code} and costs nothing`, async () => {
+      test(`${name}: ${fault} at the provider returns ${code} and is not charged`, async () => {
         const reply = await send(`test/${modality}-${fault}`)
         assertError(reply, status, code)
         const receipt = await receiptFor(reply)
@@ -152,7 +152,7 @@ describe('what fails at the provider', { concurrency: true }, () => {
 })
 
 for (const name of ['embeddings', 'images', 'rerank']) {
-  test(`${name}: a client that leaves pays for the answer that the provider makes`, async () => {
+  test(`${name}: a client that disconnects is charged for the response that the provider produces`, async () => {
     const { modality } = memberOf(REQUESTS, name)
     const path = { embeddings: 'embeddings', images: 'images/generations', rerank: 'rerank' }[name]
     const body = { model: `test/${modality}-slow`, input: 'x', prompt: 'x', query: 'x', documents: ['a', 'b'] }
@@ -195,7 +195,7 @@ test('holds are the worst case of each operation', async () => {
   assert.equal(await held(heard), priceOf('transcription', Math.ceil((1_000 * 1_152) / 44_100)))
 })
 
-test('a balance that does not cover the worst case is refused, and nothing is asked of the provider', async () => {
+test('a balance below the worst case is rejected without a provider request', async () => {
   const poor = (await stack.createAccount({ credits: '0.0001' })).apiKey
   const before = (await stack.provider.log()).length
   const url = (path: string) => `${stack.baseUrl}/v1/${path}`
@@ -210,14 +210,14 @@ test('a balance that does not cover the worst case is refused, and nothing is as
   assert.equal((await stack.provider.log()).length, before)
 })
 
-test('audio that could be longer than four hours is refused before anything is held', async () => {
+test('audio that could be longer than four hours is rejected without a hold', async () => {
   const packets = Math.ceil(limits.audioSecondsMax / 0.12)
   const model = 'test/transcription'
   assert.equal((await form('audio/transcriptions', { model, file: opusFile(packets - 1) })).status, 200)
   assertError(await form('audio/transcriptions', { model, file: opusFile(packets + 1) }), 400, 'audio_too_long', 'file')
 })
 
-test('the provider is asked once for each request', async () => {
+test('the provider is called once for each request', async () => {
   const reply = await memberOf(REQUESTS, 'images').send('test/image')
   const log = await stack.provider.log()
   assert.equal(servedFor(answered(reply).receipt.request_id, log).length, 1)

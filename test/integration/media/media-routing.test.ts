@@ -76,7 +76,7 @@ async function newKey({ accountId }: TestAccount, ...args: string[]): Promise<st
 const rerank = (key: string, model: string, more = {}) =>
   postJson(`${stack.baseUrl}/v1/rerank`, key, { model, query: 'q', documents: ['a'], ...more })
 
-test('keys on the private tier are served by attested hardware alone, which serves nothing but chat', async () => {
+test('keys on the private tier are served only by attested hardware, which serves only chat', async () => {
   const url = (path: string) => `${stack.baseUrl}/v1/${path}`
   const image = { model: 'test/image', prompt: 'x' }
   const audio = { model: 'test/transcription', file: wavFile(1) }
@@ -93,7 +93,7 @@ test('keys on the private tier are served by attested hardware alone, which serv
   assertError(await rerank(privateKey, 'test/rerank:batch'), 400, 'private_batch_unavailable')
 })
 
-test('providers that keep what they are sent serve only those who let them', async () => {
+test('providers that retain data serve only requests that allow it', async () => {
   assertError(await rerank(apiKey, 'test/kept'), 404, 'no_route_for_policy')
   answered(await rerank(apiKey, 'test/kept', { provider: { allow_retention: true } }))
   assertError(await rerank(apiKey, 'test/kept', { provider: { allow_retention: false } }), 404, 'no_route_for_policy')
@@ -106,13 +106,13 @@ test('providers that keep what they are sent serve only those who let them', asy
   }
 })
 
-test('a key serves the models of its list alone', async () => {
+test('a key serves only the models of its allowlist', async () => {
   answered(await rerank(limitedKey, 'test/rerank'))
   assertError(await rerank(limitedKey, 'test/public'), 403, 'model_not_allowed', 'model')
 })
 
 for (const name of Object.keys(FIRSTS)) {
-  test(`rerank: a first route that is ${name} is followed by the second`, async () => {
+  test(`rerank: a first route that is ${name} fails over to the second`, async () => {
     const { receipt } = answered(await rerank(apiKey, `test/rerank-${name}`))
     assert.ok(servedFor(receipt.request_id, await stack.provider.log()).some((line) => line.outcome === 'complete'))
   })
@@ -121,7 +121,7 @@ for (const name of Object.keys(FIRSTS)) {
 const SERVED_ELSEWHERE = ['failing']
 for (const name of Object.keys(FIRSTS)) {
   const elsewhere = SERVED_ELSEWHERE.includes(name)
-  test(`images: a first route that is ${name} is ${elsewhere ? '' : 'not '}followed by another`, async () => {
+  test(`images: a first route that is ${name} does ${elsewhere ? '' : 'not '}fail over`, async () => {
     const before = (await stack.provider.log()).length
     const body = { model: `test/image-${name}`, prompt: 'x' }
     const reply = await postJson(`${stack.baseUrl}/v1/images/generations`, apiKey, body)
@@ -133,7 +133,7 @@ for (const name of Object.keys(FIRSTS)) {
   })
 }
 
-test('images: a route that cannot be reached was never asked', async () => {
+test('images: an unreachable route counts as not called', async () => {
   const body = { model: 'test/image-down', prompt: 'x', image: PNG }
   answered(await postJson(`${stack.baseUrl}/v1/images/generations`, apiKey, body))
   answered(await postForm(`${stack.baseUrl}/v1/images/edits`, apiKey, body))

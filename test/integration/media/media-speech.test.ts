@@ -73,7 +73,7 @@ async function receiptFor(id: string): Promise<CountedReceipt> {
   return (await receiptOf(stack.baseUrl, apiKey, id)) as CountedReceipt
 }
 
-test('the first bytes are there long before the last, and all of them are right', async () => {
+test('the first bytes arrive long before the last, and all of them are correct', async () => {
   // The first piece comes at once, the second when the test says so.
   await stack.provider.hold()
   const { response, id } = await speak('test/slow')
@@ -92,7 +92,7 @@ test('the first bytes are there long before the last, and all of them are right'
   assertCounted(receipt, 'speech', await stack.provider.log())
 })
 
-test('a reader that stops reading stops the provider, and memory stays; what is read in the end is whole', async () => {
+test('a reader that pauses stops the provider with bounded memory, and finally reads the whole response', async () => {
   const answers = await Promise.all(Array.from({ length: 8 }, () => speak('test/flood')))
   await new Promise((resolve) => setTimeout(resolve, 700))
   const metrics = await (await fetch(stack.metricsUrl)).text()
@@ -106,7 +106,7 @@ test('a reader that stops reading stops the provider, and memory stays; what is 
   for (const { id } of answers) assert.equal((await receiptFor(id)).cost.units, DUE)
 })
 
-test('a provider that breaks off breaks the connection, and the text is paid', async () => {
+test('an interrupted provider response breaks the client connection, and the text is charged', async () => {
   for (const model of ['test/cut', 'test/hang']) {
     const { response, id } = await speak(model)
     const { bytes, broken } = await readAll(response)
@@ -117,7 +117,7 @@ test('a provider that breaks off breaks the connection, and the text is paid', a
   }
 })
 
-test('a client that leaves stops the provider, and the text is paid', async () => {
+test('a client that disconnects stops the provider, and the text is charged', async () => {
   const { call, response, id } = await speak('test/slow')
   await once(response, 'data')
   call.destroy()
@@ -130,7 +130,7 @@ test('a client that leaves stops the provider, and the text is paid', async () =
   assertCounted(receipt, 'speech', [present(line)])
 })
 
-test('a client that leaves before the answer pays what the provider took', async () => {
+test('a client that disconnects before the response is charged the amount that the provider billed', async () => {
   const before = (await stack.provider.log()).length
   await stack.provider.hold()
   const call = request(`${stack.baseUrl}/v1/audio/speech`, {
@@ -147,7 +147,7 @@ test('a client that leaves before the answer pays what the provider took', async
   assertCounted(receipt, 'speech', [present(line)])
 })
 
-test('before the first byte another route serves', async () => {
+test('before the first byte a failure fails over', async () => {
   const { response, id } = await speak('test/second')
   const { bytes, broken } = await readAll(response)
   assert.deepEqual([bytes.length, broken], [3_000, false])
@@ -156,7 +156,7 @@ test('before the first byte another route serves', async () => {
   assert.deepEqual(outcomes, ['error', 'error', 'complete'])
 })
 
-test('an answer without a byte is none', async () => {
+test('a response without a byte is an error', async () => {
   const reply = await postJson(`${stack.baseUrl}/v1/audio/speech`, apiKey, { model: 'test/empty', input: TEXT })
   assert.equal(reply.status, 502)
   assert.equal((await receiptFor(reply.headers.get('x-request-id') ?? '')).cost.units, '0')

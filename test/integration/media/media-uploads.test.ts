@@ -57,7 +57,7 @@ async function sendStart(length: number, bytes: Buffer): Promise<{ text: () => s
 
 const PART = '--b\r\ncontent-disposition: form-data; name="model"\r\n\r\nx\r\n'
 
-test('what is no form is refused, also before it is read', async () => {
+test('a body that is not a form is rejected, also before it is read', async () => {
   assertError(await post('{}', 'application/json'), 400, 'not_multipart')
   assertError(await post('', 'multipart/mixed; boundary=b'), 400, 'not_multipart')
   assertError(await post('{}', 'application/json', 'images/edits'), 400, 'not_multipart')
@@ -65,7 +65,7 @@ test('what is no form is refused, also before it is read', async () => {
   assertError(large, 400, 'not_multipart')
 })
 
-test('a form that cannot be read is refused', async () => {
+test('a form that cannot be read is rejected', async () => {
   assertError(await post('hello', 'multipart/form-data; boundary=b'), 400, 'bad_multipart')
   assertError(await post(PART, 'multipart/form-data'), 400, 'bad_multipart')
   assertError(await post(PART, 'multipart/form-data; boundary=b'), 400, 'body_incomplete')
@@ -83,14 +83,14 @@ test('an upload may be larger than JSON, up to its own bound', async () => {
   assertError(json, 413, null)
 })
 
-test('an upload that comes too slowly runs out of time', async () => {
+test('an upload that is too slow times out', async () => {
   const slow = await sendStart(1_000, Buffer.from(PART))
   await until('it is answered', () => slow.text() !== '')
   assert.match(slow.text(), /^HTTP\/1\.1 408 .*"code":"body_timeout"/s)
   slow.leave()
 })
 
-test('uploads that run take their memory until they end; more are told to wait', async () => {
+test('running uploads reserve their memory until they end; further ones are rejected with a retry time', async () => {
   const file = wavFile(100, { rate: 48_000 })
   await stack.provider.hold()
   const running = transcribe(file, 'test/slow')
@@ -105,7 +105,7 @@ test('uploads that run take their memory until they end; more are told to wait',
   answered(await transcribe(file))
 })
 
-test('uploads that stop or are left give their memory back', async () => {
+test('stalled and abandoned uploads release their memory', async () => {
   for (let i = 0; i < 3; i++) {
     const left = await sendStart(6 * MIB, Buffer.alloc(5 * MIB))
     left.leave()
@@ -115,7 +115,7 @@ test('uploads that stop or are left give their memory back', async () => {
   await until('there is room again', async () => (await transcribe(wavFile(100, { rate: 48_000 }))).status === 200)
 })
 
-test('without a key only the start of an upload is taken', async () => {
+test('without a key only the start of an upload is read', async () => {
   const body = new FormData()
   body.append('file', new Blob([new Uint8Array(5 * MIB)]))
   const response = await fetch(url(), { method: 'POST', body }).catch((error: Error) => error)
@@ -137,7 +137,7 @@ async function startHolding(changes: Parameters<typeof startServer>[0]) {
   return { ...server, leases }
 }
 
-test('the memory of an upload is booked until whoever took it gives it back, once', async () => {
+test('the memory of an upload stays reserved until its owner releases it, once', async () => {
   const { server, port, leases } = await startHolding({ uploadBytesOpenMax: 3 * MIB })
   const send = async (path: string, bytes: number): Promise<number[]> => {
     const client = await RawClient.open(port)
@@ -164,7 +164,7 @@ test('the memory of an upload is booked until whoever took it gives it back, onc
   }
 })
 
-test('senders that leave take the memory of their uploads along', async () => {
+test('senders that disconnect release the memory of their uploads', async () => {
   const { server, port } = await startHolding({ bodyTimeoutMs: 20_000 })
   try {
     const before = await memoryInUse()

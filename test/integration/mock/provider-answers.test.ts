@@ -47,7 +47,7 @@ describe('streams of the mock provider', () => {
     assert.deepEqual(line.usage, all[7]?.usage)
   })
 
-  test('without include_usage there is no usage anywhere', async () => {
+  test('without include_usage no chunk has usage', async () => {
     const text = await (await ask('mock,chunks=2', { stream: true })).text()
     assert.ok(!text.includes('"usage"'))
     assert.equal(lastServed().usage, null)
@@ -93,7 +93,7 @@ describe('streams of the mock provider', () => {
     assert.ok(!returns.includes('\n') && returns.includes('data: [DONE]\r\r'))
   })
 
-  test('paced frames come at their times', async () => {
+  test('paced frames are sent at their times', async () => {
     const tookMs: number[] = []
     for (let i = 0; i < 4; i++) {
       const startMs = performance.now()
@@ -104,7 +104,7 @@ describe('streams of the mock provider', () => {
     assert.ok(Math.min(...tookMs) >= 190 && Math.min(...tookMs) < 1_000, `${tookMs} ms`)
   })
 
-  test('usage comes in each of its odd forms', async () => {
+  test('usage is sent in each of its odd forms', async () => {
     const usages = async (kind: string) =>
       chunks(await (await ask(`mock,chunks=3,usage=${kind}`, streamed)).text())
         .map((chunk) => chunk.usage?.['completion_tokens'])
@@ -157,7 +157,7 @@ describe('text completions of the mock provider', () => {
     assert.deepEqual([lastServed().frames_sent, lastServed().prompt_bytes, lastServed().outcome], [2, 11, 'complete'])
   })
 
-  test('a prompt is needed, and a chat has none', async () => {
+  test('completions require a prompt, and chat rejects one', async () => {
     assert.equal((await complete('mock', { prompt: undefined, messages: [] })).status, 400)
     assert.equal((await ask('mock', { messages: undefined, prompt: 'x' })).status, 400)
   })
@@ -170,7 +170,7 @@ interface TextAnswer {
 }
 
 describe('thoughts and refusals', () => {
-  test('are told from words, streamed and in one piece', async () => {
+  test('are separate from the text, streamed and in one piece', async () => {
     const asked = 'mock,chunks=2,thinking=2,refuse'
     const { choices } = (await (await ask(asked)).json()) as { choices: { message: unknown }[] }
     const said = { refusal: ' tok0 tok1', reasoning_content: ' thought0 thought1' }

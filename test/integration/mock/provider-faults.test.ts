@@ -7,7 +7,7 @@ const mock = ownMock()
 const { ask, lastServed } = mock
 
 describe('faults of the mock provider', () => {
-  test('cut breaks the connection, fin ends cleanly, error_in_stream says so', async () => {
+  test('cut breaks the connection, fin ends cleanly, error_in_stream sends an error', async () => {
     const cut = await readUntilBroken(await ask('mock,cut=2', streamed))
     assert.ok(cut.broken)
     assert.equal(chunks(cut.text).length, 3)
@@ -50,7 +50,7 @@ describe('faults of the mock provider', () => {
     assert.deepEqual(statuses, [500, 500, 200, 200])
   })
 
-  test('a client that leaves is logged with what it was sent', async () => {
+  test('a client disconnect is logged with the output sent so far', async () => {
     const leave = new AbortController()
     const response = await ask('mock,hang=3', streamed, leave.signal)
     const reader = response.body?.getReader()

@@ -82,13 +82,13 @@ async function auditFaults(): Promise<string[]> {
   return checks.filter(({ ok }) => !ok).map(({ name, detail }) => `${name}: ${detail}`)
 }
 
-test('there is none before the first, and the reads say so', async () => {
+test('before the first attestation the routes return attestation_not_found', async () => {
   await assert.rejects(latest(), { row: 'attestation_not_found' })
   await assert.rejects(liability(accounts[0] ?? ''), { row: 'attestation_not_found' })
   await assert.rejects(read('get_attestation', { params: { number: '1' } }), { row: 'attestation_not_found' })
 })
 
-test('the sum of all leaves is what is attested and what the ledger has; every account proves its own', async () => {
+test('the sum of all leaves equals the attested total and the ledger; every account proves its own leaf', async () => {
   await attest()
   const shown = await latest()
   const attestation = JSON.stringify(shown)
@@ -114,7 +114,7 @@ test('the sum of all leaves is what is attested and what the ledger has; every a
   assert.deepEqual(await auditFaults(), [])
 })
 
-test('who has a sub-key of an account is not told what the account has', async () => {
+test('a sub-key cannot read the liability of its account', async () => {
   const caller = { kind: 'key', isSubKey: true } as ApiCall['caller']
   await assert.rejects(read('get_liability', { accountId: accounts[0] ?? '', caller }), { row: 'permission_denied' })
 })
@@ -151,7 +151,7 @@ test('any changed byte of the attestation, or of a proof, is rejected', async ()
   for (const [step, changed] of rows) assert.ok((await failedSteps(changed)).includes(step), step)
 })
 
-test('the command verifies files, and says by its exit status what holds', async () => {
+test('the command verifies files and reports the result by its exit status', async () => {
   const [file, proof] = [join(dir, 'attestation.json'), join(dir, 'liability.json')]
   const shown = await latest()
   writeFileSync(file, JSON.stringify(shown))
@@ -196,7 +196,7 @@ test('leaves of two attestations cannot be linked, and the salts are those of th
   assert.deepEqual(await auditFaults(), [])
 })
 
-test('while coin is booked beside it, an attestation is of one moment, which the audit finds again', async () => {
+test('an attestation during concurrent bookings is one snapshot, which the audit reproduces', async () => {
   const stop = new AbortController()
   const booking = [0, 1, 2].map(async (lane) => {
     for (let at = 0; !stop.signal.aborted; at++) {
@@ -220,7 +220,7 @@ test('while coin is booked beside it, an attestation is of one moment, which the
   assert.deepEqual(await auditFaults(), [])
 })
 
-test('one that is cut off is not there at all, and the next one is whole', async () => {
+test('an interrupted attestation leaves no rows, and the next one is complete', async () => {
   const { number } = await latest()
   await withTransaction(pool, async (client) => {
     // It waits with all its tiles stored, and nothing else.
@@ -244,7 +244,7 @@ test('one that is cut off is not there at all, and the next one is whole', async
   assert.deepEqual(await auditFaults(), [])
 })
 
-test('whoever is dropped from a tree, or changed in it, is noticed by the account and by the audit', async () => {
+test('an account dropped from a tree, or changed in it, is detected by the account and by the audit', async () => {
   const { number } = await latest()
   const victim = accounts[11] ?? ''
   const { leaf } = await liability(victim)
@@ -273,7 +273,7 @@ test('whoever is dropped from a tree, or changed in it, is noticed by the accoun
   assert.deepEqual(await auditFaults(), [])
 })
 
-test('a keeper attests when it is due and when it is asked; another key signs nothing', async () => {
+test('a keeper attests on schedule and on request; a keeper with another key signs no attestation', async () => {
   const before = Number((await latest()).number)
   const options = {
     pool,

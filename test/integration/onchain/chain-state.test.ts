@@ -25,7 +25,7 @@ after(async () => {
 
 const becomes = (wanted: string) => until(`the chain is ${wanted}`, async () => state.state === wanted)
 
-test('no chain is not configured, and one of another number is unavailable', async () => {
+test('a missing chain is not configured, and one with another chain id is unavailable', async () => {
   const none = new ChainState({ rpcUrl: undefined, payments: undefined, pool: bench.book.pool, log, limits })
   const wrong = newState(bench.chain.chainId + 1)
   const any = new ChainState({ rpcUrl: bench.rpc.url, payments: undefined, pool: bench.book.pool, log, limits })
@@ -34,7 +34,7 @@ test('no chain is not configured, and one of another number is unavailable', asy
   await Promise.all([none, wrong, any].map((one) => one.stop()))
 })
 
-test('a node that is away is unavailable, one that fetches blocks is behind', async () => {
+test('a node that is down is unavailable, a node that syncs blocks is behind', async () => {
   bench.rpc.down = true
   await becomes('unavailable')
   bench.rpc.mend()
@@ -48,7 +48,7 @@ test('a node that is away is unavailable, one that fetches blocks is behind', as
   await becomes('ok')
 })
 
-test('blocks that are not read are behind, until they are', async () => {
+test('the chain is behind while blocks are unread', async () => {
   await bench.payments.stop(0)
   await bench.chain.client.mine({ blocks: 10 })
   await bench.chain.client.mine({ blocks: 1 })
@@ -57,7 +57,7 @@ test('blocks that are not read are behind, until they are', async () => {
   await becomes('ok')
 })
 
-test('a transaction that waits long for a block is behind, until it is in one', async () => {
+test('the chain is behind while a transaction waits too long for a block', async () => {
   await bench.ready()
   const [, order] = await bench.newOrder()
   await bench.chain.client.setAutomine(false)

@@ -27,7 +27,7 @@ before(async () => {
 afterEach(() => paid.mended())
 after(() => paid.stop())
 
-test('a block that the chain takes back: the deposit is made again, and credited once', async () => {
+test('after a reorg the deposit is sent again, and credited once', async () => {
   const holder = await newHolder(paid)
   const snapshot = await paid.chain.client.snapshot()
   const block = Number(await paid.chain.client.getBlockNumber())
@@ -43,7 +43,7 @@ test('a block that the chain takes back: the deposit is made again, and credited
   assert.deepEqual(await coinOf(paid, holder), [4, 4])
 })
 
-test('control dies between the commit and the sending: the next one sends, once', async () => {
+test('control dies between commit and sending: the next one sends, once', async () => {
   const holder = await newHolder(paid)
   paid.rpc.refused.add('eth_sendRawTransaction')
   const made = await deposit(paid, holder, await signDeposit(paid, holder.wallet, TWO))
@@ -55,7 +55,7 @@ test('control dies between the commit and the sending: the next one sends, once'
   assert.equal(await paid.has('stablecoin', holder.wallet), FUNDS - TWO)
 })
 
-test('somebody else sends the authorization first: it is credited all the same, once', async () => {
+test('a third party sends the authorization first: the deposit is still credited, once', async () => {
   const holder = await newHolder(paid)
   const body = await signDeposit(paid, holder.wallet, TWO)
   paid.rpc.refused.add('eth_sendRawTransaction')
@@ -80,7 +80,7 @@ async function sendForeign({ authorization, signature }: SignedDeposit): Promise
   assert.equal(receipt.status, 'success')
 }
 
-test('a deposit whose authorization is used up on its way fails, and nothing is credited', async () => {
+test('a deposit whose authorization is used before its transaction fails, and is not credited', async () => {
   const holder = await newHolder(paid)
   const body = await signDeposit(paid, holder.wallet, TWO)
   paid.rpc.refused.add('eth_sendRawTransaction')

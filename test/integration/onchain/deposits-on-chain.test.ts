@@ -18,7 +18,7 @@ before(async () => {
 afterEach(() => paid.audited())
 after(() => paid.stop())
 
-test('tokens that a linked wallet sends are credited once, by what they are worth; those of others are not', async () => {
+test('tokens sent by a linked wallet are credited once, at their value; those of other wallets are not', async () => {
   const [holder, stranger] = [await newHolder(paid), await paid.chain.newPayer()]
   const { address } = paid.chain.treasury
   await paid.chain.transfer('coin', holder.wallet, address, parseEther('3'))
@@ -40,7 +40,7 @@ test('tokens that a linked wallet sends are credited once, by what they are wort
   completion(await chat(paid.stack.baseUrl, holder.apiKey, { model: 'test/small', max_tokens: 100 }))
 })
 
-test('control restarts: transfers of meanwhile are credited, and those of before not again', async () => {
+test('control restarts: transfers during the restart are credited, earlier ones not again', async () => {
   const holder = await newHolder(paid)
   const { address } = paid.chain.treasury
   await paid.chain.transfer('coin', holder.wallet, address, parseEther('1'))
@@ -53,7 +53,7 @@ test('control restarts: transfers of meanwhile are credited, and those of before
   assert.deepEqual(await coinOf(paid, holder), [3, 3])
 })
 
-test('a transfer that was credited as a deposit does not pay for a request as well', async () => {
+test('a transfer credited as a deposit does not also pay for a request', async () => {
   const holder = await newHolder(paid)
   const challenge = (await quote(paid)).challenges[1]
   assert.ok(challenge)

@@ -30,7 +30,7 @@ async function newHolder(): Promise<{ wallet: Payer; coin: () => Promise<number>
   return { wallet, coin }
 }
 
-test('a node that lags behind has no transfers of the newest blocks: they are read later', async () => {
+test('a node that lags has no transfers of the newest blocks: they are read later', async () => {
   const { wallet, coin } = await newHolder()
   await bench.settled()
   const old = Number(await bench.chain.client.getBlockNumber())
@@ -50,7 +50,7 @@ test('a node that lags behind has no transfers of the newest blocks: they are re
   await until('it is credited', async () => (await coin()) === COIN_NANOS)
 })
 
-test('a deposit that gets into another block, at another place, is credited once', async () => {
+test('a deposit included in another block, at another index, is credited once', async () => {
   const { wallet, coin } = await newHolder()
   const other = await bench.chain.newPayer()
   await bench.settled()

@@ -39,7 +39,7 @@ async function assertUntouched(holder: Holder): Promise<void> {
   assert.deepEqual(await coinOf(paid, holder), [0, 0])
 }
 
-test('a wallet without gas deposits by a signature, and the coin pays for requests', async () => {
+test('a wallet without gas deposits with a signature, and the coin pays for requests', async () => {
   const holder = await newHolder(paid)
   await paid.chain.client.setBalance({ address: holder.wallet.address, value: 0n })
   const funding = await apiOk<{ address: string; assets: Array<Record<string, unknown>> }>(
@@ -80,7 +80,7 @@ test('an API key deposits to its own account from its linked wallet', async () =
   await untilCredited(paid, holder, made.body.id)
 })
 
-test('a wallet that is a contract deposits when it says that it signed, and only then', async () => {
+test('a contract wallet deposits only with a signature that its contract accepts', async () => {
   const [owner, other] = [await newHolder(paid), await newHolder(paid)]
   const address = await paid.chain.newContractWallet(owner.wallet.address)
   await paid.chain.mint('stablecoin', address, FUNDS)
@@ -99,7 +99,7 @@ test('a wallet that is a contract deposits when it says that it signed, and only
   assert.equal(await paid.chain.balanceOf('stablecoin', address), FUNDS - TWO)
 })
 
-test('each authorization that does not hold is refused by its code, and nothing is taken', async () => {
+test('each invalid authorization is rejected with its code, and no tokens are taken', async () => {
   const [holder, stranger] = [await newHolder(paid), await newHolder(paid)]
   const seconds = Math.floor(Date.now() / 1_000)
   const sign = (changes: Parameters<typeof signDeposit>[3], value = TWO, signer = holder.wallet) =>
@@ -159,7 +159,7 @@ function twinOf(signature: string): string {
   return `${signature.slice(0, 66)}${s.toString(16).padStart(64, '0')}${v}`
 }
 
-test('an authorization is used once: sent again, at once, in another writing, or under a new Idempotency-Key', async () => {
+test('an authorization is used once: sent again, concurrently, in another notation, or under a new Idempotency-Key', async () => {
   const holder = await newHolder(paid)
   const body = await signDeposit(paid, holder.wallet, TWO)
   const many = await Promise.all(Array.from({ length: 20 }, () => deposit(paid, holder, body)))
@@ -183,7 +183,7 @@ test('an authorization is used once: sent again, at once, in another writing, or
   assert.equal(await paid.has('stablecoin', holder.wallet), FUNDS - TWO)
 })
 
-test('an Idempotency-Key makes it safe to send again', async () => {
+test('an Idempotency-Key makes retries safe', async () => {
   const holder = await newHolder(paid)
   const body = await signDeposit(paid, holder.wallet, TWO)
   const send = () => deposit(paid, holder, body, { 'idempotency-key': 'again' })
@@ -195,7 +195,7 @@ test('an Idempotency-Key makes it safe to send again', async () => {
   assert.deepEqual(await coinOf(paid, holder), [4, 4])
 })
 
-test('an authorization that its wallet has cancelled is used', async () => {
+test('an authorization cancelled by its wallet counts as used', async () => {
   const holder = await newHolder(paid)
   const body = await signDeposit(paid, holder.wallet, TWO)
   const nonce = body.authorization.nonce as `0x${string}`
@@ -229,7 +229,7 @@ test('an authorization that its wallet has cancelled is used', async () => {
   await assertUntouched(holder)
 })
 
-test('an authorization that pays for a request is no deposit, before and after its block', async () => {
+test('an authorization that pays for a request is not a deposit, before and after its block', async () => {
   const holder = await newHolder(paid)
   const payment = await payFor(await quote(paid), holder.wallet)
   const { nonce } = (payment.payload as unknown as SignedDeposit).authorization
@@ -248,7 +248,7 @@ test('an authorization that pays for a request is no deposit, before and after i
   assert.deepEqual(await coinOf(paid, holder), [0, 0])
 })
 
-test('without the chain a deposit is refused, and nothing is taken', async () => {
+test('without the chain a deposit is rejected, and no tokens are taken', async () => {
   const holder = await newHolder(paid)
   const body = await signDeposit(paid, holder.wallet, TWO)
   paid.rpc.down = true
@@ -260,7 +260,7 @@ test('without the chain a deposit is refused, and nothing is taken', async () =>
   await untilCredited(paid, holder, made.body.id)
 })
 
-test('another deposit of the wallet waits until the first is in a block', async () => {
+test('another deposit of the wallet waits until the first is included in a block', async () => {
   const holder = await newHolder(paid)
   await paid.chain.client.setAutomine(false)
   const first = await deposit(paid, holder, await signDeposit(paid, holder.wallet, TWO))

@@ -45,7 +45,7 @@ after(() => pool.end())
 
 const all = { kind: undefined, from: '', below: 'flow_~' }
 
-test('what was recorded before is listed by its time, without what is not in the chain', async () => {
+test('flows recorded earlier are listed by their time, without those that are not on the chain', async () => {
   const flows = await pageOfFlows(pool, all, 10)
   assert.deepEqual(
     flows.map(({ kind, hash, moved }) => [kind, hash, moved?.amount, moved?.isIn]),
@@ -72,7 +72,7 @@ function orderOf(flows: readonly { readonly hash: string; readonly id: string }[
   return -flows.findIndex((flow) => flow.hash === hash)
 }
 
-test('a page reads its own rows alone, also of a rare kind', async () => {
+test('a page reads only its own rows, also for a rare kind', async () => {
   await pool.query(
     `INSERT INTO chain_transactions (purpose, ref, token, transfer_from, transfer_to, amount, state, hash, block_number,
        block_hash)

@@ -109,7 +109,7 @@ async function pass(seconds: number): Promise<void> {
   await chain.client.mine({ blocks: 1 })
 }
 
-test('revenue vests over time, so that a deposit right before it gains nothing', async () => {
+test('revenue vests over time, so a deposit right before it gains no revenue', async () => {
   const vault = await newVault()
   await deposit(vault, ALICE, 100n * COIN)
   await deposit(vault, MALLORY, 900n * COIN)
@@ -136,7 +136,7 @@ test('revenue vests over time, so that a deposit right before it gains nothing',
   assert.ok(earned > 49n * COIN && earned <= 50n * COIN + 5n, `${earned}`)
 })
 
-test('the first depositor can not take what the second one deposits by a donation', async () => {
+test('the first depositor cannot capture the deposit of the second one with a donation', async () => {
   const vault = await newVault()
   await deposit(vault, MALLORY, 1n)
   await send(MALLORY, vault, 1_000n * COIN)
@@ -152,7 +152,7 @@ test('the first depositor can not take what the second one deposits by a donatio
   assert.ok((await coinOf(MALLORY.address)) - spent < 501n * COIN, 'what was donated is lost in half')
 })
 
-test('whatever is deposited, withdrawn and earned, the vault has what its shares are worth, and nobody gets more', async () => {
+test('for any deposits, redemptions and revenue, the vault covers the value of its shares and no holder gains', async () => {
   const anyStep = fc.record({
     who: fc.integer({ min: 0, max: 2 }),
     what: fc.constantFrom('deposit', 'redeem', 'revenue', 'vest', 'time'),
@@ -228,7 +228,7 @@ async function treeOf(leaves: readonly RewardLeaf[]) {
   return { root: nodes[0] ?? zeroHash, proofOf, total: leaves.reduce((sum, { amount }) => sum + amount, 0n) }
 }
 
-test('a reward is claimed once, by its account alone, and the coin for all others stays', async () => {
+test('a reward is claimed once, only by its account, and the coin of other holders stays', async () => {
   const address = await newDistributor()
   const leaves = [ALICE, BOB, DEPLOYER].map((account, at) => ({
     account: account.address,
@@ -260,7 +260,7 @@ test('a reward is claimed once, by its account alone, and the coin for all other
   assert.equal(await coinOf(address), 0n)
 })
 
-test('a root whose leaves come to more than its total takes nothing of another period', async () => {
+test('a root whose leaves sum to more than its total takes no tokens of another period', async () => {
   const address = await newDistributor()
   const fair = [{ account: ALICE.address, amount: 5n * COIN }]
   const false_ = [
@@ -277,7 +277,7 @@ test('a root whose leaves come to more than its total takes nothing of another p
   assert.equal(await coinOf(address), 0n)
 })
 
-test('the command line deploys both, with what the payments file then says', async () => {
+test('the command line deploys both contracts and prints the settings for the payments file', async () => {
   const env = { CHAIN_RPC_URL: chain.rpcUrl, SLUICE_DEPLOYER_KEY: devPrivateKey(4), DATABASE_URL: '', REDIS_URL: '' }
   const { coin } = chain.contracts
   const vault = await runCli(['chain', 'deploy-vault', coin, '--vest-seconds', '60', '--symbol', 'vC'], env)

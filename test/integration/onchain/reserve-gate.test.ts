@@ -50,7 +50,7 @@ async function untilHealth(withdrawals: string): Promise<void> {
   })
 }
 
-test('below what is owed, a withdrawal is refused and nothing is taken; above, they go on', async () => {
+test('while the reserve is short, a withdrawal is rejected without a debit; once it covers, withdrawals continue', async () => {
   await untilWithdrawals('short')
   const before = await coinOf(paid, holder)
   assertRefused(await withdraw(paid, holder, { amount: '5' }), 503, 'withdrawals_paused')
@@ -80,7 +80,7 @@ test('below what is owed, a withdrawal is refused and nothing is taken; above, t
   await until('it is sent', async () => (await paid.has('coin', holder.wallet)) === parseEther('5'))
 })
 
-test('the reserve is that of the chain at its block, by contract and holder', async () => {
+test('the reserve matches the chain at its block, by contract and holder', async () => {
   const { held, block, block_hash, token, vault, ...reserve } = await read<Reserve>('/v1/reserve')
   const { hash } = await paid.chain.client.getBlock({ blockNumber: BigInt(block) })
   const [coin, stablecoin] = [getAddress(paid.chain.contracts.coin), getAddress(paid.chain.contracts.stablecoin)]
@@ -100,7 +100,7 @@ test('the reserve is that of the chain at its block, by contract and holder', as
   assert.deepEqual([history.data.at(-1)?.first.held_usd, history.data[0]?.last.covered], ['0', true])
 })
 
-test('an answer that was given is given again while withdrawals pause; a node that is away pauses them', async () => {
+test('an idempotent response is repeated while withdrawals are paused; a node that is down pauses them', async () => {
   paid.rpc.down = true
   await untilWithdrawals('stale')
   assertRefused(await withdraw(paid, holder, { amount: '5' }), 503, 'withdrawals_paused')
@@ -110,7 +110,7 @@ test('an answer that was given is given again while withdrawals pause; a node th
   await untilWithdrawals('open')
 })
 
-test('the operator asks for an attestation, which a stranger verifies up to the checkpoint of the book', async () => {
+test('the operator requests an attestation, which a third party verifies up to the checkpoint of the book', async () => {
   const env = { DATABASE_URL: paid.stack.databaseUrl, REDIS_URL: '' }
   const { code, json, stderr } = await runCli(['reserve', 'attest', '--json'], env)
   assert.equal(code, 0, stderr)

@@ -48,7 +48,7 @@ async function read<T = Record<string, unknown>>(
   return (await reserveHandlers(pool, limits)[operation].read(call as unknown as ApiCall)).json as T
 }
 
-test('without a chain, what is owed is shown and nothing is said to be held', async () => {
+test('without a chain, the liabilities are shown and the reserve is empty', async () => {
   await assert.rejects(read('get_reserve'), { row: 'not_found' })
   const keeper = new ReserveKeeper({ pool, chain: undefined, log, limits: limitsWith({ reserveCheckMs: 20 }) })
   await until('it is read', async () => (await pool.query('SELECT FROM reserve_days')).rowCount === 1)
@@ -83,7 +83,7 @@ function chainWith(tokens: bigint, holders: ReserveChain['holders'], down = fals
   return { client, chainId: CHAIN_ID, holders, assets: [{ id: 'coin', address: TOKEN, ...token }] }
 }
 
-test('what moved behind the block that is read counts, and other addresses are attested at once', async () => {
+test('movements after the block that is read count, and other addresses are attested at once', async () => {
   await pool.query(
     `INSERT INTO chain_identity (chain_id, genesis_hash, treasury, quote_secret, scanned_block) VALUES ($1, '0x0', $2, '', 7)`,
     [CHAIN_ID, TREASURY],
@@ -134,7 +134,7 @@ test('what moved behind the block that is read counts, and other addresses are a
   )
 })
 
-test('the audit names an account of coin that no class has, and a reading that does not add up', async () => {
+test('the audit names an account of coin without a class, and a reading with a wrong sum', async () => {
   const faultsOf = async () => {
     const found = await Promise.all(RESERVE_INVARIANTS.map(({ faults }) => pool.query(faults)))
     return found.map(({ rowCount }) => rowCount)

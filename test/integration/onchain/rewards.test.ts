@@ -38,7 +38,7 @@ interface Holder {
   }>
 }
 
-test('charges become rewards that are claimed, and revenue of the vault; the roots can be computed anew', async (t) => {
+test('charges become claimed rewards and revenue of the vault; the roots can be recomputed', async (t) => {
   const paid = await startPaidStack({
     limits: { revenueCheckMs: 100, revenueCloseDelayMs: 1_500, signInRequestBurst: 1_000 },
     payments: paymentsOn,

@@ -69,7 +69,7 @@ async function revertOf(work: Promise<unknown>): Promise<string> {
   return revert instanceof ContractFunctionRevertedError ? (revert.data?.errorName ?? 'unknown') : String(error)
 }
 
-test('batches are read as they were anchored, with their time, and each is an event', async () => {
+test('batches are read as they were anchored, with their time, and each emits an event', async () => {
   const address = await deploy()
   const [first, second] = [batchOf(), batchOf({ treeSize: 11n, receiptsFrom: 5n, receiptsTo: 6n, root: zeroHash })]
   await anchor(address, 1n, first)
@@ -89,7 +89,7 @@ test('batches are read as they were anchored, with their time, and each is an ev
   assert.equal(await revertOf(read(address, 3n)), 'UnknownBatch')
 })
 
-test('a number is given once and none is left out; the first may be any but zero', async () => {
+test('batch numbers are consecutive and used once; the first may be any but zero', async () => {
   const address = await deploy()
   assert.equal(await revertOf(anchor(address, 0n, batchOf())), 'WrongNumber')
   await anchor(address, 41n, batchOf())
@@ -100,7 +100,7 @@ test('a number is given once and none is left out; the first may be any but zero
   assert.deepEqual((await read(address, 41n))[0], batchOf())
 })
 
-test('a batch has more heads than the one before, and no receipt of it', async () => {
+test('a batch has more heads than the one before, and shares no receipt with it', async () => {
   const address = await deploy()
   assert.equal(await revertOf(anchor(address, 1n, batchOf({ treeSize: 0n }))), 'NotGrown')
   assert.equal(await revertOf(anchor(address, 1n, batchOf({ receiptsFrom: 6n }))), 'WrongReceipts')
@@ -136,7 +136,7 @@ test('only an anchorer anchors; the admin names others and can change no batch',
   assert.deepEqual((await read(address, 1n))[0], batchOf())
 })
 
-test('the command line deploys the contract for the wallet that sends the batches, by another one', async () => {
+test('the command line deploys the contract from another wallet than the one that sends the batches', async () => {
   const env = { CHAIN_RPC_URL: chain.rpcUrl, SLUICE_DEPLOYER_KEY: devPrivateKey(4), DATABASE_URL: '', REDIS_URL: '' }
   const command = ['chain', 'deploy-anchor', ANCHORER.address, '--admin', ADMIN.address]
   const { code, json, stderr } = await runCli([...command, '--json'], env)

@@ -42,7 +42,7 @@ async function nodeReceipt(transaction: Hex): Promise<string> {
   return (await fetch(paid.chain.rpcUrl, { method: 'POST', headers, body })).text()
 }
 
-test('a client verifies batches and a receipt up to the chain, as the documentation says', async () => {
+test('a client verifies batches and a receipt against the chain, as the documentation describes', async () => {
   await world.anchored()
   const { batch, receipt } = await world.anchored()
   const address = world.contract
@@ -80,7 +80,7 @@ function shapeOf(value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, shapeOf(member)]))
 }
 
-test('the documentation shows answers as they are', async () => {
+test('the documentation shows the exact responses', async () => {
   const header = paymentHeader(await payFor(await quote(paid), await paid.chain.newPayer()))
   assert.equal(codeOf(await post(paid, HELLO, header)), 'paid')
   await paid.audited()
@@ -93,7 +93,7 @@ test('the documentation shows answers as they are', async () => {
   assert.deepEqual(shapeOf(statements[0]), shapeOf(statements[1]))
 })
 
-test('the verifier checks a receipt up to the chain, from a file and by asking a node', async () => {
+test('the verifier checks a receipt against the chain, from a file and over RPC', async () => {
   const { batch, receipt } = await world.anchored()
   const address = world.contract
   const { transaction } = batch
@@ -177,7 +177,7 @@ test('the verifier checks a receipt up to the chain, from a file and by asking a
   }
 })
 
-test('charges by asset are those of the receipts, and the reserve is what the chain and the book have', async () => {
+test('charges by asset equal those of the receipts, and the reserve equals the chain and the book', async () => {
   const credited = await paid.stack.createAccount({ credits: '1' })
   await chat(paid.stack.baseUrl, credited.apiKey, { model: 'test/small' })
   for (const asset of ['stablecoin', 'coin'] as const) {
@@ -221,7 +221,7 @@ test('charges by asset are those of the receipts, and the reserve is what the ch
   assert.equal(BigInt(Math.round(Number(coin?.amount) * 1e9)), BigInt(owned.rows[0]?.nanos ?? '0'))
 })
 
-test('flows are what moved on the chain, newest first, by kind and time, and name nobody', async () => {
+test('flows list movements on the chain, newest first, by kind and time, without names', async () => {
   const since = new Date().toISOString()
   const holder = await newHolder(paid)
   const made = await deposit(paid, holder, await signDeposit(paid, holder.wallet, 3_000_000n))

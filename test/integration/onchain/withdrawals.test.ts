@@ -36,7 +36,7 @@ async function sent(holder: Holder, { id }: Movement): Promise<Movement> {
   return read()
 }
 
-test('coin and stablecoin reach the wallet, and the account has what is left', async () => {
+test('coin and stablecoin reach the wallet, and the account keeps the rest', async () => {
   const holder = await newHolder(paid, '20', NOTHING)
   const first = await accepted(holder, { amount: '5' })
   assert.deepEqual(first.amount, { units: '2500000000', usd: '2.5', coin: '5' })
@@ -57,7 +57,7 @@ test('coin and stablecoin reach the wallet, and the account has what is left', a
   completion(await chat(paid.stack.baseUrl, holder.apiKey, { model: 'test/small', max_tokens: 100 }))
 })
 
-test('what may not be withdrawn is refused by its code, and nothing moves', async () => {
+test('an invalid withdrawal is rejected with its code, and no tokens move', async () => {
   const [holder, other] = [await newHolder(paid, '10', NOTHING), await newHolder(paid, '10', NOTHING)]
   const rows: Array<[body: unknown, status: number, code: string | null, param?: string]> = [
     [{ amount: '1.999999999' }, 409, 'below_minimum', 'amount'],
@@ -82,12 +82,12 @@ test('what may not be withdrawn is refused by its code, and nothing moves', asyn
   assert.equal(await paid.has('coin', holder.wallet), 0n)
 })
 
-test('credits are not coin: they pay for requests and do not leave', async () => {
+test('credits are not coin: they pay for requests and cannot be withdrawn', async () => {
   const holder = await newHolder(paid)
   assertRefused(await withdraw(paid, holder, { amount: '5' }), 402, 'insufficient_balance')
 })
 
-test('withdrawals at once never take more than there is', async () => {
+test('concurrent withdrawals never exceed the balance', async () => {
   const holder = await newHolder(paid, '10', NOTHING)
   const many = await Promise.all(Array.from({ length: 12 }, () => withdraw(paid, holder, { amount: '4' })))
   const taken = many.filter(({ status }) => status === 202)
@@ -98,7 +98,7 @@ test('withdrawals at once never take more than there is', async () => {
   assert.deepEqual(await coinOf(paid, holder), [2, 2])
 })
 
-test('an Idempotency-Key makes it safe to send again', async () => {
+test('an Idempotency-Key makes retries safe', async () => {
   const holder = await newHolder(paid, '10', NOTHING)
   const send = () => withdraw(paid, holder, { amount: '4' }, { 'idempotency-key': 'again' })
   const [first, second] = [await send(), await send()]
@@ -108,7 +108,7 @@ test('an Idempotency-Key makes it safe to send again', async () => {
   assert.equal(await paid.has('coin', holder.wallet), parseEther('4'))
 })
 
-test('too many under way are refused until some are sent', async () => {
+test('pending withdrawals are bounded; further ones are rejected until some are sent', async () => {
   const holder = await newHolder(paid, '20', NOTHING)
   await paid.chain.client.setAutomine(false)
   for (let i = 0; i < 5; i++) await accepted(holder, { amount: '2' })
@@ -120,7 +120,7 @@ test('too many under way are refused until some are sent', async () => {
   await accepted(holder, { amount: '2' })
 })
 
-test('control dies before the sending, and again between the sending and the block: it is sent once', async () => {
+test('control dies before sending, and again between sending and the block: the withdrawal is sent once', async () => {
   const holder = await newHolder(paid, '10', NOTHING)
   paid.rpc.refused.add('eth_sendRawTransaction')
   const withdrawal = await accepted(holder, { amount: '4' })
@@ -142,7 +142,7 @@ test('control dies before the sending, and again between the sending and the blo
   assert.equal(await paid.has('coin', holder.wallet), parseEther('4'))
 })
 
-test('without the chain it waits in escrow, and is sent when the chain is back', async () => {
+test('without the chain a withdrawal waits in escrow, and is sent when the chain is back', async () => {
   const holder = await newHolder(paid, '10', NOTHING)
   paid.rpc.down = true
   const withdrawal = await accepted(holder, { amount: '4' })
@@ -151,7 +151,7 @@ test('without the chain it waits in escrow, and is sent when the chain is back',
   await sent(holder, withdrawal)
 })
 
-test('a treasury without tokens: it waits, and is sent once they are there', async () => {
+test('a treasury without tokens: the withdrawal waits, and is sent once they arrive', async () => {
   const holder = await newHolder(paid, '60000', NOTHING)
   const withdrawal = await accepted(holder, { amount: '50000' })
   const log = () => paid.stack.logs().includes('treasury_short')
@@ -166,7 +166,7 @@ test('a treasury without tokens: it waits, and is sent once they are there', asy
   assert.equal(await paid.has('coin', holder.wallet), parseEther('50000'))
 })
 
-test('a withdrawal of a token that the treasury lacks holds up none of another token', async () => {
+test('a withdrawal of a token that the treasury lacks does not delay those of another token', async () => {
   const [waits, holder] = [await newHolder(paid, '400000', NOTHING), await newHolder(paid, '10', NOTHING)]
   const first = await accepted(waits, { amount: '300000' })
   await sent(holder, await accepted(holder, { amount: '4', asset: 'stablecoin' }))
@@ -175,7 +175,7 @@ test('a withdrawal of a token that the treasury lacks holds up none of another t
   await sent(waits, first)
 })
 
-test('a treasury that is filled between two looks at it: the withdrawal is sent, not given back', async () => {
+test('a treasury funded between two checks: the withdrawal is sent, not returned', async () => {
   const holder = await newHolder(paid, '60000', NOTHING)
   paid.rpc.meanwhile.set('eth_estimateGas', async () => {
     for (let i = 0; i < 6; i++) await paid.chain.fillTreasury()
@@ -189,7 +189,7 @@ test('a treasury that is filled between two looks at it: the withdrawal is sent,
   assert.equal(await paid.has('coin', holder.wallet), parseEther('55000'))
 })
 
-test('a withdrawal that the node can not say anything about holds up none behind it', async () => {
+test('a withdrawal in an unknown state at the node does not delay later ones', async () => {
   const [odd, holder] = [await newHolder(paid, '10', NOTHING), await newHolder(paid, '10', NOTHING)]
   const wallet = odd.wallet.address.slice(2).toLowerCase()
   // Not what nodes say of a contract that refuses.
@@ -202,7 +202,7 @@ test('a withdrawal that the node can not say anything about holds up none behind
   await sent(odd, first)
 })
 
-test('a wallet that the token refuses: the account has its coin back', async () => {
+test('a wallet that the token rejects: the coin is returned to the account', async () => {
   const holder = await newHolder(paid, '10', NOTHING)
   // Tokens refuse the zero address, which nobody can sign for: the operator links it.
   const linked = await paid.stack.cli('wallet', 'link', holder.accountId, zeroAddress)
@@ -215,7 +215,7 @@ test('a wallet that the token refuses: the account has its coin back', async () 
   await paid.stack.cli('wallet', 'unlink', holder.accountId, zeroAddress)
 })
 
-test('a block that the chain takes back: the withdrawal is made again, once', async () => {
+test('after a reorg the withdrawal is sent again, once', async () => {
   const holder = await newHolder(paid, '10', NOTHING)
   const snapshot = await paid.chain.client.snapshot()
   const block = Number(await paid.chain.client.getBlockNumber())

@@ -44,7 +44,7 @@ async function lastKeyEvent(): Promise<string | null | undefined> {
   return bytes && sluice.FeedEvent.decode(bytes).keyChanged
 }
 
-test('a catalog is checked, published, and held to its promises', async () => {
+test('a catalog is checked and published, and its promises are enforced', async () => {
   const checked = await ok('catalog', 'check')
   assert.deepEqual(checked, { ok: true, models: 1, providers: 1, promises_checked: true })
   assert.deepEqual(await ok('catalog', 'publish'), { ok: true, version: '1', new_sheet: true, changed: true })
@@ -76,7 +76,7 @@ test('a catalog is checked, published, and held to its promises', async () => {
   world.writeCatalog('1')
 })
 
-test('an account is made with a key that works at once', async () => {
+test('an account is created with a key that works at once', async () => {
   const made = await ok<{ account_id: string; key_id: string; api_key: string; balance: object }>(
     'account',
     'create',
@@ -104,7 +104,7 @@ test('an account is made with a key that works at once', async () => {
   assert.match(listed.stdout, new RegExp(`^${made.account_id} `, 'm'))
 })
 
-test('a payment is credited once to an account, and an operator is told of every repeat', async () => {
+test('a payment is credited once to an account, and every repeat is reported to the operator', async () => {
   const make = async () => (await ok<{ account_id: string }>('account', 'create')).account_id
   const [first, second] = [await make(), await make()]
   for (const id of [first, second]) {
@@ -140,13 +140,13 @@ test('a payment is credited once to an account, and an operator is told of every
   assert.deepEqual(shown.balance, { coin: '5', credits: '5' })
 })
 
-test('an account says what it was opened with', async () => {
+test('the output for an account includes its opening balances', async () => {
   const made = await cli('account', 'create', '--credits', '2.5')
   assert.match(made.stdout, /^credits: 2\.5 USD$/m)
   assert.match(made.stdout, /^coin: +0$/m)
 })
 
-test('a balance that no account can hold is refused in a line', async () => {
+test('an out-of-range balance is rejected in one line', async () => {
   const { account_id: id } = await ok<{ account_id: string }>('account', 'create', '--coin', '9000000')
   await ok('account', 'credit', id, '--credits', '9000000')
   const large = await ok('account', 'credit', id, '--credits', '9000000')
@@ -159,7 +159,7 @@ test('a balance that no account can hold is refused in a line', async () => {
   )
 })
 
-test('without a file, the catalog is that of the running control', async (t) => {
+test('without a file, the command uses the catalog of the running control', async (t) => {
   const run = join(dir, 'run')
   mkdirSync(run)
   const demo = join(run, 'demo-catalog.yaml')
@@ -176,14 +176,14 @@ test('without a file, the catalog is that of the running control', async (t) => 
   assert.ok(named.stdout.startsWith(`${catalogFile} holds`), named.stdout)
 })
 
-test('a catalog file that is not there is named, and nothing else is blamed', async () => {
+test('a missing catalog file is named, without any other error', async () => {
   const missing = await cli('catalog', 'check', join(dir, 'nowhere.yaml'))
   assert.equal(missing.code, 1)
   assert.equal(missing.stdout, `${join(dir, 'nowhere.yaml')}: there is no such file\n`)
   assert.match((await cli('catalog', 'check', dir)).stdout, /: there is no such file\n$/)
 })
 
-test('limits that can not be are told in a line', async () => {
+test('invalid limits are reported in one line', async () => {
   for (const [limits, says] of [
     ['{"nope":1}', 'sluice: SLUICE_LIMITS names an unknown limit: nope\n'],
     ['{', /^sluice: SLUICE_LIMITS is not valid JSON: .*\n$/],
@@ -195,7 +195,7 @@ test('limits that can not be are told in a line', async () => {
   }
 })
 
-test('a key is limited, paused, resumed and revoked, and the proxies are told each time', async () => {
+test('a key is limited, paused, resumed and revoked, and the proxies are notified each time', async () => {
   const caps = ['--cap-hour', '0.5', '--budget', '2', '--model', 'test/small', '--no-logs', '--rpm', '60']
   const { account_id: accountId } = await ok<{ account_id: string }>('account', 'create', '--credits', '1', ...caps)
   const { data } = await ok<{ data: Array<{ key_id: string; caps: object }> }>('key', 'list', accountId)
@@ -227,7 +227,7 @@ test('open holds are listed', async () => {
   await redis.del(holdsKey(3, 'own_x'))
 })
 
-test('what is out in leases is listed', async () => {
+test('leased amounts are listed', async () => {
   assert.match((await cli('leases', 'list')).stdout, /^nothing is leased$/m)
   const lease = 'acct_a|key_a/key_b|490000|20416|670|1500|grt_a=500,grt_b=3'
   await redis.hset(leasesKey(3, 'own_x'), { op: 7, seq: 2, load: 1, 'L:key_a:490000': lease })
@@ -248,7 +248,7 @@ test('what is out in leases is listed', async () => {
   await redis.del(leasesKey(3, 'own_x'))
 })
 
-test('the audit says of every invariant whether it holds, and fails when one does not', async () => {
+test('the audit reports the result of every invariant, and fails if one is violated', async () => {
   await ensureAdmission({ pool, redis, log: pino({ enabled: false }), limits })
   const sound = await ok<{ ok: boolean; checks: Array<{ ok: boolean }> }>('audit')
   assert.ok(sound.ok && sound.checks.length > 5)
@@ -262,14 +262,14 @@ test('the audit says of every invariant whether it holds, and fails when one doe
   assert.equal((await cli('audit')).code, 0)
 })
 
-test('a key of the log is made with what its signatures are checked with', async () => {
+test('a log key is created together with its verifier key', async () => {
   const { key, verifier } = await ok<{ key: string; verifier: string }>('log', 'key', 'gateway.example.com/v1/log')
   assert.equal(NoteKey.of(key).verifier(), verifier)
   assert.match(verifier, /^gateway\.example\.com\/v1\/log\+/)
   assert.equal((await cli('log', 'key', 'a name')).code, 2)
 })
 
-test('an account is made while Redis is away, and the operator is told', async () => {
+test('an account is created while Redis is down, and the operator is warned', async () => {
   const result = await runCli(['account', 'create', '--credits', '1', '--json'], {
     ...env,
     REDIS_URL: 'redis://127.0.0.1:1',

@@ -56,7 +56,7 @@ const MISTAKES: ReadonlyArray<[args: string[], code: number, says: RegExp]> = [
 ]
 
 for (const [args, code, says] of MISTAKES) {
-  test(`says what to do: ${args.join(' ')}`, async () => {
+  test(`states the remedy: ${args.join(' ')}`, async () => {
     const result = await world.commands.run(args)
     assert.match(result.stderr, says)
     assert.equal(result.code, code)
@@ -64,7 +64,7 @@ for (const [args, code, says] of MISTAKES) {
   })
 }
 
-test('help is there on every level', async () => {
+test('help is available on every level', async () => {
   for (const args of [['--help'], ['account', '--help'], ['account', 'create', '--help'], ['audit', '--help']]) {
     const result = await runCli(args, world.env)
     assert.equal(result.code, 0, args.join(' '))
@@ -85,7 +85,7 @@ test('help without a command, and the script of a shell, are printed', async () 
   assert.deepEqual([script.code, script.stderr], [0, ''])
 })
 
-test('a database that is not there is told in a line', async () => {
+test('an unreachable database is reported in one line', async () => {
   const unknown = await runCli(['account', 'list'], { ...world.env, SLUICE_DATA: join(world.dir, 'none') })
   assert.equal(unknown.code, 1)
   assert.match(unknown.stderr, /^sluice: the database is not known: is `make run` running\?/)

@@ -68,7 +68,7 @@ async function fails(says: RegExp, code: number, ...args: string[]): Promise<voi
 const coinOf = async (account: TestAccount) =>
   (await ok<{ balance: { coin: string } }>('account', 'show', account.accountId)).balance.coin
 
-test('links are made, listed, claimed and cancelled', async () => {
+test('links are created, listed, claimed and cancelled', async () => {
   const made = await ok<{ id: string; token: string }>('link', 'create', one.accountId, '--coin', '2.5', '--note', 'hi')
   assert.match(made.token, /^lt_/)
   assert.equal(await coinOf(one), '17.5')
@@ -89,7 +89,7 @@ test('links are made, listed, claimed and cancelled', async () => {
   assert.equal(entry?.actor.type, 'operator')
 })
 
-test('agents are made, given a policy, funded and paid; their approvals are decided', async () => {
+test('agents are created, given a policy, funded and paid; their approvals are decided', async () => {
   const flags = ['--request-cap', '0.5', '--approval-above', '0.2', '--cap-day', '1', '--model', 'test/small']
   const made = await ok('agent', 'create', one.accountId, 'worker', ...flags, '--description', 'Works.')
   assert.deepEqual(
@@ -135,7 +135,7 @@ test('agents are made, given a policy, funded and paid; their approvals are deci
   await fails(/say how much/, 2, 'agent', 'fund', 'worker')
 })
 
-test('a policy that the operator changes holds within a second', async () => {
+test('a policy changed by the operator applies within a second', async () => {
   const agent = await ok<{ slug: string }>('agent', 'create', one.accountId, 'held')
   await ok('agent', 'fund', agent.slug, '--coin', '1')
   const { api_key: key } = await ok<{ api_key: string }>('agent', 'key', agent.slug)
@@ -164,7 +164,7 @@ test('referrals are shown and attached', async () => {
   await fails(/an agent has no referrer/i, 1, 'referral', 'attach', agentId, code)
 })
 
-test('providers are registered with a key of the environment, listed and removed', async () => {
+test('providers are registered with a key from the environment, listed and removed', async () => {
   const url = `http://127.0.0.1:${(endpoint.address() as AddressInfo).port}/v1`
   const args = ['provider', 'register', one.accountId, url, '--name', 'Mine']
   await fails(/asks for a key/, 1, ...args)
@@ -190,7 +190,7 @@ test('price sheets are published and listed', async () => {
   assert.match(await text('catalog', 'sheets'), /SHEET {2}PUBLISHED .*PROMISED UNTIL\n +1 {2}20/)
 })
 
-test('the owner sees what the operator did, and by whom', async () => {
+test('the owner sees operator actions and the name of the operator', async () => {
   const owner = await newOwner(stack, { coin: '1' })
   await ok('link', 'create', owner.accountId, '--coin', '0.5')
   const { data } = await apiOk<{ data: { type: string; actor: Json }[] }>(

@@ -65,7 +65,7 @@ async function balance(stack: Stack, accountId: string): Promise<string> {
 }
 
 for (const workers of [1, 2]) {
-  test(`SIGTERM: streams that run may end, new requests are refused, workers: ${workers}`, async () => {
+  test(`SIGTERM: running streams may end, new requests are rejected, workers: ${workers}`, async () => {
     await withStack({ workers, limits: { drainGraceMs: 60_000 } }, async (stack, { apiKey }) => {
       await stack.provider.hold()
       const streams = Array.from({ length: STREAMS }, () => chatStream(stack.baseUrl, apiKey, { model: 'test/slow' }))
@@ -98,7 +98,7 @@ for (const workers of [1, 2]) {
   })
 }
 
-test('SIGTERM: what runs on after its grace is cut and not charged', async () => {
+test('SIGTERM: requests that outlast the grace period are cut and not charged', async () => {
   await withStack({ workers: 2, limits: { drainGraceMs: 500 } }, async (stack, { accountId, apiKey }) => {
     const start = await balance(stack, accountId)
     const streams = Array.from({ length: STREAMS }, () => chatStream(stack.baseUrl, apiKey, { model: 'test/endless' }))
@@ -137,7 +137,7 @@ test('SIGTERM: what runs on after its grace is cut and not charged', async () =>
   })
 })
 
-test('SIGTERM: a client that does not read its stream does not keep the proxy', async () => {
+test('SIGTERM: a client that does not read its stream does not delay the shutdown', async () => {
   await withStack({ limits: { drainGraceMs: 200, shutdownTimeoutMs: 500 } }, async (stack, { apiKey }) => {
     const controller = new AbortController()
     const response = await fetch(`${stack.baseUrl}/v1/chat/completions`, {
@@ -154,7 +154,7 @@ test('SIGTERM: a client that does not read its stream does not keep the proxy', 
   })
 })
 
-test('SIGTERM twice, and SIGINT, are one', async () => {
+test('repeated SIGTERM, or SIGTERM and SIGINT, count once', async () => {
   await withStack({ workers: 2, limits: { drainGraceMs: 60_000 } }, async (stack, { apiKey }) => {
     await stack.provider.hold()
     const stream = chatStream(stack.baseUrl, apiKey, { model: 'test/slow' })

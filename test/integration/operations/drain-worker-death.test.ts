@@ -50,7 +50,7 @@ async function receiptOf(apiKey: string, text: string): Promise<Receipt> {
   return (await response.json()) as Receipt
 }
 
-test('a worker that is killed is replaced, the other serves on, and its holds are voided', async () => {
+test('a killed worker is replaced, the other continues to serve, and its holds are voided', async () => {
   const { apiKey } = await stack.createAccount()
   const before = stack.workerPids
   assert.equal(before.length, 2)

@@ -15,7 +15,7 @@ before(async () => {
 })
 after(() => stack.finish())
 
-test('without PostgreSQL known keys are served, and what needs the book says 503', async () => {
+test('without PostgreSQL known keys are served, and requests that need the book get 503', async () => {
   const ask = (key: string) => chat(stack.baseUrl, key, { model: 'test/small' })
   completion(await ask(apiKey))
   await stack.postgres?.kill9()

@@ -67,13 +67,13 @@ async function becomes(expected: Health): Promise<void> {
   }).catch(() => assert.deepEqual(seen, expected))
 }
 
-test('a gateway that is well says so', async () => {
+test('a healthy gateway reports that it is healthy and ready', async () => {
   await becomes(WELL)
   const ready = await get('/ready')
   assert.deepEqual([ready.status, JSON.parse(ready.text)], [200, { ready: true, reasons: [] }])
 })
 
-test('the limits in force are shown', async () => {
+test('the limits in force are published', async () => {
   const reply = await get('/v1/limits')
   assert.equal(reply.status, 200)
   const shown = JSON.parse(reply.text) as {
@@ -131,7 +131,7 @@ test('a model whose only route fails is not listed until it serves again', async
   await becomes(WELL)
 })
 
-test('without control requests are served, and what needs the book says 503', async () => {
+test('without control requests are served, and routes that need the book return 503', async () => {
   completion(await chat(stack.baseUrl, apiKey, { model: M }))
   await stack.control.kill9()
   await becomes({ ...WELL, status: 'degraded', database: 'unavailable' })
@@ -149,7 +149,7 @@ test('without control requests are served, and what needs the book says 503', as
   assert.equal(booked.status, 200, booked.text)
 })
 
-test('without Redis nothing is served, and all is well when it is back', async () => {
+test('without Redis no request is served, and service recovers when it is back', async () => {
   await stack.redis.kill9()
   await becomes({ ...WELL, status: 'degraded', database: 'unavailable', ledger: 'unavailable' })
   const ready = await get('/ready')
@@ -166,7 +166,7 @@ test('without Redis nothing is served, and all is well when it is back', async (
   await until('requests are served', async () => (await chat(stack.baseUrl, apiKey, { model: M })).status === 200)
 })
 
-test('what the gateway saw of these outages is in the history of the day, from its own start on', async () => {
+test('the history of the day records these outages, starting with the start of the gateway', async () => {
   type History = {
     readonly days: { date: string; status: string; incidents: string[] }[]
     readonly incidents: unknown[]

@@ -54,7 +54,7 @@ async function grew(expected: Record<string, number>): Promise<void> {
   assert.deepEqual(Object.fromEntries(seen), expected)
 }
 
-test('served requests count, with what they were charged', async () => {
+test('served requests count, with their charges', async () => {
   await mark()
   const whole = completion(await chat(stack.baseUrl, apiKey, { model: M })).receipt
   const streamed = (await chatStream(stack.baseUrl, apiKey, { model: M })).receipt
@@ -71,7 +71,7 @@ test('served requests count, with what they were charged', async () => {
   })
 })
 
-test('what goes wrong counts by its kind', async () => {
+test('errors count by their kind', async () => {
   const poor = await stack.createAccount({ credits: '0.00000001' })
   await mark()
   await chat(stack.baseUrl, apiKey, { model: 'test/over', max_tokens: 5 })
@@ -99,7 +99,7 @@ test('what goes wrong counts by its kind', async () => {
 
 const LEASE_GAUGES = ['sluice_control_lease_owners', 'sluice_control_leases', 'sluice_control_leases_out_units']
 
-test('gauges show what runs', async () => {
+test('gauges show running requests', async () => {
   const controller = new AbortController()
   const open = Array.from({ length: 5 }, async () => {
     const response = await fetch(`${stack.baseUrl}/v1/chat/completions`, {
@@ -134,7 +134,7 @@ test('gauges show what runs', async () => {
   })
 })
 
-test('control counts what it books and answers', async () => {
+test('control counts its bookings and responses', async () => {
   await stack.settled()
   const before = await samples(stack.controlMetricsUrl)
   for (let i = 0; i < 3; i++) completion(await chat(stack.baseUrl, apiKey, { model: M }))
@@ -156,12 +156,12 @@ test('control counts what it books and answers', async () => {
   assert.equal(signed.get('sluice_control_cosigned_age_seconds'), 0)
 })
 
-test('the private port tells load balancers and supervisors too, and serves nothing else', async () => {
+test('the private port also serves load balancer and supervisor probes, and no other route', async () => {
   const at = async (path: string) => (await fetch(stack.metricsUrl.replace('/metrics', path))).status
   assert.deepEqual([await at('/live'), await at('/ready'), await at('/'), await at('/v1/models')], [200, 200, 404, 404])
 })
 
-test('the private ports keep no connection, whose end a later question could meet', async () => {
+test('the private ports keep no connection alive, so no later request meets a closed one', async () => {
   for (const url of [stack.metricsUrl, stack.controlMetricsUrl]) {
     const response = await fetch(url)
     assert.equal(response.headers.get('connection'), 'close')

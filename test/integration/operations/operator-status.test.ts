@@ -168,14 +168,14 @@ test('a disabled route gets no new requests, within a second and after restarts,
   assert.equal((await read<Status>('/v1/status')).body.status, 'operational')
 })
 
-test('routes that there are not cannot be switched', async () => {
+test('unknown routes cannot be disabled', async () => {
   await cliFails(1, /no route third\/\*/, 'route', 'disable', 'third/*')
   await cliFails(1, /no route first/, 'route', 'disable', 'first')
   await cliFails(1, /not disabled by hand/, 'route', 'enable', 'second/mock,chunks=1,text=two')
   await cliFails(2, /ROUTE is missing/, 'route', 'disable')
 })
 
-test('an incident is shown by every proxy within a second, until it is closed; then the history has it', async () => {
+test('an incident is shown by every proxy within a second, until it is closed; then it is in the history', async () => {
   const shown = new Stopwatch()
   assert.deepEqual((await read<Status>('/v1/status')).body.incidents, [])
   const opened = await cli<Incident>(
@@ -242,7 +242,7 @@ test('an incident is shown by every proxy within a second, until it is closed; t
   assert.equal((await cli<{ data: Incident[] }>('incident', 'list', '--all')).data.length, 2)
 })
 
-test('incidents that make no sense are refused with what to change', async () => {
+test('invalid incidents are rejected with the remedy', async () => {
   await cliFails(2, /--impact must be one of maintenance, minor/, 'incident', 'open', 'x', '--impact', 'bad')
   await cliFails(2, /needs a title/, 'incident', 'open', '  ')
   await cliFails(2, /200 characters/, 'incident', 'open', 'x'.repeat(201))
@@ -258,7 +258,7 @@ test('incidents that make no sense are refused with what to change', async () =>
   await pool.end()
 })
 
-test('who changed what is in the audit trail', async () => {
+test('the audit trail records each change with its actor', async () => {
   const { data } = await cli<{ data: { type: string; target: string; actor: { type: string } }[] }>('trail')
   assert.deepEqual(
     data.map(({ type, target, actor }) => [type, type.startsWith('route') ? target : '', actor.type]).reverse(),

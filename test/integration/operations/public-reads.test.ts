@@ -17,7 +17,7 @@ after(() => stack?.stop())
 const read = (path: string, headers: Record<string, string> = {}, method = 'GET') =>
   fetch(`${stack.baseUrl}${path}`, { method, headers })
 
-test('an answer has an entity tag and an age, and 304 has no body', async () => {
+test('a response has an entity tag and an age, and 304 has no body', async () => {
   const first = await read(PATH, { origin: 'https://site.example' })
   const text = await first.text()
   assert.equal(first.status, 200)
@@ -46,7 +46,7 @@ test('an answer has an entity tag and an age, and 304 has no body', async () => 
   )
 })
 
-test('without control the last answer is given, also by a proxy that never asked', async () => {
+test('without control the last response is served, also by a proxy that never requested it', async () => {
   await stack.withRedis((redis) => {
     return until('the answer to be in Redis', async () => (await redis.exists(keptAnswerKey(PATH))) === 1)
   })
@@ -60,7 +60,7 @@ test('without control the last answer is given, also by a proxy that never asked
   await stack.control.start()
 })
 
-test('a client network that reads too often is told to wait', async () => {
+test('a client network that reads too often gets 429 with a retry time', async () => {
   const statuses: number[] = []
   for (let i = 0; i < BURST + 1; i++) statuses.push((await read(PATH)).status)
   assert.ok(statuses.includes(429), String(statuses))

@@ -103,7 +103,7 @@ async function assertEvenSpread(): Promise<void> {
 
 test('connections spread evenly over the workers on one port', () => assertEvenSpread())
 
-test('a killed worker is replaced under load, the others serve on, and its replacement takes its share', async () => {
+test('a killed worker is replaced under load, the others continue, and its replacement gets its share', async () => {
   const workers = stack.workerPids
   assert.equal(workers.length, WORKERS)
   let stopped = false

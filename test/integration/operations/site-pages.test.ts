@@ -49,7 +49,7 @@ test('every path that llms.txt and skill.md name is served', async () => {
   }
 })
 
-test('the types fit, and a host that is none is not repeated', async () => {
+test('pages have their content types, and other methods are rejected', async () => {
   const { headers } = await fetch(`${paid.stack.baseUrl}/skill.md`)
   assert.equal(headers.get('content-type'), 'text/markdown; charset=utf-8')
   assert.equal((await fetch(`${paid.stack.baseUrl}/llms.txt`, { method: 'POST' })).status, 405)

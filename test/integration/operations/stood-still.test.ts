@@ -103,13 +103,13 @@ async function readAnswer(pieces: readonly string[]): Promise<string> {
   }
 }
 
-test('the answer of a provider is read, not called late', async () => {
+test('a provider response that arrived during a stall does not time out', async () => {
   const head = 'HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n'
   assert.equal(await readAnswer([`${head}hello`]), 'hello', 'the first byte was in time')
   assert.equal(await readAnswer([`${head}he`, 'llo']), 'hello', 'the rest was in time')
 })
 
-test('a Redis that has answered keeps its connection', async () => {
+test('a stall after a response of Redis does not close its connection', async () => {
   const connection = connectRedis(server.url, { failAfterMs: DEADLINE_MS })
   const faults: unknown[] = []
   connection.on('error', (error) => faults.push(error))
@@ -125,7 +125,7 @@ test('a Redis that has answered keeps its connection', async () => {
   }
 })
 
-test('what control has answered is taken', async () => {
+test('a reply of control that arrived during a stall is accepted', async () => {
   const [commands, subscriber] = [connectRedis(server.url, 'wait'), connectRedis(server.url, 'wait')]
   const busKey = Buffer.from(TEST_BUS_KEY, 'hex')
   const client = new RpcClient({ commands, subscriber, owner: newId('own'), busKey, limits })
@@ -145,7 +145,7 @@ test('what control has answered is taken', async () => {
   }
 })
 
-test('a request body that has arrived is served', async () => {
+test('a request body that arrived during a stall is served', async () => {
   const { server: gateway, port, refused } = await startServer({ bodyTimeoutMs: DEADLINE_MS })
   const client = await RawClient.open(port)
   try {
@@ -160,7 +160,7 @@ test('a request body that has arrived is served', async () => {
   }
 })
 
-test('who stands still between the clock and the deadlines goes by the clock', async () => {
+test('a stall between reading the clock and checking deadlines does not expire deadlines', async () => {
   const everyMs = 20
   // Timers of one period run in the order of their making, so this one stands still just before the look at deadlines.
   let stoodAtMs = 0

@@ -10,21 +10,21 @@ import { startStack } from '../../support/stack.ts'
 const UNMETERED = { SLUICE_BENCH_UNMETERED: '1' }
 const KEY = { SLUICE_BUS_KEY: TEST_BUS_KEY }
 
-test('production refuses to run without metering, whatever else is set', () => {
+test('production does not start without metering under any other settings', () => {
   const env = { ...process.env, ...UNMETERED, NODE_ENV: 'production' }
   const done = spawnSync(process.execPath, [compiled('proxy/main.js')], { env, encoding: 'utf8', timeout: 30_000 })
   assert.notEqual(done.status, 0)
   assert.match(done.stderr, /SLUICE_BENCH_UNMETERED lets requests run unpaid and is refused with NODE_ENV=production/)
 })
 
-test('metering is on unless it is switched off in so many words', () => {
+test('metering is on unless it is explicitly disabled', () => {
   assert.equal(readConfig(KEY).unmetered, false)
   assert.equal(readConfig({ ...KEY, SLUICE_BENCH_UNMETERED: '' }).unmetered, false)
   assert.equal(readConfig({ ...KEY, ...UNMETERED }).unmetered, true)
   assert.throws(() => readConfig({ ...KEY, SLUICE_BENCH_UNMETERED: 'true' }), /must be 1 or unset, not "true"/)
 })
 
-test('without metering, answers are whole but for the receipt, nothing is charged, and the log says so loudly', async (t) => {
+test('without metering, responses are complete except for the receipt, no charge is made, and the log warns', async (t) => {
   const stack = await startStack({
     env: UNMETERED,
     catalog: { models: [{ id: 'test/small', upstream: 'mock,chunks=5' }] },

@@ -38,7 +38,7 @@ test('the stablecoin is offered first, by authorization; the coin by permit2, tr
   assert.equal(reply.headers.get('cache-control'), 'no-store')
 })
 
-test('authorization, once; the second time its challenge is paid', async () => {
+test('authorization, once; afterwards its challenge counts as paid', async () => {
   const challenge = await challengeFor('stablecoin')
   const header = credential(challenge, await authorization(challenge, payer), payer)
   assert.equal(codeOf(await send(header)), 'paid')
@@ -53,7 +53,7 @@ test('permit2 with the witness that names the challenge', async () => {
   assert.equal(codeOf(await send(credential(other, payload, payer))), 'payment_invalid')
 })
 
-test('a transaction that the payer signed is sent, once', async () => {
+test('a transaction signed by the payer is sent, once', async () => {
   const challenge = await challengeFor('coin')
   const signature = await signedTransfer(paid.chain, challenge, payer)
   const header = credential(challenge, { type: 'transaction', signature }, payer)
@@ -61,7 +61,7 @@ test('a transaction that the payer signed is sent, once', async () => {
   assert.equal(codeOf(await send(header)), 'mpp_invalid_challenge')
 })
 
-test('a transfer that the payer has made counts for one challenge alone', async () => {
+test('a transfer by the payer counts for only one challenge', async () => {
   const challenge = await challengeFor('coin')
   const raw = await signedTransfer(paid.chain, challenge, payer)
   await paid.chain.client.sendRawTransaction({ serializedTransaction: raw })
@@ -75,7 +75,7 @@ test('a transfer that the payer has made counts for one challenge alone', async 
   assert.equal(codeOf(await send(header)), 'mpp_invalid_challenge')
 })
 
-test('transactions that are something else', async () => {
+test('transactions of another kind', async () => {
   const challenge = await challengeFor('coin')
   const other = await challengeFor('coin')
   const stranger = await paid.chain.newPayer()
@@ -158,7 +158,7 @@ test('mpp_payment_expired, payment_invalid and quote_mismatch', async () => {
   }
 })
 
-test('Accept-Payment that wants no evm/charge gets no challenge', async () => {
+test('an Accept-Payment header without evm/charge gets no challenge', async () => {
   const reply = await post(paid, HELLO, { 'accept-payment': 'evm/charge;q=0, tempo/*' })
   assert.equal(reply.status, 402)
   assert.equal(reply.headers.get('www-authenticate'), null)

@@ -32,7 +32,7 @@ after(() => paid.stop())
 
 const send = (payload: PaymentPayload, body: unknown = HELLO) => post(paid, body, paymentHeader(payload))
 
-test('a provider that fails or refuses: everything goes back', async () => {
+test('a provider that fails or rejects: the payment is refunded in full', async () => {
   const other = await paid.chain.newPayer()
   for (const [model, status] of [
     ['test/failing', 502],
@@ -53,7 +53,7 @@ test('a provider that fails or refuses: everything goes back', async () => {
   }
 })
 
-test('a stream that the provider breaks off: what was produced is charged, the rest goes back', async () => {
+test('a stream that the provider interrupts: the output so far is charged, the rest is refunded', async () => {
   const other = await paid.chain.newPayer()
   const body = { ...HELLO, model: 'test/cut', stream: true }
   const reply = await send(await payFor(await quote(paid, body), other), body)
@@ -73,7 +73,7 @@ test('a stream that the provider breaks off: what was produced is charged, the r
   assert.ok(back > 0n && back < amount)
 })
 
-test('no node answers: 503, and nothing is taken', async () => {
+test('no node responds: 503, and no payment is taken', async () => {
   const payload = await payFor(await quote(paid), await paid.chain.newPayer())
   const before = await arrivals(paid)
   paid.rpc.down = true
@@ -86,7 +86,7 @@ test('no node answers: 503, and nothing is taken', async () => {
   assert.equal(codeOf(await send(payload)), 'paid')
 })
 
-test('a client that leaves while its payment settles gets everything back', async () => {
+test('a client that disconnects while its payment settles gets a full refund', async () => {
   const other = await paid.chain.newPayer()
   const payload = await payFor(await quote(paid), other)
   await paid.chain.client.setAutomine(false)
@@ -107,7 +107,7 @@ test('a client that leaves while its payment settles gets everything back', asyn
   assert.equal(await paid.has('stablecoin', other), FUNDS)
 })
 
-test('a client that leaves its stream before the head of the answer pays its prompt, and gets the rest back', async () => {
+test('a client that disconnects before the response head is charged its prompt, and the rest is refunded', async () => {
   const other = await paid.chain.newPayer()
   const body = { ...HELLO, model: 'test/late', stream: true }
   const payload = await payFor(await quote(paid, body), other)

@@ -82,7 +82,7 @@ const REQUESTS: Record<string, unknown> = {
 }
 
 for (const [path, body] of Object.entries(REQUESTS)) {
-  test(`${path} is sold by itself, and what it costs is kept`, async () => {
+  test(`${path} is sold per request, and the charge is kept`, async () => {
     const before = await paid.has('stablecoin', payer)
     const answer = await buy(path, body)
     assert.equal(answer.status, 200, answer.bytes.toString('utf8').slice(0, 500))
@@ -105,7 +105,7 @@ for (const [path, body] of Object.entries(REQUESTS)) {
   })
 }
 
-test('a video job is paid at once, read with its token alone, and its clip fetched', async () => {
+test('a video job is paid for at once, read only with its token, and its clip fetched', async () => {
   const answer = await buy('/v1/videos/generations', { model: 'test/video', prompt: 'a cat', seconds: 4 })
   assert.equal(answer.status, 202, answer.bytes.toString())
   const job = JSON.parse(answer.bytes.toString()) as { id: string; read_token: string; poll: string }
@@ -129,7 +129,7 @@ test('a video job is paid at once, read with its token alone, and its clip fetch
   assert.ok((await clip.arrayBuffer()).byteLength > 0)
 })
 
-test('a provider that rejects: its own status, and everything goes back', async () => {
+test('a provider that rejects: its own status, and a full refund', async () => {
   const other = await paid.chain.newPayer()
   const cases: Array<[path: string, body: unknown, status: number]> = [
     ['/v1/embeddings', { model: 'test/strict', input: 'x' }, 422],
@@ -143,7 +143,7 @@ test('a provider that rejects: its own status, and everything goes back', async 
   }
 })
 
-test('a provider that wants to be paid itself does not have the client pay twice', async () => {
+test('a provider that responds 402 does not make the client pay twice', async () => {
   const other = await paid.chain.newPayer()
   const cases: Array<[path: string, body: unknown]> = [
     ['/v1/embeddings', { model: 'test/unpaid', input: 'x' }],
@@ -160,7 +160,7 @@ test('a provider that wants to be paid itself does not have the client pay twice
   }
 })
 
-test('a payment for one path is none for another', async () => {
+test('a payment for one path is not accepted for another', async () => {
   const body = { ...HELLO, prompt: 'Once' }
   const payload = await payFor(await quote(paid, body), payer)
   const other = await post(paid, body, paymentHeader(payload), '/v1/completions')
@@ -168,7 +168,7 @@ test('a payment for one path is none for another', async () => {
   assert.equal(codeOf(await post(paid, body, paymentHeader(payload))), 'paid')
 })
 
-test('x-erc8004-agent: the payer has to be owner or wallet of an agent of the registry', async () => {
+test('x-erc8004-agent: the payer must be owner or wallet of an agent of the registry', async () => {
   const { registry } = paid.chain.contracts
   const agentId = await paid.chain.registerAgent(payer)
   const stranger = await paid.chain.newPayer()
@@ -213,7 +213,7 @@ async function creditOf(address: string): Promise<Amount> {
   return { units, usd, coin }
 }
 
-test('what is below one atomic unit is the credit of the wallet, on the receipt and for everybody to read', async () => {
+test('a remainder below one atomic unit becomes credit of the wallet, on the receipt and publicly readable', async () => {
   const other = await paid.chain.newPayer()
   const none = { units: '0', usd: '0', coin: '0' }
   assert.deepEqual(await creditOf(other.address), none)
@@ -237,7 +237,7 @@ test('what is below one atomic unit is the credit of the wallet, on the receipt 
   assert.deepEqual(await creditOf(payer.address.replace(/.$/, '0').replace(/^0x./, '0x0')), none)
 })
 
-test('the credit of what is no address: invalid_address', async () => {
+test('the credit of an invalid address: invalid_address', async () => {
   for (const address of ['0x12', `${payer.address}0`, 'nobody', payer.address.slice(2)]) {
     const response = await fetch(paid.url(`/v1/credits/${address}`))
     assert.equal(response.status, 400)

@@ -66,7 +66,7 @@ test('the quote: the hold of the body, in headers and in the body, with the prob
   )
 })
 
-test('a request that does not hold is refused before anything is to be paid', async () => {
+test('an invalid request is rejected before its price is demanded', async () => {
   assert.equal((await post(paid, '{')).status, 400)
   assert.equal(codeOf(await post(paid, { ...HELLO, model: 'no/such' })), 'model_not_found')
   assert.equal(codeOf(await post(paid, { ...HELLO, batch: true })), 'batch_unavailable')
@@ -120,7 +120,7 @@ test('quote_mismatch: another body, price, offer, asset or chain', async () => {
   assert.equal(codeOf(await send(payload)), 'paid')
 })
 
-test('payment_invalid: signatures and windows that do not hold', async () => {
+test('payment_invalid: invalid signatures and validity windows', async () => {
   const payload = await signed()
   const authorization = payload.payload['authorization'] as Record<string, string>
   const signature = String(payload.payload['signature'])
@@ -146,7 +146,7 @@ test('payment_invalid: signatures and windows that do not hold', async () => {
   assert.equal(codeOf(await send(payload)), 'paid')
 })
 
-test('a Permit2 nonce in another writing is the same payment, and so is the twin with the other s', async () => {
+test('a Permit2 nonce in another notation is the same payment, and so is its twin with the other s', async () => {
   let payload = await signed('coin')
   const nonceOf = () => (payload.payload['permit2Authorization'] as Record<string, string>)['nonce'] ?? ''
   // The longest nonces leave no room for a zero before them.
@@ -165,7 +165,7 @@ test('a Permit2 nonce in another writing is the same payment, and so is the twin
   )
 })
 
-test('payment_conflict: two payments, or a payment and a key; a Bearer that is no key is nobody', async () => {
+test('payment_conflict: two payments, or a payment and a key; a Bearer token that is not a key is ignored', async () => {
   const payload = await signed()
   const header = paymentHeader(payload)
   const key = `Bearer sk_${'a'.repeat(43)}`

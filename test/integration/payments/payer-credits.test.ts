@@ -64,7 +64,7 @@ async function buy(payer: Payer, charge: number): Promise<void> {
   await bench.settled()
 }
 
-test('a remainder is kept, pays the next charge, and goes back once with what has gathered', async () => {
+test('a remainder is kept, pays for the next charge, and is refunded once with later remainders', async () => {
   const payer = await bench.chain.newPayer()
   const house = () => bench.scalar<number>(`SELECT balance FROM ledger_accounts WHERE id = 'house'`)
   const houseBefore = await house()
@@ -90,7 +90,7 @@ test('a remainder is kept, pays the next charge, and goes back once with what ha
   assert.equal(await house(), houseBefore)
 })
 
-test('two controls close requests of one wallet at once: its credit is used once', async () => {
+test('two control instances close requests of one wallet concurrently: its credit is used once', async () => {
   const payer = await bench.chain.newPayer()
   await buy(payer, 1_234_567)
   const orders = [await bench.order(payer, 'stablecoin', PAID), await bench.order(payer, 'stablecoin', PAID)] as const
@@ -240,7 +240,7 @@ const step = fc.oneof(
   },
 )
 
-test('random payments, charges, price changes and crashes: nothing of a wallet is lost or used twice', async () => {
+test('random payments, charges, price changes and crashes: no money of a wallet is lost or used twice', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.array(step, { minLength: 25, maxLength: 40 }),

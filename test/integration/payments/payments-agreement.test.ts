@@ -98,7 +98,7 @@ function twinOf(signature: string): string {
 }
 
 for (const asset of ['stablecoin', 'coin'] as const) {
-  test(`${asset}: one verdict with the reference facilitator on valid and mutated payments`, async () => {
+  test(`${asset}: same verdict as the reference facilitator on valid and mutated payments`, async () => {
     const requirements = requirementsFor(chain, asset, 4_200n)
     const payload = await signPayment(payer, requirements)
     assert.equal(await agree('as signed', payload, requirements), true)
@@ -109,7 +109,7 @@ for (const asset of ['stablecoin', 'coin'] as const) {
     }
   })
 
-  test(`${asset}: one verdict on offers other than the one that was signed`, async () => {
+  test(`${asset}: same verdict on requirements other than the signed ones`, async () => {
     const signed = requirementsFor(chain, asset, 4_200n)
     const payload = await signPayment(payer, signed)
     const others: Record<string, Partial<PaymentRequirements>> = {
@@ -128,14 +128,14 @@ for (const asset of ['stablecoin', 'coin'] as const) {
     }
   })
 
-  test(`${asset}: one verdict on windows`, async () => {
+  test(`${asset}: same verdict on validity windows`, async () => {
     for (const maxTimeoutSeconds of [1, 3]) {
       const requirements = requirementsFor(chain, asset, 1n, { maxTimeoutSeconds })
       assert.equal(await agree(`${maxTimeoutSeconds} s`, await signPayment(payer, requirements), requirements), false)
     }
   })
 
-  test(`${asset}: one verdict on the twin with the other s`, async () => {
+  test(`${asset}: same verdict on the twin with the other s`, async () => {
     const requirements = requirementsFor(chain, asset, 5n)
     const payload = await signPayment(payer, requirements)
     const signature = twinOf(String(payload.payload['signature']))
@@ -145,7 +145,7 @@ for (const asset of ['stablecoin', 'coin'] as const) {
   })
 }
 
-test('as many wait as may, and one more is told that payments are busy', async () => {
+test('pending verifications are bounded, and one more is rejected with payments_busy', async () => {
   const narrow = new PaymentVerifier(pool, { verifyBatchMax: 2, verifyPendingMax: 5 })
   const requirements = requirementsFor(chain, 'stablecoin', 1n)
   const found = readPaymentHeader(encodePaymentSignatureHeader(await signPayment(payer, requirements)), 100_000)

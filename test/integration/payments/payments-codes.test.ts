@@ -28,7 +28,7 @@ async function outcome(order: PaymentOrder, waitMs?: number): Promise<string> {
   }
 }
 
-test('insufficient_funds, and for a minute afterwards in that token without asking the chain', async () => {
+test('insufficient_funds, cached for a minute in that token without a chain call', async () => {
   const payer = await bench.chain.newPayer({ stablecoin: 10n })
   const order = await bench.order(payer, 'stablecoin', 11n)
   await assert.rejects(bench.settle(order), { code: 'insufficient_funds', status: 402, retryAfterSeconds: 60 })
@@ -108,7 +108,7 @@ test('payment_in_flight: one payment of an address settles at a time', async () 
   await bench.serve(third, 0)
 })
 
-test('a contract wallet pays when it says that it signed, and only then', async () => {
+test('a contract wallet pays only with a signature that its contract accepts', async () => {
   const [owner, stranger] = [await bench.chain.newPayer(), await bench.chain.newPayer()]
   const wallet = await bench.chain.newContractWallet(owner.address)
   await bench.chain.mint('stablecoin', wallet, 1_000_000n)
@@ -136,7 +136,7 @@ test('a contract wallet pays when it says that it signed, and only then', async 
   assert.equal(await bench.chain.balanceOf('stablecoin', wallet), 1_000_000n - 1n)
 })
 
-test('a payment that somebody else sent to the chain first is paid all the same', async () => {
+test('a payment that a third party sent to the chain first still pays for the request', async () => {
   for (const asset of ['stablecoin', 'coin'] as const) {
     const payer = await bench.chain.newPayer()
     const order = await bench.order(payer, asset, asset === 'coin' ? 10n ** 15n : 2_000n)
@@ -182,7 +182,7 @@ test('authorization_used for one that its payer cancelled', async () => {
   assert.equal(await payments(order), 0)
 })
 
-test('settlement_failed when the money is gone by the time of the block', async () => {
+test('settlement_failed if the money is spent before the block', async () => {
   const payer = await bench.chain.newPayer({ stablecoin: 1_000n })
   const order = await bench.order(payer, 'stablecoin', 1_000n)
   await bench.chain.client.setAutomine(false)
@@ -207,7 +207,7 @@ test('settlement_failed when the money is gone by the time of the block', async 
   assert.equal(await bench.arrived('stablecoin', payer), 0)
 })
 
-test('chain_unavailable when no node answers, and nothing is taken', async () => {
+test('chain_unavailable if no node responds, and no payment is taken', async () => {
   const payer = await bench.chain.newPayer()
   const order = await bench.order(payer, 'stablecoin', 1_000n)
   bench.rpc.down = true

@@ -41,7 +41,7 @@ async function assertUnconfirmed(order: PaymentOrder): Promise<void> {
   await assert.rejects(bench.settle(order, SHORT_MS), { code: 'settlement_unconfirmed', status: 502 })
 }
 
-test('a transfer that lands after its request was given up is refunded', async () => {
+test('a transfer that lands after its request was abandoned is refunded', async () => {
   const [payer, order] = await bench.newOrder(SHORT_MS)
   await bench.chain.client.setAutomine(false)
   await assertUnconfirmed(order)
@@ -52,7 +52,7 @@ test('a transfer that lands after its request was given up is refunded', async (
   await assert.rejects(bench.settle(bench.again(order)), { code: 'payment_already_resolved', status: 409 })
 })
 
-test('control dies between the claim and the sending: the next one sends and refunds', async () => {
+test('control dies between the claim and sending: the next one sends and refunds', async () => {
   const [payer, order] = await bench.newOrder(SHORT_MS)
   bench.rpc.refused.add('eth_sendRawTransaction')
   await assertUnconfirmed(order)
@@ -64,7 +64,7 @@ test('control dies between the claim and the sending: the next one sends and ref
   await assertRefunded(payer, order)
 })
 
-test('control dies between the sending and the block: the next one finds it and refunds', async () => {
+test('control dies between sending and the block: the next one finds the transaction and refunds', async () => {
   const [payer, order] = await bench.newOrder(SHORT_MS)
   await bench.chain.client.setAutomine(false)
   await assertUnconfirmed(order)
@@ -76,7 +76,7 @@ test('control dies between the sending and the block: the next one finds it and 
   await assertRefunded(payer, order)
 })
 
-test('control dies between the credit and the hold: the request is given up and refunded', async () => {
+test('control dies between the credit and the hold: the request is abandoned and refunded', async () => {
   const [payer, order] = await bench.newOrder(SHORT_MS)
   // With admission closed, no hold can be taken.
   const epochs = await bench.book.redis.keys('epoch:*')
@@ -85,7 +85,7 @@ test('control dies between the credit and the hold: the request is given up and 
   await assertRefunded(payer, order)
 })
 
-test('the answer about the sending is lost: it is paid and served', async () => {
+test('the response to the submission is lost: the request is paid and served', async () => {
   const [payer, order] = await bench.newOrder()
   bench.rpc.lost.add('eth_sendRawTransaction')
   await bench.settle(order)
@@ -95,14 +95,14 @@ test('the answer about the sending is lost: it is paid and served', async () => 
   assert.equal(await bench.chain.balanceOf('stablecoin', payer.address), FUNDS - 1_500n)
 })
 
-test('a proxy that dies with a paid request: its hold is voided and all goes back', async () => {
+test('a proxy that dies with a paid request: its hold is voided and the payment is refunded in full', async () => {
   const [payer, order] = await bench.newOrder()
   await bench.settle(order)
   await bench.serve(order, -1)
   await assertRefunded(payer, order)
 })
 
-test('a transaction that the node drops is sent again', async () => {
+test('a transaction that the node drops is resent', async () => {
   const [payer, order] = await bench.newOrder()
   await bench.chain.client.setAutomine(false)
   const waiting = bench.settle(order)
@@ -117,7 +117,7 @@ test('a transaction that the node drops is sent again', async () => {
   assert.equal(await bench.arrived('stablecoin', payer), 1)
 })
 
-test('a transaction that pays too little for the block gets a higher fee, and is made once', async () => {
+test('a transaction whose fee is too low is replaced with a higher fee, and executed once', async () => {
   const [payer, order] = await bench.newOrder()
   await bench.chain.client.setAutomine(false)
   const waiting = bench.settle(order)
@@ -141,7 +141,7 @@ test('a transaction that pays too little for the block gets a higher fee, and is
   assert.equal(await bench.arrived('stablecoin', payer), 1)
 })
 
-test('a block that the chain takes back: payment and refund are made again, once each', async () => {
+test('after a reorg payment and refund are sent again, once each', async () => {
   const [payer, order] = await bench.newOrder()
   const snapshot = await bench.chain.client.snapshot()
   const block = await bench.chain.client.getBlockNumber()
@@ -160,7 +160,7 @@ test('a block that the chain takes back: payment and refund are made again, once
   assert.equal(await bench.arrived('stablecoin', payer), 1)
 })
 
-test('a payment that can not be made again after its block was taken back is the loss of the house', async () => {
+test('the house bears the loss of a payment that cannot be sent again after a reorg', async () => {
   const [payer, order] = await bench.newOrder()
   const snapshot = await bench.chain.client.snapshot()
   const block = await bench.chain.client.getBlockNumber()
@@ -187,7 +187,7 @@ test('a payment that can not be made again after its block was taken back is the
   )
 })
 
-test('the node goes away while a payment is under way and comes back', async () => {
+test('the node is down for a while during a payment', async () => {
   const [payer, order] = await bench.newOrder()
   await bench.chain.client.setAutomine(false)
   const waiting = bench.settle(order)
@@ -202,7 +202,7 @@ test('the node goes away while a payment is under way and comes back', async () 
   assert.equal(await bench.arrived('stablecoin', payer), 1)
 })
 
-test('two controls on one book: every payment is made, refunded and booked once', async () => {
+test('two control instances on one book: every payment is settled, refunded and booked once', async () => {
   const second = bench.startPayments()
   try {
     await until('the second is ready', async () => second.isReady)
@@ -221,7 +221,7 @@ test('two controls on one book: every payment is made, refunded and booked once'
   }
 })
 
-test('a chain that was started anew is not the one of the book', async () => {
+test('a chain that was restarted from genesis is not the one of the book', async () => {
   await bench.book.pool.query(`UPDATE chain_identity SET genesis_hash = '0x00'`)
   const other = bench.startPayments()
   try {

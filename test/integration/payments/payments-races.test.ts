@@ -56,7 +56,7 @@ async function foreignRaw(order: PaymentOrder): Promise<Hex> {
   })
 }
 
-test('two controls find the same failed refund: it is sent again once', async () => {
+test('two control instances find the same failed refund: it is resent once', async () => {
   const [payer, order] = await bench.newOrder()
   await bench.settle(order)
   await bench.chain.client.setAutomine(false)
@@ -103,7 +103,7 @@ test('two controls find the same failed refund: it is sent again once', async ()
   assert.equal(await bench.chain.balanceOf('stablecoin', payer.address), FUNDS - 500n)
 })
 
-test('a refund that the node can not say anything about holds up no other', async () => {
+test('a refund in an unknown state at the node does not delay others', async () => {
   const payers = [await bench.newOrder(), await bench.newOrder(), await bench.newOrder()] as const
   const odd = [payers[0][0], payers[1][0]].map(({ address }) => address.slice(2).toLowerCase())
   const error = { code: -32_000, message: 'invalid opcode: INVALID' }
@@ -127,7 +127,7 @@ test('a refund that the node can not say anything about holds up no other', asyn
   bench.rpc.altered = undefined
 })
 
-test('a payer whom the token refuses holds up no other', async () => {
+test('a payer that the token rejects does not delay other refunds', async () => {
   const made = [await bench.newOrder(), await bench.newOrder()].sort(([a], [b]) =>
     a.address.toLowerCase() < b.address.toLowerCase() ? -1 : 1,
   )
@@ -150,7 +150,7 @@ test('a payer whom the token refuses holds up no other', async () => {
   await bench.restart()
 })
 
-test('the audit finds transactions that move something else than what they are for', async () => {
+test('the audit finds transactions whose transfer differs from their purpose', async () => {
   const [, order] = await bench.newOrder()
   await bench.settle(order)
   await bench.serve(order, UNITS / 2)
@@ -175,7 +175,7 @@ test('the audit finds transactions that move something else than what they are f
   }
 })
 
-test('blocks come back in another order, so that the own transaction pays and the foreign one fails: nothing is lost', async () => {
+test('after a reorg the own transaction pays and the foreign one fails: no payment is lost', async () => {
   const [payer, order] = await bench.newOrder(SHORT_MS)
   const raw = await foreignRaw(order)
   const snapshot = await bench.chain.client.snapshot()
@@ -200,7 +200,7 @@ test('blocks come back in another order, so that the own transaction pays and th
   assert.equal(await bench.chain.balanceOf('stablecoin', payer.address), FUNDS)
 })
 
-test('a payment that was lost with its block and is made after all: the house has its money back', async () => {
+test('a payment lost in a reorg that is included after all: the house gets its money back', async () => {
   const [payer, order] = await bench.newOrder()
   const snapshot = await bench.chain.client.snapshot()
   const block = await bench.chain.client.getBlockNumber()
@@ -221,7 +221,7 @@ test('a payment that was lost with its block and is made after all: the house ha
   assert.equal(await booked('pay_in_found', order), UNITS)
 })
 
-test('a payer takes its transaction back with the block that it was in: the house bears it', async () => {
+test('a payer replaces its transaction after a reorg: the house bears the loss', async () => {
   const [payer, signed] = await bench.newOrder()
   const snapshot = await bench.chain.client.snapshot()
   const block = await bench.chain.client.getBlockNumber()
@@ -238,7 +238,7 @@ test('a payer takes its transaction back with the block that it was in: the hous
   assert.equal(await booked('pay_in_lost', order), UNITS)
 })
 
-test('a payer sends its transfer again with a higher fee: it is found, and goes back as it came too late', async () => {
+test('a payer resends its transfer with a higher fee: it is found, and refunded because it is too late', async () => {
   const [payer, signed] = await bench.newOrder(SHORT_MS)
   await bench.chain.client.setAutomine(false)
   const nonce = await bench.chain.client.getTransactionCount({ address: payer.address })
@@ -267,7 +267,7 @@ test('a payer sends its transfer again with a higher fee: it is found, and goes 
   assert.equal(await bench.chain.balanceOf('stablecoin', payer.address), FUNDS)
 })
 
-test('a node that has not read the block of a foreign settlement is asked again', async () => {
+test('a node that has not read the block of a foreign settlement is queried again', async () => {
   const [payer, order] = await bench.newOrder(SHORT_MS)
   const raw = await foreignRaw(order)
   const old = await bench.chain.client.getBlockNumber()

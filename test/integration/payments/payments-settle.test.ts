@@ -13,7 +13,7 @@ after(() => bench.stop())
 
 const balance = (account: string) => bench.scalar<number>('SELECT balance FROM ledger_accounts WHERE id = $1', account)
 
-test('EIP-3009: the payer pays, is held, served and gets the rest back', async () => {
+test('EIP-3009: the payer pays, is served and is refunded the rest', async () => {
   const payer = await bench.chain.newPayer()
   const order = await bench.order(payer, 'stablecoin', 4_200n)
   const settled = await bench.settle(order)
@@ -41,7 +41,7 @@ test('Permit2: the same with the coin, exact to the last atomic unit', async () 
   await bench.audit()
 })
 
-test('what was not served goes back whole', async () => {
+test('a request that was not served is refunded in full', async () => {
   const payer = await bench.chain.newPayer()
   const order = await bench.order(payer, 'stablecoin', 777n)
   await bench.settle(order)

@@ -53,7 +53,7 @@ async function receiptOf(id: string): Promise<Receipt> {
   return (await (await fetch(paid.url(`/v1/receipts/${id}`))).json()) as Receipt
 }
 
-test('the quote is no less than the smallest charge, says so, and leaves time for two blocks', async () => {
+test('the quote is at least the smallest charge, states it, and leaves a margin for two blocks', async () => {
   const { required, reply } = await quote(paid)
   const { quote: shown } = JSON.parse(reply.text) as { quote: Amount & { minimum_charge: Amount & { usd: string } } }
   assert.equal(shown.units, String(MIN_UNITS))
@@ -89,7 +89,7 @@ test('a request that costs less than the smallest charge is topped up to it, on 
   await paid.pool.query('UPDATE payments SET fee_units = fee_units + 1 WHERE id = $1', [id])
 })
 
-test('a request that costs more has no fee', async () => {
+test('a request that costs more pays no fee', async () => {
   const payer = await paid.chain.newPayer()
   const reply = await send(payer, { ...HELLO, model: 'test/dear' })
   const { receipt } = JSON.parse(reply.text) as { receipt: Receipt }
@@ -97,7 +97,7 @@ test('a request that costs more has no fee', async () => {
   assert.equal(receipt.paid.settlement_fee.units, '0')
 })
 
-test('a provider that fails: everything goes back; one that refuses the input: all but the smallest charge', async () => {
+test('a provider that fails: full refund; one that rejects the input: full refund less the smallest charge', async () => {
   const payer = await paid.chain.newPayer()
   assert.equal((await send(payer, { ...HELLO, model: 'test/failing' })).status, 502)
   await paid.audited()
@@ -107,7 +107,7 @@ test('a provider that fails: everything goes back; one that refuses the input: a
   assert.equal(await paid.has('stablecoin', payer), FUNDS - MIN_AMOUNT)
 })
 
-test('a client that leaves while its payment settles pays the smallest charge', async () => {
+test('a client that disconnects while its payment settles is charged the smallest charge', async () => {
   const payer = await paid.chain.newPayer()
   const body = { ...HELLO, model: 'test/dear' }
   const headers = { 'content-type': 'application/json', ...paymentHeader(await payFor(await quote(paid, body), payer)) }
@@ -136,7 +136,7 @@ test('a client that leaves while its payment settles pays the smallest charge', 
   assert.notEqual(receipt.paid.refund, null)
 })
 
-test('a signature that may expire before its block is refused before gas is spent', async () => {
+test('a signature that may expire before its block is rejected before gas is spent', async () => {
   const payer = await paid.chain.newPayer()
   const before = paid.rpc.calls.filter((method) => method === 'eth_estimateGas').length
   const { required, challenges } = await quote(paid)

@@ -82,7 +82,7 @@ async function stored(): Promise<number | undefined> {
   return found.rows[0]?.count
 }
 
-test('transactions of wallets without money are refused at once and leave nothing, while a customer pays', async () => {
+test('transactions of wallets without money are rejected at once without a trace, while a customer pays', async () => {
   const before = await stored()
   const wallets = Array.from({ length: STRANGERS }, newWallet)
   const flood = Promise.all(wallets.map((wallet) => payByTransaction(wallet, STRANGER)))
@@ -106,7 +106,7 @@ test('transactions of wallets without money are refused at once and leave nothin
   await until('a summary is logged', async () => paid.stack.logs().includes('payments_refused'))
 })
 
-test('a transaction that can get into no block is refused before anything is stored', async () => {
+test('a transaction that no block can include is rejected before it is stored', async () => {
   const payer = await paid.chain.newPayer()
   const before = await stored()
   const nonce = await paid.chain.client.getTransactionCount({ address: payer.address })
@@ -133,7 +133,7 @@ test('a transaction that can get into no block is refused before anything is sto
   assert.equal(await stored(), before)
 })
 
-test('a transaction that the node refuses ends at once', async () => {
+test('a transaction that the node rejects ends at once', async () => {
   const payer = await paid.chain.newPayer()
   paid.rpc.refused.add('eth_sendRawTransaction')
   assert.equal(codeOf(await payByTransaction(payer, CUSTOMER)), 'settlement_failed')
@@ -143,7 +143,7 @@ test('a transaction that the node refuses ends at once', async () => {
   assert.equal(codeOf(await payByTransaction(payer, CUSTOMER)), 'paid')
 })
 
-test('transactions that wait for a block take no place of signed authorizations', async () => {
+test('pending transactions use no slot of signed authorizations', async () => {
   const [first, second] = [await paid.chain.newPayer(), await paid.chain.newPayer()]
   const third = await paid.chain.newPayer()
   await paid.chain.client.setAutomine(false)
@@ -157,7 +157,7 @@ test('transactions that wait for a block take no place of signed authorizations'
   assert.equal(await signed, 'paid')
 })
 
-test('a garbage signature in the name of a wallet does not lock it, and takes no place of its payments', async () => {
+test('a garbage signature in the name of a wallet does not lock it, and uses no slot of its payments', async () => {
   const victim = await paid.chain.newPayer()
   let release: () => void = () => undefined
   const released = new Promise<void>((resolve) => {
@@ -202,7 +202,7 @@ test('a hash in the name of a wallet does not lock it', async () => {
   assert.equal(codeOf(await reply), 'payment_invalid')
 })
 
-test('the chain is asked about so many refused payments of one address, and others still pay', async () => {
+test('chain calls for rejected payments of one address are bounded, and other payers still pay', async () => {
   const limit = 100
   const spend = async (): Promise<string> => codeOf(await send(await garbage(customer), OTHER_STRANGER))
   const codes: string[] = []

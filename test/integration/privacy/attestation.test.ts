@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { readFileSync, writeFileSync } from 'node:fs'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { promisify } from 'node:util'
@@ -14,6 +14,7 @@ import { DEMO_ROOT } from '../../../control/launch/demoAttestation.ts'
 import { projectRoot } from '../../../control/launch/paths.ts'
 import { apiOk } from '../../support/clients/apiClient.ts'
 import { assertError, chat, completion } from '../../support/clients/chatClient.ts'
+import { fencedBlocks } from '../../support/fencedBlocks.ts'
 import { itemOf } from '../../support/present.ts'
 import { type Stack, startStack, until } from '../../support/stack.ts'
 import { mockAttestation } from '../../support/testCatalog.ts'
@@ -48,7 +49,7 @@ let standardKey: string
 
 before(async () => {
   stack = await startStack({
-    limits: { attestationCheckMs: 100, attestationPollMs: 300, attestationRetryMs: 300 },
+    limits: { evidenceCheckMs: 100, attestationPollMs: 300, attestationRetryMs: 300 },
     catalog: {
       providers: [
         { id: 'plain' },
@@ -89,7 +90,7 @@ const textOf = (reply: Awaited<ReturnType<typeof ask>>): string => {
   return /^(plain|proved)/.exec(itemOf(choices, 0).message.content)?.[0] ?? ''
 }
 
-test('without a verified report the private tier is refused, and nothing runs', async () => {
+test('without a verified report the private tier is rejected, and no request runs', async () => {
   const before = (await stack.provider.log()).length
   for (const model of ['test/unproved', 'test/unasked']) assertError(await ask(model), 503, 'model_unverified')
   assert.equal((await stack.provider.log()).length, before)
@@ -104,7 +105,7 @@ test('without a verified report the private tier is refused, and nothing runs', 
   assert.equal((await ask('test/unasked', standardKey)).status, 200)
 })
 
-test('verified hardware serves the private tier, receipts name its report, and a stranger verifies that again', async () => {
+test('verified hardware serves the private tier, receipts name its report, and a third party can verify it', async () => {
   await untilStatus(200)
   const reply = await ask('test/private')
   assert.equal(textOf(reply), 'proved')
@@ -134,9 +135,10 @@ test('verified hardware serves the private tier, receipts name its report, and a
   assert.deepEqual([verified, demo, provider], [true, true, 'mock'])
 })
 
-test('the script of the documentation verifies a report with nothing but the root', async () => {
-  const text = readFileSync(join(projectRoot, 'docs/reference/attestation.md'), 'utf8')
-  const code = /^( {4}import \{ createHash[\s\S]*?)\n\n(?! {4})/m.exec(text)?.[1]?.replace(/^ {4}/gm, '')
+test('the script from the documentation verifies a report with only the root', async () => {
+  const guide = 'docs/guides/private-tier.md'
+  const blocks = fencedBlocks(join(projectRoot, guide), guide)
+  const code = blocks.find(({ file }) => file === 'verify-attestation.mjs')?.text
   assert.ok(code !== undefined)
   const root = join(stack.dir, 'root.pem')
   writeFileSync(root, DEMO_ROOT)
@@ -157,7 +159,7 @@ test('the script of the documentation verifies a report with nothing but the roo
   await assert.rejects(run(other), /the root does not hold/)
 })
 
-test('a machine that measures something else is off at once, and back when it does not', async () => {
+test('a machine with another measurement is disabled at once, and enabled again when it matches', async () => {
   await setEvidence({ mrtd: '12'.repeat(48) })
   await untilStatus(503)
   assertError(await ask('test/private'), 503, 'model_unverified')
@@ -168,7 +170,7 @@ test('a machine that measures something else is off at once, and back when it do
   await untilStatus(200)
 })
 
-test('what is proved outlasts silence of the provider and restarts of control and proxy', async () => {
+test('a verified report survives an unresponsive provider and restarts of control and proxy', async () => {
   await setEvidence({}, 500)
   await until('it is silent', async () => (await stateOf('test/private')).last_answer?.verdict === 'unreachable')
   const before = await stateOf('test/private')

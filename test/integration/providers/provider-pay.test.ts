@@ -141,7 +141,7 @@ const step = fc.oneof(
   fc.record({ kind: fc.constant('pay' as const) }),
 )
 
-test('every receipt is paid for once by its terms, in any interleaving', async () => {
+test('the provider is paid once for every receipt by its terms, in any interleaving', async () => {
   const batches = fc.array(fc.array(step, { minLength: 1, maxLength: 6 }), { minLength: 2, maxLength: 6 })
   await fc.assert(
     fc.asyncProperty(batches, batches, pay, pay, async (first, second, before, since) => {
@@ -182,7 +182,7 @@ test('every receipt is paid for once by its terms, in any interleaving', async (
   )
 })
 
-test('a day is told once it is over, and only where enough accounts were served on it', async () => {
+test('a day is published once it is over, and only if enough accounts were served on it', async () => {
   const day = Math.floor(Date.now() / DAY_MS) - 1
   const provider = await register(await openNewAccount(book.pool, limits))
   await admit(provider, { kind: 'share', ppm: 1 })
@@ -201,7 +201,7 @@ test('a day is told once it is over, and only where enough accounts were served 
   assert.deepEqual([requests, error_rate, first_output_ms], [9, 0.111111, 100])
 })
 
-test('only what can be served is admitted, and once', async () => {
+test('only offered models on listed routes are admitted, and once', async () => {
   const earner = await openNewAccount(book.pool, limits)
   const [offered, kept] = [await register(earner), await register(earner, false)]
   const share = { kind: 'share', ppm: 1 } as const
@@ -275,7 +275,7 @@ async function tamper(sql: string): Promise<void> {
   })
 }
 
-test('the audit finds pay that does not agree with the receipts', async () => {
+test('the audit finds pay that disagrees with the receipts', async () => {
   const [earner, accountId] = [
     await openNewAccount(book.pool, limits),
     await openNewAccount(book.pool, limits, { coinNanos: 1_000_000 }),

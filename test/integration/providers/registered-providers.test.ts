@@ -135,7 +135,7 @@ const suspended = (name: Name, reason: string) =>
     return found.state === 'suspended' && found.reason === reason
   })
 
-test('a provider serves exactly the requests whose place is its own, and is paid its share of them', async () => {
+test('a provider serves exactly the requests in its part of the hash range, and is paid its share', async () => {
   await admit('good', 'chat-small')
   await Promise.all(Array.from({ length: 4 }, (_, i) => send('good', 15, i % 2 === 0)))
   const receipts = await receiptsOf('good')
@@ -153,7 +153,7 @@ test('a provider serves exactly the requests whose place is its own, and is paid
   assert.deepEqual([...endpoint.keys], [`Bearer ${KEY}`])
 })
 
-test('what a provider is told and paid stays between it and the gateway', async () => {
+test('the API key of a provider is never published or logged, and figures of a single account are withheld', async () => {
   const list = await api(stack.baseUrl, 'GET', '/v1/providers')
   const good = (list.body as { data: { id: string; serving: Json[] }[] }).data.find(({ id }) => id === ids.get('good'))
   const record = good?.serving[0] ?? assert.fail()
@@ -165,7 +165,7 @@ test('what a provider is told and paid stays between it and the gateway', async 
   assert.ok(!list.text.includes(owner.accountId))
 })
 
-test('neither its owner nor keys that leave no trace are served by it, nor accounts that do not let it keep data', async () => {
+test('a provider does not serve its owner, keys in no-logs mode, or accounts that disallow retention', async () => {
   await admit('retaining', 'chat-small')
   await send('retaining', 8, false)
   const quiet = await stack.cli('key', 'create', client.accountId, '--no-logs')
@@ -180,7 +180,7 @@ test('neither its owner nor keys that leave no trace are served by it, nor accou
   assert.deepEqual(new Set((await receiptsOf('retaining')).map(({ provider }) => provider)), new Set(['mock']))
 })
 
-test('a provider that fails is out of service, and no client has seen an error', async () => {
+test('a failing provider is disabled, and no client gets an error', async () => {
   await admit('failing', 'chat-small,error=500')
   await send('failing', 30, true)
   await suspended('failing', 'error_rate')
@@ -193,13 +193,13 @@ test('a provider that fails is out of service, and no client has seen an error',
   assert.ok(activity.text.includes('provider.suspended') && activity.text.includes('error_rate'))
 })
 
-test('a slow provider is out of service', async () => {
+test('a slow provider is disabled', async () => {
   await admit('slow', 'chat-small,ttft=120', ['--share', '0.7', '--first-output', '80'])
   await send('slow', 30, true)
   await suspended('slow', 'latency')
 })
 
-test('a provider that answers otherwise than the route of the catalog is out of service', async () => {
+test('a provider whose answers differ from the route of the catalog is disabled', async () => {
   const usage = { prompt_tokens: 10, completion_tokens: 3, total_tokens: 13 }
   await admit('wrong', (response) => {
     const message = { role: 'assistant', content: 'Something else entirely' }
@@ -215,7 +215,7 @@ test('a provider that answers otherwise than the route of the catalog is out of 
   assert.ok(probes.rows.length > 0, 'its answers are paid for')
 })
 
-test('usage beyond what was counted is not charged, and its provider is out of service', async () => {
+test('usage beyond the counted amount is not charged, and its provider is disabled', async () => {
   await admit('over', 'chat-small,prompt=100000,completion=9000')
   await send('over', 30, false)
   await suspended('over', 'over_reports')
@@ -231,7 +231,7 @@ test('usage beyond what was counted is not charged, and its provider is out of s
   }
 })
 
-test('the owner takes an endpoint out of service; the operator suspends and resumes one', async () => {
+test('the owner disables an endpoint; the operator suspends and resumes one', async () => {
   await admit('leaving', 'chat-small', ['--price-input', '0.1', '--price-output', '0.2'])
   await send('leaving', 10, false)
   const suspend = await stack.cli('provider', 'suspend', ids.get('leaving') ?? '', '--reason', 'maintenance')
@@ -249,7 +249,7 @@ test('the owner takes an endpoint out of service; the operator suspends and resu
   assert.ok(receipts > 0 && Number(earned.units) > 0)
 })
 
-test('control that is killed again and again pays every receipt once', async () => {
+test('control killed repeatedly pays every receipt once', async () => {
   await admit('killed', 'chat-small')
   for (let round = 0; round < 3; round++) {
     await send('killed', 12, round % 2 === 0)

@@ -38,7 +38,7 @@ async function untilFree(accountId: string, units: number): Promise<void> {
   await until(`${accountId} has ${units} free`, async () => (await freeUnits(accountId)) === units)
 }
 
-test('in a cluster, holds and settlements of many accounts at once stay within their slots', async () => {
+test('in a cluster, concurrent holds and settlements of many accounts stay within their slots', async () => {
   const accounts = await Promise.all(Array.from({ length: ACCOUNTS }, newAccount))
   const shards = new Set(accounts.map(({ accountId }) => shardOf(accountId)))
   assert.ok(shards.size > 1)
@@ -74,7 +74,7 @@ test('in a cluster, video jobs stay within the slots of their accounts', async (
   }
 })
 
-test('slots of accounts move between the nodes while requests run, and every answer is charged once', async () => {
+test('slots of accounts move between the nodes while requests run, and every response is charged once', async () => {
   const account = await stack.createAccount()
   const slot = await cluster.slotOf(accountKey(shardOf(account.accountId), account.accountId))
   const workload = startWorkload(stack, account, ['test/small'], 6)

@@ -45,7 +45,7 @@ async function openReady(url = server.url): Promise<Redis> {
 const beat = (connection: Redis, owner: string): Promise<unknown> =>
   defineScript(connection, 'heartbeat')(['owners'], [owner])
 
-test('a script runs, also one that the server has forgotten', async () => {
+test('a script runs, also after the server has flushed its scripts', async () => {
   const connection = await openReady()
   await beat(connection, 'own_a')
   await redis.script('FLUSH')
@@ -53,14 +53,14 @@ test('a script runs, also one that the server has forgotten', async () => {
   assert.equal(await redis.zcard('owners'), 2)
 })
 
-test('an error of a script rejects its call alone', async () => {
+test('an error of a script rejects only its call', async () => {
   const connection = await openReady()
   const settle = defineScript(connection, 'settle')
   const [bad, good] = await Promise.allSettled([settle(['a'], ['nonsense']), beat(connection, 'own_c')])
   assert.deepEqual([bad.status, good.status], ['rejected', 'fulfilled'])
 })
 
-test('calls under way when the server dies are rejected, and the connection comes back', async () => {
+test('calls in flight when the server dies are rejected, and the connection is restored', async () => {
   const connection = await openReady()
   await redis.call('CLIENT', ['PAUSE', '10000'])
   const lost = assert.rejects(beat(connection, 'own_d'), /the connection to Redis was lost/)
@@ -72,7 +72,7 @@ test('calls under way when the server dies are rejected, and the connection come
   await beat(connection, 'own_d')
 })
 
-test('a server that is late is given up within the bound', async () => {
+test('calls to a slow server time out within the bound', async () => {
   const connection = await openReady()
   const pid = server.pid() ?? assert.fail()
   process.kill(pid, 'SIGSTOP')
@@ -86,7 +86,7 @@ test('a server that is late is given up within the bound', async () => {
   await until('the connection is back', isBack)
 })
 
-test('a password and a database are used; a wrong password never connects', async () => {
+test('the password and database of the URL are used; a wrong password never connects', async () => {
   await redis.config('SET', 'requirepass', 'hush')
   try {
     const url = new URL(server.url)
@@ -105,7 +105,7 @@ test('a password and a database are used; a wrong password never connects', asyn
   }
 })
 
-test('a failover that is announced while a lost connection asks for the master leaves it to come back', async (t) => {
+test('a failover announced while a lost connection queries the master does not stop it from reconnecting', async (t) => {
   const port = await freePort()
   const master = newRedisProcess({ port, settings: { port } })
   await master.start()

@@ -62,7 +62,7 @@ test('one pipeline and one scan reach the keys of all shards', async () => {
   assert.deepEqual(failing?.[1], [null, 'text'])
 })
 
-test('a listener is counted whichever node it is at', async () => {
+test('a subscriber is counted on every node', async () => {
   const listeners = await Promise.all([1, 2, 3, 4].map(() => open('wait')))
   await Promise.all(listeners.map((listener) => listener.subscribe('channel')))
   const heard = Promise.all(listeners.map((listener) => new Promise((resolve) => listener.on('message', resolve))))
@@ -110,7 +110,7 @@ for (const [where, first] of [
   })
 }
 
-test('a node that is being given a slot runs no script on its keys, also when it is told to', async () => {
+test('a node importing a slot runs no script on its keys, even with ASKING', async () => {
   const slot = await cluster.slotOf(movedEpoch)
   const owner = await cluster.ownerOf(slot)
   const target = cluster.nodes.find((node) => node !== owner)
@@ -126,7 +126,7 @@ test('a node that is being given a slot runs no script on its keys, also when it
   })
 })
 
-test('a node that hangs costs a bounded time, and what never left does not run later', async () => {
+test('a hanging node costs a bounded time, and commands that were never sent do not run later', async () => {
   const late = await open({ failAfterMs: FAIL_AFTER_MS })
   // One that was not connected to: what is sent on a connection, a server runs whenever it comes to it.
   const unused =
@@ -155,7 +155,7 @@ test('a node that hangs costs a bounded time, and what never left does not run l
   assert.equal(await redis.get(key), null)
 })
 
-test('commands under way at a node that is killed are rejected, and nothing is sent again', async () => {
+test('commands in flight at a killed node are rejected and not resent', async () => {
   const node = cluster.nodes[1]
   assert.ok(node)
   const key = await keyAt(node)
@@ -176,7 +176,7 @@ test('commands under way at a node that is killed are rejected, and nothing is s
   assert.equal(await lateRead, '0')
 })
 
-test('a server has another name after a restart and after it was made the master again', async () => {
+test('a server has another run id after a restart and after a failover back to it', async () => {
   const before = await serversOf(redis)
   assert.equal(before.split(',').length, 3)
   assert.equal(await serversOf(redis), before)

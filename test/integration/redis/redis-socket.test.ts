@@ -14,7 +14,7 @@ before(async () => {
 })
 after(() => stack.finish())
 
-test('requests are held, charged and booked over the socket, and again after Redis was killed', async () => {
+test('requests are held, charged and booked over the socket, also after Redis was killed', async () => {
   assert.match(stack.redis.url, /^unix:\/\/\/.*redis\.sock$/)
   const { apiKey } = await stack.createAccount()
   completion(await chat(stack.baseUrl, apiKey, REQUEST))

@@ -86,7 +86,7 @@ async function createAccount(): Promise<string> {
   return (made.json as { api_key: string }).api_key
 }
 
-test('control comes up, opens admission and answers', async () => {
+test('control starts, opens admission and responds', async () => {
   await control.start()
   assert.equal(await versionInRedis(), 1)
   assert.ok(await redis.get(epochKey(0)))
@@ -98,7 +98,7 @@ test('control comes up, opens admission and answers', async () => {
   assert.equal(list.data[0].version, '1')
 })
 
-test('metrics count what happened', async () => {
+test('metrics count calls and bookings', async () => {
   const text = await (await fetch(`http://127.0.0.1:${control.metricsPort}/metrics`)).text()
   assert.match(text, /^sluice_control_rpc_total\{operation="resolve_key",outcome="ok"\} [1-9]/m)
   assert.match(text, /^sluice_control_rpc_total\{operation="resolve_key",outcome="refused"\} 1$/m)
@@ -107,7 +107,7 @@ test('metrics count what happened', async () => {
   assert.match(text, /^sluice_control_nodejs_eventloop_lag_seconds /m)
 })
 
-test('SIGHUP takes a changed catalog, and refuses one that breaks a promise', async () => {
+test('SIGHUP loads a changed catalog, and rejects one that breaks a promise', async () => {
   writeCatalog('0.5')
   process.kill(control.pid ?? assert.fail(), 'SIGHUP')
   await until('version 2 is in force', async () => (await versionInRedis()) === 2)
@@ -118,7 +118,7 @@ test('SIGHUP takes a changed catalog, and refuses one that breaks a promise', as
   writeCatalog('0.5')
 })
 
-test('control answers again after Redis and PostgreSQL were killed', async () => {
+test('control responds again after Redis and PostgreSQL were killed', async () => {
   const secret = await createAccount()
   await servers.redis.kill9()
   await servers.redis.restart()
@@ -135,14 +135,14 @@ test('control answers again after Redis and PostgreSQL were killed', async () =>
   assert.fail(`no answer after PostgreSQL came back\n${log()}`)
 })
 
-test('SIGTERM ends it with 0, and a start without change publishes nothing', async () => {
+test('SIGTERM ends it with 0, and a start without a catalog change publishes no sheet', async () => {
   assert.equal(await control.sigterm(), 0)
   await control.start()
   assert.equal(await versionInRedis(), 2)
   assert.equal(await control.sigterm(), 0)
 })
 
-test('a start keeps the sheet in force when the catalog breaks its promise, and fails when it is malformed', async () => {
+test('a start keeps the current sheet if the catalog breaks its promise, and fails if it is malformed', async () => {
   writeCatalog('0.75')
   await control.start()
   assert.match(log(), /price\.input may not rise from 0\.5 to 0\.75 USD per million tokens/)

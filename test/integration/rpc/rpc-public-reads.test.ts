@@ -45,7 +45,7 @@ async function waits(reader: ReceiptReader, requestId: string): Promise<boolean>
   return error.message !== new GatewayError('receipt_not_found').message
 }
 
-test('public reads of invented ids do not wait for the book; of known ones few do', async () => {
+test('public reads of unknown ids do not wait for booking; reads of known ones rarely do', async () => {
   const reader = new ReceiptReader(pool, redis, limits)
   const invented = await Promise.all(Array.from({ length: 30 }, () => waits(reader, newId('req'))))
   assert.ok(!invented.includes(true))
@@ -78,7 +78,7 @@ async function withClient(handlers: Partial<RpcHandlers>, work: (client: RpcClie
   }
 }
 
-test('what requests wait for is answered while reads fill all of their places', async () => {
+test('calls that requests wait for are answered while public reads fill all of their slots', async () => {
   let underWay = 0
   let over = 0
   let endReads = (): void => {}
@@ -105,7 +105,7 @@ test('what requests wait for is answered while reads fill all of their places', 
   })
 })
 
-test("the clock of the proxy's machine does not matter to its calls", async (t) => {
+test('calls do not depend on the clock of the proxy machine', async (t) => {
   await withClient({ resolve_key: async () => ({ keyId: 'key_1' }) }, async (client) => {
     const realNow = Date.now
     t.mock.method(Date, 'now', () => realNow() - 3_600_000)

@@ -100,7 +100,7 @@ async function askUntilAnswered(keyHash: string): Promise<OpenedReply> {
 
 const nothingLeft = async () => (await redis.xlen(RPC_STREAM)) === 0
 
-test('a call is answered with the message of its handler', async () => {
+test('a call gets the message of its handler', async () => {
   const reply = await replyTo(await resolveKey('one'))
   assert.equal(reply.errorCode, '')
   assert.equal(keyOf(reply), 'key of one')
@@ -109,14 +109,14 @@ test('a call is answered with the message of its handler', async () => {
   await until('the stream is empty', nothingLeft)
 })
 
-test('errors reach the caller by code; those of the gateway say nothing of its inside', async () => {
+test('errors reach the caller by code; internal errors reveal no details', async () => {
   assert.equal((await replyTo(await resolveKey('unknown'))).errorCode, 'invalid_api_key')
   const broken = await replyTo(await resolveKey('broken'))
   assert.equal(broken.errorCode, 'internal_error')
   assert.ok(!broken.errorMessage.includes('secret'))
 })
 
-test('a call that control does not know, or cannot read, is refused at once and changes nothing', async () => {
+test('an unknown or unreadable call is rejected at once and changes no state', async () => {
   assert.equal((await replyTo(await send('no_such_call', Buffer.alloc(0)))).errorCode, 'gateway_restarting')
   const garbled = await replyTo(await send('resolve_key', Buffer.from([0x0a, 0xff])))
   assert.equal(garbled.errorCode, 'gateway_restarting')
@@ -124,7 +124,7 @@ test('a call that control does not know, or cannot read, is refused at once and 
   assert.match(garbled.errorMessage, /Try again after Retry-After seconds/)
 })
 
-test('calls past their time and malformed ones are taken off the stream', async () => {
+test('expired and malformed calls are removed from the stream', async () => {
   await rpc.stop(1_000)
   const late = await send('resolve_key', Buffer.alloc(0), 100)
   await sleep(300)
@@ -139,7 +139,7 @@ test('calls past their time and malformed ones are taken off the stream', async 
   await until('the stream is empty', nothingLeft)
 })
 
-test('no more calls run at once than the limit allows, and all are answered', async () => {
+test('concurrent calls are bounded by the limit, and all are answered', async () => {
   mostUnderWay = 0
   const ids = await Promise.all(Array.from({ length: limits.rpcConcurrencyMax * 4 }, () => resolveKey('slow')))
   await Promise.all(ids.map(replyTo))
@@ -156,7 +156,7 @@ test('calls are answered again after Redis was emptied, restarted or killed', as
   assert.equal((await askUntilAnswered('killed')).errorCode, '')
 })
 
-test('a stopped server leaves the group, and a call waits for the next one', async () => {
+test('a stopped server leaves the consumer group, and a call waits for the next one', async () => {
   await rpc.stop(1_000)
   const id = await resolveKey('later')
   await sleep(100)
@@ -167,7 +167,7 @@ test('a stopped server leaves the group, and a call waits for the next one', asy
   assert.equal(((await redis.xinfo('CONSUMERS', RPC_STREAM, 'control')) as unknown[]).length, 1)
 })
 
-test('a call that was not sealed with the shared key is dropped: in clear, by another key, or moved to another call', async () => {
+test('a call not sealed with the shared key is dropped: plaintext, another key, or moved to another call', async () => {
   outcomes.length = 0
   const payload = sluice.ResolveKeyRequest.encode({ keyHash: 'forged' }).finish()
   const entry = (id: number) =>

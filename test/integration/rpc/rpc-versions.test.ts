@@ -44,7 +44,7 @@ async function nextCall(operation: RpcOperation): Promise<sluice.RpcRequest> {
   return sluice.RpcRequest.decode(fields[1] ?? assert.fail())
 }
 
-test('an answer that cannot be read is none, and is known at once', async () => {
+test('an unreadable reply fails the call at once', async () => {
   const calling = client.call('resolve_key', { keyHash: 'one' }, 60_000)
   const refused = assert.rejects(calling, (error) => error instanceof UnreadableReply && error.status === 503)
   const { id, replyTo } = await nextCall('resolve_key')
@@ -64,13 +64,13 @@ async function refusedBy(answer: (id: number) => sluice.RpcReply.$Properties): P
   return error instanceof GatewayError ? error : assert.fail(String(error))
 }
 
-test('a refusal is told with all that control says of it', async () => {
+test('an error from control is returned with all of its fields', async () => {
   const refusal = { row: 'below_minimum', message: 'Raise it.', status: 409, param: 'amount', retryAfterSeconds: 7 }
   const { row, message, status, param, retryAfterSeconds } = await refusedBy((id) => ({ id, refusal }))
   assert.deepEqual({ row, message, status, param, retryAfterSeconds }, refusal)
 })
 
-test('a control of the build before refuses by the code and the message of an error', async () => {
+test('an error of the previous version of control is read by its code and message', async () => {
   const errorMessage = 'There is no sheet 1.'
   const before = await refusedBy((id) => ({ id, errorCode: 'sheet_not_found', errorMessage }))
   assert.deepEqual([before.row, before.status, before.message], ['sheet_not_found', 404, errorMessage])
@@ -78,7 +78,7 @@ test('a control of the build before refuses by the code and the message of an er
   assert.deepEqual([unknown.row, unknown.status], ['internal_error', 500])
 })
 
-test('what is no reply at all disturbs nothing', async () => {
+test('a malformed reply message is ignored', async () => {
   const calling = client.call('get_sheet', { version: 1 }, 60_000)
   const { id, replyTo } = await nextCall('get_sheet')
   await redis.publish(replyTo, Buffer.from([0xff, 0xff]))

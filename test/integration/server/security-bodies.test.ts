@@ -58,7 +58,7 @@ async function assertTimedOut(client: RawClient): Promise<void> {
   await eventually('the connection is closed', () => client.closed)
 }
 
-test('slow bodies are served when they are in time, and told when they are not', { concurrency: true }, async (t) => {
+test('slow bodies are served within the timeout and rejected after it', { concurrency: true }, async (t) => {
   const brief = await start({ bodyTimeoutMs: BODY_TIMEOUT_MS })
   const usual = await start()
   // The rest of its body is in the same segment as what it is asked for proof by, and its answer takes long.
@@ -84,7 +84,7 @@ test('slow bodies are served when they are in time, and told when they are not',
       const client = await trickle(usual, 60_000, 15_000, 4_000)
       assert.match(await untilAnswered(client), /^HTTP\/1\.1 200 /)
     }),
-    t.test('an answer that takes long after a body that was paused', async () => {
+    t.test('a slow response after a body that was paused', async () => {
       const client = await open(asking)
       const pieces = `4000\r\n${'a'.repeat(0x4000)}\r\n`.repeat(5)
       await client.send(`POST /late HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n${pieces}0\r\n\r\n`)
@@ -111,7 +111,7 @@ const MALFORMED: readonly (readonly [what: string, text: string, status: number]
   ['trailers', 'POST /echo HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n0\r\nA: b\r\n\r\n', 505],
 ]
 
-test('malformed heads are answered at once, and their connections closed', async () => {
+test('malformed heads are rejected at once, and their connections closed', async () => {
   const server = await start()
   const results = MALFORMED.map(async ([what, text, status]) => {
     const client = await open(server)
@@ -147,7 +147,7 @@ async function statusOf(server: TestServer, path: string, bytes: number): Promis
   return status
 }
 
-test('strangers use up their own share of memory, not that of customers', async () => {
+test('requests without a key use only their own share of memory, not that of customers', async () => {
   const server = await start({ strangerBodyBytesOpenMax: MIB })
   for (let i = 0; i < 4; i++) {
     const client = await open(server)
@@ -166,7 +166,7 @@ test('strangers use up their own share of memory, not that of customers', async 
   assert.equal(await statusOf(server, '/echo', 10 * MIB), 200)
 })
 
-test('strangers may send less', async () => {
+test('the body limit is lower without a key', async () => {
   const server = await start()
   assert.equal(await statusOf(server, '/open', MIB), 200)
   assert.equal(await statusOf(server, '/open', MIB + 1), 413)
@@ -177,7 +177,7 @@ test('strangers may send less', async () => {
   assert.equal(await statusOf(server, '/echo', 10 * MIB), 200)
 })
 
-test('uploads of strangers leave the memory of customers alone', async () => {
+test('uploads without a key do not use the memory of customers', async () => {
   const held: Handler = () => undefined
   const plain: Handler = (exchange) => exchange.answer(200, 'text/plain', 'done')
   const server = await start({ strangerUploadBytesOpenMax: 2 * MIB }, [
@@ -192,7 +192,7 @@ test('uploads of strangers leave the memory of customers alone', async () => {
   assert.equal(await statusOf(server, '/upload', 8 * MIB), 200)
 })
 
-test('who sends is asked once, and the rest of the body waits for it', async () => {
+test('the sender is resolved once, and the rest of the body waits for it', async () => {
   const answers: ((sender: Sender) => void)[] = []
   const precheck = (): Promise<Sender> => new Promise((resolve) => answers.push(resolve))
   const plain: Handler = (exchange, body) => exchange.answer(200, 'text/plain', describe(body))
@@ -219,7 +219,7 @@ test('who sends is asked once, and the rest of the body waits for it', async () 
   assert.deepEqual(await customer.answers(2), [200, 200])
 })
 
-test('slow bodies of strangers take no place of customers', async () => {
+test('slow bodies without a key use no slot of customers', async () => {
   const server = await start({ strangerSlowBodiesMax: 2, bodyTimeoutMs: 8_000 })
   const begin = async (path: string): Promise<RawClient> => {
     const client = await open(server)

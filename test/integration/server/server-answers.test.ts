@@ -28,7 +28,7 @@ async function readSlowly(port: number, path: string): Promise<{ response: Incom
   return { response, read: `${length} ${hash.digest('hex')}` }
 }
 
-test('a large answer arrives whole at a slow reader', async (t) => {
+test('a large response arrives whole at a slow reader', async (t) => {
   const body = randomBytes(8 * MIB)
   const handler: Handler = (exchange) => exchange.answer(200, 'application/octet-stream', body, ['x-cost-units', '7'])
   const { server, port } = await startServer({}, [{ method: 'GET', path: '/large', handler }])
@@ -66,7 +66,7 @@ test('a stream of large writes arrives whole at a slow reader', async (t) => {
   assert.deepEqual([refused, server.open], [[], 0])
 })
 
-test('writes without a wait between them arrive whole, too', async (t) => {
+test('consecutive writes without a pause also arrive whole', async (t) => {
   const pieces = Array.from({ length: 40 }, (_, i) => randomBytes(1 + ((i * 37_501) % 200_000)))
   const handler: Handler = (exchange) => {
     exchange.beginStream()
@@ -80,7 +80,7 @@ test('writes without a wait between them arrive whole, too', async (t) => {
   assert.equal(read, describe(Buffer.concat(pieces)))
 })
 
-test('a second request on the connection of a running stream ends both; the stream is told', async (t) => {
+test('a second request on the connection of a running stream ends both; the stream is notified', async (t) => {
   let told = 0
   const handler: Handler = (exchange) => {
     exchange.setGoneListener({ onGone: () => told++ })

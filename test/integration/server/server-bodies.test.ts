@@ -48,7 +48,7 @@ async function sendPart(client: RawClient, head: string, bytes: number): Promise
   await client.send(Buffer.alloc(bytes, 97))
 }
 
-test('a body arrives as it was sent, whatever pieces it comes in', async () => {
+test('a body arrives as it was sent for any segmentation', async () => {
   await withServer({}, async (_, open) => {
     const sizes = fc.array(fc.integer({ min: 1, max: 90_000 }), { minLength: 1, maxLength: 6 })
     await fc.assert(
@@ -71,7 +71,7 @@ test('a body arrives as it was sent, whatever pieces it comes in', async () => {
   })
 })
 
-test('a sender that leaves takes its memory along', async () => {
+test('a sender that disconnects releases its memory', async () => {
   await withServer({ bodyTimeoutMs: 20_000 }, async ({ server }, open) => {
     const before = await memoryInUse()
     for (let i = 0; i < 12; i++) {
@@ -86,7 +86,7 @@ test('a sender that leaves takes its memory along', async () => {
   })
 })
 
-test('an announced length takes no memory before the bytes come', async () => {
+test('an announced length reserves no memory before the bytes arrive', async () => {
   await withServer({}, async ({ server }, open) => {
     const before = await memoryInUse()
     for (let i = 0; i < 40; i++) await sendPart(await open(), announced('/echo', 20 * MIB), 1_000)
@@ -97,7 +97,7 @@ test('an announced length takes no memory before the bytes come', async () => {
   })
 })
 
-test('chunks of one byte cost about one byte each', async () => {
+test('chunks of one byte use about one byte of memory each', async () => {
   const chunks = 300_000
   await withServer({ bodyPiecesMax: chunks + 10 }, async (_, open) => {
     const before = await memoryInUse()
@@ -112,7 +112,7 @@ test('chunks of one byte cost about one byte each', async () => {
   })
 })
 
-test('a body in too many chunks is refused', async () => {
+test('a body in too many chunks is rejected', async () => {
   await withServer({ bodyPiecesMax: 1_000 }, async ({ served, refused }, open) => {
     const client = await open()
     await client.send(chunked('/echo') + '1\r\na\r\n'.repeat(1_001))
@@ -122,7 +122,7 @@ test('a body in too many chunks is refused', async () => {
   })
 })
 
-test('all bodies on their way in share one bound of memory', async () => {
+test('all incoming bodies share one memory limit', async () => {
   await withServer({ bodyBytesOpenMax: 3 * MIB }, async ({ server, refused }, open) => {
     const first = await open()
     await sendPart(first, announced('/echo', 2 * MIB), 2 * MIB - 1)
@@ -142,7 +142,7 @@ test('all bodies on their way in share one bound of memory', async () => {
   })
 })
 
-test('large bodies are read a few at once; the connection of one turned away goes on', async () => {
+test('concurrent large bodies are bounded; the connection of a rejected one stays usable', async () => {
   await withServer({ largeBodiesMax: 1 }, async (_, open) => {
     const first = await open()
     await sendPart(first, announced('/echo', 2 * MIB), 2 * MIB - 1)
@@ -163,7 +163,7 @@ test('large bodies are read a few at once; the connection of one turned away goe
   })
 })
 
-test('without a credential only the start of a body is taken', async () => {
+test('without a credential only the start of a body is read', async () => {
   await withServer({}, async ({ served, refused }, open) => {
     for (const header of ['', 'Authorization: Bearer nonsense\r\n', 'x-api-key: ses_abc\r\n']) {
       const client = await open()
@@ -189,7 +189,7 @@ test('without a credential only the start of a body is taken', async () => {
   })
 })
 
-test('a body that trickles runs out of time', async () => {
+test('a body that trickles in times out', async () => {
   await withServer({ bodyTimeoutMs: 400 }, async ({ refused, server }, open) => {
     const silent = await open()
     await silent.send(announced('/echo', 1_000))
@@ -208,7 +208,7 @@ test('a body that trickles runs out of time', async () => {
   })
 })
 
-test('a body over the limit for JSON is refused, announced or not', async () => {
+test('a body over the limit for JSON is rejected, announced or not', async () => {
   await withServer({ jsonBodyBytesMax: 2 * MIB }, async ({ served }, open) => {
     const known = await open()
     await known.send(announced('/echo', 2 * MIB + 1))

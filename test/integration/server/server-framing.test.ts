@@ -50,7 +50,7 @@ async function play(pieces: readonly string[]): Promise<RawClient> {
 for (const [headers, rest] of FAULTS) {
   const name = `${JSON.stringify(headers)} before ${rest.length} bytes`
 
-  test(`${name} in one segment: nothing behind it is served`, async () => {
+  test(`${name} in one segment: no request after it is served`, async () => {
     const { text } = await play([`${START}${headers}\r\n${rest}`])
     // The server package closes without an answer when it finds a second request while the first is open.
     assert.ok(text === '' || /^HTTP\/1\.1 400 /.test(text), text)
@@ -59,7 +59,7 @@ for (const [headers, rest] of FAULTS) {
     assert.equal(server.server.open, 0)
   })
 
-  test(`${name} in two segments: one answer, then the end`, async () => {
+  test(`${name} in two segments: one response, then the connection is closed`, async () => {
     const client = await play([`${START}${headers}\r\n`, rest])
     assert.deepEqual(client.statuses(), [400])
     assert.deepEqual(server.served, [])
@@ -67,7 +67,7 @@ for (const [headers, rest] of FAULTS) {
   })
 }
 
-test('requests that follow each other in one segment are served when their lengths are sound', async () => {
+test('consecutive requests in one segment are served if their lengths are valid', async () => {
   const client = await RawClient.open(server.port)
   await client.send(`${START}Content-Length: 2\r\n\r\n{}${HIDDEN}`)
   const statuses = await client.answers(2).finally(() => client.leave())
@@ -96,7 +96,7 @@ for (const [what, [head = '', body = '']] of ODD_CHUNKS) {
     'with the rest in a second segment': [head + body, HIDDEN],
     'with the body in a second segment': [head, body + HIDDEN],
   })) {
-    test(`a body in chunks, ${what}, ${split}: nothing behind it is served`, async () => {
+    test(`a body in chunks, ${what}, ${split}: no request after it is served`, async () => {
       const { text } = await play(pieces)
       assert.ok(text.split('HTTP/1.1 ').length <= 2, text)
       if (text !== '') assert.match(text, /connection: close/i)
@@ -111,7 +111,7 @@ test('a body in chunks is answered, and its connection closed', async () => {
   assert.deepEqual(client.statuses(), [200])
 })
 
-test('a chunk extension ends by 408 or 400, and nothing behind it is served', async () => {
+test('a chunk extension ends in 408 or 400, and no request after it is served', async () => {
   const slow = await startServer({ bodyTimeoutMs: 500 })
   try {
     for (const [extension, expected] of [

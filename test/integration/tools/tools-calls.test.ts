@@ -58,7 +58,7 @@ const newKey = async (...args: string[]): Promise<string> => {
   return (made.json as { api_key: string }).api_key
 }
 
-test('the list shows every tool with price, state and input schema, to everybody', async () => {
+test('the public list shows every tool with price, state and input schema', async () => {
   const { data } = await apiOk<{ data: Record<string, unknown>[] }>(stack.baseUrl, 'GET', '/v1/tools')
   const byId = new Map(data.map((tool) => [tool['id'], tool]))
   assert.deepEqual(byId.get('web.search')?.['price'], { base: '0.00105', result: '0.00021' })
@@ -73,7 +73,7 @@ test('the list shows every tool with price, state and input schema, to everybody
   assert.deepEqual(sheet.tools.find(({ id }) => id === 'web.search')?.price, byId.get('web.search')?.['price'])
 })
 
-test('a search costs its base and each result that the upstream bills; the rest of the hold goes back', async () => {
+test('a search is charged its base price and each result that the upstream bills; the rest of the hold is released', async () => {
   const body = answered(await search('cats', { count: 4 }))
   assert.equal(body['object'], 'tool.result')
   assert.equal(body['tool'], 'web.search')
@@ -111,7 +111,7 @@ test('a page costs its flat price', async () => {
   assert.deepEqual([body.receipt.usage.quantity, body.receipt.usage.unit], [1, 'call'])
 })
 
-test('a tool without a mapping passes the answer on, with a key in a header of its own', async () => {
+test('a tool without a mapping passes the response on, with its key in a custom header', async () => {
   const body = answered(await call('plain.raw', { url: 'https://mock.invalid/' }))
   assert.equal((body['output'] as { data: { title: string } }).data.title, 'A page')
 })
@@ -135,7 +135,7 @@ const REFUSED: [name: string, id: string, input: unknown, status: number, code: 
 ]
 
 for (const [name, id, input, status, code, param] of REFUSED) {
-  test(`refused before any hold: ${name}`, async () => {
+  test(`rejected before any hold: ${name}`, async () => {
     const reply = await call(id, input)
     const error = assertError(reply, status, code, param)
     assert.equal(error.type, 'invalid_request_error')
@@ -143,7 +143,7 @@ for (const [name, id, input, status, code, param] of REFUSED) {
   })
 }
 
-test('a body that is too large is refused', async () => {
+test('a body that is too large is rejected', async () => {
   const reply = await search('x'.repeat(5_000))
   assert.equal(reply.status, 413)
   await assertNothingRan(reply)
@@ -193,14 +193,14 @@ for (const url of PRIVATE) {
   })
 }
 
-test('a page that led to a private address is not shown, and costs what the upstream billed', async () => {
+test('a page that redirected to a private address is not returned, and is charged as the upstream billed', async () => {
   const reply = await call('web.moved', { url: 'https://93.184.215.14/', provider: OPTED_IN })
   assertError(reply, 502, 'tool_upstream_error')
   assert.doesNotMatch(reply.text, /What https/)
   assert.equal(reply.headers.get('x-cost-units'), String(SCRAPE.cost))
 })
 
-test('retention may be opted in for the key or for the account, and a request may take it back', async () => {
+test('retention may be allowed for the key or for the account, and a request may disallow it', async () => {
   const keyed = await newKey('--allow-retention')
   answered(await call('web.search', { query: 'x' }, {}, keyed))
   const back = await call('web.search', { query: 'x', provider: { allow_retention: false } }, {}, keyed)
@@ -212,26 +212,26 @@ test('retention may be opted in for the key or for the account, and a request ma
   answered(await call('web.search', { query: 'x' }, {}, (again.json as { api_key: string }).api_key))
 })
 
-test('the privacy mode of a key rules a tool out that keeps records, and no other', async () => {
+test('the privacy mode of a key excludes only tools that keep records', async () => {
   const noLogs = await newKey('--no-logs')
   assertError(await search('x', {}, noLogs), 409, 'retention_required')
   answered(await call('web.traceless', { query: 'x' }, {}, noLogs))
 })
 
-test('nothing of the client but its input reaches the upstream', async () => {
+test('only the input of the client reaches the upstream', async () => {
   const body = answered(await call('web.traceless', { query: 'a "quote"\n{query}', language: 'de' }))
   const [first] = (body['output'] as { results: { snippet: string }[] }).results
   const sent = { model: 'mock,echo', q: 'a "quote"\n{query}', num: 3, lang: 'de' }
   assert.deepEqual(JSON.parse(first?.snippet ?? ''), sent)
 })
 
-test('a key that is bound to tools may use no other', async () => {
+test('a key with a tool allowlist cannot use other tools', async () => {
   const bound = await newKey('--tool', 'web.scrape', '--allow-retention')
   assertError(await call('web.search', { query: 'x' }, {}, bound), 403, 'tool_not_allowed')
   answered(await call('web.scrape', { url: 'https://93.184.215.14/' }, {}, bound))
 })
 
-test('caps and balance bind tools', async () => {
+test('caps and balance apply to tools', async () => {
   const capped = await newKey('--cap-day', '0.002', '--allow-retention')
   answered(await call('web.search', { query: 'x', count: 1 }, {}, capped))
   assertError(await call('web.search', { query: 'x', count: 10 }, {}, capped), 402, 'spend_limit_exceeded')
@@ -239,7 +239,7 @@ test('caps and balance bind tools', async () => {
   assertError(await search('x', {}, poor.apiKey), 402, 'insufficient_balance')
 })
 
-test("an agent's tools, cap and approval threshold bind it", async () => {
+test("an agent's tool allowlist, cap and approval threshold apply", async () => {
   const { token } = owner
   const policy = { slug: 'finder', tools: ['web.search'], request_cap: '0.003', approval_threshold: '0.0015' }
   await apiOk(stack.baseUrl, 'POST', '/v1/agents', { token, body: policy })

@@ -105,25 +105,25 @@ for (const [upstream, results, charged, clamped] of BILLED) {
   })
 }
 
-test('an answer without its results costs what the upstream says that it billed', async () => {
+test('a response without its results is charged as the upstream billed', async () => {
   const reply = await call('t.elsewhere')
   assertError(reply, 502, 'tool_upstream_error')
   assert.equal(reply.headers.get('x-cost-units'), String(BASE + 3 * SEARCH.cost.result))
 })
 
-test('a flat tool that fails after its answer costs what the upstream charges for a call', async () => {
+test('a flat-priced tool that fails after its response is charged the upstream price of a call', async () => {
   const reply = await call('t.page', { url: 'https://93.184.215.14/' })
   assertError(reply, 502, 'tool_upstream_error')
   assert.equal(reply.headers.get('x-cost-units'), String(SCRAPE.cost))
 })
 
-test('an upstream that cannot be reached costs nothing', async () => {
+test('an unreachable upstream is not charged', async () => {
   const reply = await call('t.gone')
   assertError(reply, 502, 'tool_upstream_error')
   assert.equal((await receipt(reply.headers.get('x-request-id') ?? '')).cost.units, '0')
 })
 
-test('an upstream that asked to be left alone is, and the refusal says for how long', async () => {
+test('an upstream that sent Retry-After is not called until then, and the error states the time', async () => {
   const id = nameOf('error=429,retry_after=7')
   await call(id)
   const before = (await stack.provider.log()).length
@@ -133,7 +133,7 @@ test('an upstream that asked to be left alone is, and the refusal says for how l
   assert.equal((await stack.provider.log()).length, before)
 })
 
-test('an upstream that keeps failing is left alone for a while, and nothing is held', async () => {
+test('an upstream that keeps failing is not called for a while, and no hold is taken', async () => {
   let sent = 0
   await until('the breaker opens', async () => {
     const reply = await call('t.failing')
@@ -145,7 +145,7 @@ test('an upstream that keeps failing is left alone for a while, and nothing is h
   assert.equal(seen.length, sent - 1)
 })
 
-test('a client that leaves is charged for what its call has brought about, once', async () => {
+test('a client that disconnects is charged for the effects of its call, once', async () => {
   const before = (await stack.provider.log()).length
   await stack.provider.hold()
   const headers = { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' }

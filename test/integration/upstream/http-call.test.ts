@@ -38,7 +38,7 @@ function names(...addresses: string[]): Required<Pick<HttpCall, 'lookup'>> & { a
 }
 const fails = (fault: string) => (error: unknown) => error instanceof CallError && error.fault === fault
 
-test('a name that resolves to another address the second time is looked up once', async () => {
+test('a name is looked up once, so a second address for it is never used', async () => {
   const port = await serve((request, response) => response.end(request.headers.host))
   const { lookup, asked } = names('127.0.0.1', '192.0.2.1')
   const answer = await callHttp({ url: new URL(`http://rebound.test:${port}/x`), ...OPTIONS, lookup })
@@ -46,7 +46,7 @@ test('a name that resolves to another address the second time is looked up once'
   assert.deepEqual(asked, ['rebound.test'])
 })
 
-test('a private address is refused before anything is sent', async () => {
+test('a private address is rejected before the request is sent', async () => {
   let requests = 0
   const port = await serve((_request, response) => {
     requests++
@@ -79,7 +79,7 @@ test('redirects are not followed', async () => {
   assert.equal(requests, 1)
 })
 
-test('answers that are slow, endless or too large are left', async () => {
+test('slow, endless and too large responses are aborted', async () => {
   const port = await serve((request, response) => {
     if (request.url === '/silent') return
     response.writeHead(200)
@@ -95,7 +95,7 @@ test('answers that are slow, endless or too large are left', async () => {
   assert.equal((await at('/fits')).body.length, 1_000)
 })
 
-test('a resolver that does not answer costs no more time than there is', async () => {
+test('a resolver that does not respond is bounded by the timeout', async () => {
   const lookup = () => new Promise<LookupAddress[]>(() => {})
   await assert.rejects(
     callHttp({ url: new URL('http://silent.test/'), ...OPTIONS, timeoutMs: 20, lookup }),
@@ -103,7 +103,7 @@ test('a resolver that does not answer costs no more time than there is', async (
   )
 })
 
-test('where nobody listens, speaks HTTP or has a certificate that is trusted, it can not be reached', async () => {
+test('a closed port, a server without HTTP and an untrusted certificate are unreachable', async () => {
   const port = await serve(() => {})
   const [server] = servers.splice(servers.length - 1, 1)
   await new Promise((closed) => server?.close(closed))
@@ -120,7 +120,7 @@ test('where nobody listens, speaks HTTP or has a certificate that is trusted, it
   await assert.rejects(callHttp({ url: new URL(`http://127.0.0.1:${tlsPort}/`), ...OPTIONS }), fails('unreachable'))
 })
 
-test('a call that got no answer says whether it may have been read', async () => {
+test('a failed call reports whether the server may have read it', async () => {
   const port = await serve((request, response) => {
     if (request.url === '/cut') request.socket.destroy()
     if (request.url === '/half') response.writeHead(200, { 'content-length': '9' }).write('x', () => response.destroy())
@@ -153,7 +153,7 @@ test('a call that got no answer says whether it may have been read', async () =>
   }
 })
 
-test('a call is made once, on a connection of its own, with what it was given', async () => {
+test('a call is made once, on its own connection, with the given headers and body', async () => {
   const ports = new Set<number | undefined>()
   const port = await serve((request, response) => {
     ports.add(request.socket.remotePort)

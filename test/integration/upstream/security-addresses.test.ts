@@ -87,7 +87,7 @@ const scrape = (url: string, tool = 'web.page'): Promise<Reply> => {
   return callTool(stack.baseUrl, apiKey, tool, { url, provider: OPTED_IN })
 }
 
-test('an address that parsers read differently is not sent to the page reader', async () => {
+test('an address that parsers read differently is not forwarded to the page reader', async () => {
   for (const url of ambiguous(`127.0.0.1:${trap.port}`)) {
     assertError(await scrape(url), 400, 'tool_input_invalid', 'url')
     assert.deepEqual(asked, [], url)
@@ -107,7 +107,7 @@ test('the page reader gets the address as it was checked', async () => {
   }
 })
 
-test('a page that ended at an address of two readings is not shown', async () => {
+test('a page that ended at an ambiguous address is not returned', async () => {
   for (const url of [...ambiguous('127.0.0.1'), 'http://127.1/', 'http://[::ffff:7f00:1]/', 'file:///etc/passwd']) {
     finalUrl = url
     assertError(await scrape(PAGE), 502, 'tool_upstream_error')
@@ -116,7 +116,7 @@ test('a page that ended at an address of two readings is not shown', async () =>
   assert.equal((await scrape(PAGE)).status, 200)
 })
 
-test('a redirect of an upstream is an answer and is not followed', async () => {
+test('a redirect of an upstream is returned as its response and not followed', async () => {
   assertError(await scrape(PAGE, 'web.moved'), 502, 'tool_upstream_error')
   assert.equal(trapped, 0)
 })
@@ -218,7 +218,7 @@ for (const at of WITH_IMAGE) {
     assert.equal(imageAsked(), 'https://example.com/b')
   })
 
-  test(`an image of ${path} inside a network is sent to a provider that the catalog allows it, and to no other`, async () => {
+  test(`an image of ${path} inside a network is sent only to a provider for which the catalog allows it`, async () => {
     for (const url of INSIDE) {
       const reply = await ask(at, 'test/both', url)
       assert.equal(reply.status, 200, reply.text)

@@ -30,7 +30,7 @@ const GET = { method: 'GET', headers: {}, timeoutMs: 5_000, answerBytesMax: 1_00
 const over = (dns: DnsServer) => lookUpFor(2_000, [dns.address])
 const fails = (fault: string) => (error: unknown) => error instanceof CallError && error.fault === fault
 
-test('a name is resolved once: the connection goes to the address that was checked', async (t) => {
+test('a name is resolved once: the connection is made to the address that was checked', async (t) => {
   let answers = 0
   const dns = await startDnsServer((_name, family) =>
     family === 4 ? [answers++ === 0 ? '127.0.0.1' : '127.0.0.9'] : [],
@@ -46,7 +46,7 @@ test('a name is resolved once: the connection goes to the address that was check
   assert.equal(answers, 1)
 })
 
-test('a name with one private address is refused before anything is sent, whatever else it has', async (t) => {
+test('a name with any private address is rejected before the request is sent', async (t) => {
   const inside = '127.0.0.1'
   const names: Record<string, [four: string[], six: string[]]> = {
     'private.test': [[inside], []],
@@ -68,7 +68,7 @@ test('a name with one private address is refused before anything is sent, whatev
   assert.equal(trapped, 0)
 })
 
-test('what was asked does not lead elsewhere by a redirect', async (t) => {
+test('redirects are not followed', async (t) => {
   const dns = await startDnsServer((_name, family) => (family === 4 ? ['127.0.0.1'] : []))
   const hop = await serve((_request, response) =>
     response.writeHead(307, { location: `http://inside.test:${trap.port}/` }).end(),

@@ -77,7 +77,7 @@ function send(transport: Transport, path: string, body: UpstreamRequest['body'])
 }
 
 for (const [name, transport] of Object.entries(TRANSPORTS)) {
-  test(`${name}: pieces arrive as one body of known length, and the connection is used again`, async () => {
+  test(`${name}: pieces arrive as one body of known length, and the connection is reused`, async () => {
     const before = connections
     for (const sizes of [[0], [1], [10, 0, 20], [MIB, 5, 3 * MIB], [70_000, 70_000]]) {
       const pieces = sizes.map((size) => randomBytes(size))
@@ -89,7 +89,7 @@ for (const [name, transport] of Object.entries(TRANSPORTS)) {
     assert.ok(connections - before <= 2, `${connections - before} connections`)
   })
 
-  test(`${name}: a provider that answers before it has read everything is heard`, async () => {
+  test(`${name}: a response sent before the whole request was read is delivered`, async () => {
     const outcome = await send(transport, '/early', [randomBytes(100), randomBytes(8 * MIB)]).catch(
       (failure: TransportFailure) => failure.kind,
     )

@@ -142,7 +142,7 @@ for (const [name, transport] of Object.entries(TRANSPORTS)) {
       }
     })
 
-    test(`${name}: events in ${coding} come when they are sent, and those before a cut come before it`, async () => {
+    test(`${name}: events in ${coding} arrive when they are sent, and those before a cut arrive before it`, async () => {
       const heard: string[] = []
       const packer = stream()
       const sent = new Promise<ServerResponse>((resolve) => {
@@ -170,7 +170,7 @@ for (const [name, transport] of Object.entries(TRANSPORTS)) {
       assert.equal(heard.join(''), 'data: first\n\ndata: second\n\n')
     })
 
-    test(`${name}: what ${coding} hides is bounded by who reads it`, async () => {
+    test(`${name}: the decompressed size of ${coding} is bounded by the reader`, async () => {
       const bomb = pack(Buffer.alloc(64 * MIB))
       const before = await memoryInUse()
       assert.equal(await kindOf(read(transport, inPieces(header, bomb, 65_536), MIB)), 'malformed')
@@ -179,12 +179,12 @@ for (const [name, transport] of Object.entries(TRANSPORTS)) {
     })
   }
 
-  test(`${name}: members of gzip behind each other are one body`, async () => {
+  test(`${name}: consecutive gzip members are one body`, async () => {
     const members = Buffer.concat([gzipSync('one'), gzipSync('two')])
     assert.equal((await read(transport, inPieces('gzip', members, 1_000))).body.toString(), 'onetwo')
   })
 
-  test(`${name}: a coding that is not known, or several, leave the body as it is, and say so`, async () => {
+  test(`${name}: an unknown coding, or several, leave the body unchanged and marked as unreadable`, async () => {
     for (const coding of ['zstd', 'compress', 'gzip, br', 'constructor']) {
       const { headers, body } = await read(transport, inPieces(coding, Buffer.from('body'), 10))
       assert.deepEqual([headers.unreadable, body.toString()], [true, 'body'], coding)
@@ -194,7 +194,7 @@ for (const [name, transport] of Object.entries(TRANSPORTS)) {
     assert.deepEqual([headers.unreadable, body.toString()], [undefined, 'body'])
   })
 
-  test(`${name}: a reader that pauses holds the body back, and one that leaves hears nothing more`, async () => {
+  test(`${name}: a reader that pauses applies backpressure, and one that leaves gets no more data`, async () => {
     const packed = gzipSync(Buffer.alloc(BIG, 'abcdefghij'))
     answer = inPieces('gzip', packed, 1_000)
     let bytes = 0

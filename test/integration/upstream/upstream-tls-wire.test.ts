@@ -94,7 +94,7 @@ const REFUSED = [
 ]
 
 for (const { title, host, fromMs, toMs, trusted, fault } of REFUSED) {
-  test(`a certificate for ${title} is refused before a byte of the request is sent`, async () => {
+  test(`a certificate for ${title} is rejected before a byte of the request is sent`, async () => {
     const nowMs = Date.now()
     const shown = makeCertificate({ host, validFrom: new Date(nowMs + fromMs), validTo: new Date(nowMs + toMs) })
     const ca = trusted ? shown.cert : certificate.cert
@@ -116,13 +116,13 @@ for (const { title, host, fromMs, toMs, trusted, fault } of REFUSED) {
   })
 }
 
-test('a new connection goes on with the session of one before', async () => {
+test('a new connection resumes the session of an earlier one', async () => {
   play = (socket) => socket.write(WHOLE)
   for (let i = 0; i < 4; i++) assert.deepEqual(text(await ask({ fresh: true })), [undefined, 'ok'])
   assert.deepEqual(server.resumed.slice(-3), [true, true, true])
 })
 
-test('a session that is too old or too large is not gone on with', async () => {
+test('a session that is too old or too large is not resumed', async () => {
   for (const change of [{ tlsSessionAgeMs: 0 }, { tlsSessionBytesMax: 10 }]) {
     const careful = new SocketTransport(limitsWith(change), context)
     for (let i = 0; i < 3; i++) await ask({ from: careful, fresh: true })
@@ -131,7 +131,7 @@ test('a session that is too old or too large is not gone on with', async () => {
   }
 })
 
-test('a session is not gone on with at another port of the same host, where somebody else may be', async () => {
+test('a session is not resumed at another port of the same host, which may be another server', async () => {
   const other = new TlsServer(newCertificate(HOST), (socket) => socket.write(WHOLE))
   await other.listen()
   await ask({ fresh: true })
@@ -152,7 +152,7 @@ const THREAD = `
 `
 const STANDSTILL_MS = 20
 
-test('connections are kept whose answers are there before Node.js says that the requests have left', async () => {
+test('connections are kept alive when the response arrives before Node.js reports the request as sent', async () => {
   const thread = new Worker(THREAD, { eval: true, workerData: { ...certificate, answer: WHOLE } })
   const [port] = (await once(thread, 'message')) as [number]
   const own = new SocketTransport(limits, context)
@@ -175,7 +175,7 @@ test('connections are kept whose answers are there before Node.js says that the 
   assert.equal(handshakes, 4)
 })
 
-test('what a provider writes in many records comes in few pieces', async () => {
+test('many records of a provider are delivered in few pieces', async () => {
   play = (socket) => {
     socket.write(`${OK}content-length: 10000\r\n\r\n`)
     for (let i = 0; i < 100; i++) socket.write('x'.repeat(100))
@@ -185,7 +185,7 @@ test('what a provider writes in many records comes in few pieces', async () => {
   assert.ok(heard.parts.length < 20, `${heard.parts.length} pieces`)
 })
 
-test('nothing comes between a pause and its end, and nothing is lost', async () => {
+test('no data is delivered during a pause, and none is lost', async () => {
   const body = Buffer.from(Array.from({ length: 3_000_000 }, (_, i) => i % 251))
   play = (socket) => {
     socket.write(`${OK}content-length: ${body.length}\r\n\r\n`)
@@ -211,7 +211,7 @@ test('nothing comes between a pause and its end, and nothing is lost', async () 
   assert.ok(heard.body.equals(body))
 })
 
-test('an answer that ends while its reader pauses is heard to its end', async () => {
+test('a response that ends while its reader is paused is delivered to its end', async () => {
   play = (socket) => {
     for (const part of [`${OK}\r\n`, 'a'.repeat(70_000), 'b'.repeat(70_000)]) socket.write(part)
     socket.end()
@@ -225,7 +225,7 @@ test('an answer that ends while its reader pauses is heard to its end', async ()
   assert.deepEqual(text(heard), [undefined, 'a'.repeat(70_000) + 'b'.repeat(70_000)])
 })
 
-test('answers come whole, however they are cut into records and whatever their reader pauses', async () => {
+test('responses are delivered whole for any split into records and any pauses of the reader', async () => {
   const pieces = fc.array(fc.integer({ min: 1, max: 40_000 }), { minLength: 1, maxLength: 8 })
   const framing = fc.constantFrom('length', 'chunked', 'close')
   await fc.assert(
@@ -262,7 +262,7 @@ async function playPieces(
   if (framing === 'close') socket.end()
 }
 
-test('bytes behind an answer never reach the next request', async () => {
+test('bytes after a response never reach the next request', async () => {
   for (let i = 0; i < 30; i++) {
     play = (socket) => {
       socket.write(`${OK}content-length: 8\r\n\r\nanswer${10 + i}`)
@@ -277,7 +277,7 @@ const CUTS: readonly [string, (raw: Socket) => void][] = [
   ['reset', (raw) => raw.resetAndDestroy()],
 ]
 for (const [name, cut] of CUTS) {
-  test(`a connection that is ${name} below TLS in the middle of an answer is an answer that broke off`, async () => {
+  test(`a connection that is ${name} below TLS during a response interrupts the response`, async () => {
     for (const header of ['transfer-encoding: chunked', 'content-length: 100']) {
       play = (socket, _path, raw) => {
         socket.write(`${OK}${header}\r\n\r\n5\r\nhello\r\n`, () => setImmediate(() => cut(raw)))

@@ -95,7 +95,7 @@ after(async () => {
   removeTempDir(folder)
 })
 
-test('whole and streamed answers come over TLS, on connections that are kept', async () => {
+test('buffered and streamed responses work over TLS, on kept-alive connections', async () => {
   const { apiKey } = await stack.createAccount()
   for (let i = 0; i < 5; i++) {
     completion(await chat(stack.baseUrl, apiKey, { model: 'tls/trusted' }))
@@ -105,19 +105,19 @@ test('whole and streamed answers come over TLS, on connections that are kept', a
   assert.ok(terminators.trusted.handshakes <= 2, `${terminators.trusted.handshakes} handshakes`)
 })
 
-test('a kept connection that died is replaced without an error', async () => {
+test('a dead kept-alive connection is replaced without an error', async () => {
   const { apiKey } = await stack.createAccount()
   completion(await chat(stack.baseUrl, apiKey, { model: 'tls/trusted' }))
   terminators.trusted.dropAll()
   completion(await chat(stack.baseUrl, apiKey, { model: 'tls/trusted' }))
 })
 
-test('a certificate that nobody trusts is a provider that cannot be reached', async () => {
+test('a provider with an untrusted certificate is unreachable', async () => {
   const { apiKey } = await stack.createAccount()
   assertError(await chat(stack.baseUrl, apiKey, { model: 'tls/untrusted' }), 502, 'upstream_unavailable')
 })
 
-test('a stream whose connection is cut below TLS is shown as interrupted, and what came is charged', async () => {
+test('a stream whose connection is cut below TLS is reported as interrupted, and its output so far is charged', async () => {
   const { apiKey } = await stack.createAccount()
   const body = JSON.stringify({ model: 'tls/slow', stream: true, messages: [{ role: 'user', content: 'hello' }] })
   const headers = { 'content-type': 'application/json', authorization: `Bearer ${apiKey}` }

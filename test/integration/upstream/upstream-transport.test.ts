@@ -154,7 +154,7 @@ function pieces(text: string, places: readonly number[]): Buffer[] {
     .filter((part) => part.length > 0)
 }
 
-test('sound answers are read whole, however they are split', async () => {
+test('valid responses are read whole for any segmentation', async () => {
   await fc.assert(
     fc.asyncProperty(sound, cuts, async ({ text, end, parts, empty }, places) => {
       const verdict = await ask(own, { pieces: pieces(text, places), end })
@@ -168,7 +168,7 @@ test('sound answers are read whole, however they are split', async () => {
   )
 })
 
-test('mutated answers are refused, or read as undici reads them', async () => {
+test('mutated responses are rejected, or read as undici reads them', async () => {
   const mutation = fc.record({ at: fc.nat(1_000), kind: fc.constantFrom('drop', 'double', 'swap', 'cut', 'insert') })
   const byte = fc.constantFrom('\r', '\n', '\0', ' ', ':', 'f', '0', '9', ',')
   await fc.assert(
@@ -223,14 +223,14 @@ const MALFORMED = [
   '<html>hello</html>',
 ]
 
-test('known ways to be malformed end in a failure', async () => {
+test('known malformed responses fail', async () => {
   for (const text of MALFORMED) {
     const verdict = await ask(own, { pieces: [Buffer.from(text)], end: true })
     assert.ok(verdict instanceof Error, `${JSON.stringify(text.slice(0, 90))} was read as ${JSON.stringify(verdict)}`)
   }
 })
 
-test('silence ends in a time-out, at the head and in the body', async () => {
+test('silence times out, at the head and in the body', async () => {
   const kinds = await Promise.all([
     ask(own, { pieces: [], end: false }, SILENCE_MS),
     ask(own, { pieces: [Buffer.from('HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nab')], end: false }, SILENCE_MS),
@@ -241,7 +241,7 @@ test('silence ends in a time-out, at the head and in the body', async () => {
   )
 })
 
-test('bytes behind an answer never reach the next request', async () => {
+test('bytes after a response never reach the next request', async () => {
   const answer = (body: string, extra = '') => ({
     pieces: [Buffer.from(`HTTP/1.1 200 OK\r\nContent-Length: ${body.length}\r\n\r\n${body}${extra}`)],
     end: false,
@@ -254,7 +254,7 @@ test('bytes behind an answer never reach the next request', async () => {
   }
 })
 
-test('many requests at once on kept connections each get their own answer', async () => {
+test('concurrent requests on kept-alive connections each get their own response', async () => {
   const bodies = Array.from({ length: 500 }, (_, i) => `body ${i} ${'x'.repeat(i)}`)
   for (let round = 0; round < 3; round++) {
     const verdicts = await Promise.all(

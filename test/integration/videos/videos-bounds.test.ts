@@ -39,7 +39,7 @@ before(async () => {
 
 after(() => stack.finish())
 
-test('of many requests of a key at once, over all workers, two become jobs', async () => {
+test('of many concurrent requests of a key, over all workers, two become jobs', async () => {
   const { apiKey } = await stack.createAccount({ credits: '100' })
   const other = await stack.createAccount({ credits: '100' })
   for (let round = 0; round < 3; round++) {
@@ -64,7 +64,7 @@ test('of many requests of a key at once, over all workers, two become jobs', asy
   }
 })
 
-test('a job that has ended, or never began, leaves its place at once', async () => {
+test('a job that has ended, or never started, frees its slot at once', async () => {
   const { apiKey } = await stack.createAccount({ credits: '100' })
   for (let i = 0; i < 4; i++) {
     assertError(await generate(stack.baseUrl, apiKey, { model: 'test/refused' }), 400, 'upstream_rejected')
@@ -79,7 +79,7 @@ test('a job that has ended, or never began, leaves its place at once', async () 
   }
 })
 
-test('places of jobs whose hold is gone are taken again', async () => {
+test('slots of jobs whose hold has ended are reused', async () => {
   const { json } = await stack.cli('account', 'create', '--credits', '5')
   const made = json as { account_id: string; key_id: string; api_key: string }
   const slots = videoSlotsKey(shardOf(made.account_id), made.key_id)
@@ -98,7 +98,7 @@ test('places of jobs whose hold is gone are taken again', async () => {
 
 const generateQuick = (apiKey: string) => generate(stack.baseUrl, apiKey, { model: 'test/quick' })
 
-test('the gateway makes as many videos at once as it may', async () => {
+test('the number of concurrent videos is bounded for the gateway', async () => {
   const accounts = await Promise.all(Array.from({ length: 20 }, () => stack.createAccount({ credits: '100' })))
   const replies = await Promise.all(
     accounts.flatMap(({ apiKey }) => [1, 2].map(() => generate(stack.baseUrl, apiKey, { model: 'test/slow' }))),
@@ -117,7 +117,7 @@ test('the gateway makes as many videos at once as it may', async () => {
   assert.equal(log.filter((job) => job.model === 'mock,video=held,make=1').length, taken.length)
 })
 
-test('a clip is held for its time, then it is gone, and at last the job is forgotten', async () => {
+test('a clip is kept for its retention time, then it is removed, and finally the job is removed', async () => {
   const { apiKey } = await stack.createAccount({ credits: '100' })
   const { id } = await newVideo(stack.baseUrl, apiKey, { model: 'test/quick' })
   await videoIn(stack.baseUrl, apiKey, id, ['completed'])
@@ -130,7 +130,7 @@ test('a clip is held for its time, then it is gone, and at last the job is forgo
   await until('the job is forgotten', async () => (await videoReply(stack.baseUrl, apiKey, id)).status === 404)
 })
 
-test('a job that was paid per request is read with its read token alone', async () => {
+test('a job paid per request is read only with its read token', async () => {
   const { apiKey } = await stack.createAccount({ credits: '100' })
   const { id } = await newVideo(stack.baseUrl, apiKey, { model: 'test/quick' })
   await videoIn(stack.baseUrl, apiKey, id, ['completed'])

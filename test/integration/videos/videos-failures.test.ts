@@ -148,7 +148,7 @@ for (const [name, status, code] of [
   ['status-413', 413, 'upstream_rejected'],
   ['status-422', 422, 'upstream_rejected'],
 ] as const) {
-  test(`asked once and not elsewhere: ${name}`, async () => {
+  test(`called once and not failed over: ${name}`, async () => {
     const reply = await make(name)
     assertError(reply, status, code)
     assert.equal(asked.get(name), 1)
@@ -160,7 +160,7 @@ for (const [name, status, code] of [
 }
 
 for (const name of ['status-401', 'status-402', 'status-403', 'status-404', 'status-429']) {
-  test(`a route that refuses before it takes the job leaves it to another: ${name}`, async () => {
+  test(`a route that rejects before accepting the job fails over: ${name}`, async () => {
     const reply = await make(name)
     assert.equal(reply.status, 202, reply.text)
     const { id } = JSON.parse(reply.text) as VideoObject
@@ -170,7 +170,7 @@ for (const name of ['status-401', 'status-402', 'status-403', 'status-404', 'sta
   })
 }
 
-test('a route that cannot be reached leaves the job to another', async () => {
+test('an unreachable route fails over', async () => {
   const { id } = await newVideo(stack.baseUrl, account.apiKey, { model: 'test/unreachable' })
   await videoIn(stack.baseUrl, account.apiKey, id, ['completed'])
   assertError(await make('nowhere'), 502, 'upstream_unavailable')
@@ -179,7 +179,7 @@ test('a route that cannot be reached leaves the job to another', async () => {
   assert.equal(limited.headers.get('retry-after'), '7')
 })
 
-test('a provider that stumbles while it makes the clip is asked again', async () => {
+test('a provider with transient errors during a job is polled again', async () => {
   const { id } = await newVideo(stack.baseUrl, account.apiKey, { model: 'test/stutters' })
   const { receipt } = await videoIn(stack.baseUrl, account.apiKey, id, ['completed'])
   assert.ok(receipt !== null)
@@ -191,7 +191,7 @@ for (const [name, reason] of [
   ['mute', /took too long/],
   ['stuck', /took too long/],
 ] as const) {
-  test(`a job that the provider does not end is given up in time: ${name}`, async () => {
+  test(`a job that the provider does not end times out: ${name}`, async () => {
     const { id, request_id: requestId } = await newVideo(stack.baseUrl, account.apiKey, { model: `test/${name}` })
     const job = await videoIn(stack.baseUrl, account.apiKey, id, ['failed'])
     assert.match(job.error?.message ?? '', reason)
@@ -202,7 +202,7 @@ for (const [name, reason] of [
   })
 }
 
-test('a clip that the provider does not deliver stays to be fetched, and one that it dropped is gone', async () => {
+test('a clip that the provider does not deliver stays fetchable, and one that the provider dropped is removed', async () => {
   for (const [name, status, code] of [
     ['clip-500', 502, 'upstream_unavailable'],
     ['clip-302', 502, 'upstream_unavailable'],
@@ -215,13 +215,13 @@ test('a clip that the provider does not deliver stays to be fetched, and one tha
   }
 })
 
-test('a clip that breaks off breaks off for the client, too', async () => {
+test('a clip interrupted at the provider is also interrupted for the client', async () => {
   const { id } = await newVideo(stack.baseUrl, account.apiKey, { model: 'test/clip-cut' })
   await videoIn(stack.baseUrl, account.apiKey, id, ['completed'])
   await assert.rejects(contentReply(stack.baseUrl, account.apiKey, id))
 })
 
-test('a client that leaves before it has the id pays for the clip that is made, and finds it by its receipt', async () => {
+test('a client that disconnects before it has the id is charged for the clip, and finds it by its receipt', async () => {
   const client = await stack.createAccount({ credits: '10' })
   const controller = new AbortController()
   await stack.provider.hold()

@@ -58,7 +58,7 @@ async function completed(model: string, body: Record<string, unknown> = {}) {
   return videoIn(stack.baseUrl, account.apiKey, job.id, ['completed', 'failed'])
 }
 
-test('a job is taken, made, charged by its seconds and fetched', async () => {
+test('a job is accepted, run, charged by its seconds and fetched', async () => {
   const taken = await newVideo(stack.baseUrl, account.apiKey, { model: 'test/held', seconds: 8 })
   assert.deepEqual([taken.object, taken.status, taken.seconds, taken.model], ['video', 'in_progress', '8', 'test/held'])
   assert.deepEqual(taken.hold, { units: String(8 * SECOND_UNITS), usd: '0.8', coin: '0.8' })
@@ -89,18 +89,18 @@ test('a job is taken, made, charged by its seconds and fetched', async () => {
   assert.deepEqual({ ...booked, log: undefined }, { ...done.receipt, log: undefined })
 })
 
-test('what the provider is asked for is the request and nothing else', async () => {
+test('the provider request contains only the request of the client', async () => {
   const job = await completed('test/clip', { seconds: '12', user: 'x', n: 2, webhook_url: 'http://x' })
   const made = (await providerVideos(stack)).find((entry) => entry.request_id === job.request_id)
   assert.deepEqual(made?.body, { model: 'mock,make=300', prompt: 'a cat', seconds: '12' })
 })
 
-test('without seconds a clip has the first length that the model takes', async () => {
+test('without seconds a clip has the first length that the model offers', async () => {
   const job = await completed('test/clip')
   assert.deepEqual([job.seconds, job.receipt?.cost.units], ['4', String(4 * SECOND_UNITS)])
 })
 
-test('states follow each other, as every worker tells them', async () => {
+test('states advance in order, as seen from every worker', async () => {
   const taken = await newVideo(stack.baseUrl, account.apiKey, { model: 'test/queued' })
   assert.equal(taken.status, 'queued')
   const seen: string[] = [taken.status]
@@ -120,7 +120,7 @@ for (const { model, seconds, units, source, clamped } of [
   { model: 'test/none', seconds: '0', units: 0, source: 'reported', clamped: false },
   { model: 'test/silent', seconds: '4', units: 4, source: 'estimated', clamped: false },
 ]) {
-  test(`the charge is what the provider reports, at most the hold: ${model}`, async () => {
+  test(`the charge is the usage reported by the provider, at most the hold: ${model}`, async () => {
     const { receipt, ...job } = await completed(model)
     assert.equal(job.seconds, seconds)
     assert.deepEqual(
@@ -130,7 +130,7 @@ for (const { model, seconds, units, source, clamped } of [
   })
 }
 
-test('a job that fails costs nothing and says why', async () => {
+test('a failed job is not charged and states the reason', async () => {
   const job = await completed('test/failing')
   assert.deepEqual([job.status, job.error?.code, job.receipt], ['failed', 'video_failed', null])
   assert.match(job.error?.message ?? '', /The clip was blocked/)
@@ -143,7 +143,7 @@ test('a job that fails costs nothing and says why', async () => {
   assert.deepEqual([receipt.status, receipt.cost.units, receipt.error], ['failed', '0', 'video_failed'])
 })
 
-test('a clip of any size is sent on while a slow client holds it up', async () => {
+test('a clip of any size is streamed with backpressure from a slow client', async () => {
   const job = await completed('test/large')
   const response = await fetch(`${stack.baseUrl}/v1/videos/${job.id}/content`, {
     headers: { authorization: `Bearer ${account.apiKey}` },
@@ -161,7 +161,7 @@ test('a clip of any size is sent on while a slow client holds it up', async () =
   assert.deepEqual([head.status, head.headers.get('content-type')], [200, 'video/mp4'])
 })
 
-test('clips that nobody reads stop at the provider, and memory stays', async () => {
+test('clips without a reader stop at the provider, with bounded memory', async () => {
   const job = await completed('test/flood')
   const before = await residentBytes()
   const path = `/v1/videos/${job.id}/content`
@@ -191,7 +191,7 @@ async function residentBytes(): Promise<number> {
   return Number(/^sluice_resident_bytes (\d+)/m.exec(metrics)?.[1])
 }
 
-test('whoever asks for a job, at whichever worker, has its provider asked soon, but not more often than it may be', async () => {
+test('a read of a job at any worker triggers a poll of its provider, within the poll rate limit', async () => {
   const { id, request_id: requestId } = await newVideo(stack.baseUrl, account.apiKey, { model: 'test/held' })
   const polls = async () => (await providerVideos(stack)).find((job) => job.request_id === requestId)?.polls ?? 0
   // Left alone, the pauses between two questions have grown long.
@@ -210,7 +210,7 @@ test('whoever asks for a job, at whichever worker, has its provider asked soon, 
   await releaseVideos(stack)
 })
 
-test('jobs are the business of the key that made them', async () => {
+test('jobs are visible only to the key that created them', async () => {
   const job = await completed('test/clip')
   const other = await stack.createAccount()
   for (const read of [videoReply, contentReply]) {
@@ -223,7 +223,7 @@ test('jobs are the business of the key that made them', async () => {
   }
 })
 
-test('other methods are answered 405 with those that are served', async () => {
+test('other methods get 405 with the supported ones', async () => {
   const headers = { authorization: `Bearer ${account.apiKey}` }
   for (const [path, method, allow] of [
     ['/v1/videos/generations', 'GET', 'POST, OPTIONS'],
@@ -238,7 +238,7 @@ test('other methods are answered 405 with those that are served', async () => {
   }
 })
 
-test('the worst case is held, and a balance below it is refused', async () => {
+test('the worst case is held, and a balance below it is rejected', async () => {
   const poor = await stack.createAccount({ credits: '0.5' })
   assertError(
     await generate(stack.baseUrl, poor.apiKey, { model: 'test/clip', seconds: 8 }),
@@ -251,7 +251,7 @@ test('the worst case is held, and a balance below it is refused', async () => {
   await videoIn(stack.baseUrl, poor.apiKey, job.id, ['completed'])
 })
 
-test('the models list says what a model takes', async () => {
+test('the models list states the settings of a model', async () => {
   const response = await fetch(`${stack.baseUrl}/v1/models/test/clip`)
   const { video } = (await response.json()) as { video: unknown }
   assert.deepEqual(video, {

@@ -101,13 +101,13 @@ const CASES: readonly [
 ]
 
 for (const [what, body, status, code, param] of CASES) {
-  test(`refused: ${what}`, async () => {
+  test(`rejected: ${what}`, async () => {
     const reply = await generate(stack.baseUrl, account.apiKey, { model: 'test/plain', ...body })
     assertError(reply, status, code, param)
   })
 }
 
-test('what was refused left nothing behind: no hold, no job, no place taken', async () => {
+test('a rejected request leaves no hold, no job and no used slot', async () => {
   assert.equal((await providerVideos(stack)).length, 0)
   await stack.withRedis(async (redis) => {
     assert.deepEqual(await redis.keys('holds:*'), [])
@@ -119,7 +119,7 @@ test('what was refused left nothing behind: no hold, no job, no place taken', as
   assert.deepEqual(((await receipts.json()) as { data: unknown[] }).data, [])
 })
 
-test('a body that is no JSON object, no key, a paused key', async () => {
+test('a body that is not a JSON object, a missing key, a paused key', async () => {
   const send = (body: string, apiKey: string) =>
     fetch(`${stack.baseUrl}/v1/videos/generations`, {
       method: 'POST',
@@ -136,7 +136,7 @@ test('a body that is no JSON object, no key, a paused key', async () => {
   assertError(await generate(stack.baseUrl, paused, { model: 'test/plain' }), 403, 'key_paused')
 })
 
-test('a key that may not use the model is refused', async () => {
+test('a key that may not use the model is rejected', async () => {
   const { apiKey, accountId } = await stack.createAccount()
   const { json } = await stack.cli('key', 'create', accountId, '--model', 'test/small')
   assertError(
@@ -147,7 +147,7 @@ test('a key that may not use the model is refused', async () => {
   await newVideo(stack.baseUrl, apiKey, { model: 'test/plain' })
 })
 
-test('everything that a model takes goes to the provider', async () => {
+test('all settings of a model are forwarded to the provider', async () => {
   const taken = await newVideo(stack.baseUrl, account.apiKey, {
     model: 'test/all',
     // Characters, not the places that they take in a JavaScript string.
@@ -171,7 +171,7 @@ test('everything that a model takes goes to the provider', async () => {
   assert.ok((made?.image_characters ?? 0) > 40)
 })
 
-test('a provider that wants sizes is asked for the size of the aspect ratio', async () => {
+test('a provider that expects sizes gets the size of the aspect ratio', async () => {
   for (const [body, size] of [
     [{}, '1280x720'],
     [{ aspect_ratio: '9:16' }, '720x1280'],

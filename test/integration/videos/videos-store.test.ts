@@ -118,7 +118,7 @@ class World {
   }
 }
 
-test('property: jobs in Redis keep to the rules, whatever happens in whatever order', async () => {
+test('property: jobs in Redis keep their invariants for any sequence of events', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(step, { maxLength: 30 }), async (steps) => {
       const world = new World()
@@ -128,7 +128,7 @@ test('property: jobs in Redis keep to the rules, whatever happens in whatever or
   )
 })
 
-test('a job that was opened but never held leaves its place after its grace', async () => {
+test('a job that was opened but never held frees its slot after its grace period', async () => {
   const world = new World()
   const hasty = new VideoStore(redis, limitsWith({ videoOpenGraceMs: 50 }))
   const first = itemOf(world.jobs, 0)
@@ -142,7 +142,7 @@ test('a job that was opened but never held leaves its place after its grace', as
   assert.equal(await redis.hexists(slots, third.requestId), 1)
 })
 
-test('jobs and their places are forgotten after their time', async () => {
+test('jobs and their slots are removed after their retention time', async () => {
   const world = new World()
   const brief = new VideoStore(redis, limitsWith({ videoStateKeptMs: 50, videoJobMaxMs: 50 }))
   const one = itemOf(world.jobs, 0)
@@ -154,7 +154,7 @@ test('jobs and their places are forgotten after their time', async () => {
   assert.equal(await redis.exists(videoSlotsKey(world.shard, one.keyId)), 0)
 })
 
-test('a job is not given more time than its hold', () => {
+test('a job cannot outlast its hold', () => {
   assert.ok(limits.videoJobMaxMs <= limits.holdAgeMaxMs / 2)
   assert.ok(limits.videoOpenGraceMs > limits.redisTimeoutMs)
   assert.ok(limits.videoStateKeptMs > limits.videoKeptMs + limits.videoJobMaxMs)

@@ -53,7 +53,7 @@ test('events are counted the same wherever the stream is split', () => {
   )
 })
 
-test('a stream that goes on after [DONE] or lacks it is not done', () => {
+test('a stream that continues after [DONE] or lacks it is not done', () => {
   for (const text of ['data: [DONE]\n\ndata: {}\n\n', 'data: {}\n\n', 'data: [NONE]\n\n']) {
     const counter = new EventCounter()
     for (const byte of Buffer.from(text)) counter.push(Buffer.from([byte]), 0, 1)
@@ -61,7 +61,7 @@ test('a stream that goes on after [DONE] or lacks it is not done', () => {
   }
 })
 
-test('quantiles are those of the samples', () => {
+test('quantiles equal those of the samples', () => {
   const samples = new Samples()
   for (let i = 10_000; i > 0; i--) samples.add(i)
   const { p50, p99, p999, min, max, count } = samples.quantiles()

@@ -4,7 +4,7 @@ import { allocations, fileOf, keepProfiles, selfTimes } from '../../../bench/pro
 
 const frame = (functionName: string, url = '') => ({ functionName, url })
 
-test('self time is the time from a sample to the next, by function and file, without what is idle', () => {
+test('self time is the time from a sample to the next, by function and file, without idle time', () => {
   const profile = {
     nodes: [
       { id: 1, callFrame: frame('(idle)') },
@@ -62,7 +62,7 @@ test('files are named as they are in the project', () => {
   assert.equal(fileOf(''), 'native')
 })
 
-test('the first recording stays to compare with until another one is to', () => {
+test('the first recording stays the baseline until another is chosen', () => {
   const a = { at: 'a', cases: [] }
   const b = { at: 'b', cases: [] }
   const c = { at: 'c', cases: [] }

@@ -10,7 +10,7 @@ const names = (args: readonly string[], env: NodeJS.ProcessEnv = {}) => {
   return { ...settings, cases: settings.cases.map(({ name }) => name) }
 }
 
-test('without arguments everything is measured, and only then are the figures kept', () => {
+test('without arguments everything is measured, and only then are the figures saved', () => {
   const all = names([])
   assert.deepEqual([all.targets, all.cases.length, all.isWhole], [TARGET_NAMES, CASES.length, true])
   assert.deepEqual([...all.parts], ['accounts', 'installation', 'memory', 'profile', 'settlement'])
@@ -28,7 +28,7 @@ test('cases, parts and targets are chosen by name, in their own order', () => {
   assert.deepEqual([...names(['--targets', 'nginx']).parts], [])
 })
 
-test('what is not known or makes no sense is refused by name', () => {
+test('unknown or invalid settings are rejected by name', () => {
   assert.throws(() => readSettings(['--cases', 'smal'], {}), /--cases: there is no smal; known are small,/)
   assert.throws(() => readSettings(['--targets', 'apache'], {}), /there is no apache/)
   assert.throws(() => readSettings(['--rounds', '0'], {}), /--rounds/)

@@ -137,7 +137,7 @@ test('signatures: normal form, high s, contracts, counterfactual ones', () => {
   assert.deepEqual(readSignature('0x').kind, 'malformed')
 })
 
-test('the replay key leaves the signature out and Permit2 nonces in any writing are one', () => {
+test('the replay key excludes the signature, and equal Permit2 nonces in any notation are one', () => {
   assert.equal(replayKey(EIP3009), replayKey({ ...EIP3009, signature: '0x00' }))
   assert.notEqual(replayKey(EIP3009), replayKey({ ...EIP3009, nonce: `0x${'12'.repeat(32)}` }))
   assert.notEqual(replayKey(PERMIT2_PAYMENT), replayKey({ ...PERMIT2_PAYMENT, nonce: 8n }))

@@ -45,7 +45,7 @@ const BINDING = {
   payTo: TERMS.payTo,
 }
 
-test('amounts: what is asked for covers the price, and no more than one atomic unit beyond it', () => {
+test('amounts: the requested amount covers the price, and exceeds it by at most one atomic unit', () => {
   const prices = fc.integer({ min: 1, max: 1_000_000_000_000 })
   fc.assert(
     fc.property(fc.maxSafeNat(), fc.integer({ min: 0, max: 24 }), prices, (units, decimals, usd) => {
@@ -62,7 +62,7 @@ test('amounts: what is asked for covers the price, and no more than one atomic u
   assert.throws(() => unitsOf(10n ** 30n, 6, 1_000_000_000), RangeError)
 })
 
-test('amounts: what goes back in parts is never more than what was paid', () => {
+test('amounts: partial refunds never sum to more than the payment', () => {
   fc.assert(
     fc.property(
       fc.bigInt({ min: 0n, max: 10n ** 30n }),
@@ -79,14 +79,14 @@ test('amounts: what goes back in parts is never more than what was paid', () => 
   assert.throws(() => atomicBack(1n, 1, 2), RangeError)
 })
 
-test('canonical JSON sorts members by code units and leaves nothing else to choose', () => {
+test('canonical JSON sorts members by code units and has exactly one form', () => {
   assert.equal(
     canonicalJson({ b: [1, 'é', true, null], a: { '€': 1, '\r': 2, z: undefined } }),
     '{"a":{"\\r":2,"€":1},"b":[1,"é",true,null]}',
   )
 })
 
-test('a quote binds body, path, sheet, units, asset, amount and recipient until its end', () => {
+test('a quote binds body, path, sheet, units, asset, amount and recipient until it expires', () => {
   const secret = TERMS.quoteSecret
   const quote = newQuote(secret, BINDING, 1_800_000_000_000)
   assert.equal(quoteFault(secret, BINDING, quote, 1_799_999_999_999), undefined)
@@ -110,7 +110,7 @@ test('a quote binds body, path, sheet, units, asset, amount and recipient until 
   for (const bad of [undefined, '', 'x', 5, `${quote}x`]) assert.equal(quoteFault(secret, BINDING, bad, 0), 'altered')
 })
 
-test('x402: the reference package reads what is offered', () => {
+test('x402: the reference package reads our payment requirements', () => {
   const accepts = [
     requirementsOf(TERMS, STABLECOIN, 619n, 120, 'q1'),
     requirementsOf(TERMS, COIN, 618_450_000_000_000n, 120, 'q2'),
@@ -158,7 +158,7 @@ function headerOf(
   return encodePaymentSignatureHeader({ x402Version: X402_VERSION, accepted, payload, ...changes } as never)
 }
 
-test('x402: payments are read from what the reference package writes', () => {
+test('x402: payments written by the reference package are read', () => {
   const eip3009 = readPaymentHeader(headerOf(STABLECOIN, EIP3009_PAYLOAD), 10_000)
   assert.equal(eip3009?.payment.method, 'eip3009')
   assert.equal(eip3009.payment.from, `0x${'d4'.repeat(20)}`)
@@ -169,7 +169,7 @@ test('x402: payments are read from what the reference package writes', () => {
   assert.equal(permit2.payment.nonce, 1n)
 })
 
-test('x402: everything that is not a payment of version 2 is refused', () => {
+test('x402: everything that is not a payment of version 2 is rejected', () => {
   const { authorization } = EIP3009_PAYLOAD
   const bad: Array<[string, string]> = [
     ['version 1', headerOf(STABLECOIN, EIP3009_PAYLOAD, { x402Version: 1 })],
@@ -205,7 +205,7 @@ test('x402: everything that is not a payment of version 2 is refused', () => {
   fc.assert(fc.property(fc.string(), (text) => fromBase64Json(text, 1_000) === undefined || text.length > 0))
 })
 
-test('x402: an offer that was changed is not accepted', () => {
+test('x402: a modified offer is not accepted', () => {
   const offer = requirementsOf(TERMS, STABLECOIN, 619n, 120, 'q')
   const accepted = { ...offer } as unknown as Record<string, unknown>
   assert.ok(isAccepted({ ...accepted, extra: { ...offer.extra, more: 1 } }, offer))
@@ -224,7 +224,7 @@ test('x402: an offer that was changed is not accepted', () => {
   assert.equal(isAccepted({ ...accepted, extra: undefined }, offer), false)
 })
 
-test('what was signed is compared with what was asked for', () => {
+test('the signed payment is compared with the requirements', () => {
   const found = readPaymentHeader(headerOf(STABLECOIN, EIP3009_PAYLOAD), 10_000)
   assert.ok(found)
   const asked: RequiredPayment = {
@@ -256,7 +256,7 @@ test('MPP: Accept-Payment', () => {
   assert.equal(acceptsEvmCharge('evm/charge;q=0, tempo/*'), false)
 })
 
-test('what is asked for a request can be credited and covers its hold in every token, also where it is free', () => {
+test('the amount requested for a request can be credited and covers its hold in every token, also for free requests', () => {
   const priced = { path: '/x402/v1/chat/completions', bodySha256: Buffer.alloc(32), sheetVersion: 1 }
   const units = fc.oneof(fc.constantFrom(0, 1), fc.integer({ min: 0, max: 1_000_000_000_000 }))
   fc.assert(

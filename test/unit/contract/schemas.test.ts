@@ -28,14 +28,14 @@ function faults(name: string, value: unknown): string {
   return ajv.validate(schemaOf(name), value) ? '' : ajv.errorsText()
 }
 
-test('catalog.yaml names its schema for editors, and holds by it alone', () => {
+test('catalog.yaml names its schema for editors, and is valid by the schema alone', () => {
   const text = textOf('catalog.yaml')
   const [, path = ''] = /^# yaml-language-server: \$schema=\.\/(\S+)$/m.exec(text) ?? []
   assert.equal(path, 'contract/schemas/catalog.schema.json')
   assert.equal(faults('catalog', parse(text)), '')
 })
 
-test("the demo's files and the examples of the documentation hold by their schemas alone", () => {
+test('the files of the demo and the examples of the documentation are valid by their schemas alone', () => {
   assert.equal(faults('catalog', parse(demoCatalog(9_100))), '')
   const [coin, stablecoin, registry] = [1, 2, 3].map((digit) => `0x${String(digit).repeat(40)}` as const)
   assert.ok(coin && stablecoin && registry)
@@ -57,7 +57,7 @@ test("the demo's files and the examples of the documentation hold by their schem
   assert.equal(faults('payments', parse(example('docs/operations/chain.md', 'chain_id: 8453'))), '')
 })
 
-test('what a schema refuses, ajv alone refuses', () => {
+test('ajv alone rejects every file that a schema rejects', () => {
   const text = demoCatalog(9_100)
   for (const [from, to] of [
     ['usd: "1"', 'usd: 1'],
@@ -105,7 +105,7 @@ for (const name of NAMES) {
   })
 }
 
-test('the catalog schema names what the code knows, no more and no less', () => {
+test('the catalog schema lists exactly the names that the code knows', () => {
   const definitions = schemaOf('catalog')['$defs'] as Record<string, Record<string, Record<string, Schema>>>
   const of = (name: string, field: string): Schema => definitions[name]?.['properties']?.[field] ?? {}
   assert.deepEqual(of('model', 'modality')['enum'], known.MODALITIES)

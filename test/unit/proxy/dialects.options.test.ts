@@ -88,7 +88,7 @@ const REFUSED: [name: string, read: Read, bodies: [body: object, param: string][
   ],
 ]
 
-describe('options without a form or a bound are refused', () => {
+describe('options without a form or a bound are rejected', () => {
   for (const [name, read, bodies] of REFUSED) {
     test(name, () => {
       for (const [body, param] of bodies) {
@@ -106,7 +106,7 @@ describe('options without a form or a bound are refused', () => {
   }
 })
 
-test('what the format allows is forwarded as it came', () => {
+test('options that the format allows are forwarded unchanged', () => {
   const options = {
     top_p: 0.5,
     top_k: 3,
@@ -138,7 +138,7 @@ test('what the format allows is forwarded as it came', () => {
   assert.doesNotMatch(JSON.stringify(detailed(LONG).forward), /detail/)
 })
 
-test('what a provider might take for prompt is in the hold, and nothing else is', () => {
+test('the hold covers exactly the options that a provider may count as prompt', () => {
   const SIZES: [read: Read, body: object, bytes: number][] = [
     [chat, {}, 0],
     [chat, { temperature: 1, seed: 5, logit_bias: { 5: 1 } }, 0],
@@ -154,7 +154,7 @@ test('what a provider might take for prompt is in the hold, and nothing else is'
   }
 })
 
-test('max_tokens is held against the model also beside max_completion_tokens', () => {
+test('max_tokens is also checked against the model beside max_completion_tokens', () => {
   const model = { id: 'acme/m', context: 1_000, maxOutput: 100 } as Model
   for (const read of [chat, text]) {
     checkContext(read({ max_tokens: 100, max_completion_tokens: 50 }), model)

@@ -87,7 +87,7 @@ function split(bytes: Buffer, splits: readonly number[]): Buffer[] {
 }
 
 for (const dialect of ['openai', 'anthropic']) {
-  test(`what is written in the ${dialect} format reads as the same message, however it is split`, () => {
+  test(`a message written in the ${dialect} format reads as the same message for any split`, () => {
     fc.assert(
       fc.property(message, ({ pieces, finish, splits, turns }) => {
         const writer = memberOf(writers, dialect)()
@@ -143,7 +143,7 @@ function blocksOf(stream: string): { type: string; deltas: string[] }[] {
 }
 
 describe('the writer of Messages streams', () => {
-  test('blocks follow each other whatever order pieces come in', () => {
+  test('blocks are consecutive for any order of pieces', () => {
     fc.assert(
       fc.property(message, ({ pieces, turns }) => {
         const writer = new AnthropicWriter('req_A', 'acme/m')
@@ -156,7 +156,7 @@ describe('the writer of Messages streams', () => {
     )
   })
 
-  test('a call is written as it comes; a later one waits only until the one before is whole', () => {
+  test('a call is streamed as it arrives; a later one waits only until the one before is complete', () => {
     const writer = new AnthropicWriter('req_A', 'acme/m')
     const out = new OutBuffer()
     writer.out = out
@@ -174,7 +174,7 @@ describe('the writer of Messages streams', () => {
     ])
   })
 
-  test('a fault is told by an error event, after which nothing but the receipt comes', () => {
+  test('a fault is reported by an error event, followed only by the receipt', () => {
     const writer = new AnthropicWriter('req_A', 'acme/m')
     writer.out = new OutBuffer()
     writer.text('x')
@@ -203,14 +203,14 @@ describe('a translated Messages stream', () => {
   const end = (members: object) => sse({ type: 'message_delta', delta: { stop_reason: 'end_turn' }, ...members })
   const stop = sse({ type: 'message_stop' })
 
-  test('a usage that output followed within one read is known to be early', () => {
+  test('usage followed by output within one read counts as early', () => {
     const early = translated(start({ input_tokens: 3, output_tokens: 1 }) + piece + piece + end({}) + stop)
     assert.deepEqual([early.complete, early.outputFrames, early.framesAtUsage], [true, 2, 0])
     const late = translated(start({ input_tokens: 3, output_tokens: 1 }) + piece + end({ usage: { output_tokens: 8 } }))
     assert.deepEqual([late.framesAtUsage, late.usage?.output, late.usage?.input], [1, 8, 3])
   })
 
-  test('a call without arguments gets an empty object; input given at once is taken as it is', () => {
+  test('a call without arguments gets an empty object; input given at once is used unchanged', () => {
     for (const [input, expected] of [
       [{}, '{}'],
       [{ a: 1 }, '{"a":1}'],
@@ -224,7 +224,7 @@ describe('a translated Messages stream', () => {
     }
   })
 
-  test('why a message stops is told by the names of chat completions', () => {
+  test('stop reasons use the names of chat completions', () => {
     const reasons = {
       end_turn: 'stop',
       stop_sequence: 'stop',
@@ -255,7 +255,7 @@ describe('a translated Messages stream', () => {
   })
 })
 
-test('what a provider sends where a text belongs, and is none, is left out', () => {
+test('provider fields that should be text and are not are dropped', () => {
   const odd = { toString: 1 }
   const content = [
     { type: 'text', text: odd },

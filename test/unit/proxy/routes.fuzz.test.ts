@@ -30,7 +30,7 @@ function assertNoFault({ status, text }: OfflineReply, proxy: OfflineProxy, show
   if (isFault) assert.fail(`${shown().slice(0, 2_000)}\n${inspect(proxy.faults[0])}`)
 }
 
-test('every route that takes JSON has a sound request, but those that control serves', () => {
+test('every route that accepts JSON has a valid sample request, except those that control serves', () => {
   const byControl = new Set(Object.values(API_ROUTES).map(({ path }) => path))
   const taking = newProxy().table.filter(({ method, upload }) => method === 'POST' && upload !== true)
   const served = taking.map(({ path }) => path).filter((path) => !byControl.has(path))
@@ -38,7 +38,7 @@ test('every route that takes JSON has a sound request, but those that control se
   assert.deepEqual([...tried].sort(), [...served].sort())
 })
 
-test('the sound requests reach a provider, or control, or are asked for their price', async () => {
+test('the valid sample requests reach a provider, or control, or get a price', async () => {
   for (const [path, body] of SOUND) {
     const proxy = newProxy()
     const { status, text } = await proxy.send(path, Buffer.from(JSON.stringify(body)))
@@ -48,7 +48,7 @@ test('the sound requests reach a provider, or control, or are asked for their pr
   }
 })
 
-test(`of ${MUTATIONS} broken requests none is a fault of the gateway`, async () => {
+test(`none of ${MUTATIONS} malformed requests causes an internal error`, async () => {
   const seed = newSeed()
   const mutator = new Mutator(seededRandom(seed))
   const proxy = newProxy()
@@ -107,7 +107,7 @@ function callTool(proxy: OfflineProxy, meta: string): Promise<OfflineReply> {
   return proxy.send('/mcp', Buffer.from(body), NO_KEY)
 }
 
-test(`of ${PAYMENT_MUTATIONS} broken payments none is a fault of the gateway`, async () => {
+test(`none of ${PAYMENT_MUTATIONS} malformed payments causes an internal error`, async () => {
   const seed = newSeed()
   const mutator = new Mutator(seededRandom(seed))
   const proxy = newProxy()

@@ -15,7 +15,7 @@ const NO_PROOF = {
 }
 const OPEN = SOUND.filter(([path]) => path.startsWith('/x402/') || path === '/mcp')
 
-test('no head without a key makes a customer of its sender', async () => {
+test('no request head without a key makes its sender a customer', async () => {
   for (const { method, path, precheck } of proxy.table) {
     for (const [what, head] of Object.entries(NO_PROOF)) {
       const sender = await precheck?.(proxy.headOf(path, { method, ...head }))
@@ -24,7 +24,7 @@ test('no head without a key makes a customer of its sender', async () => {
   }
 })
 
-test('the routes of keys know their customers by the head, those that are paid have none', async () => {
+test('routes with keys identify customers by the request head, paid routes have no customers', async () => {
   for (const { method, path, precheck } of proxy.table.filter((row) => row.method === 'POST')) {
     const sender = await precheck?.(proxy.headOf(path, { method }))
     if (path.startsWith('/x402/')) assert.notEqual(sender, 'customer', path)
@@ -38,7 +38,7 @@ function withMembers(body: object, count: number): Buffer {
   return Buffer.from(JSON.stringify({ ...body, zz: more }))
 }
 
-test('the members of strangers’ bodies are bounded on every route that takes theirs', async () => {
+test('the members of bodies without a key are bounded on every route that accepts them', async () => {
   const count = limits.strangerJsonMembersMax + 1
   for (const [path, body] of OPEN) {
     const { status, text } = await proxy.send(path, withMembers(body, count), NO_PROOF.nothing)

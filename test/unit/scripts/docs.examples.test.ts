@@ -20,7 +20,7 @@ for (const { path, blocks } of markdownPages()) {
   })
 }
 
-test('most pages of the guides have an example that is run', () => {
+test('most pages of the guides have an example that is executed', () => {
   const guides = markdownPages().filter(({ path }) => path.startsWith('docs/guides/'))
   const tested = guides.filter(({ blocks }) => blocks.some(({ runs }) => runs))
   assert.ok(tested.length * 2 > guides.length, `${tested.length} of ${guides.length}`)

@@ -8,7 +8,8 @@ import { projectRoot } from '../../../control/launch/paths.ts'
 import { markdownPages } from '../../support/markdownPages.ts'
 
 const TERMS = `
-API key, API key rotation, Anthropic, OpenAI SDK, agent, approval, audit, authentication, backoff, backpressure, backup, balance,
+API key, API key rotation, Anthropic, OpenAI SDK, agent, approval, attestation, audit, canary, compute lock, confidential computing, liability,
+order book, private tier, probation, proof of reserves, staking, vault, authentication, backoff, backpressure, backup, balance,
 base URL, batch, budget, caching, prompt caching, circuit breaker, client disconnect, configuration, cost, credits, deduplicat,
 deploy, Docker, drain, embeddings, environment variables, error codes, exponential backoff, failover, fallback, function calling,
 graceful shutdown, health check, high availability, idempotency, image, keep-alive, latency, ledger, LiteLLM, load balancing, logs,

@@ -70,7 +70,7 @@ test('make installs once, and again after a change of the lock file', (t) => {
   assert.equal(checkout.runs, 2)
 })
 
-test('make installs anew what another Node.js has installed', (t) => {
+test('make reinstalls packages that another Node.js installed', (t) => {
   const checkout = newCheckout(t)
   assert.equal(checkout.make().status, 0)
   checkout.spoil()
@@ -80,7 +80,7 @@ test('make installs anew what another Node.js has installed', (t) => {
   assert.equal(checkout.runs, 2)
 })
 
-test('make says why the packages do not run, rather than starting with them', (t) => {
+test('if the packages do not run, make reports the reason and does not start', (t) => {
   const { status, stderr } = newCheckout(t).make({ fault: 'no native code for this machine' })
   assert.notEqual(status, 0)
   assert.match(

@@ -32,7 +32,7 @@ const GOOD: ReadonlyArray<readonly [path: string, text: string]> = [
 ]
 
 for (const [path, text, fault] of BAD) {
-  test(`refused: ${path}: ${text.split('\n', 1)[0]}`, () => {
+  test(`rejected: ${path}: ${text.split('\n', 1)[0]}`, () => {
     const faults = faultsOf({ [path]: text })
     assert.equal(faults.length, 1, faults.join('\n'))
     assert.match(faults[0] ?? '', fault)
@@ -43,7 +43,7 @@ for (const [path, text] of GOOD) {
   test(`allowed: ${path}: ${text.split('\n', 1)[0]}`, () => assert.deepEqual(faultsOf({ [path]: text }), []))
 }
 
-test('folders that import each other are refused', () => {
+test('folders that import each other are rejected', () => {
   const faults = faultsOf({
     'proxy/sse/a.ts': "import { b } from '../upstream/b.ts'\n",
     'proxy/upstream/b.ts': "import { c } from '../catalog/c.ts'\n",

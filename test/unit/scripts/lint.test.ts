@@ -92,12 +92,12 @@ test('the rules of biome.json', async (t) => {
   const found = lint(dir)
 
   for (const { path, text, fault } of refused) {
-    await t.test(`refused: ${path}: ${text.split('\n', 1)[0]}`, () => assert.match(found.get(path) ?? '', fault))
+    await t.test(`rejected: ${path}: ${text.split('\n', 1)[0]}`, () => assert.match(found.get(path) ?? '', fault))
   }
   for (const { path, text } of allowed) {
     await t.test(`allowed: ${path}: ${text.split('\n', 1)[0]}`, () => assert.equal(found.get(path), undefined))
   }
-  await t.test('files that import each other in a circle are refused, types alone as well', () => {
+  await t.test('circular imports are rejected, including those of types alone', () => {
     for (const path of Object.keys(CIRCLE)) assert.match(found.get(path) ?? '', /part of a cycle/)
   })
 })

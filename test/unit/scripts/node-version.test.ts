@@ -16,7 +16,7 @@ const { refusalOf }: NodeVersion = await import(pathToFileURL(script).href)
 const NPM_PACKAGE = 'npm:@uwsjs/core@20.51.4'
 const OFFICIAL = 'uNetworking/uWebSockets.js#v20.52.0'
 
-test('only a Node.js that the gateway supports is taken', () => {
+test('only supported versions of Node.js are accepted', () => {
   for (const version of ['20.15.0', '20.19.5', '22.4.1']) assert.equal(refusalOf(version, NPM_PACKAGE), undefined)
   for (const version of ['18.20.0', '20.14.0']) {
     for (const dependency of [NPM_PACKAGE, OFFICIAL])
@@ -31,7 +31,7 @@ test('only a Node.js that the gateway supports is taken', () => {
   }
 })
 
-test('the package says the same, and this Node.js is taken', () => {
+test('package.json has the same range, and this Node.js is accepted', () => {
   const { engines, dependencies } = JSON.parse(readFileSync(join(projectRoot, 'package.json'), 'utf8'))
   assert.equal(engines.node, '>=20.15 <23')
   assert.equal(refusalOf(process.versions.node, dependencies['uWebSockets.js']), undefined)

@@ -17,7 +17,7 @@ const receipt = (costUnits: number, status = RECEIPT.status, errorCode = '') => 
   errorCode,
 })
 
-test('what came in is what was charged, sent back or kept', () => {
+test('the payment equals the sum of charge, refund and credit', () => {
   assert.match(checkPayment(receipt(30), { ...PAID, credit: CREDIT }), /100 units, 45 sent back, 8 kept as credit/)
   assert.match(checkPayment(receipt(30), PAID), /what goes back is not known yet/)
   assert.throws(
@@ -27,7 +27,7 @@ test('what came in is what was charged, sent back or kept', () => {
   assert.throws(() => checkPayment(receipt(30), { ...PAID, refund: null, credit: CREDIT }), /103 units came and 58/)
 })
 
-test('the fee is what lacks to the smallest charge, where something was served or the client was at fault', () => {
+test('the fee is the difference to the smallest charge, if the request was served or the client was at fault', () => {
   for (const [status, errorCode] of [
     ['ok', ''],
     ['partial', 'stream_interrupted'],

@@ -102,7 +102,7 @@ const CHARGES: readonly [units: number, changes: Partial<Receipt>][] = [
   [2_000_000, tool('scrape', 'call', 1)],
 ]
 
-test('a charge is what the sheet makes of the usage', () => {
+test('a charge equals the usage at the rates of the sheet', () => {
   for (const [units, changes] of CHARGES) {
     assert.equal(checkCharge(receipt(units, changes), SHEET), `${units} units`)
     assert.throws(() => checkCharge(receipt(units + 1, changes), SHEET), /where the sheet has/)
@@ -110,7 +110,7 @@ test('a charge is what the sheet makes of the usage', () => {
   }
 })
 
-test('long prompts are charged by their own rates, from the first token above the threshold', () => {
+test('long prompts are charged at their own rates, from the first token above the threshold', () => {
   const prompt = (input: number, cachedInput: number) => ({ usage: { ...NO_USAGE, input, cachedInput, output: 1 } })
   assert.equal(checkCharge(receipt(84_000, prompt(80, 20)), SHEET), '84000 units')
   assert.equal(checkCharge(receipt(1_030_000, prompt(81, 20)), SHEET), '1030000 units')
@@ -118,7 +118,7 @@ test('long prompts are charged by their own rates, from the first token above th
   assert.equal(checkCharge(receipt(43_500, { ...prompt(81, 20), rate: 'batch' }), SHEET), '43500 units')
 })
 
-test('a charge beyond its hold is clamped to it, and says so', () => {
+test('a charge beyond its hold is clamped to it, and flagged', () => {
   const clamped = { hold: amount(15_000), clamped: true }
   assert.match(checkCharge(receipt(15_000, clamped), SHEET), /because no more was held/)
   assert.throws(() => checkCharge(receipt(15_001, clamped), SHEET), /15001 units were charged of 15000 held/)
@@ -126,7 +126,7 @@ test('a charge beyond its hold is clamped to it, and says so', () => {
   assert.throws(() => checkCharge(receipt(20_000, { clamped: true }), SHEET), /clamped, where the sheet has/)
 })
 
-test('what was not served is not charged', () => {
+test('a request that was not served is not charged', () => {
   for (const status of ['failed', 'cut', 'orphaned'] as const) {
     assert.match(checkCharge(receipt(0, { status }), SHEET), /nothing/)
     assert.throws(() => checkCharge(receipt(1, { status }), SHEET), /is not charged/)
@@ -134,13 +134,13 @@ test('what was not served is not charged', () => {
   }
 })
 
-test('a tool that failed at its upstream is charged no more than was held', () => {
+test('a tool call that failed at its upstream is charged no more than its hold', () => {
   const failed = { ...tool('search', 'result', 3), status: 'partial' as const }
   assert.match(checkCharge(receipt(1_500_000, failed), SHEET), /within the hold/)
   assert.throws(() => checkCharge(receipt(1_000_000_001, failed), SHEET), /held/)
 })
 
-test('a receipt that does not say its rate, tier or size fits any of them that is sold', () => {
+test('a receipt without its rate, tier or size matches any that is sold', () => {
   const unknown = { rate: '', tier: '' }
   for (const units of [20_000, 10_000, 50_000]) {
     assert.equal(checkCharge(receipt(units, unknown), SHEET), `${units} units`)
@@ -151,7 +151,7 @@ test('a receipt that does not say its rate, tier or size fits any of them that i
   assert.match(checkCharge(receipt(10_000_000, { ...small, place: before }), SHEET), /units/)
 })
 
-test('what the sheet does not sell is refused with the reason', () => {
+test('usage that the sheet does not sell is rejected with the reason', () => {
   for (const [changes, reason] of [
     [{ model: 'other' }, /has 0 of the models other/],
     [{ model: 'twice' }, /has 2 of the models twice/],
@@ -187,7 +187,7 @@ const burnt = (charged: number, micros: number, changes: Partial<Receipt> = {}):
     ...changes,
   })
 
-test('tokens that were burnt are what the series makes of the usage, and the sheet charges the share that they left', () => {
+test('burnt tokens equal the usage at the rates of the series, and the sheet charges the remaining share', () => {
   assert.equal(checkCharge(burnt(0, 10), SHEET, SERIES), '0 units beside 10000 units of tokens')
   assert.equal(checkCharge(burnt(14_000, 3), SHEET, SERIES), '14000 units beside 3000 units of tokens')
   assert.throws(() => checkCharge(burnt(14_001, 3), SHEET, SERIES), /where the sheet has 14000/)

@@ -20,7 +20,7 @@ test('a checkpoint is read and its signature checked, also with the lines of wit
   }
 })
 
-test('no byte of a signed checkpoint can be another one', async () => {
+test('no byte of a signed checkpoint can be changed', async () => {
   for (let at = 0; at < NOTE.length; at++) {
     for (const character of ['A', 'b', '1', '\n', '=', '+']) {
       if (NOTE[at] === character) continue
@@ -29,7 +29,7 @@ test('no byte of a signed checkpoint can be another one', async () => {
   }
 })
 
-test('signatures of other keys, and checkpoints of other logs, are refused with the reason', async () => {
+test('signatures of other keys, and checkpoints of other logs, are rejected with the reason', async () => {
   const other = NoteKey.of(generateNoteKey(NAME))
   await assert.rejects(check(NOTE, other.verifier()), /has not signed/)
   await assert.rejects(check(NOTE, KEY.named('other.example.com').verifier()), /other\.example\.com has not signed/)
@@ -39,7 +39,7 @@ test('signatures of other keys, and checkpoints of other logs, are refused with 
   await assert.rejects(check(TEXT), /no signed note/)
 })
 
-test('what is no verifier key is refused with the reason', () => {
+test('text that is not a verifier key is rejected with the reason', () => {
   const key = KEY.verifier()
   assert.equal(readKey(`${key}\n`).name, NAME)
   for (const text of ['', 'a+b', key.slice(0, -4), key.replace(NAME, 'a b'), generateNoteKey(NAME)]) {
@@ -49,13 +49,13 @@ test('what is no verifier key is refused with the reason', () => {
   assert.throws(() => readKey(new TestWitness('witness.example.com').verifier), /with Ed25519/)
 })
 
-test('texts that are no checkpoints are refused', () => {
+test('texts that are not checkpoints are rejected', () => {
   for (const text of ['x\n', `${NAME}\n012\n${ROOT.toString('base64')}\n`, `${NAME}\n12\nshort\n`, `\n12\n${ROOT}\n`]) {
     assert.throws(() => readCheckpoint(KEY.sign(text)), /states no/)
   }
 })
 
-test('the cosignature of a witness is told from that of another one, and from one of another checkpoint', async () => {
+test('the cosignature of a witness is distinguished from that of another one, and from one of another checkpoint', async () => {
   const [witness, other] = [new TestWitness('witness.example.com'), new TestWitness('witness.example.com')]
   const key = readKey(witness.verifier, 'witness')
   const line = witness.line(NOTE, 1_800_000_000)

@@ -21,7 +21,7 @@ function answer(number: bigint, size: bigint, changes: object = {}): Record<stri
   return { status: '0x1', blockNumber: '0x10', logs: [{ ...log, address: `0x${'cd'.repeat(20)}` }, log] }
 }
 
-test('what viem encodes as the event is read, as a response and as a receipt', () => {
+test('an event encoded by viem is read, as a response and as a receipt', () => {
   const limit = { max: BigInt(Number.MAX_SAFE_INTEGER) }
   fc.assert(
     fc.property(fc.bigInt({ min: 1n, ...limit }), fc.bigInt({ min: 1n, ...limit }), (number, size) => {
@@ -36,7 +36,7 @@ test('what viem encodes as the event is read, as a response and as a receipt', (
   )
 })
 
-test('what is not one batch of this contract is refused', () => {
+test('a log that is not one batch of this contract is rejected', () => {
   const good = answer(1n, 4n)
   const [, log] = good['logs'] as object[]
   for (const [json, contract] of [
@@ -57,7 +57,7 @@ test('what is not one batch of this contract is refused', () => {
   }
 })
 
-test('nothing that a node may answer ends in anything but a reason', () => {
+test('any malformed response of a node fails with a reason, never with another error', () => {
   fc.assert(
     fc.property(fc.jsonValue(), (json) => {
       assert.throws(() => readBatch(json, CONTRACT), Failed)

@@ -27,7 +27,7 @@ function broken(proof: readonly Uint8Array<ArrayBuffer>[], pick: number): Uint8A
 
 const size = fc.integer({ min: 1, max: LEAVES.length })
 
-test('every leaf is proved in every tree, at its place alone, and with its whole proof alone', () => {
+test('every leaf is proved in every tree, only at its position and only with its whole proof', () => {
   fc.assert(
     fc.property(size, fc.nat(), fc.nat(), (count, at, pick) => {
       const position = at % count
@@ -43,7 +43,7 @@ test('every leaf is proved in every tree, at its place alone, and with its whole
   )
 })
 
-test('every tree is proved to begin with every smaller one, with the proof of both alone', () => {
+test('every tree is proved to extend every smaller one, only with the proof for both', () => {
   fc.assert(
     fc.property(size, size, fc.nat(), (one, other, pick) => {
       const [first, second] = [Math.min(one, other), Math.max(one, other)]

@@ -29,7 +29,7 @@ async function assertFails(evidence: Partial<Evidence>, step: string, reason: Re
   assert.match(failed[0]?.[1] ?? '', reason)
 }
 
-test('a receipt holds, and so it does within a file with its sheet', async () => {
+test('a receipt verifies, alone and within a file with its sheet', async () => {
   assert.deepEqual(await failures({}), [])
   const { text } = provedReceipt(FIELDS)
   const { steps } = await verify({ receipt: `{"receipt":${text},"sheet":${SHEET}}` })
@@ -49,7 +49,7 @@ test('a receipt holds, and so it does within a file with its sheet', async () =>
   )
 })
 
-test('a gateway that signs what does not fit is found out, each time by one step', async () => {
+test('inconsistent signed data is detected, each time by one step', async () => {
   const entry = loggedEntry(FIELDS)
   const receipt = (cheating: Parameters<typeof provedReceipt>[1]) => ({ receipt: provedReceipt(FIELDS, cheating).text })
   await assertFails(receipt({ entry: `${entry}\n` }), 'entry', /the entry has 27 lines/)
@@ -65,14 +65,14 @@ test('a gateway that signs what does not fit is found out, each time by one step
   await assertFails(receipt({ size: 4 }), 'head', /the proof is for 3 heads, not 4/)
 })
 
-test('a receipt that is in no checkpoint yet says so', async () => {
+test('a receipt that is in no checkpoint yet is reported as such', async () => {
   const { text } = provedReceipt(FIELDS)
   const { log, ...rest } = JSON.parse(text) as { log: object }
   const receipt = JSON.stringify({ ...rest, log: { ...log, head: null, checkpoint: null } })
   await assertFails({ receipt }, 'head', /in no checkpoint yet/)
 })
 
-test('another checkpoint has to be one of the same log that contains this one, or is contained', async () => {
+test('another checkpoint must be of the same log and contain this one, or be contained in it', async () => {
   const { heads } = provedReceipt(FIELDS)
   const grown = [...heads, leafHash('head 3\n'), leafHash('head 4\n')]
   const noteOf = (leaves: readonly Buffer[], key = LOG_KEY, origin = key.name) =>
@@ -106,7 +106,7 @@ test('another checkpoint has to be one of the same log that contains this one, o
   await assertFails(without, 'consistency', /of gateway\.example\.com\/v1\/log and elsewhere/)
 })
 
-test('whatever is given in place of a receipt fails with a reason', async () => {
+test('any other value given as a receipt fails with a reason', async () => {
   for (const receipt of ['', '{', 'null', '[]', '{}', '{"receipt":1}', '{"object":"receipt"}', '"x"']) {
     const { ok, steps } = await verify({ receipt, sheet: SHEET, key: KEY })
     assert.deepEqual([ok, steps.map(({ name, result }) => `${name} ${result}`)], [false, ['receipt failed']], receipt)
@@ -116,7 +116,7 @@ test('whatever is given in place of a receipt fails with a reason', async () => 
   await assertFails({ key: 'x' }, 'key', /NAME\+ID\+KEY/)
 })
 
-test('witnesses that are named have to have cosigned the checkpoint of the receipt', async () => {
+test('configured witnesses must have cosigned the checkpoint of the receipt', async () => {
   const witness = new TestWitness('witness.example.com')
   const { text } = provedReceipt(FIELDS)
   const json = JSON.parse(text) as { log: { checkpoint: string } }

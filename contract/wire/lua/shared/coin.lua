@@ -2,7 +2,7 @@
 -- reckons in the same way. A price is units in one coin.
 local USD_COIN, NANO_MAX = 1000000000, 9007199254740991
 
--- What coin is worth, rounded down, and whether that left a rest.
+-- The value of coin, rounded down, and whether there is a remainder.
 local function worth(nanos, price)
   local n0, p0 = nanos % 1000000000, price % 1000000000
   local whole = (nanos - n0) / 1000000000 * price
@@ -12,7 +12,7 @@ local function worth(nanos, price)
   return math.min(whole + parts, NANO_MAX), rest % 1000000000 > 0
 end
 
--- What coin is worth, rounded down. What an account lacks has a value as well.
+-- The value of coin, rounded down; negative for a negative balance.
 local function valueOfCoin(nanos, price)
   if price == USD_COIN then return nanos end
   if nanos >= 0 then return (worth(nanos, price)) end
@@ -45,7 +45,7 @@ local function parseCoin(text)
   return tonumber(units), tonumber(nanos)
 end
 
--- The coin of a hold as text: its units, and behind `@` the price that it was held at where a coin is not one US dollar.
+-- The coin of a hold as text: its units, followed by `@` and the price of the hold when a coin is not one US dollar.
 local function heldCoinText(units, price)
   if price == USD_COIN or units == 0 then return string.format('%d', units) end
   return string.format('%d@%d', units, price)

@@ -3,7 +3,7 @@ local function readCounters(key)
   return redis.call('HMGET', key, 'hw', 'hs', 'dw', 'ds', 'mw', 'ms', 'bs', 'tat')
 end
 
--- What counters say was spent in the hour, day and month of now, and ever.
+-- The units spent in the hour, day and month of now, and over the whole life, by the counters.
 local function spentOf(c)
   return c[1] == hourText and tonumber(c[2]) or 0, c[3] == dayText and tonumber(c[4]) or 0,
     c[5] == monthText and tonumber(c[6]) or 0, tonumber(c[7] or 0)
@@ -33,7 +33,7 @@ local function refundWindows(key, hour, day, month, units)
   redis.call('HSET', key, unpack(writes))
 end
 
--- The counters of a platform key stand under the same hash tag as those of its sub-keys.
+-- The counters of a platform key have the same hash tag as those of its sub-keys.
 local function siblingKey(key, id)
   return string.match(key, '^.*:') .. id
 end

@@ -1,7 +1,7 @@
 -- Leases of an owner in a shard, one hash: `op` number of its last call, `seq` last ending that it delivered, `load` number
--- of the loading that it was last reported to, `closed` once its leases were taken back, and by lease (`L:keyId:hour`) what
--- of it is out: `accountId|keys|hour|day|month|coin|grantId=units,...`; of coin the units that are counted in the windows, and
--- the nanos where they are not as many (see coin.lua).
+-- of the loading that it was last reported to, `closed` once its leases were taken back, and by lease (`L:keyId:hour`) the
+-- amount that is out: `accountId|keys|hour|day|month|coin|grantId=units,...`; of coin the units that are counted in the
+-- windows, and the nanos where they are another number (see coin.lua).
 local STALE, CLOSED, UNKNOWN_EPOCH, OWNER_CLOSED = 20, 9, 21, 22
 
 local function parseLease(text)
@@ -14,7 +14,7 @@ local function parseLease(text)
   }
 end
 
--- The windows of a lease are those of the hour in its name, as the book counts what was held in that hour.
+-- The windows of a lease are those of the hour in its name; the book counts holds of that hour the same way.
 local function newLease(field, accountId, keys)
   local hour = tonumber(string.match(field, ':(%d+)$'))
   local day = math.floor(hour / 24)
@@ -34,7 +34,7 @@ local function writeLease(key, field, lease)
   end
 end
 
--- The request whose single hold a lease has been made of, as `L:requestId:hour` names it; nil for the lease of a key.
+-- The request whose single hold became this lease, named `L:requestId:hour`; nil for the lease of a key.
 local function requestOf(field)
   return string.match(field, '^L:(req_[^:]*):')
 end
@@ -48,8 +48,8 @@ local function platformOf(keys)
   return string.match(keys, '/(.+)$')
 end
 
--- Whether a call may run: admission is open, in the epoch that the owner knows, and no later call of its was seen. A call
--- that was given up with its connection can still arrive; its number is behind that of the call that followed.
+-- Whether a call may run: admission is open, in the epoch that the owner knows, and no later call of the owner was seen. A
+-- call that was given up with its connection can still arrive; its number is then lower than that of the call after it.
 local function refusalOf(epochKey, leasesKey, epoch, op)
   local inForce = redis.call('GET', epochKey)
   if not inForce then return CLOSED end
@@ -69,7 +69,7 @@ local function uncount(key, lease, units)
   end
 end
 
--- What of a lease is out of its account, nanos and units together: above zero as long as anything is.
+-- The amount that a lease has out of its account, nanos and units together: above zero as long as anything is out.
 local function outOf(lease)
   return lease.nanos + sumOf(lease.parts)
 end

@@ -1,6 +1,7 @@
--- The pots of an account: its coin in nanos, and its grants as `id,expiresAtMs,freeUnits` joined by `;`, soonest expiry first.
--- Parts taken from them are written `grantId=units,...`; the coin of a part stands by itself. Holdings of compute locks stand
--- among the grants, with the id of their series; coin and grants pay for everything, a holding for what its series serves.
+-- The pots of an account: its coin in nanos, and its grants as `id,expiresAtMs,freeUnits` joined by `;`, soonest expiry
+-- first. Parts taken from them are written `grantId=units,...`; the coin of a part is separate. Holdings of compute locks
+-- are listed among the grants, with the id of their series; coin and grants pay for everything, a holding for requests that
+-- its series serves.
 local function isHolding(id)
   return string.sub(id, 1, 5) == 'lock_'
 end
@@ -39,8 +40,8 @@ local function sumOf(parts)
   return sum
 end
 
--- Changes what is free on an account by nanos of coin and by parts of grants (`sign` 1 adds, -1 takes), and what is out in
--- leases, nanos and units together.
+-- Changes the free balance of an account by nanos of coin and by parts of grants (`sign` 1 adds, -1 takes), and the amount
+-- out in leases, nanos and units together.
 local function changeAccount(key, sign, coin, parts, out)
   local account = redis.call('HMGET', key, 'coin', 'g', 'out')
   if not account[1] then return false end

@@ -21,5 +21,5 @@ local function monthOf(days)
   return (year - 1970) * 12 + month
 end
 
--- Numbers go to Redis as text: what it makes of a Lua number itself goes through a slow general format. %d has 64 bits.
+-- Numbers are sent to Redis as text: its own conversion of a Lua number is a slow general format. %d has 64 bits.
 local hourText, dayText, monthText = format('%d', hourNow), format('%d', dayNow), format('%d', monthOf(dayNow))

@@ -5,17 +5,17 @@ export interface SessionBounds {
   readonly tlsSessionAgeMs: number
 }
 
-/** A session of TLS that another connection to the same address may go on with. */
+/** A TLS session that another connection to the same address may resume. */
 export interface KeptSession {
   readonly session: Buffer
-  /** Until when the proof of who the other side is counts that was given when the session began. */
+  /** Until when the verification of the peer at the start of the session counts. */
   readonly untilMs: number
 }
 
 /**
- * Keeps the latest session of TLS of each address, a host with its port: a connection that goes on with it needs no
- * certificate, no signature and no check of either. Since a certificate ends or is withdrawn, it has to be shown again from
- * time to time, however many connections have gone on with each other's sessions in between. Times are of the wall clock.
+ * Keeps the latest TLS session of each address, a host with its port: a connection that resumes it needs no certificate, no
+ * signature and no check of either. Because a certificate can expire or be revoked, it has to be shown again from time to
+ * time, however many connections have resumed each other's sessions in between. Times are of the wall clock.
  */
 export class TlsSessions {
   private readonly bounds: SessionBounds
@@ -25,7 +25,7 @@ export class TlsSessions {
     this.bounds = bounds
   }
 
-  /** The session to go on with at an address. */
+  /** The session to resume with an address. */
   take(address: string, nowMs: number): KeptSession | undefined {
     const kept = this.kept.get(address)
     if (kept === undefined || kept.untilMs > nowMs) return kept
@@ -38,7 +38,7 @@ export class TlsSessions {
     return Math.min(nowMs + this.bounds.tlsSessionAgeMs, certificateEndMs)
   }
 
-  /** Keeps the latest session of an address; where there are too many, the one kept longest ago goes. */
+  /** Keeps the latest session of an address; above the bound, the oldest one is evicted. */
   keep(address: string, session: Buffer, untilMs: number): void {
     if (session.length > this.bounds.tlsSessionBytesMax || Number.isNaN(untilMs)) return
     this.kept.delete(address)

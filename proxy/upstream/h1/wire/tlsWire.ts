@@ -8,7 +8,7 @@ const reads = new TurnReads()
 
 /** State shared by all TLS connections. */
 export interface TlsShared {
-  /** Whom they trust. */
+  /** The certificates that they trust. */
   readonly context: SecureContext
   readonly sessions: TlsSessions
 }
@@ -24,7 +24,7 @@ export class TlsWire implements Wire, TurnReader {
   private paused = false
   /** Bytes decrypted while the wire is paused. */
   private held: Buffer[] = []
-  /** The other side has ended, and the listener has yet to hear of it. */
+  /** The peer has ended the connection, and the listener does not know it yet. */
   private endDue = false
   private destroyed = false
 
@@ -46,13 +46,13 @@ export class TlsWire implements Wire, TurnReader {
     this.socket.on('close', () => this.broke(undefined))
   }
 
-  // What was read in this turn before is held as well: it comes through `onTurn`.
+  // Bytes that were read earlier in this turn are held as well: they arrive through `onTurn`.
   pause(): void {
     this.paused = true
     this.socket.pause()
   }
 
-  // Whoever resumes is not called back at once, and the socket is read again only when nothing is held any more.
+  // Resuming does not call the reader back at once, and the socket is read again only when nothing is held any more.
   resume(): void {
     this.paused = false
     if (this.held.length > 0 || this.endDue) setImmediate(() => this.release())
@@ -100,7 +100,7 @@ export class TlsWire implements Wire, TurnReader {
   private broke(error: Error | undefined): void {
     reads.finish(this)
     if (!this.secure && this.resumed !== undefined) this.sessions.drop(this.address, this.resumed)
-    // Node.js closes a socket whose other side has ended; the listener hears of that end instead.
+    // Node.js closes a socket whose peer has ended it; the listener is called with that end instead.
     if (!this.endDue) this.listener.onBroken(error)
   }
 
@@ -110,7 +110,7 @@ export class TlsWire implements Wire, TurnReader {
   }
 }
 
-// The certificate is checked whatever NODE_TLS_REJECT_UNAUTHORIZED says: the request has the provider's key in it.
+// The certificate is checked even under NODE_TLS_REJECT_UNAUTHORIZED=0: the request contains the provider's key.
 function connectionOptions(
   { host, port, lookup }: WireEnd,
   secureContext: SecureContext,

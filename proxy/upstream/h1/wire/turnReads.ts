@@ -8,14 +8,14 @@ export interface TurnReader {
 }
 
 /**
- * Gathers what one reader reads in a turn of the event loop. TLS is decrypted by the record, and a provider makes a record
- * of every event: whoever were handed each by itself would look at each and write each by itself. No memory is needed per
- * reader, because the loop reads one socket after the other.
+ * Gathers what one reader reads in a turn of the event loop. TLS is decrypted record by record, and providers send one
+ * record for each event: a reader that got each record separately would parse and write each separately. No memory is needed
+ * per reader, because the loop reads one socket after the other.
  */
 export class TurnReads {
-  /** Where a record has to be when it is added. */
+  /** The buffer for a record that is to be added. */
   readonly record: Buffer
-  // Both lie in one piece of memory, in which bytes move without an object that says which.
+  // Both share one buffer, in which bytes move without an object for the range.
   private readonly memory = Buffer.allocUnsafe(RECORD_BYTES + GATHERED_BYTES)
   private reader: TurnReader | undefined
   private length = 0
@@ -40,12 +40,12 @@ export class TurnReads {
     setImmediate(this.endTurn)
   }
 
-  /** Hands on at once what a reader has, because something else has come that must not be heard of first. */
+  /** Delivers a reader's bytes at once, before an event that must not overtake them. */
   finish(reader: TurnReader): void {
     if (this.reader === reader) this.handOn()
   }
 
-  /** Forgets what a reader has. */
+  /** Discards a reader's bytes. */
   drop(reader: TurnReader): void {
     if (this.reader !== reader) return
     this.reader = undefined

@@ -1,6 +1,6 @@
 import type { LookupFunction, Socket } from 'node:net'
 
-/** Where a wire leads. */
+/** The server of a wire. */
 export interface WireEnd {
   readonly host: string
   readonly port: number
@@ -8,7 +8,7 @@ export interface WireEnd {
   readonly lookup?: LookupFunction
 }
 
-/** What a wire tells. */
+/** The events of a wire. */
 export interface WireListener {
   /** Bytes can go out. */
   onConnected(): void
@@ -16,17 +16,17 @@ export interface WireListener {
   onBytes(bytes: Buffer): void
   /** The other side sends nothing more. */
   onEnd(): void
-  /** The wire is of no use any more. */
+  /** The wire is unusable. */
   onBroken(error: Error | undefined): void
 }
 
 /** A connection below HTTP, read without the copies and the events of streams. */
 export interface Wire {
-  /** For what goes out. */
+  /** For outgoing bytes. */
   readonly socket: Socket
-  /** Until `resume` nothing comes in. */
+  /** Stops reading until `resume`. */
   pause(): void
   resume(): void
-  /** Ends it; its listener may still hear that it is broken. */
+  /** Closes it; its listener may still get `onBroken`. */
   destroy(): void
 }

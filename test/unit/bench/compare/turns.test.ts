@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { measureByTurns, resultLine } from '../../../../bench/compare/turns.ts'
 
-test('two builds are measured by turns, and each goes first in every second pair', async () => {
+test('two builds are measured in turns, and each is first in every second pair', async () => {
   const order: string[] = []
   const build = (name: string, micros: number) => async () => {
     order.push(name)

@@ -8,7 +8,7 @@ const ANY: Split = { coresMax: Number.POSITIVE_INFINITY, why: '' }
 const ONE: Split = { coresMax: 1, why: '' }
 const MICROS = { proxy: 80, redis: 40, control: 20, postgres: 10 }
 
-test('the first ceiling is that of the process whose cores are used up first, and not of the dearest', () => {
+test('the first ceiling is that of the process that exhausts its cores first, not of the most expensive one', () => {
   const splits = { proxy: ANY, redis: ONE, control: ANY, postgres: ONE }
   assert.deepEqual(firstCeiling(MICROS, splits), { process: 'redis', rate: 20_000 })
   assert.deepEqual(firstCeiling(MICROS, { ...splits, redis: ANY }), { process: 'postgres', rate: 80_000 })

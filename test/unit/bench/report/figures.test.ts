@@ -35,7 +35,7 @@ test('a median has as many values below as above', () => {
   assert.ok(Number.isNaN(median([])))
 })
 
-test('ratios are of the same round, whatever order the measurements have', () => {
+test('ratios use values of the same round for any order of the measurements', () => {
   const results = benchResults({
     measurements: [
       measurement(SMALL, 'sluice', 2, 90),
@@ -92,7 +92,7 @@ test('bars are reached at their limit and not beyond it', () => {
   assert.deepEqual([measured, reached], [undefined, false])
 })
 
-test('the bar against Portkey is a share, of which less is better', () => {
+test('the bar against Portkey is a share; lower is better', () => {
   const against = (micros: number) =>
     barOf(
       benchResults({ measurements: [measurement(SMALL, 'sluice', 1, 10), measurement(SMALL, 'portkey', 1, micros)] }),

@@ -70,7 +70,7 @@ test('a row has the CPU time of each gateway, with its ratio to nginx', () => {
   }
 })
 
-test('what is not reached is named, with the notes on it', () => {
+test('targets that are not reached are named, with their notes', () => {
   const report = text(wholeResults(), 'We tried hard.')
   assert.ok(report.includes('- CPU per small request, full money path, against nginx: 32.0x, not at most 3.00x.'))
   assert.ok(report.includes('We tried hard.'))
@@ -78,7 +78,7 @@ test('what is not reached is named, with the notes on it', () => {
   assert.ok(!text(fast, 'We tried hard.').includes('We tried hard.'))
 })
 
-test('what was not measured leaves no section and no number', () => {
+test('without a measurement there is no section and no number', () => {
   const report = text(benchResults())
   assert.doesNotMatch(report, /NaN|Infinity|undefined|null/)
   const headings = report.split('\n').filter((line) => line.startsWith('## '))
@@ -86,7 +86,7 @@ test('what was not measured leaves no section and no number', () => {
   assert.doesNotMatch(text(wholeResults()), /NaN|Infinity|undefined|null/)
 })
 
-test('profiles are shown in microseconds a request beside those of before', () => {
+test('profiles are shown in microseconds a request beside the baseline', () => {
   const profile = (share: number, cpuMicros: number) => ({
     at: '2026-01-01T00:00:00.000Z',
     cases: [

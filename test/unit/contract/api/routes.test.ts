@@ -8,7 +8,7 @@ import { RouteTable } from '../../../../proxy/server/routeTable.ts'
 
 const ROUTES = Object.values(API_ROUTES)
 
-test('the parameters of a path are read as its pattern names them, and make the same path again', () => {
+test('the parameters of a path are read by the names in its pattern, and build the same path again', () => {
   const paramsOf = (operation: ApiOperation, path: string) => paramsReader(API_ROUTES[operation])(path)
   assert.deepEqual(paramsOf('update_key', '/v1/account/keys/key_1'), { id: 'key_1' })
   assert.deepEqual(paramsOf('get_statement', '/v1/statements/2026-01.csv'), { month: '2026-01' })
@@ -29,7 +29,7 @@ test('a name that arrives over Redis is an operation only if the table has it', 
   for (const name of ['', 'no_such_operation', 'toString', '__proto__']) assert.ok(!isApiOperation(name), name)
 })
 
-test('no two routes have one method and path, and patterns are free of characters with a meaning of their own', () => {
+test('no two routes share a method and path, and patterns contain no special characters of regular expressions', () => {
   assert.equal(new Set(ROUTES.map((route) => `${route.method} ${route.path}`)).size, ROUTES.length)
   assert.ok(pathExpression('/a.b/{x}').test('/a.b/1'))
   assert.ok(!pathExpression('/a.b/{x}').test('/acb/1'))
@@ -57,7 +57,7 @@ function walk(schema: ObjectSchema, name: string): string[] {
   })
 }
 
-test('every schema compiles, takes nothing that it does not name, and describes every field', () => {
+test('every schema compiles, rejects unknown fields, and describes every field', () => {
   for (const route of ROUTES) {
     for (const schema of [route.body, route.query]) {
       if (schema === undefined) continue
@@ -89,7 +89,7 @@ function faultOf(check: () => unknown): [string | null, string] {
   return assert.fail('nothing was refused')
 }
 
-test('what is wrong is told with the field and what it must be', () => {
+test('an invalid value is reported with its field and the expected form', () => {
   const ofBody = (body: Record<string, unknown>) => faultOf(() => checkBody(SCHEMA, body))
   assert.deepEqual(ofBody({}), ['count', 'count is missing; it must be a positive integer.'])
   assert.deepEqual(ofBody({ count: '1' }), ['count', 'count must be a positive integer.'])

@@ -61,7 +61,7 @@ test('types fit their statuses as in the contract', () => {
   }
 })
 
-test('what may have been paid for is not sent again', () => {
+test('errors of requests that may have been charged are not retryable', () => {
   for (const code of [
     'settlement_unconfirmed',
     'tool_upstream_error',
@@ -95,7 +95,7 @@ test('validation errors and too large bodies have no code', () => {
   assert.equal(new GatewayError('body_too_large').status, 413)
 })
 
-test('the body serves both kinds of clients', () => {
+test('the error body suits both OpenAI and Anthropic clients', () => {
   const error = new GatewayError('insufficient_balance', { message: 'Add "funds".' })
   assert.deepEqual(JSON.parse(errorBody(error, 'req_1')), {
     type: 'error',

@@ -8,7 +8,7 @@ import { limitsText } from '../../../support/limits.ts'
 const TABLES = [CONTRACT_LIMITS, PROXY_LIMITS, CONTROL_LIMITS]
 const READERS = { proxy: readProxyLimits, control: readControlLimits }
 
-test('without changes the defaults hold, all positive integers', () => {
+test('without changes the defaults apply, all positive integers', () => {
   for (const read of Object.values(READERS)) {
     const limits = read(undefined)
     assert.deepEqual(read(''), limits)
@@ -18,12 +18,12 @@ test('without changes the defaults hold, all positive integers', () => {
   }
 })
 
-test('a limit is in one table', () => {
+test('each limit is in exactly one table', () => {
   const names = TABLES.flatMap((table) => Object.keys(table))
   assert.equal(new Set(names).size, names.length)
 })
 
-test('single values are changed: those of the contract everywhere, those of a part in that part', () => {
+test('single values can be changed: shared ones everywhere, those of a process only in that process', () => {
   const text = '{"drainGraceMs": 2000, "proxy": {"breakerFailures": 9}, "control": {"batchPollMs": 7}}'
   const [proxy, control] = [readProxyLimits(text), readControlLimits(text)]
   assert.deepEqual([proxy.drainGraceMs, proxy.breakerFailures], [2000, 9])
@@ -32,7 +32,7 @@ test('single values are changed: those of the contract everywhere, those of a pa
   assert.deepEqual(readProxyLimits(limitsText({ drainGraceMs: 2000, breakerFailures: 9, batchPollMs: 7 })), proxy)
 })
 
-test('wrong changes are named', () => {
+test('invalid changes are named', () => {
   for (const [part, own] of [
     ['proxy', 'breakerFailures'],
     ['control', 'batchPollMs'],
@@ -58,19 +58,19 @@ test('wrong changes are named', () => {
   }
 })
 
-test('a part leaves what concerns another one to it', () => {
+test('a process ignores the limits of another part', () => {
   const defaults = { ...CONTRACT_LIMITS }
   const read = (part: PartName, text: string) => readPart(part, defaults, text)
   assert.deepEqual(read('proxy', '{"control": {"nope": 0}}'), defaults)
   assert.deepEqual(read('control', '{"proxy": "nonsense"}'), defaults)
 })
 
-test('the heartbeat is lost only after several were missed', () => {
+test('an owner counts as dead only after several missed heartbeats', () => {
   const { heartbeatIntervalMs, heartbeatTimeoutMs } = CONTRACT_LIMITS
   assert.ok(heartbeatTimeoutMs >= 5 * heartbeatIntervalMs)
 })
 
-test('single holds of a process that is gone wait for its journal longer than its leases, and end before they are too old', () => {
+test('single holds of a dead process outlast its leases while its journal is awaited, and end before they are too old', () => {
   const { heartbeatTimeoutMs, orphanVoidMs, holdAgeMaxMs } = CONTRACT_LIMITS
   assert.ok(orphanVoidMs > heartbeatTimeoutMs && orphanVoidMs <= holdAgeMaxMs)
 })

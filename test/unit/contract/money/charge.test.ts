@@ -72,7 +72,7 @@ test('known charges', () => {
   assert.equal(chargeUnits({ ...rates, input: 1 }, { ...usage, input: 1, output: 0 }), 1)
 })
 
-test('the long rates hold above the threshold, for the whole request', () => {
+test('the long-context rates apply above the threshold, for the whole request', () => {
   const base = resolveRateSet({ input: 1_000_000, output: 1_000_000 })
   const long = resolveRateSet({ input: 2_000_000, output: 3_000_000 })
   const rates = { ...base, longThreshold: 100, long }
@@ -83,7 +83,7 @@ test('the long rates hold above the threshold, for the whole request', () => {
   assert.equal(chargeUnits(rates, { ...usage, cachedInput: 41 }), 232)
 })
 
-test('classes without a price of their own cost what input costs', () => {
+test('token classes without a price of their own are charged as input', () => {
   assert.deepEqual(resolveRateSet({ input: 5, output: 7, cacheWrite5m: null, cachedInput: 0 }), {
     input: 5,
     output: 7,
@@ -104,7 +104,7 @@ test('the worst case of a prompt and an output is exact', () => {
   )
 })
 
-test('affordable tokens can be paid, and one more can not', () => {
+test('affordable tokens are covered, and one more is not', () => {
   fc.assert(
     fc.property(
       size(MAX_UNITS),

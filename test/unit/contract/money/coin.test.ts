@@ -7,7 +7,7 @@ import { anyAmount, anyCoinPrice, exactCoin, exactValue } from '../../../support
 
 const RUNS = { numRuns: 20_000 }
 
-test('what coin is worth is the exact quotient, rounded down', () => {
+test('the value of coin is the exact quotient, rounded down', () => {
   fc.assert(
     fc.property(anyAmount, anyCoinPrice, (nanos, price) => {
       assert.equal(valueOfCoin(nanos, price), exactValue(nanos, price))
@@ -16,7 +16,7 @@ test('what coin is worth is the exact quotient, rounded down', () => {
   )
 })
 
-test('the coin for an amount is the least that is worth it', () => {
+test('the coin for an amount is the least that covers it', () => {
   fc.assert(
     fc.property(anyAmount, anyCoinPrice, (units, price) => {
       const exact = exactCoin(units, price)
@@ -47,7 +47,7 @@ test('a charge never takes more coin than its hold', () => {
   )
 })
 
-test('at one US dollar a coin, nothing is converted', () => {
+test('at one US dollar a coin, units and nanos are equal', () => {
   for (const amount of [0, 1, 12_345, MAX_UNITS]) {
     assert.equal(valueOfCoin(amount, UNITS_PER_USD), amount)
     assert.equal(coinFor(amount, UNITS_PER_USD), amount)

@@ -20,7 +20,7 @@ test('the sheet charges the share of a request that tokens leave, rounded up', (
   assert.deepEqual(lockCharge(300, 0, 1_000), { lockUnits: 0, sheetUnits: 0 })
 })
 
-test('what is charged of a request within its worst case is within its hold, for every part that tokens pay', () => {
+test('the charge of a request within its worst case is within its hold, for every share that tokens pay', () => {
   fc.assert(
     fc.property(units, units, units, units, units, (sheetMost, lockMost, sheet, lock, held) => {
       const [worstLock, dueLock] = [wholeMicros(lockMost, MICRO), wholeMicros(Math.min(lock, lockMost), MICRO)]

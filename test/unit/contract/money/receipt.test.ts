@@ -63,7 +63,7 @@ test('a receipt of the private tier names the report of the hardware', () => {
   assert.deepEqual([told['tier'], told['attestation']], ['private', attestation])
 })
 
-test('a receipt of the book adds its place in the usage log', () => {
+test('a receipt of the book adds its position in the usage log', () => {
   const listed = JSON.parse(receiptJson({ ...FIELDS, log: { number: 7, position: 41 } }))
   assert.deepEqual(listed.log, { number: 7, position: 41 })
   const proof = { entry: 'a\nb\n', leaf: 'aa', treeSize: 50, root: 'bb', path: ['cc', 'dd'] }
@@ -82,18 +82,18 @@ test('a receipt of the book adds its place in the usage log', () => {
   assert.deepEqual(single.log, shown)
 })
 
-test('a receipt from before rates were written down says so', () => {
+test('a receipt from before rates were recorded says so', () => {
   const { rate, tier } = JSON.parse(receiptJson({ ...FIELDS, rate: '', tier: '' }))
   assert.deepEqual([rate, tier], [null, null])
 })
 
-test('what is not priced by the token is counted beside the tokens', () => {
+test('units other than tokens are counted beside the tokens', () => {
   const { usage } = JSON.parse(receiptJson({ ...FIELDS, quantity: 2, unit: 'image' }))
   assert.equal(usage.quantity, 2)
   assert.equal(usage.unit, 'image')
 })
 
-test('the size of images is shown where their price goes by it', () => {
+test('the size of images is shown if their price depends on it', () => {
   const usageOf = (size: string) => JSON.parse(receiptJson({ ...FIELDS, quantity: 2, unit: 'image', size })).usage
   assert.equal(usageOf('512x512').size, '512x512')
   assert.ok(!('size' in usageOf('')))
@@ -101,7 +101,7 @@ test('the size of images is shown where their price goes by it', () => {
   assert.equal(JSON.parse(receiptJson({ ...FIELDS, size: '512x512' })).usage.size, '512x512')
 })
 
-test('any model id and error code survives, on one line', () => {
+test('any model id and error code round-trips, on one line', () => {
   fc.assert(
     fc.property(fc.string({ unit: 'binary' }), fc.string({ unit: 'binary' }), (model, errorCode) => {
       const text = receiptJson({ ...FIELDS, model, errorCode })

@@ -4,7 +4,7 @@ import { type EndedPaid, isRefundedWhole, settlementFee } from '../../../../cont
 
 const ENDED: EndedPaid = { units: 500, minUnits: 100, costUnits: 30, status: 'ok', errorCode: null }
 
-test('the fee is what the cost lacks to the smallest charge', () => {
+test('the fee is the difference between the cost and the smallest charge', () => {
   assert.equal(settlementFee(ENDED), 70)
   assert.equal(settlementFee({ ...ENDED, costUnits: 0 }), 100)
   assert.equal(settlementFee({ ...ENDED, costUnits: 100 }), 0)
@@ -13,7 +13,7 @@ test('the fee is what the cost lacks to the smallest charge', () => {
   assert.equal(settlementFee({ ...ENDED, status: 'partial', errorCode: 'upstream_timeout' }), 70)
 })
 
-test('what gateway or provider failed goes back whole; what the client ended does not', () => {
+test('a failure of gateway or provider is refunded in full; a request ended by the client is not', () => {
   const failed = { ...ENDED, costUnits: 0, status: 'failed' } as const
   for (const errorCode of [
     'upstream_unavailable',

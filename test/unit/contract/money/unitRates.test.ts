@@ -26,7 +26,7 @@ test('a quantity costs its product with the price, rounded up, exactly', () => {
   )
 })
 
-test('more never costs less', () => {
+test('a larger quantity never costs less', () => {
   fc.assert(
     fc.property(fc.nat(), fc.nat(1_000), fc.nat(), (quantity, more, price) => {
       const sheet = rates(price, 1_000_000)
@@ -35,7 +35,7 @@ test('more never costs less', () => {
   )
 })
 
-test('a size with a price of its own costs that', () => {
+test('a size with its own price is charged at it', () => {
   const sheet = rates(10, 1, [['1024x1024', 40]])
   assert.deepEqual([quantityUnits(sheet, 3, '1024x1024'), quantityUnits(sheet, 3, '512x512')], [120, 30])
 })
@@ -45,7 +45,7 @@ test('characters are code points', () => {
   fc.assert(fc.property(fc.string({ unit: 'binary' }), (text) => assert.equal(codePoints(text), [...text].length)))
 })
 
-test('where sizes have prices, one of them is asked for', () => {
+test('if sizes have prices, a request must name one of them', () => {
   const sheet = rates(1, 1, [
     ['1536x1024', 3],
     ['512x512', 2],
@@ -56,7 +56,7 @@ test('where sizes have prices, one of them is asked for', () => {
   assert.throws(() => chooseSize('1024x1024', sheet, limits), { code: 'invalid_size' })
 })
 
-test('where they have none, the sides are within bounds', () => {
+test('if the model lists no sizes, both sides must be within bounds', () => {
   const sheet = rates(1, 1)
   assert.deepEqual(
     ['256x256', '8192x16'].map((size) => chooseSize(size, sheet, limits)),

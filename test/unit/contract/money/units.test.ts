@@ -12,14 +12,14 @@ test('known amounts are parsed exactly', () => {
   assert.equal(parseUsd('9007199.254740991'), MAX_UNITS)
 })
 
-test('what is not a plain decimal, too fine or too large is refused', () => {
+test('amounts that are not plain decimals, too precise or too large are rejected', () => {
   const wrong = ['', '.', '1.', '.5', '00', '01', '-1', '+1', '1e3', ' 1', '1 ', '1,5', '0x1', 'NaN', 'Infinity', '1_0']
   for (const text of [...wrong, '0.0000000001', '9007199.254740992', '9999999999', '10000000000', '1\n', '１']) {
     assert.equal(parseUsd(text), undefined, JSON.stringify(text))
   }
 })
 
-test('formatting and parsing undo each other', () => {
+test('formatting and parsing are inverse', () => {
   fc.assert(fc.property(amounts, (units) => parseUsd(formatUsd(units)) === units))
 })
 

@@ -119,7 +119,7 @@ const isRefused = async (hostname: string): Promise<boolean> => {
   }
 }
 
-test('an IPv4 address is public exactly where no row of the registry has it', () => {
+test('an IPv4 address is public exactly if no row of the registry contains it', () => {
   fc.assert(
     fc.property(anyOf(SPECIAL_IPV4, 32), (value) => {
       assert.equal(isPublicAddress(ipv4Text(value)), !isSpecial(value, SPECIAL_IPV4), ipv4Text(value))
@@ -128,7 +128,7 @@ test('an IPv4 address is public exactly where no row of the registry has it', ()
   )
 })
 
-test('an IPv6 address is public exactly where it is given out for the internet and no row of the registry has it', () => {
+test('an IPv6 address is public exactly if it is allocated for the internet and listed in no row of the registry', () => {
   fc.assert(
     fc.property(anyOf(SPECIAL_IPV6, 128), (value) => {
       const isPublic = GLOBAL_IPV6 !== undefined && isWithin(value, GLOBAL_IPV6) && !isSpecial(value, SPECIAL_IPV6)
@@ -138,7 +138,7 @@ test('an IPv6 address is public exactly where it is given out for the internet a
   )
 })
 
-test('a special address is refused in every spelling that a URL may have', async () => {
+test('a special address is rejected in every notation of a URL', async () => {
   await fc.assert(
     fc.asyncProperty(within(SPECIAL_IPV4), within(SPECIAL_IPV6), async (four, six) => {
       const hosts = ipv4Spellings(four).concat(ipv6Spellings(six).map((text) => `[${text}]`))
@@ -152,7 +152,7 @@ test('a special address is refused in every spelling that a URL may have', async
   )
 })
 
-test('an IPv6 address that stands for an IPv4 one is refused, whatever that one is', async () => {
+test('an IPv6 address that embeds any IPv4 address is rejected', async () => {
   const any = fc.bigInt({ min: 0n, max: 0xffffffffn })
   const filler = fc.bigInt({ min: 0n, max: (1n << 80n) - 1n })
   await fc.assert(
@@ -168,7 +168,7 @@ test('an IPv6 address that stands for an IPv4 one is refused, whatever that one 
   )
 })
 
-test('a host of this machine is told by name and address, in no form that stands for another', () => {
+test('a loopback host is recognized by name and address, and only in canonical notation', () => {
   for (const host of ['localhost', 'LocalHost', '127.0.0.1', '127.255.0.9', '::1', '[::1]', '0:0:0:0:0:0:0:1']) {
     assert.equal(isLoopbackHost(host), true, host)
   }
@@ -189,7 +189,7 @@ test('a host of this machine is told by name and address, in no form that stands
     assert.equal(isUnspecifiedAddress(address), false, address)
 })
 
-test('clients are told apart by their IPv4 address or the /64 of their IPv6 address', () => {
+test('clients are distinguished by their IPv4 address or the /64 of their IPv6 address', () => {
   for (const [address, network] of [
     ['203.0.113.7', '203.0.113.7'],
     ['2001:db8:1:2:3:4:5:6', '2001:db8:1:2::/64'],

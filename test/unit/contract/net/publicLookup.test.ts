@@ -11,7 +11,7 @@ const lookedUp = (addresses: LookupAddress[]) =>
     })
   })
 
-test('a name is connected to only where all its addresses are public', async () => {
+test('a name is connected to only if all its addresses are public', async () => {
   const open = { address: '93.184.216.34', family: 4 }
   assert.equal(await lookedUp([open]), '93.184.216.34')
   for (const address of ['127.0.0.1', '10.0.0.1', '169.254.169.254']) {
@@ -20,7 +20,7 @@ test('a name is connected to only where all its addresses are public', async () 
   assert.equal(await lookedUp([]), 'provider.example: not_found')
 })
 
-test('an address in place of a name is refused as well, for no name is looked up then', () => {
+test('a literal address is also rejected, since no name is looked up for it', () => {
   for (const host of ['127.0.0.1', '[::1]', '[::ffff:10.0.0.1]', '192.168.0.1']) assert.ok(isForbiddenHost(host), host)
   for (const host of ['93.184.216.34', 'provider.example', '[2606:4700::1111]']) assert.ok(!isForbiddenHost(host), host)
 })

@@ -23,13 +23,13 @@ const READERS: Readonly<Record<string, (text: string) => string | undefined | Pr
   'the address of a page': (text) => checkPublicUrl(text, 'url', 1_000),
 }
 
-test('an address in which parsers find different hosts is none', () => {
+test('an address that parsers resolve to different hosts is invalid', () => {
   for (const text of ambiguous('127.0.0.1')) assert.equal(parseWebUrl(text), undefined, JSON.stringify(text))
   assert.equal(parseWebUrl(ODD)?.href, HREF)
 })
 
 for (const [what, read] of Object.entries(READERS)) {
-  test(`${what} is sent on as it was checked, or refused`, async () => {
+  test(`${what} is forwarded as it was checked, or rejected`, async () => {
     assert.equal(await read(ODD), HREF)
     for (const text of [
       ...ambiguous('127.0.0.1'),
@@ -47,7 +47,7 @@ for (const [what, read] of Object.entries(READERS)) {
   })
 }
 
-test('names that no public DNS has, and addresses that are not public, belong to no public host', () => {
+test('names outside public DNS, and addresses that are not public, are not public hosts', () => {
   for (const host of ['localhost', 'nas', 'a.local', 'b.internal.', 'c.home.arpa', '127.1', '0x7f000001', '[::1]']) {
     assert.equal(mayBePublicHost(new URL(`http://${host}/`)), false, host)
   }

@@ -37,7 +37,7 @@ test('special addresses are not public, their neighbours are', () => {
   }
 })
 
-test('every writing of a loopback address that a URL may have is refused', async () => {
+test('every notation of a loopback address in a URL is rejected', async () => {
   for (const host of [
     '127.0.0.1',
     '127.1',
@@ -52,7 +52,7 @@ test('every writing of a loopback address that a URL may have is refused', async
   }
 })
 
-test('one private address among public ones is enough to refuse a name', async () => {
+test('a name with one private address among public ones is rejected', async () => {
   const bad = fc.constantFrom(...words(SPECIAL))
   const good = fc.array(fc.constantFrom(...words(PUBLIC)), { maxLength: 8 })
   await fc.assert(
@@ -68,20 +68,20 @@ test('one private address among public ones is enough to refuse a name', async (
   )
 })
 
-test('private addresses pass where the operator allows them', async () => {
+test('private addresses pass if the operator allows them', async () => {
   const found = await resolveHost('a.test', { ...answering('127.0.0.1', '8.8.8.8'), allowPrivate: true })
   assert.equal(found.length, 2)
   assert.deepEqual(await resolveHost('[::1]', { ...strict, allowPrivate: true }), [{ address: '::1', family: 6 }])
 })
 
-test('a name that has no address, too many, or does not resolve is not found', async () => {
+test('a name without an address, with too many, or that does not resolve is not found', async () => {
   await assert.rejects(resolveHost('a.test', answering()), fails('not_found'))
   await assert.rejects(resolveHost('a.test', answering(...Array<string>(33).fill('8.8.8.8'))), fails('not_found'))
   const lookup = async (): Promise<LookupAddress[]> => Promise.reject(new Error('ENOTFOUND'))
   await assert.rejects(resolveHost('a.test', { ...strict, lookup }), fails('not_found'))
 })
 
-test('a resolver that does not answer is left alone', async () => {
+test('a resolver that does not respond times out', async () => {
   const lookup = () => new Promise<LookupAddress[]>(() => {})
   const aborting = new AbortController()
   const resolved = resolveHost('a.test', { allowPrivate: false, signal: aborting.signal, lookup })
@@ -90,7 +90,7 @@ test('a resolver that does not answer is left alone', async () => {
   await assert.rejects(resolveHost('a.test', { ...strict, signal: aborting.signal, lookup }), fails('timeout'))
 })
 
-test('a connection goes to the pinned address, whatever its name resolves to', async (t) => {
+test('a connection is made to the pinned address even if its name resolves to another', async (t) => {
   const server = createServer()
   await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening))
   t.after(() => server.close())

@@ -8,7 +8,7 @@ import { readSignature } from '../../../../contract/payments/signature.ts'
 
 const KEY = '0x4c0883a69102937d6231471b5dbb6204fe5129617082792ae468d01a3f362318'
 
-test('recovers the signer of a digest, and nobody for a signature without a key', async () => {
+test('recovers the signer of a digest, and returns undefined for a signature without a key', async () => {
   const account = privateKeyToAccount(KEY)
   const digest = `0x${'11'.repeat(32)}` as const
   const signature = readSignature(await account.sign({ hash: digest }))
@@ -21,7 +21,7 @@ test('recovers the signer of a digest, and nobody for a signature without a key'
   )
 })
 
-test('names the missing package where there is no native code for the platform', () => {
+test('names the missing package if the platform has no native code', () => {
   const url = new URL('../../../../contract/payments/recoverSigner.js', import.meta.url)
   const script = `import(${JSON.stringify(url.href)}).then((m) => m.loadSecp256k1()).catch((e) => console.log(e.message))`
   const env = { ...process.env, PREBUILDS_ONLY: '1', npm_config_arch: 'none' }

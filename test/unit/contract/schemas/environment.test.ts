@@ -15,7 +15,7 @@ import { makeTempDir, removeTempDir } from '../../../support/tempDir.ts'
 const BUS_KEY = '0a'.repeat(32)
 const BASE = { DATABASE_URL: 'postgres://u@127.0.0.1/x', REDIS_URL: 'redis://127.0.0.1', SLUICE_BUS_KEY: BUS_KEY }
 
-test('proxy, control and make run take the same addresses of Redis, a socket among them', (t) => {
+test('proxy, control and make run accept the same Redis URLs, including a socket', (t) => {
   const dir = makeTempDir('environment')
   t.after(() => removeTempDir(dir))
   for (const url of [
@@ -77,7 +77,7 @@ const WRONG: [variable: string, value: string, text: RegExp][] = [
   ['SLUICE_RELAYER_KEYS', `0x${'1'.repeat(64)},secret`, /^SLUICE_RELAYER_KEYS must be a private key, or several/],
 ]
 for (const [name, value, text] of WRONG) {
-  test(`refused, and without repeating a secret: ${name}=${value}`, () => {
+  test(`rejected, without the secret in the error: ${name}=${value}`, () => {
     assert.throws(
       () => readVariables({ [name]: value }, 'make run'),
       ({ message }: Error) => text.test(message) && !message.includes('secret'),
@@ -85,7 +85,7 @@ for (const [name, value, text] of WRONG) {
   })
 }
 
-test('a program that needs a variable says that it is not set, and everything that is wrong at once', () => {
+test('a program reports a required variable that is not set, and all invalid variables at once', () => {
   const lines = (program: Program, env: NodeJS.ProcessEnv): string[] => {
     try {
       readVariables(env, program)
@@ -121,7 +121,7 @@ test('unset and empty variables have the defaults of the schema', () => {
   })
 })
 
-test('a mistyped variable is told with the one that was meant; others pass', () => {
+test('a mistyped variable is reported with the intended one; others are ignored', () => {
   const told = unknownVariables({
     SLUICE_WORKER: '4',
     SLUICE_TREASURY_KEYS: 'secret',

@@ -9,7 +9,7 @@ function depthOf(value: unknown): number {
   return 1 + Math.max(0, ...Object.values(value).map(depthOf))
 }
 
-test('a text nests as deep as its value does, whatever its strings hold and however long it is', () => {
+test('the depth of a text equals that of its value for any strings and any length', () => {
   const text = fc.oneof(fc.string(), fc.constantFrom('[[[[{{', '\\"]', '"[', '\\\\'))
   const { value } = fc.letrec((tie) => ({
     value: fc.oneof(

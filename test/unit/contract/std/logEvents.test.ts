@@ -22,14 +22,14 @@ test('an event is logged with its name, level, text and fields', () => {
   assert.deepEqual([ready?.['level'], ready?.['event'], ready?.['msg']], [30, 'ready', 'ready'])
 })
 
-test('names of events are snake_case, texts begin in lower case or with a name, and end without a stop', () => {
+test('event names are snake_case; texts begin in lower case or with a name, and have no final period', () => {
   for (const [name, [, text]] of [...Object.entries(PROXY_EVENTS), ...Object.entries(CONTROL_EVENTS)]) {
     assert.match(name, /^[a-z]+(_[a-z]+)+$/)
     assert.doesNotMatch(text, /[.\n]$/, name)
   }
 })
 
-test('the programs log nothing but events', () => {
+test('the programs log only events from the tables', () => {
   const direct = /\b[lL]og\.(debug|info|warn|error|fatal)\(/
   const sources = ['proxy', 'control', 'contract', 'workers'].flatMap((part) => {
     const names = readdirSync(join(projectRoot, part), { recursive: true, encoding: 'utf8' })

@@ -5,7 +5,7 @@ import { RateLimiter } from '../../../../contract/std/rateLimiter.ts'
 
 const RATE = { perMinute: 60, burst: 5 }
 
-test('a burst passes, then one a second, and the wait that is told is enough', () => {
+test('a burst passes, then one a second, and the reported wait is sufficient', () => {
   const limiter = new RateLimiter(RATE, 10)
   for (let i = 0; i < 5; i++) assert.equal(limiter.take('a', 0), 0)
   const waitMs = limiter.take('a', 0)
@@ -15,7 +15,7 @@ test('a burst passes, then one a second, and the wait that is told is enough', (
   assert.equal(limiter.take('b', 0), 0, 'names do not disturb each other')
 })
 
-test('never more than the burst and the rate pass, whenever they come', () => {
+test('no more than the burst and the rate pass at any arrival times', () => {
   fc.assert(
     fc.property(fc.array(fc.integer({ min: 0, max: 3_000 }), { maxLength: 200 }), (gaps) => {
       const limiter = new RateLimiter(RATE, 10)
@@ -35,7 +35,7 @@ test('never more than the burst and the rate pass, whenever they come', () => {
   )
 })
 
-test('it remembers a bounded number of names, those used last', () => {
+test('it remembers a bounded number of names, the most recently used', () => {
   const limiter = new RateLimiter({ perMinute: 1, burst: 1 }, 3)
   for (const name of ['a', 'b', 'c', 'd']) assert.equal(limiter.take(name, 0), 0)
   assert.ok(limiter.take('d', 0) > 0)

@@ -22,7 +22,7 @@ test('a wake ends the sleep, or the next one, and only that', async () => {
   await third
 })
 
-test('a wake that is forgotten leaves the next sleep its time', async () => {
+test('a discarded wake does not shorten the next sleep', async () => {
   const pause = new WakeableSleep()
   pause.wake()
   pause.forget()

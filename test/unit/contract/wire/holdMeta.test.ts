@@ -17,7 +17,7 @@ const meta: fc.Arbitrary<HoldMeta> = fc.record(
   { noNullPrototype: true },
 )
 
-test('what a hold says of its request is read as it was written, whatever the name of its model', () => {
+test('the request data of a hold is read as it was written, for any model name', () => {
   fc.assert(
     fc.property(meta, (wanted) => {
       assert.deepEqual(decodeHoldMeta(encodeHoldMeta(wanted)), wanted)
@@ -36,7 +36,7 @@ test('a hold is read with a model whose name has the separators of holds', () =>
   )
 })
 
-test('a text of another form is taken for the name of a model', () => {
+test('a text of another form is read as a model name', () => {
   for (const text of ['', 'm', 'm,chat', 'm,chat,1']) {
     assert.deepEqual(decodeHoldMeta(text), { model: text, endpoint: '', sheetVersion: 0, streamed: false })
   }

@@ -4,7 +4,7 @@ import test from 'node:test'
 import fc from 'fast-check'
 import { hashSecret, isId, newId, newSecret } from '../../../../contract/wire/ids.ts'
 
-test('ids have their form and are all different', () => {
+test('ids have their format and are all different', () => {
   const ids = Array.from({ length: 20_000 }, () => newId('req'))
   assert.equal(new Set(ids).size, ids.length)
   for (const id of ids) assert.match(id, /^req_[0-9A-HJKMNP-TV-Z]{26}$/)
@@ -24,7 +24,7 @@ test('the time is the first ten characters of a ULID', () => {
   assert.equal(newId('req', 1_469_918_176_385).slice(4, 14), '01ARYZ6S41')
 })
 
-test('ids are told from other texts', () => {
+test('ids are distinguished from other texts', () => {
   const id = newId('acct')
   assert.ok(isId('acct', id))
   for (const text of [
@@ -46,7 +46,7 @@ test('secrets are long, different and of letters and digits', () => {
   for (const secret of secrets) assert.match(secret, /^sk_[0-9A-Za-z]{43}$/)
 })
 
-test('what is stored of a secret is its SHA-256', () => {
+test('a secret is stored as its SHA-256', () => {
   const secret = newSecret('sk')
   assert.equal(hashSecret(secret), createHash('sha256').update(secret).digest('base64url'))
 })

@@ -56,7 +56,7 @@ for (const url of [
   'redis+sentinel://s1/master/0/1',
   'redis://h1:1,h2:2',
 ]) {
-  test(`${url} is refused, and not repeated`, () => {
+  test(`${url} is rejected, and not repeated in the error`, () => {
     assert.throws(
       () => parseRedisUrl(url),
       (error: Error) =>

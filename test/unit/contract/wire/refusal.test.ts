@@ -12,7 +12,7 @@ function told({ row, code, status, type, message, param, retryable, retryAfterSe
   return { row, code, status, type, message, param, retryable, retryAfterSeconds }
 }
 
-test('every error tells the client of a proxy the same as control meant', () => {
+test('every error of control reaches the client of a proxy unchanged', () => {
   const changes: GatewayErrorOptions[] = [{}, { message: 'Change it.', param: 'amount', retryAfterSeconds: 60 }]
   for (const [row, { statuses }] of Object.entries(ERRORS)) {
     for (const status of statuses) {
@@ -26,7 +26,7 @@ test('every error tells the client of a proxy the same as control meant', () => 
   assert.deepEqual(told(crossed(spent)), told(spent))
 })
 
-test('a refusal of another version is told as far as it is known', () => {
+test('an error of another version is returned with its known fields', () => {
   const unknown = errorOf({ row: 'no_such_row', message: 'The gateway is gone.', status: 418, type: 'no_such_type' })
   assert.deepEqual(
     [unknown.row, unknown.status, unknown.type, unknown.message],

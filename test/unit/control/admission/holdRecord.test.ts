@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { parseHold } from '../../../../control/admission/holdRecord.ts'
 
-test('a hold is read back with its parts and what its receipt needs', () => {
+test('a hold is read back with its parts and the data of its receipt', () => {
   const text = '100|1700000000000|acct_1|key_1|472222|19675|646|60|grt_1=25,grt_2=15|acme/chat-small,chat,7,1'
   const hold = parseHold(5, 'own_1', 'req_1', text)
   assert.deepEqual(

@@ -15,7 +15,7 @@ function busyTurns(limits = LIMITS): { turns: FairTurns; end: () => void } {
   return { turns, end }
 }
 
-test('whoever has had the fewest turns comes next, and others in the order of their coming', async () => {
+test('the caller with the fewest turns is next, and ties are served in order of arrival', async () => {
   const { turns, end } = busyTurns({ ...LIMITS, waitingMax: 100 })
   const done: string[] = []
   const wait = (name: string) => turns.run(name, async () => void done.push(name))
@@ -26,14 +26,14 @@ test('whoever has had the fewest turns comes next, and others in the order of th
   assert.deepEqual(done.slice(3).toSorted(), ['a', 'a', 'first'])
 })
 
-test('a burst refuses nobody', async () => {
+test('a burst rejects no caller', async () => {
   const { turns, end } = busyTurns({ ...LIMITS, overloadMs: 60_000 })
   const all = Array.from({ length: 50 }, () => turns.run('a', async () => true))
   end()
   assert.deepEqual(await Promise.all(all), Array(50).fill(true))
 })
 
-test('under overload the client that asks most is refused, and one that asks once is not', async () => {
+test('under overload the client with the most requests is rejected, and one with a single request is not', async () => {
   const { turns, end } = busyTurns()
   await sleep(5)
   const flood = Array.from({ length: 5 }, () => turns.run('flood', async () => true))
@@ -43,7 +43,7 @@ test('under overload the client that asks most is refused, and one that asks onc
   assert.deepEqual(await Promise.all(flood), [true, undefined, undefined, undefined, undefined])
 })
 
-test('work that fails gives its turn on', async () => {
+test('failed work passes its turn on', async () => {
   const turns = new FairTurns(LIMITS)
   const failed = turns.run('a', async () => assert.fail('no'))
   const next = turns.run('b', async () => true)
@@ -51,7 +51,7 @@ test('work that fails gives its turn on', async () => {
   assert.equal(await next, true)
 })
 
-test('work takes no more than its share of the time', async () => {
+test('work uses no more than its share of the time', async () => {
   const turns = new FairTurns({ ...LIMITS, cpuPercent: 20, overloadMs: 60_000 })
   const startedAtMs = performance.now()
   const workedMs: number[] = []

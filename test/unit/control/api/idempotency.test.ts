@@ -4,7 +4,7 @@ import { fingerprintOf } from '../../../../control/api/idempotency.ts'
 
 const of = (text: string, path = '/v1/x', query = '') => fingerprintOf('POST', path, query, JSON.parse(text) as object)
 
-test('bodies that mean the same JSON have the same fingerprint', () => {
+test('bodies with the same JSON value have the same fingerprint', () => {
   const text = '{"name":"é","caps":{"hour":"1","day":null},"requests_per_minute":100,"models":["a","b"]}'
   for (const same of [
     '{ "models": [ "a", "b" ],\n"requests_per_minute": 1e2, "caps": { "day": null, "hour": "1" }, "name": "\\u00e9" }',
@@ -14,7 +14,7 @@ test('bodies that mean the same JSON have the same fingerprint', () => {
   }
 })
 
-test('whatever else differs, differs', () => {
+test('any other difference changes the fingerprint', () => {
   const text = '{"amount":"1","list":["a","b"],"n":1}'
   const fingerprints = [
     of(text),

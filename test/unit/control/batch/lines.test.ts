@@ -12,7 +12,7 @@ import { limits } from '../../../support/limits.ts'
 
 const body = { choices: [{ index: 0, message: { role: 'assistant', content: 'hi' } }] }
 
-test('completions, errors and expired requests are told apart; what is no line is left out', () => {
+test('completions, errors and expired requests are distinguished; other lines are ignored', () => {
   const lines = [
     JSON.stringify({ custom_id: 'a', response: { status_code: 200, body }, error: null }),
     JSON.stringify({
@@ -41,7 +41,7 @@ test('completions, errors and expired requests are told apart; what is no line i
   ])
 })
 
-test('an answer that is nested too deep to be written fails its job', () => {
+test('a response that is nested too deep to be written fails its job', () => {
   const job = {
     id: 'req_1',
     accountId: 'a',
@@ -65,7 +65,7 @@ test('an answer that is nested too deep to be written fails its job', () => {
 })
 
 // The example of https://github.com/standard-webhooks/standard-webhooks, whose libraries all check it.
-test('webhooks are signed as the Standard Webhooks say', () => {
+test('webhooks are signed according to Standard Webhooks', () => {
   const headers = signatureHeaders(
     'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw',
     'msg_p5jXN8AQM9LWM0D4loKWxJek',

@@ -47,7 +47,7 @@ function survives(read: () => unknown): void {
   }
 }
 
-test('what is cut off anywhere is refused', () => {
+test('evidence truncated at any byte is rejected', () => {
   for (const [bytes, read] of [
     [quote, readTdxQuote],
     [report, readSnpReport],
@@ -62,14 +62,14 @@ test('what is cut off anywhere is refused', () => {
   }
 })
 
-test('a cut quote is refused by the whole verification too', () => {
+test('a truncated quote also fails the whole verification', () => {
   for (let length = 0; length < quote.length; length += 37) {
     const cut = JSON.stringify({ intel_quote: quote.subarray(0, length).toString('hex') })
     assert.throws(() => verify(Buffer.from(cut)), EvidenceError)
   }
 })
 
-test('property: changed bytes of quotes, reports, lists, certificates and GPU messages are survived', () => {
+test('property: changed bytes of quotes, reports, lists, certificates and GPU messages cause no crash', () => {
   const messages = gpu.messages(nonce)
   const changes = fc.array(fc.tuple(fc.nat(), fc.nat({ max: 255 })), { minLength: 1, maxLength: 6 })
   const changed = (bytes: Buffer, edits: ReadonlyArray<readonly [number, number]>) => {
@@ -94,7 +94,7 @@ test('property: changed bytes of quotes, reports, lists, certificates and GPU me
   )
 })
 
-test('property: JSON of any shape is refused', () => {
+test('property: JSON of any shape is rejected', () => {
   const member = fc.constantFrom('intel_quote', 'collateral', 'nvidia_payload', 'snp_report', 'snp_certificates')
   const value = fc.oneof(fc.jsonValue(), fc.constant(quote.toString('hex')), fc.constant(machine.pck.pem))
   fc.assert(

@@ -52,7 +52,7 @@ test('bash completes commands and options', async () => {
   assert.deepEqual(completions(script, ['']), groups.concat('completion'))
 })
 
-test('zsh takes the script of bash', async () => {
+test('zsh uses the script of bash', async () => {
   const [head, ...rest] = (await scriptFor('zsh')).split('\n')
   assert.equal(head, 'autoload -U +X bashcompinit && bashcompinit')
   assert.equal(rest.join('\n'), await scriptFor('bash'))

@@ -75,7 +75,7 @@ test('words become named arguments and flags', async () => {
   assert.deepEqual(await call(TABLE, 'check'), { synopsis: 'check', named: {}, flags: {} })
 })
 
-test('a negative number is a value, and what begins with a dash may be one', async () => {
+test('a negative number is a value, and a value may begin with a dash', async () => {
   for (const value of ['-1', '-.5', '-1e3', '-x', '--odd']) {
     const called = await make('a', '--amount', value)
     assert.deepEqual(typeof called === 'object' && called.flags, { amount: [value] }, value)
@@ -84,7 +84,7 @@ test('a negative number is a value, and what begins with a dash may be one', asy
   assert.deepEqual(typeof named === 'object' && named.named, { NAME: '-5', FILE: '--file' })
 })
 
-test('a switch and the one that begins with no- stand for themselves', async () => {
+test('a switch and its no- form are distinct', async () => {
   for (const [given, flags] of [
     [['--logs'], { logs: [] }],
     [['--no-logs'], { 'no-logs': [] }],
@@ -95,7 +95,7 @@ test('a switch and the one that begins with no- stand for themselves', async () 
   }
 })
 
-test('a line that does not fit is told with what would', async () => {
+test('an invalid command line is reported with the expected form', async () => {
   const usage = '\nusage: sluice thing make NAME [FILE] [options]; --help lists the options'
   for (const [argv, says] of [
     [['thnig'], 'there is no "thnig"; there are: thing, check (see --help)\n(Did you mean thing?)'],
@@ -113,7 +113,7 @@ test('a line that does not fit is told with what would', async () => {
   }
 })
 
-test('help says of every command and option what it does', async () => {
+test('help describes every command and option', async () => {
   const overview = await helpOf()
   for (const entry of COMMANDS) {
     if (!('commands' in entry)) {
@@ -127,7 +127,7 @@ test('help says of every command and option what it does', async () => {
     for (const command of entry.commands) {
       const shown = command.synopsis.replace(/[<>]/g, '')
       assert.match(group, new RegExp(`^ {2}${shown.replace(/[[\]]/g, '\\$&')} `, 'm'))
-      assert.ok(group.includes(command.summary), shown)
+      assert.ok(group.includes(command.brief ?? command.summary), shown)
       const help = await helpOf(entry.name, command.synopsis.split(' ')[0] ?? '')
       assert.ok(help.startsWith(`Usage: sluice ${entry.name} ${shown} [options]\n\n${command.summary}\n`), help)
       for (const [name, flag] of Object.entries(command.flags ?? {})) {

@@ -8,7 +8,7 @@ import { DEMO_ROOT } from '../../../../control/launch/demoAttestation.ts'
 import { demoCatalog } from '../../../../control/launch/demoCatalog.ts'
 import { demoMachine, DEMO_ROOT as MOCKS_ROOT } from '../../../../mock/attestation/demoMachine.ts'
 
-test('the evidence of the mock provider is what the demo catalog asks for', () => {
+test('the evidence of the mock provider satisfies the demo catalog', () => {
   assert.equal(DEMO_ROOT, MOCKS_ROOT)
   const { providers } = parseCatalog('demo', demoCatalog(1))
   const policy = providers.find(({ attestation }) => attestation !== undefined)?.attestation

@@ -21,7 +21,7 @@ const line = (fields: object): string =>
     ...fields,
   })
 
-test('a warning says what it is about', () => {
+test('a warning includes its subject', () => {
   const cases: ReadonlyArray<[text: string, shown: string | undefined]> = [
     [line({ event: 'provider_key_missing', provider: 'acme', msg: 'key not set' }), 'key not set (provider: acme)'],
     [line({ route: 'r1', reason: 'timeout', msg: 'route failed' }), 'route failed (route: r1, reason: timeout)'],
@@ -36,7 +36,7 @@ test('a warning says what it is about', () => {
   for (const [text, shown] of cases) assert.equal(warningOf(text)?.text, shown)
 })
 
-test('while a server is away, the first line is shown and the end of it is told once', async (t) => {
+test('while a server is down, the first line is shown and its recovery is reported once', async (t) => {
   const server = createServer().listen(0, '127.0.0.1')
   await once(server, 'listening')
   const { port } = server.address() as AddressInfo
@@ -73,7 +73,7 @@ test('while a server is away, the first line is shown and the end of it is told 
   assert.equal(shown[2], 'no more trouble; more about it is in the log (lines: 1)')
 })
 
-test('whoever stops a proxy waits longer than its streams and settlements may take', () => {
+test('the stop timeout of a proxy exceeds the time of its streams and settlements', () => {
   const { drainGraceMs, shutdownTimeoutMs, settleTimeoutMs } = limits
   assert.ok(programStopTimeoutMs(limits) > workerStopMaxMs(limits))
   assert.ok(workerStopMaxMs(limits) > 2 * (drainGraceMs + shutdownTimeoutMs) + settleTimeoutMs)

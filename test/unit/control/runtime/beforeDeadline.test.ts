@@ -5,12 +5,12 @@ import { beforeDeadline } from '../../../../control/runtime/beforeDeadline.ts'
 const LONG_MS = 60_000
 const never = new Promise<string>(() => {})
 
-test('work in time is what comes back, or what it rejects with', async () => {
+test('work in time resolves or rejects with its own result', async () => {
   assert.equal(await beforeDeadline(Promise.resolve('done'), LONG_MS, assert.fail), 'done')
   await assert.rejects(beforeDeadline(Promise.reject(new Error('broken')), LONG_MS, assert.fail), /broken/)
 })
 
-test('late work is left alone: onLate answers in its place, or throws', async () => {
+test('late work is ignored: onLate returns in its place, or throws', async () => {
   assert.equal(await beforeDeadline(never, 1, () => 'late'), 'late')
   const late = () => {
     throw new Error('too late')

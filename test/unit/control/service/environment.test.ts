@@ -7,14 +7,14 @@ import { TestWitness } from '../../../support/testWitness.ts'
 const BUS_KEY = '0a'.repeat(32)
 const BASE = { DATABASE_URL: 'postgres://u@127.0.0.1/x', REDIS_URL: 'redis://127.0.0.1', SLUICE_BUS_KEY: BUS_KEY }
 
-test('private addresses of providers are allowed by 1 alone, and a mistake is told', () => {
+test('private addresses of providers are allowed only by 1, and an invalid value is reported', () => {
   const allowed = (value?: string) =>
     readEnvironment({ ...BASE, SLUICE_PRIVATE_PROVIDERS: value }).allowPrivateProviders
   assert.deepEqual([allowed(), allowed(''), allowed('0'), allowed('1')], [false, false, false, true])
   assert.throws(() => allowed('true'), /SLUICE_PRIVATE_PROVIDERS must be 1 or 0, not "true"/)
 })
 
-test('the key of the bus is 64 hex digits; a wrong one is not repeated', () => {
+test('the bus key is 64 hex digits; the error for a wrong one does not contain it', () => {
   assert.deepEqual(readEnvironment(BASE).busKey, Buffer.from(BUS_KEY, 'hex'))
   assert.throws(
     () => readEnvironment({ ...BASE, SLUICE_BUS_KEY: '' }),
@@ -27,7 +27,7 @@ test('the key of the bus is 64 hex digits; a wrong one is not repeated', () => {
   )
 })
 
-test('the key of the log is one for signed notes; a wrong one is not repeated', () => {
+test('the log key is a key for signed notes; the error for a wrong one does not contain it', () => {
   assert.equal(readEnvironment(BASE).logKey, undefined)
   assert.equal(readEnvironment({ ...BASE, SLUICE_LOG_KEY: TEST_LOG_KEY }).logKey?.verifier(), TEST_LOG_VERIFIER)
   const wrong = TEST_LOG_KEY.replace('test.', 'best.')

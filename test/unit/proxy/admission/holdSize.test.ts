@@ -69,7 +69,7 @@ test('with images, no usage within the held tokens costs more than the hold on e
   )
 })
 
-test('a hold that shrank pays for the output it grants, and not for one token more', () => {
+test('a shrunk hold pays for the output that it grants, and not for one token more', () => {
   fc.assert(
     fc.property(
       rateSet,
@@ -90,7 +90,7 @@ test('a hold that shrank pays for the output it grants, and not for one token mo
   )
 })
 
-test('prompts are counted as the contract says', () => {
+test('prompts are counted according to the contract', () => {
   const flat: ModelRates = { ...zeroRates(), longThreshold: 0, long: zeroRates() }
   const tiered: ModelRates = { ...flat, longThreshold: 100 }
   assert.equal(promptTokensMax({ textBytes: 101, messages: 2, images: 0 }, flat, 1500), 51 + 16 + 16)

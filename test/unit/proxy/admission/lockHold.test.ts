@@ -29,7 +29,7 @@ test('tokens pay for the worst case at the prices of the series, in whole micro-
   assert.equal(holdOf(SHEET, ratesOf(0, 0), 27, 10).hold.isBurnable, false)
 })
 
-test('an open output needs what the prompt and one token cost beside the tokens', () => {
+test('an open output needs the cost of the prompt and one token beside the tokens', () => {
   const { hold } = holdOf(SHEET, LOCKED, 100, 1_000, true)
   // 50,000 and 1,000 units of the lock, 100,000 and 2,000 at the sheet.
   assert.deepEqual(hold.rest(51_000), { wantUnits: 1_998_000, leastUnits: 0 })
@@ -39,7 +39,7 @@ test('an open output needs what the prompt and one token cost beside the tokens'
 const price = fc.oneof(fc.nat(1_000), fc.nat(20_000_000_000))
 const tokens = fc.oneof(fc.nat(100), fc.nat(100_000))
 
-test('no usage within a hold is charged more than was held, however much of it are tokens', () => {
+test('usage within a hold is never charged more than the hold, for any share of tokens', () => {
   fc.assert(
     fc.property(
       fc.tuple(price, price, price),

@@ -60,7 +60,7 @@ const fields: fc.Arbitrary<SettlementFields> = fc.record({
   }),
 })
 
-test('a settlement is written byte for byte as the generated code writes it', () => {
+test('a settlement is encoded byte for byte like the generated code', () => {
   fc.assert(
     fc.property(fields, (some) => {
       const text = settlementText(some)

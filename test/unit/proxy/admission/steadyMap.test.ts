@@ -6,7 +6,7 @@ import { SteadyMap } from '../../../../proxy/admission/steadyMap.ts'
 
 const KEYS = 120
 
-test('any sequence of changes leaves what a Map has', () => {
+test('any sequence of changes gives the same result as a Map', () => {
   const change = fc.record({ key: fc.nat(KEYS - 1), value: fc.option(fc.nat()) })
   const names = fc.uniqueArray(fc.string({ maxLength: 30 }), { minLength: KEYS, maxLength: KEYS })
   fc.assert(
@@ -29,7 +29,7 @@ test('any sequence of changes leaves what a Map has', () => {
   )
 })
 
-test('what churns for long stays in the places there were', () => {
+test('long churn reuses the existing slots', () => {
   const steady = new SteadyMap<number>(32)
   const keysOf = (map: SteadyMap<number>): unknown => Reflect.get(map, 'keys')
   const before = keysOf(steady)

@@ -60,7 +60,7 @@ function waiterOf(): EndingWaiter & { told: string[] } {
   }
 }
 
-test('it is looked for until it is there; whoever waits is told at once that it costs nothing', async () => {
+test('it is polled until it appears; waiting callers are notified at once that its charge is zero', async () => {
   let code: number = SettleCode.UNKNOWN
   const { strays, sent } = over(() => code)
   const waiter = waiterOf()
@@ -77,7 +77,7 @@ test('it is looked for until it is there; whoever waits is told at once that it 
   assert.equal(sent.length, after)
 })
 
-test('what never appears is given up after its time, and what others have ended at once', async () => {
+test('a hold that never appears is given up after a timeout, and one ended by another process at once', async () => {
   const codes: Record<string, number> = { req_never: SettleCode.UNKNOWN, req_ended: SettleCode.ALREADY_SETTLED }
   let nowMs = 0
   const { strays, sent } = over((id) => codes[id] ?? SettleCode.SETTLED, { now: () => nowMs })
@@ -90,7 +90,7 @@ test('what never appears is given up after its time, and what others have ended 
   assert.equal(sent.filter((id) => id === 'req_ended').length, 1)
 })
 
-test('nothing is sent while Redis is away; what comes past the bound is left to whoever replays the process', async () => {
+test('no call is sent while Redis is down; holds beyond the bound are left to the replay of the process', async () => {
   let isConnected = false
   const { strays, sent } = over(() => SettleCode.SETTLED, { strayHoldsMax: 2, connected: () => isConnected })
   for (const id of ['req_1', 'req_2', 'req_3']) strays.end(endingOf(id), KEYS, null)

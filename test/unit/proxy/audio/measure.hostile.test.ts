@@ -24,13 +24,13 @@ const DISGUISED: [string, Buffer][] = [
   ['S/PDIF', Buffer.alloc(512 * 10, Buffer.concat([Buffer.from('72f81f4e', 'hex'), Buffer.alloc(508, 1)]))],
 ]
 for (const [name, data] of DISGUISED) {
-  test(`WAV: ${name} that is said to be 16-bit samples has no bound`, async () => {
+  test(`WAV: ${name} declared as 16-bit samples has no bound`, async () => {
     const head = wavFile(data.length / 192_000, { rate: 48_000, channels: 2, bits: 16 }).subarray(0, 44)
     assert.equal(await measureAudio(Buffer.concat([head, data])), null)
   })
 }
 
-test('FLAC behind what hides it from players is refused', async () => {
+test('FLAC after data that hides it from players is rejected', async () => {
   const tag = id3Tag(Buffer.alloc(20))
   assert.equal(await secondsOf(Buffer.concat([tag, FLAC])), 2.5)
   assert.equal(await measureAudio(Buffer.concat([tag, tag, FLAC])), null)
@@ -50,7 +50,7 @@ for (const [name, file] of OTHERS) {
   test(`${name} is not measured`, async () => assert.equal(await measureAudio(file), null))
 }
 
-test('a file that stops anywhere is measured as far as it goes, or not at all', async () => {
+test('a truncated file is measured up to its end, or not at all', async () => {
   for (const [name, file] of Object.entries(ENCODED)) {
     const whole = await secondsOf(file)
     for (let cut = 0; cut < file.length; cut += 7) {
@@ -60,7 +60,7 @@ test('a file that stops anywhere is measured as far as it goes, or not at all', 
   }
 })
 
-test('random bytes, and files with bytes changed, neither throw nor hang nor shrink to nothing of a claim', async () => {
+test('random bytes and changed bytes in files neither throw nor hang nor shrink the measured time to almost zero', async () => {
   const file = fc.constantFrom(...Object.values(ENCODED))
   const changes = fc.array(fc.tuple(fc.nat(), fc.nat(255)), { maxLength: 20 })
   await fc.assert(
@@ -87,7 +87,7 @@ test('random bytes, and files with bytes changed, neither throw nor hang nor shr
   )
 })
 
-test('the largest hostile files are measured without holding up everybody else', async () => {
+test('the largest hostile files are measured without delaying other requests', async () => {
   const bytes = 33_554_432
   const hostile: [string, Buffer][] = [
     ['sync bytes', Buffer.alloc(bytes, 0xff)],

@@ -60,7 +60,7 @@ test('WAV: a header that claims more bytes for a second than there are', async (
   assert.equal(await secondsOf(file), 100)
 })
 
-test('MP3: frames count, whatever a Xing header says', async () => {
+test('MP3: frames count, not the claim of a Xing header', async () => {
   const frames = 1_000
   const file = mp3Frames(frames)
   const seconds = (frames * 1_152) / 44_100
@@ -75,7 +75,7 @@ test('MP3: frames count, whatever a Xing header says', async () => {
   assert.equal(found?.secondsMax, (10_000_000 * 1_152) / 44_100)
 })
 
-test('MP3: tags before and behind are no sound', async () => {
+test('MP3: leading and trailing tags are not audio', async () => {
   const plain = mp3Frames(100)
   const seconds = await secondsOf(plain)
   const picture = id3Tag(randomBytes(300_000))
@@ -98,7 +98,7 @@ test('MP3: tags before and behind are no sound', async () => {
   }
 })
 
-test('MP3: frames within a tag count, whatever the tag claims', async () => {
+test('MP3: frames within a tag count, not the claim of the tag', async () => {
   const plain = mp3Frames(40)
   const hidden = slowMp3Frames(1_000)
   const spaced = Buffer.concat(Array.from({ length: 1_000 }, () => Buffer.concat([slowMp3Frames(1), Buffer.from([1])])))
@@ -140,7 +140,7 @@ test('MP3: frames of another kind that hide among the others raise the bound', a
   assert.ok(found.secondsMax >= (399 * 1_152) / 44_100 + 20 * 0.072)
 })
 
-test('MP3: a file that is mostly something else has no bound', async () => {
+test('MP3: a file with mostly other data has no bound', async () => {
   assert.equal(await measureAudio(Buffer.concat([mp3Frames(3), Buffer.alloc(100_000, 7)])), null)
   assert.equal(await measureAudio(Buffer.concat([Buffer.alloc(10, 1), mp3Frames(100)])), null)
   const freeFormat = mp3Frames(10)
@@ -148,7 +148,7 @@ test('MP3: a file that is mostly something else has no bound', async () => {
   assert.equal(await measureAudio(freeFormat), null)
 })
 
-test('FLAC: frames count, whatever the first block claims', async () => {
+test('FLAC: frames count, not the claim of the first block', async () => {
   const total = FLAC.readUInt32BE(8 + 14)
   assert.equal(total, 20_000)
   const short = Buffer.from(FLAC)
@@ -164,7 +164,7 @@ test('FLAC: frames count, whatever the first block claims', async () => {
   assert.ok(((await lengthOf(repeated))?.seconds ?? 0) > 300, 'frames that are repeated are heard again')
 })
 
-test('Ogg: packets count, whatever the pages claim', async () => {
+test('Ogg: packets count, not the claim of the pages', async () => {
   assert.deepEqual(await lengthOf(opusFile(1_000)), { seconds: 120, secondsMax: 120 })
   assert.deepEqual(await lengthOf(opusFile(1_000, 48_000n)), { seconds: 120, secondsMax: 120 })
   const trimmed = await lengthOf(opusFile(1_000, 120n * 48_000n - 4_800n))
@@ -210,7 +210,7 @@ test('Ogg: FLAC frames that share a packet all count', async () => {
   assert.equal(four?.seconds, one.seconds * 4)
 })
 
-test('Ogg: a Vorbis stream with headers among its sound has no bound', async () => {
+test('Ogg: a Vorbis stream with headers among its audio has no bound', async () => {
   const header = Buffer.concat([Buffer.from('\x01vorbis'), Buffer.alloc(23)])
   const serial = VORBIS.readUInt32LE(14)
   assert.equal(await measureAudio(Buffer.concat([VORBIS, oggPage(serial, [header])])), null)

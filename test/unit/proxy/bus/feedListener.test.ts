@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { feedListener } from '../../../../proxy/bus/feedListener.ts'
 
-test('each event renews what it is about, a gap all of it', () => {
+test('each event renews its subject, a gap renews all', () => {
   const done: string[] = []
   const renewable = (name: string) => ({ renew: () => void done.push(name) })
   const keys = { drop: (hash: string) => void done.push(hash), clear: () => void done.push('keys') }

@@ -5,7 +5,7 @@ import { itemOf } from '../../../support/present.ts'
 
 type Call = PulseOptions['rpc']['call']
 
-test('a pulse tells control whose it is, and hands on how far that one is booked', async () => {
+test('a pulse reports its owner to control, and passes on the booked position', async () => {
   const asked: unknown[] = []
   const call = (async (...args: unknown[]) => {
     asked.push(args)

@@ -8,7 +8,7 @@ import { until } from '../../../support/stack.ts'
 const record = (version: number) =>
   Buffer.from(sluice.CatalogRecord.encode({ version, coinUsdUnits: 1, providers: [], models: [] }).finish())
 
-test('a catalog that cannot be read at once is read later, and one that is the same changes nothing', async () => {
+test('a catalog that cannot be read is retried, and an identical one changes no state', async () => {
   const answers: Array<Buffer | Error> = [record(1), new Error('lost'), new Error('lost'), record(2), record(2)]
   const versions: number[] = []
   const faults: unknown[] = []

@@ -40,7 +40,7 @@ class World {
   }
 }
 
-test('an answer is asked for once while it is fresh, however its query is ordered', async () => {
+test('a response is fetched once while it is fresh, for any order of its query', async () => {
   const world = new World()
   const first = await Promise.all([world.find('/v1/a', 'x=1&y=2'), world.find('/v1/a', 'y=2&x=1')])
   assert.equal(first[0].etag, first[1].etag)
@@ -53,7 +53,7 @@ test('an answer is asked for once while it is fresh, however its query is ordere
   assert.notEqual((await world.find('/v1/a')).etag, first[0].etag)
 })
 
-test('while control is away the last answer is given, from memory or from Redis, and refusals are not', async () => {
+test('while control is down the last response is served, from memory or from Redis, but errors are not', async () => {
   const world = new World()
   await world.read('/v1/a')
   world.away = true
@@ -72,7 +72,7 @@ test('while control is away the last answer is given, from memory or from Redis,
   assert.equal(await world.read('/v1/b'), 'one')
 })
 
-test('while the database is away the last answer is given', async () => {
+test('while the database is down the last response is served', async () => {
   const { kept } = new World()
   const ask = async () => sluice.ApiReply.create({ status: 200, contentType: 'text/plain', body: Buffer.from('one') })
   const first = await kept.find({ path: '/v1/a', query: '', maxAgeMs: 0, ask })
@@ -83,7 +83,7 @@ test('while the database is away the last answer is given', async () => {
   })
 })
 
-test('what control refuses is passed on and not kept', async () => {
+test('errors from control are passed on and not cached', async () => {
   const { kept } = new World()
   const ask = () => Promise.reject(new GatewayError('not_found'))
   for (let i = 0; i < 2; i++) {
@@ -91,7 +91,7 @@ test('what control refuses is passed on and not kept', async () => {
   }
 })
 
-test('answers are kept within bounds, those read last', async () => {
+test('the cache is bounded and keeps the most recently read responses', async () => {
   const few = new World({ keptAnswersMax: 2 })
   for (const path of ['/a', '/b', '/a', '/c', '/a', '/b']) await few.read(path)
   assert.equal(few.asked, 4)

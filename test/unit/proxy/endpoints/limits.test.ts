@@ -21,7 +21,7 @@ function shown(changes: Partial<Record<keyof typeof limits, number>> = {}): Show
   return JSON.parse(text) as Shown
 }
 
-test('every limit that clients meet is shown as it is in force, with its unit', () => {
+test('every limit that clients meet is shown with its value in force and its unit', () => {
   const { all } = shown({ bodyTimeoutMs: 1_234 })
   assert.deepEqual(Object.keys(all).sort(), Object.keys(CLIENT_LIMITS).sort())
   assert.deepEqual(all['bodyTimeoutMs'], { value: 1_234, unit: 'milliseconds' })
@@ -38,7 +38,7 @@ test('every limit that clients meet is shown as it is in force, with its unit', 
   )
 })
 
-test('every rate of the table is among the rate limits, once by its id', () => {
+test('every rate limit of the table is listed, once by its id', () => {
   const { rate_limits: rates } = shown({ paymentRefusalsPerMinute: 77, requestsPerMinute: 5, requestBurst: 9 })
   assert.equal(new Set(rates.map(({ id }) => id)).size, rates.length)
   for (const name of Object.keys(CLIENT_LIMITS).filter((limit) => limit.endsWith('PerMinute'))) {

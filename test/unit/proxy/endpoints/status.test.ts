@@ -49,7 +49,7 @@ async function historyOf(
   return JSON.parse(text) as History
 }
 
-test('a day has the worst of what was wrong in it, and an incident is in every day that it lasted', async (t) => {
+test('a day has the worst status that occurred in it, and an incident is in every day that it lasted', async (t) => {
   const now = Date.UTC(2026, 10, 21, 15)
   t.mock.timers.enable({ apis: ['Date'], now })
   const today = Math.floor(now / DAY_MS) * DAY_MS
@@ -81,7 +81,7 @@ test('a day has the worst of what was wrong in it, and an incident is in every d
   ])
 })
 
-test('days on which the gateway did not run are not shown; today is, before anything of it is in the book', async (t) => {
+test('days without a running gateway are not shown; today is, before the book has data of it', async (t) => {
   const now = Date.UTC(2026, 10, 21, 15)
   t.mock.timers.enable({ apis: ['Date'], now })
   const datesOf = async (...seen: [number, ServiceState][]) =>
@@ -115,7 +115,7 @@ function watched(states: readonly ServiceState[], perCall: (i: number) => { requ
 const quiet = () => ({ requests: 0, faults: 0 })
 const total = (seen: SeenState) => seen.take().map(({ day, state, ms }) => [day - 20_778, state, ms])
 
-test('a process adds up what it saw, by day, from its first good moment on', () => {
+test('a process sums its observed status by day, from its first operational moment on', () => {
   const good = 'operational'
   const out = 'major_outage'
   assert.deepEqual(total(watched([out, out, out], quiet)), [], 'it has never come up')
@@ -131,7 +131,7 @@ test('a process adds up what it saw, by day, from its first good moment on', () 
   assert.deepEqual(seen.take(), [entry], 'but for what could not be told')
 })
 
-test('errors that are no fault of clients are a disturbance from a share on, and few requests say nothing', () => {
+test('server errors above a share of requests are a disturbance, and too few requests are not judged', () => {
   const states = (requests: number, faults: number) =>
     new Set(
       watched(Array(4).fill('operational'), (i) => (i === 0 ? quiet() : { requests, faults }))
@@ -145,7 +145,7 @@ test('errors that are no fault of clients are a disturbance from a share on, and
   assert.ok(states(10, 10).has('partial_outage'), 'they are judged once there are enough')
 })
 
-test('incidents go to the proxies and come back as they were; what they do not know is mild', () => {
+test('incidents reach the proxies and return unchanged; an unknown impact counts as minor', () => {
   const all = [
     incident('inc_1', { models: ['a', 'b'], note: 'n', openedAtMs: 1_795_000_000_000 }),
     incident('inc_2', { impact: 'critical', openedAtMs: 5, closedAtMs: 9, resolution: 'r' }),

@@ -8,7 +8,7 @@ import { fillTemplate, placesOf } from '../../../../contract/tools/template.ts'
 import { readAnswer } from '../../../../proxy/endpoints/tools/answer.ts'
 import { checkPublicUrl, mayBePublic } from '../../../../proxy/endpoints/tools/publicUrl.ts'
 
-test('pointers lead where RFC 6901 says', () => {
+test('pointers resolve according to RFC 6901', () => {
   const document = { foo: ['bar', 'baz'], '': 0, 'a/b': 1, 'm~n': 8, ' ': 7 }
   const cases: [string, unknown][] = [
     ['', document],
@@ -31,7 +31,7 @@ test('pointers lead where RFC 6901 says', () => {
   for (const text of ['foo', 'foo/bar', '/a~', '/a~2', '#/foo']) assert.ok(!isPointer(text), text)
 })
 
-test('property: an input fills its places as it is, whatever it holds, and nothing else changes', () => {
+test('property: any input fills its places unchanged, and no other part changes', () => {
   fc.assert(
     fc.property(fc.jsonValue(), fc.jsonValue(), (query, constant) => {
       fc.pre(placesOf(constant).length === 0)
@@ -47,7 +47,7 @@ test('property: an input fills its places as it is, whatever it holds, and nothi
   )
 })
 
-test('property: any answer is read or refused, and never more results are shown than were asked for', () => {
+test('property: any response is read or rejected, with no more results than requested', () => {
   const places = {
     results: '/results',
     billed: '/billed',
@@ -96,7 +96,7 @@ test('defaults of a schema are filled in, and a fault names its field', () => {
   assert.equal(param({ q: 'x', deep: {} }), 'deep.x')
 })
 
-test('property: no way to write a private IPv4 address makes it public', () => {
+test('property: no notation makes a private IPv4 address public', () => {
   const byte = fc.integer({ min: 0, max: 255 })
   const inner = fc.oneof(
     fc.tuple(fc.constant(127), byte, byte, byte),
@@ -128,14 +128,14 @@ test('property: no way to write a private IPv4 address makes it public', () => {
   }
 })
 
-test('a name without an address is left to the upstream; a private one is refused with its field', async () => {
+test('a name without an address is left to the upstream; a private one is rejected with its field', async () => {
   await checkPublicUrl('https://nothing.invalid/', 'url', 500)
   for (const value of ['http://127.0.0.1/', 7, 'nonsense', '//example.com/']) {
     await assert.rejects(checkPublicUrl(value, 'url', 500), { code: 'tool_input_invalid', param: 'url' })
   }
 })
 
-test('a name is refused for any address of it that is not public', async () => {
+test('a name is rejected for any address of it that is not public', async () => {
   const named = (...addresses: string[]) =>
     checkPublicUrl('https://rebound.example/', 'url', 500, async () =>
       addresses.map((address) => ({ address, family: address.includes(':') ? 6 : 4 })),

@@ -96,7 +96,7 @@ const REFUSED: [operation: string, answers: unknown[]][] = [
 ]
 for (const [operation, answers] of REFUSED) {
   for (const refused of answers) {
-    test(`${operation}: ${JSON.stringify(refused)} is no answer`, async () => {
+    test(`${operation}: ${JSON.stringify(refused)} is not a valid response`, async () => {
       assert.equal(await answer(operation, JSON.stringify(refused)), null)
     })
   }
@@ -145,13 +145,13 @@ for (const [operation, body, due, source] of CHARGED) {
   })
 }
 
-test('a receipt that the provider sends is not passed on as ours', async () => {
+test('a receipt sent by the provider is not passed on as ours', async () => {
   const found = await answer('images', '{"data":[{"url":"x"}],"receipt":{"cost":0},"model":"inner","extra":{"a":[1]}}')
   const body = JSON.parse(Buffer.from(found?.body('{"r":1}') ?? '').toString()) as Record<string, unknown>
   assert.deepEqual([body['receipt'], body['model'], body['extra']], [{ r: 1 }, 'test/image', { a: [1] }])
 })
 
-test('nothing that a provider sends throws', async () => {
+test('no provider response throws', async () => {
   const member = fc.constantFrom('data', 'results', 'text', 'usage', 'meta', 'error', 'duration', 'created')
   const value = fc.oneof(
     fc.jsonValue({ maxDepth: 3 }),

@@ -6,7 +6,7 @@ import { arraySpans, objectSpans, spanBytes, spanValue } from '../../../../proxy
 
 const DEPTH = 64
 
-test('the members of an object are those that a parser finds', () => {
+test('the members of an object equal those of a parser', () => {
   const object = fc.dictionary(fc.string({ unit: 'binary' }), fc.jsonValue({ maxDepth: 4 }))
   fc.assert(
     fc.property(object, fc.constantFrom(undefined, 1, '\t'), (value, indent) => {
@@ -21,7 +21,7 @@ test('the members of an object are those that a parser finds', () => {
   )
 })
 
-test('the elements of an array are those that a parser finds', () => {
+test('the elements of an array equal those of a parser', () => {
   fc.assert(
     fc.property(fc.array(fc.jsonValue({ maxDepth: 3 })), fc.nat(3), (value, max) => {
       const bytes = Buffer.from(JSON.stringify(value))
@@ -32,7 +32,7 @@ test('the elements of an array are those that a parser finds', () => {
   )
 })
 
-test('a text that stops early is no object', () => {
+test('a truncated text is not an object', () => {
   const value = fc.dictionary(fc.string(), fc.jsonValue({ maxDepth: 3 }), { minKeys: 1 })
   fc.assert(
     fc.property(value, fc.nat(), (object, cut) => {
@@ -42,7 +42,7 @@ test('a text that stops early is no object', () => {
   )
 })
 
-test('what is not JSON neither throws nor hangs', () => {
+test('text that is not JSON neither throws nor hangs', () => {
   const piece = fc.constantFrom('{', '}', '[', ']', ',', ':', '"', '\\', '"a"', '1', 'null', ' ', '\\"', '-', 'e9')
   fc.assert(
     fc.property(fc.array(piece, { maxLength: 40 }), (pieces) => {
@@ -75,7 +75,7 @@ const REFUSED = [
   '{"a":--1}',
 ]
 for (const text of REFUSED) {
-  test(`${JSON.stringify(text)} is no object`, () => assert.equal(objectSpans(Buffer.from(text), DEPTH), null))
+  test(`${JSON.stringify(text)} is not an object`, () => assert.equal(objectSpans(Buffer.from(text), DEPTH), null))
 }
 
 test('depth is bounded', () => {

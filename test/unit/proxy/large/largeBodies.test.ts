@@ -58,7 +58,7 @@ async function refusal(text: string | Buffer, owner: BodyOwner = 'customer'): Pr
   }
 }
 
-test('a provider is asked the same for a large body as for a small one', async () => {
+test('the provider request is the same for a large body as for a small one', async () => {
   let asked = 0
   for (const proxy of [mixed, ...Object.values(byProvider)]) {
     for (const [path, sound] of JSON_ROUTES) {
@@ -76,7 +76,7 @@ test('a provider is asked the same for a large body as for a small one', async (
   assert.ok(asked > 25, String(asked))
 })
 
-test(`${MUTATIONS} broken large bodies are judged as small ones`, async () => {
+test(`${MUTATIONS} malformed large bodies get the same result as small ones`, async () => {
   const seed = Number(process.env['SLUICE_FUZZ_SEED'] ?? Date.now() % 2 ** 31)
   const mutator = new Mutator(seededRandom(seed))
   for (let i = 0; i < MUTATIONS; i++) {
@@ -97,7 +97,7 @@ test(`${MUTATIONS} broken large bodies are judged as small ones`, async () => {
   assert.deepEqual(mixed.faults, [], `seed ${seed}`)
 })
 
-test('bounds count what the parsed value holds', () => {
+test('bounds count the contents of the parsed value', () => {
   const count = (value: unknown): { members: number; elements: number } => {
     const total = { members: 0, elements: 0 }
     if (typeof value !== 'object' || value === null) return total
@@ -133,7 +133,7 @@ test('members, elements and depth of large bodies are bounded', async () => {
   assert.equal(await refusal(holds(objects(limits.strangerJsonMembersMax))), '')
 })
 
-test('what is no JSON is refused as in a small body', async () => {
+test('a body that is not JSON is rejected like a small one', async () => {
   assert.match(await refusal(`{"model":"m","messages":[${BLANKS}`), /^body_incomplete/)
   assert.match(await refusal(`{"model":"m",]${BLANKS}`), /^invalid_request: The body is not valid JSON/)
   assert.match(await refusal(`[1${BLANKS}]`), /must be a JSON object/)
@@ -141,7 +141,7 @@ test('what is no JSON is refused as in a small body', async () => {
   assert.match(await refusal(Buffer.concat([Buffer.from('{"a":"\xff', 'latin1'), Buffer.from(BLANKS)])), /not UTF-8/)
 })
 
-test('who sends a body decides from which size on it is large', () => {
+test('the size from which a body is large depends on its sender', () => {
   const large = newLarge()
   assert.equal(large.of(Buffer.alloc(16_384), 'stranger'), undefined)
   assert.ok(large.of(Buffer.alloc(16_385), 'stranger'))
@@ -149,7 +149,7 @@ test('who sends a body decides from which size on it is large', () => {
   assert.ok(large.of(Buffer.alloc(262_145), 'customer'))
 })
 
-test('bodies beyond those that may wait are refused, and those of strangers keep no customer waiting', async () => {
+test('bodies beyond the waiting limit are rejected, and those without a key do not delay customers', async () => {
   const large = newLarge({ largeBodiesWaitingMax: 2 })
   const text = `{"model":"m","messages":[{"role":"user","content":"a"}]${BLANKS}}`
   const read = (owner: BodyOwner) => largeBody(text, owner, large).run('chat', { endpoint: 'chat', answers: true })
@@ -164,7 +164,7 @@ test('bodies beyond those that may wait are refused, and those of strangers keep
   }
 })
 
-test('a body that takes a thread too long is refused, and the next one is read', async () => {
+test('a body that occupies a thread too long is rejected, and the next one is read', async () => {
   const large = newLarge({ largeBodyTimeoutMs: 1 })
   const text = `{"model":"m","messages":[{"role":"user","content":"${'a\\n'.repeat(3_000_000)}"}]}`
   await assert.rejects(
@@ -174,7 +174,7 @@ test('a body that takes a thread too long is refused, and the next one is read',
   assert.equal(await refusal(`{"model":"m","messages":[{"role":"user","content":"a"}]${BLANKS}}`), '')
 })
 
-test('what a response repeats of its request is bounded', async () => {
+test('the part of the request that a response repeats is bounded', async () => {
   const long = 'a'.repeat(limits.echoBytesMax)
   const send = (path: string, body: object) =>
     mixed.send(path, Buffer.from(JSON.stringify({ model: 'test/chat', ...body })))
@@ -185,7 +185,7 @@ test('what a response repeats of its request is bounded', async () => {
   assert.doesNotMatch((await send('/v1/completions', { prompt: `${long}a` })).text, /echo/)
 })
 
-test('the main thread reads and writes no large body, and no turn of the event loop takes long', async (t) => {
+test('the main thread reads and writes no large body, and no turn of the event loop is long', async (t) => {
   const work = watchJson()
   t.after(work.stop)
   let served = 0

@@ -78,13 +78,13 @@ async function refusalFor(row: ErrorCode): Promise<GatewayError> {
   })
 }
 
-test('when control does not know whether it took the hold, the hold is voided', async () => {
+test('if it is unknown to control whether the hold was taken, the hold is voided', async () => {
   const unconfirmed = await refusalFor('settlement_unconfirmed')
   assert.equal(unconfirmed.code, 'settlement_unconfirmed')
   assert.equal(unconfirmed.cause, LOST_ANSWER)
 })
 
-test('where nothing was taken there is nothing to void', async () => {
+test('without a payment there is no hold to void', async () => {
   const failed = await refusalFor('settlement_failed')
   assert.equal(failed.code, 'settlement_failed')
   assert.equal(failed.cause, undefined)

@@ -117,7 +117,7 @@ test('a line of 1 MiB arrives whole, in small reads, without quadratic work', ()
   assert.ok(tookMs < 500, `took ${tookMs} ms`)
 })
 
-test('an event beyond the bound is refused instead of kept', () => {
+test('an event beyond the bound is rejected instead of buffered', () => {
   const reader = new FrameReader(1_000)
   const recorder = new Recorder()
   assert.equal(reader.push(Buffer.from(`data: ${'x'.repeat(900)}`), recorder), true)

@@ -25,7 +25,7 @@ function catalogOf(origin: string): Catalog {
   return { models: new Map(Object.entries(models)), tools: new Map() } as unknown as Catalog
 }
 
-test('routes to a provider that cannot be reached are shut without a request, and open again once it can', async (t) => {
+test('the breaker opens for routes to an unreachable provider without a request, and closes once it is reachable', async (t) => {
   let server = await listen(0)
   const { port } = server.address() as AddressInfo
   const ownLimits = { ...limits, breakerFailures: 2, breakerOpenMs: 400, routeProbeMs: 20, routeProbeRetryMs: 20 }

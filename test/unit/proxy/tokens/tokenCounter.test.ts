@@ -38,7 +38,7 @@ describe('the tokenizer', () => {
     assert.ok(itemOf(countsOf(['<|endoftext|>']), 0) > 1)
   })
 
-  test('cutting a long text adds at most a token per piece, and loses none', () => {
+  test('cutting a long text adds at most one token per piece, and loses no token', () => {
     const words = fc.array(
       fc.oneof(fc.string({ maxLength: 40 }), fc.constantFrom(' ', '\n\n', 'x'.repeat(700), '😀'.repeat(400))),
       {
@@ -66,7 +66,7 @@ describe('the tokenizer', () => {
     }
   })
 
-  test('what has no time left is not begun; one that runs out of time says how much it would be', () => {
+  test('a count without time left is not begun; a count that runs out of time returns an estimate', () => {
     assert.equal(run({ ...inputOf(['hello world']), endsAtMs: Date.now() - 1 }), null)
     const text = numbers(MIB)
     const timed = (workMs?: number) => {
@@ -81,7 +81,7 @@ describe('the tokenizer', () => {
     assert.ok(Math.abs(early.tokens / whole.tokens - 1) < 0.3, `${early.tokens} for ${whole.tokens}`)
   })
 
-  test('of a text that is too long a sample is counted that is spread over it', () => {
+  test('a text that is too long is counted by a sample spread over it', () => {
     // One half has far more tokens a character than the other, so that either alone would be wrong.
     const text = 'the quick brown fox '.repeat(MIB / 40) + numbers(MIB / 2)
     const sample = sampleText(text, MIB / 4)
@@ -136,7 +136,7 @@ describe('the worker threads', () => {
     await pool.close()
   })
 
-  test('a full queue refuses at once, and what was in it is still done', async () => {
+  test('a full queue rejects at once, and queued counts are still done', async () => {
     const pool = new WorkerPool(bounds)
     const first = pool.run('countTokens', inputOf(slow))
     const waiting = [pool.run('countTokens', inputOf(['a'])), pool.run('countTokens', inputOf(['b']))]
@@ -146,7 +146,7 @@ describe('the worker threads', () => {
     await pool.close()
   })
 
-  test('a thread that fails while it has nothing to do ends nothing but itself', async () => {
+  test('a thread that fails while idle affects no count', async () => {
     const pool = new WorkerPool(bounds)
     assert.equal(await pool.run(failing, inputOf([])), null)
     // Only now: a thread that fails at once may be heard of before the result that it has sent.
@@ -158,7 +158,7 @@ describe('the worker threads', () => {
     await pool.close()
   })
 
-  test('what waits behind a task whose thread ends is done by another thread', async () => {
+  test('tasks queued after one whose thread ends are done by another thread', async () => {
     const pool = new WorkerPool(bounds)
     const first = assert.rejects(pool.run(failing, inputOf(['end'])), /exited/)
     assert.deepEqual(await pool.run('countTokens', inputOf(['hello world'])), [2])
@@ -166,7 +166,7 @@ describe('the worker threads', () => {
     await pool.close()
   })
 
-  test('a count that takes too long is refused, and the next one is done', async () => {
+  test('a count that takes too long is rejected, and the next one is done', async () => {
     const impatient = counter({ countTimeoutMs: 1 })
     await assert.rejects(impatient.count(slow), (error) => {
       assert.ok(error instanceof GatewayError)
@@ -176,7 +176,7 @@ describe('the worker threads', () => {
     assert.deepEqual(await counter({}).count(['hello world']), [2])
   })
 
-  test('an estimate waits no longer than it may', async () => {
+  test('an estimate waits at most its timeout', async () => {
     const hasty = counter({ estimateTimeoutMs: 1 })
     assert.equal(await hasty.countSoon(slow), null)
     assert.deepEqual(await counter({ estimateTimeoutMs: 20_000 }).countSoon(['hello world']), [2])

@@ -23,7 +23,7 @@ function codeOf(body: string | Buffer, type = TYPE, changes = {}): string {
   }
 }
 
-test('what the gateway writes, and what Node writes, is read back', async () => {
+test('forms written by the gateway and by Node.js are read back', async () => {
   const text = fc.string({ unit: 'grapheme' }).map((value) => value.replace(/\r\n|\r|\n/g, '\r\n'))
   const bytes = fc.uint8Array({ maxLength: 300 })
   await fc.assert(
@@ -53,7 +53,7 @@ test('what the gateway writes, and what Node writes, is read back', async () => 
   )
 })
 
-test('the pieces that are sent on hold the file itself, and another reader finds what was put in', async () => {
+test('the forwarded pieces contain the file itself, and another reader finds the original fields', async () => {
   const data = randomBytes(100_000)
   const { contentType, pieces } = formBody(
     [['model', 'ä\r\n--x']],
@@ -119,7 +119,7 @@ for (const [name, code, body, type] of REFUSED) {
   test(`${code}: ${name}`, () => assert.equal(codeOf(body, type), code))
 }
 
-test('a form that stops anywhere is refused', () => {
+test('a form truncated anywhere is rejected', () => {
   const body = field('a', 'x'.repeat(20)) + field('b', '\r\n--b') + END.slice(0, -2)
   for (let cut = 0; cut < body.length; cut++) {
     const code = codeOf(body.slice(0, cut))
@@ -127,7 +127,7 @@ test('a form that stops anywhere is refused', () => {
   }
 })
 
-test('no bytes at all throw anything but a refusal', () => {
+test('any bytes are read or rejected, without another exception', () => {
   const piece = fc.oneof(
     fc.constantFrom('--b', '\r\n', '--', HEAD, ':', '\r', '\n', ' ', '"', '\\', 'name=', '\0'),
     fc.string({ maxLength: 5, unit: 'binary' }),
@@ -150,7 +150,7 @@ const HOSTILE: [name: string, code: string, piece: string][] = [
   ['line ends', 'read', '\r\n'],
 ]
 for (const [name, code, piece] of HOSTILE) {
-  test(`a large upload full of ${name} takes little time and memory`, () => {
+  test(`a large upload full of ${name} uses little time and memory`, () => {
     const content = Buffer.alloc(HOSTILE_BYTES, piece)
     const body = Buffer.concat([Buffer.from(`--b\r\n${HEAD}\r\n\r\n`), content, Buffer.from(`\r\n${END}`)])
     const heapBytes = process.memoryUsage().heapUsed

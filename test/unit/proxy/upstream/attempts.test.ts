@@ -155,7 +155,7 @@ const deed = fc.oneof(
   fc.constantFrom<Deed>('unusable', 'good'),
 )
 
-test('every operation has a rule, and jobs are those that must not be made twice', () => {
+test('every operation has a rule, and videos and tools are the jobs that must not run twice', () => {
   assert.deepEqual(Object.keys(OPERATION_RULES).sort(), [...ENDPOINTS].sort())
   const having = (failover: string) => ENDPOINTS.filter((endpoint) => OPERATION_RULES[endpoint].failover === failover)
   assert.deepEqual(having('when_not_taken'), ['videos', 'tools'])
@@ -164,7 +164,7 @@ test('every operation has a rule, and jobs are those that must not be made twice
   assert.deepEqual(ownStatus, ['videos', 'tools'])
 })
 
-test('property: a job goes to at most one provider that may have taken it, always on a new connection', async () => {
+test('property: a job is sent to at most one provider that may have accepted it, always on a new connection', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(deed, { minLength: 1, maxLength: 4 }), async (deeds) => {
       const { asked } = await play(OPERATION_RULES.videos, deeds)
@@ -181,7 +181,7 @@ test('property: a job goes to at most one provider that may have taken it, alway
   )
 })
 
-test('property: what is billed when it is made is tried elsewhere only where a provider has refused it', async () => {
+test('property: a request billed on creation fails over only after a provider has rejected it', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(deed, { minLength: 1, maxLength: 4 }), async (deeds) => {
       const { asked } = await play(OPERATION_RULES.images, deeds)
@@ -197,7 +197,7 @@ test('property: what is billed when it is made is tried elsewhere only where a p
   )
 })
 
-test('property: what is served at once is tried elsewhere, unless the request itself is at fault', async () => {
+test('property: a request served immediately fails over, unless the request itself is at fault', async () => {
   await fc.assert(
     // One attempt of those that a request has may go to a kept connection that was dead.
     fc.asyncProperty(fc.array(deed, { minLength: 1, maxLength: limits.routeAttemptsMax - 1 }), async (deeds) => {
@@ -225,7 +225,7 @@ for (const [endpoint, status, shown] of [
   })
 }
 
-test('a request that is under way does not turn to a route that was disabled since', async () => {
+test('a running request does not fail over to a route that was disabled meanwhile', async () => {
   const routesOf = ({ asked }: Outcome) => asked.map(({ route }) => route)
   const deeds: Deed[] = [{ status: 500 }, 'good', 'good']
   assert.deepEqual(routesOf(await play(OPERATION_RULES.chat, deeds)), ['0', '1'])

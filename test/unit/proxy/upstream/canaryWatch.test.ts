@@ -10,7 +10,7 @@ test('routes of the catalog are not measured', () => {
   assert.equal(new CanaryWatch().begin({ provider: { id: 'mock' } } as unknown as Route, true, 0), undefined)
 })
 
-test('the end of a request counts once, its first output by the bar', () => {
+test('the end of a request counts once, its first output by the threshold', () => {
   const watch = new CanaryWatch()
   const [quick, slow, failed, stalled, body] = [
     begin(watch),
@@ -34,7 +34,7 @@ test('the end of a request counts once, its first output by the bar', () => {
   assert.deepEqual(watch.take(), [])
 })
 
-test('a request that is given up counts against the provider only where it had to wait for too long', () => {
+test('an abandoned request counts against the provider only after too long a wait', () => {
   const watch = new CanaryWatch()
   begin(watch).givenUp(1_100)
   begin(watch).undecided()
@@ -47,7 +47,7 @@ test('a request that is given up counts against the provider only where it had t
   assert.deepEqual([measure?.requests, measure?.stalls, measure?.timed], [2, 1, 1])
 })
 
-test('what could not be told is told later, with what came since', () => {
+test('unreported results are reported later, with the newer ones', () => {
   const watch = new CanaryWatch()
   begin(watch).failed(false)
   const taken = watch.take()

@@ -69,7 +69,7 @@ test('ids are spread evenly, so that each provider gets its share', () => {
   }
 })
 
-test('the same id is always decided alike', () => {
+test('the same id always gets the same decision', () => {
   for (let i = 0; i < 100; i++) {
     const id = newId('req')
     assert.equal(placeOf(id), placeOf(`${id.slice(0, 9)}${id.slice(9)}`))
@@ -77,7 +77,7 @@ test('the same id is always decided alike', () => {
   }
 })
 
-test('a provider serves only where it is allowed to', () => {
+test('a provider serves only requests that it is allowed to', () => {
   const all = modelWith([canary(provider('a'), 1_000_000)])
   assert.equal(chosen(all), 'a')
   assert.equal(chosen(all, {}, { ...ASKER, accountId: 'acct_a' }), undefined)
@@ -91,7 +91,7 @@ test('a provider serves only where it is allowed to', () => {
   assert.equal(chosen(modelWith([canary(provider('x', 'none', 'anthropic'), 1_000_000)])), undefined)
 })
 
-test('a provider whose breaker is open is passed by', () => {
+test('a provider whose breaker is open is skipped', () => {
   const health = new RouteHealth(limits)
   for (let i = 0; i < limits.breakerFailures; i++) health.failed('a/m', 0)
   const model = modelWith([canary(provider('a'), 1_000_000)])

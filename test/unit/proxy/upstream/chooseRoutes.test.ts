@@ -88,7 +88,7 @@ const policies: fc.Arbitrary<RoutePolicy> = fc.record({
   attested: fc.boolean(),
 })
 
-test('property: no route is chosen that the policy, the catalog or the keys forbid, and none that may serve is left out', () => {
+test('property: chosen routes are exactly those that the policy, the catalog and the keys allow', () => {
   fc.assert(
     fc.property(fc.array(spec, { maxLength: 8 }), policies, (routes, policy) => {
       const usable = routes.flatMap((route, index) =>
@@ -124,7 +124,7 @@ function assertOrder(routes: readonly RouteSpec[], chosen: readonly number[], ch
   }
 }
 
-test('the cheapest route comes first, and those of unknown cost last', () => {
+test('the cheapest route is first, and routes of unknown cost are last', () => {
   const base: RouteSpec = {
     enabled: true,
     policy: 'none',
@@ -141,7 +141,7 @@ test('the cheapest route comes first, and those of unknown cost last', () => {
   assert.deepEqual(choose(kept, { allowRetention: false, cheapest: true, attested: false }), [4, 1, 0, 3])
 })
 
-test('the private tier has no route of a model that is not attested, whatever its provider has proved', () => {
+test('the private tier has no route of a model that is not attested, even on an attested provider', () => {
   const spec = { enabled: true, policy: 'none', dialect: 'openai', keySet: true, costUnits: null, open: true } as const
   const model = { ...modelOf([{ ...spec, reportMs: 1 }]), attested: false }
   const policy = { allowRetention: false, cheapest: false, attested: true }

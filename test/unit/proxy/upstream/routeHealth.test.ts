@@ -13,7 +13,7 @@ function failedTimes(health: RouteHealth, times: number, accountId?: (i: number)
   }
 }
 
-test('failures that no request can cause shut a route after a few in a row', () => {
+test('failures that no request can cause open the breaker after a few in a row', () => {
   const health = new RouteHealth(limits)
   failedTimes(health, N - 1)
   assert.ok(health.isOpen('r', 0))
@@ -21,7 +21,7 @@ test('failures that no request can cause shut a route after a few in a row', () 
   assert.ok(!health.isOpen('r', 0))
 })
 
-test('one account alone does not shut a route for the others, several do', () => {
+test('a single account does not open the breaker for others, several do', () => {
   const health = new RouteHealth(limits)
   failedTimes(health, N * 2, () => 'acct_a')
   assert.ok(health.isOpen('r', 0))
@@ -29,7 +29,7 @@ test('one account alone does not shut a route for the others, several do', () =>
   assert.ok(!health.isOpen('r', 0))
 })
 
-test('one account alone shuts a route in the long run, and a success forgets', () => {
+test('a single account opens the breaker in the long run, and a success resets it', () => {
   const health = new RouteHealth(limits)
   failedTimes(health, N * 4 - 1, () => 'acct_a')
   health.succeeded('r')
@@ -39,7 +39,7 @@ test('one account alone shuts a route in the long run, and a success forgets', (
   assert.ok(!health.isOpen('r', 0))
 })
 
-test('after its time one request tries, and its failure shuts the route again', () => {
+test('after its timeout one request is tried, and its failure opens the breaker again', () => {
   const health = new RouteHealth(limits)
   failedTimes(health, N, (i) => `acct_${i % 2}`)
   const laterMs = limits.breakerOpenMs
@@ -50,7 +50,7 @@ test('after its time one request tries, and its failure shuts the route again', 
   assert.ok(!health.isOpen('r', laterMs + limits.breakerOpenMs - 1))
 })
 
-test('answers to a request may be its own doing; a refused credential is not', () => {
+test('error statuses may be caused by the request; a rejected credential is not', () => {
   const perhaps = (status: number) => classifyRefusal(status, { message: '', code: '' }, 0).perhapsRequest === true
   assert.deepEqual([500, 502, 503, 504, 408].map(perhaps), [true, true, true, true, true])
   assert.deepEqual([401, 402, 403, 404, 429, 400].map(perhaps), [false, false, false, false, false, false])

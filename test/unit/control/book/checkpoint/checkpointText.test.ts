@@ -6,13 +6,13 @@ import { checkpointText, headText, parseCheckpoint } from '../../../../../contro
 const TEXT = 'example.com/behind-the-sofa\n20852163\nCsUYapGGPo4dkMgIAUqom/Xajj7h2fB2MPA3j2jxq2I=\n'
 const ROOT = Buffer.from('CsUYapGGPo4dkMgIAUqom/Xajj7h2fB2MPA3j2jxq2I=', 'base64')
 
-test('a checkpoint has origin, size and root on lines of their own', () => {
+test('a checkpoint has origin, size and root on separate lines', () => {
   const head = { size: 20_852_163, root: ROOT }
   assert.equal(checkpointText('example.com/behind-the-sofa', head), TEXT)
   assert.deepEqual(parseCheckpoint(TEXT, 'example.com/behind-the-sofa'), head)
 })
 
-test('what is no checkpoint of the origin is not read', () => {
+test('text that is not a checkpoint of the origin is rejected', () => {
   for (const text of [
     TEXT.replace('sofa', 'door'),
     TEXT.replace('\n2', '\n02'),

@@ -10,13 +10,13 @@ const TEXT = "If you think cryptography is the answer to your problem,\nthen you
 const SIGNATURE =
   '— PeterNeumann x08go/ZJkuBS9UG/SffcvIAQxVBtiFupLLr8pAcElZInNIuGUgYN1FFYC2pZSNXgKvqfqdngotpRZb6KE6RyyBwJnAM=\n'
 
-test('a note is signed as others sign it', () => {
+test('a note is signed as by other implementations', () => {
   const key = NoteKey.of(SECRET)
   assert.equal(key.verifier(), VERIFIER)
   assert.equal(key.sign(TEXT), `${TEXT}\n${SIGNATURE}`)
 })
 
-test('a note opens with the key that signed it, also beside signatures of others', () => {
+test('a note verifies with the key that signed it, also beside other signatures', () => {
   const note = `${TEXT}\n${SIGNATURE}`
   assert.equal(openNote(note, VERIFIER), TEXT)
   const other = NoteKey.of(generateNoteKey('example.com/other'))
@@ -31,7 +31,7 @@ test('a note opens with the key that signed it, also beside signatures of others
   assert.equal(openNote(`${TEXT}\n${namesake}`, VERIFIER), undefined)
 })
 
-test('a note with any one byte changed does not open as another text', () => {
+test('a note with any one byte changed does not verify as another text', () => {
   const note = Buffer.from(`${TEXT}\n${SIGNATURE}`)
   for (let at = 0; at < note.length; at++) {
     const changed = Buffer.from(note)
@@ -42,7 +42,7 @@ test('a note with any one byte changed does not open as another text', () => {
   }
 })
 
-test('keys go by their name, and one that was damaged is refused without being told', () => {
+test('keys are identified by their name, and the error for a damaged key does not contain it', () => {
   const key = NoteKey.of(SECRET)
   const renamed = key.named('PeterNeumann/7')
   assert.equal(openNote(renamed.sign(TEXT), renamed.verifier()), TEXT)
@@ -55,7 +55,7 @@ test('keys go by their name, and one that was damaged is refused without being t
   }
 })
 
-test('every text opens as it was signed', () => {
+test('every text verifies as it was signed', () => {
   const key = NoteKey.of(generateNoteKey('example.com/log'))
   const line = fc.string({ unit: fc.constantFrom('a', '—', ' ', '+', 'é', '\n') })
   fc.assert(

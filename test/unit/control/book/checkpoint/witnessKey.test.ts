@@ -13,7 +13,7 @@ const witness = new TestWitness('witness.example.com/w1')
 const key = WitnessKey.of(witness.verifier)
 const parts = (note: string): NoteParts => present(splitNote(note))
 
-test('the cosignature of the specification has the parts that it names', () => {
+test('the cosignature of the specification has the parts that it lists', () => {
   const line =
     '\u2014 witness.example.com/w1 jWbPPwAAAABkGFDLEZMHwSRaJNiIDoe9DYn/zXcrtPHeolMI5OWXEhZCB9dlrDJsX3b2oyin1nPZqhf5nNo0xUe+mbIUBkBIfZ+qnA==\n'
   const [, signature] = parts(NOTE + line).signatures
@@ -24,13 +24,13 @@ test('the cosignature of the specification has the parts that it names', () => {
   assert.equal(key.read(parts(NOTE + line)), 'none')
 })
 
-test('a witness has cosigned at a time, the latest of several', () => {
+test('the time of a witness is that of its latest cosignature', () => {
   const lines = [AT, AT + 5, AT + 1].map((at) => witness.line(NOTE, at))
   const read = key.read(parts(NOTE + lines.join('')))
   assert.deepEqual(read, { witness: witness.verifier, atSeconds: AT + 5, line: lines[1] })
 })
 
-test('what a witness has not cosigned is told from what it has cosigned wrongly', () => {
+test('a missing cosignature is distinguished from an invalid one', () => {
   assert.equal(key.read(parts(NOTE)), 'none')
   assert.equal(key.read(parts(NOTE + new TestWitness(witness.name).line(NOTE, AT))), 'none')
   const other = LOG.sign('example.com/behind-the-sofa\n20852164\nCsUYapGGPo4dkMgIAUqom/Xajj7h2fB2MPA3j2jxq2I=\n')
@@ -48,13 +48,13 @@ test('what a witness has not cosigned is told from what it has cosigned wrongly'
   assert.equal(key.read(parts(NOTE + short)), 'wrong')
 })
 
-test('keys that are none of a witness are refused', () => {
+test('keys that are not witness keys are rejected', () => {
   const [name = '', id = '', encoded = ''] = witness.verifier.split(/\+(.{8})\+/)
   const wrong = ['', 'x', LOG.verifier(), `other+${id}+${encoded}`, `${name}+00000000+${encoded}`, `${name}+${id}`]
   for (const text of wrong) assert.throws(() => WitnessKey.of(text), /no Ed25519 key of a witness/, text)
 })
 
-test('what is no note is not taken apart', () => {
+test('text that is not a note is not parsed', () => {
   for (const text of ['', '\n\n', NOTE.slice(0, -1), `${NOTE}x\n`, `${NOTE}\u2014 a\n`, `${NOTE}\u2014 a b\n`, 'a\n']) {
     assert.equal(splitNote(text), undefined, JSON.stringify(text))
   }

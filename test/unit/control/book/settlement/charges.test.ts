@@ -27,7 +27,7 @@ function charged(split: string, chargeUnits: number) {
 
 const charge = { kind: 'charge', ref: 'req_1', credit: 'revenue:03' }
 
-test('a charge takes the coin that its split says, and counts its units as revenue', () => {
+test('a charge takes the coin of its split, and counts its units as revenue', () => {
   const balances = new Map([
     ['coin:acct_1', 50],
     ['grant:grt_1', 30],
@@ -41,7 +41,7 @@ test('a charge takes the coin that its split says, and counts its units as reven
   assert.equal(balances.get('coin:acct_1'), 30)
 })
 
-test('what the coin of the book does not cover is borne by the house, so that the charge is booked in full', () => {
+test('the house bears the part that the booked coin does not cover, so the charge is booked in full', () => {
   const balances = new Map([['coin:acct_1', 7]])
   const { transfers, shortfallUnits, shortShards } = chargesOf([charged('coin=40:20', 40)], balances)
   assert.deepEqual(transfers, [
@@ -51,7 +51,7 @@ test('what the coin of the book does not cover is borne by the house, so that th
   assert.deepEqual([shortfallUnits, [...shortShards]], [26, [3]])
 })
 
-test('coin that is worth less than a unit is taken all the same', () => {
+test('coin worth less than a unit is still taken', () => {
   const { transfers } = chargesOf([charged('coin=1:20', 1)], new Map([['coin:acct_1', 7]]))
   assert.deepEqual(transfers, [
     { ...charge, debit: 'coin:acct_1', units: 0, coinNanos: 7 },

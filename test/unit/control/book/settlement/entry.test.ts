@@ -30,7 +30,7 @@ test('an entry is read with the parts of its charge', () => {
   assert.equal(parsed.receipt.voided, false)
 })
 
-test('coin of which other nanos were taken than units is read with both', () => {
+test('coin whose nanos differ from its units is read with both', () => {
   const parsed = entry({}, { s: 'grt_1=30,coin=40:20' })
   assert.deepEqual(parsed.kind === 'ended' && parsed.parts[1], { ledgerAccount: 'coin:acct_1', units: 40, amount: 20 })
   for (const coin of ['40:', '40:0', '40:-1', ':20', '40:20:1', '40:x']) {
@@ -38,7 +38,7 @@ test('coin of which other nanos were taken than units is read with both', () => 
   }
 })
 
-test('a receipt has the rates that its request was charged by, and an orphan none', () => {
+test('a receipt has the rates that its request was charged by; the receipt of an orphan has no rates', () => {
   const ratesOf = (parsed: ReturnType<typeof entry>) =>
     parsed.kind === 'ended' ? [parsed.receipt.rate, parsed.receipt.tier] : 'reason' in parsed && parsed.reason
   assert.deepEqual(ratesOf(entry({})), ['standard', 'standard'])
@@ -55,7 +55,7 @@ test('amounts up to 2^53 are read exactly', () => {
   assert.equal(parsed.kind === 'ended' && parsed.receipt.holdUnits, most)
 })
 
-test('what does not fit together is malformed, with the reason', () => {
+test('inconsistent fields are malformed, with the reason', () => {
   const reasons: [ReturnType<typeof entry>, RegExp][] = [
     [entry({ requestId: '' }), /request_id is empty/],
     [entry({ model: 'a\nb' }), /control characters/],

@@ -30,7 +30,7 @@ test('every ending of a batch is read, with its number', () => {
   assert.deepEqual([voided.receipt.chargeUnits, voided.receipt.voided, voided.receipt.status], [0, true, 'failed'])
 })
 
-test('an ending that cannot be read leaves the others of its batch alone', () => {
+test('an unreadable ending does not affect the others of its batch', () => {
   const good = () => endedOf({ accountId: 'acct_1', charge: 5 })
   const bad: [Uint8Array, RegExp][] = [
     [Buffer.from([0x0a, 0x7f]), /./],
@@ -53,7 +53,7 @@ test('an ending that cannot be read leaves the others of its batch alone', () =>
   }
 })
 
-test('a batch that cannot be told apart is malformed as a whole', () => {
+test('a batch that cannot be split is malformed as a whole', () => {
   const ending = endedOf({ accountId: 'acct_1', charge: 5 })
   const broken = [
     rawOf('b', Buffer.from([0x1a, 0x7f, 1])),
@@ -72,7 +72,7 @@ test('a batch that cannot be told apart is malformed as a whole', () => {
   }
 })
 
-test('entries of one thing count as one, a deleted one as none', () => {
+test('an entry with one item has size one, a deleted entry size zero', () => {
   assert.equal(openEntry({ shard: 0, id: '1-0', fields: null }).size, 0)
   assert.deepEqual(parseEntries([{ shard: 0, id: '1-0', fields: null }]), [])
   const [expired] = parseEntries([rawOf('x', 'grt_1', 'a', 'acct_1', 'c', '5')])
@@ -91,7 +91,7 @@ test('no bytes make reading a batch throw', () => {
   )
 })
 
-test('parts keep the order, and none is larger than its bound but for one entry alone', () => {
+test('parts keep the order, and only a part with a single entry may exceed the bound', () => {
   const sizes = fc.array(fc.nat({ max: 40 }), { maxLength: 60 })
   fc.assert(
     fc.property(sizes, fc.integer({ min: 1, max: 50 }), (list, most) => {

@@ -5,21 +5,21 @@ import { addRun, type Progress } from '../../../../../control/book/settlement/ow
 
 const NOTHING: Progress = { seq: 0, ahead: [] }
 
-test('in order, only the last number is kept', () => {
+test('in order, only the last number is stored', () => {
   const first = addRun(NOTHING, { first: 1, last: 5 })
   assert.deepEqual(first, { seq: 5, ahead: [] })
   assert.deepEqual(addRun(first, { first: 6, last: 6 }), { seq: 6, ahead: [] })
   assert.deepEqual(addRun(first, { first: 2, last: 9 }), { seq: 9, ahead: [] })
 })
 
-test('what is booked behind a gap waits for what is missing', () => {
+test('endings booked after a gap wait for the missing ones', () => {
   const ahead = addRun({ seq: 3, ahead: [] }, { first: 7, last: 9 })
   assert.deepEqual(ahead, { seq: 3, ahead: [{ first: 7, last: 9 }] })
   assert.deepEqual(addRun(ahead, { first: 10, last: 12 }), { seq: 3, ahead: [{ first: 7, last: 12 }] })
   assert.deepEqual(addRun(ahead, { first: 4, last: 6 }), { seq: 9, ahead: [] })
 })
 
-test('in any order and however often, the same is booked as a set of numbers would say', () => {
+test('in any order and with any repeats, the booked positions equal a set of numbers', () => {
   const run = fc.tuple(fc.integer({ min: 1, max: 40 }), fc.nat({ max: 8 }))
   fc.assert(
     fc.property(fc.array(run, { maxLength: 25 }), (runs) => {

@@ -12,7 +12,7 @@ function gate(): { opened: Promise<void>; open: () => void; fail: (error: Error)
   return { opened, open, fail }
 }
 
-test('a task is begun at once and not waited for; the next one waits for it', async () => {
+test('a task is started at once without waiting for it; the next one waits for it', async () => {
   const behind = new Pipeline()
   const [first, second] = [gate(), gate()]
   const events: string[] = []
@@ -32,7 +32,7 @@ test('a task is begun at once and not waited for; the next one waits for it', as
   await behind.drain()
 })
 
-test('an error is thrown once, to the next one, which is not begun', async () => {
+test('an error is thrown once, to the next task, which is not started', async () => {
   const behind = new Pipeline()
   const failing = gate()
   await behind.begin(() => failing.opened)

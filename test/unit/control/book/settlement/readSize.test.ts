@@ -24,12 +24,12 @@ function gather(size: ReadSize, streams: number[]): number[] {
   return lengths
 }
 
-test('what little there is comes in short reads, however often', () => {
+test('sparse streams are read in short reads, any number of times', () => {
   const size = new ReadSize(FEWEST, MOST)
   for (let i = 0; i < 5; i++) assert.deepEqual(gather(size, [57]), [4, 8, 16, 29])
 })
 
-test('many busy streams share what one read brings', () => {
+test('busy streams share the entries of one read', () => {
   const size = new ReadSize(FEWEST, MOST)
   gather(size, Array<number>(16).fill(1))
   const lengths = gather(size, Array<number>(16).fill(4))
@@ -40,7 +40,7 @@ test('many busy streams share what one read brings', () => {
   )
 })
 
-test('a backlog is read in whole batches, of one stream as of all', () => {
+test('a backlog is read in whole batches, for one stream and for all', () => {
   for (const streams of [[100_000], Array<number>(64).fill(2_000)]) {
     const size = new ReadSize(FEWEST, MOST)
     for (let i = 0; i < 5; i++) gather(size, streams)

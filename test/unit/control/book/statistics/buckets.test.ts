@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { BOUNDS_MS, bucketOf, percentileMs } from '../../../../../control/book/statistics/buckets.ts'
 
-test('a time is in the bucket whose bound is the first that it does not exceed', () => {
+test('a time is in the first bucket whose bound it does not exceed', () => {
   const times = BOUNDS_MS.flatMap((bound) => [bound - 1, bound, bound + 1])
   for (const ms of times) assert.equal(bucketOf(ms), BOUNDS_MS.filter((bound) => bound < ms).length)
 })
@@ -43,7 +43,7 @@ test('a percentile is the bound above the exact one', () => {
   )
 })
 
-test('nothing counted has no percentile', () => {
+test('an empty histogram has no percentile', () => {
   assert.equal(percentileMs([], 50), null)
   assert.equal(percentileMs([0, 0], 50), null)
 })

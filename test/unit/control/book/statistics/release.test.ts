@@ -62,7 +62,7 @@ function run(uses: readonly Use[]): { told: Told[]; waiting: OwnedCell[] } {
   return { told, waiting }
 }
 
-test('every difference between two reads has enough accounts behind it, and is of its day and model', () => {
+test('every difference between two reads covers enough accounts, and belongs to its day and model', () => {
   fc.assert(
     fc.property(crowd(50), (uses) => {
       const { told, waiting } = run(uses)
@@ -84,7 +84,7 @@ test('every difference between two reads has enough accounts behind it, and is o
   )
 })
 
-test('what one account does shows nowhere that fewer accounts are behind it', () => {
+test('usage of one account that is not published does not change any published figure', () => {
   const single = fc.array(use(fc.constant('acct_single')), { maxLength: 6 })
   let compared = 0
   fc.assert(
@@ -102,7 +102,7 @@ test('what one account does shows nowhere that fewer accounts are behind it', ()
   assert.ok(compared > 100, `${compared} pairs of which neither tells the account`)
 })
 
-test('a day that is over tells its others; what is left of too few accounts waits without its day', () => {
+test('at its end a day publishes its other usage; the rest of too few accounts waits without its day', () => {
   const of = (day: number, model: string, owners: readonly string[]) =>
     owners.map((owner, place) => cellOf({ count: 0, day, model, owner }, place))
   const three = ['a', 'b', 'c']

@@ -46,7 +46,7 @@ test('the text of a leaf has the documented lines, in the layout that the receip
   assert.throws(() => leafText({ ...RECEIPT, leafLayout: 4 }), RangeError)
 })
 
-test("the receipt's place in the log that the documentation shows has the layout of the log and proves itself", () => {
+test('the log position in the receipt of the documentation has the layout of the log and verifies', () => {
   const page = readFileSync(join(projectRoot, 'docs/concepts/receipts.md'), 'utf8')
   const [, example = ''] = /"log":(\{[^}]*\})/.exec(page) ?? []
   const log = JSON.parse(example) as { entry: string; leaf: string; root: string; proof: string[] }

@@ -127,7 +127,7 @@ test('a frontier survives being stored and read back, and names the subtrees tha
   assert.throws(() => new Frontier(3, Buffer.alloc(32)), /2 peaks/)
 })
 
-test('consistency proofs are those of RFC 6962, and prove nothing else', () => {
+test('consistency proofs match RFC 6962, and prove no other pair of roots', () => {
   const sizes = fc.tuple(fc.integer({ min: 1, max: 600 }), fc.integer({ min: 1, max: 600 }))
   fc.assert(
     fc.property(sizes, fc.nat(), ([one, other], pick) => {

@@ -12,7 +12,7 @@ import { REAL_TDX_QUOTE } from '../../../../support/samples/realTdxQuote.ts'
 
 const anchors = { roots: rootsOf('intel'), nowMs: Date.parse('2026-11-23T00:00:00Z') }
 
-test('a real quote holds: certificates, enclave and signature', () => {
+test('a real quote verifies: certificates, enclave and signature', () => {
   const { registers, reportData, tcb } = verifyTdx(REAL_TDX_QUOTE, undefined, anchors)
   assert.match(registers.mrtd, /^c68518a0ebb42136c12b2275164f8c72/)
   assert.match(registers.rtmr3, /^[0-9a-f]{96}$/)
@@ -20,7 +20,7 @@ test('a real quote holds: certificates, enclave and signature', () => {
   assert.equal(tcb, null)
 })
 
-test('its certificate says of what platform it is', () => {
+test('its certificate names the platform', () => {
   const [pck] = readPemChain(readTdxQuote(REAL_TDX_QUOTE).pckChainPem)
   assert.ok(pck !== undefined)
   const { fmspc, componentSvns, pceSvn } = readPckExtension(pck.raw)
@@ -28,7 +28,7 @@ test('its certificate says of what platform it is', () => {
   assert.deepEqual([componentSvns.length, componentSvns[0], pceSvn], [16, 2, 11])
 })
 
-test('it does not hold with any changed byte of what is signed, by another root, or once its certificate has ended', () => {
+test('it is rejected with any signed byte changed, with another root, or after its certificate expired', () => {
   for (let place = 0; place < 632; place += 13) {
     const changed = Buffer.from(REAL_TDX_QUOTE)
     changed[place] = (changed[place] ?? 0) ^ 0x40

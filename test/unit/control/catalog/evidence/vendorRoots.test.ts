@@ -4,7 +4,7 @@ import { X509Certificate } from 'node:crypto'
 import { test } from 'node:test'
 import { rootsOf, VENDOR_ROOTS } from '../../../../../control/catalog/evidence/vendorRoots.ts'
 
-test('every root signs itself, is an authority, and has the fingerprint that stands beside it', () => {
+test('every root is a self-signed authority with the recorded fingerprint', () => {
   assert.equal(VENDOR_ROOTS.length, 5)
   for (const { name, pem, sha256 } of VENDOR_ROOTS) {
     const root = new X509Certificate(pem)

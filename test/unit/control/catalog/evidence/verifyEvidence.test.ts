@@ -47,7 +47,7 @@ const forged = (evidence: Record<string, unknown>, member: string, place: number
   return { ...evidence, [member]: bytes.toString(encoding) }
 }
 
-test('a TDX quote of either version is verified by what it measures', () => {
+test('a TDX quote of either version is verified by its measurements', () => {
   for (const version of [4, 5] as const) {
     const { measurements, tcb, reportData } = verified(machine.evidence(nonce, { version }), TDX)
     assert.equal(measurements['mrtd'], '11'.repeat(48))
@@ -57,7 +57,7 @@ test('a TDX quote of either version is verified by what it measures', () => {
   }
 })
 
-test('a TDX quote is refused for each thing that does not hold', () => {
+test('a TDX quote is rejected for each failed check', () => {
   const other = new TdxMachine(Authority.root('Another root'))
   refused(machine.evidence(randomBytes(32).toString('hex')), TDX, 'wrong_nonce')
   refused(machine.evidence(nonce, { mrtd: '12'.repeat(48) }), TDX, 'wrong_measurement')
@@ -76,7 +76,7 @@ test('a TDX quote is refused for each thing that does not hold', () => {
   refused(chip.evidence(nonce), TDX, 'malformed')
 })
 
-test('with statuses named, collateral decides on the platform', () => {
+test('with configured statuses, collateral decides on the platform', () => {
   const policy = { ...TDX, tcbStatuses: ['UpToDate'] as const }
   const tomorrow = new Date(NOW_MS + 86_400_000)
   const signer = root.issue({ name: 'Test TCB signing' })
@@ -124,7 +124,7 @@ test('with statuses named, collateral decides on the platform', () => {
   )
 })
 
-test('an SEV-SNP report is verified, and refused for each thing that does not hold', () => {
+test('an SEV-SNP report is verified, and rejected for each failed check', () => {
   const { measurements, tcb } = verified(chip.evidence(nonce), SNP)
   assert.equal(measurements['measurement'], '44'.repeat(48))
   assert.equal(tcb, 'bootloader 3, tee 0, snp 8, microcode 9')
@@ -142,7 +142,7 @@ test('an SEV-SNP report is verified, and refused for each thing that does not ho
   refused(machine.evidence(nonce), SNP, 'malformed')
 })
 
-test('where GPUs are asked for, each of them has to answer the same nonce', () => {
+test('if GPUs are required, each of them has to answer the same nonce', () => {
   const policy = { ...TDX, gpu: true }
   const evidence = machine.evidence(nonce)
   assert.ok(verified({ ...evidence, nvidia_payload: gpu.payload(nonce) }, policy))

@@ -9,7 +9,7 @@ const shown = (value: unknown, shift = 0) => {
   return amount === undefined ? undefined : exactText(amount)
 }
 
-test('prices of a token are prices of a million, to the last digit', () => {
+test('prices per token become prices per million, to the last digit', () => {
   assert.equal(shown('0.00000015', 6), '0.15')
   assert.equal(shown('0.000000123456789012', 6), '0.123456789012')
   assert.equal(shown('1.5e-7', 6), '0.15')
@@ -18,14 +18,14 @@ test('prices of a token are prices of a million, to the last digit', () => {
   assert.equal(shown('15', 6), '15000000')
 })
 
-test('numbers are read as they were written, as long as a double has their digits', () => {
+test('numbers are read exactly, as long as a double has their digits', () => {
   assert.equal(shown(JSON.parse('0.1')), '0.1')
   assert.equal(shown(JSON.parse('1e-7'), 6), '0.1')
   assert.equal(shown(JSON.parse('0.00000123456789012345'), 6), '1.23456789012345')
   assert.equal(shown(JSON.parse('0.1234567890123456')), undefined)
 })
 
-test('texts and values of other kinds are no prices', () => {
+test('texts and values of other kinds are not prices', () => {
   for (const value of [
     '-1',
     -1,
@@ -52,7 +52,7 @@ test('texts and values of other kinds are no prices', () => {
   }
 })
 
-test('any decimal comes back as it was written, and shifted', () => {
+test('any decimal round-trips, and can be shifted', () => {
   const decimal = fc.tuple(
     fc.bigInt(0n, 999_999_999_999n),
     fc.bigInt(0n, 10n ** 24n - 1n),

@@ -35,7 +35,7 @@ test('pricing by the token and prices in the units of the sheet are read', () =>
   )
 })
 
-test('entries without a price or a name, and repeated ones, are left out', () => {
+test('entries without a price or a name, and repeated ones, are dropped', () => {
   const pricing = { prompt: '0.000001' }
   const data = [
     null,
@@ -68,7 +68,7 @@ test('a list of several providers is read by the prefix of one', () => {
   )
 })
 
-test('other answers are no lists of models', () => {
+test('other responses are not lists of models', () => {
   for (const text of ['', 'no JSON', '{"data":', 'null', '[]', '7', '{}', '{"data":{}}', '{"data":"x"}', '\xff\xfe']) {
     assert.equal(read(text), undefined, text)
   }

@@ -47,7 +47,7 @@ const recordOf = (catalog: Catalog, reports = new Map()) => {
   return sluice.ProviderRecord.create(acme ?? {})
 }
 
-test('what a provider has to prove reaches control by the record, in lower case and with its defaults', () => {
+test('the attestation policy of a provider reaches control in the record, in lower case and with its defaults', () => {
   const { attestation, report } = recordOf(parseCatalog('catalog.yaml', SOUND))
   assert.deepEqual(policyOf(attestation), {
     url: 'https://acme.test/v1/attestation/report?model=chat',
@@ -60,7 +60,7 @@ test('what a provider has to prove reaches control by the record, in lower case 
   assert.equal(report, null)
 })
 
-test('a report stands in the record while it was verified against the same policy', () => {
+test('a report is in the record if it was verified against the same policy', () => {
   const catalog = parseCatalog('catalog.yaml', SOUND)
   const policySha256 = policyDigest(recordOf(catalog).attestation)
   const report = { id: 'att_1', policySha256, validUntilMs: 9 }
@@ -70,7 +70,7 @@ test('a report stands in the record while it was verified against the same polic
   assert.equal(recordOf(changed, new Map([['acme', report]])).report, null)
 })
 
-test('models whose private tier nobody can prove are told of', () => {
+test('models whose private tier has no attested route are reported', () => {
   assert.deepEqual(unattestedModels(parseCatalog('catalog.yaml', SOUND)), [])
   const plain = SOUND.replace(', { provider: acme }', '')
   assert.deepEqual(unattestedModels(parseCatalog('catalog.yaml', plain)), ['acme/chat'])
@@ -111,7 +111,7 @@ const FAULTS: ReadonlyArray<readonly [what: string, lines: string, complaint: Re
   ],
 ]
 for (const [what, lines, complaint] of FAULTS) {
-  test(`refused: ${what}`, () => {
+  test(`rejected: ${what}`, () => {
     const problems = problemsOf(catalogOf(lines))
     assert.ok(
       problems.some((line) => complaint.test(line)),

@@ -47,7 +47,7 @@ test('a catalog as documented is read exactly', () => {
 
 const amountsOf = (text: string) => Object.fromEntries(parseCatalog('c', text).models[0]?.price.amounts ?? [])
 
-test('a class without a batch rate of its own costs in a batch what costs less, its standard rate or batch input', () => {
+test('a class without its own batch rate is charged the lower of its standard rate and batch input', () => {
   const own = '{ input: "2", output: "8", cached_input: "0.5", cache_write_1h: "3", batch_input: "1", batch_output: "4"'
   assert.equal(amountsOf(price(`${own} }`))['batch_cached_input'], 500_000_000)
   assert.equal(amountsOf(price(`${own} }`))['batch_cache_write_1h'], undefined, 'a batch input is less')
@@ -57,7 +57,7 @@ test('a class without a batch rate of its own costs in a batch what costs less, 
   assert.equal(amounts?.get('batch_cached_input'), 700_000_000)
 })
 
-test('the catalog that comes with the project holds', () => {
+test('the catalog shipped with the project is valid', () => {
   const text = readFileSync(join(projectRoot, 'catalog.yaml'), 'utf8')
   assert.ok(parseCatalog('catalog.yaml', text).models.length > 0)
 })
@@ -177,12 +177,12 @@ function provider(address: string, variable = 'ACME_API_KEY'): string {
 }
 
 for (const [name, text, problem] of CASES) {
-  test(`refused with line and reason: ${name}`, () => {
+  test(`rejected with line and reason: ${name}`, () => {
     assert.match(problemsOf(text).join('\n'), new RegExp(problem.source, 'm'))
   })
 }
 
-test('all problems of a file are told at once', () => {
+test('all problems of a file are reported at once', () => {
   const text = LINES.with(9, '    context: -1').with(7, '    modality: none').join('\n')
   assert.equal(problemsOf(text).length >= 2, true)
 })
@@ -196,7 +196,7 @@ test('aliases are followed', () => {
   assert.equal(catalog.models[1]?.price.amounts.get('output'), 600_000_000)
 })
 
-test('problems are told in the order of their lines', () => {
+test('problems are reported in the order of their lines', () => {
   const text = LINES.with(0, 'coin: { usd: "0" }')
     .with(10, '    max_output: 999999')
     .with(12, '    routes: [ { provider: nobody } ]')

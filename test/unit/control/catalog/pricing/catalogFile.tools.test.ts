@@ -30,7 +30,7 @@ const searchWith = (members: Record<string, unknown>) => searchTool('web.search'
 const upstreamWith = (members: Record<string, unknown>) =>
   searchWith({ upstream: { ...searchTool('x').upstream, ...members } })
 
-test('a tool as the tests sell it is read exactly, and reaches the proxies whole', () => {
+test('the tool of the tests is read exactly, and reaches the proxies whole', () => {
   const catalog = read(searchTool('web.search'), scrapeTool('web.scrape', 'mock', { enabled: false }))
   const [search] = catalog.tools
   assert.deepEqual(search?.price, { callUnits: 1_050_000, resultUnits: 210_000, perResult: true })
@@ -76,7 +76,7 @@ const WRONG: [name: string, tool: ReturnType<typeof searchTool>, problem: RegExp
   ['an id with a slash', searchTool('web/search'), /must be a tool id/],
 ]
 for (const [name, tool, problem] of WRONG) {
-  test(`a catalog is refused for ${name}`, () => assert.match(problemsOf(tool), problem))
+  test(`a catalog is rejected for ${name}`, () => assert.match(problemsOf(tool), problem))
 }
 
 test('two tools may not share an id', () => {
@@ -97,7 +97,7 @@ test('property: a price within the margin charges at most 5 % above cost, for an
   )
 })
 
-test('a published price of a tool may fall but not rise, and no result may be priced that was free', () => {
+test('a published price of a tool may fall but not rise, and free results must stay free', () => {
   const sheetOf = (catalog: Catalog) => [buildSheet(catalog, 7, Date.now() + 1_000)]
   const priced = (base: string, result: string) =>
     read(searchWith({ price: { base, result }, cost: { base: '1', result: '1' } }))
@@ -110,6 +110,6 @@ test('a published price of a tool may fall but not rise, and no result may be pr
   assert.deepEqual(keys(priced('0.2', '0.1'), flat('0.3')), ['price.call'])
 })
 
-test('a catalog without tools has a sheet without them, so that its version stays', () => {
+test('a catalog without tools has a sheet without them, so its version does not change', () => {
   assert.ok(!('tools' in buildSheet(read(), 1, 0)))
 })

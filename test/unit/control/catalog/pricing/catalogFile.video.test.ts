@@ -40,7 +40,7 @@ const FULL = `    video:
       prompt: 2000
 `
 
-test('the settings of a video model reach the proxy as they stand in the file', () => {
+test('the settings of a video model reach the proxy as written in the file', () => {
   const text = catalogOf(FULL)
   const published = { version: 1, publishedAtMs: 0, validUntilMs: 0, sheetJson: '{}', listedAtMs: new Map() }
   const record = encodeRecord(parseCatalog('catalog.yaml', text), published)
@@ -60,7 +60,7 @@ test('the settings of a video model reach the proxy as they stand in the file', 
   })
 })
 
-test('what is left out is not taken, but for prompts of a usual length', () => {
+test('omitted settings are not accepted in requests, except for prompts of the default length', () => {
   assert.deepEqual(modelOf(catalogOf('    video: { seconds: [5] }\n')).video, {
     seconds: [5],
     image: 'none',
@@ -93,7 +93,7 @@ for (const [video, line, reason] of [
   ['    video: { seconds: [4], negative_prompt: -1 }\n', 6, /negative_prompt must be a positive whole number/],
   ['    video: { seconds: [4], size: 1x1 }\n', 6, /video\.size is not a known key/],
 ] as const) {
-  test(`refused with line and reason: ${video.trim() || 'no settings'}`, () => {
+  test(`rejected with line and reason: ${video.trim() || 'no settings'}`, () => {
     const problems = problemsOf(catalogOf(video))
     const found = problems.find((problem) => reason.test(problem))
     assert.ok(found !== undefined, problems.join('\n'))
@@ -106,7 +106,7 @@ test('video settings are for video models', () => {
   assert.match(problemsOf(chat).join('\n'), /models\[0\]\.video is for models of the modality video/)
 })
 
-test('what a route costs is one number to compare by, and stays out of the public sheet', () => {
+test('the cost of a route is one number for comparison, and is not in the public sheet', () => {
   const routes = (cost: string) =>
     catalogOf('    video: { seconds: [4] }\n', `{ provider: acme, model: c, cost: ${cost} }`)
   assert.equal(modelOf(routes('{ second: "0.03" }')).routes[0]?.costUnits, 30_000_000)

@@ -48,7 +48,7 @@ test('lower and equal prices break no promise', () => {
   assert.deepEqual(rises(BASE, '{ input: "1.00", output: "2.0", cached_input: "0.5" }'), [])
 })
 
-test('each way to raise a price is found', () => {
+test('each way to raise a price is detected', () => {
   assert.deepEqual(rises(BASE, '{ input: "1.000000001", output: "2", cached_input: "0.5" }'), ['price.input'])
   // Without a price of its own a class costs what input costs.
   assert.deepEqual(rises(BASE, '{ input: "1", output: "2" }'), ['price.cached_input'])
@@ -70,7 +70,7 @@ test('private rates are promised too', () => {
   assert.deepEqual(rises(BASE, BASE, '', '{ input: "3", output: "1" }'), [], 'nothing was promised')
 })
 
-test('a rate that is promised may not be withdrawn', () => {
+test('a promised rate must not be withdrawn', () => {
   const batch = '{ input: "1", output: "2", batch_input: "0.5", batch_output: "1" }'
   assert.deepEqual(rises(batch, '{ input: "1", output: "2" }'), ['price.batch_input'])
   assert.deepEqual(rises(BASE, BASE, '{ input: "3", output: "4" }', ''), ['price_private'])
@@ -82,13 +82,13 @@ test('a rate that is promised may not be withdrawn', () => {
   )
 })
 
-test('a private price of a sheet that did not attest the model binds nobody', () => {
+test('a private price of a sheet that did not attest the model is not binding', () => {
   const sheet = sheetOf(catalogOf(BASE, '{ input: "3", output: "4" }'))
   for (const model of sheet.models) delete model.attested
   assert.deepEqual(promiseViolations(catalogOf(BASE), [sheet]), [])
 })
 
-test('a cached token of a batch was promised at its standard rate where a sheet did not say', () => {
+test('a cached token of a batch was promised at its standard rate if a sheet did not list a batch rate', () => {
   const before = sheetOf(catalogOf('{ input: "1", output: "2", batch_input: "0.8", batch_output: "1" }'))
   const dearer = catalogOf(
     '{ input: "1", output: "2", batch_input: "0.8", batch_output: "1", batch_cached_input: "0.9" }',
@@ -99,7 +99,7 @@ test('a cached token of a batch was promised at its standard rate where a sheet 
   )
 })
 
-test('a size that is promised may not be withdrawn', () => {
+test('a promised size must not be withdrawn', () => {
   const images = (price: string) =>
     parseCatalog(
       'catalog.yaml',
@@ -114,7 +114,7 @@ models:
   assert.deepEqual(keys('{ image: "1" }'), [], 'all sizes cost as much')
 })
 
-test('a model that is sold by another unit withdraws its price', () => {
+test('selling a model by another unit withdraws its price', () => {
   const sold = (modality: string, endpoint: string, price: string) =>
     parseCatalog(
       'catalog.yaml',
@@ -222,7 +222,7 @@ function batchText({
   return `{ input: "${input}", output: "${output}"${plain}, batch_input: "${least}", batch_output: "${most}"${batchCached} }`
 }
 
-test('a promise of batch rates is broken exactly when some job would cost more, or none is taken any more', () => {
+test('a promise of batch rates is broken exactly if some job would cost more, or jobs are no longer accepted', () => {
   fc.assert(
     fc.property(batchBlock, batchBlock, (before, after) => {
       const [old, now] = [catalogOf(batchText(before)), catalogOf(batchText(after))]
@@ -267,7 +267,7 @@ function recordOf(catalog: Catalog) {
   return record.models?.[0] ?? assert.fail()
 }
 
-test('the sheet shows every public field and nothing private', () => {
+test('the sheet contains every public field and no private one', () => {
   const sheet = sheetOf(catalogOf(LONG, '{ input: "3", output: "4" }'), 7)
   assert.equal(sheet.version, '7')
   assert.deepEqual(sheet.models[0], {
@@ -290,7 +290,7 @@ test('the sheet shows every public field and nothing private', () => {
   assert.ok(!JSON.stringify(sheet).includes('http://'))
 })
 
-test('the way a price is written does not change the sheet', () => {
+test('the notation of a price does not change the sheet', () => {
   const written = '{ input: "1.0", output: "2.00", cached_input: "0.50" }'
   assert.equal(sheetContentHash(catalogOf(BASE)), sheetContentHash(catalogOf(written)))
   assert.notEqual(sheetContentHash(catalogOf(BASE)), sheetContentHash(catalogOf(LONG)))

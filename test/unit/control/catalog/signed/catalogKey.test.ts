@@ -6,7 +6,7 @@ import { verifySignatures } from '../../../../../control/catalog/signed/verifySi
 
 const SECRET = `0x${'11'.repeat(32)}`
 
-test('one secret makes an Ethereum address, and an Ed25519 key by HKDF', () => {
+test('one secret derives an Ethereum address, and an Ed25519 key by HKDF', () => {
   const { keys } = CatalogKey.of(SECRET)
   // As every wallet shows it.
   assert.equal(keys.address, '0x19e7e376e7c213b7e7e7e46cc70a5dd086daff2a')
@@ -17,7 +17,7 @@ test('one secret makes an Ethereum address, and an Ed25519 key by HKDF', () => {
   assert.deepEqual(CatalogKey.of(SECRET.toUpperCase().replace('0X', '0x')).keys, keys)
 })
 
-test('signatures hold for their text and keys alone', async () => {
+test('signatures are valid only for their text and keys', async () => {
   const [one, other] = [CatalogKey.of(SECRET), CatalogKey.of(generateCatalogKey())]
   const [mine, theirs] = [await one.sign('a text'), await other.sign('a text')]
   const holds = (text: string, keys = one.keys, signatures = mine) => verifySignatures(text, keys, signatures)
@@ -33,7 +33,7 @@ test('signatures hold for their text and keys alone', async () => {
   assert.equal(await holds('a text', one.keys, { ...mine, ed25519: 'ff' }), false)
 })
 
-test('a wrong secret is refused without being repeated', () => {
+test('the error for a wrong secret does not contain it', () => {
   for (const secret of ['0xsecret', `0x${'0'.repeat(64)}`, `0x${'f'.repeat(64)}`, '11'.repeat(32)]) {
     assert.throws(
       () => CatalogKey.of(secret),

@@ -54,7 +54,7 @@ const catalogs = fc.infiniteStream(fc.double({ min: 1e-6, max: 0.999999, noNaN: 
   return randomCatalog(() => numbers.next().value)
 })
 
-test('no catalog shows what is private, nor is a new version made by it', () => {
+test('no catalog contains private fields, and a change of one makes no new version', () => {
   fc.assert(
     fc.property(catalogs, (catalog) => {
       const other = withSecrets(catalog)
@@ -85,7 +85,7 @@ test('texts are canonical, with every model, price and route of the sheet', () =
   )
 })
 
-test('a promise that moves on changes neither what is said nor the hash of the sheet; a price does', () => {
+test('extending a promise changes neither the content nor the hash of the sheet; a price change does', () => {
   fc.assert(
     fc.property(catalogs, fc.integer({ min: 2, max: 1e12 }), (catalog, laterMs) => {
       const sheet = JSON.stringify(buildSheet(catalog, 3, NOW))

@@ -30,7 +30,7 @@ const BASKET: Basket = {
   ],
 }
 
-test('prices at the end of the base period are 100; one that left keeps its last price', () => {
+test('prices at the end of the base period are 100; a removed model keeps its last price', () => {
   const index = new PriceIndex(BASKET)
   index.add({ version: 1, day: 80, rates: new Map([['a', rates(1, 1)]]) })
   index.add({
@@ -66,7 +66,7 @@ test('prices at the end of the base period are 100; one that left keeps its last
   assert.deepEqual(index.basePriceOf('a'), rates(10, 20))
 })
 
-test('the index equals the quotient of the sums, whatever the prices', () => {
+test('the index equals the quotient of the sums for any prices', () => {
   const price = fc.integer({ min: 1, max: 1_000_000_000 })
   const amount = fc.integer({ min: 1, max: 2 ** 50 })
   fc.assert(

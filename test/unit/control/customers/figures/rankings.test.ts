@@ -10,7 +10,7 @@ const sums = (tokens: number, units = 0): Figures => ({ ...NOTHING, requests: 1,
 
 const BY: readonly RankedBy[] = ['tokens', 'charge', 'requests', 'growth']
 
-test('the order is the same however models are read, and equal ones stand by their ids', () => {
+test('the order is independent of the order of models, and ties are sorted by id', () => {
   const entry = fc.record({
     now: fc.integer({ min: 0, max: 5 }),
     before: fc.option(fc.integer({ min: 0, max: 5 })),
@@ -42,7 +42,7 @@ test('the order is the same however models are read, and equal ones stand by the
   )
 })
 
-test('growth is compared beyond what a float tells apart; new ones come last, the largest first', () => {
+test('growth is compared exactly, beyond the precision of a float; new models are last, the largest first', () => {
   const large = 9_007_199_254_740_000
   const entries: Ranked[] = [
     { id: 'new-small', now: sums(1), before: undefined },

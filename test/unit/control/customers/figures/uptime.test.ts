@@ -16,7 +16,7 @@ const incident = (openedAtMs: number, closedAtMs: number | null): Incident => ({
   resolution: '',
 })
 
-test('a day counts when neither the gateway nor the operator says that something was wrong; today does not', () => {
+test('a day counts if neither the gateway nor the operator recorded a disturbance; today does not count', () => {
   const state = (day: number): ServiceState => (day === 12 ? 'degraded_performance' : 'operational')
   const seen = [16, 15, 14, 13, 12, 10].map((day) => ({ day, state: state(day) }))
   assert.deepEqual(uptimeOf(seen, [], 16), { days: 5, operational: 4 })

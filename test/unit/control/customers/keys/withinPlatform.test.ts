@@ -36,7 +36,7 @@ const key: fc.Arbitrary<ApiKey> = fc.record({
 const allows = (list: readonly string[], id: string): boolean => list.length === 0 || list.includes(id)
 const orNone = (value: number | null): number => value || Number.POSITIVE_INFINITY
 
-test('what a sub-key may is what both may', () => {
+test('a sub-key has the permissions that both keys have', () => {
   fc.assert(
     fc.property(key, key, (own, platform) => {
       const bounded = withinPlatform(own, platform)

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Places } from '../../../../../control/customers/receipts/places.ts'
 
-test('no more than the places are used at once, and by one caller no more than its part', async () => {
+test('concurrent calls never exceed the slots, and those of one caller never its share', async () => {
   const places = new Places(3, 2)
   const ends: (() => void)[] = []
   const take = (caller: string) => places.use(caller, () => new Promise<string>((end) => ends.push(() => end(caller))))
@@ -16,7 +16,7 @@ test('no more than the places are used at once, and by one caller no more than i
   assert.equal(await again, 'a')
 })
 
-test('a place is free again after what failed in it', async () => {
+test('a slot is free again after its call failed', async () => {
   const places = new Places(1)
   for (let i = 0; i < 3; i++) {
     await assert.rejects(

@@ -12,7 +12,7 @@ test('answers are compared by the tokens that they have in common', () => {
   assert.equal(similarityPpm('a a a a', 'a'), 400_000)
 })
 
-test('the comparison is symmetric, and an answer is like itself', () => {
+test('the comparison is symmetric, and an answer equals itself', () => {
   fc.assert(
     fc.property(fc.string(), fc.string(), (a, b) => {
       assert.equal(similarityPpm(a, b), similarityPpm(b, a))
@@ -21,7 +21,7 @@ test('the comparison is symmetric, and an answer is like itself', () => {
   )
 })
 
-test('a report is too much that is clearly above what the reference says, or above the bytes of the answer', () => {
+test('reported usage is excessive if it is clearly above the reference, or above the bytes of the response', () => {
   const reference = { text: 'one two', promptTokens: 20, outputTokens: 10 }
   const answer = { text: 'one two', promptTokens: 20, outputTokens: 10 }
   assert.equal(isOverReported(answer, reference), false)

@@ -54,7 +54,7 @@ const admission = (changes: Partial<Admission> = {}): Admission => ({
 const of = (changes: Partial<Window>, served = 0, found = admission()) =>
   judge(found, { ...NONE, ...changes }, served, NOW, LIMITS)
 
-test('a bar that is exceeded suspends, one that is just kept does not', () => {
+test('exceeding a threshold suspends, reaching it does not', () => {
   const cases: ReadonlyArray<[kept: Partial<Window>, exceeded: Partial<Window>, reason: string]> = [
     [{ requests: 100, errors: 3, stalls: 2 }, { requests: 100, errors: 3, stalls: 3 }, 'error_rate'],
     [{ timed: 100, slow: 5 }, { timed: 100, slow: 6 }, 'latency'],
@@ -69,7 +69,7 @@ test('a bar that is exceeded suspends, one that is just kept does not', () => {
   }
 })
 
-test('few requests decide nothing', () => {
+test('too few requests lead to no decision', () => {
   assert.equal(of({ requests: 19, errors: 19 }), undefined)
   assert.equal(of({ timed: 19, slow: 19 }), undefined)
   assert.equal(of({ requests: 2, overReports: 2 }), undefined)
@@ -82,7 +82,7 @@ test('each suspension lasts twice as long as the one before, and the last one un
   assert.deepEqual(ends, [NOW + 1_000, NOW + 2_000, null])
 })
 
-test('a suspension that is over returns to probation, and keeps its number; one of the operator stays', () => {
+test('an expired suspension returns to probation, and keeps its number; one of the operator stays', () => {
   const over = of({}, 0, admission({ state: 'suspended', suspensions: 2, resumesAtMs: NOW }))
   assert.deepEqual([over?.to, over?.suspensions], ['probation', 2])
   assert.equal(of({}, 0, admission({ state: 'suspended', resumesAtMs: NOW + 1 })), undefined)

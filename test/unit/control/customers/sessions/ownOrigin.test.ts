@@ -3,7 +3,7 @@ import test from 'node:test'
 import { formatDay, parseDay, parseMonth, parseTime } from '../../../../../contract/api/time.ts'
 import { isOwnOrigin } from '../../../../../control/customers/sessions/ownOrigin.ts'
 
-test('without a configured address only loopback is this gateway', () => {
+test('without a configured origin only loopback is accepted', () => {
   for (const [domain, uri] of [
     ['127.0.0.1:8080', 'http://127.0.0.1:8080/login'],
     ['localhost', 'http://localhost'],
@@ -23,7 +23,7 @@ test('without a configured address only loopback is this gateway', () => {
   }
 })
 
-test('with one, nothing else is, not even loopback', () => {
+test('with a configured origin no other one is accepted, not even loopback', () => {
   const own = new URL('https://gateway.example.com/base')
   assert.ok(isOwnOrigin(own, 'gateway.example.com', 'https://gateway.example.com/x'))
   assert.ok(isOwnOrigin(own, 'gateway.example.com:443', 'https://gateway.example.com'))
@@ -39,7 +39,7 @@ test('with one, nothing else is, not even loopback', () => {
   }
 })
 
-test('times, days and months are those of the calendar', () => {
+test('times, days and months follow the calendar', () => {
   assert.equal(parseTime('2027-01-31T12:00:00Z'), Date.UTC(2027, 0, 31, 12))
   assert.equal(parseTime('2027-01-31T12:00:00.5+01:00'), Date.UTC(2027, 0, 31, 11, 0, 0, 500))
   const none = ['2027-01-31', 'tomorrow', '2027-13-01T00:00:00Z', '2027-02-29T00:00:00Z', '2027-01-31T24:00:00Z', '']

@@ -29,7 +29,7 @@ function documented(): Map<string, string> {
   return new Map(rows.flatMap((row) => (row?.[1] === undefined ? [] : [[row[1], `${row[2]}`]])))
 }
 
-test('the proxy and control get the settings that the documentation names for them, and no others', () => {
+test('the proxy and control get exactly the settings that the documentation lists for them', () => {
   const settings = documented()
   assert.ok(settings.size > 15, 'the table is read')
   const everything = Object.fromEntries([...settings.keys()].map((name) => [name, 'set']))
@@ -40,7 +40,7 @@ test('the proxy and control get the settings that the documentation names for th
   assert.deepEqual(serverEnvironment(everything), {})
 })
 
-test('the proxy gets the keys of all providers and tools of the catalog, control those that batch jobs use', () => {
+test('the proxy gets the keys of all providers and tools of the catalog, control only those of batch jobs', () => {
   const env = { A_KEY: 'a', B_KEY: 'b', T_KEY: 't', OTHER_KEY: 'o', PATH: '/bin' }
   assert.deepEqual(proxyEnvironment(env, CATALOG), { PATH: '/bin', A_KEY: 'a', B_KEY: 'b', T_KEY: 't' })
   assert.deepEqual(controlEnvironment(env, CATALOG), { PATH: '/bin', A_KEY: 'a' })

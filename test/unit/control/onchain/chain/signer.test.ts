@@ -22,7 +22,7 @@ test('a signed transaction carries every field and recovers to the sender', asyn
   assert.equal(sender.toLowerCase(), signer.address)
 })
 
-test('a private key that is not 32 bytes of hex is refused', () => {
+test('a private key that is not 32 bytes of hex is rejected', () => {
   for (const key of ['', '0x', KEY.slice(2), `${KEY}0`, KEY.replace('4c', 'zz')]) {
     assert.throws(() => new Signer(key), /0x and 64 hex digits/)
   }

@@ -11,7 +11,7 @@ agent_registry: "0x${'ef'.repeat(20)}"
 refund_min_usd: "0.05"
 `
 
-test('a payments file gives assets with the stablecoin first, addresses in lower case, and minima in units', () => {
+test('a payments file is read as assets with the stablecoin first, lower-case addresses, and minima in units', () => {
   const file = parsePaymentsFile('payments.yaml', GOOD)
   assert.deepEqual(file, {
     chainId: 8453,
@@ -52,7 +52,7 @@ test('a payments file gives assets with the stablecoin first, addresses in lower
   })
 })
 
-test('what does not hold is named with its line', () => {
+test('invalid settings are reported with their line', () => {
   const bad: Record<string, [text: string, problem: RegExp]> = {
     'no tokens': ['chain_id: 1', /must have a coin, a stablecoin or both/],
     'chain id': [GOOD.replace('8453', '"8453"'), /payments.yaml:2: chain_id must be a positive whole number/],

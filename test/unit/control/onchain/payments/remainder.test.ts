@@ -8,7 +8,7 @@ const MIN_UNITS = 10_000_000
 const DOLLAR: TokenPrice = { decimals: 6, usdUnits: 1_000_000_000 }
 const paid = { amount: 4_200n, units: 4_200_000, chargeUnits: 0, voided: false, creditUnits: 0 }
 
-test('what is left below the smallest refund is kept', () => {
+test('a remainder below the smallest refund is kept', () => {
   assert.deepEqual(remainderOf({ ...paid, chargeUnits: 1_234_567 }, DOLLAR, MIN_UNITS), {
     backUnits: 0,
     backAmount: 0n,
@@ -29,7 +29,7 @@ test('the charge is taken from the credit first', () => {
   })
 })
 
-test('once payment and credit leave the smallest refund, they go back in whole atomic units', () => {
+test('once the remainder of payment and credit reaches the smallest refund, it is refunded in whole atomic units', () => {
   const ended = { ...paid, chargeUnits: 100_001, creditUnits: 6_165_433 }
   assert.deepEqual(remainderOf(ended, DOLLAR, MIN_UNITS), {
     backUnits: 10_265_000,
@@ -40,7 +40,7 @@ test('once payment and credit leave the smallest refund, they go back in whole a
   })
 })
 
-test('a payment for nothing served goes back whole and leaves the credit alone', () => {
+test('a payment for an unserved request is refunded in full and leaves the credit unchanged', () => {
   const ended = { ...paid, voided: true, creditUnits: 9_999_999 }
   assert.deepEqual(remainderOf(ended, DOLLAR, MIN_UNITS), {
     backUnits: 4_200_000,
@@ -51,13 +51,13 @@ test('a payment for nothing served goes back whole and leaves the credit alone',
   })
 })
 
-test('the credit goes back by the price of the day, the payment by its own rate', () => {
+test('the credit is refunded at the price of the day, the payment at its own rate', () => {
   const ended = { ...paid, creditUnits: 9_000_000 }
   const { backUnits, backAmount, leftUnits } = remainderOf(ended, { ...DOLLAR, usdUnits: 2_000_000_000 }, MIN_UNITS)
   assert.deepEqual({ backUnits, backAmount, leftUnits }, { backUnits: 13_200_000, backAmount: 8_700n, leftUnits: 0 })
 })
 
-test('of a token without a price, no more goes back than was paid', () => {
+test('of a token without a price, at most the payment is refunded', () => {
   const { backUnits, backAmount, leftUnits } = remainderOf({ ...paid, creditUnits: 9_000_000 }, undefined, MIN_UNITS)
   assert.deepEqual(
     { backUnits, backAmount, leftUnits },
@@ -75,7 +75,7 @@ const request = fc.record({
 
 const CHARGED_WHOLE = { holdUnits: 1, chargedPermille: 1_000, voided: false, jitter: 0n }
 
-test('over the requests of a wallet no unit and no token is lost, made or used twice', () => {
+test('over the requests of a wallet no unit and no token is lost, created or used twice', () => {
   fc.assert(
     fc.property(price, fc.nat(1e9), fc.array(request, { maxLength: 30 }), (token, minUnits, requests) => {
       const sum = { paid: 0, charged: 0, back: 0 }

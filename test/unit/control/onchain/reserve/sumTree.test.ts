@@ -48,7 +48,7 @@ function proofOf(leaves: readonly SumNode[], at: number): Liability {
 
 const headOf = ({ leaves, height, hash, sum }: TreeTop) => ({ leaves, height, root: bytesOf(hash), sum })
 
-test('the top is that of the definition, whatever the number of leaves', () => {
+test('the root matches the definition for any number of leaves', () => {
   for (const count of [0, 1, 2, 3, 5, 255, 256, 257, 511, 512, 513, 700]) {
     const amounts = Array.from({ length: count }, (_, at) => BigInt(at) * 1_000_000_007n)
     const { top, leaves } = built(amounts)
@@ -87,7 +87,7 @@ test('tiles hold every node of their levels once', () => {
   assert.equal(new Set(tiles.map(({ level, place }) => `${level}/${place}`)).size, tiles.length)
 })
 
-test('the verifier takes every leaf as it is, and none that was changed', () => {
+test('the verifier accepts every leaf unchanged, and no changed one', () => {
   const amount = fc.bigInt({ min: 0n, max: 2n ** 53n - 1n })
   fc.assert(
     fc.property(fc.array(amount, { minLength: 1, maxLength: 40 }), fc.nat(), fc.nat(), (amounts, choice, change) => {
@@ -116,7 +116,7 @@ test('the verifier takes every leaf as it is, and none that was changed', () => 
   )
 })
 
-test('an amount below zero can not hide: neither side takes it', () => {
+test('a negative amount cannot be hidden: both sides reject it', () => {
   assert.throws(() => sumLeaf(saltOf(0), 'coin:a', -1n), RangeError)
   const { top, leaves } = built([5n, 7n])
   const proof = proofOf(leaves, 0)

@@ -9,7 +9,7 @@ const address = (at: number): Address => `0x${at.toString(16).padStart(40, '0')}
 const anyNanos = fc.bigInt(0n, 10n ** 15n)
 const anyHolders = fc.uniqueArray(fc.integer({ min: 1, max: 60 }), { maxLength: 20 })
 
-test('what holders earn is the pool to the last nano, and what they had and earn is paid or carried', () => {
+test('holders earn the pool to the last nano, and every nano is paid or carried', () => {
   fc.assert(
     fc.property(
       anyNanos,
@@ -36,7 +36,7 @@ test('what holders earn is the pool to the last nano, and what they had and earn
   )
 })
 
-test('nobody gets more than the part that its weight is, by a nano at most, and the order of holders changes nothing', () => {
+test('no holder gets more than the share of its weight, within one nano, in any order of holders', () => {
   fc.assert(
     fc.property(anyNanos, anyHolders, fc.gen(), (poolNanos, held, gen) => {
       const weights = held.map((at) => ({ address: address(at), weight: gen(() => fc.bigInt(1n, 10n ** 6n)) }))

@@ -51,7 +51,7 @@ async function balanceOf(payer: Payer | undefined): Promise<bigint> {
   return BigInt(found.rows[0]?.sum ?? 0)
 }
 
-test('ranges are read one after the other, up to blocks that are deep enough', async () => {
+test('ranges are read in order, up to blocks with enough confirmations', async () => {
   assert.ok(alice !== undefined && bob !== undefined)
   await readAll()
   assert.deepEqual([await balanceOf(alice), await balanceOf(bob)], [10n * COIN, 10n * COIN])
@@ -64,7 +64,7 @@ test('ranges are read one after the other, up to blocks that are deep enough', a
   assert.deepEqual([await balanceOf(alice), await balanceOf(bob)], [9n * COIN, 11n * COIN])
 })
 
-test('what the chain takes back counts no more, and what comes in its place does', async () => {
+test('blocks removed by a reorg no longer count, and their replacements do', async () => {
   assert.ok(alice !== undefined && bob !== undefined)
   await pool.query('UPDATE reward_scan SET base_block = block, base_hash = hash, base_time = block_time')
   const id = await chain.client.snapshot()
@@ -79,7 +79,7 @@ test('what the chain takes back counts no more, and what comes in its place does
   assert.deepEqual([await balanceOf(alice), await balanceOf(bob)], [7n * COIN, 13n * COIN])
 })
 
-test('where the chain takes back what was shared out by, nothing is read any more', async () => {
+test('after a reorg of a block that rewards were based on, the scanner stops', async () => {
   const id = await chain.client.snapshot()
   await chain.client.mine({ blocks: 3 })
   await readAll()

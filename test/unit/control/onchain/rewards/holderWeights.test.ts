@@ -87,7 +87,7 @@ const anyMoves: fc.Arbitrary<Moved[]> = fc
       })
   })
 
-test('weights are balances over time, also once the transfers are taken into the balances', async () => {
+test('weights are balances over time, also once the transfers are merged into the balances', async () => {
   await fc.assert(
     fc.asyncProperty(anyMoves, fc.integer({ min: 80, max: 100 }), async (moved, collapsed) => {
       await store(moved)
@@ -105,7 +105,7 @@ test('weights are balances over time, also once the transfers are taken into the
   )
 })
 
-test('who moves coin in every block, or has it for no time, has no more weight than who keeps it', async () => {
+test('a holder that moves coin in every block, or has it for no time, has no more weight than one that keeps it', async () => {
   const mint = (to: number, amount: bigint): Moved => ({ seconds: 90, from: 0, to, amount })
   const hops = Array.from(
     { length: 20 },
@@ -123,7 +123,7 @@ test('who moves coin in every block, or has it for no time, has no more weight t
   assert.deepEqual(await weights(), new Map([[address(1), 1_000n]]))
 })
 
-test('a bound on holders refuses rather than leaves some out', async () => {
+test('above the bound on holders the computation is rejected, and no holder is dropped', async () => {
   await store([1, 2, 3].map((to) => ({ seconds: 90, from: 0, to, amount: 5n })))
   await assert.rejects(holderWeights(pool, SPAN, [MINT], limitsWith({ rewardHoldersMax: 2 })), /rewardHoldersMax/)
   assert.equal((await holderWeights(pool, SPAN, [MINT, address(3)], limitsWith({ rewardHoldersMax: 2 }))).length, 2)

@@ -26,7 +26,7 @@ const leavesOf = (count: number): RewardLeaf[] => Array.from({ length: count }, 
 const proofOf = ({ nodes, places }: RewardTree, account: Address): Hex[] =>
   proofPlaces(places.get(account) ?? -1).map((place) => nodes[place] ?? '0x')
 
-test('roots and proofs are those of StandardMerkleTree', async () => {
+test('roots and proofs equal those of StandardMerkleTree', async () => {
   for (const { leaves: count, root, proofOfLast: proof } of STANDARD_TREES) {
     const tree = await rewardTree(leavesOf(count), PER_TURN)
     const last = leafOf(count - 1)
@@ -36,7 +36,7 @@ test('roots and proofs are those of StandardMerkleTree', async () => {
   }
 })
 
-test('every leaf is proved, and none with another amount or of another account', async () => {
+test('every leaf is proved, but not with another amount or account', async () => {
   await fc.assert(
     fc.asyncProperty(fc.integer({ min: 1, max: 40 }), fc.nat(), async (count, pick) => {
       const tree = await rewardTree(leavesOf(count), PER_TURN)

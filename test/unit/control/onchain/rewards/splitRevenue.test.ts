@@ -5,7 +5,7 @@ import { splitRevenue } from '../../../../../control/onchain/rewards/splitRevenu
 
 const NONE = { deficitUnits: 0n, rewardRest: 0n, vaultRest: 0n }
 
-test('over all periods holders get half of what came in beyond what went out, to the last unit', () => {
+test('over all periods holders get half of the income less the expenses, to the last unit', () => {
   const anyNets = fc.array(fc.bigInt(-(10n ** 6n), 10n ** 9n), { minLength: 1, maxLength: 30 })
   fc.assert(
     fc.property(anyNets, fc.integer({ min: 0, max: 5_000 }), (nets, bps) => {
@@ -29,7 +29,7 @@ test('over all periods holders get half of what came in beyond what went out, to
   )
 })
 
-test('where no rewards are paid, none are set aside', () => {
+test('if no rewards are paid, no rewards are set aside', () => {
   assert.deepEqual(splitRevenue(11n, NONE, false, 5_000), {
     rewardUnits: 0n,
     vaultUnits: 5n,

@@ -44,7 +44,7 @@ test('rows arrive as they were written, of any length', async () => {
   )
 })
 
-test('a refused statement leaves the connection usable, also behind one that failed', async () => {
+test('a rejected statement leaves the connection usable, also after an earlier failure', async () => {
   const rows = () => {
     const one = new CopyRows(1, 0)
     one.row()

@@ -59,7 +59,7 @@ const CASES: [what: string, text: string, problem: string][] = [
   ['no YAML', 'name: [a', 'f.yaml:1: '],
 ]
 for (const [what, text, problem] of CASES) {
-  test(`told with its line: ${what}`, () => {
+  test(`reported with its line: ${what}`, () => {
     const problems = problemsOf(text)
     assert.ok(
       problems.some((found) => found.startsWith(problem)),
@@ -68,7 +68,7 @@ for (const [what, text, problem] of CASES) {
   })
 }
 
-test('every problem is told once, in the order of the lines, and no more than an operator reads', () => {
+test('every problem is reported once, in the order of the lines, up to a readable number', () => {
   const text = `kind: c\n${'words: x\n'.repeat(1)}low: x\nhigh: x\non: 1`
   assert.deepEqual(
     problemsOf(text).map((problem) => problem.split(': ')[0]),
@@ -77,7 +77,7 @@ test('every problem is told once, in the order of the lines, and no more than an
   assert.equal(problemsOf(Array.from({ length: 500 }, (_, index) => `k${index}: 1`).join('\n')).length, 20)
 })
 
-test('defaults are filled in, and the exact text of an amount comes through', () => {
+test('defaults are filled in, and the exact text of an amount is preserved', () => {
   const file = new YamlFile('f.yaml', 'name: a\nusd: "0.100000000"', 'the file')
   assert.deepEqual(file.content(check), { name: 'a', usd: '0.100000000', on: true })
 })

@@ -14,7 +14,7 @@ function written(turns: readonly (readonly string[])[]): Buffer[] {
   })
 }
 
-test('whatever was written is read, turn by turn', () => {
+test('all written records are read back, turn by turn', () => {
   fc.assert(
     fc.property(fc.array(fc.array(bytes(), { minLength: 1, maxLength: 5 }), { maxLength: 6 }), (turns) => {
       const read = readBlocks(Buffer.concat(written(turns)))
@@ -25,7 +25,7 @@ test('whatever was written is read, turn by turn', () => {
   )
 })
 
-test('a file that ends anywhere gives its whole blocks alone', () => {
+test('a file truncated anywhere returns only its whole blocks', () => {
   const blocks = written([['first', 'second'], ['third'], ['fourth \xff\x00']])
   const file = Buffer.concat(blocks)
   const ends = [0]
@@ -38,7 +38,7 @@ test('a file that ends anywhere gives its whole blocks alone', () => {
   }
 })
 
-test('a byte that changed ends the reading before its block', () => {
+test('reading ends before a block with a changed byte', () => {
   const blocks = written([['first'], ['second'], ['third']])
   const file = Buffer.concat(blocks)
   const start = present(blocks[0]).length
@@ -49,7 +49,7 @@ test('a byte that changed ends the reading before its block', () => {
   }
 })
 
-test('a block that does not follow the one before is not read', () => {
+test('a block out of sequence is not read', () => {
   const [first, , third] = written([['first'], ['second'], ['third']])
   assert.deepEqual(readBlocks(Buffer.concat([present(first), present(third)])).records, ['first'])
 })

@@ -74,7 +74,7 @@ class SlowDisk {
   }
 }
 
-test('what is in memory is told in the turn that wrote it, and is on disk soon after', async () => {
+test('a record in memory is acknowledged in the turn that wrote it, and is on disk soon after', async () => {
   open()
   const told = new Told()
   journal.append(opening('req_1'), told)
@@ -90,7 +90,7 @@ test('what is in memory is told in the turn that wrote it, and is on disk soon a
   assert.deepEqual(faults, [])
 })
 
-test('a slow disk keeps nobody waiting; far behind, no requests are opened', async () => {
+test('a slow disk delays no request; if it is far behind, no requests are opened', async () => {
   const slow = new SlowDisk()
   open({ createDisk: slow.create }, { journalLagBytesMax: 2_000 })
   for (let i = 0; i < 20; i++) {
@@ -105,7 +105,7 @@ test('a slow disk keeps nobody waiting; far behind, no requests are opened', asy
   assert.equal((await readJournal([disk()])).endings.get(1)?.length, 20)
 })
 
-test('a disk that fails closes the journal to new requests, and gets all of it once it works', async () => {
+test('a failing disk closes the journal to new requests, and gets all records once it works', async () => {
   writeFileSync(disk(), 'a file in place of the folder')
   open()
   const told = new Told()
@@ -122,7 +122,7 @@ test('a disk that fails closes the journal to new requests, and gets all of it o
   assert.equal(faults.length, 1)
 })
 
-test('whoever waits behind what a disk refuses is told as well, also in the next segment', async () => {
+test('a failed disk write is reported to all waiting callers, also in the next segment', async () => {
   open({ memoryFolder: null, createDisk: () => Promise.reject(new Error('no space')) }, { journalSegmentBytes: 1 })
   for (let seq = 1; seq <= 3; seq++) {
     const told = new Told()
@@ -132,7 +132,7 @@ test('whoever waits behind what a disk refuses is told as well, also in the next
   }
 })
 
-test('a disk that keeps failing is left with no file for each try', async () => {
+test('a disk that keeps failing does not get a new file for each attempt', async () => {
   let tries = 0
   const createDisk = async (path: string, number: number): Promise<DiskFile> => {
     const file = await DiskSegment.create(path, number)
@@ -148,7 +148,7 @@ test('a disk that keeps failing is left with no file for each try', async () => 
   assert.deepEqual([tries, files(disk()).length], [5, 1])
 })
 
-test('a slow file system in memory is left alone after one write', async () => {
+test('a slow in-memory file system is no longer used after one write', async () => {
   open({}, { journalMemoryWriteMs: -1, journalSegmentBytes: 1 })
   for (let seq = 1; seq <= 3; seq++) {
     const told = new Told()
@@ -161,7 +161,7 @@ test('a slow file system in memory is left alone after one write', async () => {
   assert.equal((await readJournal([disk()])).endings.get(1)?.length, 3)
 })
 
-test('without a file system in memory the disk is waited for, and its failure is told', async () => {
+test('without an in-memory file system the caller waits for the disk, and its failure is reported', async () => {
   mkdirSync(disk())
   const slow = new SlowDisk()
   open({ memoryFolder: null, createDisk: slow.create })
@@ -180,7 +180,7 @@ test('without a file system in memory the disk is waited for, and its failure is
   assert.deepEqual(refused.news, ['unwritten'])
 })
 
-test('with syncing, whoever waits is told once the device has it', async () => {
+test('with syncing, callers are notified after the fsync', async () => {
   const steps: string[] = []
   const createDisk = async (path: string, number: number): Promise<DiskFile> => {
     const file = await DiskSegment.create(path, number)
@@ -198,7 +198,7 @@ test('with syncing, whoever waits is told once the device has it', async () => {
   assert.deepEqual(steps, ['write', 'sync', 'told'])
 })
 
-test('a memory that cannot be written leaves the disk to be waited for', async () => {
+test('if memory cannot be written, the journal waits for the disk', async () => {
   writeFileSync(memory(), 'a file in place of the folder')
   open()
   const told = new Told()
@@ -208,7 +208,7 @@ test('a memory that cannot be written leaves the disk to be waited for', async (
   assert.equal((await readJournal([disk()])).open.length, 1)
 })
 
-test('a segment goes once all in it is booked and none of its requests is open', async () => {
+test('a segment is deleted once it is fully booked and none of its requests is open', async () => {
   open({}, { journalSegmentBytes: 100 })
   const told = new Told()
   const first = journal.append(opening('req_1'), told)

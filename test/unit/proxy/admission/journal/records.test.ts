@@ -4,7 +4,7 @@ import { endingText, leaseText, openingText, parseRecord } from '../../../../../
 
 const LEASE = { shard: 7, field: 'L:key_1:498718', accountId: 'acc_1', keys: 'key_1/key_0' }
 
-test('an opening is read as it was written, whatever its model is called', () => {
+test('an opening is read as it was written, for any model name', () => {
   const holdMeta = 'maker/model|with, signs,chat,3,1'
   const text = openingText(leaseText(LEASE), 'req_1', 'grt_1=5,coin=7', 1_700_000_000_123, holdMeta)
   assert.deepEqual(parseRecord(text), {
@@ -25,6 +25,6 @@ test('an ending is read as it was written, with every byte of its settlement', (
   }
 })
 
-test('a text that is no record is none', () => {
+test('a text that is not a record is ignored', () => {
   for (const text of ['', 'X', 'O', 'E1|2|3', 'O7|a|b|c|d|e']) assert.equal(parseRecord(text), undefined, text)
 })

@@ -31,7 +31,7 @@ function ending(seq: number, more: Partial<LeasedEnding> = {}): LeasedEnding {
   }
 }
 
-test('the batch that is put together by hand is what the generated code reads', () => {
+test('the batch encoded by hand is readable by the generated code', () => {
   const endings = [ending(300), ending(301, { voided: true, split: '', charged: NO_PARTS })]
   const batch = sluice.EndingBatch.decode(Buffer.from(batchText('own_1', endings), 'latin1'))
   assert.equal(batch.owner, 'own_1')
@@ -45,7 +45,7 @@ test('the batch that is put together by hand is what the generated code reads', 
   )
 })
 
-test('charges and what is given back are sums by lease', () => {
+test('charges and returns are summed by lease', () => {
   const { keys, args } = deliverArguments(
     [
       ending(1, { charged: { ...coin(4), grants: [{ grantId: 'g', units: 1 }] } }),

@@ -5,13 +5,13 @@ import { Demand } from '../../../../../proxy/admission/leases/demand.ts'
 const STRETCH = 250
 const REQUESTS = 4
 
-test('a key that is used now and then needs nothing in advance', () => {
+test('a key with occasional use needs no units in advance', () => {
   const demand = new Demand()
   for (let i = 0; i < 3; i++) demand.note(100, 1_000 + i, STRETCH)
   assert.deepEqual(demand.next(1_010, STRETCH, REQUESTS), { units: 0, requests: 0 })
 })
 
-test('a key that is used steadily needs twice what it used in the busier of the last stretches', () => {
+test('a key in steady use needs twice its use in the busier of the last two intervals', () => {
   const demand = new Demand()
   for (let i = 0; i < 8; i++) demand.note(100, 1_000 + i, STRETCH)
   assert.deepEqual(demand.next(1_010, STRETCH, REQUESTS), { units: 1_600, requests: 16 })
@@ -19,7 +19,7 @@ test('a key that is used steadily needs twice what it used in the busier of the 
   assert.deepEqual(demand.next(1_310, STRETCH, REQUESTS), { units: 1_600, requests: 16 })
 })
 
-test('what is two stretches ago no longer counts', () => {
+test('use two intervals ago no longer counts', () => {
   const demand = new Demand()
   for (let i = 0; i < 8; i++) demand.note(100, 1_000 + i, STRETCH)
   assert.deepEqual(demand.next(1_000 + 2 * STRETCH, STRETCH, REQUESTS), { units: 0, requests: 0 })

@@ -32,7 +32,7 @@ function fill(queue: EndingQueue, count: number): void {
 
 const numbers = (queue: EndingQueue): number[] => queue.all.map(({ seq }) => seq)
 
-test('numbers follow each other, whatever is delivered meanwhile', () => {
+test('numbers are consecutive, independent of deliveries', () => {
   const { queue } = newQueue([])
   fill(queue, 3)
   queue.delivered(2)
@@ -44,7 +44,7 @@ test('numbers follow each other, whatever is delivered meanwhile', () => {
   assert.equal(queue.nextSeq, 6)
 })
 
-test('what is delivered and not booked is delivered again from the journal', async () => {
+test('endings delivered but not booked are delivered again from the journal', async () => {
   const { queue, faults } = newQueue([1, 2, 3, 4])
   fill(queue, 5)
   queue.delivered(4)
@@ -56,14 +56,14 @@ test('what is delivered and not booked is delivered again from the journal', asy
   assert.deepEqual(faults, [])
 })
 
-test('a book that is ahead of what Redis answered is believed', async () => {
+test('a booked position ahead of the response of Redis is accepted', async () => {
   const { queue } = newQueue([])
   fill(queue, 3)
   await queue.goBackTo(2, 1)
   assert.deepEqual(numbers(queue), [3])
 })
 
-test('numbers that the journal has lost are not given again, and an operator is told', async () => {
+test('numbers lost from the journal are not reused, and an operator is warned', async () => {
   const { queue, faults } = newQueue([3])
   fill(queue, 4)
   queue.delivered(3)
@@ -74,7 +74,7 @@ test('numbers that the journal has lost are not given again, and an operator is 
   assert.equal(faults.length, 1)
 })
 
-test('whoever begins to wait for an ending that Redis has is told at once', () => {
+test('a caller that begins to wait for an ending already in Redis is notified at once', () => {
   const { queue } = newQueue([])
   const told: number[] = []
   const waiter = { onSettled: (units: number) => void told.push(units), onSettleDelayed() {}, onCrashed() {} }
@@ -85,7 +85,7 @@ test('whoever begins to wait for an ending that Redis has is told at once', () =
   assert.deepEqual(told, [7])
 })
 
-test('whoever waits for Redis is told once it has the ending, or that it takes longer', async () => {
+test('a caller waiting for Redis is notified when the ending is stored, or when it is delayed', async () => {
   const { queue } = newQueue([])
   const told: string[] = []
   const waiter = (name: string) => ({

@@ -31,7 +31,7 @@ test('a lease is named by its key and its hour, and ends with the hour', () => {
   assert.equal(newLease(1).endMs, (HOUR + 1) * 3_600_000)
 })
 
-test('grants are held before coin, the soonest to expire first, and none that has expired', () => {
+test('grants are held before coin, soonest-expiring first, and expired ones never', () => {
   const lease = newLease(100, [
     { grantId: 'late', expiresAtMs: NOW + 200, units: 10 },
     { grantId: 'soon', expiresAtMs: NOW + 100, units: 5 },
@@ -48,7 +48,7 @@ test('grants are held before coin, the soonest to expire first, and none that ha
   assert.deepEqual(lease.hold(8, NOW, UNITS_PER_USD), { ...coin(5), grants: [{ grantId: 'late', units: 3 }] })
 })
 
-test('what was not charged is free again, of the pot that it came from', () => {
+test('uncharged units are free again, in the pot that they came from', () => {
   const lease = newLease(100, [{ grantId: 'g', expiresAtMs: NOW + 100, units: 10 }])
   const held = lease.hold(30, NOW, UNITS_PER_USD)
   const charged = chargeParts(held, 4, UNITS_PER_USD)
@@ -58,7 +58,7 @@ test('what was not charged is free again, of the pot that it came from', () => {
   assert.deepEqual(lease.hold(7, NOW, UNITS_PER_USD), { ...coin(1), grants: [{ grantId: 'g', units: 6 }] })
 })
 
-test('what is given up is coin first, and expired grants in any case', () => {
+test('a lease releases coin first, and expired grants in any case', () => {
   const lease = newLease(10, [
     { grantId: 'g', expiresAtMs: NOW + 100, units: 10 },
     { grantId: 'gone', expiresAtMs: NOW, units: 3 },
@@ -77,7 +77,7 @@ test('what is given up is coin first, and expired grants in any case', () => {
   assert.equal(lease.hasGivenUp, false)
 })
 
-test('a grant that comes back after it was given up is given up as well', () => {
+test('a grant returned after its lease was released is released as well', () => {
   const lease = newLease(0, [{ grantId: 'g', expiresAtMs: NOW + 100, units: 10 }])
   const held = lease.hold(4, NOW, UNITS_PER_USD)
   lease.giveUpAll()
@@ -86,7 +86,7 @@ test('a grant that comes back after it was given up is given up as well', () => 
   assert.deepEqual(lease.takeGivenUp(), { ...coin(0), grants: [{ grantId: 'g', units: 4 }] })
 })
 
-test('after a lost answer all that is out and not used is given up', () => {
+test('after a lost response all unused leased units are released', () => {
   const lease = newLease(10)
   lease.reconcile({ ...coin(25), grants: [{ grantId: 'g', units: 3 }] }, { ...coin(4), grants: [] })
   assert.equal(lease.free(NOW, UNITS_PER_USD), 0)
@@ -94,7 +94,7 @@ test('after a lost answer all that is out and not used is given up', () => {
   assert.deepEqual(lease.takeGivenUp(), { ...coin(21), grants: [{ grantId: 'g', units: 3 }] })
 })
 
-test('a request takes of a lease the least coin that its hold is worth, by its own price', () => {
+test('a request takes the least coin from a lease that covers its hold, at its own price', () => {
   const [half, double] = [UNITS_PER_USD / 2, UNITS_PER_USD * 2]
   const lease = new Lease({ shard: 1, accountId: 'acc', keys: 'key_1', hour: HOUR })
   lease.add({ coinUnits: 100, coinNanos: 50, grants: [] })
@@ -122,7 +122,7 @@ test('once no coin is out, no units are counted for it', () => {
   assert.equal(lease.isOut, false)
 })
 
-test('no sequence of holds, charges and returns makes or loses a unit or a nano of any pot, whatever a coin is worth', () => {
+test('no sequence of holds, charges and returns creates or loses a unit or a nano of any pot, at any coin price', () => {
   const grant = fc.record({
     grantId: fc.constantFrom('a', 'b', 'c'),
     units: fc.nat(50),

@@ -64,7 +64,7 @@ const answerOf = (units: number, code: number = HoldCode.OK): LeaseAnswer => ({
 /** The tokens that a request has, and what it still wants. */
 const shown = (waiter: HoldWaiter) => [waiter instanceof LockTaking ? waiter.lockUnits : 0, waiter.wantUnits]
 
-test('what all need is asked for once, and shared in the order that they came', () => {
+test('waiting requests are combined into one call, and served in order of arrival', () => {
   const { queue, rests, take, wanted } = queueOf()
   for (const units of [100, 50, 70]) take(waiterOf(units))
   assert.equal(wanted(), 3)
@@ -88,7 +88,7 @@ test('what all need is asked for once, and shared in the order that they came', 
   assert.equal(queue.isWaiting, false)
 })
 
-test('tokens that a lease has free are taken at once, unless they have expired', () => {
+test('free tokens of a lease are taken at once, unless they have expired', () => {
   const { rests, take, wanted } = queueOf()
   const lease = newLease()
   lease.addLock({ grantId: SERIES, expiresAtMs: 2 * NOW, units: 100 })
@@ -100,7 +100,7 @@ test('tokens that a lease has free are taken at once, unless they have expired',
   assert.deepEqual([rests.length, wanted()], [1, 1])
 })
 
-test('a refused rest frees its tokens, a held one does not, and what Redis has again is not freed twice', () => {
+test('a rejected rest frees its tokens, a held one does not, and tokens returned to Redis are not freed twice', () => {
   const lease = newLease()
   lease.addLock({ grantId: SERIES, expiresAtMs: 2 * NOW, units: 300 })
   const takingOf = (waiter: Told) => {

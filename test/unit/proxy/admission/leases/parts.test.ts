@@ -23,7 +23,7 @@ test('a split is read as it was written', () => {
   for (const parts of cases) assert.deepEqual(parseSplit(splitText(parts)), parts)
 })
 
-test('empty parts are left out', () => {
+test('empty parts are omitted', () => {
   const grants = [
     { grantId: 'a', units: 0 },
     { grantId: 'b', units: 2 },
@@ -51,7 +51,7 @@ test('a charge takes grants in their order, then coin', () => {
   assert.deepEqual(chargeParts(held, 15, UNITS_PER_USD), { ...coin(10), grants: [...held.grants] })
 })
 
-test('coin of which there are other nanos than units says so', () => {
+test('coin whose nanos differ from its units is written with both', () => {
   const parts = { coinUnits: 5, coinNanos: 3, grants: [{ grantId: 'a', units: 1 }] }
   assert.equal(splitText(parts), 'a=1,coin=5:3')
   assert.deepEqual(parseSplit('a=1,coin=5:3'), parts)

@@ -7,7 +7,7 @@ import { isSingle, SingleHold } from '../../../../../proxy/admission/leases/sing
 const HOUR_MS = 3_600_000
 const origin = { requestId: 'req_1', shard: 7, accountId: 'acct_1', keyId: 'key_1', keys: 'key_1/key_0' }
 
-test('a single hold is a lease of its own, named for its request and the hour it was taken in', () => {
+test('a single hold is a separate lease, named for its request and the hour of its hold', () => {
   const hold = new SingleHold({ ...origin, heldAtMs: 498_718 * HOUR_MS + 5 })
   const { shard, accountId, keys, keyId } = origin
   assert.deepEqual(hold.name, { shard, accountId, keys, keyId, hour: 498_718, field: 'L:req_1:498718' })

@@ -28,7 +28,7 @@ function waiterOf(): HoldWaiter & { readonly told: string[] } {
   }
 }
 
-test('a hold is noted with what it was made of before its request is told of it', () => {
+test('a hold is recorded with its parts before its request is notified', () => {
   const waiter = waiterOf()
   const noted: unknown[] = []
   const taking = new SingleTaking(waiter, (hold, split, units, heldAtMs) => {
@@ -40,7 +40,7 @@ test('a hold is noted with what it was made of before its request is told of it'
   assert.deepEqual(waiter.told, ['held 7 at 3600000'])
 })
 
-test('while the journal takes nothing no hold is taken, and nobody is asked to pay: 503', async () => {
+test('while the journal rejects writes no hold is taken, and no payment is requested: 503', async () => {
   const options = {
     owner: 'own_1',
     limits,
@@ -56,7 +56,7 @@ test('while the journal takes nothing no hold is taken, and nobody is asked to p
   await leases.stop(0)
 })
 
-test('a charge that control may have given up is kept from its request', () => {
+test('a charge that control may have voided is not shown to its request', () => {
   const told: string[] = []
   const waiter = withoutCharge({
     onSettled: () => void told.push('settled'),

@@ -45,7 +45,7 @@ test('a request has its path, its headers and the limit of its hold', () => {
   assert.deepEqual(body, { model: 'up', max_tokens: 100, stream: true, messages })
 })
 
-test('a conversation: system apart, results in the turn of the user, one turn per side', () => {
+test('a conversation: system apart, tool results in the turn of the user, one turn per side', () => {
   const call = (id: string, text: string) => ({ id, type: 'function', function: { name: 'get', arguments: text } })
   const { body } = ask({
     messages: [
@@ -111,13 +111,13 @@ test('a conversation: system apart, results in the turn of the user, one turn pe
   ])
 })
 
-test('instructions alone are the turn of the user', () => {
+test('instructions without messages become the turn of the user', () => {
   const { body } = ask({ messages: [{ role: 'system', content: 'write' }] })
   assert.deepEqual(body['messages'], [{ role: 'user', content: [{ type: 'text', text: 'write' }] }])
   assert.equal(body['system'], undefined)
 })
 
-test('options that the format knows are translated, the others left out', () => {
+test('options that the format knows are translated, the others are dropped', () => {
   const { body } = ask({
     temperature: 1.7,
     top_p: 0.5,
@@ -178,7 +178,7 @@ describe('reasoning_effort', () => {
     }
   })
 
-  test('is left out where thinking is not taken: a forced tool, an answer to a call whose thinking is not known', () => {
+  test('is dropped if not allowed: a forced tool, a tool result whose call has no known thinking', () => {
     const tools = [TOOL]
     assert.equal(budget('high', 10_000, { tools, tool_choice: 'required' })['thinking'], undefined)
     const call = { id: 'c', type: 'function', function: { name: 'get', arguments: '{}' } }
@@ -191,7 +191,7 @@ describe('reasoning_effort', () => {
     assert.notEqual(budget('high', 10_000, { tools })['thinking'], undefined)
   })
 
-  test('goes as an effort to models that take one, and to no others', () => {
+  test('becomes an effort for models that accept one, and only for these', () => {
     const effort = ask({ reasoning_effort: 'xhigh' }, 500, 'effort').body
     assert.deepEqual([effort['thinking'], effort['output_config']], [{ type: 'adaptive' }, { effort: 'high' }])
     const formed = ask(
@@ -205,7 +205,7 @@ describe('reasoning_effort', () => {
   })
 })
 
-test('errors of the dialect are sorted as those of any provider', () => {
+test('errors of the dialect are classified like those of any provider', () => {
   const body = (type: string, message = 'no') => JSON.stringify({ type: 'error', error: { type, message } })
   const row = (status: number, text: string) => classifyRefusal(status, readProviderError(text), 0).error.row
   assert.equal(row(529, body('overloaded_error')), 'upstream_unavailable')

@@ -84,7 +84,7 @@ const REFUSED: [body: object, param: string][] = [
   [{ provider: 'x' }, 'provider'],
 ]
 
-describe('what is refused of a Messages body', () => {
+describe('rejected Messages bodies', () => {
   for (const [body, param] of REFUSED) {
     test(`${param}: ${JSON.stringify(body).slice(0, 90)}`, () => {
       assert.throws(
@@ -98,7 +98,7 @@ describe('what is refused of a Messages body', () => {
     })
   }
 
-  test('more than 16 images, also those that tools gave', () => {
+  test('more than 16 images, including those in tool results', () => {
     const image = { type: 'image', source: { type: 'url', url: 'https://example.com/a.png' } }
     const images = (count: number) => Array.from({ length: count }, () => image)
     read(user(...images(16)))
@@ -128,7 +128,7 @@ test('null counts as absent, and counting tokens needs no max_tokens', () => {
   assert.equal(readMessagesRequest(rest, limits, false).maxTokens, null)
 })
 
-test('nothing is forwarded that has a price of its own or that no hold covers', () => {
+test('options with their own price, or not covered by the hold, are not forwarded', () => {
   const { native } = read({
     service_tier: 'auto',
     inference_geo: 'us',
@@ -159,7 +159,7 @@ test('nothing is forwarded that has a price of its own or that no hold covers', 
   })
 })
 
-test('everything that the model reads is measured', () => {
+test('all content that the model reads is measured', () => {
   const texts = {
     system: [{ type: 'text', text: 'S'.repeat(100) }],
     messages: [
@@ -188,7 +188,7 @@ test('everything that the model reads is measured', () => {
   assert.deepEqual([prompt.messages, prompt.images, prompt.tools], [4, 0, 1])
 })
 
-test('an hour in the cache is asked for only where it has a price', () => {
+test('a cache lifetime of an hour is requested only if it has a price', () => {
   const hour = { type: 'ephemeral', ttl: '1h' }
   const { native } = read({
     cache_control: hour,
@@ -205,7 +205,7 @@ test('an hour in the cache is asked for only where it has a price', () => {
   assert.equal(unpriced.split('"cache_control":{"type":"ephemeral"}').length, 5)
 })
 
-test('thinking and effort go to models that think', () => {
+test('thinking and effort are forwarded to models that support thinking', () => {
   const request = read({
     max_tokens: 4_000,
     thinking: { type: 'enabled', budget_tokens: 2_000 },
@@ -231,7 +231,7 @@ test('thinking becomes the nearest effort of chat completions', () => {
   assert.equal(unthinking.asChat(modelOf('none')).forward['reasoning_effort'], undefined)
 })
 
-test('thinking that carries no signature is left out, and so is a turn of nothing else', () => {
+test('thinking without a signature is dropped, and so is a turn of only such thinking', () => {
   const unsigned = { type: 'thinking', thinking: 'hm', signature: '' }
   const { native } = read({ messages: [USER, { role: 'assistant', content: [unsigned] }, USER] })
   assert.deepEqual(native['messages'], [USER, USER])

@@ -158,7 +158,7 @@ describe('the native Messages stream', () => {
     assert.ok(stream.complete)
   })
 
-  test('a report that cannot be right leaves the earlier one, as a report that output has followed', () => {
+  test('an impossible usage report keeps the earlier one, which is known to precede output', () => {
     for (const bad of [
       { output_tokens: -1 },
       { output_tokens: 1.5 },
@@ -175,7 +175,7 @@ describe('the native Messages stream', () => {
     assert.equal(unstated.stream.usage, null)
   })
 
-  test('preamble is told from output: text, thinking, a call, a stop reason', () => {
+  test('preamble is distinguished from output: text, thinking, a call, a stop reason', () => {
     const states = (...added: object[]) => relay([start(), ...added].map((event) => sse(event)).join('')).stream.state
     assert.equal(states({ type: 'ping' }, block()), 'waiting')
     assert.equal(states(block('x')), 'flowing')
@@ -207,7 +207,7 @@ describe('the native Messages stream', () => {
     )
   })
 
-  test('error events, broken JSON and events that are too large end it; unknown events are left out', () => {
+  test('error events, broken JSON and events that are too large end it; unknown events are ignored', () => {
     const failed = relay(sse(delta('x')) + sse({ type: 'error', error: { type: 'overloaded_error', message: 'no' } }))
     assert.equal(failed.stream.state, 'broken')
     assert.deepEqual(failed.stream.error, { type: 'overloaded_error', message: 'no' })
@@ -218,13 +218,13 @@ describe('the native Messages stream', () => {
     assert.equal(relay(sse({ type: 'vertex_event' }) + sse({ type: '' })).out, '')
   })
 
-  test('comments pass, but never one that looks like a receipt of ours', () => {
+  test('comments are passed on, except those that look like our receipt', () => {
     assert.equal(relay(': keep-alive\n\n').out, ': keep-alive\n\n')
     assert.equal(relay(': receipt {"cost":0}\n\n').out, '')
   })
 })
 
-test('JSON of an event that ends early anywhere is refused', () => {
+test('truncated JSON of an event is rejected', () => {
   const json = JSON.stringify({ ...start(usage({ x: [1, '"}'] })), error: null })
   const scan = new EventScan()
   for (let at = 0; at < json.length; at++) assert.equal(scan.scan(Buffer.from(json), 0, at), false, json.slice(0, at))

@@ -36,7 +36,7 @@ function relay(source: string | Buffer, options: RelayOptions = {}): Relayed {
   return { stream, out: out.view().toString('utf8') }
 }
 
-test('data over several lines goes out as one line', () => {
+test('data over several lines is sent as one line', () => {
   const { out, stream } = relay('data: {"id":"a","choices":\ndata: [{"index":0,"delta":{"content":"x"}}]}\n\n')
   assert.equal(stream.outputFrames, 1)
   assert.equal(out.split('\n').length, 3)
@@ -65,7 +65,7 @@ test('rewriting a chunk equals parsing it, changing it and printing it', () => {
   )
 })
 
-test('chunks of a text completion get its object as well', () => {
+test('chunks of a text completion also get its object', () => {
   fc.assert(
     fc.property(chunk, fc.boolean(), ({ json }, keepNullUsage) => {
       const expected = JSON.parse(json) as Record<string, unknown>
@@ -79,7 +79,7 @@ test('chunks of a text completion get its object as well', () => {
   )
 })
 
-test('an echo comes once, with the first output, in a chunk like the others', () => {
+test('an echo is sent once, with the first output, in a chunk like the others', () => {
   const piece = (text: string) =>
     `data: {"id":"up","object":"chunk","created":7,"choices":[{"index":0,"text":"${text}"}]}\n\n`
   const pieces = ['', 'a', 'b', 'c'].map(piece).join('')
@@ -117,7 +117,7 @@ const alike = fc.tuple(
   ),
 )
 
-test('chunks that are alike go out as each of them does alone', () => {
+test('similar chunks in one read are sent as each of them alone', () => {
   fc.assert(
     fc.property(alike, fc.integer({ min: 1, max: 400 }), fc.boolean(), ([extra, name, texts], size, keepNullUsage) => {
       const chunks = texts.map((text, i) => {
@@ -153,7 +153,7 @@ const damage = fc.array(
   { maxLength: 4 },
 )
 
-test('a damaged stream reads the same in one piece as byte by byte', () => {
+test('a damaged stream reads the same whole as byte by byte', () => {
   fc.assert(
     fc.property(
       fc.array(fc.stringMatching(/^[a-c"\\\n]{1,3}$/), { minLength: 2, maxLength: 8 }),
@@ -185,7 +185,7 @@ const role =
   'data: {"id":"up","model":"m","created":7,"choices":[{"index":0,"delta":{"role":"assistant","content":""}}]}\n\n'
 const stop = 'data: {"id":"up","model":"m","choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}\n\n'
 
-test('preamble is told from output', () => {
+test('preamble is distinguished from output', () => {
   assert.equal(relay(role).stream.state, 'waiting')
   assert.equal(relay(': hello\n\n').stream.state, 'waiting')
   assert.equal(relay(role + delta('x')).stream.state, 'flowing')
@@ -194,7 +194,7 @@ test('preamble is told from output', () => {
   assert.equal(relay(`data: ${toolCall}\n\n`).stream.outputFrames, 1)
 })
 
-test('usage is taken out and the last report counts', () => {
+test('usage is removed from the stream and the last report counts', () => {
   const cumulative = (n: number) =>
     `data: {"choices":[{"index":0,"delta":{"content":"x"}}],"usage":{"prompt_tokens":9,"completion_tokens":${n}}}\n\n`
   const { stream, out } = relay(cumulative(1) + cumulative(2) + cumulative(3))
@@ -207,7 +207,7 @@ test('usage is taken out and the last report counts', () => {
   assert.equal(events(zero.out).length, 1)
 })
 
-test('a later report that cannot be right does not replace one that can', () => {
+test('a later impossible report does not replace a plausible one', () => {
   const report = (usage: string) => `data: {"choices":[],"usage":${usage}}\n\n`
   const good = report('{"prompt_tokens":5,"completion_tokens":6}')
   for (const bad of [
@@ -229,7 +229,7 @@ test('[DONE] ends the stream, and only as a whole event', () => {
   assert.equal(events(after.out).length, 1)
 })
 
-test('error events and broken JSON are told apart from output', () => {
+test('error events and broken JSON are distinguished from output', () => {
   const failed = relay(`${delta('x')}data: {"error":{"message":"boom","code":500}}\n\n`)
   assert.equal(failed.stream.state, 'broken')
   assert.deepEqual(failed.stream.error, { message: 'boom', code: 500 })
@@ -237,7 +237,7 @@ test('error events and broken JSON are told apart from output', () => {
   assert.notEqual(relay('data: {"error":null,"choices":[]}\n\n').stream.state, 'broken')
 })
 
-test('comments pass, but never one that looks like a receipt of ours', () => {
+test('comments are passed on, except those that look like our receipt', () => {
   assert.equal(relay(': keep-alive\n\n').out, ': keep-alive\n\n')
   assert.equal(relay(': receipt {"cost":0}\n\n:receipt {}\n\n').out, '')
 })

@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import { ChunkScan } from '../../../../../proxy/dialects/openai/chunkScan.ts'
 import { chunk } from '../../../../support/samples/chunks.ts'
 
-test('the scan finds what parsing finds', () => {
+test('the scan finds the same values as parsing', () => {
   fc.assert(
     fc.property(chunk, ({ json }) => {
       const scan = new ChunkScan()
@@ -24,7 +24,7 @@ test('the scan finds what parsing finds', () => {
   )
 })
 
-test('JSON that ends early anywhere is refused', () => {
+test('truncated JSON is rejected', () => {
   const json = '{"id":"a\\"b","choices":[{"index":0,"delta":{"content":"x"},"finish_reason":null}],"usage":{"a":[1]}}'
   const scan = new ChunkScan()
   for (let end = 0; end < json.length; end++) {

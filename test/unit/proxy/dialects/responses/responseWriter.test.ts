@@ -60,7 +60,7 @@ function write(say: (sink: MessageSink) => void, tail: Partial<StreamTail> = {})
 const typesOf = (events: Event[]) => events.map(({ type }) => type.replace('response.', ''))
 const outputOf = (events: Event[]) => events.at(-1)?.response?.output ?? []
 
-test('a message without anything in it is a response all the same', () => {
+test('an empty message is still a response', () => {
   const events = write((sink) => sink.ends('stop'))
   assert.deepEqual(typesOf(events), ['created', 'in_progress', 'completed'])
   assert.deepEqual(typesOf(write(() => undefined)), ['created', 'in_progress', 'completed'])
@@ -79,7 +79,7 @@ test('a message without anything in it is a response all the same', () => {
   assert.deepEqual(Reflect.get(response ?? {}, 'receipt'), { request_id: 'r' })
 })
 
-test('thoughts, words and calls are items in the order they begin; the arguments of calls may come mixed', () => {
+test('reasoning, text and calls are items in the order they begin; the arguments of calls may be interleaved', () => {
   const events = write((sink) => {
     sink.reasoning('hm')
     sink.text('Hello')
@@ -133,7 +133,7 @@ test('thoughts, words and calls are items in the order they begin; the arguments
   ])
 })
 
-test('a call that its provider left without arguments has none, as JSON', () => {
+test('a call without arguments from its provider has an empty JSON object', () => {
   const events = write((sink) => {
     sink.toolCall(0, 'c', 'now')
     sink.ends('tool_calls')
@@ -142,7 +142,7 @@ test('a call that its provider left without arguments has none, as JSON', () => 
   assert.equal(Reflect.get(itemOf(outputOf(events), 0), 'arguments'), '{}')
 })
 
-test('a message that ends early has its newest item incomplete, and says why', () => {
+test('a message that ends early has its newest item incomplete, and states the reason', () => {
   for (const [finish, reason] of [
     ['length', 'max_output_tokens'],
     ['content_filter', 'content_filter'],
@@ -163,7 +163,7 @@ test('a message that ends early has its newest item incomplete, and says why', (
   }
 })
 
-test('a fault is told at the top and below error, and then in the failed response', () => {
+test('a fault is reported at the top level and under error, and then in the failed response', () => {
   const fault = new GatewayError('stream_interrupted')
   const events = write(
     (sink) => {
@@ -199,7 +199,7 @@ const step = fc.oneof(
 )
 const finishes = fc.constantFrom<FinishReason>('stop', 'length', 'tool_calls', 'content_filter')
 
-test('what a client adds up from the events is what the last event says', () => {
+test('the response accumulated from the events equals that of the last event', () => {
   fc.assert(
     fc.property(fc.array(step, { maxLength: 30 }), finishes, fc.boolean(), (steps, finish, ends) => {
       let calls = 0

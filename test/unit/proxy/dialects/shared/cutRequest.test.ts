@@ -68,7 +68,7 @@ describe('JSON with its long strings cut out', () => {
     ),
   }))
 
-  test('becomes what it was when the strings are put back', () => {
+  test('is restored when the strings are put back', () => {
     let cuts = 0
     fc.assert(
       fc.property(
@@ -99,7 +99,7 @@ describe('JSON with its long strings cut out', () => {
     assert.equal(back, `{"${name}":"${'v'.repeat(LONG)}"}`)
   })
 
-  test('cuts from the size on that is long', () => {
+  test('cuts strings from the minimum length on', () => {
     const strings = (bytes: number) => cutOf(Buffer.from(JSON.stringify(['x'.repeat(bytes), 'y'.repeat(9)]))).strings
     assert.equal(strings(LONG - 1).length, 0)
     assert.deepEqual(strings(LONG), [{ start: 2, end: LONG + 2 }])
@@ -153,7 +153,7 @@ describe('a request with long strings', () => {
     assert.deepEqual(JSON.parse(cut.toString()), JSON.parse(plain))
   })
 
-  test('of a member that is there twice sends the one that was read', () => {
+  test('of a duplicate member sends the one that was read', () => {
     const twice = `{"role":"user","content":"${'1'.repeat(LONG)}","content":"${'2'.repeat(LONG)}"}`
     const { cut, plain, cuts } = sent(Buffer.from(`{"model":"acme/m","messages":[${twice}]}`))
     assert.equal(cuts, 2)
@@ -206,7 +206,7 @@ describe('a request with long strings', () => {
     }
   })
 
-  test('is sent in the ordinary way when they are too many', () => {
+  test('is sent in the ordinary way when there are too many', () => {
     const messages = Array.from({ length: 257 }, () => ({ role: 'user', content: long('z') }))
     const body = Buffer.from(JSON.stringify({ model: 'acme/m', messages }))
     const { cut, plain, cuts } = sent(body)

@@ -10,7 +10,7 @@ const HEAD = { id: 'req_01ARZ3NDEKTSV4RRFFQ69G5FAV', createdAtMs: 0, model: 'm',
 const delta = (content: string) =>
   Buffer.from(`data: {"choices":[{"index":0,"delta":${JSON.stringify({ content })}}]}\n\n`)
 
-test('an answer beyond its bound is broken, so that nothing is kept without end', () => {
+test('a response beyond its bound is broken, so buffers stay bounded', () => {
   const reader = new OpenaiReader(usageBounds(128_000, 16_384), 4_194_304)
   const stream = new TranslatedStream(reader, new ResponseWriter(HEAD), 100)
   const out = new OutBuffer()

@@ -53,7 +53,7 @@ const COUNTED: [what: string, counts: number[] | null, written: string | undefin
   ['no count in time', null, undefined, 10 + 9 * 2],
 ]
 for (const [what, counts, written, units] of COUNTED) {
-  test(`${what} are billed where the provider reports nothing`, async () => {
+  test(`${what} are billed if the provider reports no usage`, async () => {
     const world = new RunWorld()
     world.counts = () => Promise.resolve(counts)
     const run = heldRun(world)
@@ -64,7 +64,7 @@ for (const [what, counts, written, units] of COUNTED) {
   })
 }
 
-test('a prompt that cannot be read again by a fault ends the hold, without a charge', async () => {
+test('a fault while the prompt is read again ends the hold, without a charge', async () => {
   const world = new RunWorld()
   const run = heldRun(world)
   const order = orderOf(() => Promise.reject(new Error('the thread is gone')))

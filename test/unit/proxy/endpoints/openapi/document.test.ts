@@ -56,7 +56,7 @@ test('the document is OpenAPI 3.1', async () => {
   assert.equal(document.openapi, '3.1.0')
 })
 
-test('every route that is served is in it, and nothing else', () => {
+test('the document contains exactly the routes that are served', () => {
   const table = new RouteTable(
     served.map(({ method, path }) => ({ method: method as 'GET', path, handler: () => undefined })),
   )
@@ -70,12 +70,12 @@ test('every route that is served is in it, and nothing else', () => {
   assert.equal(new Set(operations.map(({ operation }) => operation.operationId)).size, operations.length)
 })
 
-test('every row of the contract that is served is in it', () => {
+test('the document contains every served row of the contract', () => {
   const names = new Set(operations.map(({ name }) => name.replace('{month}', '{YYYY-MM}')))
   for (const row of listed(SERVED)) assert.ok(names.has(row), `${row} is missing`)
 })
 
-test('what control checks is what is described', () => {
+test('the document describes the fields that control checks', () => {
   for (const route of Object.values(API_ROUTES)) {
     const operation = operationOf(`${route.method} ${route.path}`)
     const schema = operation.requestBody?.content['application/json']?.schema

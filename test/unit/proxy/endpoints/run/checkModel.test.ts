@@ -9,7 +9,7 @@ const rates = (attested: boolean, privateTier: boolean, ratesPrivate: string | n
   return tierRates(model, { privateTier } as Principal, 'standard', ratesPrivate)
 }
 
-test('the private tier is sold on attested models alone, also where an old record has its rates', () => {
+test('the private tier is sold only on attested models, also if an old record has its rates', () => {
   assert.equal(rates(true, true, 'private'), 'private')
   for (const attested of [true, false]) assert.equal(rates(attested, false, 'private'), 'standard')
   assert.throws(() => rates(false, true, 'private'), { code: 'no_route_for_policy' })

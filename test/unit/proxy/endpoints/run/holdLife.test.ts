@@ -42,7 +42,7 @@ function lifeOf(agent: AgentPolicy | null = null, phase: { now: Phase } = { now:
   return { world, exchange, told, life: new HoldLife(run, told) }
 }
 
-test('a hold is asked for with what control needs should the process die, and granted', () => {
+test('a hold is requested with the data that control needs if the process dies, and granted', () => {
   const { world, told, life } = lifeOf()
   life.take()
   assert.equal(world.hold, life)
@@ -51,7 +51,7 @@ test('a hold is asked for with what control needs should the process die, and gr
   assert.deepEqual([life.heldUnits, life.heldAtMs, told.calls], [900, 123, ['held']])
 })
 
-test('its ending names who took it; another owner that may have it is told unheard', () => {
+test('its ending names its owner; an ending for another possible owner has no waiter', () => {
   const { world, told, life } = lifeOf()
   life.end({ chargeUnits: 7, settlement: 's' })
   life.endAs('batches', { chargeUnits: -1, settlement: 's' })
@@ -65,7 +65,7 @@ test('its ending names who took it; another owner that may have it is told unhea
   assert.deepEqual(told.calls, ['settled 6', 'delayed'])
 })
 
-test("an agent's request holds what its policy allows, by the approval that it used", async () => {
+test("an agent's request holds the amount that its policy allows, under the approval that it used", async () => {
   const { world, life } = lifeOf(POLICY)
   world.passes = () => ({ wantUnits: 300, approvalId: 'apr_1' })
   life.take()
@@ -77,7 +77,7 @@ test("an agent's request holds what its policy allows, by the approval that it u
   assert.deepEqual(world.released, ['apr_1'])
 })
 
-test('what the policy refuses is not asked for', async () => {
+test('a request that the policy rejects takes no hold', async () => {
   const { world, told, life } = lifeOf(POLICY)
   world.passes = () => Promise.reject(new GatewayError('request_cap_exceeded'))
   life.take()
@@ -85,7 +85,7 @@ test('what the policy refuses is not asked for', async () => {
   assert.deepEqual([told.calls, world.holds.length], [['refused request_cap_exceeded'], 0])
 })
 
-test('a policy that cannot be asked by a fault is logged, and refuses', async () => {
+test('a fault in the policy check is logged, and rejects the request', async () => {
   const { world, told, life } = lifeOf(POLICY)
   world.passes = () => Promise.reject(new Error('no policy'))
   life.take()
@@ -93,7 +93,7 @@ test('a policy that cannot be asked by a fault is logged, and refuses', async ()
   assert.deepEqual([told.calls, world.crashes.length], [['refused internal_error'], 1])
 })
 
-test('a client that leaves while its approval is asked for leaves nothing behind', async () => {
+test('a client that disconnects during the approval check leaves no hold', async () => {
   const { world, exchange, told, life } = lifeOf(POLICY)
   world.passes = () => ({ wantUnits: 300, approvalId: 'apr_1' })
   life.take()
@@ -118,7 +118,7 @@ for (const [answer, passes] of LATE) {
   })
 }
 
-test('a listener that fails on the refusal of an agent is told of its own fault', async () => {
+test('a listener that throws on the rejection of an agent is notified of its own fault', async () => {
   const { world, told, life } = lifeOf(POLICY)
   world.passes = () => Promise.reject(new GatewayError('request_cap_exceeded'))
   told.onHoldRefused = () => {

@@ -45,7 +45,7 @@ const CHARGED: [status: RunStatus, bill: number, charge: number, clamped: boolea
   ['cut', 40, -1, false],
 ]
 for (const [status, bill, charge, clamped] of CHARGED) {
-  test(`a bill of ${bill} for what is ${status} charges ${charge} of 100 that are held`, () => {
+  test(`a bill of ${bill} with status ${status} charges ${charge} of a hold of 100`, () => {
     const outcome = outcomeOf(status, bill)
     assert.deepEqual([outcome.chargeUnits, outcome.clamped, outcome.isCharged], [charge, clamped, charge >= 0])
     const counters = newCounters()
@@ -75,7 +75,7 @@ const PRICES: [changes: Partial<Metered>, privateTier: boolean, rate: number, ti
   [{ rate: 'batch' }, false, sluice.Rate.BATCH_RATE, sluice.Tier.STANDARD_TIER],
 ]
 for (const [changes, privateTier, rate, tier] of PRICES) {
-  test(`prices are those of ${JSON.stringify({ privateTier, ...changes })}`, () => {
+  test(`prices match ${JSON.stringify({ privateTier, ...changes })}`, () => {
     const outcome = outcomeOf('ok', 1, changes, privateTier)
     const booked = sluice.Settlement.decode(settlementBytes(outcome.settlement))
     assert.deepEqual([booked.rate, booked.tier], [rate, tier])
@@ -97,6 +97,6 @@ test('the receipt and the settlement of the private tier name the report of the 
   }
 })
 
-test('nobody has answered a request that no provider was asked for', () => {
+test('a request that called no provider has no provider on its receipt', () => {
   assert.deepEqual(NOBODY, { provider: '', firstByteMs: 0 })
 })

@@ -41,7 +41,7 @@ for (const from of PHASES) {
   }
 }
 
-test('whatever is tried, a hold is given away once at most, and nothing follows the end', () => {
+test('for any attempted transitions, a hold is ended at most once, and no phase follows the end', () => {
   fc.assert(
     fc.property(fc.array(fc.constantFrom(...PHASES), { maxLength: 40 }), (wishes) => {
       let phase: Phase = 'admitting'

@@ -70,7 +70,7 @@ function started(): Play {
   return play
 }
 
-test('a call goes from its routes to the answer that counts', () => {
+test('a call advances from its routes to the committed response', () => {
   const play = started()
   const { call, world } = play
   world.call.listener.onHead(200, HEADERS)
@@ -94,7 +94,7 @@ test('a call goes from its routes to the answer that counts', () => {
   assert.deepEqual([call.provider, call.route?.id, call.firstByteMs > 0], ['mock', 'mock/1', true])
 })
 
-test('what breaks off is told once it counts; before that the next route is asked, and the last one refuses', () => {
+test('a broken response is reported once committed; before that it fails over, and after the last route it is rejected', () => {
   const committed = started()
   committed.world.call.listener.onHead(200, HEADERS)
   committed.call.commit()
@@ -106,7 +106,7 @@ test('what breaks off is told once it counts; before that the next route is aske
   assert.deepEqual(refused.heard, ['calling: attempt', 'calling: attempt', 'refused upstream_unavailable'])
 })
 
-test('once the end is decided nothing is heard of the answer', () => {
+test('once the end is decided, further events of the response are ignored', () => {
   const play = started()
   const { listener } = play.world.call
   listener.onHead(200, HEADERS)
@@ -119,7 +119,7 @@ test('once the end is decided nothing is heard of the answer', () => {
   assert.equal(play.heard.length, before)
 })
 
-test('an answer that counts cannot be taken back, nor count twice: a wrong change ends the request', () => {
+test('a committed response cannot be withdrawn or committed twice: an invalid transition ends the request', () => {
   const play = started()
   const { listener } = play.world.call
   listener.onHead(200, HEADERS)
@@ -135,7 +135,7 @@ for (const [what, deed] of [
   ['breaks off', (play: Play) => play.call.commit()],
   ['is refused', () => undefined],
 ] as const) {
-  test(`a listener that fails on an answer that ${what} ends the request, not the process`, () => {
+  test(`a listener that throws on a response that ${what} ends the request, not the process`, () => {
     const play = started()
     const fail = (): never => {
       throw new Error('failed')
@@ -150,7 +150,7 @@ for (const [what, deed] of [
   })
 }
 
-test('a request that cannot be written for the next route ends by a fault', () => {
+test('a request that cannot be written for the next route ends with a fault', () => {
   const play = started()
   Object.assign(play, {
     makeRequest: () => {
@@ -161,7 +161,7 @@ test('a request that cannot be written for the next route ends by a fault', () =
   assert.deepEqual(play.crashes.map(String), ['Error: cannot be written'])
 })
 
-test('as many answers as there is room for are awaited without a client, over one more attempt', () => {
+test('responses awaited without a client are bounded, over at most one more attempt', () => {
   const play = started()
   const { counters } = play.world.metrics
   assert.deepEqual([play.call.detach(), counters.detached, play.call.detached], [true, 1, true])
@@ -173,7 +173,7 @@ test('as many answers as there is room for are awaited without a client, over on
   assert.deepEqual([counters.detached, play.call.detached], [0, false])
 })
 
-test('an answer is awaited for a moment, unless its end is decided before', ({ mock }) => {
+test('a response is awaited for a short time, unless its end is decided before', ({ mock }) => {
   mock.timers.enable({ apis: ['setTimeout'] })
   const play = started()
   let times = 0
@@ -189,7 +189,7 @@ test('an answer is awaited for a moment, unless its end is decided before', ({ m
   assert.equal(times, 1)
 })
 
-test('a fault when the moment is over ends the request', ({ mock }) => {
+test('a fault when this time is over ends the request', ({ mock }) => {
   mock.timers.enable({ apis: ['setTimeout'] })
   const play = started()
   play.call.linger(() => {
@@ -199,7 +199,7 @@ test('a fault when the moment is over ends the request', ({ mock }) => {
   assert.deepEqual(play.crashes.map(String), ['Error: failed'])
 })
 
-test('an operation of its own deals with refusals itself', () => {
+test('a custom operation handles rejections itself', () => {
   const play = started()
   const seen: unknown[] = []
   Object.assign(play, { onRefused: (error: unknown) => void seen.push(error) })

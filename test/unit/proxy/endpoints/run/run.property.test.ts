@@ -197,7 +197,7 @@ class Play {
 }
 
 for (const streamed of [true, false]) {
-  test(`whatever happens, a hold is ended once and a client told once (${streamed ? 'streamed' : 'in one piece'})`, async () => {
+  test(`for any events, a hold and its response end once (${streamed ? 'streamed' : 'in one piece'})`, async () => {
     const rest = fc.array(fc.constantFrom(...EVENTS), { maxLength: 14 })
     // Half of the requests get as far as an answer, which is where most can happen.
     const start = fc.constantFrom<Event[]>([], ['held', 'head'], ['held', 'head', 'role', 'output'])
@@ -213,7 +213,7 @@ for (const streamed of [true, false]) {
 }
 
 for (const endsInTurn of [true, false]) {
-  test(`the last of an answer and the end of its stream are ${endsInTurn ? 'one write' : 'two writes'}`, async () => {
+  test(`the end of a response and the end of its stream are ${endsInTurn ? 'one write' : 'two writes'}`, async () => {
     const play = new Play(true, endsInTurn)
     const { exchange } = play
     for (const event of ['held', 'head', 'role', 'output'] as const) await play.play(event)
@@ -227,7 +227,7 @@ for (const endsInTurn of [true, false]) {
     assert.equal(exchange.text.split('"finish_reason":"stop"').length, 2)
   })
 
-  test(`a crash behind the last of an answer loses none of it (${endsInTurn ? 'one write' : 'two writes'})`, async () => {
+  test(`a crash after the end of a response loses none of it (${endsInTurn ? 'one write' : 'two writes'})`, async () => {
     const play = new Play(true, endsInTurn)
     const { exchange, world } = play
     for (const event of ['held', 'head', 'role'] as const) await play.play(event)

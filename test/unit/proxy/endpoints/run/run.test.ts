@@ -93,7 +93,7 @@ function isDone({ run, world, done }: Operation): void {
   assert.deepEqual([run.phase, world.active.size, world.metrics.counters.detached, done], ['done', 0, 0, 1])
 }
 
-test('a request is held, called, answered, settled, told of it, and done', () => {
+test('a request is held, called, answered and settled, notifies its operation, and is done', () => {
   const operation = started()
   const { run, world, exchange } = operation
   assert.deepEqual([run.phase, world.active.size], ['admitting', 1])
@@ -110,7 +110,7 @@ test('a request is held, called, answered, settled, told of it, and done', () =>
   isDone(operation)
 })
 
-test('where the ledger takes long the answer goes out without a receipt', () => {
+test('if the ledger is slow the response is sent without a receipt', () => {
   const operation = held()
   answer(operation)
   operation.world.endings[0]?.waiter?.onSettleDelayed()
@@ -118,7 +118,7 @@ test('where the ledger takes long the answer goes out without a receipt', () => 
   isDone(operation)
 })
 
-test('a run is done when what its operation does last has resolved', async () => {
+test('a run is done when the last promise of its operation has resolved', async () => {
   const operation = held()
   let resolve = (): void => undefined
   Object.assign(operation, {
@@ -136,7 +136,7 @@ test('a run is done when what its operation does last has resolved', async () =>
   isDone(operation)
 })
 
-test('a refused hold is the end; one whose answer was lost is voided', () => {
+test('a rejected hold ends the request; a hold whose response was lost is voided', () => {
   const refused = started()
   refused.world.hold.onHoldRefused(new GatewayError('insufficient_balance'))
   assert.deepEqual([refused.exchange.ends, refused.world.endings.length], [['insufficient_balance'], 0])
@@ -149,7 +149,7 @@ test('a refused hold is the end; one whose answer was lost is voided', () => {
   isDone(lost)
 })
 
-test('a client that leaves before its hold is granted is not served', () => {
+test('a client that disconnects before its hold is granted is not served', () => {
   const operation = started()
   operation.exchange.leave()
   assert.equal(operation.run.phase, 'admitting')
@@ -159,7 +159,7 @@ test('a client that leaves before its hold is granted is not served', () => {
   isDone(operation)
 })
 
-test('a request that is cut before its hold is granted is told so, and its hold is voided when it comes', () => {
+test('a request cut before its hold is granted gets an error, and its hold is voided once granted', () => {
   const operation = started()
   operation.world.active.cutAll()
   operation.world.active.cutAll()
@@ -170,7 +170,7 @@ test('a request that is cut before its hold is granted is told so, and its hold 
   isDone(operation)
 })
 
-test('a request that is cut while it is served costs nothing', () => {
+test('a request cut while it is served is not charged', () => {
   const operation = held()
   operation.world.active.cutAll()
   assert.equal(operation.world.call.cancelled, true)
@@ -179,7 +179,7 @@ test('a request that is cut while it is served costs nothing', () => {
   isDone(operation)
 })
 
-test('a request that no route serves costs nothing', () => {
+test('a request that no route serves is not charged', () => {
   const operation = held()
   for (const _route of metered.routes) operation.world.call.listener.onFailure(new TransportFailure('malformed'))
   assert.deepEqual(
@@ -190,7 +190,7 @@ test('a request that no route serves costs nothing', () => {
   isDone(operation)
 })
 
-test('an answer is awaited without its client, if there is room', () => {
+test('a response is awaited without its client, if there is a free slot', () => {
   const operation = held()
   operation.exchange.leave()
   answer(operation)
@@ -203,7 +203,7 @@ test('an answer is awaited without its client, if there is room', () => {
   assert.deepEqual([booked(second).chargeUnits, second.world.call.cancelled], [15, true])
 })
 
-test('an answer that is too long, or cannot be read, is asked for elsewhere', () => {
+test('a response that is too long, or unreadable, fails over', () => {
   const long = held()
   long.world.call.listener.onHead(200, HEADERS)
   long.world.call.listener.onData(Buffer.alloc(101))
@@ -215,14 +215,14 @@ test('an answer that is too long, or cannot be read, is asked for elsewhere', ()
   assert.equal(unreadable.world.chargeUnits, 40)
 })
 
-test('a hold that is handed over is ended by nobody here', () => {
+test('a hold that is handed over is not ended by the run', () => {
   const operation = held()
   operation.run.handOver()
   assert.equal(operation.world.endings.length, 0)
   isDone(operation)
 })
 
-test('a second settlement is a fault: it is logged, the client hears of it, and the ledger hears nothing', () => {
+test('a second settlement is a fault: it is logged, the client gets an error, and the ledger gets no second ending', () => {
   const operation = held()
   Object.assign(operation, {
     onWhole: () => {
@@ -246,7 +246,7 @@ const FAULTS: [when: string, deed: (operation: Operation) => void, charged: numb
   ['a stream has begun', (operation) => begin(operation), 15, 'break'],
 ]
 for (const [when, deed, charged, told] of FAULTS) {
-  test(`a fault when ${when} ends the request, once, and throws nothing at whoever told of it`, () => {
+  test(`a fault when ${when} ends the request, once, and throws nothing at its caller`, () => {
     const operation = held()
     const fail = (): never => {
       throw new Error('failed')
@@ -267,7 +267,7 @@ function begin(operation: Operation): void {
   operation.world.call.listener.onEnd()
 }
 
-test('a fault while the bill is being found ends the hold all the same', () => {
+test('a fault while the bill is computed still ends the hold', () => {
   const operation = held()
   operation.run.beginEnding()
   operation.run.crash(new Error('failed'))
@@ -275,7 +275,7 @@ test('a fault while the bill is being found ends the hold all the same', () => {
   isDone(operation)
 })
 
-test('a fault in the end by a fault still lets go of everything', () => {
+test('a second fault while ending after a fault still releases all resources', () => {
   const operation = held()
   operation.exchange.beginStream()
   Object.assign(operation, {

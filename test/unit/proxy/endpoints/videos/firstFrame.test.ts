@@ -20,13 +20,13 @@ function codeOf(sent: unknown): string | null {
   }
 }
 
-test('a PNG and a JPEG are taken as they are', () => {
+test('a PNG and a JPEG are accepted unchanged', () => {
   for (const url of [dataUrl('png', PNG), dataUrl('PNG', PNG), dataUrl('jpeg', JPEG), dataUrl('jpg', JPEG)]) {
     assert.equal(codeOf(url), null, url)
   }
 })
 
-test('what is no readable PNG or JPEG data URL is refused', () => {
+test('an unreadable PNG or JPEG data URL is rejected', () => {
   const base64 = PNG.toString('base64')
   for (const sent of [
     null,
@@ -57,7 +57,7 @@ test('what is no readable PNG or JPEG data URL is refused', () => {
   }
 })
 
-test('too many bytes or pixels are refused, at the bound they are not', () => {
+test('too many bytes or pixels are rejected, at the bound they are not', () => {
   assert.equal(codeOf(dataUrl('png', pngHead(640, 360, 4_096 - PNG.length))), null)
   assert.equal(codeOf(dataUrl('png', pngHead(640, 360, 4_097 - PNG.length))), 'image_too_large')
   assert.equal(codeOf(dataUrl('png', pngHead(1_000, 1_000))), null)
@@ -65,7 +65,7 @@ test('too many bytes or pixels are refused, at the bound they are not', () => {
   assert.equal(codeOf(dataUrl('jpeg', jpegHead(1, 1_001))), 'image_too_large')
 })
 
-test('property: no bytes break the reader, and none are read beyond their end', () => {
+test('property: no bytes break the reader, and it never reads beyond their end', () => {
   const start = fc.constantFrom(Buffer.alloc(0), PNG.subarray(0, 16), JPEG.subarray(0, 2), JPEG.subarray(0, 12))
   fc.assert(
     fc.property(fc.constantFrom('png', 'jpeg'), start, fc.uint8Array({ maxLength: 200 }), (type, head, rest) => {

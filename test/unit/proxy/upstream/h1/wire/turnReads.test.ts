@@ -14,7 +14,7 @@ function read(reads: TurnReads, by: TurnReader, text: string): void {
 
 const endOfTurn = () => new Promise((resolve) => setImmediate(resolve))
 
-test('records of one turn come in one piece at its end, those of two readers by themselves and in order', async () => {
+test('records of one turn are delivered in one piece at its end, separately and in order for two readers', async () => {
   const [reads, heard] = [new TurnReads(), [] as string[]]
   const [a, b] = [reader('a', heard), reader('b', heard)]
   for (const text of ['1', '22', '333']) read(reads, a, text)
@@ -29,7 +29,7 @@ test('records of one turn come in one piece at its end, those of two readers by 
   assert.equal(heard.at(-1), 'b:6')
 })
 
-test('more than there is room for comes in several pieces', async () => {
+test('data beyond the buffer is delivered in several pieces', async () => {
   const [reads, lengths] = [new TurnReads(), [] as number[]]
   const big: TurnReader = { onTurn: (bytes) => lengths.push(bytes.length) }
   const record = 'x'.repeat(reads.record.length)
@@ -38,7 +38,7 @@ test('more than there is room for comes in several pieces', async () => {
   assert.deepEqual(lengths, [65_536, 65_536, 16_384])
 })
 
-test('what one reader has is handed on before its end, or forgotten, and that of another is left alone', async () => {
+test('pending data of a reader is delivered before its end, or dropped, without affecting another reader', async () => {
   const [reads, heard] = [new TurnReads(), [] as string[]]
   const [a, b] = [reader('a', heard), reader('b', heard)]
   read(reads, a, '1')
