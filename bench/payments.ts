@@ -185,6 +185,7 @@ async function main(): Promise<void> {
       blockSeconds: 1,
       settlementAnchor: null,
       reserveVault: null,
+      lockTokens: null,
       settlementIntervalSeconds: 3_600,
       holders: null,
       treasury,

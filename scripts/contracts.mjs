@@ -23,8 +23,12 @@ const CONTRACTS = [
   'SettlementAnchor',
   'ScoinVault',
   'RewardDistributor',
+  'LockTokens',
   'Wallet',
 ]
+
+/** The ERC-1155 of OpenZeppelin needs instructions of Cancun; all else runs on older chains as well. */
+const CANCUN = ['LockTokens.sol']
 
 /** @param readImport answers the text of a source that another one imports from a package */
 function compile(solc, input, readImport) {
@@ -43,14 +47,26 @@ function fromPackage(path) {
 }
 
 function compileOwn() {
+  const files = readdirSync(sourcesDir)
+  const compiled = new Map([
+    ...compileFor(
+      'paris',
+      files.filter((file) => !CANCUN.includes(file)),
+    ),
+    ...compileFor('cancun', CANCUN),
+  ])
+  return Object.fromEntries(CONTRACTS.map((name) => [name, compiled.get(name)]))
+}
+
+function compileFor(evmVersion, files) {
   const sources = {}
-  for (const file of readdirSync(sourcesDir)) sources[file] = { content: readFileSync(join(sourcesDir, file), 'utf8') }
+  for (const file of files) sources[file] = { content: readFileSync(join(sourcesDir, file), 'utf8') }
   const input = {
     language: 'Solidity',
     sources,
     settings: {
       optimizer: { enabled: true, runs: 200 },
-      evmVersion: 'paris',
+      evmVersion,
       metadata: { bytecodeHash: 'none' },
       outputSelection: { '*': { '*': ['evm.bytecode.object', 'evm.deployedBytecode.object'] } },
     },
@@ -62,7 +78,7 @@ function compileOwn() {
       compiled.set(name, `0x${name === 'ExactPermit2Proxy' ? evm.deployedBytecode.object : evm.bytecode.object}`)
     }
   }
-  return Object.fromEntries(CONTRACTS.map((name) => [name, compiled.get(name)]))
+  return compiled
 }
 
 /**

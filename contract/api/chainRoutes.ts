@@ -13,6 +13,7 @@ export const FLOW_KINDS = [
   'reward_root',
   'vault',
   'vault_vest',
+  'lock_mint',
   'other',
 ] as const
 export type FlowKind = (typeof FLOW_KINDS)[number]

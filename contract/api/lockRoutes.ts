@@ -1,5 +1,5 @@
 import type { ContractLimits } from '../limits/limits.ts'
-import { pageAfter, pageLimit } from './fields.ts'
+import { pageAfter, pageLimit, text } from './fields.ts'
 import { type ApiRoute, type JsonSchema, members } from './route.ts'
 
 const ID = (prefix: string, what: string): JsonSchema => ({
@@ -60,6 +60,32 @@ export const lockRoutes = (limits: ContractLimits) =>
       auth: 'key_or_session',
       summary: 'Take an open order out of the book; what it has in escrow comes back',
       body: members({}),
+    },
+    list_lock_withdrawals: {
+      method: 'GET',
+      path: '/v1/locks/withdrawals',
+      auth: 'key_or_session',
+      summary: 'Withdrawals of tokens, newest first',
+      query: members({ limit: pageLimit(limits.listPageMax), after: pageAfter('lwd') }),
+    },
+    create_lock_withdrawal: {
+      method: 'POST',
+      path: '/v1/locks/withdrawals',
+      auth: 'key_or_session',
+      summary: 'Send tokens of a holding to one of the linked wallets of the account, as ERC-1155 tokens',
+      body: members(
+        {
+          series: ID('lock', 'a series'),
+          tokens: {
+            type: 'string',
+            pattern: DECIMAL,
+            description: 'whole tokens as a decimal string such as "2.5", with at most six digits after the point',
+          },
+          // The handler checks its form, because a malformed address has an error code of its own.
+          address: text('a linked wallet, as 0x and 40 hex digits; without it, the wallet that is signed in', 256),
+        },
+        ['series', 'tokens'],
+      ),
     },
     get_own_locks: {
       method: 'GET',

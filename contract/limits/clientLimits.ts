@@ -213,6 +213,10 @@ export const CLIENT_LIMITS = {
   lockSeriesPerAccountMax: 20,
   /** Orders that one order for tokens may fill; the rest of it is then cancelled. */
   lockFillsPerOrderMax: 100,
+  /** The least tokens of a compute lock that are withdrawn to a wallet at once, in micro-tokens. */
+  lockWithdrawalMicrosMin: 1_000_000,
+  /** How long before the end of its series tokens are withdrawn no more, in milliseconds. */
+  lockWithdrawalCutoffMs: 21_600_000,
   /** How long the price of a quote for tokens holds, in milliseconds. */
   lockQuoteMs: 30_000,
   /** Prices of each side of a book of tokens that are shown. */

@@ -8,6 +8,7 @@ import { creditInvariants } from './creditChecks.ts'
 import { escrowBy } from './escrow.ts'
 import { KEY_TRANSFER_INVARIANTS } from './keyTransferChecks.ts'
 import { LOCK_INVARIANTS } from './lockChecks.ts'
+import { LOCK_TOKEN_INVARIANTS } from './lockTokenChecks.ts'
 import { LOCK_USE_INVARIANTS } from './lockUseChecks.ts'
 import { MOVEMENT_INVARIANTS } from './movementChecks.ts'
 import { PAYMENT_INVARIANTS } from './paymentChecks.ts'
@@ -47,7 +48,8 @@ const INVARIANTS: readonly Invariant[] = [
       SELECT d.id || (CASE WHEN d.voided THEN ' is voided' ELSE ' took ' || d.units END) ||
         ', its transfers are ' || coalesce(sum(t.units), 0)
       FROM debits d LEFT JOIN transfers t ON t.ref = d.id AND t.kind <> 'charge'
-        AND t.debit IN ('coin:' || d.account_id, (SELECT 'lock:' || series_id || ':' || account_id FROM lock_orders WHERE id = d.id))
+        AND t.debit IN ('coin:' || d.account_id, (SELECT 'lock:' || series_id || ':' || account_id FROM lock_orders WHERE id = d.id),
+          (SELECT 'lock:' || series_id || ':' || account_id FROM lock_withdrawals WHERE id = d.id))
       GROUP BY d.id HAVING coalesce(sum(t.units), 0) <> CASE WHEN d.voided THEN 0 ELSE d.units END`,
   },
   {
@@ -88,6 +90,7 @@ function steps(limits: Limits, isSinceMark: boolean, charges: ChargeChecks): rea
     ...KEY_TRANSFER_INVARIANTS,
     ...LOCK_INVARIANTS,
     ...LOCK_USE_INVARIANTS,
+    ...LOCK_TOKEN_INVARIANTS,
     ...referralInvariants(isSinceMark),
     ...PROVIDER_INVARIANTS,
     ...batchInvariants(limits),

@@ -5,6 +5,7 @@ import { DISTRIBUTOR_ABI } from '../onchain/rewards/distributorContract.ts'
 import { ANCHOR_ABI } from '../onchain/settlements/anchorContract.ts'
 import type { Client, Pool } from '../runtime/db/pool.ts'
 import { type AuditCheck, Faults } from './check.ts'
+import { checkLockTokens, LOCK_TOKENS } from './lockTokenChecks.ts'
 import { inSnapshot } from './snapshot.ts'
 
 const ABI = parseAbi(['function balanceOf(address account) view returns (uint256)'])
@@ -41,7 +42,7 @@ async function compareOnce(pool: Pool, rpcUrl: string | undefined, limits: Limit
   if (book === undefined) return []
   if (rpcUrl === undefined) {
     const detail = 'not compared: CHAIN_RPC_URL is not set'
-    return [CHECK, ANCHORED, COVERED].map((name) => ({ name, ok: true, detail }))
+    return [CHECK, ANCHORED, COVERED, LOCK_TOKENS].map((name) => ({ name, ok: true, detail }))
   }
   const faults = new Faults()
   const chain = createPublicClient({ transport: http(rpcUrl, { timeout: limits.databaseTimeoutMs }) })
@@ -62,7 +63,12 @@ async function compareOnce(pool: Pool, rpcUrl: string | undefined, limits: Limit
     faults.add(`the chain can not be read: ${(error as Error).message.split('\n')[0]}`)
   }
   const treasuryCheck = faults.check(CHECK, `${tokens.length} tokens at block ${blockNumber}`)
-  return [treasuryCheck, await checkBatch(pool, chain), await checkDistributors(pool, chain)]
+  return [
+    treasuryCheck,
+    await checkBatch(pool, chain),
+    await checkDistributors(pool, chain),
+    await checkLockTokens(pool, chain),
+  ]
 }
 
 /** The chain has the hash of a batch's statement, and each batch contains those before. */

@@ -101,11 +101,12 @@ export const PAYMENT_INVARIANTS: readonly Invariant[] = [
         UNION ALL SELECT 'refund', id, token, amount, payer, false FROM refunds
         UNION ALL SELECT 'withdrawal', id, token, amount, wallet, false FROM withdrawals
         UNION ALL SELECT 'settlement', number::text, NULL, NULL, NULL, NULL FROM settlement_batches
+        UNION ALL SELECT 'lock_mint', id, NULL, NULL, NULL, NULL FROM lock_withdrawals
         UNION ALL SELECT purpose, number::text, token, amount, receiver, false FROM revenue_payouts
         UNION ALL SELECT CASE purpose WHEN 'reward' THEN 'reward_root' ELSE 'vault_vest' END, number::text, NULL, NULL, NULL,
           NULL FROM revenue_payouts
       ) r ON r.purpose = t.purpose AND r.id = split_part(split_part(t.ref, '#', 1), ':', 1)
-      WHERE r.id IS NULL OR (t.purpose IN ('settlement', 'reward_root', 'vault_vest')) <> (t.token IS NULL) OR t.token <> r.token OR t.amount <> r.amount
+      WHERE r.id IS NULL OR (t.purpose IN ('settlement', 'reward_root', 'vault_vest', 'lock_mint')) <> (t.token IS NULL) OR t.token <> r.token OR t.amount <> r.amount
         OR t.transfer_from <> CASE WHEN r.is_in THEN r.wallet ELSE i.treasury END
         OR t.transfer_to <> CASE WHEN r.is_in THEN i.treasury ELSE r.wallet END`,
   },

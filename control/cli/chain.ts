@@ -108,6 +108,19 @@ function deployVault(args: Arguments, context: CliContext): Promise<undefined> {
   })
 }
 
+function deployLocks(args: Arguments, context: CliContext): Promise<undefined> {
+  const minter = addressOf(argument(args, 'MINTER')) as `0x${string}`
+  return deploy(context, {
+    sender: minter,
+    field: 'lock_tokens',
+    roles: () => ({ minter }),
+    initCode: async () => {
+      const { lockTokensInitCode } = await import('../launch/chain/deployLockTokens.ts')
+      return lockTokensInitCode(minter)
+    },
+  })
+}
+
 function vestSecondsOf(stated: string | undefined): number {
   const seconds = stated === undefined ? VEST_SECONDS : Number(stated)
   if (Number.isSafeInteger(seconds) && seconds > 0 && seconds <= VEST_SECONDS_MAX) return seconds
@@ -141,6 +154,11 @@ export const CHAIN: CommandGroup = {
       summary: "Deploys the contract of holders' rewards with SLUICE_DEPLOYER_KEY, for the wallet that publishes them.",
       flags: { admin: ADMIN },
       run: deployRewards,
+    },
+    {
+      synopsis: 'deploy-locks <MINTER>',
+      summary: 'Deploys the tokens (ERC-1155) of compute locks with SLUICE_DEPLOYER_KEY; the treasury is their minter.',
+      run: deployLocks,
     },
   ],
 }

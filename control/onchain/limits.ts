@@ -80,6 +80,13 @@ export const ONCHAIN_LIMITS = {
   /** Withdrawals per poll at most. */
   withdrawalBatchMax: 50,
 
+  /** How often the mint of a withdrawal of compute lock tokens that failed in its block is sent. */
+  lockMintAttemptsMax: 5,
+  /** How long such withdrawals rest where the contract is not one that the treasury can mint in, in milliseconds. */
+  lockMintRefusedMs: 60_000,
+  /** Redemptions of such tokens that are credited at once. */
+  lockRedemptionBatchMax: 50,
+
   // Settlement batches.
   /** Interval of the checks whether a settlement batch is due, in milliseconds. */
   settlementCheckMs: 2_000,

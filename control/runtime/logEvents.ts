@@ -128,6 +128,21 @@ export const CONTROL_EVENTS = {
     'warn',
     'settlement: could not release the shards of this process; their lease will expire',
   ],
+  lock_mint_rejected: [
+    'error',
+    'the contract of lock tokens is missing or has another minter; withdrawals wait',
+    'Set `lock_tokens` of the payments file to a LockTokens contract whose minter is the treasury.',
+  ],
+  lock_redemption_arrived: ['info', 'read a redemption of lock tokens'],
+  lock_redemption_refused: [
+    'error',
+    'a redemption exceeds what the book has on the chain; it is not credited',
+    'The minter has minted outside of the gateway: check who has the key of the treasury.',
+  ],
+  lock_withdrawal_refused: [
+    'warn',
+    'a withdrawal of lock tokens was not minted; returned them unless the series has ended',
+  ],
   loop_failed: [
     'warn',
     'background task failed; retrying',

@@ -11,6 +11,7 @@ import { keyCaller } from '../customers/keys/keyCaller.ts'
 import { keyHandlers } from '../customers/keys/keyHandlers.ts'
 import { linkHandlers } from '../customers/links/linkHandlers.ts'
 import { lockHandlers } from '../customers/locks/lockHandlers.ts'
+import { lockWithdrawalHandlers } from '../customers/locks/lockWithdrawalHandlers.ts'
 import { platformHandlers } from '../customers/platform/platformHandlers.ts'
 import { providerHandlers } from '../customers/providers/providerHandlers.ts'
 import { logHandlers } from '../customers/receipts/logHandlers.ts'
@@ -79,6 +80,7 @@ export function newAccountApi(parts: ApiParts): AccountApi {
       ...keyHandlers(pool, redis, limits),
       ...linkHandlers(parts),
       ...lockHandlers(parts),
+      ...lockWithdrawalHandlers(parts),
       ...agentHandlers(parts),
       ...platformHandlers(parts),
       ...batchHandlers(pool, limits),

@@ -194,6 +194,8 @@ export const ROWS: Readonly<Record<string, Row>> = {
     {},
     '/v1/locks/orders/lor_0123456789ABCDEFGHJKMNPQRS/cancel',
   ),
+  'GET /v1/locks/withdrawals': row(either('200')),
+  'POST /v1/locks/withdrawals': row(either(NO_PAYMENTS), { series: SERIES, tokens: '1' }),
   'GET /v1/locks/mine': row(either('200')),
 
   'GET /v1/agents': row(either('200')),

@@ -135,9 +135,12 @@ async function isSettled(pool: Pool, chain: TestChain): Promise<boolean> {
        + (SELECT count(*) FROM refunds WHERE state = 'sending')
        + (SELECT count(*) FROM deposits WHERE state = 'settling')
        + (SELECT count(*) FROM withdrawals WHERE state = 'sending')
+       + (SELECT count(*) FROM lock_withdrawals WHERE state = 'sending')
+       + (SELECT count(*) FROM lock_scans WHERE scanned_block < $1)
        + (SELECT count(*) FROM chain_transactions WHERE state = 'pending')
        + (SELECT count(*) FROM admission_events) AS count,
        (SELECT scanned_block FROM chain_identity) AS scanned`,
+    [head],
   )
   const row = open.rows[0]
   return row?.count === 0 && row.scanned >= head

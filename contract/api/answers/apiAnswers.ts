@@ -76,6 +76,8 @@ export const API_ANSWERS: Readonly<Partial<Record<ApiOperation, Answers>>> = {
   quote_lock: { 200: 'LockQuote' },
   create_lock_order: { 201: 'LockOrder' },
   cancel_lock_order: { 200: 'LockOrder' },
+  list_lock_withdrawals: { 200: 'LockWithdrawalList' },
+  create_lock_withdrawal: { 202: 'LockWithdrawal' },
   get_own_locks: { 200: 'OwnLocks' },
   get_reserve: { 200: 'Reserve' },
   list_reserve_days: { 200: 'ReserveDayList' },

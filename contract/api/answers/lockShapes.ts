@@ -4,6 +4,20 @@ const TOKENS = said('Whole tokens with six digits', decimal)
 const PRICE = said('Coin per whole token', decimal)
 const LEVELS = list(shape({ price: PRICE, tokens: TOKENS }))
 
+const LOCK_WITHDRAWAL = shape({
+  object: is('lock_withdrawal'),
+  id: text,
+  status: oneOf(['pending', 'sent', 'returned', 'expired']),
+  series: text,
+  tokens: TOKENS,
+  wallet: text,
+  contract: said('The ERC-1155 contract', text),
+  token_id: said('Of the series, in decimal', text),
+  token_amount: said('In units of the contract: 1,000,000 are one whole token', text),
+  transaction: orNull(text),
+  created_at: time,
+})
+
 /** Answers of the endpoints of compute locks. */
 export const LOCK_SHAPES = {
   LockSeries: shape({
@@ -66,6 +80,8 @@ export const LOCK_SHAPES = {
     created_at: time,
     ended_at: orNull(time),
   }),
+  LockWithdrawal: LOCK_WITHDRAWAL,
+  LockWithdrawalList: pageOf(ref('LockWithdrawal')),
   OwnLocks: shape({
     object: is('own_locks'),
     holdings: list(shape({ series: text, model: text, month: text, expires_at: time, tokens: TOKENS, units: text })),

@@ -31,6 +31,8 @@ export const holdingAccount = (seriesId: string, accountId: string): string => `
 export const lockEscrowAccount = (seriesId: string): string => `lock_escrow:${seriesId}`
 /** The other side of a series' tokens: issued tokens are taken from it, burnt tokens return to it. */
 export const lockIssuedAccount = (seriesId: string): string => `lock_issued:${seriesId}`
+/** The tokens of a series that were withdrawn to wallets and not redeemed. */
+export const lockOnchainAccount = (seriesId: string): string => `lock_onchain:${seriesId}`
 /** Coin that the gateway sold tokens of a series for, as long as they are neither burnt nor expired. */
 export const lockUnearnedAccount = (seriesId: string): string => `lock_unearned:${seriesId}`
 

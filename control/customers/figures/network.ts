@@ -51,7 +51,7 @@ export async function networkJson(db: Queryable, { publicUrl, logKey, payments }
 }
 
 function chainJson(config: PaymentsConfig, coinUsdUnits: number) {
-  const { chainId, assets, agentRegistry, settlementAnchor, treasury } = config
+  const { chainId, assets, agentRegistry, settlementAnchor, lockTokens, treasury } = config
   const shown = (address: Address | null) => (address === null ? null : getAddress(address))
   return {
     network: `eip155:${chainId}`,
@@ -71,6 +71,7 @@ function chainJson(config: PaymentsConfig, coinUsdUnits: number) {
       permit2: getAddress(PERMIT2_ADDRESS),
       agent_registry: shown(agentRegistry),
       settlement_anchor: shown(settlementAnchor),
+      lock_tokens: shown(lockTokens),
       scoin_vault: shown(config.holders?.vault ?? null),
       reward_distributor: shown(config.holders?.distributor ?? null),
     },

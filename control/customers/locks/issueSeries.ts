@@ -7,11 +7,11 @@ import {
   lockIssuedAccount,
   lockUnearnedAccount,
 } from '../../book/ledger/accounts.ts'
+import { openHolding } from '../../book/ledger/openHolding.ts'
 import { postTransfers } from '../../book/ledger/postTransfers.ts'
 import type { Limits } from '../../limits.ts'
 import { GATEWAY_WIDE, OPERATOR, recordActivity } from '../../runtime/activity/activity.ts'
 import type { Client } from '../../runtime/db/pool.ts'
-import { openHolding } from './holdings.ts'
 import { countLivingSeries, insertSeries, type LockSeries } from './series.ts'
 import { unitsOfTokens } from './tradeAmounts.ts'
 

@@ -8,12 +8,13 @@ import type { Debits } from '../../admission/debits/debit.ts'
 import type { ApiCall, ReadHandler, WriteHandler } from '../../api/call.ts'
 import { listJson, pageOf } from '../../api/lists.ts'
 import { lockAccount } from '../../book/ledger/lockAccount.ts'
+import { countOtherSeries } from '../../book/ledger/openHolding.ts'
 import { coinAmount, coinAmountJson, coinPrice } from '../../catalog/pricing/coinAmounts.ts'
 import type { Limits } from '../../limits.ts'
 import { announceKeyChanges } from '../../runtime/bus/announceKeyChanges.ts'
 import type { Client, Pool } from '../../runtime/db/pool.ts'
 import { cancelOrder } from './endOrders.ts'
-import { countOtherSeries, holdingsOf, usesOf } from './holdings.ts'
+import { holdingsOf, usesOf } from './holdings.ts'
 import { bookJson, holdingJson, levelJson, orderJson, rulesJson, seriesJson, useJson } from './lockJson.ts'
 import type { WantedOrder } from './matchOrder.ts'
 import { costsOf, countOpenOrders, pageOfOrders } from './orderStore.ts'
@@ -21,6 +22,7 @@ import { placeOrder } from './placeOrder.ts'
 import { type LockQuote, quoteBuy, quotedCost } from './quotes.ts'
 import { type LockSeries, listSeries, lockTradedSeries, seriesById, tradedSeries } from './series.ts'
 import { LOT_MICROS, TICK_NANOS } from './tradeAmounts.ts'
+import { refuseSubKey, requireTrader } from './traders.ts'
 
 type LockOperation = 'get_locks' | 'quote_lock' | 'create_lock_order' | 'cancel_lock_order' | 'get_own_locks'
 
@@ -93,26 +95,6 @@ export function lockHandlers(parts: LockParts): Record<LockOperation, ReadHandle
       },
     },
   }
-}
-
-/** Who is told nothing about the account. @throws GatewayError permission_denied */
-function refuseSubKey({ caller }: ApiCall): void {
-  if (caller.kind === 'key' && caller.isSubKey) throw new GatewayError('permission_denied')
-}
-
-/**
- * Refuses keys with bounds, which tokens would let them get around: tokens are bought once and burnt by every key of the
- * account. @throws GatewayError permission_denied
- */
-function requireTrader({ caller, accountId }: ApiCall): void {
-  if (isId('agt', accountId)) {
-    throw new GatewayError('permission_denied', { message: 'An agent does not trade; use a credential of its owner.' })
-  }
-  if (caller.kind !== 'key' || !caller.isRestricted) return
-  const message =
-    'A key with caps, a budget, a rate, allowlists, privacy settings or an expiry, or without can_transfer, can not trade; ' +
-    'use a session or another key.'
-  throw new GatewayError('permission_denied', { message })
 }
 
 async function locksJson(pool: Pool, call: ApiCall, limits: Limits) {

@@ -4,6 +4,7 @@ import {
   holdingAccount,
   LOCK_OPERATOR,
   lockIssuedAccount,
+  lockOnchainAccount,
   lockUnearnedAccount,
   REVENUE,
 } from '../../book/ledger/accounts.ts'
@@ -65,12 +66,13 @@ export async function endSeries(client: Client, id: string): Promise<boolean> {
   return false
 }
 
-/** What the operator did not sell. */
+/** What the operator did not sell, and what is on the chain, where the contract counts it as burnt from the same moment on. */
 async function burnStock(client: Client, { id }: LockSeries): Promise<void> {
-  const debit = holdingAccount(id, LOCK_OPERATOR)
-  const units = await balanceOf(client, debit)
-  if (units === 0) return
-  await postTransfers(client, [{ kind: 'lock_expiry', ref: id, debit, credit: lockIssuedAccount(id), units }])
+  for (const debit of [holdingAccount(id, LOCK_OPERATOR), lockOnchainAccount(id)]) {
+    const units = await balanceOf(client, debit)
+    if (units === 0) continue
+    await postTransfers(client, [{ kind: 'lock_expiry', ref: id, debit, credit: lockIssuedAccount(id), units }])
+  }
 }
 
 /** Whether tokens are left: those of holds that are open are burnt with them, the others by the sweep of admission. */

@@ -9,6 +9,7 @@ export type ContractName =
   | 'SettlementAnchor'
   | 'ScoinVault'
   | 'RewardDistributor'
+  | 'LockTokens'
   | 'Wallet'
   | 'Permit2'
 

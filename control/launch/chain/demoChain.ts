@@ -17,6 +17,7 @@ import {
   provideContract,
 } from './deploy.ts'
 import { distributorInitCode, vaultInitCode } from './deployHolders.ts'
+import { lockTokensInitCode } from './deployLockTokens.ts'
 
 const [TREASURY, RELAYER, PAYER] = [1, 2, 3]
 const COIN_DECIMALS = 18
@@ -60,7 +61,8 @@ export async function startDemoChain(dataDir: string, logFile: string, limits: L
     const anchor = await provideAnchor(client, roles)
     const holders = await provideHolders(client, contracts.coin)
     const paymentsPath = join(dataDir, 'demo-payments.yaml')
-    writeFileSync(paymentsPath, demoPaymentsFile(contracts, anchor, holders))
+    const locks = await provideContract(client, lockTokensInitCode(devAccount(TREASURY).address))
+    writeFileSync(paymentsPath, demoPaymentsFile(contracts, anchor, holders, locks))
     const env = {
       CHAIN_RPC_URL: node.rpcUrl,
       SLUICE_PAYMENTS: paymentsPath,
@@ -131,6 +133,7 @@ export function demoPaymentsFile(
   { coin, stablecoin, registry }: DevContracts,
   anchor: Address,
   { vault, distributor }: HolderContracts,
+  lockTokens: Address,
 ): string {
   return `# Written at every start of the demo. For a chain of your own, see docs/operations/chain.md.
 chain_id: ${DEV_CHAIN_ID}
@@ -152,5 +155,6 @@ reward_distributor: "${distributor}"
 # So little, and so often, that the demo shows rewards.
 rewards_min_coin: "0"
 revenue_period_seconds: ${REVENUE_SECONDS}
+lock_tokens: "${lockTokens}"
 `
 }

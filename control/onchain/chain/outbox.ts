@@ -15,6 +15,7 @@ export type Purpose =
   | 'reward_root'
   | 'vault'
   | 'vault_vest'
+  | 'lock_mint'
 
 /** The movement of tokens that a transaction has to make. */
 export interface ExpectedTransfer {

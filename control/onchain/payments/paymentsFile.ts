@@ -32,6 +32,8 @@ export interface PaymentsFile {
   readonly settlementIntervalSeconds: number
   /** The holders that revenue is shared with; null for none. */
   readonly holders: HolderSettings | null
+  /** The contract that tokens of compute locks are withdrawn to; null for none. */
+  readonly lockTokens: Address | null
   /** Holds tokens that count as reserve beside the treasury; null for none. */
   readonly reserveVault: Address | null
 }
@@ -56,6 +58,7 @@ interface Content extends HolderContent {
   readonly agent_registry?: string
   readonly settlement_anchor?: string
   readonly settlement_interval_seconds: number
+  readonly lock_tokens?: string
   readonly reserve_vault?: string
   readonly refund_min_usd: string
   readonly deposit_min_usd: string
@@ -109,6 +112,7 @@ function parsed(file: YamlFile): PaymentsFile {
     settlementAnchor: content.settlement_anchor === undefined ? null : lowered(content.settlement_anchor),
     settlementIntervalSeconds: content.settlement_interval_seconds,
     holders,
+    lockTokens: content.lock_tokens === undefined ? null : lowered(content.lock_tokens),
     reserveVault: content.reserve_vault === undefined ? null : lowered(content.reserve_vault),
   }
 }

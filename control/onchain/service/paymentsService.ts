@@ -9,26 +9,23 @@ import { logEvent } from '../../runtime/logEvents.ts'
 import { type ChainClient, createChainClient } from '../chain/chainClient.ts'
 import { ContractWallets } from '../chain/contractSignature.ts'
 import { FeeOracle } from '../chain/fees.ts'
-import type { OutcomeHandlers } from '../chain/recorder.ts'
 import { TransactionSweeper } from '../chain/sweeper.ts'
 import { TransactionWatcher } from '../chain/watcher.ts'
-import { depositOutcome } from '../deposits/depositOutcome.ts'
 import { DepositScanner, type ScannerOptions } from '../deposits/depositScanner.ts'
 import { Deposits } from '../deposits/deposits.ts'
 import { bindChain } from '../payments/bindChain.ts'
 import { PaymentCloser } from '../payments/closer.ts'
 import type { PaymentOrder } from '../payments/paymentOrder.ts'
-import { paymentOutcome } from '../payments/paymentOutcome.ts'
 import type { PaymentsConfig } from '../payments/paymentsConfig.ts'
 import { RefusalCounts } from '../payments/refusalCounts.ts'
 import { PaymentSettler, type Settled } from '../payments/settler.ts'
-import { Refunder, refundOutcome } from '../refunds/refunds.ts'
-import { payoutOutcome, rootOutcome } from '../rewards/payoutSender.ts'
+import { Refunder } from '../refunds/refunds.ts'
 import type { RevenueKeeper } from '../rewards/revenueKeeper.ts'
-import { type AnchorKeeper, settlementOutcome } from '../settlements/anchorKeeper.ts'
-import { vestOutcome } from '../vault/vaultKeeper.ts'
-import { Withdrawer, withdrawalOutcome } from '../withdrawals/withdrawals.ts'
+import type { AnchorKeeper } from '../settlements/anchorKeeper.ts'
+import { Withdrawer } from '../withdrawals/withdrawals.ts'
+import { confirmationsOf, OUTCOMES } from './outcomes.ts'
 import { startAnchors } from './startAnchors.ts'
+import { type LockTokens, startLockTokens } from './startLockTokens.ts'
 import { type RevenueOptions, startRevenue } from './startRevenue.ts'
 
 const STOP_CHECK_MS = 20
@@ -44,18 +41,6 @@ export interface PaymentsOptions
   readonly redis: Redis
   readonly log: Logger
   readonly limits: Limits
-}
-
-const HANDLERS: OutcomeHandlers = {
-  payment: paymentOutcome,
-  refund: refundOutcome,
-  deposit: depositOutcome,
-  withdrawal: withdrawalOutcome,
-  settlement: settlementOutcome,
-  reward: payoutOutcome('reward'),
-  reward_root: rootOutcome,
-  vault: payoutOutcome('vault'),
-  vault_vest: vestOutcome,
 }
 
 /** The parts that run once the chain is known to be the right one. */
@@ -74,6 +59,8 @@ interface Running {
   readonly anchors: AnchorKeeper | undefined
   /** Undefined where revenue is not shared. */
   readonly revenue: RevenueKeeper | undefined
+  /** Undefined where the operator has named no contract. */
+  readonly lockTokens: LockTokens | undefined
   /** Whether the work that an earlier process left has been finished. */
   isSwept: boolean
 }
@@ -123,6 +110,11 @@ export class PaymentsService {
     return this.settled().withdrawer
   }
 
+  /** Tokens of compute locks on the chain; undefined where the operator has named no contract. @throws GatewayError as `deposits` */
+  get lockTokens(): LockTokens | undefined {
+    return this.settled().lockTokens
+  }
+
   /** The chain. @throws GatewayError chain_unavailable until it has answered for the first time */
   get chain(): ChainClient {
     return this.ready().chain
@@ -147,8 +139,8 @@ export class PaymentsService {
     if (running === undefined) return
     const deadlineMs = performance.now() + timeoutMs
     while (running.settler.size > 0 && performance.now() < deadlineMs) await sleep(STOP_CHECK_MS)
-    const { closer, refunder, sweeper, scanner, deposits, withdrawer, anchors, revenue } = running
-    const parts = [closer, refunder, sweeper, scanner, deposits, withdrawer, anchors, revenue]
+    const { closer, refunder, sweeper, scanner, deposits, withdrawer, anchors, revenue, lockTokens } = running
+    const parts = [closer, refunder, sweeper, scanner, deposits, withdrawer, anchors, revenue, lockTokens]
     await Promise.all(parts.map((part) => part?.stop()))
     await running.watcher.stop()
   }
@@ -185,25 +177,14 @@ export class PaymentsService {
 
   private run(chain: ChainClient, quoteSecret: Buffer): Running {
     const { config, pool, redis, log } = this.options
-    const { chainId, treasury, relayers, confirmations, finalBlocks } = config
+    const { chainId, treasury, relayers, finalBlocks } = config
     const fees = new FeeOracle(chain, this.options.limits)
     const watcher = new TransactionWatcher({
       pool,
       chain,
       log,
-      handlers: HANDLERS,
-      // Payments for requests are small; deposits are larger and can be withdrawn again.
-      confirmations: {
-        payment: confirmations,
-        refund: confirmations,
-        deposit: config.depositConfirmations,
-        withdrawal: confirmations,
-        settlement: config.depositConfirmations,
-        reward: config.depositConfirmations,
-        reward_root: config.depositConfirmations,
-        vault: config.depositConfirmations,
-        vault_vest: config.depositConfirmations,
-      },
+      handlers: OUTCOMES,
+      confirmations: confirmationsOf(config),
       limits: this.options.limits,
     })
     const signers = new Map([treasury, ...relayers].map((signer) => [signer.address as string, signer]))
@@ -294,6 +275,7 @@ export class PaymentsService {
       withdrawer,
       anchors: startAnchors(this.options, { chain, fees, watcher }),
       revenue: startRevenue(this.options, { chain, fees, watcher }),
+      lockTokens: startLockTokens(this.options, { chain, fees, watcher }),
       isSwept: false,
     }
     void sweeper.swept.then(() => {

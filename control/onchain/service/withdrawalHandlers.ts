@@ -119,8 +119,12 @@ function usdTokens({ units }: CoinAmount, { decimals, usdUnits }: PaymentAsset, 
   return { nanos: coinFor(whole.units, coinUsdUnits), units: whole.units, tokens: whole.amount }
 }
 
-/** @throws GatewayError wallet_not_found for a wallet that is not linked to the account */
-async function readWallet({ body, caller, accountId }: ApiCall, client: Client, parts: WithdrawalParts) {
+/** The wallet that tokens go to: the one that is named, else the one that is signed in. @throws GatewayError invalid_address; wallet_not_found for a wallet that is not linked to the account */
+export async function readWallet(
+  { body, caller, accountId }: ApiCall,
+  client: Client,
+  parts: Pick<WithdrawalParts, 'accountOfWallet'>,
+): Promise<Address> {
   const named = body['address'] ?? (caller.kind === 'session' ? caller.address : '')
   const wallet: Address | undefined = parseAddress(named)
   if (wallet === undefined) throw new GatewayError('invalid_address', { param: 'address' })

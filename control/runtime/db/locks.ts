@@ -39,6 +39,10 @@ const LOCK_NUMBERS = distinct({
   reserveReadings: 7_204_046,
   /** One control attests the reserve. */
   attestations: 7_204_047,
+  /** One control mints withdrawn tokens of compute locks. */
+  lockMints: 7_204_048,
+  /** One control reads and credits redeemed tokens of compute locks. */
+  lockRedemptions: 7_204_049,
   /** One control compares answers of registered providers. */
   providerProbes: 7_204_300,
   /** Price sheets and route switches are published one after the other. */

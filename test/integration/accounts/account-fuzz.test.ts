@@ -4,6 +4,8 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { API_ROUTES, type ApiOperation } from '../../../contract/api/routes.ts'
+import { provideContract } from '../../../control/launch/chain/deploy.ts'
+import { lockTokensInitCode } from '../../../control/launch/chain/deployLockTokens.ts'
 import { api, apiOk, type Json, signedMessage } from '../../support/clients/apiClient.ts'
 import { newHolder, signDeposit } from '../../support/clients/moneyClient.ts'
 import { type PaidStack, startPaidStack } from '../../support/paidStack.ts'
@@ -67,6 +69,9 @@ before(async () => {
       referralAttachesMax: 100_000,
       keysPerAccountMax: 100_000,
     },
+    payments: async ({ client, treasury }) => ({
+      lock_tokens: await provideContract(client, lockTokensInitCode(treasury.address)),
+    }),
     env: { SLUICE_PRIVATE_PROVIDERS: '1', SLUICE_LOG_WITNESSES: witness.verifier },
   })
   sound = await soundRequests()
@@ -93,6 +98,7 @@ async function soundRequests(): Promise<Readonly<Partial<Record<ApiOperation, So
   const series = String((issued.json as Json)['id'])
   const bought = { series, side: 'buy', tokens: '0.5' }
   const bid = await create('/v1/locks/orders', { ...bought, type: 'limit', price: '0.001' })
+  await create('/v1/locks/orders', { ...bought, type: 'market', tokens: '3' })
   const checkpoint = `test.example.com/v1/log\n1\n${Buffer.alloc(32).toString('base64')}\n`
   const proof = await signedMessage(url, wallet)
   const with_ = (path: string, body: unknown, by: unknown = token): Sound => ({ path, body, token: String(by) })
@@ -109,6 +115,7 @@ async function soundRequests(): Promise<Readonly<Partial<Record<ApiOperation, So
     quote_lock: with_('/v1/locks/quote', { series, tokens: '0.5' }),
     create_lock_order: with_('/v1/locks/orders', { ...bought, type: 'limit', price: '0.002' }),
     cancel_lock_order: with_(`/v1/locks/orders/${bid['id']}/cancel`, {}),
+    create_lock_withdrawal: with_('/v1/locks/withdrawals', { series, tokens: '1', address: wallet.address }),
     create_agent: with_('/v1/agents', { slug: 'another', ...SETTINGS, description: 'd', request_cap: '1' }),
     update_agent: with_(AGENT, { ...SETTINGS, description: 'd', request_cap: '1', approval_threshold: '0' }),
     fund_agent: with_(`${AGENT}/fund`, { amount: '0.01', note: 'n' }),

@@ -275,7 +275,7 @@ test('the audit finds escrow, fills and books that disagree with the orders', as
     ['UPDATE lock_orders SET price_nanos = price_nanos + 3000 * $1', 'no book of locks is crossed'],
     [
       'UPDATE lock_series SET supply_micros = supply_micros + 1000 * $1',
-      'tokens of every series are held, in escrow or burnt',
+      'tokens of every series are held, in escrow, on the chain or burnt',
     ],
   ] as const
   for (const [change, name] of faults) {

@@ -112,6 +112,7 @@ export class PaymentBench {
       blockSeconds: 1,
       settlementAnchor: null,
       reserveVault: null,
+      lockTokens: null,
       settlementIntervalSeconds: 3_600,
       holders: null,
       treasury: new Signer(this.chain.treasuryKey),

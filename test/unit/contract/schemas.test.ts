@@ -42,7 +42,7 @@ test('the files of the demo and the examples of the documentation are valid by t
   assert.equal(
     faults(
       'payments',
-      parse(demoPaymentsFile({ coin, stablecoin, registry }, coin, { vault: coin, distributor: coin })),
+      parse(demoPaymentsFile({ coin, stablecoin, registry }, coin, { vault: coin, distributor: coin }, coin)),
     ),
     '',
   )

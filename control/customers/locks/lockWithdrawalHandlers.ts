@@ -1,0 +1,168 @@
+import { getAddress } from 'viem/utils'
+import { GatewayError, invalidRequest } from '../../../contract/errors/errors.ts'
+import { formatTokens, parseTokens } from '../../../contract/money/lockTokens.ts'
+import { newId } from '../../../contract/wire/ids.ts'
+import type { Redis } from '../../../contract/wire/redis.ts'
+import { bookTaking, type Debits } from '../../admission/debits/debit.ts'
+import type { ApiCall, ReadHandler, WriteHandler } from '../../api/call.ts'
+import { listJson, pageOf } from '../../api/lists.ts'
+import { holdingAccount } from '../../book/ledger/accounts.ts'
+import { lockAccounts } from '../../book/ledger/appendAdmissionEvent.ts'
+import { lockAccount } from '../../book/ledger/lockAccount.ts'
+import { postTransfers } from '../../book/ledger/postTransfers.ts'
+import type { Limits } from '../../limits.ts'
+import { numberOfId } from '../../onchain/locktokens/lockTokensContract.ts'
+import {
+  countOpenLockWithdrawals,
+  insertLockWithdrawal,
+  type LockWithdrawal,
+  type LockWithdrawalState,
+  pageOfLockWithdrawals,
+} from '../../onchain/locktokens/lockWithdrawalRow.ts'
+import { LOCK_WITHDRAWAL, openOnchainAccount } from '../../onchain/locktokens/onchainTokens.ts'
+import type { PaymentsService } from '../../onchain/service/paymentsService.ts'
+import { readWallet } from '../../onchain/service/withdrawalHandlers.ts'
+import { recordActivity } from '../../runtime/activity/activity.ts'
+import { announceKeyChanges } from '../../runtime/bus/announceKeyChanges.ts'
+import type { Client, Pool } from '../../runtime/db/pool.ts'
+import type { UndoableTransaction } from '../../runtime/db/undoable.ts'
+import { accountOfWallet } from '../wallets/wallets.ts'
+import { type LockSeries, lockTradedSeries } from './series.ts'
+import { unitsOfTokens } from './tradeAmounts.ts'
+import { refuseSubKey, requireTrader } from './traders.ts'
+
+type LockWithdrawalOperation = 'list_lock_withdrawals' | 'create_lock_withdrawal'
+
+const HOUR_MS = 3_600_000
+
+export interface LockWithdrawalParts {
+  readonly pool: Pool
+  readonly redis: Redis
+  readonly debits: Debits
+  /** Has what was booked for these accounts brought to the admission state. */
+  readonly applyToAdmission: (accountIds: readonly string[]) => Promise<unknown>
+  /** Undefined when the gateway has no chain. */
+  readonly payments: PaymentsService | undefined
+  readonly limits: Limits
+}
+
+/** The endpoints of holdings that leave to a wallet. */
+export function lockWithdrawalHandlers(
+  parts: LockWithdrawalParts,
+): Record<LockWithdrawalOperation, ReadHandler | WriteHandler<unknown>> {
+  const { pool, redis, limits } = parts
+  return {
+    list_lock_withdrawals: {
+      read: async (call) => {
+        refuseSubKey(call)
+        const { limit, after } = pageOf(call, limits)
+        const found = await pageOfLockWithdrawals(pool, call.accountId, limit + 1, after)
+        return { json: listJson(found.map(lockWithdrawalJson), limit) }
+      },
+    },
+    create_lock_withdrawal: {
+      authorize: async (call) => requireTrader(call),
+      write: async (call, client, _prepared, transaction) => {
+        requireTrader(call)
+        const { contract, minter } = lockTokensOf(parts)
+        const wallet = await readWallet(call, client, { accountOfWallet })
+        const series = await lockTradedSeries(client, String(call.body['series']))
+        refuseLate(series, limits)
+        await refuseTooMany(client, call.accountId, limits)
+        const micros = readTokens(call, limits)
+        const stored = await withdraw(transaction, parts.debits, call, series, { wallet, contract, micros })
+        return {
+          status: 202,
+          json: lockWithdrawalJson(stored),
+          afterCommit: async () => {
+            minter.wake()
+            await parts.applyToAdmission([call.accountId])
+            await announceKeyChanges(pool, redis, limits)
+          },
+        }
+      },
+    },
+  }
+}
+
+/** Takes the tokens off the holding, in Redis first, and books them onto the chain. @param series locked in this transaction */
+async function withdraw(
+  transaction: UndoableTransaction,
+  debits: Debits,
+  { accountId, actor }: ApiCall,
+  series: LockSeries,
+  to: Pick<LockWithdrawal, 'wallet' | 'contract' | 'micros'>,
+): Promise<LockWithdrawal> {
+  const { client } = transaction
+  const [id, seriesId] = [newId('lwd'), series.id]
+  const units = unitsOfTokens(to.micros, series.lockedPriceUnits)
+  const taking = { id, accountId, nanos: 0, units, series }
+  const takenAtMs = await debits.take(transaction, taking)
+  await lockAccounts(client, [accountId])
+  const stored = await insertLockWithdrawal(client, { id, seriesId, accountId, units, ...to })
+  const [debit, credit] = [holdingAccount(seriesId, accountId), await openOnchainAccount(client, seriesId)]
+  if ((await postTransfers(client, [{ kind: LOCK_WITHDRAWAL, ref: id, debit, credit, units }])) !== 1) {
+    throw new Error(`withdrawal ${id} was booked before`)
+  }
+  await bookTaking(client, taking, takenAtMs)
+  const details = { series: seriesId, tokens: formatTokens(to.micros), wallet: to.wallet }
+  await recordActivity(client, actor, [{ accountId, type: 'lock.withdrawal_created', target: id, details }])
+  return stored
+}
+
+/** @throws GatewayError not_found where no contract is set; chain_unavailable, funds_lease */
+function lockTokensOf({ payments }: LockWithdrawalParts) {
+  const lockTokens = payments?.config.lockTokens == null ? undefined : payments.lockTokens
+  if (lockTokens !== undefined) return lockTokens
+  throw new GatewayError('not_found', { message: 'This gateway has no contract for tokens of compute locks.' })
+}
+
+/** @throws GatewayError lock_series_ended shortly before the end, when a mint may come too late */
+function refuseLate({ endsAtMs }: LockSeries, { lockWithdrawalCutoffMs: cutoffMs }: Limits): void {
+  if (Date.now() < endsAtMs - cutoffMs) return
+  const message = `Tokens are withdrawn until ${cutoffMs / HOUR_MS} hours before the end of their series.`
+  throw new GatewayError('lock_series_ended', { message, param: 'series' })
+}
+
+function readTokens({ body }: ApiCall, { lockWithdrawalMicrosMin: min }: Limits): number {
+  const micros = parseTokens(String(body['tokens']))
+  if (micros === undefined || micros === 0) {
+    throw invalidRequest('tokens must have at most six digits after the point and be above zero.', 'tokens')
+  }
+  if (micros >= min) return micros
+  const message = `A withdrawal is at least ${formatTokens(min)} tokens.`
+  throw new GatewayError('below_minimum', { message, param: 'tokens', status: 409 })
+}
+
+/** The account's row is locked, so that withdrawals made at once are counted one after the other. */
+async function refuseTooMany(client: Client, accountId: string, limits: Limits): Promise<void> {
+  await lockAccount(client, accountId)
+  if ((await countOpenLockWithdrawals(client, accountId)) < limits.withdrawalsOpenMax) return
+  throw new GatewayError('rate_limited', {
+    message: `An account has at most ${limits.withdrawalsOpenMax} withdrawals under way; wait for one to be sent.`,
+    retryAfterSeconds: 5,
+  })
+}
+
+const STATUS: Readonly<Record<LockWithdrawalState, string>> = {
+  sending: 'pending',
+  sent: 'sent',
+  returned: 'returned',
+  expired: 'expired',
+}
+
+function lockWithdrawalJson(withdrawal: LockWithdrawal) {
+  return {
+    object: 'lock_withdrawal' as const,
+    id: withdrawal.id,
+    status: STATUS[withdrawal.state],
+    series: withdrawal.seriesId,
+    tokens: formatTokens(withdrawal.micros),
+    wallet: getAddress(withdrawal.wallet),
+    contract: getAddress(withdrawal.contract),
+    token_id: numberOfId(withdrawal.seriesId).toString(),
+    token_amount: String(withdrawal.micros),
+    transaction: withdrawal.hash,
+    created_at: withdrawal.createdAt.toISOString(),
+  }
+}
