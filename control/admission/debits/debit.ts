@@ -189,18 +189,19 @@ async function book(client: Client, debit: Debit, takenAtMs: number): Promise<vo
   const { id, accountId, nanos, units, kind, to } = debit
   const receiver = 'accountId' in to ? to.accountId : undefined
   await lockAccounts(client, receiver === undefined ? [accountId] : [accountId, receiver])
-  await bookTaking(client, debit, takenAtMs)
   const credit = 'accountId' in to ? coinAccount(to.accountId) : to.ledgerAccount
   const posted = await postTransfers(client, [
     { kind, ref: id, debit: coinAccount(accountId), credit, units, coinNanos: nanos },
   ])
   if (posted !== 1) throw new Error(`the transfer of debit ${id} was booked before`)
+  await bookTaking(client, debit, takenAtMs)
   if (receiver !== undefined) await appendAdmissionEvent(client, { accountId: receiver, coinDelta: nanos })
 }
 
 /**
  * Books the amount that Redis has taken as spent for good, beside the transfers that the caller posts in the same transaction
- * and under the name of the debit. The accounts that change have to be locked with `lockAccounts` before.
+ * and under the name of the debit. The accounts that change have to be locked with `lockAccounts` before, and the transfers posted:
+ * settlements lock ledger accounts before the usage of keys, too, so that neither waits for the other in a circle.
  */
 export async function bookTaking(client: Client, taking: Taking, takenAtMs: number): Promise<void> {
   const { id, accountId, nanos, units, series } = taking
