@@ -62,7 +62,10 @@ export class AnchoringStack {
 
   static async start(): Promise<AnchoringStack> {
     const quick = { settlementCheckMs: 50, settlementRefusedMs: 200, depositCheckMs: 50 }
-    const paid = await startPaidStack({ settlementSeconds: 1, limits: { signInRequestBurst: 1_000, ...quick } })
+    const paid = await startPaidStack({
+      settlementSeconds: 1,
+      limits: { apiRequestsPerMinute: 600_000, apiRequestBurst: 100_000, ...quick },
+    })
     return new AnchoringStack(paid, await paid.stack.createAccount({ coin: '10' }))
   }
 

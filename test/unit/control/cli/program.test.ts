@@ -143,7 +143,7 @@ test('every line of the documentation calls a command', async () => {
   const texts = ['README.md', ...pages.map((name) => join('docs', name))].map((path) => readFileSync(path, 'utf8'))
   // A command ends with its line, its span of code, or where it is piped or substituted.
   const lines = texts
-    .flatMap((text) => text.match(/npm run -s sluice -- [^\n`|)]+/g) ?? [])
+    .flatMap((text) => text.replaceAll(/ \\\n\s*/g, ' ').match(/npm run -s sluice -- [^\n`|)]+/g) ?? [])
     .filter((line) => !/\.\.\.|GROUP/.test(line))
   assert.ok(lines.length > 20)
   for (const line of lines) {
