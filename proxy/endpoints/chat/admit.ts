@@ -52,9 +52,10 @@ export function admit(
   checkContext(request, model)
   const rates = ratesFor(model, principal, request)
   const dialects = request.batch ? BATCH_DIALECTS : surface.dialects
-  const canary = mayServeRegistered(request, principal, requestId)
-  const policy = { ...routePolicy(request, principal, dialects, request.prompt.privateImage), canary }
-  const routes = chooseRoutes(model, policy, health, nowMs)
+  const policy = routePolicy(request, principal, dialects, request.prompt.privateImage)
+  // Few models have canaries: the others do without another object per request.
+  const canary = model.canaries.length === 0 ? undefined : mayServeRegistered(request, principal, requestId)
+  const routes = chooseRoutes(model, canary === undefined ? policy : { ...policy, canary }, health, nowMs)
   const promptTokens = promptTokensMax(request.prompt, rates, model.imageTokens, model.toolTokens)
   const outputTokens = request.maxTokens ?? defaultOutput(request, model)
   const set = holdRates(rates, promptTokens, request.prompt.images > 0)
