@@ -17,6 +17,8 @@ import { rounds } from '../support/rounds.ts'
 
 const TOKEN = 1_000_000
 const CONFIRMATIONS = 3
+/** The number of the lock under which one control mints. */
+const MINT_LOCK = 7_204_048
 const limits = { ...paymentLimits, withdrawalCheckMs: 20, chainScanMs: 20, lockMintRefusedMs: 50 }
 const changes: Partial<PaymentsConfig> = { finalBlocks: 20, depositConfirmations: CONFIRMATIONS }
 
@@ -175,4 +177,31 @@ test('a mint whose transaction was given up, because the node did not show it, c
   await bench.chain.client.mine({ blocks: 30 })
   await mintIs('displaced')
   await mended()
+})
+
+test('a control that lost its lock while it gave tokens back: they are minted or returned, not both', async () => {
+  await mended()
+  for (const service of [bench.payments, other]) await service.stop(0)
+  const { pool } = bench.book
+  const address = refusing()
+  const code = (await bench.chain.client.getCode({ address })) ?? '0x'
+  let id = ''
+  let isPaused = false
+  const paused = watched(pool, () => async (text) => {
+    if (isPaused || !/FROM lock_series/.test(text)) return
+    isPaused = true
+    // The wallet takes tokens now, and the connection that has the lock breaks.
+    await bench.chain.client.setCode({ address, bytecode: '0x' })
+    await pool.query(
+      `SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory' AND objid = ${MINT_LOCK} AND granted`,
+    )
+    other = bench.startPayments(changes)
+    await until('the other control has minted them', () => tokens.isMinted(id))
+  })
+  id = await tokens.withdraw(TOKEN, address)
+  bench.payments = bench.startPayments(changes, { pool: paused })
+  await until('it was refused', async () => isPaused)
+  await mended()
+  assert.equal((await tokens.withdrawals()).at(-1)?.state, 'sent')
+  await bench.chain.client.setCode({ address, bytecode: code })
 })
