@@ -47,7 +47,10 @@ test('rewards around and above 2^53 nanos are set aside, divided and moved exact
   }
   const owed = await scalar<string>(book.pool, `SELECT balance::text FROM ledger_accounts WHERE id = 'rewards'`)
   const credited = await scalar<string>(book.pool, 'SELECT sum(credited_nanos)::text FROM revenue_periods')
-  assert.equal(BigInt(owed), periods.reduce((sum, { rewardUnits }) => sum + rewardUnits * 1_000n, 0n) - BigInt(credited))
+  assert.equal(
+    BigInt(owed),
+    periods.reduce((sum, { rewardUnits }) => sum + rewardUnits * 1_000n, 0n) - BigInt(credited),
+  )
   await dispatchEvents(book)
   await assertCleanAudit(book)
   // The chain makes the largest payout, and takes it back.
@@ -63,7 +66,15 @@ test('rewards around and above 2^53 nanos are set aside, divided and moved exact
 function optionsWith(accountId: string): CloseOptions {
   return {
     settings: {
-      coin: { id: 'coin', address: address('c'), decimals: 18, name: 'C', version: '1', method: 'eip3009', usdUnits: 0 },
+      coin: {
+        id: 'coin',
+        address: address('c'),
+        decimals: 18,
+        name: 'C',
+        version: '1',
+        method: 'eip3009',
+        usdUnits: 0,
+      },
       vault: null,
       vaultShareBps: 0,
       distributor: address('d'),
