@@ -91,8 +91,8 @@ const CHARGES = `
         AND held_at_ms >= $6 AND held_at_ms < $7
       ORDER BY request_id LIMIT $8
     ) AS own ORDER BY own.request_id LIMIT $8
-  ) AS r,
-  LATERAL (
+  ) AS r
+  CROSS JOIN LATERAL (
     SELECT coalesce(sum(coalesce(coin_nanos, units)) FILTER (WHERE debit = $9), 0) AS coin_nanos,
       coalesce(sum(units) FILTER (WHERE debit = $9), 0) AS coin_units,
       coalesce(sum(units) FILTER (WHERE debit LIKE 'grant:%'), 0) AS credit_units,
@@ -152,26 +152,32 @@ function tokensIn(seriesId: string, units: number, micros: number): LockTokens |
   return seriesId === '' || units === 0 ? null : { seriesId, units, micros }
 }
 
+/** SQL of the movements of the account `a` on one side. */
+const otherSide = (side: 'debit' | 'credit'): string =>
+  `${side} = a.id AND kind <> 'charge' AND kind <> 'burn' AND at >= to_timestamp($2) AND at < to_timestamp($3)`
+
 const OTHERS = `
-  SELECT m.*, trunc(${microsOf('token_units')}) AS token_micros FROM (
-  SELECT id, kind, ref, at_micros, sum(nanos) FILTER (WHERE account_kind NOT IN ('grant', 'lock')) AS coin_nanos,
-    sum(units) FILTER (WHERE account_kind NOT IN ('grant', 'lock')) AS coin_units,
-    sum(units) FILTER (WHERE account_kind = 'grant') AS credit_units,
-    sum(units) FILTER (WHERE account_kind = 'lock') AS token_units,
-    max(split_part(account, ':', 2)) FILTER (WHERE account_kind = 'lock') AS lock_series
-  FROM (
-    SELECT a.kind AS account_kind, a.id AS account, t.* FROM ledger_accounts a, LATERAL (
-      SELECT id, kind, ref, -units AS units, -coalesce(coin_nanos, units) AS nanos,
-        (extract(epoch FROM at) * 1000000)::bigint AS at_micros
-      FROM transfers WHERE debit = a.id AND kind <> 'charge' AND kind <> 'burn' AND at >= to_timestamp($2) AND at < to_timestamp($3)
-      UNION ALL
-      SELECT id, kind, ref, units, coalesce(coin_nanos, units), (extract(epoch FROM at) * 1000000)::bigint
-      FROM transfers WHERE credit = a.id AND kind <> 'charge' AND kind <> 'burn' AND at >= to_timestamp($2) AND at < to_timestamp($3)
-    ) AS t WHERE a.owner = $1
-  ) AS postings
-  WHERE (at_micros, id) > ($4, $5)
-  GROUP BY id, kind, ref, at_micros ORDER BY at_micros, id LIMIT $6
-  ) AS m LEFT JOIN lock_series s ON s.id = m.lock_series ORDER BY at_micros, id`
+  WITH m AS (
+    SELECT id, kind, ref, at_micros, sum(nanos) FILTER (WHERE account_kind NOT IN ('grant', 'lock')) AS coin_nanos,
+      sum(units) FILTER (WHERE account_kind NOT IN ('grant', 'lock')) AS coin_units,
+      sum(units) FILTER (WHERE account_kind = 'grant') AS credit_units,
+      sum(units) FILTER (WHERE account_kind = 'lock') AS token_units,
+      max(split_part(account, ':', 2)) FILTER (WHERE account_kind = 'lock') AS lock_series
+    FROM (
+      SELECT a.kind AS account_kind, a.id AS account, t.* FROM ledger_accounts a, LATERAL (
+        SELECT id, kind, ref, -units AS units, -coalesce(coin_nanos, units) AS nanos,
+          (extract(epoch FROM at) * 1000000)::bigint AS at_micros
+        FROM transfers WHERE ${otherSide('debit')}
+        UNION ALL
+        SELECT id, kind, ref, units, coalesce(coin_nanos, units), (extract(epoch FROM at) * 1000000)::bigint
+        FROM transfers WHERE ${otherSide('credit')}
+      ) AS t WHERE a.owner = $1
+    ) AS postings
+    WHERE (at_micros, id) > ($4, $5)
+    GROUP BY id, kind, ref, at_micros ORDER BY at_micros, id LIMIT $6
+  )
+  SELECT m.*, trunc(${microsOf('token_units')}) AS token_micros FROM m LEFT JOIN lock_series s ON s.id = m.lock_series
+  ORDER BY at_micros, id`
 
 /** All movements after a transfer except charges, in the order of their booking. */
 export async function othersBehind(
