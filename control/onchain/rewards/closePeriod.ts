@@ -1,4 +1,4 @@
-import { coinBoughtFor } from '../../../contract/money/coin.ts'
+import { nanosBoughtFor } from '../../../contract/money/coin.ts'
 import type { Address } from '../../../contract/payments/address.ts'
 import { REVENUE, REWARDS, VAULT } from '../../book/ledger/accounts.ts'
 import { lockAccounts } from '../../book/ledger/appendAdmissionEvent.ts'
@@ -7,6 +7,7 @@ import { postTransfers } from '../../book/ledger/postTransfers.ts'
 import type { Limits } from '../../limits.ts'
 import { type Client, type Pool, withTransaction } from '../../runtime/db/pool.ts'
 import type { HolderSettings } from '../payments/holderSettings.ts'
+import { withRoom } from './creditRoom.ts'
 import { type DueReward, dueRewards, tokensOf } from './dueRewards.ts'
 import { carriedNanos, storeRewards } from './holderRow.ts'
 import { collapseTransfers, holderWeights } from './holderWeights.ts'
@@ -125,8 +126,10 @@ async function sharesOf(
   const netUnits = totalUnits - before.totalUnits
   const split = splitRevenue(netUnits, before, settings.distributor !== null, settings.vaultShareBps)
   const coinUsdUnits = await options.coinUsdUnits(client)
-  const nanosOf = (units: bigint): bigint => BigInt(coinBoughtFor(Number(units), coinUsdUnits))
-  const shares = { rewardNanos: nanosOf(split.rewardUnits), vaultNanos: nanosOf(split.vaultUnits) }
+  const shares = {
+    rewardNanos: nanosBoughtFor(split.rewardUnits, coinUsdUnits),
+    vaultNanos: nanosBoughtFor(split.vaultUnits, coinUsdUnits),
+  }
   const unearned = before.poolNanos - before.earnedNanos
   const rewarded = await share(client, span, shares.rewardNanos + unearned, options)
   const period: RevenuePeriod = {
@@ -164,7 +167,8 @@ async function share(client: Client, span: PeriodSpan, poolNanos: bigint, option
   const carried = await carriedNanos(client)
   const rewards = dueRewards({ poolNanos, weights, carried, minNanos: BigInt(settings.minNanos) })
   const due = rewards.flatMap(({ address, dueNanos }) => (dueNanos > 0n ? [address] : []))
-  const accounts = settings.creditsAccounts ? await accountsOfWallets(client, due) : none.accounts
+  if (!settings.creditsAccounts) return { ...none, rewards }
+  const accounts = await withRoom(client, await accountsOfWallets(client, due), rewards)
   return { ...none, rewards, accounts }
 }
 
@@ -203,7 +207,7 @@ async function book(client: Client, period: RevenuePeriod, { rewards, accounts }
   const posted = await postTransfers(
     client,
     taken.map(({ kind, credit, units, nanos }) => {
-      return { kind, ref, debit: REVENUE, credit, units: Number(units), coinNanos: Number(nanos) }
+      return { kind, ref, debit: REVENUE, credit, units, coinNanos: nanos }
     }),
   )
   if (posted !== taken.length) throw new Error(`shares of the period ${ref} were taken before`)
