@@ -75,6 +75,12 @@ export const lockRoutes = (limits: ContractLimits) =>
       summary: 'Withdrawals of tokens, newest first',
       query: members({ limit: pageLimit(limits.listPageMax), after: pageAfter('lwd') }),
     },
+    get_lock_withdrawal: {
+      method: 'GET',
+      path: '/v1/locks/withdrawals/{id}',
+      auth: 'key_or_session',
+      summary: 'One withdrawal of tokens and its state',
+    },
     create_lock_withdrawal: {
       method: 'POST',
       path: '/v1/locks/withdrawals',
