@@ -14,6 +14,12 @@ export interface Transfer {
   readonly coinNanos?: number
 }
 
+/** A transfer between the gateway's own ledger accounts, whose amounts may be beyond what an account of a customer can hold. */
+export interface SystemTransfer extends Omit<Transfer, 'units' | 'coinNanos'> {
+  readonly units: number | bigint
+  readonly coinNanos?: number | bigint
+}
+
 const INSERT = `
   INSERT INTO transfers (kind, ref, debit, credit, units, coin_nanos)
   SELECT kind, ref, debit, credit, units, nullif(nanos, units)
@@ -26,7 +32,7 @@ const INSERT = `
  * @returns how many were new
  * @throws the database error when an account is unknown (SQLSTATE 23503) or a balance would fall below zero (23514)
  */
-export async function postTransfers(client: Queryable, transfers: readonly Transfer[]): Promise<number> {
+export async function postTransfers(client: Queryable, transfers: readonly SystemTransfer[]): Promise<number> {
   if (transfers.length === 0) return 0
   const inserted = await client.query({
     name: 'ledger_post_transfers',

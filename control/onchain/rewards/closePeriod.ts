@@ -1,10 +1,13 @@
-import { coinBoughtFor } from '../../../contract/money/coin.ts'
+import { coinBoughtForWide } from '../../../contract/money/coin.ts'
+import { MAX_UNITS } from '../../../contract/money/units.ts'
 import type { Address } from '../../../contract/payments/address.ts'
-import { REVENUE, REWARDS, VAULT } from '../../book/ledger/accounts.ts'
+import { coinAccount, REVENUE, REWARDS, VAULT } from '../../book/ledger/accounts.ts'
 import { lockAccounts } from '../../book/ledger/appendAdmissionEvent.ts'
 import { creditCoin } from '../../book/ledger/creditCoin.ts'
+import { lockLedgerAccounts } from '../../book/ledger/lockLedgerAccounts.ts'
 import { postTransfers } from '../../book/ledger/postTransfers.ts'
 import type { Limits } from '../../limits.ts'
+import { textArray } from '../../runtime/db/arrays.ts'
 import { type Client, type Pool, withTransaction } from '../../runtime/db/pool.ts'
 import type { HolderSettings } from '../payments/holderSettings.ts'
 import { type DueReward, dueRewards, tokensOf } from './dueRewards.ts'
@@ -125,7 +128,7 @@ async function sharesOf(
   const netUnits = totalUnits - before.totalUnits
   const split = splitRevenue(netUnits, before, settings.distributor !== null, settings.vaultShareBps)
   const coinUsdUnits = await options.coinUsdUnits(client)
-  const nanosOf = (units: bigint): bigint => BigInt(coinBoughtFor(Number(units), coinUsdUnits))
+  const nanosOf = (units: bigint): bigint => coinBoughtForWide(units, coinUsdUnits)
   const shares = { rewardNanos: nanosOf(split.rewardUnits), vaultNanos: nanosOf(split.vaultUnits) }
   const unearned = before.poolNanos - before.earnedNanos
   const rewarded = await share(client, span, shares.rewardNanos + unearned, options)
@@ -165,7 +168,26 @@ async function share(client: Client, span: PeriodSpan, poolNanos: bigint, option
   const rewards = dueRewards({ poolNanos, weights, carried, minNanos: BigInt(settings.minNanos) })
   const due = rewards.flatMap(({ address, dueNanos }) => (dueNanos > 0n ? [address] : []))
   const accounts = settings.creditsAccounts ? await accountsOfWallets(client, due) : none.accounts
-  return { ...none, rewards, accounts }
+  return { ...none, rewards, accounts: await withRoom(client, rewards, accounts) }
+}
+
+/** The accounts that can hold their rewards beside what they have; the root pays the others. */
+async function withRoom(client: Client, rewards: readonly DueReward[], accounts: Rewarded['accounts']) {
+  const found = await client.query<{ account_id: string; balance: string }>(
+    `SELECT account_id, balance::text AS balance FROM unnest($1::text[]) AS account_id
+     JOIN ledger_accounts ON id = 'coin:' || account_id`,
+    [textArray([...new Set(accounts.values())])],
+  )
+  const balances = new Map(found.rows.map((row) => [row.account_id, BigInt(row.balance)]))
+  const roomy = new Map<Address, string>()
+  for (const { address, dueNanos } of rewards) {
+    const accountId = accounts.get(address)
+    const after = (balances.get(accountId ?? '') ?? 0n) + dueNanos
+    if (accountId === undefined || after > BigInt(MAX_UNITS)) continue
+    balances.set(accountId, after)
+    roomy.set(address, accountId)
+  }
+  return roomy
 }
 
 /** The tree of the rewards that a root pays; undefined where it pays none. */
@@ -194,7 +216,9 @@ function totalsOf({ poolNanos, rewards, accounts }: Rewarded) {
 
 /** Books the amounts set aside and the rewards of accounts. Accounts are locked first, as everywhere. */
 async function book(client: Client, period: RevenuePeriod, { rewards, accounts }: Rewarded): Promise<void> {
-  await lockAccounts(client, [...new Set(accounts.values())])
+  const accountIds = [...new Set(accounts.values())]
+  await lockAccounts(client, accountIds)
+  await lockLedgerAccounts(client, [REVENUE, REWARDS, VAULT, ...accountIds.map(coinAccount)])
   const ref = String(period.number)
   const taken = [
     { kind: REWARD_SHARE, credit: REWARDS, units: period.rewardUnits, nanos: period.rewardNanos },
@@ -203,7 +227,7 @@ async function book(client: Client, period: RevenuePeriod, { rewards, accounts }
   const posted = await postTransfers(
     client,
     taken.map(({ kind, credit, units, nanos }) => {
-      return { kind, ref, debit: REVENUE, credit, units: Number(units), coinNanos: Number(nanos) }
+      return { kind, ref, debit: REVENUE, credit, units, coinNanos: nanos }
     }),
   )
   if (posted !== taken.length) throw new Error(`shares of the period ${ref} were taken before`)
