@@ -84,8 +84,7 @@ function faultsOf({ reward, coin_usd: coinUsd }: PublicPeriod, rewardUnits: bigi
   if (reward.units !== rewardUnits.toString())
     faults.push(`the reward is ${reward.units} units, half of the net revenue ${rewardUnits}`)
   const nanos = coinBoughtForWide(BigInt(reward.units), Number(parseUnits(coinUsd, NANO_DECIMALS)))
-  if (nanosIn(reward.coin) !== nanos)
-    faults.push(`the reward is ${reward.coin} coin, its units buy ${nanos} nanos`)
+  if (nanosIn(reward.coin) !== nanos) faults.push(`the reward is ${reward.coin} coin, its units buy ${nanos} nanos`)
   return faults
 }
 
