@@ -34,7 +34,8 @@ export const lockRoutes = (limits: ContractLimits) =>
       method: 'GET',
       path: '/v1/locks/series/{id}',
       auth: 'open',
-      summary: 'One series of compute locks, also when its month is over: receipts that burnt its tokens are verified by it',
+      summary:
+        'One series of compute locks, also when its month is over: receipts that burnt its tokens are verified by it',
       cache: { maxAgeSeconds: 5 },
     },
     quote_lock: {
