@@ -34,7 +34,8 @@ export const lockRoutes = (limits: ContractLimits) =>
       method: 'GET',
       path: '/v1/locks/series/{id}',
       auth: 'open',
-      summary: 'One series of compute locks, also when its month is over: receipts that burnt its tokens are verified by it',
+      summary:
+        'One series of compute locks, also when its month is over: receipts that burnt its tokens are verified by it',
       cache: { maxAgeSeconds: 5 },
     },
     quote_lock: {
@@ -74,6 +75,12 @@ export const lockRoutes = (limits: ContractLimits) =>
       auth: 'key_or_session',
       summary: 'Withdrawals of tokens, newest first',
       query: members({ limit: pageLimit(limits.listPageMax), after: pageAfter('lwd') }),
+    },
+    get_lock_withdrawal: {
+      method: 'GET',
+      path: '/v1/locks/withdrawals/{id}',
+      auth: 'key_or_session',
+      summary: 'One withdrawal of tokens and its state',
     },
     create_lock_withdrawal: {
       method: 'POST',

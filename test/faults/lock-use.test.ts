@@ -59,8 +59,7 @@ test('a worker killed in a request of a capped sub-key that holds tokens and cre
   const [mixed, both] = [quarter + (SHEET_UNITS * 3) / 4, quarter + (SHEET_UNITS * 3) / 4 + SHEET_UNITS]
   const owner = await newOwner(stack)
   const usd = (units: number) => (units / 1e9).toFixed(9)
-  const create = (path: string, token: string, body: object) =>
-    apiOk<Key>(stack.baseUrl, 'POST', path, { token, body })
+  const create = (path: string, token: string, body: object) => apiOk<Key>(stack.baseUrl, 'POST', path, { token, body })
   const platform = await create('/v1/account/keys', owner.token, { platform: true, caps: { day: usd(both) } })
   const bounds = { user: 'user', budget: usd(both), caps: { month: usd(both) } }
   const { api_key: apiKey } = await create('/v1/platform/keys', platform.api_key, bounds)

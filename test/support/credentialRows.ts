@@ -197,6 +197,11 @@ export const ROWS: Readonly<Record<string, Row>> = {
   ),
   'GET /v1/locks/withdrawals': row(either('200')),
   'POST /v1/locks/withdrawals': row(either(NO_PAYMENTS), { series: SERIES, tokens: '1' }),
+  'GET /v1/locks/withdrawals/{id}': row(
+    either('404 withdrawal_not_found'),
+    undefined,
+    '/v1/locks/withdrawals/lwd_0123456789ABCDEFGHJKMNPQRS',
+  ),
   'GET /v1/locks/mine': row(either('200')),
 
   'GET /v1/agents': row(either('200')),

@@ -78,6 +78,7 @@ export const API_ANSWERS: Readonly<Partial<Record<ApiOperation, Answers>>> = {
   create_lock_order: { 201: 'LockOrder' },
   cancel_lock_order: { 200: 'LockOrder' },
   list_lock_withdrawals: { 200: 'LockWithdrawalList' },
+  get_lock_withdrawal: { 200: 'LockWithdrawal' },
   create_lock_withdrawal: { 202: 'LockWithdrawal' },
   get_own_locks: { 200: 'OwnLocks' },
   get_reserve: { 200: 'Reserve' },

@@ -19,7 +19,7 @@ import { bookJson, holdingJson, levelJson, orderJson, rulesJson, seriesJson, use
 import type { WantedOrder } from './matchOrder.ts'
 import { costsOf, countOpenOrders, pageOfOrders } from './orderStore.ts'
 import { placeOrder } from './placeOrder.ts'
-import { type LockQuote, quoteBuy, quotedCost } from './quotes.ts'
+import { type LockQuote, quoteBuy, takeQuote } from './quotes.ts'
 import { type LockSeries, listSeries, lockTradedSeries, seriesById, tradedSeries } from './series.ts'
 import { LOT_MICROS, TICK_NANOS } from './tradeAmounts.ts'
 import { refuseSubKey, requireTrader } from './traders.ts'
@@ -191,7 +191,7 @@ async function readOrder(call: ApiCall, client: Client, series: LockSeries): Pro
   }
   const wanted = { accountId, side, priceNanos: isMarket ? undefined : readPrice(call), micros, ...spender }
   if (typeof quote !== 'string') return wanted
-  return { ...wanted, costMaxNanos: await quotedCost(client, quote, { accountId, seriesId: series.id, micros }) }
+  return { ...wanted, costMaxNanos: await takeQuote(client, quote, { accountId, seriesId: series.id, micros }) }
 }
 
 function readLots({ body }: ApiCall): number {

@@ -53,6 +53,19 @@ export async function pageOfLockWithdrawals(db: Queryable, accountId: string, li
   return found.rows
 }
 
+/** The withdrawal with this id, where it is the account's. */
+export async function lockWithdrawalOf(
+  db: Queryable,
+  accountId: string,
+  id: string,
+): Promise<LockWithdrawal | undefined> {
+  const found = await db.query<LockWithdrawal>(
+    `SELECT ${COLUMNS} FROM lock_withdrawals w WHERE w.id = $1 AND w.account_id = $2`,
+    [id, accountId],
+  )
+  return found.rows[0]
+}
+
 /** How many withdrawals of an account have not been sent. */
 export async function countOpenLockWithdrawals(db: Queryable, accountId: string): Promise<number> {
   const counted = await db.query<{ count: number }>(

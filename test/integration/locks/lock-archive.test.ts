@@ -43,7 +43,9 @@ interface Kept {
 }
 
 async function keptOf(booked: readonly Booked[]): Promise<Kept[]> {
-  const kept = await Promise.all(booked.map(async (one) => ({ booked: one, receipt: await world.receipt(one.requestId) })))
+  const kept = await Promise.all(
+    booked.map(async (one) => ({ booked: one, receipt: await world.receipt(one.requestId) })),
+  )
   return kept.filter(({ booked: { isTooDear }, receipt }) => !isTooDear && receipt.includes('"lock":'))
 }
 
