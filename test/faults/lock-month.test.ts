@@ -80,10 +80,7 @@ test('the month ends while a request streams, orders are open, a withdrawal is o
 
   await stack.provider.release()
   const receipt = present((await call).receipt ?? undefined) as LockReceipt
-  assert.deepEqual(
-    [receipt.lock?.series, receipt.lock?.units, receipt.cost.units],
-    [series, String(LOCK_UNITS), '0'],
-  )
+  assert.deepEqual([receipt.lock?.series, receipt.lock?.units, receipt.cost.units], [series, String(LOCK_UNITS), '0'])
   await stack.settled()
   await until('the series is closed', async () => (await stateOf(series)) === 'closed')
   assert.ok(Object.values(await balances(series)).every((balance) => balance === 0))

@@ -58,12 +58,7 @@ export class LockTokenStack {
   }
 
   /** @param key the Idempotency-Key */
-  withdraw(
-    { token }: Holder,
-    series: string,
-    tokens: string,
-    key?: string,
-  ): Promise<ApiAnswer<LockWithdrawalAnswer>> {
+  withdraw({ token }: Holder, series: string, tokens: string, key?: string): Promise<ApiAnswer<LockWithdrawalAnswer>> {
     const headers: Record<string, string> = key === undefined ? {} : { 'idempotency-key': key }
     return api<LockWithdrawalAnswer>(this.url, 'POST', WITHDRAWALS, { token, body: { series, tokens }, headers })
   }
