@@ -168,6 +168,32 @@ test('a block with a confirmed mint is taken back: the mint gets into another bl
   await mended()
 })
 
+const redemptions = () => bench.scalar<number>('SELECT count(*) FROM lock_redemptions')
+
+test('a redemption whose block is gone before it is confirmed is not booked; in another block it is credited once', async () => {
+  await mended()
+  if ((await tokens.onChain()) < 2n) await thereAndBack()
+  const { client } = bench.chain
+  const [held, known] = [await tokens.held(), await redemptions()]
+  const id = await client.snapshot()
+  const hash = await tokens.redeem(1n)
+  await client.waitForTransactionReceipt({ hash })
+  // One block fewer than it needs.
+  await client.mine({ blocks: CONFIRMATIONS - 2 })
+  const reads = () => bench.rpc.calls.filter((method) => method === 'eth_blockNumber').length
+  const before = reads()
+  await until('the chain was read some times', async () => reads() > before + 8)
+  assert.equal(await redemptions(), known)
+  await client.revert({ id })
+  await client.mine({ blocks: 2 * CONFIRMATIONS })
+  await tokens.settled()
+  assert.deepEqual([await tokens.held(), await redemptions()], [held, known])
+  await tokens.redeem(1n)
+  await tokens.settled()
+  assert.deepEqual([await tokens.held(), await redemptions()], [held + 1, known + 1])
+  await tokens.assertWhole()
+})
+
 test('a mint whose transaction was given up, because the node did not show it, counts as sent and as minted', async () => {
   await mended()
   bench.rpc.altered = ({ id, method }, answer) =>
