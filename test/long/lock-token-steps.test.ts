@@ -6,6 +6,8 @@ import assert from 'node:assert/strict'
 import test, { after, before } from 'node:test'
 import fc from 'fast-check'
 import type { Hex } from 'viem'
+import type { Address } from '../../contract/payments/address.ts'
+import { mintCall } from '../../control/onchain/locktokens/lockTokensContract.ts'
 import type { PaymentsConfig } from '../../control/onchain/payments/paymentsConfig.ts'
 import type { PaymentsService } from '../../control/onchain/service/paymentsService.ts'
 import { paymentLimits } from '../support/limits.ts'
@@ -202,6 +204,19 @@ test('a mint whose transaction was given up, because the node did not show it, c
   await until('it is minted', () => tokens.isMinted(id))
   await bench.chain.client.mine({ blocks: 30 })
   await mintIs('displaced')
+  await mended()
+})
+
+test('a mint that the book does not know, as one that was restored from a backup, is not made again and counts as sent', async () => {
+  await mended()
+  for (const service of [bench.payments, other]) await service.stop(0)
+  const { series, contract } = tokens
+  const id = await tokens.withdraw(TOKEN)
+  const wallet = tokens.wallet.address.toLowerCase() as Address
+  const call = mintCall({ ...series, id, seriesId: series.id, wallet, contract: contract as Address, micros: TOKEN })
+  const hash = await bench.chain.client.sendTransaction({ ...call, account: bench.chain.treasury })
+  await bench.chain.client.waitForTransactionReceipt({ hash })
+  await restart()
   await mended()
 })
 
