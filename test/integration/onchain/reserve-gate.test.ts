@@ -100,6 +100,22 @@ test('the reserve matches the chain at its block, by contract and holder', async
   assert.deepEqual([history.data.at(-1)?.first.held_usd, history.data[0]?.last.covered], ['0', true])
 })
 
+test('tokens in blocks that the chain takes back are not held any more', async () => {
+  const { client } = paid.chain
+  const [before, id] = [await read<Reserve>('/v1/reserve'), await client.snapshot()]
+  await paid.chain.mint('coin', VAULT, parseEther('7'))
+  await until('they are read', async () => (await read<Reserve>('/v1/reserve')).held_usd !== before.held_usd)
+  const gone = await read<Reserve>('/v1/reserve')
+  await client.revert({ id })
+  // The branch that stays is the longer one.
+  await client.mine({ blocks: gone.block - before.block + 20 })
+  await until('the block of the other branch is read', async () => {
+    const { block, block_hash, held_usd } = await read<Reserve>('/v1/reserve')
+    const { hash } = await client.getBlock({ blockNumber: BigInt(block) })
+    return block > gone.block && block_hash === hash && held_usd === before.held_usd
+  })
+})
+
 test('an idempotent response is repeated while withdrawals are paused; a node that is down pauses them', async () => {
   paid.rpc.down = true
   await untilWithdrawals('stale')
