@@ -75,3 +75,8 @@ function isWorth(nanos: number, coinUsdUnits: number, units: number): boolean {
 export function coinDecimal(coinNanos: number): string {
   return formatUsd(coinNanos)
 }
+
+/** As `valueOfCoin`, for sums of all accounts, which may be beyond what one account can hold. Rounded down. */
+export function valueOfCoinWide(coinNanos: bigint, coinUsdUnits: number): bigint {
+  return (coinNanos * BigInt(coinUsdUnits)) / BigInt(NANOS_PER_COIN)
+}

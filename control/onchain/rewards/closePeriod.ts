@@ -1,8 +1,9 @@
 import { nanosBoughtFor } from '../../../contract/money/coin.ts'
 import type { Address } from '../../../contract/payments/address.ts'
-import { REVENUE, REWARDS, VAULT } from '../../book/ledger/accounts.ts'
+import { coinAccount, REVENUE, REWARDS, VAULT } from '../../book/ledger/accounts.ts'
 import { lockAccounts } from '../../book/ledger/appendAdmissionEvent.ts'
 import { creditCoin } from '../../book/ledger/creditCoin.ts'
+import { lockLedgerAccounts } from '../../book/ledger/lockLedgerAccounts.ts'
 import { postTransfers } from '../../book/ledger/postTransfers.ts'
 import type { Limits } from '../../limits.ts'
 import { type Client, type Pool, withTransaction } from '../../runtime/db/pool.ts'
@@ -198,7 +199,9 @@ function totalsOf({ poolNanos, rewards, accounts }: Rewarded) {
 
 /** Books the amounts set aside and the rewards of accounts. Accounts are locked first, as everywhere. */
 async function book(client: Client, period: RevenuePeriod, { rewards, accounts }: Rewarded): Promise<void> {
-  await lockAccounts(client, [...new Set(accounts.values())])
+  const accountIds = [...new Set(accounts.values())]
+  await lockAccounts(client, accountIds)
+  await lockLedgerAccounts(client, [REVENUE, REWARDS, VAULT, ...accountIds.map(coinAccount)])
   const ref = String(period.number)
   const taken = [
     { kind: REWARD_SHARE, credit: REWARDS, units: period.rewardUnits, nanos: period.rewardNanos },
