@@ -73,6 +73,7 @@ export const API_ANSWERS: Readonly<Partial<Record<ApiOperation, Answers>>> = {
   list_settlements: { 200: 'SettlementList' },
   get_settlement: { 200: 'Settlement' },
   get_locks: { 200: 'Locks' },
+  get_lock_series: { 200: 'LockSeries' },
   quote_lock: { 200: 'LockQuote' },
   create_lock_order: { 201: 'LockOrder' },
   cancel_lock_order: { 200: 'LockOrder' },

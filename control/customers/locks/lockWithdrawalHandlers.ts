@@ -28,7 +28,7 @@ import { announceKeyChanges } from '../../runtime/bus/announceKeyChanges.ts'
 import type { Client, Pool } from '../../runtime/db/pool.ts'
 import type { UndoableTransaction } from '../../runtime/db/undoable.ts'
 import { accountOfWallet } from '../wallets/wallets.ts'
-import { type LockSeries, lockTradedSeries } from './series.ts'
+import { type LockSeries, lockTradedSeries, refuseMoreThanSupply } from './series.ts'
 import { unitsOfTokens } from './tradeAmounts.ts'
 import { refuseSubKey, requireTrader } from './traders.ts'
 
@@ -108,6 +108,7 @@ async function withdraw(
 ): Promise<LockWithdrawal> {
   const { client } = transaction
   const [id, seriesId] = [newId('lwd'), series.id]
+  refuseMoreThanSupply(series, to.micros)
   const units = unitsOfTokens(to.micros, series.lockedPriceUnits)
   const taking = { id, accountId, nanos: 0, units, series }
   const takenAtMs = await debits.take(transaction, taking)

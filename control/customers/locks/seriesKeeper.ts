@@ -1,5 +1,5 @@
 import type { Logger } from 'pino'
-import { valueOfCoin } from '../../../contract/money/coin.ts'
+import { valueOfCoinWide } from '../../../contract/money/coin.ts'
 import {
   holdingAccount,
   LOCK_OPERATOR,
@@ -70,7 +70,7 @@ export async function endSeries(client: Client, id: string): Promise<boolean> {
 async function burnStock(client: Client, { id }: LockSeries): Promise<void> {
   for (const debit of [holdingAccount(id, LOCK_OPERATOR), lockOnchainAccount(id)]) {
     const units = await balanceOf(client, debit)
-    if (units === 0) continue
+    if (units === 0n) continue
     await postTransfers(client, [{ kind: 'lock_expiry', ref: id, debit, credit: lockIssuedAccount(id), units }])
   }
 }
@@ -84,17 +84,18 @@ async function isHeld(client: Client, id: string): Promise<boolean> {
 async function earn(client: Client, { id }: LockSeries, coinUsdUnits: number): Promise<void> {
   const debit = lockUnearnedAccount(id)
   const coinNanos = await balanceOf(client, debit)
-  if (coinNanos === 0) return
-  const units = valueOfCoin(coinNanos, coinUsdUnits)
+  if (coinNanos === 0n) return
+  const units = valueOfCoinWide(coinNanos, coinUsdUnits)
   await postTransfers(client, [{ kind: 'lock_earned', ref: id, debit, credit: REVENUE, units, coinNanos }])
 }
 
-async function balanceOf(client: Client, ledgerAccount: string): Promise<number> {
-  const found = await client.query<{ balance: number }>(
-    'SELECT balance FROM ledger_accounts WHERE id = $1 FOR NO KEY UPDATE',
+/** Of the gateway's own accounts, which may have more than an account of a customer can hold. */
+async function balanceOf(client: Client, ledgerAccount: string): Promise<bigint> {
+  const found = await client.query<{ balance: string }>(
+    'SELECT balance::text AS balance FROM ledger_accounts WHERE id = $1 FOR NO KEY UPDATE',
     [ledgerAccount],
   )
-  return found.rows[0]?.balance ?? 0
+  return BigInt(found.rows[0]?.balance ?? 0)
 }
 
 async function forgetQuotes(pool: Pool, limits: Limits): Promise<void> {
