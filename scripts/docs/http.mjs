@@ -112,7 +112,7 @@ function headersTable() {
   const credentials = {
     Authorization:
       'Bearer and an API key, a session, or the read token of a video job; or Payment and a credential of MPP',
-    'x-api-key': 'An API key, for the endpoints of the Messages format',
+    'x-api-key': 'An API key, as clients of the Messages format send it',
   }
   const all = [
     ...rows(credentials, 'request'),

@@ -16,7 +16,8 @@ export const RESPONSE_HEADERS = {
   'x-should-retry': 'Has the value false where a retry of the same request cannot succeed or could be charged again',
   Allow: 'The methods that the path serves, on 405',
   ETag: 'The entity tag of the answer, for If-None-Match',
-  'idempotent-replayed': 'Has the value true where the answer is that of an earlier request with the same Idempotency-Key',
+  'idempotent-replayed':
+    'Has the value true where the answer is that of an earlier request with the same Idempotency-Key',
   'PAYMENT-REQUIRED': 'The quote and the ways to pay it by x402, as base64 of JSON, on 402',
   'WWW-Authenticate': 'Challenges of MPP (Payment), on 402',
   'PAYMENT-RESPONSE': 'The settled x402 payment, with its transaction, as base64 of JSON',
