@@ -8,7 +8,10 @@ const INSTEAD: readonly (readonly [path: string, hint: string])[] = [
   ['/v1/files/', `no files are stored; ${BATCHES}`],
   ['/v1/messages/batches', BATCHES],
   ['/v1/messages/batches/', BATCHES],
+  ['/v1/responses/input_tokens', 'tokens are counted at POST /v1/messages/count_tokens'],
   ['/v1/responses/', NO_RESPONSES],
+  ['/v1/conversations', NO_RESPONSES],
+  ['/v1/conversations/', NO_RESPONSES],
   ['/v1/chat/completions/', 'no completions are stored; GET /v1/receipts/{id} has the receipt of a request'],
   ['/v1/videos', 'use /v1/videos/generations'],
 ]
