@@ -152,6 +152,26 @@ test('the first depositor cannot capture the deposit of the second one with a do
   assert.ok((await coinOf(MALLORY.address)) - spent < 501n * COIN, 'what was donated is lost in half')
 })
 
+test('revenue that vests when the last holder leaves waits for the next one', async () => {
+  const vault = await newVault()
+  await deposit(vault, ALICE, 100n * COIN)
+  await send(DEPLOYER, vault, 50n * COIN)
+  await vest(vault)
+  await pass(VEST_SECONDS / 4)
+  await redeem(vault, ALICE, await sharesOf(vault, ALICE))
+  const left = await coinOf(vault)
+  assert.ok(left > 37n * COIN && left < 38n * COIN, `${left}`)
+  assert.deepEqual([await readVault(vault, 'pendingRevenue'), await readVault(vault, 'totalAssets')], [left, 0n])
+  await pass(VEST_SECONDS)
+  await deposit(vault, BOB, 100n * COIN)
+  await vest(vault)
+  await pass(VEST_SECONDS)
+  const had = await coinOf(BOB.address)
+  await redeem(vault, BOB, await sharesOf(vault, BOB))
+  const earned = (await coinOf(BOB.address)) - had - 100n * COIN
+  assert.ok(earned <= left && left - earned < 10n, `${earned} of ${left}`)
+})
+
 test('for any deposits, redemptions and revenue, the vault covers the value of its shares and no holder gains', async () => {
   const anyStep = fc.record({
     who: fc.integer({ min: 0, max: 2 }),
@@ -183,6 +203,7 @@ test('for any deposits, redemptions and revenue, the vault covers the value of i
       }
       for (const account of HOLDERS) await redeem(vault, account, await sharesOf(vault, account))
       assert.equal(await readVault(vault, 'totalSupply'), 0n)
+      assert.equal(await readVault(vault, 'pendingRevenue'), await coinOf(vault))
     }),
     { numRuns: rounds({ short: 3, long: 40 }) },
   )
