@@ -18,8 +18,7 @@ interface Row extends KeySpending {
  * SQL of the units that a key has spent, at most what a cap can be: a key that is used for years may spend more than that.
  * @param hours SQL of the condition on the hours that count
  */
-export const spent = (hours: string): string =>
-  `least(coalesce(sum(units) FILTER (WHERE ${hours}), 0), ${MAX_UNITS})`
+export const spent = (hours: string): string => `least(coalesce(sum(units) FILTER (WHERE ${hours}), 0), ${MAX_UNITS})`
 
 /**
  * The charges of sub-keys by the book, added up by platform key without its own charges. They are derived here from the usage

@@ -61,7 +61,10 @@ function sumAt<Key>(sums: Map<Key, ToldSum>, key: Key): ToldSum {
 
 /** Added up in place, for there may be many. */
 class ToldSum implements Told {
-  readonly counts: Record<Figure, number> = Object.fromEntries(FIGURES.map((name) => [name, 0])) as Record<Figure, number>
+  readonly counts: Record<Figure, number> = Object.fromEntries(FIGURES.map((name) => [name, 0])) as Record<
+    Figure,
+    number
+  >
   units = 0n
   readonly durations: number[] = new Array<number>(BUCKETS).fill(0)
   readonly first_tokens: number[] = new Array<number>(BUCKETS).fill(0)

@@ -1,13 +1,12 @@
 import { coinBoughtForWide } from '../../../contract/money/coin.ts'
-import { MAX_UNITS } from '../../../contract/money/units.ts'
 import type { Address } from '../../../contract/payments/address.ts'
 import { coinAccount, REVENUE, REWARDS, VAULT } from '../../book/ledger/accounts.ts'
 import { lockAccounts } from '../../book/ledger/appendAdmissionEvent.ts'
+import { CoinRoom } from '../../book/ledger/coinRoom.ts'
 import { creditCoin } from '../../book/ledger/creditCoin.ts'
 import { lockLedgerAccounts } from '../../book/ledger/lockLedgerAccounts.ts'
 import { postTransfers } from '../../book/ledger/postTransfers.ts'
 import type { Limits } from '../../limits.ts'
-import { textArray } from '../../runtime/db/arrays.ts'
 import { type Client, type Pool, withTransaction } from '../../runtime/db/pool.ts'
 import type { HolderSettings } from '../payments/holderSettings.ts'
 import { type DueReward, dueRewards, tokensOf } from './dueRewards.ts'
@@ -173,18 +172,13 @@ async function share(client: Client, span: PeriodSpan, poolNanos: bigint, option
 
 /** The accounts that can hold their rewards beside what they have; the root pays the others. */
 async function withRoom(client: Client, rewards: readonly DueReward[], accounts: Rewarded['accounts']) {
-  const found = await client.query<{ account_id: string; balance: string }>(
-    `SELECT account_id, balance::text AS balance FROM unnest($1::text[]) AS account_id
-     JOIN ledger_accounts ON id = 'coin:' || account_id`,
-    [textArray([...new Set(accounts.values())])],
-  )
-  const balances = new Map(found.rows.map((row) => [row.account_id, BigInt(row.balance)]))
+  const room = new CoinRoom()
+  await room.read(client, [...accounts.values()])
   const roomy = new Map<Address, string>()
   for (const { address, dueNanos } of rewards) {
     const accountId = accounts.get(address)
-    const after = (balances.get(accountId ?? '') ?? 0n) + dueNanos
-    if (accountId === undefined || after > BigInt(MAX_UNITS)) continue
-    balances.set(accountId, after)
+    if (accountId === undefined || !room.fits(accountId, dueNanos)) continue
+    room.take(accountId, Number(dueNanos))
     roomy.set(address, accountId)
   }
   return roomy

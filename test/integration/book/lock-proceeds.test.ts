@@ -11,7 +11,9 @@ import {
   holdingAccount,
   LOCK_OPERATOR,
   lockUnearnedAccount,
+  REVENUE,
 } from '../../../control/book/ledger/accounts.ts'
+import { creditCoin } from '../../../control/book/ledger/creditCoin.ts'
 import { postTransfers } from '../../../control/book/ledger/postTransfers.ts'
 import { bookEntries } from '../../../control/book/settlement/bookEntries.ts'
 import { addDebitUsage } from '../../../control/book/settlement/keyUsage.ts'
@@ -19,12 +21,13 @@ import { parseEntries } from '../../../control/book/settlement/openEntry.ts'
 import { issueSeries } from '../../../control/customers/locks/issueSeries.ts'
 import { placeOrder } from '../../../control/customers/locks/placeOrder.ts'
 import type { LockSeries } from '../../../control/customers/locks/series.ts'
+import { SeriesKeeper } from '../../../control/customers/locks/seriesKeeper.ts'
 import { OPERATOR } from '../../../control/runtime/activity/activity.ts'
 import { type Client, withTransaction } from '../../../control/runtime/db/pool.ts'
 import { withUndo } from '../../../control/runtime/db/undoable.ts'
 import { ledgerLimits as limits } from '../../support/limits.ts'
 import { batchOf, endedOf, type TestEnding } from '../../support/parts/endings.ts'
-import { type Book, fundedAccount, newAccount, scalar, startBook, until } from '../../support/parts/ledger.ts'
+import { type Book, fundedAccount, log, newAccount, scalar, startBook, until } from '../../support/parts/ledger.ts'
 
 const MICROS_PER_TOKEN = 1_000_000
 /** Of a whole token, and of a micro-token. */
@@ -180,4 +183,30 @@ test('a settlement does not wait for the stock of the operator, which burns at t
     await client.query('SELECT FROM ledger_accounts WHERE id = $1 FOR NO KEY UPDATE', stock)
     await settle(burnt(series, accountId, BURNT_UNITS))
   })
+})
+
+test('a series that can not end, because an account is too full for what comes back, does not keep others from ending', async () => {
+  const [stuck, other] = [await issue(), await issue()]
+  const bidder = await fundedAccount(book, OFFER_NANOS)
+  await inUndoable((transaction) => {
+    const wanted = { accountId: bidder, side: 'buy', priceNanos: OFFER_NANOS / 2, micros: MICROS_PER_TOKEN } as const
+    return placeOrder(transaction, debits, OPERATOR, { series: stuck, wanted, coinUsdUnits: PRICE_UNITS }, limits)
+  })
+  const rest = MAX_UNITS - OFFER_NANOS / 2
+  const credit = { accountId: bidder, nanos: rest, units: rest, ref: newId('evt') }
+  await withTransaction(book.pool, (client) => creditCoin(client, credit))
+  const end = 'UPDATE lock_series SET ends_at_ms = $2 WHERE id = $1'
+  await book.pool.query(end, [stuck.id, 1])
+  await book.pool.query(end, [other.id, 2])
+  const keeper = new SeriesKeeper({ pool: book.pool, log, limits: { ...limits, lockSeriesCheckMs: 20 } })
+  const state = ({ id }: LockSeries) => scalar<string>(book.pool, 'SELECT state FROM lock_series WHERE id = $1', [id])
+  try {
+    await until('the other one has ended', async () => (await state(other)) !== 'open')
+    assert.equal(await state(stuck), 'open')
+    const spent = { kind: 'fee', ref: newId('evt'), debit: coinAccount(bidder), credit: REVENUE, units: OFFER_NANOS }
+    await postTransfers(book.pool, [spent])
+    await until('it has ended', async () => (await state(stuck)) !== 'open')
+  } finally {
+    await keeper.stop()
+  }
 })
