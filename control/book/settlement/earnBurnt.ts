@@ -3,7 +3,7 @@ import { UNITS_PER_USD } from '../../../contract/money/units.ts'
 import { textArray } from '../../runtime/db/arrays.ts'
 import type { Client } from '../../runtime/db/pool.ts'
 import { LOCK_OPERATOR, lockIssuedAccount, lockUnearnedAccount, REVENUE } from '../ledger/accounts.ts'
-import { postTransfers, type SystemTransfer, type Transfer } from '../ledger/postTransfers.ts'
+import { postTransfers, type Transfer } from '../ledger/postTransfers.ts'
 import { BURN } from './charges.ts'
 
 /** The tokens of one series that a batch burnt. */
@@ -31,7 +31,7 @@ export async function earnBurnt(client: Client, transfers: readonly Transfer[]):
   // Asked for once the proceeds are locked: sales lock them last, so that none of them is counted in one place alone.
   const sold = await soldUnits(client, [...burnt.keys()])
   const price = await coinPrice(client)
-  const earned = [...burnt].flatMap(([seriesId, { ref, units }]): SystemTransfer[] => {
+  const earned = [...burnt].flatMap(([seriesId, { ref, units }]): Transfer<number | bigint>[] => {
     const left = sold.get(seriesId) ?? 0n
     const coinNanos = ((unearned.get(lockUnearnedAccount(seriesId)) ?? 0n) * units) / ((left > 0n ? left : 0n) + units)
     if (coinNanos === 0n) return []

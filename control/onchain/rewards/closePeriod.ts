@@ -1,14 +1,14 @@
-import { coinBoughtForWide } from '../../../contract/money/coin.ts'
+import { nanosBoughtFor } from '../../../contract/money/coin.ts'
 import type { Address } from '../../../contract/payments/address.ts'
 import { coinAccount, REVENUE, REWARDS, VAULT } from '../../book/ledger/accounts.ts'
 import { lockAccounts } from '../../book/ledger/appendAdmissionEvent.ts'
-import { CoinRoom } from '../../book/ledger/coinRoom.ts'
 import { creditCoin } from '../../book/ledger/creditCoin.ts'
 import { lockLedgerAccounts } from '../../book/ledger/lockLedgerAccounts.ts'
 import { postTransfers } from '../../book/ledger/postTransfers.ts'
 import type { Limits } from '../../limits.ts'
 import { type Client, type Pool, withTransaction } from '../../runtime/db/pool.ts'
 import type { HolderSettings } from '../payments/holderSettings.ts'
+import { withRoom } from './creditRoom.ts'
 import { type DueReward, dueRewards, tokensOf } from './dueRewards.ts'
 import { carriedNanos, storeRewards } from './holderRow.ts'
 import { collapseTransfers, holderWeights } from './holderWeights.ts'
@@ -127,8 +127,10 @@ async function sharesOf(
   const netUnits = totalUnits - before.totalUnits
   const split = splitRevenue(netUnits, before, settings.distributor !== null, settings.vaultShareBps)
   const coinUsdUnits = await options.coinUsdUnits(client)
-  const nanosOf = (units: bigint): bigint => coinBoughtForWide(units, coinUsdUnits)
-  const shares = { rewardNanos: nanosOf(split.rewardUnits), vaultNanos: nanosOf(split.vaultUnits) }
+  const shares = {
+    rewardNanos: nanosBoughtFor(split.rewardUnits, coinUsdUnits),
+    vaultNanos: nanosBoughtFor(split.vaultUnits, coinUsdUnits),
+  }
   const unearned = before.poolNanos - before.earnedNanos
   const rewarded = await share(client, span, shares.rewardNanos + unearned, options)
   const period: RevenuePeriod = {
@@ -166,22 +168,9 @@ async function share(client: Client, span: PeriodSpan, poolNanos: bigint, option
   const carried = await carriedNanos(client)
   const rewards = dueRewards({ poolNanos, weights, carried, minNanos: BigInt(settings.minNanos) })
   const due = rewards.flatMap(({ address, dueNanos }) => (dueNanos > 0n ? [address] : []))
-  const accounts = settings.creditsAccounts ? await accountsOfWallets(client, due) : none.accounts
-  return { ...none, rewards, accounts: await withRoom(client, rewards, accounts) }
-}
-
-/** The accounts that can hold their rewards beside what they have; the root pays the others. */
-async function withRoom(client: Client, rewards: readonly DueReward[], accounts: Rewarded['accounts']) {
-  const room = new CoinRoom()
-  await room.read(client, [...accounts.values()])
-  const roomy = new Map<Address, string>()
-  for (const { address, dueNanos } of rewards) {
-    const accountId = accounts.get(address)
-    if (accountId === undefined || !room.fits(accountId, dueNanos)) continue
-    room.take(accountId, Number(dueNanos))
-    roomy.set(address, accountId)
-  }
-  return roomy
+  if (!settings.creditsAccounts) return { ...none, rewards }
+  const accounts = await withRoom(client, await accountsOfWallets(client, due), rewards)
+  return { ...none, rewards, accounts }
 }
 
 /** The tree of the rewards that a root pays; undefined where it pays none. */

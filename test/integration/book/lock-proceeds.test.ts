@@ -22,6 +22,7 @@ import { issueSeries } from '../../../control/customers/locks/issueSeries.ts'
 import { placeOrder } from '../../../control/customers/locks/placeOrder.ts'
 import type { LockSeries } from '../../../control/customers/locks/series.ts'
 import { SeriesKeeper } from '../../../control/customers/locks/seriesKeeper.ts'
+import { LOT_MICROS } from '../../../control/customers/locks/tradeAmounts.ts'
 import { OPERATOR } from '../../../control/runtime/activity/activity.ts'
 import { type Client, withTransaction } from '../../../control/runtime/db/pool.ts'
 import { withUndo } from '../../../control/runtime/db/undoable.ts'
@@ -183,6 +184,17 @@ test('a settlement does not wait for the stock of the operator, which burns at t
     await client.query('SELECT FROM ledger_accounts WHERE id = $1 FOR NO KEY UPDATE', stock)
     await settle(burnt(series, accountId, BURNT_UNITS))
   })
+})
+
+test('an order to sell more tokens than there are is not covered, however many they are', async () => {
+  const series = await issue()
+  const accountId = await buyer(series)
+  for (const micros of [SUPPLY_MICROS + LOT_MICROS, MAX_UNITS - (MAX_UNITS % LOT_MICROS)]) {
+    await assert.rejects(
+      inUndoable((transaction) => trade(transaction, series, accountId, 'sell', micros)),
+      { row: 'insufficient_balance' },
+    )
+  }
 })
 
 test('a series that can not end, because an account is too full for what comes back, does not keep others from ending', async () => {

@@ -69,12 +69,27 @@ after(() => book.stop())
 
 let entries = 0
 
+/** How a charge is paid: units of coin, of a grant of credits, and beyond what the book has, which the house bears. */
+interface Paid {
+  readonly coin: number
+  readonly credits?: number
+  readonly grantId?: string
+}
+
 /** A charge by a provider as it is read from a stream. */
-function charge(accountId: string, provider: string, units: number, tokens: number, atMs = Date.now()): Entry {
+function charge(
+  accountId: string,
+  provider: string,
+  { coin, credits = 0, grantId = '' }: Paid,
+  tokens: number,
+  atMs = Date.now(),
+): Entry {
+  const units = coin + credits
+  const split = [...(credits > 0 ? [`${grantId}=${credits}`] : []), ...(coin > 0 ? [`coin=${coin}`] : [])].join(',')
   const shard = shardOf(accountId)
   const usage = { input: tokens, cachedInput: tokens % 7, output: tokens % 13 }
   const settlement = settlementOf({ requestId: newId('req', atMs), accountId, provider, chargeUnits: units, usage })
-  const fields = ['e', settlement, 'c', String(units), 't', String(Date.now()), 's', units > 0 ? `coin=${units}` : '']
+  const fields = ['e', settlement, 'c', String(units), 't', String(Date.now()), 's', split]
   const pairs = fields.map((field) => (typeof field === 'string' ? Buffer.from(field) : field))
   return parseEntry({ shard, id: `${Date.now()}-${++entries}`, fields: pairs })
 }
@@ -104,6 +119,8 @@ async function failed(): Promise<string[]> {
 interface Served {
   readonly request_id: string
   readonly charge_units: number
+  /** The part of the charge that was paid in coin. */
+  readonly coin_units: number
   readonly input_tokens: number
   readonly cached_input_tokens: number
   readonly output_tokens: number
@@ -111,19 +128,27 @@ interface Served {
 
 /** What is due for receipts by one kind of pay, in 1/1000000 units. */
 function dueMicros(pay: Pay, receipts: readonly Served[]): bigint {
-  return receipts.reduce((sum, { charge_units: charged, ...tokens }) => {
-    if (pay.kind === 'share') return sum + BigInt(charged) * BigInt(pay.ppm)
+  return receipts.reduce((sum, { charge_units: charged, coin_units: coin, ...tokens }) => {
+    if (charged === 0) return sum
+    if (pay.kind === 'share') return sum + BigInt(coin) * BigInt(pay.ppm)
     const cost =
       BigInt(tokens.input_tokens) * BigInt(pay.input) +
       BigInt(tokens.cached_input_tokens) * BigInt(pay.cachedInput) +
       BigInt(tokens.output_tokens) * BigInt(pay.output)
-    const most = BigInt(charged) * BigInt(PPM)
+    const most = BigInt(coin) * BigInt(PPM)
     return sum + (cost < most ? cost : most)
   }, 0n)
 }
 
 const receiptsOf = async (provider: string): Promise<readonly Served[]> =>
-  (await book.pool.query<Served>('SELECT * FROM receipts WHERE provider = $1 ORDER BY request_id', [provider])).rows
+  (
+    await book.pool.query<Served>(
+      `SELECT r.*, coalesce(t.units, 0) AS coin_units FROM receipts r
+       LEFT JOIN transfers t ON t.ref = r.request_id AND t.kind = 'charge' AND t.debit = 'coin:' || r.account_id
+       WHERE r.provider = $1 ORDER BY r.request_id`,
+      [provider],
+    )
+  ).rows
 
 const pay: fc.Arbitrary<Pay> = fc.oneof(
   fc.record({ kind: fc.constant('share' as const), ppm: fc.integer({ min: 0, max: PPM }) }),
@@ -134,7 +159,10 @@ const pay: fc.Arbitrary<Pay> = fc.oneof(
     output: fc.nat(2_000_000_000),
   }),
 )
-const charges = fc.array(fc.tuple(fc.nat(3_333), fc.nat(5_000)), { minLength: 1, maxLength: 7 })
+const charges = fc.array(fc.tuple(fc.nat(3_333), fc.nat(5_000), fc.constantFrom(0, 0, 1, 777)), {
+  minLength: 1,
+  maxLength: 7,
+})
 const step = fc.oneof(
   fc.record({ kind: fc.constant('charge' as const), charges }),
   fc.record({ kind: fc.constant('other' as const), charges }),
@@ -146,7 +174,9 @@ test('the provider is paid once for every receipt by its terms, in any interleav
   await fc.assert(
     fc.asyncProperty(batches, batches, pay, pay, async (first, second, before, since) => {
       const earner = await openNewAccount(book.pool, limits)
-      const accountId = await openNewAccount(book.pool, limits, { coinNanos: 10_000_000 })
+      // Without enough of either, so that the house bears a part now and then.
+      const accountId = await openNewAccount(book.pool, limits, { coinNanos: 60_000, creditUnits: 5_000 })
+      const grantId = await scalar<string>(book.pool, 'SELECT id FROM grants WHERE account_id = $1', [accountId])
       const provider = await register(earner)
       const run = async (plan: typeof first): Promise<void> => {
         for (const batch of plan) {
@@ -155,7 +185,9 @@ test('the provider is paid once for every receipt by its terms, in any interleav
               if (next.kind === 'pay') await payProviders(book.pool, limits)
               else {
                 const by = next.kind === 'charge' ? provider : 'acme'
-                const made = next.charges.map(([units, tokens]) => charge(accountId, by, units, tokens))
+                const made = next.charges.map(([coin, tokens, credits]) =>
+                  charge(accountId, by, { coin, credits, grantId }, tokens),
+                )
                 await bookEntries(book.pool, made)
               }
             }),
@@ -195,7 +227,7 @@ test('a day is published once it is over, and only if enough accounts were serve
   for (let accounts = 1; accounts <= limits.statsAccountsMin; accounts++) {
     assert.equal((await told())?.requests, null)
     const accountId = await openNewAccount(book.pool, limits, { coinNanos: 10 })
-    await bookEntries(book.pool, [charge(accountId, provider, 1, 1, day * DAY_MS + 5)])
+    await bookEntries(book.pool, [charge(accountId, provider, { coin: 1 }, 1, day * DAY_MS + 5)])
   }
   const { requests, error_rate, first_output_ms } = (await told()) ?? assert.fail()
   assert.deepEqual([requests, error_rate, first_output_ms], [9, 0.111111, 100])
@@ -282,7 +314,7 @@ test('the audit finds pay that disagrees with the receipts', async () => {
   ]
   const provider = await register(earner)
   await admit(provider, { kind: 'share', ppm: 333_333 })
-  await bookEntries(book.pool, [charge(accountId, provider, 999, 10)])
+  await bookEntries(book.pool, [charge(accountId, provider, { coin: 999 }, 10)])
   await payAll()
   assert.deepEqual(await failed(), [])
   for (const [change, undo, check] of TAMPERINGS) {
@@ -294,5 +326,56 @@ test('the audit finds pay that disagrees with the receipts', async () => {
     )
     await tamper(undo)
   }
+  assert.deepEqual(await failed(), [])
+})
+
+test('credits that an account spends at an endpoint of its own person never become coin', async () => {
+  const [earner, accomplice] = [
+    await openNewAccount(book.pool, limits),
+    await openNewAccount(book.pool, limits, { creditUnits: 1_000_000 }),
+  ]
+  const grantId = await scalar<string>(book.pool, 'SELECT id FROM grants WHERE account_id = $1', [accomplice])
+  for (const pay of [
+    { kind: 'share', ppm: PPM },
+    { kind: 'price', input: 10 ** 12, cachedInput: 10 ** 12, output: 10 ** 12 },
+  ] as const) {
+    const provider = await register(earner)
+    await admit(provider, pay)
+    const spent = Array.from({ length: 9 }, () =>
+      charge(accomplice, provider, { coin: 0, credits: 1_000, grantId }, 50),
+    )
+    await bookEntries(book.pool, spent)
+    await payAll()
+    assert.equal(
+      await scalar(book.pool, 'SELECT receipts FROM provider_admissions WHERE provider_id = $1', [provider]),
+      9,
+    )
+  }
+  assert.equal(await scalar(book.pool, `SELECT balance FROM ledger_accounts WHERE id = 'coin:' || $1`, [earner]), 0)
+  assert.deepEqual(await failed(), [])
+})
+
+test('receipts that were counted before credits were left out keep their pay', async () => {
+  const [earner, accountId] = [
+    await openNewAccount(book.pool, limits),
+    await openNewAccount(book.pool, limits, { creditUnits: 10_000 }),
+  ]
+  const grantId = await scalar<string>(book.pool, 'SELECT id FROM grants WHERE account_id = $1', [accountId])
+  const provider = await register(earner)
+  await admit(provider, { kind: 'share', ppm: PPM / 2 })
+  await bookEntries(book.pool, [charge(accountId, provider, { coin: 0, credits: 1_000, grantId }, 50)])
+  const [log, position] = await Promise.all(
+    ['log', 'position'].map((name) =>
+      scalar<number>(book.pool, `SELECT ${name} FROM receipts WHERE provider = $1`, [provider]),
+    ),
+  )
+  // As the migration leaves it behind.
+  const until = (place: number) =>
+    book.pool.query('UPDATE provider_cursors SET whole_until = $2 WHERE log = $1', [log, place])
+  await until((position ?? 0) + 1)
+  await payAll()
+  await bookEntries(book.pool, [charge(accountId, provider, { coin: 0, credits: 1_000, grantId }, 50)])
+  await payAll()
+  assert.equal(await scalar(book.pool, `SELECT balance FROM ledger_accounts WHERE id = 'coin:' || $1`, [earner]), 500)
   assert.deepEqual(await failed(), [])
 })
