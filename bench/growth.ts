@@ -25,6 +25,8 @@ const READERS = 400
 const DIR_FLAG = '--dir='
 /** A file that marks the book as filled. */
 const FILLED = 'filled'
+/** Accounts that call at a time, spread over the book: the same traffic for books of any size. */
+const ACTIVE_ACCOUNTS = 1_000
 const BATCHES = 160
 /** The last ones are timed, after each account's pages were touched, as for accounts in daily use. */
 const BATCHES_TIMED = 40
@@ -125,7 +127,13 @@ function batchOf(accounts: readonly GrowthAccount[], number: number): Entry[] {
   )
 }
 
-async function timeBooking(pool: Pool, accounts: readonly GrowthAccount[]): Promise<Timing> {
+/** Some of the accounts, in even steps. */
+function activeOf(accounts: readonly GrowthAccount[]): GrowthAccount[] {
+  const step = Math.max(1, Math.floor(accounts.length / ACTIVE_ACCOUNTS))
+  return accounts.filter((_, at) => at % step === 0)
+}
+
+async function timeBooking(name: string, pool: Pool, accounts: readonly GrowthAccount[]): Promise<Timing> {
   const times: number[] = []
   for (let number = 1; number <= BATCHES; number++) {
     const entries = batchOf(accounts, number)
@@ -134,7 +142,7 @@ async function timeBooking(pool: Pool, accounts: readonly GrowthAccount[]): Prom
     times.push(performance.now() - begin)
     if (receipts !== BATCH) throw new Error(`${receipts} of ${BATCH} endings were booked`)
   }
-  return timingOf('booking, a receipt', times.slice(-BATCHES_TIMED), BATCH)
+  return timingOf(name, times.slice(-BATCHES_TIMED), BATCH)
 }
 
 async function fill(address: string, count: number, isQuiet: boolean): Promise<GrowthAccount[]> {
@@ -165,7 +173,11 @@ async function main(): Promise<void> {
     if (!isFilled) await signCheckpoint(pool, NoteKey.of(generateNoteKey('bench')), limits)
     if (kept !== undefined) writeFileSync(join(dir, FILLED), '')
     const reader = new ReceiptReader(pool, redis, limits)
-    const timings = [...(await timeReads(pool, reader, accounts)), await timeBooking(pool, accounts)]
+    const timings = [
+      ...(await timeReads(pool, reader, accounts)),
+      await timeBooking(`booking, ${ACTIVE_ACCOUNTS} accounts call`, pool, activeOf(accounts)),
+      await timeBooking('booking, all accounts call', pool, accounts),
+    ]
     const size = await pool.query<{ size: number }>('SELECT pg_database_size(current_database()) AS size')
     const result = { receipts: accounts.length * 1_000, databaseBytes: size.rows[0]?.size, timings }
     console.log(isJson ? JSON.stringify(result) : tableOf(result))

@@ -3,7 +3,7 @@ import { readHead } from './head.ts'
 import { type LeafReader, leavesOf } from './leafReads.ts'
 import { consistencyParts, type ProofPart, peaksOf, proofParts, rootOf, type Subtree } from './merkle.ts'
 import { NodeRanges } from './nodeRanges.ts'
-import { foldComplete, STORED_LEVELS, TILE, TILE_LEVELS } from './tile.ts'
+import { foldComplete, isAlwaysStored, STORED_LEVELS, TILE, TILE_LEVELS } from './tile.ts'
 
 const TOP_LEVEL = Math.max(...STORED_LEVELS)
 
@@ -17,14 +17,14 @@ export interface InclusionProof {
   readonly proof: string[]
 }
 
-/** Reads tiles of up to 256 hashes (leaves, or roots of subtrees 8 levels further up) once each, those above leaves in one query. */
+/** Reads the stored hashes of a log (leaves, or roots of subtrees) once each, those above leaves in one query. */
 export class Tiles {
   private readonly client: Queryable
   private readonly log: number
   private readonly size: number
   private readonly leaves: LeafReader
   private readonly nodes: NodeRanges
-  private readonly tiles = new Map<string, Promise<Buffer[]>>()
+  private readonly groups = new Map<string, Promise<Buffer[]>>()
 
   constructor(client: Queryable, log: number, size: number, leaves: LeafReader = leavesOf(log)) {
     this.leaves = leaves
@@ -35,35 +35,44 @@ export class Tiles {
   }
 
   /** The hash of any complete subtree, out of the stored hashes beneath it. */
-  async hashOf({ level, index }: Subtree): Promise<Buffer> {
-    const storedLevel = Math.min(level - (level % TILE_LEVELS), TOP_LEVEL)
-    const width = 2 ** (level - storedLevel)
-    const hashes: Buffer[] = []
-    for (let at = index * width; at < (index + 1) * width; ) {
-      const tile = await this.tile(storedLevel, Math.floor(at / TILE))
-      const from = at % TILE
-      const until = Math.min(TILE, from + (index + 1) * width - at)
-      hashes.push(...tile.slice(from, until))
-      at += until - from
-    }
-    if (hashes.length !== width)
-      throw new Error(`usage log ${this.log} lacks hashes of level ${storedLevel} beneath ${index}`)
-    return foldComplete(hashes)
+  async hashOf(subtree: Subtree): Promise<Buffer> {
+    const nearest = storedBelow(subtree.level)
+    const hashes = await this.beneath(subtree, nearest)
+    if (hashes.length === 2 ** (subtree.level - nearest)) return foldComplete(hashes)
+    if (!isAlwaysStored(nearest)) return foldComplete(await this.beneath(subtree, storedBelow(nearest - 1)))
+    throw new Error(`usage log ${this.log} lacks hashes of level ${nearest} beneath ${subtree.index}`)
   }
 
   /** The first `width` hashes of a tile: leaves, or roots of subtrees of a height that is a multiple of 8. */
   async hashes(level: number, tile: number, width: number): Promise<Buffer[]> {
-    if (level <= TOP_LEVEL) return (await this.tile(level, tile)).slice(0, width)
     const first = tile * TILE
+    if (level <= TOP_LEVEL) return this.read(level, first, first + width)
     return Promise.all(Array.from({ length: width }, (_, at) => this.hashOf({ level, index: first + at })))
   }
 
-  private tile(level: number, tile: number): Promise<Buffer[]> {
-    const name = `${level}/${tile}`
-    let hashes = this.tiles.get(name)
+  /** The hashes of a stored height that are beneath a subtree, as far as they are there. */
+  private async beneath({ level, index }: Subtree, stored: number): Promise<Buffer[]> {
+    const width = 2 ** (level - stored)
+    const groupWidth = 2 ** (storedAbove(stored) - stored)
+    const hashes: Buffer[] = []
+    for (let at = index * width; at < (index + 1) * width; ) {
+      const group = await this.group(stored, Math.floor(at / groupWidth), groupWidth)
+      const from = at % groupWidth
+      const until = Math.min(groupWidth, from + (index + 1) * width - at)
+      hashes.push(...group.slice(from, until))
+      at += until - from
+    }
+    return hashes
+  }
+
+  /** The hashes beneath one node of the next stored height. */
+  private group(level: number, number: number, width: number): Promise<Buffer[]> {
+    const name = `${level}/${number}`
+    let hashes = this.groups.get(name)
     if (hashes === undefined) {
-      hashes = this.read(level, tile * TILE, Math.min((tile + 1) * TILE, Math.floor(this.size / 2 ** level)))
-      this.tiles.set(name, hashes)
+      const until = Math.min((number + 1) * width, Math.floor(this.size / 2 ** level))
+      hashes = this.read(level, number * width, until)
+      this.groups.set(name, hashes)
     }
     return hashes
   }
@@ -72,6 +81,15 @@ export class Tiles {
     if (level === 0) return this.leaves(this.client, from, until)
     return this.nodes.read(level, from, until)
   }
+}
+
+/** The greatest stored height up to one; leaves are stored, too. */
+function storedBelow(level: number): number {
+  return STORED_LEVELS.findLast((stored) => stored <= level) ?? 0
+}
+
+function storedAbove(level: number): number {
+  return STORED_LEVELS.find((stored) => stored > level) ?? level + TILE_LEVELS
 }
 
 async function resolve(tiles: Tiles, part: ProofPart): Promise<Buffer> {

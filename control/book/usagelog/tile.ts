@@ -4,8 +4,16 @@ import { HASH_BYTES, nodeHash } from './merkle.ts'
 export const TILE_LEVELS = 8
 /** Hashes of a full tile: leaves, or roots of subtrees whose height is a multiple of TILE_LEVELS. */
 export const TILE: number = 2 ** TILE_LEVELS
-/** Heights whose complete subtrees are stored. */
-export const STORED_LEVELS: readonly number[] = [TILE_LEVELS, 2 * TILE_LEVELS, 3 * TILE_LEVELS]
+/**
+ * Heights whose complete subtrees are stored. Those between the heights of tiles shorten the reads for a proof; an older
+ * version that books during an update leaves them out.
+ */
+export const STORED_LEVELS: readonly number[] = [8, 12, 16, 20, 24]
+
+/** Whether every complete subtree of a stored height is there, whichever version has booked it. */
+export function isAlwaysStored(level: number): boolean {
+  return level % TILE_LEVELS === 0
+}
 
 /** Splits concatenated hashes. They share the memory of the whole. */
 export function splitHashes(joined: Buffer): Buffer[] {

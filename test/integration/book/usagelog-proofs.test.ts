@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
 import { after, before, test } from 'node:test'
 import { newId } from '../../../contract/wire/ids.ts'
 import { ledgerStream, shardOf } from '../../../contract/wire/redisKeys.ts'
@@ -6,7 +7,11 @@ import { bookEntries } from '../../../control/book/settlement/bookEntries.ts'
 import { parseEntry } from '../../../control/book/settlement/entry.ts'
 import { inclusionProof } from '../../../control/book/usagelog/inclusionProof.ts'
 import { leafHash, verifyInclusion } from '../../../control/book/usagelog/merkle.ts'
+import { compiled } from '../../../control/launch/paths.ts'
+import { tamperWith } from '../../support/parts/forgedLog.ts'
 import { type Book, newAccount, scalar, settlementOf, startBook } from '../../support/parts/ledger.ts'
+
+const MIGRATION = compiled('control/runtime/db/migrations/0370_log_nodes.sql')
 
 let book: Book
 let accountId: string
@@ -59,9 +64,23 @@ test('positions outside the log return no entry', async () => {
     assert.equal(await inclusionProof(book.pool, leafAt(position)), undefined)
 })
 
-test('after 66,000 receipts the second stored level is used and proofs still hold', async () => {
+test('after 66,000 receipts all stored levels are used; proofs hold without those between tiles, which the migration adds', async () => {
   for (let i = 0; i < 33; i++) await bookReceipts(2_000)
   const size = await scalar<number>(book.pool, 'SELECT size FROM usage_log_heads WHERE log = $1', [shardOf(accountId)])
   assert.equal(await scalar(book.pool, 'SELECT count(*) FROM usage_log_nodes WHERE level = 16'), 1)
-  for (const position of [0, 65_535, 65_536, 12_345, size - 1]) await proves(position)
+  const positions = [0, 65_535, 65_536, 12_345, size - 1]
+  for (const position of positions) await proves(position)
+
+  const between = async () => {
+    const found = await book.pool.query('SELECT log, index, hash FROM usage_log_nodes WHERE level = 12 ORDER BY index')
+    return found.rows
+  }
+  const kept = await between()
+  assert.equal(kept.length, 16)
+  await tamperWith(book.pool, ['DELETE FROM usage_log_nodes WHERE level IN (12, 20)', []])
+  for (const position of positions) await proves(position)
+  const [, combine = ''] = readFileSync(MIGRATION, 'utf8').split('CHECK (level IN (8, 12, 16, 20, 24));')
+  await tamperWith(book.pool, [combine, []])
+  assert.deepEqual(await between(), kept)
+  for (const position of positions) await proves(position)
 })
