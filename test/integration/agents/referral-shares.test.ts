@@ -4,11 +4,9 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import fc from 'fast-check'
-import { newId } from '../../../contract/wire/ids.ts'
-import { shardOf } from '../../../contract/wire/redisKeys.ts'
 import { auditBook } from '../../../control/audit/runAudit.ts'
 import { bookEntries } from '../../../control/book/settlement/bookEntries.ts'
-import { type Entry, parseEntry } from '../../../control/book/settlement/entry.ts'
+import type { Entry } from '../../../control/book/settlement/entry.ts'
 import { openNewAccount } from '../../../control/customers/accounts/accounts.ts'
 import { referralCode } from '../../../control/customers/referrals/codes.ts'
 import { attachReferrer } from '../../../control/customers/referrals/referrals.ts'
@@ -16,7 +14,8 @@ import { payShares } from '../../../control/customers/referrals/share.ts'
 import { OPERATOR } from '../../../control/runtime/activity/activity.ts'
 import { withTransaction } from '../../../control/runtime/db/pool.ts'
 import { ledgerLimits as limits } from '../../support/limits.ts'
-import { type Book, scalar, settlementOf, startBook } from '../../support/parts/ledger.ts'
+import { chargeEntry } from '../../support/parts/chargeEntry.ts'
+import { type Book, scalar, startBook } from '../../support/parts/ledger.ts'
 
 const ACCOUNTS = 3
 const COIN_UNITS = 1_000_000
@@ -28,16 +27,7 @@ before(async () => {
 })
 after(() => book.stop())
 
-let entries = 0
-
-/** A charge as it is read from a stream. */
-function charge(accountId: string, units: number): Entry {
-  const shard = shardOf(accountId)
-  const settlement = settlementOf({ requestId: newId('req'), accountId, chargeUnits: units })
-  const fields = ['e', settlement, 'c', String(units), 't', String(Date.now()), 's', units > 0 ? `coin=${units}` : '']
-  const pairs = fields.map((field) => (typeof field === 'string' ? Buffer.from(field) : field))
-  return parseEntry({ shard, id: `${Date.now()}-${++entries}`, fields: pairs })
-}
+const charge = (accountId: string, chargeUnits: number): Entry => chargeEntry({ accountId, chargeUnits })
 
 type Step =
   | { readonly kind: 'charge'; readonly of: number; readonly units: number[] }

@@ -8,10 +8,9 @@ import fc from 'fast-check'
 import { DAY_MS } from '../../../contract/api/time.ts'
 import { sluice } from '../../../contract/wire/generated/messages.js'
 import { newId } from '../../../contract/wire/ids.ts'
-import { shardOf } from '../../../contract/wire/redisKeys.ts'
 import { auditBook } from '../../../control/audit/runAudit.ts'
 import { bookEntries } from '../../../control/book/settlement/bookEntries.ts'
-import { type Entry, parseEntry } from '../../../control/book/settlement/entry.ts'
+import type { Entry } from '../../../control/book/settlement/entry.ts'
 import { insertRecord, insertSheet } from '../../../control/catalog/pricing/sheetStore.ts'
 import { openNewAccount } from '../../../control/customers/accounts/accounts.ts'
 import { registerProvider } from '../../../control/customers/providers/providers.ts'
@@ -23,7 +22,8 @@ import { closeDays, readRecords } from '../../../control/customers/serving/recor
 import { OPERATOR } from '../../../control/runtime/activity/activity.ts'
 import { withTransaction } from '../../../control/runtime/db/pool.ts'
 import { ledgerLimits as limits } from '../../support/limits.ts'
-import { type Book, scalar, settlementOf, startBook } from '../../support/parts/ledger.ts'
+import { chargeEntry } from '../../support/parts/chargeEntry.ts'
+import { type Book, scalar, startBook } from '../../support/parts/ledger.ts'
 import { rounds } from '../../support/rounds.ts'
 
 const MODEL = 'acme/chat-small'
@@ -67,16 +67,10 @@ before(async () => {
 })
 after(() => book.stop())
 
-let entries = 0
-
 /** A charge by a provider as it is read from a stream. */
-function charge(accountId: string, provider: string, units: number, tokens: number, atMs = Date.now()): Entry {
-  const shard = shardOf(accountId)
+function charge(accountId: string, provider: string, units: number, tokens: number, atMs?: number): Entry {
   const usage = { input: tokens, cachedInput: tokens % 7, output: tokens % 13 }
-  const settlement = settlementOf({ requestId: newId('req', atMs), accountId, provider, chargeUnits: units, usage })
-  const fields = ['e', settlement, 'c', String(units), 't', String(Date.now()), 's', units > 0 ? `coin=${units}` : '']
-  const pairs = fields.map((field) => (typeof field === 'string' ? Buffer.from(field) : field))
-  return parseEntry({ shard, id: `${Date.now()}-${++entries}`, fields: pairs })
+  return chargeEntry({ accountId, provider, chargeUnits: units, usage }, atMs)
 }
 
 async function register(accountId: string, offered = true): Promise<string> {

@@ -5,7 +5,10 @@ import { assertSchema, compileSchema, readSchema } from '../../../../contract/sc
 
 test('every schema is one by the meta-schema of JSON Schema', () => {
   for (const name of ['catalog', 'payments', 'environment'] as const) assertSchema(readSchema(name))
-  assert.throws(() => assertSchema({ type: 'object', properties: { a: { type: 'no such type' } } }), /schema is invalid/)
+  assert.throws(
+    () => assertSchema({ type: 'object', properties: { a: { type: 'no such type' } } }),
+    /schema is invalid/,
+  )
 })
 
 test('a schema is compiled at the first value, and refuses keywords that it does not know', () => {
