@@ -1,22 +1,17 @@
 // Time and memory of an audit: of the whole book, and of the entries since the last audit.
 // node dist/bench/audit.js [receipts] [--json]
 import { once } from 'node:events'
-import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
-import { loadavg, tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { loadavg } from 'node:os'
 import { pino } from 'pino'
-import { connectRedis } from '../contract/wire/redis.ts'
 import { ensureAdmission } from '../control/admission/keeper.ts'
 import { generateNoteKey, NoteKey } from '../control/book/checkpoint/noteKey.ts'
-import { startPostgres } from '../control/launch/postgres.ts'
-import { startRedis } from '../control/launch/redis.ts'
 import { migrate } from '../control/runtime/db/migrate.ts'
-import { createPool } from '../control/runtime/db/pool.ts'
 import { bookReceipts, openAccounts, PER_ACCOUNT } from './audit/bookReceipts.ts'
 import type { AuditRun } from './auditRun.ts'
 import { startChild } from './child.ts'
 import { familyCpuMicros } from './cpu.ts'
 import { limits } from './limits.ts'
+import { startBookServers } from './parts/bookServers.ts'
 
 const RECEIPTS = 300_000
 /** Between the audits, one in this many of the earlier receipts is booked in addition. */
@@ -56,19 +51,13 @@ async function main(): Promise<void> {
     .slice(2)
     .filter((text) => /^\d+$/.test(text))
     .map(Number)
-  const dir = mkdtempSync(join(tmpdir(), 'sluice-bench-audit-'))
-  // PostgreSQL runs as another user when this program runs as root.
-  chmodSync(dir, 0o755)
-  const postgres = await startPostgres({ dir: join(dir, 'pg'), logFile: join(dir, 'pg.log'), limits })
-  const redisServer = await startRedis({ dir: join(dir, 'redis'), logFile: join(dir, 'redis.log'), limits })
-  const address = await postgres.provideDatabase('bench')
-  const pool = createPool(address, limits)
-  const redis = connectRedis(redisServer.url, 'wait')
+  const servers = await startBookServers('audit')
+  const { pool, redis, postgres } = servers
   try {
     await migrate(pool)
     const seed = generateNoteKey('bench')
     const key = NoteKey.of(seed)
-    const args = [address, redisServer.url, seed]
+    const args = [servers.databaseUrl, servers.redisUrl, seed]
     const accounts = await openAccounts(pool, Math.ceil(count / PER_ACCOUNT))
     await bookReceipts(pool, accounts, [0, count], key)
     const admission = { pool, redis, log: pino({ level: 'error' }), limits }
@@ -81,12 +70,7 @@ async function main(): Promise<void> {
     const since = await measure('since', added, args, postgres.process.pid ?? 0)
     console.log(process.argv.includes('--json') ? JSON.stringify({ full, since }) : tableOf({ full, since }))
   } finally {
-    redis.disconnect()
-    await pool.end()
-    await redisServer.process.stop()
-    await postgres.process.stop()
-    rmSync(postgres.dir, { recursive: true, force: true })
-    rmSync(dir, { recursive: true, force: true })
+    await servers.stop()
   }
 }
 
@@ -100,6 +84,4 @@ function tableOf(runs: Readonly<Record<string, Measured>>): string {
   return lines.join('\n')
 }
 
-// The servers are stopped in exit handlers, which do not run if a signal ends the process.
-for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => process.exit(1))
 await main()

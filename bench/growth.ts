@@ -1,11 +1,9 @@
 // Whether the book stays as fast as it grows: booking, and the reads that customers make.
 // node dist/bench/growth.js [receipts] [--json] [--dir=FOLDER]: a folder keeps the book, to be timed again on a quiet machine
-import { chmodSync, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { sluice } from '../contract/wire/generated/messages.js'
 import { newId } from '../contract/wire/ids.ts'
-import { connectRedis } from '../contract/wire/redis.ts'
 import { generateNoteKey, NoteKey } from '../control/book/checkpoint/noteKey.ts'
 import { signCheckpoint } from '../control/book/checkpoint/signCheckpoint.ts'
 import { balanceOf } from '../control/book/ledger/balanceOf.ts'
@@ -15,12 +13,11 @@ import type { Entry } from '../control/book/settlement/entry.ts'
 import { parseEntries } from '../control/book/settlement/openEntry.ts'
 import { ReceiptReader } from '../control/customers/receipts/receiptReader.ts'
 import { statementPart } from '../control/customers/statements/statement.ts'
-import { startPostgres } from '../control/launch/postgres.ts'
-import { startRedis } from '../control/launch/redis.ts'
 import { migrate } from '../control/runtime/db/migrate.ts'
 import { createPool, type Pool } from '../control/runtime/db/pool.ts'
 import { fillBook, filledAccounts, type GrowthAccount } from './growth/fill.ts'
 import { limits } from './limits.ts'
+import { startBookServers } from './parts/bookServers.ts'
 
 const RECEIPTS = 1_000_000
 /** Accounts whose reads are timed, each first once without the clock. */
@@ -33,8 +30,8 @@ const BATCHES = 160
 const BATCHES_TIMED = 40
 const BATCH = 1_000
 const FILL_TIMEOUT_MS = 3_600_000
-/** Enough for all reads of this benchmark: the pages of a small book are in memory with any setting. */
-const POSTGRES_SETTINGS = { shared_buffers: '2GB' }
+/** As docs/operations advises for a host of this size: the pages of a small book are in memory with any setting. */
+const POSTGRES_SETTINGS = { shared_buffers: '4GB', max_wal_size: '8GB', checkpoint_timeout: '15min' }
 
 interface Timing {
   readonly name: string
@@ -159,20 +156,12 @@ async function main(): Promise<void> {
     .map(Number)
   const isJson = process.argv.includes('--json')
   const kept = process.argv.find((text) => text.startsWith(DIR_FLAG))?.slice(DIR_FLAG.length)
-  const dir = kept ?? mkdtempSync(join(tmpdir(), 'sluice-bench-growth-'))
-  mkdirSync(dir, { recursive: true })
-  // PostgreSQL runs as another user when this program runs as root.
-  chmodSync(dir, 0o755)
-  const files = { dir: join(dir, 'pg'), logFile: join(dir, 'pg.log') }
-  const postgres = await startPostgres({ ...files, settings: POSTGRES_SETTINGS, limits })
-  const redisServer = await startRedis({ dir: join(dir, 'redis'), logFile: join(dir, 'redis.log'), limits })
-  const address = await postgres.provideDatabase('bench')
-  const pool = createPool(address, limits)
-  const redis = connectRedis(redisServer.url, 'wait')
+  const servers = await startBookServers('growth', { kept, settings: POSTGRES_SETTINGS })
+  const { dir, pool, redis, databaseUrl } = servers
   try {
     const isFilled = existsSync(join(dir, FILLED))
     await migrate(pool)
-    const accounts = isFilled ? await filledAccounts(pool) : await fill(address, count, isJson)
+    const accounts = isFilled ? await filledAccounts(pool) : await fill(databaseUrl, count, isJson)
     if (!isFilled) await signCheckpoint(pool, NoteKey.of(generateNoteKey('bench')), limits)
     if (kept !== undefined) writeFileSync(join(dir, FILLED), '')
     const reader = new ReceiptReader(pool, redis, limits)
@@ -181,11 +170,7 @@ async function main(): Promise<void> {
     const result = { receipts: accounts.length * 1_000, databaseBytes: size.rows[0]?.size, timings }
     console.log(isJson ? JSON.stringify(result) : tableOf(result))
   } finally {
-    redis.disconnect()
-    await pool.end()
-    await redisServer.process.stop()
-    await postgres.process.stop()
-    if (kept === undefined) for (const each of [postgres.dir, dir]) rmSync(each, { recursive: true, force: true })
+    await servers.stop()
   }
 }
 
@@ -204,6 +189,4 @@ function tableOf({
   return [`with ${receipts} receipts in ${Math.round(databaseBytes / 2 ** 20)} MiB:`, ...lines].join('\n')
 }
 
-// The servers are stopped in exit handlers, which do not run if a signal ends the process.
-for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => process.exit(1))
 await main()

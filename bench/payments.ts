@@ -1,8 +1,6 @@
 // How many payments control settles on a chain: checked, booked, sent, in a block, credited and held, each once.
 // node dist/bench/payments.js [payments] [--json]
 
-import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pino } from 'pino'
 import type { Address } from 'viem'
@@ -11,7 +9,7 @@ import { type Eip3009Payment, replayKey } from '../contract/payments/signedPayme
 import type { PaymentAsset } from '../contract/payments/terms.ts'
 import { paymentDigest } from '../contract/payments/typedData.ts'
 import { newId } from '../contract/wire/ids.ts'
-import { connectRedis } from '../contract/wire/redis.ts'
+import { OWNERS_KEY } from '../contract/wire/redisKeys.ts'
 import { ensureAdmission } from '../control/admission/keeper.ts'
 import { DEV_CHAIN_ID, startAnvil } from '../control/launch/chain/anvil.ts'
 import {
@@ -21,14 +19,13 @@ import {
   devClient,
   devPrivateKey,
 } from '../control/launch/chain/deploy.ts'
-import { startPostgres } from '../control/launch/postgres.ts'
-import { startRedis } from '../control/launch/redis.ts'
 import { Signer } from '../control/onchain/chain/signer.ts'
 import type { PaymentOrder } from '../control/onchain/payments/paymentOrder.ts'
 import { PaymentsService } from '../control/onchain/service/paymentsService.ts'
 import { migrate } from '../control/runtime/db/migrate.ts'
-import { createPool, type Pool } from '../control/runtime/db/pool.ts'
+import type { Pool } from '../control/runtime/db/pool.ts'
 import { limits } from './limits.ts'
+import { startBookServers } from './parts/bookServers.ts'
 import { newPayers, type Wallet } from './payers.ts'
 
 const AT_ONCE = [1, 32] as const
@@ -52,10 +49,12 @@ interface Ground {
   readonly client: DevClient
   readonly asset: PaymentAsset
   readonly treasury: Signer
+  /** The proxy that serves the requests. */
+  readonly owner: string
 }
 
 /** A request whose payment is signed and checked, as a proxy hands it over. */
-async function newOrder({ asset, treasury }: Ground, payer: Wallet, nonce: number): Promise<PaymentOrder> {
+async function newOrder({ asset, treasury, owner }: Ground, payer: Wallet, nonce: number): Promise<PaymentOrder> {
   const { address: token, name, version } = asset
   const from = payer.address.toLowerCase() as Address
   const unsigned: Eip3009Payment = {
@@ -83,7 +82,7 @@ async function newOrder({ asset, treasury }: Ground, payer: Wallet, nonce: numbe
     units: UNITS,
     holdUnits: UNITS,
     minUnits: 0,
-    owner: newId('own'),
+    owner,
     model: 'acme/chat-small',
     endpoint: 'chat',
     sheetVersion: 1,
@@ -147,14 +146,9 @@ async function main(): Promise<void> {
     .filter((text) => /^\d+$/.test(text))
     .map(Number)
   const log = pino({ level: process.env['LOG_LEVEL'] ?? 'error' })
-  const dir = mkdtempSync(join(tmpdir(), 'sluice-bench-payments-'))
-  // PostgreSQL runs as another user when this program runs as root.
-  chmodSync(dir, 0o755)
-  const postgres = await startPostgres({ dir: join(dir, 'pg'), logFile: join(dir, 'pg.log'), limits })
-  const redisServer = await startRedis({ dir: join(dir, 'redis'), logFile: join(dir, 'redis.log'), limits })
+  const servers = await startBookServers('payments')
+  const { dir, pool, redis } = servers
   const node = await startAnvil({ dir: join(dir, 'chain'), logFile: join(dir, 'chain.log'), limits })
-  const pool = createPool(await postgres.provideDatabase('bench'), limits)
-  const redis = connectRedis(redisServer.url, 'wait')
   const client = devClient(node.rpcUrl)
   await migrate(pool)
   await ensureAdmission({ pool, redis, log, limits })
@@ -201,7 +195,8 @@ async function main(): Promise<void> {
   })
   try {
     await ready(payments)
-    const ground: Ground = { pool, payments, client, asset, treasury }
+    const ground: Ground = { pool, payments, client, asset, treasury, owner: newId('own') }
+    await redis.zadd(OWNERS_KEY, Date.now(), ground.owner)
     const figures: Figure[] = []
     for (const atOnce of AT_ONCE) figures.push(await measure(ground, atOnce, count))
     await verify(
@@ -212,12 +207,8 @@ async function main(): Promise<void> {
     console.log(isJson ? JSON.stringify(figures) : figures.map(sentence).join('\n'))
   } finally {
     await payments.stop(0)
-    redis.disconnect()
-    await pool.end()
     await node.process.stop()
-    await redisServer.process.stop()
-    await postgres.process.stop()
-    rmSync(dir, { recursive: true, force: true })
+    await servers.stop()
   }
 }
 
@@ -226,6 +217,4 @@ function sentence({ atOnce, payments, perSecond, medianMs, p99Ms }: Figure): str
   return `payments, ${atOnce} at once: ${perSecond.toFixed(0)} a second to the hold (${payments} made; ${times})`
 }
 
-// The servers are stopped in exit handlers, which do not run if a signal ends the process.
-for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => process.exit(1))
 await main()

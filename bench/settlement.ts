@@ -3,25 +3,22 @@
 // [--controls=N]: by N processes beside this one, in place of this one
 
 import { once } from 'node:events'
-import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { pino } from 'pino'
 import { sluice } from '../contract/wire/generated/messages.js'
 import { newId } from '../contract/wire/ids.ts'
-import { connectRedis, type Redis } from '../contract/wire/redis.ts'
+import type { Redis } from '../contract/wire/redis.ts'
 import { ledgerStream, SHARD_COUNT, shardOf } from '../contract/wire/redisKeys.ts'
 import { pipelineOf } from '../contract/wire/redisShards.ts'
 import { SettlementConsumer } from '../control/book/settlement/consumer.ts'
-import { type PostgresServer, startPostgres } from '../control/launch/postgres.ts'
-import { startRedis } from '../control/launch/redis.ts'
+import type { PostgresServer } from '../control/launch/postgres.ts'
 import { migrate } from '../control/runtime/db/migrate.ts'
-import { createPool, type Pool } from '../control/runtime/db/pool.ts'
+import type { Pool } from '../control/runtime/db/pool.ts'
 import { startChild } from './child.ts'
 import { familyCpuMicros } from './cpu.ts'
 import { fundedAccounts } from './fundedAccounts.ts'
 import { limits } from './limits.ts'
+import { startBookServers } from './parts/bookServers.ts'
 import type { SettlementResult } from './results.ts'
 
 const CREDIT_UNITS = 1_000_000_000_000
@@ -211,23 +208,17 @@ async function main(): Promise<void> {
     .slice(2)
     .filter(isNumber)
     .map(Number)
-  const dir = mkdtempSync(join(tmpdir(), 'sluice-bench-settlement-'))
-  // PostgreSQL runs as another user when this program runs as root.
-  chmodSync(dir, 0o755)
-  const postgres = await startPostgres({ dir: join(dir, 'pg'), logFile: join(dir, 'pg.log'), limits })
-  const redisServer = await startRedis({ dir: join(dir, 'redis'), logFile: join(dir, 'redis.log'), limits })
-  const databaseUrl = await postgres.provideDatabase('bench')
-  const pool = createPool(databaseUrl, limits)
+  const servers = await startBookServers('settlement')
+  const { pool, redis, postgres, databaseUrl, redisUrl } = servers
   const controls = controlsAsked()
-  const redis = connectRedis(redisServer.url, 'wait')
   try {
     await migrate(pool)
     const filled = await fillStreams(redis, await fundedAccounts(pool, accountCount, CREDIT_UNITS), count, ofEntry)
     const before = await serverUse(pool, postgres)
     const { elapsedMs, cpuMicros } =
       controls === undefined
-        ? await measureHere(pool, redisServer.url, filled)
-        : await measureBeside(pool, [databaseUrl, redisServer.url], filled, controls)
+        ? await measureHere(pool, redisUrl, filled)
+        : await measureBeside(pool, [databaseUrl, redisUrl], filled, controls)
     const after = await serverUse(pool, postgres)
     await verify(pool, filled)
     const { receipts } = filled
@@ -241,11 +232,7 @@ async function main(): Promise<void> {
     }
     console.log(process.argv.includes('--json') ? JSON.stringify(result) : sentence(result))
   } finally {
-    redis.disconnect()
-    await pool.end()
-    await redisServer.process.stop()
-    await postgres.process.stop()
-    rmSync(dir, { recursive: true, force: true })
+    await servers.stop()
   }
 }
 
@@ -261,6 +248,4 @@ function isNumber(text: string): boolean {
   return /^\d+$/.test(text)
 }
 
-// The servers are stopped in exit handlers, which do not run if a signal ends the process.
-for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => process.exit(1))
 await main()

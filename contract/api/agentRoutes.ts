@@ -75,7 +75,7 @@ export const agentRoutes = (limits: ContractLimits) =>
       path: '/v1/agents/{slug}/fund',
       auth: 'key_or_session',
       summary: "Move coin from the account to the agent's",
-      body: members({ amount: coinAmount('how much'), note: NOTE }, ['amount']),
+      body: members({ amount: coinAmount('the amount'), note: NOTE }, ['amount']),
     },
     issue_agent_key: {
       method: 'POST',
@@ -92,7 +92,7 @@ export const agentRoutes = (limits: ContractLimits) =>
       body: members(
         {
           to: text('the slug of another agent, or "owner" for the account that the agent belongs to', 40),
-          amount: coinAmount('how much'),
+          amount: coinAmount('the amount'),
           note: NOTE,
         },
         ['to', 'amount'],

@@ -21,7 +21,11 @@ export function flagOrNone(description: string): JsonSchema {
 
 /** An amount of US dollars. */
 export function usd(what: string): JsonSchema {
-  return { type: 'string', format: 'usd', description: `${what} as a decimal string of US dollars such as "2.5"` }
+  return {
+    type: 'string',
+    format: 'usd',
+    description: `${what} as a decimal string of US dollars such as "2.5", with at most nine decimals`,
+  }
 }
 
 /** An amount of US dollars, or null for no limit. */
@@ -32,7 +36,8 @@ export function usdOrNone(what: string): JsonSchema {
 
 /** An amount of coin above zero. */
 export function coinAmount(what: string): JsonSchema {
-  return { type: 'string', format: 'usd', description: `${what} as a decimal string of coin such as "2.5"` }
+  const description = `${what} as a decimal string of coin such as "2.5", above zero and with at most nine decimals`
+  return { type: 'string', format: 'usd', description }
 }
 
 export function time(what: string): JsonSchema {

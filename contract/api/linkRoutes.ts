@@ -19,7 +19,7 @@ export const linkRoutes = (limits: ContractLimits) =>
       summary: 'Create a link with coin; its token is shown only once',
       body: members(
         {
-          amount: coinAmount('how much the link holds'),
+          amount: coinAmount('the amount that the link holds'),
           note: text('a text of at most 200 characters, which the claimer reads', 200),
           expires_at: timeOrNone('when coin that nobody has claimed comes back, a time to come'),
         },

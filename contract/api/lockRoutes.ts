@@ -30,6 +30,14 @@ export const lockRoutes = (limits: ContractLimits) =>
       auth: 'optional',
       summary: 'Rules and series of compute locks; with a credential also the book of each series',
     },
+    get_lock_series: {
+      method: 'GET',
+      path: '/v1/locks/series/{id}',
+      auth: 'open',
+      summary:
+        'One series of compute locks, also when its month is over: receipts that burnt its tokens are verified by it',
+      cache: { maxAgeSeconds: 5 },
+    },
     quote_lock: {
       method: 'POST',
       path: '/v1/locks/quote',
@@ -67,6 +75,12 @@ export const lockRoutes = (limits: ContractLimits) =>
       auth: 'key_or_session',
       summary: 'Withdrawals of tokens, newest first',
       query: members({ limit: pageLimit(limits.listPageMax), after: pageAfter('lwd') }),
+    },
+    get_lock_withdrawal: {
+      method: 'GET',
+      path: '/v1/locks/withdrawals/{id}',
+      auth: 'key_or_session',
+      summary: 'One withdrawal of tokens and its state',
     },
     create_lock_withdrawal: {
       method: 'POST',

@@ -84,7 +84,7 @@ export const moneyRoutes = (limits: ContractLimits) =>
       summary: 'Send coin of the account to one of its linked wallets',
       body: members(
         {
-          amount: coinAmount('how much'),
+          amount: coinAmount('the amount'),
           asset: {
             type: 'string',
             enum: ['coin', 'stablecoin'],

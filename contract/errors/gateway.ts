@@ -26,7 +26,7 @@ export const GATEWAY_ERRORS = {
   lock_order_ended: row(409, 'This order is filled, cancelled or expired.'),
   lock_no_offer: row(409, 'The book does not offer this many tokens now; order fewer, or place a limit order.'),
   lock_self_trade: row(409, 'This order would be filled by an order of your own; cancel that one first.'),
-  lock_quote_not_found: row(404, 'The account has no such quote; ask for another one.'),
+  lock_quote_not_found: row(404, 'The account has no such quote, or an order has used it; request another one.'),
   lock_price_moved: row(409, 'The quoted price does not hold any more; nothing was bought. Ask for another quote.'),
   code_not_found: row(404, 'No account has this referral code; check how it is written.'),
   agent_not_found: row(404, 'There is no agent with this slug.'),

@@ -35,7 +35,7 @@ export const PAYMENT_ERRORS = {
   address_in_use: row(409, 'The wallet is linked to another account; use another wallet.'),
   already_referred: row(409, 'The account already has a referrer.'),
   attach_velocity: row(429, 'Too many accounts used a referral code from this address; try again later.'),
-  attestation_not_found: row(404, 'There is no such attestation of the reserve yet; try again later.'),
+  attestation_not_found: row(404, 'There is no such attestation of the reserve; see /v1/reserve/attestations/latest.'),
   authorization_invalid: row(400, 'The deposit authorization was refused and nothing was taken; sign a new one.'),
   bad_signature: row(400, 'The signature is not by this wallet; sign again.'),
   below_minimum: row([400, 409], 'The amount is below the minimum; raise it.'),

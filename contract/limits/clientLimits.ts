@@ -84,6 +84,8 @@ export const CLIENT_LIMITS = {
   logitBiasEntriesMax: 1_024,
   /** Texts that are embedded by one request. */
   embeddingInputsMax: 2_048,
+  /** Numbers in an embedding that a request may ask for. */
+  embeddingDimensionsMax: 65_536,
   /** Images that one request asks for. */
   imagesPerAnswerMax: 10,
   /** The shorter side of an image that is asked for, in pixels. */

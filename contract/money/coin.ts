@@ -58,6 +58,15 @@ export function coinBoughtFor(units: number, coinUsdUnits: number): number {
   return coinUsdUnits === UNITS_PER_USD || isWorth(nanos, coinUsdUnits, units) ? nanos : nanos - 1
 }
 
+/**
+ * The coin that an amount of any size buys, in nanos, rounded down: of sums that no single account has to hold.
+ * @param units not negative
+ * @param coinUsdUnits as of `valueOfCoin`
+ */
+export function nanosBoughtFor(units: bigint, coinUsdUnits: number): bigint {
+  return (units * BigInt(NANOS_PER_COIN)) / BigInt(coinUsdUnits)
+}
+
 function isWorth(nanos: number, coinUsdUnits: number, units: number): boolean {
   return BigInt(nanos) * BigInt(coinUsdUnits) === BigInt(units) * BigInt(NANOS_PER_COIN)
 }
@@ -65,4 +74,9 @@ function isWorth(nanos: number, coinUsdUnits: number, units: number): boolean {
 /** Coin as a decimal string without trailing zeros. @param coinNanos a safe integer, may be negative */
 export function coinDecimal(coinNanos: number): string {
   return formatUsd(coinNanos)
+}
+
+/** As `valueOfCoin`, for sums of all accounts, which may be beyond what one account can hold. Rounded down. */
+export function valueOfCoinWide(coinNanos: bigint, coinUsdUnits: number): bigint {
+  return (coinNanos * BigInt(coinUsdUnits)) / BigInt(NANOS_PER_COIN)
 }

@@ -31,6 +31,15 @@ export function formatUsd(units: number): string {
   return fraction === 0 ? whole : `${whole}.${decimals(fraction)}`
 }
 
+/** As `formatUsd`, for sums of all accounts, which may be beyond what one account can hold. */
+export function formatUsdWide(units: bigint): string {
+  const whole = units / BigInt(UNITS_PER_USD)
+  const fraction = Number(units % BigInt(UNITS_PER_USD))
+  if (fraction === 0) return String(whole)
+  const sign = units < 0n && whole === 0n ? '-' : ''
+  return `${sign}${whole}.${decimals(Math.abs(fraction))}`
+}
+
 /** The nine digits of a fraction without the zeros at their end. @param fraction from 1 to UNITS_PER_USD - 1 */
 function decimals(fraction: number): string {
   let rest = fraction

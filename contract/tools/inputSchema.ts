@@ -55,6 +55,18 @@ function faultOf(fault: ErrorObject | undefined): InputFault {
   const path = (fault?.instancePath ?? '').split('/').slice(1).join('.')
   const extra = fault?.params['missingProperty'] ?? fault?.params['additionalProperty']
   const param = [path, extra].filter((part) => typeof part === 'string' && part !== '').join('.')
-  const reason = extra === undefined || fault?.keyword === 'required' ? fault?.message : 'is not a member of it'
-  return { param, reason: reason ?? 'it is not valid' }
+  return { param, reason: reasonOf(fault) }
+}
+
+function reasonOf(fault: ErrorObject | undefined): string {
+  switch (fault?.keyword) {
+    case 'required':
+      return 'is missing'
+    case 'additionalProperties':
+      return 'is not a member of it'
+    case 'enum':
+      return `must be one of: ${[fault.params['allowedValues']].flat().join(', ')}`
+    default:
+      return fault?.message ?? 'is not valid'
+  }
 }

@@ -12,7 +12,7 @@ import { HeldParts } from './heldParts.ts'
 import { listLeases } from './leaseRecord.ts'
 import { type OwnedKey, readHolds } from './listHolds.ts'
 import type { ShardWriter, Write } from './shardWriter.ts'
-import { readSubKeySpending } from './subKeySpending.ts'
+import { readSubKeySpending, spent } from './subKeySpending.ts'
 import { windowsAt } from './windows.ts'
 
 export interface ShardLoad {
@@ -197,10 +197,8 @@ async function loadKeys(load: ShardLoad, client: Client, held: HeldParts): Promi
   }
   for (let after = ''; ; ) {
     const found = await client.query<KeyRow>(
-      `SELECT key_id, sum(units) AS life,
-         coalesce(sum(units) FILTER (WHERE hour = $2), 0) AS hour,
-         coalesce(sum(units) FILTER (WHERE hour >= $3), 0) AS day,
-         coalesce(sum(units) FILTER (WHERE hour >= $4), 0) AS month
+      `SELECT key_id, ${spent('true')} AS life, ${spent('hour = $2')} AS hour, ${spent('hour >= $3')} AS day,
+         ${spent('hour >= $4')} AS month
        FROM key_usage WHERE shard = $1 AND key_id > $5 GROUP BY key_id ORDER BY key_id LIMIT $6`,
       [load.shard, hour, dayFirstHour, monthFirstHour, after, load.limits.admissionLoadBatchMax],
     )

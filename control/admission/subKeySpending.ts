@@ -1,3 +1,4 @@
+import { MAX_UNITS } from '../../contract/money/units.ts'
 import type { Queryable } from '../runtime/db/pool.ts'
 import type { KeySpending } from './heldParts.ts'
 import type { Windows } from './windows.ts'
@@ -14,6 +15,12 @@ interface Row extends KeySpending {
 }
 
 /**
+ * SQL of the units that a key has spent, at most what a cap can be: a key that is used for years may spend more than that.
+ * @param hours SQL of the condition on the hours that count
+ */
+export const spent = (hours: string): string => `least(coalesce(sum(units) FILTER (WHERE ${hours}), 0), ${MAX_UNITS})`
+
+/**
  * The charges of sub-keys by the book, added up by platform key without its own charges. They are derived here from the usage
  * of each key, so that the book stores nothing twice.
  * @param shard null for all
@@ -25,10 +32,8 @@ export async function readSubKeySpending(
 ): Promise<SubKeySpending[]> {
   const { hour, dayFirstHour, monthFirstHour } = windows
   const found = await db.query<Row>(
-    `SELECT k.platform_key_id AS key_id, min(u.shard) AS shard, sum(u.units) AS life,
-       coalesce(sum(u.units) FILTER (WHERE u.hour = $1), 0) AS hour,
-       coalesce(sum(u.units) FILTER (WHERE u.hour >= $2), 0) AS day,
-       coalesce(sum(u.units) FILTER (WHERE u.hour >= $3), 0) AS month
+    `SELECT k.platform_key_id AS key_id, min(u.shard) AS shard, ${spent('true')} AS life,
+       ${spent('u.hour = $1')} AS hour, ${spent('u.hour >= $2')} AS day, ${spent('u.hour >= $3')} AS month
      FROM api_keys k JOIN key_usage u ON u.key_id = k.id
      WHERE k.platform_key_id IS NOT NULL AND ($4::smallint IS NULL OR u.shard = $4)
      GROUP BY k.platform_key_id`,

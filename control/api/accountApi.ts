@@ -8,6 +8,7 @@ import { sluice } from '../../contract/wire/generated/messages.js'
 import type { Limits } from '../limits.ts'
 import { notUnderstood } from '../runtime/bus/rpcOperations.ts'
 import type { Pool } from '../runtime/db/pool.ts'
+import { retryConflicts } from '../runtime/db/retryConflicts.ts'
 import { type UndoableTransaction, withUndo } from '../runtime/db/undoable.ts'
 import { logEvent } from '../runtime/logEvents.ts'
 import type { ApiCall, ApiHandlers, ApiResult, Caller, WriteHandler } from './call.ts'
@@ -114,13 +115,15 @@ export class AccountApi {
     const prepared = await handler.prepare?.(call)
     const onFault = (error: unknown) =>
       logEvent(log, 'account_change_undo_failed', { err: error, requestId: call.requestId })
-    const result = await withUndo(pool, onFault, async (transaction) => {
-      // A statement that waits for a lock longer than the client waits for the answer would only occupy a connection.
-      await transaction.client.query(`SET LOCAL statement_timeout = ${this.options.limits.apiTimeoutMs}`)
-      const done = await writeOnce(handler, call, transaction, repeatable, prepared, this.options.limits)
-      if (performance.now() > deadlineMs - ANSWER_MS) throw new GatewayError('admission_unavailable')
-      return done
-    })
+    const result = await retryConflicts(this.options.limits.apiWriteAttemptsMax, () =>
+      withUndo(pool, onFault, async (transaction) => {
+        // A statement that waits for a lock longer than the client waits for the answer would only occupy a connection.
+        await transaction.client.query(`SET LOCAL statement_timeout = ${this.options.limits.apiTimeoutMs}`)
+        const done = await writeOnce(handler, call, transaction, repeatable, prepared, this.options.limits)
+        if (performance.now() > deadlineMs - ANSWER_MS) throw new GatewayError('admission_unavailable')
+        return done
+      }),
+    )
     await result.afterCommit?.().catch((error: unknown) => {
       logEvent(log, 'account_announcement_failed', { err: error, requestId: call.requestId })
     })

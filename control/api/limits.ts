@@ -4,6 +4,8 @@ export const API_LIMITS = {
   rateLimiterEntriesMax: 10_000,
   /** The time between two removals of expired data, in milliseconds. */
   housekeepingMs: 60_000,
+  /** How often a change is tried whose transaction is in the way of another one. */
+  apiWriteAttemptsMax: 3,
   /** Rows that such a removal takes at once. */
   housekeepingBatchMax: 5_000,
   /** The time from one renewal of the answers to public reads in Redis to the next, in milliseconds. */

@@ -41,7 +41,7 @@ const queries = new Checks(true)
 
 /** Checks the body of a request. @throws GatewayError invalid_request naming the invalid field and its rule */
 export function checkBody(schema: ObjectSchema, body: Fields): Fields {
-  return check(bodies.of(schema), schema, body)
+  return check(bodies.of(schema), schema, body, 'field')
 }
 
 /** Reads and checks the query of a request. @throws GatewayError invalid_request */
@@ -51,23 +51,23 @@ export function checkQuery(schema: ObjectSchema, text: string): Fields {
     if (Object.hasOwn(fields, name)) throw invalidRequest(`${name} is given twice; send it once.`, name)
     fields[name] = value
   }
-  return check(queries.of(schema), schema, fields)
+  return check(queries.of(schema), schema, fields, 'query parameter')
 }
 
-function check(validate: ValidateFunction, schema: ObjectSchema, fields: Fields): Fields {
+function check(validate: ValidateFunction, schema: ObjectSchema, fields: Fields, kind: string): Fields {
   if (validate(fields)) return fields
   const [fault] = validate.errors ?? []
-  throw fault === undefined ? invalidRequest('The request does not fit its schema.') : describe(fault, schema)
+  throw fault === undefined ? invalidRequest('The request does not fit its schema.') : describe(fault, schema, kind)
 }
 
-function describe(fault: ErrorObject, root: ObjectSchema): GatewayError {
+function describe(fault: ErrorObject, root: ObjectSchema, kind: string): GatewayError {
   const field = fieldName(fault.instancePath)
   const schema = (fault.parentSchema ?? root) as Partial<ObjectSchema> & { description?: string }
   const names = Object.keys(schema.properties ?? {})
   if (fault.keyword === 'additionalProperties') {
     const name = joined(field, String(fault.params['additionalProperty']))
     const known = names.length === 0 ? 'this takes none' : `there are: ${names.join(', ')}`
-    return invalidRequest(`There is no field ${name}; ${known}.`, name)
+    return invalidRequest(`There is no ${kind} ${name}; ${known}.`, name)
   }
   if (fault.keyword === 'required') {
     const missing = String(fault.params['missingProperty'])

@@ -5,6 +5,15 @@ import { inSnapshot } from './snapshot.ts'
 /** Names the layout of marks; a changed one gets another name. */
 export const MARK_FORMAT = 'sluice-mark/1'
 
+/** An amount in JSON: a number, or decimal text where a number would not be exact. */
+export type WideAmount = number | string
+
+/** The amount in its JSON form. */
+export function wideAmount(amount: bigint): WideAmount {
+  const number = Number(amount)
+  return Number.isSafeInteger(number) ? number : String(amount)
+}
+
 /** How far a usage log, or the log of heads, was. */
 export interface MarkedLog {
   readonly log: number
@@ -24,7 +33,7 @@ export interface BookMark {
   /** The newest checkpoint; null before the first. */
   readonly checkpoint: string | null
   /** Balances of the gateway's own ledger accounts, in units, those of coin in nanos. */
-  readonly balances: Readonly<Record<string, number>>
+  readonly balances: Readonly<Record<string, WideAmount>>
   /** How many endings of each proxy process are booked. */
   readonly endings: Readonly<Record<string, number>>
 }
@@ -36,14 +45,8 @@ export function readMark(pool: Pool): Promise<BookMark> {
     at: new Date().toISOString(),
     logs: await readLogs(client),
     checkpoint: await readCheckpoint(client),
-    balances: await readPairs(
-      client,
-      `SELECT id, balance AS value FROM ledger_accounts WHERE kind = 'system' ORDER BY id`,
-    ),
-    endings: await readPairs(
-      client,
-      'SELECT owner AS id, sum(seq) AS value FROM owner_positions GROUP BY owner ORDER BY owner',
-    ),
+    balances: await readBalances(client),
+    endings: await readEndings(client),
   }))
 }
 
@@ -57,7 +60,16 @@ async function readCheckpoint(client: Client): Promise<string | null> {
   return found.rows[0]?.note ?? null
 }
 
-async function readPairs(client: Client, sql: string): Promise<Record<string, number>> {
-  const found = await client.query<{ id: string; value: number }>(sql)
-  return Object.fromEntries(found.rows.map(({ id, value }) => [id, value]))
+async function readBalances(client: Client): Promise<Record<string, WideAmount>> {
+  const found = await client.query<{ id: string; balance: string }>(
+    `SELECT id, balance::text AS balance FROM ledger_accounts WHERE kind = 'system' ORDER BY id`,
+  )
+  return Object.fromEntries(found.rows.map(({ id, balance }) => [id, wideAmount(BigInt(balance))]))
+}
+
+async function readEndings(client: Client): Promise<Record<string, number>> {
+  const found = await client.query<{ owner: string; endings: number }>(
+    'SELECT owner, sum(seq) AS endings FROM owner_positions GROUP BY owner ORDER BY owner',
+  )
+  return Object.fromEntries(found.rows.map(({ owner, endings }) => [owner, endings]))
 }

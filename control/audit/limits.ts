@@ -10,6 +10,11 @@ export const AUDIT_LIMITS = {
   auditDigestRows: 5_000,
   /** One statement of an audit, ms: some read a whole table. */
   auditStatementMs: 86_400_000,
+  /**
+   * How much a request may be held before its report was made or after it has ended, ms: clocks differ, and a hold may take a
+   * while after the routes were chosen.
+   */
+  auditReportSlackMs: 60_000,
   /** How often a check of data that is changing is repeated before its finding counts. */
   auditRechecksMax: 10,
 } as const

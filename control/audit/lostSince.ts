@@ -4,7 +4,7 @@ import { HEADS_LOG } from '../book/usagelog/head.ts'
 import { rootAt } from '../book/usagelog/inclusionProof.ts'
 import { leavesOf } from '../book/usagelog/leafReads.ts'
 import type { Queryable } from '../runtime/db/pool.ts'
-import type { BookMark, MarkedLog } from './bookMark.ts'
+import { type BookMark, type MarkedLog, type WideAmount, wideAmount } from './bookMark.ts'
 
 /** The entries that a restored book has lost. */
 export interface Lost {
@@ -12,9 +12,9 @@ export interface Lost {
   readonly receipts: readonly { readonly log: number; readonly receipts: number }[]
   readonly receiptsTotal: number
   /** The total charge of these receipts. */
-  readonly chargedUnits: number
+  readonly chargedUnits: WideAmount
   /** By other account of the gateway, the amount by which its balance was higher before. Units, of coin nanos. */
-  readonly balances: Readonly<Record<string, number>>
+  readonly balances: Readonly<Record<string, WideAmount>>
   /** Endings of proxies that are no longer booked; proxies redeliver those that their journals still have. */
   readonly endings: Readonly<Record<string, number>>
   /** Signed heads that are lost: new checkpoints contradict those that were already published. */
@@ -35,14 +35,16 @@ export async function lostSince(db: Queryable, then: BookMark, now: BookMark): P
   for (const marked of then.logs) {
     if (marked.size <= (sizes.get(marked.log) ?? 0) && !(await isAsMarked(db, marked))) forked.push(marked.log)
   }
-  const accounts = Object.entries(less(then.balances, now.balances))
+  const accounts = less(then.balances, now.balances)
   const isRevenue = (id: string) => id.startsWith(`${REVENUE}:`)
   return {
     receipts,
     receiptsTotal: receipts.reduce((sum, lost) => sum + lost.receipts, 0),
-    chargedUnits: accounts.filter(([id]) => isRevenue(id)).reduce((sum, [, units]) => sum + units, 0),
-    balances: Object.fromEntries(accounts.filter(([id]) => !isRevenue(id))),
-    endings: less(then.endings, now.endings),
+    chargedUnits: wideAmount(accounts.filter(([id]) => isRevenue(id)).reduce((sum, [, units]) => sum + units, 0n)),
+    balances: Object.fromEntries(
+      accounts.filter(([id]) => !isRevenue(id)).map(([id, amount]) => [id, wideAmount(amount)]),
+    ),
+    endings: Object.fromEntries(less(then.endings, now.endings).map(([owner, count]) => [owner, Number(count)])),
     signedHeads: Math.max(0, missing.find(({ log }) => log === HEADS_LOG)?.receipts ?? 0),
     forked,
   }
@@ -55,7 +57,11 @@ async function isAsMarked(db: Queryable, { log, size, root }: MarkedLog): Promis
 }
 
 /** By how much values were greater, where they were others. */
-function less(then: Readonly<Record<string, number>>, now: Readonly<Record<string, number>>): Record<string, number> {
-  const differences = Object.entries(then).map(([name, value]) => [name, value - (now[name] ?? 0)] as const)
-  return Object.fromEntries(differences.filter(([, difference]) => difference !== 0))
+function less(
+  then: Readonly<Record<string, WideAmount>>,
+  now: Readonly<Record<string, WideAmount>>,
+): Array<readonly [name: string, difference: bigint]> {
+  return Object.entries(then)
+    .map(([name, value]) => [name, BigInt(value) - BigInt(now[name] ?? 0)] as const)
+    .filter(([, difference]) => difference !== 0n)
 }

@@ -1,13 +1,13 @@
 import { chargeUnits, promptTokens, type RateSet, type TokenUsage } from '../../contract/money/charge.ts'
 import { LOG_COUNT } from '../book/usagelog/head.ts'
 import { effectiveRates, priceFromJson } from '../catalog/pricing/price.ts'
-import type { Sheet, SheetModel } from '../catalog/pricing/sheet.ts'
-import { sheetOf } from '../catalog/pricing/sheetStore.ts'
+import type { SheetModel } from '../catalog/pricing/sheet.ts'
 import type { Limits } from '../limits.ts'
 import type { Client } from '../runtime/db/pool.ts'
 import { logsFrom } from './addReceipts.ts'
 import type { AuditMark } from './auditMark.ts'
 import { type AuditCheck, Faults } from './check.ts'
+import { SheetModels } from './sheetModels.ts'
 import { longQuery } from './workspace.ts'
 
 interface RatedRow extends TokenUsage {
@@ -89,24 +89,4 @@ function chargeLimit(row: RatedRow, listed: SheetModel | undefined): number | un
 
 function due(rates: RateSet, usage: TokenUsage): number {
   return chargeUnits({ ...rates, longThreshold: 0, long: rates }, usage)
-}
-
-/** The models of price sheets by their ids, for one page of receipts, which name few sheets. */
-class SheetModels {
-  private readonly client: Client
-  private readonly known = new Map<number, ReadonlyMap<string, SheetModel>>()
-
-  constructor(client: Client) {
-    this.client = client
-  }
-
-  async of(version: number): Promise<ReadonlyMap<string, SheetModel>> {
-    const known = this.known.get(version)
-    if (known !== undefined) return known
-    const sheet = await sheetOf(this.client, version)
-    const listed = sheet === undefined ? [] : (JSON.parse(sheet.text) as Sheet).models
-    const models = new Map(listed.map((model) => [model.id, model]))
-    this.known.set(version, models)
-    return models
-  }
 }

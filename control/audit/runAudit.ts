@@ -5,6 +5,7 @@ import type { Limits } from '../limits.ts'
 import type { Client, Pool } from '../runtime/db/pool.ts'
 import { together } from '../runtime/db/together.ts'
 import { checkAdmission } from './admissionChecks.ts'
+import { checkAttested } from './attestedChecks.ts'
 import { type AuditMark, bookedUntil, readMark, writeMark } from './auditMark.ts'
 import { checkBook } from './bookChecks.ts'
 import { checkCatalogs } from './catalogChecks.ts'
@@ -80,6 +81,7 @@ async function checkBoth(
   const snapshot = await exportSnapshot(client)
   const logs = inReader(pool, snapshot, async (reader) => [
     ...(await checkRates(reader, mark, limits)),
+    ...(await checkAttested(reader, mark, limits)),
     ...(await checkUsageLogs(reader, mark, progress, limits)),
     ...(await checkCheckpoints(reader, mark, limits)),
   ])

@@ -105,7 +105,7 @@ async function issue(args: Arguments, context: CliContext): Promise<undefined> {
     await placeOrder(transaction, debits, OPERATOR, { series: issued, wanted, coinUsdUnits }, context.limits)
     return issued
   })
-  context.print(seriesJson(series), `${textOf(series)}\noffered at:    ${coinDecimal(priceNanos)} coin per token`)
+  context.print(seriesJson(series), `${textOf(series)}\noffered at:   ${coinDecimal(priceNanos)} coin per token`)
 }
 
 function textOf(series: LockSeries): string {

@@ -29,10 +29,10 @@ const DEFAULTS = {
 } as const
 
 /** A share such as 0.05, in 1/1000000. @throws UsageError */
-function ppmOf(name: string, text: string, least = 0): number {
+function ppmOf(name: string, text: string, least = 0, most = PPM): number {
   const ppm = Math.round(Number(text) * PPM)
-  if (/^\d(\.\d{1,6})?$/.test(text) && ppm >= least && ppm <= PPM) return ppm
-  throw new UsageError(`--${name} must be a share from ${least / PPM} to 1 such as 0.05, not "${text}"`)
+  if (/^\d(\.\d{1,6})?$/.test(text) && ppm >= least && ppm <= most) return ppm
+  throw new UsageError(`--${name} must be a share from ${least / PPM} to ${most / PPM} such as 0.05, not "${text}"`)
 }
 
 /** @throws UsageError */
@@ -42,11 +42,17 @@ function countOf(name: string, text: string, least: number, most: number): numbe
   throw new UsageError(`--${name} must be an integer from ${least} to ${most}, not "${text}"`)
 }
 
-/** @throws UsageError */
-function payOf(args: Arguments): Pay {
+const PPM_PER_BPS = PPM / 10_000
+
+/**
+ * The pay of a provider. A share and the referral share are at most the whole charge: with more, an account that spends coin at
+ * an endpoint of its own person would gain coin.
+ * @throws UsageError
+ */
+function payOf(args: Arguments, { referralShareBps }: Pick<CliContext['limits'], 'referralShareBps'>): Pay {
   const [share, input, output] = [flag(args, 'share'), flag(args, 'price-input'), flag(args, 'price-output')]
   if (share !== undefined && input === undefined && output === undefined) {
-    return { kind: 'share', ppm: ppmOf('share', share) }
+    return { kind: 'share', ppm: ppmOf('share', share, 0, PPM - referralShareBps * PPM_PER_BPS) }
   }
   if (share !== undefined || input === undefined || output === undefined) {
     throw new UsageError(
@@ -60,13 +66,13 @@ function payOf(args: Arguments): Pay {
 }
 
 /** @throws UsageError */
-function termsOf(args: Arguments): Terms {
+function termsOf(args: Arguments, limits: CliContext['limits']): Terms {
   const given = (name: keyof typeof DEFAULTS): string => flag(args, name) ?? DEFAULTS[name]
   const canaryPpm = ppmOf('canary', given('canary'), 1)
   const fullPpm = ppmOf('full', given('full'), 1)
   if (fullPpm < canaryPpm) throw new UsageError('--full must not be below --canary')
   return {
-    pay: payOf(args),
+    pay: payOf(args, limits),
     canaryPpm,
     fullPpm,
     probationMs: countOf('probation-hours', given('probation-hours'), 0, HOURS_MAX) * HOUR_MS,
@@ -104,7 +110,7 @@ async function change<T>(context: CliContext, work: (client: Client) => Promise<
 
 async function admit(args: Arguments, context: CliContext): Promise<undefined> {
   const [id, model] = [argument(args, 'ID'), argument(args, 'MODEL')]
-  const terms = termsOf(args)
+  const terms = termsOf(args, context.limits)
   const upstreamModel = flag(args, 'upstream-model') ?? model
   const admission = await change(context, (client) => admitProvider(client, OPERATOR, id, model, upstreamModel, terms))
   const json = admissionJson(admission)

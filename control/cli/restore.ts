@@ -1,6 +1,6 @@
 import { readFile, rename, writeFile } from 'node:fs/promises'
 import { pino } from 'pino'
-import { formatUsd } from '../../contract/money/units.ts'
+import { formatUsdWide } from '../../contract/money/units.ts'
 import type { Redis } from '../../contract/wire/redis.ts'
 import { epochKey, SHARD_COUNT } from '../../contract/wire/redisKeys.ts'
 import { pipelineOf } from '../../contract/wire/redisShards.ts'
@@ -73,7 +73,7 @@ async function requireEmpty(redis: Redis): Promise<void> {
 
 function linesOf(then: BookMark, lost: Lost): string[] {
   const receipts = `${lost.receiptsTotal} receipts in ${lost.receipts.length} logs`
-  const charged = `${lost.chargedUnits} units (USD ${formatUsd(lost.chargedUnits)})`
+  const charged = `${lost.chargedUnits} units (USD ${formatUsdWide(BigInt(lost.chargedUnits))})`
   const endings = Object.values(lost.endings).reduce((sum, count) => sum + count, 0)
   const lines = [`since ${then.at} the book lost ${receipts}, which charged ${charged}`]
   for (const [account, value] of Object.entries(lost.balances)) lines.push(`${value} on ${account} is lost as well`)

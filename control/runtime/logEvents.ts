@@ -118,6 +118,11 @@ export const CONTROL_EVENTS = {
     'the token contract rejected a share of the revenue; retrying later',
     'Check that the treasury has enough of the token.',
   ],
+  revenue_share_waits: [
+    'warn',
+    'a share of the revenue waits until the reserve covers what is owed',
+    'Send tokens to the treasury until the reserve covers what is owed.',
+  ],
   revenue_started: ['info', 'revenue is counted from here on'],
   reward_root_rejected: [
     'error',

@@ -112,6 +112,7 @@ export class ControlService {
     this.running.push({ name: 'catalog', stop: () => this.catalog.stop() })
     const settlement = this.startSettlement()
     this.startCheckpoints()
+    const attestation = new AttestationKeeper({ pool, redis, log, limits, environment: process.env })
     const metrics = new ControlMetrics({
       settlement: () => settlement.stats,
       orphansVoided: () => this.voider.voided,
@@ -128,6 +129,7 @@ export class ControlService {
       priceLists: () => this.observer.stats,
       pricesAboveSold: () => countAboveSold(this.pool),
       providers: () => sampleProviders(this.pool),
+      rejectedEvidence: () => attestation.rejected.totals(),
     })
     this.running.push({ name: 'metrics', stop: async () => metrics.close() })
     this.startPayments()
@@ -163,7 +165,6 @@ export class ControlService {
       this.running.push({ name: job.constructor.name, stop: () => job.stop() })
     }
     this.startArchive()
-    const attestation = new AttestationKeeper({ ...jobs, redis, environment: process.env })
     attestation.start()
     this.running.push({ name: 'attestation', stop: () => attestation.stop() })
     this.observer.start()

@@ -4,6 +4,7 @@ import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom
 import { type BatchSample, NO_BATCHES } from '../batch/batchSample.ts'
 import { type CheckpointSample, NO_CHECKPOINTS } from '../book/checkpoint/checkpointSample.ts'
 import type { SettlementStats } from '../book/settlement/consumer.ts'
+import type { RejectedEvidence } from '../catalog/attestation/rejectedEvidence.ts'
 import { NO_PROVIDERS, type ProviderSample } from '../customers/serving/providerSample.ts'
 import { NO_OPEN_MONEY, type OpenMoney } from '../onchain/payments/openMoney.ts'
 import { NO_RESERVE, type ReserveSample } from '../onchain/reserve/reserveSample.ts'
@@ -40,6 +41,8 @@ export interface MetricsSources {
   pricesAboveSold(): Promise<number>
   /** Reads the book; a rejection leaves the last numbers. */
   providers(): Promise<ProviderSample>
+  /** Of the private tier, since the process began. */
+  rejectedEvidence(): ReturnType<RejectedEvidence['totals']>
 }
 
 /** The metrics of control, served only on 127.0.0.1. Labels have fixed sets of values. */
@@ -83,6 +86,7 @@ export class ControlMetrics {
     this.addReserve()
     this.addPriceLists(sources)
     this.addProviders()
+    this.addEvidence(sources)
     if (sources.checkpoints !== undefined) this.addCheckpoints()
     this.server = createServer((request, response) => {
       // A rare scrape over keep-alive could race with the idle timeout of its connection.
@@ -208,6 +212,19 @@ export class ControlMetrics {
     this.addGauge('providers_probation', 'Registered providers on probation, by model', () => this.providers.probation)
     this.addGauge('providers_serving', 'Registered providers in full service, by model', () => this.providers.serving)
     this.addGauge('providers_suspended', 'Registered providers suspended, by model', () => this.providers.suspended)
+  }
+
+  private addEvidence({ rejectedEvidence }: MetricsSources): void {
+    new Counter({
+      name: 'sluice_control_evidence_rejected_total',
+      help: 'Evidence of hardware for the private tier that was rejected or did not arrive, by provider and reason',
+      labelNames: ['provider', 'reason'],
+      registers: [this.registry],
+      collect() {
+        this.reset()
+        for (const { provider, reason, count } of rejectedEvidence()) this.inc({ provider, reason }, count)
+      },
+    })
   }
 
   private addCheckpoints(): void {

@@ -39,8 +39,9 @@ export interface HoldWaiter {
    * @param heldAtMs on Redis's clock
    * @param split of a hold that Redis keeps by itself, `grantId=units,...,coin=units:nanos`
    * @param lockUnits the part of it that is tokens of the lock; absent is 0
+   * @param creditUnits the part of it that is promotional credits; absent is 0, also where it is not known
    */
-  onHeld(heldUnits: number, heldAtMs: number, split?: string, lockUnits?: number): void
+  onHeld(heldUnits: number, heldAtMs: number, split?: string, lockUnits?: number, creditUnits?: number): void
   onHoldRefused(error: GatewayError): void
   /** A callback threw; the hold may have been taken. */
   onCrashed(error: unknown): void

@@ -35,6 +35,7 @@ export function limitsHandler(limits: Limits): Handler {
       temperature: { min: 0, max: 2 },
       upload_bytes: limits.bodyBytesMax,
       embedding_inputs: limits.embeddingInputsMax,
+      embedding_dimensions: limits.embeddingDimensionsMax,
       images_per_answer: limits.imagesPerAnswerMax,
       image_side: { min: limits.imageSideMin, max: limits.imageSideMax },
       audio_seconds: limits.audioSecondsMax,

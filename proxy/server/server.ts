@@ -6,6 +6,7 @@ import { carriesTwoCredentials } from './credentials.ts'
 import type { Handler, HeaderList, RequestHead } from './exchange.ts'
 import { type ParsedHead, parseHead } from './head.ts'
 import { tooLarge } from './incomingBody.ts'
+import { hintFor } from './meantPath.ts'
 import { allowHeader, type RouteEntry, RouteTable } from './routeTable.ts'
 import {
   closeListener,
@@ -209,11 +210,8 @@ export class Server {
     exchange.fail(error, headers)
   }
 
-  // Clients use base URLs with and without /v1, so the error names the path that was probably meant.
   private notFound(method: string, path: string): string {
-    const meant = path.startsWith('/v1/v1/') ? path.slice(3) : `/v1${path}`
-    const hint = this.table.find(meant) === undefined ? 'see /llms.txt for what is served' : `use ${meant}`
-    return `There is no ${method} ${path}; ${hint}.`
+    return `There is no ${method} ${path}; ${hintFor(path, (one) => this.table.find(one) !== undefined)}.`
   }
 
   private preflight(exchange: UwsExchange): void {

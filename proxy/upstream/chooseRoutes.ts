@@ -57,6 +57,11 @@ function withCanary(
   return canary === undefined ? open : [canary, ...open]
 }
 
+/** The routes without the registered provider that would be asked first. */
+export function ownRoutes(routes: readonly Route[]): readonly Route[] {
+  return routes[0]?.registered === undefined ? routes : routes.slice(1)
+}
+
 /** The error for a model that the private tier does not have. */
 export function notOnPrivateTier(modelId: string): GatewayError {
   const message = `${modelId} does not serve the private tier; /v1/pricing lists the attested models that do.`

@@ -1,4 +1,5 @@
 import { openapiDocument } from '../../dist/proxy/endpoints/openapi/document.js'
+import { REQUEST_HEADERS, RESPONSE_HEADERS } from '../../dist/proxy/endpoints/openapi/headers.js'
 import { limits } from '../../dist/test/support/limits.js'
 import { servedRoutes } from '../../dist/test/support/servedRoutes.js'
 import { code, page, sentence, table } from './markdown.mjs'
@@ -27,7 +28,12 @@ const SECTIONS = [
   ['Status and health', ['/v1/status', '/health', '/ready']],
   ['Others', ['/']],
 ]
-const CREDENTIALS = { api_key: 'API key', session: 'session' }
+const CREDENTIALS = {
+  api_key: 'API key',
+  session: 'session',
+  x_api_key: 'API key as `x-api-key`',
+  read_token: 'read token',
+}
 
 function sectionOf(path) {
   return SECTIONS.find(([, beginnings]) => beginnings.some((start) => path.startsWith(start)))?.[0]
@@ -99,6 +105,23 @@ function answersOf({ responses }) {
   return [table(['status', 'answer', 'meaning'], rows)]
 }
 
+/** The credentials, and all headers that are read and sent beside the common ones of HTTP. */
+function headersTable() {
+  const rows = (headers, direction) =>
+    Object.entries(headers).map(([name, meaning]) => [code(name), direction, sentence(meaning)])
+  const credentials = {
+    Authorization:
+      'Bearer and an API key, a session, or the read token of a video job; or Payment and a credential of MPP',
+    'x-api-key': 'An API key, as clients of the Messages format send it',
+  }
+  const all = [
+    ...rows(credentials, 'request'),
+    ...rows(REQUEST_HEADERS, 'request'),
+    ...rows(RESPONSE_HEADERS, 'answer'),
+  ]
+  return table(['header', 'in', 'meaning'], all)
+}
+
 function operation([path, method, described]) {
   return [
     `### ${method.toUpperCase()} ${path}`,
@@ -132,6 +155,8 @@ export function httpPage() {
   return page('HTTP API', 'the OpenAPI document, `GET /v1/openapi.json`', [
     'Every endpoint with its credential, parameters, body and answers. The same is served as an OpenAPI 3.1 document at `GET /v1/openapi.json`, which generators of typed clients read. Refusals and failures have the shape [Error](#error); [errors](errors.md) lists their codes and says which to retry.',
     'An API key is sent as `Authorization: Bearer sk_...`, a session as `Authorization: Bearer ses_...`. Lists are paginated: `limit` is the size of a page, and `after` takes what the page before gave. Changes of the account take an `Idempotency-Key`. Streaming answers are server-sent events (SSE).',
+    '## Headers',
+    headersTable(),
     ...sections
       .filter(([, rows]) => rows.length > 0)
       .flatMap(([title, rows]) => [`## ${title}`, ...rows.flatMap(operation)]),

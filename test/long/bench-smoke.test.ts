@@ -14,9 +14,8 @@ const TARGETS = ['proxy-only', 'sluice', 'direct']
 const folder = makeTempDir('bench')
 after(() => removeTempDir(folder))
 
-function runBench(): Promise<{ code: number | null; output: string }> {
-  const args = ['--quick', '--cases', [...CASES, 'memory', 'profile'].join(','), '--targets', TARGETS.join(',')]
-  const child = spawn(process.execPath, [compiled('bench/run.js'), ...args, '--output', folder])
+function run(program: string, args: readonly string[]): Promise<{ code: number | null; output: string }> {
+  const child = spawn(process.execPath, [compiled(`bench/${program}.js`), ...args])
   let output = ''
   for (const stream of [child.stdout, child.stderr]) {
     stream.on('data', (part: Buffer) => {
@@ -34,7 +33,8 @@ function read<Content>(name: string): Content {
 const linux = { skip: process.platform !== 'linux' }
 
 test('a short benchmark run measures, books its requests and reports', linux, async () => {
-  const { code, output } = await runBench()
+  const args = ['--quick', '--cases', [...CASES, 'memory', 'profile'].join(','), '--targets', TARGETS.join(',')]
+  const { code, output } = await run('run', [...args, '--output', folder])
   assert.equal(code, 0, output)
   const results = read<BenchResults>('last.json')
   const measured = results.measurements.map((one) => `${one.case} ${one.target}`)
@@ -62,3 +62,17 @@ test('a short benchmark run measures, books its requests and reports', linux, as
   assert.doesNotMatch(report, /NaN|undefined/)
   assert.match(readFileSync(join(folder, 'report.svg'), 'utf8'), /^<svg [^>]*>/)
 })
+
+for (const [program, sizes] of [
+  ['settlement', ['2000', '100']],
+  ['payments', ['32']],
+  ['audit', ['4000']],
+  ['growth', ['20000']],
+] as const) {
+  test(`bench/${program} checks a small run of its own and prints the figures`, linux, async () => {
+    const { code, output } = await run(program, [...sizes, '--json'])
+    assert.equal(code, 0, output)
+    const figures = output.match(/"\w+":\d[\d.e+]*/g) ?? []
+    assert.ok(figures.length > 2, output)
+  })
+}

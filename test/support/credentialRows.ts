@@ -182,6 +182,7 @@ export const ROWS: Readonly<Record<string, Row>> = {
   'POST /v1/links/{id}/cancel': row(session('200', DENIED), {}, '/v1/links/<link>/cancel'),
 
   'GET /v1/locks': row(optional('200')),
+  'GET /v1/locks/series/{id}': row(all('404 lock_series_not_found'), undefined, `/v1/locks/series/${SERIES}`),
   'POST /v1/locks/quote': row(either('404 lock_series_not_found'), { series: SERIES, tokens: '1' }),
   'POST /v1/locks/orders': row(either('404 lock_series_not_found'), {
     series: SERIES,
@@ -196,6 +197,11 @@ export const ROWS: Readonly<Record<string, Row>> = {
   ),
   'GET /v1/locks/withdrawals': row(either('200')),
   'POST /v1/locks/withdrawals': row(either(NO_PAYMENTS), { series: SERIES, tokens: '1' }),
+  'GET /v1/locks/withdrawals/{id}': row(
+    either('404 withdrawal_not_found'),
+    undefined,
+    '/v1/locks/withdrawals/lwd_0123456789ABCDEFGHJKMNPQRS',
+  ),
   'GET /v1/locks/mine': row(either('200')),
 
   'GET /v1/agents': row(either('200')),

@@ -48,6 +48,8 @@ export const LOCK_SHAPES = {
       orders_open_max: integer,
       series_per_account_max: integer,
       fills_per_order_max: integer,
+      withdrawal_tokens_min: said('The fewest tokens of a withdrawal to a wallet', TOKENS),
+      withdrawal_ends_before_seconds: said('How long before the end of a series its withdrawals end', integer),
     }),
     data: list(ref('LockSeries')),
   }),

@@ -86,7 +86,8 @@ local function leaseItem(k, a, p, pa)
   if permits == 0 and waiting > 0 then return RATE, 0, waitMs, 0, 0, '', out end
 
   local coin, grants, price = tonumber(account[1]), parseGrants(account[2]), tonumber(ARGV[a + 12])
-  local seriesId, microUnits = string.match(ARGV[a + 13], '^([^,]+),(%d+)$')
+  local seriesId, microUnits
+  if ARGV[a + 13] ~= '' then seriesId, microUnits = string.match(ARGV[a + 13], '^([^,]+),(%d+)$') end
   local available = seriesId and 0 or valueOfCoin(coin, price)
   for _, grant in ipairs(grants) do
     if grant[2] > nowMs and isMeant(grant[1], seriesId) then available = available + grant[3] end

@@ -3,15 +3,15 @@ import { CopyRows, copyRows } from '../../runtime/db/copy.ts'
 import type { Client, Queryable } from '../../runtime/db/pool.ts'
 
 /** Moves an amount from the debit to the credit account. Kind and ref name the business event, which is booked once. */
-export interface Transfer {
+export interface Transfer<Amount extends number | bigint = number> {
   readonly kind: string
   readonly ref: string
   readonly debit: string
   readonly credit: string
   /** The change of USD accounts, or the worth of coin that moves between coin accounts; not negative. */
-  readonly units: number
+  readonly units: Amount
   /** The change of coin accounts; as many nanos as units where absent. At least one of both is above zero. */
-  readonly coinNanos?: number
+  readonly coinNanos?: Amount
 }
 
 const INSERT = `
@@ -26,7 +26,10 @@ const INSERT = `
  * @returns how many were new
  * @throws the database error when an account is unknown (SQLSTATE 23503) or a balance would fall below zero (23514)
  */
-export async function postTransfers(client: Queryable, transfers: readonly Transfer[]): Promise<number> {
+export async function postTransfers(
+  client: Queryable,
+  transfers: readonly Transfer<number | bigint>[],
+): Promise<number> {
   if (transfers.length === 0) return 0
   const inserted = await client.query({
     name: 'ledger_post_transfers',

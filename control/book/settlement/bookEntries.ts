@@ -10,7 +10,7 @@ import { stageBatch } from '../statistics/stagedBatches.ts'
 import type { Frontier } from '../usagelog/frontier.ts'
 import { type Appended, appendLeaves, lockHeads } from '../usagelog/head.ts'
 import { chargesOf, expiryRef, lockBalances } from './charges.ts'
-import { earnBurnt } from './earnBurnt.ts'
+import { earnBurnt, isBurn } from './earnBurnt.ts'
 import type { BookableEntry, EndedEntry, Entry, RawEntry } from './entry.ts'
 import { addKeyUsage } from './keyUsage.ts'
 import { type OwnerPosition, OwnerPositions } from './ownerPositions.ts'
@@ -59,10 +59,15 @@ export async function bookEntries(
     for (const { from } of rejects) dirty.add(from.raw.shard)
 
     // Each statement runs while the values of the next are encoded.
-    const [gaps] = await together([
+    const posted = [
       known.owners.advance(client, entries),
       insertReceipts(client, places, receipts),
       postNewTransfers(client, charges.transfers),
+    ] as const
+    // All ledger accounts are locked before the usage of keys, as debits lock them.
+    if (charges.transfers.some(isBurn)) await together(posted).then(() => earnBurnt(client, charges.transfers))
+    const [gaps] = await together([
+      ...posted,
       appendLeaves(client, appended),
       addKeyUsage(client, receipts),
       addUsageDays(client, receipts),
@@ -71,7 +76,6 @@ export async function bookEntries(
       markDirty(client, [...dirty]),
     ])
     await noteExpiries(client, charges.transfers)
-    await earnBurnt(client, charges.transfers)
     await keepRejects(client, rejects)
     return {
       receipts: receipts.length,

@@ -1,8 +1,8 @@
-import { valueOfCoin } from '../../../contract/money/coin.ts'
+import { valueOfCoinWide } from '../../../contract/money/coin.ts'
 import { UNITS_PER_USD } from '../../../contract/money/units.ts'
 import { textArray } from '../../runtime/db/arrays.ts'
 import type { Client } from '../../runtime/db/pool.ts'
-import { holdingAccount, LOCK_OPERATOR, lockIssuedAccount, lockUnearnedAccount, REVENUE } from '../ledger/accounts.ts'
+import { LOCK_OPERATOR, lockIssuedAccount, lockUnearnedAccount, REVENUE } from '../ledger/accounts.ts'
 import { postTransfers, type Transfer } from '../ledger/postTransfers.ts'
 import { BURN } from './charges.ts'
 
@@ -10,57 +10,73 @@ import { BURN } from './charges.ts'
 interface Burnt {
   /** Names the transfer: the first of the requests. */
   readonly ref: string
-  units: number
+  units: bigint
 }
+
+const ISSUED = lockIssuedAccount('')
+
+/** Whether a transfer burns tokens of a holding. */
+export const isBurn = ({ kind, credit }: Pick<Transfer, 'kind' | 'credit'>): boolean =>
+  kind === BURN && credit.startsWith(ISSUED)
 
 /**
  * Moves the proceeds of burnt tokens from the unearned coin to the revenue of the gateway, once a series: in proportion to the
- * tokens that are still with customers, rounded down.
+ * tokens that are still with customers, rounded down. Tokens that the operator offers are not with customers.
  * @param transfers of the batch, posted in the same transaction
  */
 export async function earnBurnt(client: Client, transfers: readonly Transfer[]): Promise<void> {
   const burnt = burntBySeries(transfers)
   if (burnt.size === 0) return
-  const balances = await lockedBalances(client, [...burnt.keys()])
+  const unearned = await lockUnearned(client, [...burnt.keys()])
+  // Asked for once the proceeds are locked: sales lock them last, so that none of them is counted in one place alone.
+  const sold = await soldUnits(client, [...burnt.keys()])
   const price = await coinPrice(client)
-  const earned = [...burnt].flatMap(([issued, { ref, units }]): Transfer[] => {
-    const seriesId = issued.slice(ISSUED.length)
-    const unearned = balances.get(lockUnearnedAccount(seriesId)) ?? 0
-    const left = -(balances.get(issued) ?? 0) - (balances.get(holdingAccount(seriesId, LOCK_OPERATOR)) ?? 0)
-    const coinNanos = Number((BigInt(unearned) * BigInt(units)) / BigInt(Math.max(left, 0) + units))
-    if (coinNanos === 0) return []
-    const value = valueOfCoin(coinNanos, price)
+  const earned = [...burnt].flatMap(([seriesId, { ref, units }]): Transfer<number | bigint>[] => {
+    const left = sold.get(seriesId) ?? 0n
+    const coinNanos = ((unearned.get(lockUnearnedAccount(seriesId)) ?? 0n) * units) / ((left > 0n ? left : 0n) + units)
+    if (coinNanos === 0n) return []
+    const value = valueOfCoinWide(coinNanos, price)
     return [{ kind: 'earn', ref, debit: lockUnearnedAccount(seriesId), credit: REVENUE, units: value, coinNanos }]
   })
   await postTransfers(client, earned)
 }
 
-const ISSUED = lockIssuedAccount('')
-
+/** By series. */
 function burntBySeries(transfers: readonly Transfer[]): Map<string, Burnt> {
   const burnt = new Map<string, Burnt>()
-  for (const { kind, ref, credit, units } of transfers) {
-    if (kind !== BURN || !credit.startsWith(ISSUED)) continue
-    const known = burnt.get(credit)
-    if (known === undefined) burnt.set(credit, { ref, units })
-    else known.units += units
+  for (const { ref, credit, units } of transfers.filter(isBurn)) {
+    const seriesId = credit.slice(ISSUED.length)
+    const known = burnt.get(seriesId)
+    if (known === undefined) burnt.set(seriesId, { ref, units: BigInt(units) })
+    else known.units += BigInt(units)
   }
   return burnt
 }
 
-async function lockedBalances(client: Client, issued: readonly string[]): Promise<Map<string, number>> {
-  const series = issued.map((id) => id.slice(ISSUED.length))
-  const ids = [
-    ...issued,
-    ...series.map(lockUnearnedAccount),
-    ...series.map((seriesId) => holdingAccount(seriesId, LOCK_OPERATOR)),
-  ]
-  const found = await client.query<{ id: string; balance: number }>({
+/** The coin that tokens were sold for and that is not earned, by ledger account; nanos, of all accounts together. */
+async function lockUnearned(client: Client, series: readonly string[]): Promise<Map<string, bigint>> {
+  const found = await client.query<{ id: string; balance: string }>({
     name: 'settlement_unearned',
-    text: 'SELECT id, balance FROM ledger_accounts WHERE id = ANY ($1::text[]) ORDER BY id FOR NO KEY UPDATE',
-    values: [textArray(ids)],
+    text: `SELECT id, balance::text AS balance FROM ledger_accounts
+           WHERE id = ANY ($1::text[]) ORDER BY id FOR NO KEY UPDATE`,
+    values: [textArray(series.map(lockUnearnedAccount))],
   })
-  return new Map(found.rows.map((row) => [row.id, row.balance]))
+  return new Map(found.rows.map((row) => [row.id, BigInt(row.balance)]))
+}
+
+/** Tokens that customers hold, offer or have on the chain, by series: all but the stock of the operator and its offers. */
+async function soldUnits(client: Client, series: readonly string[]): Promise<Map<string, bigint>> {
+  const found = await client.query<{ id: string; units: string }>({
+    name: 'settlement_sold',
+    text: `SELECT s.id, (-i.balance - coalesce(stock.balance, 0) - coalesce(
+             (SELECT sum(o.escrow_micros) FROM lock_orders o WHERE o.series_id = s.id AND o.account_id = '${LOCK_OPERATOR}'
+                AND o.status = 'open' AND o.side = 'sell'), 0) * (s.locked_price_units / 1000000))::text AS units
+           FROM lock_series s JOIN ledger_accounts i ON i.id = 'lock_issued:' || s.id
+           LEFT JOIN ledger_accounts stock ON stock.id = 'lock:' || s.id || ':${LOCK_OPERATOR}'
+           WHERE s.id = ANY ($1::text[])`,
+    values: [textArray(series)],
+  })
+  return new Map(found.rows.map((row) => [row.id, BigInt(row.units)]))
 }
 
 /** Units in one coin, by the price sheet in force. */

@@ -2,9 +2,12 @@ import type { Queryable } from '../../runtime/db/pool.ts'
 import { BUCKETS } from './buckets.ts'
 import { CELL_COLUMNS, type CellRow, FIGURES, type Figure, type Figures, OTHERS } from './cell.ts'
 
+/** Figures whose units may be beyond what an account can hold. */
+export type WideFigures = Omit<Figures, 'units'> & { readonly units: bigint }
+
 /** The published sums of some requests. */
 export interface Told {
-  readonly sums: Figures
+  readonly sums: WideFigures
   /** Counts of requests by their time, by the buckets of BOUNDS_MS. */
   readonly durations: readonly number[]
   readonly first_tokens: readonly number[]
@@ -27,7 +30,9 @@ export interface Span {
   readonly model: string | null
 }
 
-const SUMS = FIGURES.map((name) => `coalesce(sum(${name}), 0) AS ${name}`).join(', ')
+const sumsOf = (names: readonly string[]) => names.map((name) => `coalesce(sum(${name}), 0) AS ${name}`).join(', ')
+const SUMS = sumsOf(FIGURES)
+const COUNT_SUMS = sumsOf(FIGURES.filter((name) => name !== 'units'))
 
 /** Reads the published sums of some days: together, by day, and by model. */
 export async function readStatistics(db: Queryable, { fromDay, toDay, model }: Span): Promise<Statistics> {
@@ -56,12 +61,21 @@ function sumAt<Key>(sums: Map<Key, ToldSum>, key: Key): ToldSum {
 
 /** Added up in place, for there may be many. */
 class ToldSum implements Told {
-  readonly sums: Record<Figure, number> = Object.fromEntries(FIGURES.map((name) => [name, 0])) as Record<Figure, number>
+  readonly counts: Record<Figure, number> = Object.fromEntries(FIGURES.map((name) => [name, 0])) as Record<
+    Figure,
+    number
+  >
+  units = 0n
   readonly durations: number[] = new Array<number>(BUCKETS).fill(0)
   readonly first_tokens: number[] = new Array<number>(BUCKETS).fill(0)
 
-  add(sums: Figures, durations: readonly number[], firstTokens: readonly number[]): void {
-    for (const name of FIGURES) this.sums[name] += sums[name]
+  get sums(): WideFigures {
+    return { ...this.counts, units: this.units }
+  }
+
+  add(sums: Figures | WideFigures, durations: readonly number[], firstTokens: readonly number[]): void {
+    for (const name of FIGURES) if (name !== 'units') this.counts[name] += sums[name]
+    this.units += BigInt(sums.units)
     addTo(this.durations, durations)
     addTo(this.first_tokens, firstTokens)
   }
@@ -72,14 +86,15 @@ function addTo(counts: number[], more: readonly number[]): void {
 }
 
 /** The sums of everything ever published, including usage without a date. @param model null for all */
-export async function readAllTime(db: Queryable, model: string | null): Promise<Figures> {
-  const { rows } = await db.query<Figures>(
-    `SELECT ${SUMS} FROM public_statistics WHERE $1::text IS NULL OR model = $1`,
+export async function readAllTime(db: Queryable, model: string | null): Promise<WideFigures> {
+  const { rows } = await db.query<Omit<Figures, 'units'> & { readonly units: string }>(
+    `SELECT ${COUNT_SUMS}, coalesce(sum(units), 0)::text AS units
+     FROM public_statistics WHERE $1::text IS NULL OR model = $1`,
     [model],
   )
   const [sums] = rows
   if (sums === undefined) throw new Error('the database returned no sums')
-  return sums
+  return { ...sums, units: BigInt(sums.units) }
 }
 
 /** The sums of models on some days, both included, in the order of their ids; OTHERS among them. */
@@ -96,7 +111,7 @@ export async function readModelSums(
 }
 
 /** Tokens by the classes that have prices. */
-export function pricedTokens(sums: Figures) {
+export function pricedTokens(sums: Omit<Figures, 'units'>) {
   return {
     input: sums.input_tokens,
     cached_input: sums.cached_input_tokens,
@@ -107,6 +122,6 @@ export function pricedTokens(sums: Figures) {
 }
 
 /** All tokens of some sums. */
-export function allTokens(sums: Figures): number {
+export function allTokens(sums: Omit<Figures, 'units'>): number {
   return Object.values(pricedTokens(sums)).reduce((all, tokens) => all + tokens, 0)
 }

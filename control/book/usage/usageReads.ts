@@ -1,6 +1,6 @@
 import { formatDay } from '../../../contract/api/time.ts'
 import { invalidRequest } from '../../../contract/errors/errors.ts'
-import { formatUsd } from '../../../contract/money/units.ts'
+import { formatUsdWide } from '../../../contract/money/units.ts'
 import { isId } from '../../../contract/wire/ids.ts'
 import type { Limits } from '../../limits.ts'
 import { textArray } from '../../runtime/db/arrays.ts'
@@ -32,14 +32,16 @@ interface UsageRow {
   readonly key_id?: string
   readonly account_id?: string
   readonly requests: number
-  readonly units: number
+  /** As decimal text: over a year it may be beyond what an account can hold at once. */
+  readonly units: string
   readonly input_tokens: number
   readonly cached_input_tokens: number
   readonly output_tokens: number
 }
 
-const SUMS = ['requests', 'units', 'input_tokens', 'cached_input_tokens', 'output_tokens']
+const SUMS = ['requests', 'input_tokens', 'cached_input_tokens', 'output_tokens']
   .map((name) => `coalesce(sum(${name}), 0) AS ${name}`)
+  .concat('coalesce(sum(units), 0)::text AS units')
   .join(', ')
 
 const OF_ACCOUNT = `FROM usage_days WHERE account_id = ANY ($1::text[]) AND day BETWEEN $2 AND $3
@@ -125,7 +127,7 @@ function sumsJson(row: UsageRow) {
     input_tokens: row.input_tokens,
     cached_input_tokens: row.cached_input_tokens,
     output_tokens: row.output_tokens,
-    cost: { units: String(row.units), usd: formatUsd(row.units) },
+    cost: { units: row.units, usd: formatUsdWide(BigInt(row.units)) },
   }
 }
 

@@ -15,6 +15,7 @@ import { currentRecord } from '../pricing/sheetStore.ts'
 import { republishReports } from '../pricing/standingReports.ts'
 import { syncCatalog } from '../pricing/syncCatalog.ts'
 import { fetchEvidence } from './fetchEvidence.ts'
+import { RejectedEvidence } from './rejectedEvidence.ts'
 import { insertReport, lastReport, type StoredReport, type Verdict } from './reportStore.ts'
 
 const NONCE_BYTES = 32
@@ -38,6 +39,8 @@ export interface AttestationKeeperParts {
  * in force: a verified report is valid until it is too old or a later answer is rejected.
  */
 export class AttestationKeeper {
+  /** By provider and reason, of this process. */
+  readonly rejected: RejectedEvidence = new RejectedEvidence()
   private readonly parts: AttestationKeeperParts
   private readonly now: () => number
   private loop: Loop | undefined
@@ -68,6 +71,7 @@ export class AttestationKeeper {
       .filter((one) => one.attestation !== '')
     await Promise.all(
       attested.map(async (provider) => {
+        this.rejected.track(provider.id)
         const last = await lastReport(pool, provider.id)
         if (signal?.aborted !== true && this.now() >= this.dueAtMs(provider, last)) await this.attest(provider)
       }),
@@ -106,7 +110,10 @@ export class AttestationKeeper {
     await syncCatalog(pool, redis, limits)
     const told = { provider: provider.id, report: id, demo: policy.testRoot !== undefined }
     if (outcome.verdict === 'verified') logEvent(log, 'provider_attestation_verified', told)
-    else logEvent(log, 'provider_attestation_rejected', { ...told, ...outcome })
+    else {
+      this.rejected.note(provider.id, outcome.verdict === 'refused' ? outcome.fault : 'unreachable')
+      logEvent(log, 'provider_attestation_rejected', { ...told, ...outcome })
+    }
   }
 
   private async answer(

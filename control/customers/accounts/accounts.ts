@@ -1,10 +1,12 @@
 import { coinDecimal } from '../../../contract/money/coin.ts'
 import { formatUsd } from '../../../contract/money/units.ts'
 import { newId } from '../../../contract/wire/ids.ts'
-import { coinAccount } from '../../book/ledger/accounts.ts'
+import { coinAccount, HOUSE, PAYMENTS_IN } from '../../book/ledger/accounts.ts'
+import { lockAccounts } from '../../book/ledger/appendAdmissionEvent.ts'
 import { type AccountBalance, balanceOf } from '../../book/ledger/balanceOf.ts'
 import { creditCoin } from '../../book/ledger/creditCoin.ts'
 import { grantCredits } from '../../book/ledger/grantCredits.ts'
+import { lockLedgerAccounts } from '../../book/ledger/lockLedgerAccounts.ts'
 import { openAccount } from '../../book/ledger/openAccount.ts'
 import { ReusedRefError } from '../../book/ledger/reusedRefError.ts'
 import { bookableCoin, bookPrice, type CoinAmount } from '../../catalog/pricing/coinAmounts.ts'
@@ -101,6 +103,10 @@ export async function creditAccount(
   if (credit.ref !== undefined && (await isRepeat(client, accountId, credit.ref, credit))) return false
   const ref = credit.ref ?? newId('evt')
   const { coinNanos: nanos = 0 } = credit
+  await lockAccounts(client, [accountId])
+  if (nanos > 0 && (credit.creditUnits ?? 0) > 0) {
+    await lockLedgerAccounts(client, [coinAccount(accountId), HOUSE, PAYMENTS_IN])
+  }
   if (nanos > 0) {
     const { units } = await creditable(client, nanos)
     await creditCoin(client, { accountId, nanos, units, ref })

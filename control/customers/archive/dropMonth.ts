@@ -4,6 +4,7 @@ import type { Limits } from '../../limits.ts'
 import { intArray } from '../../runtime/db/arrays.ts'
 import { lockUntilCommit } from '../../runtime/db/locks.ts'
 import { type Client, type Pool, withTransaction } from '../../runtime/db/pool.ts'
+import { privateReceipts } from '../receipts/privateReceipts.ts'
 import { referredCharges } from '../referrals/referredCharges.ts'
 import { servedReceipts } from '../serving/servedReceipts.ts'
 import { ArchiveError } from './archiveError.ts'
@@ -19,6 +20,9 @@ const KEPT = (partition: string): readonly string[] => [
   `INSERT INTO archived_referrals SELECT $1, f.id, sum(t.units) FROM ${referredCharges(partition)} GROUP BY f.id`,
   `INSERT INTO archived_provider_receipts
    SELECT $1, a.id, count(*), sum(r.charge_units), sum(d.due_micros) FROM ${servedReceipts(partition)} GROUP BY a.id`,
+  `INSERT INTO archived_attestations
+   SELECT $1, attestation, provider, model, sheet_version, count(*), min(held_at_ms), max(held_at_ms)
+   FROM ${privateReceipts(partition)} GROUP BY attestation, provider, model, sheet_version`,
   `INSERT INTO archived_requests
    SELECT request_id, status, error_code, charge_units, voided FROM ${partition} r
    WHERE $1::text IS NOT NULL AND (EXISTS (SELECT FROM payments p WHERE p.id = r.request_id)

@@ -1,6 +1,6 @@
 import { formatDay } from '../../../contract/api/time.ts'
 import { invalidRequest } from '../../../contract/errors/errors.ts'
-import { formatUsd } from '../../../contract/money/units.ts'
+import { formatUsdWide } from '../../../contract/money/units.ts'
 import { BOUNDS_MS, percentileMs } from '../../book/statistics/buckets.ts'
 import type { Figures } from '../../book/statistics/cell.ts'
 import {
@@ -9,6 +9,7 @@ import {
   readAllTime,
   readStatistics,
   type Told,
+  type WideFigures,
 } from '../../book/statistics/publicStatistics.ts'
 import type { Limits } from '../../limits.ts'
 import type { Queryable } from '../../runtime/db/pool.ts'
@@ -61,7 +62,7 @@ export async function statsJson(
 }
 
 /** Sums as they are shown. */
-export function sumsJson(sums: Figures) {
+export function sumsJson(sums: Figures | WideFigures) {
   const decided = sums.ok + sums.failed
   return {
     requests: sums.requests,
@@ -74,7 +75,7 @@ export function sumsJson(sums: Figures) {
       reasoning: sums.reasoning_tokens,
       total: allTokens(sums),
     },
-    charge: { units: String(sums.units), usd: formatUsd(sums.units) },
+    charge: { units: String(sums.units), usd: formatUsdWide(BigInt(sums.units)) },
   }
 }
 

@@ -19,12 +19,18 @@ import { bookJson, holdingJson, levelJson, orderJson, rulesJson, seriesJson, use
 import type { WantedOrder } from './matchOrder.ts'
 import { costsOf, countOpenOrders, pageOfOrders } from './orderStore.ts'
 import { placeOrder } from './placeOrder.ts'
-import { type LockQuote, quoteBuy, quotedCost } from './quotes.ts'
+import { type LockQuote, quoteBuy, takeQuote } from './quotes.ts'
 import { type LockSeries, listSeries, lockTradedSeries, seriesById, tradedSeries } from './series.ts'
 import { LOT_MICROS, TICK_NANOS } from './tradeAmounts.ts'
 import { refuseSubKey, requireTrader } from './traders.ts'
 
-type LockOperation = 'get_locks' | 'quote_lock' | 'create_lock_order' | 'cancel_lock_order' | 'get_own_locks'
+type LockOperation =
+  | 'get_locks'
+  | 'get_lock_series'
+  | 'quote_lock'
+  | 'create_lock_order'
+  | 'cancel_lock_order'
+  | 'get_own_locks'
 
 export interface LockParts {
   readonly pool: Pool
@@ -47,6 +53,7 @@ export function lockHandlers(parts: LockParts): Record<LockOperation, ReadHandle
   }
   return {
     get_locks: { read: async (call) => ({ json: await locksJson(pool, call, limits) }) },
+    get_lock_series: { read: async (call) => ({ json: await oneSeriesJson(pool, call) }) },
     quote_lock: {
       authorize: async (call) => refuseSubKey(call),
       write: async (call, client) => {
@@ -107,6 +114,13 @@ async function locksJson(pool: Pool, call: ApiCall, limits: Limits) {
     })),
   )
   return { object: 'locks' as const, rules: rulesJson(limits), data }
+}
+
+/** @throws GatewayError lock_series_not_found */
+async function oneSeriesJson(pool: Pool, call: ApiCall) {
+  const series = await seriesById(pool, call.params['id'] ?? '')
+  if (series === undefined) throw new GatewayError('lock_series_not_found')
+  return seriesJson(series)
 }
 
 async function ownLocksJson(pool: Pool, call: ApiCall, limits: Limits) {
@@ -177,7 +191,7 @@ async function readOrder(call: ApiCall, client: Client, series: LockSeries): Pro
   }
   const wanted = { accountId, side, priceNanos: isMarket ? undefined : readPrice(call), micros, ...spender }
   if (typeof quote !== 'string') return wanted
-  return { ...wanted, costMaxNanos: await quotedCost(client, quote, { accountId, seriesId: series.id, micros }) }
+  return { ...wanted, costMaxNanos: await takeQuote(client, quote, { accountId, seriesId: series.id, micros }) }
 }
 
 function readLots({ body }: ApiCall): number {

@@ -24,6 +24,8 @@ export function rulesJson(limits: Limits) {
     orders_open_max: limits.lockOrdersOpenMax,
     series_per_account_max: limits.lockSeriesPerAccountMax,
     fills_per_order_max: limits.lockFillsPerOrderMax,
+    withdrawal_tokens_min: formatTokens(limits.lockWithdrawalMicrosMin),
+    withdrawal_ends_before_seconds: limits.lockWithdrawalCutoffMs / 1_000,
   }
 }
 

@@ -1,7 +1,7 @@
 import { getAddress } from 'viem/utils'
 import { GatewayError, invalidRequest } from '../../../contract/errors/errors.ts'
 import { formatTokens, parseTokens } from '../../../contract/money/lockTokens.ts'
-import { newId } from '../../../contract/wire/ids.ts'
+import { isId, newId } from '../../../contract/wire/ids.ts'
 import type { Redis } from '../../../contract/wire/redis.ts'
 import { bookTaking, type Debits } from '../../admission/debits/debit.ts'
 import type { ApiCall, ReadHandler, WriteHandler } from '../../api/call.ts'
@@ -17,6 +17,7 @@ import {
   insertLockWithdrawal,
   type LockWithdrawal,
   type LockWithdrawalState,
+  lockWithdrawalOf,
   pageOfLockWithdrawals,
 } from '../../onchain/locktokens/lockWithdrawalRow.ts'
 import { LOCK_WITHDRAWAL, openOnchainAccount } from '../../onchain/locktokens/onchainTokens.ts'
@@ -27,11 +28,11 @@ import { announceKeyChanges } from '../../runtime/bus/announceKeyChanges.ts'
 import type { Client, Pool } from '../../runtime/db/pool.ts'
 import type { UndoableTransaction } from '../../runtime/db/undoable.ts'
 import { accountOfWallet } from '../wallets/wallets.ts'
-import { type LockSeries, lockTradedSeries } from './series.ts'
+import { type LockSeries, lockTradedSeries, refuseMoreThanSupply } from './series.ts'
 import { unitsOfTokens } from './tradeAmounts.ts'
 import { refuseSubKey, requireTrader } from './traders.ts'
 
-type LockWithdrawalOperation = 'list_lock_withdrawals' | 'create_lock_withdrawal'
+type LockWithdrawalOperation = 'list_lock_withdrawals' | 'get_lock_withdrawal' | 'create_lock_withdrawal'
 
 const HOUR_MS = 3_600_000
 
@@ -58,6 +59,18 @@ export function lockWithdrawalHandlers(
         const { limit, after } = pageOf(call, limits)
         const found = await pageOfLockWithdrawals(pool, call.accountId, limit + 1, after)
         return { json: listJson(found.map(lockWithdrawalJson), limit) }
+      },
+    },
+    get_lock_withdrawal: {
+      read: async (call) => {
+        refuseSubKey(call)
+        const id = call.params['id'] ?? ''
+        const withdrawal = isId('lwd', id) ? await lockWithdrawalOf(pool, call.accountId, id) : undefined
+        if (withdrawal === undefined) {
+          const message = 'The account has no withdrawal with this id; see /v1/locks/withdrawals.'
+          throw new GatewayError('withdrawal_not_found', { message })
+        }
+        return { json: lockWithdrawalJson(withdrawal) }
       },
     },
     create_lock_withdrawal: {
@@ -95,6 +108,7 @@ async function withdraw(
 ): Promise<LockWithdrawal> {
   const { client } = transaction
   const [id, seriesId] = [newId('lwd'), series.id]
+  refuseMoreThanSupply(series, to.micros)
   const units = unitsOfTokens(to.micros, series.lockedPriceUnits)
   const taking = { id, accountId, nanos: 0, units, series }
   const takenAtMs = await debits.take(transaction, taking)

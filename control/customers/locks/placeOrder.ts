@@ -14,7 +14,7 @@ import type { UndoableTransaction } from '../../runtime/db/undoable.ts'
 import { inBounds, type Matched, matchOrder, tooLarge, type WantedOrder } from './matchOrder.ts'
 import type { Fill } from './orderBook.ts'
 import { insertFills, insertOrder, type LockOrder } from './orderStore.ts'
-import type { LockSeries } from './series.ts'
+import { type LockSeries, refuseMoreThanSupply } from './series.ts'
 import { costOf, unitsOfTokens } from './tradeAmounts.ts'
 import { escrowPosting, fillPostings } from './tradePostings.ts'
 
@@ -75,6 +75,7 @@ function takingOf(
   coinUsdUnits: number,
 ): Taking {
   if (side === 'sell') {
+    refuseMoreThanSupply(series, filledMicros + restMicros)
     const units = unitsOfTokens(filledMicros + restMicros, series.lockedPriceUnits)
     return { id, accountId, nanos: 0, units, series }
   }

@@ -1,4 +1,5 @@
-import { GatewayError } from '../../../contract/errors/errors.ts'
+import { GatewayError, invalidRequest } from '../../../contract/errors/errors.ts'
+import { formatTokens } from '../../../contract/money/lockTokens.ts'
 import { newId } from '../../../contract/wire/ids.ts'
 import type { Limits } from '../../limits.ts'
 import type { Client } from '../../runtime/db/pool.ts'
@@ -36,22 +37,28 @@ export async function quoteBuy(
 }
 
 /**
- * The most that a buy may cost by a quote, with fees, in nanos.
- * @throws GatewayError lock_quote_not_found where it is of another account, series or number of tokens; lock_price_moved once
- *   it holds no more
+ * Takes the quote of a buy, which serves one order: an order that is sent again without an Idempotency-Key must not buy twice.
+ * The quote remains when the caller's transaction fails.
+ * @returns the most that the buy may cost, with fees, in nanos
+ * @throws GatewayError lock_quote_not_found where it is another account's, or used; invalid_request for another series or number
+ *   of tokens; lock_price_moved once it holds no more
  */
-export async function quotedCost(
+export async function takeQuote(
   client: Client,
   id: string,
   bought: { readonly accountId: string; readonly seriesId: string; readonly micros: number },
 ): Promise<number> {
-  const found = await client.query<{ nanos: number; is_over: boolean }>(
-    `SELECT cost_nanos + fee_nanos AS nanos, valid_until <= now() AS is_over FROM lock_quotes
-     WHERE id = $1 AND account_id = $2 AND series_id = $3 AND token_micros = $4`,
-    [id, bought.accountId, bought.seriesId, bought.micros],
+  const found = await client.query<{ nanos: number; micros: number; series_id: string; is_over: boolean }>(
+    `DELETE FROM lock_quotes WHERE id = $1 AND account_id = $2
+     RETURNING cost_nanos + fee_nanos AS nanos, token_micros AS micros, series_id, valid_until <= now() AS is_over`,
+    [id, bought.accountId],
   )
   const [quote] = found.rows
   if (quote === undefined) throw new GatewayError('lock_quote_not_found', { param: 'quote' })
+  if (quote.series_id !== bought.seriesId || quote.micros !== bought.micros) {
+    const message = `The quote is for ${formatTokens(quote.micros)} tokens of ${quote.series_id}; order these, or request another quote.`
+    throw invalidRequest(message, 'quote')
+  }
   if (quote.is_over) throw new GatewayError('lock_price_moved', { param: 'quote' })
   return quote.nanos
 }

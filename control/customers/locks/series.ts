@@ -99,6 +99,13 @@ export async function lockSeries(client: Client, id: string): Promise<LockSeries
   return series
 }
 
+/** No account has more tokens than there are. @throws GatewayError insufficient_balance */
+export function refuseMoreThanSupply({ supplyMicros }: LockSeries, micros: number): void {
+  if (micros <= supplyMicros) return
+  const message = 'The series has fewer tokens than these; ask for fewer.'
+  throw new GatewayError('insufficient_balance', { type: 'insufficient_balance', message, param: 'tokens' })
+}
+
 /** As `lockSeries`, for trading. @throws GatewayError lock_series_not_found; lock_series_ended */
 export async function lockTradedSeries(client: Client, id: string): Promise<LockSeries> {
   return whileTraded(client, await lockSeries(client, id))

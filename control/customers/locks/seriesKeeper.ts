@@ -1,5 +1,5 @@
 import type { Logger } from 'pino'
-import { valueOfCoin } from '../../../contract/money/coin.ts'
+import { valueOfCoinWide } from '../../../contract/money/coin.ts'
 import {
   holdingAccount,
   LOCK_OPERATOR,
@@ -11,6 +11,7 @@ import {
 import { postTransfers } from '../../book/ledger/postTransfers.ts'
 import { bookPrice } from '../../catalog/pricing/coinAmounts.ts'
 import type { Limits } from '../../limits.ts'
+import { eachApart } from '../../onchain/chain/eachApart.ts'
 import { GATEWAY } from '../../runtime/activity/activity.ts'
 import { type Client, type Pool, withTransaction } from '../../runtime/db/pool.ts'
 import { Loop } from '../../runtime/loop.ts'
@@ -27,12 +28,13 @@ export class SeriesKeeper {
 
   constructor({ pool, log, limits }: { pool: Pool; log: Logger; limits: Limits }) {
     this.loop = new Loop('ended lock series', limits.lockSeriesCheckMs, log, async (signal) => {
-      for (const { id } of await endedSeries(pool, limits.lockSeriesMax)) {
+      await forgetQuotes(pool, limits)
+      const ended = await endedSeries(pool, limits.lockSeriesMax)
+      await eachApart(ended, signal, async ({ id }) => {
         for (let isMore = true; isMore && !signal.aborted; ) {
           isMore = await withTransaction(pool, (client) => endSeries(client, id))
         }
-      }
-      await forgetQuotes(pool, limits)
+      })
     })
   }
 
@@ -70,7 +72,7 @@ export async function endSeries(client: Client, id: string): Promise<boolean> {
 async function burnStock(client: Client, { id }: LockSeries): Promise<void> {
   for (const debit of [holdingAccount(id, LOCK_OPERATOR), lockOnchainAccount(id)]) {
     const units = await balanceOf(client, debit)
-    if (units === 0) continue
+    if (units === 0n) continue
     await postTransfers(client, [{ kind: 'lock_expiry', ref: id, debit, credit: lockIssuedAccount(id), units }])
   }
 }
@@ -84,17 +86,18 @@ async function isHeld(client: Client, id: string): Promise<boolean> {
 async function earn(client: Client, { id }: LockSeries, coinUsdUnits: number): Promise<void> {
   const debit = lockUnearnedAccount(id)
   const coinNanos = await balanceOf(client, debit)
-  if (coinNanos === 0) return
-  const units = valueOfCoin(coinNanos, coinUsdUnits)
+  if (coinNanos === 0n) return
+  const units = valueOfCoinWide(coinNanos, coinUsdUnits)
   await postTransfers(client, [{ kind: 'lock_earned', ref: id, debit, credit: REVENUE, units, coinNanos }])
 }
 
-async function balanceOf(client: Client, ledgerAccount: string): Promise<number> {
-  const found = await client.query<{ balance: number }>(
-    'SELECT balance FROM ledger_accounts WHERE id = $1 FOR NO KEY UPDATE',
+/** Of the gateway's own accounts, which may have more than an account of a customer can hold. */
+async function balanceOf(client: Client, ledgerAccount: string): Promise<bigint> {
+  const found = await client.query<{ balance: string }>(
+    'SELECT balance::text AS balance FROM ledger_accounts WHERE id = $1 FOR NO KEY UPDATE',
     [ledgerAccount],
   )
-  return found.rows[0]?.balance ?? 0
+  return BigInt(found.rows[0]?.balance ?? 0)
 }
 
 async function forgetQuotes(pool: Pool, limits: Limits): Promise<void> {

@@ -12,7 +12,7 @@ import type { ApiKey } from '../keys/keyRow.ts'
 import { keyOf } from '../keys/keys.ts'
 import { readSettings } from '../keys/readSettings.ts'
 import { keyJson } from '../keys/settingsJson.ts'
-import { countSubKeys, endSubKey, lockSubKey, makeSubKey, pageOfSubKeys, withinBounds } from './subKeys.ts'
+import { countSubKeys, endSubKey, lockSubKey, makeSubKey, noSubKey, pageOfSubKeys, withinBounds } from './subKeys.ts'
 
 type PlatformOperation = 'list_sub_keys' | 'create_sub_key' | 'revoke_sub_key' | 'get_platform_usage'
 
@@ -74,7 +74,7 @@ function subKeyJson(key: ApiKey) {
 
 function subKeyId({ params }: ApiCall): string {
   const id = params['id'] ?? ''
-  if (!isId('key', id)) throw new GatewayError('key_not_found')
+  if (!isId('key', id)) throw noSubKey()
   return id
 }
 

@@ -28,6 +28,10 @@ export async function makeSubKey(
   return { key: { ...made.key, platformKeyId: platform.id, platformUser: user }, secret: made.secret }
 }
 
+/** The refusal of a key that a platform does not have; it reads its own list, which its credential opens. */
+export const noSubKey = (): GatewayError =>
+  new GatewayError('key_not_found', { message: 'The platform has no sub-key with this id; see /v1/platform/keys.' })
+
 /**
  * Revokes a sub-key; revoking it again changes nothing.
  * @throws GatewayError key_not_found when there is no such key; permission_denied when it is not the platform's
@@ -47,7 +51,7 @@ export async function endSubKey(client: Client, actor: Actor, platformKeyId: str
 export async function lockSubKey(client: Client, platformKeyId: string, keyId: string): Promise<ApiKey> {
   const found = await client.query<KeyRow>(`SELECT ${COLUMNS} FROM api_keys WHERE id = $1 FOR UPDATE`, [keyId])
   const key = found.rows[0] && asApiKey(found.rows[0])
-  if (key === undefined) throw new GatewayError('key_not_found')
+  if (key === undefined) throw noSubKey()
   if (key.platformKeyId !== platformKeyId) throw new GatewayError('permission_denied')
   return key
 }

@@ -147,10 +147,7 @@ export async function suspendProvider(
   reason: string,
 ): Promise<Admission[]> {
   const admissions = await requireAdmissions(client, providerId, model)
-  for (const admission of admissions) {
-    const { suspensions } = admission
-    await changeState(client, actor, admission, { to: 'suspended', reason, suspensions, resumesAtMs: null })
-  }
+  await takeOut(client, actor, admissions, 'suspended', reason)
   return admissions
 }
 
@@ -186,11 +183,21 @@ export async function retireProvider(
   reason: string,
 ): Promise<Admission[]> {
   const admissions = await lockAdmissions(client, providerId, model)
+  await takeOut(client, actor, admissions, 'removed', reason)
+  return admissions
+}
+
+async function takeOut(
+  client: Client,
+  actor: Actor,
+  admissions: readonly Admission[],
+  to: 'suspended' | 'removed',
+  reason: string,
+): Promise<void> {
   for (const admission of admissions) {
     const { suspensions } = admission
-    await changeState(client, actor, admission, { to: 'removed', reason, suspensions, resumesAtMs: null })
+    await changeState(client, actor, admission, { to, reason, suspensions, resumesAtMs: null })
   }
-  return admissions
 }
 
 async function requireAdmissions(client: Client, providerId: string, model: string | undefined): Promise<Admission[]> {

@@ -1,4 +1,5 @@
 import { coinDecimal } from '../../../contract/money/coin.ts'
+import { formatTokens } from '../../../contract/money/lockTokens.ts'
 import { formatUsd } from '../../../contract/money/units.ts'
 import { requireKept } from '../../book/months/archives.ts'
 import { idBound } from '../../book/months/idTime.ts'
@@ -16,7 +17,7 @@ import {
 export type { StatementMonth } from './movements.ts'
 
 const HEADINGS =
-  'time,type,reference,key_id,model,endpoint,status,input_tokens,output_tokens,quantity,unit,amount_usd,coin_usd,credits_usd,coin'
+  'time,type,reference,key_id,model,endpoint,status,input_tokens,output_tokens,quantity,unit,amount_usd,coin_usd,credits_usd,coin,lock_series,lock_tokens,lock_usd'
 /** Kinds of transfers under the names that a customer reads; all others are shown as they are. */
 const TYPES: Readonly<Record<string, string>> = { grant: 'credit_grant', expire: 'credit_expiry' }
 const START: StatementPlace = { requestId: '', atMicros: 0, transferId: 0 }
@@ -30,7 +31,7 @@ export interface StatementPart {
 
 /**
  * One part of a month's statement as CSV (RFC 4180): a bounded number of lines, in the order of time. The lines of all
- * parts add up to the ledger's movements of the account's coin and credits.
+ * parts add up to the ledger's movements of the account's coin, credits and tokens of compute locks.
  * @param part '' for the first part, else `next` of the part before
  * @throws GatewayError receipt_archived when receipts of the month are archived
  */
@@ -72,7 +73,7 @@ function merged(left: readonly Movement[], right: readonly Movement[]): Movement
 }
 
 function lineOf(line: Movement): string {
-  const { coinNanos, coinUnits, creditUnits } = line
+  const { coinNanos, coinUnits, creditUnits, tokens } = line
   const cells = [
     new Date(line.timeMs).toISOString(),
     ...[TYPES[line.kind] ?? line.kind, line.reference, line.keyId, line.model, line.endpoint, line.status].map(cell),
@@ -82,8 +83,13 @@ function lineOf(line: Movement): string {
     line.unit,
     ...[coinUnits + creditUnits, coinUnits, creditUnits].map(formatUsd),
     coinDecimal(coinNanos),
+    ...(tokens === null ? ['', '', ''] : [cell(tokens.seriesId), signedTokens(tokens.micros), formatUsd(tokens.units)]),
   ]
   return `${cells.join(',')}\r\n`
+}
+
+function signedTokens(micros: number): string {
+  return micros < 0 ? `-${formatTokens(-micros)}` : formatTokens(micros)
 }
 
 /** A cell of text; one that a spreadsheet would take for a formula is marked as text. */

@@ -69,6 +69,13 @@ export class OutcomeRecorder {
     )
   }
 
+  /** Looks again for a transaction that was given up, because it is in a block after all. */
+  async lookAgain(transactionId: number): Promise<void> {
+    await this.pool.query(`UPDATE chain_transactions SET state = 'pending' WHERE id = $1 AND state = 'displaced'`, [
+      transactionId,
+    ])
+  }
+
   /** Records that another transaction has used the nonce: this one can never be mined. An operator has to investigate. */
   async displace(row: TransactionRow): Promise<void> {
     const isNew = await withTransaction(this.pool, async (client) => {

@@ -6,7 +6,11 @@ import type { Address } from '../../../contract/payments/address.ts'
 import { unitsOf } from '../../../contract/payments/conversion.ts'
 import type { PaymentAsset } from '../../../contract/payments/terms.ts'
 import { newId } from '../../../contract/wire/ids.ts'
+import { coinAccount, PAYMENTS_IN } from '../../book/ledger/accounts.ts'
+import { lockAccounts } from '../../book/ledger/appendAdmissionEvent.ts'
+import { CoinRoom } from '../../book/ledger/coinRoom.ts'
 import { creditCoin } from '../../book/ledger/creditCoin.ts'
+import { lockLedgerAccounts } from '../../book/ledger/lockLedgerAccounts.ts'
 import { bookableCoin, type CoinAmount } from '../../catalog/pricing/coinAmounts.ts'
 import type { Limits } from '../../limits.ts'
 import { textArray } from '../../runtime/db/arrays.ts'
@@ -105,7 +109,9 @@ export class DepositScanner {
     const { pool, log } = this.options
     await withTransaction(pool, async (client) => {
       await client.query('SELECT FROM chain_identity FOR UPDATE')
-      for (const transfer of await newTransfers(client, transfers)) {
+      const found = await newTransfers(client, transfers)
+      await this.lockReceivers(client, found)
+      for (const transfer of found) {
         const account = await this.credit(client, transfer)
         await client.query(
           `INSERT INTO chain_transfers
@@ -135,7 +141,18 @@ export class DepositScanner {
     })
   }
 
-  /** Credits a transfer from a linked wallet. @returns its account */
+  /** Locks all accounts that may be credited at once: each by itself could wait for another transaction in a circle. */
+  private async lockReceivers(client: Client, transfers: readonly Seen[]): Promise<void> {
+    const wallets = [...new Set(transfers.map(({ from }) => from))]
+    const receivers = new Set<string>()
+    for (const wallet of wallets) receivers.add((await this.options.accountOfWallet(client, wallet)) ?? '')
+    receivers.delete('')
+    if (receivers.size === 0) return
+    await lockAccounts(client, [...receivers])
+    await lockLedgerAccounts(client, [PAYMENTS_IN, ...[...receivers].map(coinAccount)])
+  }
+
+  /** Credits a transfer from a linked wallet, unless its account is too full for it. @returns its account */
   private async credit(client: Client, transfer: Seen): Promise<string | undefined> {
     const { treasury, assets, accountOfWallet, coinUsdUnits } = this.options
     if (transfer.to !== treasury || transfer.from === treasury) return undefined
@@ -143,7 +160,7 @@ export class DepositScanner {
     const accountId = await accountOfWallet(client, transfer.from)
     if (asset === undefined || accountId === undefined) return undefined
     const credit = creditOf(transfer.amount, asset, await coinUsdUnits(client))
-    if (credit === undefined) return undefined
+    if (credit === undefined || !(await hasRoom(client, accountId, credit.nanos))) return undefined
     const ref = `${transfer.hash}:${transfer.logIndex}`
     await creditCoin(client, { accountId, ...credit, ref, kind: DEPOSIT })
     const { from: wallet, token, amount } = transfer
@@ -151,6 +168,13 @@ export class DepositScanner {
     await insertDeposit(client, { ...row, source: 'transfer', state: 'credited' })
     return accountId
   }
+}
+
+/** Whether an account can hold this coin beside what it has. */
+async function hasRoom(client: Client, accountId: string, nanos: number): Promise<boolean> {
+  const room = new CoinRoom()
+  await room.read(client, [accountId])
+  return room.fits(accountId, BigInt(nanos))
 }
 
 /**

@@ -9,8 +9,16 @@ import { type CallParts, sendCall } from '../chain/contractCall.ts'
 import { cursorBehind, eachApart } from '../chain/eachApart.ts'
 import type { OutcomeHandler } from '../chain/recorder.ts'
 import { estimateGas } from '../chain/simulation.ts'
+import { transactionOf } from '../chain/transactionRow.ts'
 import { hasMinted, LOCK_TOKENS_ABI, mintCall, withdrawalKey } from './lockTokensContract.ts'
-import { type DueMint, dueMints, type LockWithdrawal, moveLockWithdrawal } from './lockWithdrawalRow.ts'
+import {
+  claimDueMint,
+  type DueMint,
+  displacedMints,
+  dueMints,
+  type LockWithdrawal,
+  moveLockWithdrawal,
+} from './lockWithdrawalRow.ts'
 import { bookBack, LOCK_RETURNED, lockOnchainSeries } from './onchainTokens.ts'
 
 const ATTEMPT = '#'
@@ -68,12 +76,14 @@ export class LockMinter {
     const call = mintCall(due)
     const isTaken =
       attempts < limits.lockMintAttemptsMax &&
-      (await sendCall(this.options, 'lock_mint', `${id}${ATTEMPT}${attempts + 1}`, call))
+      (await sendCall(this.options, 'lock_mint', `${id}${ATTEMPT}${attempts + 1}`, call, async (client) => {
+        if (!(await claimDueMint(client, id))) throw new Error(`withdrawal ${id} is sent or ended by another control`)
+      }))
     if (isTaken) return
     // At one block: a mint in a later one would be refused as the second of its withdrawal.
     const blockNumber = await readChain(() => chain.getBlockNumber())
     if (await this.isMinted(due, blockNumber)) {
-      await moveLockWithdrawal(this.options.pool, id, ['sending'], 'sent')
+      await this.findMint(id)
       return
     }
     const gas = await estimateGas(chain, sender.address, call, limits, blockNumber)
@@ -98,14 +108,31 @@ export class LockMinter {
     )
   }
 
+  /**
+   * Finds the transaction that has minted a withdrawal among those that were given up; until the node shows it, the withdrawal
+   * waits. A book that was restored from a backup has none: the withdrawal counts as sent.
+   */
+  private async findMint(id: string): Promise<void> {
+    const { pool, watcher } = this.options
+    const displaced = await displacedMints(pool, id)
+    if (displaced.length === 0) await moveLockWithdrawal(pool, id, ['sending'], 'sent')
+    for (const transactionId of displaced) {
+      const row = await transactionOf(pool, transactionId)
+      if (row !== undefined && (await watcher.receiptOf(row)) !== undefined) {
+        await watcher.recorder.lookAgain(transactionId)
+      }
+    }
+  }
+
   /** The wallet does not take the tokens, or their series has ended; then they are burnt with the rest of it. */
   private async giveBack({ id, seriesId, accountId, units, wallet }: LockWithdrawal): Promise<void> {
     const { pool, log } = this.options
     await withTransaction(pool, async (client) => {
       const series = await lockOnchainSeries(client, seriesId)
       if (series === undefined) throw new Error(`there is no series ${seriesId}`)
-      const isMoved = await moveLockWithdrawal(client, id, ['sending'], series.isOpen ? 'returned' : 'expired')
-      if (!isMoved || !series.isOpen) return
+      if (!(await claimDueMint(client, id))) return
+      await moveLockWithdrawal(client, id, ['sending'], series.isOpen ? 'returned' : 'expired')
+      if (!series.isOpen) return
       const activity = { type: 'lock.withdrawal_returned', target: id, details: { wallet } }
       await bookBack(client, series, { kind: LOCK_RETURNED, ref: `${id}:returned`, accountId, units, activity })
     })

@@ -53,6 +53,19 @@ export async function pageOfLockWithdrawals(db: Queryable, accountId: string, li
   return found.rows
 }
 
+/** The withdrawal with this id, where it is the account's. */
+export async function lockWithdrawalOf(
+  db: Queryable,
+  accountId: string,
+  id: string,
+): Promise<LockWithdrawal | undefined> {
+  const found = await db.query<LockWithdrawal>(
+    `SELECT ${COLUMNS} FROM lock_withdrawals w WHERE w.id = $1 AND w.account_id = $2`,
+    [id, accountId],
+  )
+  return found.rows[0]
+}
+
 /** How many withdrawals of an account have not been sent. */
 export async function countOpenLockWithdrawals(db: Queryable, accountId: string): Promise<number> {
   const counted = await db.query<{ count: number }>(
@@ -62,21 +75,46 @@ export async function countOpenLockWithdrawals(db: Queryable, accountId: string)
   return counted.rows[0]?.count ?? 0
 }
 
+/** Transactions that may mint a withdrawal, or have; one that failed in a block counts until that block is final. */
+const LIVE_TRANSACTIONS = `${OWN_TRANSACTIONS}
+       AND (t.state IN ('pending', 'mined') OR (t.state = 'reverted' AND NOT t.final))`
+
 /**
- * Withdrawals that have to be sent, oldest first: those that no transaction may still mint. One that failed in a block counts
- * only when that block is final.
+ * Withdrawals that have to be sent, oldest first: those that no transaction may still mint.
  * @param after the id behind which to begin; those up to it come last
  */
 export async function dueMints(db: Queryable, limit: number, after: string): Promise<DueMint[]> {
   const found = await db.query<DueMint>(
     `SELECT ${COLUMNS}, s.ends_at_ms AS "endsAtMs", (SELECT count(*) FROM ${OWN_TRANSACTIONS}) AS attempts
      FROM lock_withdrawals w JOIN lock_series s ON s.id = w.series_id
-     WHERE w.state = 'sending' AND NOT EXISTS (SELECT FROM ${OWN_TRANSACTIONS}
-       AND (t.state IN ('pending', 'mined') OR (t.state = 'reverted' AND NOT t.final)))
+     WHERE w.state = 'sending' AND NOT EXISTS (SELECT FROM ${LIVE_TRANSACTIONS})
      ORDER BY w.id > $2 DESC, w.id LIMIT $1`,
     [limit, after],
   )
   return found.rows
+}
+
+/**
+ * Locks a withdrawal that is to be sent or given back: two controls that both believe that it is their turn do one of both.
+ * @returns false when it has ended, or a transaction may mint it
+ */
+export async function claimDueMint(client: Client, id: string): Promise<boolean> {
+  await client.query('SELECT FROM lock_withdrawals WHERE id = $1 FOR NO KEY UPDATE', [id])
+  const due = await client.query(
+    `SELECT FROM lock_withdrawals w WHERE w.id = $1 AND w.state = 'sending'
+       AND NOT EXISTS (SELECT FROM ${LIVE_TRANSACTIONS})`,
+    [id],
+  )
+  return due.rowCount === 1
+}
+
+/** The transactions of a withdrawal that were given up, because their nonce was used. */
+export async function displacedMints(db: Queryable, id: string): Promise<number[]> {
+  const found = await db.query<{ id: number }>(
+    `SELECT t.id FROM lock_withdrawals w, ${OWN_TRANSACTIONS} AND t.state = 'displaced' AND w.id = $1`,
+    [id],
+  )
+  return found.rows.map((row) => row.id)
 }
 
 /** Changes the state of a withdrawal when it is one of `from`. @returns whether it was */

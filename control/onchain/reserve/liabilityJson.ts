@@ -7,13 +7,15 @@ import { decimal } from './statedReserve.ts'
 import { heightOf, type SumNode } from './sumTree.ts'
 import { leafProof } from './treeStore.ts'
 
+const NONE_YET = 'The reserve has not been attested yet; try again later.'
+
 /**
  * GET /v1/account/liability: the account's leaf in the tree of the last attestation, and the way up to its root.
  * @throws GatewayError attestation_not_found before the first one, and for an account that was opened later
  */
 export async function liabilityJson(db: Queryable, accountId: string) {
   const attestation = await lastAttestation(db)
-  if (attestation === undefined) throw new GatewayError('attestation_not_found')
+  if (attestation === undefined) throw new GatewayError('attestation_not_found', { message: NONE_YET })
   const { number, digest, leaves, root, sumNanos } = attestation
   const account = coinAccount(accountId)
   const salt = saltOf(saltKey(await liabilitySecret(db), number), account)

@@ -1,12 +1,14 @@
-import { coinBoughtFor } from '../../../contract/money/coin.ts'
+import { nanosBoughtFor } from '../../../contract/money/coin.ts'
 import type { Address } from '../../../contract/payments/address.ts'
-import { REVENUE, REWARDS, VAULT } from '../../book/ledger/accounts.ts'
+import { coinAccount, REVENUE, REWARDS, VAULT } from '../../book/ledger/accounts.ts'
 import { lockAccounts } from '../../book/ledger/appendAdmissionEvent.ts'
 import { creditCoin } from '../../book/ledger/creditCoin.ts'
+import { lockLedgerAccounts } from '../../book/ledger/lockLedgerAccounts.ts'
 import { postTransfers } from '../../book/ledger/postTransfers.ts'
 import type { Limits } from '../../limits.ts'
 import { type Client, type Pool, withTransaction } from '../../runtime/db/pool.ts'
 import type { HolderSettings } from '../payments/holderSettings.ts'
+import { withRoom } from './creditRoom.ts'
 import { type DueReward, dueRewards, tokensOf } from './dueRewards.ts'
 import { carriedNanos, storeRewards } from './holderRow.ts'
 import { collapseTransfers, holderWeights } from './holderWeights.ts'
@@ -125,8 +127,10 @@ async function sharesOf(
   const netUnits = totalUnits - before.totalUnits
   const split = splitRevenue(netUnits, before, settings.distributor !== null, settings.vaultShareBps)
   const coinUsdUnits = await options.coinUsdUnits(client)
-  const nanosOf = (units: bigint): bigint => BigInt(coinBoughtFor(Number(units), coinUsdUnits))
-  const shares = { rewardNanos: nanosOf(split.rewardUnits), vaultNanos: nanosOf(split.vaultUnits) }
+  const shares = {
+    rewardNanos: nanosBoughtFor(split.rewardUnits, coinUsdUnits),
+    vaultNanos: nanosBoughtFor(split.vaultUnits, coinUsdUnits),
+  }
   const unearned = before.poolNanos - before.earnedNanos
   const rewarded = await share(client, span, shares.rewardNanos + unearned, options)
   const period: RevenuePeriod = {
@@ -164,7 +168,8 @@ async function share(client: Client, span: PeriodSpan, poolNanos: bigint, option
   const carried = await carriedNanos(client)
   const rewards = dueRewards({ poolNanos, weights, carried, minNanos: BigInt(settings.minNanos) })
   const due = rewards.flatMap(({ address, dueNanos }) => (dueNanos > 0n ? [address] : []))
-  const accounts = settings.creditsAccounts ? await accountsOfWallets(client, due) : none.accounts
+  if (!settings.creditsAccounts) return { ...none, rewards }
+  const accounts = await withRoom(client, await accountsOfWallets(client, due), rewards)
   return { ...none, rewards, accounts }
 }
 
@@ -194,7 +199,9 @@ function totalsOf({ poolNanos, rewards, accounts }: Rewarded) {
 
 /** Books the amounts set aside and the rewards of accounts. Accounts are locked first, as everywhere. */
 async function book(client: Client, period: RevenuePeriod, { rewards, accounts }: Rewarded): Promise<void> {
-  await lockAccounts(client, [...new Set(accounts.values())])
+  const accountIds = [...new Set(accounts.values())]
+  await lockAccounts(client, accountIds)
+  await lockLedgerAccounts(client, [REVENUE, REWARDS, VAULT, ...accountIds.map(coinAccount)])
   const ref = String(period.number)
   const taken = [
     { kind: REWARD_SHARE, credit: REWARDS, units: period.rewardUnits, nanos: period.rewardNanos },
@@ -203,7 +210,7 @@ async function book(client: Client, period: RevenuePeriod, { rewards, accounts }
   const posted = await postTransfers(
     client,
     taken.map(({ kind, credit, units, nanos }) => {
-      return { kind, ref, debit: REVENUE, credit, units: Number(units), coinNanos: Number(nanos) }
+      return { kind, ref, debit: REVENUE, credit, units, coinNanos: nanos }
     }),
   )
   if (posted !== taken.length) throw new Error(`shares of the period ${ref} were taken before`)

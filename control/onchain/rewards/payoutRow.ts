@@ -114,9 +114,9 @@ export async function movePayout(
   ref: string,
   to: 'sending' | 'sent',
 ): Promise<void> {
-  const moved = await client.query<{ nanos: number; units: number; moves: number }>(
+  const moved = await client.query<{ nanos: string; units: string; moves: number }>(
     `UPDATE revenue_payouts SET state = $3, moves = moves + 1 WHERE purpose = $1 AND number = $2 AND state <> $3
-     RETURNING nanos, units, moves`,
+     RETURNING nanos::text AS nanos, units::text AS units, moves`,
     [purpose, numberOfRef(ref), to],
   )
   const [row] = moved.rows
@@ -125,5 +125,5 @@ export async function movePayout(
   const [debit, credit] = to === 'sent' ? [owed, PAYMENTS_IN] : [PAYMENTS_IN, owed]
   const kind = `${purpose}_${to === 'sent' ? 'sent' : 'unsent'}`
   const transfer = { kind, ref: `${numberOfRef(ref)}:${row.moves}`, debit, credit }
-  await postTransfers(client, [{ ...transfer, units: row.units, coinNanos: row.nanos }])
+  await postTransfers(client, [{ ...transfer, units: BigInt(row.units), coinNanos: BigInt(row.nanos) }])
 }

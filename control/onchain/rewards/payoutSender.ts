@@ -4,6 +4,8 @@ import type { ChainClient } from '../chain/chainClient.ts'
 import { readChain } from '../chain/chainClient.ts'
 import { type CallParts, sendCall } from '../chain/contractCall.ts'
 import type { OutcomeHandler } from '../chain/recorder.ts'
+import { lastReading } from '../reserve/readingStore.ts'
+import { withdrawalGate } from '../reserve/withdrawalGate.ts'
 import { sendFromTreasury, type TreasuryParts } from '../treasury/treasuryTransfer.ts'
 import { hasPublished, publishCall } from './distributorContract.ts'
 import {
@@ -47,11 +49,22 @@ export class PayoutSender {
   private async sendCoin(purpose: PayoutPurpose): Promise<void> {
     const due = await duePayout(this.options.pool, purpose)
     if (due === undefined) return
+    if (await this.isShort()) {
+      this.rest(purpose)
+      logEvent(this.options.log, 'revenue_share_waits', { period: due.number, purpose, amount: due.amount.toString() })
+      return
+    }
     const { token, receiver: to, amount } = due
     const isAllowed = await sendFromTreasury(this.options, { purpose, token, to, amount }, (client) =>
       takePayout(client, due),
     )
     if (!isAllowed) this.refused(due)
+  }
+
+  /** Customers come first: while they can not withdraw because the reserve is short, no revenue leaves the treasury. */
+  private async isShort(): Promise<boolean> {
+    const { pool, limits } = this.options
+    return withdrawalGate(await lastReading(pool), limits) === 'short'
   }
 
   private refused({ purpose, number, token, amount }: DuePayout): void {

@@ -35,7 +35,11 @@ export async function readPublicRewards(baseUrl: string, number: number, limits:
   const periods: PublicPeriod[] = []
   for (let after = number + 1; after > 1; ) {
     const url = `${baseUrl.replace(/\/+$/, '')}/v1/holders/rewards?limit=${PAGE}&after=${after}`
-    const response = await fetch(url, { signal: AbortSignal.timeout(limits.databaseTimeoutMs) })
+    const response = await fetch(url, { signal: AbortSignal.timeout(limits.databaseTimeoutMs) }).catch((error) => {
+      throw new Error(
+        `${url} does not answer (${error instanceof Error ? error.message : error}); --url names the gateway`,
+      )
+    })
     if (!response.ok) throw new Error(`${url} answered ${response.status}: ${(await response.text()).slice(0, 200)}`)
     const answer = (await response.json()) as Answer
     periods.push(...answer.data)

@@ -1,5 +1,5 @@
 import { type Hex, parseUnits } from 'viem'
-import { coinBoughtFor } from '../../../contract/money/coin.ts'
+import { nanosBoughtFor } from '../../../contract/money/coin.ts'
 import { type Address, parseAddress } from '../../../contract/payments/address.ts'
 import type { Weight } from './allocate.ts'
 import { dueRewards, tokensOf } from './dueRewards.ts'
@@ -83,9 +83,8 @@ function faultsOf({ reward, coin_usd: coinUsd }: PublicPeriod, rewardUnits: bigi
   const faults: string[] = []
   if (reward.units !== rewardUnits.toString())
     faults.push(`the reward is ${reward.units} units, half of the net revenue ${rewardUnits}`)
-  const nanos = coinBoughtFor(Number(reward.units), Number(parseUnits(coinUsd, NANO_DECIMALS)))
-  if (nanosIn(reward.coin) !== BigInt(nanos))
-    faults.push(`the reward is ${reward.coin} coin, its units buy ${nanos} nanos`)
+  const nanos = nanosBoughtFor(BigInt(reward.units), Number(parseUnits(coinUsd, NANO_DECIMALS)))
+  if (nanosIn(reward.coin) !== nanos) faults.push(`the reward is ${reward.coin} coin, its units buy ${nanos} nanos`)
   return faults
 }
 

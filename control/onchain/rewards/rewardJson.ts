@@ -1,5 +1,5 @@
 import { formatUnits, getAddress } from 'viem/utils'
-import { coinBoughtFor } from '../../../contract/money/coin.ts'
+import { nanosBoughtFor } from '../../../contract/money/coin.ts'
 import { type Address, networkOf } from '../../../contract/payments/address.ts'
 import type { CurrentPeriod } from './currentPeriod.ts'
 import { tokensOf } from './dueRewards.ts'
@@ -47,7 +47,7 @@ export function currentJson(current: CurrentPeriod, coinUsdUnits: number) {
 
 /** Coin that would be distributed if the period ended now, at the current price. */
 export function estimatedNanos({ rewardUnits, unearnedNanos }: CurrentPeriod, coinUsdUnits: number): bigint {
-  return BigInt(coinBoughtFor(Number(rewardUnits), coinUsdUnits)) + unearnedNanos
+  return nanosBoughtFor(rewardUnits, coinUsdUnits) + unearnedNanos
 }
 
 /** All closed periods together. */

@@ -1,3 +1,4 @@
+import { getAddress } from 'viem/utils'
 import { GatewayError } from '../../../contract/errors/errors.ts'
 import { type Address, networkOf, parseAddress } from '../../../contract/payments/address.ts'
 import type { AssetId } from '../../../contract/payments/terms.ts'
@@ -34,11 +35,12 @@ async function creditsJson(pool: Pool, config: PaymentsConfig, payer: Address) {
   const credits = await creditsOf(pool, all)
   return {
     object: 'payer_credits' as const,
-    address: payer,
+    address: getAddress(payer),
     network: networkOf(chainId),
     refund_minimum: amountJson(refundMinUnits, price),
     credits: all.flatMap(({ asset }) => {
-      const token = assets.find(({ id }) => id === asset)?.address ?? null
+      const found = assets.find(({ id }) => id === asset)?.address
+      const token = found === undefined ? null : getAddress(found)
       const units = credits.get(payerCreditAccount(payer, asset)) ?? 0
       // A token that is no longer accepted may still have left a credit.
       return token === null && units === 0 ? [] : [{ asset, token, ...amountJson(units, price) }]

@@ -102,7 +102,7 @@ function readAmount(
   const asked = readCoin(body['amount'], coinUsdUnits, 'amount')
   const sent = asset.usdUnits === 0 ? coinTokens(asked, asset, coinUsdUnits) : usdTokens(asked, asset, coinUsdUnits)
   if (sent.tokens > 0n && sent.units >= minUnits) return sent
-  const message = `A withdrawal is at least ${formatUsd(minUnits)} USD.`
+  const message = `A withdrawal is at least ${coinDecimal(coinFor(minUnits, coinUsdUnits))} coin, now ${formatUsd(minUnits)} USD.`
   // Whether it is enough depends on the present price of the coin, and on the operator's fee for the gas.
   throw new GatewayError('below_minimum', { message, param: 'amount', status: 409 })
 }

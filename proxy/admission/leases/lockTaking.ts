@@ -1,6 +1,6 @@
 import type { GatewayError } from '../../../contract/errors/errors.ts'
-import type { Principal } from '../../access/principal.ts'
 import type { HoldWaiter, LockWant } from '../holds.ts'
+import { ForwardedHold } from './forwardedHold.ts'
 import type { Lease } from './lease.ts'
 import { type GrantPart, NO_PARTS, type Parts } from './parts.ts'
 
@@ -8,15 +8,7 @@ import { type GrantPart, NO_PARTS, type Parts } from './parts.ts'
  * A request for which tokens of a lock are set aside, while it waits for the rest of its hold. They are free again when
  * the rest is refused.
  */
-export class LockTaking implements HoldWaiter {
-  readonly requestId: string
-  readonly principal: Principal
-  readonly wantUnits: number
-  readonly leastUnits: number
-  readonly holdMeta: string
-  readonly coinUsdUnits: number
-  /** The request that waits for the whole hold. */
-  readonly waiter: HoldWaiter
+export class LockTaking extends ForwardedHold {
   private readonly lease: Lease
   private readonly generation: number
   private readonly part: GrantPart
@@ -25,15 +17,7 @@ export class LockTaking implements HoldWaiter {
 
   /** @param units above zero, in whole micro-tokens, free on the lease */
   constructor(waiter: HoldWaiter, want: LockWant, lease: Lease, units: number) {
-    const { requestId, principal, holdMeta, coinUsdUnits } = waiter
-    const { wantUnits, leastUnits } = want.rest(units)
-    this.requestId = requestId
-    this.principal = principal
-    this.wantUnits = wantUnits
-    this.leastUnits = leastUnits
-    this.holdMeta = holdMeta
-    this.coinUsdUnits = coinUsdUnits
-    this.waiter = waiter
+    super(waiter, want.rest(units))
     this.lease = lease
     this.generation = lease.locks.generation
     this.part = lease.locks.take(want.seriesId, units)
@@ -67,12 +51,8 @@ export class LockTaking implements HoldWaiter {
     this.waiter.onHeld(heldUnits, heldAtMs, undefined, this.part.units)
   }
 
-  onHoldRefused(error: GatewayError): void {
+  override onHoldRefused(error: GatewayError): void {
     this.giveBack()
-    this.waiter.onHoldRefused(error)
-  }
-
-  onCrashed(error: unknown): void {
-    this.waiter.onCrashed(error)
+    super.onHoldRefused(error)
   }
 }

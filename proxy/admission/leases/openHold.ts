@@ -6,7 +6,7 @@ import type { JournalListener } from '../journal/listener.ts'
 import type { Segment } from '../journal/segment.ts'
 import type { LeasedEnding } from './batch.ts'
 import type { HeldFrom } from './lease.ts'
-import { chargeParts, NO_PARTS, type Parts, splitText } from './parts.ts'
+import { chargeParts, grantUnits, NO_PARTS, type Parts, splitText } from './parts.ts'
 
 /** A request that holds units; when they are from a lease, its waiter is called back once the opening is in the journal. */
 export class OpenHold implements JournalListener {
@@ -59,7 +59,9 @@ export class OpenHold implements JournalListener {
   }
 
   onWritten(): void {
-    this.waiter.onHeld(this.units, this.heldAtMs)
+    const credits = grantUnits(this.parts)
+    if (credits === 0) this.waiter.onHeld(this.units, this.heldAtMs)
+    else this.waiter.onHeld(this.units, this.heldAtMs, undefined, 0, credits)
   }
 
   onUnwritten(cause: unknown): void {

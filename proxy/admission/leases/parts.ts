@@ -16,8 +16,13 @@ export interface Parts extends CoinPart {
 export const NO_GRANTS: readonly GrantPart[] = []
 export const NO_PARTS: Readonly<Parts> = { coinUnits: 0, coinNanos: 0, grants: NO_GRANTS }
 
-export function unitsOf({ coinUnits, grants }: Parts): number {
-  let units = coinUnits
+export function unitsOf(parts: Parts): number {
+  return parts.coinUnits + grantUnits(parts)
+}
+
+/** The units that were taken from grants, and from a lock where there is one. */
+export function grantUnits({ grants }: Parts): number {
+  let units = 0
   for (const part of grants) units += part.units
   return units
 }

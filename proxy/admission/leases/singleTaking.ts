@@ -1,30 +1,15 @@
-import type { GatewayError } from '../../../contract/errors/errors.ts'
-import type { Principal } from '../../access/principal.ts'
 import type { EndingWaiter } from '../ending.ts'
 import type { HoldWaiter } from '../holds.ts'
+import { ForwardedHold } from './forwardedHold.ts'
 import { keysOf } from './lease.ts'
 import { SingleHold } from './singleHold.ts'
 
 /** A request that waits for a hold which Redis keeps by itself; the hold is recorded before the waiter is called back. */
-export class SingleTaking implements HoldWaiter {
-  readonly requestId: string
-  readonly principal: Principal
-  readonly wantUnits: number
-  readonly leastUnits: number
-  readonly holdMeta: string
-  readonly coinUsdUnits: number
-  private readonly waiter: HoldWaiter
+export class SingleTaking extends ForwardedHold {
   private readonly note: (hold: SingleHold, split: string, units: number, heldAtMs: number) => void
 
   constructor(waiter: HoldWaiter, note: (hold: SingleHold, split: string, units: number, heldAtMs: number) => void) {
-    const { requestId, principal, wantUnits, leastUnits, holdMeta, coinUsdUnits } = waiter
-    this.requestId = requestId
-    this.principal = principal
-    this.wantUnits = wantUnits
-    this.leastUnits = leastUnits
-    this.holdMeta = holdMeta
-    this.coinUsdUnits = coinUsdUnits
-    this.waiter = waiter
+    super(waiter)
     this.note = note
   }
 
@@ -34,14 +19,6 @@ export class SingleTaking implements HoldWaiter {
     const hold = new SingleHold({ requestId, shard, accountId, keyId, keys: keysOf(this.principal), heldAtMs })
     this.note(hold, split, heldUnits, heldAtMs)
     this.waiter.onHeld(heldUnits, heldAtMs)
-  }
-
-  onHoldRefused(error: GatewayError): void {
-    this.waiter.onHoldRefused(error)
-  }
-
-  onCrashed(error: unknown): void {
-    this.waiter.onCrashed(error)
   }
 }
 

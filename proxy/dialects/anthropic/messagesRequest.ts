@@ -67,7 +67,8 @@ export function readMessagesRequest(body: JsonObject, limits: Limits, answers = 
   const model = readModel(body)
   if (answers) refuseBatch(model)
   const maxTokens = readPositiveInteger(body, 'max_tokens')
-  if (answers && maxTokens === null) throw invalidRequest('max_tokens is missing.', 'max_tokens')
+  if (answers && maxTokens === null)
+    throw invalidRequest('max_tokens is missing; it must be a positive integer.', 'max_tokens')
   const prompt: PromptSize = { textBytes: 0, messages: 0, images: 0, tools: 0, optionBytes: 0 }
   const native: JsonObject = { messages: readMessages(body['messages'], prompt, limits) }
   if (isGiven(body['system'])) {

@@ -40,7 +40,7 @@ function readFormat(format: unknown, limits: Limits): TextOptions {
 function readSchema(format: JsonObject, limits: Limits): TextOptions {
   const name = readName(format, 'name', limits, 'text.format.name')
   const { schema, description } = format
-  if (name === null) throw invalidRequest('text.format.name is missing.', 'text.format.name')
+  if (name === null) throw invalidRequest('text.format.name is missing; it must be a string.', 'text.format.name')
   if (!isJsonObject(schema)) throw invalidRequest('text.format.schema must be a JSON schema.', 'text.format.schema')
   if (isGiven(description) && typeof description !== 'string') {
     throw invalidRequest('text.format.description must be a string.', 'text.format.description')

@@ -3,6 +3,7 @@ import { ANSWER_SHAPES, type Answers, type ShapeName } from '../../../contract/a
 import type { ApiAuth, ApiRoute, JsonSchema, ObjectSchema } from '../../../contract/api/route.ts'
 import { apiRoutes } from '../../../contract/api/routes.ts'
 import type { Limits } from '../../limits.ts'
+import { headerComponents, headerParameter, withHeaders } from './headers.ts'
 import { type ProxyOperation, proxyOperations } from './modelOperations.ts'
 
 /** A row of the table of routes. */
@@ -25,6 +26,11 @@ const TEXT_FORMAT = 'text'
 type Security = readonly Readonly<Record<string, readonly string[]>>[]
 const KEY = { api_key: [] }
 const SESSION = { session: [] }
+/** Operations with a further credential. */
+const MORE_SECURITY: readonly (readonly [beginning: string, security: Security])[] = [
+  ['/v1/messages', [{ x_api_key: [] }]],
+  ['/v1/videos/{id}', [{ read_token: [] }]],
+]
 const SECURITY: Readonly<Record<ApiAuth | ProxyOperation['auth'], Security>> = {
   none: [],
   open: [],
@@ -55,12 +61,6 @@ const ERROR: JsonSchema = {
   },
 }
 
-const HEADERS = {
-  'Idempotency-Key': 'The same request with the same key is done once within 24 hours',
-  'x-approval-id': "The approval of an agent's owner by which the request runs",
-  'If-None-Match': 'The entity tags of answers that the client has',
-} as const
-
 /**
  * The OpenAPI 3.1 document of everything that is served, https://spec.openapis.org/oas/v3.1.1. The endpoints of control are
  * described by the schemas that validate their requests; a route without a description is left out.
@@ -84,9 +84,16 @@ export function openapiDocument(served: readonly ServedRoute[], limits: Limits) 
     paths,
     components: {
       schemas: { Error: ERROR, ...shapesShown() },
+      headers: headerComponents(),
       securitySchemes: {
         api_key: { type: 'http', scheme: 'bearer', description: 'An API key: sk_...' },
         session: { type: 'http', scheme: 'bearer', description: 'A session: ses_..., see /v1/auth/verify' },
+        x_api_key: { type: 'apiKey', in: 'header', name: 'x-api-key', description: 'An API key: sk_...' },
+        read_token: {
+          type: 'http',
+          scheme: 'bearer',
+          description: 'The read_token of a video job that was paid by itself',
+        },
       },
     },
   }
@@ -122,34 +129,50 @@ function apiOperation(id: string, { method, path, auth, summary, query, body, ca
     ...(body !== undefined && {
       requestBody: bodyOf('application/json', body, method === 'POST' && body.required.length > 0),
     }),
-    responses: {
-      ...(answers === undefined ? textAnswer(answerType) : jsonAnswers(answers)),
-      ...FAILED,
-      ...(cache !== undefined && UNCHANGED),
-    },
+    responses: withHeaders(
+      {
+        ...(answers === undefined ? textAnswer(answerType) : jsonAnswers(answers)),
+        ...FAILED,
+        ...(cache !== undefined && UNCHANGED),
+      },
+      {
+        isCharged: false,
+        isPaid: false,
+        isCached: cache !== undefined,
+        isIdempotent: headers.includes('Idempotency-Key'),
+      },
+    ),
   }
 }
 
 function proxyOperation(method: string, path: string, operation: ProxyOperation) {
   const { summary, auth, body, bodyType = 'application/json', answerType, answers, streams } = operation
   const takesApproval = auth === 'key' && body !== undefined
-  const headers = takesApproval ? [headerParameter('x-approval-id')] : []
+  const isPaid = auth === 'paid'
+  const headers = [
+    ...(takesApproval ? ['x-approval-id' as const] : []),
+    ...(isPaid ? ['PAYMENT-SIGNATURE' as const, 'x-erc8004-agent' as const] : []),
+  ]
   return {
     operationId: `${method} ${path}`
       .toLowerCase()
       .replace(/[^a-z0-9]+/g, '_')
       .replace(/_$/, ''),
     summary,
-    security: SECURITY[auth],
-    parameters: [...pathParameters(path), ...headers],
+    security: [...SECURITY[auth], ...MORE_SECURITY.flatMap(([start, more]) => (path.startsWith(start) ? more : []))],
+    parameters: [...pathParameters(path), ...headers.map(headerParameter)],
     ...(body !== undefined && { requestBody: bodyOf(bodyType, body, true) }),
-    responses: {
-      ...(answers === undefined
-        ? textAnswer(answerType ?? 'application/json')
-        : jsonAnswers(takesApproval ? withApproval(answers) : answers, streams)),
-      ...(answers === undefined && takesApproval && jsonAnswers({ 202: 'ApprovalRequired' })),
-      ...FAILED,
-    },
+    responses: withHeaders(
+      {
+        ...(answers === undefined
+          ? textAnswer(answerType ?? 'application/json')
+          : jsonAnswers(takesApproval ? withApproval(answers) : answers, streams)),
+        ...(answers === undefined && takesApproval && jsonAnswers({ 202: 'ApprovalRequired' })),
+        ...(isPaid && QUOTED),
+        ...FAILED,
+      },
+      { isCharged: takesApproval, isPaid, isCached: false, isIdempotent: false },
+    ),
   }
 }
 
@@ -166,10 +189,6 @@ function queryParameters(query: ObjectSchema | undefined) {
   })
 }
 
-function headerParameter(name: keyof typeof HEADERS) {
-  return { name, in: 'header', required: false, description: HEADERS[name], schema: { type: 'string' } }
-}
-
 const bodyOf = (type: string, schema: ObjectSchema, required: boolean) => ({
   required,
   content: { [type]: { schema: shown(schema) } },
@@ -177,13 +196,10 @@ const bodyOf = (type: string, schema: ObjectSchema, required: boolean) => ({
 
 const UNCHANGED = { 304: { description: 'The client has this answer: its entity tag is in If-None-Match' } }
 
+const ERROR_CONTENT = { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } }
+const QUOTED = { 402: { description: 'The price, to be paid with the same request', content: ERROR_CONTENT } }
 /** Every other status has the error shape. */
-const FAILED = {
-  default: {
-    description: 'Refused or failed',
-    content: { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } },
-  },
-}
+const FAILED = { default: { description: 'Refused or failed', content: ERROR_CONTENT } }
 
 const DONE = 'Done'
 const STATUS_TEXTS: Readonly<Record<string, string>> = { 201: 'Made', 202: 'Accepted: it is done later' }

@@ -49,6 +49,8 @@ export class HoldLife implements HoldWaiter, EndingWaiter {
   heldUnits = 0
   /** The part of it that is tokens of a lock, at the locked price. */
   lockUnits = 0
+  /** The part of it that is promotional credits. */
+  creditUnits = 0
   /** On Redis's clock, as the book has it. */
   heldAtMs = 0
 
@@ -104,9 +106,10 @@ export class HoldLife implements HoldWaiter, EndingWaiter {
     this.run.services.settlements.end(this.endingOf(owner, end), this.principal.keys, null)
   }
 
-  onHeld(heldUnits: number, heldAtMs: number, _split?: string, lockUnits = 0): void {
+  onHeld(heldUnits: number, heldAtMs: number, _split?: string, lockUnits = 0, creditUnits = 0): void {
     this.heldUnits = heldUnits
     this.lockUnits = lockUnits
+    this.creditUnits = creditUnits
     this.heldAtMs = heldAtMs
     this.listener.onHeld()
   }

@@ -3,6 +3,7 @@ import type { Principal } from '../../access/principal.ts'
 import { LOST_ANSWER } from '../../admission/holds.ts'
 import type { Route } from '../../catalog/pricedItem.ts'
 import type { Exchange, GoneListener, HeaderList } from '../../server/exchange.ts'
+import { ownRoutes } from '../../upstream/chooseRoutes.ts'
 import type { ActiveRun } from './activeRuns.ts'
 import { type Bill, NO_BILL, type RunStatus } from './bill.ts'
 import { HoldLife, type HoldListener } from './holdLife.ts'
@@ -77,7 +78,9 @@ export class Run implements CallingRun, HoldListener, GoneListener, ActiveRun {
 
   get routes(): readonly Route[] {
     const { lock, routes } = this.metered
-    return lock !== undefined && this.hold.lockUnits > 0 ? lock.routes : routes
+    if (lock !== undefined && this.hold.lockUnits > 0) return lock.routes
+    // Registered providers are paid in coin, so that credits never pay them.
+    return this.hold.creditUnits > 0 ? ownRoutes(routes) : routes
   }
 
   get phase(): Phase {

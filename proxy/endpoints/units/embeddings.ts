@@ -68,7 +68,7 @@ export function readEmbeddings(bytes: Buffer, limits: Limits): EmbeddingsRequest
   const encoding = readChoice(body, 'encoding_format', ENCODINGS)
   const forward: JsonObject = { input: body['input'] }
   if (encoding !== null) forward['encoding_format'] = encoding
-  const dimensions = readPositiveInteger(body, 'dimensions')
+  const dimensions = readDimensions(body, limits)
   if (dimensions !== null) forward['dimensions'] = dimensions
   if (isGiven(body['user'])) forward['user'] = body['user']
   return {
@@ -80,6 +80,13 @@ export function readEmbeddings(bytes: Buffer, limits: Limits): EmbeddingsRequest
     rest: restOf(forward),
     preferences: readPreferences(body['provider']),
   }
+}
+
+// Without a bound, one request could occupy a provider until its time is up.
+function readDimensions(body: JsonObject, { embeddingDimensionsMax: max }: Limits): number | null {
+  const dimensions = readPositiveInteger(body, 'dimensions')
+  if (dimensions === null || dimensions <= max) return dimensions
+  throw invalidRequest(`dimensions may be at most ${max}.`, 'dimensions')
 }
 
 function measureInput(input: unknown, limits: Limits) {

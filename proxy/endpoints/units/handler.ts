@@ -32,7 +32,7 @@ export function unitServe<Request extends UnitRequest, Plan extends UnitPlan>(
     const { limits } = services
     const model = checkModel(request.modelId, catalog.model(request.modelId), endpoint, principal)
     checkWishes(request, model, principal)
-    const policy = { ...routePolicy(request, principal), dialects: DIALECTS }
+    const policy = routePolicy(request, principal, DIALECTS)
     const routes = chooseRoutes(model, policy, services.health, exchange.startedAtMs)
     const start = (plan: Plan): void => {
       // No hold was taken yet, so a client that has disconnected meanwhile needs no cleanup.

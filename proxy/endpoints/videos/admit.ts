@@ -43,7 +43,7 @@ export function admitVideo(
   if (video === null || unitRates === null) throw new GatewayError('model_unavailable')
   const order = orderOf(request, video, limits)
   const rates = tierRates(model, principal, unitRates, model.unitRatesPrivate)
-  const routes = chooseRoutes(model, { ...routePolicy(request, principal), dialects: DIALECTS }, health, nowMs)
+  const routes = chooseRoutes(model, routePolicy(request, principal, DIALECTS), health, nowMs)
   const holdUnits = quantityUnits(rates, order.seconds)
   if (holdUnits === MAX_UNITS) throw new GatewayError('insufficient_balance')
   return { model, rates, routes, order, holdUnits }

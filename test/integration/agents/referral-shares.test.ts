@@ -4,9 +4,13 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import fc from 'fast-check'
+import { MAX_UNITS } from '../../../contract/money/units.ts'
+import { newId } from '../../../contract/wire/ids.ts'
+import { shardOf } from '../../../contract/wire/redisKeys.ts'
 import { auditBook } from '../../../control/audit/runAudit.ts'
+import { coinAccount } from '../../../control/book/ledger/accounts.ts'
 import { bookEntries } from '../../../control/book/settlement/bookEntries.ts'
-import type { Entry } from '../../../control/book/settlement/entry.ts'
+import { type Entry, parseEntry } from '../../../control/book/settlement/entry.ts'
 import { openNewAccount } from '../../../control/customers/accounts/accounts.ts'
 import { referralCode } from '../../../control/customers/referrals/codes.ts'
 import { attachReferrer } from '../../../control/customers/referrals/referrals.ts'
@@ -14,8 +18,7 @@ import { payShares } from '../../../control/customers/referrals/share.ts'
 import { OPERATOR } from '../../../control/runtime/activity/activity.ts'
 import { withTransaction } from '../../../control/runtime/db/pool.ts'
 import { ledgerLimits as limits } from '../../support/limits.ts'
-import { chargeEntry } from '../../support/parts/chargeEntry.ts'
-import { type Book, scalar, startBook } from '../../support/parts/ledger.ts'
+import { type Book, scalar, settlementOf, startBook } from '../../support/parts/ledger.ts'
 
 const ACCOUNTS = 3
 const COIN_UNITS = 1_000_000
@@ -27,7 +30,16 @@ before(async () => {
 })
 after(() => book.stop())
 
-const charge = (accountId: string, chargeUnits: number): Entry => chargeEntry({ accountId, chargeUnits })
+let entries = 0
+
+/** A charge as it is read from a stream. */
+function charge(accountId: string, units: number): Entry {
+  const shard = shardOf(accountId)
+  const settlement = settlementOf({ requestId: newId('req'), accountId, chargeUnits: units })
+  const fields = ['e', settlement, 'c', String(units), 't', String(Date.now()), 's', units > 0 ? `coin=${units}` : '']
+  const pairs = fields.map((field) => (typeof field === 'string' ? Buffer.from(field) : field))
+  return parseEntry({ shard, id: `${Date.now()}-${++entries}`, fields: pairs })
+}
 
 type Step =
   | { readonly kind: 'charge'; readonly of: number; readonly units: number[] }
@@ -67,6 +79,23 @@ test('without referrals the position advances at once, and a referral counts fro
   await payAll()
   const read = 'SELECT earned_units * 10000 + rest FROM referrals WHERE account_id = $1'
   assert.equal(await scalar<number>(book.pool, read, [accountId]), 39 * 500)
+})
+
+test('a referrer whose account is full does not keep others from their shares', async () => {
+  const earned: string[] = []
+  for (const coinNanos of [MAX_UNITS, 1]) {
+    const referrer = await openNewAccount(book.pool, limits, { coinNanos })
+    const accountId = await openNewAccount(book.pool, limits, { coinNanos: COIN_UNITS })
+    const code = await referralCode(book.pool, referrer)
+    await withTransaction(book.pool, (client) => attachReferrer(client, OPERATOR, accountId, code, limits))
+    await bookEntries(book.pool, [charge(accountId, 10_000)])
+    earned.push(coinAccount(referrer))
+  }
+  await payAll()
+  const balance = (id: string | undefined) =>
+    scalar<number>(book.pool, 'SELECT balance FROM ledger_accounts WHERE id = $1', [id])
+  assert.deepEqual([await balance(earned[0]), await balance(earned[1])], [MAX_UNITS, 501])
+  assert.deepEqual(await failed(), [])
 })
 
 test('every coin charge counts once, in any interleaving', async () => {

@@ -61,6 +61,18 @@ test('a quote prices a buy, and an order with it pays that price, once for any n
   assert.equal(await tokensOf(url, one.token, series), '10.000000')
   assert.equal(await coinOf(one), '98.99')
   assertRefused(await order(two, bought), 404, 'lock_quote_not_found', 'quote')
+  assertRefused(await order(one, bought), 404, 'lock_quote_not_found', 'quote')
+  assert.equal(await coinOf(one), '98.99', 'an order that was sent again without an Idempotency-Key bought twice')
+})
+
+test('an order for other tokens than those of its quote is refused, and the quote stays', async () => {
+  const body = { series, tokens: '1' }
+  const quote = await apiOk<Json>(url, 'POST', '/v1/locks/quote', { token: two.token, body })
+  for (const _ of [1, 2]) {
+    const refused = await order(two, { side: 'buy', type: 'market', tokens: '1.5', quote: quote['id'] })
+    assertRefused(refused, 400, null, 'quote')
+    assert.match(refused.text, /1\.000000 tokens of lock_/)
+  }
 })
 
 test('limit orders rest, are filled in order of time, and release their escrow', async () => {

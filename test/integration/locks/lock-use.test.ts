@@ -5,9 +5,11 @@
 import assert from 'node:assert/strict'
 import { Agent } from 'node:http'
 import { after, before, describe, test } from 'node:test'
+import { formatUsd } from '../../../contract/money/units.ts'
 import { holdingAccount, lockIssuedAccount, lockUnearnedAccount } from '../../../control/book/ledger/accounts.ts'
 import { chat, chatStream } from '../../support/clients/chatClient.ts'
 import { postBy } from '../../support/clients/socketClient.ts'
+import { readCsv, statementUnits } from '../../support/csv.ts'
 import { heldUnits } from '../../support/parts/lockPots.ts'
 import {
   EXACT,
@@ -51,6 +53,35 @@ describe('one after the other', () => {
     })
     const { lock, cost } = (await shown.json()) as LockReceipt
     assert.deepEqual([lock, cost], [receipt.lock, receipt.cost])
+  })
+
+  test('a statement has the tokens that requests burnt, and adds up to the ledger', async () => {
+    const { stack, series, pool } = world
+    const account = await world.holder(2 * LOCK_UNITS + LOCK_UNITS / 4)
+    const receipts = [await world.ask(account), await world.ask(account), await world.ask(account)]
+    await stack.settled()
+    const printed = await stack.cli('account', 'statement', account.accountId, new Date().toISOString().slice(0, 7))
+    const lines = readCsv(printed.stdout)
+    const charges = receipts.map(({ request_id }) => present(lines.find((line) => line['reference'] === request_id)))
+    assert.deepEqual(
+      charges.map((line) => [line['type'], line['lock_series'], line['lock_tokens'], line['amount_usd']]),
+      [
+        ['charge', series.id, '-0.000024', '0'],
+        ['charge', series.id, '-0.000024', '0'],
+        ['charge', series.id, '-0.000006', formatUsd(-(SHEET_UNITS * 3) / 4)],
+      ],
+    )
+    const burnt = charges.reduce((sum, line) => sum + statementUnits(line['lock_usd']), 0)
+    const booked = await pool.query<{ units: number }>(
+      `SELECT sum(units) AS units FROM transfers WHERE kind = 'burn' AND ref = ANY ($1)`,
+      [receipts.map(({ request_id }) => request_id)],
+    )
+    assert.deepEqual([burnt, -present(booked.rows[0]).units], [-(2 * LOCK_UNITS + LOCK_UNITS / 4), burnt])
+    const all = lines.filter((line) => line['lock_series'] === series.id)
+    assert.equal(
+      all.reduce((sum, line) => sum + statementUnits(line['lock_usd']), 0),
+      await heldUnits(pool, series, account.accountId),
+    )
   })
 
   test('requests that burn tokens are served by the provider of the series, others by the first route', async () => {

@@ -47,6 +47,13 @@ const JSON_REFUSED: Case[] = [
   ['an empty list of tokens', 'embeddings', { model: E, input: [[]] }, null, 'input'],
   ['tokens with a fraction', 'embeddings', { model: E, input: [1.5] }, null, 'input'],
   ['input of objects', 'embeddings', { model: E, input: [{ text: 'a' }] }, null, 'input'],
+  [
+    'too many dimensions',
+    'embeddings',
+    { model: E, input: 'a', dimensions: limits.embeddingDimensionsMax + 1 },
+    null,
+    'dimensions',
+  ],
   ['too many inputs', 'embeddings', { model: E, input: documents(limits.embeddingInputsMax + 1) }, null, 'input'],
   [
     'a text beyond the window',

@@ -4,6 +4,7 @@
 import assert from 'node:assert/strict'
 import test, { after, afterEach, before } from 'node:test'
 import { type Hex, parseGwei } from 'viem'
+import { MAX_UNITS } from '../../../contract/money/units.ts'
 import { DEMO_TOKEN_ABI } from '../../../control/launch/chain/deploy.ts'
 import type { Payer } from '../../support/chain.ts'
 import { paymentRaceLimits as limits } from '../../support/limits.ts'
@@ -96,4 +97,17 @@ test('a deposit included in another block, at another index, is credited once', 
   bench.rpc.down = false
   await bench.settled()
   assert.equal(await coin(), COIN_NANOS)
+})
+
+test('a deposit that its account can not hold beside what it has is credited to none, and those of others are', async () => {
+  const { wallet, coin } = await newHolder()
+  const full = await bench.chain.newPayer()
+  bench.wallets.set(full.address.toLowerCase(), await newAccount(bench.book.pool, MAX_UNITS))
+  await bench.settled()
+  const { treasury } = bench.chain
+  await bench.chain.transfer('stablecoin', full, treasury.address, 5_000_000n)
+  await bench.chain.transfer('stablecoin', wallet, treasury.address, 5_000_000n)
+  await until('it is credited', async () => (await coin()) === COIN_NANOS)
+  const purpose = 'SELECT purpose FROM chain_transfers WHERE transfer_from = $1'
+  assert.equal(await bench.scalar<string>(purpose, full.address.toLowerCase()), 'other')
 })

@@ -66,6 +66,8 @@ async function ended(holder: Holder, id: string): Promise<LockWithdrawal> {
     const { data } = await apiOk<{ data: LockWithdrawal[] }>(url, 'GET', WITHDRAWALS, { token: holder.token })
     return data.find((one) => one.id === id)
   }
+  const one = await apiOk<LockWithdrawal>(url, 'GET', `${WITHDRAWALS}/${id}`, { token: holder.token })
+  assert.equal(one.id, id)
   await until('the withdrawal has ended', async () => !['pending', undefined].includes((await read())?.status))
   return (await read()) as LockWithdrawal
 }

@@ -39,7 +39,9 @@ test('the program in skill.md pays for a request', async () => {
 test('every path that llms.txt and skill.md name is served', async () => {
   const base = paid.stack.baseUrl
   const text = (await page('llms.txt')) + (await page('skill.md'))
-  const named = new Set(text.match(/\/(?:x402\/)?v1\/[a-z_/]*[a-z_]/g))
+  const paths = text.match(/\/(?:x402\/)?v1\/[A-Za-z_/-]*[A-Za-z_](?:\.json|\.csv)?/g) ?? []
+  // Capitals stand for a parameter.
+  const named = new Set(paths.map((path) => path.replace(/[A-Z-]{2,}/g, 'x')))
   assert.ok(named.size > 20, [...named].join(' '))
   for (const path of named) {
     // A method that is not served is answered 405 where the path is, and 404 where it is not.

@@ -166,6 +166,15 @@ test('a machine with another measurement is disabled at once, and enabled again 
   assert.equal(textOf(await ask('test/private', standardKey)), 'plain')
   await until('it is shown', async () => (await stateOf('test/private')).last_answer?.fault === 'wrong_measurement')
   assert.equal((await stateOf('test/private')).verified, false)
+  const metrics = await (await fetch(stack.controlMetricsUrl)).text()
+  const rejected = (provider: string, reason: string) =>
+    Number(
+      metrics.match(
+        new RegExp(`^sluice_control_evidence_rejected_total.provider="${provider}",reason="${reason}". (\\d+)$`, 'm'),
+      )?.[1],
+    )
+  assert.ok(rejected('mock', 'wrong_measurement') > 0 && rejected('dead', 'unreachable') > 0)
+  assert.deepEqual([rejected('mock', 'debug'), rejected('dead', 'debug')], [0, 0])
   await setEvidence({})
   await untilStatus(200)
 })

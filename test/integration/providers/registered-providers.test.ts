@@ -137,6 +137,9 @@ const suspended = (name: Name, reason: string) =>
 
 test('a provider serves exactly the requests in its part of the hash range, and is paid its share', async () => {
   await admit('good', 'chat-small')
+  // With the referral share, more than the charge would be paid.
+  const greedy = await stack.cli('provider', 'admit', ids.get('good') ?? '', 'test/slow', '--share', '0.951')
+  assert.match(greedy.stderr, /--share must be a share from 0 to 0\.95/)
   await Promise.all(Array.from({ length: 4 }, (_, i) => send('good', 15, i % 2 === 0)))
   const receipts = await receiptsOf('good')
   const id = ids.get('good') ?? ''
@@ -165,7 +168,7 @@ test('the API key of a provider is never published or logged, and figures of a s
   assert.ok(!list.text.includes(owner.accountId))
 })
 
-test('a provider does not serve its owner, keys in no-logs mode, or accounts that disallow retention', async () => {
+test('a provider does not serve its owner, keys in no-logs mode, credits, or accounts that disallow retention', async () => {
   await admit('retaining', 'chat-small')
   await send('retaining', 8, false)
   const quiet = await stack.cli('key', 'create', client.accountId, '--no-logs')
@@ -173,8 +176,11 @@ test('a provider does not serve its owner, keys in no-logs mode, or accounts tha
   const before = (await receiptsOf('good')).length
   await send('good', 8, false, quietKey)
   await send('good', 8, false, owner.apiKey)
+  // Also an account that has coin, as long as its credits pay.
+  const promoted = await newOwner(stack, { credits: '1', coin: '1' })
+  await send('good', 8, false, promoted.apiKey)
   const receipts = await receiptsOf('good')
-  assert.equal(receipts.length, before + 16)
+  assert.equal(receipts.length, before + 24)
   const later = receipts.slice(before)
   assert.deepEqual(new Set(later.map(({ provider }) => provider)), new Set(['mock']))
   assert.deepEqual(new Set((await receiptsOf('retaining')).map(({ provider }) => provider)), new Set(['mock']))

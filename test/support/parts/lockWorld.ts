@@ -4,6 +4,7 @@ import { chat, type Receipt } from '../clients/chatClient.ts'
 import { limits } from '../limits.ts'
 import { present } from '../present.ts'
 import { type AccountOptions, type Stack, type StackOptions, startStack, type TestAccount } from '../stack.ts'
+import type { TestModel } from '../testCatalog.ts'
 import { until } from '../until.ts'
 import { holdingKnown, type PlantedSeries, plantHolding, plantSeries } from './lockPots.ts'
 
@@ -33,13 +34,20 @@ export class LockWorld {
     this.series = series
   }
 
-  /** @param upstream the model that the providers are asked for */
-  static async start(upstream: string, options: StackOptions = {}): Promise<LockWorld> {
+  /**
+   * @param upstream the model that the providers are asked for
+   * @param more models beside it
+   */
+  static async start(
+    upstream: string,
+    options: StackOptions = {},
+    more: readonly TestModel[] = [],
+  ): Promise<LockWorld> {
     const routes = ['other', 'mock'].map((provider) => ({ provider, model: upstream }))
     const stack = await startStack({
       ...options,
       limits: { catalogCheckMs: 200, ...options.limits },
-      catalog: { providers: [{ id: 'mock' }, { id: 'other' }], models: [{ id: LOCK_MODEL, routes }] },
+      catalog: { providers: [{ id: 'mock' }, { id: 'other' }], models: [{ id: LOCK_MODEL, routes }, ...more] },
     })
     const pool = createPool(stack.databaseUrl, limits)
     const world = new LockWorld(stack, pool, await plantSeries(pool, { model: LOCK_MODEL }))

@@ -61,6 +61,8 @@ export class VerifiedBook {
   readonly verifier: string
   /** The text of the series whose tokens are burnt. */
   readonly lock: string
+  /** When the next requests begin, by their ids; now where it is undefined. */
+  requestsAtMs: number | undefined
   private readonly key: NoteKey
   private readonly random: Random
   private readonly catalogs: readonly Catalog[]
@@ -155,7 +157,7 @@ export class VerifiedBook {
     const isTooDear = kind === 'chat' && random() < 0.2
     const request = randomRequest(random, catalog, kind)
     const booked = {
-      requestId: newId('req'),
+      requestId: newId('req', this.requestsAtMs),
       request: isTooDear ? dearer(request) : request,
       layout: random() < 0.1 && kind !== 'lock' ? 1 : 2,
       isPaid: random() < 0.15 && kind !== 'lock',

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import fc from 'fast-check'
-import { coinBoughtFor, coinDecimal, coinFor, valueOfCoin } from '../../../../contract/money/coin.ts'
+import { coinBoughtFor, coinDecimal, coinFor, nanosBoughtFor, valueOfCoin } from '../../../../contract/money/coin.ts'
 import { MAX_UNITS, UNITS_PER_USD } from '../../../../contract/money/units.ts'
 import { anyAmount, anyCoinPrice, exactCoin, exactValue } from '../../../support/samples/coinAmounts.ts'
 
@@ -31,10 +31,19 @@ test('the coin that an amount buys is the exact quotient, rounded down', () => {
   fc.assert(
     fc.property(anyAmount, anyCoinPrice, (units, price) => {
       if (exactCoin(units, price) === undefined) return
-      assert.equal(BigInt(coinBoughtFor(units, price)), (BigInt(units) * 1_000_000_000n) / BigInt(price))
+      assert.equal(BigInt(coinBoughtFor(units, price)), nanosBoughtFor(BigInt(units), price))
     }),
     RUNS,
   )
+})
+
+test('sums buy coin exactly on both sides of what a number can hold', () => {
+  const most = BigInt(MAX_UNITS)
+  for (const units of [most - 1n, most, most + 1n, 1_000n * most + 7n]) {
+    assert.equal(nanosBoughtFor(units, UNITS_PER_USD), units)
+    assert.equal(nanosBoughtFor(units, 1_000_000), units * 1_000n)
+    assert.equal(nanosBoughtFor(units, 3_000_000_000), units / 3n)
+  }
 })
 
 test('a charge never takes more coin than its hold', () => {

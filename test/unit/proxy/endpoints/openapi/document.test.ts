@@ -5,6 +5,7 @@ import test from 'node:test'
 import SwaggerParser from '@apidevtools/swagger-parser'
 import { API_ROUTES } from '../../../../../contract/api/routes.ts'
 import { openapiDocument } from '../../../../../proxy/endpoints/openapi/document.ts'
+import { REQUEST_HEADERS, RESPONSE_HEADERS } from '../../../../../proxy/endpoints/openapi/headers.ts'
 import { RouteTable } from '../../../../../proxy/server/routeTable.ts'
 import { limits } from '../../../../support/limits.ts'
 import { servedRoutes } from '../../../../support/servedRoutes.ts'
@@ -32,6 +33,7 @@ interface Operation {
   readonly operationId: string
   readonly security: readonly Record<string, unknown>[]
   readonly parameters: readonly { name: string; in: string }[]
+  readonly responses: Readonly<Record<string, { readonly headers: Readonly<Record<string, unknown>> }>>
   readonly requestBody?: { required: boolean; content: Record<string, { schema: Record<string, unknown> }> }
 }
 
@@ -98,4 +100,33 @@ test('the document describes the fields that control checks', () => {
   assert.deepEqual(link.security, [{ session: [] }])
   assert.ok(link.parameters.some(({ name }) => name === 'Idempotency-Key'))
   assert.deepEqual(operationOf('POST /v1/chat/completions').security, [{ api_key: [] }])
+})
+
+/** The headers of the contract. Authorization and x-api-key are credentials, Content-Type is that of the body. */
+const SENT = ['Idempotency-Key', 'x-approval-id', 'x-erc8004-agent', 'PAYMENT-SIGNATURE']
+const ANSWERED = [
+  'x-request-id',
+  'x-cost-units',
+  'PAYMENT-REQUIRED',
+  'WWW-Authenticate',
+  'PAYMENT-RESPONSE',
+  'Payment-Receipt',
+  'Retry-After',
+  'Allow',
+]
+
+test('the document describes every header of the contract where it is read or sent', () => {
+  const sent = new Set(operations.flatMap(({ operation }) => operation.parameters.map(({ name }) => name)))
+  for (const name of [...SENT, ...Object.keys(REQUEST_HEADERS)]) assert.ok(sent.has(name), name)
+  const answers = operations.flatMap(({ operation }) => Object.values(operation.responses))
+  const answered = new Set(answers.flatMap(({ headers }) => Object.keys(headers)))
+  for (const name of [...ANSWERED, ...Object.keys(RESPONSE_HEADERS)]) assert.ok(answered.has(name), name)
+  const paid = operationOf('POST /x402/v1/chat/completions')
+  assert.deepEqual(Object.keys(paid.responses['402']?.headers ?? {}), [
+    'x-request-id',
+    'PAYMENT-REQUIRED',
+    'WWW-Authenticate',
+  ])
+  assert.deepEqual(operationOf('POST /v1/messages').security, [{ api_key: [] }, { x_api_key: [] }])
+  assert.deepEqual(operationOf('GET /v1/videos/{id}/content').security, [{ api_key: [] }, { read_token: [] }])
 })

@@ -1,0 +1,34 @@
+import { EVIDENCE_FAULTS, type EvidenceFault } from '../evidence/evidenceError.ts'
+
+/** Why evidence of a provider was rejected: its fault, or there was no answer. */
+export const REJECTIONS = [...EVIDENCE_FAULTS, 'unreachable'] as const
+export type Rejection = EvidenceFault | 'unreachable'
+
+/** Rejected evidence by provider and reason, since the process began. */
+export class RejectedEvidence {
+  private readonly counts = new Map<string, Record<Rejection, number>>()
+
+  /** A provider is asked for evidence from now on: its counts begin at zero, so that the first rejection shows as a rise. */
+  track(provider: string): void {
+    this.of(provider)
+  }
+
+  note(provider: string, reason: Rejection): void {
+    this.of(provider)[reason]++
+  }
+
+  /** Every reason of every provider that was asked. */
+  *totals(): Generator<{ readonly provider: string; readonly reason: Rejection; readonly count: number }> {
+    for (const [provider, counts] of this.counts) {
+      for (const reason of REJECTIONS) yield { provider, reason, count: counts[reason] }
+    }
+  }
+
+  private of(provider: string): Record<Rejection, number> {
+    const known = this.counts.get(provider)
+    if (known !== undefined) return known
+    const counts = Object.fromEntries(REJECTIONS.map((reason) => [reason, 0])) as Record<Rejection, number>
+    this.counts.set(provider, counts)
+    return counts
+  }
+}
