@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { readFileSync, statSync } from 'node:fs'
+import { join } from 'node:path'
 import { compiled } from '../../control/launch/paths.ts'
+import { processOf } from '../../control/launch/process/leftover.ts'
 import { until } from './stack.ts'
 
 const START_TIMEOUT_MS = 180_000
@@ -37,4 +40,30 @@ export async function interrupt(run: Run): Promise<void> {
   run.child.kill('SIGINT')
   run.child.kill('SIGINT')
   assert.deepEqual(await ended, [0, null], run.output())
+}
+
+/** What a run tells of its demo in demo.json. */
+export interface Demo {
+  readonly base_url: string
+  readonly api_key: string
+  readonly account_id: string
+  readonly models: string[]
+  readonly metrics_url: string
+  readonly control_metrics_url: string
+}
+
+/** Servers of the run that still live, by the files that name them. */
+export function leftovers(dir: string): number[] {
+  return [
+    processOf(join(dir, '.sluice/redis/redis.pid'), /(redis|valkey)-server/),
+    processOf(join(dir, '.sluice/postgres/postmaster.pid'), /postgres/),
+    processOf(join(dir, '.sluice/chain/anvil.pid'), /anvil/),
+  ].filter((pid) => pid !== undefined)
+}
+
+/** Reads demo.json of the run in `dir`, which only its owner may read. */
+export function readDemo(dir: string): Demo {
+  const path = join(dir, '.sluice/demo.json')
+  assert.equal(statSync(path).mode & 0o077, 0, 'the key is for its owner alone')
+  return JSON.parse(readFileSync(path, 'utf8'))
 }

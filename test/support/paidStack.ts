@@ -40,14 +40,14 @@ export interface PaidStack {
   stop(): Promise<void>
 }
 
-/** Limits under which a test need not wait long. */
+/** Limits under which a test need not wait long; more often, stacks that run at once take the processor from each other. */
 const QUICK = {
-  chainSweepMs: 100,
-  chainScanMs: 100,
-  chainPollMs: 50,
+  chainSweepMs: 200,
+  chainScanMs: 200,
+  chainPollMs: 100,
   paymentMarginMs: 500,
-  paymentCloseMs: 50,
-  refundCheckMs: 50,
+  paymentCloseMs: 100,
+  refundCheckMs: 100,
   replaceAfterMs: 2_000,
 } as const
 

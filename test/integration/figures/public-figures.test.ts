@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { getAddress } from 'viem/utils'
 import { DAY_MS, formatDay, parseDay } from '../../../contract/api/time.ts'
+import { HEADS_LOG } from '../../../control/book/usagelog/head.ts'
 import { makeBaskets } from '../../../control/customers/figures/basketKeeper.ts'
 import { indexJson } from '../../../control/customers/figures/indexJson.ts'
 import { networkJson } from '../../../control/customers/figures/network.ts'
@@ -37,6 +38,10 @@ before(async () => {
   const counted =
     'SELECT count(*) FROM statistics_cursors c JOIN usage_log_heads h USING (log) WHERE h.size > c.position'
   await until('all is counted', async () => (await scalar<number>(pool, counted)) === 0)
+  // Figures that are quoted must not grow between two reads.
+  const signed = `SELECT count(*) FROM usage_log_heads h
+    WHERE h.log <> ${HEADS_LOG} AND h.size > coalesce((SELECT max(size) FROM log_heads l WHERE l.log = h.log), 0)`
+  await until('all is in a checkpoint', async () => (await scalar<number>(pool, signed)) === 0)
 })
 after(async () => {
   await pool.end()

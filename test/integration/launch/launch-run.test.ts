@@ -1,39 +1,17 @@
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, readFileSync, realpathSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, realpathSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import test from 'node:test'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { compiled, projectRoot } from '../../../control/launch/paths.ts'
 import { freePort } from '../../../control/launch/process/freePort.ts'
-import { processOf } from '../../../control/launch/process/leftover.ts'
-import { interrupt, launch, running } from '../../support/launchedRun.ts'
-import { freshDatabase, startTestRedis } from '../../support/services.ts'
-import { until } from '../../support/stack.ts'
+import { interrupt, launch, leftovers, readDemo, running } from '../../support/launchedRun.ts'
 import { makeTempDir, removeTempDir } from '../../support/tempDir.ts'
 
 const START_TIMEOUT_MS = 180_000
-
-interface Demo {
-  readonly base_url: string
-  readonly api_key: string
-  readonly account_id: string
-  readonly models: string[]
-  readonly metrics_url: string
-  readonly control_metrics_url: string
-}
-
-/** Servers of the run that still live, by the files that name them. */
-function leftovers(dir: string): number[] {
-  return [
-    processOf(join(dir, '.sluice/redis/redis.pid'), /(redis|valkey)-server/),
-    processOf(join(dir, '.sluice/postgres/postmaster.pid'), /postgres/),
-    processOf(join(dir, '.sluice/chain/anvil.pid'), /anvil/),
-  ].filter((pid) => pid !== undefined)
-}
 
 /** What a stranger sees who pays the running demo for a request. */
 async function demoPay(dir: string): Promise<string> {
@@ -50,12 +28,6 @@ async function output(dir: string, ...args: string[]): Promise<string> {
   const env = { ...process.env, SLUICE_DATA: join(dir, '.sluice'), DATABASE_URL: '', REDIS_URL: '' }
   const { stdout } = await promisify(execFile)(process.execPath, args, { env, cwd: dir, timeout: START_TIMEOUT_MS })
   return stdout
-}
-
-function readDemo(dir: string): Demo {
-  const path = join(dir, '.sluice/demo.json')
-  assert.equal(statSync(path).mode & 0o077, 0, 'the key is for its owner alone')
-  return JSON.parse(readFileSync(path, 'utf8'))
 }
 
 test('it serves a demo, stops cleanly, and restarts with the same account and receipts', async (t) => {
@@ -147,58 +119,4 @@ test('a port in use and invalid settings are named', async (t) => {
     assert.match(run.output(), message)
     assert.equal(existsSync(join(dir, '.sluice/postgres')), false, 'nothing was started')
   }
-})
-
-test('it runs on a configured Redis and PostgreSQL, Redis on its socket, and reports a mistyped variable', async (t) => {
-  const dir = makeTempDir('run')
-  const [redis, databaseUrl] = await Promise.all([startTestRedis({ onSocket: true }), freshDatabase()])
-  t.after(async () => {
-    await redis.stop()
-    removeTempDir(dir)
-  })
-  assert.match(redis.url, /^unix:\/\/\/.*redis\.sock$/)
-  const run = launch(dir, await freePort(), { DATABASE_URL: databaseUrl, REDIS_URL: redis.url, SLUICE_WORKER: '2' })
-  t.after(() => run.child.kill('SIGTERM'))
-  await running(run)
-  assert.match(run.output(), /^SLUICE_WORKER is set but not known; did you mean SLUICE_WORKERS\?$/m)
-  const demo = readDemo(dir)
-  const headers = { authorization: `Bearer ${demo.api_key}`, 'content-type': 'application/json' }
-  const body = JSON.stringify({ model: demo.models[0], messages: [{ role: 'user', content: 'Hello' }], max_tokens: 5 })
-  const answer = await fetch(`${demo.base_url}/v1/chat/completions`, { method: 'POST', headers, body })
-  assert.equal(answer.status, 200, await answer.text())
-  assert.equal(existsSync(join(dir, '.sluice/redis')), false, 'no Redis of its own was started')
-  await interrupt(run)
-})
-
-test('with another address, metrics are still on the loopback one; a second Ctrl-C stops at once', async (t) => {
-  const dir = makeTempDir('run')
-  t.after(() => removeTempDir(dir))
-  const SLUICE_LIMITS = JSON.stringify({ drainGraceMs: 60_000 })
-  const run = launch(dir, await freePort(), { HOST: '127.0.0.2', SLUICE_LIMITS })
-  t.after(() => run.child.kill('SIGTERM'))
-  await running(run)
-  const demo = readDemo(dir)
-  assert.match(demo.base_url, /^http:\/\/127\.0\.0\.2:/)
-  for (const url of [demo.metrics_url, demo.control_metrics_url]) {
-    assert.match(url, /^http:\/\/127\.0\.0\.1:/)
-    assert.equal((await fetch(url)).status, 200)
-  }
-
-  const headers = { authorization: `Bearer ${demo.api_key}`, 'content-type': 'application/json' }
-  const messages = [{ role: 'user', content: 'Hello' }]
-  const body = JSON.stringify({ model: 'demo/slow-story', stream: true, messages })
-  const answer = await fetch(`${demo.base_url}/v1/chat/completions`, { method: 'POST', headers, body })
-  assert.equal(answer.status, 200)
-  const broken = assert.rejects(answer.text())
-  const ended = once(run.child, 'exit')
-  run.child.kill('SIGINT')
-  await until('it says how long', () => /up to 60 s to end\. Ctrl-C again stops at once/.test(run.output()))
-  await sleep(1_200)
-  assert.equal(run.child.exitCode, null, 'the stream still runs')
-  const beganMs = performance.now()
-  run.child.kill('SIGINT')
-  assert.deepEqual(await ended, [0, null], run.output())
-  assert.ok(performance.now() - beganMs < 20_000, 'the second Ctrl-C did not wait for the stream')
-  await broken
-  assert.deepEqual(leftovers(dir), [])
 })
