@@ -32,7 +32,11 @@ export class CliPool {
 
   async stop(): Promise<void> {
     this.server.close()
-    await Promise.all([...this.children].map((child) => (child.kill(), once(child, 'exit'))))
+    const exits = [...this.children].map((child) => {
+      child.kill()
+      return once(child, 'exit')
+    })
+    await Promise.all(exits)
   }
 
   private serve(socket: Socket): void {
