@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url'
 import { startPostgres } from '../control/launch/postgres.ts'
 import { stopLeftover } from '../control/launch/process/leftover.ts'
 import { findRedis } from '../control/launch/redis.ts'
+import { CliPool } from './support/cliPool.ts'
 import type { Failure } from './support/failureReporter.ts'
 import { limits } from './support/limits.ts'
 import { makeTemplate, TEST_POSTGRES_SETTINGS } from './support/services.ts'
@@ -120,6 +121,7 @@ async function main(): Promise<number> {
     settings: TEST_POSTGRES_SETTINGS,
     limits,
   })
+  const commands = await CliPool.listen(join(servers, 'cli.sock'))
   try {
     const isLong = wanted.includes('long')
     const env = {
@@ -127,6 +129,7 @@ async function main(): Promise<number> {
       SLUICE_TEST_TEMPLATE: await makeTemplate(postgres),
       SLUICE_TEST_REDIS: findRedis(),
       SLUICE_TEST_DIR: dir,
+      SLUICE_TEST_CLI: commands.path,
       SLUICE_TEST_LONG: isLong ? '1' : '',
     }
     const timeoutMs = isLong ? LONG_TEST_TIMEOUT_MS : TEST_TIMEOUT_MS
@@ -134,6 +137,7 @@ async function main(): Promise<number> {
     process.once('SIGINT', () => stop.abort()).once('SIGTERM', () => stop.abort())
     return await runFiles(files, { env, timeoutMs, failuresFile: join(reports, 'failures'), stop: stop.signal })
   } finally {
+    await commands.stop()
     await stopLeftovers(dir)
     await postgres.process.stop()
     removeTempDir(dir)

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { Ajv2020, type AnySchemaObject, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js'
+import { Ajv2020, type AnySchemaObject, type ErrorObject, type Options, type ValidateFunction } from 'ajv/dist/2020.js'
 import { parseUsd } from '../money/units.ts'
 
 /** Keywords of the schemas beside those of JSON Schema; environment.schema.json explains them. */
@@ -30,9 +30,26 @@ export function readSchema(name: 'catalog' | 'payments' | 'environment'): Schema
   return JSON.parse(text) as Schema
 }
 
-/** Compiles a schema. @throws Error when it is not one */
+/**
+ * A check by one of the project's own schemas. The schema is compiled at the first value, because every program and every
+ * command loads schemas that it may never use, and is not checked by the meta-schema, which a test does in its place: both take
+ * longer than a program takes to start. @throws Error at the first value for a schema with unknown keywords
+ */
 export function compileSchema(schema: Schema): SchemaCheck {
-  const validate: ValidateFunction = new Ajv2020({
+  let validate: ValidateFunction | undefined
+  return (value) => {
+    validate ??= ajvOf({ validateSchema: false, code: { optimize: false } }).compile(schema)
+    return validate(value) ? [] : faultsOf(validate.errors ?? [])
+  }
+}
+
+/** Compiles a schema and checks it by the meta-schema of JSON Schema. @throws Error when it is not one */
+export function assertSchema(schema: Schema): void {
+  ajvOf({}).compile(schema)
+}
+
+function ajvOf(options: Options): Ajv2020 {
+  return new Ajv2020({
     allErrors: true,
     verbose: true,
     useDefaults: true,
@@ -40,8 +57,8 @@ export function compileSchema(schema: Schema): SchemaCheck {
     strictTypes: true,
     allowUnionTypes: true,
     formats: FORMATS,
-  }).compile(schema)
-  return (value) => (validate(value) ? [] : faultsOf(validate.errors ?? []))
+    ...options,
+  })
 }
 
 /** One fault for each value, in place of all violations of its schema. */

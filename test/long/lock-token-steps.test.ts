@@ -6,6 +6,8 @@ import assert from 'node:assert/strict'
 import test, { after, before } from 'node:test'
 import fc from 'fast-check'
 import type { Hex } from 'viem'
+import type { Address } from '../../contract/payments/address.ts'
+import { mintCall } from '../../control/onchain/locktokens/lockTokensContract.ts'
 import type { PaymentsConfig } from '../../control/onchain/payments/paymentsConfig.ts'
 import type { PaymentsService } from '../../control/onchain/service/paymentsService.ts'
 import { paymentLimits } from '../support/limits.ts'
@@ -168,6 +170,32 @@ test('a block with a confirmed mint is taken back: the mint gets into another bl
   await mended()
 })
 
+const redemptions = () => bench.scalar<number>('SELECT count(*) FROM lock_redemptions')
+
+test('a redemption whose block is gone before it is confirmed is not booked; in another block it is credited once', async () => {
+  await mended()
+  if ((await tokens.onChain()) < 2n) await thereAndBack()
+  const { client } = bench.chain
+  const [held, known] = [await tokens.held(), await redemptions()]
+  const id = await client.snapshot()
+  const hash = await tokens.redeem(1n)
+  await client.waitForTransactionReceipt({ hash })
+  // One block fewer than it needs.
+  await client.mine({ blocks: CONFIRMATIONS - 2 })
+  const reads = () => bench.rpc.calls.filter((method) => method === 'eth_blockNumber').length
+  const before = reads()
+  await until('the chain was read some times', async () => reads() > before + 8)
+  assert.equal(await redemptions(), known)
+  await client.revert({ id })
+  await client.mine({ blocks: 2 * CONFIRMATIONS })
+  await tokens.settled()
+  assert.deepEqual([await tokens.held(), await redemptions()], [held, known])
+  await tokens.redeem(1n)
+  await tokens.settled()
+  assert.deepEqual([await tokens.held(), await redemptions()], [held + 1, known + 1])
+  await tokens.assertWhole()
+})
+
 test('a mint whose transaction was given up, because the node did not show it, counts as sent and as minted', async () => {
   await mended()
   bench.rpc.altered = ({ id, method }, answer) =>
@@ -176,6 +204,19 @@ test('a mint whose transaction was given up, because the node did not show it, c
   await until('it is minted', () => tokens.isMinted(id))
   await bench.chain.client.mine({ blocks: 30 })
   await mintIs('displaced')
+  await mended()
+})
+
+test('a mint that the book does not know, as one that was restored from a backup, is not made again and counts as sent', async () => {
+  await mended()
+  for (const service of [bench.payments, other]) await service.stop(0)
+  const { series, contract } = tokens
+  const id = await tokens.withdraw(TOKEN)
+  const wallet = tokens.wallet.address.toLowerCase() as Address
+  const call = mintCall({ ...series, id, seriesId: series.id, wallet, contract: contract as Address, micros: TOKEN })
+  const hash = await bench.chain.client.sendTransaction({ ...call, account: bench.chain.treasury })
+  await bench.chain.client.waitForTransactionReceipt({ hash })
+  await restart()
   await mended()
 })
 

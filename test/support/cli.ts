@@ -1,8 +1,10 @@
-import { type ChildProcess, fork, spawn } from 'node:child_process'
+import { fork, spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { connect } from 'node:net'
+import { createInterface } from 'node:readline'
 import { text } from 'node:stream/consumers'
 import { compiled } from '../../control/launch/paths.ts'
-import type { CliAnswer } from './cliServer.ts'
+import type { CliAnswer, CliCall, CliEnvironment } from './cliServer.ts'
 
 export interface CliResult {
   readonly code: number | null
@@ -22,11 +24,17 @@ export async function runCli(args: readonly string[], env: NodeJS.ProcessEnv): P
   return { code, stdout, stderr, json: parse(stdout) }
 }
 
+/** A process that runs commands; `close` lets it end, and waits until it has. */
+interface Channel {
+  send(message: CliCall | CliEnvironment): void
+  close(): Promise<void>
+}
+
 /** The operator's command line in a process that runs one command after the other. */
 export class CliProcess {
   private readonly env: NodeJS.ProcessEnv
   private readonly waiting = new Map<number, (result: CliResult) => void>()
-  private child: ChildProcess | undefined
+  private channel: Channel | undefined
   private calls = 0
 
   constructor(env: NodeJS.ProcessEnv) {
@@ -34,36 +42,61 @@ export class CliProcess {
   }
 
   /** Starts the process, which takes a second, before it is needed. */
-  start(): ChildProcess {
-    this.child ??= this.fork()
-    return this.child
+  start(): void {
+    this.open()
   }
 
   run(args: readonly string[]): Promise<CliResult> {
     const id = this.calls++
-    this.start().send({ id, args })
+    this.open().send({ id, args })
     return new Promise((resolve) => this.waiting.set(id, resolve))
   }
 
   async stop(): Promise<void> {
-    const child = this.child
-    this.child = undefined
-    if (child === undefined || child.exitCode !== null) return
-    child.disconnect()
-    await once(child, 'exit')
+    const channel = this.channel
+    this.channel = undefined
+    await channel?.close()
   }
 
-  private fork(): ChildProcess {
+  private open(): Channel {
+    const pool = process.env['SLUICE_TEST_CLI'] ?? ''
+    this.channel ??= pool === '' ? this.fork() : this.connect(pool)
+    return this.channel
+  }
+
+  /** One of the processes of the test run. */
+  private connect(path: string): Channel {
+    const socket = connect(path)
+    createInterface({ input: socket }).on('line', (line) => this.answered(JSON.parse(line) as CliAnswer))
+    socket.on('error', () => {}).on('close', () => this.ended(null))
+    const send = (message: object): void => void socket.write(`${JSON.stringify(message)}\n`)
+    send({ env: { ...process.env, ...this.env } })
+    const close = async (): Promise<void> => {
+      socket.end()
+      if (!socket.closed) await once(socket, 'close')
+    }
+    return { send, close }
+  }
+
+  private fork(): Channel {
     const child = fork(compiled('test/support/cliServer.js'), { env: { ...process.env, ...this.env }, execArgv: [] })
-    child.on('message', ({ id, code, stdout, stderr }: CliAnswer) => {
-      this.waiting.get(id)?.({ code, stdout, stderr, json: parse(stdout) })
-      this.waiting.delete(id)
-    })
-    child.on('exit', (code) => {
-      for (const resolve of this.waiting.values()) resolve({ code, stdout: '', stderr: 'it died', json: undefined })
-      this.waiting.clear()
-    })
-    return child
+    child.on('message', (answer: CliAnswer) => this.answered(answer)).on('exit', (code) => this.ended(code))
+    const close = async (): Promise<void> => {
+      if (child.exitCode !== null) return
+      child.disconnect()
+      await once(child, 'exit')
+    }
+    return { send: (message) => void child.send(message), close }
+  }
+
+  private answered({ id, code, stdout, stderr }: CliAnswer): void {
+    this.waiting.get(id)?.({ code, stdout, stderr, json: parse(stdout) })
+    this.waiting.delete(id)
+  }
+
+  private ended(code: number | null): void {
+    for (const resolve of this.waiting.values()) resolve({ code, stdout: '', stderr: 'it died', json: undefined })
+    this.waiting.clear()
   }
 }
 

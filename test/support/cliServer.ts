@@ -1,12 +1,18 @@
 // The operator's command line for one stack, in a process that stays: starting Node.js anew for each of the hundreds of
-// commands of a test run takes longer than the commands. test/integration/operations/cli-*.test.ts run some as processes of
-// their own.
+// commands of a test run takes longer than the commands. A run of the tests hands these processes from stack to stack
+// (cliPool.ts). test/integration/operations/cli-*.test.ts run some commands as processes of their own.
 import { main } from '../../control/cli/main.ts'
 import { readLimits } from '../../control/limits.ts'
 
+/** One command, run after those before it. */
 export interface CliCall {
   readonly id: number
   readonly args: readonly string[]
+}
+
+/** Replaces the environment for the calls that follow. */
+export interface CliEnvironment {
+  readonly env: Readonly<Record<string, string>>
 }
 
 export interface CliAnswer {
@@ -16,7 +22,6 @@ export interface CliAnswer {
   readonly stderr: string
 }
 
-const limits = readLimits(process.env['SLUICE_LIMITS'])
 let output = { stdout: '', stderr: '' }
 let last: Promise<void> = Promise.resolve()
 
@@ -29,12 +34,17 @@ for (const stream of ['stdout', 'stderr'] as const) {
 
 async function run({ id, args }: CliCall): Promise<void> {
   output = { stdout: '', stderr: '' }
-  const code = await main(args, limits)
+  const code = await main(args, readLimits(process.env['SLUICE_LIMITS']))
   const answer: CliAnswer = { id, code, ...output }
   process.send?.(answer)
 }
 
-process.on('message', (call: CliCall) => {
-  last = last.then(() => run(call))
+function use({ env }: CliEnvironment): void {
+  for (const name of Object.keys(process.env)) delete process.env[name]
+  Object.assign(process.env, env)
+}
+
+process.on('message', (message: CliCall | CliEnvironment) => {
+  last = last.then(() => ('env' in message ? use(message) : run(message)))
 })
 process.on('disconnect', () => process.exit(0))

@@ -8,8 +8,14 @@ import { createPool } from '../../control/runtime/db/pool.ts'
 import { limits } from './limits.ts'
 import { makeTempDir, removeTempDir } from './tempDir.ts'
 
-// A test's data is thrown away; what is on disk after a crash of the machine does not matter, a killed server's does.
-export const TEST_POSTGRES_SETTINGS = { fsync: 'off', full_page_writes: 'off', max_connections: '400' }
+// A test's data is thrown away; what is on disk after a crash of the machine does not matter, a killed server's does. Autovacuum
+// would go from one to the next of the hundreds of databases that tests leave, for the whole run.
+export const TEST_POSTGRES_SETTINGS = {
+  fsync: 'off',
+  full_page_writes: 'off',
+  max_connections: '400',
+  autovacuum: 'off',
+}
 
 const TEMPLATE = 'book_template'
 

@@ -11,6 +11,7 @@ import {
 import { postTransfers } from '../../book/ledger/postTransfers.ts'
 import { bookPrice } from '../../catalog/pricing/coinAmounts.ts'
 import type { Limits } from '../../limits.ts'
+import { eachApart } from '../../onchain/chain/eachApart.ts'
 import { GATEWAY } from '../../runtime/activity/activity.ts'
 import { type Client, type Pool, withTransaction } from '../../runtime/db/pool.ts'
 import { Loop } from '../../runtime/loop.ts'
@@ -27,12 +28,13 @@ export class SeriesKeeper {
 
   constructor({ pool, log, limits }: { pool: Pool; log: Logger; limits: Limits }) {
     this.loop = new Loop('ended lock series', limits.lockSeriesCheckMs, log, async (signal) => {
-      for (const { id } of await endedSeries(pool, limits.lockSeriesMax)) {
+      await forgetQuotes(pool, limits)
+      const ended = await endedSeries(pool, limits.lockSeriesMax)
+      await eachApart(ended, signal, async ({ id }) => {
         for (let isMore = true; isMore && !signal.aborted; ) {
           isMore = await withTransaction(pool, (client) => endSeries(client, id))
         }
-      }
-      await forgetQuotes(pool, limits)
+      })
     })
   }
 

@@ -1,6 +1,7 @@
 import { coinBoughtFor } from '../../../contract/money/coin.ts'
 import { coinAccount, REVENUE } from '../../book/ledger/accounts.ts'
 import { appendAdmissionEvent, lockAccounts } from '../../book/ledger/appendAdmissionEvent.ts'
+import { CoinRoom } from '../../book/ledger/coinRoom.ts'
 import { postTransfers } from '../../book/ledger/postTransfers.ts'
 import { countAlong } from '../../book/usagelog/cursors.ts'
 import { FIRST_LOG } from '../../book/usagelog/head.ts'
@@ -53,9 +54,14 @@ export function payShares(pool: Pool, limits: Limits): Promise<boolean> {
 async function payStretches(client: Client, stretches: readonly Stretch[], limits: Limits): Promise<void> {
   const paid: Share[] = []
   const price = await bookPrice(client)
+  const room = new CoinRoom()
   for (const stretch of stretches) {
     const found = await client.query<Due>(DUE, [stretch.log, stretch.from, stretch.to])
-    const shares = found.rows.map((due) => shareOf(due, stretch, price, limits))
+    await room.read(
+      client,
+      found.rows.map((due) => due.referrer_id),
+    )
+    const shares = found.rows.map((due) => shareOf(due, stretch, price, room, limits))
     if (shares.length === 0) continue
     // Before the next stretch is read, which continues with the remainder of this one.
     await noteShares(client, shares, stretch, limits)
@@ -67,7 +73,7 @@ async function payStretches(client: Client, stretches: readonly Stretch[], limit
     paid.map((share) => share.referrer_id),
   )
   for (const { referrer_id: accountId, nanos } of paid) {
-    await appendAdmissionEvent(client, { accountId, coinDelta: nanos })
+    if (nanos > 0) await appendAdmissionEvent(client, { accountId, coinDelta: nanos })
   }
   // Last, because others wait for the row of the revenue; in one statement, which locks in a fixed order.
   const posted = await postTransfers(
@@ -89,11 +95,15 @@ function shareRef({ id, stretch: { log, to } }: Share): string {
   return log === FIRST_LOG ? `${id}:${to}` : `${id}:${log}:${to}`
 }
 
-/** The fraction of a nano that remains when coin is bought for the share is dropped. */
-function shareOf(due: Due, stretch: Stretch, coinUsdUnits: number, limits: Limits): Share {
+/**
+ * The fraction of a nano that remains when coin is bought for the share is dropped, and what the account is too full for: one
+ * full account must not keep the others from their shares.
+ */
+function shareOf(due: Due, stretch: Stretch, coinUsdUnits: number, room: CoinRoom, limits: Limits): Share {
   const sum = BigInt(due.base) * BigInt(limits.referralShareBps) + BigInt(due.rest)
   const units = Number(sum / WHOLE_BPS)
-  return { ...due, stretch, units, nanos: coinBoughtFor(units, coinUsdUnits), newRest: Number(sum % WHOLE_BPS) }
+  const nanos = room.take(due.referrer_id, coinBoughtFor(units, coinUsdUnits))
+  return { ...due, stretch, units, nanos, newRest: Number(sum % WHOLE_BPS) }
 }
 
 async function noteShares(

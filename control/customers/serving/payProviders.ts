@@ -1,6 +1,7 @@
 import { coinBoughtFor } from '../../../contract/money/coin.ts'
 import { coinAccount, PROVIDER_COST } from '../../book/ledger/accounts.ts'
 import { appendAdmissionEvent, lockAccounts } from '../../book/ledger/appendAdmissionEvent.ts'
+import { CoinRoom } from '../../book/ledger/coinRoom.ts'
 import { postTransfers } from '../../book/ledger/postTransfers.ts'
 import { countAlong } from '../../book/usagelog/cursors.ts'
 import type { Stretch } from '../../book/usagelog/stretches.ts'
@@ -53,9 +54,14 @@ export function payProviders(pool: Pool, limits: Limits): Promise<boolean> {
 async function payStretches(client: Client, stretches: readonly Stretch[]): Promise<void> {
   const paid: Earning[] = []
   const price = await bookPrice(client)
+  const room = new CoinRoom()
   for (const stretch of stretches) {
     const found = await client.query<Due>(DUE, [stretch.log, stretch.from, stretch.to])
-    const earnings = found.rows.map((due) => earningOf(due, stretch, price))
+    await room.read(
+      client,
+      found.rows.map((due) => due.account_id),
+    )
+    const earnings = found.rows.map((due) => earningOf(due, stretch, price, room))
     if (earnings.length === 0) continue
     // Before the next stretch is read, which continues with the remainder of this one.
     await noteEarnings(client, earnings, stretch)
@@ -84,11 +90,15 @@ async function payStretches(client: Client, stretches: readonly Stretch[]): Prom
   if (posted !== paid.length) throw new Error(`stretches ${JSON.stringify(stretches)} were paid for before`)
 }
 
-/** The fraction of a nano that remains when coin is bought for the earning is dropped. */
-function earningOf(due: Due, stretch: Stretch, coinUsdUnits: number): Earning {
+/**
+ * The fraction of a nano that remains when coin is bought for the earning is dropped, and what the account is too full for:
+ * one full account must not keep the others from their pay.
+ */
+function earningOf(due: Due, stretch: Stretch, coinUsdUnits: number, room: CoinRoom): Earning {
   const sum = BigInt(due.micros) + BigInt(due.rest)
   const units = Number(sum / BigInt(PPM))
-  return { ...due, stretch, units, nanos: coinBoughtFor(units, coinUsdUnits), newRest: Number(sum % BigInt(PPM)) }
+  const nanos = room.take(due.account_id, coinBoughtFor(units, coinUsdUnits))
+  return { ...due, stretch, units, nanos, newRest: Number(sum % BigInt(PPM)) }
 }
 
 async function noteEarnings(client: Client, earnings: readonly Earning[], { log, from, to }: Stretch): Promise<void> {

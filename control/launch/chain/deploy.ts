@@ -3,6 +3,7 @@ import {
   type Address,
   concat,
   createTestClient,
+  defineChain,
   encodeDeployData,
   getContractAddress,
   type Hex,
@@ -13,13 +14,20 @@ import {
   zeroHash,
 } from 'viem'
 import { mnemonicToAccount } from 'viem/accounts'
-import { foundry } from 'viem/chains'
+import { DEV_CHAIN_ID } from './anvil.ts'
 import { contractCode } from './contractCodes.ts'
 import { type AnchorRoles, anchorInitCode } from './deployAnchor.ts'
 
 /** The mnemonic that every development node funds: its keys are public. */
 const DEV_MNEMONIC = 'test test test test test test test test test test test junk'
 const POLLING_MS = 20
+// `viem/chains` has one too, and loads 700 files with it.
+const DEV_CHAIN = defineChain({
+  id: DEV_CHAIN_ID,
+  name: 'Development',
+  nativeCurrency: { name: 'Ether', symbol: 'ETH', decimals: 18 },
+  rpcUrls: { default: { http: [] } },
+})
 const CREATE2_DEPLOYER: Address = '0x4e59b44847b379578588920cA78FbF26c0B4956C'
 /** Leads to the address that Permit2 has on every chain; https://docs.uniswap.org/contracts/permit2/overview */
 const PERMIT2_SALT: Hex = '0x0000000000000000000000000000000000000000d3af2663da51c10215000000'
@@ -46,7 +54,7 @@ export interface DevContracts {
 export function devClient(rpcUrl: string, account: Account = devAccount(0)) {
   return createTestClient({
     account,
-    chain: foundry,
+    chain: DEV_CHAIN,
     mode: 'anvil',
     pollingInterval: POLLING_MS,
     transport: http(rpcUrl),

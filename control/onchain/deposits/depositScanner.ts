@@ -1,14 +1,14 @@
 import type { Logger } from 'pino'
 import { pad, type RpcLog } from 'viem'
 import { coinBoughtFor } from '../../../contract/money/coin.ts'
-import { MAX_UNITS, UNITS_PER_USD } from '../../../contract/money/units.ts'
+import { UNITS_PER_USD } from '../../../contract/money/units.ts'
 import type { Address } from '../../../contract/payments/address.ts'
 import { unitsOf } from '../../../contract/payments/conversion.ts'
 import type { PaymentAsset } from '../../../contract/payments/terms.ts'
 import { newId } from '../../../contract/wire/ids.ts'
 import { coinAccount, PAYMENTS_IN } from '../../book/ledger/accounts.ts'
 import { lockAccounts } from '../../book/ledger/appendAdmissionEvent.ts'
-import { balanceOf } from '../../book/ledger/balanceOf.ts'
+import { CoinRoom } from '../../book/ledger/coinRoom.ts'
 import { creditCoin } from '../../book/ledger/creditCoin.ts'
 import { lockLedgerAccounts } from '../../book/ledger/lockLedgerAccounts.ts'
 import { bookableCoin, type CoinAmount } from '../../catalog/pricing/coinAmounts.ts'
@@ -172,7 +172,9 @@ export class DepositScanner {
 
 /** Whether an account can hold this coin beside what it has. */
 async function hasRoom(client: Client, accountId: string, nanos: number): Promise<boolean> {
-  return ((await balanceOf(client, accountId))?.coinNanos ?? 0) + nanos <= MAX_UNITS
+  const room = new CoinRoom()
+  await room.read(client, [accountId])
+  return room.fits(accountId, BigInt(nanos))
 }
 
 /**

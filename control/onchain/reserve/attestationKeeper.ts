@@ -2,9 +2,10 @@ import type { Logger } from 'pino'
 import { tryLock } from '../../runtime/db/locks.ts'
 import { logEvent } from '../../runtime/logEvents.ts'
 import { Loop } from '../../runtime/loop.ts'
-import { attestationProgress } from './attestationStore.ts'
+import { attestationProgress, type LastProgress } from './attestationStore.ts'
 import type { AttestationReason } from './attestationText.ts'
 import { type AttestationOptions, addressesText, makeAttestation, OtherSignerError } from './makeAttestation.ts'
+import { hashOf } from './reading.ts'
 
 export interface AttestationKeeperOptions extends AttestationOptions {
   /** From one attestation to the next. */
@@ -12,7 +13,10 @@ export interface AttestationKeeperOptions extends AttestationOptions {
   readonly log: Logger
 }
 
-/** Has an attestation made at the set interval, when the addresses have changed, and when the operator asks for one. */
+/**
+ * Has an attestation made at the set interval, when the addresses have changed, when the attested block is no longer part of the
+ * chain, and when the operator asks for one.
+ */
 export class AttestationKeeper {
   private readonly options: AttestationKeeperOptions
   private readonly loop: Loop
@@ -52,6 +56,15 @@ export class AttestationKeeper {
     const { last, isAsked } = await attestationProgress(pool)
     if (isAsked) return 'operator'
     if (last === undefined || last.ageMs >= intervalSeconds * 1_000) return 'schedule'
-    return last.addresses === addressesText(chain) ? undefined : 'addresses'
+    if (last.addresses !== addressesText(chain)) return 'addresses'
+    return (await this.isReplaced(last)) ? 'reorganization' : undefined
+  }
+
+  /** Whether the chain has another block in place of the attested one. Without an answer of the node that is not known. */
+  private async isReplaced({ block, blockHash }: LastProgress): Promise<boolean> {
+    const { chain } = this.options
+    if (chain === undefined || block === null) return false
+    const now = await hashOf(chain.client, block).catch(() => undefined)
+    return now !== undefined && now !== blockHash
   }
 }

@@ -92,25 +92,38 @@ export async function insertAttestation(client: Client, attestation: Attestation
   )
 }
 
+/** What decides whether another attestation follows the last one. */
+export interface LastProgress {
+  readonly ageMs: number
+  readonly addresses: string
+  /** At which tokens were read; null without a chain. */
+  readonly block: number | null
+  readonly blockHash: string | null
+}
+
 /** How far attestations are. */
 export interface AttestationProgress {
-  /** Of the last one; undefined before the first. */
-  readonly last: { readonly ageMs: number; readonly addresses: string } | undefined
+  /** Undefined before the first attestation. */
+  readonly last: LastProgress | undefined
   /** The operator has asked for one since. */
   readonly isAsked: boolean
 }
 
 /** Reads whether an attestation may be due. */
 export async function attestationProgress(db: Queryable): Promise<AttestationProgress> {
-  const found = await db.query<{ age_ms: number | null; addresses: string | null; is_asked: boolean }>(
+  const found = await db.query<{ age_ms: number | null; is_asked: boolean } & Omit<LastProgress, 'ageMs'>>(
     `SELECT extract(epoch FROM clock_timestamp() - l.attested_at)::float8 * 1000 AS age_ms, l.addresses,
+       (l.statement::json->'reserve'->>'block')::bigint AS block, l.statement::json->'reserve'->>'block_hash' AS "blockHash",
        coalesce(r.requested_at > coalesce(l.attested_at, '-infinity'), false) AS is_asked
      FROM (VALUES (1)) AS one
-     LEFT JOIN LATERAL (SELECT attested_at, addresses FROM reserve_attestations ORDER BY number DESC LIMIT 1) l ON true
+     LEFT JOIN LATERAL (SELECT attested_at, addresses, statement FROM reserve_attestations ORDER BY number DESC LIMIT 1) l ON true
      LEFT JOIN attestation_request r ON true`,
   )
-  const { age_ms: ageMs = null, addresses = null, is_asked: isAsked = false } = found.rows[0] ?? {}
-  return { last: ageMs === null || addresses === null ? undefined : { ageMs, addresses }, isAsked }
+  const [row] = found.rows
+  const isAsked = row?.is_asked ?? false
+  if (row === undefined || row.age_ms === null) return { last: undefined, isAsked }
+  const { age_ms: ageMs, addresses, block, blockHash } = row
+  return { last: { ageMs, addresses, block, blockHash }, isAsked }
 }
 
 /** Asks the controls for an attestation that counts all that is booked by now. */

@@ -9,7 +9,7 @@ export const ATTESTATION_LAYOUT = 'sluice-attestation/1'
 const TREE_LAYOUT = 'sluice-liabilities/1'
 
 /** Why an attestation was made: it was due, the addresses are others, or the operator asked for it. */
-export type AttestationReason = 'schedule' | 'addresses' | 'operator'
+export type AttestationReason = 'schedule' | 'addresses' | 'operator' | 'reorganization'
 
 /** The contents of an attestation. */
 export interface AttestationFacts {

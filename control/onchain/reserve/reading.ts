@@ -1,3 +1,4 @@
+import type { Hash } from 'viem'
 import { NANOS_PER_COIN } from '../../../contract/money/coin.ts'
 import type { PaymentAsset } from '../../../contract/payments/terms.ts'
 import { coinUsdUnitsInForce } from '../../catalog/pricing/coinAmounts.ts'
@@ -37,7 +38,8 @@ export interface ReserveReading {
  * as deep as deposits have to be.
  * @param client in a transaction of one snapshot
  * @returns undefined while a coin has no price
- * @throws GatewayError chain_unavailable, also while the book is bound to no chain yet; errors of PostgreSQL
+ * @throws GatewayError chain_unavailable, also while the book is bound to no chain yet, and where the block was replaced
+ *   meanwhile; errors of PostgreSQL
  */
 export async function readReserve(
   client: Client,
@@ -61,13 +63,17 @@ async function heldOf(client: Client, chain: ReserveChain, coinUsdUnits: number)
   const { client: node, assets, holders } = chain
   const block = await scannedBlock(client, chain)
   const later = await movedSince(client, holders[0].address, block)
-  const [held, { hash: blockHash }, chainId] = await Promise.all([
-    readHeld({ chain: node, assets, holders, coinUsdUnits, block }, later),
-    readChain(() => node.getBlock({ blockNumber: BigInt(block) })),
-    readChain(() => node.getChainId()),
-  ])
+  const [blockHash, chainId] = await Promise.all([hashOf(node, block), readChain(() => node.getChainId())])
   if (chainId !== chain.chainId) throw chainUnavailable(new Error(`the node is of chain ${chainId}`))
+  const held = await readHeld({ chain: node, assets, holders, coinUsdUnits, block }, later)
+  // Balances are read by the number of the block: during a reorganization they may be of several blocks.
+  if ((await hashOf(node, block)) !== blockHash) throw chainUnavailable(new Error(`block ${block} was replaced`))
   return { held, at: { of: chain, block, blockHash } }
+}
+
+/** The hash of the block that the chain has at a height now. @throws GatewayError chain_unavailable, also where it has none */
+export async function hashOf(node: ChainClient, block: number): Promise<Hash> {
+  return (await readChain(() => node.getBlock({ blockNumber: BigInt(block) }))).hash
 }
 
 /** The last block that the book has read. */

@@ -132,6 +132,7 @@ export interface MovedWithdrawal {
 
 /**
  * Follows the chain: the state of a withdrawal changes when it was the other one.
+ * @param attempts only while it has so many; a control that has claimed the next one sends it
  * @returns undefined when nothing changed
  */
 export async function moveWithdrawal(
@@ -139,11 +140,13 @@ export async function moveWithdrawal(
   id: string,
   from: WithdrawalState,
   to: WithdrawalState,
+  attempts?: number,
 ): Promise<MovedWithdrawal | undefined> {
   const moved = await client.query<{ coin_nanos: number; units: number; account_id: string; moves: number }>(
     `UPDATE withdrawals SET state = $3, moves = moves + 1 WHERE id = $1 AND state = $2
+       AND attempts = coalesce($4, attempts)
      RETURNING coin_nanos, units, account_id, moves`,
-    [id, from, to],
+    [id, from, to, attempts],
   )
   const row = moved.rows[0]
   if (row === undefined) return undefined

@@ -102,10 +102,10 @@ export class Withdrawer {
   }
 
   /** The token does not let this wallet have it, such as one that its issuer has blocked. */
-  private async return({ id, wallet, token }: Withdrawal): Promise<void> {
+  private async return({ id, wallet, token, attempts }: Withdrawal): Promise<void> {
     const { pool, log } = this.options
     await withTransaction(pool, async (client) => {
-      const moved = await moveWithdrawal(client, id, 'sending', 'returned')
+      const moved = await moveWithdrawal(client, id, 'sending', 'returned', attempts)
       if (moved === undefined) return
       const { accountId, nanos, units, moveRef: ref } = moved
       await creditCoin(client, { accountId, nanos, units, ref, kind: WITHDRAWAL_RETURNED, from: ESCROW_COIN })

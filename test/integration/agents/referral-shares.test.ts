@@ -4,9 +4,11 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import fc from 'fast-check'
+import { MAX_UNITS } from '../../../contract/money/units.ts'
 import { newId } from '../../../contract/wire/ids.ts'
 import { shardOf } from '../../../contract/wire/redisKeys.ts'
 import { auditBook } from '../../../control/audit/runAudit.ts'
+import { coinAccount } from '../../../control/book/ledger/accounts.ts'
 import { bookEntries } from '../../../control/book/settlement/bookEntries.ts'
 import { type Entry, parseEntry } from '../../../control/book/settlement/entry.ts'
 import { openNewAccount } from '../../../control/customers/accounts/accounts.ts'
@@ -77,6 +79,23 @@ test('without referrals the position advances at once, and a referral counts fro
   await payAll()
   const read = 'SELECT earned_units * 10000 + rest FROM referrals WHERE account_id = $1'
   assert.equal(await scalar<number>(book.pool, read, [accountId]), 39 * 500)
+})
+
+test('a referrer whose account is full does not keep others from their shares', async () => {
+  const earned: string[] = []
+  for (const coinNanos of [MAX_UNITS, 1]) {
+    const referrer = await openNewAccount(book.pool, limits, { coinNanos })
+    const accountId = await openNewAccount(book.pool, limits, { coinNanos: COIN_UNITS })
+    const code = await referralCode(book.pool, referrer)
+    await withTransaction(book.pool, (client) => attachReferrer(client, OPERATOR, accountId, code, limits))
+    await bookEntries(book.pool, [charge(accountId, 10_000)])
+    earned.push(coinAccount(referrer))
+  }
+  await payAll()
+  const balance = (id: string | undefined) =>
+    scalar<number>(book.pool, 'SELECT balance FROM ledger_accounts WHERE id = $1', [id])
+  assert.deepEqual([await balance(earned[0]), await balance(earned[1])], [MAX_UNITS, 501])
+  assert.deepEqual(await failed(), [])
 })
 
 test('every coin charge counts once, in any interleaving', async () => {

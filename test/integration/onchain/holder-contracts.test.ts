@@ -134,6 +134,13 @@ test('revenue vests over time, so a deposit right before it gains no revenue', a
   await redeem(vault, ALICE, await sharesOf(vault, ALICE))
   const earned = (await coinOf(ALICE.address)) - kept - 100n * COIN
   assert.ok(earned > 49n * COIN && earned <= 50n * COIN + 5n, `${earned}`)
+  // Revenue that vests when the last holder leaves waits for the next one.
+  await deposit(vault, ALICE, 100n * COIN)
+  await send(DEPLOYER, vault, 50n * COIN)
+  await vest(vault)
+  await redeem(vault, ALICE, await sharesOf(vault, ALICE))
+  const left = await readVault(vault, 'pendingRevenue')
+  assert.ok(left > 49n * COIN && left === (await coinOf(vault)), `${left}`)
 })
 
 test('the first depositor cannot capture the deposit of the second one with a donation', async () => {
@@ -183,6 +190,7 @@ test('for any deposits, redemptions and revenue, the vault covers the value of i
       }
       for (const account of HOLDERS) await redeem(vault, account, await sharesOf(vault, account))
       assert.equal(await readVault(vault, 'totalSupply'), 0n)
+      assert.equal(await readVault(vault, 'pendingRevenue'), await coinOf(vault))
     }),
     { numRuns: rounds({ short: 3, long: 40 }) },
   )

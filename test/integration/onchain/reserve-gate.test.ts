@@ -100,6 +100,24 @@ test('the reserve matches the chain at its block, by contract and holder', async
   assert.deepEqual([history.data.at(-1)?.first.held_usd, history.data[0]?.last.covered], ['0', true])
 })
 
+test('tokens in blocks that the chain takes back are not held any more', async () => {
+  const { client } = paid.chain
+  const [from, id] = [await client.getBlockNumber(), await client.snapshot()]
+  const inVault = ({ held }: Reserve) =>
+    held.find(({ asset, holder }) => asset === 'coin' && holder === 'vault')?.token_amount
+  await paid.chain.mint('coin', VAULT, parseEther('7'))
+  await until('they are read', async () => inVault(await read<Reserve>('/v1/reserve')) === String(parseEther('22')))
+  const blocks = Number((await client.getBlockNumber()) - from) + 20
+  await client.revert({ id })
+  // The branch that stays is the longer one.
+  await client.mine({ blocks })
+  await until('the other branch is read', async () => {
+    const reserve = await read<Reserve>('/v1/reserve')
+    const { hash } = await client.getBlock({ blockNumber: BigInt(reserve.block) })
+    return reserve.block_hash === hash && inVault(reserve) === String(parseEther('15'))
+  })
+})
+
 test('an idempotent response is repeated while withdrawals are paused; a node that is down pauses them', async () => {
   paid.rpc.down = true
   await untilWithdrawals('stale')

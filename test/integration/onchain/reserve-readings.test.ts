@@ -14,10 +14,12 @@ import type { ChainClient } from '../../../control/onchain/chain/chainClient.ts'
 import { AttestationKeeper } from '../../../control/onchain/reserve/attestationKeeper.ts'
 import { lastAttestation } from '../../../control/onchain/reserve/attestationStore.ts'
 import { makeAttestation } from '../../../control/onchain/reserve/makeAttestation.ts'
-import type { ReserveChain } from '../../../control/onchain/reserve/reading.ts'
+import { type ReserveChain, readReserve } from '../../../control/onchain/reserve/reading.ts'
+import { lastReading } from '../../../control/onchain/reserve/readingStore.ts'
 import { reserveHandlers } from '../../../control/onchain/reserve/reserveHandlers.ts'
 import { ReserveKeeper } from '../../../control/onchain/reserve/reserveKeeper.ts'
 import type { StatedReserve } from '../../../control/onchain/reserve/statedReserve.ts'
+import { withdrawalGate } from '../../../control/onchain/reserve/withdrawalGate.ts'
 import { migrate } from '../../../control/runtime/db/migrate.ts'
 import { createPool, type Pool } from '../../../control/runtime/db/pool.ts'
 import { limits, limitsWith } from '../../support/limits.ts'
@@ -132,6 +134,106 @@ test('movements after the block that is read count, and other addresses are atte
     checks.every(({ ok }) => ok),
     JSON.stringify(checks),
   )
+})
+
+/** A node whose chain can be replaced by another branch, which then is the one that stays. */
+class ForkedNode {
+  branch = 'a'
+  tokens = 10n ** 18n
+  /** The height of the chain. */
+  head = 100
+  /** Runs once, while balances are read. */
+  meanwhile: (() => void) | undefined
+
+  chain(): ReserveChain {
+    const chain = chainWith(0n, [{ role: 'treasury', address: TREASURY }])
+    const atHeight = async <T>(block: bigint, value: () => T): Promise<T> => {
+      if (Number(block) > this.head) throw new Error('block not found')
+      return value()
+    }
+    const node = {
+      getChainId: async () => CHAIN_ID,
+      getBlock: ({ blockNumber }: { blockNumber: bigint }) =>
+        atHeight(blockNumber, () => ({ hash: `0x${this.branch}${blockNumber}` })),
+      readContract: ({ blockNumber }: { blockNumber: bigint }) =>
+        atHeight(blockNumber, () => {
+          const { tokens } = this
+          this.meanwhile?.()
+          this.meanwhile = undefined
+          return tokens
+        }),
+    }
+    return { ...chain, client: node as unknown as ChainClient }
+  }
+
+  /** The chain goes on from another block in place of the one that was read. */
+  replace(branch: string, tokens: bigint): void {
+    this.branch = branch
+    this.tokens = tokens
+  }
+}
+
+test('after a reorganization the gate, the reading and the attestation are of the chain that stays', async (t) => {
+  await pool.query(`DELETE FROM chain_transactions`)
+  const node = new ForkedNode()
+  const [rich, poor] = [10n ** 20n, 1n]
+  node.tokens = rich
+  const quick = { reserveCheckMs: 20, reserveReadMs: 20, reserveRecheckMs: 20, attestationCheckMs: 20 }
+  const options = { pool, key, log, chain: node.chain(), limits: limitsWith(quick), intervalSeconds: 3_600 }
+  const keepers = [new ReserveKeeper(options), new AttestationKeeper(options)]
+  t.after(() => Promise.all(keepers.map((keeper) => keeper.stop())))
+  const gate = async () => withdrawalGate(await lastReading(pool), options.limits)
+  const attested = async () =>
+    JSON.parse((await lastAttestation(pool))?.statement ?? '') as { reason: string; reserve: StatedReserve }
+  const untilBlock = (hash: string) =>
+    until(`${hash} is read and attested`, async () => {
+      const [reading, { reserve }] = [await lastReading(pool), await attested()]
+      return reading?.reserve.block_hash === hash && reserve.block_hash === hash
+    })
+  await untilBlock('0xa7')
+  assert.deepEqual([await gate(), (await lastReading(pool))?.reserve.covered], ['open', true])
+
+  // Under a reading and under an attestation: what is read of one branch is never told with the block of the other.
+  for (const [branch, tokens, state] of [
+    ['b', poor, 'short'],
+    ['c', rich, 'open'],
+  ] as const) {
+    node.meanwhile = () => node.replace(branch, tokens)
+    await untilBlock(`0x${branch}7`)
+    await until(`the gate is ${state}`, async () => (await gate()) === state)
+    const { reason, reserve } = await attested()
+    assert.deepEqual(
+      [reason, reserve.covered, reserve.held[0]?.token_amount],
+      ['reorganization', state === 'open', `${tokens}`],
+    )
+  }
+  const made = (await lastAttestation(pool))?.number
+
+  // The chain that stays is shorter for now: nothing is told of a block that is gone, and nothing is signed.
+  node.head = 3
+  node.replace('d', poor)
+  const before = await lastReading(pool)
+  await assert.rejects(makeAttestation(options, 'operator'), { row: 'chain_unavailable' })
+  assert.deepEqual([before?.reserve.block_hash, (await lastAttestation(pool))?.number], ['0xc7', made])
+  assert.equal(withdrawalGate(before && { ...before, ageMs: limits.reserveReadingMaxMs + 1 }, limits), 'stale')
+  node.head = 100
+  await untilBlock('0xd7')
+  await until('the gate is short', async () => (await gate()) === 'short')
+  const checks = await inSnapshot(pool, (client) => checkAttestations(client, limits))
+  assert.ok(
+    checks.every(({ ok }) => ok),
+    JSON.stringify(checks),
+  )
+})
+
+test('a reading does not mix balances of one branch with the block of another', async () => {
+  const node = new ForkedNode()
+  node.meanwhile = () => node.replace('b', 1n)
+  const chain = node.chain()
+  const readOnce = () => inSnapshot(pool, (client) => readReserve(client, chain))
+  await assert.rejects(readOnce(), { row: 'chain_unavailable' })
+  const reading = await readOnce()
+  assert.deepEqual([reading?.chain?.blockHash, reading?.held[0]?.amount], ['0xb7', 1n])
 })
 
 test('the audit names an account of coin without a class, and a reading with a wrong sum', async () => {

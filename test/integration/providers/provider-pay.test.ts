@@ -1,120 +1,40 @@
 // Goal: every receipt of a registered provider is paid for exactly once and by the terms of its time, however settlement,
-// admissions and several payers interleave, and the audit finds what does not agree. Method: random steps at once over the
-// parts of control without HTTP; what is due is computed again from the receipts in plain arithmetic.
+// admissions and several payers interleave. Method: random steps at once over the parts of control without HTTP; what is
+// due is computed again from the receipts in plain arithmetic.
 
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import fc from 'fast-check'
 import { DAY_MS } from '../../../contract/api/time.ts'
-import { sluice } from '../../../contract/wire/generated/messages.js'
-import { newId } from '../../../contract/wire/ids.ts'
-import { shardOf } from '../../../contract/wire/redisKeys.ts'
-import { auditBook } from '../../../control/audit/runAudit.ts'
 import { bookEntries } from '../../../control/book/settlement/bookEntries.ts'
-import { type Entry, parseEntry } from '../../../control/book/settlement/entry.ts'
-import { insertRecord, insertSheet } from '../../../control/catalog/pricing/sheetStore.ts'
 import { openNewAccount } from '../../../control/customers/accounts/accounts.ts'
-import { registerProvider } from '../../../control/customers/providers/providers.ts'
-import { type Pay, PPM, type Terms } from '../../../control/customers/serving/admission.ts'
-import { AdmissionError, admitProvider, retireProvider } from '../../../control/customers/serving/admit.ts'
+import { type Pay, PPM } from '../../../control/customers/serving/admission.ts'
+import { AdmissionError, admitProvider } from '../../../control/customers/serving/admit.ts'
 import { noteMeasures } from '../../../control/customers/serving/measures.ts'
 import { payProviders } from '../../../control/customers/serving/payProviders.ts'
 import { closeDays, readRecords } from '../../../control/customers/serving/record.ts'
 import { OPERATOR } from '../../../control/runtime/activity/activity.ts'
 import { withTransaction } from '../../../control/runtime/db/pool.ts'
 import { ledgerLimits as limits } from '../../support/limits.ts'
-import { type Book, scalar, settlementOf, startBook } from '../../support/parts/ledger.ts'
+import { type Book, scalar } from '../../support/parts/ledger.ts'
+import {
+  admit,
+  charge,
+  failed,
+  MODEL,
+  payAll,
+  register,
+  retire,
+  startProviderBook,
+  TERMS,
+} from '../../support/parts/providerBook.ts'
 import { rounds } from '../../support/rounds.ts'
 
-const MODEL = 'acme/chat-small'
-const TERMS = {
-  canaryPpm: 10_000,
-  fullPpm: 10_000,
-  probationMs: 0,
-  probationRequests: 10,
-  errorPpmMax: 20_000,
-  firstOutputMaxMs: 1_000,
-  mismatchPpmMax: 200_000,
-} satisfies Omit<Terms, 'pay'>
-
 let book: Book
-
 before(async () => {
-  book = await startBook()
-  const { pool } = book
-  const sheet = {
-    version: 1,
-    publishedAtMs: 1,
-    validUntilMs: 2,
-    contentHash: 'x',
-    text: '{"coin":{"usd":"1"},"models":[]}',
-  }
-  await insertSheet(pool, sheet)
-  const models = [
-    { id: MODEL, modality: 'chat', routes: [{ provider: 'acme', model: 'm', enabled: true }] },
-    { id: 'acme/off', modality: 'chat', routes: [{ provider: 'acme', model: 'm' }] },
-    { id: 'acme/image', modality: 'image', routes: [{ provider: 'acme', model: 'm', enabled: true }] },
-    {
-      id: 'acme/attested',
-      modality: 'chat',
-      attested: true,
-      routes: [{ provider: 'acme', model: 'm', enabled: true }],
-    },
-  ]
-  const providers = [{ id: 'acme', baseUrl: 'https://acme.example/v1', dialect: 'openai' }]
-  const record = { version: 1, coinUsdUnits: 1_000_000_000, providers, models }
-  await insertRecord(pool, 1, Buffer.from(sluice.CatalogRecord.encode(record).finish()), 1)
+  book = await startProviderBook()
 })
 after(() => book.stop())
-
-let entries = 0
-
-/** How a charge is paid: units of coin, of a grant of credits, and beyond what the book has, which the house bears. */
-interface Paid {
-  readonly coin: number
-  readonly credits?: number
-  readonly grantId?: string
-}
-
-/** A charge by a provider as it is read from a stream. */
-function charge(
-  accountId: string,
-  provider: string,
-  { coin, credits = 0, grantId = '' }: Paid,
-  tokens: number,
-  atMs = Date.now(),
-): Entry {
-  const units = coin + credits
-  const split = [...(credits > 0 ? [`${grantId}=${credits}`] : []), ...(coin > 0 ? [`coin=${coin}`] : [])].join(',')
-  const shard = shardOf(accountId)
-  const usage = { input: tokens, cachedInput: tokens % 7, output: tokens % 13 }
-  const settlement = settlementOf({ requestId: newId('req', atMs), accountId, provider, chargeUnits: units, usage })
-  const fields = ['e', settlement, 'c', String(units), 't', String(Date.now()), 's', split]
-  const pairs = fields.map((field) => (typeof field === 'string' ? Buffer.from(field) : field))
-  return parseEntry({ shard, id: `${Date.now()}-${++entries}`, fields: pairs })
-}
-
-async function register(accountId: string, offered = true): Promise<string> {
-  const given = { accountId, name: 'Mine', baseUrl: `https://${newId('prov')}.example/v1`, models: [MODEL, 'other'] }
-  const provider = { ...given, dialect: 'openai' as const, dataPolicy: 'none' as const, offered }
-  return withTransaction(book.pool, async (client) => {
-    return (await registerProvider(client, OPERATOR, provider, 'k', limits)).provider.id
-  })
-}
-
-const admit = (id: string, pay: Pay, model = MODEL, upstream = MODEL) =>
-  withTransaction(book.pool, (client) => admitProvider(client, OPERATOR, id, model, upstream, { ...TERMS, pay }))
-const retire = (id: string) =>
-  withTransaction(book.pool, (client) => retireProvider(client, OPERATOR, id, undefined, 'for new terms'))
-
-async function payAll(): Promise<void> {
-  while (await payProviders(book.pool, limits));
-}
-
-async function failed(): Promise<string[]> {
-  const checks = await auditBook(book.pool, limits)
-  return checks.filter((check) => !check.ok).map((check) => `${check.name}: ${check.detail}`)
-}
 
 interface Served {
   readonly request_id: string
@@ -177,7 +97,7 @@ test('the provider is paid once for every receipt by its terms, in any interleav
       // Without enough of either, so that the house bears a part now and then.
       const accountId = await openNewAccount(book.pool, limits, { coinNanos: 60_000, creditUnits: 5_000 })
       const grantId = await scalar<string>(book.pool, 'SELECT id FROM grants WHERE account_id = $1', [accountId])
-      const provider = await register(earner)
+      const provider = await register(book, earner)
       const run = async (plan: typeof first): Promise<void> => {
         for (const batch of plan) {
           await Promise.all(
@@ -194,16 +114,16 @@ test('the provider is paid once for every receipt by its terms, in any interleav
           )
         }
       }
-      await admit(provider, before)
+      await admit(book, provider, before)
       await run(first)
       const early = await receiptsOf(provider)
-      await retire(provider)
+      await retire(book, provider)
       await new Promise((resolve) => setTimeout(resolve, 2))
-      const { id } = await admit(provider, since)
+      const { id } = await admit(book, provider, since)
       const border = await scalar<string>(book.pool, 'SELECT from_id FROM provider_admissions WHERE id = $1', [id])
       await run(second)
-      await Promise.all([payAll(), payAll(), payAll()])
-      assert.deepEqual(await failed(), [])
+      await Promise.all([payAll(book), payAll(book), payAll(book)])
+      assert.deepEqual(await failed(book), [])
       assert.ok(early.every(({ request_id }) => request_id < border))
       const late = (await receiptsOf(provider)).filter(({ request_id }) => request_id >= border)
       const due = dueMicros(before, early) / BigInt(PPM) + dueMicros(since, late) / BigInt(PPM)
@@ -216,8 +136,8 @@ test('the provider is paid once for every receipt by its terms, in any interleav
 
 test('a day is published once it is over, and only if enough accounts were served on it', async () => {
   const day = Math.floor(Date.now() / DAY_MS) - 1
-  const provider = await register(await openNewAccount(book.pool, limits))
-  await admit(provider, { kind: 'share', ppm: 1 })
+  const provider = await register(book, await openNewAccount(book.pool, limits))
+  await admit(book, provider, { kind: 'share', ppm: 1 })
   const measure = { provider, model: MODEL, requests: 9, errors: 1, stalls: 0, overReports: 0, timed: 4, slow: 0 }
   await noteMeasures(book.pool, [{ ...measure, firstOutputMs: 400 }], day * DAY_MS + 5)
   const told = async () => {
@@ -235,147 +155,22 @@ test('a day is published once it is over, and only if enough accounts were serve
 
 test('only offered models on listed routes are admitted, and once', async () => {
   const earner = await openNewAccount(book.pool, limits)
-  const [offered, kept] = [await register(earner), await register(earner, false)]
+  const [offered, kept] = [await register(book, earner), await register(book, earner, false)]
   const share = { kind: 'share', ppm: 1 } as const
   const refused = (message: RegExp) => (error: unknown) =>
     error instanceof AdmissionError && message.test(error.message)
-  await assert.rejects(admit(kept, share), refused(/not offered/))
-  await assert.rejects(admit('prov_none', share), refused(/no provider/))
-  await assert.rejects(admit(offered, share, MODEL, 'missing'), refused(/does not list/))
-  await assert.rejects(admit(offered, share, 'acme/none'), refused(/no model/))
-  await assert.rejects(admit(offered, share, 'acme/off'), refused(/no enabled route/))
-  await assert.rejects(admit(offered, share, 'acme/image'), refused(/not a chat model/))
-  await assert.rejects(admit(offered, share, 'acme/attested'), refused(/attested/))
-  await admit(offered, share)
-  await assert.rejects(admit(offered, share), refused(/admitted for .* already/))
+  await assert.rejects(admit(book, kept, share), refused(/not offered/))
+  await assert.rejects(admit(book, 'prov_none', share), refused(/no provider/))
+  await assert.rejects(admit(book, offered, share, MODEL, 'missing'), refused(/does not list/))
+  await assert.rejects(admit(book, offered, share, 'acme/none'), refused(/no model/))
+  await assert.rejects(admit(book, offered, share, 'acme/off'), refused(/no enabled route/))
+  await assert.rejects(admit(book, offered, share, 'acme/image'), refused(/not a chat model/))
+  await assert.rejects(admit(book, offered, share, 'acme/attested'), refused(/attested/))
+  await admit(book, offered, share)
+  await assert.rejects(admit(book, offered, share), refused(/admitted for .* already/))
   const greedy = { ...TERMS, pay: share, fullPpm: PPM }
   const admitGreedy = withTransaction(book.pool, async (client) =>
-    admitProvider(client, OPERATOR, await register(earner), MODEL, MODEL, greedy),
+    admitProvider(client, OPERATOR, await register(book, earner), MODEL, MODEL, greedy),
   )
   await assert.rejects(admitGreedy, refused(/lower --full/))
-})
-
-/** What is done to the database, how it is undone, and the check that finds it. */
-const TAMPERINGS = [
-  [
-    'UPDATE provider_admissions SET charged_units = charged_units + 1',
-    'UPDATE provider_admissions SET charged_units = charged_units - 1',
-    'counts once',
-  ],
-  [
-    'UPDATE provider_admissions SET receipts = receipts + 1',
-    'UPDATE provider_admissions SET receipts = receipts - 1',
-    'counts once',
-  ],
-  [
-    'UPDATE provider_admissions SET rest = (rest + 1) % 1000000',
-    'UPDATE provider_admissions SET rest = (rest + 999999) % 1000000',
-    'paid what is due',
-  ],
-  [
-    'UPDATE provider_earnings SET units = units + 1',
-    'UPDATE provider_earnings SET units = units - 1',
-    'paid what is due',
-  ],
-  [
-    'UPDATE provider_earnings SET due_micros = due_micros + 1',
-    'UPDATE provider_earnings SET due_micros = due_micros - 1',
-    'counts once',
-  ],
-  [
-    "UPDATE transfers SET credit = 'house' WHERE kind = 'provider_share'",
-    `UPDATE transfers t SET credit = 'coin:' || a.account_id FROM provider_admissions a
-     WHERE kind = 'provider_share' AND ref LIKE a.id || ':%'`,
-    'paid what is due',
-  ],
-  [
-    'UPDATE provider_cursors SET position = position + 1',
-    'UPDATE provider_cursors SET position = position - 1',
-    'counts once',
-  ],
-  [
-    "INSERT INTO transfers (kind, ref, debit, credit, units) VALUES ('provider_probe', 'prb_x', 'provider_cost', 'house', 1)",
-    "DELETE FROM transfers WHERE ref = 'prb_x'",
-    'comparison of a registered provider',
-  ],
-] as const
-
-async function tamper(sql: string): Promise<void> {
-  await withTransaction(book.pool, async (client) => {
-    await client.query('SET LOCAL session_replication_role = replica')
-    await client.query(sql)
-  })
-}
-
-test('the audit finds pay that disagrees with the receipts', async () => {
-  const [earner, accountId] = [
-    await openNewAccount(book.pool, limits),
-    await openNewAccount(book.pool, limits, { coinNanos: 1_000_000 }),
-  ]
-  const provider = await register(earner)
-  await admit(provider, { kind: 'share', ppm: 333_333 })
-  await bookEntries(book.pool, [charge(accountId, provider, { coin: 999 }, 10)])
-  await payAll()
-  assert.deepEqual(await failed(), [])
-  for (const [change, undo, check] of TAMPERINGS) {
-    await tamper(change)
-    const found = await failed()
-    assert.ok(
-      found.some((line) => line.includes(check)),
-      `${change}: ${found}`,
-    )
-    await tamper(undo)
-  }
-  assert.deepEqual(await failed(), [])
-})
-
-test('credits that an account spends at an endpoint of its own person never become coin', async () => {
-  const [earner, accomplice] = [
-    await openNewAccount(book.pool, limits),
-    await openNewAccount(book.pool, limits, { creditUnits: 1_000_000 }),
-  ]
-  const grantId = await scalar<string>(book.pool, 'SELECT id FROM grants WHERE account_id = $1', [accomplice])
-  for (const pay of [
-    { kind: 'share', ppm: PPM },
-    { kind: 'price', input: 10 ** 12, cachedInput: 10 ** 12, output: 10 ** 12 },
-  ] as const) {
-    const provider = await register(earner)
-    await admit(provider, pay)
-    const spent = Array.from({ length: 9 }, () =>
-      charge(accomplice, provider, { coin: 0, credits: 1_000, grantId }, 50),
-    )
-    await bookEntries(book.pool, spent)
-    await payAll()
-    assert.equal(
-      await scalar(book.pool, 'SELECT receipts FROM provider_admissions WHERE provider_id = $1', [provider]),
-      9,
-    )
-  }
-  assert.equal(await scalar(book.pool, `SELECT balance FROM ledger_accounts WHERE id = 'coin:' || $1`, [earner]), 0)
-  assert.deepEqual(await failed(), [])
-})
-
-test('receipts that were counted before credits were left out keep their pay', async () => {
-  const [earner, accountId] = [
-    await openNewAccount(book.pool, limits),
-    await openNewAccount(book.pool, limits, { creditUnits: 10_000 }),
-  ]
-  const grantId = await scalar<string>(book.pool, 'SELECT id FROM grants WHERE account_id = $1', [accountId])
-  const provider = await register(earner)
-  await admit(provider, { kind: 'share', ppm: PPM / 2 })
-  await bookEntries(book.pool, [charge(accountId, provider, { coin: 0, credits: 1_000, grantId }, 50)])
-  const [log, position] = await Promise.all(
-    ['log', 'position'].map((name) =>
-      scalar<number>(book.pool, `SELECT ${name} FROM receipts WHERE provider = $1`, [provider]),
-    ),
-  )
-  // As the migration leaves it behind.
-  const until = (place: number) =>
-    book.pool.query('UPDATE provider_cursors SET whole_until = $2 WHERE log = $1', [log, place])
-  await until((position ?? 0) + 1)
-  await payAll()
-  await bookEntries(book.pool, [charge(accountId, provider, { coin: 0, credits: 1_000, grantId }, 50)])
-  await payAll()
-  assert.equal(await scalar(book.pool, `SELECT balance FROM ledger_accounts WHERE id = 'coin:' || $1`, [earner]), 500)
-  assert.deepEqual(await failed(), [])
 })

@@ -137,6 +137,9 @@ const suspended = (name: Name, reason: string) =>
 
 test('a provider serves exactly the requests in its part of the hash range, and is paid its share', async () => {
   await admit('good', 'chat-small')
+  // With the referral share, more than the charge would be paid.
+  const greedy = await stack.cli('provider', 'admit', ids.get('good') ?? '', 'test/slow', '--share', '0.951')
+  assert.match(greedy.stderr, /--share must be a share from 0 to 0\.95/)
   await Promise.all(Array.from({ length: 4 }, (_, i) => send('good', 15, i % 2 === 0)))
   const receipts = await receiptsOf('good')
   const id = ids.get('good') ?? ''

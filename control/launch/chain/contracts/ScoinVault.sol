@@ -76,7 +76,14 @@ contract ScoinVault is ERC4626 {
         internal
         override
     {
-        _counted -= assets;
+        if (shares == totalSupply()) {
+            // The last shares leave: what vests, and the part of the virtual shares, waits as revenue for those who come next.
+            _counted = 0;
+            _vesting = 0;
+            vestUntil = block.timestamp;
+        } else {
+            _counted -= assets;
+        }
         super._withdraw(caller, receiver, owner, assets, shares);
     }
 }
