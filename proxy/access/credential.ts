@@ -18,7 +18,7 @@ export function readApiKey(head: RequestHead): string {
   const key = secret === '' ? head.apiKey : secret
   if (key === '') {
     throw new GatewayError('invalid_api_key', {
-      message: 'No API key was sent; send Authorization: Bearer sk_... with every request.',
+      message: 'No API key was sent as Authorization: Bearer sk_...; send it so with every request.',
     })
   }
   if (key.startsWith('ses_') || key.startsWith('rt_')) {

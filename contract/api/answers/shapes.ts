@@ -10,6 +10,7 @@ import { MONEY_SHAPES } from './moneyShapes.ts'
 import { PRIVACY_SHAPES } from './privacyShapes.ts'
 import { PROVIDER_SHAPES } from './providerShapes.ts'
 import { PUBLIC_SHAPES } from './publicShapes.ts'
+import { QUOTE_SHAPES } from './quoteShapes.ts'
 import { RESERVE_SHAPES } from './reserveShapes.ts'
 
 const SHAPES = {
@@ -25,6 +26,7 @@ const SHAPES = {
   ...PRIVACY_SHAPES,
   ...PUBLIC_SHAPES,
   ...RESERVE_SHAPES,
+  ...QUOTE_SHAPES,
 }
 
 /** The name of a shape among the schemas of the OpenAPI document. */

@@ -197,7 +197,12 @@ const bodyOf = (type: string, schema: ObjectSchema, required: boolean) => ({
 const UNCHANGED = { 304: { description: 'The client has this answer: its entity tag is in If-None-Match' } }
 
 const ERROR_CONTENT = { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } }
-const QUOTED = { 402: { description: 'The price, to be paid with the same request', content: ERROR_CONTENT } }
+const QUOTED = {
+  402: {
+    description: 'The price, to be paid with the same request, or what was wrong with a payment',
+    content: { 'application/problem+json': { schema: { $ref: '#/components/schemas/PaymentRequired' } } },
+  },
+}
 /** Every other status has the error shape. */
 const FAILED = { default: { description: 'Refused or failed', content: ERROR_CONTENT } }
 

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import test, { after, afterEach, before } from 'node:test'
 import { x402HTTPClient } from '@x402/core/client'
 import type { PaymentPayload } from '@x402/core/types'
+import { assertDescribed } from '../../support/answerSchemas.ts'
 import { FUNDS, type Payer } from '../../support/chain.ts'
 import {
   type Asset,
@@ -40,6 +41,7 @@ const signed = async (asset: Asset = 'stablecoin', body: unknown = HELLO): Promi
 test('the quote: the hold of the body, in headers and in the body, with the problem fields', async () => {
   const { required, reply } = await quote(paid)
   const body = JSON.parse(reply.text) as Record<string, Record<string, string>> & { status: number }
+  assertDescribed('POST', '/x402/v1/chat/completions', 402, body)
   assert.deepEqual(body['error'], {
     message: 'Payment is required; pay the quote in this answer.',
     type: 'payment_required',
