@@ -32,7 +32,9 @@ export class CliPool {
 
   async stop(): Promise<void> {
     this.server.close()
-    await Promise.all([...this.children].map((child) => (child.kill(), once(child, 'exit'))))
+    const ended = [...this.children].map((child) => once(child, 'exit'))
+    for (const child of this.children) child.kill()
+    await Promise.all(ended)
   }
 
   private serve(socket: Socket): void {
