@@ -159,6 +159,6 @@ async function sumUp(client: Client, accounts: readonly GrowthAccount[]): Promis
   await client.query('UPDATE statistics_cursors c SET position = h.size FROM usage_log_heads h WHERE h.log = c.log')
   await client.query(`INSERT INTO usage_log_nodes (log, level, index, hash)
     SELECT h.log, level, index, sha256((h.log || ':' || level || ':' || index)::bytea)
-    FROM usage_log_heads h CROSS JOIN unnest(ARRAY[8, 12, 16, 20, 24]) AS level
+    FROM usage_log_heads h CROSS JOIN unnest(ARRAY[4, 8, 12, 16, 20, 24]) AS level
     CROSS JOIN LATERAL generate_series(0, (h.size >> level) - 1) AS index WHERE h.log < ${HEADS_LOG}`)
 }

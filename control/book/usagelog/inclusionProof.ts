@@ -65,13 +65,14 @@ export class Tiles {
     return hashes
   }
 
-  /** The hashes beneath one node of the next stored height. */
+  /** The hashes beneath one node of the next stored height; none where one of them is missing. */
   private group(level: number, number: number, width: number): Promise<Buffer[]> {
     const name = `${level}/${number}`
     let hashes = this.groups.get(name)
     if (hashes === undefined) {
-      const until = Math.min((number + 1) * width, Math.floor(this.size / 2 ** level))
-      hashes = this.read(level, number * width, until)
+      const from = number * width
+      const until = Math.min(from + width, Math.floor(this.size / 2 ** level))
+      hashes = this.read(level, from, until).then((found) => (found.length === until - from ? found : []))
       this.groups.set(name, hashes)
     }
     return hashes

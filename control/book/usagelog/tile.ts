@@ -5,10 +5,10 @@ export const TILE_LEVELS = 8
 /** Hashes of a full tile: leaves, or roots of subtrees whose height is a multiple of TILE_LEVELS. */
 export const TILE: number = 2 ** TILE_LEVELS
 /**
- * Heights whose complete subtrees are stored. Those between the heights of tiles shorten the reads for a proof; an older
- * version that books during an update leaves them out.
+ * Heights whose complete subtrees are stored. Those between the heights of tiles shorten the reads for a proof; books of an
+ * older version lack them.
  */
-export const STORED_LEVELS: readonly number[] = [8, 12, 16, 20, 24]
+export const STORED_LEVELS: readonly number[] = [4, 8, 12, 16, 20, 24]
 
 /** Whether every complete subtree of a stored height is there, whichever version has booked it. */
 export function isAlwaysStored(level: number): boolean {

@@ -11,6 +11,7 @@ import { bookEntries } from '../../../control/book/settlement/bookEntries.ts'
 import { parseEntries } from '../../../control/book/settlement/openEntry.ts'
 import { Frontier } from '../../../control/book/usagelog/frontier.ts'
 import { FIRST_LOG, lockHeads } from '../../../control/book/usagelog/head.ts'
+import { isAlwaysStored } from '../../../control/book/usagelog/tile.ts'
 import { openNewAccount } from '../../../control/customers/accounts/accounts.ts'
 import { referralCode } from '../../../control/customers/referrals/codes.ts'
 import { attachReferrer } from '../../../control/customers/referrals/referrals.ts'
@@ -93,6 +94,7 @@ async function layOutAsBefore(old: Pool, current: Pool): Promise<void> {
     const frontier = new Frontier(0, Buffer.alloc(0))
     for (const leaf of leaves) {
       for (const { level, index, hash } of frontier.append(leaf)) {
+        if (!isAlwaysStored(level)) continue
         await client.query('INSERT INTO usage_log_nodes (level, index, hash) VALUES ($1, $2, $3)', [level, index, hash])
       }
     }

@@ -154,12 +154,15 @@ export async function findingsOf(
   { change, undo }: Tampering,
   failedChecks: () => Promise<string[]>,
 ): Promise<string[]> {
-  const kept = await pool.query<{ hash: Buffer; index: number }>('SELECT hash, index FROM usage_log_nodes')
+  await tamper(pool, 'CREATE TABLE kept_nodes AS SELECT * FROM usage_log_nodes')
   await tamper(pool, change)
   const failed = await failedChecks()
   if (undo !== '') await tamper(pool, undo)
-  for (const { hash, index } of kept.rows) {
-    await tamper(pool, `UPDATE usage_log_nodes SET hash = '\\x${hash.toString('hex')}' WHERE index = ${index}`)
-  }
+  await tamper(
+    pool,
+    `UPDATE usage_log_nodes n SET hash = k.hash FROM kept_nodes k
+     WHERE k.log = n.log AND k.level = n.level AND k.index = n.index AND k.hash <> n.hash`,
+  )
+  await tamper(pool, 'DROP TABLE kept_nodes')
   return failed
 }

@@ -1,6 +1,7 @@
--- Roots of the complete subtrees of 4,096 and 1,048,576 leaves, too: a proof reads up to 16 nodes of a height instead of 256.
+-- Roots of the complete subtrees of 16, 4,096 and 1,048,576 leaves, too: a proof reads up to 16 nodes of a height instead of
+-- 256. Those of 16 begin with the receipts that are booked from now on; older proofs read the leaves.
 ALTER TABLE usage_log_nodes DROP CONSTRAINT usage_log_nodes_level_check;
-ALTER TABLE usage_log_nodes ADD CONSTRAINT usage_log_nodes_level_check CHECK (level IN (8, 12, 16, 20, 24));
+ALTER TABLE usage_log_nodes ADD CONSTRAINT usage_log_nodes_level_check CHECK (level IN (4, 8, 12, 16, 20, 24));
 
 -- Each step combines the pairs of a level, as RFC 6962 hashes inner nodes.
 WITH RECURSIVE subtrees AS (

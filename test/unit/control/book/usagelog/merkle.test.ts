@@ -119,11 +119,20 @@ test('a frontier survives being stored and read back, and names the subtrees tha
   for (let i = 0; i < 1_000; i++) {
     for (const node of frontier.append(leaves[i] as Buffer)) {
       completed.push(`${node.level}/${node.index}`)
-      assert.deepEqual(node.hash, naiveRoot(node.index * 256, (node.index + 1) * 256))
+      const width = 2 ** node.level
+      assert.deepEqual(node.hash, naiveRoot(node.index * width, (node.index + 1) * width))
     }
     if (i % 37 === 0) frontier = new Frontier(frontier.size, frontier.peaks())
   }
-  assert.deepEqual(completed, ['8/0', '8/1', '8/2'])
+  const small = completed.filter((place) => place.startsWith('4/'))
+  assert.deepEqual(
+    small,
+    Array.from({ length: 62 }, (_, at) => `4/${at}`),
+  )
+  assert.deepEqual(
+    completed.filter((place) => !place.startsWith('4/')),
+    ['8/0', '8/1', '8/2'],
+  )
   assert.throws(() => new Frontier(3, Buffer.alloc(32)), /2 peaks/)
 })
 
