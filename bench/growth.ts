@@ -33,7 +33,12 @@ const BATCHES_TIMED = 40
 const BATCH = 1_000
 const FILL_TIMEOUT_MS = 3_600_000
 /** As docs/operations advises for a host of this size: the pages of a small book are in memory with any setting. */
-const POSTGRES_SETTINGS = { shared_buffers: '4GB', max_wal_size: '8GB', checkpoint_timeout: '15min' }
+const POSTGRES_SETTINGS = {
+  shared_buffers: '4GB',
+  max_wal_size: '8GB',
+  checkpoint_timeout: '15min',
+  random_page_cost: '1.1',
+}
 
 interface Timing {
   readonly name: string
