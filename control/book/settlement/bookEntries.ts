@@ -237,8 +237,12 @@ interface IdRange {
 }
 
 async function archivedAmong(client: Client, entries: readonly Entry[]): Promise<IdRange[]> {
-  const requests = entries.flatMap((entry) => (entry.kind === 'ended' ? [nameOf(entry)] : []))
-  const [least] = boundsOf(requests)
+  let least = ''
+  for (const entry of entries) {
+    if (entry.kind !== 'ended') continue
+    const { requestId } = entry.receipt
+    if (least === '' || requestId < least) least = requestId
+  }
   const found = await client.query<IdRange>({
     name: 'settlement_archived',
     text: 'SELECT from_id AS "from", until_id AS until FROM receipt_archives WHERE until_id > $1',

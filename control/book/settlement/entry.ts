@@ -230,6 +230,7 @@ export function identifier(name: string, value: string): string {
 }
 
 function printable(name: string, value: string): string {
+  if (value === '') return value
   if (value.length > TEXT_MAX) throw new Malformed(`${name} is longer than ${TEXT_MAX} characters`)
   if (CONTROL_CHARACTER.test(value)) throw new Malformed(`${name} has control characters`)
   return value

@@ -24,19 +24,23 @@ const UPSERT = `
  * the windows of admission.
  */
 export async function addKeyUsage(client: Client, receipts: readonly Receipt[]): Promise<void> {
-  const usages = new Map<string, Usage>()
+  const byKey = new Map<string, Usage[]>()
   for (const { keyId, accountId, heldAtMs, chargeUnits, lockUnits } of receipts) {
     const hour = Math.floor(heldAtMs / HOUR_MS)
-    const name = `${keyId} ${hour}`
-    let usage = usages.get(name)
+    let usages = byKey.get(keyId)
+    if (usages === undefined) {
+      usages = []
+      byKey.set(keyId, usages)
+    }
+    let usage = usages.find((one) => one.hour === hour)
     if (usage === undefined) {
       usage = { keyId, hour, accountId, units: 0, requests: 0 }
-      usages.set(name, usage)
+      usages.push(usage)
     }
     usage.units += chargeUnits + lockUnits
     usage.requests++
   }
-  await upsert(client, [...usages.values()])
+  await upsert(client, [...byKey.values()].flat())
 }
 
 /** Adds coin that a key has moved elsewhere, which counts against its caps as a charge does. */

@@ -28,7 +28,7 @@ const UPSERT = `
 
 /** Adds receipts to the usage by day of the hold, key and model: one statement, one row for each of these in a batch. */
 export async function addUsageDays(client: Client, receipts: readonly Receipt[]): Promise<void> {
-  const rows = [...sumsOf(receipts).values()]
+  const rows = sumsOf(receipts)
   if (rows.length === 0) return
   await client.query({
     name: 'settlement_usage_days',
@@ -47,24 +47,43 @@ export async function addUsageDays(client: Client, receipts: readonly Receipt[])
   })
 }
 
-function sumsOf(receipts: readonly Receipt[]): Map<string, UsageDay> {
-  const days = new Map<string, UsageDay>()
+function sumsOf(receipts: readonly Receipt[]): UsageDay[] {
+  // A key has few days and models in a batch: looking through those takes less than a name of all four.
+  const byKey = new Map<string, UsageDay[]>()
   for (const receipt of receipts) {
-    const { accountId, keyId, model } = receipt
-    const day = Math.floor(receipt.heldAtMs / DAY_MS)
-    const name = `${accountId} ${day} ${keyId} ${model}`
-    let sum = days.get(name)
-    if (sum === undefined) {
-      const nothing = { requests: 0, units: 0, inputTokens: 0, cachedInputTokens: 0, outputTokens: 0 }
-      sum = { accountId, day, keyId, model, ...nothing }
-      days.set(name, sum)
+    let sums = byKey.get(receipt.keyId)
+    if (sums === undefined) {
+      sums = []
+      byKey.set(receipt.keyId, sums)
     }
-    sum.requests++
-    sum.units += receipt.chargeUnits
-    sum.inputTokens +=
-      receipt.inputTokens + receipt.cachedInputTokens + receipt.cacheWrite5mTokens + receipt.cacheWrite1hTokens
-    sum.cachedInputTokens += receipt.cachedInputTokens
-    sum.outputTokens += receipt.outputTokens
+    add(sumFor(sums, receipt), receipt)
   }
-  return days
+  return [...byKey.values()].flat()
+}
+
+function sumFor(sums: UsageDay[], { accountId, keyId, model, heldAtMs }: Receipt): UsageDay {
+  const day = Math.floor(heldAtMs / DAY_MS)
+  for (const sum of sums) if (sum.day === day && sum.model === model && sum.accountId === accountId) return sum
+  const sum = {
+    accountId,
+    day,
+    keyId,
+    model,
+    requests: 0,
+    units: 0,
+    inputTokens: 0,
+    cachedInputTokens: 0,
+    outputTokens: 0,
+  }
+  sums.push(sum)
+  return sum
+}
+
+function add(sum: UsageDay, receipt: Receipt): void {
+  sum.requests++
+  sum.units += receipt.chargeUnits
+  sum.inputTokens +=
+    receipt.inputTokens + receipt.cachedInputTokens + receipt.cacheWrite5mTokens + receipt.cacheWrite1hTokens
+  sum.cachedInputTokens += receipt.cachedInputTokens
+  sum.outputTokens += receipt.outputTokens
 }

@@ -10,6 +10,7 @@ const HEADER = Buffer.from('d\0\0\0\0PGCOPY\n\xff\r\n\0\0\0\0\0\0\0\0\0', 'latin
 /** Minus one in place of a row's count of fields, then CopyDone. */
 const TRAILER = Buffer.from('\xff\xffc\0\0\0\x04', 'latin1')
 const DONE_BYTES = 5
+const NONE = Buffer.alloc(0)
 const LENGTH_BYTES = 4
 const HIGH_WORD = 2 ** 32
 /** Bytes of a row without its texts: the most that 64 fields of fixed width take. */
@@ -17,6 +18,17 @@ const FIXED_BYTES = 1_024
 /** Texts up to this length are written by a loop, which is done before a call to the encoder would begin. */
 const SHORT_TEXT = 64
 const UTF8_BYTES_MAX = 3
+
+/** Memory of rows that were written, for the next ones: fresh memory of this size costs a fault a page, and collections. */
+const spare: Buffer[] = []
+const SPARE_MAX = 4
+const SPARE_BYTES_MAX = 16 * 1_048_576
+
+function memoryOf(bytes: number): Buffer {
+  const found = spare.findIndex((one) => one.length >= bytes)
+  const [kept] = found === -1 ? [] : spare.splice(found, 1)
+  return kept ?? Buffer.allocUnsafeSlow(bytes)
+}
 
 /** Rows in PostgreSQL's binary format: `row` begins each one, then follow its fields, in the order of the columns. */
 export class CopyRows {
@@ -30,7 +42,7 @@ export class CopyRows {
    */
   constructor(fieldCount: number, expectedBytes: number) {
     this.fieldCount = fieldCount
-    this.bytes = Buffer.allocUnsafeSlow(HEADER.length + expectedBytes + FIXED_BYTES)
+    this.bytes = memoryOf(HEADER.length + expectedBytes + FIXED_BYTES)
     this.length = HEADER.copy(this.bytes)
   }
 
@@ -90,6 +102,12 @@ export class CopyRows {
     // Its own length counts, the letter before it does not.
     this.bytes.writeUInt32BE(this.length - DONE_BYTES - 1, 1)
     return this.bytes.subarray(0, this.length)
+  }
+
+  /** Gives the memory up for other rows, once the messages have been read by the server. */
+  release(): void {
+    if (spare.length < SPARE_MAX && this.bytes.length <= SPARE_BYTES_MAX) spare.push(this.bytes)
+    this.bytes = NONE
   }
 
   private int16(value: number): void {
@@ -164,8 +182,9 @@ export function copyRows(client: Client, table: string, rows: CopyRows): Promise
     client.query(
       new CopyQuery(`COPY ${table} FROM STDIN (FORMAT binary)`, rows.messages(), (error) => {
         // On success the driver passes null.
-        if (error instanceof Error) reject(error)
-        else resolve()
+        if (error instanceof Error) return reject(error)
+        rows.release()
+        resolve()
       }),
     )
   })
