@@ -35,7 +35,7 @@ test-node22: build ## The same under Node.js 22, with the newest clients
 	@node scripts/system-packages.mjs redis >/dev/null
 	@node scripts/test-node22.mjs $(only)
 
-test-long: build ## The long tests, and more rounds of the fault and property tests
+test-long: build ## The long tests, those that kill parts, and more rounds of the property tests
 	@node scripts/system-packages.mjs redis >/dev/null
 	@node dist/test/run.js long faults sequences fuzz
 

@@ -12,7 +12,9 @@ import { limits } from './support/limits.ts'
 import { makeTemplate, TEST_POSTGRES_SETTINGS } from './support/services.ts'
 import { makeTempDir, removeTempDir } from './support/tempDir.ts'
 
-const FOLDERS = ['unit', 'integration', 'clients', 'faults']
+const FOLDERS = ['unit', 'integration', 'clients']
+/** Tests that take long: they run where the arguments name them. */
+const LONG_FOLDERS = ['faults', 'long']
 // Tests wait for processes to start and for times to pass, so two cores have work for four of them.
 const FILES_AT_ONCE = 4
 /** More files that fail than this are no accident of a busy machine. */
@@ -22,16 +24,16 @@ const LONG_TEST_TIMEOUT_MS = 3_600_000
 const here = fileURLToPath(new URL('.', import.meta.url))
 
 /**
- * The compiled test files that the arguments name: folders, or parts of file names; none names all but the long ones.
+ * The compiled test files that the arguments name: folders, or parts of file names; none names all but those of the long folders.
  */
 function testFiles(wanted: readonly string[]): string[] {
-  const files = [...FOLDERS, 'long']
+  const files = [...FOLDERS, ...LONG_FOLDERS]
     .filter((folder) => existsSync(join(here, folder)))
     .flatMap((folder) => readdirSync(join(here, folder), { recursive: true }).map((file) => `${folder}/${file}`))
     .filter((file) => file.endsWith('.test.js'))
   const chosen =
     wanted.length === 0
-      ? files.filter((file) => !file.startsWith('long/'))
+      ? files.filter((file) => !LONG_FOLDERS.some((folder) => file.startsWith(`${folder}/`)))
       : files.filter((file) =>
           wanted.some((part) => (isFolder(part) ? file.startsWith(`${part}/`) : file.includes(part))),
         )
@@ -39,7 +41,7 @@ function testFiles(wanted: readonly string[]): string[] {
 }
 
 function isFolder(name: string): boolean {
-  return FOLDERS.includes(name) || name === 'long'
+  return FOLDERS.includes(name) || LONG_FOLDERS.includes(name)
 }
 
 interface Run {
