@@ -118,7 +118,8 @@ async function locksJson(pool: Pool, call: ApiCall, limits: Limits) {
 
 /** @throws GatewayError lock_series_not_found */
 async function oneSeriesJson(pool: Pool, call: ApiCall) {
-  const series = await seriesById(pool, call.params['id'] ?? '')
+  const id = call.params['id'] ?? ''
+  const series = isId('lock', id) ? await seriesById(pool, id) : undefined
   if (series === undefined) throw new GatewayError('lock_series_not_found')
   return seriesJson(series)
 }
