@@ -60,7 +60,9 @@ export class CliProcess {
 
   private open(): Channel {
     const pool = process.env['SLUICE_TEST_CLI'] ?? ''
-    this.channel ??= pool === '' ? this.fork() : this.connect(pool)
+    // Node.js reads these variables when it starts, so a process that runs already does not take them.
+    const isShared = pool !== '' && !Object.keys(this.env).some((name) => name.startsWith('NODE_'))
+    this.channel ??= isShared ? this.connect(pool) : this.fork()
     return this.channel
   }
 

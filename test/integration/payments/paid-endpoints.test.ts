@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import test, { after, afterEach, before } from 'node:test'
 import { decodePaymentRequiredHeader } from '@x402/core/http'
 import type { PaymentRequired } from '@x402/core/types'
+import { getAddress } from 'viem/utils'
 import { FUNDS, type Payer } from '../../support/chain.ts'
 import { mediaModel } from '../../support/clients/mediaClient.ts'
 import { codeOf, HELLO, payFor, paymentHeader, post, quote } from '../../support/clients/paidClient.ts'
@@ -203,7 +204,7 @@ async function creditOf(address: string): Promise<Amount> {
   const response = await fetch(paid.url(`/v1/credits/${address}`))
   assert.equal(response.status, 200)
   const read = (await response.json()) as { address: string; network: string; credits: (Amount & { asset: string })[] }
-  assert.equal(read.address, address.toLowerCase())
+  assert.equal(read.address, getAddress(address))
   assert.equal(read.network, `eip155:${paid.chain.chainId}`)
   assert.deepEqual(
     read.credits.map(({ asset }) => asset),
