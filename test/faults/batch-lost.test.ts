@@ -4,19 +4,19 @@
 
 import assert from 'node:assert/strict'
 import { after, before, beforeEach, test } from 'node:test'
-import { sluice } from '../../../contract/wire/generated/messages.js'
-import { runAudit } from '../../../control/audit/runAudit.ts'
-import { BatchHolds } from '../../../control/batch/batchHolds.ts'
-import { BatchService } from '../../../control/batch/batchService.ts'
-import { endDecided } from '../../../control/batch/charger.ts'
-import { decide, jobOf } from '../../../control/batch/jobStore.ts'
-import { openJob } from '../../../control/batch/openJob.ts'
-import { decideAnswer } from '../../../control/batch/outcome.ts'
-import { parseCatalog } from '../../../control/catalog/pricing/catalogFile.ts'
-import { publishCatalog } from '../../../control/catalog/pricing/publish.ts'
-import { batchLostLimits as limits } from '../../support/limits.ts'
-import { USAGE } from '../../support/parts/batchModels.ts'
-import { CHARGE, PROVIDERS } from '../../support/parts/batchWorld.ts'
+import { sluice } from '../../contract/wire/generated/messages.js'
+import { runAudit } from '../../control/audit/runAudit.ts'
+import { BatchHolds } from '../../control/batch/batchHolds.ts'
+import { BatchService } from '../../control/batch/batchService.ts'
+import { endDecided } from '../../control/batch/charger.ts'
+import { decide, jobOf } from '../../control/batch/jobStore.ts'
+import { openJob } from '../../control/batch/openJob.ts'
+import { decideAnswer } from '../../control/batch/outcome.ts'
+import { parseCatalog } from '../../control/catalog/pricing/catalogFile.ts'
+import { publishCatalog } from '../../control/catalog/pricing/publish.ts'
+import { batchLostLimits as limits } from '../support/limits.ts'
+import { USAGE } from '../support/parts/batchModels.ts'
+import { CHARGE, PROVIDERS } from '../support/parts/batchWorld.ts'
 import {
   assertCleanAudit,
   type Book,
@@ -28,8 +28,8 @@ import {
   startBook,
   TestProxy,
   until,
-} from '../../support/parts/ledger.ts'
-import { testCatalog } from '../../support/testCatalog.ts'
+} from '../support/parts/ledger.ts'
+import { testCatalog } from '../support/testCatalog.ts'
 
 const HOLD = 1_000
 const RATES = { input: 500_000, output: 1_000_000 }

@@ -8,19 +8,19 @@ import { join } from 'node:path'
 import test, { after, afterEach, before } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import type { Hex } from 'viem'
-import { verify } from '../../../verifier/verify.ts'
-import { AnchoringStack, type WholeBatch } from '../../support/clients/anchoringStack.ts'
-import { api } from '../../support/clients/apiClient.ts'
-import { chat } from '../../support/clients/chatClient.ts'
-import { deposit, newHolder, signDeposit, untilCredited } from '../../support/clients/moneyClient.ts'
-import { codeOf, HELLO, payFor, paymentHeader, post, quote } from '../../support/clients/paidClient.ts'
-import { batchFault, isConsistent, readChainBatch, receiptFault } from '../../support/clients/settlementClient.ts'
-import { TEST_LOG_VERIFIER } from '../../support/logKey.ts'
-import type { PaidStack } from '../../support/paidStack.ts'
-import { until } from '../../support/stack.ts'
-import { makeTempDir, removeTempDir } from '../../support/tempDir.ts'
+import { verify } from '../../verifier/verify.ts'
+import { AnchoringStack, type WholeBatch } from '../support/clients/anchoringStack.ts'
+import { api } from '../support/clients/apiClient.ts'
+import { chat } from '../support/clients/chatClient.ts'
+import { deposit, newHolder, signDeposit, untilCredited } from '../support/clients/moneyClient.ts'
+import { codeOf, HELLO, payFor, paymentHeader, post, quote } from '../support/clients/paidClient.ts'
+import { batchFault, isConsistent, readChainBatch, receiptFault } from '../support/clients/settlementClient.ts'
+import { TEST_LOG_VERIFIER } from '../support/logKey.ts'
+import type { PaidStack } from '../support/paidStack.ts'
+import { until } from '../support/stack.ts'
+import { makeTempDir, removeTempDir } from '../support/tempDir.ts'
 
-const VERIFIER = fileURLToPath(new URL('../../../verifier/bin.js', import.meta.url))
+const VERIFIER = fileURLToPath(new URL('../../verifier/bin.js', import.meta.url))
 const dir = makeTempDir('settlements')
 let world: AnchoringStack
 let paid: PaidStack

@@ -3,11 +3,11 @@
 import assert from 'node:assert/strict'
 import { request as httpRequest } from 'node:http'
 import { after, before, test } from 'node:test'
-import { assertError, receiptOf } from '../../support/clients/chatClient.ts'
-import { answered } from '../../support/clients/mediaClient.ts'
-import { callTool, SCRAPE, SEARCH, scrapeTool, searchTool } from '../../support/clients/toolClient.ts'
-import { type CountedReceipt, servedFor } from '../../support/reconcile.ts'
-import { type Stack, startStack, until } from '../../support/stack.ts'
+import { assertError, receiptOf } from '../support/clients/chatClient.ts'
+import { answered } from '../support/clients/mediaClient.ts'
+import { callTool, SCRAPE, SEARCH, scrapeTool, searchTool } from '../support/clients/toolClient.ts'
+import { type CountedReceipt, servedFor } from '../support/reconcile.ts'
+import { type Stack, startStack, until } from '../support/stack.ts'
 
 const ALLOWED = { data_policy: 'none' }
 const FREE = 0

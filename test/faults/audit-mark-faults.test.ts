@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { type AuditOptions, runAudit } from '../../../control/audit/runAudit.ts'
-import { NoteKey } from '../../../control/book/checkpoint/noteKey.ts'
-import { ledgerLimits } from '../../support/limits.ts'
-import { TEST_LOG_KEY } from '../../support/logKey.ts'
-import { type Book, drainAll, fundedAccount, startBook, TestProxy } from '../../support/parts/ledger.ts'
-import { findingsOf, tamperingsAt } from '../../support/parts/tamperings.ts'
+import { type AuditOptions, runAudit } from '../../control/audit/runAudit.ts'
+import { NoteKey } from '../../control/book/checkpoint/noteKey.ts'
+import { ledgerLimits } from '../support/limits.ts'
+import { TEST_LOG_KEY } from '../support/logKey.ts'
+import { type Book, drainAll, fundedAccount, startBook, TestProxy } from '../support/parts/ledger.ts'
+import { findingsOf, tamperingsAt } from '../support/parts/tamperings.ts'
 
 const SINCE_MARK: AuditOptions = { marking: { isFull: false, key: NoteKey.of(TEST_LOG_KEY) } }
 const ALL: AuditOptions = { marking: { isFull: true, key: NoteKey.of(TEST_LOG_KEY) } }

@@ -3,14 +3,14 @@
 import assert from 'node:assert/strict'
 import test, { after, afterEach, before } from 'node:test'
 import { getAddress, type Hex, parseEther } from 'viem'
-import { devAccount } from '../../../control/launch/chain/deploy.ts'
-import { verifyAttestation } from '../../../verifier/verify.ts'
-import { runCli } from '../../support/cli.ts'
-import { api, apiOk, assertRefused } from '../../support/clients/apiClient.ts'
-import { coinOf, type Holder, newHolder, withdraw } from '../../support/clients/moneyClient.ts'
-import { TEST_LOG_VERIFIER } from '../../support/logKey.ts'
-import { type PaidStack, startPaidStack } from '../../support/paidStack.ts'
-import { until } from '../../support/stack.ts'
+import { devAccount } from '../../control/launch/chain/deploy.ts'
+import { verifyAttestation } from '../../verifier/verify.ts'
+import { runCli } from '../support/cli.ts'
+import { api, apiOk, assertRefused } from '../support/clients/apiClient.ts'
+import { coinOf, type Holder, newHolder, withdraw } from '../support/clients/moneyClient.ts'
+import { TEST_LOG_VERIFIER } from '../support/logKey.ts'
+import { type PaidStack, startPaidStack } from '../support/paidStack.ts'
+import { until } from '../support/stack.ts'
 
 const NOTHING = { coin: 0n, stablecoin: 0n }
 const VAULT = devAccount(9).address

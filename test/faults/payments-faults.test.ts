@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import test, { after, afterEach, before } from 'node:test'
 import { parseGwei } from 'viem'
-import { payerAccountId } from '../../../contract/payments/payerAccount.ts'
-import type { PaymentOrder } from '../../../control/onchain/payments/paymentOrder.ts'
-import { FUNDS, type Payer } from '../../support/chain.ts'
-import { until } from '../../support/parts/ledger.ts'
-import { AMOUNT, type PaymentBench, startPaymentBench } from '../../support/parts/payments.ts'
+import { payerAccountId } from '../../contract/payments/payerAccount.ts'
+import type { PaymentOrder } from '../../control/onchain/payments/paymentOrder.ts'
+import { FUNDS, type Payer } from '../support/chain.ts'
+import { until } from '../support/parts/ledger.ts'
+import { AMOUNT, type PaymentBench, startPaymentBench } from '../support/parts/payments.ts'
 
 const SHORT_MS = 400
 let bench: PaymentBench

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { chat, completion, type Receipt } from '../../support/clients/chatClient.ts'
-import { itemOf } from '../../support/present.ts'
-import { type Stack, startStack, until } from '../../support/stack.ts'
+import { chat, completion, type Receipt } from '../support/clients/chatClient.ts'
+import { itemOf } from '../support/present.ts'
+import { type Stack, startStack, until } from '../support/stack.ts'
 
 /** The kernel chooses a worker for each by a hash: that one of two gets none of them happens once in 2 ** 31 runs. */
 const STREAMS = 32

@@ -2,14 +2,14 @@
 // of them; slots move while requests run.
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import type { Redis } from '../../../contract/wire/redis.ts'
-import { accountKey, shardOf } from '../../../contract/wire/redisKeys.ts'
-import { scanKeys } from '../../../contract/wire/redisShards.ts'
-import { chat, chatStream, completion } from '../../support/clients/chatClient.ts'
-import { clipOf, generate, newVideo, releaseVideos, videoIn, videoModel } from '../../support/clients/videoClient.ts'
-import { startTestCluster, type TestCluster } from '../../support/redis/redisCluster.ts'
-import { type Stack, startStack, type TestAccount, until } from '../../support/stack.ts'
-import { assertWorkload, startWorkload, type Workload } from '../../support/workload.ts'
+import type { Redis } from '../../contract/wire/redis.ts'
+import { accountKey, shardOf } from '../../contract/wire/redisKeys.ts'
+import { scanKeys } from '../../contract/wire/redisShards.ts'
+import { chat, chatStream, completion } from '../support/clients/chatClient.ts'
+import { clipOf, generate, newVideo, releaseVideos, videoIn, videoModel } from '../support/clients/videoClient.ts'
+import { startTestCluster, type TestCluster } from '../support/redis/redisCluster.ts'
+import { type Stack, startStack, type TestAccount, until } from '../support/stack.ts'
+import { assertWorkload, startWorkload, type Workload } from '../support/workload.ts'
 
 const ACCOUNTS = 6
 const START_UNITS = 1_000_000_000

@@ -2,14 +2,14 @@
 // all of it works again by itself. Method: a stack whose control is killed, stopped and brought back.
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import type { ApiRoute } from '../../../contract/api/route.ts'
-import { API_ROUTES } from '../../../contract/api/routes.ts'
-import { RPC_API_STREAM } from '../../../contract/wire/redisKeys.ts'
-import { createPool } from '../../../control/runtime/db/pool.ts'
-import { api, apiOk, assertRefused, newOwner, type Owner } from '../../support/clients/apiClient.ts'
-import { chat, completion } from '../../support/clients/chatClient.ts'
-import { limits } from '../../support/limits.ts'
-import { type Stack, startStack, until } from '../../support/stack.ts'
+import type { ApiRoute } from '../../contract/api/route.ts'
+import { API_ROUTES } from '../../contract/api/routes.ts'
+import { RPC_API_STREAM } from '../../contract/wire/redisKeys.ts'
+import { createPool } from '../../control/runtime/db/pool.ts'
+import { api, apiOk, assertRefused, newOwner, type Owner } from '../support/clients/apiClient.ts'
+import { chat, completion } from '../support/clients/chatClient.ts'
+import { limits } from '../support/limits.ts'
+import { type Stack, startStack, until } from '../support/stack.ts'
 
 const M = 'test/small'
 /** In how long an owner hears that control is down, on a machine that has nothing else to do. */

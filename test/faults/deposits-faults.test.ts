@@ -3,8 +3,8 @@
 import assert from 'node:assert/strict'
 import test, { after, afterEach, before } from 'node:test'
 import { encodeFunctionData } from 'viem'
-import { PAYMENT_ABI } from '../../../control/onchain/chain/settlementCall.ts'
-import { FUNDS } from '../../support/chain.ts'
+import { PAYMENT_ABI } from '../../control/onchain/chain/settlementCall.ts'
+import { FUNDS } from '../support/chain.ts'
 import {
   coinOf,
   deposit,
@@ -13,9 +13,9 @@ import {
   type SignedDeposit,
   signDeposit,
   untilCredited,
-} from '../../support/clients/moneyClient.ts'
-import { type PaidStack, startPaidStack } from '../../support/paidStack.ts'
-import { until } from '../../support/stack.ts'
+} from '../support/clients/moneyClient.ts'
+import { type PaidStack, startPaidStack } from '../support/paidStack.ts'
+import { until } from '../support/stack.ts'
 
 /** Two dollars of the stablecoin, which are four of the coin at half a dollar each. */
 const TWO = 2_000_000n

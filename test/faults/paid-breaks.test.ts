@@ -3,10 +3,10 @@
 import assert from 'node:assert/strict'
 import test, { after, afterEach, before } from 'node:test'
 import type { PaymentPayload } from '@x402/core/types'
-import { FUNDS } from '../../support/chain.ts'
-import { arrivals, codeOf, HELLO, payFor, paymentHeader, post, quote } from '../../support/clients/paidClient.ts'
-import { type PaidStack, startPaidStack } from '../../support/paidStack.ts'
-import { until } from '../../support/stack.ts'
+import { FUNDS } from '../support/chain.ts'
+import { arrivals, codeOf, HELLO, payFor, paymentHeader, post, quote } from '../support/clients/paidClient.ts'
+import { type PaidStack, startPaidStack } from '../support/paidStack.ts'
+import { until } from '../support/stack.ts'
 
 let paid: PaidStack
 

@@ -4,12 +4,12 @@
 import assert from 'node:assert/strict'
 import test, { after, afterEach, before } from 'node:test'
 import { type Hex, parseGwei } from 'viem'
-import { MAX_UNITS } from '../../../contract/money/units.ts'
-import { DEMO_TOKEN_ABI } from '../../../control/launch/chain/deploy.ts'
-import type { Payer } from '../../support/chain.ts'
-import { paymentRaceLimits as limits } from '../../support/limits.ts'
-import { newAccount, until } from '../../support/parts/ledger.ts'
-import { type PaymentBench, startPaymentBench } from '../../support/parts/payments.ts'
+import { MAX_UNITS } from '../../contract/money/units.ts'
+import { DEMO_TOKEN_ABI } from '../../control/launch/chain/deploy.ts'
+import type { Payer } from '../support/chain.ts'
+import { paymentRaceLimits as limits } from '../support/limits.ts'
+import { newAccount, until } from '../support/parts/ledger.ts'
+import { type PaymentBench, startPaymentBench } from '../support/parts/payments.ts'
 
 /** What 5 USD buy where a coin is half a dollar. */
 const COIN_NANOS = 10_000_000_000
