@@ -44,7 +44,9 @@ const refuse = (method: string) => async () => {
   return async () => void world.paid.rpc.refused.delete(method)
 }
 
-const isBlocked = async () => (await scalar('SELECT count(*) FROM pg_locks WHERE NOT granted')) > 0
+/** Whether control waits to write a frozen table. */
+const isStopped = (table: string) => async () =>
+  (await scalar(`SELECT count(*) FROM pg_locks WHERE NOT granted AND relation = '${table}'::regclass`)) > 0
 
 /** Amounts that are taken in Redis and not booked. */
 const takenInRedis = () =>
@@ -91,7 +93,10 @@ const noBlocks = async () => {
 
 const WITHDRAWAL: Readonly<Record<string, Place>> = {
   'taken in Redis': { stop: () => freeze('debits'), isReached: async () => (await takenInRedis()) === 1 },
-  'booked, and no transaction stored': { stop: () => freeze('chain_transactions'), isReached: isBlocked },
+  'booked, and no transaction stored': {
+    stop: () => freeze('chain_transactions'),
+    isReached: isStopped('chain_transactions'),
+  },
   'stored, and not sent': {
     stop: refuse('eth_sendRawTransaction'),
     isReached: async () => (await scalar(`SELECT count(*) FROM chain_transactions WHERE state = 'pending'`)) > 0,
@@ -111,7 +116,7 @@ const WITHDRAWAL: Readonly<Record<string, Place>> = {
       })
       return () => frozen.then(() => letGo())
     },
-    isReached: isBlocked,
+    isReached: isStopped('lock_withdrawals'),
   },
 }
 
@@ -135,10 +140,10 @@ const REDEMPTION: Readonly<Record<string, Place>> = {
     stop: refuse('eth_getLogs'),
     isReached: async () => (await world.onChain(holder, series)) < minted,
   },
-  'read, and not stored': { stop: () => freeze('lock_redemptions'), isReached: isBlocked },
+  'read, and not stored': { stop: () => freeze('lock_redemptions'), isReached: isStopped('lock_redemptions') },
   'stored, and not credited': {
     stop: () => freeze('lock_holdings'),
-    isReached: async () => (await waiting()) > 0 && (await isBlocked()),
+    isReached: async () => (await waiting()) > 0 && (await isStopped('lock_holdings')()),
   },
   'credited in the book, and not in Redis': {
     stop: async () => {
