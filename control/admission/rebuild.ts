@@ -61,7 +61,7 @@ async function loadAll(
   reports: LeaseReports,
   limits: Limits,
 ): Promise<void> {
-  const closedMs = await Promise.all(SHARDS.map((shard) => writer.close(shard)))
+  const closedMs = await Promise.all(SHARDS.map((shard) => writer.close(shard, reports.loadNumber)))
   const holdsKeys = await scanHoldsKeys(redis)
   const leasesKeys = await scanLeasesKeys(redis)
   await adoptOwners(redis, [...holdsKeys, ...leasesKeys])

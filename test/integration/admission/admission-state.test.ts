@@ -12,9 +12,10 @@ import {
 import { HoldCode, SettleCode } from '../../../contract/wire/scripts.ts'
 import { EventDispatcher } from '../../../control/admission/dispatcher.ts'
 import { GrantSweeper } from '../../../control/admission/grantSweeper.ts'
-import { closeMarked } from '../../../control/admission/keeper.ts'
+import { closeMarked, ensureAdmission } from '../../../control/admission/keeper.ts'
 import { listHolds } from '../../../control/admission/listHolds.ts'
 import { settleLost } from '../../../control/admission/settleLost.ts'
+import { LostShardError } from '../../../control/admission/shardWriter.ts'
 import { balanceOf } from '../../../control/book/ledger/balanceOf.ts'
 import { creditCoin } from '../../../control/book/ledger/creditCoin.ts'
 import { grantCredits } from '../../../control/book/ledger/grantCredits.ts'
@@ -242,10 +243,22 @@ test('expired grants return to the house, held parts when their holds end, and e
   await assertCleanAudit(book)
 })
 
+test('Redis emptied again while the state is loaded: admission stays closed until all is loaded anew', async () => {
+  const accountId = await fundedAccount(book, 1_000)
+  await book.redis.flushall()
+  const options = { ...book, log, limits, beforeOpen: async () => void (await book.redis.flushall()) }
+  await assert.rejects(ensureAdmission(options), LostShardError)
+  assert.equal((await proxy.hold(accountId, newId('req'), 1)).code, HoldCode.CLOSED)
+  assert.equal(await ensureOpen(book), 'rebuilt')
+  assert.equal((await proxy.hold(accountId, newId('req'), 1)).code, HoldCode.OK)
+})
+
 test('a loading superseded by a later one writes no further state', async () => {
   const { ShardWriter, OutdatedLoadError } = await import('../../../control/admission/shardWriter.ts')
   const [early, late] = [new ShardWriter(book.redis, 1_000_001), new ShardWriter(book.redis, 1_000_002)]
+  await early.close(7)
   await early.write(7, [['SET', 'probe:{s07}', 'early']])
+  await late.close(7)
   await late.write(7, [['SET', 'probe:{s07}', 'late']])
   await assert.rejects(early.write(7, [['SET', 'probe:{s07}', 'early again']]), OutdatedLoadError)
   assert.equal(await book.redis.get('probe:{s07}'), 'late')
