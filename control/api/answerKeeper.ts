@@ -1,6 +1,7 @@
 import type { Logger } from 'pino'
 import { type ApiRoute, pathOf } from '../../contract/api/route.ts'
 import { API_ROUTES, type ApiOperation } from '../../contract/api/routes.ts'
+import { GatewayError } from '../../contract/errors/errors.ts'
 import { sluice } from '../../contract/wire/generated/messages.js'
 import type { Redis } from '../../contract/wire/redis.ts'
 import { keptAnswerKey } from '../../contract/wire/redisKeys.ts'
@@ -40,10 +41,16 @@ export class AnswerKeeper {
         const bytes = Buffer.from(sluice.KeptAnswer.encode(answer).finish())
         await redis.set(keptAnswerKey(pathOf(API_ROUTES[operation], {})), bytes, 'PX', limits.keptAnswerTtlMs)
       } catch (error) {
+        if (isUnused(error)) continue
         logEvent(log, 'answer_cache_failed', { err: error, operation })
       }
     }
   }
+}
+
+/** Whether the gateway does not have what the read is about, as the vault of a gateway without one. */
+function isUnused(error: unknown): boolean {
+  return error instanceof GatewayError && error.status === 404
 }
 
 /** The public reads that have one answer: those with a path of their own. */

@@ -1,3 +1,4 @@
+import { PROVIDER_COST, REVENUE } from '../../book/ledger/accounts.ts'
 import type { Queryable } from '../../runtime/db/pool.ts'
 
 /** Kinds of the transfers that set shares of the revenue aside. */
@@ -5,20 +6,27 @@ export const REWARD_SHARE = 'reward_share'
 export const VAULT_SHARE = 'vault_share'
 
 /**
- * SQL of the net revenue of the revenue accounts up to a moment, as if no share had been set aside: their balances now, less
- * all movements since.
+ * SQL of the accounts that net revenue counts: all revenue, and what registered providers are paid. Without the latter, a large
+ * holder would earn more in rewards from requests to an endpoint of its own than the requests cost it.
+ */
+const counts = (account: string): string =>
+  `${account} IN ('${REVENUE}', '${PROVIDER_COST}') OR starts_with(${account}, '${REVENUE}:')`
+
+/**
+ * SQL of the net revenue up to a moment, as if no share had been set aside: the balances of its accounts now, less all movements
+ * since.
  * @param until SQL of the moment
  */
 export const revenueTotalSql = (until: string): string => `(
-  (SELECT sum(balance) FROM ledger_accounts WHERE id = 'revenue' OR starts_with(id, 'revenue:'))
+  (SELECT sum(balance) FROM ledger_accounts WHERE ${counts('id')})
   + (SELECT coalesce(sum(reward_units + vault_units), 0) FROM revenue_periods)
   - (SELECT coalesce(sum(CASE WHEN account = credit THEN units ELSE -units END), 0)
      FROM transfers CROSS JOIN LATERAL (VALUES (debit), (credit)) AS side (account)
      WHERE at >= ${until} AND kind NOT IN ('${REWARD_SHARE}', '${VAULT_SHARE}')
-       AND (account = 'revenue' OR starts_with(account, 'revenue:'))))`
+       AND (${counts('account')})))`
 
 /**
- * The net revenue of the revenue accounts up to a moment. Transactions that were open then and committed later count too, so
+ * The net revenue up to a moment. Transactions that were open then and committed later count too, so
  * callers wait a while after the moment before they ask.
  * @returns units; may be negative
  */

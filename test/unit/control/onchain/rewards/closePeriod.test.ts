@@ -5,8 +5,10 @@ import test from 'node:test'
 import type { Address } from '../../../../../contract/payments/address.ts'
 import { type CloseOptions, closePeriod } from '../../../../../control/onchain/rewards/closePeriod.ts'
 import { movePayout } from '../../../../../control/onchain/rewards/payoutRow.ts'
+import { migrate } from '../../../../../control/runtime/db/migrate.ts'
 import { withTransaction } from '../../../../../control/runtime/db/pool.ts'
 import { paymentLimits } from '../../../../support/limits.ts'
+import { oldSchema } from '../../../../support/oldSchema.ts'
 import {
   assertCleanAudit,
   type Book,
@@ -63,6 +65,57 @@ test('rewards around and above 2^53 nanos are set aside, divided and moved exact
   await assertCleanAudit(book)
 })
 
+test('the pay of registered providers is not part of what a period shares out', async (t) => {
+  const book = await startBook()
+  t.after(() => book.stop())
+  const accountId = await fundedAccount(book, 1_000)
+  const firstEnd = Math.floor(Date.now() / 1_000 / PERIOD_SECONDS) * PERIOD_SECONDS - 600
+  await beginAt(book, firstEnd)
+  await earn(book, 1_000n, firstEnd + 1)
+  await payProvider(book, 400, firstEnd + 2)
+  // Pay for receipts of the first period that is booked in the second, which takes in less than that.
+  await earn(book, 50n, firstEnd + PERIOD_SECONDS + 1)
+  await payProvider(book, 70, firstEnd + PERIOD_SECONDS + 1)
+  await earn(book, 120n, firstEnd + 2 * PERIOD_SECONDS + 1)
+  for (const expected of [
+    { netUnits: 600n, deficitUnits: 0n, rewardUnits: 300n },
+    { netUnits: -20n, deficitUnits: 20n, rewardUnits: 0n },
+    { netUnits: 120n, deficitUnits: 0n, rewardUnits: 50n },
+  ]) {
+    const period = await closePeriod(book.pool, optionsWith(accountId))
+    assert.ok(period)
+    const { netUnits, deficitUnits, rewardUnits } = period
+    assert.deepEqual({ netUnits, deficitUnits, rewardUnits }, expected)
+  }
+  await dispatchEvents(book)
+  await assertCleanAudit(book)
+})
+
+test('periods that were closed before pay was subtracted keep their shares, and the next one counts its own pay alone', async (t) => {
+  const old = await oldSchema('0370')
+  t.after(() => old.pool.end())
+  const at = (seconds: number) => 1_800_000_000 + seconds
+  await payProvider(old, 400, at(1))
+  for (const [number, total] of [500, 900].entries()) {
+    await old.pool.query(
+      `INSERT INTO revenue_periods (number, starts_at, ends_at, total_units, net_units, deficit_units, reward_units, reward_rest,
+         vault_units, vault_rest, vault_bps, coin_usd_units, reward_nanos, vault_nanos, pool_nanos, earned_nanos, paid_nanos,
+         credited_nanos, carried_nanos, holders, min_nanos, excluded)
+       VALUES ($1, to_timestamp($2), to_timestamp($3), $4, $5, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, '{}')`,
+      [number, at(60 * number), at(60 * number + 60), total, 400 * number],
+    )
+  }
+  await payProvider(old, 30, at(130))
+  await migrate(old.pool)
+  const { rows } = await old.pool.query<{ total: string }>(
+    'SELECT total_units::text AS total FROM revenue_periods ORDER BY number',
+  )
+  assert.deepEqual(
+    rows.map(({ total }) => total),
+    ['100', '500'],
+  )
+})
+
 function optionsWith(accountId: string): CloseOptions {
   return {
     settings: {
@@ -106,6 +159,14 @@ async function beginAt({ pool }: Book, seconds: number): Promise<void> {
   await pool.query(
     `INSERT INTO reward_scan (token, block, base_block, block_time) VALUES ($1, 1, 1, extract(epoch FROM now())::bigint)`,
     [address('c')],
+  )
+}
+
+async function payProvider({ pool }: Pick<Book, 'pool'>, units: number, seconds: number): Promise<void> {
+  await pool.query(
+    `INSERT INTO transfers (kind, ref, debit, credit, units, at)
+     VALUES ('test_pay', gen_random_uuid()::text, 'provider_cost', 'house', $1, to_timestamp($2))`,
+    [units, seconds],
   )
 }
 
