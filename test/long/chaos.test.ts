@@ -8,6 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { assertBookMatches } from '../support/bookCheck.ts'
 import { AgentClient } from '../support/clients/agentClient.ts'
 import { api, newOwner } from '../support/clients/apiClient.ts'
+import { areDelivered } from '../support/journals.ts'
 import { itemOf, memberOf, present } from '../support/present.ts'
 import { type Stack, startStack, type TestAccount, until } from '../support/stack.ts'
 import { childrenOf, describe, startWorkload, type Workload } from '../support/workload.ts'
@@ -159,6 +160,9 @@ async function strike(random: () => number): Promise<string[]> {
   return struck
 }
 
+const isDelivered = async (): Promise<boolean> =>
+  areDelivered(stack.dir, childrenOf(present(stack.proxy.pid)))
+
 test(`chaos for ${MINUTES} minutes, seed ${SEED}`, { timeout: (MINUTES + 5) * 60_000 }, async () => {
   const random = randomFrom(SEED)
   const endMs = Date.now() + MINUTES * 60_000
@@ -171,6 +175,8 @@ test(`chaos for ${MINUTES} minutes, seed ${SEED}`, { timeout: (MINUTES + 5) * 60
       await until('answers come again', () => workload.answered() >= seen + 10, 60_000)
     }
     const results = await Promise.all([...hot, ...cold].map((workload) => workload.stop()))
+    // Redis does not know what they have of the time before it was emptied.
+    await until('journals of dead processes are delivered', isDelivered, 60_000)
     await stack.settled(60_000)
     await stack.audit()
     const log = await stack.provider.log(linesBefore)

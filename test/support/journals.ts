@@ -21,6 +21,15 @@ export function journalFolders(stackDir: string): Map<string, string[]> {
   return found
 }
 
+/** Whether every journal belongs to one of these processes: those of others are delivered. */
+export function areDelivered(stackDir: string, living: readonly number[]): boolean {
+  const names = roots(stackDir).flatMap(namesIn)
+  return names.every((name) => {
+    const journal = parseJournalName(name)
+    return journal === undefined || living.includes(journal.pid)
+  })
+}
+
 /** What all journals of a stack have. */
 export async function readJournals(stackDir: string): Promise<JournalContent[]> {
   return Promise.all([...journalFolders(stackDir).values()].map(readJournal))

@@ -74,6 +74,7 @@ type Field =
   | (typeof EXPIRED_GRANT | typeof ACCOUNT | typeof ENDINGS)
 
 const TEXT_MAX = 256
+const NO_HASH = Buffer.alloc(0)
 /** The largest of PostgreSQL's integer. */
 const INT4_MAX = 2_147_483_647
 // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is looked for.
@@ -186,7 +187,7 @@ function receiptOf(
     lockSeries: burnt?.seriesId ?? '',
     lockUnits: burnt?.units ?? 0,
     lockMicros: burnt === undefined ? 0 : microsOf(settlement, burnt),
-    leafHash: Buffer.alloc(0),
+    leafHash: NO_HASH,
   }
   receipt.leafHash = leafHash(leafText(receipt))
   return receipt
