@@ -160,8 +160,7 @@ async function strike(random: () => number): Promise<string[]> {
   return struck
 }
 
-const isDelivered = async (): Promise<boolean> =>
-  areDelivered(stack.dir, childrenOf(present(stack.proxy.pid)))
+const isDelivered = async (): Promise<boolean> => areDelivered(stack.dir, childrenOf(present(stack.proxy.pid)))
 
 test(`chaos for ${MINUTES} minutes, seed ${SEED}`, { timeout: (MINUTES + 5) * 60_000 }, async () => {
   const random = randomFrom(SEED)
