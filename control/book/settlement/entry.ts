@@ -202,17 +202,22 @@ function microsOf({ lockSeries, lockUnits, lockMicros }: sluice.Settlement, { se
 /** Reads `grantId=units,...,coin=units:nanos` into ledger accounts. */
 function partsOf(split: string, accountId: string): ChargePart[] {
   if (split === '') return []
-  return split.split(',').map((part) => {
-    const [name = '', units = ''] = part.split('=')
-    if (name !== 'coin') {
-      const granted = integer('split', units, 1)
-      const ledgerAccount = potAccount(identifier('split', name), accountId)
-      const part = { ledgerAccount, units: granted, amount: granted }
-      return isLockId(name) ? { ...part, seriesId: name } : part
-    }
+  // Most charges are of coin alone.
+  if (!split.includes(',')) return [partOf(split, accountId)]
+  return split.split(',').map((part) => partOf(part, accountId))
+}
+
+function partOf(text: string, accountId: string): ChargePart {
+  const end = text.indexOf('=')
+  const [name, units] = end < 0 ? [text, ''] : [text.slice(0, end), text.slice(end + 1)]
+  if (name === 'coin') {
     const coin = coinOf(units)
     return { ledgerAccount: coinAccount(accountId), units: coin.coinUnits, amount: coin.coinNanos }
-  })
+  }
+  const granted = integer('split', units, 1)
+  const ledgerAccount = potAccount(identifier('split', name), accountId)
+  const part = { ledgerAccount, units: granted, amount: granted }
+  return isLockId(name) ? { ...part, seriesId: name } : part
 }
 
 function coinOf(text: string): CoinPart {

@@ -16,7 +16,7 @@ const HIGH_WORD = 2 ** 32
 /** Bytes of a row without its texts: the most that 64 fields of fixed width take. */
 const FIXED_BYTES = 1_024
 /** Texts up to this length are written by a loop, which is done before a call to the encoder would begin. */
-const SHORT_TEXT = 64
+const SHORT_TEXT = 20
 const UTF8_BYTES_MAX = 3
 
 /** Memory of rows that were written, for the next ones: fresh memory of this size costs a fault a page, and collections. */
