@@ -9,10 +9,11 @@ import { lockTokensInitCode } from '../../../control/launch/chain/deployLockToke
 import { api, apiOk, type Json, signedMessage } from '../../support/clients/apiClient.ts'
 import { newHolder, signDeposit } from '../../support/clients/moneyClient.ts'
 import { type PaidStack, startPaidStack } from '../../support/paidStack.ts'
+import { rounds } from '../../support/rounds.ts'
 import { Mutator, seededRandom } from '../../support/samples/mutations.ts'
 import { TestWitness } from '../../support/testWitness.ts'
 
-const MUTATIONS = 2_000
+const MUTATIONS = rounds({ short: 600, long: 3_000 })
 const AT_ONCE = 10
 const AGENT = '/v1/agents/an-agent'
 const ONE = 1_000_000n

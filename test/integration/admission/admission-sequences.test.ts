@@ -28,6 +28,7 @@ import {
   TestProxy,
   until,
 } from '../../support/parts/ledger.ts'
+import { rounds } from '../../support/rounds.ts'
 
 const ACCOUNTS = 3
 /** A failure depends on timing, so that shrinking would only bury it. */
@@ -238,7 +239,7 @@ async function play(steps: readonly Step[], between: (place: number, run: Run) =
 test('after any sequence of credits, grants, holds, settles, voids and expiries the audit is clean', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(step, { minLength: 20, maxLength: 120 }), (steps) => play(steps, async () => {})),
-    { ...REPORT, numRuns: 12 },
+    { ...REPORT, numRuns: rounds({ short: 6, long: 20 }) },
   )
 })
 
@@ -251,7 +252,7 @@ test('the same with a Redis that is emptied at any moment', async () => {
         await book.redis.flushall()
       }),
     ),
-    { ...REPORT, numRuns: 8 },
+    { ...REPORT, numRuns: rounds({ short: 4, long: 12 }) },
   )
 })
 
@@ -265,6 +266,6 @@ test('the same with a Redis that is killed and restarted', async () => {
         await until('Redis answers', async () => book.redis.status === 'ready')
       }),
     ),
-    { ...REPORT, numRuns: 4 },
+    { ...REPORT, numRuns: rounds({ short: 2, long: 6 }) },
   )
 })

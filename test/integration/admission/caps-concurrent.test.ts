@@ -9,7 +9,6 @@ import { postBy } from '../../support/clients/socketClient.ts'
 import { itemOf } from '../../support/present.ts'
 import { type Stack, startStack, type TestAccount } from '../../support/stack.ts'
 
-const REQUESTS = 1_000
 const SERVED = 10
 const SUB_KEYS = 5
 const OUTPUT_TOKENS = 10
@@ -25,6 +24,9 @@ interface Answer {
   readonly code: string | null
   readonly chargedUnits: number
 }
+
+/** One proxy alone has no race between leases, so that fewer requests show as much. */
+const requestsOf = ({ baseUrls }: Stack): number => (baseUrls.length > 1 ? 1_000 : 250)
 
 /** One request; half of them are streamed. */
 async function send(baseUrl: string, agent: Agent, apiKey: string, stream: boolean): Promise<Answer> {
@@ -48,15 +50,14 @@ function read(status: number, text: string, stream: boolean): Answer {
 }
 
 /** Sends the requests by these keys in turn, to the proxies in turn. */
-async function sendAll(stack: Stack, apiKeys: readonly string[]): Promise<Answer[]> {
-  const agent = new Agent({ keepAlive: true, maxSockets: REQUESTS })
-  const { baseUrls } = stack
+async function sendAll({ baseUrls }: Stack, apiKeys: readonly string[], requests: number): Promise<Answer[]> {
+  const agent = new Agent({ keepAlive: true, maxSockets: requests })
   const one = (i: number): Promise<Answer> => {
     const place = Math.floor(i / 2) % baseUrls.length
     return send(itemOf(baseUrls, place), agent, itemOf(apiKeys, i % apiKeys.length), i % 2 === 0)
   }
   try {
-    return await Promise.all(Array.from({ length: REQUESTS }, (_, i) => one(i)))
+    return await Promise.all(Array.from({ length: requests }, (_, i) => one(i)))
   } finally {
     agent.destroy()
   }
@@ -76,10 +77,11 @@ async function balanceUnits(stack: Stack, { accountId }: TestAccount): Promise<n
 
 /** Exactly ten of the requests are served and charged in full; all others are refused with this code. */
 async function servesTen(stack: Stack, apiKeys: readonly string[], code: string): Promise<void> {
-  const answers = await sendAll(stack, apiKeys)
+  const requests = requestsOf(stack)
+  const answers = await sendAll(stack, apiKeys, requests)
   const served = answers.filter((answer) => answer.status === 200)
   const refused = answers.filter((answer) => answer.status === 402 && answer.code === code)
-  assert.deepEqual([served.length, refused.length], [SERVED, REQUESTS - SERVED])
+  assert.deepEqual([served.length, refused.length], [SERVED, requests - SERVED])
   for (const { chargedUnits } of served) assert.equal(chargedUnits, HOLD_UNITS)
   await stack.settled()
 }
@@ -98,7 +100,7 @@ async function exactlyTen(
 
 for (const proxies of [1, 2]) {
   const workers = proxies
-  describe(`1,000 concurrent requests, proxies: ${proxies}, workers of each: ${workers}`, () => {
+  describe(`concurrent requests, proxies: ${proxies}, workers of each: ${workers}`, () => {
     let stack: Stack
     let agents: AgentClient
 

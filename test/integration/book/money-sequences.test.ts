@@ -254,7 +254,7 @@ async function play(plan: readonly (readonly Step[])[]): Promise<void> {
 test('any interleaving of payments, links, holds and expiries keeps every unit', async () => {
   await fc.assert(
     fc.asyncProperty(batches, (plan) => play(plan)),
-    { ...REPORT, numRuns: rounds({ short: 8, long: 20 }) },
+    { ...REPORT, numRuns: rounds({ short: 4, long: 20 }) },
   )
 })
 
@@ -265,6 +265,6 @@ test('the same with a Redis that is emptied at any moment', async () => {
       const at = when % plan.length
       await play(plan.map((batch, i) => (i === at ? [...batch.slice(0, 4), lost, ...batch.slice(4)] : batch)))
     }),
-    { ...REPORT, numRuns: rounds({ short: 4, long: 10 }) },
+    { ...REPORT, numRuns: rounds({ short: 2, long: 10 }) },
   )
 })

@@ -16,6 +16,7 @@ import { SettlementConsumer } from '../../../control/book/settlement/consumer.ts
 import { ledgerLimits as limits } from '../../support/limits.ts'
 import { type Book, log, orphanVoider, startBook, TestProxy } from '../../support/parts/ledger.ts'
 import { BUDGET_UNITS, batches, PlatformRun, type Step, SUB_KEYS } from '../../support/parts/platformRun.ts'
+import { rounds } from '../../support/rounds.ts'
 
 /** A failure depends on timing, so that shrinking would only bury it. */
 const REPORT = { endOnFailure: true, includeErrorInReport: true }
@@ -96,7 +97,7 @@ test('the counters of a platform key are the spending of all its keys, and its s
       await run.finish()
       refused += run.refused
     }),
-    { ...REPORT, numRuns: 6 },
+    { ...REPORT, numRuns: rounds({ short: 3, long: 12 }) },
   )
   assert.ok(refused > 0, 'the budget was never met')
 })
@@ -113,6 +114,6 @@ test('the same with the platform key in use itself, and a Redis that is emptied 
       }
       await run.finish()
     }),
-    { ...REPORT, numRuns: 5 },
+    { ...REPORT, numRuns: rounds({ short: 2, long: 10 }) },
   )
 })

@@ -15,7 +15,7 @@ import { Mutator, seededRandom } from '../../../support/samples/mutations.ts'
 
 const LARGE_BYTES = 300_000
 const BLANKS = ' '.repeat(LARGE_BYTES)
-const MUTATIONS = 400
+const MUTATIONS = 150
 /** What the main thread may parse or print at once, and for how long it may be at work. */
 const AT_ONCE_BYTES = 262_144
 const TURN_MS = 5

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { connect } from 'node:net'
 import { after, before, test } from 'node:test'
-import { chat, completion, type Receipt } from '../../support/clients/chatClient.ts'
-import { itemOf } from '../../support/present.ts'
-import { assertReconciled } from '../../support/reconcile.ts'
-import { type Stack, startStack, type TestAccount, until } from '../../support/stack.ts'
+import { chat, completion, type Receipt } from '../support/clients/chatClient.ts'
+import { itemOf } from '../support/present.ts'
+import { assertReconciled } from '../support/reconcile.ts'
+import { type Stack, startStack, type TestAccount, until } from '../support/stack.ts'
 
 const WORKERS = 3
 const CONNECTIONS = 1_200
