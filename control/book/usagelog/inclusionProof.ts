@@ -37,9 +37,10 @@ export class Tiles {
   /** The hash of any complete subtree, out of the stored hashes beneath it. */
   async hashOf(subtree: Subtree): Promise<Buffer> {
     const nearest = storedBelow(subtree.level)
-    const hashes = await this.beneath(subtree, nearest)
+    const hashes = await this.beneath(subtree, nearest, 2 ** (storedAbove(nearest) - nearest))
     if (hashes.length === 2 ** (subtree.level - nearest)) return foldComplete(hashes)
-    if (!isAlwaysStored(nearest)) return foldComplete(await this.beneath(subtree, storedBelow(nearest - 1)))
+    // The other subtrees of the proof most likely lack theirs, too: one read of a tile serves all of them.
+    if (!isAlwaysStored(nearest)) return foldComplete(await this.beneath(subtree, storedBelow(nearest - 1), TILE))
     throw new Error(`usage log ${this.log} lacks hashes of level ${nearest} beneath ${subtree.index}`)
   }
 
@@ -50,10 +51,9 @@ export class Tiles {
     return Promise.all(Array.from({ length: width }, (_, at) => this.hashOf({ level, index: first + at })))
   }
 
-  /** The hashes of a stored height that are beneath a subtree, as far as they are there. */
-  private async beneath({ level, index }: Subtree, stored: number): Promise<Buffer[]> {
+  /** The hashes of a stored height that are beneath a subtree, as far as they are there, read in groups of a width. */
+  private async beneath({ level, index }: Subtree, stored: number, groupWidth: number): Promise<Buffer[]> {
     const width = 2 ** (level - stored)
-    const groupWidth = 2 ** (storedAbove(stored) - stored)
     const hashes: Buffer[] = []
     for (let at = index * width; at < (index + 1) * width; ) {
       const group = await this.group(stored, Math.floor(at / groupWidth), groupWidth)
@@ -65,9 +65,9 @@ export class Tiles {
     return hashes
   }
 
-  /** The hashes beneath one node of the next stored height; none where one of them is missing. */
+  /** The hashes beneath one node of a greater height; none where one of them is missing. */
   private group(level: number, number: number, width: number): Promise<Buffer[]> {
-    const name = `${level}/${number}`
+    const name = `${level}/${number}/${width}`
     let hashes = this.groups.get(name)
     if (hashes === undefined) {
       const from = number * width

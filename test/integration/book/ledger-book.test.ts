@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import fc from 'fast-check'
 import { newId } from '../../../contract/wire/ids.ts'
+import { PAYMENTS_IN } from '../../../control/book/ledger/accounts.ts'
 import { balanceOf } from '../../../control/book/ledger/balanceOf.ts'
 import { creditCoin } from '../../../control/book/ledger/creditCoin.ts'
 import { grantCredits, TooManyGrantsError } from '../../../control/book/ledger/grantCredits.ts'
@@ -12,6 +13,7 @@ import { type Client, createPool, withTransaction } from '../../../control/runti
 import { ledgerLimits as limits } from '../../support/limits.ts'
 import { type Book, newAccount, scalar, startBook } from '../../support/parts/ledger.ts'
 import { freshDatabase } from '../../support/services.ts'
+import { until } from '../../support/until.ts'
 
 let book: Book
 before(async () => {
@@ -55,6 +57,25 @@ test('a payment is credited once, notifies admission once, and never changes its
   )
   assert.equal((await balanceOf(book.pool, accountId))?.coinNanos, 700)
   assert.equal(await scalar(book.pool, 'SELECT seq FROM admission_accounts WHERE account_id = $1', [accountId]), 2)
+})
+
+test('a posting that waited for an account adds to the balance that the other posting left', async () => {
+  const customers = [await newAccount(book.pool, 0), await newAccount(book.pool, 0)]
+  const paidIn = () => scalar<number>(book.pool, 'SELECT balance FROM ledger_accounts WHERE id = $1', [PAYMENTS_IN])
+  const before = await paidIn()
+  const credit = (accountId: string) =>
+    inTransaction((client) => creditCoin(client, { accountId, nanos: 5, units: 5, ref: newId('evt') }))
+  const [first, second] = customers as [string, string]
+  let waiting: Promise<unknown> | undefined
+  await inTransaction(async (client) => {
+    await creditCoin(client, { accountId: first, nanos: 5, units: 5, ref: newId('evt') })
+    waiting = credit(second)
+    const locks = `SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`
+    await until('the second posting waits', async () => (await scalar<number>(book.pool, locks)) > 0)
+  })
+  await waiting
+  assert.equal(await paidIn(), before - 10)
+  for (const accountId of customers) assert.equal((await balanceOf(book.pool, accountId))?.coinNanos, 5)
 })
 
 test('amounts that are not positive integers, and unknown accounts, are rejected', async () => {

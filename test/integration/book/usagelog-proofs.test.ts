@@ -5,7 +5,8 @@ import { newId } from '../../../contract/wire/ids.ts'
 import { ledgerStream, shardOf } from '../../../contract/wire/redisKeys.ts'
 import { bookEntries } from '../../../control/book/settlement/bookEntries.ts'
 import { parseEntry } from '../../../control/book/settlement/entry.ts'
-import { inclusionProof } from '../../../control/book/usagelog/inclusionProof.ts'
+import { inclusionPath, inclusionProof, rootAt, Tiles } from '../../../control/book/usagelog/inclusionProof.ts'
+import { type LeafReader, leavesOf } from '../../../control/book/usagelog/leafReads.ts'
 import { leafHash, verifyInclusion } from '../../../control/book/usagelog/merkle.ts'
 import { compiled } from '../../../control/launch/paths.ts'
 import { tamperWith } from '../../support/parts/forgedLog.ts'
@@ -62,6 +63,29 @@ test('positions outside the log return no entry', async () => {
   const size = await scalar<number>(book.pool, 'SELECT size FROM usage_log_heads WHERE log = $1', [shardOf(accountId)])
   for (const position of [size, -1, 0.5, Number.NaN])
     assert.equal(await inclusionProof(book.pool, leafAt(position)), undefined)
+})
+
+test('a proof reads the leaves of a tile at once where nodes of 16 leaves are missing', async () => {
+  await bookReceipts(300)
+  await tamperWith(book.pool, ['DELETE FROM usage_log_nodes WHERE level = 4', []])
+  const size = await scalar<number>(book.pool, 'SELECT size FROM usage_log_heads WHERE log = $1', [shardOf(accountId)])
+  const head = { size, root: await rootAt(book.pool, shardOf(accountId), size, leavesOf(shardOf(accountId))) }
+  const ranges: number[][] = []
+  const leaves: LeafReader = (client, from, until) => {
+    ranges.push([from, until])
+    return leavesOf(shardOf(accountId))(client, from, until)
+  }
+  const path = await inclusionPath(new Tiles(book.pool, shardOf(accountId), size, leaves), 17, size)
+  const leaf = await leavesOf(shardOf(accountId))(book.pool, 17, 18)
+  const hashes = path.map((hash) => Buffer.from(hash, 'hex'))
+  assert.ok(verifyInclusion(leaf[0] as Buffer, 17, size, hashes, head.root))
+  // The 16 leaves beside it, the tile of it, and the last leaves of the log.
+  assert.deepEqual(ranges.slice(0, 1), [[16, 32]])
+  assert.ok(
+    ranges.some(([from, until]) => from === 0 && until === 256),
+    JSON.stringify(ranges),
+  )
+  assert.ok(ranges.length <= 4, JSON.stringify(ranges))
 })
 
 test('after 66,000 receipts all stored levels are used; proofs hold without those between tiles, which the migration adds', async () => {
