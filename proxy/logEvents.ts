@@ -41,7 +41,7 @@ export const PROXY_EVENTS = {
   provider_key_missing: [
     'warn',
     'provider API key not set; routes disabled',
-    'Set the environment variable that `api_key_env` of the provider names, and restart the proxy.',
+    'Set the environment variable that `variable` names, and restart the proxy.',
   ],
   proxy_ready: ['info', 'proxy is ready'],
   redis_connection_failed: ['warn', 'connection to Redis failed; reconnecting', 'Check Redis and REDIS_URL.'],
@@ -69,7 +69,7 @@ export const PROXY_EVENTS = {
   tool_key_missing: [
     'warn',
     'provider API key not set; tool disabled',
-    'Set the environment variable that `api_key_env` of the tool names, and restart the proxy.',
+    'Set the environment variable that `variable` names, and restart the proxy.',
   ],
   video_wake_failed: ['warn', 'could not wake the requests that wait for a video job'],
   worker_died: ['error', 'worker process died; a new one replaces it', 'Report it with the lines that precede it.'],

@@ -26,8 +26,11 @@ export function isStale(folder) {
  * @throws when npm fails, which has then said why
  */
 export function installPackages(folder, env = process.env) {
-  // What npm says goes to stderr, so that the output of what runs next can be read by a program.
-  const { status } = spawnSync('npm', ['ci', '--no-audit', '--no-fund'], { cwd: folder, env, stdio: ['ignore', 2, 2] })
+  // What npm says goes to stderr, so that the output of what runs next can be read by a program. Its warnings are about
+  // packages that only tests and benchmarks use, and read like a fault of this installation.
+  console.error('Installing the npm packages ...')
+  const command = ['ci', '--no-audit', '--no-fund', '--loglevel=error']
+  const { status } = spawnSync('npm', command, { cwd: folder, env, stdio: ['ignore', 2, 2] })
   if (status !== 0) throw new Error(`npm ci failed in ${folder}`)
   utimesSync(stampOf(folder), new Date(), new Date())
 }

@@ -11,9 +11,11 @@ export interface Lost {
   /** By usage log, where any are. */
   readonly receipts: readonly { readonly log: number; readonly receipts: number }[]
   readonly receiptsTotal: number
-  /** The total charge of these receipts. */
-  readonly chargedUnits: WideAmount
-  /** By other account of the gateway, the amount by which its balance was higher before. Units, of coin nanos. */
+  /** Whether entries were added after the restore. What the lost ones moved is then no longer known. */
+  readonly movedOn: boolean
+  /** The total charge of these receipts; null when the book has moved on. */
+  readonly chargedUnits: WideAmount | null
+  /** By other account of the gateway, the amount by which its balance was higher before; none when the book has moved on. Units, of coin nanos. */
   readonly balances: Readonly<Record<string, WideAmount>>
   /** Endings of proxies that are no longer booked; proxies redeliver those that their journals still have. */
   readonly endings: Readonly<Record<string, number>>
@@ -35,16 +37,23 @@ export async function lostSince(db: Queryable, then: BookMark, now: BookMark): P
   for (const marked of then.logs) {
     if (marked.size <= (sizes.get(marked.log) ?? 0) && !(await isAsMarked(db, marked))) forked.push(marked.log)
   }
-  const accounts = less(then.balances, now.balances)
+  const endings = differences(then.endings, now.endings)
+  const movedOn =
+    forked.length > 0 || missing.some((lost) => lost.receipts < 0) || endings.some(([, more]) => more < 0n)
+  const accounts = movedOn ? [] : differences(then.balances, now.balances)
   const isRevenue = (id: string) => id.startsWith(`${REVENUE}:`)
+  const charged = accounts.filter(([id]) => isRevenue(id)).reduce((sum, [, units]) => sum + units, 0n)
   return {
     receipts,
     receiptsTotal: receipts.reduce((sum, lost) => sum + lost.receipts, 0),
-    chargedUnits: wideAmount(accounts.filter(([id]) => isRevenue(id)).reduce((sum, [, units]) => sum + units, 0n)),
+    movedOn,
+    chargedUnits: movedOn ? null : wideAmount(charged),
     balances: Object.fromEntries(
       accounts.filter(([id]) => !isRevenue(id)).map(([id, amount]) => [id, wideAmount(amount)]),
     ),
-    endings: Object.fromEntries(less(then.endings, now.endings).map(([owner, count]) => [owner, Number(count)])),
+    endings: Object.fromEntries(
+      endings.filter(([, count]) => count > 0n).map(([owner, count]) => [owner, Number(count)]),
+    ),
     signedHeads: Math.max(0, missing.find(({ log }) => log === HEADS_LOG)?.receipts ?? 0),
     forked,
   }
@@ -57,7 +66,7 @@ async function isAsMarked(db: Queryable, { log, size, root }: MarkedLog): Promis
 }
 
 /** By how much values were greater, where they were others. */
-function less(
+function differences(
   then: Readonly<Record<string, WideAmount>>,
   now: Readonly<Record<string, WideAmount>>,
 ): Array<readonly [name: string, difference: bigint]> {

@@ -175,7 +175,8 @@ export class CliContext {
       if ((error as { code?: string }).code === '42P01') {
         throw new CommandError(`the database at ${address} has no tables yet: start control once (make run)`)
       }
-      throw new CommandError(`the database at ${address} is not reachable: is \`make run\` running? (${reason(error)})`)
+      const advice = this.addressAdvice('DATABASE_URL')
+      throw new CommandError(`the database at ${address} is not reachable: ${advice} (${reason(error)})`)
     }
   }
 
@@ -194,10 +195,14 @@ export class CliContext {
       return redis
     } catch (error) {
       redis.disconnect()
-      throw new CommandError(
-        `Redis at ${addressForLog(url)} is not reachable: is \`make run\` running? (${reason(error)})`,
-      )
+      const advice = this.addressAdvice('REDIS_URL')
+      throw new CommandError(`Redis at ${addressForLog(url)} is not reachable: ${advice} (${reason(error)})`)
     }
+  }
+
+  /** What to look at when a server does not answer, by who named its address. */
+  private addressAdvice(variable: 'DATABASE_URL' | 'REDIS_URL'): string {
+    return this.env[variable] ? `does ${variable} name the right one, and does it run?` : 'is `make run` running?'
   }
 
   /** Prints the result: `json` for programs, `text` for people. */

@@ -18,9 +18,13 @@ const EXIT_BROKEN = 1
 async function mark(args: Arguments, context: CliContext): Promise<undefined> {
   const file = argument(args, 'FILE')
   const text = `${JSON.stringify(await readMark(await context.pool()))}\n`
-  // A mark that is replaced is never half of one.
-  await writeFile(`${file}.part`, text)
-  await rename(`${file}.part`, file)
+  try {
+    // A mark that is replaced is never half of one.
+    await writeFile(`${file}.part`, text)
+    await rename(`${file}.part`, file)
+  } catch (error) {
+    throw new CommandError(`${file} cannot be written: ${(error as Error).message}`)
+  }
   context.print({ file }, `${file} says how far the book is`)
 }
 
@@ -58,9 +62,17 @@ async function markIn(file: string): Promise<BookMark> {
   const text = await readFile(file, 'utf8').catch((error: Error) => {
     throw new CommandError(`${file} cannot be read: ${error.message}`)
   })
-  const mark = JSON.parse(text) as BookMark
-  if (mark.format !== MARK_FORMAT) throw new CommandError(`${file} is no mark of a book, as "restore mark" writes it`)
+  const mark = parsed(text)
+  if (mark?.format !== MARK_FORMAT) throw new CommandError(`${file} is no mark of a book, as "restore mark" writes it`)
   return mark
+}
+
+function parsed(text: string): BookMark | undefined {
+  try {
+    return (JSON.parse(text) as BookMark | null) ?? undefined
+  } catch {
+    return undefined
+  }
 }
 
 /** A drill opens admission, which must never happen over the state of a gateway that serves. */
@@ -72,23 +84,40 @@ async function requireEmpty(redis: Redis): Promise<void> {
 }
 
 function linesOf(then: BookMark, lost: Lost): string[] {
-  const receipts = `${lost.receiptsTotal} receipts in ${lost.receipts.length} logs`
-  const charged = `${lost.chargedUnits} units (USD ${formatUsdWide(BigInt(lost.chargedUnits))})`
+  const lines = [`since ${then.at} the book lost ${lostReceipts(lost)}`]
+  if (lost.movedOn) {
+    lines.push(
+      'entries were added after the restore, so balances cannot be compared any more: report before control starts',
+    )
+  }
+  for (const [account, value] of Object.entries(lost.balances)) lines.push(balanceLine(account, BigInt(value)))
   const endings = Object.values(lost.endings).reduce((sum, count) => sum + count, 0)
-  const lines = [`since ${then.at} the book lost ${receipts}, which charged ${charged}`]
-  for (const [account, value] of Object.entries(lost.balances)) lines.push(`${value} on ${account} is lost as well`)
   if (endings > 0) {
     const owners = Object.keys(lost.endings).length
     lines.push(`${endings} endings of ${owners} proxy processes come back if their journals are left, when these start`)
   }
+  if (lost.signedHeads > 0) lines.push(`${lost.signedHeads} heads that were signed are gone`)
+  if (lost.forked.length > 0) lines.push(`logs ${lost.forked.join(', ')} went on in another way than before`)
   if (lost.signedHeads > 0 || lost.forked.length > 0) {
     lines.push(
-      `${lost.signedHeads} heads that were signed are gone: what is signed from here on contradicts checkpoints that were`,
-      'given out. Sign under another name from now on (log key NAME), and publish this report with the last checkpoint',
+      'What is signed from here on contradicts checkpoints that were given out. Sign under another name from now on',
+      '(log key NAME), and publish this report with the last checkpoint',
     )
   }
-  if (lost.forked.length > 0) lines.push(`logs ${lost.forked.join(', ')} went on in another way than before`)
   return lines
+}
+
+function lostReceipts({ receiptsTotal, receipts, chargedUnits }: Lost): string {
+  if (receiptsTotal === 0) return 'no receipt'
+  const found = `${receiptsTotal} receipts in ${receipts.length} logs`
+  if (chargedUnits === null) return found
+  return `${found}, which charged ${chargedUnits} units (USD ${formatUsdWide(BigInt(chargedUnits))})`
+}
+
+function balanceLine(account: string, difference: bigint): string {
+  return difference > 0n
+    ? `${account} has ${difference} less than then`
+    : `${account} has ${-difference} more than then`
 }
 
 export const RESTORE: CommandGroup = {

@@ -1,10 +1,11 @@
-import { rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, rmSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import { unknownVariables } from '../../contract/schemas/environment.ts'
 import { newSignal } from '../../contract/std/signal.ts'
 import type { Limits } from '../limits.ts'
-import { isPortFree } from './process/freePort.ts'
-import { processOf } from './process/leftover.ts'
+import { closeFolder, provideDataFolder } from './privateFolder.ts'
+import { portFault } from './process/freePort.ts'
+import { takePidFile } from './process/pidFile.ts'
 import { type RunningStack, StackRunner } from './runStack.ts'
 import { readSettings, type Settings } from './settings.ts'
 
@@ -34,19 +35,37 @@ class StopRequest {
   }
 }
 
-/** Fails early for conflicts: a second run on the same data, a port that is taken. */
-async function refuseConflicts(settings: Settings, pidFile: string): Promise<void> {
-  const other = processOf(pidFile, /launch\/main\.js/)
+const PORT_FAULTS: Readonly<Record<string, string>> = {
+  EADDRINUSE: 'is taken; stop what uses it, or set PORT to another one',
+  EACCES: 'needs a privilege that this user does not have; set PORT to one above 1023',
+  EADDRNOTAVAIL: 'cannot be opened, because this machine does not have that address; set HOST to one that it has',
+}
+
+async function refuseTakenPort({ port, host }: Settings): Promise<void> {
+  const fault = port === 0 ? undefined : await portFault(port, host)
+  if (fault === undefined) return
+  throw new Error(`port ${port} of ${host} ${PORT_FAULTS[fault] ?? `cannot be opened (${fault})`}`)
+}
+
+/**
+ * Makes the data folder this run's own, before anything in it changes.
+ * @returns gives it back
+ * @throws Error when it cannot be used, or another run has it
+ */
+function takeDataFolder({ dataDir, logDir }: Settings): () => void {
+  provideDataFolder(dataDir)
+  const pidFile = join(dataDir, 'run.pid')
+  const other = takePidFile(pidFile, /launch\/main\.js/)
   if (other !== undefined) {
-    throw new Error(`Sluice already runs on ${settings.dataDir} (process ${other}); stop it, or set SLUICE_DATA`)
+    throw new Error(`Sluice already runs on ${dataDir} (process ${other}); stop it, or set SLUICE_DATA`)
   }
-  if (settings.port !== 0 && !(await isPortFree(settings.port, settings.host))) {
-    throw new Error(`port ${settings.port} of ${settings.host} is taken; stop what uses it, or set PORT to another one`)
-  }
+  closeFolder(dataDir)
+  mkdirSync(logDir, { recursive: true })
+  return () => rmSync(pidFile, { force: true })
 }
 
 function welcome(stack: RunningStack, settings: Settings): string {
-  const { baseUrl, metricsUrl, controlMetricsUrl, account, models, isDemo, payer } = stack
+  const { baseUrl, metricsUrl, controlMetricsUrl, account, models, isDemo, catalogPath, payer } = stack
   const [model = 'MODEL'] = models
   const body = JSON.stringify({ model, stream: true, messages: [{ role: 'user', content: 'Hello' }] })
   return `
@@ -54,7 +73,7 @@ Sluice is running${isDemo ? ' with a mock provider (no provider key is set; see 
 
   Base URL  ${baseUrl}/v1
   API key   ${account.api_key}
-  Models    ${models.join(', ') || 'none can serve; see catalog.yaml'}
+  Models    ${models.join(', ') || `none can serve; see the warnings above and ${relative('.', catalogPath)}`}
   Metrics   ${metricsUrl} (proxy)
             ${controlMetricsUrl} (control)
   Logs      ${relative('.', settings.logDir) || '.'}/
@@ -76,9 +95,8 @@ async function runUntilAsked(show: (text: string) => void, limits: Limits): Prom
   const asked = new StopRequest()
   const settings = readSettings(process.env)
   for (const sentence of unknownVariables(process.env)) show(sentence)
-  const pidFile = join(settings.dataDir, 'run.pid')
-  await refuseConflicts(settings, pidFile)
-  writeFileSync(pidFile, `${process.pid}\n`)
+  await refuseTakenPort(settings)
+  const giveBack = takeDataFolder(settings)
   const runner = new StackRunner(settings, show, limits)
   let failed = false
   try {
@@ -98,7 +116,7 @@ async function runUntilAsked(show: (text: string) => void, limits: Limits): Prom
     return runner.cut()
   })
   await runner.stop()
-  rmSync(pidFile, { force: true })
+  giveBack()
   if (!failed) show('Stopped.')
   return failed ? 1 : 0
 }

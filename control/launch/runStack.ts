@@ -42,6 +42,8 @@ export interface RunningStack {
   readonly models: readonly string[]
   readonly account: DemoAccount
   readonly isDemo: boolean
+  /** The file of the catalog that the models come from. */
+  readonly catalogPath: string
   /** A wallet with test tokens on the demo's own chain; undefined without that chain. */
   readonly payer: DemoPayer | undefined
 }
@@ -118,7 +120,8 @@ export class StackRunner {
     const metrics = { metrics_url: metricsUrl, control_metrics_url: controlMetricsUrl }
     const paying = chain === undefined ? {} : { chain_rpc_url: chain.node.rpcUrl, payer: chain.payer }
     this.writePrivate('demo.json', { base_url: baseUrl, ...account, models, ...metrics, ...paying })
-    return { baseUrl, metricsUrl, controlMetricsUrl, models, account, isDemo, payer: chain?.payer }
+    const catalogPath = catalog.path
+    return { baseUrl, metricsUrl, controlMetricsUrl, models, account, isDemo, catalogPath, payer: chain?.payer }
   }
 
   /** Stops everything that was started, the proxy first, so that running streams can end. */

@@ -1,8 +1,7 @@
-import { existsSync, mkdirSync } from 'node:fs'
+import { existsSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { isUnspecifiedAddress } from '../../contract/net/ipAddress.ts'
 import { readVariables } from '../../contract/schemas/environment.ts'
-import { makePrivate } from './privateFolder.ts'
 
 /** How `make run` was asked to run. */
 export interface Settings {
@@ -20,7 +19,7 @@ export interface Settings {
 
 /**
  * Reads the environment, including the variables that the programs read themselves: an invalid one would otherwise only show
- * when the other programs run.
+ * when the other programs run. Changes nothing: what it reads may belong to another run.
  * @throws Error naming the invalid variable
  */
 export function readSettings(env: NodeJS.ProcessEnv): Settings {
@@ -30,14 +29,11 @@ export function readSettings(env: NodeJS.ProcessEnv): Settings {
     throw new Error(`SLUICE_CATALOG names a file that is not there: ${catalogPath}`)
   }
   const dataDir = resolve(variables.SLUICE_DATA)
-  const logDir = join(dataDir, 'logs')
-  makePrivate(dataDir)
-  mkdirSync(logDir, { recursive: true })
   return {
     host: variables.HOST,
     port: variables.PORT,
     dataDir,
-    logDir,
+    logDir: join(dataDir, 'logs'),
     catalogPath,
     defaultCatalogPath: resolve('catalog.yaml'),
     databaseUrl: variables.DATABASE_URL,

@@ -43,7 +43,7 @@ function routeOf(record: sluice.ServingRoute, seal: Pick<CallSeal, 'open'>): Rou
       basePath: url.pathname.replace(/\/+$/, ''),
       dialect: record.dialect as Dialect,
       apiKey: Buffer.from(opened).toString(),
-      keyMissing: false,
+      missingKeyEnv: '',
       dataPolicy: dataPolicy === 'none' ? 'none' : 'retained',
       maxTokensField: '',
       privateImages: false,

@@ -115,7 +115,7 @@ function decodeProvider(record: sluice.ProviderRecord, environment: NodeJS.Proce
     basePath: url.pathname.replace(/\/+$/, ''),
     dialect: record.dialect as Dialect,
     apiKey,
-    keyMissing: record.apiKeyEnv !== '' && apiKey === '',
+    missingKeyEnv: apiKey === '' ? record.apiKeyEnv : '',
     dataPolicy: record.dataPolicy as DataPolicy,
     maxTokensField: record.maxTokensField,
     privateImages: record.privateImages,
@@ -202,7 +202,7 @@ const SPOKEN: ReadonlySet<Dialect> = new Set(['openai', 'anthropic'])
 function decodeRoute(record: sluice.RouteRecord, providers: ReadonlyMap<string, Provider>): Route[] {
   const provider = providers.get(record.provider)
   if (provider === undefined) return []
-  const offered = record.enabled && !provider.keyMissing && SPOKEN.has(provider.dialect)
+  const offered = record.enabled && provider.missingKeyEnv === '' && SPOKEN.has(provider.dialect)
   return [
     {
       id: `${provider.id}/${record.model}`,

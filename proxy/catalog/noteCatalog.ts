@@ -11,9 +11,11 @@ export function noteCatalog(
   logEvent(log, 'catalog_in_force', { sheet: sheet.version })
   health.setDisabled(disabledRoutes(models))
   for (const provider of providers.values()) {
-    if (provider.keyMissing) logEvent(log, 'provider_key_missing', { provider: provider.id })
+    const variable = provider.missingKeyEnv
+    if (variable !== '') logEvent(log, 'provider_key_missing', { provider: provider.id, variable })
   }
   for (const { id, route } of tools.values()) {
-    if (route.provider.keyMissing) logEvent(log, 'tool_key_missing', { tool: id })
+    const variable = route.provider.missingKeyEnv
+    if (variable !== '') logEvent(log, 'tool_key_missing', { tool: id, variable })
   }
 }

@@ -9,8 +9,8 @@ export interface Provider {
   readonly basePath: string
   readonly dialect: Dialect
   readonly apiKey: string
-  /** The provider needs a key and the environment has none. */
-  readonly keyMissing: boolean
+  /** The environment variable that the provider's key is to come from and that is not set; empty when nothing is missing. */
+  readonly missingKeyEnv: string
   readonly dataPolicy: DataPolicy
   /** The name of the output limit that the provider knows; empty forwards the client's. */
   readonly maxTokensField: string

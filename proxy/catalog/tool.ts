@@ -85,7 +85,6 @@ export function decodeTool(bare: sluice.ToolRecord.$Properties, sheet: Sheet, en
 function routeOf(record: sluice.ToolRecord, environment: NodeJS.ProcessEnv): Route {
   const url = new URL(record.baseUrl)
   const apiKey = record.apiKeyEnv === '' ? '' : (environment[record.apiKeyEnv] ?? '').trim()
-  const keyMissing = record.apiKeyEnv !== '' && apiKey === ''
   const provider = {
     id: `tool:${record.id}`,
     origin: url.origin,
@@ -93,13 +92,13 @@ function routeOf(record: sluice.ToolRecord, environment: NodeJS.ProcessEnv): Rou
     basePath: url.pathname.replace(/\/+$/, ''),
     dialect: 'openai' as const,
     apiKey,
-    keyMissing,
+    missingKeyEnv: apiKey === '' ? record.apiKeyEnv : '',
     maxTokensField: '',
     privateImages: false,
     report: null,
     dataPolicy: record.retained ? ('retained' as const) : ('none' as const),
   }
-  const enabled = record.enabled && !keyMissing
+  const enabled = record.enabled && provider.missingKeyEnv === ''
   return {
     id: provider.id,
     provider,

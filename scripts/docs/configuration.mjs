@@ -2,7 +2,15 @@ import { readFileSync } from 'node:fs'
 import { code, page, sentence, table } from './markdown.mjs'
 import { SchemaTables } from './schemaTables.mjs'
 
-function variable([name, schema]) {
+/** What a value must be; a definition that several variables share has it in its own entry. */
+function constraintOf(name, { $ref, type, errorMessage }, definitions) {
+  const shared = $ref === undefined ? {} : definitions[$ref.split('/').at(-1)]
+  const text = errorMessage ?? shared.errorMessage ?? (type === undefined ? undefined : `is a ${type}`)
+  if (text === undefined) throw new Error(`the schema of ${name} does not say what its value must be`)
+  return sentence(text)
+}
+
+function variable([name, schema], definitions) {
   const fallback = schema.default === undefined ? '' : code(JSON.stringify(schema.default))
   const required = schema.requiredBy === undefined ? 'no' : schema.requiredBy.join(', ')
   return [
@@ -16,7 +24,7 @@ function variable([name, schema]) {
           required,
           schema.readBy.join(', '),
           schema.writeOnly === true ? 'yes' : 'no',
-          sentence(schema.errorMessage ?? `is a ${schema.type}`),
+          constraintOf(name, schema, definitions),
         ],
       ],
     ),
@@ -37,7 +45,7 @@ export function configurationPage(root) {
     'The catalog, that is providers, models and prices, has [a file of its own](catalog-file.md); bounds, timeouts and rate limits are [limits](limits.md).',
     '## Environment variables',
     table(['variable', 'meaning'], summary),
-    ...entries.flatMap(variable),
+    ...entries.flatMap((entry) => variable(entry, environment.$defs)),
     '## The payments file',
     sentence(payments.description),
     tables.fields(payments, ''),

@@ -120,7 +120,13 @@ test('a book restored to an earlier moment is consistent, and reports the lost r
   await signCheckpoint(book.pool, NoteKey.of(TEST_LOG_KEY), limits)
   await assertCleanAudit(book)
   const later = (await sluice(restored, 'report', mark)).json as { lost: Lost }
-  assert.equal(later.lost.receiptsTotal, 0)
+  assert.deepEqual([later.lost.receiptsTotal, later.lost.chargedUnits, later.lost.balances], [0, null, {}])
+  const told = await runCli(['restore', 'report', mark], {
+    DATABASE_URL: restored,
+    REDIS_URL: book.redisServer.url,
+  })
+  assert.match(told.stdout, /^since \S+ the book lost no receipt\nentries were added after the restore, so balances /)
+  assert.doesNotMatch(told.stdout, /charged|-\d|\b0 /)
   assert.deepEqual(
     later.lost.forked.filter((log) => log < 64),
     [...new Set(accountIds.map(shardOf))].sort((a, b) => a - b),

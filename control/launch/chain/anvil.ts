@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import type { Limits } from '../../limits.ts'
@@ -54,6 +54,9 @@ export class AnvilNode {
     await this.process.start()
     // anvil writes no pid file itself, and a node that outlives its starter has to be found.
     writeFileSync(this.pidFile, `${this.process.pid}\n`)
+    // A node counts its time from the genesis block's.
+    const isSet = await call(this.rpcUrl, 'evm_setTime', [`0x${nowSeconds().toString(16)}`])
+    if (!isSet) throw new Error('the development chain did not take the time')
   }
 }
 
@@ -97,9 +100,7 @@ export async function startAnvil(options: AnvilOptions): Promise<AnvilNode> {
 }
 
 function anvilProcess(program: string, options: AnvilOptions, port: number): ManagedProcess {
-  const state = options.keepState
-    ? ['--state', join(options.dir, 'state.json'), '--state-interval', String(STATE_INTERVAL_SECONDS)]
-    : []
+  const state = options.keepState ? stateFlags(join(options.dir, 'state.json')) : []
   return new ManagedProcess({
     name: 'the development chain',
     command: program,
@@ -116,22 +117,45 @@ function anvilProcess(program: string, options: AnvilOptions, port: number): Man
     ],
     env: serverEnvironment(process.env),
     logFile: options.logFile,
-    probe: () => answers(`http://127.0.0.1:${port}`),
+    probe: () => call(`http://127.0.0.1:${port}`, 'eth_chainId'),
     stopSignal: 'SIGINT',
     stopTimeoutMs: options.limits.shutdownTimeoutMs,
     limits: options.limits,
   })
 }
 
-async function answers(rpcUrl: string): Promise<boolean> {
+/**
+ * A node makes a genesis block of its own at each start, beside that of the state that it loads. Both are the same block when
+ * they have the same time; else the chain has two blocks 0, and either may answer.
+ */
+function stateFlags(file: string): string[] {
+  const genesisSeconds = existsSync(file) ? genesisSecondsOf(file) : nowSeconds()
+  return ['--state', file, '--state-interval', String(STATE_INTERVAL_SECONDS), '--timestamp', String(genesisSeconds)]
+}
+
+/** The time of the first genesis block in a dump of the state. */
+function genesisSecondsOf(file: string): number {
+  const { blocks } = JSON.parse(readFileSync(file, 'utf8')) as { blocks: { header: Record<string, string> }[] }
+  const times = blocks
+    .filter(({ header }) => Number(header['number']) === 0)
+    .map(({ header }) => Number(header['timestamp']))
+  return Math.min(...times)
+}
+
+function nowSeconds(): number {
+  return Math.floor(Date.now() / 1_000)
+}
+
+/** Calls a method of a node. @returns whether it answered with a result */
+async function call(rpcUrl: string, method: string, params: readonly string[] = []): Promise<boolean> {
   try {
     const response = await fetch(rpcUrl, {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
-      body: '{"jsonrpc":"2.0","id":1,"method":"eth_chainId","params":[]}',
+      body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }),
       signal: AbortSignal.timeout(PROBE_TIMEOUT_MS),
     })
-    return response.ok
+    return 'result' in ((await response.json()) as object)
   } catch {
     return false
   }

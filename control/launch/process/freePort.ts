@@ -15,12 +15,12 @@ const ATTEMPTS_MAX = 200
  */
 const NOTES_VARIABLE = 'SLUICE_PORT_NOTES'
 
-/** Whether nothing listens on a TCP port of `host`. */
-export function isPortFree(port: number, host = '127.0.0.1'): Promise<boolean> {
+/** The code of the system's error, such as EADDRINUSE, when this process cannot listen on a TCP port of `host`; else undefined. */
+export function portFault(port: number, host = '127.0.0.1'): Promise<string | undefined> {
   return new Promise((resolve) => {
     const server = createServer()
-    server.once('error', () => resolve(false))
-    server.listen({ port, host, exclusive: true }, () => server.close(() => resolve(true)))
+    server.once('error', ({ code, message }: NodeJS.ErrnoException) => resolve(code ?? message))
+    server.listen({ port, host, exclusive: true }, () => server.close(() => resolve(undefined)))
   })
 }
 
@@ -29,10 +29,10 @@ export function isPortFree(port: number, host = '127.0.0.1'): Promise<boolean> {
  * @param wanted taken when it is free
  */
 export async function freePort(wanted = 0): Promise<number> {
-  if (wanted !== 0 && (await isPortFree(wanted))) return wanted
+  if (wanted !== 0 && (await portFault(wanted)) === undefined) return wanted
   for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt++) {
     const port = randomInt(FIRST_PORT, PORTS_END)
-    if (isFirstToNote(port) && (await isPortFree(port))) return port
+    if (isFirstToNote(port) && (await portFault(port)) === undefined) return port
   }
   throw new Error(`no free port was found between ${FIRST_PORT} and ${PORTS_END}`)
 }

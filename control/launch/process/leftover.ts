@@ -23,10 +23,23 @@ function commandOf(pid: number): string {
  * @param program part of its command line, because ids are used again
  */
 export function processOf(pidFile: string, program: RegExp): number | undefined {
-  if (!existsSync(pidFile)) return undefined
-  const pid = Number.parseInt(readFileSync(pidFile, 'utf8'), 10)
-  if (!Number.isSafeInteger(pid) || pid <= 1 || pid === process.pid) return undefined
-  return program.test(commandOf(pid)) ? pid : undefined
+  const pid = noted(pidFile)
+  return pid !== undefined && runs(pid, program) ? pid : undefined
+}
+
+/** The content of a pid file, NaN where it is no number; undefined when there is no file. */
+export function noted(pidFile: string): number | undefined {
+  try {
+    return Number.parseInt(readFileSync(pidFile, 'utf8'), 10)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
+    throw error
+  }
+}
+
+/** Whether another process with this id runs the program. */
+export function runs(pid: number, program: RegExp): boolean {
+  return Number.isSafeInteger(pid) && pid > 1 && pid !== process.pid && program.test(commandOf(pid))
 }
 
 /** Stops a server that an earlier run left behind because it was killed. */

@@ -68,7 +68,7 @@ function sendClip(
   if (state !== VideoState.COMPLETED) throw new GatewayError('video_not_ready')
   if (nowMs - madeAtMs >= limits.videoKeptMs) throw new GatewayError('video_expired')
   const provider = catalog.current?.providers.get(job.provider)
-  if (provider === undefined || provider.keyMissing) {
+  if (provider === undefined || provider.missingKeyEnv !== '') {
     throw new GatewayError('model_unavailable', { message: 'The provider of the clip is not in the catalog now.' })
   }
   if (exchange.head.method === 'HEAD') {

@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, readFileSync, realpathSync, writeFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, realpathSync, statSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import test from 'node:test'
 import { promisify } from 'node:util'
+import pg from 'pg'
 import { compiled, projectRoot } from '../../../control/launch/paths.ts'
 import { freePort } from '../../../control/launch/process/freePort.ts'
 import { interrupt, launch, leftovers, readDemo, running } from '../../support/launchedRun.ts'
@@ -30,6 +31,25 @@ async function output(dir: string, ...args: string[]): Promise<string> {
   return stdout
 }
 
+/** A start beside a run is refused, and leaves its files and its database as they are. */
+async function assertSecondStartChangesNothing(dir: string, databaseUrl: string): Promise<void> {
+  const data = join(dir, '.sluice')
+  const look = () => readdirSync(data).map((name) => [name, statSync(join(data, name)).mode])
+  const before = [statSync(data).mode, look()]
+  const beside = launch(dir, await freePort())
+  const [code] = await once(beside.child, 'close')
+  assert.equal(code, 1)
+  assert.match(
+    beside.output(),
+    /^Sluice did not start: Sluice already runs on .*\.sluice \(process \d+\); stop it,.*\n$/,
+  )
+  assert.deepEqual([statSync(data).mode, look()], before)
+  const client = new pg.Client({ connectionString: databaseUrl })
+  await client.connect()
+  // A checkpoint writes files of the cluster, which a database shut out of its folder could not.
+  await client.query('CHECKPOINT').finally(() => client.end())
+}
+
 test('it serves a demo, stops cleanly, and restarts with the same account and receipts', async (t) => {
   const dir = makeTempDir('run')
   t.after(() => removeTempDir(dir))
@@ -46,6 +66,7 @@ test('it serves a demo, stops cleanly, and restarts with the same account and re
     assert.ok(first.output().includes(url), first.output())
   }
   const started = JSON.parse(readFileSync(join(dir, '.sluice/run.json'), 'utf8'))
+  await assertSecondStartChangesNothing(dir, started.database_url)
   assert.equal(started.catalog, realpathSync(join(dir, '.sluice/demo-catalog.yaml')))
 
   const headers = { authorization: `Bearer ${demo.api_key}`, 'content-type': 'application/json' }
@@ -103,6 +124,9 @@ test('a port in use and invalid settings are named', async (t) => {
   assert.ok(typeof address === 'object' && address !== null)
   const cases: Array<[number, NodeJS.ProcessEnv, RegExp]> = [
     [address.port, {}, /port \d+ of 127\.0\.0\.1 is taken; .* set PORT/],
+    [0, { HOST: '192.0.2.1', PORT: '8080' }, /port 8080 of 192\.0\.2\.1 cannot be opened, because .* set HOST to one/],
+    [0, { SLUICE_DATA: '/tmp' }, /SLUICE_DATA is \/tmp, which all users share; name a folder of its own/],
+    [0, { SLUICE_DATA: '/dev/null/data' }, /SLUICE_DATA is \/dev\/null\/data, which cannot be made \(ENOTDIR\)/],
     [0, { PORT: 'http' }, /PORT must be a number/],
     [0, { SLUICE_WORKERS: '0' }, /^Sluice did not start: SLUICE_WORKERS must be a number from 1 to 256, not "0"\n$/],
     [0, { SLUICE_METRICS_PORT: 'x' }, /^Sluice did not start: SLUICE_METRICS_PORT must be a number from 0 to 65535/],

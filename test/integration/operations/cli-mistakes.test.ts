@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { runCli } from '../../support/cli.ts'
@@ -52,6 +53,9 @@ const MISTAKES: ReadonlyArray<[args: string[], code: number, says: RegExp]> = [
   [['key', 'update', 'key_1', '--rpm', 'many'], 2, /--rpm must be a whole number/],
   [['key', 'update', 'key_1', '--expires', 'tomorrow'], 2, /--expires must be a time such as/],
   [['key', 'update', 'key_1', '--logs', '--no-logs'], 2, /contradict each other/],
+  [['restore', 'mark', '/nowhere/at/all.json'], 1, /^sluice: \/nowhere\/at\/all\.json cannot be written: ENOENT.*\n$/],
+  [['restore', 'report', '/nowhere/at/all.json'], 1, /all\.json cannot be read: ENOENT/],
+  [['restore', 'report', 'README.md'], 1, /README\.md is no mark of a book, as "restore mark" writes it\n$/],
   [['key', 'update', 'key_1', '--model', 'test/smal'], 2, /there is no model "test\/smal"; models: test\/small/],
 ]
 
@@ -91,6 +95,11 @@ test('an unreachable database is reported in one line', async () => {
   assert.match(unknown.stderr, /^sluice: the database is not known: is `make run` running\?/)
   const gone = await runCli(['account', 'list'], { ...world.env, DATABASE_URL: 'postgres://u:secret@127.0.0.1:1/x' })
   assert.equal(gone.code, 1)
-  assert.match(gone.stderr, /not reachable: is `make run` running\?/)
+  assert.match(gone.stderr, /not reachable: does DATABASE_URL name the right one, and does it run\?/)
   assert.ok(!gone.stderr.includes('secret'))
+  const run = join(world.dir, 'run')
+  mkdirSync(run)
+  writeFileSync(join(run, 'run.json'), '{"database_url":"postgres://u:secret@127.0.0.1:1/x"}')
+  const ended = await runCli(['account', 'list'], { ...world.env, SLUICE_DATA: run })
+  assert.match(ended.stderr, /not reachable: is `make run` running\?/)
 })

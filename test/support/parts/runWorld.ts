@@ -22,7 +22,7 @@ export const testProvider: Provider = {
   basePath: '/v1',
   dialect: 'openai',
   apiKey: '',
-  keyMissing: false,
+  missingKeyEnv: '',
   dataPolicy: 'none',
   maxTokensField: '',
   privateImages: false,

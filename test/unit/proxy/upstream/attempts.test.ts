@@ -42,7 +42,7 @@ const provider: Provider = {
   basePath: '/v1',
   dialect: 'openai',
   apiKey: '',
-  keyMissing: false,
+  missingKeyEnv: '',
   dataPolicy: 'none',
   maxTokensField: '',
   privateImages: false,

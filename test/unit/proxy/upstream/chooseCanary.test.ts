@@ -19,7 +19,7 @@ const provider = (
   basePath: '/v1',
   dialect,
   apiKey: '',
-  keyMissing: false,
+  missingKeyEnv: '',
   dataPolicy,
   maxTokensField: '',
   privateImages: false,
