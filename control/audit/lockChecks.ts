@@ -62,6 +62,25 @@ export const LOCK_INVARIANTS: readonly Invariant[] = [
         OR f.cost_nanos <> f.token_micros::numeric * f.price_nanos / 1000000`,
   },
   {
+    name: 'holders of broken locks are paid back as booked',
+    checked: `SELECT count(*) || ' paid back' FROM lock_paybacks`,
+    faults: `
+      SELECT coalesce(b.id, t.ref) || ' pays back ' || coalesce(b.coin_nanos, 0) || ' nanos for ' || coalesce(b.units, 0) ||
+        ' units, its transfers are ' || coalesce(t.nanos, 0) || ' and ' || coalesce(t.units, 0)
+      FROM lock_paybacks b FULL JOIN (
+        SELECT ref, min(credit) FILTER (WHERE starts_with(credit, 'coin:')) AS receiver, count(*) AS transfers,
+          sum(coalesce(coin_nanos, units)) FILTER (WHERE starts_with(debit, 'lock_unearned:')) AS nanos,
+          sum(units) FILTER (WHERE starts_with(debit, 'lock:')) AS units,
+          min(debit) FILTER (WHERE starts_with(debit, 'lock:')) AS holding
+        FROM transfers WHERE kind = 'lock_payback' GROUP BY ref
+      ) t ON t.ref = b.id AND t.holding = 'lock:' || b.series_id || ':' || b.account_id
+      WHERE coalesce(t.units, 0) <> coalesce(b.units, 0) OR coalesce(t.nanos, 0) <> coalesce(b.coin_nanos, 0)
+        OR t.receiver <> 'coin:' || b.account_id OR t.transfers <> CASE WHEN b.coin_nanos > 0 THEN 2 ELSE 1 END
+      UNION ALL
+      SELECT b.id || ' pays back tokens of ' || s.id || ', which is open'
+      FROM lock_paybacks b JOIN lock_series s ON s.id = b.series_id WHERE s.state = 'open'`,
+  },
+  {
     name: 'no book of locks is crossed',
     checked: `SELECT count(DISTINCT series_id) || ' books' FROM lock_orders WHERE status = 'open'`,
     faults: `

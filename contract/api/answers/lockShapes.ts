@@ -4,6 +4,8 @@ const TOKENS = said('Whole tokens with six digits', decimal)
 const PRICE = said('Coin per whole token', decimal)
 const LEVELS = list(shape({ price: PRICE, tokens: TOKENS }))
 
+const STATE = oneOf(['open', 'unavailable', 'broken', 'ended', 'closed'])
+
 const LOCK_WITHDRAWAL = shape({
   object: is('lock_withdrawal'),
   id: text,
@@ -26,7 +28,8 @@ export const LOCK_SHAPES = {
     model: text,
     month: text,
     ends_at: time,
-    state: oneOf(['open', 'ended', 'closed']),
+    state: STATE,
+    'unavailable?': said('Why requests cannot use it', text),
     provider: text,
     locked_price: said('Of one whole token', shape({ units: text, usd: decimal })),
     price: said('By class of tokens, in USD per million tokens', mapOf(decimal)),
@@ -86,7 +89,7 @@ export const LOCK_SHAPES = {
   LockWithdrawalList: pageOf(ref('LockWithdrawal')),
   OwnLocks: shape({
     object: is('own_locks'),
-    holdings: list(shape({ series: text, model: text, month: text, expires_at: time, tokens: TOKENS, units: text })),
+    holdings: list(shape({ series: text, model: text, month: text, expires_at: time, state: STATE, tokens: TOKENS, units: text })),
     orders: pageOf(ref('LockOrder')),
     uses: list(shape({ request_id: text, series: text, tokens: TOKENS, units: text, at: time })),
   }),

@@ -13,13 +13,13 @@ import { postTransfers, type Transfer } from '../../book/ledger/postTransfers.ts
 import { type Actor, recordActivity } from '../../runtime/activity/activity.ts'
 import type { Client } from '../../runtime/db/pool.ts'
 import { endOrder, type LockOrder, orderById } from './orderStore.ts'
-import { type LockSeries, lockTradedSeries } from './series.ts'
+import { type LockSeries, lockOpenSeries } from './series.ts'
 import { unitsOfTokens } from './tradeAmounts.ts'
 import { coinChange, coinSide, tokenChange } from './tradePostings.ts'
 
 /**
  * Takes an open order out of the book; what it has in escrow comes back.
- * @throws GatewayError lock_order_not_found; permission_denied for someone else's; lock_order_ended, lock_series_ended
+ * @throws GatewayError lock_order_not_found; permission_denied for someone else's; lock_order_ended; as lockOpenSeries
  */
 export async function cancelOrder(
   client: Client,
@@ -31,7 +31,7 @@ export async function cancelOrder(
   const found = await orderById(client, id)
   if (found === undefined) throw new GatewayError('lock_order_not_found')
   if (found.accountId !== accountId) throw new GatewayError('permission_denied')
-  const series = await lockTradedSeries(client, found.seriesId)
+  const series = await lockOpenSeries(client, found.seriesId)
   const order = await orderById(client, id)
   if (order?.status !== 'open') {
     throw new GatewayError('lock_order_ended', { message: `This order is ${order?.status ?? 'ended'}.` })

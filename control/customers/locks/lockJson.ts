@@ -29,6 +29,11 @@ export function rulesJson(limits: Limits) {
   }
 }
 
+/** Of an open series that the catalog in force cannot serve it is `unavailable`. */
+function stateOf({ state, unavailable }: LockSeries) {
+  return state === 'open' && unavailable !== '' ? ('unavailable' as const) : state
+}
+
 /** A series as everybody sees it. */
 export function seriesJson(series: LockSeries) {
   return {
@@ -37,7 +42,8 @@ export function seriesJson(series: LockSeries) {
     model: series.model,
     month: series.month,
     ends_at: new Date(series.endsAtMs).toISOString(),
-    state: series.state,
+    state: stateOf(series),
+    ...(series.unavailable !== '' && { unavailable: series.unavailable }),
     provider: series.provider,
     locked_price: { units: String(series.lockedPriceUnits), usd: formatUsd(series.lockedPriceUnits) },
     price: series.price,
@@ -103,6 +109,7 @@ export function holdingJson({ units }: Holding, series: LockSeries) {
     model: series.model,
     month: series.month,
     expires_at: new Date(series.endsAtMs).toISOString(),
+    state: stateOf(series),
     tokens: formatTokens(tokensOfUnits(units, series.lockedPriceUnits)),
     units: String(units),
   }

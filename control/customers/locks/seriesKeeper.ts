@@ -1,4 +1,3 @@
-import type { Logger } from 'pino'
 import { valueOfCoinWide } from '../../../contract/money/coin.ts'
 import {
   holdingAccount,
@@ -11,22 +10,25 @@ import {
 import { postTransfers } from '../../book/ledger/postTransfers.ts'
 import { bookPrice } from '../../catalog/pricing/coinAmounts.ts'
 import type { Limits } from '../../limits.ts'
+import { breakUnserved } from '../../catalog/pricing/seriesPromise.ts'
 import { eachApart } from '../../onchain/chain/eachApart.ts'
 import { GATEWAY } from '../../runtime/activity/activity.ts'
 import { type Client, type Pool, withTransaction } from '../../runtime/db/pool.ts'
 import { Loop } from '../../runtime/loop.ts'
 import { giveBack } from './endOrders.ts'
 import { anyOpenOrders } from './orderStore.ts'
+import { type PayBackParts, payBackHolders } from './payBack.ts'
 import { endedSeries, type LockSeries, lockSeries, setSeriesState } from './series.ts'
 
 /**
- * Ends series whose month is over, however long ago: open orders expire, the operator's stock burns, and once the holdings
+ * Ends series whose month is over, however long ago, and broken ones, whose holders it pays back: open orders expire, the operator's stock burns, and once the holdings
  * are burnt as well, which is the sweep of admission, what was not earned yet becomes revenue.
  */
 export class SeriesKeeper {
   private readonly loop: Loop
 
-  constructor({ pool, log, limits }: { pool: Pool; log: Logger; limits: Limits }) {
+  constructor(parts: PayBackParts) {
+    const { pool, log, limits } = parts
     this.loop = new Loop('ended lock series', limits.lockSeriesCheckMs, log, async (signal) => {
       await forgetQuotes(pool, limits)
       const ended = await endedSeries(pool, limits.lockSeriesMax)
@@ -34,6 +36,7 @@ export class SeriesKeeper {
         for (let isMore = true; isMore && !signal.aborted; ) {
           isMore = await withTransaction(pool, (client) => endSeries(client, id))
         }
+        await payBackHolders(parts, id, signal)
       })
     })
   }
@@ -54,27 +57,54 @@ export async function endSeries(client: Client, id: string): Promise<boolean> {
   // One order a step: the accounts that a transaction locks are locked together, or one alone.
   const [order] = await anyOpenOrders(client, id, 1)
   if (order !== undefined) {
-    await giveBack(client, GATEWAY, series, order, 'expired', coinUsdUnits)
+    const status = series.state === 'broken' ? 'cancelled' : 'expired'
+    await giveBack(client, GATEWAY, series, order, status, coinUsdUnits)
     return true
   }
-  if (series.state === 'open') {
-    await burnStock(client, series)
-    await setSeriesState(client, id, 'ended')
-    return true
-  }
+  if (series.state !== 'ended') return endOpen(client, series)
   if (await isHeld(client, id)) return false
   await earn(client, series, coinUsdUnits)
   await setSeriesState(client, id, 'closed')
   return false
 }
 
+/**
+ * Ends a series without open orders. One that could not be served at the end of its month is broken, and a broken one ends when
+ * its month is over and its holders are paid back: until then, tokens may come back from the chain.
+ */
+async function endOpen(client: Client, series: LockSeries): Promise<boolean> {
+  const { id, state, unavailable } = series
+  if (state === 'open' && unavailable !== '') {
+    await breakUnserved(client, series)
+    return true
+  }
+  const stock = holdingAccount(id, LOCK_OPERATOR)
+  if (state === 'broken' && (Date.now() < series.endsAtMs || (await hasTokens(client, id)))) {
+    await burn(client, id, [stock])
+    return false
+  }
+  await burn(client, id, [stock, lockOnchainAccount(id)])
+  await setSeriesState(client, id, 'ended')
+  return true
+}
+
 /** What the operator did not sell, and what is on the chain, where the contract counts it as burnt from the same moment on. */
-async function burnStock(client: Client, { id }: LockSeries): Promise<void> {
-  for (const debit of [holdingAccount(id, LOCK_OPERATOR), lockOnchainAccount(id)]) {
+async function burn(client: Client, id: string, holdings: readonly string[]): Promise<void> {
+  for (const debit of holdings) {
     const units = await balanceOf(client, debit)
     if (units === 0n) continue
     await postTransfers(client, [{ kind: 'lock_expiry', ref: id, debit, credit: lockIssuedAccount(id), units }])
   }
+}
+
+/** Whether customers have tokens that they are not paid back for. */
+async function hasTokens(client: Client, id: string): Promise<boolean> {
+  const found = await client.query(
+    `SELECT 1 FROM lock_holdings h JOIN ledger_accounts l ON l.id = 'lock:' || h.series_id || ':' || h.account_id
+     WHERE h.series_id = $1 AND l.balance > 0 LIMIT 1`,
+    [id],
+  )
+  return found.rowCount !== 0
 }
 
 /** Whether tokens are left: those of holds that are open are burnt with them, the others by the sweep of admission. */
