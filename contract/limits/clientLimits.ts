@@ -213,8 +213,10 @@ export const CLIENT_LIMITS = {
   lockOrdersOpenMax: 100,
   /** Series of compute locks that an account holds or has orders for at once. */
   lockSeriesPerAccountMax: 20,
+  /** The least that a limit order for tokens is worth at its price, in units of 1e-9 USD. */
+  lockOrderUnitsMin: 10_000_000,
   /** Orders that one order for tokens may fill; the rest of it is then cancelled. */
-  lockFillsPerOrderMax: 100,
+  lockFillsPerOrderMax: 2_000,
   /** Minimum of a withdrawal of compute lock tokens, in micro-tokens. */
   lockWithdrawalMicrosMin: 1_000_000,
   /** Time before the end of a series in which withdrawals of its tokens are refused, in milliseconds. */

@@ -42,6 +42,7 @@ export const LOCK_SHAPES = {
     rules: shape({
       token: text,
       lot: TOKENS,
+      limit_order_usd_min: said('The least that a limit order is worth at its price, in USD', decimal),
       tick: PRICE,
       priority: text,
       self_trade: text,
@@ -62,7 +63,8 @@ export const LOCK_SHAPES = {
     series: text,
     side: is('buy'),
     tokens: TOKENS,
-    depth: LEVELS,
+    fillable: said('Whole tokens that one market order of the account could buy now', decimal),
+    depth: said('The first prices that the order would be filled at', LEVELS),
     average_price: PRICE,
     cost: ref('Amount'),
     fee: ref('Amount'),

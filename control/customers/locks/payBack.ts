@@ -3,11 +3,12 @@ import { GatewayError } from '../../../contract/errors/errors.ts'
 import { coinDecimal, valueOfCoinWide } from '../../../contract/money/coin.ts'
 import { formatTokens } from '../../../contract/money/lockTokens.ts'
 import { newId } from '../../../contract/wire/ids.ts'
-import { bookTaking, type Debits } from '../../admission/debits/debit.ts'
+import { bookTaking, type Debits, type Taking } from '../../admission/debits/debit.ts'
 import { coinAccount, holdingAccount, lockIssuedAccount, lockUnearnedAccount } from '../../book/ledger/accounts.ts'
 import { appendAdmissionEvent, lockAccounts } from '../../book/ledger/appendAdmissionEvent.ts'
+import { lockLedgerAccounts } from '../../book/ledger/lockLedgerAccounts.ts'
 import { lockUnearned, soldUnits } from '../../book/ledger/lockProceeds.ts'
-import { postTransfers } from '../../book/ledger/postTransfers.ts'
+import { postTransfers, type Transfer } from '../../book/ledger/postTransfers.ts'
 import { bookPrice } from '../../catalog/pricing/coinAmounts.ts'
 import type { Limits } from '../../limits.ts'
 import { eachApart } from '../../onchain/chain/eachApart.ts'
@@ -15,7 +16,7 @@ import { GATEWAY, recordActivity } from '../../runtime/activity/activity.ts'
 import type { Client, Pool, Queryable } from '../../runtime/db/pool.ts'
 import { type UndoableTransaction, withUndo } from '../../runtime/db/undoable.ts'
 import { logEvent } from '../../runtime/logEvents.ts'
-import { type LockSeries, lockSeries } from './series.ts'
+import { lockSeries } from './series.ts'
 import { tokensOfUnits } from './tradeAmounts.ts'
 
 /** The kind of the transfers of tokens that are taken back, and of the coin for them. */
@@ -77,14 +78,12 @@ async function payBack(
   const taking = { id, accountId, nanos: 0, units, series: { ...series, alsoEnded: true } }
   const takenAtMs = await debits.take(transaction, taking)
   await lockAccounts(client, [accountId])
-  const coinNanos = await shareOf(client, seriesId, units)
+  const coinNanos = await shareOf(client, seriesId, accountId, units)
   await client.query(
     'INSERT INTO lock_paybacks (id, series_id, account_id, units, coin_nanos) VALUES ($1, $2, $3, $4, $5)',
     [id, seriesId, accountId, units, coinNanos],
   )
-  const tokens = { debit: holdingAccount(seriesId, accountId), credit: lockIssuedAccount(seriesId), units }
-  await postTransfers(client, [{ kind: PAYBACK, ref: id, ...tokens }])
-  await payCoin(client, series, id, accountId, coinNanos)
+  await postTransfers(client, transfersOf(taking, seriesId, coinNanos, await bookPrice(client)))
   await bookTaking(client, taking, takenAtMs)
   if (coinNanos > 0n) await appendAdmissionEvent(client, { accountId, coinDelta: Number(coinNanos) })
   const details = {
@@ -103,23 +102,26 @@ async function heldUnits(client: Client, seriesId: string, accountId: string): P
   return found.rows[0]?.balance ?? 0
 }
 
-/** Rounded down; the last holder gets what is left. */
-async function shareOf(client: Client, seriesId: string, units: number): Promise<bigint> {
-  // Locked before the tokens are counted, as settlements do it that burn some.
+/** The share of what is not earned, rounded down; the last holder gets what is left. Locks all that is posted. */
+async function shareOf(client: Client, seriesId: string, accountId: string, units: number): Promise<bigint> {
+  const tokens = [holdingAccount(seriesId, accountId), lockIssuedAccount(seriesId)]
+  await lockLedgerAccounts(client, [coinAccount(accountId), ...tokens])
+  // Locked last, as settlements do it that burn tokens, and before the tokens are counted.
   const unearned = (await lockUnearned(client, [seriesId])).get(lockUnearnedAccount(seriesId)) ?? 0n
   const sold = (await soldUnits(client, [seriesId])).get(seriesId) ?? 0n
   return sold <= 0n ? 0n : (unearned * BigInt(units)) / sold
 }
 
-async function payCoin(
-  client: Client,
-  { id: seriesId }: LockSeries,
-  ref: string,
-  accountId: string,
+function transfersOf(
+  { id: ref, accountId, units: tokenUnits }: Taking,
+  seriesId: string,
   coinNanos: bigint,
-): Promise<void> {
-  if (coinNanos === 0n) return
-  const units = valueOfCoinWide(coinNanos, await bookPrice(client))
+  coinUsdUnits: number,
+): Transfer<number | bigint>[] {
+  const [holding, issued] = [holdingAccount(seriesId, accountId), lockIssuedAccount(seriesId)]
+  const tokens = { kind: PAYBACK, ref, debit: holding, credit: issued, units: tokenUnits }
+  if (coinNanos === 0n) return [tokens]
   const [debit, credit] = [lockUnearnedAccount(seriesId), coinAccount(accountId)]
-  await postTransfers(client, [{ kind: PAYBACK, ref, debit, credit, units, coinNanos }])
+  const units = valueOfCoinWide(coinNanos, coinUsdUnits)
+  return [tokens, { kind: PAYBACK, ref, debit, credit, units, coinNanos }]
 }

@@ -16,7 +16,7 @@ import { GATEWAY } from '../../runtime/activity/activity.ts'
 import { type Client, type Pool, withTransaction } from '../../runtime/db/pool.ts'
 import { Loop } from '../../runtime/loop.ts'
 import { giveBack } from './endOrders.ts'
-import { anyOpenOrders } from './orderStore.ts'
+import { openOrdersOfOne } from './orderStore.ts'
 import { type PayBackParts, payBackHolders } from './payBack.ts'
 import { endedSeries, type LockSeries, lockSeries, setSeriesState } from './series.ts'
 
@@ -34,7 +34,7 @@ export class SeriesKeeper {
       const ended = await endedSeries(pool, limits.lockSeriesMax)
       await eachApart(ended, signal, async ({ id }) => {
         for (let isMore = true; isMore && !signal.aborted; ) {
-          isMore = await withTransaction(pool, (client) => endSeries(client, id))
+          isMore = await withTransaction(pool, (client) => endSeries(client, id, limits))
         }
         await payBackHolders(parts, id, signal)
       })
@@ -50,15 +50,15 @@ export class SeriesKeeper {
  * Takes the next step of a series whose month is over. Every step is done once, whoever repeats it.
  * @returns whether there is another step that can be taken at once
  */
-export async function endSeries(client: Client, id: string): Promise<boolean> {
+export async function endSeries(client: Client, id: string, limits: Limits): Promise<boolean> {
   const series = await lockSeries(client, id)
   if (series.state === 'closed') return false
   const coinUsdUnits = await bookPrice(client)
-  // One order a step: the accounts that a transaction locks are locked together, or one alone.
-  const [order] = await anyOpenOrders(client, id, 1)
-  if (order !== undefined) {
+  // One account a step: the accounts that a transaction locks are locked together, or one alone.
+  const orders = await openOrdersOfOne(client, id, limits.lockOrdersOpenMax)
+  if (orders.length > 0) {
     const status = series.state === 'broken' ? 'cancelled' : 'expired'
-    await giveBack(client, GATEWAY, series, order, status, coinUsdUnits)
+    await giveBack(client, GATEWAY, series, orders, status, coinUsdUnits)
     return true
   }
   if (series.state !== 'ended') return endOpen(client, series)
