@@ -150,6 +150,14 @@ export const CLIENT_LIMITS = {
   quoteWindowMs: 120_000,
   /** The least time that an authorization of a deposit has to be valid, in milliseconds. */
   depositWindowMinMs: 60_000,
+  /** Deposits of an account by a signature in 24 hours, whose gas the gateway pays. */
+  signedDepositsPerDay: 20,
+  /** Withdrawals of an account in 24 hours. */
+  withdrawalsPerDay: 100,
+  /** Withdrawals of tokens of compute locks of an account in 24 hours. */
+  lockWithdrawalsPerDay: 20,
+  /** Payments of a wallet in 24 hours that failed on the chain or went back whole, whose gas nobody pays; then it is refused. */
+  uncoveredPaymentsPerDay: 50,
   /** Withdrawals of an account that are under way at once. */
   withdrawalsOpenMax: 5,
 
