@@ -86,7 +86,8 @@ async function publish(args: Arguments, context: CliContext): Promise<number | u
   const coinChangeReason = flag(args, 'change-coin')
   if (coinChangeReason?.trim() === '') throw new UsageError('--change-coin needs the reason, which goes into the trail')
   const breakSeriesReason = flag(args, 'break-series')
-  if (breakSeriesReason?.trim() === '') throw new UsageError('--break-series needs the reason, which goes into the trail')
+  if (breakSeriesReason?.trim() === '')
+    throw new UsageError('--break-series needs the reason, which goes into the trail')
   return withCatalog(args, context, async (catalog, path) => {
     const pool = await context.pool()
     const { limits } = context
@@ -130,7 +131,8 @@ export const CATALOG: CommandGroup = {
   commands: [
     {
       synopsis: 'check [FILE]',
-      summary: 'Validates a catalog, with line and reason, and checks that it keeps the promises of prices and compute locks.',
+      summary:
+        'Validates a catalog, with line and reason, and checks that it keeps the promises of prices and compute locks.',
       run: check,
     },
     {

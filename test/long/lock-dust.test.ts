@@ -104,7 +104,10 @@ test('a book of 100,000 orders is read, quoted and traded at once, and ends with
   const large = await timed(`an order that fills ${most}`, FILL_MS, () => buy(most * LOT_MICROS))
   assert.deepEqual([large.fills.length, large.order.status], [most, 'filled'])
   const prices = large.fills.map(({ priceNanos }) => priceNanos)
-  assert.deepEqual(prices, [...prices].sort((one, other) => one - other))
+  assert.deepEqual(
+    prices,
+    [...prices].sort((one, other) => one - other),
+  )
   const beyond = await buy((most + 1) * LOT_MICROS)
   assert.deepEqual([beyond.fills.length, beyond.order.status], [most, 'cancelled'])
   const [maker] = [itemOf(beyond.fills, 0).maker.accountId]
@@ -118,8 +121,8 @@ test('a book of 100,000 orders is read, quoted and traded at once, and ends with
   const keeper = new SeriesKeeper({ pool: book.pool, debits, log, limits: { ...limits, lockSeriesCheckMs: 20 } })
   const open = `SELECT count(*) FROM lock_orders WHERE status = 'open'`
   const startMs = performance.now()
-  await until('all orders are expired', async () => (await scalar<number>(book.pool, open)) === 0, 300_000).finally(() =>
-    keeper.stop(),
+  await until('all orders are expired', async () => (await scalar<number>(book.pool, open)) === 0, 300_000).finally(
+    () => keeper.stop(),
   )
   process.stdout.write(`# the end of the series: ${Math.round(performance.now() - startMs)} ms\n`)
   await dispatchEvents(book)

@@ -91,7 +91,9 @@ export const LOCK_SHAPES = {
   LockWithdrawalList: pageOf(ref('LockWithdrawal')),
   OwnLocks: shape({
     object: is('own_locks'),
-    holdings: list(shape({ series: text, model: text, month: text, expires_at: time, state: STATE, tokens: TOKENS, units: text })),
+    holdings: list(
+      shape({ series: text, model: text, month: text, expires_at: time, state: STATE, tokens: TOKENS, units: text }),
+    ),
     orders: pageOf(ref('LockOrder')),
     uses: list(shape({ request_id: text, series: text, tokens: TOKENS, units: text, at: time })),
   }),

@@ -54,5 +54,7 @@ export async function appendAdmissionEvents(client: Client, changes: readonly Ad
     [JSON.stringify(rows)],
   )
   if (appended.rowCount === changes.length) return
-  throw new Error(`of the accounts ${changes.map(({ accountId }) => accountId).join(', ')} one is not open in the ledger`)
+  throw new Error(
+    `of the accounts ${changes.map(({ accountId }) => accountId).join(', ')} one is not open in the ledger`,
+  )
 }

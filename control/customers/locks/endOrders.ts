@@ -61,7 +61,8 @@ export async function giveBack(
   const ended = await endOrders(client, ids, status)
   const returns = orders.map((order) => returnOf(series, order, status, coinUsdUnits))
   const transfers = returns.map(({ transfer }) => transfer)
-  if ((await postTransfers(client, transfers)) !== orders.length) throw new Error(`of ${ids.join(', ')} one was ended before`)
+  if ((await postTransfers(client, transfers)) !== orders.length)
+    throw new Error(`of ${ids.join(', ')} one was ended before`)
   const changes = oncePerAccount(returns.flatMap((one) => one.changes))
   if (changes.length > 0) await appendAdmissionEvents(client, changes)
   if (isOperator) return ended

@@ -144,7 +144,8 @@ function feeTransfers(fee: Taking | undefined): Transfer[] {
 /** @throws GatewayError not_found where no contract is set; chain_unavailable, funds_lease */
 function lockTokensOf({ payments }: LockWithdrawalParts) {
   const lockTokens = payments?.config.lockTokens == null ? undefined : payments.lockTokens
-  if (payments !== undefined && lockTokens !== undefined) return { ...lockTokens, gasFeeUnits: payments.config.gasFeeUnits }
+  if (payments !== undefined && lockTokens !== undefined)
+    return { ...lockTokens, gasFeeUnits: payments.config.gasFeeUnits }
   throw new GatewayError('not_found', { message: 'This gateway has no contract for tokens of compute locks.' })
 }
 

@@ -37,7 +37,8 @@ interface SeriesRow {
   readonly unavailable: string
 }
 
-const BROKEN_MESSAGE = 'This series has ended before its month: its holders are paid back, and its open orders are cancelled.'
+const BROKEN_MESSAGE =
+  'This series has ended before its month: its holders are paid back, and its open orders are cancelled.'
 const NEW_COLUMNS = 'id, model, month, ends_at_ms, provider, locked_price_units, price, supply_micros, taker_fee_ppm'
 const COLUMNS = `${NEW_COLUMNS}, state, unavailable`
 
@@ -57,17 +58,20 @@ const asSeries = (row: SeriesRow): LockSeries => ({
 
 /** Writes a new series, which nobody holds tokens of yet. */
 export async function insertSeries(client: Client, series: LockSeries): Promise<void> {
-  await client.query(`INSERT INTO lock_series (${NEW_COLUMNS}, state) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, 'open')`, [
-    series.id,
-    series.model,
-    series.month,
-    series.endsAtMs,
-    series.provider,
-    series.lockedPriceUnits,
-    JSON.stringify(series.price),
-    series.supplyMicros,
-    series.takerFeePpm,
-  ])
+  await client.query(
+    `INSERT INTO lock_series (${NEW_COLUMNS}, state) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, 'open')`,
+    [
+      series.id,
+      series.model,
+      series.month,
+      series.endsAtMs,
+      series.provider,
+      series.lockedPriceUnits,
+      JSON.stringify(series.price),
+      series.supplyMicros,
+      series.takerFeePpm,
+    ],
+  )
 }
 
 /** A series, or undefined when there is none with this id. */

@@ -79,7 +79,13 @@ export function fillPostings(
     transfers.push(
       ...fromEscrow('lock_sale', coinSide(seller, series.id), soldNanos),
       ...fromEscrow('lock_fee', REVENUE, feeNanos),
-      { kind: 'lock_tokens', ref, debit: lockEscrowAccount(series.id), credit: holdingAccount(series.id, buyer), units },
+      {
+        kind: 'lock_tokens',
+        ref,
+        debit: lockEscrowAccount(series.id),
+        credit: holdingAccount(series.id, buyer),
+        units,
+      },
     )
     changes.push(...coinChange(seller, soldNanos), ...tokenChange(series, buyer, units))
   }

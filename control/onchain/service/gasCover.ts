@@ -30,10 +30,10 @@ export async function refuseBeyondDay(
   limits: Limits,
 ): Promise<void> {
   const { from, prefix, perDay } = SENT[kind]
-  const counted = await client.query<{ count: number }>(
-    `SELECT count(*) FROM ${from} account_id = $1 AND id >= $2`,
-    [accountId, idBound(Date.now() - DAY_MS, prefix)],
-  )
+  const counted = await client.query<{ count: number }>(`SELECT count(*) FROM ${from} account_id = $1 AND id >= $2`, [
+    accountId,
+    idBound(Date.now() - DAY_MS, prefix),
+  ])
   if ((counted.rows[0]?.count ?? 0) < limits[perDay]) return
   throw new GatewayError('rate_limited', {
     message: `An account has at most ${limits[perDay]} of these in 24 hours, because the gateway pays their gas; wait, or move more at once.`,

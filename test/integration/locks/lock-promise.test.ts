@@ -32,7 +32,8 @@ import { type TestModel, testCatalog } from '../../support/testCatalog.ts'
 
 const SOLD = { id: 'acme/chat-small', routes: [{ provider: 'acme', model: 'small' }] }
 const OTHER = { id: 'acme/other', routes: [{ provider: 'other', model: 'other' }] }
-const PROMISE = /catalog\.yaml:\d+: acme\/chat-small: .*compute lock lock_\w+ \(2099-01\) promises until 2099-02-01T.*--break-series/
+const PROMISE =
+  /catalog\.yaml:\d+: acme\/chat-small: .*compute lock lock_\w+ \(2099-01\) promises until 2099-02-01T.*--break-series/
 
 let book: Book
 let market: LockMarket
@@ -44,7 +45,10 @@ before(async () => {
 after(() => book.stop())
 
 const catalogOf = (...models: TestModel[]) =>
-  parseCatalog('catalog.yaml', testCatalog('http://127.0.0.1:1/v1', { models, providers: [{ id: 'acme' }, { id: 'other' }] }))
+  parseCatalog(
+    'catalog.yaml',
+    testCatalog('http://127.0.0.1:1/v1', { models, providers: [{ id: 'acme' }, { id: 'other' }] }),
+  )
 const publish = (breakSeriesReason: string | undefined, ...models: TestModel[]) =>
   publishCatalog(book.pool, catalogOf(...models), limits, Date.now(), { breakSeriesReason })
 const shown = async ({ id }: LockSeries) => present(await seriesById(book.pool, id))
@@ -75,7 +79,11 @@ test('a catalog that cannot serve a series with customers is refused by check an
   await publish(undefined, SOLD, OTHER)
   const series = await market.issue()
   await publish(undefined, OTHER)
-  assert.match((await shown(series)).unavailable, /the catalog has no model/, 'nobody has tokens yet, so it is no promise')
+  assert.match(
+    (await shown(series)).unavailable,
+    /the catalog has no model/,
+    'nobody has tokens yet, so it is no promise',
+  )
   await publish(undefined, SOLD, OTHER)
   assert.equal((await shown(series)).unavailable, '')
   await market.buyer(series)
@@ -84,7 +92,10 @@ test('a catalog that cannot serve a series with customers is refused by check an
     [OTHER, { ...SOLD, routes: [{ provider: 'other', model: 'small' }] }],
     [OTHER, { ...SOLD, routes: [{ provider: 'acme', model: 'small', enabled: false }, ...OTHER.routes] }],
     [OTHER, { ...SOLD, verified: false }],
-    [OTHER, { ...SOLD, modality: 'embedding', endpoints: ['embeddings'], max_output: undefined, price: { input: '1' } }],
+    [
+      OTHER,
+      { ...SOLD, modality: 'embedding', endpoints: ['embeddings'], max_output: undefined, price: { input: '1' } },
+    ],
   ]
   const before = await scalar(book.pool, 'SELECT max(id) FROM catalog_records')
   for (const models of broken) {
@@ -102,7 +113,10 @@ test('a series that cannot be served is neither quoted nor traded, and its order
   await market.buyer(series)
   const inClient = <T>(work: Parameters<typeof withTransaction<T>>[1]) => withTransaction(book.pool, work)
   await inClient((client) => disableRoute(client, OPERATOR, 'acme/small', 'it is slow', limits))
-  const refusal = { row: 'lock_series_unavailable', message: /no route of acme\/chat-small that is enabled goes to acme/ }
+  const refusal = {
+    row: 'lock_series_unavailable',
+    message: /no route of acme\/chat-small that is enabled goes to acme/,
+  }
   await assert.rejects(tradedSeries(book.pool, series.id), refusal)
   await assert.rejects(
     inClient((client) => lockTradedSeries(client, series.id)),
@@ -117,7 +131,12 @@ test('a series that is broken with a reason ends at once and pays its holders ba
   await publish(undefined, SOLD, OTHER)
   const series = await market.issue()
   const [one, two] = [await market.buyer(series), await market.buyer(series)]
-  await market.trade(series, { accountId: one, side: 'sell', micros: 4 * MICROS_PER_TOKEN, priceNanos: 2 * OFFER_NANOS })
+  await market.trade(series, {
+    accountId: one,
+    side: 'sell',
+    micros: 4 * MICROS_PER_TOKEN,
+    priceNanos: 2 * OFFER_NANOS,
+  })
   const bidder = await fundedAccount(book, OFFER_NANOS)
   const low = OFFER_NANOS / 2
   await market.trade(series, { accountId: bidder, side: 'buy', micros: MICROS_PER_TOKEN, priceNanos: low })

@@ -187,10 +187,16 @@ test('concurrent orders of both sides preserve all coin and tokens', async () =>
 test('limit orders have a smallest value, and a quote says what one order can buy', async () => {
   const small = { side: 'buy', type: 'limit', tokens: '0.999', price: '0.01' }
   assertRefused(await order(one, small), 409, 'below_minimum', 'tokens')
-  assertRefused(await order(one, { ...small, side: 'sell', tokens: '0.1', price: '0.09' }), 409, 'below_minimum', 'tokens')
+  assertRefused(
+    await order(one, { ...small, side: 'sell', tokens: '0.1', price: '0.09' }),
+    409,
+    'below_minimum',
+    'tokens',
+  )
   const rules = (await apiOk<{ rules: Json }>(url, 'GET', '/v1/locks')).rules
   assert.equal(rules['limit_order_usd_min'], '0.01')
-  const asked = (tokens: string) => api<Json>(url, 'POST', '/v1/locks/quote', { token: two.token, body: { series, tokens } })
+  const asked = (tokens: string) =>
+    api<Json>(url, 'POST', '/v1/locks/quote', { token: two.token, body: { series, tokens } })
   const [fillable] = [String((await asked('1')).body['fillable'])]
   const refused = await asked('1000')
   assertRefused(refused, 409, 'lock_no_offer', 'tokens')
@@ -226,7 +232,19 @@ test('a series without a route is unavailable and not for sale; publishing witho
 
 test('lock issue reads the catalog in force, not a file', async () => {
   const more = catalogFile('more.json', [{ id: 'test/small' }, { id: 'test/more' }])
-  const issue = ['lock', 'issue', 'test/more', '--provider', 'mock', '--price', '0.15', '--supply', '1', '--offer', '0.1']
+  const issue = [
+    'lock',
+    'issue',
+    'test/more',
+    '--provider',
+    'mock',
+    '--price',
+    '0.15',
+    '--supply',
+    '1',
+    '--offer',
+    '0.1',
+  ]
   assert.match((await stack.command(issue)).stderr, /the catalog has no model test\/more, by the catalog in force/)
   assert.equal((await stack.cli('catalog', 'publish', more)).code, 0)
   const issued = await stack.command(issue)

@@ -64,7 +64,12 @@ export class LockTokenStack {
     return api<LockWithdrawalAnswer>(this.url, 'POST', WITHDRAWALS, { token, body: { series, tokens }, headers })
   }
 
-  withdrawTo({ token }: Holder, series: string, tokens: string, address: Address): Promise<ApiAnswer<LockWithdrawalAnswer>> {
+  withdrawTo(
+    { token }: Holder,
+    series: string,
+    tokens: string,
+    address: Address,
+  ): Promise<ApiAnswer<LockWithdrawalAnswer>> {
     return api<LockWithdrawalAnswer>(this.url, 'POST', WITHDRAWALS, { token, body: { series, tokens, address } })
   }
 
