@@ -142,7 +142,7 @@ async function endBefore(
  * @param record that is in force from this transaction on
  */
 export async function noteUnavailable(db: Queryable, record: Uint8Array): Promise<void> {
-  const found = await db.query<SeriesRow>(OPEN_SERIES, [0])
+  const found = await db.query<SeriesRow>(OPEN_SERIES, [Date.now()])
   if (found.rows.length === 0) return
   const models = modelsOfRecord(record)
   for (const row of found.rows) {

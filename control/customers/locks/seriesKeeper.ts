@@ -21,8 +21,9 @@ import { type PayBackParts, payBackHolders } from './payBack.ts'
 import { endedSeries, type LockSeries, lockSeries, setSeriesState } from './series.ts'
 
 /**
- * Ends series whose month is over, however long ago, and broken ones, whose holders it pays back: open orders expire, the operator's stock burns, and once the holdings
- * are burnt as well, which is the sweep of admission, what was not earned yet becomes revenue.
+ * Ends series whose month is over, however long ago: open orders expire, the operator's stock burns, and once the holdings
+ * are burnt as well, which is the sweep of admission, what was not earned yet becomes revenue. Broken series end at once: open
+ * orders are cancelled, and holders are paid back.
  */
 export class SeriesKeeper {
   private readonly loop: Loop
@@ -53,6 +54,10 @@ export class SeriesKeeper {
 export async function endSeries(client: Client, id: string, limits: Limits): Promise<boolean> {
   const series = await lockSeries(client, id)
   if (series.state === 'closed') return false
+  if (series.state === 'open' && series.unavailable !== '') {
+    await breakUnserved(client, series)
+    return true
+  }
   const coinUsdUnits = await bookPrice(client)
   // One account a step: the accounts that a transaction locks are locked together, or one alone.
   const orders = await openOrdersOfOne(client, id, limits.lockOrdersOpenMax)
@@ -69,17 +74,12 @@ export async function endSeries(client: Client, id: string, limits: Limits): Pro
 }
 
 /**
- * Ends a series without open orders. One that could not be served at the end of its month is broken, and a broken one ends when
- * its month is over and its holders are paid back: until then, tokens may come back from the chain.
+ * Ends a series without open orders. A broken one ends when its month is over and its holders are paid back: until then, tokens
+ * may come back from the chain.
  */
-async function endOpen(client: Client, series: LockSeries): Promise<boolean> {
-  const { id, state, unavailable } = series
-  if (state === 'open' && unavailable !== '') {
-    await breakUnserved(client, series)
-    return true
-  }
+async function endOpen(client: Client, { id, state, endsAtMs }: LockSeries): Promise<boolean> {
   const stock = holdingAccount(id, LOCK_OPERATOR)
-  if (state === 'broken' && (Date.now() < series.endsAtMs || (await hasTokens(client, id)))) {
+  if (state === 'broken' && (Date.now() < endsAtMs || (await hasTokens(client, id)))) {
     await burn(client, id, [stock])
     return false
   }

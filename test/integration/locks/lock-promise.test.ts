@@ -174,6 +174,7 @@ test('a series that is not served when its month ends pays back, and closes', as
   await publish(undefined, SOLD, OTHER)
   const series = await market.issue()
   const holder = await market.buyer(series)
+  await market.trade(series, { accountId: holder, side: 'sell', micros: 4 * MICROS_PER_TOKEN, priceNanos: 2 * OFFER_NANOS })
   const before = await coinOf(holder)
   await withTransaction(book.pool, (client) => disableRoute(client, OPERATOR, 'acme/*', 'an outage', limits))
   await book.pool.query('UPDATE lock_series SET ends_at_ms = extract(epoch FROM now()) * 1000 - 1 WHERE id = $1', [
