@@ -29,6 +29,7 @@ before(async () => {
     { gas_fee_usd: '0.01' },
   )
   paid = locks.paid
+  await paid.chain.fillTreasury()
 })
 afterEach(() => paid.mended())
 after(() => paid.stop())
