@@ -2,11 +2,14 @@
 // what cannot be served is not sold; a series that is broken by force, or not served to its end, pays its holders back, exactly
 // once and by their shares, whatever requests hold of it and wherever its tokens are.
 import assert from 'node:assert/strict'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { newId } from '../../../contract/wire/ids.ts'
 import { Debits } from '../../../control/admission/debits/debit.ts'
 import { coinAccount, lockUnearnedAccount } from '../../../control/book/ledger/accounts.ts'
 import { parseCatalog } from '../../../control/catalog/pricing/catalogFile.ts'
+import { CatalogKeeper } from '../../../control/catalog/pricing/catalogKeeper.ts'
 import { publishCatalog, refuseBrokenPromises } from '../../../control/catalog/pricing/publish.ts'
 import { disableRoute, enableRoute } from '../../../control/catalog/pricing/routeSwitches.ts'
 import { quoteBuy } from '../../../control/customers/locks/quotes.ts'
@@ -28,6 +31,7 @@ import {
 } from '../../support/parts/ledger.ts'
 import { burnt, LockMarket, MICRO_UNITS, MICROS_PER_TOKEN, OFFER_NANOS } from '../../support/parts/lockMarket.ts'
 import { present } from '../../support/present.ts'
+import { makeTempDir, removeTempDir } from '../../support/tempDir.ts'
 import { type TestModel, testCatalog } from '../../support/testCatalog.ts'
 
 const SOLD = { id: 'acme/chat-small', routes: [{ provider: 'acme', model: 'small' }] }
@@ -54,6 +58,18 @@ const publish = (breakSeriesReason: string | undefined, ...models: TestModel[]) 
 const shown = async ({ id }: LockSeries) => present(await seriesById(book.pool, id))
 const coinOf = async (accountId: string) =>
   scalar<number>(book.pool, 'SELECT balance FROM ledger_accounts WHERE id = $1', [coinAccount(accountId)])
+
+/** Starts and stops the keeper of the catalog with a file of these models, as control does. */
+async function startWith(...models: TestModel[]): Promise<void> {
+  const dir = makeTempDir('catalog')
+  const path = join(dir, 'catalog.yaml')
+  const options = { models, providers: [{ id: 'acme' }, { id: 'other' }] }
+  writeFileSync(path, testCatalog('http://127.0.0.1:1/v1', options))
+  const keeper = new CatalogKeeper({ path, pool: book.pool, redis: book.redis, log, limits })
+  await keeper.start()
+  await keeper.stop()
+  removeTempDir(dir)
+}
 
 /** Has Redis loaded from the book. */
 async function reloadRedis(): Promise<void> {
@@ -102,7 +118,8 @@ test('a catalog that cannot serve a series with customers is refused by check an
     await assert.rejects(refuseBrokenPromises(book.pool, catalogOf(...models)), PROMISE)
     await assert.rejects(publish(undefined, ...models), PROMISE)
   }
-  assert.equal(await scalar(book.pool, 'SELECT max(id) FROM catalog_records'), before)
+  await startWith(OTHER)
+  assert.equal(await scalar(book.pool, 'SELECT max(id) FROM catalog_records'), before, 'a start published it')
   assert.equal((await shown(series)).state, 'open')
   await publish('the end of this test', OTHER)
 })
@@ -131,6 +148,7 @@ test('a series that is broken with a reason ends at once and pays its holders ba
   await publish(undefined, SOLD, OTHER)
   const series = await market.issue()
   const [one, two] = [await market.buyer(series), await market.buyer(series)]
+  await dispatchEvents(book)
   await market.trade(series, {
     accountId: one,
     side: 'sell',
@@ -174,7 +192,13 @@ test('a series that is not served when its month ends pays back, and closes', as
   await publish(undefined, SOLD, OTHER)
   const series = await market.issue()
   const holder = await market.buyer(series)
-  await market.trade(series, { accountId: holder, side: 'sell', micros: 4 * MICROS_PER_TOKEN, priceNanos: 2 * OFFER_NANOS })
+  await dispatchEvents(book)
+  await market.trade(series, {
+    accountId: holder,
+    side: 'sell',
+    micros: 4 * MICROS_PER_TOKEN,
+    priceNanos: 2 * OFFER_NANOS,
+  })
   const before = await coinOf(holder)
   await withTransaction(book.pool, (client) => disableRoute(client, OPERATOR, 'acme/*', 'an outage', limits))
   await book.pool.query('UPDATE lock_series SET ends_at_ms = extract(epoch FROM now()) * 1000 - 1 WHERE id = $1', [
