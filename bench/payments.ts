@@ -176,6 +176,7 @@ async function main(): Promise<void> {
       depositMinUnits: 1,
       withdrawalMinUnits: 1,
       minChargeUnits: 0,
+      gasFeeUnits: 0,
       blockSeconds: 1,
       settlementAnchor: null,
       reserveVault: null,

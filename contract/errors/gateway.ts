@@ -22,6 +22,7 @@ export const GATEWAY_ERRORS = {
   link_gone: row(410, 'This link is claimed, cancelled or expired; ask for another one.'),
   lock_series_not_found: row(404, 'There is no lock series with this id; see /v1/locks.'),
   lock_series_ended: row(409, 'The month of this lock series is over; see /v1/locks for open ones.'),
+  lock_series_unavailable: row(409, 'This lock series cannot be served now, so that it is not traded; see /v1/locks.'),
   lock_order_not_found: row(404, 'There is no order with this id; see /v1/locks/mine.'),
   lock_order_ended: row(409, 'This order is filled, cancelled or expired.'),
   lock_no_offer: row(409, 'The book does not offer this many tokens now; order fewer, or place a limit order.'),

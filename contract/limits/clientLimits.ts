@@ -150,6 +150,14 @@ export const CLIENT_LIMITS = {
   quoteWindowMs: 120_000,
   /** The least time that an authorization of a deposit has to be valid, in milliseconds. */
   depositWindowMinMs: 60_000,
+  /** Deposits of an account by a signature in 24 hours, whose gas the gateway pays. */
+  signedDepositsPerDay: 20,
+  /** Withdrawals of an account in 24 hours. */
+  withdrawalsPerDay: 100,
+  /** Withdrawals of tokens of compute locks of an account in 24 hours. */
+  lockWithdrawalsPerDay: 20,
+  /** Payments of a wallet in 24 hours that failed on the chain or went back whole, whose gas nobody pays; then it is refused. */
+  uncoveredPaymentsPerDay: 50,
   /** Withdrawals of an account that are under way at once. */
   withdrawalsOpenMax: 5,
 
@@ -213,8 +221,10 @@ export const CLIENT_LIMITS = {
   lockOrdersOpenMax: 100,
   /** Series of compute locks that an account holds or has orders for at once. */
   lockSeriesPerAccountMax: 20,
+  /** The least that a limit order for tokens is worth at its price, in units of 1e-9 USD. */
+  lockOrderUnitsMin: 10_000_000,
   /** Orders that one order for tokens may fill; the rest of it is then cancelled. */
-  lockFillsPerOrderMax: 100,
+  lockFillsPerOrderMax: 2_000,
   /** Minimum of a withdrawal of compute lock tokens, in micro-tokens. */
   lockWithdrawalMicrosMin: 1_000_000,
   /** Time before the end of a series in which withdrawals of its tokens are refused, in milliseconds. */

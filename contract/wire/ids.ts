@@ -20,7 +20,7 @@ let startLength = 0
 export type IdPrefix =
   | ('req' | 'acct' | 'key' | 'grt' | 'own' | 'batch' | 'video' | 'agt' | 'evt' | 'sid')
   | ('lnk' | 'pay' | 'apr' | 'prov' | 'inc' | 'rfd' | 'dep' | 'wdr' | 'rfl' | 'bgr' | 'obs' | 'flow' | 'att')
-  | ('lock' | 'lor' | 'lqt' | 'lwd' | 'adm' | 'prb')
+  | ('lock' | 'lor' | 'lqt' | 'lwd' | 'lpb' | 'gas' | 'adm' | 'prb')
 
 /**
  * A new id: the prefix, an underscore and 26 characters of ULID (48 bits of time, 80 random bits), so that ids of one

@@ -49,7 +49,8 @@ const INVARIANTS: readonly Invariant[] = [
         ', its transfers are ' || coalesce(sum(t.units), 0)
       FROM debits d LEFT JOIN transfers t ON t.ref = d.id AND t.kind <> 'charge'
         AND t.debit IN ('coin:' || d.account_id, (SELECT 'lock:' || series_id || ':' || account_id FROM lock_orders WHERE id = d.id),
-          (SELECT 'lock:' || series_id || ':' || account_id FROM lock_withdrawals WHERE id = d.id))
+          (SELECT 'lock:' || series_id || ':' || account_id FROM lock_withdrawals WHERE id = d.id),
+          (SELECT 'lock:' || series_id || ':' || account_id FROM lock_paybacks WHERE id = d.id))
       GROUP BY d.id HAVING coalesce(sum(t.units), 0) <> CASE WHEN d.voided THEN 0 ELSE d.units END`,
   },
   {

@@ -49,17 +49,41 @@ export const LOCK_INVARIANTS: readonly Invariant[] = [
           UNION ALL SELECT taker_order, token_micros FROM lock_fills) AS sides GROUP BY id) f ON f.id = o.id
       WHERE o.filled_micros <> coalesce(f.micros, 0) OR (o.status = 'filled') <> (o.filled_micros = o.token_micros)
       UNION ALL
-      SELECT f.taker_order || ' with ' || f.maker_order || ' cost ' || f.cost_nanos || ' and ' || f.fee_nanos ||
+      SELECT f.taker_order || ' with the orders of ' || f.account_id || ' cost ' || f.cost_nanos || ' and ' || f.fee_nanos ||
         ', moved were ' || coalesce(t.nanos, 0) || ' and ' || coalesce(t.units, 0) || ' units of tokens'
-      FROM lock_fills f JOIN lock_series s ON s.id = f.series_id JOIN lock_orders taker ON taker.id = f.taker_order
+      FROM (
+        SELECT f.taker_order, maker.account_id, f.series_id, sum(f.cost_nanos) AS cost_nanos, sum(f.fee_nanos) AS fee_nanos,
+          sum(f.token_micros) AS micros, bool_and(f.cost_nanos = f.token_micros::numeric * f.price_nanos / 1000000) AS is_exact
+        FROM lock_fills f JOIN lock_orders maker ON maker.id = f.maker_order GROUP BY 1, 2, 3
+      ) f JOIN lock_series s ON s.id = f.series_id JOIN lock_orders taker ON taker.id = f.taker_order
         LEFT JOIN (
-          SELECT ref, sum(coalesce(coin_nanos, units)) FILTER (WHERE kind IN ('lock_sale', 'lock_fee')) AS nanos,
-            sum(units) FILTER (WHERE kind = 'lock_tokens') AS units
-          FROM transfers WHERE kind IN ('lock_sale', 'lock_fee', 'lock_tokens') GROUP BY ref
-        ) t ON t.ref = f.taker_order || ':' || f.maker_order
+          SELECT split_part(t.ref, ':', 1) AS taker_order, maker.account_id,
+            sum(coalesce(t.coin_nanos, t.units)) FILTER (WHERE t.kind IN ('lock_sale', 'lock_fee')) AS nanos,
+            sum(t.units) FILTER (WHERE t.kind = 'lock_tokens') AS units
+          FROM transfers t JOIN lock_orders maker ON maker.id = split_part(t.ref, ':', 2)
+          WHERE t.kind IN ('lock_sale', 'lock_fee', 'lock_tokens') GROUP BY 1, 2
+        ) t ON t.taker_order = f.taker_order AND t.account_id = f.account_id
       WHERE coalesce(t.nanos, 0) <> f.cost_nanos + CASE taker.side WHEN 'buy' THEN f.fee_nanos ELSE 0 END
-        OR coalesce(t.units, 0) <> f.token_micros * (s.locked_price_units / 1000000)
-        OR f.cost_nanos <> f.token_micros::numeric * f.price_nanos / 1000000`,
+        OR coalesce(t.units, 0) <> f.micros * (s.locked_price_units / 1000000) OR NOT f.is_exact`,
+  },
+  {
+    name: 'holders of broken locks are paid back as booked',
+    checked: `SELECT count(*) || ' paid back' FROM lock_paybacks`,
+    faults: `
+      SELECT coalesce(b.id, t.ref) || ' pays back ' || coalesce(b.coin_nanos, 0) || ' nanos for ' || coalesce(b.units, 0) ||
+        ' units, its transfers are ' || coalesce(t.nanos, 0) || ' and ' || coalesce(t.units, 0)
+      FROM lock_paybacks b FULL JOIN (
+        SELECT ref, min(credit) FILTER (WHERE starts_with(credit, 'coin:')) AS receiver, count(*) AS transfers,
+          sum(coalesce(coin_nanos, units)) FILTER (WHERE starts_with(debit, 'lock_unearned:')) AS nanos,
+          sum(units) FILTER (WHERE starts_with(debit, 'lock:')) AS units,
+          min(debit) FILTER (WHERE starts_with(debit, 'lock:')) AS holding
+        FROM transfers WHERE kind = 'lock_payback' GROUP BY ref
+      ) t ON t.ref = b.id AND t.holding = 'lock:' || b.series_id || ':' || b.account_id
+      WHERE coalesce(t.units, 0) <> coalesce(b.units, 0) OR coalesce(t.nanos, 0) <> coalesce(b.coin_nanos, 0)
+        OR t.receiver <> 'coin:' || b.account_id OR t.transfers <> CASE WHEN b.coin_nanos > 0 THEN 2 ELSE 1 END
+      UNION ALL
+      SELECT b.id || ' pays back tokens of ' || s.id || ', which is open'
+      FROM lock_paybacks b JOIN lock_series s ON s.id = b.series_id WHERE s.state = 'open'`,
   },
   {
     name: 'no book of locks is crossed',

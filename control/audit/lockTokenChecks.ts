@@ -19,9 +19,9 @@ export const LOCK_TOKEN_INVARIANTS: readonly Invariant[] = [
           ON w.series_id = s.id
         LEFT JOIN (SELECT series_id, sum(micros) AS micros FROM lock_redemptions WHERE state = 'credited' GROUP BY 1) r
           ON r.series_id = s.id
-      WHERE coalesce(c.balance, 0) <> CASE s.state WHEN 'open'
+      WHERE coalesce(c.balance, 0) <> CASE WHEN s.state IN ('open', 'broken')
         THEN coalesce(w.units, 0) - coalesce(r.micros, 0) * (s.locked_price_units / 1000000) ELSE 0 END
-        AND NOT (s.state = 'open' AND s.ends_at_ms <= extract(epoch FROM now()) * 1000)`,
+        AND NOT (s.state IN ('open', 'broken') AND s.ends_at_ms <= extract(epoch FROM now()) * 1000)`,
   },
   {
     name: 'every withdrawal and redemption of lock tokens is booked once',

@@ -59,14 +59,14 @@ function warnOfUnattested(catalog: Catalog, context: CliContext): void {
 
 async function check(args: Arguments, context: CliContext): Promise<number | undefined> {
   return withCatalog(args, context, async (catalog, path) => {
-    let promises = 'the price promises hold'
+    let promises = 'the promises of prices and compute locks hold'
     const checked = await context.pool().then(
       async (pool) => {
         await refuseBrokenPromises(pool, catalog)
         return true
       },
       (error: Error) => {
-        promises = 'the price promises are not checked'
+        promises = 'the promises of prices and compute locks are not checked'
         context.warn(`note: ${error.message}`)
         return false
       },
@@ -85,11 +85,15 @@ async function check(args: Arguments, context: CliContext): Promise<number | und
 async function publish(args: Arguments, context: CliContext): Promise<number | undefined> {
   const coinChangeReason = flag(args, 'change-coin')
   if (coinChangeReason?.trim() === '') throw new UsageError('--change-coin needs the reason, which goes into the trail')
+  const breakSeriesReason = flag(args, 'break-series')
+  if (breakSeriesReason?.trim() === '')
+    throw new UsageError('--break-series needs the reason, which goes into the trail')
   return withCatalog(args, context, async (catalog, path) => {
     const pool = await context.pool()
     const { limits } = context
     const sign = signingWith(context.catalogKey, limits)
-    const published = await publishCatalog(pool, catalog, limits, Date.now(), { coinChangeReason, sign })
+    const options = { coinChangeReason, breakSeriesReason, sign }
+    const published = await publishCatalog(pool, catalog, limits, Date.now(), options)
     if (published.signing?.state === 'other_signer') {
       context.warn(`note: ${published.signing.signer} signs the catalog, and its key is not here; control signs it`)
     }
@@ -127,7 +131,8 @@ export const CATALOG: CommandGroup = {
   commands: [
     {
       synopsis: 'check [FILE]',
-      summary: 'Validates a catalog, with line and reason, and checks that it keeps the price promise.',
+      summary:
+        'Validates a catalog, with line and reason, and checks that it keeps the promises of prices and compute locks.',
       run: check,
     },
     {
@@ -137,6 +142,10 @@ export const CATALOG: CommandGroup = {
         'change-coin': {
           value: 'REASON',
           help: 'change coin.usd within its price promise; the reason is recorded in the trail',
+        },
+        'break-series': {
+          value: 'REASON',
+          help: 'end compute locks that the catalog cannot serve, and pay their holders back; the reason is recorded in the trail',
         },
       },
       run: publish,

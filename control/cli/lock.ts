@@ -3,16 +3,19 @@ import { formatTokens, parseTokens } from '../../contract/money/lockTokens.ts'
 import { formatUsd } from '../../contract/money/units.ts'
 import { Debits } from '../admission/debits/debit.ts'
 import { LOCK_OPERATOR } from '../book/ledger/accounts.ts'
-import { type Catalog, readCatalogFile } from '../catalog/pricing/catalogFile.ts'
 import { bookPrice } from '../catalog/pricing/coinAmounts.ts'
-import type { CatalogModel } from '../catalog/pricing/modelReader.ts'
-import { TOKEN_KEYS } from '../catalog/pricing/price.ts'
+import { type Price, priceFromJson, TOKEN_KEYS } from '../catalog/pricing/price.ts'
+import { modelsOfRecord, seriesFault } from '../catalog/pricing/seriesPromise.ts'
+import type { Sheet } from '../catalog/pricing/sheet.ts'
+import { currentRecord, latestSheet } from '../catalog/pricing/sheetStore.ts'
 import { issueSeries, type NewSeries } from '../customers/locks/issueSeries.ts'
 import { bookJson, seriesJson } from '../customers/locks/lockJson.ts'
 import { placeOrder } from '../customers/locks/placeOrder.ts'
 import { type LockSeries, listSeries, seriesById } from '../customers/locks/series.ts'
 import { LOT_MICROS, TICK_NANOS } from '../customers/locks/tradeAmounts.ts'
 import { OPERATOR } from '../runtime/activity/activity.ts'
+import { lockUntilCommit } from '../runtime/db/locks.ts'
+import type { Client } from '../runtime/db/pool.ts'
 import { withUndo } from '../runtime/db/undoable.ts'
 import { type Arguments, argument, type CommandGroup, type Flag, flag, isSet, UsageError } from './command.ts'
 import { type CliContext, CommandError } from './context.ts'
@@ -65,19 +68,24 @@ function feePpmOf(args: Arguments): number {
   throw new UsageError(`--taker-fee is a percentage from 0 to 10 with at most four digits, not "${text}"`)
 }
 
-function modelOf(catalog: Catalog, id: string, provider: string): CatalogModel {
-  const model = catalog.models.find((one) => one.id === id)
-  if (model === undefined) throw new CommandError(`the catalog has no model ${id}`)
-  if (model.modality !== 'chat') throw new CommandError(`${id} is no chat model; only those have locks`)
-  if (model.routes.some((route) => route.provider === provider && route.enabled)) return model
-  throw new CommandError(`no route of ${id} goes to ${provider}; the catalog has to have one that is enabled`)
+/** The price of a model by the catalog in force, which stays in force until the transaction ends. */
+async function priceInForce(client: Client, model: string, provider: string): Promise<Price> {
+  await lockUntilCommit(client, 'publication')
+  const [record, sheet] = [await currentRecord(client), await latestSheet(client)]
+  if (record === undefined || sheet === undefined) {
+    throw new CommandError('no catalog is published yet: start control (make run)')
+  }
+  const fault = seriesFault(modelsOfRecord(record), { model, provider })
+  if (fault !== undefined) throw new CommandError(`${fault}, by the catalog in force; "catalog publish" changes it`)
+  const listed = (JSON.parse(sheet.text) as Sheet).models.find(({ id }) => id === model)
+  return priceFromJson(listed?.price ?? {})
 }
 
 /** The prices of the classes: from the flags, else from the catalog. */
-function pricesOf(args: Arguments, model: CatalogModel): NewSeries['price'] {
+function pricesOf(args: Arguments, listed: Price): NewSeries['price'] {
   const entries = TOKEN_KEYS.flatMap((key) => {
     const stated = flag(args, flagOf(key))
-    const units = stated === undefined ? model.price.amounts.get(key) : amountOf(flagOf(key), stated)
+    const units = stated === undefined ? listed.amounts.get(key) : amountOf(flagOf(key), stated)
     return units === undefined ? [] : [[key, formatUsd(units)] as const]
   })
   return Object.fromEntries(entries)
@@ -88,17 +96,13 @@ async function issue(args: Arguments, context: CliContext): Promise<undefined> {
   const lockedPriceUnits = steppedAmount(args, 'price', '0.15', PRICE_STEP_UNITS)
   const priceNanos = steppedAmount(args, 'offer', '0.14', TICK_NANOS)
   const [supplyMicros, month, takerFeePpm] = [supplyOf(args), monthOf(args), feePpmOf(args)]
-  const model = modelOf(
-    await readCatalogFile(context.catalogPath(flag(args, 'catalog'))),
-    argument(args, 'MODEL'),
-    provider,
-  )
-  const price = pricesOf(args, model)
-  const made = { model: model.id, month, provider, lockedPriceUnits, price, supplyMicros, takerFeePpm }
+  const model = argument(args, 'MODEL')
   const pool = await context.pool()
   const debits = new Debits(pool, await context.redis(), context.limits)
   const onFault = (error: unknown) => context.warn(`undoing a change failed; control sees to it (${error})`)
   const series = await withUndo(pool, onFault, async (transaction) => {
+    const price = pricesOf(args, await priceInForce(transaction.client, model, provider))
+    const made = { model, month, provider, lockedPriceUnits, price, supplyMicros, takerFeePpm }
     const issued = await issueSeries(transaction.client, made, context.limits)
     const coinUsdUnits = await bookPrice(transaction.client)
     const wanted = { accountId: LOCK_OPERATOR, side: 'sell', priceNanos, micros: supplyMicros } as const
@@ -117,6 +121,7 @@ function textOf(series: LockSeries): string {
     ['month', shown.month],
     ['ends', shown.ends_at],
     ['state', shown.state],
+    ...(shown.unavailable === undefined ? [] : [['because', shown.unavailable] as const]),
     ['locked price', `${shown.locked_price.usd} USD per token`],
     ...Object.entries(shown.price).map(([key, usd]) => [key, `${usd} USD`] as const),
     ['supply', shown.supply],
@@ -168,7 +173,6 @@ export const LOCK: CommandGroup = {
         month: { value: 'MONTH', help: 'such as 2027-01 (this month)' },
         'taker-fee': { value: 'PERCENT', help: 'of what takers trade, from 0 to 10 (0)' },
         ...PRICE_FLAGS,
-        catalog: { value: 'FILE', help: 'the catalog file that has the model' },
       },
       run: issue,
     },

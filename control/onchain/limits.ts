@@ -81,7 +81,9 @@ export const ONCHAIN_LIMITS = {
   withdrawalBatchMax: 50,
 
   /** Transactions per withdrawal of compute lock tokens at most; after that the tokens return to the holding. */
-  lockMintAttemptsMax: 5,
+  lockMintAttemptsMax: 3,
+  /** The gas of one mint, with its margin: about what a wallet without code needs. */
+  lockMintGasMax: 200_000,
   /** Pause of the mints after the contract was missing or had another minter, in milliseconds. */
   lockMintRefusedMs: 60_000,
   /** Redemptions of compute lock tokens per poll at most. */

@@ -30,7 +30,7 @@ export const CONTROL_EVENTS = {
   catalog_in_force: ['info', 'catalog in force'],
   catalog_price_promise_broken: [
     'warn',
-    'the catalog file breaks price promises, so the sheet in force stays; to resolve it, change these lines, or run "catalog publish FILE" with a file that keeps the promises and name it in SLUICE_CATALOG',
+    'the catalog file breaks promises of prices or compute locks, so the sheet in force stays; to resolve it, change these lines, or run "catalog publish FILE" with a file that keeps the promises and name it in SLUICE_CATALOG',
     'Change the lines in `problems`, or publish a file that keeps the promises.',
   ],
   catalog_promise_renewed: ['info', 'extended the price promise of the catalog in force'],

@@ -154,7 +154,7 @@ export class ControlService {
       new AnswerKeeper({ ...jobs, api, redis }),
       new Housekeeper(jobs),
       new LinkExpirer(jobs),
-      new SeriesKeeper(jobs),
+      new SeriesKeeper({ ...jobs, debits }),
       new MonthKeeper(jobs),
       new ReferralPayer(jobs),
       new StatisticsKeeper(jobs),

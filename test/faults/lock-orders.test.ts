@@ -19,7 +19,13 @@ let owners: Owner[]
 let series: string
 
 before(async () => {
-  const limits = { apiRequestBurst: 10_000, apiRequestsPerMinute: 600_000, lockOrdersOpenMax: 1_000, debitVoidMs: 500 }
+  const limits = {
+    apiRequestBurst: 10_000,
+    apiRequestsPerMinute: 600_000,
+    lockOrdersOpenMax: 1_000,
+    lockOrderUnitsMin: 0,
+    debitVoidMs: 500,
+  }
   stack = await startStack({ limits })
   owners = [await newOwner(stack, { coin: '100' }), await newOwner(stack, { coin: '100' })]
   series = await issueLock(stack, ['--supply', '500', '--taker-fee', '0.5'])

@@ -69,6 +69,7 @@ export const CHAIN_SHAPES = {
     deposit_confirmations: integer,
     deposit_minimum: ref('Amount'),
     withdrawal_minimum: ref('Amount'),
+    withdrawal_fee: said('Of each withdrawal, for its gas', ref('Amount')),
     assets: list(
       shape({
         id: text,

@@ -4,6 +4,8 @@ const TOKENS = said('Whole tokens with six digits', decimal)
 const PRICE = said('Coin per whole token', decimal)
 const LEVELS = list(shape({ price: PRICE, tokens: TOKENS }))
 
+const STATE = oneOf(['open', 'unavailable', 'broken', 'ended', 'closed'])
+
 const LOCK_WITHDRAWAL = shape({
   object: is('lock_withdrawal'),
   id: text,
@@ -26,7 +28,8 @@ export const LOCK_SHAPES = {
     model: text,
     month: text,
     ends_at: time,
-    state: oneOf(['open', 'ended', 'closed']),
+    state: STATE,
+    'unavailable?': said('Why requests cannot use it', text),
     provider: text,
     locked_price: said('Of one whole token', shape({ units: text, usd: decimal })),
     price: said('By class of tokens, in USD per million tokens', mapOf(decimal)),
@@ -39,6 +42,7 @@ export const LOCK_SHAPES = {
     rules: shape({
       token: text,
       lot: TOKENS,
+      limit_order_usd_min: said('The least that a limit order is worth at its price, in USD', decimal),
       tick: PRICE,
       priority: text,
       self_trade: text,
@@ -59,7 +63,8 @@ export const LOCK_SHAPES = {
     series: text,
     side: is('buy'),
     tokens: TOKENS,
-    depth: LEVELS,
+    fillable: said('Whole tokens that one market order of the account could buy now', decimal),
+    depth: said('The first prices that the order would be filled at', LEVELS),
     average_price: PRICE,
     cost: ref('Amount'),
     fee: ref('Amount'),
@@ -86,7 +91,9 @@ export const LOCK_SHAPES = {
   LockWithdrawalList: pageOf(ref('LockWithdrawal')),
   OwnLocks: shape({
     object: is('own_locks'),
-    holdings: list(shape({ series: text, model: text, month: text, expires_at: time, tokens: TOKENS, units: text })),
+    holdings: list(
+      shape({ series: text, model: text, month: text, expires_at: time, state: STATE, tokens: TOKENS, units: text }),
+    ),
     orders: pageOf(ref('LockOrder')),
     uses: list(shape({ request_id: text, series: text, tokens: TOKENS, units: text, at: time })),
   }),

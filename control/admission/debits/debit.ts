@@ -45,8 +45,8 @@ export interface Taking {
   readonly nanos: number
   /** Its worth now, for caps; for tokens, their worth at the locked price. Positive. */
   readonly units: number
-  /** The series whose tokens are taken in place of coin; tokens count against no caps. */
-  readonly series?: { readonly id: string; readonly endsAtMs: number }
+  /** The series whose tokens are taken in place of coin, after its end only if it says so; tokens count against no caps. */
+  readonly series?: { readonly id: string; readonly endsAtMs: number; readonly alsoEnded?: boolean }
   /** The API key that spends, when its caps count. */
   readonly spender?: Spender
 }
@@ -154,6 +154,7 @@ export class Debits {
         debit.units,
         servers,
         debit.series?.id ?? '',
+        ...(debit.series?.alsoEnded === true ? ['ended'] : []),
         ...(spender === undefined ? [] : capArguments(spender.caps)),
         ...(spender?.platform === undefined ? [] : capArguments(spender.platform.caps)),
       ],

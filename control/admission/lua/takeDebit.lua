@@ -4,7 +4,7 @@
 -- ARGV: debitId, accountId, keys ('' for none, keyId, keyId/platformKeyId), nanos of coin (0 for tokens), units that they
 --   are worth, the servers that the state was loaded into ('' for any), the holding that the units are taken from ('' for
 --   coin);
---   then for each of the counters capHour, capDay, capMonth, budget ('' for none) in units.
+--   of a holding 'ended' where its end does not matter; of coin for each of the counters capHour, capDay, capMonth, budget ('' for none) in units.
 -- Returns: code (0 taken, 1 balance, 2 to 4 caps, 5 budget, 7 no such account, 8 taken before, 9 closed, 11 to 13 caps and
 --   14 budget of the platform key), the balance left, nowMs, the part of the account that is out in leases.
 if redis.call('EXISTS', KEYS[1]) == 0 then return { 9, 0, nowMs, 0 } end
@@ -24,7 +24,7 @@ if coin < nanos then return { 1, math.max(coin, 0), nowMs, out } end
 if ARGV[7] ~= '' then
   local grants, left = parseGrants(account[3]), 0
   for _, grant in ipairs(grants) do
-    if grant[1] == ARGV[7] and grant[2] > nowMs then
+    if grant[1] == ARGV[7] and (grant[2] > nowMs or ARGV[8] == 'ended') then
       left = math.max(grant[3], 0)
       if left >= units then grant[3] = grant[3] - units end
     end

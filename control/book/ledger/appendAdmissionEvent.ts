@@ -28,24 +28,33 @@ export async function lockAccounts(client: Client, accountIds: readonly string[]
  * @throws Error when the account was never opened
  */
 export async function appendAdmissionEvent(client: Client, change: AdmissionChange): Promise<void> {
-  const next = await client.query<{ seq: number }>(
-    'UPDATE admission_accounts SET seq = seq + 1 WHERE account_id = $1 RETURNING seq',
-    [change.accountId],
+  await appendAdmissionEvents(client, [change])
+}
+
+/** As `appendAdmissionEvent`, for many accounts, each of them once, in one statement. @throws Error when one was never opened */
+export async function appendAdmissionEvents(client: Client, changes: readonly AdmissionChange[]): Promise<void> {
+  const rows = changes.map(({ accountId, coinDelta, grant, debitId }) => ({
+    account_id: accountId,
+    coin_delta: coinDelta,
+    grant_id: grant?.id ?? null,
+    expires_at_ms: grant?.expiresAtMs ?? null,
+    units: grant?.units ?? null,
+    debit_id: debitId ?? null,
+  }))
+  const appended = await client.query(
+    `WITH change AS (
+       SELECT * FROM jsonb_to_recordset($1) AS c
+         (account_id text, coin_delta bigint, grant_id text, expires_at_ms bigint, units bigint, debit_id text)
+     ), next AS (
+       UPDATE admission_accounts a SET seq = a.seq + 1 FROM change WHERE a.account_id = change.account_id
+       RETURNING a.account_id, a.seq
+     )
+     INSERT INTO admission_events (account_id, seq, coin_delta, grant_id, grant_expires_at_ms, grant_units, debit_id)
+     SELECT account_id, seq, coin_delta, grant_id, expires_at_ms, units, debit_id FROM change JOIN next USING (account_id)`,
+    [JSON.stringify(rows)],
   )
-  const seq = next.rows[0]?.seq
-  if (seq === undefined) throw new Error(`account ${change.accountId} is not open in the ledger`)
-  const grant = change.grant
-  await client.query(
-    `INSERT INTO admission_events (account_id, seq, coin_delta, grant_id, grant_expires_at_ms, grant_units, debit_id)
-     VALUES ($1, $2, $3, $4, $5, $6, $7)`,
-    [
-      change.accountId,
-      seq,
-      change.coinDelta,
-      grant?.id ?? null,
-      grant?.expiresAtMs ?? null,
-      grant?.units ?? null,
-      change.debitId ?? null,
-    ],
+  if (appended.rowCount === changes.length) return
+  throw new Error(
+    `of the accounts ${changes.map(({ accountId }) => accountId).join(', ')} one is not open in the ledger`,
   )
 }

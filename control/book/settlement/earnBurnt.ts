@@ -1,8 +1,8 @@
 import { valueOfCoinWide } from '../../../contract/money/coin.ts'
 import { UNITS_PER_USD } from '../../../contract/money/units.ts'
-import { textArray } from '../../runtime/db/arrays.ts'
 import type { Client } from '../../runtime/db/pool.ts'
-import { LOCK_OPERATOR, lockIssuedAccount, lockUnearnedAccount, REVENUE } from '../ledger/accounts.ts'
+import { lockIssuedAccount, lockUnearnedAccount, REVENUE } from '../ledger/accounts.ts'
+import { lockUnearned, soldUnits } from '../ledger/lockProceeds.ts'
 import { postTransfers, type Transfer } from '../ledger/postTransfers.ts'
 import { BURN } from './charges.ts'
 
@@ -51,32 +51,6 @@ function burntBySeries(transfers: readonly Transfer[]): Map<string, Burnt> {
     else known.units += BigInt(units)
   }
   return burnt
-}
-
-/** The coin that tokens were sold for and that is not earned, by ledger account; nanos, of all accounts together. */
-async function lockUnearned(client: Client, series: readonly string[]): Promise<Map<string, bigint>> {
-  const found = await client.query<{ id: string; balance: string }>({
-    name: 'settlement_unearned',
-    text: `SELECT id, balance::text AS balance FROM ledger_accounts
-           WHERE id = ANY ($1::text[]) ORDER BY id FOR NO KEY UPDATE`,
-    values: [textArray(series.map(lockUnearnedAccount))],
-  })
-  return new Map(found.rows.map((row) => [row.id, BigInt(row.balance)]))
-}
-
-/** Tokens that customers hold, offer or have on the chain, by series: all but the stock of the operator and its offers. */
-async function soldUnits(client: Client, series: readonly string[]): Promise<Map<string, bigint>> {
-  const found = await client.query<{ id: string; units: string }>({
-    name: 'settlement_sold',
-    text: `SELECT s.id, (-i.balance - coalesce(stock.balance, 0) - coalesce(
-             (SELECT sum(o.escrow_micros) FROM lock_orders o WHERE o.series_id = s.id AND o.account_id = '${LOCK_OPERATOR}'
-                AND o.status = 'open' AND o.side = 'sell'), 0) * (s.locked_price_units / 1000000))::text AS units
-           FROM lock_series s JOIN ledger_accounts i ON i.id = 'lock_issued:' || s.id
-           LEFT JOIN ledger_accounts stock ON stock.id = 'lock:' || s.id || ':${LOCK_OPERATOR}'
-           WHERE s.id = ANY ($1::text[])`,
-    values: [textArray(series)],
-  })
-  return new Map(found.rows.map((row) => [row.id, BigInt(row.units)]))
 }
 
 /** Units in one coin, by the price sheet in force. */

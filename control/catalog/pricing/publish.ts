@@ -10,6 +10,7 @@ import { coinViolation, promiseViolations } from './promise.ts'
 import { violationText } from './promiseViolation.ts'
 import { encodeRecord } from './record.ts'
 import { routeSwitches } from './routeSwitches.ts'
+import { type BrokenSeries, breakSeries, brokenSeries, noteUnavailable } from './seriesPromise.ts'
 import { buildSheet, promiseEndMs, sheetContentHash } from './sheet.ts'
 import {
   currentRecord,
@@ -23,7 +24,7 @@ import {
 import type { SignCatalog, Signing } from './signing.ts'
 import { standingReports } from './standingReports.ts'
 
-/** A catalog that breaks the promise of a published sheet; a line per price, each with file, line and reason. */
+/** A catalog that breaks the promise of a published sheet or of a compute lock; a line for each, with file, line and reason. */
 export class PromiseError extends FileError {}
 
 export interface Published {
@@ -41,6 +42,8 @@ export interface Published {
 export interface PublishOptions {
   /** Why the value of the coin may change although it is promised; goes into the audit trail. */
   readonly coinChangeReason?: string | undefined
+  /** Why compute locks that the catalog cannot serve may end, although customers have tokens; goes into the audit trail. */
+  readonly breakSeriesReason?: string | undefined
   /** Signs the catalog in the same transaction. */
   readonly sign?: SignCatalog | undefined
 }
@@ -56,16 +59,20 @@ export async function publishCatalog(
   catalog: Catalog,
   limits: Limits,
   nowMs: number = Date.now(),
-  { coinChangeReason, sign }: PublishOptions = {},
+  { coinChangeReason, breakSeriesReason, sign }: PublishOptions = {},
 ): Promise<Published> {
   return withTransaction(pool, async (client) => {
     await lockUntilCommit(client, 'publication')
+    const broken = await brokenSeries(client, catalog, nowMs, true)
+    const refused = breakSeriesReason === undefined ? broken : []
     const latest = await latestSheet(client)
     const isNewSheet = latest?.contentHash !== sheetContentHash(catalog)
+    if (latest && !isNewSheet) refuse(textsOf(refused))
     const sheet =
       latest && !isNewSheet
         ? latest
-        : await publishSheet(client, catalog, (latest?.version ?? 0) + 1, nowMs, coinChangeReason)
+        : await publishSheet(client, catalog, (latest?.version ?? 0) + 1, nowMs, { coinChangeReason, refused })
+    if (breakSeriesReason !== undefined) await breakSeries(client, broken, breakSeriesReason)
     const ids = catalog.models.map((model) => model.id)
     const listedAtMs = await noteModels(client, ids, nowMs)
     const switches = await routeSwitches(client, limits)
@@ -74,6 +81,7 @@ export async function publishCatalog(
     const record = encodeRecord(catalog, publication, switches, reports, await lockSeriesRecords(client, nowMs))
     const isNewRecord = (await currentRecord(client))?.equals(record) !== true
     if (isNewRecord) await insertRecord(client, sheet.version, record, nowMs)
+    else await noteUnavailable(client, record)
     const signing = await sign?.(client, nowMs)
     return { version: sheet.version, isNewSheet, isNewRecord, record, signing }
   })
@@ -84,11 +92,11 @@ async function publishSheet(
   catalog: Catalog,
   version: number,
   nowMs: number,
-  coinChangeReason: string | undefined,
+  { coinChangeReason, refused }: { coinChangeReason: string | undefined; refused: readonly BrokenSeries[] },
 ): Promise<StoredSheet> {
   const { prices, coin, coinBefore } = await brokenPromises(client, catalog, nowMs)
   const mayChangeCoin = coinChangeReason !== undefined
-  refuse([...prices, ...(mayChangeCoin ? [] : coin)])
+  refuse([...prices, ...textsOf(refused), ...(mayChangeCoin ? [] : coin)])
   const validUntilMs = promiseEndMs(nowMs)
   const sheet: StoredSheet = {
     version,
@@ -106,10 +114,10 @@ async function publishSheet(
   return sheet
 }
 
-/** @throws PromiseError when a published sheet still promises other prices */
+/** @throws PromiseError when a published sheet still promises other prices, or customers have tokens of a model that is not served */
 export async function refuseBrokenPromises(db: Queryable, catalog: Catalog, nowMs: number = Date.now()): Promise<void> {
   const { prices, coin } = await brokenPromises(db, catalog, nowMs)
-  refuse([...coin, ...prices])
+  refuse([...coin, ...prices, ...textsOf(await brokenSeries(db, catalog, nowMs, false))])
 }
 
 async function brokenPromises(db: Queryable, catalog: Catalog, nowMs: number) {
@@ -120,6 +128,8 @@ async function brokenPromises(db: Queryable, catalog: Catalog, nowMs: number) {
   const prices = promiseViolations(catalog, promised).map(violationText)
   return { prices, coin: coin === undefined ? [] : [coin], coinBefore: inForce?.coin.usd }
 }
+
+const textsOf = (broken: readonly BrokenSeries[]): string[] => broken.map(({ text }) => text)
 
 function refuse(problems: readonly string[]): void {
   if (problems.length > 0) throw new PromiseError(problems)

@@ -1,4 +1,5 @@
 import type { Queryable } from '../../runtime/db/pool.ts'
+import { noteUnavailable } from './seriesPromise.ts'
 import { type Sheet, withPromiseEnd } from './sheet.ts'
 
 /** A published sheet of the book. Times are milliseconds since 1970. */
@@ -116,10 +117,12 @@ export async function currentRecord(db: Queryable): Promise<Buffer | undefined> 
   return found.rows[0]?.record
 }
 
+/** Puts a record in force, by which series of compute locks can be served from now on or not. */
 export async function insertRecord(db: Queryable, version: number, record: Buffer, nowMs: number): Promise<void> {
   await db.query('INSERT INTO catalog_records (sheet_version, published_at, record) VALUES ($1, $2, $3)', [
     version,
     new Date(nowMs),
     record,
   ])
+  await noteUnavailable(db, record)
 }

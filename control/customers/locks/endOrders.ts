@@ -8,18 +8,18 @@ import {
   lockEscrowAccount,
   lockIssuedAccount,
 } from '../../book/ledger/accounts.ts'
-import { type AdmissionChange, appendAdmissionEvent, lockAccounts } from '../../book/ledger/appendAdmissionEvent.ts'
+import { type AdmissionChange, appendAdmissionEvents, lockAccounts } from '../../book/ledger/appendAdmissionEvent.ts'
 import { postTransfers, type Transfer } from '../../book/ledger/postTransfers.ts'
-import { type Actor, recordActivity } from '../../runtime/activity/activity.ts'
+import { type Actor, type Change, recordActivity } from '../../runtime/activity/activity.ts'
 import type { Client } from '../../runtime/db/pool.ts'
-import { endOrder, type LockOrder, orderById } from './orderStore.ts'
-import { type LockSeries, lockTradedSeries } from './series.ts'
+import { endOrders, type LockOrder, orderById } from './orderStore.ts'
+import { type LockSeries, lockOpenSeries } from './series.ts'
 import { unitsOfTokens } from './tradeAmounts.ts'
-import { coinChange, coinSide, tokenChange } from './tradePostings.ts'
+import { coinChange, coinSide, oncePerAccount, tokenChange } from './tradePostings.ts'
 
 /**
  * Takes an open order out of the book; what it has in escrow comes back.
- * @throws GatewayError lock_order_not_found; permission_denied for someone else's; lock_order_ended, lock_series_ended
+ * @throws GatewayError lock_order_not_found; permission_denied for someone else's; lock_order_ended; as lockOpenSeries
  */
 export async function cancelOrder(
   client: Client,
@@ -31,35 +31,50 @@ export async function cancelOrder(
   const found = await orderById(client, id)
   if (found === undefined) throw new GatewayError('lock_order_not_found')
   if (found.accountId !== accountId) throw new GatewayError('permission_denied')
-  const series = await lockTradedSeries(client, found.seriesId)
+  const series = await lockOpenSeries(client, found.seriesId)
   const order = await orderById(client, id)
   if (order?.status !== 'open') {
     throw new GatewayError('lock_order_ended', { message: `This order is ${order?.status ?? 'ended'}.` })
   }
-  return giveBack(client, actor, series, order, 'cancelled', coinUsdUnits)
+  const [cancelled = order] = await giveBack(client, actor, series, [order], 'cancelled', coinUsdUnits)
+  return cancelled
 }
 
 /**
- * Ends an open order: coin in escrow goes back to its account, tokens go back when it is cancelled and burn when it expires
- * with its series.
+ * Ends open orders of one account: coin in escrow goes back to it, tokens go back when they are cancelled and burn when they
+ * expire with their series.
  * @param series locked in this transaction
  */
 export async function giveBack(
   client: Client,
   actor: Actor,
   series: LockSeries,
-  order: LockOrder,
+  orders: readonly LockOrder[],
   status: 'cancelled' | 'expired',
   coinUsdUnits: number,
-): Promise<LockOrder> {
-  const { accountId } = order
-  const isOperator = accountId === LOCK_OPERATOR
-  await lockAccounts(client, isOperator ? [] : [accountId])
-  const ended = await endOrder(client, order.id, status)
-  const { transfer, changes } = returnOf(series, order, status, coinUsdUnits)
-  if ((await postTransfers(client, [transfer])) !== 1) throw new Error(`order ${order.id} was ended before`)
-  for (const change of changes) await appendAdmissionEvent(client, change)
+): Promise<LockOrder[]> {
+  const owner = orders[0]?.accountId
+  if (owner === undefined) return []
+  const isOperator = owner === LOCK_OPERATOR
+  await lockAccounts(client, isOperator ? [] : [owner])
+  const ids = orders.map(({ id }) => id)
+  const ended = await endOrders(client, ids, status)
+  const returns = orders.map((order) => returnOf(series, order, status, coinUsdUnits))
+  const transfers = returns.map(({ transfer }) => transfer)
+  if ((await postTransfers(client, transfers)) !== orders.length)
+    throw new Error(`of ${ids.join(', ')} one was ended before`)
+  const changes = oncePerAccount(returns.flatMap((one) => one.changes))
+  if (changes.length > 0) await appendAdmissionEvents(client, changes)
   if (isOperator) return ended
+  await recordActivity(
+    client,
+    actor,
+    orders.map((order) => activityOf(series, order, status)),
+  )
+  return ended
+}
+
+function activityOf(series: LockSeries, order: LockOrder, status: 'cancelled' | 'expired'): Change {
   const details = {
     series: series.id,
     model: series.model,
@@ -67,8 +82,7 @@ export async function giveBack(
     left: formatTokens(order.micros - order.filledMicros),
     coin: coinDecimal(order.escrowNanos),
   }
-  await recordActivity(client, actor, [{ accountId, type: `lock.order_${status}`, target: order.id, details }])
-  return ended
+  return { accountId: order.accountId, type: `lock.order_${status}`, target: order.id, details }
 }
 
 function returnOf(

@@ -15,7 +15,7 @@ import type { Client } from '../../runtime/db/pool.ts'
 import { countLivingSeries, insertSeries, type LockSeries } from './series.ts'
 import { unitsOfTokens } from './tradeAmounts.ts'
 
-export type NewSeries = Omit<LockSeries, 'id' | 'state' | 'endsAtMs'>
+export type NewSeries = Omit<LockSeries, 'id' | 'state' | 'unavailable' | 'endsAtMs'>
 
 /** The first instant of the month after one. @param month YYYY-MM */
 export function endOfMonthMs(month: string): number {
@@ -28,7 +28,8 @@ export function endOfMonthMs(month: string): number {
  * @throws GatewayError invalid_request when its month is over, or more series are open than may be
  */
 export async function issueSeries(client: Client, made: NewSeries, limits: Limits): Promise<LockSeries> {
-  const series: LockSeries = { ...made, id: newId('lock'), endsAtMs: endOfMonthMs(made.month), state: 'open' }
+  const endsAtMs = endOfMonthMs(made.month)
+  const series: LockSeries = { ...made, id: newId('lock'), endsAtMs, state: 'open', unavailable: '' }
   if (series.endsAtMs <= Date.now()) throw invalidRequest(`The month ${made.month} is over.`)
   if ((await countLivingSeries(client)) >= limits.lockSeriesMax) {
     throw new GatewayError('invalid_request', { message: `At most ${limits.lockSeriesMax} series are open at once.` })

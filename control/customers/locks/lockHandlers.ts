@@ -15,7 +15,7 @@ import { announceKeyChanges } from '../../runtime/bus/announceKeyChanges.ts'
 import type { Client, Pool } from '../../runtime/db/pool.ts'
 import { cancelOrder } from './endOrders.ts'
 import { holdingsOf, usesOf } from './holdings.ts'
-import { bookJson, holdingJson, levelJson, orderJson, rulesJson, seriesJson, useJson } from './lockJson.ts'
+import { bookJson, holdingJson, levelsOf, orderJson, rulesJson, seriesJson, useJson } from './lockJson.ts'
 import type { WantedOrder } from './matchOrder.ts'
 import { costsOf, countOpenOrders, pageOfOrders } from './orderStore.ts'
 import { placeOrder } from './placeOrder.ts'
@@ -61,7 +61,7 @@ export function lockHandlers(parts: LockParts): Record<LockOperation, ReadHandle
         const series = await tradedSeries(client, String(call.body['series']))
         const micros = readLots(call)
         const quote = await quoteBuy(client, series, call.accountId, micros, limits)
-        return { json: quoteJson(quote, series, micros, await coinPrice(client)) }
+        return { json: quoteJson(quote, series, micros, await coinPrice(client), limits) }
       },
     },
     create_lock_order: {
@@ -161,7 +161,13 @@ async function ownLocksJson(pool: Pool, call: ApiCall, limits: Limits) {
   }
 }
 
-function quoteJson({ id, matched, validUntilMs }: LockQuote, series: LockSeries, micros: number, coinUsdUnits: number) {
+function quoteJson(
+  { id, matched, fillableMicros, validUntilMs }: LockQuote,
+  series: LockSeries,
+  micros: number,
+  coinUsdUnits: number,
+  limits: Limits,
+) {
   const amount = (nanos: number) => coinAmountJson(coinAmount(nanos, coinUsdUnits))
   const averageNanos = (BigInt(matched.costNanos) * BigInt(MICROS_PER_TOKEN)) / BigInt(micros)
   return {
@@ -170,7 +176,8 @@ function quoteJson({ id, matched, validUntilMs }: LockQuote, series: LockSeries,
     series: series.id,
     side: 'buy' as const,
     tokens: formatTokens(micros),
-    depth: matched.fills.map((fill) => levelJson(fill.priceNanos, fill.micros)),
+    fillable: formatTokens(fillableMicros),
+    depth: levelsOf(matched.fills, limits.lockBookLevelsMax),
     average_price: coinDecimal(Number(averageNanos)),
     cost: amount(matched.costNanos),
     fee: amount(matched.feeNanos),

@@ -5,7 +5,7 @@ import { coinAmount, coinAmountJson } from '../../catalog/pricing/coinAmounts.ts
 import type { Limits } from '../../limits.ts'
 import type { Queryable } from '../../runtime/db/pool.ts'
 import type { Holding, LockUse } from './holdings.ts'
-import type { Side } from './orderBook.ts'
+import type { Fill, Side } from './orderBook.ts'
 import type { LockOrder } from './orderStore.ts'
 import type { LockSeries } from './series.ts'
 import { LOT_MICROS, TICK_NANOS, tokensOfUnits } from './tradeAmounts.ts'
@@ -15,6 +15,7 @@ export function rulesJson(limits: Limits) {
   return {
     token: 'One whole token is one million tokens of its model at the locked price until the month ends.',
     lot: formatTokens(LOT_MICROS),
+    limit_order_usd_min: formatUsd(limits.lockOrderUnitsMin),
     tick: coinDecimal(TICK_NANOS),
     priority: 'price, then time',
     self_trade: 'An order that would fill an order of its own account is refused.',
@@ -29,6 +30,11 @@ export function rulesJson(limits: Limits) {
   }
 }
 
+/** Of an open series that the catalog in force cannot serve it is `unavailable`. */
+function stateOf({ state, unavailable }: LockSeries) {
+  return state === 'open' && unavailable !== '' ? ('unavailable' as const) : state
+}
+
 /** A series as everybody sees it. */
 export function seriesJson(series: LockSeries) {
   return {
@@ -37,7 +43,8 @@ export function seriesJson(series: LockSeries) {
     model: series.model,
     month: series.month,
     ends_at: new Date(series.endsAtMs).toISOString(),
-    state: series.state,
+    state: stateOf(series),
+    ...(series.unavailable !== '' && { unavailable: series.unavailable }),
     provider: series.provider,
     locked_price: { units: String(series.lockedPriceUnits), usd: formatUsd(series.lockedPriceUnits) },
     price: series.price,
@@ -66,8 +73,15 @@ export async function bookJson(db: Queryable, seriesId: string, limits: Limits) 
   return { bids: await side('buy'), asks: await side('sell') }
 }
 
+/** The first prices of fills, which are in the order of their prices. */
+export function levelsOf(fills: readonly Fill[], most: number) {
+  const levels = new Map<number, number>()
+  for (const { priceNanos, micros } of fills) levels.set(priceNanos, (levels.get(priceNanos) ?? 0) + micros)
+  return [...levels].slice(0, most).map(([priceNanos, micros]) => levelJson(priceNanos, micros))
+}
+
 /** Tokens at one price. */
-export function levelJson(priceNanos: number, micros: number) {
+function levelJson(priceNanos: number, micros: number) {
   return { price: coinDecimal(priceNanos), tokens: formatTokens(micros) }
 }
 
@@ -103,6 +117,7 @@ export function holdingJson({ units }: Holding, series: LockSeries) {
     model: series.model,
     month: series.month,
     expires_at: new Date(series.endsAtMs).toISOString(),
+    state: stateOf(series),
     tokens: formatTokens(tokensOfUnits(units, series.lockedPriceUnits)),
     units: String(units),
   }

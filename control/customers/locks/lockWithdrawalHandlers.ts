@@ -3,13 +3,14 @@ import { GatewayError, invalidRequest } from '../../../contract/errors/errors.ts
 import { formatTokens, parseTokens } from '../../../contract/money/lockTokens.ts'
 import { isId, newId } from '../../../contract/wire/ids.ts'
 import type { Redis } from '../../../contract/wire/redis.ts'
-import { bookTaking, type Debits } from '../../admission/debits/debit.ts'
+import { bookTaking, type Debits, type Taking } from '../../admission/debits/debit.ts'
 import type { ApiCall, ReadHandler, WriteHandler } from '../../api/call.ts'
 import { listJson, pageOf } from '../../api/lists.ts'
-import { holdingAccount } from '../../book/ledger/accounts.ts'
+import { coinAccount, holdingAccount, REVENUE } from '../../book/ledger/accounts.ts'
 import { lockAccounts } from '../../book/ledger/appendAdmissionEvent.ts'
 import { lockAccount } from '../../book/ledger/lockAccount.ts'
-import { postTransfers } from '../../book/ledger/postTransfers.ts'
+import { postTransfers, type Transfer } from '../../book/ledger/postTransfers.ts'
+import { coinPrice } from '../../catalog/pricing/coinAmounts.ts'
 import type { Limits } from '../../limits.ts'
 import { numberOfId } from '../../onchain/locktokens/lockTokensContract.ts'
 import {
@@ -21,6 +22,7 @@ import {
   pageOfLockWithdrawals,
 } from '../../onchain/locktokens/lockWithdrawalRow.ts'
 import { LOCK_WITHDRAWAL, openOnchainAccount } from '../../onchain/locktokens/onchainTokens.ts'
+import { GAS_FEE, gasFee, refuseBeyondDay } from '../../onchain/service/gasCover.ts'
 import type { PaymentsService } from '../../onchain/service/paymentsService.ts'
 import { readWallet } from '../../onchain/service/withdrawalHandlers.ts'
 import { recordActivity } from '../../runtime/activity/activity.ts'
@@ -77,13 +79,15 @@ export function lockWithdrawalHandlers(
       authorize: async (call) => requireTrader(call),
       write: async (call, client, _prepared, transaction) => {
         requireTrader(call)
-        const { contract, minter } = lockTokensOf(parts)
+        const { contract, minter, gasFeeUnits } = lockTokensOf(parts)
         const wallet = await readWallet(call, client, { accountOfWallet })
         const series = await lockTradedSeries(client, String(call.body['series']))
         refuseLate(series, limits)
         await refuseTooMany(client, call.accountId, limits)
+        await refuseBeyondDay(client, 'lock_withdrawal', call.accountId, limits)
         const micros = readTokens(call, limits)
-        const stored = await withdraw(transaction, parts.debits, call, series, { wallet, contract, micros })
+        const fee = gasFee(call.accountId, gasFeeUnits, await coinPrice(client))
+        const stored = await withdraw(transaction, parts.debits, call, series, { wallet, contract, micros }, fee)
         return {
           status: 202,
           json: lockWithdrawalJson(stored),
@@ -98,13 +102,17 @@ export function lockWithdrawalHandlers(
   }
 }
 
-/** Takes the tokens off the holding, in Redis first, and books them onto the chain. @param series locked in this transaction */
+/**
+ * Takes the tokens off the holding, and the fee off the account, in Redis first, and books them onto the chain.
+ * @param series locked in this transaction
+ */
 async function withdraw(
   transaction: UndoableTransaction,
   debits: Debits,
   { accountId, actor }: ApiCall,
   series: LockSeries,
   to: Pick<LockWithdrawal, 'wallet' | 'contract' | 'micros'>,
+  fee: Taking | undefined,
 ): Promise<LockWithdrawal> {
   const { client } = transaction
   const [id, seriesId] = [newId('lwd'), series.id]
@@ -112,22 +120,32 @@ async function withdraw(
   const units = unitsOfTokens(to.micros, series.lockedPriceUnits)
   const taking = { id, accountId, nanos: 0, units, series }
   const takenAtMs = await debits.take(transaction, taking)
+  const feeTakenAtMs = fee === undefined ? 0 : await debits.take(transaction, fee)
   await lockAccounts(client, [accountId])
   const stored = await insertLockWithdrawal(client, { id, seriesId, accountId, units, ...to })
   const [debit, credit] = [holdingAccount(seriesId, accountId), await openOnchainAccount(client, seriesId)]
-  if ((await postTransfers(client, [{ kind: LOCK_WITHDRAWAL, ref: id, debit, credit, units }])) !== 1) {
+  const transfers = [{ kind: LOCK_WITHDRAWAL, ref: id, debit, credit, units }, ...feeTransfers(fee)]
+  if ((await postTransfers(client, transfers)) !== transfers.length) {
     throw new Error(`withdrawal ${id} was booked before`)
   }
   await bookTaking(client, taking, takenAtMs)
+  if (fee !== undefined) await bookTaking(client, fee, feeTakenAtMs)
   const details = { series: seriesId, tokens: formatTokens(to.micros), wallet: to.wallet }
   await recordActivity(client, actor, [{ accountId, type: 'lock.withdrawal_created', target: id, details }])
   return stored
 }
 
+function feeTransfers(fee: Taking | undefined): Transfer[] {
+  if (fee === undefined) return []
+  const { id: ref, accountId, units, nanos: coinNanos } = fee
+  return [{ kind: GAS_FEE, ref, debit: coinAccount(accountId), credit: REVENUE, units, coinNanos }]
+}
+
 /** @throws GatewayError not_found where no contract is set; chain_unavailable, funds_lease */
 function lockTokensOf({ payments }: LockWithdrawalParts) {
   const lockTokens = payments?.config.lockTokens == null ? undefined : payments.lockTokens
-  if (lockTokens !== undefined) return lockTokens
+  if (payments !== undefined && lockTokens !== undefined)
+    return { ...lockTokens, gasFeeUnits: payments.config.gasFeeUnits }
   throw new GatewayError('not_found', { message: 'This gateway has no contract for tokens of compute locks.' })
 }
 

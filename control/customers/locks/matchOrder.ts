@@ -3,7 +3,7 @@ import type { Spender } from '../../book/ledger/spendingCaps.ts'
 import type { Limits } from '../../limits.ts'
 import type { Queryable } from '../../runtime/db/pool.ts'
 import { applyEvent, type BookChange, type Fill, type Side } from './orderBook.ts'
-import { openOrders } from './orderStore.ts'
+import { frontOrders } from './orderStore.ts'
 import type { LockSeries } from './series.ts'
 import { feeOf } from './tradeAmounts.ts'
 
@@ -43,7 +43,8 @@ export async function matchOrder(
   limits: Limits,
 ): Promise<Matched> {
   const fillsMax = limits.lockFillsPerOrderMax
-  const opposite = await openOrders(client, series.id, wanted.side === 'buy' ? 'sell' : 'buy', fillsMax + 1)
+  const other = wanted.side === 'buy' ? 'sell' : 'buy'
+  const opposite = await frontOrders(client, series.id, other, wanted.micros, fillsMax + 1)
   const book = wanted.side === 'buy' ? { bids: [], asks: opposite } : { bids: opposite, asks: [] }
   // Behind all that rest: its place in time is drawn when it is written.
   const order = { id, place: Number.MAX_SAFE_INTEGER, ...wanted }

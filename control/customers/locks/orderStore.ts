@@ -1,4 +1,4 @@
-import { textArray } from '../../runtime/db/arrays.ts'
+import { intArray, textArray } from '../../runtime/db/arrays.ts'
 import type { Client, Queryable } from '../../runtime/db/pool.ts'
 import type { Fill, RestingOrder, Side } from './orderBook.ts'
 
@@ -64,16 +64,52 @@ const asResting = (row: OrderRow): RestingOrder => ({
   micros: row.token_micros - row.filled_micros,
 })
 
-/** The best open orders of one side, in their order. */
-export async function openOrders(db: Queryable, seriesId: string, side: Side, limit: number): Promise<RestingOrder[]> {
-  const direction = side === 'buy' ? 'DESC' : 'ASC'
+/**
+ * The best open orders of one side that an order of so many micro-tokens would meet, in their order.
+ * @param limit the most of them
+ */
+export async function frontOrders(
+  db: Queryable,
+  seriesId: string,
+  side: Side,
+  micros: number,
+  limit: number,
+): Promise<RestingOrder[]> {
   const found = await db.query<OrderRow>(
-    `SELECT ${COLUMNS} FROM lock_orders WHERE series_id = $1 AND side = '${side}' AND status = 'open'
-     ORDER BY price_nanos ${direction}, place LIMIT $2`,
-    [seriesId, limit],
+    `SELECT ${COLUMNS} FROM (
+       SELECT *, sum(token_micros - filled_micros) OVER (ORDER BY price_nanos ${DIRECTION[side]}, place) AS up_to
+       FROM (${bestOrders(side)} LIMIT $2) AS best
+     ) AS front WHERE up_to - (token_micros - filled_micros) < $3 ORDER BY price_nanos ${DIRECTION[side]}, place`,
+    [seriesId, limit, micros],
   )
   return found.rows.map(asResting)
 }
+
+/** Micro-tokens that one order of an account can fill at market: up to the first order of its own, and of `limit` orders at most. */
+export async function fillableMicros(
+  db: Queryable,
+  seriesId: string,
+  side: Side,
+  accountId: string,
+  limit: number,
+): Promise<number> {
+  const found = await db.query<{ micros: number }>(
+    `SELECT coalesce(sum(micros), 0)::bigint AS micros FROM (
+       SELECT token_micros - filled_micros AS micros,
+         bool_or(account_id = $3) OVER (ORDER BY price_nanos ${DIRECTION[side]}, place) AS is_behind_own
+       FROM (${bestOrders(side)} LIMIT $2) AS best
+     ) AS front WHERE NOT is_behind_own`,
+    [seriesId, limit, accountId],
+  )
+  return found.rows[0]?.micros ?? 0
+}
+
+const DIRECTION: Readonly<Record<Side, string>> = { buy: 'DESC', sell: 'ASC' }
+
+/** SQL of the open orders of the series $1, the best first. */
+const bestOrders = (side: Side): string =>
+  `SELECT * FROM lock_orders WHERE series_id = $1 AND side = '${side}' AND status = 'open'
+   ORDER BY price_nanos ${DIRECTION[side]}, place`
 
 /** Writes a new order; its place in time is drawn now. */
 export async function insertOrder(
@@ -104,33 +140,40 @@ export async function insertOrder(
   return asOrder(row)
 }
 
-/** Writes fills in their order, and what is left of the orders that rested. @param feesNanos by fill */
+/** Writes the fills of an order in their order, and what is left of the orders that rested. @param feesNanos by fill */
 export async function insertFills(
   client: Client,
   seriesId: string,
   fills: readonly Fill[],
   feesNanos: readonly number[],
 ): Promise<void> {
-  for (const [i, { maker, taker, priceNanos, micros, costNanos }] of fills.entries()) {
-    await client.query(
-      `INSERT INTO lock_fills (series_id, maker_order, taker_order, price_nanos, token_micros, cost_nanos, fee_nanos)
-       VALUES ($1, $2, $3, $4, $5, $6, $7)`,
-      [seriesId, maker.id, taker.id, priceNanos, micros, costNanos, feesNanos[i] ?? 0],
-    )
-    const isFilled = micros === maker.micros
-    await client.query(
-      `UPDATE lock_orders SET filled_micros = filled_micros + $2, status = $3, escrow_nanos = escrow_nanos - $4,
-         escrow_micros = escrow_micros - $5, ended_at = CASE $3 WHEN 'filled' THEN now() END
-       WHERE id = $1`,
-      [
-        maker.id,
-        micros,
-        isFilled ? 'filled' : 'open',
-        maker.side === 'buy' ? costNanos : 0,
-        maker.side === 'sell' ? micros : 0,
-      ],
-    )
-  }
+  const taker = fills[0]?.taker
+  if (taker === undefined) return
+  const filled = await client.query(
+    `WITH fill AS (
+       SELECT * FROM unnest($3::text[], $4::bigint[], $5::bigint[], $6::bigint[], $7::bigint[])
+         WITH ORDINALITY AS f (maker_order, price_nanos, micros, cost_nanos, fee_nanos, n)
+     ), stored AS (
+       INSERT INTO lock_fills (series_id, maker_order, taker_order, price_nanos, token_micros, cost_nanos, fee_nanos)
+       SELECT $1, maker_order, $2, price_nanos, micros, cost_nanos, fee_nanos FROM fill ORDER BY n
+     )
+     UPDATE lock_orders o SET filled_micros = o.filled_micros + f.micros,
+       status = CASE WHEN o.filled_micros + f.micros = o.token_micros THEN 'filled' ELSE 'open' END,
+       ended_at = CASE WHEN o.filled_micros + f.micros = o.token_micros THEN now() END,
+       escrow_nanos = o.escrow_nanos - CASE o.side WHEN 'buy' THEN f.cost_nanos ELSE 0 END,
+       escrow_micros = o.escrow_micros - CASE o.side WHEN 'sell' THEN f.micros ELSE 0 END
+     FROM fill f WHERE o.id = f.maker_order AND o.status = 'open'`,
+    [
+      seriesId,
+      taker.id,
+      textArray(fills.map(({ maker }) => maker.id)),
+      intArray(fills.map(({ priceNanos }) => priceNanos)),
+      intArray(fills.map(({ micros }) => micros)),
+      intArray(fills.map(({ costNanos }) => costNanos)),
+      intArray(feesNanos),
+    ],
+  )
+  if (filled.rowCount !== fills.length) throw new Error(`order ${taker.id} fills orders that are not open`)
 }
 
 /** An order, whatever its state; undefined when there is none. */
@@ -139,22 +182,27 @@ export async function orderById(db: Queryable, id: string): Promise<LockOrder | 
   return found.rows.map(asOrder)[0]
 }
 
-/** Ends an open order that is not filled. Its series has to be locked. */
-export async function endOrder(client: Client, id: string, status: 'cancelled' | 'expired'): Promise<LockOrder> {
+/** Ends open orders that are not filled. Their series has to be locked. */
+export async function endOrders(
+  client: Client,
+  ids: readonly string[],
+  status: 'cancelled' | 'expired',
+): Promise<LockOrder[]> {
   const ended = await client.query<OrderRow>(
     `UPDATE lock_orders SET status = $2, escrow_nanos = 0, escrow_micros = 0, ended_at = now()
-     WHERE id = $1 AND status = 'open' RETURNING ${COLUMNS}`,
-    [id, status],
+     WHERE id = ANY ($1::text[]) AND status = 'open' RETURNING ${COLUMNS}`,
+    [textArray(ids), status],
   )
-  const [row] = ended.rows
-  if (row === undefined) throw new Error(`order ${id} is not open`)
-  return asOrder(row)
+  if (ended.rowCount !== ids.length) throw new Error(`of the orders ${ids.join(', ')} one is not open`)
+  return ended.rows.map(asOrder)
 }
 
-/** Open orders of a series, oldest first. */
-export async function anyOpenOrders(client: Client, seriesId: string, limit: number): Promise<LockOrder[]> {
+/** Open orders of one account for a series, whichever has some, oldest first. */
+export async function openOrdersOfOne(client: Client, seriesId: string, limit: number): Promise<LockOrder[]> {
   const found = await client.query<OrderRow>(
-    `SELECT ${COLUMNS} FROM lock_orders WHERE series_id = $1 AND status = 'open' ORDER BY place LIMIT $2`,
+    `SELECT ${COLUMNS} FROM lock_orders WHERE series_id = $1 AND status = 'open' AND account_id =
+       (SELECT account_id FROM lock_orders WHERE series_id = $1 AND status = 'open' ORDER BY account_id LIMIT 1)
+     ORDER BY place LIMIT $2`,
     [seriesId, limit],
   )
   return found.rows.map(asOrder)

@@ -1,11 +1,12 @@
-import { invalidRequest } from '../../../contract/errors/errors.ts'
-import { coinDecimal, valueOfCoin } from '../../../contract/money/coin.ts'
-import { formatTokens } from '../../../contract/money/lockTokens.ts'
+import { GatewayError, invalidRequest } from '../../../contract/errors/errors.ts'
+import { coinDecimal, coinFor, valueOfCoin, valueOfCoinWide } from '../../../contract/money/coin.ts'
+import { formatTokens, MICROS_PER_TOKEN } from '../../../contract/money/lockTokens.ts'
+import { formatUsd } from '../../../contract/money/units.ts'
 import { newId } from '../../../contract/wire/ids.ts'
 import { bookTaking, type Debits, type Taking } from '../../admission/debits/debit.ts'
 import { LOCK_OPERATOR } from '../../book/ledger/accounts.ts'
-import { appendAdmissionEvent, lockAccounts } from '../../book/ledger/appendAdmissionEvent.ts'
-import { openHolding } from '../../book/ledger/openHolding.ts'
+import { appendAdmissionEvents, lockAccounts } from '../../book/ledger/appendAdmissionEvent.ts'
+import { openHoldings } from '../../book/ledger/openHolding.ts'
 import { postTransfers } from '../../book/ledger/postTransfers.ts'
 import type { Limits } from '../../limits.ts'
 import { type Actor, type Change, GATEWAY, recordActivity } from '../../runtime/activity/activity.ts'
@@ -32,7 +33,7 @@ export interface PlacedOrder {
  * transaction.
  * @param series locked by `lockTradedSeries` in this transaction
  * @param coinUsdUnits units in one coin
- * @throws GatewayError lock_no_offer, lock_self_trade, lock_price_moved, invalid_request; what `Debits.take` throws
+ * @throws GatewayError lock_no_offer, lock_self_trade, lock_price_moved, below_minimum, invalid_request; what `Debits.take` throws
  */
 export async function placeOrder(
   transaction: UndoableTransaction,
@@ -42,6 +43,7 @@ export async function placeOrder(
   limits: Limits,
 ): Promise<PlacedOrder> {
   const { client } = transaction
+  refuseDust(wanted, coinUsdUnits, limits)
   const id = newId('lor')
   const matched = await matchOrder(client, series, id, wanted, limits)
   const taking = takingOf(series, id, wanted, matched, coinUsdUnits)
@@ -54,16 +56,26 @@ export async function placeOrder(
   const order = await insertOrder(client, orderOf(series, id, wanted, matched))
   await insertFills(client, series.id, matched.fills, matched.feesNanos)
   const buyers = wanted.side === 'buy' ? [wanted.accountId] : makers
-  for (const buyer of new Set(matched.fills.length > 0 ? buyers : [])) await openHolding(client, series.id, buyer)
+  if (matched.fills.length > 0) await openHoldings(client, series.id, [...new Set(buyers)])
 
   const postings = fillPostings(series, matched.fills, matched.feesNanos, coinUsdUnits)
   const transfers = [escrowPosting(series, { id, ...wanted }, taking), ...postings.transfers]
   const posted = await postTransfers(client, transfers)
   if (posted !== transfers.length) throw new Error(`transfers of order ${id} were booked before`)
   if (!isOperator) await bookTaking(client, taking, takenAtMs)
-  for (const change of postings.changes) await appendAdmissionEvent(client, change)
+  if (postings.changes.length > 0) await appendAdmissionEvents(client, postings.changes)
   await note(client, actor, series, order, matched)
   return { order, ...matched, accountIds }
+}
+
+/** A limit order rests, so that it has to be worth something; one at market ends at once. */
+function refuseDust({ accountId, priceNanos, micros }: WantedOrder, coinUsdUnits: number, limits: Limits): void {
+  if (priceNanos === undefined || accountId === LOCK_OPERATOR) return
+  const nanos = (BigInt(priceNanos) * BigInt(micros)) / BigInt(MICROS_PER_TOKEN)
+  if (valueOfCoinWide(nanos, coinUsdUnits) >= BigInt(limits.lockOrderUnitsMin)) return
+  const least = `${coinDecimal(coinFor(limits.lockOrderUnitsMin, coinUsdUnits))} coin, now ${formatUsd(limits.lockOrderUnitsMin)} USD`
+  const message = `A limit order is for at least ${least}; order more, or at market.`
+  throw new GatewayError('below_minimum', { message, param: 'tokens', status: 409 })
 }
 
 /** What has to be taken off the account: what the fills cost, or give, and what the rest of the order may. */

@@ -4,11 +4,14 @@ import { newId } from '../../../contract/wire/ids.ts'
 import type { Limits } from '../../limits.ts'
 import type { Client } from '../../runtime/db/pool.ts'
 import { type Matched, matchOrder } from './matchOrder.ts'
+import { fillableMicros } from './orderStore.ts'
 import type { LockSeries } from './series.ts'
 
 export interface LockQuote {
   readonly id: string
   readonly matched: Matched
+  /** What a market order of the account could buy now. */
+  readonly fillableMicros: number
   readonly validUntilMs: number
 }
 
@@ -26,14 +29,18 @@ export async function quoteBuy(
   const id = newId('lqt')
   const wanted = { accountId, side: 'buy', priceNanos: undefined, micros } as const
   const matched = await matchOrder(client, series, id, wanted, limits)
-  if (matched.filledMicros < micros) throw new GatewayError('lock_no_offer')
+  const fillable = await fillableMicros(client, series.id, 'sell', accountId, limits.lockFillsPerOrderMax)
+  if (matched.filledMicros < micros) {
+    const message = `One order can buy ${formatTokens(fillable)} tokens of this series now; order at most these, or place a limit order.`
+    throw new GatewayError('lock_no_offer', { message, param: 'tokens' })
+  }
   const validUntilMs = Math.min(Date.now() + limits.lockQuoteMs, series.endsAtMs)
   await client.query(
     `INSERT INTO lock_quotes (id, series_id, account_id, token_micros, cost_nanos, fee_nanos, valid_until)
      VALUES ($1, $2, $3, $4, $5, $6, $7)`,
     [id, series.id, accountId, micros, matched.costNanos, matched.feeNanos, new Date(validUntilMs)],
   )
-  return { id, matched, validUntilMs }
+  return { id, matched, fillableMicros: fillable, validUntilMs }
 }
 
 /**

@@ -18,7 +18,9 @@ export interface LockSeries {
   readonly supplyMicros: number
   /** Millionths of what a taker trades. */
   readonly takerFeePpm: number
-  readonly state: 'open' | 'ended' | 'closed'
+  readonly state: 'open' | 'broken' | 'ended' | 'closed'
+  /** Why the catalog in force cannot serve it; '' where it can. */
+  readonly unavailable: string
 }
 
 interface SeriesRow {
@@ -32,9 +34,13 @@ interface SeriesRow {
   readonly supply_micros: number
   readonly taker_fee_ppm: number
   readonly state: LockSeries['state']
+  readonly unavailable: string
 }
 
-const COLUMNS = 'id, model, month, ends_at_ms, provider, locked_price_units, price, supply_micros, taker_fee_ppm, state'
+const BROKEN_MESSAGE =
+  'This series has ended before its month: its holders are paid back, and its open orders are cancelled.'
+const NEW_COLUMNS = 'id, model, month, ends_at_ms, provider, locked_price_units, price, supply_micros, taker_fee_ppm'
+const COLUMNS = `${NEW_COLUMNS}, state, unavailable`
 
 const asSeries = (row: SeriesRow): LockSeries => ({
   id: row.id,
@@ -47,21 +53,25 @@ const asSeries = (row: SeriesRow): LockSeries => ({
   supplyMicros: row.supply_micros,
   takerFeePpm: row.taker_fee_ppm,
   state: row.state,
+  unavailable: row.unavailable,
 })
 
 /** Writes a new series, which nobody holds tokens of yet. */
-export async function insertSeries(client: Client, series: Omit<LockSeries, 'state'>): Promise<void> {
-  await client.query(`INSERT INTO lock_series (${COLUMNS}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, 'open')`, [
-    series.id,
-    series.model,
-    series.month,
-    series.endsAtMs,
-    series.provider,
-    series.lockedPriceUnits,
-    JSON.stringify(series.price),
-    series.supplyMicros,
-    series.takerFeePpm,
-  ])
+export async function insertSeries(client: Client, series: LockSeries): Promise<void> {
+  await client.query(
+    `INSERT INTO lock_series (${NEW_COLUMNS}, state) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, 'open')`,
+    [
+      series.id,
+      series.model,
+      series.month,
+      series.endsAtMs,
+      series.provider,
+      series.lockedPriceUnits,
+      JSON.stringify(series.price),
+      series.supplyMicros,
+      series.takerFeePpm,
+    ],
+  )
 }
 
 /** A series, or undefined when there is none with this id. */
@@ -106,32 +116,46 @@ export function refuseMoreThanSupply({ supplyMicros }: LockSeries, micros: numbe
   throw new GatewayError('insufficient_balance', { type: 'insufficient_balance', message, param: 'tokens' })
 }
 
-/** As `lockSeries`, for trading. @throws GatewayError lock_series_not_found; lock_series_ended */
-export async function lockTradedSeries(client: Client, id: string): Promise<LockSeries> {
-  return whileTraded(client, await lockSeries(client, id))
+/** As `lockSeries`, while its orders are not ended. @throws GatewayError lock_series_not_found; lock_series_ended */
+export async function lockOpenSeries(client: Client, id: string): Promise<LockSeries> {
+  return whileOpen(client, await lockSeries(client, id))
 }
 
-/** A series that is traded, without a lock. @throws GatewayError lock_series_not_found; lock_series_ended */
+/** As `lockSeries`, for trading. @throws GatewayError lock_series_not_found; lock_series_ended; lock_series_unavailable */
+export async function lockTradedSeries(client: Client, id: string): Promise<LockSeries> {
+  return whileServed(await lockOpenSeries(client, id))
+}
+
+/** A series that is traded, without a lock. @throws GatewayError as `lockTradedSeries` */
 export async function tradedSeries(db: Queryable, id: string): Promise<LockSeries> {
   const series = await seriesById(db, id)
   if (series === undefined) throw new GatewayError('lock_series_not_found')
-  return whileTraded(db, series)
+  return whileServed(await whileOpen(db, series))
 }
 
-async function whileTraded(db: Queryable, series: LockSeries): Promise<LockSeries> {
+async function whileOpen(db: Queryable, series: LockSeries): Promise<LockSeries> {
+  if (series.state === 'broken') throw new GatewayError('lock_series_unavailable', { message: BROKEN_MESSAGE })
   if (series.state === 'open' && (await databaseNowMs(db)) < series.endsAtMs) return series
   throw new GatewayError('lock_series_ended')
+}
+
+/** What cannot be used is not sold. */
+function whileServed(series: LockSeries): LockSeries {
+  if (series.unavailable === '') return series
+  throw new GatewayError('lock_series_unavailable', {
+    message: `Requests cannot use this series now (${series.unavailable}), so that it is not traded. Orders can be cancelled.`,
+  })
 }
 
 export async function setSeriesState(client: Client, id: string, state: LockSeries['state']): Promise<void> {
   await client.query('UPDATE lock_series SET state = $2 WHERE id = $1', [id, state])
 }
 
-/** Series that have ended by the database's clock and are not closed. */
+/** Series that have ended, by the database's clock or before their month, and are not closed. */
 export async function endedSeries(db: Queryable, limit: number): Promise<LockSeries[]> {
   const found = await db.query<SeriesRow>(
     `SELECT ${COLUMNS} FROM lock_series
-     WHERE state <> 'closed' AND ends_at_ms <= extract(epoch FROM now()) * 1000 ORDER BY ends_at_ms, id LIMIT $1`,
+     WHERE state <> 'closed' AND (state = 'broken' OR ends_at_ms <= extract(epoch FROM now()) * 1000) ORDER BY ends_at_ms, id LIMIT $1`,
     [limit],
   )
   return found.rows.map(asSeries)

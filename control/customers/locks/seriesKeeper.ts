@@ -1,4 +1,3 @@
-import type { Logger } from 'pino'
 import { valueOfCoinWide } from '../../../contract/money/coin.ts'
 import {
   holdingAccount,
@@ -10,30 +9,35 @@ import {
 } from '../../book/ledger/accounts.ts'
 import { postTransfers } from '../../book/ledger/postTransfers.ts'
 import { bookPrice } from '../../catalog/pricing/coinAmounts.ts'
+import { breakUnserved } from '../../catalog/pricing/seriesPromise.ts'
 import type { Limits } from '../../limits.ts'
 import { eachApart } from '../../onchain/chain/eachApart.ts'
 import { GATEWAY } from '../../runtime/activity/activity.ts'
 import { type Client, type Pool, withTransaction } from '../../runtime/db/pool.ts'
 import { Loop } from '../../runtime/loop.ts'
 import { giveBack } from './endOrders.ts'
-import { anyOpenOrders } from './orderStore.ts'
+import { openOrdersOfOne } from './orderStore.ts'
+import { type PayBackParts, payBackHolders } from './payBack.ts'
 import { endedSeries, type LockSeries, lockSeries, setSeriesState } from './series.ts'
 
 /**
  * Ends series whose month is over, however long ago: open orders expire, the operator's stock burns, and once the holdings
- * are burnt as well, which is the sweep of admission, what was not earned yet becomes revenue.
+ * are burnt as well, which is the sweep of admission, what was not earned yet becomes revenue. Broken series end at once: open
+ * orders are cancelled, and holders are paid back.
  */
 export class SeriesKeeper {
   private readonly loop: Loop
 
-  constructor({ pool, log, limits }: { pool: Pool; log: Logger; limits: Limits }) {
+  constructor(parts: PayBackParts) {
+    const { pool, log, limits } = parts
     this.loop = new Loop('ended lock series', limits.lockSeriesCheckMs, log, async (signal) => {
       await forgetQuotes(pool, limits)
       const ended = await endedSeries(pool, limits.lockSeriesMax)
       await eachApart(ended, signal, async ({ id }) => {
         for (let isMore = true; isMore && !signal.aborted; ) {
-          isMore = await withTransaction(pool, (client) => endSeries(client, id))
+          isMore = await withTransaction(pool, (client) => endSeries(client, id, limits))
         }
+        await payBackHolders(parts, id, signal)
       })
     })
   }
@@ -47,34 +51,60 @@ export class SeriesKeeper {
  * Takes the next step of a series whose month is over. Every step is done once, whoever repeats it.
  * @returns whether there is another step that can be taken at once
  */
-export async function endSeries(client: Client, id: string): Promise<boolean> {
+export async function endSeries(client: Client, id: string, limits: Limits): Promise<boolean> {
   const series = await lockSeries(client, id)
   if (series.state === 'closed') return false
+  if (series.state === 'open' && series.unavailable !== '') {
+    await breakUnserved(client, series)
+    return true
+  }
   const coinUsdUnits = await bookPrice(client)
-  // One order a step: the accounts that a transaction locks are locked together, or one alone.
-  const [order] = await anyOpenOrders(client, id, 1)
-  if (order !== undefined) {
-    await giveBack(client, GATEWAY, series, order, 'expired', coinUsdUnits)
+  // One account a step: the accounts that a transaction locks are locked together, or one alone.
+  const orders = await openOrdersOfOne(client, id, limits.lockOrdersOpenMax)
+  if (orders.length > 0) {
+    const status = series.state === 'broken' ? 'cancelled' : 'expired'
+    await giveBack(client, GATEWAY, series, orders, status, coinUsdUnits)
     return true
   }
-  if (series.state === 'open') {
-    await burnStock(client, series)
-    await setSeriesState(client, id, 'ended')
-    return true
-  }
+  if (series.state !== 'ended') return endOpen(client, series)
   if (await isHeld(client, id)) return false
   await earn(client, series, coinUsdUnits)
   await setSeriesState(client, id, 'closed')
   return false
 }
 
+/**
+ * Ends a series without open orders. A broken one ends when its month is over and its holders are paid back: until then, tokens
+ * may come back from the chain.
+ */
+async function endOpen(client: Client, { id, state, endsAtMs }: LockSeries): Promise<boolean> {
+  const stock = holdingAccount(id, LOCK_OPERATOR)
+  if (state === 'broken' && (Date.now() < endsAtMs || (await hasTokens(client, id)))) {
+    await burn(client, id, [stock])
+    return false
+  }
+  await burn(client, id, [stock, lockOnchainAccount(id)])
+  await setSeriesState(client, id, 'ended')
+  return true
+}
+
 /** What the operator did not sell, and what is on the chain, where the contract counts it as burnt from the same moment on. */
-async function burnStock(client: Client, { id }: LockSeries): Promise<void> {
-  for (const debit of [holdingAccount(id, LOCK_OPERATOR), lockOnchainAccount(id)]) {
+async function burn(client: Client, id: string, holdings: readonly string[]): Promise<void> {
+  for (const debit of holdings) {
     const units = await balanceOf(client, debit)
     if (units === 0n) continue
     await postTransfers(client, [{ kind: 'lock_expiry', ref: id, debit, credit: lockIssuedAccount(id), units }])
   }
+}
+
+/** Whether customers have tokens that they are not paid back for. */
+async function hasTokens(client: Client, id: string): Promise<boolean> {
+  const found = await client.query(
+    `SELECT 1 FROM lock_holdings h JOIN ledger_accounts l ON l.id = 'lock:' || h.series_id || ':' || h.account_id
+     WHERE h.series_id = $1 AND l.balance > 0 LIMIT 1`,
+    [id],
+  )
+  return found.rowCount !== 0
 }
 
 /** Whether tokens are left: those of holds that are open are burnt with them, the others by the sweep of admission. */

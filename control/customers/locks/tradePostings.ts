@@ -40,8 +40,19 @@ export function escrowPosting(
   return { kind: 'lock_order', ref, debit, credit: lockEscrowAccount(series.id), units: amount.units }
 }
 
+/** What the fills of one order are with one account together. */
+interface Counterpart {
+  readonly accountId: string
+  /** Names the transfers: the first of its orders that was filled. */
+  readonly orderId: string
+  micros: number
+  costNanos: number
+  feeNanos: number
+}
+
 /**
- * Fills, each with its coin and its tokens.
+ * Fills of one order, with their coin and their tokens: transfers once for each account that it trades with, however many of
+ * its orders are filled, and one change for each account.
  * @param feesNanos of the taker, by fill
  * @param coinUsdUnits units in one coin
  */
@@ -53,11 +64,11 @@ export function fillPostings(
 ): Postings {
   const transfers: Transfer[] = []
   const changes: AdmissionChange[] = []
-  for (const [i, { maker, taker, micros, costNanos }] of fills.entries()) {
-    const ref = `${taker.id}:${maker.id}`
-    const feeNanos = feesNanos[i] ?? 0
-    const [buyer, seller] =
-      taker.side === 'buy' ? [taker.accountId, maker.accountId] : [maker.accountId, taker.accountId]
+  const taker = fills[0]?.taker
+  if (taker === undefined) return { transfers, changes }
+  for (const { accountId, orderId, micros, costNanos, feeNanos } of counterparts(fills, feesNanos)) {
+    const ref = `${taker.id}:${orderId}`
+    const [buyer, seller] = taker.side === 'buy' ? [taker.accountId, accountId] : [accountId, taker.accountId]
     // A taker that buys pays its fee on top, one that sells pays it out of what it gets.
     const soldNanos = taker.side === 'buy' ? costNanos : costNanos - feeNanos
     const fromEscrow = (kind: string, credit: string, nanos: number): Transfer[] => {
@@ -65,15 +76,49 @@ export function fillPostings(
       return [{ kind, ref, debit: ESCROW_LOCKS, credit, units: valueOfCoin(nanos, coinUsdUnits), coinNanos: nanos }]
     }
     const units = unitsOfTokens(micros, series.lockedPriceUnits)
-    const [from, to] = [lockEscrowAccount(series.id), holdingAccount(series.id, buyer)]
     transfers.push(
       ...fromEscrow('lock_sale', coinSide(seller, series.id), soldNanos),
       ...fromEscrow('lock_fee', REVENUE, feeNanos),
-      { kind: 'lock_tokens', ref, debit: from, credit: to, units },
+      {
+        kind: 'lock_tokens',
+        ref,
+        debit: lockEscrowAccount(series.id),
+        credit: holdingAccount(series.id, buyer),
+        units,
+      },
     )
     changes.push(...coinChange(seller, soldNanos), ...tokenChange(series, buyer, units))
   }
-  return { transfers, changes }
+  return { transfers, changes: oncePerAccount(changes) }
+}
+
+function counterparts(fills: readonly Fill[], feesNanos: readonly number[]): Iterable<Counterpart> {
+  const byAccount = new Map<string, Counterpart>()
+  for (const [i, { maker, micros, costNanos }] of fills.entries()) {
+    const { accountId, id: orderId } = maker
+    const sums = byAccount.get(accountId) ?? { accountId, orderId, micros: 0, costNanos: 0, feeNanos: 0 }
+    sums.micros += micros
+    sums.costNanos += costNanos
+    sums.feeNanos += feesNanos[i] ?? 0
+    byAccount.set(accountId, sums)
+  }
+  return byAccount.values()
+}
+
+/** The changes of an account as one. Tokens are all of one series. */
+export function oncePerAccount(changes: readonly AdmissionChange[]): AdmissionChange[] {
+  const byAccount = new Map<string, AdmissionChange>()
+  for (const { accountId, coinDelta, grant } of changes) {
+    const before = byAccount.get(accountId)
+    const units = (before?.grant?.units ?? 0) + (grant?.units ?? 0)
+    const tokens = grant ?? before?.grant
+    byAccount.set(accountId, {
+      accountId,
+      coinDelta: (before?.coinDelta ?? 0) + coinDelta,
+      ...(tokens && { grant: { ...tokens, units } }),
+    })
+  }
+  return [...byAccount.values()]
 }
 
 /** Tells admission of coin that an account got. */

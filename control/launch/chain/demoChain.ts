@@ -142,6 +142,7 @@ deposit_confirmations: 1
 refund_min_usd: "0.000001"
 # Gas costs nothing here, and a block is made of every transaction.
 min_charge_usd: "0"
+gas_fee_usd: "0"
 block_seconds: 1
 coin: { address: "${coin}", decimals: ${COIN_DECIMALS}, name: Demo Coin }
 stablecoin: { address: "${stablecoin}", decimals: ${STABLECOIN_DECIMALS}, name: USD Coin, version: "2", usd: "1" }

@@ -40,7 +40,9 @@ export class LockMinter {
   private restsUntilMs = 0
 
   constructor(options: LockMinterOptions) {
-    this.options = options
+    // A receiver with code of its own is not given more gas than a mint is paid for.
+    const limits = { ...options.limits, gasPerTransactionMax: options.limits.lockMintGasMax }
+    this.options = { ...options, limits }
     this.loop = new Loop('lock withdrawals', options.limits.withdrawalCheckMs, options.log, (signal) =>
       this.pass(signal),
     )

@@ -25,7 +25,7 @@ export interface OnchainSeries {
 export async function lockOnchainSeries(client: Client, id: string): Promise<OnchainSeries | undefined> {
   const locked = await client.query<OnchainSeries>(
     `SELECT id, ends_at_ms AS "endsAtMs", locked_price_units / 1000000 AS "microUnits",
-       state = 'open' AND ends_at_ms > extract(epoch FROM clock_timestamp()) * 1000 AS "isOpen"
+       state IN ('open', 'broken') AND ends_at_ms > extract(epoch FROM clock_timestamp()) * 1000 AS "isOpen"
      FROM lock_series WHERE id = $1 FOR NO KEY UPDATE`,
     [id],
   )

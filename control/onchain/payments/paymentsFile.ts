@@ -24,6 +24,8 @@ export interface PaymentsFile {
   readonly withdrawalMinUnits: number
   /** The smallest charge of a request that is paid per call: the cost of its settlement and refund. */
   readonly minChargeUnits: number
+  /** Of each withdrawal, for its gas. */
+  readonly gasFeeUnits: number
   /** From one block to the next. */
   readonly blockSeconds: number
   /** The contract that settlement batches are anchored in; null for none. */
@@ -64,6 +66,7 @@ interface Content extends HolderContent {
   readonly deposit_min_usd: string
   readonly withdrawal_min_usd: string
   readonly min_charge_usd: string
+  readonly gas_fee_usd: string
 }
 
 const check = compileSchema(readSchema('payments'))
@@ -108,6 +111,7 @@ function parsed(file: YamlFile): PaymentsFile {
     depositMinUnits: statedUnits(content.deposit_min_usd),
     withdrawalMinUnits: statedUnits(content.withdrawal_min_usd),
     minChargeUnits: statedUnits(content.min_charge_usd),
+    gasFeeUnits: statedUnits(content.gas_fee_usd),
     blockSeconds: content.block_seconds,
     settlementAnchor: content.settlement_anchor === undefined ? null : lowered(content.settlement_anchor),
     settlementIntervalSeconds: content.settlement_interval_seconds,

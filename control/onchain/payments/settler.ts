@@ -19,6 +19,7 @@ import { Places } from './places.ts'
 import { Preparation, type PreparationParts } from './preparation.ts'
 import { RefusalBudget } from './refusalBudget.ts'
 import { refuseRecentlyRefused } from './refusals.ts'
+import { refuseUncovered } from './uncovered.ts'
 
 const HOLD_RETRY_MS = 20
 /** The errors that may be answered after the claim: the payment was refused, or its outcome is known. */
@@ -101,6 +102,7 @@ export class PaymentSettler {
     deadlineMs: number,
   ): Promise<Settled> {
     await refuseConflict(this.options.pool, order)
+    await refuseUncovered(this.options.pool, order.payer, this.options.limits)
     const sending = await this.ask(order, () => this.preparation.prepare(order, own))
     const places = own === undefined ? this.signed : this.transactions
     return places.run(() => this.make(order, sending, deadlineMs))

@@ -6,6 +6,7 @@ import type { Address } from '../../../contract/payments/address.ts'
 import { isId } from '../../../contract/wire/ids.ts'
 import { type ApiCall, preparedWrite, type ReadHandler, type WriteHandler } from '../../api/call.ts'
 import { listJson, pageOf } from '../../api/lists.ts'
+import { lockAccount } from '../../book/ledger/lockAccount.ts'
 import { amountJson, coinAmountJson, coinPrice } from '../../catalog/pricing/coinAmounts.ts'
 import type { Limits } from '../../limits.ts'
 import { recordActivity } from '../../runtime/activity/activity.ts'
@@ -13,6 +14,7 @@ import type { Pool, Queryable } from '../../runtime/db/pool.ts'
 import { readDeposit, refuseAuthorization } from '../deposits/depositOrder.ts'
 import { type Deposit, type DepositState, depositOf, pageOfDeposits } from '../deposits/depositRow.ts'
 import type { CheckedDeposit } from '../deposits/deposits.ts'
+import { refuseBeyondDay } from './gasCover.ts'
 import type { PaymentsService } from './paymentsService.ts'
 
 type DepositOperation = 'get_funding' | 'list_deposits' | 'get_deposit' | 'create_deposit'
@@ -64,6 +66,8 @@ export function depositHandlers(parts: DepositParts): Record<DepositOperation, R
         if (checked instanceof GatewayError) throw checked
         const { deposits } = paymentsOf(parts)
         await requireLinked(parts, client, accountId, checked.order.payment.from)
+        await lockAccount(client, accountId)
+        await refuseBeyondDay(client, 'deposit', accountId, parts.limits)
         const { nanos, units, payment } = checked.order
         const details = { amount: formatUsd(units), coin: coinDecimal(nanos), wallet: payment.from }
         const { deposit, transaction } = await deposits.store(client, accountId, checked)
@@ -115,7 +119,7 @@ function depositJson(deposit: Deposit) {
 
 function fundingJson(payments: PaymentsService, coinUsdUnits: number) {
   const { chainId, payTo, assets } = payments.terms
-  const { depositMinUnits, withdrawalMinUnits, depositConfirmations } = payments.config
+  const { depositMinUnits, withdrawalMinUnits, gasFeeUnits, depositConfirmations } = payments.config
   return {
     object: 'funding' as const,
     network: `eip155:${chainId}`,
@@ -124,6 +128,7 @@ function fundingJson(payments: PaymentsService, coinUsdUnits: number) {
     deposit_confirmations: depositConfirmations,
     deposit_minimum: amountJson(depositMinUnits, coinUsdUnits),
     withdrawal_minimum: amountJson(withdrawalMinUnits, coinUsdUnits),
+    withdrawal_fee: amountJson(gasFeeUnits, coinUsdUnits),
     assets: assets.map(({ id, address, decimals, name, version, method, usdUnits }) => ({
       id,
       address: getAddress(address),

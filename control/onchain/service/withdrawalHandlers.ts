@@ -9,7 +9,7 @@ import { isId, newId } from '../../../contract/wire/ids.ts'
 import type { Debits } from '../../admission/debits/debit.ts'
 import type { ApiCall, ReadHandler, WriteHandler } from '../../api/call.ts'
 import { listJson, pageOf } from '../../api/lists.ts'
-import { ESCROW_COIN } from '../../book/ledger/accounts.ts'
+import { ESCROW_COIN, REVENUE } from '../../book/ledger/accounts.ts'
 import { lockAccount } from '../../book/ledger/lockAccount.ts'
 import { type CoinAmount, coinAmount, coinAmountJson, coinPrice, readCoin } from '../../catalog/pricing/coinAmounts.ts'
 import type { Limits } from '../../limits.ts'
@@ -26,6 +26,7 @@ import {
 } from '../withdrawals/withdrawalRow.ts'
 import { WITHDRAWAL } from '../withdrawals/withdrawals.ts'
 import { type DepositParts, paymentsOf } from './depositHandlers.ts'
+import { GAS_FEE, gasFee, refuseBeyondDay } from './gasCover.ts'
 
 type WithdrawalOperation = 'list_withdrawals' | 'get_withdrawal' | 'create_withdrawal'
 
@@ -67,9 +68,12 @@ export function withdrawalHandlers(
         const wallet = await readWallet(call, client, parts)
         await refuseTooMany(client, accountId, parts.limits)
         await requireReserve(client, parts.limits)
+        await refuseBeyondDay(client, 'withdrawal', accountId, parts.limits)
         const id = newId('wdr')
         const to = { ledgerAccount: ESCROW_COIN } as const
         await debits.move(transaction, { id, accountId, nanos, units, kind: WITHDRAWAL, to })
+        const fee = gasFee(accountId, payments.config.gasFeeUnits, price)
+        if (fee !== undefined) await debits.move(transaction, { ...fee, kind: GAS_FEE, to: { ledgerAccount: REVENUE } })
         const { id: assetId, address: token } = asset
         const row = { id, accountId, wallet, asset: assetId, token, amount: tokens, nanos, units }
         const stored = await insertWithdrawal(client, row)

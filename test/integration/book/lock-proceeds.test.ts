@@ -4,6 +4,7 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { MAX_UNITS } from '../../../contract/money/units.ts'
 import { newId } from '../../../contract/wire/ids.ts'
+import { Debits } from '../../../control/admission/debits/debit.ts'
 import {
   coinAccount,
   holdingAccount,
@@ -142,7 +143,8 @@ test('a series that can not end, because an account is too full for what comes b
   const end = 'UPDATE lock_series SET ends_at_ms = $2 WHERE id = $1'
   await book.pool.query(end, [stuck.id, 1])
   await book.pool.query(end, [other.id, 2])
-  const keeper = new SeriesKeeper({ pool: book.pool, log, limits: { ...limits, lockSeriesCheckMs: 20 } })
+  const debits = new Debits(book.pool, book.redis, limits)
+  const keeper = new SeriesKeeper({ pool: book.pool, debits, log, limits: { ...limits, lockSeriesCheckMs: 20 } })
   const state = ({ id }: LockSeries) => scalar<string>(book.pool, 'SELECT state FROM lock_series WHERE id = $1', [id])
   try {
     await until('the other one has ended', async () => (await state(other)) !== 'open')

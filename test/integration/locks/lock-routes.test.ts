@@ -1,11 +1,14 @@
 // Goal: compute locks over HTTP: rules and books, quotes, orders of every kind, their refusals, idempotency, statements, the
 // command line, and the end of the month. Method: one stack with short series, and the audit at the end.
 import assert from 'node:assert/strict'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import pg from 'pg'
 import { api, apiOk, assertRefused, type Json, newOwner, type Owner } from '../../support/clients/apiClient.ts'
 import { issueLock, type OrderAnswer, ownLocks, tokensOf } from '../../support/clients/lockClient.ts'
 import { type Stack, startStack, until } from '../../support/stack.ts'
+import { type TestModel, testCatalog } from '../../support/testCatalog.ts'
 
 let stack: Stack
 let url: string
@@ -29,6 +32,12 @@ const order = (owner: Owner, body: Json, idempotencyKey?: string) =>
     body: { series, ...body },
     ...(idempotencyKey !== undefined && { headers: { 'idempotency-key': idempotencyKey } }),
   })
+/** A catalog of these models, as a file. */
+function catalogFile(name: string, models: readonly TestModel[]): string {
+  const path = join(stack.dir, name)
+  writeFileSync(path, testCatalog(stack.provider.url(), { models }))
+  return path
+}
 const coinOf = async (owner: Owner) =>
   (await apiOk<{ balance: { coin: string } }>(url, 'GET', '/v1/account', { token: owner.token })).balance.coin
 
@@ -175,6 +184,73 @@ test('concurrent orders of both sides preserve all coin and tokens', async () =>
   await stack.audit()
 })
 
+test('limit orders have a smallest value, and a quote says what one order can buy', async () => {
+  const small = { side: 'buy', type: 'limit', tokens: '0.999', price: '0.01' }
+  assertRefused(await order(one, small), 409, 'below_minimum', 'tokens')
+  assertRefused(
+    await order(one, { ...small, side: 'sell', tokens: '0.1', price: '0.09' }),
+    409,
+    'below_minimum',
+    'tokens',
+  )
+  const rules = (await apiOk<{ rules: Json }>(url, 'GET', '/v1/locks')).rules
+  assert.equal(rules['limit_order_usd_min'], '0.01')
+  const asked = (tokens: string) =>
+    api<Json>(url, 'POST', '/v1/locks/quote', { token: two.token, body: { series, tokens } })
+  const [fillable] = [String((await asked('1')).body['fillable'])]
+  const refused = await asked('1000')
+  assertRefused(refused, 409, 'lock_no_offer', 'tokens')
+  assert.ok(refused.text.includes(`can buy ${fillable} tokens`), refused.text)
+  assert.equal((await asked(fillable)).status, 200)
+})
+
+test('a series without a route is unavailable and not for sale; publishing without its model needs a reason', async () => {
+  const shown = async (credential = {}) =>
+    (await apiOk<{ data: Json[] }>(url, 'GET', '/v1/locks', credential)).data.find((entry) => entry['id'] === series)
+  const bid = await order(two, { side: 'buy', type: 'limit', tokens: '1', price: '0.02' })
+  await stack.cli('route', 'disable', 'mock/*', '--reason', 'slow')
+  assert.deepEqual([(await shown())?.['state']], ['unavailable'])
+  assert.match(String((await shown())?.['unavailable']), /no route of test\/small that is enabled goes to mock/)
+  const body = { series, tokens: '1' }
+  assertRefused(await api(url, 'POST', '/v1/locks/quote', { token: two.token, body }), 409, 'lock_series_unavailable')
+  assertRefused(await order(two, { side: 'buy', type: 'market', tokens: '1' }), 409, 'lock_series_unavailable')
+  assertRefused(await order(one, { side: 'sell', type: 'market', tokens: '1' }), 409, 'lock_series_unavailable')
+  const { holdings } = await apiOk<{ holdings: Json[] }>(url, 'GET', '/v1/locks/mine', { token: one.token })
+  assert.equal(holdings.find((held) => held['series'] === series)?.['state'], 'unavailable')
+  await apiOk(url, 'POST', `/v1/locks/orders/${bid.body.id}/cancel`, { token: two.token, body: {} })
+  await stack.cli('route', 'enable', 'mock/*')
+  assert.equal((await shown())?.['state'], 'open')
+
+  const without = catalogFile('without.json', [{ id: 'test/other' }])
+  for (const command of ['check', 'publish']) {
+    const refused = await stack.command(['catalog', command, without])
+    assert.equal(refused.code, 1)
+    assert.match(refused.stdout, new RegExp(`test/small: the catalog has no model test/small: compute lock ${series} `))
+  }
+  assert.equal((await shown())?.['state'], 'open')
+})
+
+test('lock issue reads the catalog in force, not a file', async () => {
+  const more = catalogFile('more.json', [{ id: 'test/small' }, { id: 'test/more' }])
+  const issue = [
+    'lock',
+    'issue',
+    'test/more',
+    '--provider',
+    'mock',
+    '--price',
+    '0.15',
+    '--supply',
+    '1',
+    '--offer',
+    '0.1',
+  ]
+  assert.match((await stack.command(issue)).stderr, /the catalog has no model test\/more, by the catalog in force/)
+  assert.equal((await stack.cli('catalog', 'publish', more)).code, 0)
+  const issued = await stack.command(issue)
+  assert.equal(issued.code, 0, issued.stderr)
+})
+
 test('statements list the coin of orders, and the activity lists the orders', async () => {
   const { data } = await apiOk<{ data: Json[] }>(url, 'GET', '/v1/account/activity', { token: two.token })
   const types = new Set(data.map((entry) => entry['type']))
@@ -182,8 +258,8 @@ test('statements list the coin of orders, and the activity lists the orders', as
     assert.ok(types.has(type), type)
   const listed = await stack.cli('lock', 'list')
   assert.deepEqual(
-    (listed.json as { data: Json[] }).data.map((entry) => entry['id']),
-    [series],
+    (listed.json as { data: Json[] }).data.map((entry) => entry['model']),
+    ['test/more', 'test/small'],
   )
 })
 

@@ -46,6 +46,7 @@ import { rounds } from '../../support/rounds.ts'
 const limits = {
   ...ledgerLimits,
   lockFillsPerOrderMax: 3,
+  lockOrderUnitsMin: 0,
   debitVoidMs: 0,
   debitCheckMs: 10,
   grantSweepMs: 10,
@@ -204,7 +205,7 @@ class World {
     const sweeper = new GrantSweeper({ ...book, log, limits })
     const isClosed = async () => {
       // Two at once, as two controls would.
-      await Promise.all([0, 1].map(() => withTransaction(pool, (client) => endSeries(client, this.series.id))))
+      await Promise.all([0, 1].map(() => withTransaction(pool, (client) => endSeries(client, this.series.id, limits))))
       await drainAll(book)
       return (await scalar(pool, 'SELECT state FROM lock_series WHERE id = $1', [this.series.id])) === 'closed'
     }

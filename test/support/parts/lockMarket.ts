@@ -10,10 +10,12 @@ import { type PlacedOrder, placeOrder } from '../../../control/customers/locks/p
 import type { LockSeries } from '../../../control/customers/locks/series.ts'
 import { OPERATOR } from '../../../control/runtime/activity/activity.ts'
 import { type UndoableTransaction, withUndo } from '../../../control/runtime/db/undoable.ts'
-import { ledgerLimits as limits } from '../limits.ts'
+import { ledgerLimits } from '../limits.ts'
 import { batchOf, endedOf, type TestEnding } from './endings.ts'
 import { type Book, fundedAccount } from './ledger.ts'
 
+/** Orders of a lot are enough here. */
+const limits = { ...ledgerLimits, lockOrderUnitsMin: 0 }
 export const MICROS_PER_TOKEN = 1_000_000
 /** Of a whole token, and of a micro-token. */
 const PRICE_UNITS = 1_000_000_000

@@ -29,7 +29,8 @@ export class LockTokenStack {
     this.contract = contract
   }
 
-  static async start(options: PaidStackOptions = {}): Promise<LockTokenStack> {
+  /** @param more members of the payments file */
+  static async start(options: PaidStackOptions = {}, more: Record<string, unknown> = {}): Promise<LockTokenStack> {
     let contract: Address | undefined
     const rates = { apiRequestsPerMinute: 60_000, apiRequestBurst: 10_000, signInRequestBurst: 1_000 }
     const quick = { withdrawalCheckMs: 50, lockSeriesCheckMs: 100, grantSweepMs: 100, lockWithdrawalCutoffMs: 1 }
@@ -38,7 +39,7 @@ export class LockTokenStack {
       limits: { ...rates, ...quick, ...options.limits },
       payments: async (chain) => {
         contract = await provideContract(chain.client, lockTokensInitCode(chain.treasury.address))
-        return { lock_tokens: contract }
+        return { lock_tokens: contract, ...more }
       },
     })
     if (contract === undefined) throw new Error('the contract was not deployed')
@@ -61,6 +62,15 @@ export class LockTokenStack {
   withdraw({ token }: Holder, series: string, tokens: string, key?: string): Promise<ApiAnswer<LockWithdrawalAnswer>> {
     const headers: Record<string, string> = key === undefined ? {} : { 'idempotency-key': key }
     return api<LockWithdrawalAnswer>(this.url, 'POST', WITHDRAWALS, { token, body: { series, tokens }, headers })
+  }
+
+  withdrawTo(
+    { token }: Holder,
+    series: string,
+    tokens: string,
+    address: Address,
+  ): Promise<ApiAnswer<LockWithdrawalAnswer>> {
+    return api<LockWithdrawalAnswer>(this.url, 'POST', WITHDRAWALS, { token, body: { series, tokens, address } })
   }
 
   /** The withdrawals of an account, newest first. */

@@ -109,6 +109,7 @@ export class PaymentBench {
       depositMinUnits: USD,
       withdrawalMinUnits: USD,
       minChargeUnits: 0,
+      gasFeeUnits: 0,
       blockSeconds: 1,
       settlementAnchor: null,
       reserveVault: null,

@@ -43,6 +43,7 @@ test('a payments file is read as assets with the stablecoin first, lower-case ad
     depositMinUnits: 1_000_000_000,
     withdrawalMinUnits: 1_000_000_000,
     minChargeUnits: 10_000_000,
+    gasFeeUnits: 10_000_000,
     blockSeconds: 12,
     settlementAnchor: null,
     settlementIntervalSeconds: 3_600,
