@@ -8,23 +8,17 @@ import { addArchives, addStrays, findRepeated, findStrays } from './otherCharges
 import type { Progress } from './progress.ts'
 import { analyzeSums } from './sumTables.ts'
 
-/** The checks of single receipts. */
-export interface ChargeChecks {
-  readonly booked: AuditCheck
-  readonly ended: AuditCheck
-  readonly exceeding: AuditCheck
-}
-
 /**
  * Compares receipts with their charges, chunk by chunk, and adds up the sums that later checks compare.
  * @param mark to continue from
+ * @returns the checks of single receipts
  */
 export async function checkCharges(
   client: Client,
   mark: AuditMark | undefined,
   progress: Progress,
   limits: Limits,
-): Promise<ChargeChecks> {
+): Promise<AuditCheck[]> {
   const findings = new ReceiptFindings()
   const from = mark?.logs.slice(0, LOG_COUNT).map(({ size }) => size)
   if (mark === undefined) await addAll(client, findings, progress, limits)
@@ -37,11 +31,11 @@ export async function checkCharges(
   await findRepeated(client, from, findings, limits)
   await analyzeSums(client)
   const receipts = mark === undefined ? `${findings.receipts} receipts` : `${findings.receipts} new receipts`
-  return {
-    booked: findings.booked.check('every charge is booked in full', receipts),
-    ended: findings.ended.check('every request ended once', `${receipts}, ${findings.voided} of them voided`),
-    exceeding: findings.exceeding.check('no charge exceeds its hold', receipts),
-  }
+  return [
+    findings.booked.check('every charge is booked in full', receipts),
+    findings.ended.check('every request ended once', `${receipts}, ${findings.voided} of them voided`),
+    findings.exceeding.check('no charge exceeds its hold', receipts),
+  ]
 }
 
 async function addAll(client: Client, findings: ReceiptFindings, progress: Progress, limits: Limits): Promise<void> {

@@ -36,6 +36,6 @@ export const LOCK_USE_INVARIANTS: readonly Invariant[] = [
       SELECT r.request_id || ' burns ' || r.lock_micros || ' micro-tokens of ' || r.lock_series || ', which are not ' ||
         r.lock_units || ' units'
       FROM receipts r LEFT JOIN lock_series s ON s.id = r.lock_series AND s.model = r.model
-      WHERE r.lock_units > 0 AND r.lock_units IS DISTINCT FROM r.lock_micros * (s.locked_price_units / 1000000)`,
+      WHERE r.lock_units > 0 AND r.lock_units IS DISTINCT FROM r.lock_micros::numeric * (s.locked_price_units / 1000000)`,
   },
 ]
