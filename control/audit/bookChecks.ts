@@ -8,6 +8,7 @@ import { type AuditCheck, Faults, type Invariant } from './check.ts'
 import { creditInvariants } from './creditChecks.ts'
 import { escrowBy } from './escrow.ts'
 import { KEY_TRANSFER_INVARIANTS } from './keyTransferChecks.ts'
+import { KIND_INVARIANTS } from './kindChecks.ts'
 import { LOCK_INVARIANTS } from './lockChecks.ts'
 import { LOCK_TOKEN_INVARIANTS } from './lockTokenChecks.ts'
 import { LOCK_USE_INVARIANTS } from './lockUseChecks.ts'
@@ -95,6 +96,7 @@ function steps(
     ...SETTLEMENT_INVARIANTS,
     ...REWARD_INVARIANTS,
     ...RESERVE_INVARIANTS,
+    ...KIND_INVARIANTS,
     ...KEY_TRANSFER_INVARIANTS,
     ...LOCK_INVARIANTS,
     ...LOCK_USE_INVARIANTS,
