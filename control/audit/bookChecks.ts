@@ -13,6 +13,7 @@ import { LOCK_INVARIANTS } from './lockChecks.ts'
 import { LOCK_TOKEN_INVARIANTS } from './lockTokenChecks.ts'
 import { LOCK_USE_INVARIANTS } from './lockUseChecks.ts'
 import { MOVEMENT_INVARIANTS } from './movementChecks.ts'
+import { keyOwnerInvariants, OWNER_INVARIANTS } from './ownerChecks.ts'
 import { PAYMENT_INVARIANTS } from './paymentChecks.ts'
 import type { Progress } from './progress.ts'
 import { PROVIDER_INVARIANTS } from './providerChecks.ts'
@@ -88,6 +89,7 @@ function steps(
     ...charges,
     KEPT_LEAVES,
     ...ofSums(usageInvariants(isSinceMark)),
+    ...ofSums(keyOwnerInvariants(isSinceMark)),
     ...ofSums(statisticsInvariants(isSinceMark)),
     ...INVARIANTS,
     ...PAYMENT_INVARIANTS,
@@ -96,6 +98,7 @@ function steps(
     ...SETTLEMENT_INVARIANTS,
     ...REWARD_INVARIANTS,
     ...RESERVE_INVARIANTS,
+    ...OWNER_INVARIANTS,
     ...KIND_INVARIANTS,
     ...KEY_TRANSFER_INVARIANTS,
     ...LOCK_INVARIANTS,

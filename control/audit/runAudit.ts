@@ -5,6 +5,7 @@ import type { Limits } from '../limits.ts'
 import type { Client, Pool } from '../runtime/db/pool.ts'
 import { together } from '../runtime/db/together.ts'
 import { checkAdmission } from './admissionChecks.ts'
+import { checkArchiveFiles } from './archiveChecks.ts'
 import { attempt, attemptIn, broken } from './attempt.ts'
 import { checkAttested } from './attestedChecks.ts'
 import { type AuditMark, bookedUntil, readMark, writeMark } from './auditMark.ts'
@@ -16,6 +17,7 @@ import { checkCheckpoints } from './checkpointChecks.ts'
 import { type OnProgress, Progress } from './progress.ts'
 import { checkRates } from './rateChecks.ts'
 import { checkAttestations } from './reserveChecks.ts'
+import { checkSheets } from './sheetChecks.ts'
 import { checkUsageLogs } from './usageLogChecks.ts'
 import { exportSnapshot, inReader, inWorkspace } from './workspace.ts'
 
@@ -33,6 +35,8 @@ export interface Marking {
 export interface AuditOptions {
   /** Of a node, to compare the tokens of the treasury; without it that is left out. */
   readonly rpcUrl?: string | undefined
+  /** The folder of archived months, whose files are compared when everything is checked. */
+  readonly archiveDir?: string | undefined
   /** Without it all is checked and no mark is left. */
   readonly marking?: Marking | undefined
   readonly onProgress?: OnProgress | undefined
@@ -44,6 +48,7 @@ interface Scope {
   readonly mark: AuditMark | undefined
   readonly progress: Progress
   readonly limits: Limits
+  readonly archiveDir: string | undefined
 }
 
 /** Checks that read the audit's snapshot over one connection; the name is reported when they end with an error. */
@@ -62,6 +67,12 @@ const LOG_CHECKS: readonly CheckRow[] = [
 
 /** Checks that are made when those of the book and of the logs are through. */
 const CHECKS: readonly CheckRow[] = [
+  ['price sheets are as they were published', (client) => checkSheets(client)],
+  [
+    'archives of receipts have their digests',
+    async (client, { archiveDir, mark }) =>
+      archiveDir === undefined || mark !== undefined ? [] : checkArchiveFiles(client, archiveDir),
+  ],
   ['signed catalogs follow each other', (client) => checkCatalogs(client)],
   ['attestations follow each other', (client, { limits }) => checkAttestations(client, limits)],
 ]
@@ -78,7 +89,7 @@ export async function runAudit(
   pool: Pool,
   redis: Redis,
   limits: Limits,
-  { rpcUrl, marking, onProgress }: AuditOptions = {},
+  { rpcUrl, archiveDir, marking, onProgress }: AuditOptions = {},
 ): Promise<AuditCheck[]> {
   const since = await bookedUntil(pool)
   return inWorkspace(pool, marking !== undefined, async (client) => {
@@ -86,7 +97,7 @@ export async function runAudit(
     const progress = new Progress(onProgress)
     // Once for the charges and once for the logs.
     progress.expect(2 * (await countNew(client, mark)))
-    const scope = { mark, progress, limits }
+    const scope = { mark, progress, limits, archiveDir }
     const checks = await checkBoth(pool, client, scope)
     for (const [name, check] of CHECKS) checks.push(...(await inPart(client, name, () => check(client, scope))))
     checks.push(...(await attempt('admission equals the book', () => checkAdmission(pool, redis, limits))))

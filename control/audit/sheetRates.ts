@@ -55,7 +55,7 @@ export async function createSheetRates(client: Client): Promise<void> {
   await client.query(TABLE)
   const found = await client.query<{ version: number; sheet: string }>('SELECT version, sheet FROM price_sheets')
   for (const { version, sheet } of found.rows) {
-    const { models, tools = [] } = JSON.parse(sheet) as Sheet
+    const { models = [], tools = [] } = JSON.parse(sheet) as Partial<Sheet>
     const rated = [...models.flatMap((model) => ofModel(version, model)), ...tools.map((tool) => ofTool(version, tool))]
     await client.query(INSERT, [JSON.stringify(rated)])
   }
