@@ -6,6 +6,7 @@ import { intArray } from '../runtime/db/arrays.ts'
 import type { Client } from '../runtime/db/pool.ts'
 import { Faults } from './check.ts'
 import type { Progress } from './progress.ts'
+import { DUE, ratedBy } from './sheetRates.ts'
 import { sidesOf } from './sides.ts'
 import { longQuery } from './workspace.ts'
 
@@ -17,6 +18,7 @@ interface Chunk {
   readonly booked: string[] | null
   readonly ended: string[] | null
   readonly exceeding: string[] | null
+  readonly priced: string[] | null
 }
 
 /** Findings about single receipts. */
@@ -28,6 +30,7 @@ export class ReceiptFindings {
   readonly booked = new Faults()
   readonly ended = new Faults()
   readonly exceeding = new Faults()
+  readonly priced = new Faults()
 
   add(chunk: Chunk): void {
     this.receipts += chunk.receipts
@@ -36,19 +39,36 @@ export class ReceiptFindings {
     for (const fault of chunk.booked ?? []) this.booked.add(fault)
     for (const fault of chunk.ended ?? []) this.ended.add(fault)
     for (const fault of chunk.exceeding ?? []) this.exceeding.add(fault)
+    for (const fault of chunk.priced ?? []) this.priced.add(fault)
   }
 }
 
 /**
- * SQL that adds receipts up, and compares each with its charges.
+ * SQL of how a transfer `t` fits the split of its receipt `r`: 0 as the split says, 1 by its account with another amount, 2 not at
+ * all. The house bears what the account no longer had.
+ */
+const STRANGE = `CASE
+  WHEN t.debit IS NULL THEN 0
+  WHEN NOT starts_with(t.credit, 'revenue') THEN 2
+  WHEN t.debit = 'coin:' || r.account_id THEN
+    CASE WHEN strpos(',' || r.split || ',', ',coin=' || t.units || coalesce(':' || nullif(t.coin_nanos, t.units), '') || ',') > 0
+      THEN 0 ELSE 1 END
+  WHEN starts_with(t.debit, 'grant:') AND EXISTS (SELECT FROM grants g WHERE g.id = substr(t.debit, 7) AND g.account_id = r.account_id)
+    THEN CASE WHEN strpos(',' || r.split || ',', ',' || substr(t.debit, 7) || '=' || t.units || ',') > 0 THEN 0 ELSE 1 END
+  WHEN t.debit = 'house' THEN 0
+  ELSE 2 END AS strange`
+
+/**
+ * SQL that adds receipts up, and compares each with its charges and with its price sheet.
  * @param where which receipts
- * @param charges SQL of rows (request_id, charge_units, debit, credit, units, nanos), of receipts `r` and their transfers
+ * @param charges SQL of rows (request_id, charge_units, debit, credit, units, nanos, strange), of receipts `r` and their transfers
  * @param isMoving whether the amounts of the charges' transfers are added up as well
  */
 const addSql = (where: string, charges: string, isMoving: boolean): string => `
   WITH r AS MATERIALIZED (
     SELECT request_id, account_id, key_id, model, held_at_ms, charge_units, lock_units, hold_units, voided, status, input_tokens,
-      cached_input_tokens, cache_write_5m_tokens, cache_write_1h_tokens, output_tokens
+      cached_input_tokens, cache_write_5m_tokens, cache_write_1h_tokens, output_tokens, quantity, endpoint, provider, sheet_version,
+      rate, tier, size, split
     FROM receipts WHERE ${where}
   ), x AS MATERIALIZED (${charges}), ${isMoving ? MOVED : ''} hours AS (
     INSERT INTO new_key_usage ${hoursOf('r')}
@@ -56,15 +76,32 @@ const addSql = (where: string, charges: string, isMoving: boolean): string => `
     INSERT INTO new_usage_days ${daysOf('r')}
   )
   SELECT count(*) AS receipts, count(*) FILTER (WHERE voided) AS voided, (SELECT count(debit) FROM x) AS transfers,
-    array_agg(request_id || ' was charged ' || charge_units + lock_units || ' of ' || hold_units)
-      FILTER (WHERE charge_units + lock_units > hold_units) AS exceeding,
+    array_agg(request_id || ' was charged ' || charge_units::numeric + lock_units || ' of ' || hold_units)
+      FILTER (WHERE charge_units > hold_units - lock_units) AS exceeding,
     array_agg(request_id || CASE WHEN charge_units > 0 THEN ' is charged and ' ELSE ' is voided and ' END || status)
-      FILTER (WHERE CASE WHEN status IN ('ok', 'partial') THEN voided ELSE charge_units + lock_units > 0 END) AS ended,
+      FILTER (WHERE CASE WHEN status IN ('ok', 'partial') THEN voided ELSE charge_units > 0 OR lock_units > 0 END) AS ended,
     (SELECT array_agg(fault) FROM (
-      SELECT request_id || ' was charged ' || min(charge_units) || ', its transfers are ' || coalesce(sum(units), 0) AS fault
-      FROM x GROUP BY request_id HAVING min(charge_units) <> coalesce(sum(units), 0)
-    ) AS f) AS booked
+      SELECT request_id || ' was charged ' || min(charge_units) || ', its transfers are ' || coalesce(sum(units), 0) ||
+        CASE WHEN max(strange) = 0 THEN '' ELSE ' of ' || string_agg(debit, ', ') || ', which is not its split' END AS fault
+      FROM x GROUP BY request_id HAVING min(charge_units) <> coalesce(sum(units), 0) OR min(credit) <> max(credit)
+        OR max(strange) > bool_or(debit = 'house')::integer
+    ) AS f) AS booked,
+    (${PRICED}) AS priced
   FROM r`
+
+/**
+ * SQL of standard receipts that are dearer than their price sheet, or were served by a provider to which it has no route. The
+ * upstream of a tool bills some unusable answers, which no sheet has.
+ */
+const PRICED = `
+  SELECT array_agg(r.request_id || ' was charged ' || r.charge_units || ', price sheet ' || r.sheet_version ||
+    CASE WHEN s.version IS NULL THEN ' does not sell ' || r.model
+      WHEN r.charge_units > ${DUE} THEN ' says ' || ${DUE}
+      ELSE ' has no route to ' || r.provider END)
+  FROM r LEFT JOIN ${ratedBy('r')}
+  WHERE r.charge_units > 0 AND r.rate = 'standard' AND r.tier = 'standard' AND NOT (r.endpoint = 'tools' AND r.status = 'partial')
+    AND CASE WHEN s.version IS NULL THEN EXISTS (SELECT FROM sheet_rates) ELSE
+      r.charge_units > ${DUE} OR coalesce(r.provider <> ALL (s.providers), false) END`
 
 const MOVED = `
   moved AS (
@@ -76,8 +113,9 @@ const MOVED = `
 /** Transfers are looked up receipt by receipt: the server would put all there are into a hash table. */
 const ADD = addSql(
   'log = $1 AND position >= $2 AND position < $3',
-  `SELECT r.request_id, r.charge_units, t.debit, t.credit, t.units, t.nanos FROM r LEFT JOIN LATERAL (
-     SELECT debit, credit, units, coalesce(coin_nanos, units) AS nanos FROM transfers
+  `SELECT r.request_id, r.charge_units, t.debit, t.credit, t.units, coalesce(t.coin_nanos, t.units) AS nanos, ${STRANGE}
+   FROM r LEFT JOIN LATERAL (
+     SELECT debit, credit, units, coin_nanos FROM transfers
      WHERE ref = r.request_id AND kind = 'charge' OFFSET 0
    ) AS t ON true`,
   true,
@@ -86,7 +124,7 @@ const ADD = addSql(
 /** Receipts of a range of ids lie beside each other, and so do their transfers. */
 const ADD_RANGE = addSql(
   'request_id BETWEEN $1 AND $2',
-  `SELECT r.request_id, r.charge_units, t.debit, t.units
+  `SELECT r.request_id, r.charge_units, t.debit, t.credit, t.units, ${STRANGE}
    FROM r LEFT JOIN transfers t ON t.ref = r.request_id AND t.kind = 'charge' AND t.ref BETWEEN $1 AND $2`,
   false,
 )

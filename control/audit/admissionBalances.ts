@@ -15,7 +15,7 @@ interface AccountRow {
   readonly shard: number
   readonly coin: number
   /** Grants and holdings. */
-  readonly pots: { id: string; units: number }[] | null
+  readonly pots: { id: string; units: number; until: number }[] | null
 }
 
 interface EventRow {
@@ -29,10 +29,11 @@ type RedisAccount = [coin: string | null, grants: string | null, seq: string | n
 
 const PAGE = `
   SELECT a.account_id, a.shard, l.balance AS coin,
-    (SELECT json_agg(json_build_object('id', p.id, 'units', pl.balance))
-     FROM (SELECT id, 'grant:' || id AS ledger_account FROM grants WHERE account_id = a.account_id
+    (SELECT json_agg(json_build_object('id', p.id, 'units', pl.balance, 'until', p.until))
+     FROM (SELECT id, 'grant:' || id AS ledger_account, expires_at_ms AS until FROM grants WHERE account_id = a.account_id
        UNION ALL
-       SELECT series_id, 'lock:' || series_id || ':' || account_id FROM lock_holdings WHERE account_id = a.account_id) p
+       SELECT h.series_id, 'lock:' || h.series_id || ':' || h.account_id, s.ends_at_ms
+       FROM lock_holdings h JOIN lock_series s ON s.id = h.series_id WHERE h.account_id = a.account_id) p
      JOIN ledger_accounts pl ON pl.id = p.ledger_account) AS pots
   FROM admission_accounts a JOIN ledger_accounts l ON l.id = 'coin:' || a.account_id
   WHERE a.account_id > $1 ORDER BY a.account_id LIMIT $2`
@@ -92,11 +93,14 @@ function compareAccount(
   if (Number(out ?? 0) !== leased) faults.add(`${row.account_id} has ${out} out in leases, which have ${leased}`)
 
   const free = new Map<string, number>()
+  const ends = new Map<string, number>()
   for (const grant of (grants ?? '').split(';')) {
-    const [id = '', , units] = grant.split(',')
-    if (id !== '') free.set(id, Number(units))
+    const [id = '', end, units] = grant.split(',')
+    if (id === '') continue
+    free.set(id, Number(units))
+    ends.set(id, Number(end))
   }
-  for (const { id, units } of row.pots ?? []) {
+  for (const { id, units, until } of row.pots ?? []) {
     if (waitingPots.has(id)) {
       free.delete(id)
       continue
@@ -104,6 +108,8 @@ function compareAccount(
     const inRedis = (free.get(id) ?? 0) + (held.potUnits.get(potAccount(id, row.account_id)) ?? 0)
     const inBook = units - fromUnread(potAccount(id, row.account_id))
     if (inRedis !== inBook) faults.add(`${id} of ${row.account_id} has ${inRedis} in Redis, ${inBook} by the book`)
+    const end = ends.get(id) ?? until
+    if (end !== until) faults.add(`${id} of ${row.account_id} expires at ${end} in Redis, ${until} by the book`)
     free.delete(id)
   }
   for (const id of free.keys()) faults.add(`${id} of ${row.account_id} is in Redis and not in the book`)

@@ -22,6 +22,7 @@ const PAGE = `
     ${spent('hour >= $2')} AS day, ${spent('hour >= $3')} AS month
   FROM key_usage WHERE key_id > $4 GROUP BY key_id ORDER BY key_id LIMIT $5`
 
+const NOTHING: KeySpending = { hour: 0, day: 0, month: 0, life: 0 }
 const SPANS = ['hour', 'day', 'month', 'life'] as const
 
 /** The spending of keys, by the book, the streams and the holds. */
@@ -64,7 +65,7 @@ export async function shareSpending(
 }
 
 /**
- * Compares the spending counters of every key that was ever charged: each has to equal the charges in its window, its own and
+ * Compares the spending counters of every key: each has to equal the charges in its window, its own and
  * those of its sub-keys, booked or waiting in a stream, plus the open holds.
  * @param spent including the additions of `shareSpending`
  * @returns the number of keys
@@ -87,11 +88,38 @@ export async function compareKeys(spent: Spent, faults: Faults, limits: Limits):
     if (page.rows.length < limits.auditPageMax) break
     after = page.rows.at(-1)?.key_id ?? after
   }
-  const rest = [...uncharged].map(([key_id, shard]) => ({ key_id, shard, hour: 0, day: 0, month: 0, life: 0 }))
+  count += await compareUncharged(spent, uncharged, faults, limits)
+  const rest = [...uncharged].map(([key_id, shard]) => ({ key_id, shard, ...NOTHING }))
   for (let i = 0; i < rest.length; i += limits.auditPageMax) {
     await comparePage(spent, rest.slice(i, i + limits.auditPageMax), faults)
   }
   return count + rest.length
+}
+
+const UNCHARGED = `
+  SELECT k.id, k.account_id FROM api_keys k
+  WHERE k.id > $1 AND NOT EXISTS (SELECT FROM key_usage u WHERE u.key_id = k.id) ORDER BY k.id LIMIT $2`
+
+/** Keys that were never charged have no counters, but for their holds and what waits. @returns their number */
+async function compareUncharged(
+  spent: Spent,
+  shared: Map<string, number>,
+  faults: Faults,
+  limits: Limits,
+): Promise<number> {
+  let count = 0
+  for (let after = ''; ; ) {
+    const { rows } = await spent.client.query<{ id: string; account_id: string }>(UNCHARGED, [
+      after,
+      limits.auditPageMax,
+    ])
+    const keys = rows.map(({ id, account_id }) => ({ key_id: id, shard: shardOf(account_id), ...NOTHING }))
+    for (const { id } of rows) shared.delete(id)
+    await comparePage(spent, keys, faults)
+    count += rows.length
+    if (rows.length < limits.auditPageMax) return count
+    after = rows.at(-1)?.id ?? after
+  }
 }
 
 async function comparePage(spent: Spent, rows: readonly KeyRow[], faults: Faults): Promise<void> {

@@ -1,16 +1,19 @@
 import type { Limits } from '../limits.ts'
 import type { Client } from '../runtime/db/pool.ts'
+import { attemptIn, broken } from './attempt.ts'
 import type { AuditMark } from './auditMark.ts'
 import { batchInvariants } from './batchChecks.ts'
-import { type ChargeChecks, checkCharges } from './chargeChecks.ts'
+import { checkCharges } from './chargeChecks.ts'
 import { type AuditCheck, Faults, type Invariant } from './check.ts'
 import { creditInvariants } from './creditChecks.ts'
 import { escrowBy } from './escrow.ts'
 import { KEY_TRANSFER_INVARIANTS } from './keyTransferChecks.ts'
+import { KIND_INVARIANTS } from './kindChecks.ts'
 import { LOCK_INVARIANTS } from './lockChecks.ts'
 import { LOCK_TOKEN_INVARIANTS } from './lockTokenChecks.ts'
 import { LOCK_USE_INVARIANTS } from './lockUseChecks.ts'
 import { MOVEMENT_INVARIANTS } from './movementChecks.ts'
+import { keyOwnerInvariants, OWNER_INVARIANTS } from './ownerChecks.ts'
 import { PAYMENT_INVARIANTS } from './paymentChecks.ts'
 import type { Progress } from './progress.ts'
 import { PROVIDER_INVARIANTS } from './providerChecks.ts'
@@ -70,33 +73,45 @@ const INVARIANTS: readonly Invariant[] = [
   },
 ]
 
-/** The checks of the book, in the order of the report. */
-function steps(limits: Limits, isSinceMark: boolean, charges: ChargeChecks): readonly (Invariant | AuditCheck)[] {
+/**
+ * The checks of the book, in the order of the report.
+ * @param charges the checks of single receipts
+ * @param ofSums what becomes of invariants of the sums over all receipts
+ */
+function steps(
+  limits: Limits,
+  isSinceMark: boolean,
+  charges: readonly AuditCheck[],
+  ofSums: (invariants: readonly Invariant[]) => readonly Step[],
+): readonly Step[] {
   return [
-    ...balanceInvariants(isSinceMark),
+    ...ofSums(balanceInvariants(isSinceMark)),
     NOT_NEGATIVE,
-    charges.booked,
+    ...charges,
     KEPT_LEAVES,
-    charges.ended,
-    charges.exceeding,
-    ...usageInvariants(isSinceMark),
-    ...statisticsInvariants(isSinceMark),
+    ...ofSums(usageInvariants(isSinceMark)),
+    ...ofSums(keyOwnerInvariants(isSinceMark)),
+    ...ofSums(statisticsInvariants(isSinceMark)),
     ...INVARIANTS,
     ...PAYMENT_INVARIANTS,
-    ...creditInvariants(isSinceMark),
+    ...ofSums(creditInvariants(isSinceMark)),
     ...MOVEMENT_INVARIANTS,
     ...SETTLEMENT_INVARIANTS,
     ...REWARD_INVARIANTS,
     ...RESERVE_INVARIANTS,
+    ...OWNER_INVARIANTS,
+    ...KIND_INVARIANTS,
     ...KEY_TRANSFER_INVARIANTS,
     ...LOCK_INVARIANTS,
     ...LOCK_USE_INVARIANTS,
     ...LOCK_TOKEN_INVARIANTS,
-    ...referralInvariants(isSinceMark),
+    ...ofSums(referralInvariants(isSinceMark)),
     ...PROVIDER_INVARIANTS,
     ...batchInvariants(limits),
   ]
 }
+
+type Step = Invariant | AuditCheck
 
 /**
  * Checks the invariants of the book inside one transaction, so that all of them see the same moment.
@@ -109,12 +124,33 @@ export async function checkBook(
   progress: Progress,
   limits: Limits,
 ): Promise<AuditCheck[]> {
-  const charges = await checkCharges(client, mark, progress, limits)
   const checks: AuditCheck[] = []
-  for (const step of steps(limits, mark !== undefined, charges)) {
-    checks.push('faults' in step ? await checkInvariant(client, step, limits) : step)
+  for (const step of await stepsAfterCharges(client, mark, progress, limits)) {
+    const check = async () => ('faults' in step ? await checkInvariant(client, step, limits) : step)
+    checks.push(await attemptIn(client, check, (error) => broken(step.name, error)))
   }
   return checks
+}
+
+/** Without the sums of all receipts there is nothing to compare, so that their invariants are as broken as the charges. */
+function stepsAfterCharges(
+  client: Client,
+  mark: AuditMark | undefined,
+  progress: Progress,
+  limits: Limits,
+): Promise<readonly Step[]> {
+  const isSinceMark = mark !== undefined
+  return attemptIn<readonly Step[]>(
+    client,
+    async () => {
+      const charges = await checkCharges(client, mark, progress, limits)
+      return steps(limits, isSinceMark, charges, (invariants) => invariants)
+    },
+    (error) => {
+      const charges = [broken('every charge is booked in full', error)]
+      return steps(limits, isSinceMark, charges, (all) => all.map(({ name }) => broken(name, error)))
+    },
+  )
 }
 
 async function checkInvariant(client: Client, invariant: Invariant, limits: Limits): Promise<AuditCheck> {

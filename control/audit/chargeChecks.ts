@@ -6,27 +6,23 @@ import type { AuditMark } from './auditMark.ts'
 import type { AuditCheck } from './check.ts'
 import { addArchives, addStrays, findRepeated, findStrays } from './otherCharges.ts'
 import type { Progress } from './progress.ts'
+import { createSheetRates } from './sheetRates.ts'
 import { analyzeSums } from './sumTables.ts'
-
-/** The checks of single receipts. */
-export interface ChargeChecks {
-  readonly booked: AuditCheck
-  readonly ended: AuditCheck
-  readonly exceeding: AuditCheck
-}
 
 /**
  * Compares receipts with their charges, chunk by chunk, and adds up the sums that later checks compare.
  * @param mark to continue from
+ * @returns the checks of single receipts
  */
 export async function checkCharges(
   client: Client,
   mark: AuditMark | undefined,
   progress: Progress,
   limits: Limits,
-): Promise<ChargeChecks> {
+): Promise<AuditCheck[]> {
   const findings = new ReceiptFindings()
   const from = mark?.logs.slice(0, LOG_COUNT).map(({ size }) => size)
+  await createSheetRates(client)
   if (mark === undefined) await addAll(client, findings, progress, limits)
   else {
     await addReceipts(client, from ?? [], findings, progress, limits)
@@ -37,11 +33,12 @@ export async function checkCharges(
   await findRepeated(client, from, findings, limits)
   await analyzeSums(client)
   const receipts = mark === undefined ? `${findings.receipts} receipts` : `${findings.receipts} new receipts`
-  return {
-    booked: findings.booked.check('every charge is booked in full', receipts),
-    ended: findings.ended.check('every request ended once', `${receipts}, ${findings.voided} of them voided`),
-    exceeding: findings.exceeding.check('no charge exceeds its hold', receipts),
-  }
+  return [
+    findings.booked.check('every charge is booked in full', receipts),
+    findings.ended.check('every request ended once', `${receipts}, ${findings.voided} of them voided`),
+    findings.exceeding.check('no charge exceeds its hold', receipts),
+    findings.priced.check('no request at the standard rate exceeds its price sheet or was served elsewhere', receipts),
+  ]
 }
 
 async function addAll(client: Client, findings: ReceiptFindings, progress: Progress, limits: Limits): Promise<void> {

@@ -12,7 +12,7 @@ export const creditInvariants = (isSinceMark: boolean): readonly Invariant[] => 
       SELECT coalesce(a.id, p.id) || ' has ' || coalesce(a.balance::text, 'no account') || ', its payments kept and used ' ||
         coalesce(p.units, 0)
       FROM (SELECT id, balance ${CREDITS}) a FULL JOIN (
-        SELECT ('payer_credit:' || payer || ':' || asset) COLLATE "C" AS id, sum(credit_kept_units - credit_used_units) AS units
+        SELECT ('payer_credit:' || payer || ':' || asset) COLLATE "C" AS id, sum(credit_kept_units::numeric - credit_used_units) AS units
         FROM payments GROUP BY 1 HAVING bool_or(credit_kept_units > 0 OR credit_used_units > 0)
       ) p ON p.id = a.id
       WHERE a.balance IS DISTINCT FROM coalesce(p.units, 0)

@@ -6,16 +6,16 @@ export const LOCK_INVARIANTS: readonly Invariant[] = [
     name: 'tokens of every series are held, in escrow, on the chain or burnt',
     checked: `SELECT count(*) || ' series, ' || count(*) FILTER (WHERE state <> 'closed') || ' of them not closed' FROM lock_series`,
     faults: `
-      SELECT s.id || ' has issued ' || coalesce(t.issued, 0) || ' of ' || s.supply_micros * (s.locked_price_units / 1000000) ||
-        ' units, of which ' || -i.balance || ' are not burnt, held ' || coalesce(h.units, 0) || ', in escrow ' || e.balance || ', on the chain ' || coalesce(c.balance, 0)
+      SELECT s.id || ' has issued ' || coalesce(t.issued, 0) || ' of ' || s.supply_micros::numeric * (s.locked_price_units / 1000000) ||
+        ' units, of which ' || -i.balance::numeric || ' are not burnt, held ' || coalesce(h.units, 0) || ', in escrow ' || e.balance || ', on the chain ' || coalesce(c.balance, 0)
       FROM lock_series s JOIN ledger_accounts e ON e.id = 'lock_escrow:' || s.id
         JOIN ledger_accounts i ON i.id = 'lock_issued:' || s.id
         LEFT JOIN ledger_accounts c ON c.id = 'lock_onchain:' || s.id
         LEFT JOIN (SELECT split_part(id, ':', 2) AS series_id, sum(balance) AS units FROM ledger_accounts WHERE kind = 'lock'
           GROUP BY 1) h ON h.series_id = s.id
         LEFT JOIN (SELECT debit, sum(units) AS issued FROM transfers WHERE kind = 'lock_issue' GROUP BY 1) t ON t.debit = i.id
-      WHERE coalesce(t.issued, 0) <> s.supply_micros * (s.locked_price_units / 1000000)
-        OR -i.balance <> coalesce(h.units, 0) + e.balance + coalesce(c.balance, 0)
+      WHERE coalesce(t.issued, 0) <> s.supply_micros::numeric * (s.locked_price_units / 1000000)
+        OR -i.balance::numeric <> coalesce(h.units, 0) + e.balance + coalesce(c.balance, 0)
         OR (s.state = 'closed' AND coalesce(h.units, 0) + e.balance + coalesce(c.balance, 0) <> 0)`,
   },
   {

@@ -34,7 +34,7 @@ export const LOCK_TOKEN_INVARIANTS: readonly Invariant[] = [
           FROM lock_withdrawals
         UNION ALL SELECT 'lock_returned', id || ':returned', units, 'lock:' || series_id || ':' || account_id
           FROM lock_withdrawals WHERE state = 'returned'
-        UNION ALL SELECT 'lock_redeemed', r.id, r.micros * (s.locked_price_units / 1000000),
+        UNION ALL SELECT 'lock_redeemed', r.id, r.micros::numeric * (s.locked_price_units / 1000000),
           'lock:' || r.series_id || ':' || r.account_id
           FROM lock_redemptions r JOIN lock_series s ON s.id = r.series_id WHERE r.state = 'credited'
       ) w FULL JOIN (

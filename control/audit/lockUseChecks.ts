@@ -2,7 +2,7 @@ import type { Invariant } from './check.ts'
 
 /** Transfers of tokens that requests have burnt, without those of archived months. */
 const BURNS = `
-  SELECT t.ref, sum(t.units) AS units, max(t.credit) FILTER (WHERE starts_with(t.credit, 'lock_issued:')) AS credit
+  SELECT t.ref, sum(t.units) AS units, max(t.debit) FILTER (WHERE t.debit <> 'house') AS debit, max(t.credit) FILTER (WHERE starts_with(t.credit, 'lock_issued:')) AS credit
   FROM transfers t
   WHERE t.kind = 'burn' AND NOT EXISTS (SELECT FROM receipt_archives a WHERE t.ref >= a.from_id AND t.ref < a.until_id)
   GROUP BY t.ref`
@@ -16,9 +16,10 @@ export const LOCK_USE_INVARIANTS: readonly Invariant[] = [
       SELECT coalesce(r.request_id, t.ref) || ' burns ' || coalesce(r.lock_units, 0) || ' units of ' ||
         coalesce(r.lock_series, 'no series') || ', its transfers are ' || coalesce(t.units, 0) || ' to ' ||
         coalesce(t.credit, 'no series')
-      FROM (SELECT request_id, lock_series, lock_units FROM receipts WHERE lock_units > 0) r
+      FROM (SELECT request_id, account_id, lock_series, lock_units FROM receipts WHERE lock_units > 0) r
       FULL JOIN (${BURNS}) t ON t.ref = r.request_id
       WHERE coalesce(r.lock_units, 0) <> coalesce(t.units, 0) OR t.credit <> 'lock_issued:' || r.lock_series
+        OR t.debit <> 'lock:' || r.lock_series || ':' || r.account_id
       UNION ALL
       SELECT coalesce(k.month, t.month) || ' that was put away burnt ' || coalesce(k.units, 0) || ' units, its transfers are ' ||
         coalesce(t.units, 0)
@@ -36,6 +37,6 @@ export const LOCK_USE_INVARIANTS: readonly Invariant[] = [
       SELECT r.request_id || ' burns ' || r.lock_micros || ' micro-tokens of ' || r.lock_series || ', which are not ' ||
         r.lock_units || ' units'
       FROM receipts r LEFT JOIN lock_series s ON s.id = r.lock_series AND s.model = r.model
-      WHERE r.lock_units > 0 AND r.lock_units IS DISTINCT FROM r.lock_micros * (s.locked_price_units / 1000000)`,
+      WHERE r.lock_units > 0 AND r.lock_units IS DISTINCT FROM r.lock_micros::numeric * (s.locked_price_units / 1000000)`,
   },
 ]

@@ -12,11 +12,12 @@ interface Archived {
   readonly month: string
   readonly from_id: string
   readonly until_id: string
-  readonly charge_units: number
+  /** Decimal text: more than a number may hold exactly. */
+  readonly charge_units: string
 }
 
 const MONTH = `
-  SELECT coalesce(sum(units), 0) AS units, count(*) AS transfers FROM transfers
+  SELECT coalesce(sum(units), 0)::text AS units, count(*) AS transfers FROM transfers
   WHERE kind = 'charge' AND ref >= $1 AND ref < $2`
 
 /** Sums that were kept of archived months. */
@@ -42,16 +43,16 @@ export async function addArchives(
   limits: Limits,
 ): Promise<number> {
   const { rows: months } = await client.query<Archived>(
-    `SELECT month, from_id, until_id, charge_units FROM receipt_archives WHERE month <> ALL ($1::text[]) ORDER BY month`,
+    `SELECT month, from_id, until_id, charge_units::text AS charge_units FROM receipt_archives WHERE month <> ALL ($1::text[]) ORDER BY month`,
     [textArray([...known])],
   )
   if (isAdded) for (const sql of KEPT) await client.query(longQuery(limits, sql))
   let transfers = 0
   for (const { month, from_id, until_id, charge_units: charged } of months) {
-    const found = await client.query<{ units: number; transfers: number }>(
+    const found = await client.query<{ units: string; transfers: number }>(
       longQuery(limits, MONTH, [from_id, until_id]),
     )
-    const units = found.rows[0]?.units ?? 0
+    const units = found.rows[0]?.units ?? '0'
     transfers += found.rows[0]?.transfers ?? 0
     if (units === charged) continue
     faults.add(`receipts of ${month} that were put away charged ${charged}, their transfers are ${units}`)
@@ -69,7 +70,7 @@ const STRAYS = `
 
 const strays = (adding: string): string => `
   WITH stray AS MATERIALIZED (${STRAYS})${adding}
-  SELECT ref, sum(units) AS units FROM stray GROUP BY ref LIMIT ${FAULTS_READ_MAX}`
+  SELECT ref, sum(units)::text AS units FROM stray GROUP BY ref LIMIT ${FAULTS_READ_MAX}`
 const FIND_STRAYS = strays('')
 const ADD_STRAYS = strays(`, charges AS (INSERT INTO new_charges ${sidesOf('stray')})`)
 
@@ -87,7 +88,7 @@ export function addStrays(client: Client, since: string, faults: Faults, limits:
 }
 
 async function nameStrays(client: Client, sql: string, since: string, faults: Faults, limits: Limits): Promise<void> {
-  const found = await client.query<{ ref: string; units: number }>(longQuery(limits, sql, [since]))
+  const found = await client.query<{ ref: string; units: string }>(longQuery(limits, sql, [since]))
   for (const { ref, units } of found.rows) {
     faults.add(`${ref} was charged without a receipt, its transfers are ${units}`)
   }

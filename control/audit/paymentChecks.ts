@@ -42,7 +42,7 @@ export const PAYMENT_INVARIANTS: readonly Invariant[] = [
         (SELECT ref, sum(units) AS units FROM transfers WHERE kind IN ('refund', 'refund_rounding') GROUP BY ref) t
         ON t.ref = p.id
       WHERE p.state = 'closed' AND (r.charge_units IS NULL OR
-        p.units + p.credit_used_units <> r.charge_units + p.fee_units + p.back_units + p.credit_kept_units OR
+        p.units::numeric + p.credit_used_units <> r.charge_units::numeric + p.fee_units + p.back_units + p.credit_kept_units OR
         coalesce(t.units, 0) <> CASE WHEN p.refund_id IS NULL AND p.back_amount > 0 THEN 0 ELSE p.back_units END)
       UNION ALL
       SELECT p.id || ' is ' || p.state || ' and went back' FROM payments p
@@ -58,7 +58,7 @@ export const PAYMENT_INVARIANTS: readonly Invariant[] = [
         SELECT p.id, p.account_id, p.fee_units, CASE
           WHEN p.state <> 'closed' THEN 0
           WHEN r.status NOT IN ('ok', 'partial') AND r.error_code NOT IN (${CLIENT_FAULT_LIST}) THEN 0
-          ELSE greatest(p.min_units - r.charge_units, 0) END AS due_units
+          ELSE greatest(p.min_units::numeric - r.charge_units, 0) END AS due_units
         FROM payments p LEFT JOIN ended_requests r ON r.request_id = p.id
       ) p FULL JOIN (SELECT ref, debit, credit, sum(units) AS units FROM transfers WHERE kind = 'settlement_fee'
         GROUP BY ref, debit, credit) t

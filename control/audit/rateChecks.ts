@@ -1,4 +1,5 @@
 import { chargeUnits, promptTokens, type RateSet, type TokenUsage } from '../../contract/money/charge.ts'
+import { MAX_UNITS } from '../../contract/money/units.ts'
 import { LOG_COUNT } from '../book/usagelog/head.ts'
 import { effectiveRates, priceFromJson } from '../catalog/pricing/price.ts'
 import type { SheetModel } from '../catalog/pricing/sheet.ts'
@@ -76,7 +77,7 @@ function chargeLimit(row: RatedRow, listed: SheetModel | undefined): number | un
   const price = priceFromJson(json)
   if (row.size !== '') {
     const priceUnits = price.sizes?.get(row.size)
-    return priceUnits === undefined ? undefined : priceUnits * row.quantity
+    return priceUnits === undefined ? undefined : Math.min(priceUnits * row.quantity, MAX_UNITS)
   }
   // Prices per other units than tokens have neither batch rates nor rates of attested hardware.
   if (row.unit !== '') return undefined

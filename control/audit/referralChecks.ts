@@ -28,7 +28,7 @@ export const referralInvariants = (isSinceMark: boolean): readonly Invariant[] =
       SELECT f.id || ' earned ' || f.earned_units || ' and ' || f.rest || '/10000, its shares ' || coalesce(s.units, 0) ||
         ', due were ' || coalesce(s.due, 0) || '/10000'
       FROM referrals f LEFT JOIN (
-        SELECT referral_id, sum(units) AS units, sum(base_units * share_bps) AS due FROM referral_shares GROUP BY 1
+        SELECT referral_id, sum(units) AS units, sum(base_units::numeric * share_bps) AS due FROM referral_shares GROUP BY 1
       ) s ON s.referral_id = f.id
       WHERE f.earned_units <> coalesce(s.units, 0) OR f.earned_units * 10000::numeric + f.rest <> coalesce(s.due, 0)
       UNION ALL

@@ -10,16 +10,16 @@ export const REWARD_INVARIANTS: readonly Invariant[] = [
       SELECT 'period ' || number || ' does not follow the one before' FROM (
         SELECT *, lag(number) OVER w AS number_before, lag(ends_at) OVER w AS end_before, lag(total_units) OVER w AS total_before,
           lag(deficit_units) OVER w AS deficit_before, lag(reward_rest) OVER w AS rest_before,
-          lag(vault_rest) OVER w AS vault_rest_before, lag(pool_nanos - earned_nanos) OVER w AS unearned_before,
+          lag(vault_rest) OVER w AS vault_rest_before, lag(pool_nanos::numeric - earned_nanos) OVER w AS unearned_before,
           lag(carried_nanos) OVER w AS carried_before
         FROM revenue_periods WINDOW w AS (ORDER BY number)
       ) p CROSS JOIN LATERAL (SELECT greatest(net_units - deficit_before, 0) AS shared) AS s
       WHERE number > 0 AND (number_before IS NULL OR number <> number_before + 1 OR starts_at <> end_before
         OR net_units <> total_units - total_before OR deficit_units <> greatest(deficit_before - net_units, 0)
-        OR 2 * reward_units + reward_rest NOT IN (shared + rest_before, rest_before)
-        OR 10000 * vault_units + vault_rest <> shared * vault_bps + vault_rest_before
-        OR pool_nanos <> reward_nanos + unearned_before
-        OR carried_before + earned_nanos <> paid_nanos + credited_nanos + carried_nanos)
+        OR 2::numeric * reward_units + reward_rest NOT IN (shared + rest_before, rest_before)
+        OR 10000::numeric * vault_units + vault_rest <> shared * vault_bps + vault_rest_before
+        OR pool_nanos <> reward_nanos::numeric + unearned_before
+        OR carried_before::numeric + earned_nanos <> paid_nanos::numeric + credited_nanos + carried_nanos)
       UNION ALL
       SELECT 'period ' || number || ' counts ' || total_units || ' units of revenue, the book has ' || booked
       FROM (SELECT number, ends_at, total_units FROM revenue_periods ORDER BY number DESC LIMIT 1) p
@@ -59,7 +59,7 @@ export const REWARD_INVARIANTS: readonly Invariant[] = [
       FROM ledger_accounts a
       JOIN (
         SELECT 'rewards' AS name, coalesce((SELECT sum(nanos) FROM revenue_payouts WHERE purpose = 'reward' AND state = 'sending'), 0)
-          + coalesce((SELECT carried_nanos + pool_nanos - earned_nanos FROM revenue_periods ORDER BY number DESC LIMIT 1), 0) AS owed
+          + coalesce((SELECT carried_nanos::numeric + pool_nanos - earned_nanos FROM revenue_periods ORDER BY number DESC LIMIT 1), 0) AS owed
         UNION ALL
         SELECT 'vault', coalesce((SELECT sum(nanos) FROM revenue_payouts WHERE purpose = 'vault' AND state = 'sending'), 0)
       ) e ON e.name = a.id

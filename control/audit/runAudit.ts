@@ -5,6 +5,8 @@ import type { Limits } from '../limits.ts'
 import type { Client, Pool } from '../runtime/db/pool.ts'
 import { together } from '../runtime/db/together.ts'
 import { checkAdmission } from './admissionChecks.ts'
+import { checkArchiveFiles } from './archiveChecks.ts'
+import { attempt, attemptIn, broken } from './attempt.ts'
 import { checkAttested } from './attestedChecks.ts'
 import { type AuditMark, bookedUntil, readMark, writeMark } from './auditMark.ts'
 import { checkBook } from './bookChecks.ts'
@@ -15,6 +17,7 @@ import { checkCheckpoints } from './checkpointChecks.ts'
 import { type OnProgress, Progress } from './progress.ts'
 import { checkRates } from './rateChecks.ts'
 import { checkAttestations } from './reserveChecks.ts'
+import { checkSheets } from './sheetChecks.ts'
 import { checkUsageLogs } from './usageLogChecks.ts'
 import { exportSnapshot, inReader, inWorkspace } from './workspace.ts'
 
@@ -32,23 +35,61 @@ export interface Marking {
 export interface AuditOptions {
   /** Of a node, to compare the tokens of the treasury; without it that is left out. */
   readonly rpcUrl?: string | undefined
+  /** The folder of archived months, whose files are compared when everything is checked. */
+  readonly archiveDir?: string | undefined
   /** Without it all is checked and no mark is left. */
   readonly marking?: Marking | undefined
   readonly onProgress?: OnProgress | undefined
 }
 
+/** What the checks of one audit share. */
+interface Scope {
+  /** To continue from. */
+  readonly mark: AuditMark | undefined
+  readonly progress: Progress
+  readonly limits: Limits
+  readonly archiveDir: string | undefined
+}
+
+/** Checks that read the audit's snapshot over one connection; the name is reported when they end with an error. */
+type CheckRow = readonly [name: string, check: (client: Client, scope: Scope) => Promise<AuditCheck[]>]
+
+/** Of receipts and their logs; read beside the charges, over another connection that sees the same moment. */
+const LOG_CHECKS: readonly CheckRow[] = [
+  ['receipts are as their price sheets say', (reader, { mark, limits }) => checkRates(reader, mark, limits)],
+  ['private requests are attested', (reader, { mark, limits }) => checkAttested(reader, mark, limits)],
+  [
+    'usage logs equal the receipts',
+    (reader, { mark, progress, limits }) => checkUsageLogs(reader, mark, progress, limits),
+  ],
+  ['checkpoints sign the logs', (reader, { mark, limits }) => checkCheckpoints(reader, mark, limits)],
+]
+
+/** Checks that are made when those of the book and of the logs are through. */
+const CHECKS: readonly CheckRow[] = [
+  ['price sheets are as they were published', (client) => checkSheets(client)],
+  [
+    'archives of receipts have their digests',
+    async (client, { archiveDir, mark }) =>
+      archiveDir === undefined || mark !== undefined ? [] : checkArchiveFiles(client, archiveDir),
+  ],
+  ['signed catalogs follow each other', (client) => checkCatalogs(client)],
+  ['attestations follow each other', (client, { limits }) => checkAttestations(client, limits)],
+]
+
 /**
  * Verifies the invariants of the book, of the usage logs and their checkpoints, of the signed catalogs, and that the admission
  * state agrees with the book. Reads in pages; may run beside traffic. When all hold, it leaves a mark, from which the next
  * audit continues.
+ * A check that ends with an error is reported as broken, and the others go on.
  * @returns every check, including those that hold
- * @throws errors of PostgreSQL and Redis
+ * @throws the error of a connection to PostgreSQL that is lost
  */
 export async function runAudit(
   pool: Pool,
   redis: Redis,
   limits: Limits,
-  { rpcUrl, marking, onProgress }: AuditOptions = {},
+  { rpcUrl, archiveDir, marking, onProgress }: AuditOptions = {},
 ): Promise<AuditCheck[]> {
   const since = await bookedUntil(pool)
   return inWorkspace(pool, marking !== undefined, async (client) => {
@@ -56,41 +97,61 @@ export async function runAudit(
     const progress = new Progress(onProgress)
     // Once for the charges and once for the logs.
     progress.expect(2 * (await countNew(client, mark)))
-    const checks = [
-      ...(await checkBoth(pool, client, mark, progress, limits)),
-      ...(await checkCatalogs(client)),
-      ...(await checkAttestations(client, limits)),
-      ...(await checkAdmission(pool, redis, limits)),
-      ...(await checkChain(pool, rpcUrl, limits)),
-    ]
+    const scope = { mark, progress, limits, archiveDir }
+    const checks = await checkBoth(pool, client, scope)
+    for (const [name, check] of CHECKS) checks.push(...(await inPart(client, name, () => check(client, scope))))
+    checks.push(...(await attempt('admission equals the book', () => checkAdmission(pool, redis, limits))))
+    checks.push(...(await attempt('the chain equals the book', () => checkChain(pool, rpcUrl, limits))))
     if (marking === undefined) return checks
-    const isClean = checks.every(({ ok }) => ok)
-    if (isClean) await writeMark(client, marking.key, mark, since, limits)
-    return [...checks, describeMark(marking, mark, refused, isClean)]
+    if (checks.every(({ ok }) => ok)) checks.push(...(await leaveMark(client, marking, mark, since, limits)))
+    return [
+      ...checks,
+      describeMark(
+        marking,
+        mark,
+        refused,
+        checks.every(({ ok }) => ok),
+      ),
+    ]
   })
 }
 
-/** Checks the charges and, beside them, the logs: each keeps the database as busy as one connection can. */
-async function checkBoth(
-  pool: Pool,
+/** @returns a broken check if the mark could not be written */
+function leaveMark(
   client: Client,
+  { key }: Marking,
   mark: AuditMark | undefined,
-  progress: Progress,
+  since: string,
   limits: Limits,
 ): Promise<AuditCheck[]> {
+  return inPart(client, 'the audit leaves a mark', async () => {
+    await writeMark(client, key, mark, since, limits)
+    return []
+  })
+}
+
+function inPart(client: Client, name: string, work: () => Promise<AuditCheck[]>): Promise<AuditCheck[]> {
+  return attemptIn(client, work, (error) => [broken(name, error)])
+}
+
+/** Checks the charges and, beside them, the logs: each keeps the database as busy as one connection can. */
+async function checkBoth(pool: Pool, client: Client, scope: Scope): Promise<AuditCheck[]> {
   const snapshot = await exportSnapshot(client)
-  const logs = inReader(pool, snapshot, async (reader) => [
-    ...(await checkRates(reader, mark, limits)),
-    ...(await checkAttested(reader, mark, limits)),
-    ...(await checkUsageLogs(reader, mark, progress, limits)),
-    ...(await checkCheckpoints(reader, mark, limits)),
-  ])
-  return (await together([checkBook(client, mark, progress, limits), logs])).flat()
+  const logs = inReader(pool, snapshot, async (reader) => {
+    const checks: AuditCheck[] = []
+    for (const [name, check] of LOG_CHECKS) checks.push(...(await inPart(reader, name, () => check(reader, scope))))
+    return checks
+  })
+  return (await together([checkBook(client, scope.mark, scope.progress, scope.limits), logs])).flat()
 }
 
 async function markFor(client: Client, marking: Marking | undefined, limits: Limits) {
   if (marking === undefined || marking.isFull) return { mark: undefined, refused: undefined }
-  return await readMark(client, marking.key, limits)
+  return attemptIn<Awaited<ReturnType<typeof readMark>>>(
+    client,
+    () => readMark(client, marking.key, limits),
+    (error) => ({ refused: `it can not be read: ${(error as Error).message}` }),
+  )
 }
 
 /** The number of receipts after the mark. */

@@ -11,6 +11,7 @@ async function audit(args: Arguments, context: CliContext): Promise<number> {
   const progress = isShown ? new AuditProgress() : undefined
   const checks = await runAudit(await context.pool(), await context.redis(), context.limits, {
     rpcUrl: context.chainRpcUrl,
+    archiveDir: context.archiveDir,
     marking: { isFull: isSet(args, 'full'), key: context.logKey },
     onProgress: progress?.note,
   }).finally(() => progress?.end())

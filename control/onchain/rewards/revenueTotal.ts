@@ -19,7 +19,7 @@ const counts = (account: string): string =>
  */
 export const revenueTotalSql = (until: string): string => `(
   (SELECT sum(balance) FROM ledger_accounts WHERE ${counts('id')})
-  + (SELECT coalesce(sum(reward_units + vault_units), 0) FROM revenue_periods)
+  + (SELECT coalesce(sum(reward_units::numeric + vault_units), 0) FROM revenue_periods)
   - (SELECT coalesce(sum(CASE WHEN account = credit THEN units ELSE -units END), 0)
      FROM transfers CROSS JOIN LATERAL (VALUES (debit), (credit)) AS side (account)
      WHERE at >= ${until} AND kind NOT IN ('${REWARD_SHARE}', '${VAULT_SHARE}')

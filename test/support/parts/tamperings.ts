@@ -82,7 +82,11 @@ export const tamperingsAt = (at: { charged: number; failed: number; last: number
           {"input":"0.001","output":"0.001","batch_input":"1","batch_output":"1"}}]}');
       UPDATE receipts SET rate = 'batch' WHERE position = ${at.charged}`,
     undo: `DELETE FROM price_sheets WHERE version = 1; UPDATE receipts SET rate = 'standard' WHERE position = ${at.charged}`,
-    found: ['no batch or private request exceeds its rates, and no batch the standard ones', ...OTHER_LEAF],
+    found: [
+      'no request at the standard rate exceeds its price sheet or was served elsewhere',
+      'no batch or private request exceeds its rates, and no batch the standard ones',
+      ...OTHER_LEAF,
+    ],
   },
   {
     name: 'a receipt that is both voided and ok',
