@@ -119,6 +119,7 @@ const KINDS: readonly Kind[] = [
   { kind: 'link_cancel', ways: outOfEscrow('coin'), source: row('links', `t.credit = 'coin:' || s.account_id`) },
   { kind: 'link_expiry', ways: outOfEscrow('coin'), source: row('links', `t.credit = 'coin:' || s.account_id`) },
   { kind: 'withdrawal', ways: intoEscrow, source: DEBIT },
+  { kind: 'gas_fee', ways: way('coin', 'revenue'), source: DEBIT },
   { kind: 'withdrawal_sent', ways: outOfEscrow('payments_in'), source: row('withdrawals', 's.units = t.units') },
   {
     kind: 'withdrawal_unsent',
@@ -185,7 +186,8 @@ const KINDS: readonly Kind[] = [
   {
     kind: 'lock_fee',
     ways: way('escrow_locks', 'revenue'),
-    source: fill('f.fee_nanos = coalesce(t.coin_nanos, t.units)'),
+    // The sums are compared with the fills of both accounts elsewhere.
+    source: fill('true'),
   },
   {
     kind: 'lock_tokens',
@@ -223,6 +225,13 @@ const KINDS: readonly Kind[] = [
     ways: way('lock_unearned', 'revenue'),
     source: `t.debit = 'lock_unearned:' || t.ref
       AND EXISTS (SELECT FROM lock_series s WHERE s.id = t.ref AND s.state = 'closed')`,
+  },
+  {
+    kind: 'lock_payback',
+    ways: [
+      ['lock', 'lock_issued'],
+      ['lock_unearned', 'coin'],
+    ],
   },
   { kind: 'lock_withdrawal', ways: way('lock', 'lock_onchain') },
   { kind: 'lock_returned', ways: way('lock_onchain', 'lock') },
