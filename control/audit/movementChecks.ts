@@ -37,7 +37,7 @@ export const MOVEMENT_INVARIANTS: readonly Invariant[] = [
       LEFT JOIN (SELECT split_part(ref, ':', 1) AS id, sum(CASE kind WHEN 'deposit_lost' THEN 1 ELSE -1 END) AS times
         FROM transfers WHERE kind IN ('deposit_lost', 'deposit_found') GROUP BY 1) l ON l.id = d.id
       WHERE d.source = 'authorization' AND NOT EXISTS (SELECT FROM chain_transactions w WHERE w.purpose = 'deposit'
-        AND w.ref IN (d.id, d.id || ':other') AND w.state = 'pending')
+        AND w.ref IN (d.id, d.id || ':other') AND w.state IN ('pending', 'stuck'))
       GROUP BY d.id, d.state, l.times
       HAVING count(t.id) <> CASE WHEN d.state <> 'credited' THEN 0 ELSE 1 - coalesce(l.times, 0) END
       UNION ALL
@@ -63,7 +63,7 @@ export const MOVEMENT_INVARIANTS: readonly Invariant[] = [
       FROM withdrawals w LEFT JOIN chain_transactions t
         ON t.purpose = 'withdrawal' AND split_part(t.ref, '#', 1) = w.id AND t.state = 'mined'
       WHERE NOT EXISTS (SELECT FROM chain_transactions p WHERE p.purpose = 'withdrawal'
-        AND split_part(p.ref, '#', 1) = w.id AND p.state = 'pending')
+        AND split_part(p.ref, '#', 1) = w.id AND p.state IN ('pending', 'stuck'))
       GROUP BY w.id, w.state HAVING count(t.id) <> CASE w.state WHEN 'sent' THEN 1 ELSE 0 END`,
   },
 ]

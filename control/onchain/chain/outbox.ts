@@ -2,6 +2,7 @@ import type { Hex } from 'viem'
 import { GatewayError } from '../../../contract/errors/errors.ts'
 import type { Address } from '../../../contract/payments/address.ts'
 import type { Client, Queryable } from '../../runtime/db/pool.ts'
+import { chainUnavailable } from './chainClient.ts'
 import type { Fees } from './fees.ts'
 import type { SignedTransaction, Signer } from './signer.ts'
 
@@ -59,7 +60,8 @@ export async function openSender(db: Queryable, address: Address, chainNonce: nu
 /**
  * Signs a transaction with the sender's next nonce and stores it, inside the caller's transaction: either both happen or
  * neither. The sender's row stays locked until the commit, so call this last.
- * @throws the database error when this was ordered before (SQLSTATE 23505); Error when the sender was never opened
+ * @throws GatewayError chain_unavailable while a transaction of the sender is stuck; the database error when this was ordered
+ *   before (SQLSTATE 23505); Error when the sender was never opened
  */
 export async function storeTransaction(client: Client, signer: Signer, order: Order): Promise<StoredTransaction> {
   const taken = await client.query<{ nonce: number }>(
@@ -67,13 +69,15 @@ export async function storeTransaction(client: Client, signer: Signer, order: Or
     [signer.address],
   )
   const nonce = taken.rows[0]?.nonce
+  if (await isPaused(client, signer.address))
+    throw chainUnavailable(new Error(`${signer.address} has a stuck transaction`))
   if (nonce === undefined) throw new Error(`the sender ${signer.address} was not opened`)
   const { chainId, to, data, gas, fees, transfer } = order
   const signed = await signer.sign({ chainId, nonce, to, data, gas, ...fees })
   const stored = await client.query<{ id: number }>(
     `INSERT INTO chain_transactions
-       (purpose, ref, sender, nonce, target, data, gas, token, transfer_from, transfer_to, amount)
-     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) RETURNING id`,
+       (purpose, ref, sender, nonce, target, data, gas, token, transfer_from, transfer_to, amount, since_block)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, coalesce((SELECT head_block FROM chain_identity), 0)) RETURNING id`,
     [
       order.purpose,
       order.ref,
@@ -92,6 +96,12 @@ export async function storeTransaction(client: Client, signer: Signer, order: Or
   if (id === undefined) throw new Error('the database gave a transaction no id')
   await storeAttempt(client, id, signed, fees)
   return { id, ...signed }
+}
+
+/** Whether a sender may send nothing, because an operator has to decide about one of its transactions. */
+export async function isPaused(db: Queryable, sender: Address): Promise<boolean> {
+  const found = await db.query(`SELECT FROM chain_transactions WHERE sender = $1 AND state = 'stuck' LIMIT 1`, [sender])
+  return found.rowCount !== 0
 }
 
 /**

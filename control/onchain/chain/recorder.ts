@@ -1,6 +1,7 @@
 import type { TransactionReceipt } from 'viem'
 import { type Client, type Pool, withTransaction } from '../../runtime/db/pool.ts'
 import type { Purpose } from './outbox.ts'
+import type { MadeTransfer } from './outcomeSearch.ts'
 import type { TransactionRow, TransactionState } from './transactionRow.ts'
 import { hasTransferred } from './transferLog.ts'
 
@@ -30,13 +31,27 @@ export class OutcomeRecorder {
   }
 
   /** Records that a transaction is in a block, once; an earlier record of another control stays. */
-  async record(row: TransactionRow, receipt: TransactionReceipt): Promise<void> {
-    const state = this.isMade(row, receipt) ? 'mined' : 'reverted'
+  record(row: TransactionRow, receipt: TransactionReceipt): Promise<void> {
+    const { transactionHash: hash, blockNumber, blockHash } = receipt
+    const place = { hash, blockNumber: Number(blockNumber), blockHash }
+    return this.enter(row, this.isMade(row, receipt) ? 'mined' : 'reverted', place)
+  }
+
+  /** Records a transfer that the logs of the chain show, where the receipt is missing. */
+  recordMade(row: TransactionRow, made: MadeTransfer): Promise<void> {
+    return this.enter(row, 'mined', made)
+  }
+
+  private async enter(
+    row: TransactionRow,
+    state: 'mined' | 'reverted',
+    { hash, blockNumber, blockHash }: Pick<MadeTransfer, 'hash' | 'blockNumber' | 'blockHash'>,
+  ): Promise<void> {
     const isNew = await withTransaction(this.pool, async (client) => {
       const updated = await client.query(
         `UPDATE chain_transactions SET state = $2, hash = $3, block_number = $4, block_hash = $5
-         WHERE id = $1 AND state = 'pending'`,
-        [row.id, state, receipt.transactionHash, Number(receipt.blockNumber), receipt.blockHash],
+         WHERE id = $1 AND state IN ('pending', 'stuck')`,
+        [row.id, state, hash, blockNumber, blockHash],
       )
       if (updated.rowCount === 0) return false
       await this.handlers[row.purpose][state === 'mined' ? 'mined' : 'unmade'](client, row.ref)
@@ -60,12 +75,12 @@ export class OutcomeRecorder {
     return updated.rowCount ?? 0
   }
 
-  /** Records that transactions up to a block are final. */
-  async finalize(blockNumber: number): Promise<void> {
+  /** Records that the transactions of a block are final. */
+  async finalize(blockNumber: number, blockHash: string): Promise<void> {
     await this.pool.query(
       `UPDATE chain_transactions SET final = true
-       WHERE NOT final AND state IN ('mined', 'reverted') AND block_number <= $1`,
-      [blockNumber],
+       WHERE NOT final AND state IN ('mined', 'reverted') AND block_number = $1 AND block_hash = $2`,
+      [blockNumber, blockHash],
     )
   }
 
@@ -76,7 +91,21 @@ export class OutcomeRecorder {
     ])
   }
 
-  /** Records that another transaction has used the nonce: this one can never be mined. An operator has to investigate. */
+  /**
+   * Leaves a transaction to an operator: its nonce was used, and nothing shows whether it was made. What it is for stays as it is.
+   * @returns whether this is new
+   */
+  async leaveStuck(row: TransactionRow): Promise<boolean> {
+    const updated = await this.pool.query(
+      `UPDATE chain_transactions SET state = 'stuck' WHERE id = $1 AND state = 'pending'`,
+      [row.id],
+    )
+    if (updated.rowCount === 0) return false
+    this.onRecorded(row.id, 'stuck')
+    return true
+  }
+
+  /** Records that a transaction can never be mined, which is never assumed of one that takes money out. */
   async displace(row: TransactionRow): Promise<void> {
     const isNew = await withTransaction(this.pool, async (client) => {
       const updated = await client.query(
