@@ -45,8 +45,10 @@ export const MOVEMENT_INVARIANTS: readonly Invariant[] = [
       WHERE d.source = 'transfer' AND NOT EXISTS (SELECT FROM chain_transfers t
         WHERE t.hash || ':' || t.log_index = d.replay_key AND t.purpose = 'deposit' AND t.amount = d.amount)
       UNION ALL
-      SELECT hash || ' was counted twice, as a deposit and as a transaction of the gateway' FROM chain_transfers t
-      WHERE t.purpose = 'deposit' AND EXISTS (SELECT FROM chain_attempts a WHERE a.hash = t.hash)`,
+      SELECT t.hash || ' was counted twice, as a deposit and as a transaction of the gateway' FROM chain_transfers t
+      WHERE t.purpose = 'deposit' GROUP BY t.hash, t.token, t.transfer_from, t.transfer_to, t.amount
+      HAVING count(*) + (SELECT count(*) FROM chain_transactions o WHERE o.state = 'mined' AND o.hash = t.hash AND o.token = t.token
+        AND o.transfer_from = t.transfer_from AND o.transfer_to = t.transfer_to AND o.amount = t.amount) > max(t.equals)`,
   },
   {
     name: 'every withdrawal is in escrow, sent once or returned',

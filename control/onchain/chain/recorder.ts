@@ -1,9 +1,10 @@
 import type { TransactionReceipt } from 'viem'
+import { lockTextUntilCommit } from '../../runtime/db/locks.ts'
 import { type Client, type Pool, withTransaction } from '../../runtime/db/pool.ts'
 import type { Purpose } from './outbox.ts'
 import type { MadeTransfer } from './outcomeSearch.ts'
 import type { TransactionRow, TransactionState } from './transactionRow.ts'
-import { hasTransferred } from './transferLog.ts'
+import { hasTransferred, isTransfer } from './transferLog.ts'
 
 /** The bookings for a change of a transaction, made in the database transaction that records its state. */
 export interface OutcomeHandler {
@@ -34,20 +35,25 @@ export class OutcomeRecorder {
   record(row: TransactionRow, receipt: TransactionReceipt): Promise<void> {
     const { transactionHash: hash, blockNumber, blockHash } = receipt
     const place = { hash, blockNumber: Number(blockNumber), blockHash }
-    return this.enter(row, this.isMade(row, receipt) ? 'mined' : 'reverted', place)
+    return this.enter(row, this.isMade(row, receipt) ? 'mined' : 'reverted', place, transfersOf(receipt, row))
   }
 
   /** Records a transfer that the logs of the chain show, where the receipt is missing. */
   recordMade(row: TransactionRow, made: MadeTransfer): Promise<void> {
-    return this.enter(row, 'mined', made)
+    return this.enter(row, 'mined', made, 1)
   }
 
   private async enter(
     row: TransactionRow,
-    state: 'mined' | 'reverted',
+    shown: 'mined' | 'reverted',
     { hash, blockNumber, blockHash }: Pick<MadeTransfer, 'hash' | 'blockNumber' | 'blockHash'>,
+    transfers: number,
   ): Promise<void> {
+    let state = shown
     const isNew = await withTransaction(this.pool, async (client) => {
+      // The transaction of another sender may be shared by several rows, and make fewer transfers in another block.
+      const isShared = shown === 'mined' && row.sender === undefined && row.transfer !== undefined
+      if (isShared && (await othersOf(client, row, hash)) >= transfers) state = 'reverted'
       const updated = await client.query(
         `UPDATE chain_transactions SET state = $2, hash = $3, block_number = $4, block_hash = $5
          WHERE id = $1 AND state IN ('pending', 'stuck')`,
@@ -118,4 +124,19 @@ export class OutcomeRecorder {
     })
     if (isNew) this.onRecorded(row.id, 'displaced')
   }
+}
+
+function transfersOf({ logs }: TransactionReceipt, { transfer }: TransactionRow): number {
+  return transfer === undefined ? 0 : logs.filter((log) => isTransfer(log, transfer)).length
+}
+
+/** How many other rows have claimed a transfer like that of this one in a transaction; none is added until the commit. */
+async function othersOf(client: Client, { id, transfer }: TransactionRow, hash: string): Promise<number> {
+  await lockTextUntilCommit(client, `transfers of ${hash}`)
+  const found = await client.query<{ others: number }>(
+    `SELECT count(*) AS others FROM chain_transactions
+     WHERE state = 'mined' AND id <> $1 AND hash = $2 AND token = $3 AND transfer_from = $4 AND transfer_to = $5 AND amount = $6`,
+    [id, hash, transfer?.token, transfer?.from, transfer?.to, transfer?.amount.toString()],
+  )
+  return found.rows[0]?.others ?? 0
 }

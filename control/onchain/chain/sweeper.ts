@@ -125,6 +125,8 @@ export class TransactionSweeper {
     if (found.kind === 'made') {
       await watcher.recorder.recordMade(row, found)
       logEvent(log, 'chain_transfer_found', { transaction, purpose, ref, hash: found.hash })
+    } else if (row.state === 'stuck') {
+      return
     } else if (isOutgoing(row) || (row.transfer !== undefined && found.kind === 'included')) {
       if (!(await watcher.recorder.leaveStuck(row))) return
       logEvent(log, 'chain_transaction_stuck', { transaction, purpose, ref, sender, nonce })
