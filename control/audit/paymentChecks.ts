@@ -115,7 +115,7 @@ export const PAYMENT_INVARIANTS: readonly Invariant[] = [
     checked: `SELECT count(*) || ' keys' FROM chain_senders`,
     faults: `SELECT 'transaction ' || id || ' of ' || sender || ' lost its nonce ' || nonce || ' to another program'
              FROM chain_transactions t WHERE state = 'displaced' AND sender IS NOT NULL
-               AND NOT EXISTS (SELECT FROM activity a WHERE a.type = 'transaction.released' AND a.target = t.id::text)
+               AND NOT EXISTS (SELECT FROM activity a WHERE a.account_id = '' AND a.type = 'transaction.released' AND a.target = t.id::text)
              UNION ALL
              SELECT 'transaction ' || id || ' for ' || purpose || ' ' || ref || ' of ' || sender || ' is stuck: its nonce ' || nonce ||
                ' was used, and nothing shows whether it was made'
