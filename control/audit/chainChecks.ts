@@ -149,8 +149,7 @@ async function readBook(client: Client) {
      FROM chain_openings o LEFT JOIN (
        SELECT token, transfer_from, transfer_to, amount, block_number FROM chain_transactions WHERE state = 'mined'
        UNION ALL
-       SELECT token, transfer_from, transfer_to, amount, block_number FROM chain_transfers t
-       WHERE NOT EXISTS (SELECT FROM chain_attempts a WHERE a.hash = t.hash)
+       SELECT token, transfer_from, transfer_to, amount * transfers, block_number FROM chain_transfers_unclaimed
      ) m ON m.token = o.token AND m.block_number > o.block_number AND m.block_number <= $2
      GROUP BY o.token, o.amount ORDER BY o.token`,
     [row.treasury, row.scanned_block],

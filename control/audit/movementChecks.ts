@@ -37,7 +37,7 @@ export const MOVEMENT_INVARIANTS: readonly Invariant[] = [
       LEFT JOIN (SELECT split_part(ref, ':', 1) AS id, sum(CASE kind WHEN 'deposit_lost' THEN 1 ELSE -1 END) AS times
         FROM transfers WHERE kind IN ('deposit_lost', 'deposit_found') GROUP BY 1) l ON l.id = d.id
       WHERE d.source = 'authorization' AND NOT EXISTS (SELECT FROM chain_transactions w WHERE w.purpose = 'deposit'
-        AND w.ref IN (d.id, d.id || ':other') AND w.state = 'pending')
+        AND w.ref IN (d.id, d.id || ':other') AND w.state IN ('pending', 'stuck'))
       GROUP BY d.id, d.state, l.times
       HAVING count(t.id) <> CASE WHEN d.state <> 'credited' THEN 0 ELSE 1 - coalesce(l.times, 0) END
       UNION ALL
@@ -45,8 +45,10 @@ export const MOVEMENT_INVARIANTS: readonly Invariant[] = [
       WHERE d.source = 'transfer' AND NOT EXISTS (SELECT FROM chain_transfers t
         WHERE t.hash || ':' || t.log_index = d.replay_key AND t.purpose = 'deposit' AND t.amount = d.amount)
       UNION ALL
-      SELECT hash || ' was counted twice, as a deposit and as a transaction of the gateway' FROM chain_transfers t
-      WHERE t.purpose = 'deposit' AND EXISTS (SELECT FROM chain_attempts a WHERE a.hash = t.hash)`,
+      SELECT t.hash || ' was counted twice, as a deposit and as a transaction of the gateway' FROM chain_transfers t
+      WHERE t.purpose = 'deposit' GROUP BY t.hash, t.token, t.transfer_from, t.transfer_to, t.amount
+      HAVING count(*) + (SELECT count(*) FROM chain_transactions o WHERE o.state = 'mined' AND o.hash = t.hash AND o.token = t.token
+        AND o.transfer_from = t.transfer_from AND o.transfer_to = t.transfer_to AND o.amount = t.amount) > max(t.equals)`,
   },
   {
     name: 'every withdrawal is in escrow, sent once or returned',
@@ -63,7 +65,7 @@ export const MOVEMENT_INVARIANTS: readonly Invariant[] = [
       FROM withdrawals w LEFT JOIN chain_transactions t
         ON t.purpose = 'withdrawal' AND split_part(t.ref, '#', 1) = w.id AND t.state = 'mined'
       WHERE NOT EXISTS (SELECT FROM chain_transactions p WHERE p.purpose = 'withdrawal'
-        AND split_part(p.ref, '#', 1) = w.id AND p.state = 'pending')
+        AND split_part(p.ref, '#', 1) = w.id AND p.state IN ('pending', 'stuck'))
       GROUP BY w.id, w.state HAVING count(t.id) <> CASE w.state WHEN 'sent' THEN 1 ELSE 0 END`,
   },
 ]

@@ -27,7 +27,7 @@ export const PAYMENT_INVARIANTS: readonly Invariant[] = [
       LEFT JOIN (SELECT split_part(ref, ':', 1) AS id, sum(CASE kind WHEN 'pay_in_lost' THEN 1 ELSE -1 END) AS times
         FROM transfers WHERE kind IN ('pay_in_lost', 'pay_in_found') GROUP BY 1) l ON l.id = p.id
       WHERE NOT EXISTS (SELECT FROM chain_transactions w WHERE w.purpose = 'payment'
-        AND w.ref IN (p.id, p.id || ':other') AND w.state = 'pending')
+        AND w.ref IN (p.id, p.id || ':other') AND w.state IN ('pending', 'stuck'))
       GROUP BY p.id, p.state, l.times
       HAVING count(t.id) <> CASE WHEN p.state IN ('settling', 'failed') THEN 0 ELSE 1 - coalesce(l.times, 0) END`,
   },
@@ -84,7 +84,7 @@ export const PAYMENT_INVARIANTS: readonly Invariant[] = [
       SELECT f.id || ' is ' || f.state || ' and has ' || count(*) FILTER (WHERE t.state = 'mined') || ' transfers on the chain'
       FROM refunds f LEFT JOIN chain_transactions t ON t.purpose = 'refund' AND split_part(t.ref, '#', 1) = f.id
       GROUP BY f.id, f.state
-      HAVING count(*) FILTER (WHERE t.state = 'mined') > 1 OR (count(*) FILTER (WHERE t.state = 'pending') = 0
+      HAVING count(*) FILTER (WHERE t.state = 'mined') > 1 OR (count(*) FILTER (WHERE t.state IN ('pending', 'stuck')) = 0
         AND count(*) FILTER (WHERE t.state = 'mined') <> CASE f.state WHEN 'sent' THEN 1 ELSE 0 END)
       UNION ALL
       SELECT id || ' is stuck' FROM refunds WHERE state = 'stuck'`,
@@ -114,6 +114,11 @@ export const PAYMENT_INVARIANTS: readonly Invariant[] = [
     name: 'every nonce went to its own transaction',
     checked: `SELECT count(*) || ' keys' FROM chain_senders`,
     faults: `SELECT 'transaction ' || id || ' of ' || sender || ' lost its nonce ' || nonce || ' to another program'
-             FROM chain_transactions WHERE state = 'displaced' AND sender IS NOT NULL`,
+             FROM chain_transactions t WHERE state = 'displaced' AND sender IS NOT NULL
+               AND NOT EXISTS (SELECT FROM activity a WHERE a.account_id = '' AND a.type = 'transaction.released' AND a.target = t.id::text)
+             UNION ALL
+             SELECT 'transaction ' || id || ' for ' || purpose || ' ' || ref || ' of ' || sender || ' is stuck: its nonce ' || nonce ||
+               ' was used, and nothing shows whether it was made'
+             FROM chain_transactions WHERE state = 'stuck'`,
   },
 ]

@@ -1,4 +1,5 @@
 import type { Deployed } from '../launch/chain/deployBy.ts'
+import { CHAIN_DECISIONS } from './chainDecisions.ts'
 import { type Arguments, argument, type CommandGroup, flag, UsageError } from './command.ts'
 import { type CliContext, CommandError } from './context.ts'
 import { facts } from './table.ts'
@@ -131,8 +132,9 @@ const ADMIN = { value: 'ADDRESS', help: 'who may name other senders (the deployi
 
 export const CHAIN: CommandGroup = {
   name: 'chain',
-  summary: 'contracts of the gateway on its chain',
+  summary: 'contracts and transactions of the gateway on its chain',
   commands: [
+    ...CHAIN_DECISIONS,
     {
       synopsis: 'deploy-anchor <ANCHORER>',
       summary: 'Deploys the contract for settlement batches with SLUICE_DEPLOYER_KEY, for the wallet that sends them.',

@@ -7,6 +7,7 @@ import { UnknownAccountError } from '../customers/accounts/accounts.ts'
 import { ArchiveError } from '../customers/archive/archiveError.ts'
 import { UnknownKeyError } from '../customers/keys/keys.ts'
 import type { Limits } from '../limits.ts'
+import { NotStuckError } from '../onchain/chain/notStuckError.ts'
 import { ACCOUNT } from './account.ts'
 import { AGENT } from './agent.ts'
 import { APPROVAL } from './approval.ts'
@@ -64,6 +65,7 @@ export const COMMANDS: readonly (CommandGroup | Command)[] = [
   LEASES,
 ]
 const TOLD_IN_A_LINE = [
+  NotStuckError,
   CommandError,
   UsageError,
   UnknownAccountError,

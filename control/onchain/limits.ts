@@ -31,6 +31,8 @@ export const ONCHAIN_LIMITS = {
   chainScanMs: 2_000,
   /** Blocks that are read at once. */
   chainScanBlocksMax: 1_000,
+  /** Blocks that are searched for a transfer whose transaction has no receipt, the newest first. */
+  chainSearchBlocksMax: 200_000,
   /** Blocks that are searched for a payment that another sender may have submitted. */
   chainLookbackBlocks: 1_000,
 
@@ -75,6 +77,10 @@ export const ONCHAIN_LIMITS = {
   depositCheckMax: 50,
   /** The signature of a deposit, in bytes. */
   depositSignatureBytesMax: 2_048,
+  /** How often a withdrawal that failed in its block is sent without an operator. */
+  withdrawalAttemptsMax: 5,
+  /** The same for a share of the revenue to holders or the vault. */
+  payoutAttemptsMax: 5,
   /** Interval of the polls for withdrawals to send, in milliseconds. */
   withdrawalCheckMs: 1_000,
   /** Withdrawals per poll at most. */

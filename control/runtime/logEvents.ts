@@ -54,6 +54,12 @@ export const CONTROL_EVENTS = {
   ],
   chain_payer_transaction_refused: ['debug', 'the node did not accept a transaction of a payer; retrying'],
   chain_reorganized: ['warn', 'the chain dropped a block; resending its transactions'],
+  chain_transaction_stuck: [
+    'error',
+    'the nonce of a transaction was used and nothing shows whether it was made; its key sends nothing until an operator decides',
+    'See which transaction used the nonce, then use `chain resolve`; the chain page of the operations guide has the steps.',
+  ],
+  chain_transfer_found: ['warn', 'the logs of the chain show a transfer whose receipt the node does not have'],
   chain_transaction_refused: ['debug', 'the node did not accept a transaction; retrying'],
   chain_transaction_repriced: ['info', 'resent a pending transaction with a higher fee'],
   compute_lock_series_changed: ['info', 'published a change of the series of compute locks'],
@@ -235,6 +241,11 @@ export const CONTROL_EVENTS = {
   vault_vesting_rejected: ['warn', 'the vault does not accept revenue; it may be vesting already'],
   webhook_delivered: ['info', 'delivered a webhook'],
   webhook_failed: ['warn', 'webhook delivery failed; retrying with backoff'],
+  withdrawal_abandoned: [
+    'error',
+    'the transactions of a withdrawal failed too often; it waits for an operator',
+    'Find the reason in the failed transactions, then use `chain retry`.',
+  ],
   withdrawal_refused: ['error', 'the token contract rejected a withdrawal; returned the coin to its account'],
 } as const satisfies LogEventTable
 

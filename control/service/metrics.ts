@@ -277,6 +277,11 @@ export class ControlMetrics {
     add('settlements_pending', 'Settlement batches not anchored yet', 'settlementsPending')
     add('settlement_oldest_seconds', 'Age of the oldest of these', 'settlementOldestSeconds')
     add('transactions_pending', 'Transactions of the gateway in no block', 'transactionsPending')
+    add(
+      'transactions_stuck',
+      'Transactions whose outcome is not known and that wait for an operator',
+      'transactionsStuck',
+    )
     add('transaction_oldest_seconds', 'Age of the oldest of these', 'transactionOldestSeconds')
   }
 }

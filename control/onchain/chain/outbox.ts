@@ -1,7 +1,9 @@
 import type { Hex } from 'viem'
 import { GatewayError } from '../../../contract/errors/errors.ts'
 import type { Address } from '../../../contract/payments/address.ts'
+import { lockTextUntilCommit } from '../../runtime/db/locks.ts'
 import type { Client, Queryable } from '../../runtime/db/pool.ts'
+import { chainUnavailable } from './chainClient.ts'
 import type { Fees } from './fees.ts'
 import type { SignedTransaction, Signer } from './signer.ts'
 
@@ -59,7 +61,8 @@ export async function openSender(db: Queryable, address: Address, chainNonce: nu
 /**
  * Signs a transaction with the sender's next nonce and stores it, inside the caller's transaction: either both happen or
  * neither. The sender's row stays locked until the commit, so call this last.
- * @throws the database error when this was ordered before (SQLSTATE 23505); Error when the sender was never opened
+ * @throws GatewayError chain_unavailable while a transaction of the sender is stuck; the database error when this was ordered
+ *   before (SQLSTATE 23505); Error when the sender was never opened
  */
 export async function storeTransaction(client: Client, signer: Signer, order: Order): Promise<StoredTransaction> {
   const taken = await client.query<{ nonce: number }>(
@@ -67,13 +70,15 @@ export async function storeTransaction(client: Client, signer: Signer, order: Or
     [signer.address],
   )
   const nonce = taken.rows[0]?.nonce
+  if (await isPaused(client, signer.address))
+    throw chainUnavailable(new Error(`${signer.address} has a stuck transaction`))
   if (nonce === undefined) throw new Error(`the sender ${signer.address} was not opened`)
   const { chainId, to, data, gas, fees, transfer } = order
   const signed = await signer.sign({ chainId, nonce, to, data, gas, ...fees })
   const stored = await client.query<{ id: number }>(
     `INSERT INTO chain_transactions
-       (purpose, ref, sender, nonce, target, data, gas, token, transfer_from, transfer_to, amount)
-     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) RETURNING id`,
+       (purpose, ref, sender, nonce, target, data, gas, token, transfer_from, transfer_to, amount, since_block)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, coalesce((SELECT head_block FROM chain_identity), 0)) RETURNING id`,
     [
       order.purpose,
       order.ref,
@@ -94,24 +99,28 @@ export async function storeTransaction(client: Client, signer: Signer, order: Or
   return { id, ...signed }
 }
 
+/** Whether a sender may send nothing, because an operator has to decide about one of its transactions. */
+export async function isPaused(db: Queryable, sender: Address): Promise<boolean> {
+  const found = await db.query(`SELECT FROM chain_transactions WHERE sender = $1 AND state = 'stuck' LIMIT 1`, [sender])
+  return found.rowCount !== 0
+}
+
 /**
  * Stores a transaction that the payer has sent, or signed to be sent. A concurrent scan of transfers waits for the commit, so
  * that a transfer is counted either here or there, never twice.
  * @param raw absent when only its hash is known
- * @throws GatewayError authorization_used when it was counted as a deposit before; roll back then
+ * @param transfers how many transfers like this one the transaction makes, where the chain has shown them
+ * @throws GatewayError authorization_used when others have claimed all of these; roll back then
  */
 export async function storeForeign(
   client: Client,
   order: Pick<Order, 'purpose' | 'ref'> & { readonly transfer: ExpectedTransfer },
-  hash: Hex,
-  raw: Hex | undefined,
+  { hash, raw, transfers = 1 }: { readonly hash: Hex; readonly raw?: Hex | undefined; readonly transfers?: number },
 ): Promise<number> {
   const { purpose, ref, transfer } = order
   await client.query('SELECT FROM chain_identity FOR SHARE')
-  const counted = await client.query(`SELECT FROM chain_transfers WHERE hash = $1 AND purpose = 'deposit' LIMIT 1`, [
-    hash,
-  ])
-  if (counted.rowCount !== 0) throw new GatewayError('authorization_used')
+  await lockTextUntilCommit(client, `transfers of ${hash}`)
+  if ((await claimsOf(client, hash, transfer)) >= transfers) throw new GatewayError('authorization_used')
   const stored = await client.query<{ id: number }>(
     `INSERT INTO chain_transactions (purpose, ref, token, transfer_from, transfer_to, amount)
      VALUES ($1, $2, $3, $4, $5, $6) RETURNING id`,
@@ -122,6 +131,23 @@ export async function storeForeign(
   const nothing = { maxFeePerGas: 0n, maxPriorityFeePerGas: 0n }
   await storeAttempt(client, id, raw === undefined ? { hash } : { hash, raw }, nothing)
   return id
+}
+
+/** How many transfers like this one of a transaction the book has counted, for its own transactions or as deposits. */
+export async function claimsOf(
+  db: Queryable,
+  hash: string,
+  { token, from, to, amount }: ExpectedTransfer,
+): Promise<number> {
+  const found = await db.query<{ claims: number }>(
+    `SELECT (SELECT count(*) FROM chain_attempts a JOIN chain_transactions t ON t.id = a.transaction_id
+        WHERE a.hash = $1 AND (t.token IS NULL
+          OR (t.token = $2 AND t.transfer_from = $3 AND t.transfer_to = $4 AND t.amount = $5)))
+       + (SELECT count(*) FROM chain_transfers WHERE hash = $1 AND purpose = 'deposit'
+          AND token = $2 AND transfer_from = $3 AND transfer_to = $4 AND amount = $5) AS claims`,
+    [hash, token, from, to, amount.toString()],
+  )
+  return found.rows[0]?.claims ?? 0
 }
 
 /** Adds a signed form of a stored transaction. */

@@ -8,8 +8,9 @@ import type { ChainClient } from './chainClient.ts'
 import { eachApart } from './eachApart.ts'
 import type { FeeOracle } from './fees.ts'
 import { storeAttempt } from './outbox.ts'
+import { searchOutcome } from './outcomeSearch.ts'
 import type { Signer } from './signer.ts'
-import { openBlocks, pendingTransactions, type TransactionRow } from './transactionRow.ts'
+import { type Attempt, isOutgoing, openBlocks, pendingTransactions, type TransactionRow } from './transactionRow.ts'
 import type { TransactionWatcher } from './watcher.ts'
 
 export interface SweeperOptions {
@@ -66,16 +67,19 @@ export class TransactionSweeper {
   }
 
   private async checkBlocks(): Promise<void> {
-    const { pool, chain, watcher, log } = this.options
+    const { pool, chain, watcher, finalBlocks, log } = this.options
     const blocks = await openBlocks(pool, this.options.limits.chainSweepMax)
     if (blocks.length === 0) return
-    const head = Number(await chain.getBlockNumber())
     for (const block of blocks) {
-      if ((await this.hashOf(block.number)) === block.hash) continue
+      // In one request, so that the node that has the block is the one whose chain is so long.
+      const [hash, head] = await Promise.all([this.hashOf(block.number), chain.getBlockNumber()])
+      if (hash === block.hash) {
+        if (block.number <= Number(head) - finalBlocks) await watcher.recorder.finalize(block.number, block.hash)
+        continue
+      }
       const count = await watcher.recorder.takeBack(block.number, block.hash)
       logEvent(log, 'chain_reorganized', { block: block.number, transactions: count })
     }
-    await watcher.recorder.finalize(head - this.options.finalBlocks)
   }
 
   private async hashOf(blockNumber: number): Promise<string | undefined> {
@@ -89,24 +93,45 @@ export class TransactionSweeper {
 
   /** Brings one transaction nearer to a block. */
   private async push(row: TransactionRow): Promise<void> {
-    const { watcher, chain, log } = this.options
-    watcher.watch(row)
+    const { watcher } = this.options
     const receipt = await watcher.receiptOf(row)
     // Found, or perhaps not deep enough yet: the watcher records it.
+    if (receipt !== undefined || row.state === 'pending') watcher.watch(row)
     if (receipt !== undefined) return
+    if (row.state === 'stuck') return this.decide(row)
     const newest = row.attempts[0]
     if (newest === undefined) return
-    if (row.sender === undefined) {
-      const { hash, raw, ageMs } = newest
-      const isTaken = raw === undefined || (await watcher.offer({ hash, raw }))
-      // The payer may have used its nonce for another transaction; if this one is still mined, the scan of transfers finds it.
-      if (!isTaken || ageMs > this.options.limits.payerTransactionMs) await watcher.recorder.displace(row)
-      return
-    }
+    if (row.sender === undefined) return this.pushForeign(row, newest)
     if (newest.raw !== undefined) await watcher.broadcast(newest.raw)
     if (newest.ageMs > this.options.limits.replaceAfterMs) await this.replace(row)
-    if (await this.isDisplaced(row, chain)) {
-      logEvent(log, 'chain_nonce_conflict', { transaction: row.id, sender: row.sender, nonce: row.nonce })
+    if (await this.isNonceUsed(row)) await this.decide(row)
+  }
+
+  /** A payer may have used its nonce for another transaction; if this one is still mined, the scan of transfers finds it. */
+  private async pushForeign(row: TransactionRow, { hash, raw, ageMs }: Attempt): Promise<void> {
+    const { watcher, limits } = this.options
+    const isTaken = raw === undefined || (await watcher.offer({ hash, raw }))
+    if (!isTaken || ageMs > limits.payerTransactionMs) await watcher.recorder.displace(row)
+  }
+
+  /**
+   * Decides a transaction whose nonce was used and that has no receipt. What nothing shows to be made may still be: such a
+   * transaction is given up only where making it again cannot pay twice.
+   */
+  private async decide(row: TransactionRow): Promise<void> {
+    const { watcher, chain, log, limits } = this.options
+    const found = await searchOutcome(chain, row, limits)
+    const { id: transaction, purpose, ref, sender, nonce } = row
+    if (found.kind === 'made') {
+      await watcher.recorder.recordMade(row, found)
+      logEvent(log, 'chain_transfer_found', { transaction, purpose, ref, hash: found.hash })
+    } else if (row.state === 'stuck') {
+      return
+    } else if (isOutgoing(row) || (row.transfer !== undefined && found.kind === 'included')) {
+      if (!(await watcher.recorder.leaveStuck(row))) return
+      logEvent(log, 'chain_transaction_stuck', { transaction, purpose, ref, sender, nonce })
+    } else if (found.kind === 'absent') {
+      logEvent(log, 'chain_nonce_conflict', { transaction, sender, nonce })
       await watcher.recorder.displace(row)
     }
   }
@@ -128,14 +153,11 @@ export class TransactionSweeper {
     await watcher.broadcast(signed.raw)
   }
 
-  /** Whether another transaction has used the sender's nonce, with enough confirmations that this one can not be mined. */
-  private async isDisplaced(row: TransactionRow, chain: ChainClient): Promise<boolean> {
-    const head = await chain.getBlockNumber()
-    const deep = head - BigInt(this.options.finalBlocks)
-    if (deep < 0n || row.sender === undefined) return false
-    const count = await chain.getTransactionCount({ address: row.sender, blockNumber: deep })
-    if (count <= row.nonce) return false
-    // It may have got into a block since it was looked for.
-    return (await this.options.watcher.receiptOf(row)) === undefined
+  /** Whether the sender's nonce was used, by this transaction or another one, so deep that it cannot be used again. */
+  private async isNonceUsed({ sender, nonce }: TransactionRow): Promise<boolean> {
+    const { chain, finalBlocks } = this.options
+    const deep = (await chain.getBlockNumber()) - BigInt(finalBlocks)
+    if (deep < 0n || sender === undefined) return false
+    return (await chain.getTransactionCount({ address: sender, blockNumber: deep })) > nonce
   }
 }

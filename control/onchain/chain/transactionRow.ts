@@ -13,7 +13,11 @@ export interface Attempt {
   readonly ageMs: number
 }
 
-export type TransactionState = 'pending' | 'mined' | 'reverted' | 'displaced'
+/**
+ * How far a transaction is. `displaced`: it can get into no block, and what it was for may be done by another one. `stuck`: its
+ * nonce was used and nothing shows whether it was made; only an operator may decide that it was not.
+ */
+export type TransactionState = 'pending' | 'mined' | 'reverted' | 'displaced' | 'stuck'
 
 /** A stored transaction. */
 export interface TransactionRow {
@@ -31,6 +35,8 @@ export interface TransactionRow {
   readonly transfer: ExpectedTransfer | undefined
   readonly blockNumber: number
   readonly blockHash: string
+  /** No block before this one has it. */
+  readonly sinceBlock: number
   /** Newest first. */
   readonly attempts: readonly Attempt[]
 }
@@ -51,11 +57,12 @@ interface Row {
   readonly amount: string | null
   readonly block_number: number | null
   readonly block_hash: string | null
+  readonly since_block: number
   readonly attempts: Array<{ hash: Hex; raw: string | null; max_fee: string; priority_fee: string; age_ms: number }>
 }
 
 const COLUMNS = `t.id, t.purpose, t.ref, t.state, t.sender, t.nonce, t.target, t.data, t.gas, t.token, t.transfer_from,
-  t.transfer_to, t.amount::text AS amount, t.block_number, t.block_hash,
+  t.transfer_to, t.amount::text AS amount, t.block_number, t.block_hash, t.since_block,
   (SELECT json_agg(json_build_object('hash', a.hash, 'raw', encode(a.raw, 'hex'), 'max_fee', a.max_fee::text,
      'priority_fee', a.priority_fee::text,
      'age_ms', floor(extract(epoch FROM clock_timestamp() - a.signed_at) * 1000)) ORDER BY a.signed_at DESC, a.hash)
@@ -80,6 +87,7 @@ function toTransaction(row: Row): TransactionRow {
     transfer: transferOf(row),
     blockNumber: row.block_number ?? -1,
     blockHash: row.block_hash ?? '',
+    sinceBlock: row.since_block,
     attempts: (row.attempts ?? []).map((attempt) => ({
       hash: attempt.hash,
       raw: attempt.raw === null ? undefined : `0x${attempt.raw}`,
@@ -89,10 +97,10 @@ function toTransaction(row: Row): TransactionRow {
   }
 }
 
-/** Transactions that are in no block, in the order in which they have to get in. */
+/** Transactions that are in no block as far as the book knows, in the order in which they have to get in. */
 export async function pendingTransactions(db: Queryable, limit: number): Promise<TransactionRow[]> {
   const found = await db.query<Row>(
-    `SELECT ${COLUMNS} FROM chain_transactions t WHERE t.state = 'pending' ORDER BY t.sender, t.nonce, t.id LIMIT $1`,
+    `SELECT ${COLUMNS} FROM chain_transactions t WHERE t.state IN ('pending', 'stuck') ORDER BY t.sender, t.nonce, t.id LIMIT $1`,
     [limit],
   )
   return found.rows.map(toTransaction)
@@ -102,6 +110,17 @@ export async function pendingTransactions(db: Queryable, limit: number): Promise
 export async function transactionOf(db: Queryable, id: number): Promise<TransactionRow | undefined> {
   const found = await db.query<Row>(`SELECT ${COLUMNS} FROM chain_transactions t WHERE t.id = $1`, [id])
   return found.rows[0] && toTransaction(found.rows[0])
+}
+
+/**
+ * Condition on `chain_transactions t`: it was made, or may still be. A failed one counts until its block is final, since it
+ * may succeed in another block; a stuck one until an operator has decided.
+ */
+export const MAY_BE_MADE = `(t.state IN ('pending', 'mined', 'stuck') OR (t.state = 'reverted' AND NOT t.final))`
+
+/** Whether a transaction takes tokens of its sender elsewhere, so that making it a second time would lose money. */
+export function isOutgoing({ sender, transfer }: TransactionRow): boolean {
+  return sender !== undefined && transfer?.from === sender
 }
 
 /** The blocks that transactions are in which are not final yet. */

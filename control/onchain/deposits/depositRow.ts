@@ -105,7 +105,7 @@ export async function unmovedDeposits(db: Queryable, limit: number): Promise<Dep
   const found = await db.query<Row>(
     `SELECT ${COLUMNS} FROM deposits d
      WHERE d.state = 'settling' AND NOT EXISTS (SELECT FROM chain_transactions t WHERE t.purpose = 'deposit'
-       AND t.ref IN (d.id, d.id || ':other') AND t.state IN ('pending', 'mined'))
+       AND t.ref IN (d.id, d.id || ':other') AND t.state IN ('pending', 'mined', 'stuck'))
      ORDER BY d.id LIMIT $1`,
     [limit],
   )

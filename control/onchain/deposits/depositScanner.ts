@@ -53,7 +53,7 @@ interface Seen {
 }
 
 /**
- * Reads the transfers of the treasury's tokens, block by block, and books each transaction once: the blocks that the
+ * Reads the transfers of the treasury's tokens, block by block, and books each transfer once: the blocks that the
  * chain may still take back are read again with every new one, since their transactions may move to other blocks. A transfer
  * from a linked wallet is a deposit of its account; every other transfer that is not the gateway's own is recorded, so that
  * the audit can account for every token.
@@ -115,8 +115,8 @@ export class DepositScanner {
         const account = await this.credit(client, transfer)
         await client.query(
           `INSERT INTO chain_transfers
-             (hash, log_index, block_number, token, transfer_from, transfer_to, amount, purpose, ref)
-           VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
+             (hash, log_index, block_number, token, transfer_from, transfer_to, amount, purpose, ref, place, equals)
+           VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`,
           [
             transfer.hash,
             transfer.logIndex,
@@ -127,6 +127,8 @@ export class DepositScanner {
             transfer.amount.toString(),
             account === undefined ? 'other' : 'deposit',
             account ?? '',
+            transfer.place,
+            transfer.equals,
           ],
         )
         const { hash, token, from, to } = transfer
@@ -194,30 +196,72 @@ function creditOf(amount: bigint, { decimals, usdUnits }: PaymentAsset, coinUsdU
   }
 }
 
+/** A transfer that nothing in the book has claimed. */
+interface Unclaimed extends Seen {
+  /** Its number among the equal transfers of its transaction, and how many those are. */
+  readonly place: number
+  readonly equals: number
+}
+
 /**
- * The transfers of transactions that the book neither follows nor has counted, and that were made after it opened their
- * token. A transaction that the book follows and has given up, because it seemed not to come, has come: it is looked for
- * again.
+ * The transfers that no transaction of the book has claimed, that were not counted before, and that were made after the book
+ * opened their token. A transaction that the book follows and has given up, because it seemed not to come, has come: it is
+ * looked for again.
  */
-async function newTransfers(client: Client, transfers: readonly Seen[]): Promise<Seen[]> {
+async function newTransfers(client: Client, transfers: readonly Seen[]): Promise<Unclaimed[]> {
   if (transfers.length === 0) return []
-  const hashes = [textArray([...new Set(transfers.map(({ hash }) => hash))])]
+  const hashes = textArray([...new Set(transfers.map(({ hash }) => hash))])
   await client.query(
     `UPDATE chain_transactions SET state = 'pending' WHERE state = 'displaced'
        AND id IN (SELECT transaction_id FROM chain_attempts WHERE hash = ANY ($1::text[]))`,
-    hashes,
+    [hashes],
   )
-  const found = await client.query<{ hash: string }>(
-    `SELECT hash FROM chain_attempts WHERE hash = ANY ($1::text[])
-     UNION SELECT hash FROM chain_transfers WHERE hash = ANY ($1::text[])`,
-    hashes,
-  )
+  const counted = await countedTransfers(client, hashes)
   const opened = await client.query<{ token: string; block_number: number }>(
     'SELECT token, block_number FROM chain_openings',
   )
-  const known = new Set(found.rows.map((row) => row.hash))
   const openings = new Map(opened.rows.map((row) => [row.token, row.block_number]))
-  return transfers.filter(({ hash, token, block }) => !known.has(hash) && block > (openings.get(token) ?? 0))
+  const recent = transfers.filter(({ token, block }) => block > (openings.get(token) ?? 0))
+  return [...groupsOf(recent)].flatMap(([key, group]) => {
+    const [{ hash } = { hash: '' }] = group
+    if (counted.has(hash)) return []
+    const known = counted.get(key) ?? { claims: 0, rows: 0 }
+    const equals = group.length
+    return group.slice(known.claims + known.rows).map((seen, at) => ({ ...seen, place: known.rows + at + 1, equals }))
+  })
+}
+
+interface Counted {
+  /** By transactions of the book. */
+  readonly claims: number
+  /** In chain_transfers. */
+  readonly rows: number
+}
+
+/** What is counted of transfers, by their key; by the hash alone where a transaction of the book has all that it moves. */
+async function countedTransfers(client: Client, hashes: string): Promise<ReadonlyMap<string, Counted>> {
+  const found = await client.query<{ key: string; claims: number; rows: number }>(
+    `SELECT key, sum(claims)::int AS claims, sum(rows)::int AS rows FROM (
+       SELECT concat_ws(':', a.hash, t.token, t.transfer_from, t.transfer_to, t.amount) AS key, 1 AS claims, 0 AS rows
+       FROM chain_attempts a JOIN chain_transactions t ON t.id = a.transaction_id WHERE a.hash = ANY ($1::text[])
+       UNION ALL
+       SELECT concat_ws(':', hash, token, transfer_from, transfer_to, amount), 0, 1
+       FROM chain_transfers WHERE hash = ANY ($1::text[])) c GROUP BY key`,
+    [hashes],
+  )
+  return new Map(found.rows.map(({ key, claims, rows }) => [key, { claims, rows }]))
+}
+
+/** Equal transfers of a transaction, in the order of their logs. */
+function groupsOf(transfers: readonly Seen[]): ReadonlyMap<string, Seen[]> {
+  const groups = new Map<string, Seen[]>()
+  for (const seen of transfers) {
+    const key = [seen.hash, seen.token, seen.from, seen.to, seen.amount].join(':')
+    const group = groups.get(key)
+    if (group === undefined) groups.set(key, [seen])
+    else group.push(seen)
+  }
+  return groups
 }
 
 function seenOf(log: RpcLog): Seen[] {

@@ -17,7 +17,7 @@ import { settlementCall } from '../chain/settlementCall.ts'
 import type { Signer } from '../chain/signer.ts'
 import { simulatePayment } from '../chain/simulation.ts'
 import type { TransactionWatcher } from '../chain/watcher.ts'
-import { findForeignSettlement, nonceOf } from '../payments/foreignSettlement.ts'
+import { type ForeignSettlement, findForeignSettlement, nonceOf } from '../payments/foreignSettlement.ts'
 import { type DepositOrder, refuseAuthorization } from './depositOrder.ts'
 import { type Deposit, depositOf, insertDeposit, unmovedDeposits } from './depositRow.ts'
 
@@ -141,7 +141,7 @@ export class Deposits {
       `SELECT coalesce(max(block_number), 0) AS block FROM chain_transactions WHERE purpose = 'deposit' AND ref = $1`,
       [id],
     )
-    const hash = await findForeignSettlement(
+    const foreign = await findForeignSettlement(
       pool,
       chain,
       transfer,
@@ -150,17 +150,17 @@ export class Deposits {
       this.options.limits,
     )
     const other = { purpose: 'deposit', ref: `${id}${OTHER_SUFFIX}`, transfer } as const
-    const isOther = hash !== undefined && (await this.storeOther(other, hash))
+    const isOther = foreign !== undefined && (await this.storeOther(other, foreign))
     if (isOther) return
     await pool.query(`UPDATE deposits SET state = 'failed' WHERE id = $1 AND state = 'settling'`, [id])
     logEvent(log, 'deposit_transfer_missing', { deposit: id, wallet })
   }
 
   /** @returns false when the scan of transfers has counted it as a deposit already */
-  private async storeOther(order: Parameters<typeof storeForeign>[1], hash: `0x${string}`): Promise<boolean> {
+  private async storeOther(order: Parameters<typeof storeForeign>[1], foreign: ForeignSettlement): Promise<boolean> {
     const { pool, watcher } = this.options
     try {
-      const id = await withTransaction(pool, (client) => storeForeign(client, order, hash, undefined))
+      const id = await withTransaction(pool, (client) => storeForeign(client, order, foreign))
       await watcher.wait(id, 0)
       return true
     } catch (error) {

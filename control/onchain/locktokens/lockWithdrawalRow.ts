@@ -1,5 +1,6 @@
 import type { Address } from '../../../contract/payments/address.ts'
 import type { Client, Queryable } from '../../runtime/db/pool.ts'
+import { MAY_BE_MADE } from '../chain/transactionRow.ts'
 import type { Mint } from './lockTokensContract.ts'
 
 export type LockWithdrawalState = 'sending' | 'sent' | 'returned' | 'expired'
@@ -77,7 +78,7 @@ export async function countOpenLockWithdrawals(db: Queryable, accountId: string)
 
 /** Transactions that may mint a withdrawal, or have; one that failed in a block counts until that block is final. */
 const LIVE_TRANSACTIONS = `${OWN_TRANSACTIONS}
-       AND (t.state IN ('pending', 'mined') OR (t.state = 'reverted' AND NOT t.final))`
+       AND ${MAY_BE_MADE}`
 
 /**
  * Withdrawals that have to be sent, oldest first: those that no transaction may still mint.

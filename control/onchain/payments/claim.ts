@@ -18,7 +18,7 @@ export type Sending =
       readonly gas: bigint
       readonly fees: Fees
     }
-  | { readonly by: 'other'; readonly hash: Hex; readonly raw: Hex | undefined }
+  | { readonly by: 'other'; readonly hash: Hex; readonly raw: Hex | undefined; readonly transfers?: number }
 
 /**
  * Claims a payment and stores the transaction that makes it, atomically: a second payment with the same authorization, or
@@ -30,19 +30,11 @@ export async function claimPayment(pool: Pool, order: PaymentOrder, sending: Sen
   const stored = await withTransaction(pool, async (client) => {
     if (!(await insertPayment(client, order))) return undefined
     return storeSending(client, order, sending)
-  }).catch(refuseKnownTransaction)
+  })
   if (stored !== undefined) return stored
   const other = await conflictingPayment(pool, order.replayKey, order.payer)
   // The payment that settled a moment ago has just been decided.
   throw other === undefined ? inFlight() : conflictError(other, order.replayKey)
-}
-
-/** The payer's transaction has paid for something else before. */
-function refuseKnownTransaction(error: unknown): never {
-  if (error instanceof Error && Reflect.get(error, 'constraint') === 'chain_attempts_pkey') {
-    throw new GatewayError('authorization_used')
-  }
-  throw error
 }
 
 async function insertPayment(client: Client, order: PaymentOrder): Promise<boolean> {
@@ -78,7 +70,7 @@ async function insertPayment(client: Client, order: PaymentOrder): Promise<boole
 async function storeSending(client: Client, order: PaymentOrder, sending: Sending): Promise<StoredTransaction> {
   const { requestId: ref, transfer } = order
   if (sending.by === 'other') {
-    const id = await storeForeign(client, { purpose: 'payment', ref, transfer }, sending.hash, sending.raw)
+    const id = await storeForeign(client, { purpose: 'payment', ref, transfer }, sending)
     return { id, hash: sending.hash, raw: sending.raw ?? '0x' }
   }
   if (order.payment === undefined) throw new Error('a payment without a signature can not be sent')

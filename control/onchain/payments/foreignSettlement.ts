@@ -3,15 +3,21 @@ import type { Limits } from '../../limits.ts'
 import type { Queryable } from '../../runtime/db/pool.ts'
 import type { ChainClient } from '../chain/chainClient.ts'
 import { readChain } from '../chain/chainClient.ts'
-import type { ExpectedTransfer } from '../chain/outbox.ts'
+import { claimsOf, type ExpectedTransfer } from '../chain/outbox.ts'
 import { TRANSFER_TOPIC } from '../chain/transferLog.ts'
 
 const CANDIDATES_MAX = 20
 
+/** A transaction of another sender, and how many transfers like the expected one it makes. */
+export interface ForeignSettlement {
+  readonly hash: Hex
+  readonly transfers: number
+}
+
 /**
  * Finds a transaction that made a payment although the gateway did not send it: any wallet may submit a signed payment, and
- * payers replace their own transactions with a higher fee. Searches the last blocks for a transaction unknown to the book
- * that made the transfer, with the authorization's nonce in its input.
+ * payers replace their own transactions with a higher fee. Searches the last blocks for a transaction that made the transfer,
+ * with the authorization's nonce in its input. One transaction may make several payments; each transfer counts for one.
  * @param nonce 32 bytes; undefined for a transfer without one, which is identified by its amount
  * @param seenBlock the block in which the payment was seen, so a node without this block can not answer
  * @throws GatewayError chain_unavailable
@@ -23,23 +29,24 @@ export async function findForeignSettlement(
   nonce: Hex | undefined,
   seenBlock: number,
   limits: Limits,
-): Promise<Hex | undefined> {
-  const hashes = await readChain(() => transfersOf(chain, transfer, seenBlock, limits))
-  for (const hash of hashes.slice(-CANDIDATES_MAX).reverse()) {
-    if (await isKnown(db, hash)) continue
-    if (nonce === undefined) return hash
+): Promise<ForeignSettlement | undefined> {
+  const counts = await readChain(() => transfersOf(chain, transfer, seenBlock, limits))
+  for (const [hash, transfers] of [...counts].slice(-CANDIDATES_MAX).reverse()) {
+    if ((await claimsOf(db, hash, transfer)) >= transfers) continue
+    if (nonce === undefined) return { hash, transfers }
     const transaction = await readChain(() => chain.getTransaction({ hash }))
-    if (transaction.input.toLowerCase().includes(nonce.slice(2))) return hash
+    if (transaction.input.toLowerCase().includes(nonce.slice(2))) return { hash, transfers }
   }
   return undefined
 }
 
+/** The transactions that make a transfer, the oldest first, with the number of such transfers. */
 async function transfersOf(
   chain: ChainClient,
   { token, from, to, amount }: ExpectedTransfer,
   seenBlock: number,
   limits: Limits,
-): Promise<Hex[]> {
+): Promise<ReadonlyMap<Hex, number>> {
   const head = await chain.getBlockNumber()
   const first = head - BigInt(limits.chainLookbackBlocks)
   const fromBlock = `0x${(first > 0n ? first : 0n).toString(16)}` as const
@@ -50,19 +57,11 @@ async function transfersOf(
     chain.getBlockNumber(),
   ])
   if (newest < BigInt(seenBlock)) throw new Error(`the node has block ${newest} and not ${seenBlock} yet`)
-  return logs.flatMap((log) =>
-    log.transactionHash !== null && log.data !== '0x' && BigInt(log.data) === amount ? [log.transactionHash] : [],
-  )
-}
-
-/** Whether the book has counted a transaction before, as one of its own or as a deposit. */
-export async function isKnown(db: Queryable, hash: Hex): Promise<boolean> {
-  const found = await db.query(
-    `SELECT FROM chain_attempts WHERE hash = $1
-     UNION ALL SELECT FROM chain_transfers WHERE hash = $1 AND purpose = 'deposit' LIMIT 1`,
-    [hash],
-  )
-  return found.rowCount !== 0
+  const counts = new Map<Hex, number>()
+  for (const { transactionHash: hash, data } of logs) {
+    if (hash !== null && data !== '0x' && BigInt(data) === amount) counts.set(hash, (counts.get(hash) ?? 0) + 1)
+  }
+  return counts
 }
 
 /** Prefix of the replay key of a payment that is a transaction of the payer. */

@@ -20,6 +20,8 @@ export interface OpenMoney {
   readonly transactionsPending: number
   /** Age of the oldest transaction in no block. */
   readonly transactionOldestSeconds: number
+  /** Transactions about which an operator has to decide. */
+  readonly transactionsStuck: number
 }
 
 export const NO_OPEN_MONEY: OpenMoney = {
@@ -34,6 +36,7 @@ export const NO_OPEN_MONEY: OpenMoney = {
   settlementOldestSeconds: 0,
   transactionsPending: 0,
   transactionOldestSeconds: 0,
+  transactionsStuck: 0,
 }
 
 interface Row {
@@ -48,6 +51,7 @@ interface Row {
   readonly settlement_oldest: number
   readonly transactions_pending: number
   readonly transaction_oldest: number
+  readonly transactions_stuck: number
 }
 
 /** Batches, from the last one back, among which those are that may not be anchored. */
@@ -57,7 +61,8 @@ const OLDEST = 'coalesce(extract(epoch FROM now() - min(created_at)), 0)::float8
 /** Counts money that is in transit; only open rows are read, by their indexes. @throws errors of PostgreSQL */
 export async function countOpenMoney(db: Queryable): Promise<OpenMoney> {
   const found = await db.query<Row>(`
-    SELECT p.*, r.*, d.*, w.*, s.*, t.* FROM
+    SELECT p.*, r.*, d.*, w.*, s.*, t.*, (SELECT count(*) FROM chain_transactions WHERE state = 'stuck') AS transactions_stuck
+    FROM
       (SELECT count(*) FILTER (WHERE state = 'settling') AS payments_settling,
          count(*) FILTER (WHERE state = 'paid') AS payments_serving
        FROM payments WHERE state IN ('settling', 'paid')) p,
@@ -86,5 +91,6 @@ export async function countOpenMoney(db: Queryable): Promise<OpenMoney> {
     settlementOldestSeconds: row.settlement_oldest,
     transactionsPending: row.transactions_pending,
     transactionOldestSeconds: row.transaction_oldest,
+    transactionsStuck: row.transactions_stuck,
   }
 }

@@ -110,7 +110,7 @@ export async function unmovedPayments(db: Queryable, limit: number): Promise<Pay
     `SELECT ${COLUMNS} FROM payments p
      WHERE p.state = 'settling' AND EXISTS (SELECT FROM chain_transactions t WHERE t.purpose = 'payment' AND t.ref = p.id)
        AND NOT EXISTS (SELECT FROM chain_transactions t WHERE t.purpose = 'payment' AND t.ref IN (p.id, p.id || ':other')
-                       AND t.state IN ('pending', 'mined'))
+                       AND t.state IN ('pending', 'mined', 'stuck'))
      ORDER BY p.id LIMIT $1`,
     [limit],
   )

@@ -92,8 +92,15 @@ export class Preparation {
     const { refusal } = simulation
     if (refusal === 'authorization_used') {
       const nonce = nonceOf(order.replayKey)
-      const hash = await findForeignSettlement(pool, chain, order.transfer, nonce, simulation.block, this.parts.limits)
-      if (hash !== undefined) return { by: 'other', hash, raw: undefined }
+      const foreign = await findForeignSettlement(
+        pool,
+        chain,
+        order.transfer,
+        nonce,
+        simulation.block,
+        this.parts.limits,
+      )
+      if (foreign !== undefined) return { by: 'other', ...foreign, raw: undefined }
     }
     if (refusal === 'insufficient_funds' || refusal === 'allowance_required') await this.remember(order)
     throw refusalError(refusal, this.parts.limits)

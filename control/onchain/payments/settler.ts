@@ -173,13 +173,13 @@ export class PaymentSettler {
     const { token, amount } = payment
     const transfer = { token, from: sides.transfer_from, to: sides.transfer_to, amount }
     const nonce = nonceOf(payment.replayKey)
-    const hash = await findForeignSettlement(pool, chain, transfer, nonce, sides.block, this.options.limits)
-    if (hash === undefined) {
+    const foreign = await findForeignSettlement(pool, chain, transfer, nonce, sides.block, this.options.limits)
+    if (foreign === undefined) {
       await pool.query(`UPDATE payments SET state = 'failed' WHERE id = $1 AND state = 'settling'`, [payment.id])
       return
     }
     const order = { purpose: 'payment', ref: `${payment.id}${OTHER_SUFFIX}`, transfer } as const
-    const id = await withTransaction(pool, (client) => storeForeign(client, order, hash, undefined))
+    const id = await withTransaction(pool, (client) => storeForeign(client, order, foreign))
     await watcher.wait(id, deadlineMs - performance.now())
   }
 

@@ -13,6 +13,7 @@ import { logEvent } from '../../runtime/logEvents.ts'
 import { Loop } from '../../runtime/loop.ts'
 import { cursorBehind, eachApart } from '../chain/eachApart.ts'
 import type { OutcomeHandler } from '../chain/recorder.ts'
+import { MAY_BE_MADE } from '../chain/transactionRow.ts'
 import { sendFromTreasury, type TreasuryParts } from '../treasury/treasuryTransfer.ts'
 
 const ATTEMPT = '#'
@@ -107,13 +108,19 @@ export class Refunder {
   /** Retries a reverted transfer once, as another transaction. */
   private async sendAgain(id: string): Promise<void> {
     const { pool, log } = this.options
-    const found = await pool.query<{ payer: Address; token: Address; amount: string; attempts: number }>(
-      `SELECT payer, token, amount::text AS amount, attempts FROM refunds WHERE id = $1 AND state = 'sending'`,
-      [id],
+    const found = await pool.query<{
+      payer: Address
+      token: Address
+      amount: string
+      attempts: number
+      attempts_max: number
+    }>(
+      `SELECT payer, token, amount::text AS amount, attempts, coalesce(attempts_max, $2) AS attempts_max FROM refunds WHERE id = $1 AND state = 'sending'`,
+      [id, this.options.limits.refundAttemptsMax],
     )
     const row = found.rows[0]
     if (row === undefined) return
-    if (row.attempts >= this.options.limits.refundAttemptsMax) {
+    if (row.attempts >= row.attempts_max) {
       await pool.query(`UPDATE refunds SET state = 'stuck' WHERE id = $1 AND state = 'sending'`, [id])
       logEvent(log, 'refund_abandoned', { refund: id, payer: row.payer })
       return
@@ -138,7 +145,7 @@ async function failedRefunds(pool: Pool, after: string, limits: Limits): Promise
   const found = await pool.query<{ id: string }>(
     `SELECT id FROM refunds r WHERE state = 'sending' AND NOT EXISTS (
        SELECT FROM chain_transactions t WHERE t.purpose = 'refund' AND t.ref = r.id || '#' || r.attempts
-         AND (t.state IN ('pending', 'mined') OR (t.state = 'reverted' AND NOT t.final)))
+         AND ${MAY_BE_MADE})
      ORDER BY id > $2 DESC, id LIMIT $1`,
     [limits.refundBatchMax, after],
   )

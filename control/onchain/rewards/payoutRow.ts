@@ -2,7 +2,9 @@ import type { Hex } from 'viem'
 import type { Address } from '../../../contract/payments/address.ts'
 import { PAYMENTS_IN, REWARDS, VAULT } from '../../book/ledger/accounts.ts'
 import { postTransfers } from '../../book/ledger/postTransfers.ts'
+import type { Limits } from '../../limits.ts'
 import type { Client, Queryable } from '../../runtime/db/pool.ts'
+import { MAY_BE_MADE } from '../chain/transactionRow.ts'
 
 /** The purpose of a payout: the rewards of a period to the distributor, or revenue to the vault. */
 export type PayoutPurpose = 'reward' | 'vault'
@@ -63,17 +65,15 @@ export async function insertPayout(db: Queryable, payout: Payout): Promise<void>
   )
 }
 
-/** Transactions that may still make the transfer: pending, mined, or reverted in a block that the chain may still take back. */
-const OPEN = `t.state IN ('pending', 'mined') OR (t.state = 'reverted' AND NOT t.final)`
-
-/** The oldest payout of a kind that is not sent, where nothing that was sent for it can still be made. */
-export async function duePayout(db: Queryable, purpose: PayoutPurpose): Promise<DuePayout | undefined> {
+/** The oldest payout of a kind that is not sent, where nothing that was sent for it can still be made and attempts are left. */
+export async function duePayout(db: Queryable, purpose: PayoutPurpose, limits: Limits): Promise<DuePayout | undefined> {
   const found = await db.query<Row>(
     `SELECT purpose, number, token, receiver, amount::text AS amount, nanos::text AS nanos, units::text AS units, attempts
      FROM (SELECT * FROM revenue_payouts WHERE purpose = $1 AND state = 'sending' ORDER BY number LIMIT 1) p
      WHERE NOT EXISTS (SELECT FROM chain_transactions t
-       WHERE t.purpose = p.purpose AND split_part(t.ref, '${ATTEMPT}', 1) = p.number::text AND (${OPEN}))`,
-    [purpose],
+       WHERE t.purpose = p.purpose AND split_part(t.ref, '${ATTEMPT}', 1) = p.number::text AND ${MAY_BE_MADE})
+       AND attempts < coalesce(attempts_max, $2)`,
+    [purpose, limits.payoutAttemptsMax],
   )
   const [row] = found.rows
   return row && { ...row, amount: BigInt(row.amount), nanos: BigInt(row.nanos), units: BigInt(row.units) }
@@ -84,7 +84,7 @@ export async function dueRoot(db: Queryable): Promise<DueRoot | undefined> {
   const calls = `FROM chain_transactions t WHERE t.purpose = 'reward_root' AND split_part(t.ref, '${ATTEMPT}', 1) = o.number::text`
   const found = await db.query<Omit<DueRoot, 'amount'> & { amount: string; is_open: boolean; is_funded: boolean }>(
     `SELECT o.number, o.receiver AS contract, '0x' || encode(p.root, 'hex') AS root, o.amount::text AS amount,
-       (SELECT count(*) ${calls}) AS attempts, EXISTS (SELECT ${calls} AND (${OPEN})) AS is_open, o.state = 'sent' AS is_funded
+       (SELECT count(*) ${calls}) AS attempts, EXISTS (SELECT ${calls} AND ${MAY_BE_MADE}) AS is_open, o.state = 'sent' AS is_funded
      FROM revenue_payouts o JOIN revenue_periods p USING (number)
      WHERE o.purpose = 'reward' AND NOT EXISTS (SELECT ${calls} AND t.state = 'mined') ORDER BY o.number LIMIT 1`,
   )

@@ -47,7 +47,7 @@ export class PayoutSender {
   }
 
   private async sendCoin(purpose: PayoutPurpose): Promise<void> {
-    const due = await duePayout(this.options.pool, purpose)
+    const due = await duePayout(this.options.pool, purpose, this.options.limits)
     if (due === undefined) return
     if (await this.isShort()) {
       this.rest(purpose)

@@ -109,7 +109,7 @@ export async function lastProgress(db: Queryable, limit: number): Promise<BatchP
     `SELECT b.number, (extract(epoch FROM clock_timestamp() - b.created_at) * 1000)::float8 AS "ageMs", t.*
      FROM (SELECT number, created_at FROM settlement_batches ORDER BY number DESC LIMIT $1) b
      CROSS JOIN LATERAL (
-       SELECT count(*) AS attempts, coalesce(bool_or(state = 'pending'), false) AS "isOpen",
+       SELECT count(*) AS attempts, coalesce(bool_or(state IN ('pending', 'stuck')), false) AS "isOpen",
          coalesce(bool_or(state = 'mined'), false) AS "isAnchored" FROM chain_transactions
        WHERE purpose = 'settlement' AND split_part(ref, '${ATTEMPT}', 1) = b.number::text
      ) t ORDER BY b.number DESC`,

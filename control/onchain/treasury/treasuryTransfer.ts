@@ -2,7 +2,7 @@ import type { Limits } from '../../limits.ts'
 import { type Client, type Pool, withTransaction } from '../../runtime/db/pool.ts'
 import type { ChainClient } from '../chain/chainClient.ts'
 import type { FeeOracle } from '../chain/fees.ts'
-import { type ExpectedTransfer, type Purpose, storeTransaction } from '../chain/outbox.ts'
+import { type ExpectedTransfer, isPaused, type Purpose, storeTransaction } from '../chain/outbox.ts'
 import { transferCall } from '../chain/settlementCall.ts'
 import type { Signer } from '../chain/signer.ts'
 import { estimateGas } from '../chain/simulation.ts'
@@ -27,7 +27,8 @@ export interface TreasuryTransfer extends Omit<ExpectedTransfer, 'from'> {
  * Sends tokens of the treasury by a transaction of their own.
  * @param claim books their purpose, in the database transaction that stores the one for the chain. It returns the ref of the
  *   latter, or undefined when nothing has to be sent any more
- * @returns false when the token refuses the transfer; nothing was claimed then
+ * @returns false when the token refuses the transfer; nothing was claimed then. True also while a stuck transaction pauses the
+ *   treasury: what is due stays due
  * @throws GatewayError chain_unavailable
  */
 export async function sendFromTreasury(
@@ -36,6 +37,7 @@ export async function sendFromTreasury(
   claim: (client: Client) => Promise<string | undefined>,
 ): Promise<boolean> {
   const { pool, chain, chainId, treasury, watcher } = parts
+  if (await isPaused(pool, treasury.address)) return true
   const call = transferCall(token, to, amount)
   const gas = await estimateGas(chain, treasury.address, call, parts.limits)
   if (gas === undefined) return false

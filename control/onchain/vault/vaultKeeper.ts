@@ -42,7 +42,7 @@ export class VaultKeeper {
   private async lastPayout(): Promise<{ number: number; attempts: number } | undefined> {
     const { pool, vault } = this.options
     const found = await pool.query<{ number: number; attempts: number; is_open: boolean }>(
-      `SELECT o.number, count(t.id) AS attempts, coalesce(bool_or(t.state = 'pending'), false) AS is_open
+      `SELECT o.number, count(t.id) AS attempts, coalesce(bool_or(t.state IN ('pending', 'stuck')), false) AS is_open
        FROM (SELECT number FROM revenue_payouts WHERE purpose = 'vault' AND state = 'sent' AND receiver = $1
          ORDER BY number DESC LIMIT 1) o
        LEFT JOIN chain_transactions t ON t.purpose = 'vault_vest' AND split_part(t.ref, '${ATTEMPT}', 1) = o.number::text

@@ -1,5 +1,7 @@
 import type { Address } from '../../../contract/payments/address.ts'
+import type { Limits } from '../../limits.ts'
 import type { Client, Queryable } from '../../runtime/db/pool.ts'
+import { MAY_BE_MADE } from '../chain/transactionRow.ts'
 
 export type WithdrawalState = 'sending' | 'sent' | 'returned'
 
@@ -106,20 +108,38 @@ export async function countOpenWithdrawals(db: Queryable, accountId: string): Pr
 }
 
 /**
- * Withdrawals that have to be sent, oldest first: those without a transaction that may still make the transfer. A failed
- * transaction counts only when its block can no longer be taken back, since it may succeed in another block.
+ * Withdrawals that have to be sent, oldest first: those without a transaction that may still make the transfer, and with
+ * attempts left.
  * @param after the id to begin after; the withdrawals up to it come last
  */
-export async function dueWithdrawals(db: Queryable, limit: number, after: string): Promise<Withdrawal[]> {
+export async function dueWithdrawals(
+  db: Queryable,
+  limit: number,
+  after: string,
+  limits: Limits,
+): Promise<Withdrawal[]> {
   const found = await db.query<Row>(
     `SELECT ${COLUMNS} FROM withdrawals w
      WHERE w.state = 'sending' AND NOT EXISTS (SELECT FROM chain_transactions t
        WHERE t.purpose = 'withdrawal' AND t.ref = w.id || '#' || w.attempts
-         AND (t.state IN ('pending', 'mined') OR (t.state = 'reverted' AND NOT t.final)))
+         AND ${MAY_BE_MADE})
+       AND w.attempts < coalesce(w.attempts_max, $3)
      ORDER BY w.id > $2 DESC, w.id LIMIT $1`,
-    [limit, after],
+    [limit, after, limits.withdrawalAttemptsMax],
   )
   return found.rows.map(asWithdrawal)
+}
+
+/** Withdrawals whose transactions have all failed, as many as are made without an operator. */
+export async function abandonedWithdrawals(db: Queryable, limits: Limits): Promise<string[]> {
+  const found = await db.query<{ id: string }>(
+    `SELECT w.id FROM withdrawals w
+     WHERE w.state = 'sending' AND w.attempts >= coalesce(w.attempts_max, $1) AND NOT EXISTS (SELECT FROM chain_transactions t
+       WHERE t.purpose = 'withdrawal' AND t.ref = w.id || '#' || w.attempts AND ${MAY_BE_MADE})
+     ORDER BY w.id LIMIT $2`,
+    [limits.withdrawalAttemptsMax, limits.withdrawalBatchMax],
+  )
+  return found.rows.map(({ id }) => id)
 }
 
 /** A withdrawal that has another state now, with a name for the transfer that books this. */

@@ -13,7 +13,14 @@ import type { OutcomeHandler } from '../chain/recorder.ts'
 import { PAYMENT_ABI, transferCall } from '../chain/settlementCall.ts'
 import { estimateGas } from '../chain/simulation.ts'
 import { sendFromTreasury, type TreasuryParts } from '../treasury/treasuryTransfer.ts'
-import { ATTEMPT, dueWithdrawals, type MovedWithdrawal, moveWithdrawal, type Withdrawal } from './withdrawalRow.ts'
+import {
+  ATTEMPT,
+  abandonedWithdrawals,
+  dueWithdrawals,
+  type MovedWithdrawal,
+  moveWithdrawal,
+  type Withdrawal,
+} from './withdrawalRow.ts'
 
 /**
  * Kinds of the transfers that withdrawals are booked by: set aside (by its id), sent, taken back by the chain, and
@@ -31,13 +38,15 @@ export interface WithdrawerOptions extends TreasuryParts {
 
 /**
  * Sends withdrawals of accounts, each by one transfer of the treasury. A failed withdrawal is resent only when none of its
- * earlier transactions can succeed any more.
+ * earlier transactions can succeed any more, and not more often than limits.withdrawalAttemptsMax without an operator.
  */
 export class Withdrawer {
   private readonly options: WithdrawerOptions
   private readonly loop: Loop
   /** The withdrawal after which the next pass begins. */
   private after = ''
+  /** Abandoned withdrawals that the log has. */
+  private reported: ReadonlySet<string> = new Set()
 
   constructor(options: WithdrawerOptions) {
     this.options = options
@@ -53,14 +62,23 @@ export class Withdrawer {
   }
 
   private async pass(signal: AbortSignal): Promise<void> {
-    const { pool } = this.options
-    if ((await dueWithdrawals(pool, 1, '')).length === 0) return
+    const { pool, limits } = this.options
+    await this.reportAbandoned()
+    if ((await dueWithdrawals(pool, 1, '', limits)).length === 0) return
     await tryLock(pool, 'withdrawals', async () => {
       // Read again: another control may have sent some of them a moment ago.
-      const due = await dueWithdrawals(pool, this.options.limits.withdrawalBatchMax, this.after)
-      this.after = cursorBehind(due, this.options.limits.withdrawalBatchMax, ({ id }) => id)
+      const due = await dueWithdrawals(pool, limits.withdrawalBatchMax, this.after, limits)
+      this.after = cursorBehind(due, limits.withdrawalBatchMax, ({ id }) => id)
       await eachApart(due, signal, (withdrawal) => this.send(withdrawal))
     })
+  }
+
+  /** Each is reported once; no more are kept than are read. */
+  private async reportAbandoned(): Promise<void> {
+    const { pool, limits, log } = this.options
+    const found = await abandonedWithdrawals(pool, limits)
+    for (const id of found) if (!this.reported.has(id)) logEvent(log, 'withdrawal_abandoned', { withdrawal: id })
+    this.reported = new Set(found)
   }
 
   private async send(withdrawal: Withdrawal): Promise<void> {
