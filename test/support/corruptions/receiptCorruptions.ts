@@ -21,7 +21,7 @@ export const RECEIPT_CORRUPTIONS: readonly Corruption[] = [
     found: BOOKED,
   },
   {
-    name: 'voided receipts of another account, with their usage by day',
+    name: 'a key that is used by another account, with its usage by day',
     sql: ({ accountId, otherId }) => `UPDATE receipts SET account_id = '${otherId}' WHERE account_id = '${accountId}';
       UPDATE usage_days SET account_id = '${otherId}' WHERE account_id = '${accountId}'`,
     found: 'keys are used by their own accounts alone',
@@ -55,7 +55,7 @@ export const RECEIPT_CORRUPTIONS: readonly Corruption[] = [
     found: BOOKED,
   },
   {
-    name: 'a charge that the house bears',
+    name: 'a charge of an account of the gateway',
     sql: ({ accountId }) =>
       `UPDATE transfers SET debit = 'provider_cost' WHERE kind = 'charge' AND debit = 'coin:${accountId}'`,
     found: BOOKED,
