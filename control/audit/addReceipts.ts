@@ -90,8 +90,8 @@ const addSql = (where: string, charges: string, isMoving: boolean): string => `
   FROM r`
 
 /**
- * SQL of standard receipts that are dearer than their price sheet, or were served by a provider to which it has no route. The
- * upstream of a tool bills some unusable answers, which no sheet has.
+ * SQL of standard receipts that are dearer than their price sheet, or were served by a provider to which it has no route; those of
+ * registered providers are counted by their admissions. The upstream of a tool bills some unusable answers, which no sheet has.
  */
 const PRICED = `
   SELECT array_agg(r.request_id || ' was charged ' || r.charge_units || ', price sheet ' || r.sheet_version ||
@@ -101,7 +101,7 @@ const PRICED = `
   FROM r LEFT JOIN ${ratedBy('r')}
   WHERE r.charge_units > 0 AND r.rate = 'standard' AND r.tier = 'standard' AND NOT (r.endpoint = 'tools' AND r.status = 'partial')
     AND CASE WHEN s.version IS NULL THEN EXISTS (SELECT FROM sheet_rates) ELSE
-      r.charge_units > ${DUE} OR coalesce(r.provider <> ALL (s.providers), false) END`
+      r.charge_units > ${DUE} OR coalesce(r.provider <> ALL (s.providers), false) AND r.provider NOT LIKE 'prov\\_%' END`
 
 const MOVED = `
   moved AS (

@@ -63,6 +63,8 @@ class HeadsLog {
   /** The size up to which nodes were compared. */
   private compared: number
   private checkpoints = 0
+  /** The logs that have a head since the last checkpoint; undefined before the first. */
+  private unsigned: Set<number> | undefined
   /** The position after the last entry. */
   private next: number
   private readonly first: number
@@ -83,6 +85,9 @@ class HeadsLog {
     this.next = position + 1
     if (size <= (this.sizes.get(log) ?? 0)) this.grow.add(`log ${log} went back to ${size} receipts`)
     this.sizes.set(log, size)
+    if (this.unsigned?.has(log))
+      this.signed.add(`a checkpoint between two heads of log ${log} is missing at ${position}`)
+    this.unsigned?.add(log)
     this.append(leafHash(headText(log, { size, root })))
   }
 
@@ -132,6 +137,7 @@ class HeadsLog {
     const row = this.notes.get(this.frontier.size)
     if (row === undefined) return
     this.checkpoints++
+    this.unsigned = new Set()
     checkNote(row, this.frontier, this.signed)
   }
 }

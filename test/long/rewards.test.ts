@@ -21,7 +21,7 @@ import { vaultHandlers } from '../../control/onchain/vault/vaultHandlers.ts'
 import type { Payer } from '../support/chain.ts'
 import { paymentLimits } from '../support/limits.ts'
 import { watched } from '../support/parts/faultyPool.ts'
-import { fundedAccount, scalar, until } from '../support/parts/ledger.ts'
+import { fundedAccount, KINDS_CHECK, scalar, until } from '../support/parts/ledger.ts'
 import { assetsOf, type PaymentBench, startPaymentBench } from '../support/parts/payments.ts'
 
 const limits = { ...paymentLimits, revenueCheckMs: 50, revenueCloseDelayMs: 300, revenueRefusedMs: 200 }
@@ -112,7 +112,7 @@ async function settled(): Promise<void> {
     return open === 0
   })
   await bench.settled()
-  await bench.audit()
+  await bench.audit(KINDS_CHECK)
 }
 
 const CALL = { query: {}, params: {}, accountId: '', caller: { kind: 'nobody' } } as unknown as ApiCall

@@ -264,9 +264,12 @@ export async function until(what: string, probe: () => Promise<boolean>, timeout
   }
 }
 
-/** Fails with what is wrong unless every check of the audit holds. */
-export async function assertCleanAudit(book: Book): Promise<void> {
-  const failed = (await runAudit(book.pool, book.redis, limits)).filter((check) => !check.ok)
+/** The check that finds amounts which a test books itself, under no kind of the gateway's. */
+export const KINDS_CHECK = 'every transfer is of a known kind, between its accounts'
+
+/** Fails with what is wrong unless every check of the audit holds. @param apart a check that is left out */
+export async function assertCleanAudit(book: Book, apart = ''): Promise<void> {
+  const failed = (await runAudit(book.pool, book.redis, limits)).filter(({ ok, name }) => !ok && name !== apart)
   assert.deepEqual(failed, [])
 }
 

@@ -235,10 +235,9 @@ export class PaymentBench {
   }
 
   /** Fails with what is wrong unless every check of the audit holds, those of the chain included. */
-  async audit(): Promise<void> {
-    const failed = (await runAudit(this.book.pool, this.book.redis, this.limits, { rpcUrl: this.chain.rpcUrl })).filter(
-      (check) => !check.ok,
-    )
+  async audit(apart = ''): Promise<void> {
+    const checks = await runAudit(this.book.pool, this.book.redis, this.limits, { rpcUrl: this.chain.rpcUrl })
+    const failed = checks.filter(({ ok, name }) => !ok && name !== apart)
     assert.deepEqual(failed, [])
   }
 

@@ -14,6 +14,7 @@ import {
   type Book,
   dispatchEvents,
   fundedAccount,
+  KINDS_CHECK,
   scalar,
   startBook,
 } from '../../../../support/parts/ledger.ts'
@@ -54,7 +55,7 @@ test('rewards around and above 2^53 nanos are set aside, divided and moved exact
     periods.reduce((sum, { rewardUnits }) => sum + rewardUnits * 1_000n, 0n) - BigInt(credited),
   )
   await dispatchEvents(book)
-  await assertCleanAudit(book)
+  await assertCleanAudit(book, KINDS_CHECK)
   // The chain makes the largest payout, and takes it back.
   for (const state of ['sent', 'sending'] as const) {
     await withTransaction(book.pool, (client) => movePayout(client, 'reward', '3#1', state))
@@ -62,7 +63,7 @@ test('rewards around and above 2^53 nanos are set aside, divided and moved exact
     const now = await scalar<string>(book.pool, `SELECT balance::text FROM ledger_accounts WHERE id = 'rewards'`)
     assert.equal(BigInt(owed) - BigInt(now), moved)
   }
-  await assertCleanAudit(book)
+  await assertCleanAudit(book, KINDS_CHECK)
 })
 
 test('the pay of registered providers is not part of what a period shares out', async (t) => {
@@ -88,7 +89,7 @@ test('the pay of registered providers is not part of what a period shares out', 
     assert.deepEqual({ netUnits, deficitUnits, rewardUnits }, expected)
   }
   await dispatchEvents(book)
-  await assertCleanAudit(book)
+  await assertCleanAudit(book, KINDS_CHECK)
 })
 
 test('periods that were closed before pay was subtracted keep their shares, and the next one counts its own pay alone', async (t) => {

@@ -1,0 +1,121 @@
+import type { Corrupted, Corruption } from './corruption.ts'
+
+const KINDS = 'every transfer is of a known kind, between its accounts'
+const SOURCES = 'every transfer has what it was booked for'
+const GRANTS = 'every grant with credits left is open and expires when it was said'
+const CAPS = 'caps of keys and their revocation are those of the audit trail'
+const SHEETS = 'price sheets are as they were published'
+
+const transfer = (kind: string, debit: string, credit: string, ref = 'forged'): string =>
+  `INSERT INTO transfers (ref, kind, debit, credit, units) VALUES ('${ref}', '${kind}', '${debit}', '${credit}', 1000);
+   UPDATE ledger_accounts SET balance = balance + CASE id WHEN '${debit}' THEN -1000 ELSE 1000 END WHERE id IN ('${debit}', '${credit}')`
+const coin = ({ accountId }: Corrupted): string => `coin:${accountId}`
+
+/** Of transfers beside charges, balances, grants, keys and price sheets. */
+export const BOOK_CORRUPTIONS: readonly Corruption[] = [
+  { name: 'a transfer of an unknown kind', sql: () => transfer('gift', 'house', 'revenue'), found: KINDS },
+  {
+    name: 'a known kind between other accounts',
+    sql: () => transfer('deposit', 'payments_in', 'revenue'),
+    found: KINDS,
+  },
+  {
+    name: 'a transfer out of payments to the revenue',
+    sql: () => transfer('test_revenue', 'payments_in', 'revenue'),
+    found: KINDS,
+  },
+  {
+    name: 'a payment without its entry of the audit trail',
+    sql: (book) => transfer('payment', 'payments_in', coin(book)),
+    found: SOURCES,
+  },
+  {
+    name: 'coin of nobody that an agent is said to have got',
+    sql: (book) => transfer('agent_pay', `coin:${book.otherId}`, coin(book)),
+    found: SOURCES,
+  },
+  {
+    name: 'lock tokens without a fill',
+    sql: () => transfer('lock_tokens', 'lock_escrow:lock_x', 'lock:lock_x:acct_x'),
+    found: SOURCES,
+  },
+  {
+    name: 'a reward that no period has',
+    sql: (book) => transfer('reward_credit', 'rewards', coin(book), '1:0xab'),
+    found: SOURCES,
+  },
+  {
+    name: 'a link that nobody claimed',
+    sql: (book) => transfer('link_claim', 'escrow_coin', coin(book), 'lnk_x'),
+    found: SOURCES,
+  },
+  {
+    name: 'a grant of other units',
+    sql: () => `UPDATE transfers SET units = units + 1 WHERE kind = 'grant'`,
+    found: SOURCES,
+  },
+  {
+    name: 'a balance one higher',
+    sql: (book) => `UPDATE ledger_accounts SET balance = balance + 1 WHERE id = '${coin(book)}'`,
+    found: 'balances equal their postings',
+  },
+  {
+    name: 'an account that may be overdrawn',
+    sql: (book) => `UPDATE ledger_accounts SET may_go_negative = true WHERE id = '${coin(book)}'`,
+    found: 'ledger accounts of customers are those of their owners',
+  },
+  {
+    name: 'a customer whom admission does not know',
+    sql: ({ otherId }) => `DELETE FROM admission_accounts WHERE account_id = '${otherId}'`,
+    found: 'ledger accounts of customers are those of their owners',
+  },
+  { name: 'a grant that never expires', sql: () => 'DELETE FROM open_grants', found: GRANTS },
+  {
+    name: 'a grant that expires later',
+    sql: () => 'UPDATE grants SET expires_at_ms = expires_at_ms + 1000',
+    found: GRANTS,
+  },
+  {
+    name: 'a grant that expires later everywhere in the book',
+    sql: () =>
+      'UPDATE grants SET expires_at_ms = expires_at_ms + 1000; UPDATE open_grants SET expires_at_ms = expires_at_ms + 1000',
+    found: 'admission balances equal the book',
+  },
+  {
+    name: 'a cap of a key',
+    sql: ({ keyId }) => `UPDATE api_keys SET cap_day_units = 5 WHERE id = '${keyId}'`,
+    found: CAPS,
+  },
+  {
+    name: 'the budget of a key',
+    sql: ({ keyId }) => `UPDATE api_keys SET budget_units = NULL WHERE id = '${keyId}'`,
+    found: CAPS,
+  },
+  {
+    name: 'a revoked key that goes on',
+    sql: ({ otherKeyId }) => `UPDATE api_keys SET revoked_at = NULL WHERE id = '${otherKeyId}'`,
+    found: CAPS,
+  },
+  {
+    name: 'a price sheet with other prices',
+    sql: () => `UPDATE price_sheets SET sheet = replace(sheet, '"input":"9"', '"input":"8"')`,
+    found: SHEETS,
+  },
+  {
+    name: 'a price sheet that is cheaper than what was charged by it',
+    sql: () => `UPDATE price_sheets SET content_hash = '', sheet = replace(sheet, '"9"', '"0.000001"')`,
+    found: 'no request at the standard rate exceeds its price sheet or was served elsewhere',
+  },
+  { name: 'a price sheet that is gone', sql: () => 'DELETE FROM price_sheets WHERE version = 1', found: SHEETS },
+  {
+    name: 'a usage of a key',
+    sql: () => 'UPDATE key_usage SET units = units + 1',
+    found: 'key usage equals the receipts and debits',
+  },
+  {
+    name: 'a debit that no transfer has',
+    sql: ({ accountId }) =>
+      `INSERT INTO debits (id, account_id, key_id, units, taken_at_ms, voided) VALUES ('pay_x', '${accountId}', '', 5, 1, false)`,
+    found: 'every debit is booked once, or voided',
+  },
+]

@@ -1,0 +1,23 @@
+import type { Book } from '../parts/ledger.ts'
+
+/** The book that corruptions are injected into. */
+export interface Corrupted extends Book {
+  /** An account that has charged receipts by coin and by a grant, and its key. */
+  readonly accountId: string
+  readonly keyId: string
+  /** Another account with coin. */
+  readonly otherId: string
+  readonly otherKeyId: string
+  readonly grantId: string
+}
+
+/** What is done to the book or to Redis behind the gateway's back. */
+export interface Corruption {
+  readonly name: string
+  /** SQL that runs with all triggers off. */
+  readonly sql?: (book: Corrupted) => string
+  /** @returns how it is undone */
+  readonly redis?: (book: Corrupted) => Promise<() => Promise<unknown>>
+  /** A check that has to name it, beside others that may. */
+  readonly found: string
+}
