@@ -8,7 +8,8 @@ import { toolViolations } from './toolPromise.ts'
 
 /**
  * Compares the prices of a catalog with the sheets whose promise still holds.
- * Removing a model from the list breaks no promise; a model that returns is bound by it again.
+ * Removing a model from the list breaks no promise of its price; a model that returns is bound by it again. Compute locks promise
+ * their models on their own (seriesPromise.ts).
  * @param promised the sheets with `valid_until` in the future, in the order of their versions
  * @returns one violation per model and price key, that of the lowest promise
  */

@@ -122,12 +122,15 @@ test('a wallet whose payments go back whole is refused after so many a day, befo
   const body = { ...HELLO, model: 'test/failing' }
   const pay = async (asked: unknown) => post(paid, asked, paymentHeader(await payFor(await quote(paid, asked), payer)))
   const before = await sentOf('payment')
-  for (let i = 0; i < A_DAY; i++) {
-    assert.equal((await pay(body)).status, 502)
+  const settled = async () => (await sentOf('payment')) - before
+  // A loaded machine may answer a request before its payment was sent.
+  for (let tries = 0; tries < 5 && (await settled()) < A_DAY; tries++) {
+    const failed = await pay(body)
+    assert.ok(failed.status >= 500, failed.text)
     await paid.audited()
   }
   const refused = await pay(body)
   assert.deepEqual([refused.status, codeOf(refused)], [429, 'payments_busy'], refused.text)
   assert.equal((await pay(HELLO)).status, 429)
-  assert.equal((await sentOf('payment')) - before, A_DAY)
+  assert.equal(await settled(), A_DAY)
 })
