@@ -82,7 +82,6 @@ export const PROXY_EVENTS = {
   video_wake_failed: ['warn', 'could not wake the requests that wait for a video job'],
   worker_died: ['error', 'worker process died; a new one replaces it', 'Report it with the lines that precede it.'],
   worker_draining: ['info', 'draining: finishing open requests, accepting no new ones'],
-  worker_leaving: ['info', 'leaving: still serving, while load balancers are told to send no more'],
   worker_listening: ['info', 'worker is listening'],
   worker_restart_failed: ['error', 'could not restart a worker process; retrying'],
   worker_stopped: ['info', 'worker stopped'],

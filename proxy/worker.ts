@@ -53,7 +53,7 @@ import { newTransport } from './upstream/newTransport.ts'
 import { RouteHealth } from './upstream/routeHealth.ts'
 import type { MainToWorker, WorkerSnapshot, WorkerToMain } from './workerMessages.ts'
 
-// The interval is part of the time between ticks that the histogram measures.
+/** Part of the time between ticks that the histogram measures. */
 const LOOP_RESOLUTION_MS = 20
 
 const config = readConfig(process.env)
@@ -238,7 +238,6 @@ async function start(): Promise<void> {
 async function stop(noticeMs: number): Promise<void> {
   if (draining) return
   draining = true
-  logEvent(log, 'worker_leaving', { noticeMs })
   server.leave()
   await sleep(noticeMs)
   logEvent(log, 'worker_draining', { open: server.open })
@@ -247,7 +246,7 @@ async function stop(noticeMs: number): Promise<void> {
   services.active.cutAll()
   await Promise.race([whenDone(), sleep(limits.shutdownTimeoutMs)])
   tell({ drained: true })
-  // Leaving first would break the kept connections of clients that are still sent here beside the other workers.
+  // Leaving first would break connections of clients that are still sent here beside the other workers.
   if (process.connected) await Promise.race([mayLeave.promise, sleep(limits.drainGraceMs + limits.shutdownTimeoutMs)])
   server.close()
   const isDelivered = await own.stop(limits.settleTimeoutMs)
