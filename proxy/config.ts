@@ -2,6 +2,7 @@ import { hash } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { readVariables } from '../contract/schemas/environment.ts'
+import { busKeysOf } from '../contract/wire/busKeys.ts'
 import type { TransportName } from './upstream/newTransport.ts'
 
 /** Enough that no two folders of a machine have the same name. */
@@ -16,7 +17,7 @@ export interface ProxyConfig {
   readonly metricsPort: number
   readonly redisUrl: string
   /** Shared with control: encrypts the calls between them. */
-  readonly busKey: Buffer
+  readonly busKeys: readonly Buffer[]
   /** How providers are reached. */
   readonly transport: TransportName
   readonly journalFolder: string
@@ -48,7 +49,7 @@ export function readConfig(environment: NodeJS.ProcessEnv): ProxyConfig {
     workers: variables.SLUICE_WORKERS,
     metricsPort: variables.SLUICE_METRICS_PORT,
     redisUrl: variables.REDIS_URL ?? REDIS_URL,
-    busKey: Buffer.from(variables.SLUICE_BUS_KEY, 'hex'),
+    busKeys: busKeysOf(variables.SLUICE_BUS_KEY),
     transport: variables.SLUICE_TRANSPORT,
     journalFolder: join(variables.SLUICE_DATA, 'journal'),
     journalMemoryFolder: memoryFolder(variables.SLUICE_JOURNAL_MEMORY, variables.SLUICE_DATA),

@@ -58,6 +58,14 @@ export const PROXY_LIMITS = {
   /** After how long without work a counting thread ends, in milliseconds. */
   workerIdleMs: 60_000,
 
+  // The log.
+  /** How long refused requests are gathered for one line of the log, in milliseconds. */
+  refusalLogMs: 1_000,
+  /** Request ids in one such line. */
+  refusalLogIdsMax: 100,
+  /** The time between two lines about an outage that goes on, in milliseconds. */
+  outageLogMs: 60_000,
+
   // Requests.
   /** The answer of a priced tool, in bytes. */
   toolAnswerBytesMax: 8_388_608,

@@ -30,6 +30,11 @@ export const PROXY_EVENTS = {
     'could not replay the journal of an earlier process; retrying',
     'If it persists, check the disk below SLUICE_DATA and the connection to Redis.',
   ],
+  journal_write_failed: [
+    'error',
+    'could not write the journal; no requests are admitted until it can be written',
+    'Check the disk below SLUICE_DATA (and SLUICE_JOURNAL_MEMORY): space, permissions, and errors of the device.',
+  ],
   lease_failed: ['warn', 'could not renew, report or return leases'],
   metering_disabled: [
     'fatal',
@@ -45,6 +50,8 @@ export const PROXY_EVENTS = {
   ],
   proxy_ready: ['info', 'proxy is ready'],
   redis_connection_failed: ['warn', 'connection to Redis failed; reconnecting', 'Check Redis and REDIS_URL.'],
+  redis_connection_restored: ['info', 'connection to Redis works again'],
+  redis_still_away: ['warn', 'Redis is still away', 'Check Redis and REDIS_URL.'],
   redis_identity_unknown: ['warn', 'could not tell which Redis server answers; no new holds until it is known'],
   request_crashed: [
     'error',
@@ -56,6 +63,7 @@ export const PROXY_EVENTS = {
     'request handler threw an error; the client was answered internal_error',
     'Report it with the stack trace in `err`.',
   ],
+  requests_refused: ['info', 'requests answered with an error, by row of the error table'],
   route_failed: [
     'warn',
     'provider route failed',

@@ -20,15 +20,15 @@ const subscriber = connectRedis(config.redisUrl, 'wait')
 for (const connection of [redis, subscriber]) {
   connection.on('error', (error) => logEvent(log, 'supervisor_redis_connection_failed', { err: error }))
 }
-const rpc = new RpcClient({ commands: redis, subscriber, owner: newId('own'), busKey: config.busKey, limits })
+const rpc = new RpcClient({ commands: redis, subscriber, owner: newId('own'), busKeys: config.busKeys, limits })
 const replays = new JournalReplays({ config, redis, rpc, limits, log, living: () => workers.owners })
 const metrics = new MetricsServer(workers)
 let stopping = false
 
-async function stop(): Promise<void> {
+async function stop(noticeMs: number): Promise<void> {
   if (stopping) return
   stopping = true
-  await workers.stop()
+  await workers.stop(noticeMs)
   await replays.finish(limits.settleTimeoutMs)
   await metrics.close()
   process.exit(0)
@@ -45,9 +45,10 @@ async function start(): Promise<void> {
   process.send?.({ ready: { port, metricsPort } })
 }
 
-process.on('SIGTERM', () => void stop())
-process.on('SIGINT', () => void stop())
-process.on('disconnect', () => void stop())
+process.on('SIGTERM', () => void stop(limits.leaveNoticeMs))
+// Whoever is at the terminal does not wait for load balancers.
+process.on('SIGINT', () => void stop(0))
+process.on('disconnect', () => void stop(0))
 
 start().catch((error: unknown) => {
   logEvent(log, 'startup_failed', { err: error })

@@ -34,6 +34,8 @@ import { VideoWakes } from './jobs/videoWakes.ts'
 import { LargeBodies } from './large/largeBodies.ts'
 import { readLimits } from './limits.ts'
 import { logEvent, type ProxyEvent } from './logEvents.ts'
+import { RefusalLog } from './metrics/refusalLog.ts'
+import { logOutages } from './metrics/redisOutages.ts'
 import { RequestMetrics } from './metrics/requestMetrics.ts'
 import type { PaymentServices } from './payments/paidRequest.ts'
 import { TermsCache } from './payments/termsCache.ts'
@@ -51,26 +53,27 @@ import { newTransport } from './upstream/newTransport.ts'
 import { RouteHealth } from './upstream/routeHealth.ts'
 import type { MainToWorker, WorkerSnapshot, WorkerToMain } from './workerMessages.ts'
 
-// The histogram measures the time between ticks, which this interval is part of.
+/** Part of the time between ticks that the histogram measures. */
 const LOOP_RESOLUTION_MS = 20
 
 const config = readConfig(process.env)
 const limits = readLimits(process.env['SLUICE_LIMITS'])
 const owner = newId('own')
 const log = pino({ level: config.logLevel, base: { process: 'proxy', owner } })
-const fault = (event: ProxyEvent) => (error: unknown) => logEvent(log, event, { err: error })
+const fault = (event: ProxyEvent) => (err: unknown) => logEvent(log, event, { err })
 
 const commands = connectRedis(config.redisUrl, { failAfterMs: limits.redisTimeoutMs })
 const subscriber = connectRedis(config.redisUrl, 'wait')
 const feedRedis = connectRedis(config.redisUrl, 'wait')
-for (const redis of [commands, subscriber, feedRedis]) redis.on('error', fault('redis_connection_failed'))
+logOutages({ commands, subscriber, feed: feedRedis }, log, limits)
 
 const servers = new KnownServers(commands, limits, fault('redis_identity_unknown'))
 const metrics = new RequestMetrics()
+const refusals = new RefusalLog(log, limits)
 const health = new RouteHealth(limits)
 const canaries = new CanaryWatch()
 const transport = await newTransport(config.transport, limits)
-const rpc = new RpcClient({ commands, subscriber, owner, busKey: config.busKey, limits })
+const rpc = new RpcClient({ commands, subscriber, owner, busKeys: config.busKeys, limits })
 const seen = new SeenState({
   partsNow: () => {
     if (pulse.admissionClosed) return 'major_outage'
@@ -83,7 +86,7 @@ const pulse = new Pulse({ rpc, intervalMs: limits.pulseIntervalMs, seen, canarie
 const keys = new KeyCache(rpc, limits)
 const catalog = new CatalogStore({
   redis: commands,
-  busKey: config.busKey,
+  busKeys: config.busKeys,
   environment: process.env,
   onChange: (changed) => noteCatalog(changed, health, log),
   onFault: fault('catalog_read_failed'),
@@ -119,6 +122,7 @@ const own = new OwnLeases({
   serverChanges: () => servers.changes,
   strays,
   onFault: fault('lease_failed'),
+  onJournalFault: fault('journal_write_failed'),
 })
 const { leases } = own
 const beat = defineScript(commands, 'heartbeat')
@@ -172,8 +176,8 @@ const batches = new BatchJobs({ rpc, commands, owner, limits })
 let draining = false
 const mayLeave = newSignal()
 const vitals = (): Vitals => {
-  const { alive: control, chain, withdrawals } = pulse
-  return { redis: connected(), control, chain, withdrawals, draining }
+  const { alive: control, silentMs: controlSilentMs, chain, withdrawals } = pulse
+  return { redis: connected(), journal: own.journal.accepts, control, controlSilentMs, chain, withdrawals, draining }
 }
 
 const server = new Server({
@@ -196,6 +200,7 @@ const server = new Server({
   limits,
   onError: (error, requestId) => logEvent(log, 'request_handler_failed', { err: error, requestId }),
   onRefusal: (error) => metrics.noteError(error.row),
+  onFailed: (error, requestId) => refusals.note(error.row, requestId),
 })
 const loopDelay = monitorEventLoopDelay({ resolution: LOOP_RESOLUTION_MS })
 
@@ -230,16 +235,18 @@ async function start(): Promise<void> {
   tell({ ready: { port, owner } })
 }
 
-async function stop(): Promise<void> {
+async function stop(noticeMs: number): Promise<void> {
   if (draining) return
   draining = true
+  server.leave()
+  await sleep(noticeMs)
   logEvent(log, 'worker_draining', { open: server.open })
   server.drain()
   await Promise.race([whenDone(), sleep(limits.drainGraceMs)])
   services.active.cutAll()
   await Promise.race([whenDone(), sleep(limits.shutdownTimeoutMs)])
   tell({ drained: true })
-  // Leaving first would break the kept connections of clients that are still sent here beside the other workers.
+  // Leaving first would break connections of clients that are still sent here beside the other workers.
   if (process.connected) await Promise.race([mayLeave.promise, sleep(limits.drainGraceMs + limits.shutdownTimeoutMs)])
   server.close()
   const isDelivered = await own.stop(limits.settleTimeoutMs)
@@ -248,6 +255,7 @@ async function stop(): Promise<void> {
   probes.stop()
   pulse.stop()
   if (isAllVoided && isDelivered) await heartbeat.stop().catch(fault('sign_off_failed'))
+  refusals.stop()
   logEvent(log, 'worker_stopped')
   process.exit(0)
 }
@@ -266,6 +274,7 @@ function snapshot(): WorkerSnapshot {
     settlementsOpen: strays.size + leases.undelivered,
     leases: leases.counts,
     journalBytes: own.journal.bytes,
+    journalLagBytes: own.journal.lagBytes,
     residentBytes: process.memoryUsage.rss(),
     loopDelayP99Ms: Math.max(0, loopDelay.percentile(99) / 1e6 - LOOP_RESOLUTION_MS),
     vitals: vitals(),
@@ -273,15 +282,15 @@ function snapshot(): WorkerSnapshot {
 }
 
 process.on('message', (message: MainToWorker) => {
-  if ('drain' in message) void stop()
+  if ('drain' in message) void stop(message.noticeMs)
   else if ('leave' in message) mayLeave.resolve()
   else tell({ snapshot: { id: message.takeSnapshot, data: snapshot() } })
 })
 process.on('disconnect', () => {
   mayLeave.resolve()
-  void stop()
+  void stop(0)
 })
-process.on('SIGTERM', () => void stop())
+process.on('SIGTERM', () => void stop(limits.leaveNoticeMs))
 // A terminal sends Ctrl-C to the whole group; the supervisor decides when its workers stop.
 process.on('SIGINT', () => undefined)
 

@@ -1,4 +1,5 @@
 import type { LeaseCounts } from './admission/leases/leases.ts'
+import type { Vitals } from './endpoints/health.ts'
 import type { RequestCounters } from './metrics/requestMetrics.ts'
 
 /** A worker's report of itself. */
@@ -11,7 +12,9 @@ export interface WorkerSnapshot {
   readonly journalBytes: number
   readonly residentBytes: number
   readonly loopDelayP99Ms: number
-  readonly vitals: { readonly redis: boolean; readonly control: boolean; readonly draining: boolean }
+  /** Of the journal that the disk does not have yet. */
+  readonly journalLagBytes: number
+  readonly vitals: Pick<Vitals, 'redis' | 'journal' | 'control' | 'controlSilentMs' | 'draining'>
 }
 
 export type WorkerToMain =
@@ -20,4 +23,7 @@ export type WorkerToMain =
   | { readonly drained: true }
   | { readonly snapshot: { readonly id: number; readonly data: WorkerSnapshot } }
 
-export type MainToWorker = { readonly drain: true } | { readonly leave: true } | { readonly takeSnapshot: number }
+export type MainToWorker =
+  | { readonly drain: true; readonly noticeMs: number }
+  | { readonly leave: true }
+  | { readonly takeSnapshot: number }

@@ -47,6 +47,8 @@ export const SHARED_LIMITS = {
   paymentMarginMs: 5_000,
 
   // Stopping.
+  /** How long a proxy that gets SIGTERM still serves while /ready answers 503, so that load balancers notice, in milliseconds. */
+  leaveNoticeMs: 5_000,
   /** How long requests under way may continue when a proxy process is stopped, in milliseconds. */
   drainGraceMs: 10_000,
   /** The time for the remaining steps when a process is stopped, in milliseconds. */

@@ -20,15 +20,16 @@ export const replyLabel = (id: number): string => `reply:${id}`
  * payloads can neither be read nor forged.
  */
 export class CallSeal {
-  private readonly key: Buffer
+  /** The first one seals; each of them opens. */
+  private readonly keys: readonly Buffer[]
 
   /**
-   * @param busKey SLUICE_BUS_KEY, 32 bytes
+   * @param busKeys of SLUICE_BUS_KEY, 32 bytes each: the first one seals, each of them opens
    * @param channel the reply channel of the proxy process. Each channel has a key of its own, so that random nonces stay
    *   far below the bound of 2^32 messages for one key (NIST SP 800-38D, 8.3).
    */
-  constructor(busKey: Buffer, channel: string) {
-    this.key = createHmac('sha256', busKey).update(channel).digest()
+  constructor(busKeys: readonly Buffer[], channel: string) {
+    this.keys = busKeys.map((busKey) => createHmac('sha256', busKey).update(channel).digest())
   }
 
   /** @param label the context that the payload is bound to: `requestLabel` or `replyLabel` */
@@ -41,25 +42,39 @@ export class CallSeal {
    * derived from label and payload, so that no nonce is used for two payloads (as in RFC 8452, by HMAC).
    */
   sealKept(label: string, payload: Uint8Array): Buffer {
-    const nonce = createHmac('sha256', this.key).update(`${label}\n`).update(payload).digest().subarray(0, NONCE_BYTES)
+    const nonce = createHmac('sha256', this.sealing).update(`${label}\n`).update(payload).digest().subarray(0, NONCE_BYTES)
     return this.sealWith(nonce, label, payload)
   }
 
   private sealWith(nonce: Buffer, label: string, payload: Uint8Array): Buffer {
-    const cipher = createCipheriv(CIPHER, this.key, nonce).setAAD(Buffer.from(label))
+    const cipher = createCipheriv(CIPHER, this.sealing, nonce).setAAD(Buffer.from(label))
     return Buffer.concat([nonce, cipher.update(payload), cipher.final(), cipher.getAuthTag()])
   }
 
-  /** @returns undefined for bytes that were not sealed with this key, channel and label */
+  /** @returns undefined for bytes that were not sealed with one of these keys, this channel and label */
   open(label: string, sealed: Uint8Array): Uint8Array | undefined {
     if (sealed.length < NONCE_BYTES + TAG_BYTES) return undefined
-    const end = sealed.length - TAG_BYTES
-    const decipher = createDecipheriv(CIPHER, this.key, sealed.subarray(0, NONCE_BYTES), { authTagLength: TAG_BYTES })
-    decipher.setAAD(Buffer.from(label)).setAuthTag(sealed.subarray(end))
-    try {
-      return Buffer.concat([decipher.update(sealed.subarray(NONCE_BYTES, end)), decipher.final()])
-    } catch {
-      return undefined
+    for (const key of this.keys) {
+      const payload = openWith(key, label, sealed)
+      if (payload !== undefined) return payload
     }
+    return undefined
+  }
+
+  private get sealing(): Buffer {
+    const [first] = this.keys
+    if (first === undefined) throw new Error('a seal needs a key')
+    return first
+  }
+}
+
+function openWith(key: Buffer, label: string, sealed: Uint8Array): Uint8Array | undefined {
+  const end = sealed.length - TAG_BYTES
+  const decipher = createDecipheriv(CIPHER, key, sealed.subarray(0, NONCE_BYTES), { authTagLength: TAG_BYTES })
+  decipher.setAAD(Buffer.from(label)).setAuthTag(sealed.subarray(end))
+  try {
+    return Buffer.concat([decipher.update(sealed.subarray(NONCE_BYTES, end)), decipher.final()])
+  } catch {
+    return undefined
   }
 }

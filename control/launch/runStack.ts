@@ -202,7 +202,8 @@ export class StackRunner {
         const warning = warningOf(line)
         if (warning !== undefined) outage.take(warning)
       },
-      stopSignal: 'SIGTERM',
+      // SIGTERM would have the proxy serve on for the notice of load balancers.
+      stopSignal: 'SIGINT',
       stopTimeoutMs: programStopTimeoutMs(this.limits),
       limits: this.limits,
     })

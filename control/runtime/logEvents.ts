@@ -28,6 +28,11 @@ export const CONTROL_EVENTS = {
   batch_job_unsettled: ['warn', 'could not settle a batch job; retrying'],
   catalog_check_failed: ['warn', 'could not check the catalog in Redis'],
   catalog_in_force: ['info', 'catalog in force'],
+  catalog_key_lost: [
+    'error',
+    'SLUICE_CATALOG_KEY is not set, but the catalog was signed before: new catalogs are not signed',
+    'Set the key again as SLUICE_CATALOG_KEY, and start control again.',
+  ],
   catalog_price_promise_broken: [
     'warn',
     'the catalog file breaks promises of prices or compute locks, so the sheet in force stays; to resolve it, change these lines, or run "catalog publish FILE" with a file that keeps the promises and name it in SLUICE_CATALOG',
@@ -42,7 +47,7 @@ export const CONTROL_EVENTS = {
   catalog_restored: ['warn', 'Redis had lost the catalog in force; restored it'],
   catalog_signed: ['info', 'signed the catalog'],
   catalog_signer_mismatch: [
-    'warn',
+    'error',
     'the catalog is not signed, because another key signs it: set that one as SLUICE_CATALOG_KEY, or have it name this one by "catalog rotate-signer"',
     'Set the key in `key` as SLUICE_CATALOG_KEY, or rotate the signer.',
   ],
@@ -231,6 +236,11 @@ export const CONTROL_EVENTS = {
     'error',
     'the treasury lacks tokens for a withdrawal; retrying',
     'Send `amount` less `has` of `token` to the treasury.',
+  ],
+  usage_log_key_lost: [
+    'error',
+    'SLUICE_LOG_KEY is not set, but checkpoints of the usage logs were signed before: no more are signed',
+    'Set the key again as SLUICE_LOG_KEY, and start control again.',
   ],
   usage_log_rewound: [
     'error',

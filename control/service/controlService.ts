@@ -49,6 +49,7 @@ import { newAccountApi } from './apiHandlers.ts'
 import { sampleBacklog } from './backlog.ts'
 import { addressForLog, type Environment } from './environment.ts'
 import { sampleLeases } from './leaseSample.ts'
+import { logMissingKeys } from './missingKeys.ts'
 import { ControlMetrics } from './metrics.ts'
 import { newPayments } from './newPayments.ts'
 import { requireRedisVersion } from './redisVersion.ts'
@@ -99,7 +100,7 @@ export class ControlService {
    * @throws FileError for an invalid catalog; Error for everything else that prevents a start
    */
   async start(signal: AbortSignal): Promise<number> {
-    const { databaseUrl, redisUrl, busKey, metricsPort } = this.environment
+    const { databaseUrl, redisUrl, busKeys, metricsPort } = this.environment
     const { environment, pool, redis, log, debits, voider, limits } = this
     await waitFor(`PostgreSQL at ${addressForLog(databaseUrl)}`, log, signal, () => pool.query('SELECT 1'), limits)
     await waitFor(`Redis at ${addressForLog(redisUrl)}`, log, signal, () => this.pingRedis(), limits)
@@ -108,6 +109,7 @@ export class ControlService {
     if (applied.length > 0) logEvent(this.log, 'schema_migrated', { applied })
     await closeMarked(this.pool, this.redis)
     await addMonthsAhead(this.pool, Date.now())
+    await logMissingKeys(pool, environment, log)
     await this.catalog.start()
     this.running.push({ name: 'catalog', stop: () => this.catalog.stop() })
     const settlement = this.startSettlement()
@@ -144,7 +146,7 @@ export class ControlService {
     const applyToAdmission = async (accountIds: readonly string[]) => (await this.events?.applyNow(accountIds)) ?? false
     const api = newAccountApi({ ...parts, log, debits, applyToAdmission })
     const handlers = rpcHandlers({ ...parts, api, voider, batches, chain, observedDays, serving })
-    const rpc = new RpcServer({ redisUrl, busKey, handlers, log, observe: metrics.observeRpc, limits })
+    const rpc = new RpcServer({ redisUrl, busKeys, handlers, log, observe: metrics.observeRpc, limits })
     rpc.start()
     this.running.push({ name: 'rpc', stop: () => rpc.stop(this.limits.shutdownTimeoutMs / 2) })
     // Proxies that served on their leases meanwhile ask how far they are booked before the state is loaded.
@@ -208,10 +210,7 @@ export class ControlService {
 
   private startCheckpoints(): void {
     const { logKey: key } = this.environment
-    if (key === undefined) {
-      logEvent(this.log, 'usage_log_unsigned')
-      return
-    }
+    if (key === undefined) return
     const keeper = new CheckpointKeeper({ pool: this.pool, log: this.log, key, limits: this.limits })
     this.running.push({ name: 'checkpoints', stop: () => keeper.stop() })
   }

@@ -1,4 +1,5 @@
 import { readVariables } from '../../contract/schemas/environment.ts'
+import { busKeysOf } from '../../contract/wire/busKeys.ts'
 import { NoteKey } from '../book/checkpoint/noteKey.ts'
 import { WitnessKey } from '../book/checkpoint/witnessKey.ts'
 import { CatalogKey } from '../catalog/signed/catalogKey.ts'
@@ -11,7 +12,7 @@ export interface Environment {
   readonly databaseUrl: string
   readonly redisUrl: string
   /** Shared with the proxies: encrypts the messages between them. */
-  readonly busKey: Buffer
+  readonly busKeys: readonly Buffer[]
   /** Signs the checkpoints of the usage logs; undefined where nothing is signed. */
   readonly logKey?: NoteKey | undefined
   /** Witnesses whose cosignatures of checkpoints are accepted. */
@@ -47,7 +48,7 @@ export function readEnvironment(env: NodeJS.ProcessEnv): Environment {
   return {
     databaseUrl: variables.DATABASE_URL,
     redisUrl: variables.REDIS_URL,
-    busKey: Buffer.from(variables.SLUICE_BUS_KEY, 'hex'),
+    busKeys: busKeysOf(variables.SLUICE_BUS_KEY),
     logKey: logKeyOf(variables.SLUICE_LOG_KEY),
     logWitnesses: witnessesOf(variables.SLUICE_LOG_WITNESSES),
     catalogKey: catalogKeyOf(variables.SLUICE_CATALOG_KEY),

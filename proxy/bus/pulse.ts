@@ -6,7 +6,7 @@ import {
   type WithdrawalState,
 } from '../../contract/wire/chainHealth.ts'
 import { sluice } from '../../contract/wire/generated/messages.js'
-import type { RpcClient } from './rpcClient.ts'
+import { ControlUnavailable, type RpcClient } from './rpcClient.ts'
 
 /** The state of the service as this process observes it. */
 export interface Seen {
@@ -45,6 +45,8 @@ export type BookedPosition = Readonly<Pick<sluice.BookedPosition, 'shard' | 'seq
 export class Pulse {
   /** The last answer was a good one. */
   alive = false
+  /** The last call was answered, be it by a refusal because control's database is away. */
+  answers = false
   /** The state of the chain by control's last report; while control does not answer, payments are unavailable. */
   chain: ChainHealth = 'unavailable'
 
@@ -56,6 +58,8 @@ export class Pulse {
 
   private readonly options: PulseOptions
   private timer: NodeJS.Timeout | undefined
+  /** By performance.now(). */
+  private answeredAtMs = performance.now()
 
   constructor(options: PulseOptions) {
     this.options = options
@@ -69,6 +73,16 @@ export class Pulse {
     clearTimeout(this.timer)
   }
 
+  /** How long control has answered nothing, in milliseconds; zero while it answers. */
+  get silentMs(): number {
+    return this.answers ? 0 : performance.now() - this.answeredAtMs
+  }
+
+  private noteAnswer(answers: boolean): void {
+    this.answers = answers
+    if (answers) this.answeredAtMs = performance.now()
+  }
+
   private ask(): void {
     const { rpc, seen, canaries, owner, onBooked, intervalMs } = this.options
     seen.observe()
@@ -80,12 +94,14 @@ export class Pulse {
         ({ chain, admissionClosed, booked, withdrawals }) => {
           this.admissionClosed = admissionClosed
           this.alive = true
+          this.noteAnswer(true)
           this.chain = CHAIN_HEALTHS.find((state) => state === chain) ?? 'not_configured'
           this.withdrawals = WITHDRAWAL_STATES.find((state) => state === withdrawals) ?? 'not_configured'
           return booked
         },
-        () => {
+        (error: unknown) => {
           this.alive = false
+          this.noteAnswer(!(error instanceof ControlUnavailable))
           seen.keep(observed)
           canaries.keep(measured)
           if (this.chain !== 'not_configured') this.chain = 'unavailable'

@@ -46,7 +46,7 @@ export interface RpcClientOptions {
   readonly subscriber: Redis
   readonly owner: string
   /** Shared with control; SLUICE_BUS_KEY. */
-  readonly busKey: Buffer
+  readonly busKeys: readonly Buffer[]
   readonly limits: Limits
 }
 
@@ -66,7 +66,7 @@ export class RpcClient {
     this.commands = options.commands
     this.subscriber = options.subscriber
     this.channel = rpcReplyChannel(options.owner)
-    this.seal = new CallSeal(options.busKey, this.channel)
+    this.seal = new CallSeal(options.busKeys, this.channel)
     this.limits = options.limits
     const streams = rpcLanes(options.limits)
     const lane = (name: RpcLaneName): Lane => newLane(streams[name], options.limits)

@@ -9,7 +9,7 @@ import type { Tool } from './tool.ts'
 export interface CatalogStoreOptions {
   readonly redis: Pick<Redis, 'getBuffer'>
   /** SLUICE_BUS_KEY, which the keys of registered providers are sealed with. */
-  readonly busKey: Buffer
+  readonly busKeys: readonly Buffer[]
   /** The environment with the keys of the catalog's providers. */
   readonly environment: NodeJS.ProcessEnv
   /** Called with every catalog that differs from the previous one. */
@@ -28,13 +28,13 @@ export class CatalogStore {
   private canaries: ReadonlyMap<string, readonly Canary[]> = new Map()
   private catalog: Catalog | undefined
 
-  constructor({ redis, busKey, environment, onChange, onFault }: CatalogStoreOptions) {
+  constructor({ redis, busKeys, environment, onChange, onFault }: CatalogStoreOptions) {
     const decode = (bytes: Buffer): void => {
       this.published = decodeCatalog(bytes, environment)
       onChange(this.join(this.published))
     }
     this.record = new KeptRecord({ redis, key: CATALOG_KEY, onChange: decode, onFault })
-    const seal = new CallSeal(busKey, KEPT_CHANNEL)
+    const seal = new CallSeal(busKeys, KEPT_CHANNEL)
     const decodeCanaries = (bytes: Buffer): void => {
       this.canaries = decodeServing(bytes, seal)
       if (this.published !== undefined) this.join(this.published)

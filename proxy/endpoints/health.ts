@@ -7,8 +7,12 @@ import { serves } from './models.ts'
 /** The state of the parts that the process depends on, as it knows them without asking. */
 export interface Vitals {
   readonly redis: boolean
-  /** Control has answered, or published, within its time. */
+  /** Control has answered that it and its database are well. */
   readonly control: boolean
+  /** How long control has answered nothing, in milliseconds; zero while it answers, also when its database is away. */
+  readonly controlSilentMs: number
+  /** The journal can be written; without it no request is admitted. */
+  readonly journal: boolean
   /** By control's last report. */
   readonly chain: ChainHealth
   /** By control's last report. */
@@ -18,7 +22,9 @@ export interface Vitals {
 
 interface Report {
   readonly status: 'ok' | 'degraded' | 'draining'
-  readonly database: 'ok' | 'unavailable'
+  readonly control: 'ok' | 'unavailable'
+  /** By what control says; unknown while it says nothing. */
+  readonly database: 'ok' | 'unavailable' | 'unknown'
   readonly ledger: 'ok' | 'unavailable'
   readonly chain: ChainHealth
   readonly upstreams: { readonly models: number; readonly serving: number }
@@ -33,12 +39,7 @@ export function healthHandler(catalog: CatalogStore, health: RouteHealth, vitals
 /** GET /ready: 200 when requests can be served, else 503. */
 export function readyHandler(catalog: CatalogStore, vitals: () => Vitals): Handler {
   return (exchange) => {
-    const { redis, draining } = vitals()
-    const reasons = [
-      ...(redis ? [] : ['redis']),
-      ...(catalog.current === null ? ['catalog'] : []),
-      ...(draining ? ['draining'] : []),
-    ]
+    const reasons = [...hindrances(vitals()), ...(catalog.current === null ? ['catalog'] : [])]
     exchange.answer(
       reasons.length === 0 ? 200 : 503,
       JSON_TYPE,
@@ -47,16 +48,31 @@ export function readyHandler(catalog: CatalogStore, vitals: () => Vitals): Handl
   }
 }
 
+/** Why a process in this state can admit no request. */
+export function hindrances({ redis, journal, draining }: Pick<Vitals, 'redis' | 'journal' | 'draining'>): string[] {
+  const reasons: string[] = []
+  if (!redis) reasons.push('redis')
+  if (!journal) reasons.push('journal')
+  if (draining) reasons.push('draining')
+  return reasons
+}
+
+function databaseState({ control, controlSilentMs }: Vitals): Report['database'] {
+  if (control) return 'ok'
+  return controlSilentMs > 0 ? 'unknown' : 'unavailable'
+}
+
 function report(catalog: CatalogStore, health: RouteHealth, vitals: Vitals): Report {
   const nowMs = Date.now()
   const models = [...(catalog.current?.models.values() ?? [])]
   const serving = models.filter((model) => serves(model, health, nowMs)).length
   const isChainWell = vitals.chain === 'ok' || vitals.chain === 'not_configured'
-  const well = vitals.redis && vitals.control && isChainWell && serving > 0
+  const well = vitals.redis && vitals.journal && vitals.control && isChainWell && serving > 0
   return {
     status: vitals.draining ? 'draining' : well ? 'ok' : 'degraded',
-    database: vitals.control ? 'ok' : 'unavailable',
-    ledger: vitals.redis ? 'ok' : 'unavailable',
+    control: vitals.controlSilentMs === 0 ? 'ok' : 'unavailable',
+    database: databaseState(vitals),
+    ledger: vitals.redis && vitals.journal ? 'ok' : 'unavailable',
     chain: vitals.chain,
     upstreams: { models: models.length, serving },
     withdrawals: vitals.withdrawals,

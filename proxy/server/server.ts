@@ -27,6 +27,8 @@ export interface ServerOptions {
   readonly limits: Limits
   /** Called with the exception of a handler; the client gets 500. */
   readonly onError: (error: unknown, requestId: string) => void
+  /** Called with every error that a client is answered, whoever answers it. */
+  readonly onFailed: (error: GatewayError, requestId: string) => void
   /** Called with every refusal that the server itself answers. */
   readonly onRefusal: (error: GatewayError) => void
 }
@@ -35,7 +37,10 @@ export interface ServerOptions {
 export class Server {
   /** Requests whose answers have not ended. */
   open = 0
+  /** Every answer ends its connection. */
+  isLeaving = false
 
+  readonly onFailed: (error: GatewayError, requestId: string) => void
   private readonly table: RouteTable
   private readonly limits: Limits
   private readonly bodies: BodyReader
@@ -58,6 +63,7 @@ export class Server {
     this.discardedMax = Math.max(this.limits.bodyBytesMax, this.limits.bodyBytesDiscardedMax)
     this.onError = options.onError
     this.onRefusal = options.onRefusal
+    this.onFailed = options.onFailed
   }
 
   /**
@@ -81,8 +87,14 @@ export class Server {
     })
   }
 
-  /** From now on new requests are answered 503 gateway_restarting. */
+  /** From now on every answer ends its connection; requests are served as before. */
+  leave(): void {
+    this.isLeaving = true
+  }
+
+  /** From now on new requests are answered 503 gateway_restarting, and their connections end. */
   drain(): void {
+    this.isLeaving = true
     this.draining = true
   }
 
@@ -111,6 +123,7 @@ export class Server {
       startedAtMs,
       this.ended,
       parsed.chunked,
+      this,
     )
     const refusal = this.refusal(parsed)
     if (refusal !== undefined) {

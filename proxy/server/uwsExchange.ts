@@ -19,6 +19,14 @@ const DEFAULT_RETRY_SECONDS = 1
 export const EXPOSED_HEADERS =
   'x-request-id, request-id, x-cost-units, retry-after, etag, age, x-should-retry, content-disposition, idempotent-replayed, payment-required, payment-response, www-authenticate, payment-receipt'
 
+/** What an exchange knows of its server. */
+export interface ExchangeHost {
+  /** Connections end with their next answer. */
+  readonly isLeaving: boolean
+  /** Called with every error that a client is answered. */
+  readonly onFailed: (error: GatewayError, requestId: string) => void
+}
+
 const EMPTY = Buffer.alloc(0)
 const OK = '200 OK'
 const NOT_MODIFIED = 304
@@ -58,6 +66,7 @@ export class UwsExchange implements Exchange {
   private readonly res: HttpResponse
   private readonly onEnded: () => void
   private readonly closes: boolean
+  private readonly host: ExchangeHost
   private goneListener: GoneListener | null = null
   private drainListener: DrainListener | null = null
   private drainArmed = false
@@ -82,7 +91,8 @@ export class UwsExchange implements Exchange {
     head: RequestHead,
     startedAtMs: number,
     onEnded: () => void,
-    closes = false,
+    closes: boolean,
+    host: ExchangeHost,
   ) {
     this.res = res
     this.id = id
@@ -90,6 +100,7 @@ export class UwsExchange implements Exchange {
     this.startedAtMs = startedAtMs
     this.onEnded = onEnded
     this.closes = closes
+    this.host = host
     res.onAborted(() => this.aborted())
   }
 
@@ -117,6 +128,7 @@ export class UwsExchange implements Exchange {
   }
 
   fail(error: GatewayError, headers?: HeaderList): void {
+    this.host.onFailed(error, this.id)
     const own = this.decorator?.onFailure(error)
     if (own !== undefined) this.finish(error.status, own.contentType, own.body, errorHeaders(error, own.headers), false)
     else this.finish(error.status, JSON_TYPE, errorBody(error, this.id), errorHeaders(error, headers), false)
@@ -124,6 +136,7 @@ export class UwsExchange implements Exchange {
 
   /** Fails a request whose body has not arrived: the rest of it is not read and the connection is closed. */
   refuse(error: GatewayError): void {
+    this.host.onFailed(error, this.id)
     this.finish(error.status, JSON_TYPE, errorBody(error, this.id), errorHeaders(error), true)
   }
 
@@ -183,7 +196,9 @@ export class UwsExchange implements Exchange {
   private writeStreamHead(): void {
     if (!this.headDue) return
     this.headDue = false
-    this.writeHead(OK, this.streamHead, this.streamHeaders)
+    // The client closes the connection then: told to do so at the end, the server package writes this header into the body.
+    const head = this.host.isLeaving ? `${this.streamHead}\r\nconnection: close` : this.streamHead
+    this.writeHead(OK, head, this.streamHeaders)
   }
 
   private finish(
@@ -196,11 +211,12 @@ export class UwsExchange implements Exchange {
     if (this.gone || this.ended) return
     this.ended = true
     this.begun = true
+    const isLast = close || this.closes || this.host.isLeaving
     this.endWith(() => {
       this.writeHead(statusLine(status), contentType, headers)
       if (this.head.method === 'HEAD' || status === NOT_MODIFIED)
-        this.res.endWithoutBody(Buffer.byteLength(body), close || this.closes)
-      else this.res.end(body, close || this.closes)
+        this.res.endWithoutBody(Buffer.byteLength(body), isLast)
+      else this.res.end(body, isLast)
     })
   }
 

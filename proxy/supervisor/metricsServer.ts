@@ -1,5 +1,6 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { hindrances } from '../endpoints/health.ts'
 import { renderMetrics } from './renderMetrics.ts'
 import type { WorkerProcesses } from './workerProcesses.ts'
 
@@ -43,7 +44,7 @@ export class MetricsServer {
     }
     const snapshots = await this.workers.snapshots()
     if (request.url === '/ready') {
-      const ready = snapshots.some(({ vitals }) => vitals.redis && !vitals.draining)
+      const ready = snapshots.some(({ vitals }) => hindrances(vitals).length === 0)
       response.writeHead(ready ? 200 : 503, { 'content-type': 'text/plain' }).end(ready ? 'ready\n' : 'not ready\n')
       return
     }

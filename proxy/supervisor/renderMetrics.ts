@@ -22,6 +22,7 @@ const GAUGES = [
   ['openRequests', 'sluice_open_requests', 'Requests whose answer has not ended'],
   ['activeRuns', 'sluice_active_runs', 'Requests that hold money'],
   ['settlementsOpen', 'sluice_settlements_waiting', 'Endings that Redis has not accepted yet'],
+  ['journalLagBytes', 'sluice_journal_lag_bytes', 'What the workers have not on disk yet of their journals'],
   ['residentBytes', 'sluice_resident_bytes', 'Resident memory of the workers'],
 ] as const
 
@@ -75,6 +76,12 @@ export async function renderMetrics(
   new Gauge({ name: 'sluice_journal_bytes', help: 'What the workers keep in their journals', registers }).set(
     journalBytes,
   )
+  const unwritable = snapshots.filter(({ vitals }) => !vitals.journal).length
+  const unwritableHelp = 'Workers that admit no requests because their journal cannot be written'
+  new Gauge({ name: 'sluice_journal_failed', help: unwritableHelp, registers }).set(unwritable)
+  const silences = snapshots.map(({ vitals }) => vitals.controlSilentMs / 1_000)
+  const silentHelp = 'How long no control has answered; 0 while one answers'
+  new Gauge({ name: 'sluice_control_silent_seconds', help: silentHelp, registers }).set(Math.max(0, ...silences))
   const delays = snapshots.map((snapshot) => snapshot.loopDelayP99Ms)
   const delayHelp = 'p99 event-loop delay of the slowest worker'
   new Gauge({ name: 'sluice_event_loop_delay_p99_ms', help: delayHelp, registers }).set(Math.max(0, ...delays))

@@ -74,10 +74,13 @@ export class WorkerProcesses {
     return new Set([...this.workers].map(({ owner }) => owner))
   }
 
-  /** Lets every worker drain and end; those that do not are killed after their time. */
-  async stop(): Promise<void> {
+  /**
+   * Lets every worker drain and end; those that do not are killed after their time.
+   * @param noticeMs how long they serve before, for load balancers that ask whether the proxy is ready
+   */
+  async stop(noticeMs: number): Promise<void> {
     this.stopping = true
-    const ended = [...this.workers].map((worker) => this.end(worker))
+    const ended = [...this.workers].map((worker) => this.end(worker, noticeMs))
     await Promise.all(ended)
   }
 
@@ -165,7 +168,7 @@ export class WorkerProcesses {
     }, delayMs)
   }
 
-  private end(worker: Worker): Promise<void> {
+  private end(worker: Worker, noticeMs: number): Promise<void> {
     const { child } = worker
     return new Promise((resolve) => {
       const timer = setTimeout(() => child.kill('SIGKILL'), workerStopMaxMs(this.limits))
@@ -173,7 +176,7 @@ export class WorkerProcesses {
         clearTimeout(timer)
         resolve()
       })
-      this.tell(worker, { drain: true })
+      this.tell(worker, { drain: true, noticeMs })
     })
   }
 

@@ -24,6 +24,8 @@ export { until } from './until.ts'
 const SETTLED_TIMEOUT_MS = 30_000
 // Control that is stopped waits for its last read of the ledger streams.
 const BLOCK_MS = 200
+// No load balancer stands before these proxies; a test that is about the notice sets it.
+const NOTICE_MS = 1
 /**
  * Deadlines after which the gateway refuses, as it should, because one of its parts stands still. A machine that runs tests
  * lets any of them stand still for seconds; a test that is about one of these deadlines sets it.
@@ -108,7 +110,12 @@ export class Stack {
       SLUICE_CATALOG: join(dir, 'catalog.yaml'),
       SLUICE_DATA: dir,
       SLUICE_JOURNAL_MEMORY: dir,
-      SLUICE_LIMITS: limitsText({ ...PATIENCE, settlementBlockMs: BLOCK_MS, ...options.limits }),
+      SLUICE_LIMITS: limitsText({
+        ...PATIENCE,
+        leaveNoticeMs: NOTICE_MS,
+        settlementBlockMs: BLOCK_MS,
+        ...options.limits,
+      }),
       SLUICE_WORKERS: String(options.workers ?? 1),
       SLUICE_TEST_PROVIDER_KEY: 'provider-key',
       HOST: '127.0.0.1',

@@ -81,7 +81,8 @@ export const PUBLIC_SHAPES = {
   }),
   Health: shape({
     status: oneOf(['ok', 'degraded', 'draining']),
-    database: oneOf(['ok', 'unavailable']),
+    control: oneOf(['ok', 'unavailable']),
+    database: oneOf(['ok', 'unavailable', 'unknown']),
     ledger: oneOf(['ok', 'unavailable']),
     chain: oneOf(CHAIN_HEALTHS),
     withdrawals: oneOf(WITHDRAWAL_STATES),

@@ -55,8 +55,7 @@ export class CatalogKeeper {
    * @throws FileError when the file is invalid
    */
   async start(): Promise<void> {
-    const { path, redis, log, sign } = this.parts
-    if (sign === undefined) logEvent(log, 'catalog_unsigned')
+    const { path, redis, log } = this.parts
     try {
       await this.load()
     } catch (error) {

@@ -11,7 +11,7 @@ import { type ServedEndpoint, servedEndpoints } from './servedEndpoints.ts'
 /** Settings for the record of the providers that serve. */
 export interface ServingParts {
   /** SLUICE_BUS_KEY, which seals the keys of providers for the proxies. */
-  readonly busKey: Buffer
+  readonly busKeys: readonly Buffer[]
   /** Providers may have private addresses. */
   readonly allowPrivateProviders: boolean
 }
@@ -24,7 +24,7 @@ const WRITES_MAX = 3
  * @returns whether it differed
  */
 export async function syncServing(db: Queryable, redis: Redis, parts: ServingParts, limits: Limits): Promise<boolean> {
-  const seal = new CallSeal(parts.busKey, KEPT_CHANNEL)
+  const seal = new CallSeal(parts.busKeys, KEPT_CHANNEL)
   // Another process may have read the book before a change of this one and write after it, so both check again.
   for (let written = 0; ; written++) {
     const record = await encodeServing(db, seal, parts.allowPrivateProviders)

@@ -24,7 +24,7 @@ const UNSEALED_WARNING_INTERVAL_MS = 60_000
 export interface RpcServerOptions {
   readonly redisUrl: string
   /** Shared with the proxies; SLUICE_BUS_KEY. */
-  readonly busKey: Buffer
+  readonly busKeys: readonly Buffer[]
   readonly handlers: RpcHandlers
   readonly log: Logger
   readonly observe?: RpcObserver
@@ -40,7 +40,7 @@ export interface RpcServerOptions {
  */
 export class RpcServer {
   private readonly handlers: RpcHandlers
-  private readonly busKey: Buffer
+  private readonly busKeys: readonly Buffer[]
   private readonly log: Logger
   private readonly observe: RpcObserver
   private readonly writer: Redis
@@ -48,10 +48,10 @@ export class RpcServer {
   private warnedMs = -UNSEALED_WARNING_INTERVAL_MS
   private readonly limits: Limits
 
-  constructor({ redisUrl, busKey, handlers, log, observe = () => {}, limits }: RpcServerOptions) {
+  constructor({ redisUrl, busKeys, handlers, log, observe = () => {}, limits }: RpcServerOptions) {
     this.limits = limits
     this.handlers = handlers
-    this.busKey = busKey
+    this.busKeys = busKeys
     this.log = log
     this.observe = observe
     this.writer = connectRedis(redisUrl, 'wait')
@@ -93,7 +93,7 @@ export class RpcServer {
     const leftMs = (request?.timeoutMs || this.limits.rpcTimeoutMs) - ageMs
     if (request && leftMs < 0) outcome = 'expired'
     else if (request) {
-      const seal = new CallSeal(this.busKey, request.replyTo)
+      const seal = new CallSeal(this.busKeys, request.replyTo)
       const payload = seal.open(requestLabel(request.operation, request.id), request.sealed)
       if (payload === undefined) this.warnOfUnsealed()
       else [outcome, message] = await this.answer({ request, operation, payload, seal }, startedMs + leftMs)

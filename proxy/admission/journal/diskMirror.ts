@@ -37,8 +37,8 @@ export interface DiskMirrorOptions {
 export class DiskMirror {
   private readonly options: DiskMirrorOptions
   private queue: Chunk[] = []
-  /** Bytes that the disk does not have yet. */
-  private lagBytes = 0
+  /** Bytes that the disk does not have yet; only this class changes it. */
+  lagBytes = 0
   private isFailing = false
   private nextFile = 1
   private current: OpenFile | undefined

@@ -67,6 +67,11 @@ export class Journal {
     return this.totalBytes
   }
 
+  /** Bytes that the disk does not have yet. */
+  get lagBytes(): number {
+    return this.mirror.lagBytes
+  }
+
   get segmentCount(): number {
     return this.segments.length
   }

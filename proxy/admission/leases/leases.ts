@@ -1,3 +1,4 @@
+import { GatewayError } from '../../../contract/errors/errors.ts'
 import { SHARD_COUNT, shardOf } from '../../../contract/wire/redisKeys.ts'
 import type { FixedArguments } from '../../../contract/wire/scriptArguments.ts'
 import { HoldCode } from '../../../contract/wire/scripts.ts'
@@ -22,6 +23,8 @@ import { SingleTaking, withoutCharge } from './singleTaking.ts'
 
 /** The number of retries within the time that recalled leases are waited for. */
 const RECALL_STEPS = 5
+const JOURNAL_CLOSED =
+  'The gateway cannot write its journal; nothing ran. Try again after Retry-After seconds, which may reach another process.'
 
 export interface LeasesOptions {
   readonly owner: string
@@ -81,7 +84,8 @@ export class Leases implements Holding, Settlements {
 
   take(waiter: HoldWaiter): void {
     const shard = this.shards[waiter.principal.shard]
-    if (shard === undefined || !this.options.journal.accepts) this.refuseLater(waiter)
+    if (!this.options.journal.accepts) this.refuseUnwritable(waiter)
+    else if (shard === undefined) this.refuseLater(waiter)
     else shard.take(waiter, this.clock.now())
   }
 
@@ -93,7 +97,7 @@ export class Leases implements Holding, Settlements {
     const { open } = this
     return {
       take: (waiter) => {
-        if (!this.options.journal.accepts) return this.refuseLater(waiter)
+        if (!this.options.journal.accepts) return this.refuseUnwritable(waiter)
         source.take(
           new SingleTaking(waiter, (hold, split, units, heldAtMs) => {
             open.addSingle(waiter, hold, parseSplit(split), units, heldAtMs)
@@ -219,6 +223,11 @@ export class Leases implements Holding, Settlements {
 
   private refuseLater(waiter: HoldWaiter): void {
     setImmediate(() => this.refuse(waiter, HoldCode.CLOSED, 0))
+  }
+
+  private refuseUnwritable(waiter: HoldWaiter): void {
+    const error = new GatewayError('admission_unavailable', { message: JOURNAL_CLOSED, retryAfterSeconds: 2 })
+    setImmediate(() => notifyWaiter(waiter, (told) => told.onHoldRefused(error), this.options.onFault))
   }
 
   private refuse(waiter: HoldWaiter, code: number, retryMs: number): void {

@@ -34,6 +34,8 @@ export interface OwnLeasesOptions {
   readonly serverChanges: () => number
   readonly strays: Settling & Pick<StrayHolds, 'size'>
   readonly onFault: (error: unknown) => void
+  /** The journal could not be written. */
+  readonly onJournalFault: (error: unknown) => void
 }
 
 /** The leases of this process with their journal, as the rest of the installation reaches them. */
@@ -48,13 +50,13 @@ export class OwnLeases {
   private asking: Promise<ReadonlyMap<number, number>> | undefined
 
   constructor(options: OwnLeasesOptions) {
-    const { config, owner, commands, limits, connected, serverChanges, strays, onFault } = options
+    const { config, owner, commands, limits, connected, serverChanges, strays, onFault, onJournalFault } = options
     this.options = options
     const name = journalName(owner, process.pid)
     const diskFolder = join(config.journalFolder, name)
     this.diskFolder = diskFolder
     const memoryFolder = config.journalMemoryFolder === null ? null : join(config.journalMemoryFolder, name)
-    this.journal = new Journal({ memoryFolder, diskFolder, sync: config.journalSync, limits, onFault })
+    this.journal = new Journal({ memoryFolder, diskFolder, sync: config.journalSync, limits, onFault: onJournalFault })
     const folders = memoryFolder === null ? [diskFolder] : [memoryFolder, diskFolder]
     this.leases = new Leases({
       owner,
@@ -73,9 +75,9 @@ export class OwnLeases {
 
   /** Listens to recalls, to questions for requests, and to loadings of the admission state. */
   async start(): Promise<void> {
-    const { subscriber, onFault } = this.options
+    const { subscriber, onJournalFault } = this.options
     // The folder shows the next process whose holds are left, even when nothing was written.
-    await mkdir(this.diskFolder, { recursive: true, mode: 0o700 }).catch(onFault)
+    await mkdir(this.diskFolder, { recursive: true, mode: 0o700 }).catch(onJournalFault)
     subscriber.on('messageBuffer', (channel: Buffer, message: Buffer) => this.heard(String(channel), String(message)))
     await subscriber.subscribe(RECALL_CHANNEL, ASK_CHANNEL, REPORT_CHANNEL)
   }

@@ -102,6 +102,28 @@ for (const workers of [1, 2]) {
   })
 }
 
+test('SIGTERM: for the notice everything is served, while /ready is 503 and every answer ends its connection', async () => {
+  await withStack({ limits: { leaveNoticeMs: 60_000 } }, async (stack, { apiKey }) => {
+    const ended = stack.proxy.sigterm()
+    await draining(stack)
+    const ready = await fetch(`${stack.baseUrl}/ready`)
+    assert.deepEqual([ready.status, ready.headers.get('connection')], [503, 'close'])
+    assert.deepEqual(await ready.json(), { ready: false, reasons: ['draining'] })
+    const whole = await chat(stack.baseUrl, apiKey, { model: 'test/small' })
+    completion(whole)
+    assert.equal(whole.headers.get('connection'), 'close')
+    const stream = await chatStream(stack.baseUrl, apiKey, { model: 'test/slow' })
+    assert.match(streamedText(stream), /tok59$/)
+    assert.equal(stream.receipt?.status, 'ok')
+    // Sooner than the notice ends.
+    await stack.proxy.kill9()
+    await ended
+    await stack.proxy.start()
+    await stack.ready()
+    await stack.settled()
+  })
+})
+
 test('SIGTERM: requests that outlast the grace period are cut and not charged', async () => {
   await withStack({ workers: 2, limits: { drainGraceMs: 500 } }, async (stack, { accountId, apiKey }) => {
     const start = await balance(stack, accountId)

@@ -9,6 +9,7 @@ const M = 'test/small'
 
 interface Health {
   readonly status: string
+  readonly control: string
   readonly database: string
   readonly ledger: string
   readonly chain: string
@@ -51,6 +52,7 @@ async function health(): Promise<Health> {
 
 const WELL: Health = {
   status: 'ok',
+  control: 'ok',
   database: 'ok',
   ledger: 'ok',
   chain: 'not_configured',
@@ -134,7 +136,7 @@ test('a model whose only route fails is not listed until it serves again', async
 test('without control requests are served, and routes that need the book return 503', async () => {
   completion(await chat(stack.baseUrl, apiKey, { model: M }))
   await stack.control.kill9()
-  await becomes({ ...WELL, status: 'degraded', database: 'unavailable' })
+  await becomes({ ...WELL, status: 'degraded', control: 'unavailable', database: 'unknown' })
   assert.equal((await get('/ready')).status, 200)
   const { receipt } = completion(await chat(stack.baseUrl, apiKey, { model: M }))
   const sheets = await get('/v1/pricing/sheets')
@@ -151,7 +153,7 @@ test('without control requests are served, and routes that need the book return 
 
 test('without Redis no request is served, and service recovers when it is back', async () => {
   await stack.redis.kill9()
-  await becomes({ ...WELL, status: 'degraded', database: 'unavailable', ledger: 'unavailable' })
+  await becomes({ ...WELL, status: 'degraded', control: 'unavailable', database: 'unknown', ledger: 'unavailable' })
   const ready = await get('/ready')
   assert.equal(ready.status, 503)
   assert.deepEqual((JSON.parse(ready.text) as { reasons: string[] }).reasons, ['redis'])

@@ -127,8 +127,8 @@ test('a stall after a response of Redis does not close its connection', async ()
 
 test('a reply of control that arrived during a stall is accepted', async () => {
   const [commands, subscriber] = [connectRedis(server.url, 'wait'), connectRedis(server.url, 'wait')]
-  const busKey = Buffer.from(TEST_BUS_KEY, 'hex')
-  const client = new RpcClient({ commands, subscriber, owner: newId('own'), busKey, limits })
+  const busKeys = [Buffer.from(TEST_BUS_KEY, 'hex')]
+  const client = new RpcClient({ commands, subscriber, owner: newId('own'), busKeys, limits })
   try {
     await client.start()
     const call = client.call('resolve_key', {}, DEADLINE_MS)

@@ -63,11 +63,11 @@ test('public reads of unknown ids do not wait for booking; reads of known ones r
 
 async function withClient(handlers: Partial<RpcHandlers>, work: (client: RpcClient) => Promise<void>): Promise<void> {
   const all: RpcHandlers = { ...EMPTY_HANDLERS, ...handlers }
-  const busKey = Buffer.from(TEST_BUS_KEY, 'hex')
-  const rpc = new RpcServer({ redisUrl: server.url, busKey, handlers: all, log: pino({ enabled: false }), limits })
+  const busKeys = [Buffer.from(TEST_BUS_KEY, 'hex')]
+  const rpc = new RpcServer({ redisUrl: server.url, busKeys, handlers: all, log: pino({ enabled: false }), limits })
   rpc.start()
   const [commands, subscriber] = [connectRedis(server.url, 'wait'), connectRedis(server.url, 'wait')]
-  const client = new RpcClient({ commands, subscriber, owner: newId('own'), busKey, limits })
+  const client = new RpcClient({ commands, subscriber, owner: newId('own'), busKeys, limits })
   try {
     await client.start()
     await work(client)

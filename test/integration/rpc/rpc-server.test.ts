@@ -64,7 +64,7 @@ after(async () => {
 function newServer(): RpcServer {
   return new RpcServer({
     redisUrl: server.url,
-    busKey: Buffer.from(TEST_BUS_KEY, 'hex'),
+    busKeys: [Buffer.from(TEST_BUS_KEY, 'hex')],
     handlers,
     log: pino({ enabled: false }),
     observe: (operation, outcome) => outcomes.push([operation, outcome]),
@@ -172,7 +172,7 @@ test('a call not sealed with the shared key is dropped: plaintext, another key, 
   const payload = sluice.ResolveKeyRequest.encode({ keyHash: 'forged' }).finish()
   const entry = (id: number) =>
     sluice.RpcRequest.decode(callEntry({ id, channel: CHANNEL, timeoutMs: 60_000, operation: 'resolve_key', payload }))
-  const wrongKey = new CallSeal(Buffer.alloc(32), CHANNEL)
+  const wrongKey = new CallSeal([Buffer.alloc(32)], CHANNEL)
   const ids = Array.from({ length: 5 }, () => nextId++)
   const [clear = 0, otherKey = 0, otherId = 0, otherOperation = 0, otherChannel = 0] = ids
   const forged = [

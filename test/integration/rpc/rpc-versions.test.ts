@@ -14,7 +14,7 @@ import { replyMessage, TEST_BUS_KEY } from '../../support/parts/sealedCalls.ts'
 import { startTestRedis, type TestServer } from '../../support/services.ts'
 import { until } from '../../support/stack.ts'
 
-const busKey = Buffer.from(TEST_BUS_KEY, 'hex')
+const busKeys = [Buffer.from(TEST_BUS_KEY, 'hex')]
 let server: TestServer
 let redis: Redis
 let subscriber: Redis
@@ -24,7 +24,7 @@ before(async () => {
   server = await startTestRedis()
   redis = connectRedis(server.url, 'wait')
   subscriber = connectRedis(server.url, 'wait')
-  client = new RpcClient({ commands: redis, subscriber, owner: newId('own'), busKey, limits })
+  client = new RpcClient({ commands: redis, subscriber, owner: newId('own'), busKeys, limits })
   await client.start()
 })
 

@@ -75,6 +75,7 @@ export class LeasingWorker {
       serverChanges: () => 0,
       strays: { end: () => {}, size: 0 },
       onFault: () => {},
+      onJournalFault: () => {},
     })
     this.holds = new Holds({
       script: defineScript(this.commands, 'hold'),

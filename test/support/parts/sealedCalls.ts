@@ -3,7 +3,7 @@ import { sluice } from '../../../contract/wire/generated/messages.js'
 
 /** SLUICE_BUS_KEY of every stack that tests start. */
 export const TEST_BUS_KEY = '7e57'.repeat(16)
-const KEY = Buffer.from(TEST_BUS_KEY, 'hex')
+const KEYS = [Buffer.from(TEST_BUS_KEY, 'hex')]
 
 export interface TestCall {
   readonly id: number
@@ -25,20 +25,20 @@ export interface OpenedReply {
 
 /** The stream entry of a call, as a proxy makes it. */
 export function callEntry({ id, channel, operation, payload, timeoutMs }: TestCall): Buffer {
-  const sealed = new CallSeal(KEY, channel).seal(requestLabel(operation, id), payload)
+  const sealed = new CallSeal(KEYS, channel).seal(requestLabel(operation, id), payload)
   return Buffer.from(sluice.RpcRequest.encode({ id, replyTo: channel, timeoutMs, operation, sealed }).finish())
 }
 
 /** A reply of control, as a proxy reads it; the payload is empty for one that is not sealed. */
 export function openReply(channel: string, message: Uint8Array): OpenedReply {
   const { id, refusal, errorCode, errorMessage, sealed } = sluice.RpcReply.decode(message)
-  const payload = new CallSeal(KEY, channel).open(replyLabel(id), sealed) ?? new Uint8Array(0)
+  const payload = new CallSeal(KEYS, channel).open(replyLabel(id), sealed) ?? new Uint8Array(0)
   const forProxiesBefore = [errorCode, errorMessage] as const
   return { id, errorCode: refusal?.row ?? '', errorMessage: refusal?.message ?? '', forProxiesBefore, payload }
 }
 
 /** The message of a reply that went well, as control makes it. */
 export function replyMessage(channel: string, id: number, payload: Uint8Array): Buffer {
-  const sealed = new CallSeal(KEY, channel).seal(replyLabel(id), payload)
+  const sealed = new CallSeal(KEYS, channel).seal(replyLabel(id), payload)
   return Buffer.from(sluice.RpcReply.encode({ id, sealed }).finish())
 }

@@ -58,6 +58,7 @@ export async function startServer(
     ],
     limits: { ...limits, ...changes },
     onError: (error) => refused.push(String(error)),
+    onFailed: () => undefined,
     onRefusal: (error) => refused.push(error.row),
   })
   return { server, port: await server.listen('127.0.0.1', 0), served, refused }

@@ -14,12 +14,16 @@ test('private addresses of providers are allowed only by 1, and an invalid value
   assert.throws(() => allowed('true'), /SLUICE_PRIVATE_PROVIDERS must be 1 or 0, not "true"/)
 })
 
-test('the bus key is 64 hex digits; the error for a wrong one does not contain it', () => {
-  assert.deepEqual(readEnvironment(BASE).busKey, Buffer.from(BUS_KEY, 'hex'))
+test('the bus key is 64 hex digits, or two such keys; the error for a wrong one does not contain it', () => {
+  assert.deepEqual(readEnvironment(BASE).busKeys, [Buffer.from(BUS_KEY, 'hex')])
   assert.throws(
     () => readEnvironment({ ...BASE, SLUICE_BUS_KEY: '' }),
     /SLUICE_BUS_KEY is not set: .*openssl rand -hex 32/,
   )
+  const other = '0b'.repeat(32)
+  const two = readEnvironment({ ...BASE, SLUICE_BUS_KEY: `${other},${BUS_KEY}` }).busKeys
+  assert.deepEqual(two, [Buffer.from(other, 'hex'), Buffer.from(BUS_KEY, 'hex')])
+  assert.throws(() => readEnvironment({ ...BASE, SLUICE_BUS_KEY: `${BUS_KEY},` }), /or two such keys/)
   const wrong = `${BUS_KEY}ff`
   assert.throws(
     () => readEnvironment({ ...BASE, SLUICE_BUS_KEY: wrong }),

@@ -21,7 +21,7 @@ test('a catalog that cannot be read is retried, and an identical one changes no 
         return answer ?? null
       },
     },
-    busKey: Buffer.alloc(32),
+    busKeys: [Buffer.alloc(32)],
     environment: {},
     onChange: ({ sheet }) => versions.push(sheet.version),
     onFault: (error) => faults.push(error),
