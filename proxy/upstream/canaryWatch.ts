@@ -124,11 +124,6 @@ export class CanaryAttempt {
     else this.over = true
   }
 
-  /** The request was at fault, or nothing is known: nothing counts. */
-  undecided(): void {
-    this.over = true
-  }
-
   private end(fault: '' | 'errors' | 'stalls'): void {
     if (this.over) return
     this.over = true
