@@ -1,5 +1,5 @@
 import { GatewayError } from '../../contract/errors/errors.ts'
-import type { Route } from '../catalog/pricedItem.ts'
+import type { Registered, Route } from '../catalog/pricedItem.ts'
 import type { Limits } from '../limits.ts'
 import type { CanaryAttempt, CanaryWatch } from './canaryWatch.ts'
 import {
@@ -10,19 +10,22 @@ import {
   type OperationRule,
 } from './operationRules.ts'
 import { readProviderError } from './providerErrors.ts'
-import { classifyRefusal, type Refusal } from './refusal.ts'
+import { classifyRefusal, type Refusal, refusalOfRegistered } from './refusal.ts'
 import { retryAfterMs } from './retryAfter.ts'
 import type { RouteHealth } from './routeHealth.ts'
-import type {
-  Transport,
+import {
+  type Transport,
   TransportFailure,
-  UpstreamCall,
-  UpstreamHeaders,
-  UpstreamListener,
-  UpstreamRequest,
+  type UpstreamCall,
+  type UpstreamHeaders,
+  type UpstreamListener,
+  type UpstreamRequest,
 } from './transport/transport.ts'
 
 const ERROR_BODY_BYTES_MAX = 65_536
+
+/** The multiple of its bar that a registered provider may take for the first output of a stream, before another route is asked. */
+const FIRST_OUTPUT_FACTOR = 2
 
 /** Follows a request over its attempts. Bytes are only lent for the time of the call. */
 export interface AttemptListener {
@@ -77,6 +80,9 @@ export class Attempts implements UpstreamListener {
   private route: Route
   private call: UpstreamCall | undefined
   private watched: CanaryAttempt | undefined
+  /** A registered provider that called the request at fault; the routes of the catalog decide whether it was. */
+  private accuser: CanaryAttempt | undefined
+  private outputTimer: NodeJS.Timeout | undefined
   private committed = false
   private over = false
   private last = false
@@ -99,12 +105,17 @@ export class Attempts implements UpstreamListener {
     this.send(this.route, false)
   }
 
-  /** The first real output arrived: from here on there is no failover. */
-  commit(): void {
+  /**
+   * The first real output arrived: from here on there is no failover.
+   * @param outputBytes output that has arrived with it, where the answer is whole
+   */
+  commit(outputBytes = 0): void {
     if (this.committed) return
     this.committed = true
+    clearTimeout(this.outputTimer)
     this.options.health.succeeded(this.route.id)
-    this.watched?.onOutput(Date.now())
+    this.accuser?.failed(false)
+    this.watched?.onOutput(Date.now(), outputBytes)
   }
 
   /** The answer turned out to be unusable before the commit; the next route is tried. */
@@ -132,6 +143,7 @@ export class Attempts implements UpstreamListener {
   cancel(): void {
     if (this.over) return
     this.over = true
+    clearTimeout(this.outputTimer)
     if (!this.committed) this.options.health.undecided(this.route.id)
     this.watched?.givenUp(Date.now())
     this.call?.cancel()
@@ -182,6 +194,7 @@ export class Attempts implements UpstreamListener {
 
   onFailure(failure: TransportFailure): void {
     if (this.over) return
+    clearTimeout(this.outputTimer)
     this.options.onFault(this.route, failure.message)
     if (this.committed) {
       this.over = true
@@ -239,11 +252,13 @@ export class Attempts implements UpstreamListener {
     this.options.listener.onCrashed(error)
   }
 
-  private moveOn(refusal: Refusal, mayMoveOn: boolean): void {
+  private moveOn(answered: Refusal, mayMoveOn: boolean): void {
     const { health, routes, limits, listener, accountId } = this.options
     const nowMs = Date.now()
-    if (refusal.elsewhere) this.watched?.failed(false)
-    else this.watched?.undecided()
+    clearTimeout(this.outputTimer)
+    const refusal = this.route.registered === undefined ? answered : refusalOfRegistered(answered)
+    if (answered.elsewhere) this.watched?.failed(false)
+    else this.accuser = this.watched
     if (refusal.retryAfterMs > 0) health.coolDown(this.route.id, nowMs + refusal.retryAfterMs)
     if (refusal.routeFault) health.failed(this.route.id, nowMs, refusal.perhapsRequest ? accountId : undefined)
     else health.undecided(this.route.id)
@@ -274,5 +289,15 @@ export class Attempts implements UpstreamListener {
     // then.
     const onNew = fresh || !mayReuseConnection(rule)
     this.call = transport.send(makeRequest(route, Math.max(1, this.deadlineMs - Date.now()), onNew), this)
+    if (route.registered !== undefined && streamed === true) this.awaitOutput(route.registered)
+  }
+
+  // Bytes are no output: comments and empty events would hold a client for as long as the provider likes.
+  private awaitOutput({ firstOutputMaxMs }: Registered): void {
+    this.outputTimer = setTimeout(() => {
+      if (this.over || this.committed) return
+      this.call?.cancel()
+      this.onFailure(new TransportFailure('first_byte_timeout'))
+    }, FIRST_OUTPUT_FACTOR * firstOutputMaxMs)
   }
 }

@@ -1,5 +1,8 @@
 import type { Route } from '../catalog/pricedItem.ts'
 
+/** The time that a byte of output may take after the first one: 20 tokens of four bytes in a second. */
+const OUTPUT_BYTE_MS = 12
+
 /** Measurements of a registered provider for a model; see RouteMeasure. */
 export interface CanaryMeasure {
   readonly provider: string
@@ -17,11 +20,15 @@ export interface CanaryMeasure {
 export class CanaryWatch {
   private measures = new Map<string, CanaryMeasure>()
 
-  /** Follows a request to a route. @param streamed its first output is timed. @returns undefined for routes of the catalog */
+  /**
+   * Follows a request to a route.
+   * @param streamed its first output comes before the rest
+   * @returns undefined for routes of the catalog
+   */
   begin(route: Route, streamed: boolean, nowMs: number): CanaryAttempt | undefined {
     const { registered } = route
     if (registered === undefined) return undefined
-    return new CanaryAttempt(this, route, streamed ? registered.firstOutputMaxMs : Number.POSITIVE_INFINITY, nowMs)
+    return new CanaryAttempt(this, route, registered.firstOutputMaxMs, streamed, nowMs)
   }
 
   /** The measurements of a route. @throws Error for a route of the catalog */
@@ -77,22 +84,28 @@ export class CanaryWatch {
 export class CanaryAttempt {
   private readonly watch: CanaryWatch
   private readonly route: Route
-  /** Infinite where the first output is not timed. */
   private readonly firstOutputMaxMs: number
+  private readonly streamed: boolean
   private readonly startedAtMs: number
   private firstOutputMs = -1
   private over = false
 
-  constructor(watch: CanaryWatch, route: Route, firstOutputMaxMs: number, startedAtMs: number) {
+  constructor(watch: CanaryWatch, route: Route, firstOutputMaxMs: number, streamed: boolean, startedAtMs: number) {
     this.watch = watch
     this.route = route
     this.firstOutputMaxMs = firstOutputMaxMs
+    this.streamed = streamed
     this.startedAtMs = startedAtMs
   }
 
-  /** The first output of an answer has arrived. */
-  onOutput(nowMs: number): void {
-    if (this.firstOutputMs < 0) this.firstOutputMs = Math.max(0, nowMs - this.startedAtMs)
+  /**
+   * The first output of an answer has arrived, or a whole answer.
+   * @param outputBytes of a whole answer; the time that they may take does not count
+   */
+  onOutput(nowMs: number, outputBytes = 0): void {
+    if (this.firstOutputMs < 0) {
+      this.firstOutputMs = Math.max(0, nowMs - this.startedAtMs - outputBytes * OUTPUT_BYTE_MS)
+    }
   }
 
   succeeded(): void {
@@ -107,13 +120,8 @@ export class CanaryAttempt {
   /** The request was given up. If it had waited longer than the bar, that is the provider's fault. */
   givenUp(nowMs: number): void {
     if (this.firstOutputMs >= 0) this.end('')
-    else if (nowMs - this.startedAtMs > this.firstOutputMaxMs) this.end('stalls')
+    else if (this.streamed && nowMs - this.startedAtMs > this.firstOutputMaxMs) this.end('stalls')
     else this.over = true
-  }
-
-  /** The request was at fault, or nothing is known: nothing counts. */
-  undecided(): void {
-    this.over = true
   }
 
   private end(fault: '' | 'errors' | 'stalls'): void {
@@ -122,7 +130,7 @@ export class CanaryAttempt {
     const measure = this.watch.of(this.route)
     measure.requests++
     if (fault !== '') measure[fault]++
-    if (this.firstOutputMs < 0 || this.firstOutputMaxMs === Number.POSITIVE_INFINITY) return
+    if (this.firstOutputMs < 0) return
     measure.timed++
     measure.firstOutputMs += this.firstOutputMs
     if (this.firstOutputMs > this.firstOutputMaxMs) measure.slow++

@@ -63,6 +63,16 @@ export function classifyRefusal(
   return { ...unavailable(), routeFault: true, perhapsRequest: true, retryAfterMs }
 }
 
+/**
+ * The consequences of a registered provider's error answer: it does not decide that a request is at fault, and its words are
+ * never shown to the client.
+ */
+export function refusalOfRegistered({ error, retryAfterMs, routeFault, perhapsRequest }: Refusal): Refusal {
+  const shown = error.row === 'upstream_timeout' ? error : new GatewayError('upstream_unavailable')
+  const route = { routeFault, retryAfterMs, ...(perhapsRequest !== undefined && { perhapsRequest }) }
+  return { ...route, error: shown, elsewhere: true }
+}
+
 const BUSY = 'Every provider of this model limits its rate; try again after Retry-After seconds.'
 
 function unavailable(): { error: GatewayError; elsewhere: boolean } {

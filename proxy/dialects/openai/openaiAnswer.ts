@@ -38,7 +38,7 @@ class OpenaiAnswer implements WholeAnswer {
 
   /** Puts a text before the answer's own; it does not count as output. */
   prefix(preface: string): void {
-    this.said = this.usage === null ? writtenText(this.answer) : ''
+    if (preface !== '') this.said = writtenText(this.answer)
     for (const choice of choicesOf(this.answer)) {
       choice['text'] = preface + (typeof choice['text'] === 'string' ? choice['text'] : '')
       choice['logprobs'] ??= null
@@ -74,8 +74,9 @@ function readCompletion(body: Buffer, context: AnswerContext, object: string): O
 
 function writtenText(answer: JsonObject): string {
   const written = choicesOf(answer).flatMap(({ text, message }) => {
-    const { content, reasoning_content: reasoning, tool_calls: calls } = isJsonObject(message) ? message : {}
-    return [text, reasoning, content, ...toolCallTexts(calls)]
+    const said = isJsonObject(message) ? message : {}
+    const { content, reasoning_content: reasoning, refusal, tool_calls: calls } = said
+    return [text, reasoning, said['reasoning'], content, refusal, ...toolCallTexts(calls)]
   })
   return written.filter((text) => typeof text === 'string' && text !== '').join('\n')
 }

@@ -47,10 +47,11 @@ export class BodyRun implements RunListener, WholeListener {
       this.call.reject(answer.rejected)
       return
     }
-    this.call.commit()
-    this.answer = answer
     const { usage, outputBytes } = answer
-    const written = usage === null ? answer.written() : undefined
+    this.call.commit(outputBytes)
+    this.answer = answer
+    const isCounted = usage === null || this.run.route?.registered !== undefined
+    const written = isCounted ? answer.written() : undefined
     const produced = { usage, outputFrames: 1, outputBytes, framesAtUsage: 1 }
     settleUsed(this.run, this.order, produced, 'ok', this.call.detached ? 'client_gone' : null, written)
   }

@@ -1,10 +1,10 @@
-import { chargeUnits, type TokenUsage } from '../../../contract/money/charge.ts'
+import { chargeUnits, promptTokens, type TokenUsage } from '../../../contract/money/charge.ts'
 import { estimateUsage } from '../../../contract/money/estimate.ts'
 import type { TokenCounter } from '../../tokens/tokenCounter.ts'
 import type { Bill } from '../run/bill.ts'
 import type { Run } from '../run/run.ts'
 import type { ChatOrder } from './order.ts'
-import { isBeyondCount } from './overReport.ts'
+import { isBeyondCount, isOverReport, withoutCacheWrites } from './registeredUsage.ts'
 
 /** The parts of an answer that determine its bill. */
 export interface Produced {
@@ -49,39 +49,43 @@ export async function countedBill(
 }
 
 /**
- * Ends a request with its usage. When the provider has not reported it, the tokenizer is asked first, for as long as a
- * client may wait.
- * @param written the model's output, where it was kept
+ * Ends a request with its usage. When the provider has not reported it, or is a registered one, the tokenizer is asked first,
+ * for as long as a client may wait.
+ * @param written the model's output, where it was kept; always for a registered provider
  */
 export function settleUsed(
   run: Run,
   order: ChatOrder,
-  reported: Produced,
+  produced: Produced,
   status: 'ok' | 'partial',
   errorCode: string | null,
   written?: string,
 ): void {
-  const produced = believed(run, order, reported)
-  if (produced.usage !== null) {
+  const isRegistered = run.route?.registered !== undefined
+  if (produced.usage !== null && !isRegistered) {
     run.settle(status, billOf(order, produced), errorCode)
     return
   }
   run.beginEnding()
-  countedBill(order, produced, run.services.tokens, written)
-    .then((bill) => run.settle(status, bill, errorCode))
+  const counted = countedBill(order, { ...produced, usage: null }, run.services.tokens, written)
+  counted
+    .then((bill) => run.settle(status, isRegistered ? believedBill(run, order, produced, bill) : bill, errorCode))
     .catch((error: unknown) => run.crash(error))
 }
 
 /**
- * A report of a registered provider that exceeds the gateway's own count is recorded against the provider, and treated as
- * missing.
+ * The bill of a registered provider's answer. A report that exceeds the gateway's own count is recorded against the provider,
+ * and treated as missing.
+ * @param counted the bill by the gateway's own count
  */
-function believed({ route, services }: Run, order: ChatOrder, produced: Produced): Produced {
-  if (route?.registered === undefined || produced.usage === null) return produced
-  const { outputFrames, outputBytes, framesAtUsage } = produced
-  if (!isBeyondCount(order.admitted, produced.usage, outputBytes)) return produced
-  services.canaries.of(route).overReports++
-  return { usage: null, outputFrames, outputBytes, framesAtUsage }
+function believedBill({ route, services }: Run, order: ChatOrder, { usage, ...produced }: Produced, counted: Bill): Bill {
+  if (route === null || usage === null) return counted
+  const { model, rates } = order.admitted
+  const tokens = { prompt: promptTokens(counted.usage), output: counted.usage.output }
+  if (isOverReport(usage, tokens, model.thinking !== 'none')) services.canaries.of(route).overReports++
+  if (isBeyondCount(usage, tokens) || produced.outputFrames > produced.framesAtUsage) return counted
+  const billed = withoutCacheWrites(usage)
+  return { ...counted, units: chargeUnits(rates, billed), usage: billed, source: 'reported' }
 }
 
 // A report before the last output is too low, but it is a lower bound.

@@ -7,9 +7,6 @@ import type { UpstreamRequest } from '../../upstream/transport/transport.ts'
 import type { RunContext } from '../run/context.ts'
 import type { ChatOrder } from './order.ts'
 
-/** The multiple of its bar that a registered provider may take to begin a stream, before another route is asked. */
-const FIRST_OUTPUT_FACTOR = 2
-
 /** The requests to providers for a chat request, and the readers of their answers: one codec for each dialect. */
 export class ProviderRequests {
   private readonly run: RunContext
@@ -53,12 +50,7 @@ export class ProviderRequests {
     const { provider } = route
     if (this.builder === undefined || this.dialect !== provider.dialect) this.builder = this.write(provider.dialect)
     const asked = this.builder.make(route, this.maxTokens)
-    const made = postRequest(provider, asked, this.run.services.limits, totalTimeoutMs, fresh)
-    const { registered } = route
-    if (registered === undefined || !this.order.request.stream) return made
-    // The client waits for this one only as long as lets another route still answer in time.
-    const firstByteTimeoutMs = Math.min(made.firstByteTimeoutMs, FIRST_OUTPUT_FACTOR * registered.firstOutputMaxMs)
-    return { ...made, firstByteTimeoutMs }
+    return postRequest(provider, asked, this.run.services.limits, totalTimeoutMs, fresh)
   }
 
   private write(dialect: Dialect): ProviderRequestBuilder {

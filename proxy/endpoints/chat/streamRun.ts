@@ -12,6 +12,7 @@ import type { CallListener, ProviderCall } from '../run/providerCall.ts'
 import { Run, type RunListener } from '../run/run.ts'
 import type { RunServices } from '../run/services.ts'
 import { billOf, NOTHING_PRODUCED, settleUsed } from './chatBill.ts'
+import { DeliveredText } from './deliveredText.ts'
 import { type ChatOrder, meteredOf } from './order.ts'
 import { ProviderRequests } from './providerRequests.ts'
 
@@ -28,6 +29,8 @@ export class StreamRun implements RunListener, CallListener, DrainListener {
   private readonly order: ChatOrder
   private readonly requests: ProviderRequests
   private stream: RelayStream | undefined
+  /** The output to count; absent for routes of the catalog. */
+  private delivered: DeliveredText | undefined
   private preamble: Buffer[] = []
   private preambleBytes = 0
   /** The last of the answer, where it leaves in one write with the end of the stream. */
@@ -61,12 +64,15 @@ export class StreamRun implements RunListener, CallListener, DrainListener {
 
   onAttempt(): void {
     this.stream = undefined
+    this.delivered = undefined
     this.preamble = []
     this.preambleBytes = 0
   }
 
   onAnswer(headers: UpstreamHeaders): void {
     this.stream = this.requests.codec.stream(this.requests.answerContext)
+    const { eventBytesMax, countCharactersMax } = this.services.limits
+    if (this.run.route?.registered !== undefined) this.delivered = new DeliveredText(eventBytesMax, countCharactersMax)
     const type = headers.get('content-type')?.toLowerCase() ?? EVENT_STREAM
     if (!type.startsWith(EVENT_STREAM) || headers.unreadable === true) this.call.reject(refusalOfError(null))
     else if (this.call.detached) this.leave()
@@ -78,6 +84,7 @@ export class StreamRun implements RunListener, CallListener, DrainListener {
     const out = this.services.outgoing
     out.clear()
     stream.push(bytes, out)
+    this.delivered?.push(bytes)
     this.pass(stream, out)
     if (stream.state === 'broken') this.brokeOff(stream)
     else if (stream.state === 'done') this.streamEnded(stream)
@@ -197,7 +204,8 @@ export class StreamRun implements RunListener, CallListener, DrainListener {
   }
 
   private complete(stream: RelayStream): void {
-    settleUsed(this.run, this.order, stream, 'ok', this.exchange.gone ? 'client_gone' : null)
+    const errorCode = this.exchange.gone ? 'client_gone' : null
+    settleUsed(this.run, this.order, stream, 'ok', errorCode, this.delivered?.text)
   }
 
   private interrupt(): void {
@@ -212,7 +220,7 @@ export class StreamRun implements RunListener, CallListener, DrainListener {
 
   private endPartly(errorCode: string): void {
     this.call.cancel()
-    settleUsed(this.run, this.order, this.stream ?? NOTHING_PRODUCED, 'partial', errorCode)
+    settleUsed(this.run, this.order, this.stream ?? NOTHING_PRODUCED, 'partial', errorCode, this.delivered?.text)
   }
 
   private finishStream({ bill }: Outcome, receipt: string): void {

@@ -84,10 +84,13 @@ export class ProviderCall implements AttemptListener {
     this.attempts.start()
   }
 
-  /** The answer counts: from here on there is no failover. */
-  commit(): void {
+  /**
+   * The answer counts: from here on there is no failover.
+   * @param outputBytes output that has arrived with it, where it is whole
+   */
+  commit(outputBytes = 0): void {
     this.run.enter('committed')
-    this.attempts?.commit()
+    this.attempts?.commit(outputBytes)
   }
 
   /** The answer turned out to be unusable before it counts; the next route is asked. */

@@ -8,6 +8,7 @@ import type { GatewayError } from '../../../../contract/errors/errors.ts'
 import type { Provider, Route } from '../../../../proxy/catalog/pricedItem.ts'
 import { type AttemptListener, Attempts } from '../../../../proxy/upstream/attempts.ts'
 import { OPERATION_RULES, type OperationRule } from '../../../../proxy/upstream/operationRules.ts'
+import { classifyRefusal, refusalOfRegistered } from '../../../../proxy/upstream/refusal.ts'
 import { RouteHealth } from '../../../../proxy/upstream/routeHealth.ts'
 import { HeaderBlock } from '../../../../proxy/upstream/transport/headerBlock.ts'
 import {
@@ -232,4 +233,13 @@ test('a running request does not fail over to a route that was disabled meanwhil
   assert.deepEqual(routesOf(await play(OPERATION_RULES.chat, deeds, [1])), ['0', '2'])
   const refused = await play(OPERATION_RULES.chat, deeds, [1, 2])
   assert.deepEqual([routesOf(refused), refused.error?.code], [['0'], 'upstream_unavailable'])
+})
+
+test('a registered provider does not decide that a request is at fault, and its words are not shown', () => {
+  const provider = { message: 'Visit evil.example', code: 'context_length_exceeded' }
+  for (const status of [400, 403, 413, 422]) {
+    const refusal = refusalOfRegistered(classifyRefusal(status, provider, 0))
+    assert.deepEqual([refusal.elsewhere, refusal.error.code], [true, 'upstream_unavailable'])
+    assert.doesNotMatch(refusal.error.message, /evil/)
+  }
 })

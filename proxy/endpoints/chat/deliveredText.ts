@@ -1,0 +1,50 @@
+import { choicesOf, toolCallTexts } from '../../../contract/api/completion.ts'
+import { isJsonObject, type JsonObject, parseJsonObject } from '../../../contract/std/jsonObject.ts'
+import { FrameReader, type FrameSink } from '../../sse/frameReader.ts'
+
+/** The members of a delta or of a content block that carry output, of both dialects. */
+const MEMBERS = ['content', 'reasoning_content', 'reasoning', 'refusal', 'text', 'thinking', 'partial_json', 'name']
+
+/**
+ * The output that a registered provider has delivered in a stream, of any kind and in any choice: the gateway counts its tokens,
+ * because the provider's report is not evidence. It reads beside the relay.
+ */
+export class DeliveredText implements FrameSink {
+  text = ''
+  private readonly frames: FrameReader
+  private readonly charactersMax: number
+
+  /** @param charactersMax output beyond it is not counted, in UTF-16 code units */
+  constructor(eventBytesMax: number, charactersMax: number) {
+    this.frames = new FrameReader(eventBytesMax)
+    this.charactersMax = charactersMax
+  }
+
+  /** Reads the next bytes of the stream; those of an event beyond the bound break the relay as well. */
+  push(bytes: Buffer): void {
+    this.frames.push(bytes, this)
+  }
+
+  onData(bytes: Buffer, start: number, end: number): void {
+    if (this.text.length > this.charactersMax) return
+    const event = parseJsonObject(bytes.toString('utf8', start, end))
+    if (event === null) return
+    for (const choice of choicesOf(event)) this.take(choice)
+    this.take(event)
+  }
+
+  onComment(): void {}
+
+  private take(holder: JsonObject): void {
+    const { text, delta, content_block: block } = holder
+    if (typeof text === 'string') this.text += text
+    for (const part of [delta, block]) {
+      if (!isJsonObject(part)) continue
+      for (const name of MEMBERS) {
+        const value = part[name]
+        if (typeof value === 'string') this.text += value
+      }
+      this.text += toolCallTexts(part['tool_calls']).join('')
+    }
+  }
+}
