@@ -1,5 +1,5 @@
 import type { Redis } from '../../contract/wire/redis.ts'
-import { BATCH_OWNER, holdsKey, settleKeys, shardOf } from '../../contract/wire/redisKeys.ts'
+import { BATCH_OWNER, epochKey, holdsKey, settleKeys, shardOf } from '../../contract/wire/redisKeys.ts'
 import { defineScript, type Script, SettleCode } from '../../contract/wire/scripts.ts'
 import { controlScript } from '../admission/scripts.ts'
 import { endLost, type LostEnd } from '../admission/settleLost.ts'
@@ -37,11 +37,12 @@ export class BatchHolds {
   /**
    * Takes a hold over from the proxy that took it, which can not end it afterwards.
    * @param byMs the latest time, on Redis's clock
-   * @returns false when the proxy does not have it any more, or `byMs` is over
+   * @returns false when the proxy does not have it any more, `byMs` is over, or admission is closed
    */
   async takeOver(job: HoldOf, owner: string, byMs: number): Promise<boolean> {
     const shard = shardOf(job.accountId)
-    return (await this.handOver([holdsKey(shard, owner), holdsKey(shard, BATCH_OWNER)], [job.id, byMs])) === 1
+    const keys = [epochKey(shard), holdsKey(shard, owner), holdsKey(shard, BATCH_OWNER)]
+    return (await this.handOver(keys, [job.id, byMs])) === 1
   }
 
   /** Which of the jobs have their hold. */

@@ -39,7 +39,7 @@ export async function openJob(
   const job = { id: request.requestId, accountId: request.accountId, keyId: request.keyId }
   if (!(await holds.takeOver(job, request.owner, request.takeByMs))) {
     await pool.query(`DELETE FROM batch_jobs WHERE id = $1 AND state = 'opening'`, [job.id])
-    throw unavailable('The request took too long to be taken; send it again.')
+    throw unavailable('The job could not be taken now; send it again.')
   }
   await pool.query(`UPDATE batch_jobs SET state = 'queued' WHERE id = $1 AND state = 'opening'`, [job.id])
   return { createdAtMs, webhookSecret }

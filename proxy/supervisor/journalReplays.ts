@@ -6,7 +6,9 @@ import type { Redis } from '../../contract/wire/redis.ts'
 import { OWNERS_KEY } from '../../contract/wire/redisKeys.ts'
 import { defineScript } from '../../contract/wire/scripts.ts'
 import { journalName, parseJournalName } from '../admission/journal/journalName.ts'
+import { keepEndings } from '../admission/journal/keepEndings.ts'
 import { isMissing, readJournal } from '../admission/journal/readJournal.ts'
+import type { EndingRecord } from '../admission/journal/records.ts'
 import { askBooked } from '../admission/leases/askBooked.ts'
 import { leaseScripts } from '../admission/leases/leaseScripts.ts'
 import { processLives } from '../admission/processLives.ts'
@@ -99,7 +101,8 @@ export class JournalReplays {
       const scripts = leaseScripts(redis)
       const closeOwner = defineScript(redis, 'closeOwner')
       const voidHolds = async () => (await rpc.call('void_holds', { owner })).left
-      await new OwnerReplay({ owner, redis, scripts, closeOwner, limits, booked, voidHolds, signal }).run(content)
+      const keep = (endings: readonly EndingRecord[]) => keepEndings(folders, endings)
+      await new OwnerReplay({ owner, redis, scripts, closeOwner, limits, booked, voidHolds, keep, signal }).run(content)
       await redis.zrem(OWNERS_KEY, owner)
       this.unheardSinceMs.delete(owner)
       for (const folder of folders) await rm(folder, { recursive: true, force: true })

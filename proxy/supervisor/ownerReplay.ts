@@ -31,6 +31,8 @@ export interface OwnerReplayOptions {
    * not know or does not answer
    */
   readonly voidHolds: () => Promise<number>
+  /** Adds endings to the journal, so that the next replay finds them there. @throws the error of the file system */
+  readonly keep: (endings: readonly EndingRecord[]) => Promise<void>
   /** Aborted when the process stops. */
   readonly signal: AbortSignal
 }
@@ -48,11 +50,27 @@ export class OwnerReplay {
 
   /**
    * Resolves once the book has everything and the owner's leases and holds are given back.
-   * @throws errors of Redis and of calls to control, or when the process stops; to be repeated
+   * @throws errors of Redis, of the file system and of calls to control, or when the process stops; to be repeated with the
+   *   journal as it is then
    */
-  async run(content: JournalContent): Promise<void> {
+  async run({ open, endings }: JournalContent): Promise<void> {
+    await this.book(endings)
+    const orphans = await this.numbered(open)
+    if (open.length > 0) {
+      // Before any of them is delivered: the next replay must not give an ending another number.
+      await this.options.keep([...orphans.values()].flat())
+      await this.book(orphans)
+    }
+    await this.close()
+    // The ends of the holds that it still has are unknown.
+    const left = await this.options.voidHolds()
+    if (left > 0) throw new Error(`${left} holds of ${this.options.owner} could not be voided yet`)
+  }
+
+  /** Resolves once the book has all of these endings. */
+  private async book(records: ReadonlyMap<number, readonly EndingRecord[]>): Promise<void> {
     const { limits, signal } = this.options
-    const endings = withOrphans(content, Date.now())
+    const endings = new Map([...records].map(([shard, own]) => [shard, own.map(leasedEnding)]))
     for (;;) {
       const booked = await this.options.booked()
       const left = [...endings].filter(([shard, own]) => (own.at(-1)?.seq ?? 0) > (booked.get(shard) ?? 0))
@@ -60,10 +78,27 @@ export class OwnerReplay {
       if (left.length === 0) break
       await sleep(limits.replayPollMs, undefined, { signal })
     }
-    await this.close()
-    // The ends of the holds that it still has are unknown.
-    const left = await this.options.voidHolds()
-    if (left > 0) throw new Error(`${left} holds of ${this.options.owner} could not be voided yet`)
+  }
+
+  /**
+   * Endings of requests that were open, by shard. Their numbers follow all that the book or Redis has of the owner: the
+   * endings of the journal are booked by now, and those trimmed from it were before.
+   */
+  private async numbered(open: readonly OpeningRecord[]): Promise<Map<number, EndingRecord[]>> {
+    const byShard = new Map<number, EndingRecord[]>()
+    if (open.length === 0) return byShard
+    const { redis, owner } = this.options
+    const [booked, nowMs] = [await this.options.booked(), Date.now()]
+    for (const opening of open) {
+      const { shard } = opening
+      const own = byShard.get(shard) ?? []
+      byShard.set(shard, own)
+      const before =
+        own.at(-1)?.seq ??
+        Math.max(booked.get(shard) ?? 0, Number((await redis.hget(leasesKey(shard, owner), 'seq')) ?? 0))
+      own.push(orphan(opening, before + 1, nowMs))
+    }
+    return byShard
   }
 
   private async deliver(shard: number, endings: readonly LeasedEnding[], bookedSeq: number): Promise<void> {
@@ -115,17 +150,7 @@ function behind(endings: readonly LeasedEnding[], after: number): LeasedEnding[]
   return whole
 }
 
-/** All endings by shard; those of open requests follow the others. */
-function withOrphans({ open, endings }: JournalContent, nowMs: number): Map<number, LeasedEnding[]> {
-  const byShard = new Map([...endings].map(([shard, own]) => [shard, own.map(leasedEnding)]))
-  for (const opening of open) {
-    const own = byShard.get(opening.shard) ?? []
-    byShard.set(opening.shard, own)
-    own.push(leasedEnding(orphan(opening, (own.at(-1)?.seq ?? 0) + 1, nowMs)))
-  }
-  return byShard
-}
-
+/** The ending of a request that was open: it is voided. */
 function orphan(opening: OpeningRecord, seq: number, nowMs: number): EndingRecord {
   const { requestId, accountId, keys, heldAtMs, split, holdMeta } = opening
   const settlement = sluice.Settlement.encode({

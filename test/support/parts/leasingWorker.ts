@@ -14,7 +14,9 @@ import { type Principal, toPrincipal } from '../../../proxy/access/principal.ts'
 import { Heartbeat } from '../../../proxy/admission/heartbeat.ts'
 import { type Holding, Holds } from '../../../proxy/admission/holds.ts'
 import { journalName } from '../../../proxy/admission/journal/journalName.ts'
+import { keepEndings } from '../../../proxy/admission/journal/keepEndings.ts'
 import { type JournalContent, readJournal } from '../../../proxy/admission/journal/readJournal.ts'
+import type { EndingRecord } from '../../../proxy/admission/journal/records.ts'
 import { leaseScripts } from '../../../proxy/admission/leases/leaseScripts.ts'
 import { OwnLeases } from '../../../proxy/admission/leases/ownLeases.ts'
 import type { RpcClient } from '../../../proxy/bus/rpcClient.ts'
@@ -208,7 +210,8 @@ export class LeasingWorker {
    */
   async replay(redis: Redis, written = (content: JournalContent): JournalContent => content): Promise<void> {
     const name = journalName(this.owner, process.pid)
-    const content = await readJournal([join(this.folder, 'memory', name), join(this.folder, 'disk', name)])
+    const folders = [join(this.folder, 'memory', name), join(this.folder, 'disk', name)]
+    const content = await readJournal(folders)
     const scripts = leaseScripts(redis)
     const closeOwner = defineScript(redis, 'closeOwner')
     const booked = async () =>
@@ -216,7 +219,8 @@ export class LeasingWorker {
     const { signal } = new AbortController()
     const voider = new HoldVoider({ redis, log, limits: LIMITS })
     const voidHolds = () => voider.voidOwner(this.owner)
-    const options = { owner: this.owner, redis, scripts, closeOwner, limits: LIMITS, booked, voidHolds, signal }
+    const keep = (endings: readonly EndingRecord[]) => keepEndings(folders, endings)
+    const options = { owner: this.owner, redis, scripts, closeOwner, limits: LIMITS, booked, voidHolds, keep, signal }
     await new OwnerReplay(options).run(written(content))
   }
 }
