@@ -95,15 +95,15 @@ export const PROXY_LIMITS = {
   /** A chat answer that is not streamed, in bytes for each output token that the hold pays for. */
   answerBytesPerTokenMax: 2_048,
   /** A chat answer that is not streamed, in bytes, however many tokens were asked for. */
-  chatAnswerBytesMax: 8_388_608,
+  chatAnswerBytesMax: 16_777_216,
   /** One image of an answer, in bytes. */
   imageAnswerBytesMax: 33_554_432,
   /** One number of a vector, in bytes. */
   vectorNumberBytesMax: 32,
   /** Members of all objects in the JSON of an answer, or of one event of a stream. */
-  answerMembersMax: 32_768,
+  answerMembersMax: 131_072,
   /** Elements of all arrays in such JSON. */
-  answerElementsMax: 32_768,
+  answerElementsMax: 262_144,
   /** What any stream may have beside the output that was asked for, in bytes. */
   streamBytesBase: 1_048_576,
   /** A stream of a chat answer, in bytes for each output token that the hold pays for. */
