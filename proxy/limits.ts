@@ -94,8 +94,32 @@ export const PROXY_LIMITS = {
   tlsSessionAgeMs: 3_600_000,
   /** Routes that are tried for one request. */
   routeAttemptsMax: 4,
-  /** An answer that is not streamed, in bytes. */
+  /** An answer that is not streamed, in bytes, however much was asked for. */
   responseBodyBytesMax: 67_108_864,
+  /** Such answers that a process keeps in memory at once until they are read, in bytes. */
+  answerBytesOpenMax: 268_435_456,
+  /** What any answer may have beside the output that was asked for, in bytes. */
+  answerBytesBase: 65_536,
+  /** A chat answer that is not streamed, in bytes for each output token that the hold pays for. */
+  answerBytesPerTokenMax: 2_048,
+  /** A chat answer that is not streamed, in bytes, however many tokens were asked for. */
+  chatAnswerBytesMax: 16_777_216,
+  /** One image of an answer, in bytes. */
+  imageAnswerBytesMax: 33_554_432,
+  /** One number of a vector, in bytes. */
+  vectorNumberBytesMax: 32,
+  /** Members of all objects in the JSON of an answer, or of one event of a stream. */
+  answerMembersMax: 131_072,
+  /** Elements of all arrays in such JSON. */
+  answerElementsMax: 262_144,
+  /** What any stream may have beside the output that was asked for, in bytes. */
+  streamBytesBase: 1_048_576,
+  /** A stream of a chat answer, in bytes for each output token that the hold pays for. */
+  streamBytesPerTokenMax: 4_096,
+  /** A stream of spoken text, in bytes for each character. */
+  speechBytesPerCharacterMax: 32_768,
+  /** Any stream, in bytes, however much was asked for. */
+  streamBytesMax: 268_435_456,
   /** The buffered part of a stream before its first content, in bytes. */
   preambleBytesMax: 65_536,
   /** One event of a stream, in bytes. */

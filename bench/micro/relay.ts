@@ -4,12 +4,13 @@ import { behaviourOf } from '../../mock/grammar.ts'
 import { planOf } from '../../mock/plan.ts'
 import { ChunkScan } from '../../proxy/dialects/openai/chunkScan.ts'
 import { appendChunk, chunkIdentity } from '../../proxy/dialects/openai/rewrite.ts'
+import { readLimits } from '../../proxy/limits.ts'
 import type { FrameSink } from '../../proxy/sse/frameReader.ts'
 import { FrameReader } from '../../proxy/sse/frameReader.ts'
 import { OutBuffer } from '../../proxy/sse/outBuffer.ts'
 
 const FRAMES = 100
-const EVENT_BYTES_MAX = 1_048_576
+const LIMITS = readLimits(undefined)
 
 const plan = planOf(behaviourOf(`mock,chunks=${FRAMES}`), true)
 const frames = Array.from({ length: FRAMES }, (_, index) => plan.content(index, 1))
@@ -19,7 +20,7 @@ const identity = chunkIdentity('req_01ARZ3NDEKTSV4RRFFQ69G5FAV', 'acme/chat-smal
 /** Adds the benches of frame reading and chunk rewriting on the mock provider's own frames. */
 export function addRelay(bench: Bench): void {
   const counter = new Counter()
-  const reader = new FrameReader(EVENT_BYTES_MAX)
+  const reader = new FrameReader(LIMITS)
   reader.push(stream, counter)
   assert.equal(counter.frames, FRAMES)
   bench.add(`frame reading, ${FRAMES} frames in one read`, () => {

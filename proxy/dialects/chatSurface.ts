@@ -20,7 +20,7 @@ const overOpenai: ChatCodec = {
       chunkIdentity(requestId, model.id),
       request.includeUsage,
       usageBounds(model.context, model.maxOutput),
-      limits.eventBytesMax,
+      limits,
     ),
   answer: readOpenaiAnswer,
 }

@@ -20,7 +20,7 @@ const overOpenai: ChatCodec = {
       textIdentity(requestId, model.id),
       request.includeUsage,
       usageBounds(model.context, model.maxOutput),
-      limits.eventBytesMax,
+      limits,
       request.echo,
     ),
   answer: (body, context) => readTextAnswer(body, context, context.request.echo ?? ''),

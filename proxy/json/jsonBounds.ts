@@ -19,11 +19,29 @@ export interface JsonBounds {
 }
 
 /**
- * Rejects JSON that exceeds the bounds, before any of it becomes an object. Invalid JSON is left to the parser.
+ * Rejects a request's JSON that exceeds the bounds, before any of it becomes an object. Invalid JSON is left to the parser.
  * @param bytes UTF-8
  * @throws GatewayError 400
  */
-export function checkBounds(bytes: Buffer, { depthMax, membersMax, elementsMax }: JsonBounds): void {
+export function checkBounds(bytes: Buffer, bounds: JsonBounds): void {
+  switch (excessOf(bytes, bounds)) {
+    case 'depth':
+      throw tooDeep(bounds.depthMax)
+    case 'members':
+      throw tooMany(`${bounds.membersMax} members of objects`)
+    case 'elements':
+      throw tooMany(`${bounds.elementsMax} elements of arrays`)
+  }
+}
+
+/**
+ * The bound that JSON exceeds first; null for none, and for JSON that is invalid before. Ends where a bound is exceeded.
+ * @param bytes UTF-8
+ */
+export function excessOf(
+  bytes: Buffer,
+  { depthMax, membersMax, elementsMax }: JsonBounds,
+): 'depth' | 'members' | 'elements' | null {
   /** Of each array or object that is open, whether it is an array; a value makes it hold something. */
   const arrays: boolean[] = []
   let members = 0
@@ -36,19 +54,20 @@ export function checkBounds(bytes: Buffer, { depthMax, membersMax, elementsMax }
     if (c === COMMA || (empty && !closes)) {
       if (arrays.at(-1) === true) elements++
       else members++
-      if (elements > elementsMax) throw tooMany(`${elementsMax} elements of arrays`)
-      if (members > membersMax) throw tooMany(`${membersMax} members of objects`)
+      if (elements > elementsMax) return 'elements'
+      if (members > membersMax) return 'members'
     }
     empty = c === OPEN_ARRAY || c === OPEN_OBJECT
     if (empty) {
-      if (arrays.push(c === OPEN_ARRAY) > depthMax) throw tooDeep(depthMax)
+      if (arrays.push(c === OPEN_ARRAY) > depthMax) return 'depth'
     } else if (closes) {
       arrays.pop()
     } else if (c === QUOTE) {
       at = stringEnd(bytes, at + 1)
-      if (at < 0) return
+      if (at < 0) return null
     }
   }
+  return null
 }
 
 const tooMany = (what: string): Error => invalidRequest(`The body has more than ${what}; send fewer.`)

@@ -1,7 +1,30 @@
 import { nestsDeeper } from '../../contract/std/jsonDepth.ts'
 import { type JsonObject, parseJsonObject } from '../../contract/std/jsonObject.ts'
+import type { Limits } from '../limits.ts'
+import { excessOf } from './jsonBounds.ts'
 
-/** The JSON object that a provider's answer is; null for anything else, and for one that nests deeper. */
-export function parseAnswer(body: Buffer, depthMax: number): JsonObject | null {
-  return nestsDeeper(body, depthMax) ? null : parseJsonObject(body.toString('utf8'))
+/** The bounds of the JSON in a provider's answer, whole or in one event. */
+export type AnswerBounds = Pick<Limits, 'jsonDepthMax' | 'answerMembersMax' | 'answerElementsMax'>
+
+/** A member or an element takes at least two bytes. */
+const VALUE_BYTES_MIN = 2
+
+/** The JSON object that a provider's answer is; null for anything else, and for one that exceeds the bounds. */
+export function parseAnswer(body: Buffer, bounds: AnswerBounds): JsonObject | null {
+  return isWithin(body, bounds) ? parseJsonObject(body.toString('utf8')) : null
+}
+
+/** Whether JSON of a provider has no more depth, members and elements than are read at once. */
+export function isWithin(bytes: Buffer, bounds: AnswerBounds): boolean {
+  return !nestsDeeper(bytes, bounds.jsonDepthMax) && hasFewValues(bytes, bounds)
+}
+
+/** Whether JSON of a provider has no more members and elements than are read at once. */
+export function hasFewValues(
+  bytes: Buffer,
+  { jsonDepthMax, answerMembersMax, answerElementsMax }: AnswerBounds,
+): boolean {
+  if (bytes.length < VALUE_BYTES_MIN * Math.min(answerMembersMax, answerElementsMax)) return true
+  const bounds = { depthMax: jsonDepthMax, membersMax: answerMembersMax, elementsMax: answerElementsMax }
+  return excessOf(bytes, bounds) === null
 }

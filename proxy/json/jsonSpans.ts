@@ -15,9 +15,15 @@ const SCALAR_BYTES_MAX = 512
  * The members of a JSON object, without parsing their values. Brackets and strings are checked all the way down, numbers and
  * words only where they are members themselves; a large value can then be forwarded as its original bytes.
  * @param at defaults to all of `bytes`
+ * @param max number of members; an object with more is not read
  * @returns null when the value is not an object, is not closed properly or nests deeper than `depthMax`
  */
-export function objectSpans(bytes: Buffer, depthMax: number, at: Span = whole(bytes)): Map<string, Span> | null {
+export function objectSpans(
+  bytes: Buffer,
+  depthMax: number,
+  at: Span = whole(bytes),
+  max = Number.POSITIVE_INFINITY,
+): Map<string, Span> | null {
   const members = new Map<string, Span>()
   let place = skipSpace(bytes, at.start)
   if (bytes[place] !== OPEN_OBJECT) return null
@@ -32,6 +38,7 @@ export function objectSpans(bytes: Buffer, depthMax: number, at: Span = whole(by
     const end = valueEnd(bytes, start, at.end, depthMax - 1)
     if (end < 0) return null
     members.set(name.text, { start, end })
+    if (members.size > max) return null
     place = skipSpace(bytes, end)
     if (bytes[place] === CLOSE_OBJECT) return endsAt(bytes, place + 1, at.end) ? members : null
     if (bytes[place] !== COMMA) return null

@@ -1,3 +1,6 @@
+import { type AnswerBounds, hasFewValues } from '../json/jsonObject.ts'
+import type { Limits } from '../limits.ts'
+
 const LF = 10
 const CR = 13
 const COLON = 58
@@ -5,11 +8,16 @@ const SPACE = 32
 const CARRY_BYTES = 4_096
 const CARRY_KEEP_BYTES = 65_536
 const BOM_BYTES = 3
+/** Smaller events cannot have so many values that reading them takes long. */
+const FEW_VALUES_BYTES = 4_096
 const NOTHING = Buffer.alloc(0)
 /** Of a line end: not found. */
 const NONE = -1
 /** Of a line end: not searched yet. */
 const NOT_SEARCHED = -2
+
+/** The bounds of one event. */
+export type EventBounds = AnswerBounds & Pick<Limits, 'eventBytesMax'>
 
 /** Receives the frames of an event stream. Bytes are only lent for the time of the call. */
 export interface FrameSink {
@@ -39,7 +47,7 @@ export interface FrameSink {
  *                                                 searchFrom: up to where that line has no end
  */
 export class FrameReader {
-  private readonly eventBytesMax: number
+  private readonly bounds: EventBounds
   private carry: Buffer = NOTHING
   private carryLength = 0
   private eventStart = 0
@@ -52,14 +60,15 @@ export class FrameReader {
   private moreLines: number[] | null = null
   private skipLf = false
   private atStart = true
+  private exceeded = false
 
-  constructor(eventBytesMax: number) {
-    this.eventBytesMax = eventBytesMax
+  constructor(bounds: EventBounds) {
+    this.bounds = bounds
   }
 
   /**
    * Reads the next bytes of the stream.
-   * @returns false when an event exceeds the bound on its size; the reader is unusable after that
+   * @returns false when an event exceeds the bounds; the reader is unusable after that
    */
   push(chunk: Buffer, sink: FrameSink): boolean {
     if (chunk.length === 0) return true
@@ -77,7 +86,7 @@ export class FrameReader {
     this.nextCr = NOT_SEARCHED
     this.readLines(bytes, end, sink)
     this.keepRest(bytes, end)
-    return this.carryLength <= this.eventBytesMax
+    return !this.exceeded && this.carryLength <= this.bounds.eventBytesMax
   }
 
   /** The stream has ended: an event that lacks only its blank line is still delivered. */
@@ -161,7 +170,7 @@ export class FrameReader {
     if (lines === 0) return
     this.dataLines = 0
     if (lines === 1) {
-      if (this.dataEnd > this.dataStart) sink.onData(bytes, this.dataStart, this.dataEnd, 1)
+      if (this.dataEnd > this.dataStart) this.deliver(sink, bytes, this.dataStart, this.dataEnd, 1)
       return
     }
     const parts = [bytes.subarray(this.dataStart, this.dataEnd)]
@@ -169,7 +178,12 @@ export class FrameReader {
     for (let i = 0; i < more.length; i += 2) parts.push(LINE_FEED, bytes.subarray(more[i], more[i + 1]))
     this.moreLines = null
     const joined = Buffer.concat(parts)
-    sink.onData(joined, 0, joined.length, lines)
+    this.deliver(sink, joined, 0, joined.length, lines)
+  }
+
+  private deliver(sink: FrameSink, bytes: Buffer, start: number, end: number, lines: number): void {
+    if (end - start > FEW_VALUES_BYTES && !hasFewValues(bytes.subarray(start, end), this.bounds)) this.exceeded = true
+    else if (!this.exceeded) sink.onData(bytes, start, end, lines)
   }
 
   private passBom(bytes: Buffer, end: number): boolean {

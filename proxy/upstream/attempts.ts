@@ -139,6 +139,15 @@ export class Attempts implements UpstreamListener {
     this.call?.resume()
   }
 
+  /** Gives a committed answer up because of a fault in it; the listener is not called any more. */
+  breakOff(reason: string): void {
+    if (this.over) return
+    this.options.onFault(this.route, reason)
+    this.watched?.failed(false)
+    this.over = true
+    this.call?.cancel()
+  }
+
   /** Gives the request up; the listener is not called any more. */
   cancel(): void {
     if (this.over) return

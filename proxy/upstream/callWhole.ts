@@ -30,7 +30,7 @@ export function callWhole(transport: Transport, request: UpstreamRequest, bytesM
         headers = seenHeaders
       },
       onData: (piece) => {
-        if (body.add(piece, bytesMax)) return
+        if (body.add(piece, bytesMax) === null) return
         call.cancel()
         reject(new TransportFailure('malformed'))
       },

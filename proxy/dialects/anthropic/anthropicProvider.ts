@@ -8,6 +8,6 @@ import { AnthropicRequestBuilder, printAnthropic } from './anthropicRequestBuild
 export const anthropicProvider: ProviderSide = {
   print: printAnthropic,
   ask: (request, requestId, model, printed) => new AnthropicRequestBuilder(request, requestId, model, printed),
-  reader: ({ model, limits }) => new AnthropicReader(usageBounds(model.context, model.maxOutput), limits.eventBytesMax),
+  reader: ({ model, limits }) => new AnthropicReader(usageBounds(model.context, model.maxOutput), limits),
   message: readAnthropicMessage,
 }

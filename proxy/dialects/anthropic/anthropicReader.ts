@@ -1,7 +1,7 @@
 import type { TokenUsage } from '../../../contract/money/charge.ts'
 import type { UsageBounds } from '../../../contract/money/openaiUsage.ts'
 import { isJsonObject, type JsonObject, parseJsonObject } from '../../../contract/std/jsonObject.ts'
-import { FrameReader, type FrameSink } from '../../sse/frameReader.ts'
+import { type EventBounds, FrameReader, type FrameSink } from '../../sse/frameReader.ts'
 import { type FinishReason, type MessageReader, type MessageSink, TOOL_CALLS_MAX } from '../shared/message.ts'
 import { AnthropicUsage } from './anthropicUsage.ts'
 
@@ -36,9 +36,9 @@ export class AnthropicReader implements MessageReader, FrameSink {
   private readonly calls = new Map<unknown, OpenCall>()
   private sink: MessageSink | undefined
 
-  constructor(bounds: UsageBounds, eventBytesMax: number) {
+  constructor(bounds: UsageBounds, eventBounds: EventBounds) {
     this.reported = new AnthropicUsage(bounds)
-    this.frames = new FrameReader(eventBytesMax)
+    this.frames = new FrameReader(eventBounds)
   }
 
   get usage(): TokenUsage | null {

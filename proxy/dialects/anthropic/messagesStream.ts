@@ -1,7 +1,7 @@
 import type { TokenUsage } from '../../../contract/money/charge.ts'
 import type { UsageBounds } from '../../../contract/money/openaiUsage.ts'
 import { ERROR, EVENT_KINDS, EventScan, MESSAGE_START, MESSAGE_STOP } from '../../sse/eventScan.ts'
-import { FrameReader, type FrameSink } from '../../sse/frameReader.ts'
+import { type EventBounds, FrameReader, type FrameSink } from '../../sse/frameReader.ts'
 import { NOWHERE, type OutBuffer } from '../../sse/outBuffer.ts'
 import { appendComment, joinLines, parseBytes } from '../../sse/sseText.ts'
 import { appendMissing, type ChunkIdentity } from '../openai/rewrite.ts'
@@ -33,10 +33,10 @@ export class MessagesStream implements FrameSink, RelayStream {
   private readonly reported: AnthropicUsage
   private out: OutBuffer = NOWHERE
 
-  constructor(identity: ChunkIdentity, bounds: UsageBounds, eventBytesMax: number) {
+  constructor(identity: ChunkIdentity, bounds: UsageBounds, eventBounds: EventBounds) {
     this.identity = identity
     this.reported = new AnthropicUsage(bounds)
-    this.reader = new FrameReader(eventBytesMax)
+    this.reader = new FrameReader(eventBounds)
   }
 
   get usage(): TokenUsage | null {

@@ -38,11 +38,7 @@ export const nativeCodec: ChatCodec = {
   },
   ask: (request, requestId, _model, printed) => new NativeAsk(request, requestId, printed),
   stream: ({ requestId, model, limits }) =>
-    new MessagesStream(
-      chunkIdentity(requestId, model.id),
-      usageBounds(model.context, model.maxOutput),
-      limits.eventBytesMax,
-    ),
+    new MessagesStream(chunkIdentity(requestId, model.id), usageBounds(model.context, model.maxOutput), limits),
   answer: readNativeAnswer,
 }
 
@@ -93,7 +89,7 @@ class NativeAsk implements ProviderRequestBuilder {
 
 function readNativeAnswer(body: Buffer, context: AnswerContext): WholeAnswer | Rejected {
   const { requestId, model, limits } = context
-  const parsed = parseAnthropicAnswer(body, limits.jsonDepthMax)
+  const parsed = parseAnthropicAnswer(body, limits)
   if ('rejected' in parsed) return parsed
   const { answer } = parsed
   const blocks = blocksIn(answer)

@@ -1,7 +1,7 @@
 import type { TokenUsage } from '../../../contract/money/charge.ts'
 import { readUsage, type UsageBounds, usageJson } from '../../../contract/money/openaiUsage.ts'
 import { errorEvent } from '../../sse/errorEvent.ts'
-import { dataStart, FrameReader, type FrameSink } from '../../sse/frameReader.ts'
+import { dataStart, type EventBounds, FrameReader, type FrameSink } from '../../sse/frameReader.ts'
 import { NOWHERE, type OutBuffer } from '../../sse/outBuffer.ts'
 import { appendComment, joinLines, parseBytes } from '../../sse/sseText.ts'
 import type { RelayStream, StreamState, StreamTail } from '../shared/relayStream.ts'
@@ -52,13 +52,13 @@ export class ChatStream implements FrameSink, RelayStream {
     identity: ChunkIdentity,
     keepNullUsage: boolean,
     bounds: UsageBounds,
-    eventBytesMax: number,
+    eventBounds: EventBounds,
     echo: string = '',
   ) {
     this.identity = identity
     this.keepNullUsage = keepNullUsage
     this.bounds = bounds
-    this.reader = new FrameReader(eventBytesMax)
+    this.reader = new FrameReader(eventBounds)
     this.echo = echo
   }
 

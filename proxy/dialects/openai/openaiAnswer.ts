@@ -67,7 +67,7 @@ export function readTextAnswer(body: Buffer, context: AnswerContext, preface: st
 }
 
 function readCompletion(body: Buffer, context: AnswerContext, object: string): OpenaiAnswer | Rejected {
-  const answer = parseAnswer(body, context.limits.jsonDepthMax)
+  const answer = parseAnswer(body, context.limits)
   if (answer === null || isErrorAnswer(answer)) return { rejected: refusalOfError(answer?.['error']) }
   return new OpenaiAnswer(answer, context, object)
 }

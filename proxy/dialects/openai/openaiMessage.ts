@@ -11,7 +11,7 @@ import { finishReason } from './openaiReader.ts'
 /** Reads a chat completion into a message for a client that speaks another format. */
 export function readOpenaiMessage(body: Buffer, context: AnswerContext): Message | Rejected {
   const { model, limits } = context
-  const answer = parseAnswer(body, limits.jsonDepthMax)
+  const answer = parseAnswer(body, limits)
   if (answer === null || isErrorAnswer(answer)) return { rejected: refusalOfError(answer?.['error']) }
   const [choice] = answer['choices'] as unknown[]
   const said = isJsonObject(choice) && isJsonObject(choice['message']) ? choice['message'] : {}

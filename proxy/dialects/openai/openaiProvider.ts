@@ -8,6 +8,6 @@ import { OpenaiRequestBuilder, printOpenai } from './openaiRequestBuilder.ts'
 export const openaiProvider: ProviderSide = {
   print: (request) => printOpenai(request),
   ask: (request, requestId, _model, printed) => new OpenaiRequestBuilder(request, requestId, printed),
-  reader: ({ model, limits }) => new OpenaiReader(usageBounds(model.context, model.maxOutput), limits.eventBytesMax),
+  reader: ({ model, limits }) => new OpenaiReader(usageBounds(model.context, model.maxOutput), limits),
   message: readOpenaiMessage,
 }

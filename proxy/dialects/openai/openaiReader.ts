@@ -1,7 +1,7 @@
 import type { TokenUsage } from '../../../contract/money/charge.ts'
 import { readUsage, type UsageBounds } from '../../../contract/money/openaiUsage.ts'
 import { isJsonObject, type JsonObject, parseJsonObject } from '../../../contract/std/jsonObject.ts'
-import { FrameReader, type FrameSink } from '../../sse/frameReader.ts'
+import { type EventBounds, FrameReader, type FrameSink } from '../../sse/frameReader.ts'
 import { type FinishReason, type MessageReader, type MessageSink, TOOL_CALLS_MAX } from '../shared/message.ts'
 
 const DONE = '[DONE]'
@@ -31,9 +31,9 @@ export class OpenaiReader implements MessageReader, FrameSink {
   private sink: MessageSink | undefined
   private readonly begun = new Set<number>()
 
-  constructor(bounds: UsageBounds, eventBytesMax: number) {
+  constructor(bounds: UsageBounds, eventBounds: EventBounds) {
     this.bounds = bounds
-    this.frames = new FrameReader(eventBytesMax)
+    this.frames = new FrameReader(eventBounds)
   }
 
   push(bytes: Buffer, sink: MessageSink): void {

@@ -23,7 +23,7 @@ export class BodyRun implements RunListener, WholeListener {
 
   constructor(exchange: Exchange, principal: Principal, order: ChatOrder, services: RunServices) {
     this.run = new Run(exchange, principal, meteredOf(order), services, this)
-    this.call = new WholeCall(this.run, this, services.limits.responseBodyBytesMax).call
+    this.call = new WholeCall(this.run, this, () => this.requests.answerBytesMax).call
     this.order = order
     this.requests = new ProviderRequests(this.run, order)
   }

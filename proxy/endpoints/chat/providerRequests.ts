@@ -45,6 +45,18 @@ export class ProviderRequests {
     this.maxTokens = lock?.hold.outputTokens(heldUnits, lockUnits) ?? grantedOutputTokens(size, heldUnits)
   }
 
+  /** The most bytes that an answer in one piece may have, by what the hold pays for. */
+  get answerBytesMax(): number {
+    const { answerBytesBase, answerBytesPerTokenMax, chatAnswerBytesMax } = this.run.services.limits
+    return Math.min(chatAnswerBytesMax, answerBytesBase + this.maxTokens * answerBytesPerTokenMax)
+  }
+
+  /** The most bytes that a stream may have, by what the hold pays for. */
+  get streamBytesMax(): number {
+    const { streamBytesBase, streamBytesPerTokenMax, streamBytesMax } = this.run.services.limits
+    return Math.min(streamBytesMax, streamBytesBase + this.maxTokens * streamBytesPerTokenMax)
+  }
+
   /** Writes the request for a provider, again when it speaks another dialect than the last one. */
   make(route: Route, totalTimeoutMs: number, fresh: boolean): UpstreamRequest {
     const { provider } = route

@@ -33,6 +33,8 @@ export class StreamRun implements RunListener, CallListener, DrainListener {
   private delivered: DeliveredText | undefined
   private preamble: Buffer[] = []
   private preambleBytes = 0
+  /** What the provider may still send. */
+  private bytesLeft = 0
   /** The last of the answer, where it leaves in one write with the end of the stream. */
   private rest = NOTHING
   /** The client has received the beginning of the answer. */
@@ -67,6 +69,7 @@ export class StreamRun implements RunListener, CallListener, DrainListener {
     this.delivered = undefined
     this.preamble = []
     this.preambleBytes = 0
+    this.bytesLeft = this.requests.streamBytesMax
   }
 
   onAnswer(headers: UpstreamHeaders): void {
@@ -81,6 +84,11 @@ export class StreamRun implements RunListener, CallListener, DrainListener {
   onData(bytes: Buffer): void {
     const { stream } = this
     if (stream === undefined) return
+    this.bytesLeft -= bytes.length
+    if (this.bytesLeft < 0) {
+      this.brokeOff(stream)
+      return
+    }
     const out = this.services.outgoing
     out.clear()
     stream.push(bytes, out)
@@ -161,8 +169,10 @@ export class StreamRun implements RunListener, CallListener, DrainListener {
   }
 
   private brokeOff(stream: RelayStream): void {
-    if (this.begun) this.interrupt()
-    else this.call.reject(refusalOfError(stream.error))
+    if (this.begun) {
+      this.call.breakOff('unusable answer')
+      this.interrupt()
+    } else this.call.reject(refusalOfError(stream.error))
   }
 
   private begin(stream: RelayStream): boolean {

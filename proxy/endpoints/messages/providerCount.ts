@@ -77,11 +77,11 @@ export class ProviderCount implements AttemptListener {
   onAnswer(): void {}
 
   onData(bytes: Buffer): void {
-    if (!this.body.add(bytes, ANSWER_BYTES_MAX)) this.attempts.reject(refusalOfError(null))
+    if (this.body.add(bytes, ANSWER_BYTES_MAX) !== null) this.attempts.reject(refusalOfError(null))
   }
 
   onEnd(): void {
-    const answer = parseAnswer(this.body.take(), this.services.limits.jsonDepthMax)
+    const answer = parseAnswer(this.body.take(), this.services.limits)
     const tokens = countOf(answer?.['input_tokens'], Number.MAX_SAFE_INTEGER)
     if (tokens === null) {
       this.attempts.reject(refusalOfError(answer?.['error'] ?? null))

@@ -25,6 +25,8 @@ export interface CallListener {
    * case.
    */
   onRefused?(error: GatewayError): void
+  /** Nothing is awaited any more. */
+  onClosed?(): void
   /** Sorts error answers; absent for those of a model's provider. */
   readonly classify?: Classify
 }
@@ -103,6 +105,11 @@ export class ProviderCall implements AttemptListener {
     this.attempts?.cancel()
   }
 
+  /** Gives up a committed answer because of a fault in it; its listener is not called any more. */
+  breakOff(reason: string): void {
+    this.attempts?.breakOff(reason)
+  }
+
   pause(): void {
     this.attempts?.pause()
   }
@@ -137,6 +144,7 @@ export class ProviderCall implements AttemptListener {
   close(): void {
     clearTimeout(this.lingering)
     this.lingering = undefined
+    this.listener.onClosed?.()
     if (!this.detached) return
     this.detached = false
     this.run.services.metrics.counters.detached--

@@ -7,6 +7,7 @@ import type { Limits } from '../../limits.ts'
 import type { RequestMetrics } from '../../metrics/requestMetrics.ts'
 import type { OutBuffer } from '../../sse/outBuffer.ts'
 import type { TokenCounter } from '../../tokens/tokenCounter.ts'
+import type { AnswerMemory } from '../../upstream/answerMemory.ts'
 import type { CanaryWatch } from '../../upstream/canaryWatch.ts'
 import type { RouteHealth } from '../../upstream/routeHealth.ts'
 import type { Transport } from '../../upstream/transport/transport.ts'
@@ -44,6 +45,8 @@ export interface RunServices {
   readonly metrics: RequestMetrics
   /** The output of one read from a provider, gathered here and written at once; empty between reads. */
   readonly outgoing: OutBuffer
+  /** The memory of answers that are read to their end. */
+  readonly answers: AnswerMemory
   readonly active: ActiveRuns
   readonly agents: AgentGate
   readonly tokens: TokenCounter

@@ -1,10 +1,20 @@
-import type { GatewayError } from '../../../contract/errors/errors.ts'
+import { GatewayError } from '../../../contract/errors/errors.ts'
 import type { Route } from '../../catalog/pricedItem.ts'
 import { AnswerBody } from '../../upstream/answerBody.ts'
 import { refusalOfError } from '../../upstream/providerErrors.ts'
+import type { Refusal } from '../../upstream/refusal.ts'
 import type { UpstreamHeaders, UpstreamRequest } from '../../upstream/transport/transport.ts'
 import type { CallListener, ProviderCall } from './providerCall.ts'
 import type { Run } from './run.ts'
+
+/** No route is at fault when the process cannot keep another answer, and another route's answer would take as much. */
+const NO_MEMORY: Refusal = {
+  error: new GatewayError('too_many_requests_open'),
+  elsewhere: false,
+  routeFault: false,
+  retryAfterMs: 0,
+  perhapsRequest: false,
+}
 
 /** The listener of a call whose answer is read to its end. */
 export interface WholeListener {
@@ -15,18 +25,23 @@ export interface WholeListener {
   onRefused?(error: GatewayError): void
 }
 
-/** A call whose answer is read to its end before it is processed; an answer that is too long is rejected. */
+/**
+ * A call whose answer is read to its end before it is processed; an answer that is too long is rejected, and one that no
+ * memory is left for ends the request.
+ */
 export class WholeCall implements CallListener {
   readonly call: ProviderCall
   private readonly run: Run
   private readonly listener: WholeListener
-  private readonly bytesMax: number
-  private readonly body = new AnswerBody()
+  private readonly bytesMax: () => number
+  private readonly body: AnswerBody
 
-  constructor(run: Run, listener: WholeListener, bytesMax: number) {
+  /** @param bytesMax of an answer; asked once the request is held */
+  constructor(run: Run, listener: WholeListener, bytesMax: () => number) {
     this.run = run
     this.listener = listener
     this.bytesMax = bytesMax
+    this.body = new AnswerBody(run.services.answers)
     this.call = run.callFor(this)
   }
 
@@ -43,11 +58,17 @@ export class WholeCall implements CallListener {
   }
 
   onData(bytes: Buffer): void {
-    if (!this.body.add(bytes, this.bytesMax)) this.call.reject(refusalOfError(null))
+    const excess = this.body.add(bytes, this.bytesMax())
+    if (excess === 'too_long') this.call.reject(refusalOfError(null))
+    else if (excess === 'no_memory') this.call.reject(NO_MEMORY)
   }
 
   onEnd(): void {
     this.listener.onWhole(this.body.take())
+  }
+
+  onClosed(): void {
+    this.body.clear()
   }
 
   onRefused(error: GatewayError): void {

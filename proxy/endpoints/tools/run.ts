@@ -45,7 +45,7 @@ export class ToolRun implements RunListener, CallListener {
   private readonly run: Run
   private readonly call: ProviderCall
   private readonly order: PricedToolCall
-  private readonly body = new AnswerBody()
+  private readonly body: AnswerBody
   private refusedBody = ''
   /** JSON text without the brace at its end, for the receipt to be put in. */
   private answer: string | undefined
@@ -64,6 +64,7 @@ export class ToolRun implements RunListener, CallListener {
       tier: 'standard',
     }
     this.run = new Run(exchange, principal, metered, services, this)
+    this.body = new AnswerBody(services.answers)
     this.call = this.run.callFor(this)
     this.order = order
   }
@@ -77,7 +78,7 @@ export class ToolRun implements RunListener, CallListener {
   }
 
   onData(bytes: Buffer): void {
-    if (this.body.add(bytes, this.run.services.limits.toolAnswerBytesMax)) return
+    if (this.body.add(bytes, this.run.services.limits.toolAnswerBytesMax) === null) return
     this.call.cancel()
     this.failAnswered()
   }
@@ -85,7 +86,7 @@ export class ToolRun implements RunListener, CallListener {
   onEnd(): void {
     const { tool, resultsMax } = this.order
     const { services, hold } = this.run
-    const parsed = parseAnswer(this.body.take(), services.limits.jsonDepthMax)
+    const parsed = parseAnswer(this.body.take(), services.limits)
     const answer = parsed === null ? null : readAnswer(parsed, tool.places, resultsMax)
     if (answer === null) {
       this.failAnswered(parsed === null ? 0 : (reportedResults(parsed, tool.places, resultsMax) ?? 0))
@@ -107,6 +108,10 @@ export class ToolRun implements RunListener, CallListener {
 
   onBroken(): void {
     this.failAnswered()
+  }
+
+  onClosed(): void {
+    this.body.clear()
   }
 
   onRefused(refused: GatewayError): void {

@@ -22,7 +22,7 @@ export class BufferedRun implements RunListener, WholeListener {
 
   constructor(exchange: Exchange, principal: Principal, metered: Metered, plan: BufferedPlan, services: RunServices) {
     this.run = new Run(exchange, principal, metered, services, this)
-    this.call = new WholeCall(this.run, this, services.limits.responseBodyBytesMax).call
+    this.call = new WholeCall(this.run, this, () => plan.answerBytesMax).call
     this.plan = plan
     // Failover may send the file to another route after its client has disconnected.
     this.upload = exchange.takeBody()

@@ -25,6 +25,7 @@ export class ByteRun implements RunListener, CallListener, DrainListener {
   private readonly plan: BytePlan
   private readonly upload: BodyLease | undefined
   private contentType = ''
+  private bytesLeft: number
   /** The client has received the beginning of the answer. */
   private begun = false
   /** The answer broke off, which its client learns from a connection that breaks off too. */
@@ -34,6 +35,7 @@ export class ByteRun implements RunListener, CallListener, DrainListener {
     this.run = new Run(exchange, principal, metered, services, this)
     this.call = this.run.callFor(this)
     this.plan = plan
+    this.bytesLeft = plan.answerBytesMax
     // Failover may send it to another route after its client has disconnected.
     this.upload = exchange.takeBody()
   }
@@ -50,6 +52,10 @@ export class ByteRun implements RunListener, CallListener, DrainListener {
     return unitRequest(this.run, this.plan, route, totalTimeoutMs, fresh)
   }
 
+  onAttempt(): void {
+    this.bytesLeft = this.plan.answerBytesMax
+  }
+
   onAnswer(headers: UpstreamHeaders): void {
     const type = headers.get('content-type') ?? 'application/octet-stream'
     if (headers.unreadable === true || !MEDIA_TYPE.test(type)) {
@@ -64,6 +70,12 @@ export class ByteRun implements RunListener, CallListener, DrainListener {
   onData(bytes: Buffer): void {
     const { exchange, services } = this.run
     if (!this.begun) this.begin()
+    this.bytesLeft -= bytes.length
+    if (this.bytesLeft < 0) {
+      this.call.breakOff('answer too long')
+      this.onBroken()
+      return
+    }
     services.metrics.counters.chunksOut++
     if (exchange.write(bytes)) return
     this.call.pause()

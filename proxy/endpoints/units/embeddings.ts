@@ -146,6 +146,12 @@ class EmbeddingsPlan implements BufferedPlan {
     this.holdUnits = worstCaseUnits(this.tokensMax, this.rates.input, 0, 0)
   }
 
+  get answerBytesMax(): number {
+    const { answerBytesBase, embeddingDimensionsMax, vectorNumberBytesMax, responseBodyBytesMax } = this.context.limits
+    const vectorBytesMax = answerBytesBase + embeddingDimensionsMax * vectorNumberBytesMax
+    return Math.min(responseBodyBytesMax, answerBytesBase + this.request.inputs * vectorBytesMax)
+  }
+
   get billUnseen(): Bill {
     return this.bill(null)
   }

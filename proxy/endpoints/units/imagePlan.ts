@@ -31,17 +31,23 @@ export abstract class ImagePlan implements BufferedPlan {
 
   abstract ask(route: Route): UnitProviderRequest
 
+  get answerBytesMax(): number {
+    const { answerBytesBase, imageAnswerBytesMax, responseBodyBytesMax } = this.context.limits
+    return Math.min(responseBodyBytesMax, answerBytesBase + this.request.n * imageAnswerBytesMax)
+  }
+
   get billUnseen(): Bill {
     return this.bill(this.request.n)
   }
 
   answer(body: Buffer): BufferedAnswer | Rejected {
-    const depthMax = this.context.limits.jsonDepthMax
+    const { jsonDepthMax: depthMax, imagesPerAnswerMax } = this.context.limits
     const members = readMembers(body, this.context.limits)
     if ('rejected' in members) return members
     const data = members.span('data')
-    const images = data === undefined ? null : arraySpans(body, depthMax, data)
-    if (data === undefined || images === null || !images.every((image) => isImage(body, image, depthMax))) {
+    const images = data === undefined ? null : arraySpans(body, depthMax, data, imagesPerAnswerMax + 1)
+    const isReadable = images !== null && images.length <= imagesPerAnswerMax
+    if (data === undefined || !isReadable || !images.every((image) => isImage(body, image, depthMax))) {
       return rejected(null)
     }
     const bill = this.bill(images.length)

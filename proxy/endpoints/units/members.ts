@@ -1,4 +1,5 @@
 import type { Span } from '../../../contract/std/span.ts'
+import { type AnswerBounds, isWithin } from '../../json/jsonObject.ts'
 import { objectSpans, spanBytes, spanValue } from '../../json/jsonSpans.ts'
 import type { Limits } from '../../limits.ts'
 import { refusalOfError } from '../../upstream/providerErrors.ts'
@@ -8,19 +9,23 @@ import type { Rejected } from '../../upstream/refusal.ts'
 export class Members {
   readonly bytes: Buffer
   private readonly spans: Map<string, Span>
+  private readonly bounds: AnswerBounds
 
-  constructor(bytes: Buffer, spans: Map<string, Span>) {
+  constructor(bytes: Buffer, spans: Map<string, Span>, bounds: AnswerBounds) {
     this.bytes = bytes
     this.spans = spans
+    this.bounds = bounds
   }
 
   span(name: string): Span | undefined {
     return this.spans.get(name)
   }
 
-  /** A member's value, parsed; undefined when it is absent. */
+  /** A member's value, parsed; undefined when it is absent, or exceeds the bounds of what is read at once. */
   value(name: string): unknown {
-    return spanValue(this.bytes, this.spans.get(name))
+    const span = this.spans.get(name)
+    if (span === undefined || !isWithin(spanBytes(this.bytes, span), this.bounds)) return undefined
+    return spanValue(this.bytes, span)
   }
 
   /**
@@ -41,9 +46,9 @@ export class Members {
 
 /** The members of an answer; a refusal for a body that is not a JSON object, or that has an error despite its status. */
 export function readMembers(body: Buffer, limits: Limits): Members | Rejected {
-  const spans = objectSpans(body, limits.jsonDepthMax)
+  const spans = objectSpans(body, limits.jsonDepthMax, undefined, limits.answerMembersMax)
   if (spans === null) return rejected(null)
-  const members = new Members(body, spans)
+  const members = new Members(body, spans, limits)
   const error = members.value('error')
   return error === undefined || error === null ? members : rejected(error)
 }

@@ -45,6 +45,8 @@ export interface BufferedAnswer {
 
 /** A plan whose answer is sent in one piece. */
 export interface BufferedPlan extends UnitPlan {
+  /** The most bytes that an answer to this request may have. */
+  readonly answerBytesMax: number
   answer(body: Buffer): BufferedAnswer | Rejected
   /** The charge for an answer that was requested but never arrived. */
   readonly billUnseen: Bill
@@ -52,6 +54,8 @@ export interface BufferedPlan extends UnitPlan {
 
 /** A plan whose answer is bytes that are relayed as they arrive, at a price that is known in advance. */
 export interface BytePlan extends UnitPlan {
+  /** The most bytes that an answer to this request may have. */
+  readonly answerBytesMax: number
   readonly bill: Bill
   readonly contentType: string
 }

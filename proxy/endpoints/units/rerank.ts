@@ -26,6 +26,10 @@ import type {
 import { type JsonTexts, readResults, resultPieces } from './rerankResults.ts'
 
 const DOCUMENTS_PER_SEARCH = 100
+/** One result without its document. */
+const RESULT_BYTES_MAX = 1_024
+/** A byte as JSON: \\u0041. */
+const ESCAPE_BYTES_MAX = 6
 /** Providers split longer documents, query included, and count every piece as a document. A token has a byte at least. */
 const PIECE_BYTES = 500
 /** A report may exceed the worst case by this factor before it is taken for a fault. */
@@ -108,6 +112,14 @@ class RerankPlan implements BufferedPlan {
   ask(route: Route): UnitProviderRequest {
     const body = bodyOf(route, this.request.rest)
     return { path: '/rerank', contentType: 'application/json', accept: 'application/json', body }
+  }
+
+  // A provider may return the documents as well, each byte of them escaped.
+  get answerBytesMax(): number {
+    const { answerBytesBase, responseBodyBytesMax } = this.context.limits
+    const { documents, rest } = this.request
+    const bytesMax = answerBytesBase + documents * RESULT_BYTES_MAX + rest.length * ESCAPE_BYTES_MAX
+    return Math.min(responseBodyBytesMax, bytesMax)
   }
 
   answer(body: Buffer): BufferedAnswer | Rejected {

@@ -85,6 +85,7 @@ export function codePoints(text: string): number {
 class SpeechPlan implements BytePlan {
   readonly bill: Bill
   readonly contentType: string
+  readonly answerBytesMax: number
   private readonly rest: BodyRest
 
   constructor(request: SpeechRequest, { model, principal, limits }: PlanContext) {
@@ -95,6 +96,8 @@ class SpeechPlan implements BytePlan {
     }
     this.bill = countedBill(countedRates(model, principal), request.characters, 'reported')
     this.contentType = CONTENT_TYPES[request.format]
+    const bytesMax = limits.streamBytesBase + request.characters * limits.speechBytesPerCharacterMax
+    this.answerBytesMax = Math.min(limits.streamBytesMax, bytesMax)
     this.rest = request.rest
   }
 

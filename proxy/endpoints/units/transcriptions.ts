@@ -33,6 +33,8 @@ const PLAUSIBLE_FACTOR = 2
 const PLAUSIBLE_SECONDS = 60
 /** The least that a codec for voices puts into a second: 120 ms of Opus in two bytes, and a third for their length. */
 const BYTES_PER_SECOND_MIN = 25
+/** Of an answer with the times of all words and segments. */
+const ANSWER_BYTES_PER_SECOND = 16_384
 const CONTENT_TYPES: Readonly<Record<Container, string>> = {
   wav: 'audio/wav',
   flac: 'audio/flac',
@@ -113,6 +115,11 @@ class TranscriptionPlan implements BufferedPlan {
     this.audio = audio
     this.rates = countedRates(context.model, context.principal)
     this.holdUnits = countedBill(this.rates, Math.ceil(audio.secondsMax), 'reported').units
+  }
+
+  get answerBytesMax(): number {
+    const { answerBytesBase, responseBodyBytesMax } = this.context.limits
+    return Math.min(responseBodyBytesMax, answerBytesBase + Math.ceil(this.audio.secondsMax) * ANSWER_BYTES_PER_SECOND)
   }
 
   get billUnseen(): Bill {

@@ -67,7 +67,7 @@ export class VideoRun implements RunListener, WholeListener, FollowedVideo {
     const { model, routes, holdUnits: wantUnits } = admitted
     const metered: Metered = { endpoint: 'videos', model, routes, wantUnits, leastUnits: wantUnits, streamed: false }
     this.run = new Run(exchange, principal, metered, services, this)
-    this.call = new WholeCall(this.run, this, services.limits.videoStatusBytesMax).call
+    this.call = new WholeCall(this.run, this, () => services.limits.videoStatusBytesMax).call
     this.rates = admitted.rates
     this.seconds = admitted.order.seconds
     this.job = job

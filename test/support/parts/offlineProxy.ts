@@ -16,6 +16,7 @@ import { type RouteParts, routes } from '../../../proxy/routes.ts'
 import type { AnswerDecorator, Exchange, Handler, HeaderList, RequestHead } from '../../../proxy/server/exchange.ts'
 import type { RouteEntry } from '../../../proxy/server/routeTable.ts'
 import { OutBuffer } from '../../../proxy/sse/outBuffer.ts'
+import { AnswerMemory } from '../../../proxy/upstream/answerMemory.ts'
 import { RouteHealth } from '../../../proxy/upstream/routeHealth.ts'
 import {
   TransportFailure,
@@ -138,6 +139,7 @@ export class OfflineProxy {
       owner: 'own_1',
       metrics: new RequestMetrics(),
       outgoing: new OutBuffer(),
+      answers: new AnswerMemory(LIMITS.answerBytesOpenMax),
       holds: new UnmeteredHolds(fault),
       lastingHolds: new UnmeteredHolds(fault),
       singly: (source: Holding) => source,

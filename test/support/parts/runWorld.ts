@@ -8,6 +8,7 @@ import type { Metered } from '../../../proxy/endpoints/run/metered.ts'
 import type { RunServices } from '../../../proxy/endpoints/run/services.ts'
 import { RequestMetrics } from '../../../proxy/metrics/requestMetrics.ts'
 import { OutBuffer } from '../../../proxy/sse/outBuffer.ts'
+import { AnswerMemory } from '../../../proxy/upstream/answerMemory.ts'
 import { CanaryWatch } from '../../../proxy/upstream/canaryWatch.ts'
 import { RouteHealth } from '../../../proxy/upstream/routeHealth.ts'
 import { HeaderBlock } from '../../../proxy/upstream/transport/headerBlock.ts'
@@ -102,6 +103,7 @@ export class RunWorld {
   readonly released: string[] = []
   readonly crashes: unknown[] = []
   readonly active = new ActiveRuns()
+  readonly answers = new AnswerMemory(limits.answerBytesOpenMax)
   readonly metrics = new RequestMetrics()
   /** What an agent's policy says to a request, and what the tokenizer counts. */
   passes: () => { wantUnits: number; approvalId: string } | Promise<{ wantUnits: number; approvalId: string }>
@@ -118,6 +120,7 @@ export class RunWorld {
       active: this.active,
       metrics: this.metrics,
       outgoing: new OutBuffer(),
+      answers: this.answers,
       health: new RouteHealth(limits),
       canaries: new CanaryWatch(),
       holds: { take: (waiter: HoldWaiter) => void this.holds.push(waiter) },

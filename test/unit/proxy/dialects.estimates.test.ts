@@ -15,6 +15,7 @@ import { chunkIdentity } from '../../../proxy/dialects/openai/rewrite.ts'
 import type { RelayStream } from '../../../proxy/dialects/shared/relayStream.ts'
 import { TranslatedStream } from '../../../proxy/dialects/shared/translatedStream.ts'
 import { OutBuffer } from '../../../proxy/sse/outBuffer.ts'
+import { limits } from '../../support/limits.ts'
 
 const WORDS = 200
 const NAME = 'look_up'
@@ -22,7 +23,6 @@ const PIECES = ['{"words":["', ...Array.from({ length: WORDS }, () => 'word '), 
 const ARGUMENTS = PIECES.join('')
 const WRITTEN_BYTES = Buffer.byteLength(NAME + ARGUMENTS)
 const BOUNDS = usageBounds(128_000, 16_384)
-const EVENT_BYTES_MAX = 1_048_576
 
 function openaiChunks(): string {
   const chunk = (delta: object) => `data: ${JSON.stringify({ id: 'a', choices: [{ index: 0, delta }] })}\n\n`
@@ -50,19 +50,15 @@ function delivered(stream: RelayStream, source: string): Pick<Delivered, 'frames
 const identity = chunkIdentity('req_1', 'test/m')
 const writer = () => new OpenaiWriter('req_1', 'test/m', 0, false)
 const DELIVERIES: [string, () => Pick<Delivered, 'frames' | 'outputBytes'>][] = [
-  [
-    'chunks of chat completions',
-    () => delivered(new ChatStream(identity, false, BOUNDS, EVENT_BYTES_MAX), openaiChunks()),
-  ],
-  ['events of messages', () => delivered(new MessagesStream(identity, BOUNDS, EVENT_BYTES_MAX), anthropicEvents())],
+  ['chunks of chat completions', () => delivered(new ChatStream(identity, false, BOUNDS, limits), openaiChunks())],
+  ['events of messages', () => delivered(new MessagesStream(identity, BOUNDS, limits), anthropicEvents())],
   [
     'chunks for a client of another format',
-    () => delivered(new TranslatedStream(new OpenaiReader(BOUNDS, EVENT_BYTES_MAX), writer(), 1e6), openaiChunks()),
+    () => delivered(new TranslatedStream(new OpenaiReader(BOUNDS, limits), writer(), 1e6), openaiChunks()),
   ],
   [
     'events for a client of another format',
-    () =>
-      delivered(new TranslatedStream(new AnthropicReader(BOUNDS, EVENT_BYTES_MAX), writer(), 1e6), anthropicEvents()),
+    () => delivered(new TranslatedStream(new AnthropicReader(BOUNDS, limits), writer(), 1e6), anthropicEvents()),
   ],
   [
     'a chat completion in one piece',
@@ -93,8 +89,7 @@ for (const [name, deliver] of DELIVERIES) {
 
 test('text beside a tool call counts, and calls in other forms do not break the scan', () => {
   const chunk = (delta: object) => `data: ${JSON.stringify({ id: 'a', choices: [{ index: 0, delta }] })}\n\n`
-  const count = (delta: object) =>
-    delivered(new ChatStream(identity, false, BOUNDS, EVENT_BYTES_MAX), chunk(delta)).outputBytes
+  const count = (delta: object) => delivered(new ChatStream(identity, false, BOUNDS, limits), chunk(delta)).outputBytes
   const call = { index: 0, function: { name: 'f', arguments: '{}' } }
   assert.equal(count({ content: 'hello', tool_calls: [call, call] }), 5 + 3 + 3)
   assert.equal(count({ tool_calls: [{ type: 'custom', custom: { name: 'f', input: 'text' } }] }), 5)

@@ -18,7 +18,6 @@ import { Collected } from '../../support/parts/collectedMessage.ts'
 import { itemOf, memberOf } from '../../support/present.ts'
 
 const BOUNDS = usageBounds(128_000, 16_384)
-const EVENT_BYTES_MAX = 4_194_304
 const USAGE: TokenUsage = { input: 7, cachedInput: 5, cacheWrite5m: 3, cacheWrite1h: 2, output: 11, reasoning: 4 }
 
 type Piece =
@@ -30,8 +29,8 @@ const writers: Record<string, () => MessageWriter> = {
   anthropic: () => new AnthropicWriter('req_A', 'acme/m'),
 }
 const readers: Record<string, () => MessageReader> = {
-  openai: () => new OpenaiReader(BOUNDS, EVENT_BYTES_MAX),
-  anthropic: () => new AnthropicReader(BOUNDS, EVENT_BYTES_MAX),
+  openai: () => new OpenaiReader(BOUNDS, limits),
+  anthropic: () => new AnthropicReader(BOUNDS, limits),
 }
 
 const text = fc.string({ unit: 'binary', minLength: 1, maxLength: 12 })

@@ -2,8 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { FrameReader, type FrameSink } from '../../../../proxy/sse/frameReader.ts'
-
-const EVENT_BYTES_MAX = 4_194_304
+import { limits } from '../../../support/limits.ts'
 
 type Seen = ['data' | 'comment', string]
 
@@ -20,7 +19,7 @@ class Recorder implements FrameSink {
 }
 
 function read(pieces: readonly Buffer[]): Seen[] {
-  const reader = new FrameReader(EVENT_BYTES_MAX)
+  const reader = new FrameReader(limits)
   const recorder = new Recorder()
   for (const piece of pieces) assert.ok(reader.push(piece, recorder))
   reader.finish(recorder)
@@ -118,7 +117,7 @@ test('a line of 1 MiB arrives whole, in small reads, without quadratic work', ()
 })
 
 test('an event beyond the bound is rejected instead of buffered', () => {
-  const reader = new FrameReader(1_000)
+  const reader = new FrameReader({ ...limits, eventBytesMax: 1_000 })
   const recorder = new Recorder()
   assert.equal(reader.push(Buffer.from(`data: ${'x'.repeat(900)}`), recorder), true)
   assert.equal(reader.push(Buffer.from('x'.repeat(200)), recorder), false)

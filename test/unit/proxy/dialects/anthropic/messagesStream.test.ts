@@ -7,6 +7,7 @@ import { MessagesStream } from '../../../../../proxy/dialects/anthropic/messages
 import { chunkIdentity } from '../../../../../proxy/dialects/openai/rewrite.ts'
 import { EventScan } from '../../../../../proxy/sse/eventScan.ts'
 import { OutBuffer } from '../../../../../proxy/sse/outBuffer.ts'
+import { limits } from '../../../../support/limits.ts'
 import { itemOf, present } from '../../../../support/present.ts'
 
 const REQUEST_ID = 'req_01ARZ3NDEKTSV4RRFFQ69G5FAV'
@@ -21,7 +22,7 @@ interface Event {
 
 function relay(source: string | Buffer, splits: readonly number[] = []): { stream: MessagesStream; out: string } {
   const out = new OutBuffer()
-  const stream = new MessagesStream(chunkIdentity(REQUEST_ID, MODEL), BOUNDS, 4_194_304)
+  const stream = new MessagesStream(chunkIdentity(REQUEST_ID, MODEL), BOUNDS, limits)
   const bytes = Buffer.from(source)
   const cuts = [...new Set(splits.map((split) => split % (bytes.length + 1)))].sort((a, b) => a - b)
   let from = 0
@@ -212,7 +213,7 @@ describe('the native Messages stream', () => {
     assert.equal(failed.stream.state, 'broken')
     assert.deepEqual(failed.stream.error, { type: 'overloaded_error', message: 'no' })
     assert.equal(relay('data: {"type":"content_block_delta","delta":{\n\n').stream.state, 'broken')
-    const small = new MessagesStream(chunkIdentity(REQUEST_ID, MODEL), BOUNDS, 100)
+    const small = new MessagesStream(chunkIdentity(REQUEST_ID, MODEL), BOUNDS, { ...limits, eventBytesMax: 100 })
     small.push(Buffer.from(`data: ${'x'.repeat(200)}`), new OutBuffer())
     assert.equal(small.state, 'broken')
     assert.equal(relay(sse({ type: 'vertex_event' }) + sse({ type: '' })).out, '')

@@ -5,6 +5,7 @@ import { usageBounds } from '../../../../../contract/money/openaiUsage.ts'
 import { ChatStream } from '../../../../../proxy/dialects/openai/chatStream.ts'
 import { chunkIdentity, textIdentity } from '../../../../../proxy/dialects/openai/rewrite.ts'
 import { OutBuffer } from '../../../../../proxy/sse/outBuffer.ts'
+import { limits } from '../../../../support/limits.ts'
 import { itemOf } from '../../../../support/present.ts'
 import { chunk } from '../../../../support/samples/chunks.ts'
 
@@ -28,7 +29,7 @@ function relay(source: string | Buffer, options: RelayOptions = {}): Relayed {
   const out = new OutBuffer()
   const { echo, keepNullUsage = false } = options
   const identity = echo === undefined ? chunkIdentity(REQUEST_ID, MODEL) : textIdentity(REQUEST_ID, MODEL)
-  const stream = new ChatStream(identity, keepNullUsage, BOUNDS, 4_194_304, echo)
+  const stream = new ChatStream(identity, keepNullUsage, BOUNDS, limits, echo)
   const bytes = Buffer.from(source)
   const size = options.size ?? bytes.length
   for (let at = 0; at < bytes.length; at += size) stream.push(bytes.subarray(at, at + size), out)

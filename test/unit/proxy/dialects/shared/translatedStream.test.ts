@@ -5,13 +5,14 @@ import { OpenaiReader } from '../../../../../proxy/dialects/openai/openaiReader.
 import { ResponseWriter } from '../../../../../proxy/dialects/responses/responseWriter.ts'
 import { TranslatedStream } from '../../../../../proxy/dialects/shared/translatedStream.ts'
 import { OutBuffer } from '../../../../../proxy/sse/outBuffer.ts'
+import { limits } from '../../../../support/limits.ts'
 
 const HEAD = { id: 'req_01ARZ3NDEKTSV4RRFFQ69G5FAV', createdAtMs: 0, model: 'm', echo: '"tools":[]' }
 const delta = (content: string) =>
   Buffer.from(`data: {"choices":[{"index":0,"delta":${JSON.stringify({ content })}}]}\n\n`)
 
 test('a response beyond its bound is broken, so buffers stay bounded', () => {
-  const reader = new OpenaiReader(usageBounds(128_000, 16_384), 4_194_304)
+  const reader = new OpenaiReader(usageBounds(128_000, 16_384), limits)
   const stream = new TranslatedStream(reader, new ResponseWriter(HEAD), 100)
   const out = new OutBuffer()
   stream.push(delta('x'.repeat(100)), out)

@@ -27,7 +27,7 @@ class Operation implements RunListener, WholeListener {
   readonly world = new RunWorld()
   readonly exchange = new RecordedExchange()
   readonly run = new Run(this.exchange, testPrincipal(), metered, this.world.services, this)
-  readonly call: ProviderCall = new WholeCall(this.run, this, 100).call
+  readonly call: ProviderCall = new WholeCall(this.run, this, () => 100).call
   readonly makeRequest = testRequest
   done = 0
 
