@@ -3,8 +3,8 @@
 // journal says is killed with open requests, and its journal is replayed twice.
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { BatchHolds } from '../../../control/batch/batchHolds.ts'
 import { BATCH_OWNER, epochKey, holdsKey, shardOf } from '../../../contract/wire/redisKeys.ts'
+import { BatchHolds } from '../../../control/batch/batchHolds.ts'
 import type { JournalContent } from '../../../proxy/admission/journal/readJournal.ts'
 import { ledgerLimits } from '../../support/limits.ts'
 import { type LeasedRequest, LeasingWorker } from '../../support/parts/leasingWorker.ts'
