@@ -78,7 +78,12 @@ export function settleUsed(
  * and treated as missing.
  * @param counted the bill by the gateway's own count
  */
-function believedBill({ route, services }: Run, order: ChatOrder, { usage, ...produced }: Produced, counted: Bill): Bill {
+function believedBill(
+  { route, services }: Run,
+  order: ChatOrder,
+  { usage, ...produced }: Produced,
+  counted: Bill,
+): Bill {
   if (route === null || usage === null) return counted
   const { model, rates } = order.admitted
   const tokens = { prompt: promptTokens(counted.usage), output: counted.usage.output }
