@@ -1,6 +1,7 @@
 import { choicesOf, toolCallTexts } from '../../../contract/api/completion.ts'
 import { isJsonObject, type JsonObject, parseJsonObject } from '../../../contract/std/jsonObject.ts'
-import { FrameReader, type FrameSink } from '../../sse/frameReader.ts'
+import type { Limits } from '../../limits.ts'
+import { type EventBounds, FrameReader, type FrameSink } from '../../sse/frameReader.ts'
 
 /** The members of a delta or of a content block that carry output, of both dialects. */
 const MEMBERS = ['content', 'reasoning_content', 'reasoning', 'refusal', 'text', 'thinking', 'partial_json', 'name']
@@ -12,12 +13,12 @@ const MEMBERS = ['content', 'reasoning_content', 'reasoning', 'refusal', 'text',
 export class DeliveredText implements FrameSink {
   text = ''
   private readonly frames: FrameReader
+  /** Output beyond it is not counted, in UTF-16 code units. */
   private readonly charactersMax: number
 
-  /** @param charactersMax output beyond it is not counted, in UTF-16 code units */
-  constructor(eventBytesMax: number, charactersMax: number) {
-    this.frames = new FrameReader(eventBytesMax)
-    this.charactersMax = charactersMax
+  constructor(limits: EventBounds & Pick<Limits, 'countCharactersMax'>) {
+    this.frames = new FrameReader(limits)
+    this.charactersMax = limits.countCharactersMax
   }
 
   /** Reads the next bytes of the stream; those of an event beyond the bound break the relay as well. */

@@ -74,8 +74,7 @@ export class StreamRun implements RunListener, CallListener, DrainListener {
 
   onAnswer(headers: UpstreamHeaders): void {
     this.stream = this.requests.codec.stream(this.requests.answerContext)
-    const { eventBytesMax, countCharactersMax } = this.services.limits
-    if (this.run.route?.registered !== undefined) this.delivered = new DeliveredText(eventBytesMax, countCharactersMax)
+    if (this.run.route?.registered !== undefined) this.delivered = new DeliveredText(this.services.limits)
     const type = headers.get('content-type')?.toLowerCase() ?? EVENT_STREAM
     if (!type.startsWith(EVENT_STREAM) || headers.unreadable === true) this.call.reject(refusalOfError(null))
     else if (this.call.detached) this.leave()

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { DeliveredText } from '../../../../../proxy/endpoints/chat/deliveredText.ts'
+import { limits } from '../../../../support/limits.ts'
 
 const EVENTS = [
   { choices: [{ delta: { content: 'a' } }, { delta: { reasoning_content: 'b' } }] },
@@ -14,7 +15,7 @@ const EVENTS = [
 test('text, reasoning and tool calls of all choices count', () => {
   const bytes = Buffer.from(`: comment\n\n${EVENTS.map((event) => `data: ${JSON.stringify(event)}\n\n`).join('')}`)
   for (const size of [1, 7, bytes.length]) {
-    const delivered = new DeliveredText(65_536, 1_000)
+    const delivered = new DeliveredText(limits)
     for (let from = 0; from < bytes.length; from += size) delivered.push(bytes.subarray(from, from + size))
     assert.equal(delivered.text, 'abcdefg')
   }
