@@ -23,7 +23,10 @@ const line = (fields: object): string =>
 
 test('a warning includes its subject', () => {
   const cases: ReadonlyArray<[text: string, shown: string | undefined]> = [
-    [line({ event: 'provider_key_missing', provider: 'acme', variable: 'K', msg: 'key not set' }), 'key not set (provider: acme, variable: K)'],
+    [
+      line({ event: 'provider_key_missing', provider: 'acme', variable: 'K', msg: 'key not set' }),
+      'key not set (provider: acme, variable: K)',
+    ],
     [line({ route: 'r1', reason: 'timeout', msg: 'route failed' }), 'route failed (route: r1, reason: timeout)'],
     [line({ err: { message: 'gone', stack: 'at x' }, msg: 'settling' }), 'settling: gone'],
     [line({ problems: ['a:1: x', 'a:2: y'], msg: 'refused' }), 'refused (problems: a:1: x; a:2: y)'],

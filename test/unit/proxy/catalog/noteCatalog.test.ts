@@ -14,7 +14,16 @@ const PUBLISHED = sluice.CatalogRecord.encode({
     { id: 'acme', baseUrl: 'https://acme.example/v1', dialect: 'openai', apiKeyEnv: 'MY_VLLM_KEY' },
     { id: 'open', baseUrl: 'https://open.example/v1', dialect: 'openai' },
   ],
-  tools: [{ id: 'search', baseUrl: 'https://search.example', apiKeyEnv: 'SEARCH_KEY', enabled: true, inputSchema: '{}', request: '{}' }],
+  tools: [
+    {
+      id: 'search',
+      baseUrl: 'https://search.example',
+      apiKeyEnv: 'SEARCH_KEY',
+      enabled: true,
+      inputSchema: '{}',
+      request: '{}',
+    },
+  ],
 }).finish()
 
 function missingWith(environment: NodeJS.ProcessEnv): unknown[] {
