@@ -64,6 +64,7 @@ before(async () => {
     `INSERT INTO price_sheets (version, published_at, valid_until, content_hash, sheet) VALUES (1, now(), now() + interval '1 day', $1, $2)`,
     [createHash('sha256').update(text).digest('hex'), text],
   )
+  await pool.query(`INSERT INTO catalog_records (sheet_version, published_at, record) VALUES (1, now(), '')`)
   const open = async (creditUnits: number) => {
     const id = await openNewAccount(pool, limits, { coinNanos: COIN_NANOS, creditUnits })
     const budgetUnits = 1_000_000_000
@@ -72,7 +73,7 @@ before(async () => {
     )
     return { id, keyId: made.key.id }
   }
-  const [own, other] = [await open(500), await open(0)]
+  const [own, other] = [await open(500), await open(700)]
   await withTransaction(pool, (client) => endKey(client, OPERATOR, other.keyId))
   await ensureOpen(started)
   await dispatchEvents(started)
@@ -84,7 +85,7 @@ before(async () => {
     await proxy.settle(own.id, requestId, i % 10 === 0 ? -1 : 60, 100, { keyId: own.keyId })
   }
   await drainAll(started)
-  const grants = await pool.query<{ id: string }>('SELECT id FROM grants')
+  const grants = await pool.query<{ id: string }>('SELECT id FROM grants WHERE account_id = $1', [own.id])
   const ids = { accountId: own.id, keyId: own.keyId, otherId: other.id, otherKeyId: other.keyId }
   book = { ...started, ...ids, grantId: grants.rows[0]?.id ?? '' }
   await tamper('CREATE SCHEMA kept')
