@@ -10,5 +10,7 @@ const MARGIN_MS = 2_000
 export function workerStopMaxMs(
   limits: Pick<ContractLimits, 'leaveNoticeMs' | 'drainGraceMs' | 'shutdownTimeoutMs' | 'settleTimeoutMs'>,
 ): number {
-  return limits.leaveNoticeMs + 2 * (limits.drainGraceMs + limits.shutdownTimeoutMs) + limits.settleTimeoutMs + MARGIN_MS
+  return (
+    limits.leaveNoticeMs + 2 * (limits.drainGraceMs + limits.shutdownTimeoutMs) + limits.settleTimeoutMs + MARGIN_MS
+  )
 }

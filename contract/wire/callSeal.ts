@@ -42,7 +42,11 @@ export class CallSeal {
    * derived from label and payload, so that no nonce is used for two payloads (as in RFC 8452, by HMAC).
    */
   sealKept(label: string, payload: Uint8Array): Buffer {
-    const nonce = createHmac('sha256', this.sealing).update(`${label}\n`).update(payload).digest().subarray(0, NONCE_BYTES)
+    const nonce = createHmac('sha256', this.sealing)
+      .update(`${label}\n`)
+      .update(payload)
+      .digest()
+      .subarray(0, NONCE_BYTES)
     return this.sealWith(nonce, label, payload)
   }
 
