@@ -11,6 +11,7 @@ import { LOCK_INVARIANTS } from './lockChecks.ts'
 import { LOCK_TOKEN_INVARIANTS } from './lockTokenChecks.ts'
 import { LOCK_USE_INVARIANTS } from './lockUseChecks.ts'
 import { MOVEMENT_INVARIANTS } from './movementChecks.ts'
+import { PAID_INVARIANTS } from './paidChecks.ts'
 import { PAYMENT_INVARIANTS } from './paymentChecks.ts'
 import type { Progress } from './progress.ts'
 import { PROVIDER_INVARIANTS } from './providerChecks.ts'
@@ -86,6 +87,7 @@ function steps(limits: Limits, isSinceMark: boolean, charges: ChargeChecks): rea
     ...MOVEMENT_INVARIANTS,
     ...SETTLEMENT_INVARIANTS,
     ...REWARD_INVARIANTS,
+    ...PAID_INVARIANTS,
     ...RESERVE_INVARIANTS,
     ...KEY_TRANSFER_INVARIANTS,
     ...LOCK_INVARIANTS,

@@ -1,5 +1,5 @@
 import { headLeaves } from '../book/checkpoint/headTiles.ts'
-import { REVENUE } from '../book/ledger/accounts.ts'
+import { hasCharges } from '../book/ledger/accounts.ts'
 import { HEADS_LOG } from '../book/usagelog/head.ts'
 import { rootAt } from '../book/usagelog/inclusionProof.ts'
 import { leavesOf } from '../book/usagelog/leafReads.ts'
@@ -36,13 +36,12 @@ export async function lostSince(db: Queryable, then: BookMark, now: BookMark): P
     if (marked.size <= (sizes.get(marked.log) ?? 0) && !(await isAsMarked(db, marked))) forked.push(marked.log)
   }
   const accounts = less(then.balances, now.balances)
-  const isRevenue = (id: string) => id.startsWith(`${REVENUE}:`)
   return {
     receipts,
     receiptsTotal: receipts.reduce((sum, lost) => sum + lost.receipts, 0),
-    chargedUnits: wideAmount(accounts.filter(([id]) => isRevenue(id)).reduce((sum, [, units]) => sum + units, 0n)),
+    chargedUnits: wideAmount(accounts.filter(([id]) => hasCharges(id)).reduce((sum, [, units]) => sum + units, 0n)),
     balances: Object.fromEntries(
-      accounts.filter(([id]) => !isRevenue(id)).map(([id, amount]) => [id, wideAmount(amount)]),
+      accounts.filter(([id]) => !hasCharges(id)).map(([id, amount]) => [id, wideAmount(amount)]),
     ),
     endings: Object.fromEntries(less(then.endings, now.endings).map(([owner, count]) => [owner, Number(count)])),
     signedHeads: Math.max(0, missing.find(({ log }) => log === HEADS_LOG)?.receipts ?? 0),

@@ -1,3 +1,4 @@
+import { paidSql } from '../../book/ledger/paidCharges.ts'
 import type { Limits } from '../../limits.ts'
 import type { Queryable } from '../../runtime/db/pool.ts'
 
@@ -26,7 +27,7 @@ const CHARGED = `
     SELECT request_id, key_id LIKE 'payer\\_%' AS is_paid FROM receipts
     WHERE log = $1 AND position >= $2 AND position < $3
   ), charged AS (
-    SELECT CASE WHEN t.debit = 'house' THEN 'house' WHEN t.debit LIKE 'grant:%' THEN 'credits'
+    SELECT CASE WHEN NOT ${paidSql('t.debit')} THEN CASE t.debit WHEN 'house' THEN 'house' ELSE 'credits' END
       WHEN r.is_paid THEN coalesce((SELECT asset FROM payments p WHERE p.id = r.request_id), 'coin')
       ELSE 'coin' END AS asset, t.units
     FROM r CROSS JOIN LATERAL (
