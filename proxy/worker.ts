@@ -162,7 +162,7 @@ const payments: PaymentServices = {
   owner,
   publicUrl: config.publicUrl,
   trustedProxies: config.trustedProxies,
-  terms: new TermsCache(rpc, limits),
+  terms: new TermsCache(rpc, () => pulse.payments !== 'unavailable', limits),
   verifier: new PaymentVerifier(workers, limits),
   onFault: fault('payment_failed'),
 }
@@ -172,8 +172,8 @@ const batches = new BatchJobs({ rpc, commands, owner, limits })
 let draining = false
 const mayLeave = newSignal()
 const vitals = (): Vitals => {
-  const { alive: control, chain, withdrawals } = pulse
-  return { redis: connected(), control, chain, withdrawals, draining }
+  const { alive: control, chain, payments: paying, withdrawals } = pulse
+  return { redis: connected(), control, chain, payments: paying, withdrawals, draining }
 }
 
 const server = new Server({

@@ -1,4 +1,4 @@
-import type { ChainHealth, WithdrawalState } from '../../contract/wire/chainHealth.ts'
+import type { ChainHealth, PaymentState, WithdrawalState } from '../../contract/wire/chainHealth.ts'
 import type { CatalogStore } from '../catalog/catalogStore.ts'
 import { type Handler, JSON_TYPE } from '../server/exchange.ts'
 import type { RouteHealth } from '../upstream/routeHealth.ts'
@@ -13,6 +13,8 @@ export interface Vitals {
   readonly chain: ChainHealth
   /** By control's last report. */
   readonly withdrawals: WithdrawalState
+  /** By control's last report. */
+  readonly payments: PaymentState
   readonly draining: boolean
 }
 
@@ -23,6 +25,7 @@ interface Report {
   readonly chain: ChainHealth
   readonly upstreams: { readonly models: number; readonly serving: number }
   readonly withdrawals: WithdrawalState
+  readonly payments: PaymentState
 }
 
 /** GET /health: always 200 while the process is alive, with the state of its dependencies. */
@@ -52,7 +55,8 @@ function report(catalog: CatalogStore, health: RouteHealth, vitals: Vitals): Rep
   const models = [...(catalog.current?.models.values() ?? [])]
   const serving = models.filter((model) => serves(model, health, nowMs)).length
   const isChainWell = vitals.chain === 'ok' || vitals.chain === 'not_configured'
-  const well = vitals.redis && vitals.control && isChainWell && serving > 0
+  const isPayingWell = isChainWell && vitals.payments !== 'unavailable'
+  const well = vitals.redis && vitals.control && isPayingWell && serving > 0
   return {
     status: vitals.draining ? 'draining' : well ? 'ok' : 'degraded',
     database: vitals.control ? 'ok' : 'unavailable',
@@ -60,5 +64,6 @@ function report(catalog: CatalogStore, health: RouteHealth, vitals: Vitals): Rep
     chain: vitals.chain,
     upstreams: { models: models.length, serving },
     withdrawals: vitals.withdrawals,
+    payments: vitals.payments,
   }
 }
