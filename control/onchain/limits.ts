@@ -90,6 +90,8 @@ export const ONCHAIN_LIMITS = {
   lockRedemptionBatchMax: 50,
 
   // Settlement batches.
+  /** Intervals that a settlement batch waits for receipts of enough accounts, at most. */
+  settlementWaitIntervals: 24,
   /** Interval of the checks whether a settlement batch is due, in milliseconds. */
   settlementCheckMs: 2_000,
   /** Receipts whose charges are added up at once. */

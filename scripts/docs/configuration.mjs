@@ -2,7 +2,11 @@ import { readFileSync } from 'node:fs'
 import { code, page, sentence, table } from './markdown.mjs'
 import { SchemaTables } from './schemaTables.mjs'
 
-function variable([name, schema]) {
+function variable([name, stated], defs) {
+  // Members beside a reference win, as the description of the variable.
+  const schema = { ...defs[stated.$ref?.split('/').at(-1)], ...stated }
+  const value = schema.errorMessage ?? (schema.type && `is a ${schema.type}`)
+  if (value === undefined) throw new Error(`${name} says nothing about its values: it needs errorMessage or type`)
   const fallback = schema.default === undefined ? '' : code(JSON.stringify(schema.default))
   const required = schema.requiredBy === undefined ? 'no' : schema.requiredBy.join(', ')
   return [
@@ -16,7 +20,7 @@ function variable([name, schema]) {
           required,
           schema.readBy.join(', '),
           schema.writeOnly === true ? 'yes' : 'no',
-          sentence(schema.errorMessage ?? `is a ${schema.type}`),
+          sentence(value),
         ],
       ],
     ),
@@ -37,7 +41,7 @@ export function configurationPage(root) {
     'The catalog, that is providers, models and prices, has [a file of its own](catalog-file.md); bounds, timeouts and rate limits are [limits](limits.md).',
     '## Environment variables',
     table(['variable', 'meaning'], summary),
-    ...entries.flatMap(variable),
+    ...entries.flatMap((entry) => variable(entry, environment.$defs)),
     '## The payments file',
     sentence(payments.description),
     tables.fields(payments, ''),

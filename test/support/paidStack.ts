@@ -122,6 +122,7 @@ export function paymentsFile(chain: TestChain, changes: Record<string, unknown> 
     agent_registry: registry,
     refund_min_usd: '0.000000001',
     min_charge_usd: '0',
+    settlement_accounts_min: 1,
     block_seconds: 1,
     ...changes,
   })

@@ -199,6 +199,7 @@ export const PUBLIC_SHAPES = {
       source: text,
       pointer: orNull(text),
       how: text,
+      left_out: flag,
     }),
   ),
 }

@@ -59,3 +59,22 @@ export async function chargedUnits(
   }
   return sums
 }
+
+/** An agent counts as the account that it belongs to. */
+const OWNERS = `
+  SELECT DISTINCT coalesce(a.owner_id, r.account_id) AS owner
+  FROM receipts r LEFT JOIN agents a ON a.id = r.account_id
+  WHERE r.log = $1 AND r.position >= $2 AND r.position < $3 AND r.charge_units > 0 LIMIT $4`
+
+/** Whether charged receipts of some places are of enough accounts. */
+export async function hasAccounts(db: Queryable, ranges: readonly LogRange[], least: number): Promise<boolean> {
+  if (least <= 1) return true
+  const owners = new Set<string>()
+  for (const { log, from, until } of ranges) {
+    if (owners.size >= least) return true
+    if (from === until) continue
+    const found = await db.query<{ owner: string }>(OWNERS, [log, from, until, least])
+    for (const { owner } of found.rows) owners.add(owner)
+  }
+  return owners.size >= least
+}
