@@ -3,11 +3,10 @@ import { formatTokens, parseTokens } from '../../contract/money/lockTokens.ts'
 import { formatUsd } from '../../contract/money/units.ts'
 import { Debits } from '../admission/debits/debit.ts'
 import { LOCK_OPERATOR } from '../book/ledger/accounts.ts'
-import { readCatalogFile } from '../catalog/pricing/catalogFile.ts'
+import { type Catalog, readCatalogFile } from '../catalog/pricing/catalogFile.ts'
 import { bookPrice } from '../catalog/pricing/coinAmounts.ts'
+import type { CatalogModel } from '../catalog/pricing/modelReader.ts'
 import { TOKEN_KEYS } from '../catalog/pricing/price.ts'
-import { buildSheet, type Sheet, type SheetModel } from '../catalog/pricing/sheet.ts'
-import { latestSheet } from '../catalog/pricing/sheetStore.ts'
 import { issueSeries, type NewSeries } from '../customers/locks/issueSeries.ts'
 import { bookJson, seriesJson } from '../customers/locks/lockJson.ts'
 import { placeOrder } from '../customers/locks/placeOrder.ts'
@@ -66,29 +65,20 @@ function feePpmOf(args: Arguments): number {
   throw new UsageError(`--taker-fee is a percentage from 0 to 10 with at most four digits, not "${text}"`)
 }
 
-/** The price sheet in force, or that of a catalog file which is named. */
-async function sheetOf(args: Arguments, context: CliContext): Promise<Sheet> {
-  const file = flag(args, 'catalog')
-  if (file !== undefined) return buildSheet(await readCatalogFile(context.catalogPath(file)), 0, 0)
-  const stored = await latestSheet(await context.pool())
-  if (stored === undefined) throw new CommandError('no catalog is published; publish one with `catalog publish`')
-  return JSON.parse(stored.text) as Sheet
-}
-
-function modelOf(sheet: Sheet, id: string, provider: string): SheetModel {
-  const model = sheet.models.find((one) => one.id === id)
-  if (model === undefined) throw new CommandError(`the price sheet ${sheet.version} has no model ${id}`)
+function modelOf(catalog: Catalog, id: string, provider: string): CatalogModel {
+  const model = catalog.models.find((one) => one.id === id)
+  if (model === undefined) throw new CommandError(`the catalog has no model ${id}`)
   if (model.modality !== 'chat') throw new CommandError(`${id} is no chat model; only those have locks`)
   if (model.routes.some((route) => route.provider === provider && route.enabled)) return model
   throw new CommandError(`no route of ${id} goes to ${provider}; the catalog has to have one that is enabled`)
 }
 
 /** The prices of the classes: from the flags, else from the catalog. */
-function pricesOf(args: Arguments, model: SheetModel): NewSeries['price'] {
+function pricesOf(args: Arguments, model: CatalogModel): NewSeries['price'] {
   const entries = TOKEN_KEYS.flatMap((key) => {
     const stated = flag(args, flagOf(key))
-    const usd = stated === undefined ? model.price[key] : formatUsd(amountOf(flagOf(key), stated))
-    return usd === undefined ? [] : [[key, usd] as const]
+    const units = stated === undefined ? model.price.amounts.get(key) : amountOf(flagOf(key), stated)
+    return units === undefined ? [] : [[key, formatUsd(units)] as const]
   })
   return Object.fromEntries(entries)
 }
@@ -98,7 +88,11 @@ async function issue(args: Arguments, context: CliContext): Promise<undefined> {
   const lockedPriceUnits = steppedAmount(args, 'price', '0.15', PRICE_STEP_UNITS)
   const priceNanos = steppedAmount(args, 'offer', '0.14', TICK_NANOS)
   const [supplyMicros, month, takerFeePpm] = [supplyOf(args), monthOf(args), feePpmOf(args)]
-  const model = modelOf(await sheetOf(args, context), argument(args, 'MODEL'), provider)
+  const model = modelOf(
+    await readCatalogFile(context.catalogPath(flag(args, 'catalog'))),
+    argument(args, 'MODEL'),
+    provider,
+  )
   const price = pricesOf(args, model)
   const made = { model: model.id, month, provider, lockedPriceUnits, price, supplyMicros, takerFeePpm }
   const pool = await context.pool()

@@ -14,15 +14,7 @@ function variable([name, stated], defs) {
     sentence(schema.description ?? ''),
     table(
       ['default', 'required by', 'read by', 'secret', 'value'],
-      [
-        [
-          fallback,
-          required,
-          schema.readBy.join(', '),
-          schema.writeOnly === true ? 'yes' : 'no',
-          sentence(value),
-        ],
-      ],
+      [[fallback, required, schema.readBy.join(', '), schema.writeOnly === true ? 'yes' : 'no', sentence(value)]],
     ),
   ]
 }

@@ -66,17 +66,19 @@ async function usageFigures({ db, limits, nowMs }: Parts): Promise<SiteFigure[]>
   const stats = await statsJson(db, { days }, limits, nowMs)
   const source = `/v1/stats?days=${days}`
   const rest = `; usage of fewer than ${limits.statsAccountsMin} accounts is left out until more join it`
-  const rows = ([
-    ['requests_published', 'requests', '/all_time/requests', 'since the gateway began'],
-    ['tokens_total', 'tokens', '/all_time/tokens/total', 'since the gateway began, of all classes'],
-    ['charge_total', 'USD', '/all_time/charge/usd', 'since the gateway began'],
-    ['requests_recent', 'requests', '/total/requests', `in the last ${days} days, today included`],
-    ['tokens_recent', 'tokens', '/total/tokens/total', `in the last ${days} days, of all classes`],
-    ['charge_recent', 'USD', '/total/charge/usd', `in the last ${days} days`],
-    ['success_rate', 'ratio', '/total/success_rate', `in the last ${days} days`],
-    ['latency_p50', 'ms', '/total/latency_ms/p50', `in the last ${days} days, at most`],
-    ['first_token_p50', 'ms', '/total/first_token_ms/p50', `in the last ${days} days, at most`],
-  ] as const).map(([name, unit, pointer, how]) => [name, unit, pointer, how + rest] as const)
+  const rows = (
+    [
+      ['requests_published', 'requests', '/all_time/requests', 'since the gateway began'],
+      ['tokens_total', 'tokens', '/all_time/tokens/total', 'since the gateway began, of all classes'],
+      ['charge_total', 'USD', '/all_time/charge/usd', 'since the gateway began'],
+      ['requests_recent', 'requests', '/total/requests', `in the last ${days} days, today included`],
+      ['tokens_recent', 'tokens', '/total/tokens/total', `in the last ${days} days, of all classes`],
+      ['charge_recent', 'USD', '/total/charge/usd', `in the last ${days} days`],
+      ['success_rate', 'ratio', '/total/success_rate', `in the last ${days} days`],
+      ['latency_p50', 'ms', '/total/latency_ms/p50', `in the last ${days} days, at most`],
+      ['first_token_p50', 'ms', '/total/first_token_ms/p50', `in the last ${days} days, at most`],
+    ] as const
+  ).map(([name, unit, pointer, how]) => [name, unit, pointer, how + rest] as const)
   return [await requestsFigure(db), ...quoted(source, stats, rows, true)]
 }
 
@@ -88,7 +90,7 @@ async function requestsFigure(db: Queryable): Promise<SiteFigure> {
   )
   const how = 'entries of all usage logs since the gateway began: each request that took a hold, however it ended'
   const value = found.rows[0]?.size ?? 0
-  return counted('requests_total', value, 'requests', '/v1/log/checkpoint', how)
+  return counted('requests_total', value, 'requests', '/v1/log/checkpoints?limit=1', how)
 }
 
 /** A figure that is counted from the answer of its source. */

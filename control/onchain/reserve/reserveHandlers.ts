@@ -7,8 +7,8 @@ import type { Queryable } from '../../runtime/db/pool.ts'
 import { type Attestation, attestationNumbered, lastAttestation } from './attestationStore.ts'
 import { attestationStatement } from './attestationText.ts'
 import { liabilityJson } from './liabilityJson.ts'
-import { lastReading, pageOfDays, type ReserveDay } from './readingStore.ts'
 import { publicReserve } from './publicReserve.ts'
+import { lastReading, pageOfDays, type ReserveDay } from './readingStore.ts'
 import { withdrawalGate } from './withdrawalGate.ts'
 
 type ReserveOperation =
