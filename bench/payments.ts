@@ -182,6 +182,7 @@ async function main(): Promise<void> {
       reserveVault: null,
       lockTokens: null,
       settlementIntervalSeconds: 3_600,
+      settlementAccountsMin: 1,
       holders: null,
       treasury,
       relayers: [relayer],

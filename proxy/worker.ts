@@ -168,7 +168,7 @@ const payments: PaymentServices = {
   owner,
   publicUrl: config.publicUrl,
   trustedProxies: config.trustedProxies,
-  terms: new TermsCache(rpc, limits),
+  terms: new TermsCache(rpc, () => pulse.payments !== 'unavailable', limits),
   verifier: new PaymentVerifier(workers, limits),
   onFault: fault('payment_failed'),
 }
@@ -178,8 +178,9 @@ const batches = new BatchJobs({ rpc, commands, owner, limits })
 let draining = false
 const mayLeave = newSignal()
 const vitals = (): Vitals => {
-  const { alive: control, silentMs: controlSilentMs, chain, withdrawals } = pulse
-  return { redis: connected(), journal: own.journal.accepts, control, controlSilentMs, chain, withdrawals, draining }
+  const { alive: control, silentMs: controlSilentMs, chain, payments: paying, withdrawals } = pulse
+  const journal = own.journal.accepts
+  return { redis: connected(), journal, control, controlSilentMs, chain, payments: paying, withdrawals, draining }
 }
 
 const server = new Server({

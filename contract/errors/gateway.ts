@@ -4,7 +4,7 @@ import { row } from './row.ts'
 export const GATEWAY_ERRORS = {
   invalid_request: row(400, 'The request is not valid; change it as described.', { publicCode: null }),
   unsupported_media_type: row(400, 'The body is a form; send JSON, as Content-Type: application/json.'),
-  batch_not_found: row(404, 'There is no batch job with this id for this key.'),
+  batch_not_found: row(404, 'There is no batch job with this id.'),
   body_too_large: row(413, 'The body is too large; send a smaller one.', { publicCode: null }),
   invalid_api_key: row(401, 'Send a valid API key as Authorization: Bearer sk_...'),
   invalid_session: row(401, 'Sign in and send the session as Authorization: Bearer ses_...'),

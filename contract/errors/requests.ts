@@ -36,7 +36,7 @@ export const REQUEST_ERRORS = {
     type: 'server_error',
   }),
   private_batch_unavailable: row(400, 'A batch cannot run on the private tier; send it without batch.'),
-  result_expired: row(410, 'Batch results are kept for 7 days; this one is gone.', { charged: 'earlier' }),
+  result_expired: row(410, 'The result of this batch job was kept for its time and is gone.', { charged: 'earlier' }),
   retention_required: row(409, 'This tool keeps records; set provider.allow_retention to true to run it.'),
   settings_unavailable: row(503, "The account's routing defaults cannot be read; nothing ran. Try again.", {
     type: 'server_error',

@@ -14,6 +14,7 @@ import { LOCK_TOKEN_INVARIANTS } from './lockTokenChecks.ts'
 import { LOCK_USE_INVARIANTS } from './lockUseChecks.ts'
 import { MOVEMENT_INVARIANTS } from './movementChecks.ts'
 import { keyOwnerInvariants, OWNER_INVARIANTS } from './ownerChecks.ts'
+import { PAID_INVARIANTS } from './paidChecks.ts'
 import { PAYMENT_INVARIANTS } from './paymentChecks.ts'
 import type { Progress } from './progress.ts'
 import { PROVIDER_INVARIANTS } from './providerChecks.ts'
@@ -98,6 +99,7 @@ function steps(
     ...MOVEMENT_INVARIANTS,
     ...SETTLEMENT_INVARIANTS,
     ...REWARD_INVARIANTS,
+    ...PAID_INVARIANTS,
     ...RESERVE_INVARIANTS,
     ...OWNER_INVARIANTS,
     ...KIND_INVARIANTS,

@@ -1,5 +1,5 @@
 import { headLeaves } from '../book/checkpoint/headTiles.ts'
-import { REVENUE } from '../book/ledger/accounts.ts'
+import { hasCharges } from '../book/ledger/accounts.ts'
 import { HEADS_LOG } from '../book/usagelog/head.ts'
 import { rootAt } from '../book/usagelog/inclusionProof.ts'
 import { leavesOf } from '../book/usagelog/leafReads.ts'
@@ -41,15 +41,14 @@ export async function lostSince(db: Queryable, then: BookMark, now: BookMark): P
   const movedOn =
     forked.length > 0 || missing.some((lost) => lost.receipts < 0) || endings.some(([, more]) => more < 0n)
   const accounts = movedOn ? [] : differences(then.balances, now.balances)
-  const isRevenue = (id: string) => id.startsWith(`${REVENUE}:`)
-  const charged = accounts.filter(([id]) => isRevenue(id)).reduce((sum, [, units]) => sum + units, 0n)
+  const charged = accounts.filter(([id]) => hasCharges(id)).reduce((sum, [, units]) => sum + units, 0n)
   return {
     receipts,
     receiptsTotal: receipts.reduce((sum, lost) => sum + lost.receipts, 0),
     movedOn,
     chargedUnits: movedOn ? null : wideAmount(charged),
     balances: Object.fromEntries(
-      accounts.filter(([id]) => !isRevenue(id)).map(([id, amount]) => [id, wideAmount(amount)]),
+      accounts.filter(([id]) => !hasCharges(id)).map(([id, amount]) => [id, wideAmount(amount)]),
     ),
     endings: Object.fromEntries(
       endings.filter(([, count]) => count > 0n).map(([owner, count]) => [owner, Number(count)]),

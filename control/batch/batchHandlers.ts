@@ -1,4 +1,5 @@
 import { requestIdOfBatch } from '../../contract/api/batch.ts'
+import { DAY_MS } from '../../contract/api/time.ts'
 import { GatewayError } from '../../contract/errors/errors.ts'
 import { isId } from '../../contract/wire/ids.ts'
 import type { ApiCall, ReadHandler } from '../api/call.ts'
@@ -32,13 +33,12 @@ export function batchHandlers(pool: Pool, limits: Limits): Record<'get_batch' | 
   }
 }
 
-/** @throws GatewayError 404 for a job that is not known, or another key's */
+/** @throws GatewayError batch_not_found, permission_denied for another key's job */
 async function ownJob(pool: Pool, { params, caller }: ApiCall): Promise<JobRow> {
   const id = params['id'] ?? ''
   const job = isId('batch', id) ? await jobOf(pool, requestIdOfBatch(id)) : undefined
-  if (job === undefined || caller.kind !== 'key' || job.keyId !== caller.keyId) {
-    throw new GatewayError('batch_not_found')
-  }
+  if (job === undefined) throw new GatewayError('batch_not_found')
+  if (caller.kind !== 'key' || job.keyId !== caller.keyId) throw new GatewayError('permission_denied')
   return job
 }
 
@@ -66,7 +66,10 @@ async function resultPart(
     [job.id, from, limits.batchResultPartChars],
   )
   const { piece = null, size = 0 } = found.rows[0] ?? {}
-  if (piece === null) throw new GatewayError('result_expired')
+  if (piece === null) {
+    const days = Number((limits.batchResultKeptMs / DAY_MS).toFixed(2))
+    throw new GatewayError('result_expired', { message: `Batch results are kept for ${days} days; this one is gone.` })
+  }
   const end = from + limits.batchResultPartChars
   if (end < size) return { text: piece, next: String(end) }
   return { text: `${piece.slice(0, -1)},"receipt":${job.receipt ?? 'null'}}`, next: '' }

@@ -72,7 +72,7 @@ async function remove(args: Arguments, context: CliContext): Promise<undefined> 
   const id = argument(args, 'ID')
   const pool = await context.pool()
   const removed = await withTransaction(pool, (client) => removeProvider(client, OPERATOR, id, undefined))
-  context.print({ ...providerJson(removed), removed: true }, `${id} (${removed.baseUrl}) is off the list`)
+  context.print({ ...providerJson(removed, []), removed: true }, `${id} (${removed.baseUrl}) is off the list`)
 }
 
 export const PROVIDER: CommandGroup = {

@@ -19,6 +19,8 @@ export const ONCHAIN_LIMITS = {
   chainSweepMax: 500,
   /** The highest price of gas that transactions are sent at, in gwei. */
   gasPriceMaxGwei: 500,
+  /** The gas that a relayer must be able to pay for; below it no payment is offered. That of one payment, roughly. */
+  paymentGasMin: 150_000,
   /** How long a price of gas is good, in milliseconds. */
   gasPriceKeptMs: 2_000,
   /** The gas of one transaction. */
@@ -96,6 +98,8 @@ export const ONCHAIN_LIMITS = {
   lockRedemptionBatchMax: 50,
 
   // Settlement batches.
+  /** Intervals that a settlement batch waits for receipts of enough accounts, at most. */
+  settlementWaitIntervals: 24,
   /** Interval of the checks whether a settlement batch is due, in milliseconds. */
   settlementCheckMs: 2_000,
   /** Receipts whose charges are added up at once. */

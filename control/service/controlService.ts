@@ -237,6 +237,7 @@ export class ControlService {
     const chain = new ChainState({
       rpcUrl: payments?.rpcUrl ?? chainRpcUrl,
       payments,
+      service: this.payments,
       pool: this.pool,
       log: this.log,
       limits: this.limits,

@@ -26,7 +26,7 @@ export function rpcHandlers(
     readonly api: AccountApi
     readonly batches: BatchService
     readonly voider: HoldVoider
-    readonly chain: Pick<ChainState, 'state'>
+    readonly chain: Pick<ChainState, 'state' | 'payments'>
     readonly observedDays: ObservedDays
     readonly serving: Pick<ServingService, 'measured'>
   },
@@ -38,7 +38,7 @@ export function rpcHandlers(
       const [isOpen, booked, withdrawals] = await Promise.all([
         redis.exists(epochKey(0)),
         positions,
-        withdrawalState(pool, payments !== undefined, limits),
+        withdrawalState(pool, payments, limits),
       ])
       const seen = observed.map((record) => observedOf(sluice.ObservedRecord.create(record)))
       observedDays.add(
@@ -46,7 +46,7 @@ export function rpcHandlers(
         Date.now(),
       )
       await serving.measured(measured.map((record) => sluice.RouteMeasure.create(record)))
-      return { chain: chain.state, admissionClosed: isOpen === 0, booked, withdrawals }
+      return { chain: chain.state, payments: chain.payments, admissionClosed: isOpen === 0, booked, withdrawals }
     },
     resolve_key: ({ keyHash }) => resolveKey(pool, keyHash),
     get_receipt: ({ requestId, keyId }) => receipts.single(requestId, keyId),
@@ -62,7 +62,7 @@ export function rpcHandlers(
     settle_lost: async ({ settlement }) => ({ chargeUnits: await settleLost(redis, pool, settlement, limits) }),
     ...approvalRpc(pool, limits),
     account_api: (request, { deadlineMs }) => api.answer(request, deadlineMs),
-    ...paymentHandlers(payments, redis, limits),
+    ...paymentHandlers(payments, chain, redis, limits),
     submit_batch: (request) => batches.open(request),
   }
 }

@@ -2,6 +2,8 @@ import type { Observed } from '../../contract/api/observedDays.ts'
 import {
   CHAIN_HEALTHS,
   type ChainHealth,
+  PAYMENT_STATES,
+  type PaymentState,
   WITHDRAWAL_STATES,
   type WithdrawalState,
 } from '../../contract/wire/chainHealth.ts'
@@ -53,6 +55,9 @@ export class Pulse {
   /** Whether withdrawals are accepted, by control's last report; while control does not answer, they are not. */
   withdrawals: WithdrawalState = 'not_configured'
 
+  /** Whether payments can be made, by control's last report; while control does not answer, they can not. */
+  payments: PaymentState = 'not_configured'
+
   /** At the last answer control was loading the state that holds are taken on, so that nothing could be held for. */
   admissionClosed = false
 
@@ -91,12 +96,13 @@ export class Pulse {
     rpc
       .call('ping', { observed: [...observed], measured: [...measured], owner })
       .then(
-        ({ chain, admissionClosed, booked, withdrawals }) => {
+        ({ chain, admissionClosed, booked, withdrawals, payments }) => {
           this.admissionClosed = admissionClosed
           this.alive = true
           this.noteAnswer(true)
           this.chain = CHAIN_HEALTHS.find((state) => state === chain) ?? 'not_configured'
           this.withdrawals = WITHDRAWAL_STATES.find((state) => state === withdrawals) ?? 'not_configured'
+          this.payments = PAYMENT_STATES.find((state) => state === payments) ?? 'not_configured'
           return booked
         },
         (error: unknown) => {
@@ -106,6 +112,7 @@ export class Pulse {
           canaries.keep(measured)
           if (this.chain !== 'not_configured') this.chain = 'unavailable'
           if (this.withdrawals !== 'not_configured') this.withdrawals = 'paused'
+          if (this.payments !== 'not_configured') this.payments = 'unavailable'
           return undefined
         },
       )

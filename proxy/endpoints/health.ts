@@ -1,4 +1,4 @@
-import type { ChainHealth, WithdrawalState } from '../../contract/wire/chainHealth.ts'
+import type { ChainHealth, PaymentState, WithdrawalState } from '../../contract/wire/chainHealth.ts'
 import type { CatalogStore } from '../catalog/catalogStore.ts'
 import { type Handler, JSON_TYPE } from '../server/exchange.ts'
 import type { RouteHealth } from '../upstream/routeHealth.ts'
@@ -17,6 +17,8 @@ export interface Vitals {
   readonly chain: ChainHealth
   /** By control's last report. */
   readonly withdrawals: WithdrawalState
+  /** By control's last report. */
+  readonly payments: PaymentState
   readonly draining: boolean
 }
 
@@ -29,6 +31,7 @@ interface Report {
   readonly chain: ChainHealth
   readonly upstreams: { readonly models: number; readonly serving: number }
   readonly withdrawals: WithdrawalState
+  readonly payments: PaymentState
 }
 
 /** GET /health: always 200 while the process is alive, with the state of its dependencies. */
@@ -67,7 +70,8 @@ function report(catalog: CatalogStore, health: RouteHealth, vitals: Vitals): Rep
   const models = [...(catalog.current?.models.values() ?? [])]
   const serving = models.filter((model) => serves(model, health, nowMs)).length
   const isChainWell = vitals.chain === 'ok' || vitals.chain === 'not_configured'
-  const well = vitals.redis && vitals.journal && vitals.control && isChainWell && serving > 0
+  const isPayingWell = isChainWell && vitals.payments !== 'unavailable'
+  const well = vitals.redis && vitals.journal && vitals.control && isPayingWell && serving > 0
   return {
     status: vitals.draining ? 'draining' : well ? 'ok' : 'degraded',
     control: vitals.controlSilentMs === 0 ? 'ok' : 'unavailable',
@@ -76,5 +80,6 @@ function report(catalog: CatalogStore, health: RouteHealth, vitals: Vitals): Rep
     chain: vitals.chain,
     upstreams: { models: models.length, serving },
     withdrawals: vitals.withdrawals,
+    payments: vitals.payments,
   }
 }

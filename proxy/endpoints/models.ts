@@ -58,8 +58,9 @@ function entry(model: Model) {
     created_at: new Date(model.createdAtMs).toISOString(),
     modality: model.modality,
     endpoints: [...model.endpoints],
-    context_length: model.context,
-    max_output: model.maxOutput,
+    // Models that are not priced by the token have neither.
+    context_length: model.context === 0 ? null : model.context,
+    max_output: model.maxOutput === 0 ? null : model.maxOutput,
     attested: model.attested,
     ...(model.video !== null && { video: videoEntry(model.video) }),
   }

@@ -58,7 +58,7 @@ export function componentsNow(
   open: readonly Incident[],
   nowMs: number,
 ): { name: string; status: ServiceState }[] {
-  const { redis, control, chain, withdrawals } = vitals()
+  const { redis, control, chain, payments, withdrawals } = vitals()
   const components: { name: string; status: ServiceState }[] = [
     { name: 'models', status: modelsNow(catalog.current, health, open, nowMs).status },
     // Nothing runs that cannot be held for.
@@ -67,8 +67,9 @@ export function componentsNow(
     { name: 'account_api', status: control ? 'operational' : 'degraded_performance' },
   ]
   // Requests with a key are served without the chain.
-  if (chain !== 'not_configured') {
-    components.push({ name: 'payments', status: chain === 'ok' ? 'operational' : 'degraded_performance' })
+  if (payments !== 'not_configured') {
+    const slower: ServiceState = chain === 'ok' ? 'operational' : 'degraded_performance'
+    components.push({ name: 'payments', status: payments === 'open' ? slower : 'partial_outage' })
   }
   // None is taken then, and nothing else is concerned.
   if (withdrawals !== 'not_configured') {

@@ -3,15 +3,21 @@ import type { PaymentTerms } from '../../contract/payments/terms.ts'
 import type { RpcClient } from '../bus/rpcClient.ts'
 import type { Limits } from '../limits.ts'
 
-/** Control's terms of payment. They are refreshed periodically in the background; until then the last terms stay in use. */
+/**
+ * Control's terms of payment. They are refreshed periodically in the background; until then the last terms stay in use, unless
+ * payments cannot be made: then control is asked each time, which answers as soon as they can be made again.
+ */
 export class TermsCache {
   private readonly rpc: Pick<RpcClient, 'call'>
   private readonly limits: Pick<Limits, 'paymentTermsMs'>
+  private readonly canPay: () => boolean
   private known: { terms: PaymentTerms; refreshAtMs: number } | undefined
   private asking: Promise<PaymentTerms> | undefined
 
-  constructor(rpc: Pick<RpcClient, 'call'>, limits: Pick<Limits, 'paymentTermsMs'>) {
+  /** @param canPay whether payments can be made, by control's last report */
+  constructor(rpc: Pick<RpcClient, 'call'>, canPay: () => boolean, limits: Pick<Limits, 'paymentTermsMs'>) {
     this.rpc = rpc
+    this.canPay = canPay
     this.limits = limits
   }
 
@@ -21,7 +27,7 @@ export class TermsCache {
    */
   async current(): Promise<PaymentTerms> {
     const { known } = this
-    if (known === undefined) return this.ask()
+    if (known === undefined || !this.canPay()) return this.ask()
     if (known.refreshAtMs <= Date.now()) this.ask().catch(() => undefined)
     return known.terms
   }

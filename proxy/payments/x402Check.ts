@@ -51,5 +51,6 @@ export function checkX402(
 
 const FAULT_MESSAGES = {
   expired: 'The quote has expired; sign a payment for the quote in this answer.',
-  altered: 'The payment is for another request, body or price; sign one for the quote in this answer.',
+  altered:
+    'The payment is for another request, body or price; sign one for the quote in this answer. It covers the bytes of the body: send exactly those that the quote was for, of a form with the same multipart boundary, of JSON with the same whitespace.',
 } as const

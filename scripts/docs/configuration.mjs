@@ -2,15 +2,11 @@ import { readFileSync } from 'node:fs'
 import { code, page, sentence, table } from './markdown.mjs'
 import { SchemaTables } from './schemaTables.mjs'
 
-/** What a value must be; a definition that several variables share has it in its own entry. */
-function constraintOf(name, { $ref, type, errorMessage }, definitions) {
-  const shared = $ref === undefined ? {} : definitions[$ref.split('/').at(-1)]
-  const text = errorMessage ?? shared.errorMessage ?? (type === undefined ? undefined : `is a ${type}`)
-  if (text === undefined) throw new Error(`the schema of ${name} does not say what its value must be`)
-  return sentence(text)
-}
-
-function variable([name, schema], definitions) {
+function variable([name, stated], defs) {
+  // Members beside a reference win, as the description of the variable.
+  const schema = { ...defs[stated.$ref?.split('/').at(-1)], ...stated }
+  const value = schema.errorMessage ?? (schema.type && `is a ${schema.type}`)
+  if (value === undefined) throw new Error(`${name} says nothing about its values: it needs errorMessage or type`)
   const fallback = schema.default === undefined ? '' : code(JSON.stringify(schema.default))
   const required = schema.requiredBy === undefined ? 'no' : schema.requiredBy.join(', ')
   return [
@@ -18,15 +14,7 @@ function variable([name, schema], definitions) {
     sentence(schema.description ?? ''),
     table(
       ['default', 'required by', 'read by', 'secret', 'value'],
-      [
-        [
-          fallback,
-          required,
-          schema.readBy.join(', '),
-          schema.writeOnly === true ? 'yes' : 'no',
-          constraintOf(name, schema, definitions),
-        ],
-      ],
+      [[fallback, required, schema.readBy.join(', '), schema.writeOnly === true ? 'yes' : 'no', sentence(value)]],
     ),
   ]
 }

@@ -11,6 +11,8 @@ const CHARGED = {
 const ANY_CLIENT_STATUS = 'or the 4xx of the provider'
 
 function retryAdvice({ retryable, statuses }) {
+  if (!retryable && statuses.includes(503) && statuses.some((status) => status < 500))
+    return 'As 503, retry after `Retry-After` seconds; else do not retry the same request, but change it first'
   if (!retryable) return 'Do not retry the same request; change it first'
   if (statuses.some((status) => status === 429 || status === 503))
     return 'Retry after `Retry-After` seconds, then with exponential backoff'

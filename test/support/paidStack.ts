@@ -123,6 +123,7 @@ export function paymentsFile(chain: TestChain, changes: Record<string, unknown> 
     refund_min_usd: '0.000000001',
     min_charge_usd: '0',
     gas_fee_usd: '0',
+    settlement_accounts_min: 1,
     block_seconds: 1,
     ...changes,
   })

@@ -1,4 +1,4 @@
-import { CHAIN_HEALTHS, WITHDRAWAL_STATES } from '../../wire/chainHealth.ts'
+import { CHAIN_HEALTHS, PAYMENT_STATES, WITHDRAWAL_STATES } from '../../wire/chainHealth.ts'
 import { IMPACTS, SERVICE_STATES } from '../incidents.ts'
 import {
   day,
@@ -86,6 +86,7 @@ export const PUBLIC_SHAPES = {
     ledger: oneOf(['ok', 'unavailable']),
     chain: oneOf(CHAIN_HEALTHS),
     withdrawals: oneOf(WITHDRAWAL_STATES),
+    payments: oneOf(PAYMENT_STATES),
     upstreams: shape({ models: integer, serving: integer }),
   }),
   Ready: shape({ ready: flag, reasons: list(text) }),
@@ -199,6 +200,7 @@ export const PUBLIC_SHAPES = {
       source: text,
       pointer: orNull(text),
       how: text,
+      left_out: flag,
     }),
   ),
 }

@@ -12,8 +12,14 @@ export const REWARDS = 'rewards'
 /** Coin of the revenue that is not sent to the vault yet. */
 export const VAULT = 'vault'
 
+const UNPAID = 'revenue_unpaid'
+/** Whether a ledger account has the charges of a shard, paid or not. */
+export const hasCharges = (id: string): boolean => id.startsWith(`${REVENUE}:`) || id.startsWith(`${UNPAID}:`)
+
 /** The revenue from requests of one shard, so that shards which are booked at once do not wait for each other. */
 export const revenueOfShard = (shard: number): string => `${REVENUE}:${String(shard).padStart(2, '0')}`
+/** The charges of one shard that nobody paid: free credits and the house. No share is taken of them. */
+export const unpaidOfShard = (shard: number): string => `${UNPAID}:${String(shard).padStart(2, '0')}`
 /** The ledger account of a customer's coin. */
 export const coinAccount = (accountId: string): string => `coin:${accountId}`
 /** The ledger account of the part of a wallet's payments in one asset that paid requests left over and that was not refunded. */

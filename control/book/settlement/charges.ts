@@ -1,6 +1,7 @@
 import { textArray } from '../../runtime/db/arrays.ts'
 import type { Client } from '../../runtime/db/pool.ts'
-import { HOUSE, isLockId, lockIssuedAccount, revenueOfShard } from '../ledger/accounts.ts'
+import { HOUSE, isLockId, lockIssuedAccount } from '../ledger/accounts.ts'
+import { chargeCredit } from '../ledger/paidCharges.ts'
 import type { Transfer } from '../ledger/postTransfers.ts'
 import type { BookableEntry, EndedEntry, Entry } from './entry.ts'
 import type { Reject } from './rejects.ts'
@@ -38,7 +39,8 @@ export function chargesOf(entries: readonly BookableEntry[], balances: Map<strin
     if (entry.kind === 'ended') charges.ended.push(entry)
     const kind = entry.kind === 'ended' ? 'charge' : 'expire'
     const ref = entry.kind === 'ended' ? entry.receipt.requestId : expiryRef(entry.raw)
-    const credit = entry.kind === 'ended' ? revenueOfShard(entry.raw.shard) : whereExpired(entry.potId)
+    const creditOf = (debit: string) =>
+      entry.kind === 'ended' ? chargeCredit(debit, entry.raw.shard) : whereExpired(entry.potId)
     let short = 0
     if (entry.kind === 'ended') burnTokens(charges, balances, entry)
     for (const part of parts) {
@@ -50,12 +52,14 @@ export function chargesOf(entries: readonly BookableEntry[], balances: Map<strin
       balances.set(ledgerAccount, balance - covered)
       short += units - coveredUnits
       if (covered === 0) continue
+      const credit = creditOf(ledgerAccount)
       charges.transfers.push({ kind, ref, debit: ledgerAccount, credit, units: coveredUnits, coinNanos: covered })
     }
     if (short === 0) continue
     charges.shortfallUnits += short
     charges.shortShards.add(entry.raw.shard)
-    if (entry.kind === 'ended') charges.transfers.push({ kind, ref, debit: HOUSE, credit, units: short })
+    if (entry.kind === 'ended')
+      charges.transfers.push({ kind, ref, debit: HOUSE, credit: creditOf(HOUSE), units: short })
   }
   return charges
 }
@@ -74,7 +78,7 @@ function burnTokens(charges: Charges, balances: Map<string, number>, { receipt, 
     const missing = units - covered
     charges.shortfallUnits += missing
     charges.shortShards.add(raw.shard)
-    charges.transfers.push({ kind: BURN, ref, debit: HOUSE, credit: revenueOfShard(raw.shard), units: missing })
+    charges.transfers.push({ kind: BURN, ref, debit: HOUSE, credit: chargeCredit(HOUSE, raw.shard), units: missing })
   }
 }
 

@@ -42,7 +42,7 @@ export function providerHandlers({
         const page = await pageOfProviders(pool, limit + 1, after)
         const ids = page.map(({ id }) => id)
         const records = await readRecords(pool, ids, Date.now(), limits)
-        const entries = page.map((provider) => providerJson(provider, records.get(provider.id)))
+        const entries = page.map((provider) => providerJson(provider, records.get(provider.id) ?? []))
         return { json: listJson(entries, limit) }
       },
     },
@@ -58,7 +58,8 @@ export function providerHandlers({
       },
       write: async ({ actor }, client, checked) => {
         const { provider, isNew } = await registerProvider(client, actor, checked.provider, checked.apiKey, limits)
-        return { status: isNew ? 201 : 200, json: providerJson(provider) }
+        const records = await readRecords(client, [provider.id], Date.now(), limits)
+        return { status: isNew ? 201 : 200, json: providerJson(provider, records.get(provider.id) ?? []) }
       },
     }),
     remove_provider: {
@@ -100,7 +101,7 @@ function readProvider({ accountId, body }: ApiCall, allowPrivate: boolean) {
 }
 
 /** A provider as shown in public, without its owner. @param serving its admissions and track records */
-export function providerJson(provider: Provider, serving: readonly RecordJson[] = []) {
+export function providerJson(provider: Provider, serving: readonly RecordJson[]) {
   return {
     object: 'provider' as const,
     id: provider.id,

@@ -1,12 +1,11 @@
-import { HOUSE } from '../../book/ledger/accounts.ts'
+import { paidSql } from '../../book/ledger/paidCharges.ts'
 
 /**
  * Charged receipts of requests that registered providers served: `r` is the receipt, `a` its terms (the last ones from before
  * its request, else the first), `paid.units` the part of its charge that counts, `d.due_micros` the amount due for it in 1/1000000
  * units. By shares, that is exact; by prices, it is the cost of its tokens, but no more than the part that counts.
  *
- * The part that counts was paid in coin: if promotional credits counted, they would become coin of an account whose owner
- * spends credits at an endpoint of their own.
+ * The part that counts was paid in coin or stablecoin.
  * @param receipts names rows of receipts
  * @returns SQL of a FROM clause; conditions follow its WHERE
  */
@@ -20,7 +19,7 @@ export function servedReceipts(receipts: string): string {
     CROSS JOIN LATERAL (
       SELECT CASE WHEN r.position < (SELECT whole_until FROM provider_cursors c WHERE c.log = r.log) THEN r.charge_units ELSE (
         SELECT coalesce(sum(units), 0) FROM transfers t
-        WHERE t.ref = r.request_id AND t.kind = 'charge' AND t.debit NOT LIKE 'grant:%' AND t.debit <> '${HOUSE}'
+        WHERE t.ref = r.request_id AND t.kind = 'charge' AND ${paidSql('t.debit')}
       ) END::numeric AS units
     ) AS paid
     CROSS JOIN LATERAL (

@@ -150,6 +150,8 @@ agent_registry: "${registry}"
 # Often, so that the demo shows batches.
 settlement_anchor: "${anchor}"
 settlement_interval_seconds: ${SETTLEMENT_SECONDS}
+# The demo has one account; its charges are nobody's secret.
+settlement_accounts_min: 1
 scoin_vault: "${vault}"
 vault_share_bps: 1000
 reward_distributor: "${distributor}"

@@ -1,5 +1,5 @@
 import type { Logger } from 'pino'
-import type { ChainHealth } from '../../../contract/wire/chainHealth.ts'
+import type { ChainHealth, PaymentState } from '../../../contract/wire/chainHealth.ts'
 import type { Limits } from '../../limits.ts'
 import type { Queryable } from '../../runtime/db/pool.ts'
 import { Loop } from '../../runtime/loop.ts'
@@ -10,9 +10,21 @@ export interface ChainStateOptions {
   readonly rpcUrl: string | undefined
   /** The chain that payments are on, which the book follows; undefined takes any. */
   readonly payments: { readonly chainId: number; readonly depositConfirmations: number } | undefined
+  /** Undefined where no payments are taken. */
+  readonly service: Admitting | undefined
   readonly pool: Queryable
   readonly log: Logger
   readonly limits: Limits
+}
+
+/** Who admits payments. */
+export interface Admitting {
+  /** Whether the chain is known to be the one of the book. */
+  readonly isBound: boolean
+  /** Whether it takes payments, as far as it depends on this process. */
+  readonly isReady: boolean
+  /** Whether transactions can be paid for. @throws errors of the node */
+  hasGas(): Promise<boolean>
 }
 
 /** https://ethereum.github.io/execution-apis/ says `false`, or an object while the node fetches blocks. */
@@ -24,12 +36,12 @@ interface Syncing {
 
 /** Polls the node of the chain, so that the state of the chain can be reported without a call to it. */
 export class ChainState {
-  /** As of the last check. */
-  state: ChainHealth = 'not_configured'
   /** Resolves after the first check. */
   readonly known: Promise<void>
   private readonly options: ChainStateOptions
   private readonly loop: Loop | undefined
+  private seen: ChainHealth = 'not_configured'
+  private hasGas = false
 
   constructor(options: ChainStateOptions) {
     this.options = options
@@ -38,16 +50,29 @@ export class ChainState {
       this.known = Promise.resolve()
       return
     }
-    this.state = 'unavailable'
+    this.seen = 'unavailable'
     const client = createChainClient(rpcUrl, limits)
     let looked = (): void => {}
     this.known = new Promise((resolve) => {
       looked = resolve
     })
     this.loop = new Loop('chain state', limits.chainCheckMs, log, async () => {
-      this.state = await this.look(client).catch((): ChainHealth => 'unavailable')
+      this.seen = await this.look(client).catch((): ChainHealth => 'unavailable')
+      this.hasGas = (await this.options.service?.hasGas().catch(() => false)) ?? false
       looked()
     })
+  }
+
+  /** As of the last check; a chain that the book is not bound to is not there for it. */
+  get state(): ChainHealth {
+    return this.options.service?.isBound === false ? 'unavailable' : this.seen
+  }
+
+  /** Whether payments can be made now. */
+  get payments(): PaymentState {
+    const { service } = this.options
+    if (service === undefined) return 'not_configured'
+    return service.isReady && this.hasGas && this.state !== 'unavailable' ? 'open' : 'unavailable'
   }
 
   async stop(): Promise<void> {

@@ -32,6 +32,8 @@ export interface PaymentsFile {
   readonly settlementAnchor: Address | null
   /** From one settlement batch to the next. */
   readonly settlementIntervalSeconds: number
+  /** How many accounts the receipts of a settlement batch are of at least, unless it has waited long. */
+  readonly settlementAccountsMin: number
   /** The holders that revenue is shared with; null for none. */
   readonly holders: HolderSettings | null
   /** The contract that tokens of compute locks are withdrawn to; null for none. */
@@ -60,6 +62,7 @@ interface Content extends HolderContent {
   readonly agent_registry?: string
   readonly settlement_anchor?: string
   readonly settlement_interval_seconds: number
+  readonly settlement_accounts_min: number
   readonly lock_tokens?: string
   readonly reserve_vault?: string
   readonly refund_min_usd: string
@@ -115,6 +118,7 @@ function parsed(file: YamlFile): PaymentsFile {
     blockSeconds: content.block_seconds,
     settlementAnchor: content.settlement_anchor === undefined ? null : lowered(content.settlement_anchor),
     settlementIntervalSeconds: content.settlement_interval_seconds,
+    settlementAccountsMin: content.settlement_accounts_min,
     holders,
     lockTokens: content.lock_tokens === undefined ? null : lowered(content.lock_tokens),
     reserveVault: content.reserve_vault === undefined ? null : lowered(content.reserve_vault),

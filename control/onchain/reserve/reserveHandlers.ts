@@ -7,6 +7,7 @@ import type { Queryable } from '../../runtime/db/pool.ts'
 import { type Attestation, attestationNumbered, lastAttestation } from './attestationStore.ts'
 import { attestationStatement } from './attestationText.ts'
 import { liabilityJson } from './liabilityJson.ts'
+import { publicReserve } from './publicReserve.ts'
 import { lastReading, pageOfDays, type ReserveDay } from './readingStore.ts'
 import { withdrawalGate } from './withdrawalGate.ts'
 
@@ -53,15 +54,15 @@ async function reserveJson(db: Queryable, limits: Limits) {
   }
   const { reserve, at } = reading
   const withdrawals = reserve.network === null ? null : withdrawalGate(reading, limits)
-  return { object: 'reserve' as const, ...reserve, withdrawals, read_at: at.toISOString() }
+  return { object: 'reserve' as const, ...publicReserve(reserve), withdrawals, read_at: at.toISOString() }
 }
 
 function dayJson({ day, first, firstAt, last, lastAt }: ReserveDay) {
   return {
     object: 'reserve_day' as const,
     day,
-    first: { ...first, read_at: firstAt.toISOString() },
-    last: { ...last, read_at: lastAt.toISOString() },
+    first: { ...publicReserve(first), read_at: firstAt.toISOString() },
+    last: { ...publicReserve(last), read_at: lastAt.toISOString() },
   }
 }
 

@@ -33,8 +33,16 @@ export async function requireReserve(db: Queryable, limits: Limits): Promise<voi
   })
 }
 
-/** Whether withdrawals are taken, as shown to clients. */
-export async function withdrawalState(db: Queryable, hasChain: boolean, limits: Limits): Promise<WithdrawalState> {
-  if (!hasChain) return 'not_configured'
+/**
+ * Whether withdrawals are taken, as shown to clients.
+ * @param service that sends them; undefined where no chain is configured
+ */
+export async function withdrawalState(
+  db: Queryable,
+  service: { readonly isReady: boolean } | undefined,
+  limits: Limits,
+): Promise<WithdrawalState> {
+  if (service === undefined) return 'not_configured'
+  if (!service.isReady) return 'paused'
   return withdrawalGate(await lastReading(db), limits) === 'open' ? 'open' : 'paused'
 }

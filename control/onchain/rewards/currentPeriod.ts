@@ -5,6 +5,10 @@ import { nextSpan, type PeriodSpan } from './periodSpan.ts'
 import { revenueTotal } from './revenueTotal.ts'
 import { splitRevenue } from './splitRevenue.ts'
 
+/** The revenue of the period that runs is shown as it was at whole multiples of this time, in whole steps of this size. */
+const SHOWN_EVERY_MS = 600_000
+const SHOWN_STEP_UNITS = 10_000_000n
+
 /** The period that runs, as far as it is; amounts are units unless said otherwise. */
 export interface CurrentPeriod extends PeriodSpan {
   readonly number: number
@@ -17,7 +21,10 @@ export interface CurrentPeriod extends PeriodSpan {
   readonly nowSeconds: number
 }
 
-/** The current period, by the bookings so far; undefined before revenue counts. */
+/**
+ * The current period, undefined before revenue counts. Its revenue is rounded in time and amount, because everybody can read it
+ * often enough to see the charge of each request in its growth.
+ */
 export async function currentPeriod(
   db: Queryable,
   { periodSeconds, vaultShareBps }: HolderSettings,
@@ -26,7 +33,9 @@ export async function currentPeriod(
   if (last === undefined) return undefined
   const span = nextSpan(last.endsAt, periodSeconds)
   const now = Date.now()
-  const netUnits = (await revenueTotal(db, new Date(Math.min(now, span.endsAt.getTime())))) - last.totalUnits
+  const until = Math.max(span.startsAt.getTime(), Math.min(now - (now % SHOWN_EVERY_MS), span.endsAt.getTime()))
+  const exactUnits = (await revenueTotal(db, new Date(until))) - last.totalUnits
+  const netUnits = exactUnits - (exactUnits % SHOWN_STEP_UNITS)
   const { rewardUnits } = splitRevenue(netUnits, last, true, vaultShareBps)
   return {
     ...span,

@@ -10,6 +10,7 @@ import type { Redis } from '../../../contract/wire/redis.ts'
 import type { Limits } from '../../limits.ts'
 import type { RpcHandlers } from '../../runtime/bus/rpcOperations.ts'
 import { redisNowMs } from '../../runtime/redisClock.ts'
+import type { ChainState } from '../chain/chainState.ts'
 import { TRANSACTION_KEY } from '../payments/foreignSettlement.ts'
 import type { PaymentOrder } from '../payments/paymentOrder.ts'
 import type { PaymentsService } from './paymentsService.ts'
@@ -19,9 +20,13 @@ const ANSWER_MS = 1_000
 
 type PaymentOperation = 'payment_terms' | 'make_payment'
 
-/** Handlers of the proxies' calls about payments. @param payments undefined when the gateway takes none */
+/**
+ * Handlers of the proxies' calls about payments. No terms are told while no payment can be made.
+ * @param payments undefined when the gateway takes none
+ */
 export function paymentHandlers(
   payments: PaymentsService | undefined,
+  chain: Pick<ChainState, 'payments'>,
   redis: Redis,
   limits: Limits,
 ): Pick<RpcHandlers, PaymentOperation> {
@@ -30,7 +35,11 @@ export function paymentHandlers(
     throw new GatewayError('not_found', { message: 'This gateway does not take payments per request; use an API key.' })
   }
   return {
-    payment_terms: async () => termsToMessage(service().terms),
+    payment_terms: async () => {
+      const { terms } = service()
+      if (chain.payments !== 'open') throw new GatewayError('chain_unavailable', { retryAfterSeconds: 5 })
+      return termsToMessage(terms)
+    },
     make_payment: async (request, { deadlineMs }) =>
       settle(service(), redis, request, deadlineMs - performance.now() - ANSWER_MS, limits),
   }

@@ -6,7 +6,7 @@ import type { Redis } from '../../../contract/wire/redis.ts'
 import type { Limits } from '../../limits.ts'
 import type { Pool } from '../../runtime/db/pool.ts'
 import { logEvent } from '../../runtime/logEvents.ts'
-import { type ChainClient, createChainClient } from '../chain/chainClient.ts'
+import { type ChainClient, createChainClient, readChain } from '../chain/chainClient.ts'
 import { ContractWallets } from '../chain/contractSignature.ts'
 import { FeeOracle } from '../chain/fees.ts'
 import { TransactionSweeper } from '../chain/sweeper.ts'
@@ -47,6 +47,7 @@ export interface PaymentsOptions
 interface Running {
   readonly chain: ChainClient
   readonly terms: PaymentTerms
+  readonly fees: FeeOracle
   readonly watcher: TransactionWatcher
   readonly sweeper: TransactionSweeper
   readonly settler: PaymentSettler
@@ -82,6 +83,22 @@ export class PaymentsService {
   /** @throws GatewayError chain_unavailable until the chain has answered for the first time */
   get terms(): PaymentTerms {
     return this.ready().terms
+  }
+
+  /** Whether the chain was found to be the one that the book is bound to. */
+  get isBound(): boolean {
+    return this.running !== undefined
+  }
+
+  /** Whether gas costs no more than its bound and a relayer has some; true before the chain is known. @throws errors of the node */
+  async hasGas(): Promise<boolean> {
+    if (this.running === undefined) return true
+    const { chain, fees } = this.running
+    const { maxFeePerGas } = await fees.current()
+    const { relayers } = this.options.config
+    const balances = await readChain(() => Promise.all(relayers.map(({ address }) => chain.getBalance({ address }))))
+    const leastWei = maxFeePerGas * BigInt(this.options.limits.paymentGasMin)
+    return balances.some((wei) => wei >= leastWei)
   }
 
   /** Whether payments are taken now. */
@@ -265,6 +282,7 @@ export class PaymentsService {
     const running: Running = {
       chain,
       terms,
+      fees,
       watcher,
       sweeper,
       settler,

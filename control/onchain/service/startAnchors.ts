@@ -9,8 +9,9 @@ export function startAnchors(
   const { config, pool, log, coinUsdUnits, limits } = options
   const { chainId, assets, settlementAnchor: contract, settlementIntervalSeconds: intervalSeconds } = config
   if (contract === null) return undefined
+  const { settlementAccountsMin: accountsMin } = config
   const [anchorer] = config.relayers
   const treasury = config.treasury.address
   const common = { pool, chainId, log, limits, coinUsdUnits, ...parts }
-  return new AnchorKeeper({ ...common, treasury, assets, contract, anchorer, intervalSeconds })
+  return new AnchorKeeper({ ...common, treasury, assets, contract, anchorer, intervalSeconds, accountsMin })
 }

@@ -36,6 +36,8 @@ export interface AnchorOptions extends Omit<ReserveOptions, 'coinUsdUnits'> {
   /** Has the contract's role of an anchorer, and pays the gas. */
   readonly anchorer: Signer
   readonly intervalSeconds: number
+  /** How many accounts the receipts of a batch are of at least, unless it has waited long. */
+  readonly accountsMin: number
   /** USD of one coin in units. */
   readonly coinUsdUnits: (client: Client) => Promise<number>
   readonly fees: FeeOracle
@@ -74,7 +76,7 @@ export class AnchorKeeper {
       const batches = await this.progress()
       const unanchored = batches.findLast(({ isAnchored }) => !isAnchored)
       if (unanchored !== undefined) await this.send(unanchored)
-      else if (this.isDue(batches)) await this.make(batches[0]?.number ?? 0)
+      else if (this.isDue(batches)) await this.make(batches[0])
     })
   }
 
@@ -89,10 +91,12 @@ export class AnchorKeeper {
     return last === undefined || last.ageMs >= this.options.intervalSeconds * 1_000
   }
 
-  private async make(lastNumber: number): Promise<void> {
-    const { pool, chain, chainId, treasury, assets, limits, log } = this.options
+  private async make(last: BatchProgress | undefined): Promise<void> {
+    const { pool, chain, chainId, treasury, assets, limits, log, intervalSeconds } = this.options
+    const hasWaited = (last?.ageMs ?? 0) >= limits.settlementWaitIntervals * intervalSeconds * 1_000
     const coinUsdUnits = await withTransaction(pool, this.options.coinUsdUnits)
-    const batch = await newBatch(pool, lastNumber, {
+    const batch = await newBatch(pool, last?.number ?? 0, {
+      accountsMin: hasWaited ? 1 : this.options.accountsMin,
       chain,
       chainId,
       reserve: { treasury, assets, coinUsdUnits },

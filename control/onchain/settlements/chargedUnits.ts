@@ -1,3 +1,4 @@
+import { paidSql } from '../../book/ledger/paidCharges.ts'
 import type { Limits } from '../../limits.ts'
 import type { Queryable } from '../../runtime/db/pool.ts'
 
@@ -26,7 +27,7 @@ const CHARGED = `
     SELECT request_id, key_id LIKE 'payer\\_%' AS is_paid FROM receipts
     WHERE log = $1 AND position >= $2 AND position < $3
   ), charged AS (
-    SELECT CASE WHEN t.debit = 'house' THEN 'house' WHEN t.debit LIKE 'grant:%' THEN 'credits'
+    SELECT CASE WHEN NOT ${paidSql('t.debit')} THEN CASE t.debit WHEN 'house' THEN 'house' ELSE 'credits' END
       WHEN r.is_paid THEN coalesce((SELECT asset FROM payments p WHERE p.id = r.request_id), 'coin')
       ELSE 'coin' END AS asset, t.units
     FROM r CROSS JOIN LATERAL (
@@ -57,4 +58,23 @@ export async function chargedUnits(
     }
   }
   return sums
+}
+
+/** An agent counts as the account that it belongs to. */
+const OWNERS = `
+  SELECT DISTINCT coalesce(a.owner_id, r.account_id) AS owner
+  FROM receipts r LEFT JOIN agents a ON a.id = r.account_id
+  WHERE r.log = $1 AND r.position >= $2 AND r.position < $3 AND r.charge_units > 0 LIMIT $4`
+
+/** Whether charged receipts of some places are of enough accounts. */
+export async function hasAccounts(db: Queryable, ranges: readonly LogRange[], least: number): Promise<boolean> {
+  if (least <= 1) return true
+  const owners = new Set<string>()
+  for (const { log, from, until } of ranges) {
+    if (owners.size >= least) return true
+    if (from === until) continue
+    const found = await db.query<{ owner: string }>(OWNERS, [log, from, until, least])
+    for (const { owner } of found.rows) owners.add(owner)
+  }
+  return owners.size >= least
 }

@@ -5,11 +5,13 @@ import type { Limits } from '../../limits.ts'
 import type { Queryable } from '../../runtime/db/pool.ts'
 import type { ChainClient } from '../chain/chainClient.ts'
 import { batchNumbered, type SettlementBatch } from './batchRow.ts'
-import { chargedUnits, type LogRange } from './chargedUnits.ts'
+import { chargedUnits, hasAccounts, type LogRange } from './chargedUnits.ts'
 import { type ReserveOptions, readReserve } from './reserve.ts'
 import { owedUnits, receiptsOf, statementText } from './statement.ts'
 
 export interface NewBatchOptions {
+  /** How many accounts its receipts have to be of, so that the sum shows no single account's charges. */
+  readonly accountsMin: number
   readonly chain: ChainClient
   readonly chainId: number
   readonly reserve: ReserveOptions
@@ -19,13 +21,13 @@ export interface NewBatchOptions {
 /**
  * Makes the batch after the last one out of the last checkpoint.
  * @param lastNumber of the batch before; 0 for none
- * @returns undefined while no checkpoint was signed since
+ * @returns undefined while no checkpoint was signed since, or its receipts are of too few accounts
  * @throws GatewayError chain_unavailable; errors of PostgreSQL
  */
 export async function newBatch(
   db: Queryable,
   lastNumber: number,
-  { chain, chainId, reserve: of, limits }: NewBatchOptions,
+  { accountsMin, chain, chainId, reserve: of, limits }: NewBatchOptions,
 ): Promise<SettlementBatch | undefined> {
   const [last, checkpoint] = await Promise.all([batchNumbered(db, lastNumber), lastCheckpoint(db)])
   const treeSizeFrom = last?.treeSize ?? 0
@@ -33,6 +35,7 @@ export async function newBatch(
   const { size: treeSize, note, key } = checkpoint
   const { origin, root } = rootIn(note, treeSize)
   const ranges = await rangesUntil(db, treeSize, last?.logUntil ?? [])
+  if (!(await hasAccounts(db, ranges, accountsMin))) return undefined
   const [charged, reserve] = await Promise.all([chargedUnits(db, ranges, limits), readReserve(db, chain, of)])
   const number = lastNumber + 1
   const { from: receiptsFrom, until: receiptsUntil } = receiptsOf(ranges)

@@ -78,6 +78,16 @@ function readFunction(said: unknown, i: number): JsonObject {
   throw invalidRequest(`${field} must be an object with the function's name.`, field)
 }
 
+const CHOICES: readonly unknown[] = ['none', 'auto', 'required']
+
+function readToolChoice(said: unknown): unknown {
+  if (CHOICES.includes(said) || (isJsonObject(said) && typeof said['type'] === 'string')) return said
+  throw invalidRequest(
+    'tool_choice must be "none", "auto", "required", or an object such as {type: "function", function: {name}}.',
+    'tool_choice',
+  )
+}
+
 // Hosted tools run at the provider's prices, so only functions, which the client runs itself, are passed on. Answers
 // how many there are.
 function addTools(body: JsonObject, forward: JsonObject, limits: Limits): number {
@@ -93,7 +103,7 @@ function addTools(body: JsonObject, forward: JsonObject, limits: Limits): number
   }
   if (functions.length === 0) return 0
   forward['tools'] = functions
-  if (isGiven(body['tool_choice'])) forward['tool_choice'] = body['tool_choice']
+  if (isGiven(body['tool_choice'])) forward['tool_choice'] = readToolChoice(body['tool_choice'])
   if (isGiven(body['parallel_tool_calls'])) {
     forward['parallel_tool_calls'] = readBoolean(body, 'parallel_tool_calls')
   }

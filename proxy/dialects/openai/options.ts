@@ -34,7 +34,7 @@ export const CHAT_OPTIONS: ReadonlyMap<string, OptionCheck> = new Map<string, Op
   ...SAMPLING,
   ['logprobs', checkBoolean],
   ['top_logprobs', checkNumber],
-  ['response_format', countJson],
+  ['response_format', checkFormat],
   ['reasoning_effort', checkWord],
   ['verbosity', checkWord],
   ['prompt_cache_key', checkName],
@@ -112,8 +112,12 @@ function checkWord(body: JsonObject, name: string, size: PromptSize): void {
   countOption(readWord(body[name], name), size)
 }
 
-function countJson(body: JsonObject, name: string, size: PromptSize): void {
-  size.textBytes += jsonBytes(body[name])
+function checkFormat(body: JsonObject, name: string, size: PromptSize): void {
+  const format = body[name]
+  if (!isJsonObject(format) || typeof format['type'] !== 'string') {
+    throw invalidRequest(`${name} must be an object such as {type: "json_object"}.`, name)
+  }
+  size.textBytes += jsonBytes(format)
 }
 
 function checkLogitBias(body: JsonObject, name: string, _size: PromptSize, limits: Limits): void {

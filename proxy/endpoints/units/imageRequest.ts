@@ -46,7 +46,7 @@ export function readImageRequest(body: JsonObject, limits: Limits): ImageRequest
     cheapest,
     prompt,
     n,
-    size: size === 'auto' ? null : size,
+    size,
     forward,
     preferences: readPreferences(body['provider']),
   }

@@ -96,6 +96,6 @@ test('a request off the allowlist or above the cap does not become a job', async
 test("the owner's key does not read the agent's job", async () => {
   const small = await submit(stack, key, order({ max_tokens: 10 }))
   assert.equal(small.status, 202, small.text)
-  assertRefused(await api(stack.baseUrl, 'GET', small.body.poll, { token: owner.apiKey }), 404, 'batch_not_found')
+  assertRefused(await api(stack.baseUrl, 'GET', small.body.poll, { token: owner.apiKey }), 403, 'permission_denied')
   await ended(stack, key, small.body)
 })

@@ -113,7 +113,11 @@ test('a result is kept for 7 days', async () => {
   const kept = JSON.parse((await result.read(call(id))).text ?? '') as { id: string; receipt: { request_id: string } }
   assert.deepEqual([kept.id, kept.receipt.request_id], [id, id])
   await eraseOld(pool, endMs + 7 * DAY_MS, limits)
-  await assert.rejects(result.read(call(id)), { code: 'result_expired', status: 410 })
+  await assert.rejects(result.read(call(id)), {
+    code: 'result_expired',
+    status: 410,
+    message: /are kept for 7 days/,
+  })
   assert.equal(JSON.parse((await job.read(call(id))).text ?? '').status, 'done')
 })
 

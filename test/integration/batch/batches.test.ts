@@ -192,7 +192,7 @@ test('a job is visible only to the key that created it', async () => {
   assert.deepEqual([job.poll, job.result], [own, `${own}/result`])
   const other = (await stack.createAccount()).apiKey
   for (const path of [job.poll, job.result]) {
-    assertRefused(await api(stack.baseUrl, 'GET', path, { token: other }), 404, 'batch_not_found')
+    assertRefused(await api(stack.baseUrl, 'GET', path, { token: other }), 403, 'permission_denied')
     assertRefused(await api(stack.baseUrl, 'GET', path, {}), 401, 'invalid_api_key')
   }
   assertRefused(await api(stack.baseUrl, 'GET', '/v1/batches/batch_1', { token: key }), 404, 'batch_not_found')

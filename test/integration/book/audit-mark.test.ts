@@ -126,7 +126,7 @@ test('requests in progress when a mark was written are checked by the next audit
     await client.query('BEGIN')
     await client.query('SET LOCAL session_replication_role = replica')
     await client.query(
-      `INSERT INTO transfers (ref, kind, debit, credit, units) VALUES ('req_stray', 'charge', 'house', 'revenue:00', 5)`,
+      `INSERT INTO transfers (ref, kind, debit, credit, units) VALUES ('req_stray', 'charge', 'house', 'revenue_unpaid:00', 5)`,
     )
     await cleanAudit()
     await client.query('COMMIT')

@@ -34,6 +34,7 @@ before(async () => {
 after(() => stack.finish())
 
 type Case = [name: string, body: ChatBody, status: number, code: string | null, param?: string]
+const TOOL = { type: 'function', function: { name: 'f' } }
 const M = 'test/small'
 const image = { type: 'image_url', image_url: { url: 'data:image/png;base64,AAAA' } }
 const withImages = (count: number) => [{ role: 'user', content: Array.from({ length: count }, () => image) }]
@@ -64,6 +65,9 @@ const REFUSED: Case[] = [
   ['a user message without content', { model: M, messages: [{ role: 'user' }] }, 400, null, 'messages[0].content'],
   ['an audio part', { model: M, messages: [{ role: 'user', content: [{ type: 'input_audio' }] }] }, 400, null],
   ['stream as text', { model: M, stream: 'yes' }, 400, null, 'stream'],
+  ['response_format as text', { model: M, response_format: 'json' }, 400, null, 'response_format'],
+  ['a tool choice of a number', { model: M, tools: [TOOL], tool_choice: 5 }, 400, null, 'tool_choice'],
+  ['an unknown tool choice', { model: M, tools: [TOOL], tool_choice: 'any' }, 400, null, 'tool_choice'],
   ['tools as an object', { model: M, tools: {} }, 400, null, 'tools'],
   ['an unknown model', { model: 'test/none' }, 404, 'model_not_found', 'model'],
   ['an empty model', { model: '' }, 400, null, 'model'],

@@ -87,7 +87,6 @@ test('images: the charge matches the images made, and options with their own pri
   assert.deepEqual(await forwarded(plain), { model: 'mock', n: 1, prompt: 'x', response_format: 'url', user: 'u' })
   const sizes: [string | undefined, string, string][] = [
     [undefined, '1024x1024', '40000000'],
-    ['auto', '1024x1024', '40000000'],
     ['512x512', '512x512', '10000000'],
     ['1536x1024', '1536x1024', '60000000'],
   ]

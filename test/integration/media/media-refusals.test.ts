@@ -79,6 +79,7 @@ const JSON_REFUSED: Case[] = [
   ['half an image', 'images/generations', { model: I, prompt: 'x', n: 1.5 }, null, 'n'],
   ['a size of words', 'images/generations', { model: I, prompt: 'x', size: 'large' }, 'invalid_size', 'size'],
   ['a size of a number', 'images/generations', { model: I, prompt: 'x', size: 512 }, 'invalid_size', 'size'],
+  ['a size that the provider chooses', 'images/generations', { model: I, prompt: 'x', size: 'auto' }, 'invalid_size'],
   ['a size out of range', 'images/generations', { model: I, prompt: 'x', size: '99999x10' }, 'invalid_size', 'size'],
   ['a size without a price', 'images/generations', { model: 'test/sizes', prompt: 'x', size: '64x64' }, 'invalid_size'],
   [

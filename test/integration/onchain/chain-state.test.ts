@@ -11,7 +11,14 @@ let bench: PaymentBench
 let state: ChainState
 
 const newState = (chainId: number, rpcUrl: string | undefined = bench.rpc.url): ChainState =>
-  new ChainState({ rpcUrl, payments: { chainId, depositConfirmations: 1 }, pool: bench.book.pool, log, limits })
+  new ChainState({
+    rpcUrl,
+    payments: { chainId, depositConfirmations: 1 },
+    service: undefined,
+    pool: bench.book.pool,
+    log,
+    limits,
+  })
 
 before(async () => {
   bench = await startPaymentBench()
@@ -26,9 +33,23 @@ after(async () => {
 const becomes = (wanted: string) => until(`the chain is ${wanted}`, async () => state.state === wanted)
 
 test('a missing chain is not configured, and one with another chain id is unavailable', async () => {
-  const none = new ChainState({ rpcUrl: undefined, payments: undefined, pool: bench.book.pool, log, limits })
+  const none = new ChainState({
+    rpcUrl: undefined,
+    payments: undefined,
+    service: undefined,
+    pool: bench.book.pool,
+    log,
+    limits,
+  })
   const wrong = newState(bench.chain.chainId + 1)
-  const any = new ChainState({ rpcUrl: bench.rpc.url, payments: undefined, pool: bench.book.pool, log, limits })
+  const any = new ChainState({
+    rpcUrl: bench.rpc.url,
+    payments: undefined,
+    service: undefined,
+    pool: bench.book.pool,
+    log,
+    limits,
+  })
   await Promise.all([none.known, wrong.known, any.known])
   assert.deepEqual([none.state, wrong.state, any.state, state.state], ['not_configured', 'unavailable', 'ok', 'ok'])
   await Promise.all([none, wrong, any].map((one) => one.stop()))

@@ -15,6 +15,7 @@ interface Health {
   readonly chain: string
   readonly upstreams: { models: number; serving: number }
   readonly withdrawals: string
+  readonly payments: string
 }
 
 let stack: Stack
@@ -58,6 +59,7 @@ const WELL: Health = {
   chain: 'not_configured',
   upstreams: { models: 2, serving: 2 },
   withdrawals: 'not_configured',
+  payments: 'not_configured',
 }
 
 /** Waits for a state of health; the last one that was seen is the reason when it does not come. */

@@ -161,6 +161,13 @@ test('the API key of a provider is never published or logged, and figures of a s
   const good = (list.body as { data: { id: string; serving: Json[] }[] }).data.find(({ id }) => id === ids.get('good'))
   const record = good?.serving[0] ?? assert.fail()
   assert.deepEqual([record['model'], record['state'], record['traffic_share']], ['test/good', 'probation', 0.5])
+  // Whoever registers it again is told the same.
+  const body = { name: 'good', base_url: endpoint.url('good'), api_key: KEY, data_policy: 'none', offered: true }
+  const again = await apiOk<{ serving: Json[] }>(stack.baseUrl, 'POST', '/v1/providers', { token: owner.token, body })
+  assert.deepEqual(
+    again.serving.map((one) => [one['model'], one['state']]),
+    [['test/good', 'probation']],
+  )
   // One account's requests are told to nobody.
   assert.deepEqual([record['requests'], record['error_rate'], record['first_output_ms']], [null, null, null])
   const kept = await stack.withRedis((redis) => redis.getBuffer(SERVING_KEY))

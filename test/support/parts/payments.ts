@@ -115,6 +115,7 @@ export class PaymentBench {
       reserveVault: null,
       lockTokens: null,
       settlementIntervalSeconds: 3_600,
+      settlementAccountsMin: 1,
       holders: null,
       treasury: new Signer(this.chain.treasuryKey),
       relayers: [new Signer(this.chain.relayerKey)],

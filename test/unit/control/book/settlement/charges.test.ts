@@ -26,15 +26,16 @@ function charged(split: string, chargeUnits: number) {
 }
 
 const charge = { kind: 'charge', ref: 'req_1', credit: 'revenue:03' }
+const unpaid = { ...charge, credit: 'revenue_unpaid:03' }
 
-test('a charge takes the coin of its split, and counts its units as revenue', () => {
+test('a charge takes the coin of its split, and only what coin paid counts as revenue that is shared', () => {
   const balances = new Map([
     ['coin:acct_1', 50],
     ['grant:grt_1', 30],
   ])
   const { transfers, shortfallUnits } = chargesOf([charged('grt_1=30,coin=40:20', 70)], balances)
   assert.deepEqual(transfers, [
-    { ...charge, debit: 'grant:grt_1', units: 30, coinNanos: 30 },
+    { ...unpaid, debit: 'grant:grt_1', units: 30, coinNanos: 30 },
     { ...charge, debit: 'coin:acct_1', units: 40, coinNanos: 20 },
   ])
   assert.equal(shortfallUnits, 0)
@@ -46,7 +47,7 @@ test('the house bears the part that the booked coin does not cover, so the charg
   const { transfers, shortfallUnits, shortShards } = chargesOf([charged('coin=40:20', 40)], balances)
   assert.deepEqual(transfers, [
     { ...charge, debit: 'coin:acct_1', units: 14, coinNanos: 7 },
-    { ...charge, debit: 'house', units: 26 },
+    { ...unpaid, debit: 'house', units: 26 },
   ])
   assert.deepEqual([shortfallUnits, [...shortShards]], [26, [3]])
 })
@@ -55,6 +56,6 @@ test('coin worth less than a unit is still taken', () => {
   const { transfers } = chargesOf([charged('coin=1:20', 1)], new Map([['coin:acct_1', 7]]))
   assert.deepEqual(transfers, [
     { ...charge, debit: 'coin:acct_1', units: 0, coinNanos: 7 },
-    { ...charge, debit: 'house', units: 1 },
+    { ...unpaid, debit: 'house', units: 1 },
   ])
 })

@@ -47,6 +47,7 @@ test('a payments file is read as assets with the stablecoin first, lower-case ad
     blockSeconds: 12,
     settlementAnchor: null,
     settlementIntervalSeconds: 3_600,
+    settlementAccountsMin: 5,
     holders: null,
     lockTokens: null,
     reserveVault: null,
