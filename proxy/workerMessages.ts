@@ -1,6 +1,6 @@
 import type { LeaseCounts } from './admission/leases/leases.ts'
-import type { Vitals } from './endpoints/health.ts'
 import type { RequestCounters } from './metrics/requestMetrics.ts'
+import type { Vitals } from './status/vitals.ts'
 
 /** A worker's report of itself. */
 export interface WorkerSnapshot {

@@ -1,26 +1,9 @@
 import type { ChainHealth, PaymentState, WithdrawalState } from '../../contract/wire/chainHealth.ts'
 import type { CatalogStore } from '../catalog/catalogStore.ts'
 import { type Handler, JSON_TYPE } from '../server/exchange.ts'
+import { hindrances, type Vitals } from '../status/vitals.ts'
 import type { RouteHealth } from '../upstream/routeHealth.ts'
 import { serves } from './models.ts'
-
-/** The state of the parts that the process depends on, as it knows them without asking. */
-export interface Vitals {
-  readonly redis: boolean
-  /** Control has answered that it and its database are well. */
-  readonly control: boolean
-  /** How long control has answered nothing, in milliseconds; zero while it answers, also when its database is away. */
-  readonly controlSilentMs: number
-  /** The journal can be written; without it no request is admitted. */
-  readonly journal: boolean
-  /** By control's last report. */
-  readonly chain: ChainHealth
-  /** By control's last report. */
-  readonly withdrawals: WithdrawalState
-  /** By control's last report. */
-  readonly payments: PaymentState
-  readonly draining: boolean
-}
 
 interface Report {
   readonly status: 'ok' | 'degraded' | 'draining'
@@ -49,15 +32,6 @@ export function readyHandler(catalog: CatalogStore, vitals: () => Vitals): Handl
       JSON.stringify({ ready: reasons.length === 0, reasons }),
     )
   }
-}
-
-/** Why a process in this state can admit no request. */
-export function hindrances({ redis, journal, draining }: Pick<Vitals, 'redis' | 'journal' | 'draining'>): string[] {
-  const reasons: string[] = []
-  if (!redis) reasons.push('redis')
-  if (!journal) reasons.push('journal')
-  if (draining) reasons.push('draining')
-  return reasons
 }
 
 function databaseState({ control, controlSilentMs }: Vitals): Report['database'] {

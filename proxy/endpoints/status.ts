@@ -11,8 +11,8 @@ import type { CatalogStore } from '../catalog/catalogStore.ts'
 import type { Limits } from '../limits.ts'
 import { type Handler, JSON_TYPE } from '../server/exchange.ts'
 import type { IncidentStore } from '../status/incidentStore.ts'
+import type { Vitals } from '../status/vitals.ts'
 import type { RouteHealth } from '../upstream/routeHealth.ts'
-import type { Vitals } from './health.ts'
 import { serves } from './models.ts'
 
 export interface StatusParts {
