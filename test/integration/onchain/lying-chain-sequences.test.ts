@@ -205,13 +205,13 @@ test('the checks of the audit are those that are meant', () => {
 })
 
 test('a withdrawal is paid once, whatever the nodes say meanwhile', async () => {
-  await check(() => orderWithdrawal(book.pool, TOKEN, newWallet()), { short: 25, long: 1_000 })
+  await check(() => orderWithdrawal(book.pool, TOKEN, newWallet()), { short: 10, long: 1_000 })
 })
 
 test('so is a refund', async () => {
-  await check(() => orderRefund(book.pool, TOKEN, newWallet()), { short: 8, long: 200 })
+  await check(() => orderRefund(book.pool, TOKEN, newWallet()), { short: 4, long: 200 })
 })
 
 test('so is a share of revenue', async () => {
-  await check(() => orderPayout(book.pool, TOKEN, newWallet(), ++periods), { short: 8, long: 200 })
+  await check(() => orderPayout(book.pool, TOKEN, newWallet(), ++periods), { short: 4, long: 200 })
 })
