@@ -45,7 +45,7 @@ import { OutBuffer } from './sse/outBuffer.ts'
 import { IncidentStore } from './status/incidentStore.ts'
 import { RouteProbes } from './status/routeProbes.ts'
 import { SeenState } from './status/seenState.ts'
-import type { Vitals } from './status/vitals.ts'
+import { vitalsOf } from './status/vitals.ts'
 import { TokenCounter } from './tokens/tokenCounter.ts'
 import { untilDone } from './untilDone.ts'
 import { AnswerMemory } from './upstream/answerMemory.ts'
@@ -177,11 +177,7 @@ const videos = new VideoJobs(new VideoStore(commands, limits), videoWakes, limit
 const batches = new BatchJobs({ rpc, commands, owner, limits })
 let draining = false
 const mayLeave = newSignal()
-const vitals = (): Vitals => {
-  const { alive: control, silentMs: controlSilentMs, chain, payments: paying, withdrawals } = pulse
-  const journal = own.journal.accepts
-  return { redis: connected(), journal, control, controlSilentMs, chain, payments: paying, withdrawals, draining }
-}
+const vitals = () => vitalsOf({ redis: connected(), journal: own.journal.accepts, draining }, pulse)
 
 const server = new Server({
   routes: routes({

@@ -26,3 +26,17 @@ export function hindrances({ redis, journal, draining }: Pick<Vitals, 'redis' | 
   if (draining) reasons.push('draining')
   return reasons
 }
+
+/** What a process knows of control and of what control reports. */
+type Reports = Pick<Vitals, 'chain' | 'payments' | 'withdrawals'> & {
+  readonly alive: boolean
+  readonly silentMs: number
+}
+
+/** The state of all parts. @param own what the process sees by itself */
+export function vitalsOf(
+  own: Pick<Vitals, 'redis' | 'journal' | 'draining'>,
+  { alive: control, silentMs: controlSilentMs, chain, payments, withdrawals }: Reports,
+): Vitals {
+  return { ...own, control, controlSilentMs, chain, payments, withdrawals }
+}

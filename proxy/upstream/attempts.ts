@@ -1,5 +1,5 @@
 import { GatewayError } from '../../contract/errors/errors.ts'
-import type { Registered, Route } from '../catalog/pricedItem.ts'
+import type { Route } from '../catalog/pricedItem.ts'
 import type { Limits } from '../limits.ts'
 import type { CanaryAttempt, CanaryWatch } from './canaryWatch.ts'
 import {
@@ -9,6 +9,7 @@ import {
   mayReuseConnection,
   type OperationRule,
 } from './operationRules.ts'
+import { OutputTimer } from './outputTimer.ts'
 import { readProviderError } from './providerErrors.ts'
 import { classifyRefusal, type Refusal, refusalOfRegistered } from './refusal.ts'
 import { retryAfterMs } from './retryAfter.ts'
@@ -23,9 +24,6 @@ import {
 } from './transport/transport.ts'
 
 const ERROR_BODY_BYTES_MAX = 65_536
-
-/** The multiple of its bar that a registered provider may take for the first output of a stream, before another route is asked. */
-const FIRST_OUTPUT_FACTOR = 2
 
 /** Follows a request over its attempts. Bytes are only lent for the time of the call. */
 export interface AttemptListener {
@@ -82,7 +80,7 @@ export class Attempts implements UpstreamListener {
   private watched: CanaryAttempt | undefined
   /** A registered provider that called the request at fault; the routes of the catalog decide whether it was. */
   private accuser: CanaryAttempt | undefined
-  private outputTimer: NodeJS.Timeout | undefined
+  private outputTimer: OutputTimer | undefined
   private committed = false
   private over = false
   private last = false
@@ -109,7 +107,7 @@ export class Attempts implements UpstreamListener {
   commit(outputBytes = 0): void {
     if (this.committed) return
     this.committed = true
-    clearTimeout(this.outputTimer)
+    this.outputTimer?.stop()
     this.options.health.succeeded(this.route.id)
     this.accuser?.failed(false)
     this.watched?.onOutput(Date.now(), outputBytes)
@@ -149,7 +147,7 @@ export class Attempts implements UpstreamListener {
   cancel(): void {
     if (this.over) return
     this.over = true
-    clearTimeout(this.outputTimer)
+    this.outputTimer?.stop()
     if (!this.committed) this.options.health.undecided(this.route.id)
     this.watched?.givenUp(Date.now())
     this.call?.cancel()
@@ -200,7 +198,7 @@ export class Attempts implements UpstreamListener {
 
   onFailure(failure: TransportFailure): void {
     if (this.over) return
-    clearTimeout(this.outputTimer)
+    this.outputTimer?.stop()
     this.options.onFault(this.route, failure.message)
     if (this.committed) {
       this.over = true
@@ -233,12 +231,10 @@ export class Attempts implements UpstreamListener {
   }
 
   private refused(status: number): void {
-    const headers = this.refusedHeaders
-    const maxMs = this.options.limits.retryAfterSecondsMax * 1000
-    const waitMs = headers === undefined ? 0 : retryAfterMs(headers, Date.now(), maxMs)
-    this.options.onFault(this.route, `status ${status}`)
+    const { rule, classify, limits, onFault } = this.options
+    const waitMs = retryAfterMs(this.refusedHeaders, Date.now(), limits.retryAfterSecondsMax * 1000)
+    onFault(this.route, `status ${status}`)
     const body = Buffer.concat(this.refusedBody).toString('utf8')
-    const { rule, classify } = this.options
     const refusal =
       classify?.(status, body, waitMs) ?? classifyRefusal(status, readProviderError(body), waitMs, rule.ownStatus)
     this.moveOn(refusal, mayMoveOnAfterStatus(rule, status))
@@ -261,7 +257,7 @@ export class Attempts implements UpstreamListener {
   private moveOn(answered: Refusal, mayMoveOn: boolean): void {
     const { health, routes, limits, listener, accountId } = this.options
     const nowMs = Date.now()
-    clearTimeout(this.outputTimer)
+    this.outputTimer?.stop()
     const refusal = this.route.registered === undefined ? answered : refusalOfRegistered(answered)
     if (answered.elsewhere) this.watched?.failed(false)
     else this.accuser = this.watched
@@ -295,15 +291,11 @@ export class Attempts implements UpstreamListener {
     // then.
     const onNew = fresh || !mayReuseConnection(rule)
     this.call = transport.send(makeRequest(route, Math.max(1, this.deadlineMs - Date.now()), onNew), this)
-    if (route.registered !== undefined && streamed === true) this.awaitOutput(route.registered)
-  }
-
-  // Bytes are no output: comments and empty events would hold a client for as long as the provider likes.
-  private awaitOutput({ firstOutputMaxMs }: Registered): void {
-    this.outputTimer = setTimeout(() => {
-      if (this.over || this.committed) return
-      this.call?.cancel()
-      this.onFailure(new TransportFailure('first_byte_timeout'))
-    }, FIRST_OUTPUT_FACTOR * firstOutputMaxMs)
+    if (route.registered !== undefined && streamed === true) {
+      this.outputTimer = new OutputTimer(route.registered, () => {
+        this.call?.cancel()
+        this.onFailure(new TransportFailure('first_byte_timeout'))
+      })
+    }
   }
 }

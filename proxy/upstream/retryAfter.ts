@@ -7,10 +7,10 @@ const SECONDS = /^[0-9]+(?:\.[0-9]+)?$/
  * (RFC 9110 section 10.2.3).
  * @returns milliseconds between 0 and `maxMs`; 0 when nothing usable was sent
  */
-export function retryAfterMs(headers: UpstreamHeaders, nowMs: number, maxMs: number): number {
-  const precise = headers.get('retry-after-ms')
+export function retryAfterMs(headers: UpstreamHeaders | undefined, nowMs: number, maxMs: number): number {
+  const precise = headers?.get('retry-after-ms')
   if (precise !== undefined && SECONDS.test(precise)) return bounded(Number(precise), maxMs)
-  const value = headers.get('retry-after')?.trim()
+  const value = headers?.get('retry-after')?.trim()
   if (value === undefined || value === '') return 0
   if (SECONDS.test(value)) return bounded(Number(value) * 1000, maxMs)
   const dateMs = Date.parse(value)
