@@ -1,6 +1,7 @@
 import { GatewayError } from '../../contract/errors/errors.ts'
 import type { Registered, Route } from '../catalog/pricedItem.ts'
 import type { Limits } from '../limits.ts'
+import { AnswerBody } from './answerBody.ts'
 import type { CanaryAttempt, CanaryWatch } from './canaryWatch.ts'
 import {
   mayMoveOnAfterAnswer,
@@ -22,6 +23,7 @@ import {
   type UpstreamRequest,
 } from './transport/transport.ts'
 
+/** So short that its JSON is within all bounds of what is parsed at once. */
 const ERROR_BODY_BYTES_MAX = 65_536
 
 /** The multiple of its bar that a registered provider may take for the first output of a stream, before another route is asked. */
@@ -90,8 +92,7 @@ export class Attempts implements UpstreamListener {
   private headSeen = false
   private refusedStatus = 0
   private refusedHeaders: UpstreamHeaders | undefined
-  private refusedBody: Buffer[] = []
-  private refusedBytes = 0
+  private readonly refusedBody = new AnswerBody()
 
   constructor(options: AttemptsOptions) {
     this.options = options
@@ -113,7 +114,7 @@ export class Attempts implements UpstreamListener {
     if (this.committed) return
     this.committed = true
     clearTimeout(this.outputTimer)
-    this.options.health.succeeded(this.route.id)
+    this.options.health.answers(this.route.id)
     this.accuser?.failed(false)
     this.watched?.onOutput(Date.now(), outputBytes)
   }
@@ -143,6 +144,7 @@ export class Attempts implements UpstreamListener {
   breakOff(reason: string): void {
     if (this.over) return
     this.options.onFault(this.route, reason)
+    this.options.health.broke(this.route.id, Date.now(), this.options.accountId)
     this.watched?.failed(false)
     this.over = true
     this.call?.cancel()
@@ -197,6 +199,7 @@ export class Attempts implements UpstreamListener {
     } catch (error) {
       this.crashed(error)
     }
+    if (this.committed && !this.over) this.options.health.succeeded(this.route.id)
     // An answer that turned out to be none was judged when it was rejected.
     this.watched?.succeeded()
   }
@@ -224,13 +227,9 @@ export class Attempts implements UpstreamListener {
     this.moveOn({ error, elsewhere: true, routeFault: true, retryAfterMs: 0, perhapsRequest: false }, mayMoveOn)
   }
 
-  // The rest of a longer body adds nothing, and is not read.
+  // A longer body is no error that a dialect knows, and is not read.
   private keepRefused(bytes: Buffer): void {
-    this.refusedBytes += bytes.length
-    if (this.refusedBytes <= ERROR_BODY_BYTES_MAX) {
-      this.refusedBody.push(Buffer.from(bytes))
-      return
-    }
+    if (this.refusedBody.add(bytes, ERROR_BODY_BYTES_MAX) === null) return
     this.call?.cancel()
     this.refused(this.refusedStatus)
   }
@@ -240,7 +239,7 @@ export class Attempts implements UpstreamListener {
     const maxMs = this.options.limits.retryAfterSecondsMax * 1000
     const waitMs = headers === undefined ? 0 : retryAfterMs(headers, Date.now(), maxMs)
     this.options.onFault(this.route, `status ${status}`)
-    const body = Buffer.concat(this.refusedBody).toString('utf8')
+    const body = this.refusedBody.take().toString('utf8')
     const { rule, classify } = this.options
     const refusal =
       classify?.(status, body, waitMs) ?? classifyRefusal(status, readProviderError(body), waitMs, rule.ownStatus)
@@ -290,8 +289,7 @@ export class Attempts implements UpstreamListener {
     this.tried++
     this.headSeen = false
     this.refusedStatus = 0
-    this.refusedBody = []
-    this.refusedBytes = 0
+    this.refusedBody.clear()
     listener.onAttempt(route)
     health.started(route.id)
     // A kept connection may turn out to be dead after the request was sent; whether the provider took the request is unknown
