@@ -106,10 +106,7 @@ export class Attempts implements UpstreamListener {
     this.send(this.route, false)
   }
 
-  /**
-   * The first real output arrived: from here on there is no failover.
-   * @param outputBytes output that has arrived with it, where the answer is whole
-   */
+  /** The first real output arrived: from here on there is no failover. @param outputBytes of a whole answer */
   commit(outputBytes = 0): void {
     if (this.committed) return
     this.committed = true
