@@ -191,11 +191,7 @@ export class Attempts implements UpstreamListener {
       this.refused(this.refusedStatus)
       return
     }
-    try {
-      this.options.listener.onEnd()
-    } catch (error) {
-      this.crashed(error)
-    }
+    this.tell(() => this.options.listener.onEnd())
     if (this.committed && !this.over) this.options.health.succeeded(this.route.id)
     // An answer that turned out to be none was judged when it was rejected.
     this.watched?.succeeded()
