@@ -68,7 +68,7 @@ export const PROXY_LIMITS = {
 
   // Requests.
   /** The answer of a priced tool, in bytes. */
-  toolAnswerBytesMax: 8_388_608,
+  toolAnswerBytesMax: 2_097_152,
   /** The time to look up the address of a priced tool, in milliseconds. */
   toolAddressTimeoutMs: 2_000,
   /** The time that a paid call of the Model Context Protocol needs at least to be settled and served, in milliseconds. */
@@ -108,10 +108,12 @@ export const PROXY_LIMITS = {
   imageAnswerBytesMax: 33_554_432,
   /** One number of a vector, in bytes. */
   vectorNumberBytesMax: 32,
-  /** Members of all objects in the JSON of an answer, or of one event of a stream. */
-  answerMembersMax: 131_072,
+  /** Members of all objects in the JSON of an answer, or of one event of a stream, without what is relayed as bytes. */
+  answerMembersMax: 16_384,
   /** Elements of all arrays in such JSON. */
-  answerElementsMax: 262_144,
+  answerElementsMax: 32_768,
+  /** Such JSON where it is parsed, in bytes. */
+  answerParsedBytesMax: 2_097_152,
   /** What any stream may have beside the output that was asked for, in bytes. */
   streamBytesBase: 1_048_576,
   /** A stream of a chat answer, in bytes for each output token that the hold pays for. */

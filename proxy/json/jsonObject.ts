@@ -4,7 +4,10 @@ import type { Limits } from '../limits.ts'
 import { excessOf } from './jsonBounds.ts'
 
 /** The bounds of the JSON in a provider's answer, whole or in one event. */
-export type AnswerBounds = Pick<Limits, 'jsonDepthMax' | 'answerMembersMax' | 'answerElementsMax'>
+export type AnswerBounds = Pick<
+  Limits,
+  'jsonDepthMax' | 'answerMembersMax' | 'answerElementsMax' | 'answerParsedBytesMax'
+>
 
 /** A member or an element takes at least two bytes. */
 const VALUE_BYTES_MIN = 2
@@ -14,8 +17,9 @@ export function parseAnswer(body: Buffer, bounds: AnswerBounds): JsonObject | nu
   return isWithin(body, bounds) ? parseJsonObject(body.toString('utf8')) : null
 }
 
-/** Whether JSON of a provider has no more depth, members and elements than are read at once. */
+/** Whether JSON of a provider has no more bytes, depth, members and elements than are read at once. */
 export function isWithin(bytes: Buffer, bounds: AnswerBounds): boolean {
+  if (bytes.length > bounds.answerParsedBytesMax) return false
   return !nestsDeeper(bytes, bounds.jsonDepthMax) && hasFewValues(bytes, bounds)
 }
 

@@ -1,6 +1,7 @@
 import { GatewayError } from '../../contract/errors/errors.ts'
 import type { Route } from '../catalog/pricedItem.ts'
 import type { Limits } from '../limits.ts'
+import { AnswerBody } from './answerBody.ts'
 import type { CanaryAttempt, CanaryWatch } from './canaryWatch.ts'
 import {
   mayMoveOnAfterAnswer,
@@ -23,6 +24,7 @@ import {
   type UpstreamRequest,
 } from './transport/transport.ts'
 
+/** So short that its JSON is within all bounds of what is parsed at once. */
 const ERROR_BODY_BYTES_MAX = 65_536
 
 /** Follows a request over its attempts. Bytes are only lent for the time of the call. */
@@ -88,8 +90,7 @@ export class Attempts implements UpstreamListener {
   private headSeen = false
   private refusedStatus = 0
   private refusedHeaders: UpstreamHeaders | undefined
-  private refusedBody: Buffer[] = []
-  private refusedBytes = 0
+  private readonly refusedBody = new AnswerBody()
 
   constructor(options: AttemptsOptions) {
     this.options = options
@@ -108,7 +109,7 @@ export class Attempts implements UpstreamListener {
     if (this.committed) return
     this.committed = true
     this.outputTimer?.stop()
-    this.options.health.succeeded(this.route.id)
+    this.options.health.answers(this.route.id)
     this.accuser?.failed(false)
     this.watched?.onOutput(Date.now(), outputBytes)
   }
@@ -138,6 +139,7 @@ export class Attempts implements UpstreamListener {
   breakOff(reason: string): void {
     if (this.over) return
     this.options.onFault(this.route, reason)
+    this.options.health.broke(this.route.id, Date.now(), this.options.accountId)
     this.watched?.failed(false)
     this.over = true
     this.call?.cancel()
@@ -187,11 +189,8 @@ export class Attempts implements UpstreamListener {
       this.refused(this.refusedStatus)
       return
     }
-    try {
-      this.options.listener.onEnd()
-    } catch (error) {
-      this.crashed(error)
-    }
+    this.tell(() => this.options.listener.onEnd())
+    if (this.committed && !this.over) this.options.health.succeeded(this.route.id)
     // An answer that turned out to be none was judged when it was rejected.
     this.watched?.succeeded()
   }
@@ -219,13 +218,9 @@ export class Attempts implements UpstreamListener {
     this.moveOn({ error, elsewhere: true, routeFault: true, retryAfterMs: 0, perhapsRequest: false }, mayMoveOn)
   }
 
-  // The rest of a longer body adds nothing, and is not read.
+  // A longer body is no error that a dialect knows, and is not read.
   private keepRefused(bytes: Buffer): void {
-    this.refusedBytes += bytes.length
-    if (this.refusedBytes <= ERROR_BODY_BYTES_MAX) {
-      this.refusedBody.push(Buffer.from(bytes))
-      return
-    }
+    if (this.refusedBody.add(bytes, ERROR_BODY_BYTES_MAX) === null) return
     this.call?.cancel()
     this.refused(this.refusedStatus)
   }
@@ -234,7 +229,7 @@ export class Attempts implements UpstreamListener {
     const { rule, classify, limits, onFault } = this.options
     const waitMs = retryAfterMs(this.refusedHeaders, Date.now(), limits.retryAfterSecondsMax * 1000)
     onFault(this.route, `status ${status}`)
-    const body = Buffer.concat(this.refusedBody).toString('utf8')
+    const body = this.refusedBody.take().toString('utf8')
     const refusal =
       classify?.(status, body, waitMs) ?? classifyRefusal(status, readProviderError(body), waitMs, rule.ownStatus)
     this.moveOn(refusal, mayMoveOnAfterStatus(rule, status))
@@ -283,8 +278,7 @@ export class Attempts implements UpstreamListener {
     this.tried++
     this.headSeen = false
     this.refusedStatus = 0
-    this.refusedBody = []
-    this.refusedBytes = 0
+    this.refusedBody.clear()
     listener.onAttempt(route)
     health.started(route.id)
     // A kept connection may turn out to be dead after the request was sent; whether the provider took the request is unknown

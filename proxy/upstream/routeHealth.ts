@@ -10,6 +10,8 @@ interface Health {
   answeredFailures: number
   account: string
   severalAccounts: boolean
+  /** Answers since the last whole one that were given up after their first output. */
+  brokenAnswers: number
   /** The circuit breaker is open until then; after it, one request tries. */
   openUntilMs: number
   trying: boolean
@@ -63,8 +65,29 @@ export class RouteHealth {
     if (health !== undefined && this.hasTripped(health)) health.trying = true
   }
 
+  /** An answer has arrived whole. */
   succeeded(routeId: string): void {
     this.routes.delete(routeId)
+  }
+
+  /** The first output of an answer has arrived. Whether the route breaks its answers off is not known yet. */
+  answers(routeId: string): void {
+    const health = this.routes.get(routeId)
+    if (health === undefined) return
+    if (health.brokenAnswers === 0) this.routes.delete(routeId)
+    else Object.assign(health, { ownFailures: 0, answeredFailures: 0, trying: false, coolUntilMs: 0 })
+  }
+
+  /**
+   * An answer turned out to be unusable after its first output.
+   * @param accountId the account of the request, which may have caused it
+   */
+  broke(routeId: string, nowMs: number, accountId: string): void {
+    const health = this.healthOf(routeId)
+    health.trying = false
+    noteAccount(health, accountId)
+    health.brokenAnswers++
+    if (this.hasTripped(health)) health.openUntilMs = nowMs + this.limits.breakerOpenMs
   }
 
   /**
@@ -77,8 +100,7 @@ export class RouteHealth {
     if (accountId === undefined) {
       health.ownFailures++
     } else {
-      if (health.answeredFailures > 0 && health.account !== accountId) health.severalAccounts = true
-      health.account = accountId
+      noteAccount(health, accountId)
       health.answeredFailures++
     }
     if (this.hasTripped(health)) health.openUntilMs = nowMs + this.limits.breakerOpenMs
@@ -96,10 +118,11 @@ export class RouteHealth {
     health.coolUntilMs = Math.max(health.coolUntilMs, untilMs)
   }
 
-  private hasTripped({ ownFailures, answeredFailures, severalAccounts }: Health): boolean {
+  private hasTripped({ ownFailures, answeredFailures, brokenAnswers, severalAccounts }: Health): boolean {
     const { breakerFailures } = this.limits
-    const counted = severalAccounts ? ownFailures + answeredFailures : ownFailures
-    return counted >= breakerFailures || ownFailures + answeredFailures >= breakerFailures * SOLE_ACCOUNT_FACTOR
+    const all = ownFailures + answeredFailures + brokenAnswers
+    const counted = severalAccounts ? all : ownFailures
+    return counted >= breakerFailures || all >= breakerFailures * SOLE_ACCOUNT_FACTOR
   }
 
   private healthOf(routeId: string): Health {
@@ -110,6 +133,7 @@ export class RouteHealth {
         answeredFailures: 0,
         account: '',
         severalAccounts: false,
+        brokenAnswers: 0,
         openUntilMs: 0,
         trying: false,
         coolUntilMs: 0,
@@ -118,4 +142,9 @@ export class RouteHealth {
     }
     return health
   }
+}
+
+function noteAccount(health: Health, accountId: string): void {
+  if (health.answeredFailures + health.brokenAnswers > 0 && health.account !== accountId) health.severalAccounts = true
+  health.account = accountId
 }

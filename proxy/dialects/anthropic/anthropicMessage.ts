@@ -1,6 +1,7 @@
 import { usageBounds } from '../../../contract/money/openaiUsage.ts'
 import { isJsonObject, type JsonObject } from '../../../contract/std/jsonObject.ts'
-import { type AnswerBounds, parseAnswer } from '../../json/jsonObject.ts'
+import type { AnswerJson } from '../../json/answerJson.ts'
+import type { AnswerBounds } from '../../json/jsonObject.ts'
 import { refusalOfError } from '../../upstream/providerErrors.ts'
 import type { Rejected } from '../../upstream/refusal.ts'
 import type { AnswerContext } from '../shared/codec.ts'
@@ -9,14 +10,14 @@ import { finishOfStop } from './anthropicReader.ts'
 import { readAnthropicUsage } from './anthropicUsage.ts'
 
 /** A Messages answer, or the reason why the body is not one. */
-export function parseAnthropicAnswer(body: Buffer, bounds: AnswerBounds): { answer: JsonObject } | Rejected {
-  const answer = parseAnswer(body, bounds)
+export function parseAnthropicAnswer(body: AnswerJson, bounds: AnswerBounds): { answer: JsonObject } | Rejected {
+  const answer = body.parse(bounds)
   const isError = answer === null || (answer['error'] ?? null) !== null || !Array.isArray(answer['content'])
   return isError ? { rejected: refusalOfError(answer?.['error'] ?? null) } : { answer }
 }
 
 /** Reads a Messages answer into a message for a client that speaks another format. */
-export function readAnthropicMessage(body: Buffer, context: AnswerContext): Message | Rejected {
+export function readAnthropicMessage(body: AnswerJson, context: AnswerContext): Message | Rejected {
   const { model, limits } = context
   const parsed = parseAnthropicAnswer(body, limits)
   if ('rejected' in parsed) return parsed

@@ -2,6 +2,7 @@ import type { TokenUsage } from '../../../contract/money/charge.ts'
 import { usageBounds } from '../../../contract/money/openaiUsage.ts'
 import type { JsonObject } from '../../../contract/std/jsonObject.ts'
 import type { Route } from '../../catalog/pricedItem.ts'
+import type { AnswerJson } from '../../json/answerJson.ts'
 import type { Rejected } from '../../upstream/refusal.ts'
 import { chunkIdentity } from '../openai/rewrite.ts'
 import type { ChatFields } from '../shared/chatRequest.ts'
@@ -87,7 +88,7 @@ class NativeAsk implements ProviderRequestBuilder {
   }
 }
 
-function readNativeAnswer(body: Buffer, context: AnswerContext): WholeAnswer | Rejected {
+function readNativeAnswer(body: AnswerJson, context: AnswerContext): WholeAnswer | Rejected {
   const { requestId, model, limits } = context
   const parsed = parseAnthropicAnswer(body, limits)
   if ('rejected' in parsed) return parsed
@@ -97,7 +98,7 @@ function readNativeAnswer(body: Buffer, context: AnswerContext): WholeAnswer | R
     usage: readAnthropicUsage(answer['usage'], usageBounds(model.context, model.maxOutput)),
     outputBytes: writtenBytes(blocks),
     written: () => blocks.map(writtenIn).join('\n'),
-    text: (billed, receipt) => answerText(answer, requestId, model.id, billed, receipt),
+    text: (billed, receipt) => body.fill(answerText(answer, requestId, model.id, billed, receipt)),
   }
 }
 

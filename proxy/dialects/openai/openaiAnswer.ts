@@ -8,7 +8,7 @@ import {
 import type { TokenUsage } from '../../../contract/money/charge.ts'
 import { readUsage, usageBounds } from '../../../contract/money/openaiUsage.ts'
 import { isJsonObject, type JsonObject } from '../../../contract/std/jsonObject.ts'
-import { parseAnswer } from '../../json/jsonObject.ts'
+import type { AnswerJson } from '../../json/answerJson.ts'
 import { refusalOfError } from '../../upstream/providerErrors.ts'
 import type { Rejected } from '../../upstream/refusal.ts'
 import type { AnswerContext, WholeAnswer } from '../shared/codec.ts'
@@ -17,14 +17,16 @@ import type { AnswerContext, WholeAnswer } from '../shared/codec.ts'
 class OpenaiAnswer implements WholeAnswer {
   readonly usage: TokenUsage | null
   readonly outputBytes: number
+  private readonly body: AnswerJson
   private readonly answer: JsonObject
   private readonly context: AnswerContext
   private readonly object: string
   /** The text that the model wrote, if the answer contains more than that. */
   private said: string | undefined
 
-  constructor(answer: JsonObject, context: AnswerContext, object: string) {
+  constructor(body: AnswerJson, answer: JsonObject, context: AnswerContext, object: string) {
     const { model } = context
+    this.body = body
     this.answer = answer
     this.context = context
     this.object = object
@@ -45,14 +47,15 @@ class OpenaiAnswer implements WholeAnswer {
     }
   }
 
-  text(billed: TokenUsage, receipt: string): string {
+  text(billed: TokenUsage, receipt: string): string | Buffer {
     const { requestId, model } = this.context
-    return completionText(this.answer, { requestId, modelId: model.id, object: this.object }, billed, receipt)
+    const identity = { requestId, modelId: model.id, object: this.object }
+    return this.body.fill(completionText(this.answer, identity, billed, receipt))
   }
 }
 
 /** Reads a chat completion; errors, empty answers and invalid JSON are returned as `Rejected`. */
-export function readOpenaiAnswer(body: Buffer, context: AnswerContext): WholeAnswer | Rejected {
+export function readOpenaiAnswer(body: AnswerJson, context: AnswerContext): WholeAnswer | Rejected {
   return readCompletion(body, context, 'chat.completion')
 }
 
@@ -60,16 +63,16 @@ export function readOpenaiAnswer(body: Buffer, context: AnswerContext): WholeAns
  * Reads a text completion like a chat completion.
  * @param preface is put before the text of the answer, and does not count as output
  */
-export function readTextAnswer(body: Buffer, context: AnswerContext, preface: string): WholeAnswer | Rejected {
+export function readTextAnswer(body: AnswerJson, context: AnswerContext, preface: string): WholeAnswer | Rejected {
   const read = readCompletion(body, context, 'text_completion')
   if (read instanceof OpenaiAnswer) read.prefix(preface)
   return read
 }
 
-function readCompletion(body: Buffer, context: AnswerContext, object: string): OpenaiAnswer | Rejected {
-  const answer = parseAnswer(body, context.limits)
+function readCompletion(body: AnswerJson, context: AnswerContext, object: string): OpenaiAnswer | Rejected {
+  const answer = body.parse(context.limits)
   if (answer === null || isErrorAnswer(answer)) return { rejected: refusalOfError(answer?.['error']) }
-  return new OpenaiAnswer(answer, context, object)
+  return new OpenaiAnswer(body, answer, context, object)
 }
 
 function writtenText(answer: JsonObject): string {

@@ -1,7 +1,7 @@
 import { isErrorAnswer, outputBytes } from '../../../contract/api/completion.ts'
 import { readUsage, usageBounds } from '../../../contract/money/openaiUsage.ts'
 import { isJsonObject, type JsonObject } from '../../../contract/std/jsonObject.ts'
-import { parseAnswer } from '../../json/jsonObject.ts'
+import type { AnswerJson } from '../../json/answerJson.ts'
 import { refusalOfError } from '../../upstream/providerErrors.ts'
 import type { Rejected } from '../../upstream/refusal.ts'
 import type { AnswerContext } from '../shared/codec.ts'
@@ -9,9 +9,9 @@ import type { Message, ToolCall } from '../shared/message.ts'
 import { finishReason } from './openaiReader.ts'
 
 /** Reads a chat completion into a message for a client that speaks another format. */
-export function readOpenaiMessage(body: Buffer, context: AnswerContext): Message | Rejected {
+export function readOpenaiMessage(body: AnswerJson, context: AnswerContext): Message | Rejected {
   const { model, limits } = context
-  const answer = parseAnswer(body, limits)
+  const answer = body.parse(limits)
   if (answer === null || isErrorAnswer(answer)) return { rejected: refusalOfError(answer?.['error']) }
   const [choice] = answer['choices'] as unknown[]
   const said = isJsonObject(choice) && isJsonObject(choice['message']) ? choice['message'] : {}

@@ -1,5 +1,5 @@
-import { isJsonObject } from '../../../contract/std/jsonObject.ts'
 import type { Route } from '../../catalog/pricedItem.ts'
+import { type AnswerBounds, parseAnswer } from '../../json/jsonObject.ts'
 import { providerErrorOf } from '../../upstream/providerErrors.ts'
 import { cleanMessage } from '../../upstream/refusal.ts'
 import type { HeaderBlock } from '../../upstream/transport/headerBlock.ts'
@@ -82,15 +82,10 @@ export function askForClip(
   return { path: `${PATH}/${encodeURIComponent(upstreamId)}/content`, headers, requestId, body: null }
 }
 
-/** Reads a provider's job; null when the body is not a job. */
-export function readUpstreamVideo(body: Buffer): UpstreamVideo | null {
-  let value: unknown
-  try {
-    value = JSON.parse(body.toString('utf8'))
-  } catch {
-    return null
-  }
-  if (!isJsonObject(value)) return null
+/** Reads a provider's job; null when the body is not a job, or exceeds the bounds of what is read at once. */
+export function readUpstreamVideo(body: Buffer, bounds: AnswerBounds): UpstreamVideo | null {
+  const value = parseAnswer(body, bounds)
+  if (value === null) return null
   const { id } = value
   if (typeof id !== 'string' || id === '' || id.length > ID_CHARACTERS_MAX || /[^\x21-\x7e]/.test(id)) return null
   return {

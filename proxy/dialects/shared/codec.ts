@@ -4,6 +4,7 @@ import type { TokenUsage } from '../../../contract/money/charge.ts'
 import type { JsonObject } from '../../../contract/std/jsonObject.ts'
 import type { Model } from '../../catalog/catalog.ts'
 import type { Route } from '../../catalog/pricedItem.ts'
+import type { AnswerJson } from '../../json/answerJson.ts'
 import type { Limits } from '../../limits.ts'
 import type { Rejected } from '../../upstream/refusal.ts'
 import type { HeaderBlock } from '../../upstream/transport/headerBlock.ts'
@@ -69,7 +70,7 @@ export interface WholeAnswer {
    * The body that the client gets.
    * @param receipt as JSON text, or '' while the ledger has not accepted it
    */
-  text(billed: TokenUsage, receipt: string): string
+  text(billed: TokenUsage, receipt: string): string | Buffer
 }
 
 /** Carries one client format over one provider dialect. */
@@ -78,7 +79,7 @@ export interface ChatCodec {
   print(request: ChatRequest, model: AskModel, cut: CutRequest | null): Printed
   ask(request: ChatFields, requestId: string, model: AskModel, printed: Printed): ProviderRequestBuilder
   stream(context: AnswerContext): RelayStream
-  answer(body: Buffer, context: AnswerContext): WholeAnswer | Rejected
+  answer(body: AnswerJson, context: AnswerContext): WholeAnswer | Rejected
 }
 
 /** One endpoint of the chat models: how its requests read, and how they travel. */

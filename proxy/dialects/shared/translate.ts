@@ -1,4 +1,5 @@
 import type { TokenUsage } from '../../../contract/money/charge.ts'
+import type { AnswerJson } from '../../json/answerJson.ts'
 import type { Rejected } from '../../upstream/refusal.ts'
 import type { ChatFields, ChatRequest } from './chatRequest.ts'
 import type { AnswerContext, AskModel, ChatCodec, Printed, ProviderRequestBuilder } from './codec.ts'
@@ -10,7 +11,7 @@ export interface ProviderSide {
   print(request: ChatRequest, model: AskModel): Printed
   ask(request: ChatFields, requestId: string, model: AskModel, printed: Printed): ProviderRequestBuilder
   reader(context: AnswerContext): MessageReader
-  message(body: Buffer, context: AnswerContext): Message | Rejected
+  message(body: AnswerJson, context: AnswerContext): Message | Rejected
 }
 
 /** How a client format is answered. */

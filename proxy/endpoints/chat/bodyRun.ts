@@ -1,6 +1,8 @@
 import type { Principal } from '../../access/principal.ts'
 import type { Route } from '../../catalog/pricedItem.ts'
 import type { WholeAnswer } from '../../dialects/shared/codec.ts'
+import type { AnswerJson } from '../../json/answerJson.ts'
+import { type CutMembers, scanBounds } from '../../json/answerScan.ts'
 import { type Exchange, JSON_TYPE } from '../../server/exchange.ts'
 import type { UpstreamRequest } from '../../upstream/transport/transport.ts'
 import type { Bill } from '../run/bill.ts'
@@ -13,6 +15,12 @@ import { billOf, NOTHING_PRODUCED, settleUsed } from './chatBill.ts'
 import { type ChatOrder, meteredOf } from './order.ts'
 import { ProviderRequests } from './providerRequests.ts'
 
+/** Of a choice, and of its message, in the OpenAI dialect. */
+const CUT: CutMembers = new Map([
+  [3, new Set(['logprobs'])],
+  [4, new Set(['images', 'audio'])],
+])
+
 /** A chat request that is answered in one piece. */
 export class BodyRun implements RunListener, WholeListener {
   private readonly run: Run
@@ -23,7 +31,7 @@ export class BodyRun implements RunListener, WholeListener {
 
   constructor(exchange: Exchange, principal: Principal, order: ChatOrder, services: RunServices) {
     this.run = new Run(exchange, principal, meteredOf(order), services, this)
-    this.call = new WholeCall(this.run, this, () => this.requests.answerBytesMax).call
+    this.call = new WholeCall(this.run, this, () => this.requests.answerBytesMax, scanBounds(services.limits, CUT)).call
     this.order = order
     this.requests = new ProviderRequests(this.run, order)
   }
@@ -41,7 +49,7 @@ export class BodyRun implements RunListener, WholeListener {
     return this.requests.make(route, totalTimeoutMs, fresh)
   }
 
-  onWhole(body: Buffer): void {
+  onWhole(body: AnswerJson): void {
     const answer = this.requests.codec.answer(body, this.requests.answerContext)
     if ('rejected' in answer) {
       this.call.reject(answer.rejected)

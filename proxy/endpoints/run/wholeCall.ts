@@ -1,5 +1,7 @@
 import { GatewayError } from '../../../contract/errors/errors.ts'
 import type { Route } from '../../catalog/pricedItem.ts'
+import type { AnswerJson } from '../../json/answerJson.ts'
+import type { ScanBounds } from '../../json/answerScan.ts'
 import { AnswerBody } from '../../upstream/answerBody.ts'
 import { refusalOfError } from '../../upstream/providerErrors.ts'
 import type { Refusal } from '../../upstream/refusal.ts'
@@ -20,7 +22,7 @@ const NO_MEMORY: Refusal = {
 export interface WholeListener {
   makeRequest(route: Route, totalTimeoutMs: number, fresh: boolean): UpstreamRequest
   /** The answer is complete. Phase `answering`: it is either committed or rejected. */
-  onWhole(body: Buffer): void
+  onWhole(body: AnswerJson): void
   /** As of CallListener. */
   onRefused?(error: GatewayError): void
 }
@@ -36,12 +38,15 @@ export class WholeCall implements CallListener {
   private readonly bytesMax: () => number
   private readonly body: AnswerBody
 
-  /** @param bytesMax of an answer; asked once the request is held */
-  constructor(run: Run, listener: WholeListener, bytesMax: () => number) {
+  /**
+   * @param bytesMax of an answer; asked once the request is held
+   * @param bounds of its JSON, checked while it arrives; absent for answers of some KiB
+   */
+  constructor(run: Run, listener: WholeListener, bytesMax: () => number, bounds?: ScanBounds) {
     this.run = run
     this.listener = listener
     this.bytesMax = bytesMax
-    this.body = new AnswerBody(run.services.answers)
+    this.body = new AnswerBody(run.services.answers, bounds)
     this.call = run.callFor(this)
   }
 
@@ -64,7 +69,7 @@ export class WholeCall implements CallListener {
   }
 
   onEnd(): void {
-    this.listener.onWhole(this.body.take())
+    this.listener.onWhole(this.body.takeJson())
   }
 
   onClosed(): void {

@@ -1,5 +1,6 @@
 import type { Principal } from '../../access/principal.ts'
 import type { Route } from '../../catalog/pricedItem.ts'
+import type { AnswerJson } from '../../json/answerJson.ts'
 import type { BodyLease, Exchange } from '../../server/exchange.ts'
 import type { UpstreamRequest } from '../../upstream/transport/transport.ts'
 import type { Bill } from '../run/bill.ts'
@@ -22,7 +23,7 @@ export class BufferedRun implements RunListener, WholeListener {
 
   constructor(exchange: Exchange, principal: Principal, metered: Metered, plan: BufferedPlan, services: RunServices) {
     this.run = new Run(exchange, principal, metered, services, this)
-    this.call = new WholeCall(this.run, this, () => plan.answerBytesMax).call
+    this.call = new WholeCall(this.run, this, () => plan.answerBytesMax, plan.answerBounds).call
     this.plan = plan
     // Failover may send the file to another route after its client has disconnected.
     this.upload = exchange.takeBody()
@@ -40,7 +41,7 @@ export class BufferedRun implements RunListener, WholeListener {
     return unitRequest(this.run, this.plan, route, totalTimeoutMs, fresh)
   }
 
-  onWhole(body: Buffer): void {
+  onWhole(body: AnswerJson): void {
     const answer = this.plan.answer(body)
     if ('rejected' in answer) {
       this.call.reject(answer.rejected)

@@ -3,11 +3,12 @@ import { chargeUnits, type ModelRates, NO_USAGE, worstCaseUnits } from '../../..
 import { countOf } from '../../../contract/money/openaiUsage.ts'
 import { readJsonBody } from '../../../contract/std/jsonBody.ts'
 import { isJsonObject, type JsonObject } from '../../../contract/std/jsonObject.ts'
-import type { Span } from '../../../contract/std/span.ts'
 import type { Route } from '../../catalog/pricedItem.ts'
 import { readPreferences } from '../../dialects/shared/preferences.ts'
+import type { AnswerJson } from '../../json/answerJson.ts'
+import { type CutMembers, type ScanBounds, scanBounds } from '../../json/answerScan.ts'
 import { isGiven, readChoice, readModel, readPositiveInteger } from '../../json/fields.ts'
-import { arraySpans, objectSpans, spanBytes, spanValue } from '../../json/jsonSpans.ts'
+import { arraySpans, objectSpans, spanValue } from '../../json/jsonSpans.ts'
 import type { Limits } from '../../limits.ts'
 import { JSON_TYPE } from '../../server/exchange.ts'
 import type { Rejected } from '../../upstream/refusal.ts'
@@ -35,6 +36,8 @@ const TOKENS_PER_INPUT = 8
 const TOKENS_PER_REQUEST = 16
 /** A report may exceed the size of the input by this factor before it is treated as a fault. */
 const PLAUSIBLE_FACTOR = 2
+/** Vectors are relayed as they are. */
+const VECTORS: CutMembers = new Map([[1, new Set(['data'])]])
 const OWNED: ReadonlySet<string> = new Set(['object', 'data', 'model', 'usage', 'id'])
 const QUOTE = 34
 const OPEN_ARRAY = 91
@@ -147,9 +150,9 @@ class EmbeddingsPlan implements BufferedPlan {
   }
 
   get answerBytesMax(): number {
-    const { answerBytesBase, embeddingDimensionsMax, vectorNumberBytesMax, responseBodyBytesMax } = this.context.limits
-    const vectorBytesMax = answerBytesBase + embeddingDimensionsMax * vectorNumberBytesMax
-    return Math.min(responseBodyBytesMax, answerBytesBase + this.request.inputs * vectorBytesMax)
+    const { limits } = this.context
+    const bytesMax = limits.answerBytesBase + this.request.inputs * vectorBytesMax(limits)
+    return Math.min(limits.responseBodyBytesMax, bytesMax)
   }
 
   get billUnseen(): Bill {
@@ -161,21 +164,25 @@ class EmbeddingsPlan implements BufferedPlan {
     return { path: '/embeddings', contentType: 'application/json', accept: 'application/json', body }
   }
 
-  answer(body: Buffer): BufferedAnswer | Rejected {
+  get answerBounds(): ScanBounds {
+    return scanBounds(this.context.limits, VECTORS)
+  }
+
+  answer(body: AnswerJson): BufferedAnswer | Rejected {
     const { limits } = this.context
-    const members = readMembers(body, limits)
+    const members = readMembers(body.rest, limits)
     if ('rejected' in members) return members
-    const data = members.span('data')
-    const encoding = data === undefined ? null : encodingOf(body, data, limits.jsonDepthMax)
+    const data = body.cuts.length === 0 ? members.bytesOf('data') : body.only()
+    const encoding = data === undefined ? null : encodingOf(data, limits)
     if (data === undefined || encoding === null) return rejected(null)
-    const vectors = this.vectorsOf(body, data, encoding)
+    const vectors = this.vectorsOf(data, encoding)
     return vectors === null ? rejected(null) : this.pieceOf(members, vectors)
   }
 
   // The provider's vectors are relayed unchanged, unless it supports only one of the two encodings.
-  private vectorsOf(body: Buffer, data: Span, encoding: Encoding): Buffer | null {
-    if (encoding === this.request.encoding) return spanBytes(body, data)
-    return convertVectors(spanValue(body, data), this.request.encoding)
+  private vectorsOf(data: Buffer, encoding: Encoding): Buffer | null {
+    if (encoding === this.request.encoding) return data
+    return convertVectors(spanValue(data, { start: 0, end: data.length }), this.request.encoding)
   }
 
   private pieceOf(members: Members, vectors: Buffer): BufferedAnswer {
@@ -200,10 +207,17 @@ class EmbeddingsPlan implements BufferedPlan {
 }
 
 /** The encoding of an answer's vectors, judged by the first one; null when there is no vector. */
-function encodingOf(body: Buffer, data: Span, depthMax: number): Encoding | null {
-  const [first] = arraySpans(body, depthMax, data, 1) ?? []
-  const vector = first === undefined ? undefined : objectSpans(body, depthMax, first)?.get('embedding')
+function encodingOf(data: Buffer, limits: Limits): Encoding | null {
+  const { jsonDepthMax: depthMax } = limits
+  const begin = { start: 0, end: Math.min(data.length, vectorBytesMax(limits)) }
+  const [first] = arraySpans(data, depthMax, begin, 1) ?? []
+  const vector = first === undefined ? undefined : objectSpans(data, depthMax, first)?.get('embedding')
   if (vector === undefined) return null
-  if (body[vector.start] === QUOTE) return 'base64'
-  return body[vector.start] === OPEN_ARRAY ? 'float' : null
+  if (data[vector.start] === QUOTE) return 'base64'
+  return data[vector.start] === OPEN_ARRAY ? 'float' : null
+}
+
+/** The bytes of one vector with the members beside it. */
+function vectorBytesMax({ answerBytesBase, embeddingDimensionsMax, vectorNumberBytesMax }: Limits): number {
+  return answerBytesBase + embeddingDimensionsMax * vectorNumberBytesMax
 }

@@ -1,13 +1,15 @@
 import type { UnitRates } from '../../../contract/money/unitRates.ts'
 import type { Span } from '../../../contract/std/span.ts'
 import type { Route } from '../../catalog/pricedItem.ts'
+import type { AnswerJson } from '../../json/answerJson.ts'
+import type { ScanBounds } from '../../json/answerScan.ts'
 import { arraySpans, objectSpans, spanBytes } from '../../json/jsonSpans.ts'
 import { JSON_TYPE } from '../../server/exchange.ts'
 import type { Rejected } from '../../upstream/refusal.ts'
 import type { Bill } from '../run/bill.ts'
 import { countedBill, countedRates } from './counted.ts'
 import { chooseSize, type ImageRequest } from './imageRequest.ts'
-import { type Members, readMembers, rejected } from './members.ts'
+import { type Members, memberBounds, readMembers, rejected } from './members.ts'
 import type { BufferedAnswer, BufferedPlan, PlanContext, UnitProviderRequest } from './operation.ts'
 
 const OWNED: ReadonlySet<string> = new Set(['created', 'model', 'data'])
@@ -40,7 +42,11 @@ export abstract class ImagePlan implements BufferedPlan {
     return this.bill(this.request.n)
   }
 
-  answer(body: Buffer): BufferedAnswer | Rejected {
+  get answerBounds(): ScanBounds {
+    return memberBounds(this.context.limits)
+  }
+
+  answer({ bytes: body }: AnswerJson): BufferedAnswer | Rejected {
     const { jsonDepthMax: depthMax, imagesPerAnswerMax } = this.context.limits
     const members = readMembers(body, this.context.limits)
     if ('rejected' in members) return members

@@ -1,4 +1,5 @@
 import type { Span } from '../../../contract/std/span.ts'
+import { type ScanBounds, scanBounds } from '../../json/answerScan.ts'
 import { type AnswerBounds, isWithin } from '../../json/jsonObject.ts'
 import { objectSpans, spanBytes, spanValue } from '../../json/jsonSpans.ts'
 import type { Limits } from '../../limits.ts'
@@ -19,6 +20,12 @@ export class Members {
 
   span(name: string): Span | undefined {
     return this.spans.get(name)
+  }
+
+  /** A member's value as its bytes. */
+  bytesOf(name: string): Buffer | undefined {
+    const span = this.spans.get(name)
+    return span === undefined ? undefined : spanBytes(this.bytes, span)
   }
 
   /** A member's value, parsed; undefined when it is absent, or exceeds the bounds of what is read at once. */
@@ -42,6 +49,11 @@ export class Members {
     pieces.push(Buffer.from(receipt === '' ? '}' : `,"receipt":${receipt}}`))
     return Buffer.concat(pieces)
   }
+}
+
+/** The bounds of an answer that is read by its members: most of it may be strings that are never parsed. */
+export function memberBounds(limits: AnswerBounds): ScanBounds {
+  return { ...scanBounds(limits, new Map()), bytesMax: Number.POSITIVE_INFINITY }
 }
 
 /** The members of an answer; a refusal for a body that is not a JSON object, or that has an error despite its status. */

@@ -3,6 +3,8 @@ import type { Principal } from '../../access/principal.ts'
 import type { Model } from '../../catalog/catalog.ts'
 import type { Route } from '../../catalog/pricedItem.ts'
 import type { Preferences } from '../../dialects/shared/preferences.ts'
+import type { AnswerJson } from '../../json/answerJson.ts'
+import type { ScanBounds } from '../../json/answerScan.ts'
 import type { ModelChoice } from '../../json/fields.ts'
 import type { Limits } from '../../limits.ts'
 import type { Exchange, RequestHead } from '../../server/exchange.ts'
@@ -47,7 +49,9 @@ export interface BufferedAnswer {
 export interface BufferedPlan extends UnitPlan {
   /** The most bytes that an answer to this request may have. */
   readonly answerBytesMax: number
-  answer(body: Buffer): BufferedAnswer | Rejected
+  /** The bounds of its JSON, and what of it is never parsed. */
+  readonly answerBounds: ScanBounds
+  answer(body: AnswerJson): BufferedAnswer | Rejected
   /** The charge for an answer that was requested but never arrived. */
   readonly billUnseen: Bill
 }

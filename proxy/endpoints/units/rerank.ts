@@ -6,6 +6,8 @@ import { isJsonObject } from '../../../contract/std/jsonObject.ts'
 import type { Route } from '../../catalog/pricedItem.ts'
 import { joinedBody } from '../../dialects/shared/joinedBody.ts'
 import { readPreferences } from '../../dialects/shared/preferences.ts'
+import type { AnswerJson } from '../../json/answerJson.ts'
+import type { ScanBounds } from '../../json/answerScan.ts'
 import { readBoolean, readModel, readPositiveInteger, readRequiredText } from '../../json/fields.ts'
 import type { Limits } from '../../limits.ts'
 import { JSON_TYPE } from '../../server/exchange.ts'
@@ -14,7 +16,7 @@ import type { Bill } from '../run/bill.ts'
 import { type BodyRest, bodyOf, restOf } from './bodyRest.ts'
 import { BufferedRun } from './bufferedRun.ts'
 import { countedBill, countedRates } from './counted.ts'
-import { type Members, readMembers, rejected } from './members.ts'
+import { type Members, memberBounds, readMembers, rejected } from './members.ts'
 import type {
   BufferedAnswer,
   BufferedPlan,
@@ -122,7 +124,11 @@ class RerankPlan implements BufferedPlan {
     return Math.min(responseBodyBytesMax, bytesMax)
   }
 
-  answer(body: Buffer): BufferedAnswer | Rejected {
+  get answerBounds(): ScanBounds {
+    return memberBounds(this.context.limits)
+  }
+
+  answer({ bytes: body }: AnswerJson): BufferedAnswer | Rejected {
     const members = readMembers(body, this.context.limits)
     if ('rejected' in members) return members
     const { documents, topN, returned } = this.request

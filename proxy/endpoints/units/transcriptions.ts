@@ -4,6 +4,8 @@ import { isJsonObject } from '../../../contract/std/jsonObject.ts'
 import { type Container, type MeasuredAudio, measureAudio } from '../../audio/measure.ts'
 import type { Route } from '../../catalog/pricedItem.ts'
 import { readPreferences } from '../../dialects/shared/preferences.ts'
+import type { AnswerJson } from '../../json/answerJson.ts'
+import type { ScanBounds } from '../../json/answerScan.ts'
 import { readBoolean, readChoice, readModel } from '../../json/fields.ts'
 import type { Limits } from '../../limits.ts'
 import { JSON_TYPE, type RequestHead } from '../../server/exchange.ts'
@@ -14,7 +16,7 @@ import type { Bill } from '../run/bill.ts'
 import { BufferedRun } from './bufferedRun.ts'
 import { countedBill, countedRates } from './counted.ts'
 import { formObject, formProvider } from './formFields.ts'
-import { type Members, readMembers, rejected } from './members.ts'
+import { type Members, memberBounds, readMembers, rejected } from './members.ts'
 import type {
   BufferedAnswer,
   BufferedPlan,
@@ -142,7 +144,11 @@ class TranscriptionPlan implements BufferedPlan {
     return { path: '/audio/transcriptions', contentType, accept: 'application/json', body: pieces }
   }
 
-  answer(body: Buffer): BufferedAnswer | Rejected {
+  get answerBounds(): ScanBounds {
+    return memberBounds(this.context.limits)
+  }
+
+  answer({ bytes: body }: AnswerJson): BufferedAnswer | Rejected {
     const members = readMembers(body, this.context.limits)
     if ('rejected' in members) return members
     const text = members.value('text')

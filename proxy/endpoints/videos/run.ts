@@ -13,6 +13,7 @@ import {
   type VideoOrder,
 } from '../../dialects/openai/openaiVideos.ts'
 import type { VideoJobFields, Written } from '../../jobs/videoStore.ts'
+import type { AnswerJson } from '../../json/answerJson.ts'
 import { type Exchange, JSON_TYPE } from '../../server/exchange.ts'
 import { refusalOfError } from '../../upstream/providerErrors.ts'
 import { postRequest } from '../../upstream/providerRequest.ts'
@@ -104,8 +105,8 @@ export class VideoRun implements RunListener, WholeListener, FollowedVideo {
     return postRequest(route.provider, asked, this.run.services.limits, totalTimeoutMs, fresh)
   }
 
-  onWhole(body: Buffer): void {
-    const video = readUpstreamVideo(body)
+  onWhole({ bytes }: AnswerJson): void {
+    const video = readUpstreamVideo(bytes, this.run.services.limits)
     const { route } = this.call
     if (video === null || route === null) {
       this.call.reject(refusalOfError(null))

@@ -33,7 +33,7 @@ export async function videoState(
     const reply = await callWhole(transport, request, limits.videoStatusBytesMax)
     const { status } = reply
     if (status >= 400 && status < 500 && status !== 408 && status !== 429) return { kind: 'refused', status }
-    const video = status >= 200 && status < 300 ? readUpstreamVideo(reply.body) : null
+    const video = status >= 200 && status < 300 ? readUpstreamVideo(reply.body, limits) : null
     if (video !== null) return { kind: 'seen', video }
     return { kind: 'unclear', waitMs: retryAfterMs(reply.headers, Date.now(), limits.retryAfterSecondsMax * 1000) }
   } catch (error) {

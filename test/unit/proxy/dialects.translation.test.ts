@@ -12,6 +12,7 @@ import { OpenaiWriter } from '../../../proxy/dialects/openai/openaiWriter.ts'
 import type { AnswerContext } from '../../../proxy/dialects/shared/codec.ts'
 import type { FinishReason, MessageReader, MessageSink, MessageWriter } from '../../../proxy/dialects/shared/message.ts'
 import { TranslatedStream } from '../../../proxy/dialects/shared/translatedStream.ts'
+import { AnswerJson } from '../../../proxy/json/answerJson.ts'
 import { OutBuffer } from '../../../proxy/sse/outBuffer.ts'
 import { limits } from '../../support/limits.ts'
 import { Collected } from '../../support/parts/collectedMessage.ts'
@@ -262,7 +263,10 @@ test('provider fields that should be text and are not are dropped', () => {
     { type: 'tool_use', id: odd, name: odd, input: {} },
   ]
   const context = { model: { context: 100, maxOutput: 100 }, limits } as unknown as AnswerContext
-  const message = readAnthropicMessage(Buffer.from(JSON.stringify({ content, stop_reason: odd })), context)
+  const message = readAnthropicMessage(
+    new AnswerJson(Buffer.from(JSON.stringify({ content, stop_reason: odd }))),
+    context,
+  )
   assert.ok(!('rejected' in message))
   assert.deepEqual([message.text, message.reasoning], ['', ''])
   assert.deepEqual(message.toolCalls, [{ id: '', name: '', arguments: '{}' }])

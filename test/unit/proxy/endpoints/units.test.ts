@@ -1,5 +1,6 @@
 // Goal: answers of providers that are odd, wrong or hostile are read for what they are worth, or refused; none of them
 // throws, and none is charged more than it says.
+
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
@@ -13,6 +14,7 @@ import { images } from '../../../../proxy/endpoints/units/images.ts'
 import type { BufferedAnswer, BufferedPlan, PlanContext } from '../../../../proxy/endpoints/units/operation.ts'
 import { rerank } from '../../../../proxy/endpoints/units/rerank.ts'
 import { transcriptions } from '../../../../proxy/endpoints/units/transcriptions.ts'
+import { AnswerJson } from '../../../../proxy/json/answerJson.ts'
 import type { RequestHead } from '../../../../proxy/server/exchange.ts'
 import { formBody } from '../../../../proxy/upload/formBody.ts'
 import { mediaModel } from '../../../support/clients/mediaClient.ts'
@@ -72,7 +74,7 @@ const PLANS: Record<string, () => BufferedPlan | Promise<BufferedPlan>> = {
 }
 
 async function answer(operation: string, text: string): Promise<BufferedAnswer | null> {
-  const found = (await memberOf(PLANS, operation)()).answer(Buffer.from(text))
+  const found = (await memberOf(PLANS, operation)()).answer(new AnswerJson(Buffer.from(text)))
   return 'rejected' in found ? null : found
 }
 

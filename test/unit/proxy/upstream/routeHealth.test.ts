@@ -55,3 +55,22 @@ test('error statuses may be caused by the request; a rejected credential is not'
   assert.deepEqual([500, 502, 503, 504, 408].map(perhaps), [true, true, true, true, true])
   assert.deepEqual([401, 402, 403, 404, 429, 400].map(perhaps), [false, false, false, false, false, false])
 })
+
+test('a route that begins its answers and breaks each of them off is closed, and a whole answer resets it', () => {
+  const health = new RouteHealth(limits)
+  const breakOff = (times: number) => {
+    for (let i = 0; i < times; i++) {
+      health.started('r')
+      health.answers('r')
+      health.broke('r', 0, `acct_${i % 2}`)
+    }
+  }
+  breakOff(N - 1)
+  assert.ok(health.isOpen('r', 0))
+  health.answers('r')
+  health.succeeded('r')
+  breakOff(N - 1)
+  assert.ok(health.isOpen('r', 0))
+  breakOff(1)
+  assert.ok(!health.isOpen('r', 0))
+})
