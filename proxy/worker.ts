@@ -34,8 +34,8 @@ import { VideoWakes } from './jobs/videoWakes.ts'
 import { LargeBodies } from './large/largeBodies.ts'
 import { readLimits } from './limits.ts'
 import { logEvent, type ProxyEvent } from './logEvents.ts'
-import { RefusalLog } from './metrics/refusalLog.ts'
 import { logOutages } from './metrics/redisOutages.ts'
+import { RefusalLog } from './metrics/refusalLog.ts'
 import { RequestMetrics } from './metrics/requestMetrics.ts'
 import type { PaymentServices } from './payments/paidRequest.ts'
 import { TermsCache } from './payments/termsCache.ts'
@@ -83,7 +83,15 @@ const seen = new SeenState({
   counters: metrics.counters,
   limits,
 })
-const pulse = new Pulse({ rpc, intervalMs: limits.pulseIntervalMs, seen, canaries, owner, onBooked: noteBooked })
+const pulse = new Pulse({
+  rpc,
+  intervalMs: limits.pulseIntervalMs,
+  seen,
+  canaries,
+  owner,
+  begun: () => leases.begun,
+  onBooked: noteBooked,
+})
 const keys = new KeyCache(rpc, limits)
 const catalog = new CatalogStore({
   redis: commands,

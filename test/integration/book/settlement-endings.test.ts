@@ -178,7 +178,8 @@ test('endings that cannot be read or booked are stored one by one, with all thei
   refused.heldAtMs = Number.MAX_SAFE_INTEGER
   const late = Buffer.from(sluice.Ended.encode(refused).finish())
   const good = () => ended(accountId, 10)
-  await appendEndings(book.redis, accountId, owner, 1, [good(), junk, good(), nobody, late, good()])
+  const first = good()
+  await appendEndings(book.redis, accountId, owner, 1, [first, junk, good(), nobody, late, good()])
   await book.redis.xadd(ledgerStream(shardOf(accountId)), '*', 'b', junk)
   await appendEndings(book.redis, accountId, owner, 7, [good()])
   startConsumer()
@@ -199,9 +200,27 @@ test('endings that cannot be read or booked are stored one by one, with all thei
   assert.deepEqual(JSON.parse(kept.rows[0].fields), ownerField)
   assert.deepEqual(JSON.parse(kept.rows[3].fields), [['b', junk.toString('base64')]])
   // Delivered again, they are no second reject.
-  await appendEndings(book.redis, accountId, owner, 1, [good(), junk])
+  await appendEndings(book.redis, accountId, owner, 1, [first, junk])
   await untilDrained()
   assert.equal(consumer?.stats.rejects, 4)
+  assert.equal(await receipts(accountId), 4)
+})
+
+test('a position that is too high keeps no ending from the book, and a reject is still named once', async () => {
+  const [accountId, owner] = [await newAccount(book.pool, 10_000), newId('own')]
+  const endings = someEnded(accountId, 6)
+  await bookEntries(book.pool, handed(accountId, '1-1', owner, 1, endings.slice(0, 2)))
+  await book.pool.query(`UPDATE owner_positions SET seq = 5, ahead = '{7,8}' WHERE owner = $1`, [owner])
+  const junk = Buffer.from([0x0a, 0x7f, 0xfe])
+  const late = () => handed(accountId, '1-2', owner, 2, [...endings.slice(1), junk, ...someEnded(accountId, 1)])
+  const again = late()
+  const booked = await bookBatch(book.pool, again)
+  assert.deepEqual([booked.receipts, booked.duplicates, booked.rejects.length], [5, 1, 1])
+  assert.equal(await receipts(accountId), 7)
+  assert.equal(await coinOf(accountId), 10_000 - 7 * 10)
+  const repeated = await bookBatch(book.pool, again)
+  assert.deepEqual([repeated.receipts, repeated.duplicates, repeated.rejects.length], [0, 7, 0])
+  assert.equal(await seqOf(owner, accountId), 8)
 })
 
 test('a batch that the database rejects is divided without a gap', async () => {
