@@ -28,18 +28,19 @@ import {
 
 /** All tables that corruptions change; their content is put back after each. */
 const TABLES = [
-  ...[
-    'receipts',
-    'transfers',
-    'ledger_accounts',
-    'usage_days',
-    'key_usage',
-    'grants',
-    'open_grants',
-    'api_keys',
-    'price_sheets',
-  ],
-  ...['debits', 'admission_accounts', 'owner_positions', 'proxy_owners'],
+  'receipts',
+  'transfers',
+  'ledger_accounts',
+  'usage_days',
+  'key_usage',
+  'grants',
+  'open_grants',
+  'api_keys',
+  'price_sheets',
+  'debits',
+  'admission_accounts',
+  'owner_positions',
+  'proxy_owners',
 ]
 const COIN_NANOS = 1_000_000_000
 const SHEET = {

@@ -206,23 +206,6 @@ test('endings that cannot be read or booked are stored one by one, with all thei
   assert.equal(await receipts(accountId), 4)
 })
 
-test('a position that is too high keeps no ending from the book, and a reject is still named once', async () => {
-  const [accountId, owner] = [await newAccount(book.pool, 10_000), newId('own')]
-  const endings = someEnded(accountId, 6)
-  await bookEntries(book.pool, handed(accountId, '1-1', owner, 1, endings.slice(0, 2)))
-  await book.pool.query(`UPDATE owner_positions SET seq = 5, ahead = '{7,8}' WHERE owner = $1`, [owner])
-  const junk = Buffer.from([0x0a, 0x7f, 0xfe])
-  const late = () => handed(accountId, '1-2', owner, 2, [...endings.slice(1), junk, ...someEnded(accountId, 1)])
-  const again = late()
-  const booked = await bookBatch(book.pool, again)
-  assert.deepEqual([booked.receipts, booked.duplicates, booked.rejects.length], [5, 1, 1])
-  assert.equal(await receipts(accountId), 7)
-  assert.equal(await coinOf(accountId), 10_000 - 7 * 10)
-  const repeated = await bookBatch(book.pool, again)
-  assert.deepEqual([repeated.receipts, repeated.duplicates, repeated.rejects.length], [0, 7, 0])
-  assert.equal(await seqOf(owner, accountId), 8)
-})
-
 test('a batch that the database rejects is divided without a gap', async () => {
   const [accountId, owner] = [await newAccount(book.pool, 10_000), newId('own')]
   const endings = someEnded(accountId, 7)
