@@ -19,6 +19,7 @@ import { type AuditCheck, Faults } from './check.ts'
 import { addDebits } from './debitChecks.ts'
 import { checkDeliveries, readDeliveries } from './deliveryChecks.ts'
 import { checkLeaseOwners } from './leaseChecks.ts'
+import { checkPositions } from './positionChecks.ts'
 import { inSnapshot } from './snapshot.ts'
 import { readUnread } from './unread.ts'
 
@@ -69,6 +70,7 @@ async function compareOnce(client: Client, redis: Redis, limits: Limits): Promis
       detail: `${unread.entries} entries not booked yet, ${unread.booked} booked and not removed, ${unread.pending} pending`,
     },
     checkDeliveries(deliveries, unread),
+    checkPositions(deliveries, beats),
     debits,
     await checkEnded(client, holds, limits),
     checkOwners(own, beats, nowMs, limits),

@@ -13,6 +13,7 @@ import { LOCK_INVARIANTS } from './lockChecks.ts'
 import { LOCK_TOKEN_INVARIANTS } from './lockTokenChecks.ts'
 import { LOCK_USE_INVARIANTS } from './lockUseChecks.ts'
 import { MOVEMENT_INVARIANTS } from './movementChecks.ts'
+import { OPENING_INVARIANTS } from './openingChecks.ts'
 import { keyOwnerInvariants, OWNER_INVARIANTS } from './ownerChecks.ts'
 import { PAID_INVARIANTS } from './paidChecks.ts'
 import { PAYMENT_INVARIANTS } from './paymentChecks.ts'
@@ -102,6 +103,7 @@ function steps(
     ...PAID_INVARIANTS,
     ...RESERVE_INVARIANTS,
     ...OWNER_INVARIANTS,
+    ...OPENING_INVARIANTS,
     ...KIND_INVARIANTS,
     ...KEY_TRANSFER_INVARIANTS,
     ...LOCK_INVARIANTS,

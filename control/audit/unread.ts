@@ -2,6 +2,7 @@ import type { Redis } from '../../contract/wire/redis.ts'
 import { LEDGER_GROUP, ledgerStream, SHARD_COUNT } from '../../contract/wire/redisKeys.ts'
 import { readStream } from '../admission/drainStream.ts'
 import { increase } from '../admission/heldParts.ts'
+import { missingAmong } from '../book/settlement/bookedNames.ts'
 import { expiryRef } from '../book/settlement/charges.ts'
 import type { Entry } from '../book/settlement/entry.ts'
 import { entriesOf, openEntry } from '../book/settlement/openEntry.ts'
@@ -65,9 +66,10 @@ async function addPage(client: Queryable, entries: readonly Entry[], unread: Unr
   )
   const booked = new Set(found.rows.map((row) => row.name))
   const owners = await OwnerPositions.read(client, entries)
+  const missing = await missingAmong(client, entries, owners)
   eachRun(entries, (run) => unread.runs.push(run))
   for (const [i, entry] of entries.entries()) {
-    if (owners.has(entry) || booked.has(names[i] ?? '')) {
+    if ((owners.has(entry) && !missing.has(entry)) || booked.has(names[i] ?? '')) {
       unread.booked++
       continue
     }

@@ -7,7 +7,7 @@ import { settleLost } from '../admission/settleLost.ts'
 import type { AccountApi } from '../api/accountApi.ts'
 import type { BatchService } from '../batch/batchService.ts'
 import { logFile } from '../book/checkpoint/logFiles.ts'
-import { bookedPositions, noteOwner } from '../book/settlement/proxyOwners.ts'
+import { bookedPositions, noteOwner, noteReplayed } from '../book/settlement/proxyOwners.ts'
 import { sheetJson, sheetListJson } from '../catalog/pricing/sheetReads.ts'
 import type { ObservedDays } from '../catalog/status/observedDays.ts'
 import { balanceJson } from '../customers/accounts/accountJson.ts'
@@ -33,8 +33,8 @@ export function rpcHandlers(
 ): RpcHandlers {
   const { api, pool, redis, receipts, payments, batches, voider, chain, observedDays, serving, limits } = parts
   return {
-    ping: async ({ observed, owner, ended, measured }) => {
-      const positions = ended ? bookedPositions(pool, owner) : noteOwner(pool, owner)
+    ping: async ({ observed, owner, ended, measured, begun }) => {
+      const positions = ended ? bookedPositions(pool, owner) : noteOwner(pool, owner, begun)
       const [isOpen, booked, withdrawals] = await Promise.all([
         redis.exists(epochKey(0)),
         positions,
@@ -53,7 +53,11 @@ export function rpcHandlers(
     get_balance: async ({ accountId }) => JSON.stringify(await balanceJson(pool, redis, accountId)),
     list_sheets: () => sheetListJson(pool),
     get_sheet: ({ version }) => sheetJson(pool, version),
-    void_holds: async ({ owner }) => ({ left: await voider.voidOwner(owner) }),
+    void_holds: async ({ owner }) => {
+      const left = await voider.voidOwner(owner)
+      if (left === 0) await noteReplayed(pool, owner)
+      return { left }
+    },
     get_log_file: async ({ path }) => {
       const file = await logFile(pool, path, parts.environment.logKey)
       if (file === undefined) throw new GatewayError('not_found', { message: 'The usage logs have no such file.' })

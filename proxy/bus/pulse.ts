@@ -37,6 +37,8 @@ export interface PulseOptions {
   readonly canaries: Measuring
   /** This process, which may have leases; '' for a process without leases. */
   readonly owner: string
+  /** The least number of endings that this process will have had. */
+  readonly begun: () => number
   /** Called with how far the endings of the owner are booked, by shard; a shard without endings is absent. */
   readonly onBooked: (positions: readonly BookedPosition[]) => void
 }
@@ -89,12 +91,12 @@ export class Pulse {
   }
 
   private ask(): void {
-    const { rpc, seen, canaries, owner, onBooked, intervalMs } = this.options
+    const { rpc, seen, canaries, owner, begun, onBooked, intervalMs } = this.options
     seen.observe()
     const observed = seen.take()
     const measured = canaries.take()
     rpc
-      .call('ping', { observed: [...observed], measured: [...measured], owner })
+      .call('ping', { observed: [...observed], measured: [...measured], owner, begun: begun() })
       .then(
         ({ chain, admissionClosed, booked, withdrawals, payments }) => {
           this.admissionClosed = admissionClosed

@@ -26,13 +26,15 @@ export async function assertBookMatches(
 ): Promise<void> {
   const shown = results.flatMap(({ answered }) => answered)
   const served = log.flatMap(({ request_id }) => (request_id === null ? [] : [request_id]))
-  const booked = await rowsOf(databaseUrl, [...shown.map(({ request_id }) => request_id), ...served])
+  const begun = results.flatMap((result) => result.begun)
+  const booked = await rowsOf(databaseUrl, [...shown.map(({ request_id }) => request_id), ...served, ...begun])
   assert.equal(new Set(shown.map(({ request_id }) => request_id)).size, shown.length, 'a receipt was shown twice')
   for (const { request_id, status, cost } of shown) {
     const row = booked.get(request_id)
     assert.deepEqual([row?.status, row?.charge_units], [status, cost.units], `${request_id} as its client saw it`)
   }
   for (const requestId of served) assert.ok(booked.has(requestId), `${requestId} was served and is not in the book`)
+  for (const requestId of begun) assert.ok(booked.has(requestId), `${requestId} was answered and is not in the book`)
   const whole = new Map<string, Served[]>()
   for (const line of log) {
     const { request_id: id, outcome } = line
@@ -61,7 +63,9 @@ async function rowsOf(databaseUrl: string, requestIds: readonly string[]): Promi
        WHERE request_id = ANY ($1::text[])`,
       [requestIds],
     )
-    return new Map(found.rows.map((row) => [row.request_id, row]))
+    const rows = new Map(found.rows.map((row) => [row.request_id, row]))
+    assert.equal(rows.size, found.rows.length, 'a request has two receipts')
+    return rows
   } finally {
     await client.end()
   }

@@ -14,6 +14,8 @@ export interface WorkloadResult {
   readonly account: TestAccount
   /** Answers that were whole: their receipts. */
   readonly answered: Receipt[]
+  /** The request ids of all answers that began, also of those that broke off. */
+  readonly begun: string[]
   /** Refusals by status. */
   readonly refused: Map<number, number>
   /** Connections that broke, and streams that ended without [DONE]. */
@@ -39,6 +41,7 @@ export function startWorkload(
   pauseMs = 0,
 ): Workload {
   const answered: Receipt[] = []
+  const begun: string[] = []
   const refused = new Map<number, number>()
   let broken = 0
   let stopped = false
@@ -46,7 +49,9 @@ export function startWorkload(
   const one = async (turn: number): Promise<void> => {
     const stream = turn % 3 !== 0
     const body: ChatBody = { model: itemOf(models, turn % models.length), stream, max_tokens: 50 }
-    const reply = await chat(stack.baseUrl, account.apiKey, body)
+    const reply = await chat(stack.baseUrl, account.apiKey, body, ({ status, headers }) => {
+      if (status === 200) begun.push(headers.get('x-request-id') ?? '')
+    })
     if (reply.status !== 200) {
       refused.set(reply.status, (refused.get(reply.status) ?? 0) + 1)
       await sleep(RETRY_PAUSE_MS)
@@ -78,7 +83,7 @@ export function startWorkload(
     stop: async () => {
       stopped = true
       await Promise.all(running)
-      return { account, answered, refused, broken }
+      return { account, answered, begun, refused, broken }
     },
   }
 }

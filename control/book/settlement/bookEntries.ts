@@ -9,7 +9,8 @@ import { postNewTransfers, type Transfer } from '../ledger/postTransfers.ts'
 import { stageBatch } from '../statistics/stagedBatches.ts'
 import type { Frontier } from '../usagelog/frontier.ts'
 import { type Appended, appendLeaves, lockHeads } from '../usagelog/head.ts'
-import { chargesOf, expiryRef, lockBalances } from './charges.ts'
+import { bookedAmong, missingAmong, nameOf } from './bookedNames.ts'
+import { chargesOf, lockBalances } from './charges.ts'
 import { earnBurnt, isBurn } from './earnBurnt.ts'
 import type { BookableEntry, EndedEntry, Entry, RawEntry } from './entry.ts'
 import { addKeyUsage } from './keyUsage.ts'
@@ -36,8 +37,8 @@ export interface Booked {
 /**
  * Books a batch in one transaction: receipts, transfers, places in the usage log, usage, positions, rejects.
  * It is idempotent, regardless of the part that was booked before.
- * @param asked the entries to look up among the receipts. The numbers of delivered endings tell whether they were booked, but
- *   not whether their requests had ended in another way; if one had, inserting the receipts fails (SQLSTATE 23505), and all
+ * @param asked the entries to look up among the receipts. The numbers of delivered endings tell whether they were booked, which
+ *   is looked up where they say so, but not whether their requests had ended in another way; if one had, inserting the receipts fails (SQLSTATE 23505), and all
  *   have to be looked up.
  * @throws the database error; nothing is booked then, or (connection lost at the commit) everything is
  */
@@ -152,6 +153,8 @@ interface Known {
   readonly booked: Set<string>
   readonly positions: Map<number, StreamPosition>
   readonly owners: OwnerPositions
+  /** Endings that the position of their owner counts as booked, and that the book does not have. */
+  readonly missing: ReadonlySet<Entry>
   /** Archived months, for which the book can not tell whether a request is booked. */
   readonly archived: readonly IdRange[]
   /** By ledger account, which stay locked. */
@@ -166,10 +169,11 @@ async function readKnown(client: Client, entries: readonly Entry[], sought: read
     OwnerPositions.read(client, entries),
     lockBalances(client, entries),
   ])
-  return { booked, archived, positions, owners, balances }
+  const missing = await missingAmong(client, entries, owners)
+  return { booked, missing, archived, positions, owners, balances }
 }
 
-function leaveOutBooked(entries: readonly Entry[], { booked, positions, owners, archived }: Known): Sorted {
+function leaveOutBooked(entries: readonly Entry[], { booked, missing, positions, owners, archived }: Known): Sorted {
   const sorted: Sorted = { fresh: [], duplicates: 0, rejects: [], driftedShards: new Set() }
   const firstEntry = new Map<string, Entry>()
   let age: EntryAge | undefined
@@ -178,7 +182,8 @@ function leaveOutBooked(entries: readonly Entry[], { booked, positions, owners, 
     if (age?.raw !== raw) age = ageOf(raw, positions)
     const name = entry.kind === 'malformed' ? '' : nameOf(entry)
     const earlier = firstEntry.get(name)
-    if (owners.has(entry) || earlier !== undefined || booked.has(name)) {
+    const isCounted = owners.has(entry) && !missing.has(entry)
+    if (isCounted || earlier !== undefined || booked.has(name)) {
       sorted.duplicates++
       const isRepeated = earlier === undefined ? age.isUnread : !isSame(earlier, entry)
       if (isRepeated && takesUnits(entry)) sorted.driftedShards.add(raw.shard)
@@ -205,31 +210,6 @@ function takesUnits(entry: Entry): boolean {
   return entry.kind !== 'ended' || entry.receipt.chargeUnits + entry.receipt.lockUnits > 0
 }
 
-/** The name under which a request or an expiry is booked. */
-function nameOf(entry: BookableEntry): string {
-  return entry.kind === 'ended' ? entry.receipt.requestId : expiryRef(entry.raw)
-}
-
-async function bookedAmong(client: Client, entries: readonly Entry[]): Promise<Set<string>> {
-  if (entries.length === 0) return new Set()
-  const requests: string[] = []
-  const expiries: string[] = []
-  for (const entry of entries) {
-    if (entry.kind === 'ended') requests.push(nameOf(entry))
-    else if (entry.kind === 'expired') expiries.push(nameOf(entry))
-  }
-  const [least, greatest] = boundsOf(requests)
-  // The bounds select the months to read. A list that the planner sees is compared with every month, name by name.
-  const found = await client.query<{ name: string }>({
-    name: 'settlement_booked',
-    text: `SELECT request_id AS name FROM receipts
-           WHERE request_id = ANY ((SELECT $1::text[])::text[]) AND request_id >= $3 AND request_id <= $4
-           UNION ALL SELECT ref FROM transfers WHERE ref = ANY ($2::text[]) AND kind = 'expire'`,
-    values: [textArray(requests), textArray(expiries), least, greatest],
-  })
-  return new Set(found.rows.map((row) => row.name))
-}
-
 /** Request ids from the first up to but without the last. */
 interface IdRange {
   readonly from: string
@@ -253,16 +233,6 @@ async function archivedAmong(client: Client, entries: readonly Entry[]): Promise
 
 function isArchived(name: string, archived: readonly IdRange[]): boolean {
   return archived.some(({ from, until }) => name >= from && name < until)
-}
-
-/** The first and the last of some ids, which are ASCII. */
-function boundsOf(ids: readonly string[]): [least: string, greatest: string] {
-  let [least = '', greatest = ''] = [ids[0], ids[0]]
-  for (const id of ids) {
-    if (id < least) least = id
-    else if (id > greatest) greatest = id
-  }
-  return [least, greatest]
 }
 
 /** The age of an entry, and so of all that it carries, by the positions of its stream. */

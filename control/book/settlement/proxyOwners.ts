@@ -4,15 +4,17 @@ import type { Queryable } from '../../runtime/db/pool.ts'
 
 const NOTE = `
   WITH seen AS (
-    INSERT INTO proxy_owners (owner) VALUES ($1) ON CONFLICT (owner) DO UPDATE SET seen_at = excluded.seen_at
+    INSERT INTO proxy_owners (owner, begun) VALUES ($1, $2)
+    ON CONFLICT (owner) DO UPDATE SET seen_at = excluded.seen_at, begun = greatest(proxy_owners.begun, excluded.begun)
   )
   SELECT shard, seq FROM owner_positions WHERE owner = $1 ORDER BY shard`
 
 /**
  * How far the endings of a proxy process are booked, by shard; notes that it lives.
  * @param owner '' for a caller that has no leases
+ * @param begun the least number of endings that it will have had, over all shards; 0 where it does not say
  */
-export async function noteOwner(db: Queryable, owner: string): Promise<sluice.IBookedPosition[]> {
+export async function noteOwner(db: Queryable, owner: string, begun = 0): Promise<sluice.IBookedPosition[]> {
   if (owner === '') {
     await db.query('SELECT 1')
     return []
@@ -20,9 +22,14 @@ export async function noteOwner(db: Queryable, owner: string): Promise<sluice.IB
   const found = await db.query<{ shard: number; seq: number }>({
     name: 'proxy_owner_seen',
     text: NOTE,
-    values: [owner],
+    values: [owner, begun],
   })
   return found.rows
+}
+
+/** Notes that all endings of a proxy process that is gone are booked, those of its open requests included. */
+export async function noteReplayed(db: Queryable, owner: string): Promise<void> {
+  await db.query('UPDATE proxy_owners SET replayed_at = now() WHERE owner = $1', [owner])
 }
 
 /** How far the endings of a proxy process that has ended are booked, by shard. */

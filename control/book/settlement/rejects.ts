@@ -1,3 +1,4 @@
+import { intArray, textArray } from '../../runtime/db/arrays.ts'
 import type { Queryable } from '../../runtime/db/pool.ts'
 import type { EntrySource, RawEntry } from './entry.ts'
 
@@ -19,9 +20,10 @@ export function rejectName({ raw, delivered }: EntrySource): string {
 /** An ending as it came, or all of its stream entry that carries one thing. */
 function contentOf({ raw, delivered }: EntrySource): Content {
   if (delivered === undefined) return contentOfEntry(raw)
-  const owner = Buffer.from(delivered.owner).toString('base64')
-  return { settlement: delivered.bytes, fields: JSON.stringify([['owner', owner]]) }
+  return { settlement: delivered.bytes, fields: ownerField(delivered.owner) }
 }
+
+const ownerField = (owner: string): string => JSON.stringify([['owner', Buffer.from(owner).toString('base64')]])
 
 /** The settlement as it came, and the other fields as JSON text of [name, value in base64] pairs. */
 function contentOfEntry(raw: RawEntry): Content {
@@ -47,4 +49,21 @@ export async function keepRejects(client: Queryable, rejects: readonly Reject[])
       [from.raw.shard, rejectName(from), reason.replaceAll('\u0000', '').slice(0, 1_000), settlement, fields],
     )
   }
+}
+
+/** Delivered endings that were rejected before, in whichever stream entry they came; others are never among them. */
+export async function rejectedAmong<E extends EntrySource>(client: Queryable, endings: readonly E[]): Promise<Set<E>> {
+  if (endings.length === 0) return new Set()
+  const found = await client.query<{ place: number }>(
+    `SELECT place FROM unnest($1::smallint[], $2::text[], $3::text[]) WITH ORDINALITY AS ending (shard, fields, seq, place)
+     WHERE EXISTS (SELECT FROM settlement_rejects r
+       WHERE r.shard = ending.shard AND r.fields = ending.fields AND split_part(r.entry_id, '/', 2) = ending.seq)`,
+    [
+      intArray(endings.map(({ raw }) => raw.shard)),
+      textArray(endings.map(({ delivered }) => ownerField(delivered?.owner ?? ''))),
+      textArray(endings.map(({ delivered }) => String(delivered?.seq ?? ''))),
+    ],
+  )
+  const places = new Set(found.rows.map(({ place }) => place - 1))
+  return new Set(endings.filter((_, place) => places.has(place)))
 }

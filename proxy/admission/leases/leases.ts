@@ -181,6 +181,11 @@ export class Leases implements Holding, Settlements {
     return Number.isFinite(oldest) ? Math.max(0, this.clock.now() - oldest) : 0
   }
 
+  /** The least number of endings that there will have been: each request in the journal has one, also when this process dies. */
+  get begun(): number {
+    return this.shards.reduce((sum, shard) => sum + shard.endedCount, this.open.writtenCount)
+  }
+
   /** Endings that Redis does not have yet. */
   get undelivered(): number {
     return this.shards.reduce((sum, shard) => sum + shard.undelivered, 0)

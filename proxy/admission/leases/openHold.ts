@@ -18,6 +18,8 @@ export class OpenHold implements JournalListener {
   readonly heldAtMs: number
   /** Of the journal, where its opening is; a single hold has none. */
   segment: Segment | undefined
+  /** Its opening is in the journal; never for a single hold. */
+  isWritten = false
   private readonly onRefused: (hold: OpenHold) => void
 
   /** @param onRefused called when the opening could not be written, before the waiter is called back */
@@ -59,6 +61,7 @@ export class OpenHold implements JournalListener {
   }
 
   onWritten(): void {
+    this.isWritten = true
     const credits = grantUnits(this.parts)
     if (credits === 0) this.waiter.onHeld(this.units, this.heldAtMs)
     else this.waiter.onHeld(this.units, this.heldAtMs, undefined, 0, credits)

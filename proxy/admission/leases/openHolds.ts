@@ -28,6 +28,13 @@ export class OpenHolds {
     return this.holds.size
   }
 
+  /** Those whose opening is in the journal. */
+  get writtenCount(): number {
+    let count = 0
+    for (const hold of this.holds.values()) if (hold.isWritten) count++
+    return count
+  }
+
   get(requestId: string): OpenHold | undefined {
     return this.holds.get(requestId)
   }

@@ -57,6 +57,11 @@ export class ShardLeases implements KeyShard {
     return this.running === undefined && this.endings.length === 0 && this.leases.size === 0 && this.keys.size === 0
   }
 
+  /** Endings that have a number. */
+  get endedCount(): number {
+    return this.endings.nextSeq - 1
+  }
+
   get undelivered(): number {
     return this.endings.length
   }

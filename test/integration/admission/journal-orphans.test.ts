@@ -5,6 +5,7 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { BATCH_OWNER, epochKey, holdsKey, shardOf } from '../../../contract/wire/redisKeys.ts'
 import { BatchHolds } from '../../../control/batch/batchHolds.ts'
+import { noteOwner, noteReplayed } from '../../../control/book/settlement/proxyOwners.ts'
 import type { JournalContent } from '../../../proxy/admission/journal/readJournal.ts'
 import { ledgerLimits } from '../../support/limits.ts'
 import { type LeasedRequest, LeasingWorker } from '../../support/parts/leasingWorker.ts'
@@ -53,6 +54,8 @@ test('requests that were open get receipts behind endings that were trimmed', { 
   await Promise.all(ended.map((request) => worker.end(request, CHARGE)))
   while (worker.undelivered > 0) await new Promise((resolve) => setImmediate(resolve))
   await drainAll(book)
+  assert.equal(worker.begun, taken.length)
+  await noteOwner(book.pool, worker.owner, worker.begun)
   await worker.kill()
 
   const seen: number[][] = []
@@ -72,6 +75,7 @@ test('requests that were open get receipts behind endings that were trimmed', { 
     seen.push(positions.rows.map(({ seq }) => seq))
   }
   assert.deepEqual(seen, [[taken.length], [taken.length]])
+  await noteReplayed(book.pool, worker.owner)
   await ensureOpen(book)
   await assertCleanAudit(book)
 })

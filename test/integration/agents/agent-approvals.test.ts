@@ -5,8 +5,11 @@ import { after, afterEach, before, test } from 'node:test'
 import { createPool, type Pool } from '../../../control/runtime/db/pool.ts'
 import { api, apiOk, assertRefused, type Json, newOwner, type Owner } from '../../support/clients/apiClient.ts'
 import { assertError, completion, type Reply } from '../../support/clients/chatClient.ts'
+import { openRequest } from '../../support/journals.ts'
 import { limits } from '../../support/limits.ts'
+import { present } from '../../support/present.ts'
 import { type Stack, startStack, until } from '../../support/stack.ts'
+import { childrenOf } from '../../support/workload.ts'
 
 const M = 'test/small'
 /** One with max_tokens 1,000 may cost more than this, one with 10 may not. */
@@ -21,7 +24,14 @@ const SLUG = 'careful'
 
 before(async () => {
   const rates = { apiRequestsPerMinute: 60_000, apiRequestBurst: 10_000 }
-  const catalog = { models: [{ id: M }, { id: 'test/other' }, { id: 'test/broken', upstream: 'broken,status=500' }] }
+  const catalog = {
+    models: [
+      { id: M },
+      { id: 'test/other' },
+      { id: 'test/slow', upstream: 'slow,chunks=100,delay=20' },
+      { id: 'test/broken', upstream: 'broken,status=500' },
+    ],
+  }
   stack = await startStack({ catalog, limits: { ...rates, approvalsPerAgentMax: 12, rpcTimeoutMs: 4_000 } })
   pool = createPool(stack.databaseUrl, limits)
   url = stack.baseUrl
@@ -134,6 +144,21 @@ test('small requests need no approval, and streams wait like others', async () =
   const reply = await send(body, id)
   assert.equal(reply.status, 200)
   assert.ok(reply.text.trimEnd().endsWith('data: [DONE]'))
+})
+
+test('an approval can be used again after the process that ran its request died', async () => {
+  const body = large(undefined, { model: 'test/slow', stream: true })
+  const { id } = await waits(body)
+  await decide(id, 'approve')
+  const broken = send(body, id).catch(() => undefined)
+  await until('its request is open', async () => (await openRequest(stack.dir)) !== undefined)
+  for (const worker of childrenOf(present(stack.proxy.pid))) process.kill(worker, 'SIGKILL')
+  await broken
+  await until('its receipt says that it was orphaned', async () => {
+    const used = `SELECT used_by FROM approvals WHERE id = '${id}'`
+    return (await pool.query(`SELECT FROM receipts WHERE request_id = (${used}) AND status = 'orphaned'`)).rowCount === 1
+  })
+  await until('it is served', async () => (await send(body, id).catch(() => undefined))?.status === 200)
 })
 
 test('denied and expired requests do not run', async () => {

@@ -4,16 +4,19 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
+import { leasesKey, shardOf } from '../../../contract/wire/redisKeys.ts'
 import { runAudit } from '../../../control/audit/runAudit.ts'
+import { noteOwner } from '../../../control/book/settlement/proxyOwners.ts'
 import { openNewAccount } from '../../../control/customers/accounts/accounts.ts'
 import { endKey, makeKey } from '../../../control/customers/keys/keyChanges.ts'
 import { OPERATOR } from '../../../control/runtime/activity/activity.ts'
 import { withTransaction } from '../../../control/runtime/db/pool.ts'
-import { BOOK_CORRUPTIONS } from '../../support/corruptions/bookCorruptions.ts'
+import { BOOK_CORRUPTIONS, POSITION_CORRUPTIONS } from '../../support/corruptions/bookCorruptions.ts'
 import type { Corrupted } from '../../support/corruptions/corruption.ts'
 import { RECEIPT_CORRUPTIONS } from '../../support/corruptions/receiptCorruptions.ts'
 import { REDIS_CORRUPTIONS } from '../../support/corruptions/redisCorruptions.ts'
 import { ledgerLimits as limits } from '../../support/limits.ts'
+import { appendEndings, endedOf } from '../../support/parts/endings.ts'
 import {
   assertCleanAudit,
   dispatchEvents,
@@ -25,18 +28,19 @@ import {
 
 /** All tables that corruptions change; their content is put back after each. */
 const TABLES = [
-  ...[
-    'receipts',
-    'transfers',
-    'ledger_accounts',
-    'usage_days',
-    'key_usage',
-    'grants',
-    'open_grants',
-    'api_keys',
-    'price_sheets',
-  ],
-  ...['debits', 'admission_accounts'],
+  'receipts',
+  'transfers',
+  'ledger_accounts',
+  'usage_days',
+  'key_usage',
+  'grants',
+  'open_grants',
+  'api_keys',
+  'price_sheets',
+  'debits',
+  'admission_accounts',
+  'owner_positions',
+  'proxy_owners',
 ]
 const COIN_NANOS = 1_000_000_000
 const SHEET = {
@@ -84,10 +88,14 @@ before(async () => {
     await proxy.hold(own.id, requestId, 100, 100, { keyId: own.keyId })
     await proxy.settle(own.id, requestId, i % 10 === 0 ? -1 : 60, 100, { keyId: own.keyId })
   }
+  const ending = endedOf({ accountId: own.id, charge: -1, settlement: { keyId: own.keyId } })
+  await appendEndings(redis, own.id, proxy.owner, 1, [ending])
+  await redis.hset(leasesKey(shardOf(own.id), proxy.owner), 'seq', 1)
+  await noteOwner(pool, proxy.owner)
   await drainAll(started)
   const grants = await pool.query<{ id: string }>('SELECT id FROM grants WHERE account_id = $1', [own.id])
   const ids = { accountId: own.id, keyId: own.keyId, otherId: other.id, otherKeyId: other.keyId }
-  book = { ...started, ...ids, grantId: grants.rows[0]?.id ?? '' }
+  book = { ...started, ...ids, grantId: grants.rows[0]?.id ?? '', proxyOwner: proxy.owner }
   await tamper('CREATE SCHEMA kept')
   for (const table of TABLES) await tamper(`CREATE TABLE kept.${table} AS SELECT * FROM ${table}`)
 })
@@ -123,7 +131,12 @@ async function putBack(): Promise<void> {
 
 test('the audit says nothing of a clean book', () => assertCleanAudit(book))
 
-for (const { name, sql, redis, found } of [...RECEIPT_CORRUPTIONS, ...BOOK_CORRUPTIONS, ...REDIS_CORRUPTIONS]) {
+for (const { name, sql, redis, found } of [
+  ...RECEIPT_CORRUPTIONS,
+  ...BOOK_CORRUPTIONS,
+  ...POSITION_CORRUPTIONS,
+  ...REDIS_CORRUPTIONS,
+]) {
   test(`the audit names ${name}`, async () => {
     const undo = await redis?.(book)
     try {

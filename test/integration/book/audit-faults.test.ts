@@ -122,6 +122,7 @@ test('the audit finds endings that are missing between delivery and book', async
   const id = await appendEndings(book.redis, accountId, proxy.owner, 3, [charged()])
   await assertCleanAudit(book)
   await appendEndings(book.redis, accountId, proxy.owner, 4, [charged()])
+  await book.redis.hset(leasesKey(shard, proxy.owner), 'seq', 4)
   await book.redis.xdel(ledgerStream(shard), id)
   assert.deepEqual(await failedChecks(), missing)
   await drainAll(book)

@@ -178,7 +178,8 @@ test('endings that cannot be read or booked are stored one by one, with all thei
   refused.heldAtMs = Number.MAX_SAFE_INTEGER
   const late = Buffer.from(sluice.Ended.encode(refused).finish())
   const good = () => ended(accountId, 10)
-  await appendEndings(book.redis, accountId, owner, 1, [good(), junk, good(), nobody, late, good()])
+  const first = good()
+  await appendEndings(book.redis, accountId, owner, 1, [first, junk, good(), nobody, late, good()])
   await book.redis.xadd(ledgerStream(shardOf(accountId)), '*', 'b', junk)
   await appendEndings(book.redis, accountId, owner, 7, [good()])
   startConsumer()
@@ -199,9 +200,10 @@ test('endings that cannot be read or booked are stored one by one, with all thei
   assert.deepEqual(JSON.parse(kept.rows[0].fields), ownerField)
   assert.deepEqual(JSON.parse(kept.rows[3].fields), [['b', junk.toString('base64')]])
   // Delivered again, they are no second reject.
-  await appendEndings(book.redis, accountId, owner, 1, [good(), junk])
+  await appendEndings(book.redis, accountId, owner, 1, [first, junk])
   await untilDrained()
   assert.equal(consumer?.stats.rejects, 4)
+  assert.equal(await receipts(accountId), 4)
 })
 
 test('a batch that the database rejects is divided without a gap', async () => {

@@ -55,8 +55,17 @@ export function postRaw(baseUrl: string, apiKey: string, body: string, headers =
   return postTo(`${baseUrl}/v1/chat/completions`, apiKey, body, headers)
 }
 
-/** Sends a body to an address as it is, with the key as Authorization: Bearer unless it is empty. */
-export async function postTo(url: string, apiKey: string, body: string, headers = {}): Promise<Reply> {
+/**
+ * Sends a body to an address as it is, with the key as Authorization: Bearer unless it is empty.
+ * @param onHead called with the head of the answer, also of one that then breaks off
+ */
+export async function postTo(
+  url: string,
+  apiKey: string,
+  body: string,
+  headers = {},
+  onHead = (_head: Response): void => {},
+): Promise<Reply> {
   const response = await fetch(url, {
     method: 'POST',
     headers: {
@@ -66,12 +75,19 @@ export async function postTo(url: string, apiKey: string, body: string, headers 
     },
     body,
   })
+  onHead(response)
   return { status: response.status, headers: response.headers, text: await response.text() }
 }
 
-/** Sends a chat request; messages default to a short one. */
-export function chat(baseUrl: string, apiKey: string, body: ChatBody): Promise<Reply> {
-  return postRaw(baseUrl, apiKey, JSON.stringify({ messages: HELLO, ...body }))
+/** Sends a chat request; messages default to a short one. @param onHead as in `postTo` */
+export function chat(
+  baseUrl: string,
+  apiKey: string,
+  body: ChatBody,
+  onHead?: (head: Response) => void,
+): Promise<Reply> {
+  const text = JSON.stringify({ messages: HELLO, ...body })
+  return postTo(`${baseUrl}/v1/chat/completions`, apiKey, text, {}, onHead)
 }
 
 /** Sends a streamed chat request and reads it to its end. */

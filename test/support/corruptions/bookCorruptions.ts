@@ -11,6 +11,26 @@ const transfer = (kind: string, debit: string, credit: string, ref = 'forged'): 
    UPDATE ledger_accounts SET balance = balance + CASE id WHEN '${debit}' THEN -1000 ELSE 1000 END WHERE id IN ('${debit}', '${credit}')`
 const coin = ({ accountId }: Corrupted): string => `coin:${accountId}`
 
+/** Of how far the endings of proxy processes are booked. */
+export const POSITION_CORRUPTIONS: readonly Corruption[] = [
+  {
+    name: 'a position of a proxy that is too high',
+    sql: ({ proxyOwner }) => `UPDATE owner_positions SET seq = seq + 5 WHERE owner = '${proxyOwner}'`,
+    found: 'no more endings are booked than were delivered',
+  },
+  {
+    name: 'a position of a proxy that is gone',
+    sql: ({ proxyOwner }) => `DELETE FROM owner_positions WHERE owner = '${proxyOwner}'`,
+    found: 'every ending that was delivered is booked or waits',
+  },
+  {
+    name: 'a request that was open at a crash and has no receipt',
+    sql: () => `INSERT INTO proxy_owners (owner, begun, replayed_at) VALUES ('own_gone', 3, now());
+      INSERT INTO owner_positions (owner, shard, seq) VALUES ('own_gone', 0, 1), ('own_gone', 1, 1)`,
+    found: 'every request of a process that is gone has ended',
+  },
+]
+
 /** Of transfers beside charges, balances, grants, keys and price sheets. */
 export const BOOK_CORRUPTIONS: readonly Corruption[] = [
   { name: 'a transfer of an unknown kind', sql: () => transfer('gift', 'house', 'revenue'), found: KINDS },

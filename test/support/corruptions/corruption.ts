@@ -9,6 +9,8 @@ export interface Corrupted extends Book {
   readonly otherId: string
   readonly otherKeyId: string
   readonly grantId: string
+  /** A living proxy process that has delivered endings. */
+  readonly proxyOwner: string
 }
 
 /** What is done to the book or to Redis behind the gateway's back. */

@@ -116,6 +116,11 @@ export class LeasingWorker {
     return this.takeFrom(this.own.leases.singly(this.holds), accountId, keyId, units, priced)
   }
 
+  /** The least number of endings that it will have had, as its pulse says it. */
+  get begun(): number {
+    return this.own.leases.begun
+  }
+
   /** Endings that Redis does not have. */
   get undelivered(): number {
     return this.own.leases.undelivered

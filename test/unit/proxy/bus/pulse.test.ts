@@ -19,6 +19,7 @@ test('a pulse reports its owner to control, and passes on the booked position', 
       seen,
       canaries: { take: () => [], keep() {} },
       owner: 'own_1',
+      begun: () => 21,
       onBooked: (positions) => {
         pulse.stop()
         resolve(positions)
@@ -26,6 +27,6 @@ test('a pulse reports its owner to control, and passes on the booked position', 
     })
     pulse.start()
   })
-  assert.deepEqual(asked, [['ping', { observed: [], measured: [], owner: 'own_1' }]])
+  assert.deepEqual(asked, [['ping', { observed: [], measured: [], owner: 'own_1', begun: 21 }]])
   assert.deepEqual([itemOf(booked, 0).shard, itemOf(booked, 0).seq], [3, 17])
 })
