@@ -8,8 +8,8 @@ import { defineScript } from '../../contract/wire/scripts.ts'
 import { journalKeys, sealingKey } from '../admission/journal/journalKeys.ts'
 import { journalName, parseJournalName, unreadName } from '../admission/journal/journalName.ts'
 import { keepEndings } from '../admission/journal/keepEndings.ts'
-import { isMissing, readJournal } from '../admission/journal/readJournal.ts'
 import { assertOwnFolder } from '../admission/journal/ownFolder.ts'
+import { isMissing, readJournal } from '../admission/journal/readJournal.ts'
 import type { EndingRecord } from '../admission/journal/records.ts'
 import { askBooked } from '../admission/leases/askBooked.ts'
 import { leaseScripts } from '../admission/leases/leaseScripts.ts'
@@ -65,7 +65,10 @@ export class JournalReplays {
     this.wake?.()
     const rest = this.running.then(() => this.replayAll())
     // Calls wait while Redis is down.
-    await Promise.race([rest.catch((error: unknown) => this.noteFault('all', error)), sleep(timeoutMs)])
+    await Promise.race([
+      rest.catch((error: unknown) => this.noteFault('all', error)),
+      sleep(timeoutMs, undefined, { ref: false }),
+    ])
     this.stopping.abort()
     await this.removeEmptyMemory()
   }
@@ -104,7 +107,8 @@ export class JournalReplays {
       const scripts = leaseScripts(redis)
       const closeOwner = defineScript(redis, 'closeOwner')
       const voidHolds = async () => (await rpc.call('void_holds', { owner })).left
-      const keep = (endings: readonly EndingRecord[]) => keepEndings(folders, endings, sealingKey(config.busKeys, owner))
+      const keep = (endings: readonly EndingRecord[]) =>
+        keepEndings(folders, endings, sealingKey(config.busKeys, owner))
       await new OwnerReplay({ owner, redis, scripts, closeOwner, limits, booked, voidHolds, keep, signal }).run(content)
       await redis.zrem(OWNERS_KEY, owner)
       this.unheardSinceMs.delete(owner)

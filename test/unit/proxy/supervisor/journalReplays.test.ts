@@ -136,7 +136,10 @@ for (const { name, reason, make, asRoot } of CASES) {
       const kept = `${owner}.${process.pid}.unread`
       assert.deepEqual(readdirSync(folder), [kept])
       const [line, ...more] = logged.splice(0)
-      assert.deepEqual([line?.event, line?.level, line?.folders, more], ['journal_unreadable', 50, [join(folder, kept)], []])
+      assert.deepEqual(
+        [line?.event, line?.level, line?.folders, more],
+        ['journal_unreadable', 50, [join(folder, kept)], []],
+      )
       assert.match(line?.unread?.[0] ?? '', reason)
       // It is not looked at again.
       assert.deepEqual([await look(), logged], [[], []])

@@ -53,7 +53,15 @@ const files = (path: string): string[] => (existsSync(path) ? readdirSync(path) 
 function open(options: Partial<JournalOptions> = {}, changes = {}): void {
   const limits = limitsWith({ journalRetryMs: 10, ...changes })
   const onFault = (error: unknown): void => void faults.push(error)
-  journal = new Journal({ memoryFolder: memory(), diskFolder: disk(), key: KEY, sync: false, limits, onFault, ...options })
+  journal = new Journal({
+    memoryFolder: memory(),
+    diskFolder: disk(),
+    key: KEY,
+    sync: false,
+    limits,
+    onFault,
+    ...options,
+  })
 }
 
 const opening = (requestId: string): string => openingText(LEASE, requestId, 'coin=5', 1, 'm,chat,1,0')
@@ -168,7 +176,7 @@ test('a slow in-memory file system is no longer used after one write', async () 
 })
 
 test('without an in-memory file system the caller waits for the disk, and its failure is reported', async () => {
-  mkdirSync(disk())
+  mkdirSync(disk(), { mode: 0o700 })
   const slow = new SlowDisk()
   open({ memoryFolder: null, createDisk: slow.create })
   const told = new Told()
