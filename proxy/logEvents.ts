@@ -30,6 +30,11 @@ export const PROXY_EVENTS = {
     'could not replay the journal of an earlier process; retrying',
     'If it persists, check the disk below SLUICE_DATA and the connection to Redis.',
   ],
+  journal_unreadable: [
+    'error',
+    'a journal of an earlier process cannot be read, so nothing of it is charged; its folder was set aside',
+    'See "a journal that cannot be read" in docs/operations/redis.md. Do not delete the folder before.',
+  ],
   journal_write_failed: [
     'error',
     'could not write the journal; no requests are admitted until it can be written',

@@ -2,6 +2,7 @@ import { pino } from 'pino'
 import { unknownVariables } from '../contract/schemas/environment.ts'
 import { newId } from '../contract/wire/ids.ts'
 import { connectRedis } from '../contract/wire/redis.ts'
+import { provideJournalFolders } from './admission/journal/journalFolders.ts'
 import { RpcClient } from './bus/rpcClient.ts'
 import { readConfig } from './config.ts'
 import { readLimits } from './limits.ts'
@@ -35,6 +36,7 @@ async function stop(noticeMs: number): Promise<void> {
 }
 
 async function start(): Promise<void> {
+  await provideJournalFolders(config)
   rpc.start().then(
     () => replays.start(),
     (error: unknown) => logEvent(log, 'journal_replay_disabled', { err: error }),

@@ -5,8 +5,10 @@ import type { Logger } from 'pino'
 import type { Redis } from '../../contract/wire/redis.ts'
 import { OWNERS_KEY } from '../../contract/wire/redisKeys.ts'
 import { defineScript } from '../../contract/wire/scripts.ts'
-import { journalName, parseJournalName } from '../admission/journal/journalName.ts'
+import { journalKeys, sealingKey } from '../admission/journal/journalKeys.ts'
+import { journalName, parseJournalName, unreadName } from '../admission/journal/journalName.ts'
 import { keepEndings } from '../admission/journal/keepEndings.ts'
+import { assertOwnFolder } from '../admission/journal/ownFolder.ts'
 import { isMissing, readJournal } from '../admission/journal/readJournal.ts'
 import type { EndingRecord } from '../admission/journal/records.ts'
 import { askBooked } from '../admission/leases/askBooked.ts'
@@ -19,7 +21,7 @@ import { logEvent } from '../logEvents.ts'
 import { OwnerReplay } from './ownerReplay.ts'
 
 export interface JournalReplaysOptions {
-  readonly config: Pick<ProxyConfig, 'journalFolder' | 'journalMemoryFolder'>
+  readonly config: Pick<ProxyConfig, 'journalFolder' | 'journalMemoryFolder' | 'busKeys'>
   readonly redis: Redis
   readonly rpc: Pick<RpcClient, 'call'>
   readonly limits: Limits
@@ -63,7 +65,10 @@ export class JournalReplays {
     this.wake?.()
     const rest = this.running.then(() => this.replayAll())
     // Calls wait while Redis is down.
-    await Promise.race([rest.catch((error: unknown) => this.noteFault('all', error)), sleep(timeoutMs)])
+    await Promise.race([
+      rest.catch((error: unknown) => this.noteFault('all', error)),
+      sleep(timeoutMs, undefined, { ref: false }),
+    ])
     this.stopping.abort()
     await this.removeEmptyMemory()
   }
@@ -91,17 +96,19 @@ export class JournalReplays {
   }
 
   private async tryReplay(owner: string): Promise<void> {
-    const { log, redis, rpc, limits } = this.options
+    const { log, redis, rpc, limits, config } = this.options
     const { signal } = this.stopping
     try {
       const folders = await this.takeOver(owner)
       if (folders.length === 0) return
-      const content = await readJournal(folders)
+      const content = await readJournal(folders, journalKeys(config.busKeys, owner))
+      if (content.unread.length > 0) return await this.setAside(owner, folders, content.unread)
       const booked = () => askBooked(rpc, owner, true)
       const scripts = leaseScripts(redis)
       const closeOwner = defineScript(redis, 'closeOwner')
       const voidHolds = async () => (await rpc.call('void_holds', { owner })).left
-      const keep = (endings: readonly EndingRecord[]) => keepEndings(folders, endings)
+      const keep = (endings: readonly EndingRecord[]) =>
+        keepEndings(folders, endings, sealingKey(config.busKeys, owner))
       await new OwnerReplay({ owner, redis, scripts, closeOwner, limits, booked, voidHolds, keep, signal }).run(content)
       await redis.zrem(OWNERS_KEY, owner)
       this.unheardSinceMs.delete(owner)
@@ -110,6 +117,12 @@ export class JournalReplays {
     } catch (error) {
       if (!signal.aborted) this.noteFault(owner, error)
     }
+  }
+
+  /** Charges nothing of a journal that is not read in full. What its process held is given back by control in time. */
+  private async setAside(owner: string, folders: readonly string[], unread: readonly string[]): Promise<void> {
+    for (const folder of folders) await rename(folder, unreadName(folder))
+    logEvent(this.options.log, 'journal_unreadable', { owner, folders: folders.map(unreadName), unread })
   }
 
   private noteFault(journal: string, error: unknown): void {
@@ -165,6 +178,7 @@ export class JournalReplays {
 
 async function namesIn(folder: string): Promise<string[]> {
   try {
+    await assertOwnFolder(folder)
     return await readdir(folder)
   } catch (error) {
     if (isMissing(error)) return []

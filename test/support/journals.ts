@@ -1,7 +1,11 @@
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
+import { journalKeys } from '../../proxy/admission/journal/journalKeys.ts'
 import { parseJournalName } from '../../proxy/admission/journal/journalName.ts'
 import { type JournalContent, readJournal } from '../../proxy/admission/journal/readJournal.ts'
+import { TEST_BUS_KEY } from './parts/sealedCalls.ts'
+
+const BUS_KEYS = [Buffer.from(TEST_BUS_KEY, 'hex')]
 
 /** The folders of a stack in which the journals of its processes are, in memory and on disk. */
 function roots(stackDir: string): string[] {
@@ -32,7 +36,8 @@ export function areDelivered(stackDir: string, living: readonly number[]): boole
 
 /** What all journals of a stack have. */
 export async function readJournals(stackDir: string): Promise<JournalContent[]> {
-  return Promise.all([...journalFolders(stackDir).values()].map(readJournal))
+  const journals = [...journalFolders(stackDir)]
+  return Promise.all(journals.map(([owner, folders]) => readJournal(folders, journalKeys(BUS_KEYS, owner))))
 }
 
 /** The newest request that has an opening and no ending; undefined without one. */

@@ -9,6 +9,8 @@ export interface JournalOptions {
   /** On a file system in memory; null when there is none: then every record waits for the disk. */
   readonly memoryFolder: string | null
   readonly diskFolder: string
+  /** Seals the blocks. */
+  readonly key: Buffer
   /** Everybody waits until the device has it, so that it survives a loss of power. */
   readonly sync: boolean
   /** Of the mirror. */
@@ -24,7 +26,7 @@ export interface JournalOptions {
  */
 export class Journal {
   private readonly options: JournalOptions
-  private readonly writer = new BlockWriter(1)
+  private readonly writer: BlockWriter
   private readonly mirror: DiskMirror
   private readonly segments: Segment[] = []
   private listeners: JournalListener[] = []
@@ -48,6 +50,7 @@ export class Journal {
 
   constructor(options: JournalOptions) {
     this.options = options
+    this.writer = new BlockWriter(1, options.key)
     const { diskFolder: folder, createDisk, sync, limits, onFault } = options
     this.mirror = new DiskMirror({ folder, sync, limits, onFault, ...(createDisk && { createDisk }) })
   }

@@ -1,4 +1,7 @@
-const NAME = /^([A-Za-z0-9_]+)\.([0-9]+)$/
+import { isId } from '../../../contract/wire/ids.ts'
+
+/** Of process ids; larger numbers are none. */
+const NAME = /^([^.]+)\.([1-9][0-9]{0,8})$/
 
 /** The owner of a journal's folder. */
 export interface JournalOwner {
@@ -14,6 +17,11 @@ export function journalName(owner: string, pid: number): string {
 
 /** @returns undefined for a folder that is not a journal */
 export function parseJournalName(name: string): JournalOwner | undefined {
-  const match = NAME.exec(name)
-  return match === null ? undefined : { owner: match[1] ?? '', pid: Number(match[2]) }
+  const [, owner = '', pid] = NAME.exec(name) ?? []
+  return isId('own', owner) ? { owner, pid: Number(pid) } : undefined
+}
+
+/** The name of the folder of a journal that cannot be read: no journal's, so that it stays as it is. */
+export function unreadName(name: string): string {
+  return `${name}.unread`
 }

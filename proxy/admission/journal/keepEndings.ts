@@ -7,10 +7,15 @@ import { segmentName, segmentNumber } from './segmentFile.ts'
 /**
  * Adds endings to the journal of a process that is gone, all or none of them, in a file of their own.
  * @param folders of the journal; one of them gets the file, the first that can be written
+ * @param key of the journal's owner
  * @throws the error of the file system when none can be written
  */
-export async function keepEndings(folders: readonly string[], endings: readonly EndingRecord[]): Promise<void> {
-  const writer = new BlockWriter(1)
+export async function keepEndings(
+  folders: readonly string[],
+  endings: readonly EndingRecord[],
+  key: Buffer,
+): Promise<void> {
+  const writer = new BlockWriter(1, key)
   for (const ending of endings) writer.add(endingText(leaseText(ending), ending))
   const block = writer.seal()
   const faults: unknown[] = []

@@ -1,6 +1,7 @@
-import { closeSync, mkdirSync, openSync, unlinkSync, writeSync } from 'node:fs'
-import { type FileHandle, mkdir, open, unlink } from 'node:fs/promises'
+import { closeSync, openSync, unlinkSync, writeSync } from 'node:fs'
+import { type FileHandle, open, unlink } from 'node:fs/promises'
 import { join } from 'node:path'
+import { makeJournalFolder, makeJournalFolderSync } from './journalFolders.ts'
 
 const NAME_DIGITS = 8
 const NAME = /^([0-9]{8})\.journal$/
@@ -23,7 +24,7 @@ export class MemorySegment {
 
   /** @throws the error of the file system */
   constructor(folder: string, number: number) {
-    mkdirSync(folder, { recursive: true, mode: 0o700 })
+    makeJournalFolderSync(folder)
     this.path = join(folder, segmentName(number))
     this.file = openSync(this.path, 'ax', 0o600)
   }
@@ -62,7 +63,7 @@ export class DiskSegment implements DiskFile {
   }
 
   static async create(folder: string, number: number): Promise<DiskSegment> {
-    await mkdir(folder, { recursive: true, mode: 0o700 })
+    await makeJournalFolder(folder)
     const path = join(folder, segmentName(number))
     return new DiskSegment(path, await open(path, 'ax', 0o600))
   }

@@ -1,4 +1,4 @@
-import { mkdir, rmdir } from 'node:fs/promises'
+import { rmdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Redis } from '../../../contract/wire/redis.ts'
 import {
@@ -13,6 +13,8 @@ import type { ProxyConfig } from '../../config.ts'
 import type { Limits } from '../../limits.ts'
 import type { Settling } from '../ending.ts'
 import { Journal } from '../journal/journal.ts'
+import { makeJournalFolder } from '../journal/journalFolders.ts'
+import { sealingKey } from '../journal/journalKeys.ts'
 import { journalName } from '../journal/journalName.ts'
 import { readJournal } from '../journal/readJournal.ts'
 import type { StrayHolds } from '../strayHolds.ts'
@@ -23,7 +25,7 @@ import { leaseScripts } from './leaseScripts.ts'
 import { Leases } from './leases.ts'
 
 export interface OwnLeasesOptions {
-  readonly config: Pick<ProxyConfig, 'journalFolder' | 'journalMemoryFolder' | 'journalSync'>
+  readonly config: Pick<ProxyConfig, 'journalFolder' | 'journalMemoryFolder' | 'journalSync' | 'busKeys'>
   readonly owner: string
   readonly commands: Redis
   readonly subscriber: Redis
@@ -56,7 +58,9 @@ export class OwnLeases {
     const diskFolder = join(config.journalFolder, name)
     this.diskFolder = diskFolder
     const memoryFolder = config.journalMemoryFolder === null ? null : join(config.journalMemoryFolder, name)
-    this.journal = new Journal({ memoryFolder, diskFolder, sync: config.journalSync, limits, onFault: onJournalFault })
+    const key = sealingKey(config.busKeys, owner)
+    const { journalSync: sync } = config
+    this.journal = new Journal({ memoryFolder, diskFolder, key, sync, limits, onFault: onJournalFault })
     const folders = memoryFolder === null ? [diskFolder] : [memoryFolder, diskFolder]
     this.leases = new Leases({
       owner,
@@ -66,7 +70,7 @@ export class OwnLeases {
       connected,
       serverChanges,
       booked: () => this.booked(),
-      journaled: (shard, afterSeq, lastSeq) => journaled(folders, shard, afterSeq, lastSeq),
+      journaled: (shard, afterSeq, lastSeq) => journaled(folders, [key], shard, afterSeq, lastSeq),
       publishRecall: (accountId) => commands.publish(RECALL_CHANNEL, accountId).catch(onFault),
       strays,
       onFault,
@@ -77,7 +81,7 @@ export class OwnLeases {
   async start(): Promise<void> {
     const { subscriber, onJournalFault } = this.options
     // The folder shows the next process whose holds are left, even when nothing was written.
-    await mkdir(this.diskFolder, { recursive: true, mode: 0o700 }).catch(onJournalFault)
+    await makeJournalFolder(this.diskFolder).catch(onJournalFault)
     subscriber.on('messageBuffer', (channel: Buffer, message: Buffer) => this.heard(String(channel), String(message)))
     await subscriber.subscribe(RECALL_CHANNEL, ASK_CHANNEL, REPORT_CHANNEL)
   }
@@ -127,11 +131,12 @@ export class OwnLeases {
 
 async function journaled(
   folders: readonly string[],
+  keys: readonly Buffer[],
   shard: number,
   afterSeq: number,
   lastSeq: number,
 ): Promise<LeasedEnding[]> {
-  const { endings } = await readJournal(folders)
+  const { endings } = await readJournal(folders, keys)
   const own = endings.get(shard) ?? []
   return own.filter(({ seq }) => seq > afterSeq && seq <= lastSeq).map(leasedEnding)
 }

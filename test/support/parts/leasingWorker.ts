@@ -13,6 +13,7 @@ import type { Pool } from '../../../control/runtime/db/pool.ts'
 import { type Principal, toPrincipal } from '../../../proxy/access/principal.ts'
 import { Heartbeat } from '../../../proxy/admission/heartbeat.ts'
 import { type Holding, Holds } from '../../../proxy/admission/holds.ts'
+import { journalKeys, sealingKey } from '../../../proxy/admission/journal/journalKeys.ts'
 import { journalName } from '../../../proxy/admission/journal/journalName.ts'
 import { keepEndings } from '../../../proxy/admission/journal/keepEndings.ts'
 import { type JournalContent, readJournal } from '../../../proxy/admission/journal/readJournal.ts'
@@ -23,6 +24,9 @@ import type { RpcClient } from '../../../proxy/bus/rpcClient.ts'
 import { OwnerReplay } from '../../../proxy/supervisor/ownerReplay.ts'
 import { limitsWith } from '../limits.ts'
 import { log } from './ledger.ts'
+import { TEST_BUS_KEY } from './sealedCalls.ts'
+
+const BUS_KEYS = [Buffer.from(TEST_BUS_KEY, 'hex')]
 
 const LIMITS = limitsWith({ leaseDeliverMs: 5, leaseDemandMs: 20, leaseIdleMs: 40, replayPollMs: 5, settleRetryMs: 10 })
 const META = { model: 'acme/chat-small', endpoint: 'chat', sheetVersion: 1, streamed: false }
@@ -67,7 +71,12 @@ export class LeasingWorker {
     this.subscriber = connectRedis(redisUrl, 'wait')
     for (const redis of [this.commands, this.subscriber]) redis.on('error', () => {})
     this.own = new OwnLeases({
-      config: { journalFolder: join(folder, 'disk'), journalMemoryFolder: join(folder, 'memory'), journalSync: false },
+      config: {
+        journalFolder: join(folder, 'disk'),
+        journalMemoryFolder: join(folder, 'memory'),
+        journalSync: false,
+        busKeys: BUS_KEYS,
+      },
       owner: this.owner,
       commands: this.commands,
       subscriber: this.subscriber,
@@ -216,7 +225,7 @@ export class LeasingWorker {
   async replay(redis: Redis, written = (content: JournalContent): JournalContent => content): Promise<void> {
     const name = journalName(this.owner, process.pid)
     const folders = [join(this.folder, 'memory', name), join(this.folder, 'disk', name)]
-    const content = await readJournal(folders)
+    const content = await readJournal(folders, journalKeys(BUS_KEYS, this.owner))
     const scripts = leaseScripts(redis)
     const closeOwner = defineScript(redis, 'closeOwner')
     const booked = async () =>
@@ -224,7 +233,7 @@ export class LeasingWorker {
     const { signal } = new AbortController()
     const voider = new HoldVoider({ redis, log, limits: LIMITS })
     const voidHolds = () => voider.voidOwner(this.owner)
-    const keep = (endings: readonly EndingRecord[]) => keepEndings(folders, endings)
+    const keep = (endings: readonly EndingRecord[]) => keepEndings(folders, endings, sealingKey(BUS_KEYS, this.owner))
     const options = { owner: this.owner, redis, scripts, closeOwner, limits: LIMITS, booked, voidHolds, keep, signal }
     await new OwnerReplay(options).run(written(content))
   }

@@ -5,26 +5,32 @@ import { afterEach, beforeEach, test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
 import { Journal, type JournalOptions } from '../../../../../proxy/admission/journal/journal.ts'
 import type { JournalListener } from '../../../../../proxy/admission/journal/listener.ts'
-import { readJournal } from '../../../../../proxy/admission/journal/readJournal.ts'
+import { type ReadJournal, readJournal as readWith } from '../../../../../proxy/admission/journal/readJournal.ts'
 import { endingText, leaseText, openingText } from '../../../../../proxy/admission/journal/records.ts'
 import { type DiskFile, DiskSegment } from '../../../../../proxy/admission/journal/segmentFile.ts'
 import { limitsWith } from '../../../../support/limits.ts'
 import { until } from '../../../../support/stack.ts'
 import { makeTempDir, removeTempDir } from '../../../../support/tempDir.ts'
 
+const KEY = Buffer.alloc(32, 1)
+const readJournal = (folders: readonly string[]): Promise<ReadJournal> => readWith(folders, [KEY])
 const LEASE = leaseText({ shard: 1, field: 'L:key_1:5', accountId: 'acc', keys: 'key_1' })
 
+let tempDir: string
 let folder: string
 let journal: Journal
 let faults: unknown[]
 
 beforeEach(() => {
-  folder = makeTempDir('journal')
+  tempDir = makeTempDir('journal')
+  // That of all journals is closed to other users.
+  folder = join(tempDir, 'data')
+  mkdirSync(folder, { mode: 0o700 })
   faults = []
 })
 afterEach(async () => {
   await journal.stop()
-  removeTempDir(folder)
+  removeTempDir(tempDir)
 })
 
 class Told implements JournalListener {
@@ -47,7 +53,15 @@ const files = (path: string): string[] => (existsSync(path) ? readdirSync(path) 
 function open(options: Partial<JournalOptions> = {}, changes = {}): void {
   const limits = limitsWith({ journalRetryMs: 10, ...changes })
   const onFault = (error: unknown): void => void faults.push(error)
-  journal = new Journal({ memoryFolder: memory(), diskFolder: disk(), sync: false, limits, onFault, ...options })
+  journal = new Journal({
+    memoryFolder: memory(),
+    diskFolder: disk(),
+    key: KEY,
+    sync: false,
+    limits,
+    onFault,
+    ...options,
+  })
 }
 
 const opening = (requestId: string): string => openingText(LEASE, requestId, 'coin=5', 1, 'm,chat,1,0')
@@ -162,7 +176,7 @@ test('a slow in-memory file system is no longer used after one write', async () 
 })
 
 test('without an in-memory file system the caller waits for the disk, and its failure is reported', async () => {
-  mkdirSync(disk())
+  mkdirSync(disk(), { mode: 0o700 })
   const slow = new SlowDisk()
   open({ memoryFolder: null, createDisk: slow.create })
   const told = new Told()
