@@ -83,9 +83,8 @@ const seen = new SeenState({
   counters: metrics.counters,
   limits,
 })
-const intervalMs = limits.pulseIntervalMs
 const begun = () => leases.begun
-const pulse = new Pulse({ rpc, intervalMs, seen, canaries, owner, begun, onBooked: noteBooked })
+const pulse = new Pulse({ rpc, intervalMs: limits.pulseIntervalMs, seen, canaries, owner, begun, onBooked: noteBooked })
 const keys = new KeyCache(rpc, limits)
 const catalog = new CatalogStore({
   redis: commands,

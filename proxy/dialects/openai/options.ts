@@ -114,7 +114,7 @@ function checkWord(body: JsonObject, name: string, size: PromptSize): void {
 
 function checkFormat(body: JsonObject, name: string, size: PromptSize): void {
   const format = body[name]
-  if (!isJsonObject(format) || typeof format['type'] !== 'string') {
+  if (!isJsonObject(format) || !['string', 'undefined'].includes(typeof format['type'])) {
     throw invalidRequest(`${name} must be an object such as {type: "json_object"}.`, name)
   }
   size.textBytes += jsonBytes(format)
