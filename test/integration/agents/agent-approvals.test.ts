@@ -156,7 +156,9 @@ test('an approval can be used again after the process that ran its request died'
   await broken
   await until('its receipt says that it was orphaned', async () => {
     const used = `SELECT used_by FROM approvals WHERE id = '${id}'`
-    return (await pool.query(`SELECT FROM receipts WHERE request_id = (${used}) AND status = 'orphaned'`)).rowCount === 1
+    return (
+      (await pool.query(`SELECT FROM receipts WHERE request_id = (${used}) AND status = 'orphaned'`)).rowCount === 1
+    )
   })
   await until('it is served', async () => (await send(body, id).catch(() => undefined))?.status === 200)
 })
