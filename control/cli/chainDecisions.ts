@@ -48,9 +48,11 @@ async function release(args: Arguments, context: CliContext): Promise<undefined>
     await loadDecisions()
   const [pool, id, reason] = [await context.pool(), idOf(args), reasonOf(args)]
   const row = await stuckTransaction(pool, id)
-  const found = await searchOutcome(createChainClient(rpcUrlOf(context), context.limits), row, context.limits)
+  const chain = createChainClient(rpcUrlOf(context), context.limits)
+  const found = await searchOutcome(chain, row, context.limits)
   if (found.kind === 'made') throw new CommandError(`it was made by ${found.hash}; control will book that by itself`)
-  await releaseStuck(pool, OUTCOMES, row, reason)
+  const next = row.sender === undefined ? 0 : await chain.getTransactionCount({ address: row.sender })
+  await releaseStuck(pool, OUTCOMES, row, next, reason)
   context.print(
     { id, state: 'displaced' },
     `transaction ${id} counts as not made; ${row.purpose} ${row.ref} is sent again`,

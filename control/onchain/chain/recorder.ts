@@ -90,11 +90,12 @@ export class OutcomeRecorder {
     )
   }
 
-  /** Looks again for a transaction that was given up, because it is in a block after all. */
+  /** Looks again for a transaction that was given up or left to an operator, because it is in a block or may get into one. */
   async lookAgain(transactionId: number): Promise<void> {
-    await this.pool.query(`UPDATE chain_transactions SET state = 'pending' WHERE id = $1 AND state = 'displaced'`, [
-      transactionId,
-    ])
+    await this.pool.query(
+      `UPDATE chain_transactions SET state = 'pending' WHERE id = $1 AND state IN ('displaced', 'stuck')`,
+      [transactionId],
+    )
   }
 
   /**

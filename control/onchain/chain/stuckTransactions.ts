@@ -1,6 +1,7 @@
 import { GATEWAY_WIDE, OPERATOR, recordActivity } from '../../runtime/activity/activity.ts'
 import { type Client, type Pool, type Queryable, withTransaction } from '../../runtime/db/pool.ts'
 import { NotStuckError } from './notStuckError.ts'
+import { openSender } from './outbox.ts'
 import type { MadeTransfer } from './outcomeSearch.ts'
 import type { OutcomeHandlers } from './recorder.ts'
 import { type TransactionRow, transactionOf } from './transactionRow.ts'
@@ -26,16 +27,20 @@ export async function stuckTransaction(db: Queryable, id: number): Promise<Trans
 
 /**
  * Books the decision of an operator that a stuck transaction was not made: what it is for is done by another one.
- * @throws NotStuckError when it has left that state
+ * @param chainNonce the sender's next nonce on the chain: those that another program has used are left out
+ * @throws NotStuckError when it has left that state, or when its nonce is unused on the chain
  */
 export async function releaseStuck(
   pool: Pool,
   handlers: OutcomeHandlers,
-  { id, purpose, ref }: TransactionRow,
+  { id, purpose, ref, sender, nonce }: TransactionRow,
+  chainNonce: number,
   reason: string,
 ): Promise<void> {
+  if (chainNonce <= nonce) throw new NotStuckError(`the nonce of transaction ${id} is unused, so it may still be made`)
   await withTransaction(pool, async (client) => {
     await leaveState(client, id, `state = 'displaced'`)
+    if (sender !== undefined) await openSender(client, sender, chainNonce)
     await handlers[purpose].unmade(client, ref)
     const change = { accountId: GATEWAY_WIDE, type: 'transaction.released', target: String(id) }
     await recordActivity(client, OPERATOR, [{ ...change, details: { purpose, ref, reason } }])

@@ -126,7 +126,8 @@ export class TransactionSweeper {
       await watcher.recorder.recordMade(row, found)
       logEvent(log, 'chain_transfer_found', { transaction, purpose, ref, hash: found.hash })
     } else if (row.state === 'stuck') {
-      return
+      // The chain took the nonce back, so that it can be made after all.
+      if (!(await this.isNonceUsed(row))) await watcher.recorder.lookAgain(transaction)
     } else if (isOutgoing(row) || (row.transfer !== undefined && found.kind === 'included')) {
       if (!(await watcher.recorder.leaveStuck(row))) return
       logEvent(log, 'chain_transaction_stuck', { transaction, purpose, ref, sender, nonce })

@@ -154,7 +154,9 @@ async function play({ lies, gasGwei, blocks, happens, depth }: Step): Promise<vo
 async function decideStuck(): Promise<void> {
   for (const row of await stuckTransactions(book.pool, 10)) {
     const isMade = row.attempts.some(({ hash }) => chain.has(hash))
-    if (!isMade) await releaseStuck(book.pool, OUTCOMES, row, 'a stranger used its nonce').catch(() => {})
+    if (isMade) continue
+    const next = await chain.client.getTransactionCount({ address: row.sender ?? '0x' })
+    await releaseStuck(book.pool, OUTCOMES, row, next, 'a stranger used its nonce')
   }
 }
 
