@@ -45,7 +45,7 @@ export class ReceiptFindings {
 
 /**
  * SQL of how a transfer `t` fits the split of its receipt `r`: 0 as the split says, 1 by its account with another amount, 2 not at
- * all. The house bears what the account no longer had.
+ * all. The house bears what the account no longer had. What was paid and what was not is revenue of the same shard.
  */
 const STRANGE = `CASE
   WHEN t.debit IS NULL THEN 0
@@ -83,7 +83,8 @@ const addSql = (where: string, charges: string, isMoving: boolean): string => `
     (SELECT array_agg(fault) FROM (
       SELECT request_id || ' was charged ' || min(charge_units) || ', its transfers are ' || coalesce(sum(units), 0) ||
         CASE WHEN max(strange) = 0 THEN '' ELSE ' of ' || string_agg(debit, ', ') || ', which is not its split' END AS fault
-      FROM x GROUP BY request_id HAVING min(charge_units) <> coalesce(sum(units), 0) OR min(credit) <> max(credit)
+      FROM x GROUP BY request_id HAVING min(charge_units) <> coalesce(sum(units), 0)
+        OR min(split_part(credit, ':', 2)) <> max(split_part(credit, ':', 2))
         OR max(strange) > bool_or(debit = 'house')::integer
     ) AS f) AS booked,
     (${PRICED}) AS priced

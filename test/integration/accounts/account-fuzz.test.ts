@@ -98,7 +98,7 @@ async function soundRequests(): Promise<Readonly<Partial<Record<ApiOperation, So
   const issued = await paid.stack.cli(...ISSUE)
   const series = String((issued.json as Json)['id'])
   const bought = { series, side: 'buy', tokens: '0.5' }
-  const bid = await create('/v1/locks/orders', { ...bought, type: 'limit', price: '0.001' })
+  const bid = await create('/v1/locks/orders', { ...bought, tokens: '40', type: 'limit', price: '0.001' })
   await create('/v1/locks/orders', { ...bought, type: 'market', tokens: '3' })
   const checkpoint = `test.example.com/v1/log\n1\n${Buffer.alloc(32).toString('base64')}\n`
   const proof = await signedMessage(url, wallet)
@@ -114,7 +114,7 @@ async function soundRequests(): Promise<Readonly<Partial<Record<ApiOperation, So
     claim_link: with_(`/v1/links/${link['token']}/claim`, {}),
     cancel_link: with_(`/v1/links/${link['id']}/cancel`, {}),
     quote_lock: with_('/v1/locks/quote', { series, tokens: '0.5' }),
-    create_lock_order: with_('/v1/locks/orders', { ...bought, type: 'limit', price: '0.002' }),
+    create_lock_order: with_('/v1/locks/orders', { ...bought, tokens: '40', type: 'limit', price: '0.002' }),
     cancel_lock_order: with_(`/v1/locks/orders/${bid['id']}/cancel`, {}),
     create_lock_withdrawal: with_('/v1/locks/withdrawals', { series, tokens: '1', address: wallet.address }),
     create_agent: with_('/v1/agents', { slug: 'another', ...SETTINGS, description: 'd', request_cap: '1' }),
