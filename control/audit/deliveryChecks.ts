@@ -20,8 +20,10 @@ export interface Delivery {
  * may have more then but never less.
  */
 export async function readDeliveries(client: Client, redis: Redis): Promise<Delivery[]> {
-  const positions = new Map((await readOpenPositions(client)).map((position) => [nameOf(position), position]))
-  for (const { owner, shard } of await scanLeasesKeys(redis)) {
+  const remembered = await scanLeasesKeys(redis)
+  const owners = [...new Set(remembered.map(({ owner }) => owner))]
+  const positions = new Map((await readOpenPositions(client, owners)).map((position) => [nameOf(position), position]))
+  for (const { owner, shard } of remembered) {
     const name = nameOf({ owner, shard })
     if (!positions.has(name)) positions.set(name, { owner, shard, seq: 0, ahead: [] })
   }

@@ -102,11 +102,15 @@ export class OwnerPositions {
   }
 }
 
-/** Reads the positions of proxy processes that are not gone for long, and of those with endings after a gap. */
-export async function readOpenPositions(client: Queryable): Promise<OwnerPosition[]> {
+/**
+ * Reads the positions of proxy processes that are not gone for long, and of those with endings after a gap.
+ * @param owners read as well, whatever the book knows of them
+ */
+export async function readOpenPositions(client: Queryable, owners: readonly string[] = []): Promise<OwnerPosition[]> {
   const found = await client.query<Row>(
     `SELECT owner, shard, seq, ahead FROM owner_positions p
-     WHERE ahead <> '{}' OR EXISTS (SELECT FROM proxy_owners o WHERE o.owner = p.owner)`,
+     WHERE ahead <> '{}' OR owner = ANY ($1::text[]) OR EXISTS (SELECT FROM proxy_owners o WHERE o.owner = p.owner)`,
+    [textArray(owners)],
   )
   return found.rows.map(positionOf)
 }
