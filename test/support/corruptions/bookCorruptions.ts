@@ -11,6 +11,9 @@ const transfer = (kind: string, debit: string, credit: string, ref = 'forged'): 
    UPDATE ledger_accounts SET balance = balance + CASE id WHEN '${debit}' THEN -1000 ELSE 1000 END WHERE id IN ('${debit}', '${credit}')`
 const coin = ({ accountId }: Corrupted): string => `coin:${accountId}`
 
+/** A ledger account of the gateway that has nothing is to give something. */
+const overdrawn = (id: string): string => `UPDATE ledger_accounts SET may_go_negative = true WHERE id = '${id}'`
+
 /** Of how far the endings of proxy processes are booked. */
 export const POSITION_CORRUPTIONS: readonly Corruption[] = [
   {
@@ -61,12 +64,12 @@ export const BOOK_CORRUPTIONS: readonly Corruption[] = [
   },
   {
     name: 'a reward that no period has',
-    sql: (book) => transfer('reward_credit', 'rewards', coin(book), '1:0xab'),
+    sql: (book) => `${overdrawn('rewards')}; ${transfer('reward_credit', 'rewards', coin(book), '1:0xab')}`,
     found: SOURCES,
   },
   {
     name: 'a link that nobody claimed',
-    sql: (book) => transfer('link_claim', 'escrow_coin', coin(book), 'lnk_x'),
+    sql: (book) => `${overdrawn('escrow_coin')}; ${transfer('link_claim', 'escrow_coin', coin(book), 'lnk_x')}`,
     found: SOURCES,
   },
   {
