@@ -43,6 +43,9 @@ export class ReceiptFindings {
   }
 }
 
+/** By so much the charge of a receipt may be above its price sheet: each class of tokens is rounded by itself. */
+const ROUNDING_UNITS = 8
+
 /**
  * SQL of how a transfer `t` fits the split of its receipt `r`: 0 as the split says, 1 by its account with another amount, 2 not at
  * all. The house bears what the account no longer had. What was paid and what was not is revenue of the same shard.
@@ -97,12 +100,13 @@ const addSql = (where: string, charges: string, isMoving: boolean): string => `
 const PRICED = `
   SELECT array_agg(r.request_id || ' was charged ' || r.charge_units || ', price sheet ' || r.sheet_version ||
     CASE WHEN s.version IS NULL THEN ' does not sell ' || r.model
-      WHEN r.charge_units > ${DUE} THEN ' says ' || ${DUE}
+      WHEN r.charge_units > ${DUE} + ${ROUNDING_UNITS} THEN ' says ' || ${DUE}
       ELSE ' has no route to ' || r.provider END)
   FROM r LEFT JOIN ${ratedBy('r')}
   WHERE r.charge_units > 0 AND r.rate = 'standard' AND r.tier = 'standard' AND NOT (r.endpoint = 'tools' AND r.status = 'partial')
     AND CASE WHEN s.version IS NULL THEN EXISTS (SELECT FROM sheet_rates) ELSE
-      r.charge_units > ${DUE} OR coalesce(r.provider <> ALL (s.providers), false) AND r.provider NOT LIKE 'prov\\_%' END`
+      r.charge_units > ${DUE} + ${ROUNDING_UNITS}
+      OR r.provider <> '' AND cardinality(s.providers) > 0 AND r.provider <> ALL (s.providers) AND r.provider NOT LIKE 'prov\\_%' END`
 
 const MOVED = `
   moved AS (

@@ -26,7 +26,9 @@ export async function checkSheets(client: Client): Promise<AuditCheck[]> {
   const digests = new Map(sheets.map(({ version, sheet }) => [String(version), digestOf(sheet)]))
   for (const [place, { version, content_hash: hash, sheet }] of sheets.entries()) {
     if (version !== place + 1) faults.add(`price sheet ${place + 1} is missing before ${version}`)
-    if (hash !== '' && hash !== contentHash(sheet)) faults.add(`price sheet ${version} is not of its hash`)
+    const content = contentHash(sheet)
+    if (hash !== '' && content !== undefined && hash !== content)
+      faults.add(`price sheet ${version} is not of its hash`)
   }
   for (const { version, sha256 } of await boundSheets(client)) {
     if (digests.get(version) !== sha256) faults.add(`price sheet ${version} is not the one that a signed catalog binds`)
@@ -56,11 +58,12 @@ function digestOf(text: string): string | undefined {
   }
 }
 
-/** The hash of the content as `sheetContentHash` takes it: of the sheet without its version and dates. */
-function contentHash(text: string): string {
-  const sheet = JSON.parse(text) as Sheet
+/** The hash of the content as `sheetContentHash` takes it: of the sheet without its version and dates; undefined for one without dates. */
+function contentHash(text: string): string | undefined {
+  const sheet = JSON.parse(text) as Partial<Sheet>
+  if (sheet.rate_lock === undefined) return undefined
   sheet.rate_lock.valid_until = NO_DATE
-  for (const sold of [...sheet.models, ...(sheet.tools ?? [])]) sold.rate_locked_until = NO_DATE
+  for (const sold of [...(sheet.models ?? []), ...(sheet.tools ?? [])]) sold.rate_locked_until = NO_DATE
   return createHash('sha256')
     .update(JSON.stringify({ ...sheet, version: '0' }))
     .digest('hex')
