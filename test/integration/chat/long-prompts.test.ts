@@ -60,7 +60,7 @@ test('chat: text and image as they were', async () => {
     { type: 'text', text: LONG },
     { type: 'image_url', image_url: { url: IMAGE } },
   ]
-  const body = JSON.stringify({ model: 'test/openai', messages: [{ role: 'user', content }], max_tokens: 5 }, null, 2)
+  const body = JSON.stringify({ model: 'test/openai', messages: [{ role: 'user', content }], max_tokens: 16_000 }, null, 2)
   const answer = completion(await postTo(`${stack.baseUrl}/v1/chat/completions`, apiKey, body))
   const [choice] = answer['choices'] as [{ message: { content: string } }]
   assert.deepEqual(itemOf(seen(choice.message.content).messages, 0).content, content)
@@ -88,7 +88,7 @@ test('Messages: text, input and result of a tool as they were', async () => {
     { role: 'user', content: [{ type: 'tool_result', tool_use_id: 'call', content: LONG }] },
   ]
   const ask = async (model: string) => {
-    const reply = await messages(stack.baseUrl, apiKey, { model, max_tokens: 5, messages: turns })
+    const reply = await messages(stack.baseUrl, apiKey, { model, max_tokens: 16_000, messages: turns })
     return seen(itemOf(messagesAnswer(reply).content, 0).text)
   }
   assert.deepEqual((await ask('test/anthropic')).messages, turns)
@@ -102,7 +102,7 @@ test('Messages: text, input and result of a tool as they were', async () => {
 })
 
 test('completions: the prompt as it was', async () => {
-  const body = JSON.stringify({ model: 'test/openai', prompt: LONG, max_tokens: 5 })
+  const body = JSON.stringify({ model: 'test/openai', prompt: LONG, max_tokens: 16_000 })
   const answer = completion(await postTo(`${stack.baseUrl}/v1/completions`, apiKey, body))
   const [choice] = answer['choices'] as { text: string }[]
   assert.equal(seen(choice?.text).prompt, LONG)
