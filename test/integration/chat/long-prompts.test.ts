@@ -60,7 +60,11 @@ test('chat: text and image as they were', async () => {
     { type: 'text', text: LONG },
     { type: 'image_url', image_url: { url: IMAGE } },
   ]
-  const body = JSON.stringify({ model: 'test/openai', messages: [{ role: 'user', content }], max_tokens: 16_000 }, null, 2)
+  const body = JSON.stringify(
+    { model: 'test/openai', messages: [{ role: 'user', content }], max_tokens: 16_000 },
+    null,
+    2,
+  )
   const answer = completion(await postTo(`${stack.baseUrl}/v1/chat/completions`, apiKey, body))
   const [choice] = answer['choices'] as [{ message: { content: string } }]
   assert.deepEqual(itemOf(seen(choice.message.content).messages, 0).content, content)
