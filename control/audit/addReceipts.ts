@@ -43,9 +43,6 @@ export class ReceiptFindings {
   }
 }
 
-/** By so much the charge of a receipt may be above its price sheet: each class of tokens is rounded by itself. */
-const ROUNDING_UNITS = 8
-
 /**
  * SQL of how a transfer `t` fits the split of its receipt `r`: 0 as the split says, 1 by its account with another amount, 2 not at
  * all. The house bears what the account no longer had. What was paid and what was not is revenue of the same shard.
@@ -71,7 +68,7 @@ const addSql = (where: string, charges: string, isMoving: boolean): string => `
   WITH r AS MATERIALIZED (
     SELECT request_id, account_id, key_id, model, held_at_ms, charge_units, lock_units, hold_units, voided, status, input_tokens,
       cached_input_tokens, cache_write_5m_tokens, cache_write_1h_tokens, output_tokens, quantity, endpoint, provider, sheet_version,
-      rate, tier, size, split
+      rate, tier, size, split, usage_source
     FROM receipts WHERE ${where}
   ), x AS MATERIALIZED (${charges}), ${isMoving ? MOVED : ''} hours AS (
     INSERT INTO new_key_usage ${hoursOf('r')}
@@ -95,18 +92,19 @@ const addSql = (where: string, charges: string, isMoving: boolean): string => `
 
 /**
  * SQL of standard receipts that are dearer than their price sheet, or were served by a provider to which it has no route; those of
- * registered providers are counted by their admissions. The upstream of a tool bills some unusable answers, which no sheet has.
+ * registered providers are counted by their admissions, and an abandoned request has an estimate and no provider. The upstream of a
+ * tool bills some unusable answers, which no sheet has.
  */
 const PRICED = `
   SELECT array_agg(r.request_id || ' was charged ' || r.charge_units || ', price sheet ' || r.sheet_version ||
     CASE WHEN s.version IS NULL THEN ' does not sell ' || r.model
-      WHEN r.charge_units > ${DUE} + ${ROUNDING_UNITS} THEN ' says ' || ${DUE}
+      WHEN r.charge_units > ${DUE} THEN ' says ' || ${DUE}
       ELSE ' has no route to ' || r.provider END)
   FROM r LEFT JOIN ${ratedBy('r')}
   WHERE r.charge_units > 0 AND r.rate = 'standard' AND r.tier = 'standard' AND NOT (r.endpoint = 'tools' AND r.status = 'partial')
     AND CASE WHEN s.version IS NULL THEN EXISTS (SELECT FROM sheet_rates) ELSE
-      r.charge_units > ${DUE} + ${ROUNDING_UNITS}
-      OR r.provider <> '' AND cardinality(s.providers) > 0 AND r.provider <> ALL (s.providers) AND r.provider NOT LIKE 'prov\\_%' END`
+      r.charge_units > ${DUE} OR coalesce(r.provider <> ALL (s.providers), false)
+        AND (r.provider <> '' OR r.usage_source <> 'estimated') AND r.provider NOT LIKE 'prov\\_%' END`
 
 const MOVED = `
   moved AS (

@@ -107,7 +107,12 @@ const KINDS: readonly Kind[] = [
   { kind: 'settlement_fee', ways: way('coin', 'revenue') },
   { kind: 'payer_credit_used', ways: way('payer_credit', 'coin') },
   { kind: 'payer_credit_kept', ways: way('coin', 'payer_credit') },
-  { kind: 'agent_fund', ways: way('coin', 'coin'), source: DEBIT },
+  {
+    kind: 'agent_fund',
+    ways: way('coin', 'coin'),
+    source: `${DEBIT} AND EXISTS (SELECT FROM agents a
+      WHERE t.credit = 'coin:' || a.id AND t.debit = 'coin:' || a.owner_id)`,
+  },
   { kind: 'agent_pay', ways: way('coin', 'coin'), source: DEBIT },
   { kind: 'link', ways: intoEscrow, source: DEBIT },
   { kind: 'link_claim', ways: outOfEscrow('coin'), source: row('links', `t.credit = 'coin:' || s.claimed_by`) },

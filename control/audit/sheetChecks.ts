@@ -1,5 +1,4 @@
-import { createHash } from 'node:crypto'
-import type { Sheet } from '../catalog/pricing/sheet.ts'
+import { publishedContentHash } from '../catalog/pricing/sheet.ts'
 import { sheetDigest } from '../catalog/signed/statements.ts'
 import type { Client } from '../runtime/db/pool.ts'
 import { type AuditCheck, Faults } from './check.ts'
@@ -15,19 +14,16 @@ interface Bound {
   readonly sha256: string
 }
 
-const NO_DATE = new Date(0).toISOString()
-
 /** Price sheets are as they were published: by their own hashes, and by the signed catalogs that bind them. */
 export async function checkSheets(client: Client): Promise<AuditCheck[]> {
   const faults = new Faults()
   const { rows: sheets } = await client.query<SheetRow>(
     'SELECT version, content_hash, sheet FROM price_sheets ORDER BY version',
   )
-  const digests = new Map(sheets.map(({ version, sheet }) => [String(version), digestOf(sheet)]))
+  const digests = new Map(sheets.map(({ version, sheet }) => [String(version), ofSheet(sheetDigest, sheet)]))
   for (const [place, { version, content_hash: hash, sheet }] of sheets.entries()) {
     if (version !== place + 1) faults.add(`price sheet ${place + 1} is missing before ${version}`)
-    const content = contentHash(sheet)
-    if (hash !== '' && content !== undefined && hash !== content)
+    if (hash !== '' && hash !== ofSheet(publishedContentHash, sheet))
       faults.add(`price sheet ${version} is not of its hash`)
   }
   for (const { version, sha256 } of await boundSheets(client)) {
@@ -50,21 +46,11 @@ async function boundSheets(client: Client): Promise<Bound[]> {
   return found.rows.flatMap(({ bound }) => (bound === null ? [] : [bound]))
 }
 
-function digestOf(text: string): string | undefined {
+/** What is computed of a sheet; undefined for a text that is no sheet. */
+function ofSheet(compute: (text: string) => string, text: string): string | undefined {
   try {
-    return sheetDigest(text)
+    return compute(text)
   } catch {
     return undefined
   }
-}
-
-/** The hash of the content as `sheetContentHash` takes it: of the sheet without its version and dates; undefined for one without dates. */
-function contentHash(text: string): string | undefined {
-  const sheet = JSON.parse(text) as Partial<Sheet>
-  if (sheet.rate_lock === undefined) return undefined
-  sheet.rate_lock.valid_until = NO_DATE
-  for (const sold of [...(sheet.models ?? []), ...(sheet.tools ?? [])]) sold.rate_locked_until = NO_DATE
-  return createHash('sha256')
-    .update(JSON.stringify({ ...sheet, version: '0' }))
-    .digest('hex')
 }

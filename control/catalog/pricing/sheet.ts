@@ -107,7 +107,14 @@ export function withPromiseEnd(text: string, validUntilMs: number): string {
 
 /** The hash of a sheet without its version and dates: two catalogs with one hash share a version. */
 export function sheetContentHash(catalog: Catalog): string {
-  return createHash('sha256')
-    .update(JSON.stringify(buildSheet(catalog, 0, 0)))
-    .digest('hex')
+  return hashOf(buildSheet(catalog, 0, 0))
+}
+
+/** The same of the text of a published sheet. @throws Error for a text that is no sheet */
+export function publishedContentHash(text: string): string {
+  return hashOf({ ...(JSON.parse(withPromiseEnd(text, 0)) as Sheet), version: '0' })
+}
+
+function hashOf(sheet: Sheet): string {
+  return createHash('sha256').update(JSON.stringify(sheet)).digest('hex')
 }

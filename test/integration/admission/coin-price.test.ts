@@ -232,7 +232,7 @@ class World {
       const made = await createLink(transaction, debits, GATEWAY, link)
       this.links.push({ id: made.link.id, token: made.token, owner, nanos })
     } else if (kind === 'pay') {
-      await debits.move(transaction, { ...amount, id: newId('pay'), kind: 'agent_fund', to: { accountId: other } })
+      await debits.move(transaction, { ...amount, id: newId('pay'), kind: 'agent_pay', to: { accountId: other } })
     } else {
       const id = newId('wdr')
       await debits.move(transaction, { ...amount, id, kind: WITHDRAWAL, to: { ledgerAccount: ESCROW_COIN } })

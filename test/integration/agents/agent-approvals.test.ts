@@ -7,6 +7,7 @@ import { api, apiOk, assertRefused, type Json, newOwner, type Owner } from '../.
 import { assertError, completion, type Reply } from '../../support/clients/chatClient.ts'
 import { openRequest } from '../../support/journals.ts'
 import { limits } from '../../support/limits.ts'
+import { scalar } from '../../support/parts/ledger.ts'
 import { present } from '../../support/present.ts'
 import { type Stack, startStack, until } from '../../support/stack.ts'
 import { childrenOf } from '../../support/workload.ts'
@@ -154,12 +155,8 @@ test('an approval can be used again after the process that ran its request died'
   await until('its request is open', async () => (await openRequest(stack.dir)) !== undefined)
   for (const worker of childrenOf(present(stack.proxy.pid))) process.kill(worker, 'SIGKILL')
   await broken
-  await until('its receipt says that it was orphaned', async () => {
-    const used = `SELECT used_by FROM approvals WHERE id = '${id}'`
-    return (
-      (await pool.query(`SELECT FROM receipts WHERE request_id = (${used}) AND status = 'orphaned'`)).rowCount === 1
-    )
-  })
+  const status = 'SELECT status FROM receipts WHERE request_id = (SELECT used_by FROM approvals WHERE id = $1)'
+  await until('it is orphaned', async () => (await scalar(pool, status, [id])) === 'orphaned')
   await until('it is served', async () => (await send(body, id).catch(() => undefined))?.status === 200)
 })
 

@@ -55,7 +55,7 @@ export async function publishPrices(pool: Pool): Promise<void> {
     await pool.query(
       `INSERT INTO price_sheets (version, published_at, valid_until, content_hash, sheet)
        VALUES ($1, now(), now() + interval '30 days', $2, $3)`,
-      [i + 1, `hash ${i}`, JSON.stringify({ coin: { usd } })],
+      [i + 1, '', JSON.stringify({ coin: { usd } })],
     )
   }
 }

@@ -175,7 +175,9 @@ export class VerifiedBook {
   }
 
   private ending(requestId: string, accountId: string, { charge, settlement }: RandomRequest, isPaid: boolean): Buffer {
-    const { coinUsdUnits } = present(this.catalogs[(settlement.sheetVersion ?? 1) - 1]).sheet
+    const { sheet, models } = present(this.catalogs[(settlement.sheetVersion ?? 1) - 1])
+    const { coinUsdUnits } = sheet
+    const route = models.get(settlement.model ?? '')?.routes[0]
     const { lockSeries, lockUnits } = settlement
     const burnt = lockSeries ? [`${lockSeries}=${lockUnits}`] : []
     const coin = { coinUnits: charge, coinNanos: coinFor(Math.max(charge, 0), coinUsdUnits) }
@@ -186,7 +188,7 @@ export class VerifiedBook {
       requestId,
       charge,
       split,
-      settlement: { ...settlement, ...payer },
+      settlement: { ...(route && { provider: route.provider.id }), ...settlement, ...payer },
     })
   }
 

@@ -1,13 +1,16 @@
 import assert from 'node:assert/strict'
+import { runAudit } from '../../../control/audit/runAudit.ts'
 import { type Evidence, type Report, verify } from '../../../verifier/verify.ts'
+import { limits } from '../limits.ts'
 import { present } from '../present.ts'
 import { type JsonValue, jsonValues, withOtherByte } from '../samples/changedBytes.ts'
 import { seededRandom } from '../samples/mutations.ts'
 import type { Random } from '../samples/randomCatalogs.ts'
-import { assertCleanAudit, ensureOpen } from './ledger.ts'
+import { assertCleanAudit, ensureOpen, KINDS_CHECK } from './ledger.ts'
 import { type Booked, VerifiedBook } from './verifiedBook.ts'
 
 const AT_ONCE = 16
+const PRICED_CHECK = 'no request at the standard rate exceeds its price sheet or was served elsewhere'
 /** What the first layout of leaves does not have; how much was held it has not either, but in three ways at once. */
 const NOT_IN_FIRST = ['rate', 'tier', 'clamped', 'streamed', 'duration_ms', 'error', 'usage.size']
 
@@ -40,15 +43,28 @@ export async function verifyReceipts({ receipts, changes, seed }: Verified): Pro
       )
       rejected += counts.reduce((sum, count) => sum + count, 0)
     }
-    assert.ok(booked.some(({ isTooDear }) => isTooDear))
+    const dear = new Set(booked.flatMap(({ isTooDear, requestId }) => (isTooDear ? [requestId] : [])))
+    assert.ok(dear.size > 0)
     await ensureOpen(world.book)
-    await assertCleanAudit(world.book)
+    await assertCleanAudit(world.book, KINDS_CHECK, PRICED_CHECK)
+    await assertNamed(world, dear)
     return rejected
   } catch (error) {
     throw new Error(`with seed ${seed}: ${(error as Error).message}`, { cause: error })
   } finally {
     await world.book.stop()
   }
+}
+
+/** The audit names receipts that are dearer than their price sheet, and no other. */
+async function assertNamed({ book }: VerifiedBook, dear: ReadonlySet<string>): Promise<void> {
+  const checks = await runAudit(book.pool, book.redis, limits)
+  const named = present(checks.find(({ name }) => name === PRICED_CHECK)).detail.match(/req_\w+/g) ?? []
+  assert.ok(named.length > 0)
+  assert.deepEqual(
+    named.filter((requestId) => !dear.has(requestId)),
+    [],
+  )
 }
 
 interface Changes {
