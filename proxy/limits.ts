@@ -118,8 +118,6 @@ export const PROXY_LIMITS = {
   streamBytesBase: 1_048_576,
   /** A stream of a chat answer, in bytes for each output token that the hold pays for. */
   streamBytesPerTokenMax: 4_096,
-  /** A stream of spoken text, in bytes for each character. */
-  speechBytesPerCharacterMax: 32_768,
   /** Any stream, in bytes, however much was asked for. */
   streamBytesMax: 268_435_456,
   /** The buffered part of a stream before its first content, in bytes. */

@@ -20,7 +20,8 @@ export const replyLabel = (id: number): string => `reply:${id}`
  * payloads can neither be read nor forged.
  */
 export class CallSeal {
-  /** The first one seals; each of them opens. */
+  private readonly sealing: Buffer
+  /** Each of them opens. */
   private readonly keys: readonly Buffer[]
 
   /**
@@ -30,6 +31,9 @@ export class CallSeal {
    */
   constructor(busKeys: readonly Buffer[], channel: string) {
     this.keys = busKeys.map((busKey) => createHmac('sha256', busKey).update(channel).digest())
+    const [first] = this.keys
+    if (first === undefined) throw new Error('a seal needs a key')
+    this.sealing = first
   }
 
   /** @param label the context that the payload is bound to: `requestLabel` or `replyLabel` */
@@ -63,12 +67,6 @@ export class CallSeal {
       if (payload !== undefined) return payload
     }
     return undefined
-  }
-
-  private get sealing(): Buffer {
-    const [first] = this.keys
-    if (first === undefined) throw new Error('a seal needs a key')
-    return first
   }
 }
 

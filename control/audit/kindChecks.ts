@@ -58,6 +58,7 @@ const KINDS: readonly Kind[] = [
     ways: [
       ['lock', 'lock_issued'],
       ['house', 'revenue'],
+      ['house', 'revenue_unpaid'],
     ],
   },
   {

@@ -62,7 +62,7 @@ export const CONTROL_EVENTS = {
   chain_transaction_stuck: [
     'error',
     'the nonce of a transaction was used and nothing shows whether it was made; its key sends nothing until an operator decides',
-    'See which transaction used the nonce, then use `chain resolve`; the chain page of the operations guide has the steps.',
+    'See which transaction used the nonce, then use `chain release` or `chain settle`; the chain page of the operations guide has the steps.',
   ],
   chain_transfer_found: ['warn', 'the logs of the chain show a transfer whose receipt the node does not have'],
   chain_transaction_refused: ['debug', 'the node did not accept a transaction; retrying'],

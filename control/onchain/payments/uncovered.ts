@@ -1,10 +1,10 @@
+import { DAY_MS } from '../../../contract/api/time.ts'
 import { GatewayError } from '../../../contract/errors/errors.ts'
 import type { Address } from '../../../contract/payments/address.ts'
 import { idBound } from '../../book/months/idTime.ts'
 import type { Limits } from '../../limits.ts'
 import type { Queryable } from '../../runtime/db/pool.ts'
 
-const DAY_MS = 86_400_000
 const RETRY_SECONDS = 3_600
 
 /**

@@ -1,3 +1,4 @@
+import { DAY_MS } from '../../../contract/api/time.ts'
 import { GatewayError } from '../../../contract/errors/errors.ts'
 import { coinFor } from '../../../contract/money/coin.ts'
 import { type IdPrefix, newId } from '../../../contract/wire/ids.ts'
@@ -16,7 +17,6 @@ const SENT = {
   lock_withdrawal: { from: 'lock_withdrawals WHERE', prefix: 'lwd', perDay: 'lockWithdrawalsPerDay' },
 } as const satisfies Record<string, { from: string; prefix: IdPrefix; perDay: keyof Limits }>
 
-const DAY_MS = 86_400_000
 const RETRY_SECONDS = 3_600
 
 /**

@@ -96,8 +96,7 @@ class SpeechPlan implements BytePlan {
     }
     this.bill = countedBill(countedRates(model, principal), request.characters, 'reported')
     this.contentType = CONTENT_TYPES[request.format]
-    const bytesMax = limits.streamBytesBase + request.characters * limits.speechBytesPerCharacterMax
-    this.answerBytesMax = Math.min(limits.streamBytesMax, bytesMax)
+    this.answerBytesMax = limits.streamBytesMax
     this.rest = request.rest
   }
 

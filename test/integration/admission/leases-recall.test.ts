@@ -30,11 +30,13 @@ const limits = { ...ledgerLimits, recallMs: 5_000 }
 const soon = { ...ledgerLimits, recallMs: 20 }
 
 let book: Book
+let payee: string
 let workers: LeaseWorker[] = []
 let beats: NodeJS.Timeout
 before(async () => {
   book = await startBook()
   await ensureOpen(book)
+  payee = await fundedAccount(book, 1)
 })
 beforeEach(async () => {
   workers = [await LeaseWorker.start(book), await LeaseWorker.start(book)]
@@ -51,7 +53,7 @@ after(() => book.stop())
 
 async function debit(accountId: string, units: number, spender?: Spender, bounds = limits): Promise<void> {
   const debits = new Debits(book.pool, book.redis, bounds)
-  const what = { id: newId('lnk'), accountId, nanos: units, units, kind: 'refund', to: { ledgerAccount: 'house' } }
+  const what = { id: newId('pay'), accountId, nanos: units, units, kind: 'agent_pay', to: { accountId: payee } }
   await withUndo(
     book.pool,
     (error) => assert.fail(String(error)),

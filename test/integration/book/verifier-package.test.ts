@@ -2,6 +2,7 @@
 // Method: the package is packed as it is published, and unpacked in a folder where there is nothing else.
 import assert from 'node:assert/strict'
 import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
@@ -54,10 +55,10 @@ after(async () => {
   await stack.finish()
 })
 
-/** Runs the command in a folder of its own. */
-function run(...args: string[]): { status: number | null; stdout: string; stderr: string } {
-  const bin = join(dir, 'package/bin.js')
-  const { status, stdout, stderr } = spawnSync(process.execPath, [bin, ...args], { cwd: dir, encoding: 'utf8' })
+/** Runs the command in a folder of its own; meanwhile the connections to the gateway are attended to. */
+async function run(...args: string[]): Promise<{ status: number | null; stdout: string; stderr: string }> {
+  const child = spawn(process.execPath, [join(dir, 'package/bin.js'), ...args], { cwd: dir })
+  const [stdout, stderr, [status]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')])
   return { status, stdout, stderr }
 }
 
@@ -115,13 +116,13 @@ test('receipts of a running gateway verify on the command line, also against a s
     const [from, to] = [own.log.head.tree_size, Number(readFileSync(join(dir, later), 'utf8').split('\n')[1])]
     const proof = save('proof.json', await get(`/v1/log/consistency?from=${from}&to=${to}`))
     const options = ['--sheet', 'sheet.json', '--key', TEST_LOG_VERIFIER, '--checkpoint', later, '--consistency', proof]
-    const { status, stdout, stderr } = run(receipt, ...options)
+    const { status, stdout, stderr } = await run(receipt, ...options)
     assert.equal(status, 0, stdout + stderr)
     assert.match(stdout, /^charge +ok /m)
     assert.match(stdout, /^consistency +ok /m)
     assert.match(stdout, /\nthe receipt holds\n$/)
     assert.equal(stderr, '')
-    const without = run(receipt, '--sheet', 'sheet.json', '--key', TEST_LOG_VERIFIER, '--checkpoint', 'kept.txt')
+    const without = await run(receipt, '--sheet', 'sheet.json', '--key', TEST_LOG_VERIFIER, '--checkpoint', 'kept.txt')
     const isSame = own.log.head.tree_size === kept.log.head.tree_size
     assert.equal(without.status, isSame ? 0 : 1, without.stdout)
     if (!isSame) assert.match(without.stdout, /^consistency failed +there is no proof, such as \/v1\/log\/consistency/m)
@@ -138,7 +139,7 @@ test('the exit status distinguishes a receipt that fails from one that cannot be
   save('forged.json', receipt.replace('"reasoning_tokens":', '"reasoning_tokens":1'))
   save('cheaper.json', sheet.replaceAll('"input":"1"', '"input":"0.5"'))
   save('torn.json', receipt.slice(0, -1))
-  const bundled = run('bundle.json')
+  const bundled = await run('bundle.json')
   assert.equal(bundled.status, 0, bundled.stdout)
   assert.match(bundled.stdout, /^signature +skipped no key was given\nwhat was checked holds, without signature\n$/m)
   const other = TEST_LOG_VERIFIER.replace('test.example.com', 'test.example.org')
@@ -156,7 +157,7 @@ test('the exit status distinguishes a receipt that fails from one that cannot be
     [1, /^witness +failed +the key is not one of a witness/m, 'bundle.json', '--witness', TEST_LOG_VERIFIER],
     [0, /^usage: sluice-verify/, '--help'],
   ] as const) {
-    const done = run(...args)
+    const done = await run(...args)
     assert.deepEqual([done.status, expected.test(done.stdout + done.stderr)], [status, true], `${args}: ${done.stdout}`)
   }
 })

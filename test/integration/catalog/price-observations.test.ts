@@ -193,19 +193,19 @@ test('malformed price lists are bounded and logged, and change no observation', 
     }
     send()
   }
-  const faults: [RequestListener, RegExp][] = [
+  const faults: [RequestListener, RegExp, priceListTimeoutMs?: number][] = [
     [(_, response) => response.end('{"data":['), /it is no list of models/],
     [(_, response) => response.end(JSON.stringify({ data: 'all' })), /it is no list of models/],
     [(_, response) => response.writeHead(503).end(listOf({ 'up-one': '1' })), /answered with 503/],
     [(_, response) => response.writeHead(302, { location: 'http://127.0.0.1/' }).end(), /answered with 302/],
     [endless, /too_large/],
-    [() => {}, /timeout/],
-    [(_, response) => void response.write('{'), /timeout/],
+    [() => {}, /timeout/, 500],
+    [(_, response) => void response.write('{'), /timeout/, 500],
     [(request) => request.socket.destroy(), /unreachable/],
   ]
-  for (const [play, reason] of faults) {
+  for (const [play, reason, priceListTimeoutMs = 30_000] of faults) {
     answer = play
-    const { stats } = await observe({ priceListTimeoutMs: 1_000 })
+    const { stats } = await observe({ priceListTimeoutMs })
     assert.deepEqual(stats, { reads: 1, failures: 1 }, String(reason))
     const [warning] = warnings()
     assert.equal(warning?.msg, 'could not read a price list')

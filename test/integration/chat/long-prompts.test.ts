@@ -7,7 +7,7 @@ import { messages, messagesAnswer } from '../../support/clients/messagesClient.t
 import { itemOf } from '../../support/present.ts'
 import { type Stack, startStack } from '../../support/stack.ts'
 
-const LONG = `${'Zeile "eins" \\ ü 漢 😀\n'.repeat(20_000)}the end`
+const LONG = `${'Zeile "eins" \\ ü 漢 😀\n'.repeat(10_000)}the end`
 const IMAGE = `data:image/png;base64,${'iVBORw0KGgo'.repeat(30_000)}`
 
 let stack: Stack

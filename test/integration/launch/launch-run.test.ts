@@ -107,7 +107,7 @@ test('it serves a demo, stops cleanly, and restarts with the same account and re
   assert.equal(warnings.length, 1, second.output())
   assert.match(
     warnings[0] ?? '',
-    /^control: the catalog file breaks price promises, .*demo-catalog\.yaml:\d+: demo\/chat-small: price\.input may not rise from 0\.14 to 0\.15/,
+    /^control: the catalog file breaks promises of prices or compute locks, .*demo-catalog\.yaml:\d+: demo\/chat-small: price\.input may not rise from 0\.14 to 0\.15/,
   )
   await interrupt(second)
 })

@@ -59,8 +59,8 @@ test('without a chain, the liabilities are shown and the reserve is empty', asyn
   const { network, block, token, treasury, vault, held, held_usd, ratio, covered, withdrawals } = reserve
   assert.deepEqual([network, block, token, treasury, vault, ratio, covered, withdrawals], Array(8).fill(null))
   assert.deepEqual([held, held_usd], [[], '0'])
-  // What is owed is rounded up.
-  assert.deepEqual([reserve['owed_usd'], reserve['coin_usd']], ['1.500000001', '0.5'])
+  // What is owed is rounded up to hundredths.
+  assert.deepEqual([reserve['owed_usd'], reserve['coin_usd']], ['1.51', '0.5'])
   await pool.query(`INSERT INTO reserve_days SELECT day - 1, first_reading, first_at - interval '1 day', last_reading,
     last_at - interval '1 day', 0 FROM reserve_days`)
   const days = await read<{ data: { day: string }[]; has_more: boolean }>('list_reserve_days', { limit: 1 })

@@ -2,6 +2,7 @@ import { newId } from '../../../contract/wire/ids.ts'
 import type { Redis } from '../../../contract/wire/redis.ts'
 import { accountKey, shardOf } from '../../../contract/wire/redisKeys.ts'
 import {
+  ESCROW_LOCKS,
   holdingAccount,
   LOCK_OPERATOR,
   lockEscrowAccount,
@@ -70,7 +71,11 @@ export function plantSeries(
   })
 }
 
-/** Has an account hold tokens of a series, as after buying them from the operator. @param soldNanos what it has paid */
+/**
+ * Has an account hold tokens of the operator's, which pass through the escrow by orders that ended without a fill: so tests
+ * choose what was paid, also nothing.
+ * @param soldNanos what it has paid
+ */
 export function plantHolding(
   pool: Pool,
   { id: seriesId, endsAtMs }: PlantedSeries,
@@ -89,10 +94,16 @@ export function plantHolding(
       seriesId,
       accountId,
     ])
-    const ref = newId('lor')
-    const debit = holdingAccount(seriesId, LOCK_OPERATOR)
-    await postTransfers(client, [{ kind: 'lock_fill', ref, debit, credit: holding, units }])
-    await pay(client, ref, seriesId, accountId, soldNanos)
+    const [given, got] = [
+      await endedOrder(client, seriesId, LOCK_OPERATOR),
+      await endedOrder(client, seriesId, accountId),
+    ]
+    const escrow = lockEscrowAccount(seriesId)
+    await postTransfers(client, [
+      { kind: 'lock_order', ref: given, debit: holdingAccount(seriesId, LOCK_OPERATOR), credit: escrow, units },
+      { kind: 'lock_cancel', ref: got, debit: escrow, credit: holding, units },
+    ])
+    if (soldNanos > 0) await pay(client, { given, got }, `coin:${accountId}`, lockUnearnedAccount(seriesId), soldNanos)
     await appendAdmissionEvent(client, {
       accountId,
       coinDelta: -soldNanos,
@@ -101,11 +112,28 @@ export function plantHolding(
   })
 }
 
-async function pay(client: Client, ref: string, seriesId: string, accountId: string, nanos: number): Promise<void> {
-  if (nanos === 0) return
-  const credit = lockUnearnedAccount(seriesId)
+/** An order that was not filled. @returns its id */
+async function endedOrder(client: Client, seriesId: string, accountId: string): Promise<string> {
+  const id = newId('lor')
+  await client.query(
+    `INSERT INTO lock_orders (id, series_id, account_id, side, type, token_micros, status, ended_at)
+     VALUES ($1, $2, $3, 'sell', 'market', 1, 'cancelled', now())`,
+    [id, seriesId, accountId],
+  )
+  return id
+}
+
+async function pay(
+  client: Client,
+  { given, got }: { readonly given: string; readonly got: string },
+  debit: string,
+  credit: string,
+  nanos: number,
+): Promise<void> {
+  const coin = { units: nanos, coinNanos: nanos }
   await postTransfers(client, [
-    { kind: 'lock_sale', ref, debit: `coin:${accountId}`, credit, units: nanos, coinNanos: nanos },
+    { kind: 'lock_order', ref: got, debit, credit: ESCROW_LOCKS, ...coin },
+    { kind: 'lock_cancel', ref: given, debit: ESCROW_LOCKS, credit, ...coin },
   ])
 }
 

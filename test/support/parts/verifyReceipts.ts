@@ -6,11 +6,12 @@ import { present } from '../present.ts'
 import { type JsonValue, jsonValues, withOtherByte } from '../samples/changedBytes.ts'
 import { seededRandom } from '../samples/mutations.ts'
 import type { Random } from '../samples/randomCatalogs.ts'
-import { assertCleanAudit, ensureOpen, KINDS_CHECK } from './ledger.ts'
+import { assertCleanAudit, ensureOpen } from './ledger.ts'
 import { type Booked, VerifiedBook } from './verifiedBook.ts'
 
 const AT_ONCE = 16
-const PRICED_CHECK = 'no request at the standard rate exceeds its price sheet or was served elsewhere'
+/** Names the receipts that a verified book charges too much. */
+export const PRICED_CHECK = 'no request at the standard rate exceeds its price sheet or was served elsewhere'
 /** What the first layout of leaves does not have; how much was held it has not either, but in three ways at once. */
 const NOT_IN_FIRST = ['rate', 'tier', 'clamped', 'streamed', 'duration_ms', 'error', 'usage.size']
 
@@ -46,7 +47,7 @@ export async function verifyReceipts({ receipts, changes, seed }: Verified): Pro
     const dear = new Set(booked.flatMap(({ isTooDear, requestId }) => (isTooDear ? [requestId] : [])))
     assert.ok(dear.size > 0)
     await ensureOpen(world.book)
-    await assertCleanAudit(world.book, KINDS_CHECK, PRICED_CHECK)
+    await assertCleanAudit(world.book, PRICED_CHECK)
     await assertNamed(world, dear)
     return rejected
   } catch (error) {
