@@ -36,7 +36,7 @@ test-node22: build ## The same under Node.js 22, with the newest clients
 	@node scripts/test-node22.mjs $(only)
 
 test-long: build ## The long tests, those that kill parts, and more rounds of the property tests
-	@node scripts/system-packages.mjs redis >/dev/null
+	@node scripts/system-packages.mjs redis nginx haproxy >/dev/null
 	@node dist/test/run.js long faults sequences fuzz
 
 bench: build ## Measure beside nginx, haproxy and Portkey, write bench/REPORT.md; args="--help" tells more

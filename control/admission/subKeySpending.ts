@@ -6,12 +6,10 @@ import type { Windows } from './windows.ts'
 /** The total charges of the sub-keys of one platform key. */
 export interface SubKeySpending extends KeySpending {
   readonly platformKeyId: string
-  readonly shard: number
 }
 
 interface Row extends KeySpending {
   readonly key_id: string
-  readonly shard: number
 }
 
 /**
@@ -32,8 +30,8 @@ export async function readSubKeySpending(
 ): Promise<SubKeySpending[]> {
   const { hour, dayFirstHour, monthFirstHour } = windows
   const found = await db.query<Row>(
-    `SELECT k.platform_key_id AS key_id, min(u.shard) AS shard, ${spent('true')} AS life,
-       ${spent('u.hour = $1')} AS hour, ${spent('u.hour >= $2')} AS day, ${spent('u.hour >= $3')} AS month
+    `SELECT k.platform_key_id AS key_id, ${spent('true')} AS life, ${spent('u.hour = $1')} AS hour,
+       ${spent('u.hour >= $2')} AS day, ${spent('u.hour >= $3')} AS month
      FROM api_keys k JOIN key_usage u ON u.key_id = k.id
      WHERE k.platform_key_id IS NOT NULL AND ($4::smallint IS NULL OR u.shard = $4)
      GROUP BY k.platform_key_id`,

@@ -56,10 +56,10 @@ async function compareOnce(client: Client, redis: Redis, limits: Limits): Promis
   const debits = await addDebits(client, redis, held, nowMs, limits)
   const balances = new Faults()
   const accounts = await compareBalances(client, redis, unread, held, balances, limits)
-  const shared = await shareSpending(client, windows, unread, held)
+  await shareSpending(client, windows, unread, held)
   const beats = await readBeats(redis)
   const counters = new Faults()
-  const keys = await compareKeys({ client, redis, windows, unread, held, shared }, counters, limits)
+  const keys = await compareKeys({ client, redis, windows, unread, held }, counters, limits)
   return [
     await checkEpochs(client, redis),
     balances.check('admission balances equal the book', `${accounts} accounts`),

@@ -32,36 +32,24 @@ export interface Spent {
   readonly windows: Windows
   readonly unread: Unread
   readonly held: HeldParts
-  /** Keys to their shards: platform keys, which need not have been charged themselves. */
-  readonly shared: Map<string, number>
 }
 
 /**
  * Adds the spending of sub-keys to that of their platform keys: booked spending to the held amounts, charges that wait in the
  * streams to the waiting charges.
- * @returns the platform keys with their shards
  */
-export async function shareSpending(
-  client: Client,
-  windows: Windows,
-  unread: Unread,
-  held: HeldParts,
-): Promise<Map<string, number>> {
-  const shared = new Map<string, number>()
-  for (const { platformKeyId, shard, ...spending } of await readSubKeySpending(client, windows, null)) {
-    shared.set(platformKeyId, shard)
+export async function shareSpending(client: Client, windows: Windows, unread: Unread, held: HeldParts): Promise<void> {
+  for (const { platformKeyId, ...spending } of await readSubKeySpending(client, windows, null)) {
     held.addSpending(platformKeyId, spending)
   }
-  const found = await client.query<{ id: string; platform_key_id: string; account_id: string }>(
-    'SELECT id, platform_key_id, account_id FROM api_keys WHERE id = ANY ($1::text[]) AND platform_key_id IS NOT NULL',
+  const found = await client.query<{ id: string; platform_key_id: string }>(
+    'SELECT id, platform_key_id FROM api_keys WHERE id = ANY ($1::text[]) AND platform_key_id IS NOT NULL',
     [textArray([...unread.keyCharges.keys()])],
   )
-  for (const { id, platform_key_id, account_id } of found.rows) {
-    shared.set(platform_key_id, shardOf(account_id))
+  for (const { id, platform_key_id } of found.rows) {
     const charges = unread.keyCharges.get(platform_key_id) ?? []
     unread.keyCharges.set(platform_key_id, [...charges, ...(unread.keyCharges.get(id) ?? [])])
   }
-  return shared
 }
 
 /**
@@ -72,7 +60,6 @@ export async function shareSpending(
  */
 export async function compareKeys(spent: Spent, faults: Faults, limits: Limits): Promise<number> {
   const { hour, dayFirstHour, monthFirstHour } = spent.windows
-  const uncharged = new Map(spent.shared)
   let count = 0
   for (let after = ''; ; ) {
     const page = await spent.client.query<KeyRow>(PAGE, [
@@ -82,18 +69,12 @@ export async function compareKeys(spent: Spent, faults: Faults, limits: Limits):
       after,
       limits.auditPageMax,
     ])
-    for (const row of page.rows) uncharged.delete(row.key_id)
     await comparePage(spent, page.rows, faults)
     count += page.rows.length
     if (page.rows.length < limits.auditPageMax) break
     after = page.rows.at(-1)?.key_id ?? after
   }
-  count += await compareUncharged(spent, uncharged, faults, limits)
-  const rest = [...uncharged].map(([key_id, shard]) => ({ key_id, shard, ...NOTHING }))
-  for (let i = 0; i < rest.length; i += limits.auditPageMax) {
-    await comparePage(spent, rest.slice(i, i + limits.auditPageMax), faults)
-  }
-  return count + rest.length
+  return count + (await compareUncharged(spent, faults, limits))
 }
 
 const UNCHARGED = `
@@ -101,12 +82,7 @@ const UNCHARGED = `
   WHERE k.id > $1 AND NOT EXISTS (SELECT FROM key_usage u WHERE u.key_id = k.id) ORDER BY k.id LIMIT $2`
 
 /** Keys that were never charged have no counters, but for their holds and what waits. @returns their number */
-async function compareUncharged(
-  spent: Spent,
-  shared: Map<string, number>,
-  faults: Faults,
-  limits: Limits,
-): Promise<number> {
+async function compareUncharged(spent: Spent, faults: Faults, limits: Limits): Promise<number> {
   let count = 0
   for (let after = ''; ; ) {
     const { rows } = await spent.client.query<{ id: string; account_id: string }>(UNCHARGED, [
@@ -114,7 +90,6 @@ async function compareUncharged(
       limits.auditPageMax,
     ])
     const keys = rows.map(({ id, account_id }) => ({ key_id: id, shard: shardOf(account_id), ...NOTHING }))
-    for (const { id } of rows) shared.delete(id)
     await comparePage(spent, keys, faults)
     count += rows.length
     if (rows.length < limits.auditPageMax) return count

@@ -8,16 +8,15 @@ import { table } from './table.ts'
 const SHOWN_MAX = 100
 const HASH = /^0x[0-9a-f]{64}$/
 
-// Loaded when they are needed, because that takes as long as all the rest of a command.
-const loadDecisions = () =>
-  Promise.all([
-    import('../onchain/chain/unclaimedTransfers.ts'),
+// Each command loads what it needs, because that takes as long as all the rest of it.
+const loadStuck = async () => {
+  const [stuck, { OUTCOMES }, { createChainClient }] = await Promise.all([
     import('../onchain/chain/stuckTransactions.ts'),
     import('../onchain/service/outcomes.ts'),
-    import('../onchain/chain/outcomeSearch.ts'),
     import('../onchain/chain/chainClient.ts'),
-    import('../onchain/chain/transferLog.ts'),
   ])
+  return { ...stuck, OUTCOMES, createChainClient }
+}
 
 function shown({ id, purpose, ref, sender, nonce, transfer, attempts }: TransactionRow) {
   return {
@@ -34,7 +33,7 @@ function shown({ id, purpose, ref, sender, nonce, transfer, attempts }: Transact
 }
 
 async function stuck(_args: Arguments, context: CliContext): Promise<undefined> {
-  const [, { stuckTransactions }] = await loadDecisions()
+  const { stuckTransactions } = await import('../onchain/chain/transactionRow.ts')
   const rows = (await stuckTransactions(await context.pool(), SHOWN_MAX)).map(shown)
   const cells = rows.map(({ id, purpose, ref, sender, nonce, to, amount }) => {
     return [String(id), purpose, ref, sender ?? '', String(nonce), to ?? '', amount ?? '']
@@ -44,8 +43,8 @@ async function stuck(_args: Arguments, context: CliContext): Promise<undefined> 
 }
 
 async function release(args: Arguments, context: CliContext): Promise<undefined> {
-  const [, { stuckTransaction, releaseStuck }, { OUTCOMES }, { searchOutcome }, { createChainClient }] =
-    await loadDecisions()
+  const { stuckTransaction, releaseStuck, OUTCOMES, createChainClient } = await loadStuck()
+  const { searchOutcome } = await import('../onchain/chain/outcomeSearch.ts')
   const [pool, id, reason] = [await context.pool(), idOf(args), reasonOf(args)]
   const row = await stuckTransaction(pool, id)
   const chain = createChainClient(rpcUrlOf(context), context.limits)
@@ -60,8 +59,8 @@ async function release(args: Arguments, context: CliContext): Promise<undefined>
 }
 
 async function settle(args: Arguments, context: CliContext): Promise<undefined> {
-  const [, { stuckTransaction, settleStuck }, { OUTCOMES }, , { createChainClient }, { hasTransferred }] =
-    await loadDecisions()
+  const { stuckTransaction, settleStuck, OUTCOMES, createChainClient } = await loadStuck()
+  const { hasTransferred } = await import('../onchain/chain/transferLog.ts')
   const [pool, id, reason] = [await context.pool(), idOf(args), reasonOf(args)]
   const hash = argument(args, 'HASH').toLowerCase()
   if (!HASH.test(hash)) throw new UsageError('HASH is 0x and the 64 hex digits of a transaction')
@@ -90,7 +89,7 @@ async function retry(args: Arguments, context: CliContext): Promise<undefined> {
 }
 
 async function unclaimed(_args: Arguments, context: CliContext): Promise<undefined> {
-  const [{ unclaimedTransfers }] = await loadDecisions()
+  const { unclaimedTransfers } = await import('../onchain/chain/unclaimedTransfers.ts')
   const rows = await unclaimedTransfers(await context.pool(), SHOWN_MAX)
   const cells = rows.map(({ hash, block, token, from, to, amount, transfers }) => {
     return [hash, String(block), token, from, to, amount, String(transfers)]

@@ -83,6 +83,8 @@ export class Stack {
   readonly proxy: TestProcess
   /** Those beside `proxy`, over the same data folder. */
   readonly moreProxies: readonly TestProcess[]
+  /** Of every process of the gateway. */
+  readonly env: NodeJS.ProcessEnv
   readonly providerProcess: TestProcess
   private readonly commands: CliProcess
 
@@ -121,6 +123,7 @@ export class Stack {
       HOST: '127.0.0.1',
       ...options.env,
     }
+    this.env = env
     this.commands = new CliProcess(env)
     this.control = new TestProcess('control', 'control/main.js', [], dir, env)
     this.proxy = new TestProcess('proxy', 'proxy/main.js', [], dir, env)
@@ -152,10 +155,6 @@ export class Stack {
   get workerPids(): number[] {
     const found = spawnSync('pgrep', ['-P', String(this.proxy.pid)], { encoding: 'utf8' })
     return found.stdout.split('\n').filter(Boolean).map(Number)
-  }
-
-  get processes(): { control: TestProcess; proxy: TestProcess } {
-    return { control: this.control, proxy: this.proxy }
   }
 
   readonly provider: ProviderControls

@@ -6,16 +6,6 @@ import type { MadeTransfer } from './outcomeSearch.ts'
 import type { OutcomeHandlers } from './recorder.ts'
 import { type TransactionRow, transactionOf } from './transactionRow.ts'
 
-/** The stuck transactions, oldest first. */
-export async function stuckTransactions(db: Queryable, limit: number): Promise<TransactionRow[]> {
-  const found = await db.query<{ id: number }>(
-    `SELECT id FROM chain_transactions WHERE state = 'stuck' ORDER BY id LIMIT $1`,
-    [limit],
-  )
-  const rows = await Promise.all(found.rows.map(({ id }) => transactionOf(db, id)))
-  return rows.filter((row) => row !== undefined)
-}
-
 /** A stuck transaction by its id. @throws NotStuckError */
 export async function stuckTransaction(db: Queryable, id: number): Promise<TransactionRow> {
   const row = await transactionOf(db, id)

@@ -106,6 +106,15 @@ export async function pendingTransactions(db: Queryable, limit: number): Promise
   return found.rows.map(toTransaction)
 }
 
+/** The stuck transactions, oldest first. */
+export async function stuckTransactions(db: Queryable, limit: number): Promise<TransactionRow[]> {
+  const found = await db.query<Row>(
+    `SELECT ${COLUMNS} FROM chain_transactions t WHERE t.state = 'stuck' ORDER BY t.id LIMIT $1`,
+    [limit],
+  )
+  return found.rows.map(toTransaction)
+}
+
 /** One transaction by its id. */
 export async function transactionOf(db: Queryable, id: number): Promise<TransactionRow | undefined> {
   const found = await db.query<Row>(`SELECT ${COLUMNS} FROM chain_transactions t WHERE t.id = $1`, [id])

@@ -12,7 +12,7 @@ export interface CountedTokens {
 
 /** Whether a registered provider's report exceeds what the gateway counted, so that it counts as missing. */
 export function isBeyondCount(usage: TokenUsage, counted: CountedTokens): boolean {
-  return promptTokens(usage) > mostFor(counted.prompt) || usage.output > mostFor(counted.output)
+  return isBeyond(promptTokens(usage), usage.output, counted)
 }
 
 /**
@@ -21,13 +21,17 @@ export function isBeyondCount(usage: TokenUsage, counted: CountedTokens): boolea
  */
 export function isOverReport(usage: TokenUsage, counted: CountedTokens, mayHideReasoning: boolean): boolean {
   const output = mayHideReasoning ? usage.output - usage.reasoning : usage.output
-  return promptTokens(usage) > mostFor(counted.prompt) || output > mostFor(counted.output)
+  return isBeyond(promptTokens(usage), output, counted)
 }
 
 /** A report without cache writes: they may cost more than input, and nothing shows whether there were any. */
 export function withoutCacheWrites(usage: TokenUsage): TokenUsage {
   const { input, cacheWrite5m, cacheWrite1h } = usage
   return { ...usage, input: input + cacheWrite5m + cacheWrite1h, cacheWrite5m: 0, cacheWrite1h: 0 }
+}
+
+function isBeyond(prompt: number, output: number, counted: CountedTokens): boolean {
+  return prompt > mostFor(counted.prompt) || output > mostFor(counted.output)
 }
 
 function mostFor(tokens: number): number {

@@ -11,6 +11,7 @@ let apiKey: string
 
 before(async () => {
   stack = await startStack({
+    limits: { countsPerKeyMax: 2 },
     catalog: {
       providers: DIALECT_PROVIDERS,
       models: [
