@@ -4,19 +4,13 @@ import assert from 'node:assert/strict'
 import test, { after, afterEach, before } from 'node:test'
 import { privateKeyToAccount } from 'viem/accounts'
 import type { Address } from '../../contract/payments/address.ts'
-import { newId } from '../../contract/wire/ids.ts'
-import { coinAccount, ESCROW_COIN } from '../../control/book/ledger/accounts.ts'
-import { appendAdmissionEvent, lockAccounts } from '../../control/book/ledger/appendAdmissionEvent.ts'
-import { postTransfers } from '../../control/book/ledger/postTransfers.ts'
 import { releaseStuck } from '../../control/onchain/chain/stuckTransactions.ts'
 import { stuckTransactions } from '../../control/onchain/chain/transactionRow.ts'
 import { OUTCOMES } from '../../control/onchain/service/outcomes.ts'
-import { insertWithdrawal } from '../../control/onchain/withdrawals/withdrawalRow.ts'
-import { WITHDRAWAL } from '../../control/onchain/withdrawals/withdrawals.ts'
-import { withTransaction } from '../../control/runtime/db/pool.ts'
 import { FUNDS } from '../support/chain.ts'
 import { paymentRaceLimits } from '../support/limits.ts'
 import { fundedAccount, until } from '../support/parts/ledger.ts'
+import { bookWithdrawal } from '../support/parts/outgoingMoney.ts'
 import { type PaymentBench, startPaymentBench } from '../support/parts/payments.ts'
 
 const FINAL_BLOCKS = 5
@@ -32,29 +26,14 @@ before(async () => {
 afterEach(() => bench.mended())
 after(() => bench.stop())
 
-/** Books a withdrawal to a new wallet, as the endpoint does. */
+/** Books a withdrawal to a new wallet. */
 async function withdraw(): Promise<{ id: string; wallet: Address }> {
   const accountId = await fundedAccount(bench.book, NANOS)
   const { address } = await bench.chain.newPayer({ stablecoin: 0n, coin: 0n, approve: false })
-  const [id, wallet] = [newId('wdr'), address.toLowerCase() as Address]
+  const wallet = address.toLowerCase() as Address
   const token = bench.chain.contracts.stablecoin.toLowerCase() as Address
-  await withTransaction(bench.book.pool, async (client) => {
-    await lockAccounts(client, [accountId])
-    const [debit, credit] = [coinAccount(accountId), ESCROW_COIN]
-    await postTransfers(client, [{ kind: WITHDRAWAL, ref: id, debit, credit, units: UNITS, coinNanos: NANOS }])
-    await appendAdmissionEvent(client, { accountId, coinDelta: -NANOS })
-    await insertWithdrawal(client, {
-      id,
-      accountId,
-      wallet,
-      asset: 'stablecoin',
-      token,
-      amount: AMOUNT,
-      nanos: NANOS,
-      units: UNITS,
-    })
-  })
-  return { id, wallet }
+  const row = { accountId, wallet, asset: 'stablecoin', token, amount: AMOUNT, nanos: NANOS, units: UNITS } as const
+  return { id: await bookWithdrawal(bench.book.pool, row), wallet }
 }
 
 const stateOf = (id: string) => bench.scalar<string>('SELECT state FROM withdrawals WHERE id = $1', id)

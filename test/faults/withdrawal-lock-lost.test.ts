@@ -3,17 +3,11 @@
 import assert from 'node:assert/strict'
 import test, { after, before } from 'node:test'
 import type { Address } from '../../contract/payments/address.ts'
-import { newId } from '../../contract/wire/ids.ts'
-import { coinAccount, ESCROW_COIN } from '../../control/book/ledger/accounts.ts'
-import { appendAdmissionEvent, lockAccounts } from '../../control/book/ledger/appendAdmissionEvent.ts'
-import { postTransfers } from '../../control/book/ledger/postTransfers.ts'
 import type { PaymentsService } from '../../control/onchain/service/paymentsService.ts'
-import { insertWithdrawal } from '../../control/onchain/withdrawals/withdrawalRow.ts'
-import { WITHDRAWAL } from '../../control/onchain/withdrawals/withdrawals.ts'
-import { withTransaction } from '../../control/runtime/db/pool.ts'
 import { paymentLimits } from '../support/limits.ts'
 import { watched } from '../support/parts/faultyPool.ts'
 import { fundedAccount, until } from '../support/parts/ledger.ts'
+import { bookWithdrawal } from '../support/parts/outgoingMoney.ts'
 import { type PaymentBench, startPaymentBench } from '../support/parts/payments.ts'
 
 /** The number of the lock under which one control sends withdrawals. */
@@ -33,20 +27,12 @@ after(async () => {
   await bench.stop()
 })
 
-/** Books a withdrawal as the endpoint does. @returns its id */
-async function withdraw(accountId: string, to: Address): Promise<string> {
-  const id = newId('wdr')
+/** Books a withdrawal of coin. @returns its id */
+function withdraw(accountId: string, wallet: Address): Promise<string> {
   const token = bench.chain.contracts.coin.toLowerCase() as Address
-  const units = NANOS / 2
-  await withTransaction(bench.book.pool, async (client) => {
-    await lockAccounts(client, [accountId])
-    const [debit, credit] = [coinAccount(accountId), ESCROW_COIN]
-    await postTransfers(client, [{ kind: WITHDRAWAL, ref: id, debit, credit, units, coinNanos: NANOS }])
-    await appendAdmissionEvent(client, { accountId, coinDelta: -NANOS })
-    const amount = BigInt(NANOS) * 1_000_000_000n
-    await insertWithdrawal(client, { id, accountId, wallet: to, asset: 'coin', token, amount, nanos: NANOS, units })
-  })
-  return id
+  const amount = BigInt(NANOS) * 1_000_000_000n
+  const row = { accountId, wallet, asset: 'coin', token, amount, nanos: NANOS, units: NANOS / 2 } as const
+  return bookWithdrawal(bench.book.pool, row)
 }
 
 test('coin that another control sends is not given back as well', async () => {

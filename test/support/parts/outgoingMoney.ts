@@ -2,6 +2,7 @@ import type { Address } from '../../../contract/payments/address.ts'
 import { payerAccountId } from '../../../contract/payments/payerAccount.ts'
 import { newId } from '../../../contract/wire/ids.ts'
 import { coinAccount, ESCROW_COIN, HOUSE, PAYMENTS_IN, VAULT } from '../../../control/book/ledger/accounts.ts'
+import { appendAdmissionEvent, lockAccounts } from '../../../control/book/ledger/appendAdmissionEvent.ts'
 import { openAccount } from '../../../control/book/ledger/openAccount.ts'
 import { postTransfers } from '../../../control/book/ledger/postTransfers.ts'
 import { insertPayout } from '../../../control/onchain/rewards/payoutRow.ts'
@@ -21,16 +22,32 @@ export interface Outgoing {
   readonly state: string
 }
 
-/** Books a withdrawal as its endpoint does. */
+/** Books a withdrawal as its endpoint does. @returns its id */
+export async function bookWithdrawal(
+  pool: Pool,
+  withdrawal: Omit<Parameters<typeof insertWithdrawal>[1], 'id'>,
+): Promise<string> {
+  const id = newId('wdr')
+  const { accountId, units, nanos } = withdrawal
+  await withTransaction(pool, async (client) => {
+    await lockAccounts(client, [accountId])
+    await client.query(
+      `INSERT INTO debits (id, account_id, key_id, units, taken_at_ms, voided) VALUES ($1, $2, '', $3, 0, false)`,
+      [id, accountId, units],
+    )
+    const [debit, credit] = [coinAccount(accountId), ESCROW_COIN]
+    await postTransfers(client, [{ kind: WITHDRAWAL, ref: id, debit, credit, units, coinNanos: nanos }])
+    await appendAdmissionEvent(client, { accountId, coinDelta: -nanos })
+    await insertWithdrawal(client, { ...withdrawal, id })
+  })
+  return id
+}
+
+/** Books a withdrawal of a new account. */
 export async function orderWithdrawal(pool: Pool, token: Address, wallet: Address): Promise<Outgoing> {
   const accountId = await newAccount(pool, UNITS)
-  const id = newId('wdr')
-  await withTransaction(pool, async (client) => {
-    const [debit, credit] = [coinAccount(accountId), ESCROW_COIN]
-    await postTransfers(client, [{ kind: WITHDRAWAL, ref: id, debit, credit, units: UNITS, coinNanos: UNITS }])
-    const row = { id, accountId, wallet, asset: 'stablecoin', token, amount: AMOUNT, nanos: UNITS, units: UNITS }
-    await insertWithdrawal(client, row)
-  })
+  const row = { accountId, wallet, asset: 'stablecoin', token, amount: AMOUNT, nanos: UNITS, units: UNITS } as const
+  const id = await bookWithdrawal(pool, row)
   return { purpose: 'withdrawal', id, wallet, state: 'SELECT state FROM withdrawals WHERE id = $1' }
 }
 
