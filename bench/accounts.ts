@@ -3,6 +3,7 @@ import { hashSecret, newId, newSecret } from '../contract/wire/ids.ts'
 import { shardOf } from '../contract/wire/redisKeys.ts'
 import { coinAccount, PAYMENTS_IN } from '../control/book/ledger/accounts.ts'
 import { postTransfers } from '../control/book/ledger/postTransfers.ts'
+import { OPERATOR, recordActivity } from '../control/runtime/activity/activity.ts'
 import { intArray, textArray } from '../control/runtime/db/arrays.ts'
 import type { Client, Pool } from '../control/runtime/db/pool.ts'
 import { withTransaction } from '../control/runtime/db/pool.ts'
@@ -59,9 +60,16 @@ async function openBatch(client: Client, batch: readonly NewAccount[]): Promise<
       textArray(keys.map(({ secret }) => secret.slice(-4))),
     ],
   )
-  const credit = (id: string) => ({ kind: 'payment', ref: newId('evt'), debit: PAYMENTS_IN, credit: coinAccount(id) })
+  const credits = batch.map(({ id }) => ({ accountId: id, ref: newId('evt') }))
   await postTransfers(
     client,
-    batch.map(({ id }) => ({ ...credit(id), units: COIN_UNITS })),
+    credits.map(({ accountId, ref }) => {
+      return { kind: 'payment', ref, debit: PAYMENTS_IN, credit: coinAccount(accountId), units: COIN_UNITS }
+    }),
+  )
+  await recordActivity(
+    client,
+    OPERATOR,
+    credits.map(({ accountId, ref }) => ({ accountId, type: 'coin.credited', target: accountId, details: { ref } })),
   )
 }
