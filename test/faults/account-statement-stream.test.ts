@@ -16,16 +16,19 @@ import { limits } from '../support/limits.ts'
 import { settlementOf } from '../support/parts/ledger.ts'
 import { type Stack, startStack, until } from '../support/stack.ts'
 
-const RECEIPTS = 40_000
+const RECEIPTS = 60_000
 const UNITS = 1_000
-const LONG_MODEL = `test/${'x'.repeat(240)}`
+const LONG_MODEL = `test/${'x'.repeat(120)}`
 
 let stack: Stack
 let pool: Pool
 let owner: Owner
 
 before(async () => {
-  stack = await startStack({ limits: { apiRequestBurst: 10, apiRequestsPerMinute: 10, apiTimeoutMs: 3_000 } })
+  stack = await startStack({
+    limits: { apiRequestBurst: 10, apiRequestsPerMinute: 10, apiTimeoutMs: 3_000 },
+    catalog: { models: [{ id: LONG_MODEL }] },
+  })
   pool = createPool(stack.databaseUrl, limits)
   owner = await newOwner(stack, { credits: '1', coin: '1' })
   await stack.withRedis(async (redis) => {
@@ -36,7 +39,7 @@ before(async () => {
       for (let i = 0; i < 1_000; i++, done++) {
         const heldMs = nowMs - RECEIPTS + done
         const requestId = newId('req', heldMs)
-        const ids = { requestId, accountId: owner.accountId, keyId }
+        const ids = { requestId, accountId: owner.accountId, keyId, provider: 'mock' }
         const settlement = settlementOf({ ...ids, model: LONG_MODEL, status: sluice.Status.OK, chargeUnits: UNITS })
         pipeline.xadd(stream, '*', 'e', settlement, 'c', UNITS, 't', heldMs, 's', `coin=${UNITS}`)
       }

@@ -42,8 +42,13 @@ let holds: BatchHolds
 
 before(async () => {
   book = await startBook()
-  const models = [{ id: 'test/model', price: PRICE }]
-  const file = testCatalog('http://127.0.0.1:1/v1', { models, providers: [{ id: 'mock', batch: true }] })
+  // What the test proxy serves, too.
+  const chat = { id: 'acme/chat-small', routes: [{ provider: 'acme', model: 'up' }] }
+  const models = [{ id: 'test/model', price: PRICE }, chat]
+  const file = testCatalog('http://127.0.0.1:1/v1', {
+    models,
+    providers: [{ id: 'mock', batch: true }, { id: 'acme' }],
+  })
   await publishCatalog(book.pool, parseCatalog('catalog.yaml', file), limits)
   holds = new BatchHolds(book.redis, book.pool, limits)
 })

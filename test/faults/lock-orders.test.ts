@@ -23,7 +23,7 @@ before(async () => {
     apiRequestBurst: 10_000,
     apiRequestsPerMinute: 600_000,
     lockOrdersOpenMax: 1_000,
-    lockOrderUnitsMin: 0,
+    lockOrderUnitsMin: 1,
     debitVoidMs: 500,
   }
   stack = await startStack({ limits })
