@@ -1,7 +1,7 @@
 const BACKSLASH = 92
 const LETTER_U = 117
 const UNICODE_ESCAPE_BYTES = 6
-/** Of a character that is written as \uXXXX; most are Latin, Greek or Cyrillic ones. */
+/** Of a character that is written as \u and four hex digits; most are Latin, Greek or Cyrillic ones. */
 const UNICODE_BYTES = 2
 
 /** The approximate UTF-8 bytes of the text that the inside of a JSON string, [start, end), encodes. */

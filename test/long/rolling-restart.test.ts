@@ -111,11 +111,11 @@ http {
 
 /** Sends requests at a constant rate until it is told to stop. @returns what failed, and how many were sent */
 async function load({ program, keepsClients }: Balancer, apiKey: string, signal: AbortSignal) {
-  const kept = new Agent({ keepAlive: true, maxSockets: 64 })
+  const [kept, fresh] = [new Agent({ keepAlive: true, maxSockets: 64 }), new Agent()]
   const failed: string[] = []
   const sent: Promise<void>[] = []
   const send = async (n: number): Promise<void> => {
-    const agent = keepsClients && n % 3 > 0 ? kept : new Agent()
+    const agent = keepsClients && n % 3 > 0 ? kept : fresh
     const body = { model: 'test/small', stream: n % 2 === 0, messages: [{ role: 'user', content: 'hello' }] }
     try {
       const { status, text } = await postBy(agent, `http://127.0.0.1:${program.port}/v1/chat/completions`, apiKey, body)

@@ -5,7 +5,7 @@ import assert from 'node:assert/strict'
 import { after, afterEach, before, test } from 'node:test'
 import { createPool, type Pool } from '../../../control/runtime/db/pool.ts'
 import { api, apiOk, assertRefused, type Json, newOwner, type Owner } from '../../support/clients/apiClient.ts'
-import { chat, completion } from '../../support/clients/chatClient.ts'
+import { assertError, chat, completion } from '../../support/clients/chatClient.ts'
 import { limits } from '../../support/limits.ts'
 import { type Stack, startStack, until } from '../../support/stack.ts'
 
@@ -82,6 +82,7 @@ async function askAgain(key: string): Promise<void> {
   for (;;) {
     const reply = await chat(url, key, { model: M, max_tokens: 10 })
     if (reply.status !== 503) return void completion(reply)
+    assertError(reply, 503, 'policy_unavailable')
   }
 }
 const coinCharges = (accountId: string) =>

@@ -7,7 +7,8 @@ import { messages, messagesAnswer } from '../../support/clients/messagesClient.t
 import { itemOf } from '../../support/present.ts'
 import { type Stack, startStack } from '../../support/stack.ts'
 
-const LONG = `${'Zeile "eins" \\ ü 漢 😀\n'.repeat(10_000)}the end`
+const textOf = (lines: number): string => `${'Zeile "eins" \\ ü 漢 😀\n'.repeat(lines)}the end`
+const LONG = textOf(20_000)
 const IMAGE = `data:image/png;base64,${'iVBORw0KGgo'.repeat(30_000)}`
 
 let stack: Stack
@@ -86,10 +87,12 @@ test('chat: text and image as they were', async () => {
 })
 
 test('Messages: text, input and result of a tool as they were', async () => {
+  // The answer has it three times, escaped twice and more, and answers are parsed up to 2 MiB.
+  const text = textOf(10_000)
   const turns = [
-    { role: 'user', content: [{ type: 'text', text: LONG }] },
-    { role: 'assistant', content: [{ type: 'tool_use', id: 'call', name: 'f', input: { file: LONG } }] },
-    { role: 'user', content: [{ type: 'tool_result', tool_use_id: 'call', content: LONG }] },
+    { role: 'user', content: [{ type: 'text', text }] },
+    { role: 'assistant', content: [{ type: 'tool_use', id: 'call', name: 'f', input: { file: text } }] },
+    { role: 'user', content: [{ type: 'tool_result', tool_use_id: 'call', content: text }] },
   ]
   const ask = async (model: string) => {
     const reply = await messages(stack.baseUrl, apiKey, { model, max_tokens: 16_000, messages: turns })
@@ -101,8 +104,8 @@ test('Messages: text, input and result of a tool as they were', async () => {
     { tool_calls: { function: { arguments: string } }[] },
     { content: string },
   ]
-  assert.deepEqual([said.content, result.content], [LONG, LONG])
-  assert.deepEqual(JSON.parse(itemOf(called.tool_calls, 0).function.arguments), { file: LONG })
+  assert.deepEqual([said.content, result.content], [text, text])
+  assert.deepEqual(JSON.parse(itemOf(called.tool_calls, 0).function.arguments), { file: text })
 })
 
 test('completions: the prompt as it was', async () => {
