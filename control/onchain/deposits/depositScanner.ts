@@ -1,5 +1,5 @@
 import type { Logger } from 'pino'
-import { pad, type RpcLog } from 'viem'
+import { pad } from 'viem'
 import { coinBoughtFor } from '../../../contract/money/coin.ts'
 import { UNITS_PER_USD } from '../../../contract/money/units.ts'
 import type { Address } from '../../../contract/payments/address.ts'
@@ -21,6 +21,8 @@ import { Loop } from '../../runtime/loop.ts'
 import type { ChainClient } from '../chain/chainClient.ts'
 import { TRANSFER_TOPIC } from '../chain/transferLog.ts'
 import { insertDeposit } from './depositRow.ts'
+import { followChain } from './followChain.ts'
+import { groupsOf, type Seen, seenOf } from './seenTransfer.ts'
 
 /** Kind of the transfers that deposits are booked by. */
 export const DEPOSIT = 'deposit'
@@ -42,14 +44,11 @@ export interface ScannerOptions {
   readonly limits: Limits
 }
 
-interface Seen {
-  readonly hash: string
-  readonly logIndex: number
-  readonly block: number
-  readonly token: Address
-  readonly from: Address
-  readonly to: Address
-  readonly amount: bigint
+interface Scanned {
+  readonly first: number
+  readonly last: number
+  /** The newest block of the chain. */
+  readonly newest: number
 }
 
 /**
@@ -82,7 +81,7 @@ export class DepositScanner {
       const first = Math.max(scanned + 1 - again, 0)
       const last = Math.min(head, first + this.options.limits.chainScanBlocksMax - 1)
       if (last <= scanned) return false
-      await this.book(last, newest, await this.transfers(first, last))
+      await this.book({ first, last, newest }, await this.transfers(first, last))
       return last < head
     })
     if (more === true) this.loop.wake()
@@ -105,10 +104,11 @@ export class DepositScanner {
     return [...seen.values()].sort((a, b) => a.block - b.block || a.logIndex - b.logIndex)
   }
 
-  private async book(scannedBlock: number, newestBlock: number, transfers: readonly Seen[]): Promise<void> {
+  private async book({ first, last, newest }: Scanned, transfers: readonly Seen[]): Promise<void> {
     const { pool, log } = this.options
     await withTransaction(pool, async (client) => {
       await client.query('SELECT FROM chain_identity FOR UPDATE')
+      await followChain(client, first, transfers)
       const found = await newTransfers(client, transfers)
       await this.lockReceivers(client, found)
       for (const transfer of found) {
@@ -137,8 +137,8 @@ export class DepositScanner {
         else logEvent(log, 'deposit_arrived', { ...shown, account })
       }
       await client.query('UPDATE chain_identity SET scanned_block = greatest(scanned_block, $1), head_block = $2', [
-        scannedBlock,
-        newestBlock,
+        last,
+        newest,
       ])
     })
   }
@@ -250,33 +250,4 @@ async function countedTransfers(client: Client, hashes: string): Promise<Readonl
     [hashes],
   )
   return new Map(found.rows.map(({ key, claims, rows }) => [key, { claims, rows }]))
-}
-
-/** Equal transfers of a transaction, in the order of their logs. */
-function groupsOf(transfers: readonly Seen[]): ReadonlyMap<string, Seen[]> {
-  const groups = new Map<string, Seen[]>()
-  for (const seen of transfers) {
-    const key = [seen.hash, seen.token, seen.from, seen.to, seen.amount].join(':')
-    const group = groups.get(key)
-    if (group === undefined) groups.set(key, [seen])
-    else group.push(seen)
-  }
-  return groups
-}
-
-function seenOf(log: RpcLog): Seen[] {
-  const [, from, to] = log.topics
-  if (log.transactionHash === null || log.logIndex === null || log.blockNumber === null) return []
-  if (from === undefined || to === undefined || log.data === '0x' || BigInt(log.data) === 0n) return []
-  return [
-    {
-      hash: log.transactionHash,
-      logIndex: Number(log.logIndex),
-      block: Number(log.blockNumber),
-      token: log.address.toLowerCase() as Address,
-      from: `0x${from.slice(26)}`.toLowerCase() as Address,
-      to: `0x${to.slice(26)}`.toLowerCase() as Address,
-      amount: BigInt(log.data),
-    },
-  ]
 }

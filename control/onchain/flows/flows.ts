@@ -47,16 +47,16 @@ interface Row {
   readonly is_in: boolean | null
 }
 
-const partOf = (table: string, kind: string): string => `(
+const partOf = (table: string, condition: string): string => `(
   SELECT flow_id, purpose, hash, block_number, token, amount, transfer_to FROM ${table}
-  WHERE flow_id >= $1 AND flow_id < $2 ${kind} ORDER BY flow_id DESC LIMIT $3)`
+  WHERE flow_id >= $1 AND flow_id < $2 ${condition} ORDER BY flow_id DESC LIMIT $3)`
 
 /** Each table is read by its own index, no further than one page. */
 const pageText = (kind: string): string => `
   SELECT f.flow_id AS id, f.purpose AS kind, i.chain_id, f.hash, f.block_number,
     greatest(coalesce(i.head_block, f.block_number) - f.block_number + 1, 1) AS confirmations,
     f.token, o.symbol, o.decimals, f.amount::text AS amount, f.transfer_to = i.treasury AS is_in
-  FROM (${partOf('chain_transactions', kind)} UNION ALL ${partOf('chain_transfers', kind)}) f
+  FROM (${partOf('chain_transactions', kind)} UNION ALL ${partOf('chain_transfers', `AND equals > 0 ${kind}`)}) f
   CROSS JOIN chain_identity i LEFT JOIN chain_openings o ON o.token = f.token
   ORDER BY f.flow_id DESC LIMIT $3`
 
