@@ -197,6 +197,7 @@ export class ChatStream implements FrameSink, RelayStream {
   private relay(bytes: Buffer, start: number, end: number): void {
     this.guard.sendHeld(this.out)
     if (scan.outputs > 0 && scan.call.count === 0) this.guard.hasRelayed = true
+    if (scan.hasRole) this.guard.hasRole = true
     // Not before the answer itself: once bytes are written, no other provider can serve the request.
     if (this.echo !== '' && (scan.outputs > 0 || scan.finished)) this.writeEcho()
     this.note(scan.outputs, scan.outputBytes, scan.finished)
@@ -236,6 +237,12 @@ export class ChatStream implements FrameSink, RelayStream {
     // Calls count when they arrive, also those that wait for the rest of their name.
     if (scan.call.count > 0 || outputBytes === 0) this.note(scan.outputs, scan.outputBytes, this.guard.reason !== null)
     else this.note(1, outputBytes, this.guard.reason !== null)
+    this.forgetHeld()
+  }
+
+  // A stream that broke off before its client got anything has no output.
+  private forgetHeld(): void {
+    if (this.state === 'broken' && this.guard.repairer.choices.isSilent) this.outputFrames = this.outputBytes = 0
   }
 
   private send(write: (repair: ChunkRepair) => string): void {
@@ -254,6 +261,7 @@ export class ChatStream implements FrameSink, RelayStream {
     const { guard } = this
     guard.sendHeld(this.out)
     if (guard.isPending) this.send((repair) => repair.closing())
+    this.forgetHeld()
     if (this.state !== 'broken') this.state = 'done'
   }
 }

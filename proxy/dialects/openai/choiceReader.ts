@@ -34,6 +34,11 @@ export class ChoiceReader {
     this.calls = new CallReader(requestId)
   }
 
+  /** Nothing has been passed on. */
+  get isSilent(): boolean {
+    return !this.hasSaid && this.texts.text === '' && this.thoughts.text === '' && this.calls.count === 0
+  }
+
   /** Reads the next choice of the stream; look at `broken` afterwards. */
   read(choice: JsonObject, sink: MessageSink): void {
     const { delta, message } = choice
@@ -79,6 +84,7 @@ export class ChoiceReader {
     const reason = givenReason(choice['finish_reason'])
     if (reason === null) return
     this.close(sink)
+    if (this.broken) return
     if (reason === 'error') {
       this.error = choice['error'] ?? null
       this.broken = true

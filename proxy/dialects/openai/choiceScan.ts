@@ -1,4 +1,4 @@
-import { isName, NAMES } from './chunkNames.ts'
+import { isName, NAMES, ODD_NAMES } from './chunkNames.ts'
 
 const QUOTE = 34
 const OPEN_BRACE = 123
@@ -7,6 +7,8 @@ const ZERO = 48
 const NINE = 57
 const HAS_DELTA = 1
 const HAS_INDEX = 2
+const HAS_REASONING = 4
+const HAS_DETAILS = 8
 
 /** What a scan finds of the choices of a chunk, besides their output. */
 export class ChoiceScan {
@@ -33,7 +35,27 @@ export class ChoiceScan {
   }
 
   end(): void {
-    if (this.has !== HAS_DELTA + HAS_INDEX) this.isOdd = true
+    const { has } = this
+    if ((has & HAS_DELTA) === 0 || (has & HAS_INDEX) === 0) this.isOdd = true
+    // Details beside the reasoning itself repeat it.
+    if ((has & HAS_DETAILS) !== 0 && (has & HAS_REASONING) === 0) this.isOdd = true
+  }
+
+  /** Takes a member of a delta that has output: clients of chat completions know three, and read them as texts. */
+  noteOutput(bytes: Buffer, nameStart: number, nameEnd: number, isText: boolean): void {
+    if (isName(bytes, nameStart, nameEnd, NAMES.content)) {
+      if (!isText) this.isOdd = true
+    } else if (
+      isName(bytes, nameStart, nameEnd, NAMES.reasoningContent) ||
+      isName(bytes, nameStart, nameEnd, NAMES.reasoning)
+    ) {
+      this.has |= HAS_REASONING
+      if (!isText) this.isOdd = true
+    } else if (isName(bytes, nameStart, nameEnd, NAMES.reasoningDetails)) {
+      this.has |= HAS_DETAILS
+    } else if (ODD_NAMES.some((name) => isName(bytes, nameStart, nameEnd, name))) {
+      this.isOdd = true
+    }
   }
 
   /**

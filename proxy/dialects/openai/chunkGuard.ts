@@ -27,6 +27,8 @@ export class ChunkGuard {
   reason: FinishReason | null = null
   /** The client has got text or reasoning in chunks as they were. */
   hasRelayed = false
+  /** The client has got the role of the message. */
+  hasRole = false
   private readonly requestId: string
   private repair: ChunkRepair | undefined
   /** Calls that the provider numbers, names and identifies as documented, from the first one on. */
@@ -44,7 +46,8 @@ export class ChunkGuard {
     this.repair ??= new ChunkRepair(this.requestId)
     const { repair } = this
     repair.choices.finish = this.reason
-    if (this.hasRelayed) repair.noteRelayed()
+    if (this.hasRelayed) repair.choices.hasSaid = true
+    if (this.hasRole) repair.hasRole = true
     return repair
   }
 
@@ -55,7 +58,7 @@ export class ChunkGuard {
 
   /** @param scan of the chunk in `bytes` */
   fateOf(bytes: Buffer, scan: ChunkScan, out: OutBuffer): ChunkFate {
-    if (scan.mustBeRead) return 'rewrite'
+    if (scan.choice.isOdd || scan.call.isOdd) return 'rewrite'
     const fate = scan.call.count === 0 ? 'relay' : this.fateOfCall(bytes, scan, out)
     if (!scan.finished || fate === 'rewrite') return fate
     return fate === 'relay' && this.takesReason(bytes, scan) ? 'relay' : 'rewrite'
@@ -75,7 +78,6 @@ export class ChunkGuard {
 
   /** The call is rewritten with what follows. */
   dropHeld(): void {
-    if (this.held !== null) this.repairer.lacksRole = true
     this.held = null
   }
 
@@ -94,8 +96,10 @@ export class ChunkGuard {
     const { count, index, idStart, nameStart, argumentsBytes } = scan.call
     if (count !== 1 || argumentsBytes === EMPTY_ARGUMENTS_BYTES) return 'rewrite'
     if (idStart >= 0 || nameStart >= 0) return this.fateOfBeginning(bytes, scan, out)
-    if (index < 0 || index >= this.soundCalls) return 'rewrite'
-    if (argumentsBytes > 0) this.repairer.choices.calls.adoptArguments(index)
+    const { calls } = this.repairer.choices
+    // Once the provider has begun a call in another way, its numbers say little.
+    if (index < 0 || index >= this.soundCalls || calls.begun > this.soundCalls) return 'rewrite'
+    if (argumentsBytes > 0) calls.adoptArguments(index)
     return 'relay'
   }
 

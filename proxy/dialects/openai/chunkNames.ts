@@ -22,6 +22,7 @@ export const NAMES = {
   type: Buffer.from('type'),
   reasoning: Buffer.from('reasoning'),
   reasoningContent: Buffer.from('reasoning_content'),
+  reasoningDetails: Buffer.from('reasoning_details'),
 }
 /** The members of a tool call with output of the model. */
 export const CALL_OUTPUT = ['name', 'arguments', 'input'].map((name) => Buffer.from(name))
@@ -35,12 +36,4 @@ export function isName(bytes: Buffer, nameStart: number, nameEnd: number, name: 
   if (nameEnd - nameStart - 1 !== name.length) return false
   for (let i = 0; i < name.length; i++) if (bytes[nameStart + 1 + i] !== name[i]) return false
   return true
-}
-
-/** Whether clients of chat completions miss the output in a member of a delta: they know three of them, as texts. */
-export function isOddOutput(bytes: Buffer, nameStart: number, nameEnd: number, isText: boolean): boolean {
-  if (isName(bytes, nameStart, nameEnd, NAMES.content)) return !isText
-  const isKnown =
-    isName(bytes, nameStart, nameEnd, NAMES.reasoningContent) || isName(bytes, nameStart, nameEnd, NAMES.reasoning)
-  return isKnown ? !isText : ODD_NAMES.some((name) => isName(bytes, nameStart, nameEnd, name))
 }

@@ -22,17 +22,12 @@ export class ChunkRepair implements MessageSink {
   private refused = ''
   private calls: JsonObject[] = []
   private reason: FinishReason | null = null
-  /** The chunk that had the role was not sent. */
-  lacksRole = false
+  /** The client has got the role of the message. */
+  hasRole = false
 
   /** @param requestId for the ids of calls that have none */
   constructor(requestId: string) {
     this.choices = new ChoiceReader(requestId)
-  }
-
-  /** The client has got text or reasoning of the stream in chunks that were not rewritten. */
-  noteRelayed(): void {
-    this.choices.hasSaid = true
   }
 
   /**
@@ -114,8 +109,8 @@ export class ChunkRepair implements MessageSink {
     const written = this.deltaOf(source)
     const isNothing = Object.keys(written).every((name) => name === 'role' || written[name] === '')
     if (isNothing && this.reason === null && !('role' in written)) return null
-    if (this.lacksRole || !isJsonObject(delta)) written['role'] ??= 'assistant'
-    this.lacksRole = false
+    if (!this.hasRole && (!isJsonObject(delta) || this.calls.length > 0)) written['role'] ??= 'assistant'
+    if ('role' in written) this.hasRole = true
     const reason = this.reason === null ? null : reasonWithCalls(this.reason, this.choices.calls.count)
     return { index: typeof index === 'number' ? index : 0, delta: written, ...rest, finish_reason: reason }
   }

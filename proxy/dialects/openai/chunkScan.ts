@@ -1,6 +1,6 @@
 import { CallScan } from './callScan.ts'
 import { ChoiceScan } from './choiceScan.ts'
-import { isName, isOddOutput, NAMES } from './chunkNames.ts'
+import { isName, NAMES } from './chunkNames.ts'
 
 const QUOTE = 34
 const COMMA = 44
@@ -37,8 +37,8 @@ export class ChunkScan {
   errorEnd = -1
   /** At least one choice. */
   hasChoices = false
-  /** The output of a choice is where clients of chat completions do not look for it. */
-  private isOdd = false
+  /** A delta names its role, or has another value that is no output. */
+  hasRole = false
   /** Of the choices, besides their output. */
   readonly choice = new ChoiceScan()
   /** Of the tool calls of the choices. */
@@ -62,11 +62,6 @@ export class ChunkScan {
     return this.choice.finished
   }
 
-  /** The choices of a chat are not written as the format's documentation has it, so that they have to be read. */
-  get mustBeRead(): boolean {
-    return this.isOdd || this.choice.isOdd || this.call.isOdd
-  }
-
   /**
    * Scans one JSON object.
    * @returns false when the bytes are not one complete JSON object
@@ -87,7 +82,7 @@ export class ChunkScan {
     this.end = end
     this.idStart = this.modelStart = this.usageNameStart = this.usageStart = this.createdStart = this.errorStart = -1
     this.objectStart = this.textStart = this.textEnd = -1
-    this.usageIsNull = this.hasChoices = this.isOdd = false
+    this.usageIsNull = this.hasChoices = this.hasRole = false
     this.outputBytes = this.outputs = 0
     this.choice.reset()
     this.call.reset()
@@ -142,8 +137,8 @@ export class ChunkScan {
     if (!this.passValue()) return false
     if (this.holdsSomething(start) && !isName(this.bytes, nameStart, nameEnd, NAMES.role)) {
       this.noteOutput(start)
-      if (isOddOutput(this.bytes, nameStart, nameEnd, this.bytes[start] === QUOTE)) this.isOdd = true
-    }
+      this.choice.noteOutput(this.bytes, nameStart, nameEnd, this.bytes[start] === QUOTE)
+    } else if (this.at - start > 2) this.hasRole = true
     return true
   }
 
@@ -223,13 +218,10 @@ export class ChunkScan {
   }
 
   private element(level: number): boolean {
-    if (level === CALL) {
-      this.call.begin()
-      return this.members(level)
-    }
-    this.choice.begin()
+    if (level === CALL) this.call.begin()
+    else this.choice.begin()
     if (!this.members(level)) return false
-    this.choice.end()
+    if (level === CHOICE) this.choice.end()
     return true
   }
 

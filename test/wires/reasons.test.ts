@@ -1,0 +1,146 @@
+// Goal: clients learn why a message ended by the words of their own format, once; what its provider calls a failure, or never
+// ends, is an error. One row a shape.
+import { fullCall, OSLO, one } from '../support/wires/sampleCalls.ts'
+import { chunk, DONE, ending, ROLE, streamOf, USAGE, USAGE_CHUNK, type Wire, wholeOf } from '../support/wires/wire.ts'
+import { wireTable } from '../support/wires/wireTable.ts'
+
+const CALLS = [fullCall(0, 'call_a', OSLO)]
+const SAID = ROLE + chunk({ content: 'It is 4.' })
+const CALLED = ROLE + chunk({ tool_calls: CALLS })
+const answer = { text: 'It is 4.' }
+
+/** A provider's word, and the one that clients get. */
+const WORDS: [string, string][] = [
+  ['stop', 'stop'],
+  ['eos', 'stop'],
+  ['end_turn', 'stop'],
+  ['STOP', 'stop'],
+  ['brand_new', 'stop'],
+  ['length', 'length'],
+  ['max_tokens', 'length'],
+  ['MAX_TOKENS', 'length'],
+  ['model_length', 'length'],
+  ['content_filter', 'content_filter'],
+  ['SAFETY', 'content_filter'],
+  ['refusal', 'content_filter'],
+]
+const worded = WORDS.map(
+  ([word, finish]): Wire => ({
+    name: `the reason ${word}`,
+    stream: SAID + ending(word),
+    whole: wholeOf({ role: 'assistant', content: 'It is 4.' }, word),
+    want: { ...answer, finish },
+  }),
+)
+
+const CALL_WORDS = ['tool_calls', 'tool_use', 'function_call', 'stop', 'STOP', 'eos']
+const called = CALL_WORDS.map(
+  (word): Wire => ({
+    name: `the reason ${word} beside a call`,
+    stream: CALLED + ending(word),
+    whole: wholeOf({ role: 'assistant', content: null, tool_calls: CALLS }, word),
+    want: { calls: one },
+  }),
+)
+
+/** Words for a failure: what came is billed, and the client is told that it is not all. */
+const failed = ['error', 'ERROR', 'MALFORMED_FUNCTION_CALL', 'malformed_function_call'].map(
+  (word): Wire => ({
+    name: `the reason ${word}`,
+    stream: SAID + chunk({ content: '' }, word) + USAGE_CHUNK + DONE,
+    want: { status: 'partial', tokens: 'estimated' },
+  }),
+)
+const failedWhole = ['error', 'MALFORMED_FUNCTION_CALL'].map(
+  (word): Wire => ({
+    name: `the reason ${word} of an answer`,
+    whole: wholeOf({ role: 'assistant', content: 'It is' }, word),
+    want: { status: 'refused' },
+  }),
+)
+
+const empty = (delta: object) => chunk(delta, '')
+const OTHERS: Wire[] = [
+  {
+    name: 'an empty reason on every chunk',
+    stream:
+      empty({ role: 'assistant', content: '' }) + empty({ content: 'It is ' }) + empty({ content: '4.' }) + ending(),
+    want: answer,
+  },
+  {
+    name: 'an empty reason on every chunk with a call',
+    stream: empty({ role: 'assistant', content: '' }) + empty({ tool_calls: CALLS }) + ending('tool_calls'),
+    want: { calls: one },
+  },
+  {
+    name: 'an empty reason on every chunk, and the connection breaks',
+    cut: true,
+    stream: ROLE + empty({ content: 'It is ' }) + empty({ content: '4.' }),
+    want: { status: 'partial', tokens: 'estimated' },
+  },
+  {
+    name: 'an empty reason on every chunk, and the end',
+    stream: ROLE + empty({ content: 'It is ' }) + empty({ content: '4.' }),
+    want: { status: 'partial', tokens: 'estimated' },
+  },
+  {
+    name: 'no reason, and the connection breaks',
+    cut: true,
+    stream: SAID,
+    want: { status: 'partial', tokens: 'estimated' },
+  },
+  { name: 'no reason, and the end', stream: SAID, want: { status: 'partial', tokens: 'estimated' } },
+  { name: 'no reason before [DONE]', stream: SAID + USAGE_CHUNK + DONE, want: answer },
+  { name: 'no reason before [DONE], with a call', stream: CALLED + USAGE_CHUNK + DONE, want: { calls: one } },
+  {
+    name: 'the reason twice',
+    stream: SAID + chunk({}, 'stop') + chunk({}, 'stop', { usage: USAGE }) + DONE,
+    want: answer,
+  },
+  {
+    name: 'the reason again with the usage, as stop',
+    stream: CALLED + chunk({}, 'tool_calls') + chunk({}, 'stop', { usage: USAGE }) + DONE,
+    want: { calls: one },
+  },
+  {
+    name: 'the reason stop before the length',
+    stream: SAID + chunk({}, 'stop') + chunk({}, 'length', { usage: USAGE }) + DONE,
+    want: { ...answer, finish: 'length' },
+  },
+  {
+    name: 'the reason on the chunk with the text',
+    stream: ROLE + chunk({ content: 'It is 4.' }, 'stop') + USAGE_CHUNK + DONE,
+    want: answer,
+  },
+  { name: 'the reason and no [DONE]', stream: SAID + chunk({}, 'stop') + USAGE_CHUNK, want: answer },
+  {
+    name: 'the reason, and the connection breaks',
+    cut: true,
+    stream: SAID + chunk({}, 'stop') + USAGE_CHUNK,
+    want: answer,
+  },
+  {
+    name: 'the length amid a call',
+    stream: ROLE + chunk({ tool_calls: CALLS }) + ending('length'),
+    want: { calls: one, finish: 'length' },
+  },
+  { name: 'no reason in an answer', whole: wholeOf({ role: 'assistant', content: 'It is 4.' }, null), want: answer },
+  {
+    name: 'an empty reason in an answer',
+    whole: wholeOf({ role: 'assistant', content: 'It is 4.' }, ''),
+    want: answer,
+  },
+  {
+    name: 'no reason in an answer with a call',
+    whole: wholeOf({ role: 'assistant', content: null, tool_calls: CALLS }, null),
+    want: { calls: one },
+  },
+  { name: 'a stream that says nothing', stream: ROLE + ending(), want: {} },
+  {
+    name: 'an empty reason of a stream',
+    stream: streamOf([{ content: 'It is 4.' }], 'stop').replace('"finish_reason":null', '"finish_reason":""'),
+    want: answer,
+  },
+]
+
+wireTable([...worded, ...called, ...failed, ...failedWhole, ...OTHERS])
