@@ -2,6 +2,7 @@ import type { TokenUsage } from '../money/charge.ts'
 import { usageJson } from '../money/openaiUsage.ts'
 import { quoted } from '../money/quoted.ts'
 import { isJsonObject, type JsonObject } from '../std/jsonObject.ts'
+import { saidIn } from './saidText.ts'
 
 /** A completion of the OpenAI dialect, parsed. */
 export type Completion = JsonObject
@@ -51,7 +52,8 @@ export function outputBytes(answer: Completion): number {
   for (const { text, message } of choicesOf(answer)) {
     bytes += textBytes(text)
     if (!isJsonObject(message)) continue
-    bytes += textBytes(message['content']) + textBytes(message['reasoning_content'])
+    const said = saidIn(message)
+    bytes += textBytes(said.text) + textBytes(said.reasoning) + textBytes(said.refusal)
     for (const written of toolCallTexts(message['tool_calls'])) bytes += Buffer.byteLength(written)
   }
   return bytes

@@ -1,5 +1,6 @@
 import { batchIdOf } from '../../contract/api/batch.ts'
 import { type Completion, completionText, isErrorAnswer, outputBytes } from '../../contract/api/completion.ts'
+import { repairCompletion } from '../../contract/api/repairCompletion.ts'
 import { modelRates } from '../../contract/catalog/catalog.ts'
 import { chargeUnits, NO_USAGE, type TokenUsage } from '../../contract/money/charge.ts'
 import { estimateUsage } from '../../contract/money/estimate.ts'
@@ -40,6 +41,7 @@ export function decideAnswer(job: JobRow, answer: Completion, nowMs: number): De
 
 function priced(job: JobRow, answer: Completion, nowMs: number): Decision {
   if (isErrorAnswer(answer)) return decideFailure(job, 'failed', errorText(answer['error']), nowMs)
+  if (!repairCompletion(answer, job.id)) return decideFailure(job, 'failed', errorText(null), nowMs)
   const reported = readUsage(answer['usage'], usageBounds(job.context, job.maxOutput))
   const usage = reported ?? estimated(job, answer)
   const rates = modelRates(sluice.Rates.decode(job.rates))

@@ -9,6 +9,12 @@ export class JsonWhole {
   private inString = false
   private escaped = false
 
+  /** Forgets what was read. */
+  restart(): void {
+    this.whole = this.inString = this.escaped = false
+    this.depth = 0
+  }
+
   push(piece: string): void {
     for (let at = 0; at < piece.length && !this.whole; at++) {
       const c = piece.charCodeAt(at)

@@ -1,20 +1,26 @@
+import { givenReason } from '../../../contract/api/finishReason.ts'
 import type { TokenUsage } from '../../../contract/money/charge.ts'
 import { readUsage, type UsageBounds, usageJson } from '../../../contract/money/openaiUsage.ts'
+import { isJsonObject } from '../../../contract/std/jsonObject.ts'
+import { dataKind, separateLines } from '../../sse/dataKind.ts'
 import { errorEvent } from '../../sse/errorEvent.ts'
 import { dataStart, type EventBounds, FrameReader, type FrameSink } from '../../sse/frameReader.ts'
-import { NOWHERE, type OutBuffer } from '../../sse/outBuffer.ts'
+import { NOWHERE, OutBuffer } from '../../sse/outBuffer.ts'
 import { appendComment, joinLines, parseBytes } from '../../sse/sseText.ts'
 import type { RelayStream, StreamState, StreamTail } from '../shared/relayStream.ts'
+import { ChunkGuard } from './chunkGuard.ts'
+import type { ChunkRepair } from './chunkRepair.ts'
 import { ChunkScan } from './chunkScan.ts'
 import { ChunkTemplate } from './chunkTemplate.ts'
 import { appendChunk, type ChunkIdentity } from './rewrite.ts'
 
 const LF = 10
-const DONE = Buffer.from('[DONE]')
 
 /** The event that ends every stream of chunks. */
 export const STREAM_END = 'data: [DONE]\n\n'
 
+// Held events are copied out of it at once.
+const scratch = new OutBuffer()
 // One scan serves all streams of the process: it is used within one turn.
 const scan = new ChunkScan()
 
@@ -43,6 +49,7 @@ export class ChatStream implements FrameSink, RelayStream {
   private readonly template = new ChunkTemplate()
   private created = ''
   private echo: string
+  private readonly guard: ChunkGuard
 
   /**
    * @param keepNullUsage the client asked for usage, so `usage: null` on ordinary chunks stays
@@ -59,6 +66,7 @@ export class ChatStream implements FrameSink, RelayStream {
     this.keepNullUsage = keepNullUsage
     this.bounds = bounds
     this.reader = new FrameReader(eventBounds)
+    this.guard = new ChunkGuard(identity.requestId)
     this.echo = echo
   }
 
@@ -76,6 +84,7 @@ export class ChatStream implements FrameSink, RelayStream {
   finish(out: OutBuffer): void {
     this.out = out
     if (this.state !== 'broken' && this.state !== 'done') this.reader.finish(this)
+    this.guard.sendHeld(out)
   }
 
   /** Whether the answer is whole: it ended itself, by a finish_reason or by [DONE] after output. */
@@ -94,17 +103,25 @@ export class ChatStream implements FrameSink, RelayStream {
 
   onData(bytes: Buffer, start: number, end: number, lines: number): void {
     if (this.state === 'broken' || this.state === 'done') return
+    const separate = lines > 1 ? separateLines(bytes, start, end) : null
+    if (separate !== null) {
+      for (const [from, to] of separate) this.onData(bytes, from, to, 1)
+      return
+    }
     if (lines > 1) joinLines(bytes, start, end)
     if (this.template.match(bytes, start, end) === end) {
       this.writeMatched(bytes)
       return
     }
-    if (end - start === DONE.length && bytes.compare(DONE, 0, DONE.length, start, end) === 0) {
-      this.state = 'done'
-      return
-    }
+    const kind = dataKind(bytes, start, end)
+    if (kind === 'end') this.close()
+    else if (kind !== 'nothing') this.readChunk(bytes, start, end)
+  }
+
+  private readChunk(bytes: Buffer, start: number, end: number): void {
     if (!scan.scan(bytes, start, end)) {
-      this.state = 'broken'
+      // Nothing is missing of an answer that has ended, whatever the provider adds to it.
+      if (!this.finished) this.state = 'broken'
       return
     }
     if (scan.errorStart >= 0) {
@@ -118,7 +135,7 @@ export class ChatStream implements FrameSink, RelayStream {
     if (scan.usageStart >= 0 && !scan.usageIsNull) {
       this.usage = readUsage(parseBytes(bytes, scan.usageStart, scan.usageEnd), this.bounds) ?? this.usage
     }
-    if (scan.hasChoices) this.relay(bytes, start, end)
+    if (scan.hasChoices) this.relayChoices(bytes, start, end)
     if (scan.usageStart >= 0 && !scan.usageIsNull) this.framesAtUsage = this.outputFrames
   }
 
@@ -130,7 +147,7 @@ export class ChatStream implements FrameSink, RelayStream {
   tail({ usage, fault, receipt, startedAtMs }: StreamTail): string {
     if (this.created === '') this.created = String(Math.floor(startedAtMs / 1000))
     const wanted = this.keepNullUsage ? this.ownEvent(`"choices":[],"usage":${usageJson(usage)}`) : ''
-    const last = fault !== null ? errorEvent(fault) : wanted
+    const last = fault !== null ? errorEvent(fault) : this.missingReason() + wanted
     return last + (receipt === '' ? '' : `: receipt ${receipt}\n\n`) + STREAM_END
   }
 
@@ -140,8 +157,18 @@ export class ChatStream implements FrameSink, RelayStream {
     return `data: {"id":${id},"object":"${object}","created":${this.created || 0},"model":${model},${members}}\n\n`
   }
 
+  /** The chunk that clients of chats wait for, where the provider ended its stream without a reason. */
+  private missingReason(): string {
+    const { guard, identity } = this
+    const isMissing = this.state === 'done' && guard.reason === null && this.outputFrames > 0
+    if (!isMissing || identity.objectText !== null) return ''
+    return this.ownEvent(`${guard.repairer.ending()}${this.keepNullUsage ? ',"usage":null' : ''}`)
+  }
+
   /** Writes the chunk that the template has just found. */
   private writeMatched(bytes: Buffer): void {
+    this.guard.sendHeld(this.out)
+    this.guard.hasRelayed = true
     this.outputFrames++
     this.outputBytes += this.template.textEnd - this.template.textStart
     this.template.append(this.out, bytes)
@@ -153,17 +180,80 @@ export class ChatStream implements FrameSink, RelayStream {
     this.echo = ''
   }
 
+  /** Relays what is as documented, and repairs the rest. */
+  private relayChoices(bytes: Buffer, start: number, end: number): void {
+    if (this.identity.objectText !== null) {
+      const { finishStart, finishEnd } = scan.choice
+      if (scan.finished && givenReason(parseBytes(bytes, finishStart, finishEnd)) === 'error') this.state = 'broken'
+      else this.relay(bytes, start, end)
+      return
+    }
+    const fate = this.guard.fateOf(bytes, scan, this.out)
+    if (fate === 'relay') this.relay(bytes, start, end)
+    else if (fate === 'hold') this.hold(bytes, start, end)
+    else this.rewrite(bytes, start, end)
+  }
+
   private relay(bytes: Buffer, start: number, end: number): void {
+    this.guard.sendHeld(this.out)
+    if (scan.outputs > 0 && scan.call.count === 0) this.guard.hasRelayed = true
     // Not before the answer itself: once bytes are written, no other provider can serve the request.
     if (this.echo !== '' && (scan.outputs > 0 || scan.finished)) this.writeEcho()
-    if (scan.outputs > 0) {
-      this.outputFrames++
-      this.outputBytes += scan.outputBytes
-    }
-    if (scan.finished) this.finished = true
-    if (this.state === 'waiting' && (scan.outputs > 0 || scan.finished)) this.state = 'flowing'
-    const dropUsage = scan.usageStart >= 0 && !(scan.usageIsNull && this.keepNullUsage)
-    appendChunk(this.out, bytes, start, end, scan, this.identity, dropUsage)
+    this.note(scan.outputs, scan.outputBytes, scan.finished)
+    const dropUsage = this.append(this.out, bytes, start, end)
     this.template.learn(bytes, start, end, scan, this.identity, dropUsage)
+  }
+
+  private hold(bytes: Buffer, start: number, end: number): void {
+    this.note(scan.outputs, scan.outputBytes, false)
+    scratch.clear()
+    this.append(scratch, bytes, start, end)
+    this.guard.hold(scratch.view())
+  }
+
+  private append(out: OutBuffer, bytes: Buffer, start: number, end: number): boolean {
+    const dropUsage = scan.usageStart >= 0 && !(scan.usageIsNull && this.keepNullUsage)
+    appendChunk(out, bytes, start, end, scan, this.identity, dropUsage)
+    return dropUsage
+  }
+
+  private note(outputs: number, outputBytes: number, finished: boolean): void {
+    if (outputs > 0) {
+      this.outputFrames++
+      this.outputBytes += outputBytes
+    }
+    if (finished) this.finished = true
+    if (this.state === 'waiting' && (outputs > 0 || finished)) this.state = 'flowing'
+  }
+
+  private rewrite(bytes: Buffer, start: number, end: number): void {
+    // A call that is held is the reader's, which may have more of its name now.
+    this.guard.dropHeld()
+    const chunk = parseBytes(bytes, start, end)
+    if (!isJsonObject(chunk)) return
+    this.send((repair) => repair.repaired(chunk))
+    const { outputBytes } = this.guard.repairer
+    // Calls count when they arrive, also those that wait for the rest of their name.
+    if (scan.call.count > 0 || outputBytes === 0) this.note(scan.outputs, scan.outputBytes, this.guard.reason !== null)
+    else this.note(1, outputBytes, this.guard.reason !== null)
+  }
+
+  private send(write: (repair: ChunkRepair) => string): void {
+    const { guard } = this
+    const repair = guard.repairer
+    const members = write(repair)
+    guard.reason = repair.choices.finish
+    if (members !== '') this.out.appendText(this.ownEvent(`${members}${this.keepNullUsage ? ',"usage":null' : ''}`))
+    if (!repair.choices.broken) return
+    this.error = repair.choices.error
+    this.state = 'broken'
+  }
+
+  /** The stream has ended itself; it may lack the rest of its calls, or a reason. */
+  private close(): void {
+    const { guard } = this
+    guard.sendHeld(this.out)
+    if (guard.isPending) this.send((repair) => repair.closing())
+    if (this.state !== 'broken') this.state = 'done'
   }
 }

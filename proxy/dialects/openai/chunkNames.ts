@@ -1,3 +1,5 @@
+import { REASONING_NAMES, TEXT_NAMES } from '../../../contract/api/saidText.ts'
+
 /** The names of the members that a scan of chunks looks for, as bytes. */
 export const NAMES = {
   id: Buffer.from('id'),
@@ -9,9 +11,36 @@ export const NAMES = {
   object: Buffer.from('object'),
   delta: Buffer.from('delta'),
   text: Buffer.from('text'),
+  message: Buffer.from('message'),
   role: Buffer.from('role'),
   finishReason: Buffer.from('finish_reason'),
   toolCalls: Buffer.from('tool_calls'),
+  index: Buffer.from('index'),
+  content: Buffer.from('content'),
+  arguments: Buffer.from('arguments'),
+  name: Buffer.from('name'),
+  type: Buffer.from('type'),
+  reasoning: Buffer.from('reasoning'),
+  reasoningContent: Buffer.from('reasoning_content'),
 }
 /** The members of a tool call with output of the model. */
 export const CALL_OUTPUT = ['name', 'arguments', 'input'].map((name) => Buffer.from(name))
+/** The members of a delta with output that clients of chat completions do not look for. */
+export const ODD_NAMES = [...REASONING_NAMES, ...TEXT_NAMES, 'function_call']
+  .filter((name) => !['content', 'reasoning', 'reasoning_content', 'reasoning_details'].includes(name))
+  .map((name) => Buffer.from(name))
+
+/** Whether the name with its quotes at [nameStart, nameEnd + 1) is this one. */
+export function isName(bytes: Buffer, nameStart: number, nameEnd: number, name: Buffer): boolean {
+  if (nameEnd - nameStart - 1 !== name.length) return false
+  for (let i = 0; i < name.length; i++) if (bytes[nameStart + 1 + i] !== name[i]) return false
+  return true
+}
+
+/** Whether clients of chat completions miss the output in a member of a delta: they know three of them, as texts. */
+export function isOddOutput(bytes: Buffer, nameStart: number, nameEnd: number, isText: boolean): boolean {
+  if (isName(bytes, nameStart, nameEnd, NAMES.content)) return !isText
+  const isKnown =
+    isName(bytes, nameStart, nameEnd, NAMES.reasoningContent) || isName(bytes, nameStart, nameEnd, NAMES.reasoning)
+  return isKnown ? !isText : ODD_NAMES.some((name) => isName(bytes, nameStart, nameEnd, name))
+}

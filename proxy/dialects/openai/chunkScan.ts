@@ -1,5 +1,6 @@
-import { jsonTextBytes } from '../../json/jsonText.ts'
-import { CALL_OUTPUT, NAMES } from './chunkNames.ts'
+import { CallScan } from './callScan.ts'
+import { ChoiceScan } from './choiceScan.ts'
+import { isName, isOddOutput, NAMES } from './chunkNames.ts'
 
 const QUOTE = 34
 const COMMA = 44
@@ -36,8 +37,12 @@ export class ChunkScan {
   errorEnd = -1
   /** At least one choice. */
   hasChoices = false
-  /** A choice has a finish_reason. */
-  finished = false
+  /** The output of a choice is where clients of chat completions do not look for it. */
+  private isOdd = false
+  /** Of the choices, besides their output. */
+  readonly choice = new ChoiceScan()
+  /** Of the tool calls of the choices. */
+  readonly call = new CallScan()
   /**
    * Bytes of text, reasoning or tool calls that the choices add. Text has its escapes included; of a tool call, its name
    * and its arguments count.
@@ -51,6 +56,16 @@ export class ChunkScan {
   private bytes: Buffer = Buffer.alloc(0)
   private end = 0
   private at = 0
+
+  /** A choice has a finish_reason. */
+  get finished(): boolean {
+    return this.choice.finished
+  }
+
+  /** The choices of a chat are not written as the format's documentation has it, so that they have to be read. */
+  get mustBeRead(): boolean {
+    return this.isOdd || this.choice.isOdd || this.call.isOdd
+  }
 
   /**
    * Scans one JSON object.
@@ -72,8 +87,10 @@ export class ChunkScan {
     this.end = end
     this.idStart = this.modelStart = this.usageNameStart = this.usageStart = this.createdStart = this.errorStart = -1
     this.objectStart = this.textStart = this.textEnd = -1
-    this.usageIsNull = this.hasChoices = this.finished = false
+    this.usageIsNull = this.hasChoices = this.isOdd = false
     this.outputBytes = this.outputs = 0
+    this.choice.reset()
+    this.call.reset()
   }
 
   // Reads the members of an object up to its closing brace. `level` says which names matter there.
@@ -103,27 +120,30 @@ export class ChunkScan {
   private value(level: number, nameStart: number, nameEnd: number): boolean {
     const start = this.at
     if (level === TOP) {
-      if (this.isName(nameStart, nameEnd, NAMES.choices)) return this.array(CHOICE)
+      if (isName(this.bytes, nameStart, nameEnd, NAMES.choices)) return this.array(CHOICE)
       if (!this.passValue()) return false
       this.noteTop(nameStart, nameEnd, start)
       return true
     }
     if (level === CHOICE) {
-      if (this.isName(nameStart, nameEnd, NAMES.delta) && this.bytes[start] === OPEN_BRACE) {
+      if (isName(this.bytes, nameStart, nameEnd, NAMES.delta) && this.bytes[start] === OPEN_BRACE) {
+        this.choice.noteDelta()
         this.at++
         return this.members(DELTA)
       }
       if (!this.passValue()) return false
-      const holds = this.holdsSomething(start)
-      if (holds && this.isName(nameStart, nameEnd, NAMES.finishReason)) this.finished = true
-      if (holds && this.isName(nameStart, nameEnd, NAMES.text)) this.noteOutput(start)
+      this.choice.note(this.bytes, nameStart, nameEnd, start, this.at)
+      if (this.holdsSomething(start) && isName(this.bytes, nameStart, nameEnd, NAMES.text)) this.noteOutput(start)
       return true
     }
     if (level > DELTA) return this.callMember(level, nameStart, nameEnd)
     const mayBeCalls = this.bytes[start] === OPEN_BRACKET
-    if (mayBeCalls && this.isName(nameStart, nameEnd, NAMES.toolCalls)) return this.toolCalls()
+    if (mayBeCalls && isName(this.bytes, nameStart, nameEnd, NAMES.toolCalls)) return this.toolCalls()
     if (!this.passValue()) return false
-    if (this.holdsSomething(start) && !this.isName(nameStart, nameEnd, NAMES.role)) this.noteOutput(start)
+    if (this.holdsSomething(start) && !isName(this.bytes, nameStart, nameEnd, NAMES.role)) {
+      this.noteOutput(start)
+      if (isOddOutput(this.bytes, nameStart, nameEnd, this.bytes[start] === QUOTE)) this.isOdd = true
+    }
     return true
   }
 
@@ -141,9 +161,7 @@ export class ChunkScan {
       return this.members(FUNCTION)
     }
     if (!this.passValue()) return false
-    if (!this.holdsSomething(start) || !CALL_OUTPUT.some((name) => this.isName(nameStart, nameEnd, name))) return true
-    this.outputBytes +=
-      this.bytes[start] === QUOTE ? jsonTextBytes(this.bytes, start + 1, this.at - 1) : this.at - start
+    this.outputBytes += this.call.note(this.bytes, level === FUNCTION, nameStart, nameEnd, start, this.at)
     return true
   }
 
@@ -156,24 +174,24 @@ export class ChunkScan {
   }
 
   private noteTop(nameStart: number, nameEnd: number, start: number): void {
-    if (this.isName(nameStart, nameEnd, NAMES.id)) {
+    if (isName(this.bytes, nameStart, nameEnd, NAMES.id)) {
       this.idStart = start
       this.idEnd = this.at
-    } else if (this.isName(nameStart, nameEnd, NAMES.model)) {
+    } else if (isName(this.bytes, nameStart, nameEnd, NAMES.model)) {
       this.modelStart = start
       this.modelEnd = this.at
-    } else if (this.isName(nameStart, nameEnd, NAMES.usage)) {
+    } else if (isName(this.bytes, nameStart, nameEnd, NAMES.usage)) {
       this.usageNameStart = nameStart
       this.usageStart = start
       this.usageEnd = this.at
       this.usageIsNull = this.bytes[start] === LETTER_N
-    } else if (this.isName(nameStart, nameEnd, NAMES.created)) {
+    } else if (isName(this.bytes, nameStart, nameEnd, NAMES.created)) {
       this.createdStart = start
       this.createdEnd = this.at
-    } else if (this.isName(nameStart, nameEnd, NAMES.error) && this.bytes[start] !== LETTER_N) {
+    } else if (isName(this.bytes, nameStart, nameEnd, NAMES.error) && this.bytes[start] !== LETTER_N) {
       this.errorStart = start
       this.errorEnd = this.at
-    } else if (this.isName(nameStart, nameEnd, NAMES.object)) {
+    } else if (isName(this.bytes, nameStart, nameEnd, NAMES.object)) {
       this.objectStart = start
       this.objectEnd = this.at
     }
@@ -192,7 +210,7 @@ export class ChunkScan {
       this.skipSpace()
       if (this.bytes[this.at] === OPEN_BRACE) {
         this.at++
-        if (!this.members(level)) return false
+        if (!this.element(level)) return false
       } else if (!this.passValue()) {
         return false
       }
@@ -204,16 +222,21 @@ export class ChunkScan {
     return false
   }
 
+  private element(level: number): boolean {
+    if (level === CALL) {
+      this.call.begin()
+      return this.members(level)
+    }
+    this.choice.begin()
+    if (!this.members(level)) return false
+    this.choice.end()
+    return true
+  }
+
   // Neither null nor "", [] or {}: of those only strings, arrays and objects count as content.
   private holdsSomething(start: number): boolean {
     const first = this.bytes[start]
     return (first === QUOTE || first === OPEN_BRACKET || first === OPEN_BRACE) && this.at - start > 2
-  }
-
-  private isName(nameStart: number, nameEnd: number, name: Buffer): boolean {
-    if (nameEnd - nameStart - 1 !== name.length) return false
-    for (let i = 0; i < name.length; i++) if (this.bytes[nameStart + 1 + i] !== name[i]) return false
-    return true
   }
 
   private take(): number {

@@ -5,6 +5,7 @@ import {
   outputBytes,
   toolCallTexts,
 } from '../../../contract/api/completion.ts'
+import { saidIn } from '../../../contract/api/saidText.ts'
 import type { TokenUsage } from '../../../contract/money/charge.ts'
 import { readUsage, usageBounds } from '../../../contract/money/openaiUsage.ts'
 import { isJsonObject, type JsonObject } from '../../../contract/std/jsonObject.ts'
@@ -12,6 +13,7 @@ import type { AnswerJson } from '../../json/answerJson.ts'
 import { refusalOfError } from '../../upstream/providerErrors.ts'
 import type { Rejected } from '../../upstream/refusal.ts'
 import type { AnswerContext, WholeAnswer } from '../shared/codec.ts'
+import { parseCompletion } from './parseCompletion.ts'
 
 /** A completion of a provider of the OpenAI dialect, for a client that speaks the same. */
 class OpenaiAnswer implements WholeAnswer {
@@ -56,7 +58,8 @@ class OpenaiAnswer implements WholeAnswer {
 
 /** Reads a chat completion; errors, empty answers and invalid JSON are returned as `Rejected`. */
 export function readOpenaiAnswer(body: AnswerJson, context: AnswerContext): WholeAnswer | Rejected {
-  return readCompletion(body, context, 'chat.completion')
+  const parsed = parseCompletion(body, context)
+  return 'rejected' in parsed ? parsed : new OpenaiAnswer(body, parsed.answer, context, 'chat.completion')
 }
 
 /**
@@ -64,22 +67,18 @@ export function readOpenaiAnswer(body: AnswerJson, context: AnswerContext): Whol
  * @param preface is put before the text of the answer, and does not count as output
  */
 export function readTextAnswer(body: AnswerJson, context: AnswerContext, preface: string): WholeAnswer | Rejected {
-  const read = readCompletion(body, context, 'text_completion')
-  if (read instanceof OpenaiAnswer) read.prefix(preface)
-  return read
-}
-
-function readCompletion(body: AnswerJson, context: AnswerContext, object: string): OpenaiAnswer | Rejected {
   const answer = body.parse(context.limits)
   if (answer === null || isErrorAnswer(answer)) return { rejected: refusalOfError(answer?.['error']) }
-  return new OpenaiAnswer(body, answer, context, object)
+  const read = new OpenaiAnswer(body, answer, context, 'text_completion')
+  read.prefix(preface)
+  return read
 }
 
 function writtenText(answer: JsonObject): string {
   const written = choicesOf(answer).flatMap(({ text, message }) => {
     const said = isJsonObject(message) ? message : {}
-    const { content, reasoning_content: reasoning, refusal, tool_calls: calls } = said
-    return [text, reasoning, said['reasoning'], content, refusal, ...toolCallTexts(calls)]
+    const { text: content, reasoning, refusal } = saidIn(said)
+    return [text, reasoning, content, refusal, ...toolCallTexts(said['tool_calls'])]
   })
   return written.filter((text) => typeof text === 'string' && text !== '').join('\n')
 }

@@ -1,40 +1,29 @@
-import { isErrorAnswer, outputBytes } from '../../../contract/api/completion.ts'
+import { callPieces } from '../../../contract/api/callPiece.ts'
+import { outputBytes } from '../../../contract/api/completion.ts'
+import { givenReason } from '../../../contract/api/finishReason.ts'
+import { saidIn } from '../../../contract/api/saidText.ts'
 import { readUsage, usageBounds } from '../../../contract/money/openaiUsage.ts'
-import { isJsonObject, type JsonObject } from '../../../contract/std/jsonObject.ts'
+import { isJsonObject } from '../../../contract/std/jsonObject.ts'
 import type { AnswerJson } from '../../json/answerJson.ts'
-import { refusalOfError } from '../../upstream/providerErrors.ts'
 import type { Rejected } from '../../upstream/refusal.ts'
 import type { AnswerContext } from '../shared/codec.ts'
-import type { Message, ToolCall } from '../shared/message.ts'
-import { finishReason } from './openaiReader.ts'
+import type { Message } from '../shared/message.ts'
+import { parseCompletion } from './parseCompletion.ts'
 
 /** Reads a chat completion into a message for a client that speaks another format. */
 export function readOpenaiMessage(body: AnswerJson, context: AnswerContext): Message | Rejected {
-  const { model, limits } = context
-  const answer = body.parse(limits)
-  if (answer === null || isErrorAnswer(answer)) return { rejected: refusalOfError(answer?.['error']) }
+  const { model } = context
+  const parsed = parseCompletion(body, context)
+  if ('rejected' in parsed) return parsed
+  const { answer } = parsed
   const [choice] = answer['choices'] as unknown[]
   const said = isJsonObject(choice) && isJsonObject(choice['message']) ? choice['message'] : {}
-  const toolCalls = readCalls(said['tool_calls'])
+  const reason = isJsonObject(choice) ? givenReason(choice['finish_reason']) : null
   return {
-    text: textOf(said['content']),
-    reasoning: textOf(said['reasoning_content'] ?? said['reasoning']),
-    refusal: textOf(said['refusal']),
-    toolCalls,
-    finish: finishReason(isJsonObject(choice) ? choice['finish_reason'] : undefined),
+    ...saidIn(said),
+    toolCalls: callPieces(said),
+    finish: reason === null || reason === 'error' ? 'stop' : reason,
     usage: readUsage(answer['usage'], usageBounds(model.context, model.maxOutput)),
     outputBytes: outputBytes(answer),
   }
-}
-
-function readCalls(calls: unknown): ToolCall[] {
-  if (!Array.isArray(calls)) return []
-  return calls.filter(isJsonObject).map((call: JsonObject) => {
-    const said = isJsonObject(call['function']) ? call['function'] : {}
-    return { id: textOf(call['id']), name: textOf(said['name']), arguments: textOf(said['arguments']) }
-  })
-}
-
-function textOf(value: unknown): string {
-  return typeof value === 'string' ? value : ''
 }

@@ -8,6 +8,7 @@ import { OpenaiRequestBuilder, printOpenai } from './openaiRequestBuilder.ts'
 export const openaiProvider: ProviderSide = {
   print: (request) => printOpenai(request),
   ask: (request, requestId, _model, printed) => new OpenaiRequestBuilder(request, requestId, printed),
-  reader: ({ model, limits }) => new OpenaiReader(usageBounds(model.context, model.maxOutput), limits),
+  reader: ({ model, limits, requestId }) =>
+    new OpenaiReader(usageBounds(model.context, model.maxOutput), limits, requestId),
   message: readOpenaiMessage,
 }

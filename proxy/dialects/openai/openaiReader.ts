@@ -1,23 +1,10 @@
 import type { TokenUsage } from '../../../contract/money/charge.ts'
 import { readUsage, type UsageBounds } from '../../../contract/money/openaiUsage.ts'
-import { isJsonObject, type JsonObject, parseJsonObject } from '../../../contract/std/jsonObject.ts'
+import { isJsonObject, parseJsonObject } from '../../../contract/std/jsonObject.ts'
+import { dataKind, separateLines } from '../../sse/dataKind.ts'
 import { type EventBounds, FrameReader, type FrameSink } from '../../sse/frameReader.ts'
-import { type FinishReason, type MessageReader, type MessageSink, TOOL_CALLS_MAX } from '../shared/message.ts'
-
-const DONE = '[DONE]'
-const FINISH_REASONS: ReadonlyMap<unknown, FinishReason> = new Map<unknown, FinishReason>([
-  ['stop', 'stop'],
-  ['eos', 'stop'],
-  ['length', 'length'],
-  ['tool_calls', 'tool_calls'],
-  ['function_call', 'tool_calls'],
-  ['content_filter', 'content_filter'],
-])
-
-/** The reason that a provider of the OpenAI dialect gives; one that is not known counts as a good end. */
-export function finishReason(value: unknown): FinishReason {
-  return FINISH_REASONS.get(value) ?? 'stop'
-}
+import type { MessageReader, MessageSink } from '../shared/message.ts'
+import { ChoiceReader } from './choiceReader.ts'
 
 /** Reads the chunks of a provider of the OpenAI dialect for a client that speaks another format. */
 export class OpenaiReader implements MessageReader, FrameSink {
@@ -28,12 +15,14 @@ export class OpenaiReader implements MessageReader, FrameSink {
 
   private readonly frames: FrameReader
   private readonly bounds: UsageBounds
+  private readonly choices: ChoiceReader
   private sink: MessageSink | undefined
-  private readonly begun = new Set<number>()
 
-  constructor(bounds: UsageBounds, eventBounds: EventBounds) {
+  /** @param requestId for the ids of calls that have none */
+  constructor(bounds: UsageBounds, eventBounds: EventBounds, requestId: string = '') {
     this.bounds = bounds
     this.frames = new FrameReader(eventBounds)
+    this.choices = new ChoiceReader(requestId)
   }
 
   push(bytes: Buffer, sink: MessageSink): void {
@@ -44,63 +33,56 @@ export class OpenaiReader implements MessageReader, FrameSink {
   end(sink: MessageSink): void {
     this.sink = sink
     this.frames.finish(this)
+    if (!this.done && !this.broken) this.close(sink)
   }
 
-  onData(bytes: Buffer, start: number, end: number): void {
-    if (this.done || this.broken) return
-    const text = bytes.toString('utf8', start, end)
-    if (text === DONE) {
-      this.done = true
-      return
-    }
-    const chunk = parseJsonObject(text)
-    if (chunk === null || (chunk['error'] !== undefined && chunk['error'] !== null)) {
-      this.error = chunk?.['error'] ?? null
-      this.broken = true
-      return
-    }
-    const [choice] = Array.isArray(chunk['choices']) ? (chunk['choices'] as unknown[]) : []
-    if (isJsonObject(choice)) this.readChoice(choice)
-    // A report covers the output of its own chunk.
-    this.usage = readUsage(chunk['usage'], this.bounds) ?? this.usage
+  onData(bytes: Buffer, start: number, end: number, lines: number): void {
+    const separate = lines > 1 ? separateLines(bytes, start, end) : null
+    if (separate === null) this.readData(bytes, start, end)
+    else for (const [from, to] of separate) this.readData(bytes, from, to)
   }
 
   // Keep-alive comments of the provider are between it and the gateway; the events of another format carry none.
   onComment(): void {}
 
-  private readChoice(choice: JsonObject): void {
+  private readData(bytes: Buffer, start: number, end: number): void {
     const { sink } = this
-    if (sink === undefined) return
-    const delta = choice['delta']
-    if (isJsonObject(delta)) {
-      const reasoning = delta['reasoning_content'] ?? delta['reasoning']
-      if (isText(reasoning)) sink.reasoning(reasoning)
-      if (isText(delta['content'])) sink.text(delta['content'])
-      if (isText(delta['refusal'])) sink.refusal(delta['refusal'])
-      if (Array.isArray(delta['tool_calls'])) this.readCalls(delta['tool_calls'], sink)
-    }
-    const reason = choice['finish_reason']
-    if (reason !== null && reason !== undefined) sink.ends(finishReason(reason))
-  }
-
-  private readCalls(calls: readonly unknown[], sink: MessageSink): void {
-    for (const [place, call] of calls.entries()) {
-      if (!isJsonObject(call)) continue
-      const index = typeof call['index'] === 'number' ? call['index'] : place
-      if (!Number.isInteger(index) || index < 0 || index >= TOOL_CALLS_MAX) {
-        this.broken = true
-        return
-      }
-      const said = isJsonObject(call['function']) ? call['function'] : {}
-      if (!this.begun.has(index)) {
-        this.begun.add(index)
-        sink.toolCall(index, isText(call['id']) ? call['id'] : '', isText(said['name']) ? said['name'] : '')
-      }
-      if (isText(said['arguments'])) sink.toolArguments(index, said['arguments'])
+    if (this.done || this.broken || sink === undefined) return
+    const kind = dataKind(bytes, start, end)
+    if (kind === 'end') {
+      this.done = true
+      this.close(sink)
+    } else if (kind !== 'nothing') {
+      this.readChunk(bytes.toString('utf8', start, end), sink)
     }
   }
-}
 
-function isText(value: unknown): value is string {
-  return typeof value === 'string' && value !== ''
+  private readChunk(text: string, sink: MessageSink): void {
+    const chunk = parseJsonObject(text)
+    if (chunk === null) {
+      // Nothing is missing of an answer that has ended, whatever the provider adds to it.
+      this.broken = this.choices.finish === null
+      return
+    }
+    if (chunk['error'] !== undefined && chunk['error'] !== null) {
+      this.error = chunk['error']
+      this.broken = true
+      return
+    }
+    const [choice] = Array.isArray(chunk['choices']) ? (chunk['choices'] as unknown[]) : []
+    if (isJsonObject(choice)) this.choices.read(choice, sink)
+    if (this.choices.broken) this.fail()
+    // A report covers the output of its own chunk.
+    this.usage = readUsage(chunk['usage'], this.bounds) ?? this.usage
+  }
+
+  private close(sink: MessageSink): void {
+    this.choices.close(sink)
+    if (this.choices.broken) this.fail()
+  }
+
+  private fail(): void {
+    this.error = this.choices.error
+    this.broken = true
+  }
 }

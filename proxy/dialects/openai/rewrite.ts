@@ -12,6 +12,7 @@ export const END = Buffer.from('\n\n')
 
 /** The members that every chunk of an answer gets, as JSON strings: the request id and the public model id. */
 export interface ChunkIdentity {
+  readonly requestId: string
   readonly id: Buffer
   readonly model: Buffer
   /** The value of `object`, and the JSON text that replaces the one of the provider; null keeps the provider's. */
@@ -30,7 +31,7 @@ export function textIdentity(requestId: string, publicModel: string): ChunkIdent
 }
 
 function identity(requestId: string, publicModel: string, object: string, objectText: Buffer | null): ChunkIdentity {
-  return { id: Buffer.from(quoted(requestId)), model: Buffer.from(quoted(publicModel)), object, objectText }
+  return { requestId, id: Buffer.from(quoted(requestId)), model: Buffer.from(quoted(publicModel)), object, objectText }
 }
 
 /** Appends the members that an object lacks, for its beginning: each is followed by a comma. */

@@ -1,12 +1,12 @@
+import type { FinishReason } from '../../../contract/api/finishReason.ts'
 import type { TokenUsage } from '../../../contract/money/charge.ts'
 import type { OutBuffer } from '../../sse/outBuffer.ts'
 import type { StreamTail } from './relayStream.ts'
 
+export type { FinishReason }
+
 /** A stream that numbers more tool calls than this is broken. */
 export const TOOL_CALLS_MAX = 128
-
-/** Why a message ends, by the names of chat completions. */
-export type FinishReason = 'stop' | 'length' | 'tool_calls' | 'content_filter'
 
 /** A call that the model wants the client to make. */
 export interface ToolCall {
@@ -36,6 +36,7 @@ export interface MessageSink {
   /** A tool call begins; those of a message are numbered from 0. */
   toolCall(index: number, id: string, name: string): void
   toolArguments(index: number, piece: string): void
+  /** May be called again, when what follows shows that the reason is more than `stop`. */
   ends(reason: FinishReason): void
 }
 

@@ -1,3 +1,4 @@
+import { reasonWithCalls } from '../../../contract/api/finishReason.ts'
 import type { TokenUsage } from '../../../contract/money/charge.ts'
 import type { OutBuffer } from '../../sse/outBuffer.ts'
 import type { FinishReason, MessageReader, MessageSink, MessageWriter } from './message.ts'
@@ -14,6 +15,10 @@ export class TranslatedStream implements RelayStream, MessageSink {
   private readonly reader: MessageReader
   private readonly writer: MessageWriter
   private readonly outputBytesMax: number
+  /** Tool calls that the writer has got. */
+  private calls = 0
+  /** The reason that the writer has got last. */
+  private reason: FinishReason | null = null
   private seenUsage: TokenUsage | null = null
 
   /** @param outputBytesMax an answer with more is broken, since a writer may have to keep it whole */
@@ -70,7 +75,9 @@ export class TranslatedStream implements RelayStream, MessageSink {
 
   toolCall(index: number, id: string, name: string): void {
     this.output(name)
+    this.calls++
     this.writer.toolCall(index, id, name)
+    if (this.reason !== null) this.ends(this.reason)
   }
 
   toolArguments(index: number, piece: string): void {
@@ -81,14 +88,25 @@ export class TranslatedStream implements RelayStream, MessageSink {
   ends(reason: FinishReason): void {
     this.finished = true
     this.flowing()
-    this.writer.ends(reason)
+    const known = reasonWithCalls(reason, this.calls)
+    if (known === this.reason) return
+    this.reason = known
+    this.writer.ends(known)
   }
 
   private output(piece: string): void {
     this.noteUsage()
+    // Output that the reader held until the end had arrived before the report.
+    if (this.reader.done && this.framesAtUsage === this.outputFrames) this.framesAtUsage++
     this.outputFrames++
     this.outputBytes += Buffer.byteLength(piece)
     this.flowing()
+  }
+
+  // A provider may end its stream without a reason; clients wait for one.
+  private close(): void {
+    if (this.reason === null && this.outputFrames > 0) this.ends('stop')
+    this.state = 'done'
   }
 
   private flowing(): void {
@@ -105,6 +123,6 @@ export class TranslatedStream implements RelayStream, MessageSink {
   private note(): void {
     this.noteUsage()
     if (this.reader.broken || this.outputBytes > this.outputBytesMax) this.state = 'broken'
-    else if (this.reader.done) this.state = 'done'
+    else if (this.reader.done) this.close()
   }
 }

@@ -1,10 +1,11 @@
 import { choicesOf, toolCallTexts } from '../../../contract/api/completion.ts'
+import { saidIn } from '../../../contract/api/saidText.ts'
 import { isJsonObject, type JsonObject, parseJsonObject } from '../../../contract/std/jsonObject.ts'
 import type { Limits } from '../../limits.ts'
 import { type EventBounds, FrameReader, type FrameSink } from '../../sse/frameReader.ts'
 
-/** The members of a delta or of a content block that carry output, of both dialects. */
-const MEMBERS = ['content', 'reasoning_content', 'reasoning', 'refusal', 'text', 'thinking', 'partial_json', 'name']
+/** The members of a content block that carry output besides the texts that both dialects have. */
+const MEMBERS = ['partial_json', 'name']
 
 /**
  * The output that a registered provider has delivered in a stream, of any kind and in any choice: the gateway counts its tokens,
@@ -41,6 +42,8 @@ export class DeliveredText implements FrameSink {
     if (typeof text === 'string') this.text += text
     for (const part of [delta, block]) {
       if (!isJsonObject(part)) continue
+      const { text: words, reasoning, refusal } = saidIn(part)
+      this.text += reasoning + words + refusal
       for (const name of MEMBERS) {
         const value = part[name]
         if (typeof value === 'string') this.text += value

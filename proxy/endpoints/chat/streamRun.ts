@@ -15,6 +15,7 @@ import { billOf, NOTHING_PRODUCED, settleUsed } from './chatBill.ts'
 import { DeliveredText } from './deliveredText.ts'
 import { type ChatOrder, meteredOf } from './order.ts'
 import { ProviderRequests } from './providerRequests.ts'
+import { StreamBody } from './streamBody.ts'
 
 const NOTHING = Buffer.alloc(0)
 const EVENT_STREAM = 'text/event-stream'
@@ -29,6 +30,7 @@ export class StreamRun implements RunListener, CallListener, DrainListener {
   private readonly order: ChatOrder
   private readonly requests: ProviderRequests
   private stream: RelayStream | undefined
+  private body: StreamBody | undefined
   /** The output to count; absent for routes of the catalog. */
   private delivered: DeliveredText | undefined
   private preamble: Buffer[] = []
@@ -76,18 +78,25 @@ export class StreamRun implements RunListener, CallListener, DrainListener {
     this.stream = this.requests.codec.stream(this.requests.answerContext)
     if (this.run.route?.registered !== undefined) this.delivered = new DeliveredText(this.services.limits)
     const type = headers.get('content-type')?.toLowerCase() ?? EVENT_STREAM
-    if (!type.startsWith(EVENT_STREAM) || headers.unreadable === true) this.call.reject(refusalOfError(null))
+    this.body = new StreamBody(type.startsWith(EVENT_STREAM), this.services.limits.eventBytesMax)
+    if (headers.unreadable === true) this.call.reject(refusalOfError(null))
     else if (this.call.detached) this.leave()
   }
 
   onData(bytes: Buffer): void {
-    const { stream } = this
-    if (stream === undefined) return
+    const { stream, body } = this
+    if (stream === undefined || body === undefined) return
     this.bytesLeft -= bytes.length
     if (this.bytesLeft < 0) {
       this.brokeOff(stream)
       return
     }
+    const events = body.push(bytes)
+    if (events !== null) this.read(stream, events)
+    else if (body.unusable) this.brokeOff(stream)
+  }
+
+  private read(stream: RelayStream, bytes: Buffer): void {
     const out = this.services.outgoing
     out.clear()
     stream.push(bytes, out)
@@ -98,8 +107,11 @@ export class StreamRun implements RunListener, CallListener, DrainListener {
   }
 
   onEnd(): void {
-    const { stream } = this
-    if (stream === undefined) return
+    const { stream, body } = this
+    if (stream === undefined || body === undefined) return
+    const rest = body.end()
+    if (rest.length > 0) this.read(stream, rest)
+    if (this.stream !== stream || isOver(stream)) return
     const out = this.services.outgoing
     out.clear()
     stream.finish(out)
@@ -168,7 +180,9 @@ export class StreamRun implements RunListener, CallListener, DrainListener {
   }
 
   private brokeOff(stream: RelayStream): void {
-    if (this.begun) {
+    // Nothing is missing of an answer that has ended, whatever the provider does after it.
+    if (this.begun && stream.finished && stream.error === null) this.complete(stream)
+    else if (this.begun) {
       this.call.breakOff('unusable answer')
       this.interrupt()
     } else this.call.reject(refusalOfError(stream.error))
@@ -243,4 +257,8 @@ export class StreamRun implements RunListener, CallListener, DrainListener {
     out.appendText(tail)
     exchange.end(out.view())
   }
+}
+
+function isOver({ state }: RelayStream): boolean {
+  return state === 'broken' || state === 'done'
 }

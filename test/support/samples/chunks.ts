@@ -11,11 +11,21 @@ const extra = fc.oneof(leaf, fc.array(leaf, { maxLength: 3 }), fc.dictionary(fc.
 const choice = fc.record(
   {
     index: fc.nat(3),
-    delta: fc.dictionary(fc.constantFrom('role', 'content', 'tool_calls', 'x', 'id', 'usage'), extra, { maxKeys: 4 }),
-    finish_reason: fc.constantFrom(null, 'stop', ''),
+    // Output in other forms is rewritten.
+    delta: fc.record(
+      {
+        role: leaf,
+        content: fc.oneof(fc.string({ unit: 'binary' }), fc.constant(null)),
+        x: extra,
+        id: extra,
+        usage: extra,
+      },
+      { requiredKeys: [] },
+    ),
+    finish_reason: fc.constantFrom(null, 'stop'),
     logprobs: extra,
   },
-  { requiredKeys: ['index'] },
+  { requiredKeys: ['index', 'delta'] },
 )
 const members = fc.record(
   {

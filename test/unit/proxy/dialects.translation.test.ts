@@ -37,7 +37,7 @@ const readers: Record<string, () => MessageReader> = {
 const text = fc.string({ unit: 'binary', minLength: 1, maxLength: 12 })
 const argumentsOf = fc.dictionary(fc.string(), fc.oneof(fc.string(), fc.integer(), fc.constant(null)), { maxKeys: 3 })
 const call = fc
-  .tuple(fc.string(), fc.string(), argumentsOf, fc.integer({ min: 1, max: 9 }))
+  .tuple(fc.uuid(), fc.string({ minLength: 1 }), argumentsOf, fc.integer({ min: 1, max: 9 }))
   .map(([id, name, input, size]) => {
     const json = JSON.stringify(input)
     const pieces: string[] = []

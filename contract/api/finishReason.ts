@@ -1,0 +1,42 @@
+/** Why a message ends, by the names of chat completions. */
+export type FinishReason = 'stop' | 'length' | 'tool_calls' | 'content_filter'
+
+/** A provider's own word for a failure: what was written so far is all that there is of the answer. */
+export type GivenReason = FinishReason | 'error'
+
+const WORDS: Readonly<Record<GivenReason, readonly string[]>> = {
+  stop: ['stop', 'eos', 'eos_token', 'end_turn', 'stop_sequence', 'end', 'finished', 'complete', 'completed'],
+  length: ['length', 'max_tokens', 'max_output_tokens', 'max_length', 'model_length', 'model_context_window_exceeded'],
+  tool_calls: ['tool_calls', 'tool_call', 'tool_use', 'function_call', 'function_calls'],
+  content_filter: [
+    'content_filter',
+    'content_filtered',
+    'safety',
+    'refusal',
+    'recitation',
+    'blocklist',
+    'prohibited_content',
+    'spii',
+    'sensitive',
+    'image_safety',
+  ],
+  error: ['error', 'failed', 'malformed_function_call', 'malformed_tool_call', 'unexpected_tool_call', 'network_error'],
+}
+const REASONS: ReadonlyMap<string, GivenReason> = new Map(
+  (Object.keys(WORDS) as GivenReason[]).flatMap((reason) => WORDS[reason].map((word) => [word, reason] as const)),
+)
+
+/**
+ * The reason that a provider of the OpenAI dialect gives, in any case; a word that is not known counts as a good end.
+ * @returns null where it gives none, as on every chunk but the last: null, an empty or blank text, anything that is no text
+ */
+export function givenReason(value: unknown): GivenReason | null {
+  if (typeof value !== 'string') return null
+  const word = value.trim().toLowerCase()
+  return word === '' ? null : (REASONS.get(word) ?? 'stop')
+}
+
+/** The reason as clients get it: a message with tool calls that ended well asks for their outputs. */
+export function reasonWithCalls(reason: FinishReason, calls: number): FinishReason {
+  return reason === 'stop' && calls > 0 ? 'tool_calls' : reason
+}

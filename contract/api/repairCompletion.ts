@@ -1,0 +1,79 @@
+import { isJsonObject, type JsonObject } from '../std/jsonObject.ts'
+import { type CallPiece, callPieces, madeCallId } from './callPiece.ts'
+import { type Completion, choicesOf } from './completion.ts'
+import { givenReason, reasonWithCalls } from './finishReason.ts'
+import { REASONING_NAMES, saidIn, TEXT_NAMES } from './saidText.ts'
+
+/** The types of tool calls that are no functions; they have members of their own. */
+const isFunction = (call: unknown): boolean => isJsonObject(call) && (call['type'] ?? 'function') === 'function'
+
+/**
+ * Puts the choices of a chat completion into the form that the format's documentation has, in place: content is a text,
+ * tool calls have ids and their arguments as text, the reason why the message ended is one of the known ones.
+ * @param requestId for the ids of calls that have none
+ * @returns false when the answer is none: a choice reports a failure, or a call has no name
+ */
+export function repairCompletion(answer: Completion, requestId: string): boolean {
+  for (const [place, choice] of choicesOf(answer).entries()) {
+    const reason = givenReason(choice['finish_reason'])
+    if (reason === 'error') return false
+    const message = messageOf(choice)
+    choice['index'] ??= place
+    choice['message'] = message
+    if (!repairMessage(message, requestId)) return false
+    const calls = message['tool_calls']
+    choice['finish_reason'] = reasonWithCalls(reason ?? 'stop', Array.isArray(calls) ? calls.length : 0)
+  }
+  return true
+}
+
+// Some providers answer with the member that a stream has, or with that of a text completion.
+function messageOf(choice: JsonObject): JsonObject {
+  const { message, delta, text } = choice
+  if (isJsonObject(message)) return message
+  delete choice['delta']
+  delete choice['text']
+  return isJsonObject(delta) ? delta : { role: 'assistant', content: typeof text === 'string' ? text : null }
+}
+
+function repairMessage(message: JsonObject, requestId: string): boolean {
+  message['role'] ??= 'assistant'
+  repairTexts(message)
+  const given = message['tool_calls']
+  if (Array.isArray(given) && !given.every(isFunction)) return true
+  const calls = callPieces(message)
+  if (calls.length === 0) return true
+  delete message['function_call']
+  const ids = new Set<string>()
+  message['tool_calls'] = calls.map((call, number) => callOf(call, freshId(call, number, ids, requestId)))
+  return calls.every(({ name }) => name !== '')
+}
+
+function repairTexts(message: JsonObject): void {
+  const { content } = message
+  const { text, reasoning, refusal } = saidIn(message)
+  if (typeof content !== 'string' || content === '') {
+    for (const name of TEXT_NAMES) delete message[name]
+    message['content'] = text === '' && content !== '' ? null : text
+  }
+  if (
+    reasoning !== '' &&
+    typeof message['reasoning_content'] !== 'string' &&
+    typeof message['reasoning'] !== 'string'
+  ) {
+    for (const name of REASONING_NAMES) if (name !== 'reasoning_details') delete message[name]
+    message['reasoning_content'] = reasoning
+  }
+  if (refusal !== '') message['refusal'] = refusal
+}
+
+function callOf(call: CallPiece, id: string): JsonObject {
+  const text = call.arguments.trim() === '' ? '{}' : call.arguments
+  return { ...call.extra, id, type: 'function', function: { name: call.name, arguments: text } }
+}
+
+function freshId({ id }: CallPiece, number: number, ids: Set<string>, requestId: string): string {
+  const fresh = id === '' || ids.has(id) ? madeCallId(requestId, number) : id
+  ids.add(fresh)
+  return fresh
+}

@@ -1,0 +1,266 @@
+import { type CallPiece, madeCallId } from '../../../contract/api/callPiece.ts'
+import { type JsonObject, parseJsonObject } from '../../../contract/std/jsonObject.ts'
+import { JsonWhole } from '../../json/jsonWhole.ts'
+import { type MessageSink, TOOL_CALLS_MAX } from '../shared/message.ts'
+
+/** Arguments that say nothing; where more follows, they were only the beginning that some providers make. */
+const EMPTY = '{}'
+
+/** A tool call of the stream. */
+interface Call {
+  /** What the provider gave last, for telling its pieces from those of others. */
+  id: string
+  name: string
+  /** The place in the message, once the client knows of the call; -1 before. */
+  number: number
+  /** Arguments that the client has not got. */
+  held: string
+  /** The arguments so far; `whole` once they are a JSON object that has ended. */
+  readonly text: JsonWhole
+  hasArguments: boolean
+  /** The arguments came as an object, so that no more will. */
+  hasObject: boolean
+  /** The chunk that brought its last piece. */
+  chunk: number
+  /** What the arguments were if they came in one piece. */
+  only: string
+  extra: JsonObject | null
+  /** The client got arguments that were not read, so that nobody knows whether they are whole. */
+  isUnread: boolean
+}
+
+/** Takes the calls, with the members of theirs that the gateway does not know. */
+interface CallSink extends Pick<MessageSink, 'toolArguments'> {
+  toolCall(index: number, id: string, name: string, extra: JsonObject | null): void
+}
+
+/**
+ * Tells the tool calls of a stream of the OpenAI dialect apart: by index, by id or, where a provider gives neither or the
+ * same for all, by a new name or a new object of arguments. Calls are passed on in their order,
+ * each when it has its id and its name is complete, which the first of its arguments, another call or the end shows. Those
+ * that have no id at the end get one.
+ */
+export class CallReader {
+  private readonly requestId: string
+  private readonly calls: Call[] = []
+  private readonly byIndex = new Map<number, Call>()
+  private readonly byId = new Map<string, Call>()
+  private readonly sentIds = new Set<string>()
+  private sent = 0
+  private chunk = 0
+
+  /** @param requestId for the ids of calls that have none */
+  constructor(requestId: string) {
+    this.requestId = requestId
+  }
+
+  /** How many calls have begun. */
+  get begun(): number {
+    return this.calls.length
+  }
+
+  /** How many calls have been passed on. */
+  get count(): number {
+    return this.sent
+  }
+
+  /**
+   * Reads the calls of one chunk.
+   * @returns false when the stream has more calls than a message may have
+   */
+  take(pieces: readonly CallPiece[], sink: CallSink): boolean {
+    this.chunk++
+    for (const piece of pieces) {
+      let call = this.callOf(piece)
+      if (call === undefined) {
+        if (saysNothing(piece)) continue
+        if (this.calls.length >= TOOL_CALLS_MAX) return false
+        this.sendReady(sink, hasHead)
+        call = this.begin(piece)
+      }
+      this.add(call, piece)
+      this.sendReady(sink, hasBegun)
+    }
+    return true
+  }
+
+  /**
+   * The message has ended, or its calls have: passes on those that are still held.
+   * @returns false when a call has no name, so that nobody can run it
+   */
+  close(sink: CallSink): boolean {
+    const nameless = this.calls.some((call) => call.name === '' && (call.id !== '' || call.hasArguments))
+    this.sendReady(sink, hasName)
+    for (const call of this.calls) {
+      // A tool without parameters: its call needs arguments that are JSON.
+      if (call.number >= 0 && !call.hasArguments) sink.toolArguments(call.number, EMPTY)
+      call.hasArguments = true
+    }
+    return !nameless
+  }
+
+  /** Whether the end of the stream would pass on more. */
+  get isPending(): boolean {
+    return this.calls.some((call) => call.number < 0 || !call.hasArguments || call.held !== '')
+  }
+
+  /** Takes over a call whose chunk the client gets as it is. @returns false when another call has its id */
+  adopt(index: number, id: string, name: string, isSent: boolean): boolean {
+    if (this.byId.has(id) || this.calls.length >= TOOL_CALLS_MAX) return false
+    const call = this.begin({ index, id, name, arguments: '', isWhole: false, extra: null })
+    call.name = name
+    if (isSent) this.adoptSent()
+    return true
+  }
+
+  /** The client has got the call that was adopted last. */
+  adoptSent(): void {
+    const call = this.calls.at(-1)
+    if (call === undefined || call.number >= 0) return
+    call.number = this.sent++
+    this.sentIds.add(call.id)
+  }
+
+  /** The client has got a piece of arguments as it is. */
+  adoptArguments(index: number): void {
+    const call = this.byIndex.get(index)
+    if (call !== undefined) call.hasArguments = call.isUnread = true
+  }
+
+  private begin({ index, id }: CallPiece): Call {
+    const text = new JsonWhole()
+    const none = {
+      name: '',
+      number: -1,
+      held: '',
+      only: '',
+      hasArguments: false,
+      hasObject: false,
+      extra: null,
+      isUnread: false,
+    }
+    const call: Call = { ...none, id, text, chunk: this.chunk }
+    this.calls.push(call)
+    if (index !== null) this.byIndex.set(index, call)
+    if (id !== '') this.byId.set(id, call)
+    return call
+  }
+
+  /** The call that a piece belongs to; undefined when it begins another. */
+  private callOf(piece: CallPiece): Call | undefined {
+    const { index, id, name } = piece
+    const atIndex = index === null ? this.calls.at(-1) : this.byIndex.get(index)
+    const ofId = id === '' ? undefined : this.byId.get(id)
+    // An index that was not seen begins a call, but for one that counts the pieces: those have the id and no name.
+    if (atIndex === undefined) return name === '' ? ofId : undefined
+    if (ofId !== undefined && ofId !== atIndex && !startsAnew(ofId, piece, this.chunk)) return ofId
+    const isOther = id !== '' && atIndex.id !== '' && id !== atIndex.id
+    if (isOther && (name !== '' || isEnded(atIndex, piece.arguments))) return undefined
+    return startsAnew(atIndex, piece, this.chunk) ? undefined : atIndex
+  }
+
+  private add(call: Call, piece: CallPiece): void {
+    call.chunk = this.chunk
+    if (piece.index !== null) this.byIndex.set(piece.index, call)
+    this.addId(call, piece)
+    if (call.number < 0) call.name = joinedName(call.name, piece.name)
+    this.addArguments(call, piece)
+    if (piece.extra !== null) call.extra = { ...call.extra, ...piece.extra }
+  }
+
+  // Ids in pieces come before the arguments. Behind them another id for the same call says nothing.
+  private addId(call: Call, { id, name, arguments: text }: CallPiece): void {
+    if (id === '' || call.number >= 0 || call.id === id) return
+    if (call.id === '' || (!call.hasArguments && name === '' && text === '')) call.id += id
+    this.byId.set(call.id, call)
+    this.byId.set(id, call)
+  }
+
+  private addArguments(call: Call, { arguments: text, isWhole }: CallPiece): void {
+    if (isWhole) call.hasObject = true
+    if (text === '' || (isWhole && text === EMPTY)) return
+    if (isEmpty(call.held) && call.only === call.held) this.forget(call)
+    // A whole object that comes again is a repetition.
+    else if (isEnded(call, text)) return
+    call.only = call.hasArguments ? '' : text
+    call.hasArguments = true
+    if (!call.isUnread) call.text.push(text)
+    call.held += text
+  }
+
+  private forget(call: Call): void {
+    call.text.restart()
+    call.held = ''
+    call.hasArguments = false
+  }
+
+  /** Passes on what is held of the calls, in their order, as far as they are ready. */
+  private sendReady(sink: CallSink, isReady: (call: Call) => boolean): void {
+    for (const call of this.calls) {
+      if (call.number < 0) {
+        if (!isReady(call)) return
+        this.sendHead(call, sink)
+      }
+      const { held } = call
+      // More may follow in place of arguments that are empty.
+      if (held === '' || (isEmpty(held) && isReady === hasBegun)) continue
+      call.held = ''
+      sink.toolArguments(call.number, held)
+    }
+  }
+
+  private sendHead(call: Call, sink: CallSink): void {
+    const isFree = call.id !== '' && !this.sentIds.has(call.id)
+    const id = isFree ? call.id : madeCallId(this.requestId, this.sent)
+    this.sentIds.add(id)
+    call.number = this.sent++
+    sink.toolCall(call.number, id, call.name, call.extra)
+  }
+}
+
+function isEmpty(text: string): boolean {
+  return text.trim() === EMPTY
+}
+
+/** Ready while its arguments arrive. */
+function hasBegun(call: Call): boolean {
+  return hasHead(call) && call.held !== '' && !isEmpty(call.held)
+}
+
+/** Ready when another call begins. */
+function hasHead(call: Call): boolean {
+  return call.name !== '' && call.id !== ''
+}
+
+/** Ready when the message has ended. */
+function hasName(call: Call): boolean {
+  return call.name !== ''
+}
+
+function saysNothing({ index, id, name, arguments: text }: CallPiece): boolean {
+  return index === null && id === '' && name === '' && text === ''
+}
+
+/** Whether a piece that gives no other index and no other id begins a call of its own all the same. */
+function startsAnew(call: Call, { id, name, arguments: text }: CallPiece, chunk: number): boolean {
+  const isSameId = id !== '' && id === call.id
+  if (name === '' || call.name === '') return !isSameId && isEnded(call, text) && isNewObject(call, text)
+  if (!call.hasArguments) return (call.chunk === chunk || call.hasObject) && !isSameId
+  if (isEnded(call, text)) return !isSameId && (name !== call.name || text !== '')
+  return name !== call.name
+}
+
+function isNewObject(call: Call, text: string): boolean {
+  return call.only.trim() !== EMPTY && text !== call.only && text.trimStart().startsWith('{')
+}
+
+/** Whether the arguments are whole without this text, which begins others or repeats them. */
+function isEnded(call: Call, text: string): boolean {
+  if (!call.isUnread) return call.text.whole
+  return text.trimStart().startsWith('{') && parseJsonObject(text) !== null
+}
+
+/** A name comes in one piece, in several, or again with every piece, as a whole or as far as it goes. */
+function joinedName(name: string, piece: string): string {
+  return piece === name || piece === '' ? name : piece.startsWith(name) ? piece : name + piece
+}

@@ -1,0 +1,118 @@
+import type { FinishReason } from '../../../contract/api/finishReason.ts'
+import type { OutBuffer } from '../../sse/outBuffer.ts'
+import { parseBytes } from '../../sse/sseText.ts'
+import { ChunkRepair } from './chunkRepair.ts'
+import type { ChunkScan } from './chunkScan.ts'
+
+/** Reasons that clients get as the provider wrote them. */
+const REASONS: ReadonlySet<string> = new Set<FinishReason>(['stop', 'length', 'tool_calls', 'content_filter'])
+/** `{}`, which some providers put before the arguments themselves. */
+const EMPTY_ARGUMENTS_BYTES = 2
+
+/** What becomes of a chunk. */
+export type ChunkFate =
+  /** The client gets it as it is. */
+  | 'relay'
+  /** The same, once the next chunk shows that the name of the call in it is complete. */
+  | 'hold'
+  /** Clients would stumble over it. */
+  | 'rewrite'
+
+/**
+ * Decides which chunks of a stream of chat completions go through as they are: by what a scan of their bytes found, so that
+ * chunks in the form of the format's documentation are never parsed, but for those that begin a tool call.
+ */
+export class ChunkGuard {
+  /** The reason that the client has got. */
+  reason: FinishReason | null = null
+  /** The client has got text or reasoning in chunks as they were. */
+  hasRelayed = false
+  private readonly requestId: string
+  private repair: ChunkRepair | undefined
+  /** Calls that the provider numbers, names and identifies as documented, from the first one on. */
+  private soundCalls = 0
+  /** The beginning of a call, as the client gets it. */
+  private held: Buffer | null = null
+
+  /** @param requestId for the ids of calls that have none */
+  constructor(requestId: string) {
+    this.requestId = requestId
+  }
+
+  /** For chunks that are to be rewritten, and for what is missing at the end. */
+  get repairer(): ChunkRepair {
+    this.repair ??= new ChunkRepair(this.requestId)
+    const { repair } = this
+    repair.choices.finish = this.reason
+    if (this.hasRelayed) repair.noteRelayed()
+    return repair
+  }
+
+  /** Calls of which the client does not have everything. */
+  get isPending(): boolean {
+    return this.repair?.choices.calls.isPending === true
+  }
+
+  /** @param scan of the chunk in `bytes` */
+  fateOf(bytes: Buffer, scan: ChunkScan, out: OutBuffer): ChunkFate {
+    if (scan.mustBeRead) return 'rewrite'
+    const fate = scan.call.count === 0 ? 'relay' : this.fateOfCall(bytes, scan, out)
+    if (!scan.finished || fate === 'rewrite') return fate
+    return fate === 'relay' && this.takesReason(bytes, scan) ? 'relay' : 'rewrite'
+  }
+
+  /** Keeps the beginning of a call until `sendHeld` or `dropHeld`. */
+  hold(event: Buffer): void {
+    this.held = Buffer.from(event)
+  }
+
+  sendHeld(out: OutBuffer): void {
+    if (this.held === null) return
+    out.appendAll(this.held)
+    this.held = null
+    this.repair?.choices.calls.adoptSent()
+  }
+
+  /** The call is rewritten with what follows. */
+  dropHeld(): void {
+    if (this.held !== null) this.repairer.lacksRole = true
+    this.held = null
+  }
+
+  /** Whether the reason of the chunk is the first, one of the known ones, and right for what was said before it. */
+  private takesReason(bytes: Buffer, { choice }: ChunkScan): boolean {
+    const word = bytes.toString('latin1', choice.finishStart + 1, choice.finishEnd - 1)
+    const calls = this.repair?.choices.calls
+    if (!REASONS.has(word)) return false
+    if (this.reason !== null) return word === this.reason
+    if (calls !== undefined && (calls.isPending || (word === 'stop' && calls.count > 0))) return false
+    this.reason = word as FinishReason
+    return true
+  }
+
+  private fateOfCall(bytes: Buffer, scan: ChunkScan, out: OutBuffer): ChunkFate {
+    const { count, index, idStart, nameStart, argumentsBytes } = scan.call
+    if (count !== 1 || argumentsBytes === EMPTY_ARGUMENTS_BYTES) return 'rewrite'
+    if (idStart >= 0 || nameStart >= 0) return this.fateOfBeginning(bytes, scan, out)
+    if (index < 0 || index >= this.soundCalls) return 'rewrite'
+    if (argumentsBytes > 0) this.repairer.choices.calls.adoptArguments(index)
+    return 'relay'
+  }
+
+  private fateOfBeginning(bytes: Buffer, { call, outputs }: ChunkScan, out: OutBuffer): ChunkFate {
+    const { calls } = this.repairer.choices
+    const { index, isFunction, argumentsBytes } = call
+    const isNext = index === this.soundCalls && index === calls.begun
+    if (call.idStart < 0 || call.nameStart < 0 || !isFunction || !isNext) return 'rewrite'
+    const id = parseBytes(bytes, call.idStart, call.idEnd)
+    const name = parseBytes(bytes, call.nameStart, call.nameEnd)
+    if (typeof id !== 'string' || typeof name !== 'string') return 'rewrite'
+    this.sendHeld(out)
+    // Other output in the chunk cannot wait for the rest of the name.
+    const isSent = argumentsBytes > 0 || outputs > 1
+    if (!calls.adopt(index, id, name, isSent)) return 'rewrite'
+    this.soundCalls++
+    if (argumentsBytes > 0) calls.adoptArguments(index)
+    return isSent ? 'relay' : 'hold'
+  }
+}

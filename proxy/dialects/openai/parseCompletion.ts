@@ -1,0 +1,127 @@
+import { type Completion, isErrorAnswer } from '../../../contract/api/completion.ts'
+import type { FinishReason } from '../../../contract/api/finishReason.ts'
+import { repairCompletion } from '../../../contract/api/repairCompletion.ts'
+import { isJsonObject, type JsonObject, parseJsonObject } from '../../../contract/std/jsonObject.ts'
+import type { AnswerJson } from '../../json/answerJson.ts'
+import { beginsEvents } from '../../sse/bodyKind.ts'
+import { dataKind, separateLines } from '../../sse/dataKind.ts'
+import { FrameReader, type FrameSink } from '../../sse/frameReader.ts'
+import { refusalOfError } from '../../upstream/providerErrors.ts'
+import type { Rejected } from '../../upstream/refusal.ts'
+import type { AnswerContext } from '../shared/codec.ts'
+import type { MessageSink } from '../shared/message.ts'
+import { ChoiceReader } from './choiceReader.ts'
+
+/**
+ * Reads a provider's answer as a chat completion in the form that the format's documentation has; also one that was sent as
+ * a stream, although none was asked for. Errors, empty answers and what cannot be read are returned as `Rejected`.
+ */
+export function parseCompletion(
+  body: AnswerJson,
+  { requestId, limits }: AnswerContext,
+): { answer: Completion } | Rejected {
+  let answer = body.parse(limits)
+  if (answer === null && beginsEvents(body.bytes)) answer = new JoinedEvents(requestId).read(body.bytes, limits)
+  if (answer === null || isErrorAnswer(answer)) return { rejected: refusalOfError(answer?.['error']) }
+  return repairCompletion(answer, requestId) ? { answer } : { rejected: refusalOfError(failureIn(answer)) }
+}
+
+function failureIn(answer: Completion): unknown {
+  const [choice] = answer['choices'] as unknown[]
+  return isJsonObject(choice) ? (choice['error'] ?? null) : null
+}
+
+/** Joins the chunks of a stream to the completion that they are pieces of. */
+class JoinedEvents implements FrameSink, MessageSink {
+  private readonly choices: ChoiceReader
+  private readonly said = { content: '', reasoning_content: '', refusal: '' }
+  private readonly calls: { id: string; name: string; arguments: string }[] = []
+  private reason: FinishReason | null = null
+  private head: JsonObject = {}
+  private usage: unknown = null
+  private error: unknown = null
+  private ended = false
+  private broken = false
+
+  constructor(requestId: string) {
+    this.choices = new ChoiceReader(requestId)
+  }
+
+  /** @returns null when the bytes are no stream that ended well */
+  read(bytes: Buffer, limits: AnswerContext['limits']): Completion | null {
+    const frames = new FrameReader(limits)
+    const isWithin = frames.push(bytes, this)
+    if (isWithin) frames.finish(this)
+    this.choices.close(this)
+    if (this.error !== null) return { error: this.error }
+    const isWhole = this.reason !== null || (this.ended && this.choices.hasSaid)
+    if (!isWithin || this.broken || this.choices.broken || !isWhole) return null
+    return {
+      ...this.head,
+      choices: [{ index: 0, message: this.message(), finish_reason: this.reason }],
+      usage: this.usage,
+    }
+  }
+
+  onData(bytes: Buffer, start: number, end: number, lines: number): void {
+    for (const [from, to] of (lines > 1 ? separateLines(bytes, start, end) : null) ?? [[start, end]]) {
+      const kind = dataKind(bytes, from, to)
+      if (kind === 'end') this.ended = true
+      else if (kind !== 'nothing' && !this.ended) this.readChunk(bytes.toString('utf8', from, to))
+    }
+  }
+
+  onComment(): void {}
+
+  text(piece: string): void {
+    this.said.content += piece
+  }
+
+  reasoning(piece: string): void {
+    this.said.reasoning_content += piece
+  }
+
+  refusal(piece: string): void {
+    this.said.refusal += piece
+  }
+
+  toolCall(_index: number, id: string, name: string): void {
+    this.calls.push({ id, name, arguments: '' })
+  }
+
+  toolArguments(index: number, piece: string): void {
+    const call = this.calls[index]
+    if (call !== undefined) call.arguments += piece
+  }
+
+  ends(reason: FinishReason): void {
+    this.reason = reason
+  }
+
+  private readChunk(text: string): void {
+    const chunk = parseJsonObject(text)
+    if (chunk === null) {
+      this.broken ||= this.reason === null
+      return
+    }
+    const { choices, usage, error, id: _id, object: _object, model: _model, ...head } = chunk
+    this.error ??= error ?? null
+    this.usage = usage ?? this.usage
+    this.head = { ...head, ...this.head }
+    const [choice] = Array.isArray(choices) ? (choices as unknown[]) : []
+    if (isJsonObject(choice)) this.choices.read(choice, this)
+    this.error ??= this.choices.error
+  }
+
+  private message(): JsonObject {
+    const { content, reasoning_content, refusal } = this.said
+    const calls = this.calls.map(({ id, ...said }) => ({ id, type: 'function', function: said }))
+    return {
+      role: 'assistant',
+      content: content === '' && calls.length > 0 ? null : content,
+      ...(refusal === '' ? {} : { refusal }),
+      ...(reasoning_content === '' ? {} : { reasoning_content }),
+      ...(calls.length === 0 ? {} : { tool_calls: calls }),
+    }
+  }
+}
