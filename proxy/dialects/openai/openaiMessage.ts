@@ -1,5 +1,6 @@
 import { isErrorAnswer, outputBytes } from '../../../contract/api/completion.ts'
-import { readUsage, usageBounds } from '../../../contract/money/openaiUsage.ts'
+import { usageBounds } from '../../../contract/money/openaiUsage.ts'
+import { usageOfAnswer } from '../../../contract/money/usageReports.ts'
 import { isJsonObject, type JsonObject } from '../../../contract/std/jsonObject.ts'
 import type { AnswerJson } from '../../json/answerJson.ts'
 import { refusalOfError } from '../../upstream/providerErrors.ts'
@@ -22,7 +23,7 @@ export function readOpenaiMessage(body: AnswerJson, context: AnswerContext): Mes
     refusal: textOf(said['refusal']),
     toolCalls,
     finish: finishReason(isJsonObject(choice) ? choice['finish_reason'] : undefined),
-    usage: readUsage(answer['usage'], usageBounds(model.context, model.maxOutput)),
+    usage: usageOfAnswer(answer, usageBounds(model.context, model.maxOutput)),
     outputBytes: outputBytes(answer),
   }
 }

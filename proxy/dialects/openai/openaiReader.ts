@@ -1,5 +1,5 @@
-import type { TokenUsage } from '../../../contract/money/charge.ts'
-import { readUsage, type UsageBounds } from '../../../contract/money/openaiUsage.ts'
+import type { UsageBounds } from '../../../contract/money/statedUsage.ts'
+import { type ReportedUsage, UsageReports } from '../../../contract/money/usageReports.ts'
 import { isJsonObject, type JsonObject, parseJsonObject } from '../../../contract/std/jsonObject.ts'
 import { type EventBounds, FrameReader, type FrameSink } from '../../sse/frameReader.ts'
 import { type FinishReason, type MessageReader, type MessageSink, TOOL_CALLS_MAX } from '../shared/message.ts'
@@ -24,16 +24,19 @@ export class OpenaiReader implements MessageReader, FrameSink {
   done = false
   broken = false
   error: unknown = null
-  usage: TokenUsage | null = null
 
   private readonly frames: FrameReader
-  private readonly bounds: UsageBounds
+  private readonly reports: UsageReports
   private sink: MessageSink | undefined
   private readonly begun = new Set<number>()
 
   constructor(bounds: UsageBounds, eventBounds: EventBounds) {
-    this.bounds = bounds
+    this.reports = new UsageReports(bounds)
     this.frames = new FrameReader(eventBounds)
+  }
+
+  get usage(): ReportedUsage | null {
+    return this.reports.current
   }
 
   push(bytes: Buffer, sink: MessageSink): void {
@@ -62,7 +65,7 @@ export class OpenaiReader implements MessageReader, FrameSink {
     const [choice] = Array.isArray(chunk['choices']) ? (chunk['choices'] as unknown[]) : []
     if (isJsonObject(choice)) this.readChoice(choice)
     // A report covers the output of its own chunk.
-    this.usage = readUsage(chunk['usage'], this.bounds) ?? this.usage
+    this.reports.noteIn(chunk)
   }
 
   // Keep-alive comments of the provider are between it and the gateway; the events of another format carry none.
