@@ -32,6 +32,11 @@ export const CONTROL_EVENTS = {
   ],
   batch_job_unfinished: ['warn', 'could not finish a batch job; retrying'],
   batch_job_unsettled: ['warn', 'could not settle a batch job; retrying'],
+  batch_usage_contradicted: [
+    'warn',
+    'the counts of a usage report of a batch job do not add up; charged as they are stated',
+    'Compare the receipts with the invoice of the provider, and report the shape of its usage.',
+  ],
   catalog_check_failed: ['warn', 'could not check the catalog in Redis'],
   catalog_file_unchanged: [
     'warn',

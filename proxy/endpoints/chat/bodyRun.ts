@@ -11,7 +11,7 @@ import type { ProviderCall } from '../run/providerCall.ts'
 import { Run, type RunListener } from '../run/run.ts'
 import type { RunServices } from '../run/services.ts'
 import { WholeCall, type WholeListener } from '../run/wholeCall.ts'
-import { billOf, NOTHING_PRODUCED, settleUsed } from './chatBill.ts'
+import { billOf, isWhole, NOTHING_PRODUCED, settleUsed } from './chatBill.ts'
 import { type ChatOrder, meteredOf } from './order.ts'
 import { ProviderRequests } from './providerRequests.ts'
 
@@ -25,14 +25,12 @@ const CUT: CutMembers = new Map([
 export class BodyRun implements RunListener, WholeListener {
   private readonly run: Run
   private readonly call: ProviderCall
-  private readonly order: ChatOrder
   private readonly requests: ProviderRequests
   private answer: WholeAnswer | undefined
 
   constructor(exchange: Exchange, principal: Principal, order: ChatOrder, services: RunServices) {
     this.run = new Run(exchange, principal, meteredOf(order), services, this)
     this.call = new WholeCall(this.run, this, () => this.requests.answerBytesMax, scanBounds(services.limits, CUT)).call
-    this.order = order
     this.requests = new ProviderRequests(this.run, order)
   }
 
@@ -58,10 +56,10 @@ export class BodyRun implements RunListener, WholeListener {
     const { usage, outputBytes } = answer
     this.call.commit(outputBytes)
     this.answer = answer
-    const isCounted = usage === null || this.run.route?.registered !== undefined
+    const isCounted = !isWhole(usage) || this.run.route?.registered !== undefined
     const written = isCounted ? answer.written() : undefined
     const produced = { usage, outputFrames: 1, outputBytes, framesAtUsage: 1 }
-    settleUsed(this.run, this.order, produced, 'ok', this.call.detached ? 'client_gone' : null, written)
+    settleUsed(this.run, this.requests, produced, 'ok', this.call.detached ? 'client_gone' : null, written)
   }
 
   // Providers bill an answer in one piece even when the client has disconnected, so it is read to its end.
@@ -84,6 +82,6 @@ export class BodyRun implements RunListener, WholeListener {
   }
 
   billOfPart(): Bill {
-    return billOf(this.order, NOTHING_PRODUCED)
+    return billOf(this.requests, NOTHING_PRODUCED)
   }
 }

@@ -11,7 +11,7 @@ import type { Outcome } from '../run/outcome.ts'
 import type { CallListener, ProviderCall } from '../run/providerCall.ts'
 import { Run, type RunListener } from '../run/run.ts'
 import type { RunServices } from '../run/services.ts'
-import { billOf, NOTHING_PRODUCED, settleUsed } from './chatBill.ts'
+import { billOf, isWhole, NOTHING_PRODUCED, settleUsed } from './chatBill.ts'
 import { DeliveredText } from './deliveredText.ts'
 import { type ChatOrder, meteredOf } from './order.ts'
 import { ProviderRequests } from './providerRequests.ts'
@@ -133,7 +133,7 @@ export class StreamRun implements RunListener, CallListener, DrainListener {
     // Providers bill the prompts that they take, and the head of the answer shows whether this one was taken. When all
     // output has arrived and only the usage is missing, a short wait for it is worthwhile.
     const isTaken = this.run.phase !== 'calling'
-    const awaitsUsage = this.stream?.finished === true && this.stream.usage === null
+    const awaitsUsage = this.stream?.finished === true && !isWhole(this.stream.usage)
     if ((isTaken && !awaitsUsage) || !this.call.detach()) this.leave()
     else if (isTaken) this.call.linger(() => this.leave())
   }
@@ -157,7 +157,7 @@ export class StreamRun implements RunListener, CallListener, DrainListener {
 
   // When an internal error cuts the answer off, the client pays for the prompt alone.
   billOfPart(): Bill {
-    return billOf(this.order, NOTHING_PRODUCED)
+    return billOf(this.requests, NOTHING_PRODUCED)
   }
 
   faultEvents(fault: GatewayError): string {
@@ -192,7 +192,7 @@ export class StreamRun implements RunListener, CallListener, DrainListener {
     // A stream that broke off or ended without any output is not an answer; a stream that ends at once must have a usage.
     const { state } = stream
     const empty = stream.outputFrames === 0 && !stream.finished
-    if (empty && (state === 'broken' || (state === 'done' && stream.usage === null))) return false
+    if (empty && (state === 'broken' || (state === 'done' && !isWhole(stream.usage)))) return false
     this.begun = true
     this.call.commit()
     this.services.metrics.counters.streams++
@@ -216,7 +216,7 @@ export class StreamRun implements RunListener, CallListener, DrainListener {
   }
 
   private streamEnded(stream: RelayStream): void {
-    const whole = stream.complete || (stream.state === 'done' && stream.usage !== null)
+    const whole = stream.complete || (stream.state === 'done' && isWhole(stream.usage))
     if (!this.begun && !(whole && this.begin(stream))) {
       this.call.reject(refusalOfError(null))
       return
@@ -228,7 +228,7 @@ export class StreamRun implements RunListener, CallListener, DrainListener {
 
   private complete(stream: RelayStream): void {
     const errorCode = this.exchange.gone ? 'client_gone' : null
-    settleUsed(this.run, this.order, stream, 'ok', errorCode, this.delivered?.text)
+    settleUsed(this.run, this.requests, stream, 'ok', errorCode, this.delivered?.text)
   }
 
   private interrupt(): void {
@@ -243,7 +243,7 @@ export class StreamRun implements RunListener, CallListener, DrainListener {
 
   private endPartly(errorCode: string): void {
     this.call.cancel()
-    settleUsed(this.run, this.order, this.stream ?? NOTHING_PRODUCED, 'partial', errorCode, this.delivered?.text)
+    settleUsed(this.run, this.requests, this.stream ?? NOTHING_PRODUCED, 'partial', errorCode, this.delivered?.text)
   }
 
   private finishStream({ bill }: Outcome, receipt: string): void {

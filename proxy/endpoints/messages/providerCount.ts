@@ -1,5 +1,5 @@
 import type { GatewayError } from '../../../contract/errors/errors.ts'
-import { countOf } from '../../../contract/money/openaiUsage.ts'
+import { countOf } from '../../../contract/money/statedUsage.ts'
 import type { Principal } from '../../access/principal.ts'
 import type { Route } from '../../catalog/pricedItem.ts'
 import { anthropicHeaders } from '../../dialects/anthropic/anthropicHeaders.ts'
