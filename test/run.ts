@@ -12,7 +12,7 @@ import { limits } from './support/limits.ts'
 import { makeTemplate, TEST_POSTGRES_SETTINGS } from './support/services.ts'
 import { makeTempDir, removeTempDir } from './support/tempDir.ts'
 
-const FOLDERS = ['unit', 'integration', 'clients']
+const FOLDERS = ['unit', 'integration', 'clients', 'wires']
 /** Tests that take long: they run where the arguments name them. */
 const LONG_FOLDERS = ['faults', 'long']
 // Tests wait for processes to start and for times to pass, so two cores have work for four of them.

@@ -77,6 +77,7 @@ export function inputOf(text: string): JsonObject {
   return parseJsonObject(text) ?? (text.trim() === '' ? {} : { arguments: text })
 }
 
-function callId(id: unknown): string {
+/** The id of a tool call in the pattern of this format. */
+export function callId(id: unknown): string {
   return String(id).replace(NOT_IN_IDS, '_')
 }

@@ -1,5 +1,6 @@
 import { JsonWhole } from '../../json/jsonWhole.ts'
 import { NOWHERE } from '../../sse/outBuffer.ts'
+import { type ClientTool, clientTool } from '../shared/clientTools.ts'
 import type { FinishReason, MessageWriter } from '../shared/message.ts'
 import type { StreamTail } from '../shared/relayStream.ts'
 import { anthropicErrorEvent, anthropicEvent, MESSAGE_END, stopReasonOf } from './anthropicEvents.ts'
@@ -30,6 +31,7 @@ export class AnthropicWriter implements MessageWriter {
 
   private readonly requestId: string
   private readonly publicModel: string
+  private readonly tools: readonly ClientTool[] | undefined
   private begun = false
   private finish: FinishReason = 'stop'
   /** Blocks that are not closed; the first one is being written. */
@@ -37,7 +39,9 @@ export class AnthropicWriter implements MessageWriter {
   private opened = false
   private index = 0
 
-  constructor(requestId: string, publicModel: string) {
+  /** @param tools those that the client knows by another name than the provider; absent for none */
+  constructor(requestId: string, publicModel: string, tools?: readonly ClientTool[]) {
+    this.tools = tools
     this.requestId = requestId
     this.publicModel = publicModel
   }
@@ -55,7 +59,7 @@ export class AnthropicWriter implements MessageWriter {
   }
 
   toolCall(index: number, id: string, name: string): void {
-    const start = { type: 'tool_use', id, name, input: {} }
+    const start = { type: 'tool_use', id, name: clientTool(this.tools, name).name, input: {} }
     const input = new JsonWhole()
     this.push({ start, delta: 'input_json_delta', member: 'partial_json', call: index, input, text: '' })
   }

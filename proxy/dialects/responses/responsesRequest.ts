@@ -40,8 +40,8 @@ export function readResponseRequest(body: JsonObject, limits: Limits): ChatReque
   const model = readModel(body)
   refuseBatch(model)
   refuseState(body)
-  const { messages, size } = readInput(body, limits)
-  const tools = readTools(body, limits)
+  const { messages, size, tools: joined } = readInput(body, limits)
+  const tools = readTools(body, joined, limits)
   const text = readTextOptions(body['text'], limits)
   const reasoning = readReasoning(body['reasoning'])
   const sampling = readSampling(body, limits)
@@ -84,6 +84,7 @@ export function readResponseRequest(body: JsonObject, limits: Limits): ChatReque
     preferences: readPreferences(body['provider']),
     forward,
     echo: readEcho(echo, limits),
+    ...(tools.differing.length > 0 && { tools: tools.differing }),
   }
 }
 
