@@ -1,5 +1,6 @@
 import type { TokenUsage } from '../../contract/money/charge.ts'
 import type { JsonObject } from '../../contract/std/jsonObject.ts'
+import type { Model } from '../catalog/catalog.ts'
 import { anthropicErrorEvent, stopReasonOf } from './anthropic/anthropicEvents.ts'
 import { inputOf } from './anthropic/anthropicMessages.ts'
 import { anthropicUsageJson } from './anthropic/anthropicUsage.ts'
@@ -8,6 +9,7 @@ import { readMessagesRequest } from './anthropic/messagesRequest.ts'
 import { messagesOf, nativeCodec } from './anthropic/native.ts'
 import { openaiProvider } from './openai/openaiProvider.ts'
 import { printOpenai } from './openai/openaiRequestBuilder.ts'
+import type { ChatFields } from './shared/chatRequest.ts'
 import { type ClientTool, clientTool } from './shared/clientTools.ts'
 import type { AnswerContext, ChatSurface } from './shared/codec.ts'
 import type { Message, ToolCall } from './shared/message.ts'
@@ -20,7 +22,8 @@ const openaiForMessages: ProviderSide = {
 
 /** Clients of the Messages format whose provider speaks another dialect. */
 const messagesClient: ClientSide = {
-  writer: ({ requestId, model, request }) => new AnthropicWriter(requestId, model.id, request.tools),
+  writer: ({ requestId, model, request }) =>
+    new AnthropicWriter(requestId, model.id, usualTokens(request, model), request.tools),
   text: messageText,
 }
 
@@ -30,6 +33,13 @@ export const messagesSurface: ChatSurface = {
   read: (body, limits) => readMessagesRequest(body, limits),
   codecs: { openai: translate(openaiForMessages, messagesClient), anthropic: nativeCodec },
   faultEvents: anthropicErrorEvent,
+}
+
+const BYTES_PER_TOKEN_USUAL = 4
+
+/** The tokens of a prompt by what is usual, for clients to show until the provider has counted them. */
+function usualTokens({ prompt }: ChatFields, { imageTokens }: Model): number {
+  return Math.ceil(prompt.textBytes / BYTES_PER_TOKEN_USUAL) + prompt.images * imageTokens
 }
 
 function messageText(message: Message, context: AnswerContext, billed: TokenUsage, receipt: string): string {

@@ -6,7 +6,7 @@ import type { StreamTail } from '../shared/relayStream.ts'
 import { anthropicErrorEvent, anthropicEvent, MESSAGE_END, stopReasonOf } from './anthropicEvents.ts'
 import { anthropicUsageJson } from './anthropicUsage.ts'
 
-const NO_USAGE = '{"input_tokens":0,"cache_creation_input_tokens":0,"cache_read_input_tokens":0,"output_tokens":0}'
+const NO_CACHE = '"cache_creation_input_tokens":0,"cache_read_input_tokens":0,"output_tokens":0'
 
 /** A block of the message that is not closed. */
 interface Block {
@@ -31,6 +31,7 @@ export class AnthropicWriter implements MessageWriter {
 
   private readonly requestId: string
   private readonly publicModel: string
+  private readonly promptTokens: number
   private readonly tools: readonly ClientTool[] | undefined
   private begun = false
   private finish: FinishReason = 'stop'
@@ -39,8 +40,12 @@ export class AnthropicWriter implements MessageWriter {
   private opened = false
   private index = 0
 
-  /** @param tools those that the client knows by another name than the provider; absent for none */
-  constructor(requestId: string, publicModel: string, tools?: readonly ClientTool[]) {
+  /**
+   * @param promptTokens what the prompt has by an estimate, since the provider says it at the end
+   * @param tools those that the client knows by another name than the provider; absent for none
+   */
+  constructor(requestId: string, publicModel: string, promptTokens: number, tools?: readonly ClientTool[]) {
+    this.promptTokens = promptTokens
     this.tools = tools
     this.requestId = requestId
     this.publicModel = publicModel
@@ -111,7 +116,7 @@ export class AnthropicWriter implements MessageWriter {
     return (
       `event: message_start\ndata: {"type":"message_start","message":{"id":"${this.requestId}","type":"message"` +
       `,"role":"assistant","model":${JSON.stringify(this.publicModel)},"content":[],"stop_reason":null` +
-      `,"stop_sequence":null,"usage":${NO_USAGE}}}\n\n`
+      `,"stop_sequence":null,"usage":{"input_tokens":${this.promptTokens},${NO_CACHE}}}}\n\n`
     )
   }
 

@@ -7,7 +7,7 @@ import { isGiven } from '../../json/fields.ts'
 import { readImageUrl } from '../shared/imageUrl.ts'
 import { leftOut, textOfBase64 } from '../shared/leftOut.ts'
 import { readText } from '../shared/text.ts'
-import { callId, inputOf } from './anthropicMessages.ts'
+import { callId, inputOf, isBlank, knownMediaType } from './anthropicMessages.ts'
 import { blockKind, textOf } from './blockKinds.ts'
 import { withCache } from './cacheControl.ts'
 
@@ -25,10 +25,9 @@ export interface Reading {
 
 type BlockReader = (block: JsonObject, field: string, reading: Reading) => JsonObject | null
 
-const textBlock: BlockReader = (block, field, { size }) => ({
-  type: 'text',
-  text: readText(block['text'], `${field}.text`, size),
-})
+// Some models write texts of nothing but white space, which providers of this format refuse.
+const textBlock: BlockReader = (block, field, { size }) =>
+  isBlank(block['text']) ? null : { type: 'text', text: readText(block['text'], `${field}.text`, size) }
 
 const RESULT_BLOCKS: Readonly<Record<string, BlockReader>> = {
   text: textBlock,
@@ -129,7 +128,7 @@ function readImage(block: JsonObject, field: string, reading: Reading): JsonObje
   }
   return {
     type: 'image',
-    source: { type: 'base64', media_type: mediaType, data: stringOf(source['data'], `${name}.data`) },
+    source: { type: 'base64', media_type: knownMediaType(mediaType), data: stringOf(source['data'], `${name}.data`) },
   }
 }
 

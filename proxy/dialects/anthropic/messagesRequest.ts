@@ -8,6 +8,7 @@ import type { ChatFields, ChatRequest } from '../shared/chatRequest.ts'
 import { type ClientTool, differs, sentName } from '../shared/clientTools.ts'
 import type { AskModel } from '../shared/codec.ts'
 import { readPreferences } from '../shared/preferences.ts'
+import { resultsFirst } from './anthropicMessages.ts'
 import { ROLES, readContent } from './blocks.ts'
 import { readCacheControl } from './cacheControl.ts'
 import { readOutputConfig, readSampling, readThinking, readTools } from './options.ts'
@@ -122,7 +123,8 @@ function readMessages(value: unknown, size: PromptSize, tools: unknown[], limits
     }
     const reading = { size, tools, newest: i === newest && !holdsResult(sent) }
     const content = readContent(sent, role, `${field}.content`, reading)
-    if (content.length > 0) messages.push({ role, content })
+    if (content.length > 0)
+      messages.push({ role, content: typeof content === 'string' ? content : resultsFirst(content) })
     else if (role !== 'assistant' && isEmpty(sent))
       throw invalidRequest(`${field}.content is empty.`, `${field}.content`)
   }

@@ -8,6 +8,8 @@ export interface Turn {
   readonly reasoning?: string
   /** With the arguments as JSON text. */
   readonly calls?: readonly { readonly name: string; readonly arguments: string }[]
+  /** An error in place of an answer. */
+  readonly refusal?: { readonly status: number; readonly body: unknown }
 }
 
 /** A request as the provider has received it. */
@@ -65,6 +67,11 @@ export class TurnProvider {
     const asked = { path, body: JSON.parse(text) as Record<string, unknown> }
     this.asked.push(asked)
     const turn = this.turn(asked)
+    if (turn.refusal !== undefined) {
+      const { status, body } = turn.refusal
+      response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body))
+      return
+    }
     const events = path.endsWith('/messages')
       ? messagesEvents(turn, this.asked.length)
       : chatEvents(turn, this.asked.length)
