@@ -1,6 +1,8 @@
+import type { GatewayError } from '../../../contract/errors/errors.ts'
 import type { Principal } from '../../access/principal.ts'
 import type { Route } from '../../catalog/pricedItem.ts'
 import type { WholeAnswer } from '../../dialects/shared/codec.ts'
+import { contextWords } from '../../dialects/shared/contextWords.ts'
 import type { AnswerJson } from '../../json/answerJson.ts'
 import { type CutMembers, scanBounds } from '../../json/answerScan.ts'
 import { type Exchange, JSON_TYPE } from '../../server/exchange.ts'
@@ -11,6 +13,7 @@ import type { ProviderCall } from '../run/providerCall.ts'
 import { Run, type RunListener } from '../run/run.ts'
 import type { RunServices } from '../run/services.ts'
 import { WholeCall, type WholeListener } from '../run/wholeCall.ts'
+import { leastPromptTokens } from './admit.ts'
 import { billOf, isWhole, NOTHING_PRODUCED, settleUsed } from './chatBill.ts'
 import { type ChatOrder, meteredOf } from './order.ts'
 import { ProviderRequests } from './providerRequests.ts'
@@ -65,6 +68,11 @@ export class BodyRun implements RunListener, WholeListener {
   // Providers bill an answer in one piece even when the client has disconnected, so it is read to its end.
   onGone(): void {
     if (!this.call.detach()) this.run.leave(this.billOfPart())
+  }
+
+  onRefused(error: GatewayError): void {
+    const { admitted, request, surface } = this.order
+    this.run.refuse(contextWords(error, surface.endpoint, leastPromptTokens(request), admitted.model.context))
   }
 
   onCut(): void {

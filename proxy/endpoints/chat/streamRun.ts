@@ -1,6 +1,7 @@
 import { GatewayError } from '../../../contract/errors/errors.ts'
 import type { Principal } from '../../access/principal.ts'
 import type { Route } from '../../catalog/pricedItem.ts'
+import { contextWords } from '../../dialects/shared/contextWords.ts'
 import type { RelayStream } from '../../dialects/shared/relayStream.ts'
 import type { DrainListener, Exchange } from '../../server/exchange.ts'
 import type { OutBuffer } from '../../sse/outBuffer.ts'
@@ -11,6 +12,7 @@ import type { Outcome } from '../run/outcome.ts'
 import type { CallListener, ProviderCall } from '../run/providerCall.ts'
 import { Run, type RunListener } from '../run/run.ts'
 import type { RunServices } from '../run/services.ts'
+import { leastPromptTokens } from './admit.ts'
 import { billOf, isWhole, NOTHING_PRODUCED, settleUsed } from './chatBill.ts'
 import { DeliveredText } from './deliveredText.ts'
 import { type ChatOrder, meteredOf } from './order.ts'
@@ -136,6 +138,11 @@ export class StreamRun implements RunListener, CallListener, DrainListener {
     const awaitsUsage = this.stream?.finished === true && !isWhole(this.stream.usage)
     if ((isTaken && !awaitsUsage) || !this.call.detach()) this.leave()
     else if (isTaken) this.call.linger(() => this.leave())
+  }
+
+  onRefused(error: GatewayError): void {
+    const { admitted, request, surface } = this.order
+    this.run.refuse(contextWords(error, surface.endpoint, leastPromptTokens(request), admitted.model.context))
   }
 
   onCut(): void {
