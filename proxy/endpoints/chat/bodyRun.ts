@@ -36,6 +36,10 @@ export class BodyRun implements RunListener, WholeListener {
     this.requests = new ProviderRequests(this.run, order)
   }
 
+  get outputTokensMax(): number {
+    return this.requests.maxTokens
+  }
+
   start(): void {
     this.run.start()
   }
@@ -59,7 +63,7 @@ export class BodyRun implements RunListener, WholeListener {
     this.call.commit(outputBytes)
     this.answer = answer
     const isCounted = usage === null || this.run.route?.registered !== undefined
-    const written = isCounted ? answer.written() : undefined
+    const written = isCounted ? { text: answer.written(), tokensMax: this.requests.maxTokens } : undefined
     const produced = { usage, outputFrames: 1, outputBytes, framesAtUsage: 1 }
     settleUsed(this.run, this.order, produced, 'ok', this.call.detached ? 'client_gone' : null, written)
   }

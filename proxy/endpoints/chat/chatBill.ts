@@ -16,6 +16,13 @@ export interface Produced {
   readonly framesAtUsage: number
 }
 
+/** The model's output, where it was kept to be counted. */
+export interface Written {
+  readonly text: string
+  /** Output tokens that the hold pays for. */
+  readonly tokensMax: number
+}
+
 /** Nothing but the prompt is billed. */
 export const NOTHING_PRODUCED: Produced = { usage: null, outputFrames: 0, outputBytes: 0, framesAtUsage: 0 }
 
@@ -51,7 +58,7 @@ export async function countedBill(
 /**
  * Ends a request with its usage. When the provider has not reported it, or is a registered one, the tokenizer is asked first,
  * for as long as a client may wait.
- * @param written the model's output, where it was kept; always for a registered provider
+ * @param written always for a registered provider
  */
 export function settleUsed(
   run: Run,
@@ -59,7 +66,7 @@ export function settleUsed(
   produced: Produced,
   status: 'ok' | 'partial',
   errorCode: string | null,
-  written?: string,
+  written?: Written,
 ): void {
   const isRegistered = run.route?.registered !== undefined
   if (produced.usage !== null && !isRegistered) {
@@ -67,9 +74,11 @@ export function settleUsed(
     return
   }
   run.beginEnding()
-  const counted = countedBill(order, { ...produced, usage: null }, run.services.tokens, written)
+  const counted = countedBill(order, { ...produced, usage: null }, run.services.tokens, written?.text)
+  const outputMax = written?.tokensMax ?? 0
   counted
-    .then((bill) => run.settle(status, isRegistered ? believedBill(run, order, produced, bill) : bill, errorCode))
+    .then((bill) => (isRegistered ? believedBill(run, order, produced, bill, outputMax) : bill))
+    .then((bill) => run.settle(status, bill, errorCode))
     .catch((error: unknown) => run.crash(error))
 }
 
@@ -77,20 +86,24 @@ export function settleUsed(
  * The bill of a registered provider's answer. A report that exceeds the gateway's own count is recorded against the provider,
  * and treated as missing.
  * @param counted the bill by the gateway's own count
+ * @param outputMax tokens that were asked for; output beyond them is not charged
  */
 function believedBill(
   { route, services }: Run,
   order: ChatOrder,
   { usage, ...produced }: Produced,
   counted: Bill,
+  outputMax: number,
 ): Bill {
-  if (route === null || usage === null) return counted
   const { model, rates } = order.admitted
-  const tokens = { prompt: promptTokens(counted.usage), output: counted.usage.output }
+  const billOfUsage = (billed: TokenUsage): Bill => ({ ...counted, units: chargeUnits(rates, billed), usage: billed })
+  const { output } = counted.usage
+  const believed = output <= outputMax ? counted : billOfUsage({ ...counted.usage, output: outputMax })
+  if (route === null || usage === null) return believed
+  const tokens = { prompt: promptTokens(counted.usage), output, outputMax }
   if (isOverReport(usage, tokens, model.thinking !== 'none')) services.canaries.of(route).overReports++
-  if (isBeyondCount(usage, tokens) || produced.outputFrames > produced.framesAtUsage) return counted
-  const billed = withoutCacheWrites(usage)
-  return { ...counted, units: chargeUnits(rates, billed), usage: billed, source: 'reported' }
+  if (isBeyondCount(usage, tokens) || produced.outputFrames > produced.framesAtUsage) return believed
+  return { ...billOfUsage(withoutCacheWrites(usage)), source: 'reported' }
 }
 
 // A report before the last output is too low, but it is a lower bound.

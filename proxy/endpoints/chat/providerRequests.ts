@@ -13,7 +13,8 @@ export class ProviderRequests {
   private readonly order: ChatOrder
   private dialect: Dialect = 'openai'
   private builder: ProviderRequestBuilder | undefined
-  private maxTokens = 0
+  /** Output tokens that the hold pays for. */
+  maxTokens = 0
 
   constructor(run: RunContext, order: ChatOrder) {
     this.run = run

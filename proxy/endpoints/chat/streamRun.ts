@@ -11,7 +11,7 @@ import type { Outcome } from '../run/outcome.ts'
 import type { CallListener, ProviderCall } from '../run/providerCall.ts'
 import { Run, type RunListener } from '../run/run.ts'
 import type { RunServices } from '../run/services.ts'
-import { billOf, NOTHING_PRODUCED, settleUsed } from './chatBill.ts'
+import { billOf, NOTHING_PRODUCED, settleUsed, type Written } from './chatBill.ts'
 import { DeliveredText } from './deliveredText.ts'
 import { type ChatOrder, meteredOf } from './order.ts'
 import { ProviderRequests } from './providerRequests.ts'
@@ -90,8 +90,12 @@ export class StreamRun implements RunListener, CallListener, DrainListener {
     }
     const out = this.services.outgoing
     out.clear()
+    const framesBefore = stream.outputFrames
     stream.push(bytes, out)
-    this.delivered?.push(bytes)
+    if (this.delivered !== undefined) {
+      this.delivered.push(bytes)
+      if (stream.outputFrames > framesBefore) this.call.noteOutput()
+    }
     this.pass(stream, out)
     if (stream.state === 'broken') this.brokeOff(stream)
     else if (stream.state === 'done') this.streamEnded(stream)
@@ -214,7 +218,7 @@ export class StreamRun implements RunListener, CallListener, DrainListener {
 
   private complete(stream: RelayStream): void {
     const errorCode = this.exchange.gone ? 'client_gone' : null
-    settleUsed(this.run, this.order, stream, 'ok', errorCode, this.delivered?.text)
+    settleUsed(this.run, this.order, stream, 'ok', errorCode, this.written)
   }
 
   private interrupt(): void {
@@ -229,7 +233,11 @@ export class StreamRun implements RunListener, CallListener, DrainListener {
 
   private endPartly(errorCode: string): void {
     this.call.cancel()
-    settleUsed(this.run, this.order, this.stream ?? NOTHING_PRODUCED, 'partial', errorCode, this.delivered?.text)
+    settleUsed(this.run, this.order, this.stream ?? NOTHING_PRODUCED, 'partial', errorCode, this.written)
+  }
+
+  private get written(): Written | undefined {
+    return this.delivered && { text: this.delivered.text, tokensMax: this.requests.maxTokens }
   }
 
   private finishStream({ bill }: Outcome, receipt: string): void {

@@ -57,7 +57,14 @@ for (const [what, counts, written, units] of COUNTED) {
     const world = new RunWorld()
     world.counts = () => Promise.resolve(counts)
     const run = heldRun(world)
-    settleUsed(run, orderOf(), UNREPORTED, 'ok', null, written)
+    settleUsed(
+      run,
+      orderOf(),
+      UNREPORTED,
+      'ok',
+      null,
+      written === undefined ? undefined : { text: written, tokensMax: 9 },
+    )
     assert.deepEqual([run.phase, world.endings.length], ['ending', 0])
     await nextTurn()
     assert.deepEqual([run.phase, world.chargeUnits], ['settling', units])
