@@ -37,6 +37,10 @@ export class BodyRun implements RunListener, WholeListener {
     this.requests = new ProviderRequests(this.run, order)
   }
 
+  get outputTokensMax(): number {
+    return this.requests.maxTokens
+  }
+
   start(): void {
     this.run.start()
   }
@@ -71,7 +75,7 @@ export class BodyRun implements RunListener, WholeListener {
   }
 
   onRefused(error: GatewayError): void {
-    const { admitted, request, surface } = this.order
+    const { admitted, request, surface } = this.requests.order
     this.run.refuse(contextWords(error, surface.endpoint, leastPromptTokens(request), admitted.model.context))
   }
 

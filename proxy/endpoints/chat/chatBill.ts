@@ -71,7 +71,7 @@ export async function countedBill(
 /**
  * Ends a request with its usage. When the provider has not reported it, or is a registered one, the tokenizer is asked first,
  * for as long as a client may wait.
- * @param written the model's output, where it was kept; always for a registered provider
+ * @param written always for a registered provider
  */
 export function settleUsed(
   run: Run,
@@ -91,9 +91,7 @@ export function settleUsed(
   run.beginEnding()
   const unreported = isRegistered ? { ...produced, usage: null } : produced
   countedBill(granted, unreported, services.tokens, written)
-    .then((bill) =>
-      run.settle(status, isRegistered ? believedBill(run, granted.order, produced, bill) : bill, errorCode),
-    )
+    .then((bill) => run.settle(status, isRegistered ? believedBill(run, granted, produced, bill) : bill, errorCode))
     .catch((error: unknown) => run.crash(error))
 }
 
@@ -102,18 +100,19 @@ export function settleUsed(
  * and treated as missing.
  * @param counted the bill by the gateway's own count
  */
-function believedBill({ route, services }: Run, order: ChatOrder, produced: Produced, counted: Bill): Bill {
-  const { usage } = produced
+function believedBill(run: Run, granted: GrantedOrder, { usage, ...produced }: Produced, counted: Bill): Bill {
+  const { route, services } = run
   if (route === null || !isWhole(usage)) return counted
-  const { model, rates } = order.admitted
-  const tokens = { prompt: promptTokens(counted.usage), output: counted.usage.output }
+  const { model, rates } = granted.order.admitted
+  const { output } = counted.usage
+  const tokens = { prompt: promptTokens(counted.usage), output, outputMax: granted.maxTokens }
   if (isOverReport(usage, tokens, model.thinking !== 'none')) services.canaries.of(route).overReports++
   if (isBeyondCount(usage, tokens) || outputFollowed(produced)) return counted
   const billed = withoutCacheWrites(usage)
   return { ...counted, units: chargeUnits(rates, billed), usage: billed, source: 'reported' }
 }
 
-function outputFollowed({ outputFrames, framesAtUsage }: Produced): boolean {
+function outputFollowed({ outputFrames, framesAtUsage }: Omit<Produced, 'usage'>): boolean {
   return outputFrames > framesAtUsage
 }
 

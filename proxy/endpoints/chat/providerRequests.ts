@@ -14,7 +14,7 @@ export class ProviderRequests implements GrantedOrder {
   readonly order: ChatOrder
   private dialect: Dialect = 'openai'
   private builder: ProviderRequestBuilder | undefined
-  /** The output that the hold pays for. */
+  /** Output tokens that the hold pays for. */
   maxTokens = 0
 
   constructor(run: RunContext, order: ChatOrder) {

@@ -101,8 +101,12 @@ export class StreamRun implements RunListener, CallListener, DrainListener {
   private read(stream: RelayStream, bytes: Buffer): void {
     const out = this.services.outgoing
     out.clear()
+    const framesBefore = stream.outputFrames
     stream.push(bytes, out)
-    this.delivered?.push(bytes)
+    if (this.delivered !== undefined) {
+      this.delivered.push(bytes)
+      if (stream.outputFrames > framesBefore) this.call.noteOutput()
+    }
     this.pass(stream, out)
     if (stream.state === 'broken') this.brokeOff(stream)
     else if (stream.state === 'done') this.streamEnded(stream)
