@@ -48,4 +48,4 @@ audit: build ## Check every invariant of the book that `make run` keeps
 
 clean: ## Remove what was built; data in .sluice/ stays
 	rm -rf dist dist-node22 contract/wire/generated node_modules bench/portkey/node_modules \
-		test/node22/node_modules test/node22/runtime/node_modules bench/results/partial
+		test/agents/node_modules test/node22/node_modules test/node22/runtime/node_modules bench/results/partial

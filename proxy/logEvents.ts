@@ -84,6 +84,11 @@ export const PROXY_EVENTS = {
     'provider API key not set; tool disabled',
     'Set the environment variable that `variable` names, and restart the proxy.',
   ],
+  usage_contradicted: [
+    'warn',
+    'the counts of a usage report do not add up; charged as they are stated (logged once for each provider)',
+    'Compare the receipts with the invoice of the provider, and report the shape of its usage.',
+  ],
   video_wake_failed: ['warn', 'could not wake the requests that wait for a video job'],
   worker_died: ['error', 'worker process died; a new one replaces it', 'Report it with the lines that precede it.'],
   worker_draining: ['info', 'draining: finishing open requests, accepting no new ones'],

@@ -39,6 +39,7 @@ import { RequestMetrics } from './metrics/requestMetrics.ts'
 import type { PaymentServices } from './payments/paidRequest.ts'
 import { TermsCache } from './payments/termsCache.ts'
 import { PaymentVerifier } from './payments/verifier.ts'
+import { providerFaults } from './providerFaults.ts'
 import { routes } from './routes.ts'
 import { Server } from './server/server.ts'
 import { OutBuffer } from './sse/outBuffer.ts'
@@ -150,10 +151,7 @@ const services: RunServices = {
   tokens: new TokenCounter(limits, fault('thread_failed')),
   large: new LargeBodies(limits, fault('thread_failed')),
   onCrash: (error, requestId) => logEvent(log, 'request_crashed', { err: error, requestId }),
-  onRouteFault: (route, reason) => {
-    metrics.noteRouteFault(route.provider.id)
-    logEvent(log, 'route_failed', { route: route.id, reason })
-  },
+  ...providerFaults(metrics, log),
 }
 const workers = new WorkerPool({
   threadsMax: limits.verifyThreadsMax,

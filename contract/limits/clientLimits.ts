@@ -71,7 +71,7 @@ export const CLIENT_LIMITS = {
   /** Messages of a conversation. */
   messagesMax: 4_096,
   /** Tools that a request offers to the model. */
-  toolsMax: 128,
+  toolsMax: 2_048,
   /** Images in a request. */
   imagesMax: 16,
   /** A name, a user or a stop sequence in a request, in characters. */

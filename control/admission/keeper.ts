@@ -50,8 +50,7 @@ export async function ensureAdmission(options: AdmissionOptions): Promise<Admiss
     if (fault !== undefined) {
       // At every start of a whole installation, Redis starts together with control.
       const isUsual = fault === FIRST_TIME || (fault === REDIS_RESTARTED && !serving)
-      const level = isUsual ? 'info' : 'warn'
-      log[level]({ reason: fault }, 'admission is closed until its state is loaded from the book')
+      logEvent(log, isUsual ? 'admission_loading' : 'admission_closed', { reason: fault })
       const servers = await serversOf(redis)
       const epoch = await withoutDebits(pool, () => rebuildAll(redis, pool, servers, beforeOpen, options.limits))
       logEvent(log, 'admission_opened', { epoch, tookMs: Math.round(performance.now() - begin) })

@@ -118,8 +118,9 @@ export class GroupWorker {
 
   /** Reads the results of the jobs. An expired or cancelled batch may have finished some, too. */
   private async collect(group: GroupRow, batch: UpstreamBatch, api: BatchApi): Promise<void> {
-    const { pool, now } = this.options
+    const { pool, now, log } = this.options
     const jobs = new Map((await jobsOfGroup(pool, group.id)).map((job) => [customIdOf(job), job]))
+    let contradicted = 0
     for (const fileId of [batch.outputFileId, batch.errorFileId]) {
       if (fileId === '') continue
       for (const line of readLines(await api.lines(fileId), this.options.limits)) {
@@ -129,9 +130,13 @@ export class GroupWorker {
           line.completion === null
             ? decideFailure(job, line.isExpired ? 'expired' : 'failed', line.reason, now())
             : decideAnswer(job, line.completion, now())
+        if (decision.contradicts === true) contradicted++
         await decide(pool, job.id, decision, ['grouped'], group.id)
         jobs.delete(line.customId)
       }
+    }
+    if (contradicted > 0) {
+      logEvent(log, 'batch_usage_contradicted', { provider: group.provider, group: group.id, jobs: contradicted })
     }
   }
 

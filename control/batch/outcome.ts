@@ -3,8 +3,9 @@ import { type Completion, completionText, isErrorAnswer, outputBytes } from '../
 import { repairCompletion } from '../../contract/api/repairCompletion.ts'
 import { modelRates } from '../../contract/catalog/catalog.ts'
 import { chargeUnits, NO_USAGE, type TokenUsage } from '../../contract/money/charge.ts'
-import { estimateUsage } from '../../contract/money/estimate.ts'
-import { readUsage, usageBounds } from '../../contract/money/openaiUsage.ts'
+import { estimateUsage, mendedUsage } from '../../contract/money/estimate.ts'
+import { usageBounds } from '../../contract/money/openaiUsage.ts'
+import { usageOfAnswer } from '../../contract/money/usageReports.ts'
 import { type ReceiptFields, receiptJson } from '../../contract/money/receipt.ts'
 import { sluice } from '../../contract/wire/generated/messages.js'
 import { namesOf, USAGE_SOURCE } from '../../contract/wire/settlementNames.ts'
@@ -22,6 +23,8 @@ export interface Decision {
   /** The completion without its receipt; null without a completion. */
   readonly result: string | null
   readonly errorMessage: string
+  /** The usage that the provider reported contradicts itself. */
+  readonly contradicts?: true
 }
 
 /**
@@ -42,8 +45,9 @@ export function decideAnswer(job: JobRow, answer: Completion, nowMs: number): De
 function priced(job: JobRow, answer: Completion, nowMs: number): Decision {
   if (isErrorAnswer(answer)) return decideFailure(job, 'failed', errorText(answer['error']), nowMs)
   if (!repairCompletion(answer, job.id)) return decideFailure(job, 'failed', errorText(null), nowMs)
-  const reported = readUsage(answer['usage'], usageBounds(job.context, job.maxOutput))
-  const usage = reported ?? estimated(job, answer)
+  const reported = usageOfAnswer(answer, usageBounds(job.context, job.maxOutput))
+  const usage = mendedUsage(reported, estimated(job, answer), false)
+  const isReported = reported !== null && reported.missing === undefined
   const rates = modelRates(sluice.Rates.decode(job.rates))
   const due = chargeUnits(rates, usage)
   const charge = Math.min(due, job.holdUnits)
@@ -51,12 +55,13 @@ function priced(job: JobRow, answer: Completion, nowMs: number): Decision {
     status: sluice.Status.OK,
     chargeUnits: charge,
     usage: usageMessage(usage),
-    usageSource: reported === null ? sluice.UsageSource.ESTIMATED : sluice.UsageSource.REPORTED,
+    usageSource: isReported ? sluice.UsageSource.REPORTED : sluice.UsageSource.ESTIMATED,
     clamped: due > job.holdUnits,
   })
   const identity = { requestId: job.id, modelId: job.model, object: 'chat.completion' }
   const result = completionText(answer, identity, usage, '')
-  return { outcome: 'done', chargeUnits: charge, settlement, result, errorMessage: '' }
+  const contradicts = reported?.contradicts === true && { contradicts: true as const }
+  return { outcome: 'done', chargeUnits: charge, settlement, result, errorMessage: '', ...contradicts }
 }
 
 /** A job that ends without a result, which charges nothing. @param reason for its owner, or '' */
@@ -125,6 +130,7 @@ function estimated(job: JobRow, answer: Completion): TokenUsage {
     promptExtraTokens: job.promptExtraTokens,
     frames: 1,
     outputBytes: outputBytes(answer),
+    outputTokensMax: job.maxTokens,
   })
 }
 

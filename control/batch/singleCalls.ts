@@ -148,6 +148,9 @@ export class SingleCalls {
   }
 
   private async decide(job: JobRow, decision: Decision): Promise<void> {
+    if (decision.contradicts === true) {
+      logEvent(this.options.log, 'batch_usage_contradicted', { provider: job.provider, job: job.id })
+    }
     await decide(this.options.pool, job.id, decision, ['calling'])
   }
 

@@ -4,7 +4,13 @@ import { type LogEventTable, logEventOf } from '../../contract/std/logEvents.ts'
 export const CONTROL_EVENTS = {
   account_announcement_failed: ['warn', 'committed a change but could not announce it to the proxies'],
   account_change_undo_failed: ['warn', 'could not undo a change that was rolled back'],
+  admission_closed: [
+    'warn',
+    'Redis lost the admission state or may have: no request is admitted until it is loaded from the book',
+    'Read `reason`. `admission_opened` follows; if it does not, see what this control logs meanwhile.',
+  ],
   admission_event_lost: ['error', 'admission has missed events of an account; reloading its shard'],
+  admission_loading: ['info', 'loading the admission state from the book, as at every start of an installation'],
   admission_opened: ['info', 'admission is open'],
   admission_shards_reloaded: ['warn', 'reloaded shards of admission from the ledger'],
   answer_cache_failed: ['warn', 'could not cache the answer of a public read'],
@@ -26,7 +32,17 @@ export const CONTROL_EVENTS = {
   ],
   batch_job_unfinished: ['warn', 'could not finish a batch job; retrying'],
   batch_job_unsettled: ['warn', 'could not settle a batch job; retrying'],
+  batch_usage_contradicted: [
+    'warn',
+    'the counts of a usage report of a batch job do not add up; charged as they are stated',
+    'Compare the receipts with the invoice of the provider, and report the shape of its usage.',
+  ],
   catalog_check_failed: ['warn', 'could not check the catalog in Redis'],
+  catalog_file_unchanged: [
+    'warn',
+    'a catalog that was published by command is in force; SLUICE_CATALOG names another file, which has not changed since and is not published',
+    'To put the file of SLUICE_CATALOG in force, run `sluice catalog publish`; to be rid of this line, set SLUICE_CATALOG to the file that was published.',
+  ],
   catalog_in_force: ['info', 'catalog in force'],
   catalog_key_lost: [
     'error',
@@ -39,6 +55,11 @@ export const CONTROL_EVENTS = {
     'Change the lines in `problems`, or publish a file that keeps the promises.',
   ],
   catalog_promise_renewed: ['info', 'extended the price promise of the catalog in force'],
+  catalog_published_replaced: [
+    'warn',
+    'the file that SLUICE_CATALOG names has changed and is published; it replaces a catalog that was published by command',
+    'Where the replaced catalog is wanted, publish its file again and set SLUICE_CATALOG to it.',
+  ],
   catalog_rejected: [
     'error',
     'rejected the changed catalog; the one in force stays',

@@ -24,6 +24,8 @@ export interface PromptSize {
    * The field of the first image at an address that is not https on the public internet; absent when there is no such image.
    */
   privateImage?: string
+  /** A text is forwarded in another form than it was sent in, so not as its original bytes; absent is false. */
+  rewritten?: boolean
   /** UTF-8 bytes of options that are not part of the prompt, but that a provider might add to it; absent is 0. */
   optionBytes?: number
 }

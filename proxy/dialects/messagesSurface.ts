@@ -1,5 +1,6 @@
 import type { TokenUsage } from '../../contract/money/charge.ts'
 import type { JsonObject } from '../../contract/std/jsonObject.ts'
+import type { Model } from '../catalog/catalog.ts'
 import { anthropicErrorEvent, stopReasonOf } from './anthropic/anthropicEvents.ts'
 import { inputOf } from './anthropic/anthropicMessages.ts'
 import { anthropicUsageJson } from './anthropic/anthropicUsage.ts'
@@ -8,6 +9,8 @@ import { readMessagesRequest } from './anthropic/messagesRequest.ts'
 import { messagesOf, nativeCodec } from './anthropic/native.ts'
 import { openaiProvider } from './openai/openaiProvider.ts'
 import { printOpenai } from './openai/openaiRequestBuilder.ts'
+import type { ChatFields } from './shared/chatRequest.ts'
+import { type ClientTool, clientTool } from './shared/clientTools.ts'
 import type { AnswerContext, ChatSurface } from './shared/codec.ts'
 import type { Message, ToolCall } from './shared/message.ts'
 import { type ClientSide, type ProviderSide, translate } from './shared/translate.ts'
@@ -19,7 +22,8 @@ const openaiForMessages: ProviderSide = {
 
 /** Clients of the Messages format whose provider speaks another dialect. */
 const messagesClient: ClientSide = {
-  writer: ({ requestId, model }) => new AnthropicWriter(requestId, model.id),
+  writer: ({ requestId, model, request }) =>
+    new AnthropicWriter(requestId, model.id, usualTokens(request, model), request.tools),
   text: messageText,
 }
 
@@ -31,22 +35,32 @@ export const messagesSurface: ChatSurface = {
   faultEvents: anthropicErrorEvent,
 }
 
+const BYTES_PER_TOKEN_USUAL = 4
+
+/** The tokens of a prompt by what is usual, for clients to show until the provider has counted them. */
+function usualTokens({ prompt }: ChatFields, { imageTokens }: Model): number {
+  return Math.ceil(prompt.textBytes / BYTES_PER_TOKEN_USUAL) + prompt.images * imageTokens
+}
+
 function messageText(message: Message, context: AnswerContext, billed: TokenUsage, receipt: string): string {
-  const { requestId, model } = context
+  const { requestId, model, request } = context
   return (
     `{"id":"${requestId}","type":"message","role":"assistant","model":${JSON.stringify(model.id)}` +
-    `,"content":${JSON.stringify(contentOf(message))},"stop_reason":"${stopReasonOf(message.finish)}"` +
+    `,"content":${JSON.stringify(contentOf(message, request.tools))},"stop_reason":"${stopReasonOf(message.finish)}"` +
     `,"stop_sequence":null,"usage":${anthropicUsageJson(billed)}${receipt === '' ? '' : `,"receipt":${receipt}`}}`
   )
 }
 
-function contentOf({ text, reasoning, refusal, toolCalls }: Message): JsonObject[] {
+function contentOf(
+  { text, reasoning, refusal, toolCalls }: Message,
+  tools: readonly ClientTool[] | undefined,
+): JsonObject[] {
   const blocks: JsonObject[] = []
   if (reasoning !== '') blocks.push({ type: 'thinking', thinking: reasoning, signature: '' })
   if (text + refusal !== '') blocks.push({ type: 'text', text: text + refusal })
-  return [...blocks, ...toolCalls.map(toolUse)]
+  return [...blocks, ...toolCalls.map((call) => toolUse(call, tools))]
 }
 
-function toolUse({ id, name, arguments: text }: ToolCall): JsonObject {
-  return { type: 'tool_use', id, name, input: inputOf(text) }
+function toolUse({ id, name, arguments: text }: ToolCall, tools: readonly ClientTool[] | undefined): JsonObject {
+  return { type: 'tool_use', id, name: clientTool(tools, name).name, input: inputOf(text) }
 }

@@ -15,6 +15,12 @@ const COUNTERS = [
 const LABELLED = [
   ['ended', 'sluice_requests_ended_total', 'Requests with a hold, by how they ended', 'status'],
   ['errors', 'sluice_errors_total', 'Errors answered, by row of the error table', 'error'],
+  [
+    'contradictions',
+    'sluice_usage_contradictions_total',
+    'Answers whose reported usage contradicts itself, by provider',
+    'provider',
+  ],
   ['routeFaults', 'sluice_route_faults_total', 'Failed attempts, by provider', 'provider'],
 ] as const
 

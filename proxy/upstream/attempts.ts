@@ -1,71 +1,27 @@
 import { GatewayError } from '../../contract/errors/errors.ts'
-import type { Route } from '../catalog/pricedItem.ts'
-import type { Limits } from '../limits.ts'
+import type { Registered, Route } from '../catalog/pricedItem.ts'
 import { AnswerBody } from './answerBody.ts'
-import type { CanaryAttempt, CanaryWatch } from './canaryWatch.ts'
+import type { AttemptsOptions } from './attemptsOptions.ts'
+import type { CanaryAttempt } from './canaryWatch.ts'
 import {
   mayMoveOnAfterAnswer,
   mayMoveOnAfterFailure,
   mayMoveOnAfterStatus,
   mayReuseConnection,
-  type OperationRule,
 } from './operationRules.ts'
 import { OutputTimer } from './outputTimer.ts'
 import { readProviderError } from './providerErrors.ts'
 import { classifyRefusal, type Refusal, refusalOfRegistered } from './refusal.ts'
 import { retryAfterMs } from './retryAfter.ts'
-import type { RouteHealth } from './routeHealth.ts'
 import {
-  type Transport,
   TransportFailure,
   type UpstreamCall,
   type UpstreamHeaders,
   type UpstreamListener,
-  type UpstreamRequest,
 } from './transport/transport.ts'
 
 /** So short that its JSON is within all bounds of what is parsed at once. */
 const ERROR_BODY_BYTES_MAX = 65_536
-
-/** Follows a request over its attempts. Bytes are only lent for the time of the call. */
-export interface AttemptListener {
-  /** A route is asked; output of earlier routes is void. */
-  onAttempt(route: Route): void
-  /** The route answers 2xx. */
-  onAnswer(route: Route, headers: UpstreamHeaders): void
-  onData(bytes: Buffer): void
-  onEnd(): void
-  /** The answer broke off after the attempt was committed. */
-  onBroken(failure: TransportFailure): void
-  /** No route is left, or the request itself is at fault; nothing was committed. */
-  onRefused(error: GatewayError): void
-  /** The listener itself has thrown; the request is given up. */
-  onCrashed(error: unknown): void
-}
-
-/** Classifies an error answer of a provider. */
-export type Classify = (status: number, body: string, retryAfterMs: number) => Refusal
-
-export interface AttemptsOptions {
-  readonly transport: Transport
-  readonly health: RouteHealth
-  readonly limits: Limits
-  readonly rule: OperationRule
-  /** The account of the request. */
-  readonly accountId: string
-  /** Candidates in the order they are tried. */
-  readonly routes: readonly Route[]
-  readonly makeRequest: (route: Route, totalTimeoutMs: number, fresh: boolean) => UpstreamRequest
-  readonly listener: AttemptListener
-  /** Measures registered providers; absent when none can be among the routes. */
-  readonly watch?: CanaryWatch
-  /** The answer is relayed as it arrives, so that its first output is timed. */
-  readonly streamed?: boolean
-  /** Sorts error answers; absent for those of a model's provider. */
-  readonly classify?: Classify | undefined
-  /** Called for faults that the client does not see: a provider that rejects our credential, a failing route. */
-  readonly onFault: (route: Route, reason: string) => void
-}
 
 /**
  * One request over the routes that may serve it. Until `commit` a failure fails over to the next route, as far as the rule
@@ -108,7 +64,8 @@ export class Attempts implements UpstreamListener {
   commit(outputBytes = 0): void {
     if (this.committed) return
     this.committed = true
-    this.outputTimer?.stop()
+    if (this.options.streamed === true) this.outputTimer?.again()
+    else this.outputTimer?.stop()
     this.options.health.answers(this.route.id)
     this.accuser?.failed(false)
     this.watched?.onOutput(Date.now(), outputBytes)
@@ -127,11 +84,18 @@ export class Attempts implements UpstreamListener {
     this.last = true
   }
 
+  /** Output of a committed stream has arrived. */
+  noteOutput(): void {
+    if (!this.over) this.outputTimer?.again()
+  }
+
   pause(): void {
+    this.outputTimer?.stop()
     this.call?.pause()
   }
 
   resume(): void {
+    this.noteOutput()
     this.call?.resume()
   }
 
@@ -142,6 +106,7 @@ export class Attempts implements UpstreamListener {
     this.options.health.broke(this.route.id, Date.now(), this.options.accountId)
     this.watched?.failed(false)
     this.over = true
+    this.outputTimer?.stop()
     this.call?.cancel()
   }
 
@@ -185,6 +150,7 @@ export class Attempts implements UpstreamListener {
 
   onEnd(): void {
     if (this.over) return
+    this.outputTimer?.stop()
     if (this.refusedStatus !== 0) {
       this.refused(this.refusedStatus)
       return
@@ -285,11 +251,14 @@ export class Attempts implements UpstreamListener {
     // then.
     const onNew = fresh || !mayReuseConnection(rule)
     this.call = transport.send(makeRequest(route, Math.max(1, this.deadlineMs - Date.now()), onNew), this)
-    if (route.registered !== undefined && streamed === true) {
-      this.outputTimer = new OutputTimer(route.registered, () => {
-        this.call?.cancel()
-        this.onFailure(new TransportFailure('first_byte_timeout'))
-      })
-    }
+    if (route.registered !== undefined) this.awaitOutput(route.registered)
+  }
+
+  private awaitOutput(registered: Registered): void {
+    const { limits, streamed, outputTokensMax = 0 } = this.options
+    this.outputTimer = new OutputTimer(registered, streamed ? 0 : outputTokensMax, limits.totalTimeoutMs, () => {
+      this.call?.cancel()
+      this.onFailure(new TransportFailure(this.committed ? 'idle_timeout' : 'first_byte_timeout'))
+    })
   }
 }

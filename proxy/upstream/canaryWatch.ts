@@ -1,6 +1,8 @@
 import type { Route } from '../catalog/pricedItem.ts'
 
-/** The time that a byte of output may take after the first one: 20 tokens of four bytes in a second. */
+/** The time that a token of output may take after the first one. */
+export const OUTPUT_TOKEN_MS = 50
+/** The time that a byte of it may take: a token has four. */
 const OUTPUT_BYTE_MS = 12
 
 /** Measurements of a registered provider for a model; see RouteMeasure. */

@@ -1,7 +1,8 @@
 import { classifyRefusal, type ProviderError, type Refusal } from './refusal.ts'
 
 const NOTHING: ProviderError = { message: '', code: '' }
-const CONTEXT = /maximum context length|context_length_exceeded|context window|prompt is too long|too many tokens/i
+const CONTEXT =
+  /maximum context length|context_length_exceeded|context window|prompt is too long|too many tokens|exceeds? (?:the available )?context/i
 
 /** An empty account at the provider, which some of them answer with 400 as if the request were at fault. */
 const CREDIT = /credit balance is too low/i

@@ -111,3 +111,44 @@ test('a deposit that its account can not hold beside what it has is credited to 
   const purpose = 'SELECT purpose FROM chain_transfers WHERE transfer_from = $1'
   assert.equal(await bench.scalar<string>(purpose, full.address.toLowerCase()), 'other')
 })
+
+test("a stranger's transfer that the chain takes back is not counted until it is included again", async () => {
+  const stranger = await bench.chain.newPayer()
+  await bench.settled()
+  const snapshot = await bench.chain.client.snapshot()
+  const { treasury, contracts } = bench.chain
+  const hash = await bench.chain.client.writeContract({
+    account: stranger,
+    address: contracts.stablecoin,
+    abi: DEMO_TOKEN_ABI,
+    functionName: 'transfer',
+    args: [treasury.address, 9n],
+    gas: 100_000n,
+    maxFeePerGas: parseGwei('50'),
+  })
+  const raw = (await bench.chain.client.request({
+    method: 'eth_getRawTransactionByHash',
+    params: [hash],
+  } as never)) as Hex
+  await until('it is recorded', async () => (await rowsOf(stranger)).length === 1)
+  const counted = 'SELECT equals FROM chain_transfers WHERE transfer_from = $1'
+  const equals = () => bench.scalar<number>(counted, stranger.address.toLowerCase())
+  assert.equal(await equals(), 1)
+  bench.rpc.down = true
+  await bench.chain.client.revert({ id: snapshot })
+  await bench.chain.client.mine({ blocks: 3 })
+  bench.rpc.down = false
+  await until('it is gone', async () => (await equals()) === 0)
+  await bench.settled()
+  await bench.audit()
+  await bench.chain.client.sendRawTransaction({ serializedTransaction: raw })
+  await until('it is there again', async () => (await equals()) === 1)
+  await bench.settled()
+  const { blockNumber } = await bench.chain.client.getTransactionReceipt({ hash })
+  assert.deepEqual(await rowsOf(stranger), [{ block_number: Number(blockNumber), purpose: 'other' }])
+})
+
+async function rowsOf(wallet: Payer): Promise<unknown[]> {
+  const rows = 'SELECT block_number, purpose FROM chain_transfers WHERE transfer_from = $1'
+  return (await bench.book.pool.query(rows, [wallet.address.toLowerCase()])).rows
+}

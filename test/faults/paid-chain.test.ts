@@ -66,7 +66,7 @@ test('/health reports the state of the chain, and its status follows it', async 
   assert.deepEqual(await components(), { name: 'payments', status: 'operational' })
   await paid.chain.node.process.stop()
   await becomes('degraded', 'unavailable')
-  assert.deepEqual(await components(), { name: 'payments', status: 'degraded_performance' })
+  assert.deepEqual(await components(), { name: 'payments', status: 'partial_outage' })
   await paid.chain.node.start()
   await becomes('ok', 'ok')
 })

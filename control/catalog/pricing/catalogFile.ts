@@ -43,6 +43,8 @@ export interface CatalogPriceList {
 /** The places of a catalog's fields, so that an error about one can name its line. */
 export interface CatalogSource {
   readonly file: string
+  /** SHA-256 of the text in hex. */
+  readonly digest: string
   /** The line of a field; of its parent when the field is missing. */
   readonly lineOf: (path: Path) => number
 }
@@ -99,7 +101,7 @@ function catalogOf(file: YamlFile): Catalog {
     refuseRepeated(file, list, entries)
   }
   const catalog: Catalog = {
-    source: { file: file.name, lineOf: (path) => file.lineOf(path) },
+    source: { file: file.name, digest: file.digest, lineOf: (path) => file.lineOf(path) },
     coinUsdUnits,
     renewsPromise: content.rate_lock?.renew ?? true,
     providers: content.providers.map((provider, index) => readProvider(file, ['providers', index], provider)),

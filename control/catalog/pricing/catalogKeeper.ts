@@ -7,7 +7,8 @@ import { type Pool, withTransaction } from '../../runtime/db/pool.ts'
 import { FileError } from '../../runtime/files/yamlFile.ts'
 import { logEvent } from '../../runtime/logEvents.ts'
 import { Loop } from '../../runtime/loop.ts'
-import { readCatalogFile } from './catalogFile.ts'
+import { type Catalog, readCatalogFile } from './catalogFile.ts'
+import { chooseAtStart } from './catalogFiles.ts'
 import { publishLockSeries } from './lockSeriesRecords.ts'
 import { PromiseError, type Published, publishCatalog } from './publish.ts'
 import { renewPromise } from './renewPromise.ts'
@@ -50,14 +51,15 @@ export class CatalogKeeper {
   }
 
   /**
-   * `load` for a process that starts: when the file breaks a price promise, the sheet in force stays, because prices published
-   * since from another file are no reason to stay down.
+   * `load` for a process that starts. A catalog that a command has published since stays in force while the file is as it was;
+   * when the file breaks a price promise, the sheet in force stays, because prices published since from another file are no
+   * reason to stay down.
    * @throws FileError when the file is invalid
    */
   async start(): Promise<void> {
     const { path, redis, log } = this.parts
     try {
-      await this.load()
+      await this.loadAtStart()
     } catch (error) {
       if (!(error instanceof PromiseError)) throw error
       await this.restore()
@@ -70,20 +72,34 @@ export class CatalogKeeper {
     this.renewing = new Loop('price promise', this.parts.limits.housekeepingMs, log, () => this.renew())
   }
 
+  private async loadAtStart(): Promise<void> {
+    const { path, pool, log } = this.parts
+    const catalog = await readCatalogFile(path)
+    const choice = await chooseAtStart(pool, catalog.source.digest)
+    if (choice === 'keep') {
+      logEvent(log, 'catalog_file_unchanged', { catalog: path })
+      return this.restore()
+    }
+    await this.publish(catalog)
+    if (choice === 'replace') logEvent(log, 'catalog_published_replaced', { catalog: path })
+  }
+
   /**
    * Reads the file and publishes it if it differs from the catalog in force.
    * @throws FileError when the file is invalid; PromiseError when it breaks a price promise; then nothing changed
    */
   async load(): Promise<Published> {
-    const { path, pool, redis, log } = this.parts
-    const { sign, limits } = this.parts
-    const catalog = await readCatalogFile(path)
+    return this.publish(await readCatalogFile(this.parts.path))
+  }
+
+  private async publish(catalog: Catalog): Promise<Published> {
+    const { pool, redis, log, sign, limits } = this.parts
     const unattested = unattestedModels(catalog)
     if (unattested.length > 0) {
       const models = unattested.slice(0, MODELS_TOLD_MAX)
       logEvent(log, 'private_tier_disabled', { models })
     }
-    const published = await publishCatalog(pool, catalog, limits, this.now(), { sign })
+    const published = await publishCatalog(pool, catalog, limits, this.now(), { sign, isConfigured: true })
     this.tell(published.signing)
     const inRedis = await redis.getBuffer(CATALOG_KEY)
     if (inRedis?.equals(published.record) !== true) {

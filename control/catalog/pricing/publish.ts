@@ -5,6 +5,7 @@ import { lockUntilCommit } from '../../runtime/db/locks.ts'
 import { type Client, type Pool, type Queryable, withTransaction } from '../../runtime/db/pool.ts'
 import { FileError } from '../../runtime/files/yamlFile.ts'
 import type { Catalog } from './catalogFile.ts'
+import { noteCatalogFile } from './catalogFiles.ts'
 import { lockSeriesRecords } from './lockSeriesRecords.ts'
 import { coinViolation, promiseViolations } from './promise.ts'
 import { violationText } from './promiseViolation.ts'
@@ -46,6 +47,8 @@ export interface PublishOptions {
   readonly breakSeriesReason?: string | undefined
   /** Signs the catalog in the same transaction. */
   readonly sign?: SignCatalog | undefined
+  /** Whether control publishes the file that it is configured with. */
+  readonly isConfigured?: boolean
 }
 
 /**
@@ -59,7 +62,7 @@ export async function publishCatalog(
   catalog: Catalog,
   limits: Limits,
   nowMs: number = Date.now(),
-  { coinChangeReason, breakSeriesReason, sign }: PublishOptions = {},
+  { coinChangeReason, breakSeriesReason, sign, isConfigured = false }: PublishOptions = {},
 ): Promise<Published> {
   return withTransaction(pool, async (client) => {
     await lockUntilCommit(client, 'publication')
@@ -82,6 +85,7 @@ export async function publishCatalog(
     const isNewRecord = (await currentRecord(client))?.equals(record) !== true
     if (isNewRecord) await insertRecord(client, sheet.version, record, nowMs)
     else await noteUnavailable(client, record)
+    await noteCatalogFile(client, catalog.source.digest, isConfigured)
     const signing = await sign?.(client, nowMs)
     return { version: sheet.version, isNewSheet, isNewRecord, record, signing }
   })

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { readFile, stat } from 'node:fs/promises'
 import { basename } from 'node:path'
 import { type Document, isAlias, isMap, isNode, isScalar, isSeq, LineCounter, parseDocument, visit } from 'yaml'
@@ -26,6 +27,8 @@ export class FileError extends Error {
 export class YamlFile {
   /** As messages name it. */
   readonly name: string
+  /** SHA-256 of the text in hex. */
+  readonly digest: string
   private readonly whole: string
   /** Each with its line; a file of bounded size has a bounded number of them. */
   private readonly problems = new Map<string, number>()
@@ -39,6 +42,7 @@ export class YamlFile {
    */
   constructor(name: string, text: string, whole: string) {
     this.name = name
+    this.digest = createHash('sha256').update(text).digest('hex')
     this.whole = whole
     this.document = parseDocument(text, { lineCounter: this.lineCounter, prettyErrors: false })
     for (const error of this.document.errors) {

@@ -1,4 +1,5 @@
 import { usageBounds } from '../../../contract/money/openaiUsage.ts'
+import { usageOfAnswer } from '../../../contract/money/usageReports.ts'
 import { isJsonObject, type JsonObject } from '../../../contract/std/jsonObject.ts'
 import type { AnswerJson } from '../../json/answerJson.ts'
 import type { AnswerBounds } from '../../json/jsonObject.ts'
@@ -7,7 +8,6 @@ import type { Rejected } from '../../upstream/refusal.ts'
 import type { AnswerContext } from '../shared/codec.ts'
 import type { Message, ToolCall } from '../shared/message.ts'
 import { finishOfStop } from './anthropicReader.ts'
-import { readAnthropicUsage } from './anthropicUsage.ts'
 
 /** A Messages answer, or the reason why the body is not one. */
 export function parseAnthropicAnswer(body: AnswerJson, bounds: AnswerBounds): { answer: JsonObject } | Rejected {
@@ -29,7 +29,7 @@ export function readAnthropicMessage(body: AnswerJson, context: AnswerContext): 
     refusal: '',
     toolCalls: blocks.filter((block) => block['type'] === 'tool_use').map(readCall),
     finish: finishOfStop(answer['stop_reason']),
-    usage: readAnthropicUsage(answer['usage'], usageBounds(model.context, model.maxOutput)),
+    usage: usageOfAnswer(answer, usageBounds(model.context, model.maxOutput)),
     outputBytes: writtenBytes(blocks),
   }
 }

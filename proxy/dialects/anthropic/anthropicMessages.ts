@@ -3,11 +3,18 @@ import { isJsonObject, type JsonObject, parseJsonObject } from '../../../contrac
 /** A prompt in the Messages format. */
 export interface AnthropicPrompt {
   /** Text blocks. */
-  readonly system: readonly JsonObject[]
+  readonly system: JsonObject[]
   readonly messages: readonly JsonObject[]
 }
 
 const BASE64_URL = /^data:([^;,]*)(?:;[^;,]*)*;base64,/i
+/** Types that browsers and cameras write, and the one that the format knows. */
+const MEDIA_TYPES: ReadonlyMap<unknown, string> = new Map([
+  ['image/jpg', 'image/jpeg'],
+  ['image/pjpeg', 'image/jpeg'],
+])
+/** What the user says in a conversation that the assistant begins. */
+const NOTHING_SAID = '...'
 /** The pattern of tool call ids in this format. */
 const NOT_IN_IDS = /[^A-Za-z0-9_-]/g
 
@@ -28,12 +35,39 @@ export function anthropicPrompt(messages: readonly JsonObject[]): AnthropicPromp
     if (content.length === 0) continue
     const side = role === 'assistant' ? 'assistant' : 'user'
     const last = turns[turns.length - 1]
-    if (last?.role === side) last.content.push(...content)
-    else turns.push({ role: side, content })
+    if (last?.role !== side) turns.push({ role: side, content })
+    else if (role === 'tool') last.content.splice(resultsIn(last.content), 0, ...content)
+    else last.content.push(...content)
   }
+  // The format begins with a turn of the user, and refuses white space at the end of an answer that is to be continued.
+  if (turns[0]?.role === 'assistant') turns.unshift({ role: 'user', content: [{ type: 'text', text: NOTHING_SAID }] })
+  trimEnd(turns[turns.length - 1])
   // The format needs a turn of the user, where chat completions are content with instructions.
-  if (turns.length === 0) return { system: [], messages: [{ role: 'user', content: system }] }
+  if (turns.length === 0) {
+    const content = system.length === 0 ? [{ type: 'text', text: NOTHING_SAID }] : system
+    return { system: [], messages: [{ role: 'user', content }] }
+  }
   return { system, messages: turns }
+}
+
+/** The blocks of a turn of the user with the results first, as the format demands. */
+export function resultsFirst(content: JsonObject[]): JsonObject[] {
+  const results = content.filter(({ type }) => type === 'tool_result')
+  if (results.length === 0 || resultsIn(content) === results.length) return content
+  return [...results, ...content.filter(({ type }) => type !== 'tool_result')]
+}
+
+/** How many results a turn of the user begins with: they precede everything else that is said in it. */
+function resultsIn(content: readonly JsonObject[]): number {
+  const end = content.findIndex(({ type }) => type !== 'tool_result')
+  return end < 0 ? content.length : end
+}
+
+function trimEnd(turn: { role: string; content: JsonObject[] } | undefined): void {
+  const last = turn?.role === 'assistant' ? turn.content.at(-1) : undefined
+  if (turn !== undefined && typeof last?.['text'] === 'string') {
+    turn.content[turn.content.length - 1] = { ...last, text: last['text'].trimEnd() }
+  }
 }
 
 function blocksOf(message: JsonObject): JsonObject[] {
@@ -48,7 +82,7 @@ function blocksOf(message: JsonObject): JsonObject[] {
 }
 
 function contentBlocks(content: unknown): JsonObject[] {
-  if (typeof content === 'string') return content === '' ? [] : [{ type: 'text', text: content }]
+  if (typeof content === 'string') return isBlank(content) ? [] : [{ type: 'text', text: content }]
   return Array.isArray(content) ? (content as JsonObject[]).flatMap(blockOf) : []
 }
 
@@ -56,7 +90,18 @@ function blockOf(part: JsonObject): JsonObject[] {
   const cached = part['cache_control'] === undefined ? {} : { cache_control: part['cache_control'] }
   if (part['type'] === 'image_url') return [{ type: 'image', source: imageSource(part['image_url']), ...cached }]
   const text = part['type'] === 'refusal' ? part['refusal'] : part['text']
-  return text === '' ? [] : [{ type: 'text', text, ...cached }]
+  return isBlank(text) ? [] : [{ type: 'text', text, ...cached }]
+}
+
+/** The name that the format has for a type of images. */
+export function knownMediaType(mediaType: string): string {
+  const name = mediaType.toLowerCase()
+  return MEDIA_TYPES.get(name) ?? name
+}
+
+/** The format refuses texts of nothing but white space. */
+export function isBlank(text: unknown): boolean {
+  return typeof text === 'string' && text.trim() === ''
 }
 
 function imageSource(image: unknown): JsonObject {
@@ -64,7 +109,7 @@ function imageSource(image: unknown): JsonObject {
   const found = BASE64_URL.exec(url)
   if (found === null) return { type: 'url', url }
   const [head, mediaType] = found
-  return { type: 'base64', media_type: mediaType, data: url.slice(head.length) }
+  return { type: 'base64', media_type: knownMediaType(String(mediaType)), data: url.slice(head.length) }
 }
 
 function toolUse(call: JsonObject): JsonObject {
@@ -77,6 +122,7 @@ export function inputOf(text: string): JsonObject {
   return parseJsonObject(text) ?? (text.trim() === '' ? {} : { arguments: text })
 }
 
-function callId(id: unknown): string {
+/** The id of a tool call in the pattern of this format. */
+export function callId(id: unknown): string {
   return String(id).replace(NOT_IN_IDS, '_')
 }

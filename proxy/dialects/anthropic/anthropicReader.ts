@@ -1,9 +1,8 @@
-import type { TokenUsage } from '../../../contract/money/charge.ts'
-import type { UsageBounds } from '../../../contract/money/openaiUsage.ts'
+import type { UsageBounds } from '../../../contract/money/statedUsage.ts'
+import { type ReportedUsage, UsageReports } from '../../../contract/money/usageReports.ts'
 import { isJsonObject, type JsonObject, parseJsonObject } from '../../../contract/std/jsonObject.ts'
 import { type EventBounds, FrameReader, type FrameSink } from '../../sse/frameReader.ts'
 import { type FinishReason, type MessageReader, type MessageSink, TOOL_CALLS_MAX } from '../shared/message.ts'
-import { AnthropicUsage } from './anthropicUsage.ts'
 
 const FINISH_REASONS: ReadonlyMap<unknown, FinishReason> = new Map<unknown, FinishReason>([
   ['max_tokens', 'length'],
@@ -32,16 +31,16 @@ export class AnthropicReader implements MessageReader, FrameSink {
   error: unknown = null
 
   private readonly frames: FrameReader
-  private readonly reported: AnthropicUsage
+  private readonly reported: UsageReports
   private readonly calls = new Map<unknown, OpenCall>()
   private sink: MessageSink | undefined
 
   constructor(bounds: UsageBounds, eventBounds: EventBounds) {
-    this.reported = new AnthropicUsage(bounds)
+    this.reported = new UsageReports(bounds)
     this.frames = new FrameReader(eventBounds)
   }
 
-  get usage(): TokenUsage | null {
+  get usage(): ReportedUsage | null {
     return this.reported.current
   }
 

@@ -1,5 +1,6 @@
 import { isJsonObject, type JsonObject } from '../../../contract/std/jsonObject.ts'
 import type { Route } from '../../catalog/pricedItem.ts'
+import { ANY_JSON, wantsAnyJson } from '../shared/anyJson.ts'
 import type { ChatFields, ChatRequest } from '../shared/chatRequest.ts'
 import type { AskModel, Printed, ProviderRequest, ProviderRequestBuilder } from '../shared/codec.ts'
 import { joinedBody } from '../shared/joinedBody.ts'
@@ -15,6 +16,7 @@ const SAMPLING = ['temperature', 'top_p', 'top_k'] as const
 export function printAnthropic({ forward }: ChatRequest, model: Pick<AskModel, 'thinking'>): Printed {
   const messages = forward['messages'] as readonly JsonObject[]
   const { system, messages: turns } = anthropicPrompt(messages)
+  if (wantsAnyJson(forward['response_format'])) system.push({ type: 'text', text: ANY_JSON })
   const prompt = {
     ...(system.length === 0 ? {} : { system }),
     messages: turns,
@@ -68,9 +70,11 @@ function outputConfig(config: unknown, format: string | Uint8Array | undefined):
   return [`"output_config":{${stated}${stated === '' ? '' : ','}"format":`, format, '},']
 }
 
-// A model with a budget has to be shown the thinking that led to a tool call; chat completions do not carry it.
+// A model with a budget has to be shown the thinking that led to a tool call; chat completions do not carry it. What the user
+// says behind the result belongs to the same turn.
 function endsInToolResult(messages: readonly JsonObject[]): boolean {
-  return messages[messages.length - 1]?.['role'] === 'tool'
+  const said = messages.findLastIndex(({ role }) => role === 'assistant')
+  return messages.some(({ role }, i) => i > said && role === 'tool')
 }
 
 // The format knows temperatures up to 1, refuses some samplings together, and all of them while a model thinks.
@@ -92,7 +96,7 @@ function userOf(user: unknown): JsonObject {
   return typeof user === 'string' ? { metadata: { user_id: user } } : {}
 }
 
-/** Only a schema can be stated; a request for any JSON object has to ask for JSON in its prompt, as that mode requires. */
+/** Only a schema can be stated; any JSON object is asked for in the prompt. */
 function formatOf(format: unknown): JsonObject | null {
   if (!isJsonObject(format) || !isJsonObject(format['json_schema'])) return null
   return { type: 'json_schema', schema: format['json_schema']['schema'] }

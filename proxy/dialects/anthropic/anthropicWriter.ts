@@ -1,11 +1,12 @@
 import { JsonWhole } from '../../json/jsonWhole.ts'
 import { NOWHERE } from '../../sse/outBuffer.ts'
+import { type ClientTool, clientTool } from '../shared/clientTools.ts'
 import type { FinishReason, MessageWriter } from '../shared/message.ts'
 import type { StreamTail } from '../shared/relayStream.ts'
 import { anthropicErrorEvent, anthropicEvent, MESSAGE_END, stopReasonOf } from './anthropicEvents.ts'
 import { anthropicUsageJson } from './anthropicUsage.ts'
 
-const NO_USAGE = '{"input_tokens":0,"cache_creation_input_tokens":0,"cache_read_input_tokens":0,"output_tokens":0}'
+const NO_CACHE = '"cache_creation_input_tokens":0,"cache_read_input_tokens":0,"output_tokens":0'
 
 /** A block of the message that is not closed. */
 interface Block {
@@ -30,6 +31,8 @@ export class AnthropicWriter implements MessageWriter {
 
   private readonly requestId: string
   private readonly publicModel: string
+  private readonly promptTokens: number
+  private readonly tools: readonly ClientTool[] | undefined
   private begun = false
   private finish: FinishReason = 'stop'
   /** Blocks that are not closed; the first one is being written. */
@@ -37,7 +40,13 @@ export class AnthropicWriter implements MessageWriter {
   private opened = false
   private index = 0
 
-  constructor(requestId: string, publicModel: string) {
+  /**
+   * @param promptTokens what the prompt has by an estimate, since the provider says it at the end
+   * @param tools those that the client knows by another name than the provider; absent for none
+   */
+  constructor(requestId: string, publicModel: string, promptTokens: number, tools?: readonly ClientTool[]) {
+    this.promptTokens = promptTokens
+    this.tools = tools
     this.requestId = requestId
     this.publicModel = publicModel
   }
@@ -55,7 +64,7 @@ export class AnthropicWriter implements MessageWriter {
   }
 
   toolCall(index: number, id: string, name: string): void {
-    const start = { type: 'tool_use', id, name, input: {} }
+    const start = { type: 'tool_use', id, name: clientTool(this.tools, name).name, input: {} }
     const input = new JsonWhole()
     this.push({ start, delta: 'input_json_delta', member: 'partial_json', call: index, input, text: '' })
   }
@@ -107,7 +116,7 @@ export class AnthropicWriter implements MessageWriter {
     return (
       `event: message_start\ndata: {"type":"message_start","message":{"id":"${this.requestId}","type":"message"` +
       `,"role":"assistant","model":${JSON.stringify(this.publicModel)},"content":[],"stop_reason":null` +
-      `,"stop_sequence":null,"usage":${NO_USAGE}}}\n\n`
+      `,"stop_sequence":null,"usage":{"input_tokens":${this.promptTokens},${NO_CACHE}}}}\n\n`
     )
   }
 

@@ -2,19 +2,32 @@ import { jsonBytes } from '../../../contract/api/completion.ts'
 import { invalidRequest } from '../../../contract/errors/errors.ts'
 import { isJsonObject, type JsonObject } from '../../../contract/std/jsonObject.ts'
 import type { PromptSize } from '../../admission/holdSize.ts'
+import { isMark } from '../../json/cutJson.ts'
 import { isGiven } from '../../json/fields.ts'
 import { readImageUrl } from '../shared/imageUrl.ts'
+import { leftOut, textOfBase64 } from '../shared/leftOut.ts'
 import { readText } from '../shared/text.ts'
+import { callId, inputOf, isBlank, knownMediaType } from './anthropicMessages.ts'
+import { blockKind, textOf } from './blockKinds.ts'
 import { withCache } from './cacheControl.ts'
 
 const IMAGE_TYPE = /^image\/[\w.+-]{1,64}$/
+const TEXT_TYPE = /^text\/|^application\/json$/
 
-type BlockReader = (block: JsonObject, field: string, size: PromptSize) => JsonObject | null
+/** The message that is being read. */
+export interface Reading {
+  readonly size: PromptSize
+  /** Tools that blocks bring along, from the oldest to the newest; they join those of the request. */
+  readonly tools: unknown[]
+  /** The user has just sent it: what cannot be served is refused, while elsewhere a note takes its place. */
+  readonly newest: boolean
+}
 
-const textBlock: BlockReader = (block, field, size) => ({
-  type: 'text',
-  text: readText(block['text'], `${field}.text`, size),
-})
+type BlockReader = (block: JsonObject, field: string, reading: Reading) => JsonObject | null
+
+// Some models write texts of nothing but white space, which providers of this format refuse.
+const textBlock: BlockReader = (block, field, { size }) =>
+  isBlank(block['text']) ? null : { type: 'text', text: readText(block['text'], `${field}.text`, size) }
 
 const RESULT_BLOCKS: Readonly<Record<string, BlockReader>> = {
   text: textBlock,
@@ -30,7 +43,7 @@ const BLOCKS: Readonly<Record<string, Readonly<Record<string, BlockReader>>>> = 
     text: textBlock,
     tool_use: readToolUse,
     thinking: readThinking,
-    redacted_thinking: (block, field, size) => ({
+    redacted_thinking: (block, field, { size }) => ({
       type: 'redacted_thinking',
       data: readText(block['data'], `${field}.data`, size),
     }),
@@ -40,22 +53,22 @@ const BLOCKS: Readonly<Record<string, Readonly<Record<string, BlockReader>>>> = 
 export const ROLES: ReadonlySet<unknown> = new Set(Object.keys(BLOCKS))
 
 /**
- * Checks and measures the content of a message, or the system prompt, and returns the part that may be forwarded. Blocks of
- * other kinds are rejected, because they have no price.
+ * Checks and measures the content of a message, or the system prompt, and returns the part that may be forwarded. Blocks
+ * that are not served to this role become what `blockKinds.ts` says.
  * @param role system, user or assistant
  * @throws GatewayError 400 with the block at fault
  */
-export function readContent(content: unknown, role: string, field: string, size: PromptSize): string | JsonObject[] {
-  return readBlocks(content, BLOCKS[role] ?? {}, field, size)
+export function readContent(content: unknown, role: string, field: string, reading: Reading): string | JsonObject[] {
+  return readBlocks(content, BLOCKS[role] ?? {}, field, reading)
 }
 
 function readBlocks(
   content: unknown,
   readers: Readonly<Record<string, BlockReader>>,
   field: string,
-  size: PromptSize,
+  reading: Reading,
 ): string | JsonObject[] {
-  if (typeof content === 'string') return readText(content, field, size)
+  if (typeof content === 'string') return readText(content, field, reading.size)
   if (!Array.isArray(content)) throw invalidRequest(`${field} must be a string or an array of blocks.`, field)
   const clean: JsonObject[] = []
   for (const [i, block] of content.entries()) {
@@ -63,22 +76,47 @@ function readBlocks(
     if (!isJsonObject(block)) throw invalidRequest(`${name} must be an object with a type.`, name)
     const { type } = block
     const reader = typeof type === 'string' && Object.hasOwn(readers, type) ? readers[type] : undefined
-    if (reader === undefined) {
-      throw invalidRequest(
-        `${name}.type must be one of ${Object.keys(readers).join(', ')}; other blocks are not priced.`,
-        `${name}.type`,
-      )
-    }
-    const read = reader(block, name, size)
+    const read = reader === undefined ? readOther(block, readers, name, reading) : reader(block, name, reading)
     if (read !== null) clean.push(withCache(read, block['cache_control'], name))
   }
   return clean
 }
 
-function readImage(block: JsonObject, field: string, size: PromptSize): JsonObject {
-  size.images++
+/** A block of a kind that is not served to the message's role. */
+function readOther(
+  block: JsonObject,
+  readers: Readonly<Record<string, BlockReader>>,
+  field: string,
+  { size, tools, newest }: Reading,
+): JsonObject | null {
+  const { action, text } = blockKind(block['type'])
+  if (text !== undefined) return said(text(block), field, size)
+  if (action === 'join') tools.push(...definitionsIn(block['tool']))
+  if (action === 'join' || action === 'skip') return null
+  if (newest) {
+    const kinds = Object.keys(readers).join(', ')
+    throw invalidRequest(`${field}.type must be one of ${kinds}; other blocks are not priced.`, `${field}.type`)
+  }
+  // What the model itself or the system has written in unknown blocks is nothing that the model has to be told of.
+  return readers === BLOCKS['assistant'] || readers === BLOCKS['system']
+    ? null
+    : said(leftOut(block['type']), field, size)
+}
+
+function said(text: string, field: string, size: PromptSize): JsonObject | null {
+  return text === '' ? null : { type: 'text', text: readText(text, field, size) }
+}
+
+function definitionsIn(tool: unknown): unknown[] {
+  return isJsonObject(tool) && isJsonObject(tool['definition']) ? [tool['definition']] : []
+}
+
+function readImage(block: JsonObject, field: string, reading: Reading): JsonObject | null {
+  const { size } = reading
   const name = `${field}.source`
   const source = objectOf(block['source'], name)
+  if (source['type'] === 'file' && !reading.newest) return said(leftOut('image'), field, size)
+  size.images++
   if (source['type'] === 'url') {
     const url = readImageUrl(stringOf(source['url'], `${name}.url`), `${name}.url`, size)
     return { type: 'image', source: { type: 'url', url } }
@@ -90,17 +128,22 @@ function readImage(block: JsonObject, field: string, size: PromptSize): JsonObje
   }
   return {
     type: 'image',
-    source: { type: 'base64', media_type: mediaType, data: stringOf(source['data'], `${name}.data`) },
+    source: { type: 'base64', media_type: knownMediaType(mediaType), data: stringOf(source['data'], `${name}.data`) },
   }
 }
 
-function readDocument(block: JsonObject, field: string, size: PromptSize): JsonObject {
+function readDocument(block: JsonObject, field: string, { size, newest }: Reading): JsonObject | null {
   const name = `${field}.source`
   const source = objectOf(block['source'], name)
-  if (source['type'] !== 'text') {
-    throw invalidRequest(`${name}.type must be text; documents of other kinds are not priced.`, `${name}.type`)
+  const text = documentText(source, size)
+  if (text === null) {
+    if (!newest) return said(leftOut('document'), field, size)
+    throw invalidRequest(
+      `${name} must be a text, as type text or as base64 of text/plain; documents of other kinds are not priced.`,
+      `${name}.type`,
+    )
   }
-  const data = readText(source['data'], `${name}.data`, size)
+  const data = readText(text, `${name}.data`, size)
   const clean: JsonObject = { type: 'document', source: { type: 'text', media_type: 'text/plain', data } }
   for (const member of ['title', 'context']) {
     if (isGiven(block[member])) clean[member] = readText(block[member], `${field}.${member}`, size)
@@ -108,26 +151,40 @@ function readDocument(block: JsonObject, field: string, size: PromptSize): JsonO
   return clean
 }
 
-function readToolUse(block: JsonObject, field: string, size: PromptSize): JsonObject {
-  const input = objectOf(block['input'], `${field}.input`)
+/** The text of a document, to be measured; null for one that is no text. */
+function documentText(source: JsonObject, size: PromptSize): unknown {
+  const { type, media_type: mediaType, data } = source
+  if (type === 'text') return data
+  size.rewritten = true
+  if (type === 'content') return textOf(source['content'])
+  if (type !== 'base64' || typeof data !== 'string' || !TEXT_TYPE.test(String(mediaType))) return null
+  return isMark(data) ? data : textOfBase64(data)
+}
+
+function readToolUse(block: JsonObject, field: string, { size }: Reading): JsonObject {
+  const { input: given } = block
+  const input = typeof given === 'string' ? inputOf(given) : objectOf(given, `${field}.input`)
   size.textBytes += jsonBytes(input)
-  const id = readText(block['id'], `${field}.id`, size)
+  const id = callId(readText(block['id'], `${field}.id`, size))
   return { type: 'tool_use', id, name: readText(block['name'], `${field}.name`, size), input }
 }
 
-function readToolResult(block: JsonObject, field: string, size: PromptSize): JsonObject {
+function readToolResult(block: JsonObject, field: string, reading: Reading): JsonObject {
   const clean: JsonObject = {
     type: 'tool_result',
-    tool_use_id: readText(block['tool_use_id'], `${field}.tool_use_id`, size),
+    tool_use_id: callId(readText(block['tool_use_id'], `${field}.tool_use_id`, reading.size)),
   }
   const { content } = block
-  if (isGiven(content)) clean['content'] = readBlocks(content, RESULT_BLOCKS, `${field}.content`, size)
+  if (isGiven(content)) {
+    const read = readBlocks(content, RESULT_BLOCKS, `${field}.content`, { ...reading, newest: false })
+    if (read.length > 0) clean['content'] = read
+  }
   if (block['is_error'] === true) clean['is_error'] = true
   return clean
 }
 
 // Thinking that another provider than Anthropic's has done carries no signature and is taken by none again.
-function readThinking(block: JsonObject, field: string, size: PromptSize): JsonObject | null {
+function readThinking(block: JsonObject, field: string, { size }: Reading): JsonObject | null {
   const { signature } = block
   if (signature === '' || !isGiven(signature)) return null
   return {

@@ -5,8 +5,10 @@ import { isGiven, readBoolean, readModel, readName, readPositiveInteger, refuseB
 import type { Limits } from '../../limits.ts'
 import { countOption } from '../openai/options.ts'
 import type { ChatFields, ChatRequest } from '../shared/chatRequest.ts'
+import { type ClientTool, differs, sentName } from '../shared/clientTools.ts'
 import type { AskModel } from '../shared/codec.ts'
 import { readPreferences } from '../shared/preferences.ts'
+import { resultsFirst } from './anthropicMessages.ts'
 import { ROLES, readContent } from './blocks.ts'
 import { readCacheControl } from './cacheControl.ts'
 import { readOutputConfig, readSampling, readThinking, readTools } from './options.ts'
@@ -23,6 +25,7 @@ export class MessagesRequest implements ChatRequest {
   readonly maxTokensName: 'max_tokens'
   readonly prompt: PromptSize
   readonly preferences: ChatRequest['preferences']
+  readonly tools: readonly ClientTool[]
   /** The members of the body that may go to a provider that speaks the format. */
   readonly native: JsonObject
 
@@ -39,6 +42,7 @@ export class MessagesRequest implements ChatRequest {
     this.maxTokensName = 'max_tokens'
     this.prompt = read.prompt
     this.preferences = read.preferences
+    this.tools = read.tools ?? []
     this.native = native
     this.read = read
   }
@@ -70,12 +74,14 @@ export function readMessagesRequest(body: JsonObject, limits: Limits, answers = 
   if (answers && maxTokens === null)
     throw invalidRequest('max_tokens is missing; it must be a positive integer.', 'max_tokens')
   const prompt: PromptSize = { textBytes: 0, messages: 0, images: 0, tools: 0, optionBytes: 0 }
-  const native: JsonObject = { messages: readMessages(body['messages'], prompt, limits) }
+  const joined: unknown[] = []
+  const native: JsonObject = { messages: readMessages(body['messages'], prompt, joined, limits) }
   if (isGiven(body['system'])) {
-    native['system'] = readContent(body['system'], 'system', 'system', prompt)
+    const system = readContent(body['system'], 'system', 'system', { size: prompt, tools: joined, newest: false })
+    if (system.length > 0) native['system'] = system
     prompt.messages++
   }
-  Object.assign(native, readTools(body, prompt, limits), readSampling(body, prompt, limits))
+  Object.assign(native, readTools(body, joined, prompt, limits), readSampling(body, prompt, limits))
   const given: JsonObject = {
     thinking: readThinking(body['thinking'], maxTokens),
     output_config: readOutputConfig(body['output_config'], prompt),
@@ -93,11 +99,12 @@ export function readMessagesRequest(body: JsonObject, limits: Limits, answers = 
     maxTokensName: 'max_tokens',
     prompt,
     preferences: readPreferences(body['provider']),
+    ...renamedTools(native['tools']),
   }
   return new MessagesRequest(read, native)
 }
 
-function readMessages(value: unknown, size: PromptSize, limits: Limits): JsonObject[] {
+function readMessages(value: unknown, size: PromptSize, tools: unknown[], limits: Limits): JsonObject[] {
   if (!Array.isArray(value) || value.length === 0) {
     throw invalidRequest('messages must be a non-empty array of {role, content}.', 'messages')
   }
@@ -106,19 +113,44 @@ function readMessages(value: unknown, size: PromptSize, limits: Limits): JsonObj
   }
   size.messages += value.length
   const messages: JsonObject[] = []
+  const newest = value.findLastIndex((message: unknown) => isJsonObject(message) && message['role'] === 'user')
   for (const [i, message] of value.entries()) {
     const field = `messages[${i}]`
     if (!isJsonObject(message)) throw invalidRequest(`${field} must be an object with role and content.`, field)
-    const { role } = message
+    const { role, content: sent } = message
     if (typeof role !== 'string' || !ROLES.has(role)) {
       throw invalidRequest(`${field}.role must be user, assistant or system.`, `${field}.role`)
     }
-    const content = readContent(message['content'], role, `${field}.content`, size)
-    if (content.length > 0) messages.push({ role, content })
-    else if (role !== 'assistant') throw invalidRequest(`${field}.content is empty.`, `${field}.content`)
+    const reading = { size, tools, newest: i === newest && !holdsResult(sent) }
+    const content = readContent(sent, role, `${field}.content`, reading)
+    if (content.length > 0)
+      messages.push({ role, content: typeof content === 'string' ? content : resultsFirst(content) })
+    else if (role !== 'assistant' && isEmpty(sent))
+      throw invalidRequest(`${field}.content is empty.`, `${field}.content`)
   }
+  if (messages.length === 0) throw invalidRequest('messages holds nothing that a model can be shown.', 'messages')
   if (size.images > limits.imagesMax) throw new GatewayError('too_many_images', { param: 'messages' })
   return messages
+}
+
+// An agent goes on by itself after a result, and no user is there to take back what cannot be served.
+function holdsResult(content: unknown): boolean {
+  return Array.isArray(content) && content.some((block) => isJsonObject(block) && block['type'] === 'tool_result')
+}
+
+function isEmpty(content: unknown): boolean {
+  return content === '' || (Array.isArray(content) && content.length === 0)
+}
+
+/** The tools whose names providers of another dialect do not take. */
+function renamedTools(tools: unknown): { tools?: readonly ClientTool[] } {
+  const named: ClientTool[] = ((tools ?? []) as readonly { name: string }[]).map(({ name }) => ({
+    sent: sentName(name),
+    name,
+    kind: 'function',
+  }))
+  const renamed = named.filter(differs)
+  return renamed.length === 0 ? {} : { tools: renamed }
 }
 
 function readMetadata(metadata: unknown, size: PromptSize, limits: Limits): JsonObject | null {

@@ -1,5 +1,5 @@
-import type { TokenUsage } from '../../../contract/money/charge.ts'
-import type { UsageBounds } from '../../../contract/money/openaiUsage.ts'
+import type { UsageBounds } from '../../../contract/money/statedUsage.ts'
+import { type ReportedUsage, UsageReports } from '../../../contract/money/usageReports.ts'
 import { ERROR, EVENT_KINDS, EventScan, MESSAGE_START, MESSAGE_STOP } from '../../sse/eventScan.ts'
 import { type EventBounds, FrameReader, type FrameSink } from '../../sse/frameReader.ts'
 import { NOWHERE, type OutBuffer } from '../../sse/outBuffer.ts'
@@ -7,7 +7,6 @@ import { appendComment, joinLines, parseBytes } from '../../sse/sseText.ts'
 import { appendMissing, type ChunkIdentity } from '../openai/rewrite.ts'
 import type { RelayStream, StreamState, StreamTail } from '../shared/relayStream.ts'
 import { anthropicErrorEvent, MESSAGE_END } from './anthropicEvents.ts'
-import { AnthropicUsage } from './anthropicUsage.ts'
 
 const END = Buffer.from('\n\n')
 const HEADS = EVENT_KINDS.map((kind) => Buffer.from(`event: ${kind}\ndata: `))
@@ -30,16 +29,16 @@ export class MessagesStream implements FrameSink, RelayStream {
 
   private readonly reader: FrameReader
   private readonly identity: ChunkIdentity
-  private readonly reported: AnthropicUsage
+  private readonly reported: UsageReports
   private out: OutBuffer = NOWHERE
 
   constructor(identity: ChunkIdentity, bounds: UsageBounds, eventBounds: EventBounds) {
     this.identity = identity
-    this.reported = new AnthropicUsage(bounds)
+    this.reported = new UsageReports(bounds)
     this.reader = new FrameReader(eventBounds)
   }
 
-  get usage(): TokenUsage | null {
+  get usage(): ReportedUsage | null {
     return this.reported.current
   }
 

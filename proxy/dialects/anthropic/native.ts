@@ -1,5 +1,6 @@
 import type { TokenUsage } from '../../../contract/money/charge.ts'
 import { usageBounds } from '../../../contract/money/openaiUsage.ts'
+import { usageOfAnswer } from '../../../contract/money/usageReports.ts'
 import type { JsonObject } from '../../../contract/std/jsonObject.ts'
 import type { Route } from '../../catalog/pricedItem.ts'
 import type { AnswerJson } from '../../json/answerJson.ts'
@@ -19,7 +20,7 @@ import { joinedBody } from '../shared/joinedBody.ts'
 import { anthropicHeaders } from './anthropicHeaders.ts'
 import { blocksIn, parseAnthropicAnswer, writtenBytes, writtenIn } from './anthropicMessage.ts'
 import { MESSAGES_PATH } from './anthropicRequestBuilder.ts'
-import { anthropicUsageJson, readAnthropicUsage } from './anthropicUsage.ts'
+import { anthropicUsageJson } from './anthropicUsage.ts'
 import { messagesText } from './cacheControl.ts'
 import { MessagesRequest } from './messagesRequest.ts'
 import { MessagesStream } from './messagesStream.ts'
@@ -95,7 +96,7 @@ function readNativeAnswer(body: AnswerJson, context: AnswerContext): WholeAnswer
   const { answer } = parsed
   const blocks = blocksIn(answer)
   return {
-    usage: readAnthropicUsage(answer['usage'], usageBounds(model.context, model.maxOutput)),
+    usage: usageOfAnswer(answer, usageBounds(model.context, model.maxOutput)),
     outputBytes: writtenBytes(blocks),
     written: () => blocks.map(writtenIn).join('\n'),
     text: (billed, receipt) => body.fill(answerText(answer, requestId, model.id, billed, receipt)),

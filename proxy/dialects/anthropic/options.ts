@@ -16,15 +16,17 @@ const DISPLAYS: ReadonlySet<unknown> = new Set(['summarized', 'omitted'])
 /**
  * The tools and the choice among them. Tools that the provider runs, and built-in tools that add a prompt, are dropped: no
  * hold covers their prices.
+ * @param joined tools that blocks of the conversation bring along; of two with one name the newer one counts
  * @throws GatewayError 400
  */
-export function readTools(body: JsonObject, size: PromptSize, limits: Limits): JsonObject {
-  const { tools, tool_choice: choice } = body
-  if (!isGiven(tools)) return {}
+export function readTools(body: JsonObject, joined: readonly unknown[], size: PromptSize, limits: Limits): JsonObject {
+  const { tool_choice: choice } = body
+  const tools = body['tools'] ?? []
   if (!Array.isArray(tools)) throw invalidRequest('tools must be an array of {name, input_schema}.', 'tools')
-  if (tools.length > limits.toolsMax)
+  if (tools.length > limits.toolsMax || joined.length > limits.toolsMax)
     throw invalidRequest(`tools may hold at most ${limits.toolsMax} entries.`, 'tools')
-  const clean = tools.map(readTool).filter((tool) => tool !== null)
+  const all = [...tools, ...joined].map(readTool).filter((tool) => tool !== null)
+  const clean = joined.length === 0 ? all : [...new Map(all.map((tool) => [tool['name'], tool])).values()]
   if (clean.length === 0) return {}
   size.textBytes += jsonBytes(clean)
   size.tools = clean.length

@@ -1,4 +1,5 @@
 import { isJsonObject, type JsonObject } from '../../../contract/std/jsonObject.ts'
+import { sentName } from '../shared/clientTools.ts'
 import { effortOfBudget } from './anthropicThinking.ts'
 
 const SYSTEM_JOINT = '\n\n'
@@ -64,7 +65,7 @@ function assistantMessage(blocks: readonly JsonObject[]): JsonObject[] {
 }
 
 function toolCall({ id, name, input }: JsonObject): JsonObject {
-  return { id, type: 'function', function: { name, arguments: JSON.stringify(input) } }
+  return { id, type: 'function', function: { name: sentName(String(name)), arguments: JSON.stringify(input) } }
 }
 
 function blocksOfResult(result: JsonObject): JsonObject[] {
@@ -110,7 +111,8 @@ function chatTools(native: JsonObject): JsonObject {
   const members: JsonObject = { tools: (tools as JsonObject[]).map(chatTool) }
   if (!isJsonObject(choice)) return members
   const { type, name } = choice
-  members['tool_choice'] = type === 'tool' ? { type: 'function', function: { name } } : CHOICES[String(type)]
+  members['tool_choice'] =
+    type === 'tool' ? { type: 'function', function: { name: sentName(String(name)) } } : CHOICES[String(type)]
   if (choice['disable_parallel_tool_use'] === true) members['parallel_tool_calls'] = false
   return members
 }
@@ -119,6 +121,6 @@ function chatTool({ name, description, input_schema: parameters, strict }: JsonO
   const described = description === undefined ? {} : { description }
   return {
     type: 'function',
-    function: { name, ...described, parameters, ...(strict === undefined ? {} : { strict }) },
+    function: { name: sentName(String(name)), ...described, parameters, ...(strict === undefined ? {} : { strict }) },
   }
 }

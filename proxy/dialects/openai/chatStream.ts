@@ -1,6 +1,7 @@
 import { givenReason } from '../../../contract/api/finishReason.ts'
-import type { TokenUsage } from '../../../contract/money/charge.ts'
-import { readUsage, type UsageBounds, usageJson } from '../../../contract/money/openaiUsage.ts'
+import { usageJson } from '../../../contract/money/openaiUsage.ts'
+import type { UsageBounds } from '../../../contract/money/statedUsage.ts'
+import { type ReportedUsage, UsageReports } from '../../../contract/money/usageReports.ts'
 import { isJsonObject } from '../../../contract/std/jsonObject.ts'
 import { dataKind, separateLines } from '../../sse/dataKind.ts'
 import { errorEvent } from '../../sse/errorEvent.ts'
@@ -15,6 +16,7 @@ import { ChunkTemplate } from './chunkTemplate.ts'
 import { appendChunk, type ChunkIdentity } from './rewrite.ts'
 
 const LF = 10
+const USAGE = Buffer.from('"usage"')
 
 /** The event that ends every stream of chunks. */
 export const STREAM_END = 'data: [DONE]\n\n'
@@ -32,8 +34,6 @@ export class ChatStream implements FrameSink, RelayStream {
   state: StreamState = 'waiting'
   /** A finish_reason has been seen. */
   finished = false
-  /** The last usage that was reported; cumulative reports replace each other. */
-  usage: TokenUsage | null = null
   /** An error event of the provider, parsed. */
   error: unknown = null
   outputFrames = 0
@@ -45,7 +45,7 @@ export class ChatStream implements FrameSink, RelayStream {
   private out: OutBuffer = NOWHERE
   private readonly identity: ChunkIdentity
   private readonly keepNullUsage: boolean
-  private readonly bounds: UsageBounds
+  private readonly reports: UsageReports
   private readonly template = new ChunkTemplate()
   private created = ''
   private echo: string
@@ -64,7 +64,7 @@ export class ChatStream implements FrameSink, RelayStream {
   ) {
     this.identity = identity
     this.keepNullUsage = keepNullUsage
-    this.bounds = bounds
+    this.reports = new UsageReports(bounds)
     this.reader = new FrameReader(eventBounds)
     this.guard = new ChunkGuard(identity.requestId)
     this.echo = echo
@@ -78,6 +78,10 @@ export class ChatStream implements FrameSink, RelayStream {
     if (this.state === 'broken' || this.state === 'done') return
     this.out = out
     if (!this.reader.push(bytes, this)) this.state = 'broken'
+  }
+
+  get usage(): ReportedUsage | null {
+    return this.reports.current
   }
 
   /** The provider's stream has ended. */
@@ -132,11 +136,9 @@ export class ChatStream implements FrameSink, RelayStream {
     if (this.created === '' && scan.createdStart >= 0) {
       this.created = bytes.toString('latin1', scan.createdStart, scan.createdEnd)
     }
-    if (scan.usageStart >= 0 && !scan.usageIsNull) {
-      this.usage = readUsage(parseBytes(bytes, scan.usageStart, scan.usageEnd), this.bounds) ?? this.usage
-    }
+    const isCounted = this.noteUsage(bytes, start, end)
     if (scan.hasChoices) this.relayChoices(bytes, start, end)
-    if (scan.usageStart >= 0 && !scan.usageIsNull) this.framesAtUsage = this.outputFrames
+    if (isCounted) this.framesAtUsage = this.outputFrames
   }
 
   onComment(bytes: Buffer, start: number, end: number): void {
@@ -149,6 +151,16 @@ export class ChatStream implements FrameSink, RelayStream {
     const wanted = this.keepNullUsage ? this.ownEvent(`"choices":[],"usage":${usageJson(usage)}`) : ''
     const last = fault !== null ? errorEvent(fault) : this.missingReason() + wanted
     return last + (receipt === '' ? '' : `: receipt ${receipt}\n\n`) + STREAM_END
+  }
+
+  // Some providers report in other places than beside the choices, which can only be with the end of the answer or after it.
+  private noteUsage(bytes: Buffer, start: number, end: number): boolean {
+    if (scan.usageStart >= 0 && !scan.usageIsNull) {
+      return this.reports.note(parseBytes(bytes, scan.usageStart, scan.usageEnd))
+    }
+    if (!(this.finished || scan.finished || !scan.hasChoices)) return false
+    const chunk = bytes.subarray(start, end).includes(USAGE) ? parseBytes(bytes, start, end) : null
+    return isJsonObject(chunk) && this.reports.noteIn(chunk)
   }
 
   /** A chunk of the gateway's own, as one event. */

@@ -7,7 +7,8 @@ import {
 } from '../../../contract/api/completion.ts'
 import { saidIn } from '../../../contract/api/saidText.ts'
 import type { TokenUsage } from '../../../contract/money/charge.ts'
-import { readUsage, usageBounds } from '../../../contract/money/openaiUsage.ts'
+import { usageBounds } from '../../../contract/money/openaiUsage.ts'
+import { type ReportedUsage, usageOfAnswer } from '../../../contract/money/usageReports.ts'
 import { isJsonObject, type JsonObject } from '../../../contract/std/jsonObject.ts'
 import type { AnswerJson } from '../../json/answerJson.ts'
 import { refusalOfError } from '../../upstream/providerErrors.ts'
@@ -17,7 +18,7 @@ import { parseCompletion } from './parseCompletion.ts'
 
 /** A completion of a provider of the OpenAI dialect, for a client that speaks the same. */
 class OpenaiAnswer implements WholeAnswer {
-  readonly usage: TokenUsage | null
+  readonly usage: ReportedUsage | null
   readonly outputBytes: number
   private readonly body: AnswerJson
   private readonly answer: JsonObject
@@ -32,7 +33,7 @@ class OpenaiAnswer implements WholeAnswer {
     this.answer = answer
     this.context = context
     this.object = object
-    this.usage = readUsage(answer['usage'], usageBounds(model.context, model.maxOutput))
+    this.usage = usageOfAnswer(answer, usageBounds(model.context, model.maxOutput))
     this.outputBytes = outputBytes(answer)
   }
 

@@ -2,7 +2,8 @@ import { callPieces } from '../../../contract/api/callPiece.ts'
 import { outputBytes } from '../../../contract/api/completion.ts'
 import { givenReason } from '../../../contract/api/finishReason.ts'
 import { saidIn } from '../../../contract/api/saidText.ts'
-import { readUsage, usageBounds } from '../../../contract/money/openaiUsage.ts'
+import { usageBounds } from '../../../contract/money/openaiUsage.ts'
+import { usageOfAnswer } from '../../../contract/money/usageReports.ts'
 import { isJsonObject } from '../../../contract/std/jsonObject.ts'
 import type { AnswerJson } from '../../json/answerJson.ts'
 import type { Rejected } from '../../upstream/refusal.ts'
@@ -23,7 +24,7 @@ export function readOpenaiMessage(body: AnswerJson, context: AnswerContext): Mes
     ...saidIn(said),
     toolCalls: callPieces(said),
     finish: reason === null || reason === 'error' ? 'stop' : reason,
-    usage: readUsage(answer['usage'], usageBounds(model.context, model.maxOutput)),
+    usage: usageOfAnswer(answer, usageBounds(model.context, model.maxOutput)),
     outputBytes: outputBytes(answer),
   }
 }

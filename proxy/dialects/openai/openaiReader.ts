@@ -1,5 +1,5 @@
-import type { TokenUsage } from '../../../contract/money/charge.ts'
-import { readUsage, type UsageBounds } from '../../../contract/money/openaiUsage.ts'
+import type { UsageBounds } from '../../../contract/money/statedUsage.ts'
+import { type ReportedUsage, UsageReports } from '../../../contract/money/usageReports.ts'
 import { isJsonObject, parseJsonObject } from '../../../contract/std/jsonObject.ts'
 import { dataKind, separateLines } from '../../sse/dataKind.ts'
 import { type EventBounds, FrameReader, type FrameSink } from '../../sse/frameReader.ts'
@@ -11,18 +11,21 @@ export class OpenaiReader implements MessageReader, FrameSink {
   done = false
   broken = false
   error: unknown = null
-  usage: TokenUsage | null = null
 
   private readonly frames: FrameReader
-  private readonly bounds: UsageBounds
+  private readonly reports: UsageReports
   private readonly choices: ChoiceReader
   private sink: MessageSink | undefined
 
   /** @param requestId for the ids of calls that have none */
   constructor(bounds: UsageBounds, eventBounds: EventBounds, requestId: string = '') {
-    this.bounds = bounds
+    this.reports = new UsageReports(bounds)
     this.frames = new FrameReader(eventBounds)
     this.choices = new ChoiceReader(requestId)
+  }
+
+  get usage(): ReportedUsage | null {
+    return this.reports.current
   }
 
   push(bytes: Buffer, sink: MessageSink): void {
@@ -73,7 +76,7 @@ export class OpenaiReader implements MessageReader, FrameSink {
     if (isJsonObject(choice)) this.choices.read(choice, sink)
     if (this.choices.broken) this.fail()
     // A report covers the output of its own chunk.
-    this.usage = readUsage(chunk['usage'], this.bounds) ?? this.usage
+    this.reports.noteIn(chunk)
   }
 
   private close(sink: MessageSink): void {

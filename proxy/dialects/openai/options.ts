@@ -4,6 +4,7 @@ import { isJsonObject, type JsonObject } from '../../../contract/std/jsonObject.
 import type { PromptSize } from '../../admission/holdSize.ts'
 import { isGiven, readBoolean, readName, readWord } from '../../json/fields.ts'
 import type { Limits } from '../../limits.ts'
+import { countAnyJson } from '../shared/anyJson.ts'
 
 const LOGIT_BIAS_MAX = 100
 const TOKEN_ID = /^[0-9]{1,10}$/
@@ -118,6 +119,7 @@ function checkFormat(body: JsonObject, name: string, size: PromptSize): void {
     throw invalidRequest(`${name} must be an object such as {type: "json_object"}.`, name)
   }
   size.textBytes += jsonBytes(format)
+  countAnyJson(format, size)
 }
 
 function checkLogitBias(body: JsonObject, name: string, _size: PromptSize, limits: Limits): void {

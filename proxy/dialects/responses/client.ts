@@ -1,22 +1,16 @@
 import type { TokenUsage } from '../../../contract/money/charge.ts'
+import { type ClientTool, clientTool } from '../shared/clientTools.ts'
 import type { AnswerContext } from '../shared/codec.ts'
 import type { Message } from '../shared/message.ts'
 import type { ClientSide } from '../shared/translate.ts'
-import {
-  CallItem,
-  ItemIds,
-  MessageItem,
-  NO_ARGUMENTS,
-  type OutputItem,
-  type Part,
-  ReasoningItem,
-} from './responseItems.ts'
+import { CallItem, NO_ARGUMENTS } from './callItem.ts'
+import { ItemIds, MessageItem, type OutputItem, type Part, ReasoningItem } from './responseItems.ts'
 import { incompleteReason, type ResponseHead, responseJson } from './responseObject.ts'
 import { ResponseWriter } from './responseWriter.ts'
 
 /** Answers in the format of responses. */
 export const responsesClient: ClientSide = {
-  writer: (context) => new ResponseWriter(headOf(context)),
+  writer: (context) => new ResponseWriter(headOf(context), context.request.tools),
   text: responseText,
 }
 
@@ -25,7 +19,7 @@ function headOf({ requestId, startedAtMs, model, request }: AnswerContext): Resp
 }
 
 function responseText(message: Message, context: AnswerContext, billed: TokenUsage, receipt: string): string {
-  const items = itemsOf(message, new ItemIds(context.requestId))
+  const items = itemsOf(message, new ItemIds(context.requestId), context.request.tools)
   const reason = incompleteReason(message.finish)
   const output = items.map((item, index) =>
     item.json(reason !== null && index === items.length - 1 ? 'incomplete' : 'completed'),
@@ -35,7 +29,7 @@ function responseText(message: Message, context: AnswerContext, billed: TokenUsa
 }
 
 /** The items in the order in which models write them: thoughts, words, calls. */
-function itemsOf(message: Message, ids: ItemIds): OutputItem[] {
+function itemsOf(message: Message, ids: ItemIds, tools: readonly ClientTool[] | undefined): OutputItem[] {
   const items: OutputItem[] = []
   if (message.reasoning !== '') {
     const thought = new ReasoningItem(ids, items.length)
@@ -50,7 +44,7 @@ function itemsOf(message: Message, ids: ItemIds): OutputItem[] {
   said.parts.push(...parts.filter(({ text }) => text !== ''))
   if (said.parts.length > 0) items.push(said)
   for (const { id, name, arguments: given } of message.toolCalls) {
-    const call = new CallItem(ids, items.length, id, name)
+    const call = new CallItem(ids, items.length, id, clientTool(tools, name))
     call.arguments = given === '' ? NO_ARGUMENTS : given
     items.push(call)
   }

@@ -4,6 +4,7 @@ import type { PromptSize } from '../../admission/holdSize.ts'
 import { isGiven } from '../../json/fields.ts'
 import { IMAGE_DETAILS } from '../openai/parts.ts'
 import { readImageUrl } from '../shared/imageUrl.ts'
+import { leftOut, textOfDataUrl } from '../shared/leftOut.ts'
 import { readText } from '../shared/text.ts'
 
 /** The content of an input item. */
@@ -17,10 +18,12 @@ export interface Content {
 }
 
 /**
- * Checks and measures a content: a string, or parts. Other kinds of parts are rejected, because they have no price.
+ * Checks and measures a content: a string, or parts. Parts of other kinds have no price: where the user sends them anew they
+ * are rejected, and elsewhere a text takes their place, because a client cannot take back its history.
+ * @param newest whether the user has just sent it
  * @throws GatewayError 400 with the part at fault
  */
-export function readContent(value: unknown, field: string, size: PromptSize): Content {
+export function readContent(value: unknown, field: string, size: PromptSize, newest: boolean): Content {
   if (typeof value === 'string') {
     const text = readText(value, field, size)
     return { chat: text, text, refusal: '', images: 0 }
@@ -33,14 +36,18 @@ export function readContent(value: unknown, field: string, size: PromptSize): Co
   value.forEach((part: unknown, i) => {
     const name = `${field}[${i}]`
     if (!isJsonObject(part)) throw invalidRequest(`${name} must be an object with a type.`, name)
+    const say = (piece: string): void => {
+      text += piece
+      chat.push({ type: 'text', text: piece })
+    }
     switch (part['type']) {
       case 'input_text':
-      case 'output_text': {
-        const piece = readText(part['text'], `${name}.text`, size)
-        text += piece
-        chat.push({ type: 'text', text: piece })
+      case 'output_text':
+      case 'text':
+      case 'summary_text':
+      case 'reasoning_text':
+        say(readText(part['text'], `${name}.text`, size))
         break
-      }
       case 'refusal':
         refusal += readText(part['refusal'], `${name}.refusal`, size)
         break
@@ -48,15 +55,20 @@ export function readContent(value: unknown, field: string, size: PromptSize): Co
         size.images++
         chat.push({ type: 'image_url', image_url: readImage(part, name, size) })
         break
-      default:
-        throw invalidRequest(`${name}.type must be ${KINDS}; other parts are not priced.`, `${name}.type`)
+      default: {
+        const file = textOfDataUrl(part['file_data'])
+        if (file === null && newest) {
+          throw invalidRequest(`${name}.type must be ${KINDS}; other parts are not priced.`, `${name}.type`)
+        }
+        say(readText(file ?? leftOut(part['type']), name, size))
+      }
     }
   })
   const images = size.images - imagesBefore
   return { chat: chat.length > 1 || images > 0 ? chat : text, text, refusal, images }
 }
 
-const KINDS = 'input_text, input_image, output_text or refusal'
+const KINDS = 'input_text, input_image, output_text, refusal, or input_file with the data URL of a text'
 
 function readImage(part: JsonObject, field: string, size: PromptSize): JsonObject {
   const { image_url: sent, detail } = part

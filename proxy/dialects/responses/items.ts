@@ -4,7 +4,9 @@ import type { PromptSize } from '../../admission/holdSize.ts'
 import { isGiven } from '../../json/fields.ts'
 import type { Limits } from '../../limits.ts'
 import { readText } from '../shared/text.ts'
+import { callIdOf, callOf, outputOf } from './calls.ts'
 import { type Content, readContent } from './content.ts'
+import { ITEM_KINDS, itemKind } from './itemKinds.ts'
 
 /** Roles of input messages, mapped to roles of a chat: not every provider knows the role `developer`. */
 const ROLES: ReadonlyMap<unknown, string> = new Map([
@@ -14,108 +16,165 @@ const ROLES: ReadonlyMap<unknown, string> = new Map([
   ['developer', 'system'],
 ])
 
+/** The input of a response as a chat has it. */
+export interface Input {
+  readonly messages: readonly JsonObject[]
+  readonly size: PromptSize
+  /** Tools that items bring along, from the oldest to the newest; they join those of the request. */
+  readonly tools: readonly unknown[]
+}
+
 /**
  * Reads `instructions` and `input` into the messages of a chat, and measures the text that the model will read. Only known
- * members are forwarded, so that no text reaches the model that the hold does not cover.
+ * members are forwarded, so that no text reaches the model that the hold does not cover. `itemKinds.ts` says what becomes
+ * of each kind of item.
  * @throws GatewayError 400 with the field at fault; too_many_images
  */
-export function readInput(body: JsonObject, limits: Limits): { messages: readonly JsonObject[]; size: PromptSize } {
+export function readInput(body: JsonObject, limits: Limits): Input {
   const { instructions, input } = body
-  const size: PromptSize = { textBytes: 0, messages: 0, images: 0 }
-  const messages: JsonObject[] = []
+  const reader = new InputReader()
+  const { size, messages } = reader
   if (isGiven(instructions)) {
     messages.push({ role: 'system', content: readText(instructions, 'instructions', size) })
   }
   const before = messages.length
   if (typeof input === 'string') messages.push({ role: 'user', content: readText(input, 'input', size) })
-  else addItems(input, messages, size, limits)
+  else reader.addAll(input, limits)
   if (messages.length === before) throw invalidRequest('input must hold a message or a function_call_output.', 'input')
   if (size.images > limits.imagesMax) throw new GatewayError('too_many_images', { param: 'input' })
   size.messages = messages.length
-  return { messages, size }
+  return reader
 }
 
-function addItems(input: unknown, messages: JsonObject[], size: PromptSize, limits: Limits): void {
-  if (!Array.isArray(input)) throw invalidRequest('input must be a string or an array of items.', 'input')
-  if (input.length > limits.messagesMax) {
-    throw invalidRequest(`input may hold at most ${limits.messagesMax} items.`, 'input')
-  }
-  input.forEach((item: unknown, i) => {
-    addItem(item, `input[${i}]`, messages, size)
-  })
-}
+class InputReader implements Input {
+  readonly messages: JsonObject[] = []
+  readonly size: PromptSize = { textBytes: 0, messages: 0, images: 0 }
+  readonly tools: unknown[] = []
+  /** The ids of calls that were left out, whose outputs are left out too. */
+  private readonly skipped = new Set<string>()
 
-function addItem(item: unknown, field: string, messages: JsonObject[], size: PromptSize): void {
-  if (!isJsonObject(item)) throw invalidRequest(`${field} must be an object.`, field)
-  switch (item['type'] ?? impliedType(item)) {
-    case 'message':
-      addMessage(item, field, messages, size)
-      return
-    case 'function_call':
-      addCall(item, field, messages, size)
-      return
-    case 'function_call_output':
-      messages.push({
-        role: 'tool',
-        tool_call_id: readText(item['call_id'], `${field}.call_id`, size),
-        content: readContent(item['output'], `${field}.output`, size).chat,
-      })
-      return
-    case 'reasoning':
-      // Reasoning may only go back to the provider that made it, and the request does not say which one that was.
-      return
-    case 'item_reference':
-      throw new GatewayError('unsupported_parameter', { message: `${field} ${REFERENCE}`, param: field })
-    default: {
-      const message = `${field}.type must be message, function_call, function_call_output or reasoning.`
-      throw invalidRequest(message, `${field}.type`)
+  /** @throws GatewayError 400 with the item at fault */
+  addAll(input: unknown, limits: Limits): void {
+    if (!Array.isArray(input)) throw invalidRequest('input must be a string or an array of items.', 'input')
+    if (input.length > limits.messagesMax) {
+      throw invalidRequest(`input may hold at most ${limits.messagesMax} items.`, 'input')
     }
+    const newest = input.findLastIndex((item: unknown) => isJsonObject(item) && item['role'] === 'user')
+    input.forEach((item: unknown, i) => {
+      this.add(item, `input[${i}]`, i >= newest)
+    })
+  }
+
+  /** @param newest whether the item is part of the turn that is to be answered, rather than of the history */
+  private add(item: unknown, field: string, newest: boolean): void {
+    if (!isJsonObject(item)) throw invalidRequest(`${field} must be an object.`, field)
+    const type = String(item['type'] ?? impliedType(item, field))
+    const { action, becomes } = itemKind(type)
+    if (action === 'refuse') {
+      const message = REFUSALS[type] ?? `of type ${type} is ${becomes}.`
+      throw new GatewayError('unsupported_parameter', { message: `${field} ${message}`, param: field })
+    }
+    if (Array.isArray(item['tools']) && action === 'join') this.tools.push(...(item['tools'] as unknown[]))
+    if (type === 'message' || type === 'agent_message') this.addMessage(item, type, field, newest)
+    else if (type.endsWith('_output')) this.addOutput(item, action === 'skip', field)
+    else if (action === 'skip' || !this.addCall(item, field)) this.skipped.add(callIdOf(item))
+  }
+
+  private addMessage(item: JsonObject, type: string, field: string, newest: boolean): void {
+    const role = type === 'agent_message' ? 'user' : ROLES.get(item['role'])
+    if (role === undefined) {
+      throw invalidRequest(`${field}.role must be user, assistant, system or developer.`, `${field}.role`)
+    }
+    const content = readContent(item['content'], `${field}.content`, this.size, newest && role === 'user')
+    if (role !== 'assistant') this.messages.push({ role, content: content.chat })
+    else if (content.images === 0) this.addSaid(content)
+    else throw invalidRequest(`${field}.content of the assistant may hold output_text and refusal.`, `${field}.content`)
+  }
+
+  // Text that the assistant wrote among its calls belongs to the message with the calls, which their outputs have to follow.
+  private addSaid({ text, refusal }: Content): void {
+    const last = this.messages.at(-1)
+    const refused = refusal === '' ? {} : { refusal }
+    if (last?.['role'] !== 'assistant' || last['tool_calls'] === undefined) {
+      this.messages.push({ role: 'assistant', content: text === '' && refusal !== '' ? null : text, ...refused })
+      return
+    }
+    if (text !== '') last['content'] = String(last['content'] ?? '') + text
+    Object.assign(last, refused)
+  }
+
+  /** @returns whether the item is a call that the client has run */
+  private addCall(item: JsonObject, field: string): boolean {
+    if (item['type'] === 'function_call') checkCall(item, field)
+    const said = callOf(item)
+    if (said === null) return item['type'] === 'additional_tools'
+    const call = {
+      id: readText(callIdOf(item), `${field}.call_id`, this.size),
+      type: 'function',
+      function: {
+        name: readText(said.name, `${field}.name`, this.size),
+        arguments: readText(said.arguments, `${field}.arguments`, this.size),
+      },
+    }
+    const last = this.messages.at(-1)
+    if (last?.['role'] !== 'assistant') this.messages.push({ role: 'assistant', content: null, tool_calls: [call] })
+    else if (Array.isArray(last['tool_calls'])) last['tool_calls'].push(call)
+    else last['tool_calls'] = [call]
+    return true
+  }
+
+  private addOutput(item: JsonObject, skip: boolean, field: string): void {
+    const id = WITH_ID.has(item['type']) ? callIdOf(item) : item['call_id']
+    if (
+      skip ||
+      (item['type'] === 'tool_search_output' && !isGiven(id)) ||
+      (typeof id === 'string' && (id === '' || this.skipped.has(id)))
+    )
+      return
+    const message = {
+      role: 'tool',
+      tool_call_id: readText(id, `${field}.call_id`, this.size),
+      content: readContent(outputOf(item), `${field}.output`, this.size, false).chat,
+    }
+    this.messages.splice(this.placeOf(message.tool_call_id), 0, message)
+  }
+
+  /** Outputs follow their call at once, whatever was said meanwhile, since providers refuse any other order. */
+  private placeOf(callId: string): number {
+    const { messages } = this
+    const calls = messages.findLastIndex(
+      ({ tool_calls: made }) => Array.isArray(made) && made.some((call) => isJsonObject(call) && call['id'] === callId),
+    )
+    if (calls < 0) return messages.length
+    const end = messages.findIndex(({ role }, i) => i > calls && role !== 'tool')
+    return end < 0 ? messages.length : end
   }
 }
+
+/** Outputs that some clients send with the id of the call as their own. */
+const WITH_ID: ReadonlySet<unknown> = new Set([
+  'local_shell_call_output',
+  'shell_call_output',
+  'apply_patch_call_output',
+])
 
 // Messages may leave out their type, and so may references.
-function impliedType(item: JsonObject): string {
+function impliedType(item: JsonObject, field: string): string {
   if (isGiven(item['role'])) return 'message'
-  return isGiven(item['id']) ? 'item_reference' : ''
+  if (isGiven(item['id'])) return 'item_reference'
+  throw invalidRequest(
+    `${field}.type is missing; it must be one of ${Object.keys(ITEM_KINDS).join(', ')}.`,
+    `${field}.type`,
+  )
 }
 
-const REFERENCE =
-  'refers to an item, but nothing is stored here: send the item itself (in the package ai: providerOptions.openai.store false).'
-
-function addMessage(item: JsonObject, field: string, messages: JsonObject[], size: PromptSize): void {
-  const role = ROLES.get(item['role'])
-  if (role === undefined) {
-    throw invalidRequest(`${field}.role must be user, assistant, system or developer.`, `${field}.role`)
-  }
-  const content = readContent(item['content'], `${field}.content`, size)
-  if (role !== 'assistant') messages.push({ role, content: content.chat })
-  else if (content.images === 0) addSaid(content, messages)
-  else throw invalidRequest(`${field}.content of the assistant may hold output_text and refusal.`, `${field}.content`)
+const REFUSALS: Readonly<Record<string, string>> = {
+  item_reference:
+    'refers to an item, but nothing is stored here: send the item itself (in the package ai: providerOptions.openai.store false).',
 }
 
-// Text that the assistant wrote among its calls belongs to the message with the calls, which their outputs have to follow.
-function addSaid({ text, refusal }: Content, messages: JsonObject[]): void {
-  const last = messages.at(-1)
-  const refused = refusal === '' ? {} : { refusal }
-  if (last?.['role'] !== 'assistant' || last['tool_calls'] === undefined) {
-    messages.push({ role: 'assistant', content: text === '' && refusal !== '' ? null : text, ...refused })
-    return
+function checkCall(item: JsonObject, field: string): void {
+  for (const name of ['call_id', 'name', 'arguments']) {
+    if (typeof item[name] !== 'string') throw invalidRequest(`${field}.${name} must be a string.`, `${field}.${name}`)
   }
-  if (text !== '') last['content'] = String(last['content'] ?? '') + text
-  Object.assign(last, refused)
-}
-
-function addCall(item: JsonObject, field: string, messages: JsonObject[], size: PromptSize): void {
-  const call = {
-    id: readText(item['call_id'], `${field}.call_id`, size),
-    type: 'function',
-    function: {
-      name: readText(item['name'], `${field}.name`, size),
-      arguments: readText(item['arguments'], `${field}.arguments`, size),
-    },
-  }
-  const last = messages.at(-1)
-  if (last?.['role'] !== 'assistant') messages.push({ role: 'assistant', content: null, tool_calls: [call] })
-  else if (Array.isArray(last['tool_calls'])) last['tool_calls'].push(call)
-  else last['tool_calls'] = [call]
 }

@@ -1,9 +1,6 @@
 /** The progress of an output item. */
 export type ItemStatus = 'in_progress' | 'completed' | 'incomplete'
 
-/** Replaces the empty arguments that some providers send for functions without parameters, because clients parse them. */
-export const NO_ARGUMENTS = '{}'
-
 export type PartType = 'output_text' | 'refusal'
 
 /** A part of a message of a response. */
@@ -55,30 +52,6 @@ export class ReasoningItem implements OutputItem {
   }
 }
 
-/** A call that the model wants the client to make. */
-export class CallItem implements OutputItem {
-  readonly id: string
-  readonly index: number
-  readonly name: string
-  arguments = ''
-  private readonly callId: string
-
-  /** @param callId the id that the client sends back with the call's output; '' to generate one */
-  constructor(ids: ItemIds, index: number, callId: string, name: string) {
-    this.id = ids.of('fc', index)
-    this.index = index
-    this.callId = callId === '' ? ids.of('call', index) : callId
-    this.name = name
-  }
-
-  json(status: ItemStatus): string {
-    return (
-      `{"type":"function_call","id":"${this.id}","status":"${status}","call_id":${JSON.stringify(this.callId)}` +
-      `,"name":${JSON.stringify(this.name)},"arguments":${JSON.stringify(this.arguments)}}`
-    )
-  }
-}
-
 /** A part of a message as JSON text. */
 export function partJson({ type, text }: Part): string {
   if (type === 'refusal') return `{"type":"refusal","refusal":${JSON.stringify(text)}}`
@@ -100,7 +73,7 @@ export class ItemIds {
   }
 
   /** @param index the item's place in the output */
-  of(prefix: 'msg' | 'rs' | 'fc' | 'call', index: number): string {
+  of(prefix: 'msg' | 'rs' | 'fc' | 'ctc' | 'tsc' | 'lsh' | 'call', index: number): string {
     return `${prefix}_${this.suffix}_${index}`
   }
 }

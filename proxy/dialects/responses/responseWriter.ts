@@ -1,14 +1,14 @@
 import type { GatewayError } from '../../../contract/errors/errors.ts'
 import { NOWHERE, type OutBuffer } from '../../sse/outBuffer.ts'
 import { STREAM_END } from '../openai/chatStream.ts'
+import { type ClientTool, clientTool } from '../shared/clientTools.ts'
 import type { FinishReason, MessageWriter } from '../shared/message.ts'
 import type { StreamTail } from '../shared/relayStream.ts'
+import { CallItem, NO_ARGUMENTS } from './callItem.ts'
 import {
-  CallItem,
   ItemIds,
   type ItemStatus,
   MessageItem,
-  NO_ARGUMENTS,
   type OutputItem,
   type Part,
   type PartType,
@@ -46,6 +46,7 @@ export class ResponseWriter implements MessageWriter {
 
   private readonly head: ResponseHead
   private readonly ids: ItemIds
+  private readonly tools: readonly ClientTool[] | undefined
   private sequence = 0
   private pending = ''
   private finish: FinishReason = 'stop'
@@ -56,8 +57,10 @@ export class ResponseWriter implements MessageWriter {
   private part: Part | null = null
   private readonly calls = new Map<number, CallItem>()
 
-  constructor(head: ResponseHead) {
+  /** @param tools those that the client knows otherwise than the provider; absent for none */
+  constructor(head: ResponseHead, tools?: readonly ClientTool[]) {
     this.head = head
+    this.tools = tools
     this.ids = new ItemIds(head.id)
   }
 
@@ -88,7 +91,7 @@ export class ResponseWriter implements MessageWriter {
     this.begin()
     this.closeThought('completed')
     this.closeMessage('completed')
-    const call = new CallItem(this.ids, this.output.length, id, name)
+    const call = new CallItem(this.ids, this.output.length, id, clientTool(this.tools, name))
     this.calls.set(index, call)
     this.emitAdded(call)
     this.flush()
@@ -192,13 +195,20 @@ export class ResponseWriter implements MessageWriter {
 
   private writeArguments(call: CallItem, piece: string): void {
     call.arguments += piece
-    this.emit('response.function_call_arguments.delta', `${item(call)},"delta":${JSON.stringify(piece)}`)
+    if (call.passesPieces) this.emitPiece(call, piece)
+  }
+
+  private emitPiece(call: CallItem, piece: string): void {
+    this.emit(`${call.event}.delta`, `${item(call)},"delta":${JSON.stringify(piece)}`)
   }
 
   private closeCall(call: CallItem, status: ItemStatus): void {
     if (call.arguments === '' && status === 'completed') this.writeArguments(call, NO_ARGUMENTS)
-    const members = `"name":${JSON.stringify(call.name)},"arguments":${JSON.stringify(call.arguments)}`
-    this.emit('response.function_call_arguments.done', `${item(call)},${members}`)
+    if (call.event !== null) {
+      const { members, piece } = call.content
+      if (!call.passesPieces) this.emitPiece(call, piece)
+      this.emit(`${call.event}.done`, `${item(call)},${members}`)
+    }
     this.emitDone(call, status)
   }
 

@@ -13,6 +13,7 @@ import {
 } from '../../json/fields.ts'
 import type { Limits } from '../../limits.ts'
 import { countOption } from '../openai/options.ts'
+import { countAnyJson } from '../shared/anyJson.ts'
 import type { ChatRequest } from '../shared/chatRequest.ts'
 import { readPreferences } from '../shared/preferences.ts'
 import { readInput } from './items.ts'
@@ -40,8 +41,8 @@ export function readResponseRequest(body: JsonObject, limits: Limits): ChatReque
   const model = readModel(body)
   refuseBatch(model)
   refuseState(body)
-  const { messages, size } = readInput(body, limits)
-  const tools = readTools(body, limits)
+  const { messages, size, tools: joined } = readInput(body, limits)
+  const tools = readTools(body, joined, limits)
   const text = readTextOptions(body['text'], limits)
   const reasoning = readReasoning(body['reasoning'])
   const sampling = readSampling(body, limits)
@@ -50,6 +51,7 @@ export function readResponseRequest(body: JsonObject, limits: Limits): ChatReque
   if (reasoning.effort !== null) forward['reasoning_effort'] = reasoning.effort
   size.textBytes += jsonBytes(forward['tools']) + jsonBytes(forward['tool_choice'])
   size.textBytes += jsonBytes(forward['response_format'])
+  countAnyJson(forward['response_format'], size)
   for (const name of ['reasoning_effort', 'verbosity', 'user', 'prompt_cache_key', 'safety_identifier']) {
     countOption(forward[name], size)
   }
@@ -84,6 +86,7 @@ export function readResponseRequest(body: JsonObject, limits: Limits): ChatReque
     preferences: readPreferences(body['provider']),
     forward,
     echo: readEcho(echo, limits),
+    ...(tools.differing.length > 0 && { tools: tools.differing }),
   }
 }
 

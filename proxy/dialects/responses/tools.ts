@@ -2,6 +2,8 @@ import { invalidRequest } from '../../../contract/errors/errors.ts'
 import { isJsonObject, type JsonObject } from '../../../contract/std/jsonObject.ts'
 import { isGiven, readBoolean } from '../../json/fields.ts'
 import type { Limits } from '../../limits.ts'
+import { type ClientTool, differs, sentName } from '../shared/clientTools.ts'
+import { type FunctionTool, readTool } from './toolKinds.ts'
 
 const MODES: ReadonlySet<unknown> = new Set(['none', 'auto', 'required'])
 
@@ -10,69 +12,39 @@ export interface Tools {
   /** tools, tool_choice and parallel_tool_calls of a chat. */
   readonly forward: JsonObject
   readonly echo: JsonObject
+  /** Those that the client knows otherwise than the provider. */
+  readonly differing: readonly ClientTool[]
 }
 
 /**
- * Reads `tools`, `tool_choice` and `parallel_tool_calls`. Hosted tools run at the provider's prices, so only functions,
- * which the client runs itself, are passed on; the response repeats those alone.
+ * Reads `tools`, `tool_choice` and `parallel_tool_calls`. Hosted tools run at the provider's prices, so only those that the
+ * client runs itself are passed on, as functions; the response repeats those alone.
+ * @param joined tools that the input brings along; of two with one name the newer one counts
  * @throws GatewayError 400 with the field at fault
  */
-export function readTools(body: JsonObject, limits: Limits): Tools {
-  const functions = readFunctions(body['tools'], limits)
+export function readTools(body: JsonObject, joined: readonly unknown[], limits: Limits): Tools {
+  const own = readAll(body['tools'], 'tools', limits)
+  const all = new Map([...own, ...readAll(joined, 'input.tools', limits)].map((tool) => [tool.client.sent, tool]))
+  const functions = [...all.values()]
   const choice = readChoice(body['tool_choice'], functions)
   const parallel = isGiven(body['parallel_tool_calls']) ? readBoolean(body, 'parallel_tool_calls') : null
   const forward: JsonObject = {}
   if (choice.functions.length > 0) {
-    forward['tools'] = choice.functions.map((tool) => ({ type: 'function', function: tool }))
+    forward['tools'] = choice.functions.map(({ sent }) => ({ type: 'function', function: sent }))
     if (choice.forward !== null) forward['tool_choice'] = choice.forward
     if (parallel !== null) forward['parallel_tool_calls'] = parallel
   }
-  const tools = functions.map(({ name, description, parameters, strict }) => ({
-    type: 'function',
-    name,
-    description: description ?? null,
-    parameters: parameters ?? null,
-    strict: strict ?? null,
-  }))
-  return { forward, echo: { tools, tool_choice: choice.echo, parallel_tool_calls: parallel ?? true } }
+  const echo = { tools: own.map((tool) => tool.echo), tool_choice: choice.echo, parallel_tool_calls: parallel ?? true }
+  return { forward, echo, differing: functions.map(({ client }) => client).filter(differs) }
 }
 
-interface FunctionTool extends JsonObject {
-  readonly name: string
-  description?: string
-  parameters?: JsonObject
-  strict?: boolean
-}
-
-function readFunctions(tools: unknown, limits: Limits): FunctionTool[] {
+function readAll(tools: unknown, param: string, limits: Limits): FunctionTool[] {
   if (!isGiven(tools)) return []
-  if (!Array.isArray(tools)) throw invalidRequest('tools must be an array of {type: "function", name, ...}.', 'tools')
-  if (tools.length > limits.toolsMax)
-    throw invalidRequest(`tools may hold at most ${limits.toolsMax} entries.`, 'tools')
-  const functions: FunctionTool[] = []
-  tools.forEach((tool: unknown, i) => {
-    const field = `tools[${i}]`
-    if (!isJsonObject(tool)) throw invalidRequest(`${field} must be an object {type: "function", name, ...}.`, field)
-    if (tool['type'] === 'function') functions.push(readFunction(tool, field))
-  })
-  return functions
-}
-
-function readFunction(tool: JsonObject, field: string): FunctionTool {
-  const { name, description, parameters, strict } = tool
-  if (typeof name !== 'string' || name === '') throw invalidRequest(`${field}.name must be a string.`, `${field}.name`)
-  const read: FunctionTool = { name }
-  if (isGiven(description)) {
-    if (typeof description !== 'string') {
-      throw invalidRequest(`${field}.description must be a string.`, `${field}.description`)
-    }
-    read.description = description
+  if (!Array.isArray(tools)) throw invalidRequest(`${param} must be an array of {type: "function", name, ...}.`, param)
+  const read = tools.flatMap((tool: unknown, i) => readTool(tool, `${param}[${i}]`))
+  if (tools.length > limits.toolsMax || read.length > limits.toolsMax) {
+    throw invalidRequest(`${param} may hold at most ${limits.toolsMax} entries.`, param)
   }
-  if (isGiven(parameters)) {
-    if (!isJsonObject(parameters)) throw invalidRequest(`${field}.parameters must be a schema.`, `${field}.parameters`)
-    read.parameters = parameters
-  }
-  if (isGiven(strict)) read.strict = readBoolean(tool, 'strict', `${field}.strict`)
   return read
 }
 
@@ -88,14 +60,17 @@ function readChoice(choice: unknown, functions: readonly FunctionTool[]): Choice
     if (choice === 'required') checkSome(functions)
     return { forward: choice, echo: choice, functions }
   }
-  if (isJsonObject(choice) && choice['type'] === 'function') {
-    const name = nameOf(choice, 'tool_choice.name', functions)
-    return { forward: { type: 'function', function: { name } }, echo: { type: 'function', name }, functions }
+  if (isJsonObject(choice) && NAMED.has(choice['type'])) {
+    const { sent, name, kind } = findTool(choice, 'tool_choice.name', functions)
+    return { forward: { type: 'function', function: { name: sent } }, echo: { type: kind, name }, functions }
   }
   if (isJsonObject(choice) && choice['type'] === 'allowed_tools') return readAllowed(choice, functions)
-  const message = 'tool_choice must be none, auto, required, or an object of type function or allowed_tools.'
+  const message = 'tool_choice must be none, auto, required, or an object of type function, custom or allowed_tools.'
   throw invalidRequest(message, 'tool_choice')
 }
+
+/** The kinds of tools that are named one by one. */
+const NAMED: ReadonlySet<unknown> = new Set(['function', 'custom'])
 
 // Providers differ in whether they know a choice of several tools; to leave out the others means the same to all.
 function readAllowed(choice: JsonObject, functions: readonly FunctionTool[]): Choice {
@@ -103,20 +78,23 @@ function readAllowed(choice: JsonObject, functions: readonly FunctionTool[]): Ch
   const mode = choice['mode'] ?? 'auto'
   if (!MODES.has(mode)) throw invalidRequest('tool_choice.mode must be none, auto or required.', 'tool_choice.mode')
   if (!Array.isArray(tools)) throw invalidRequest('tool_choice.tools must be an array.', 'tool_choice.tools')
-  const names = tools
+  const named = tools
     .map((tool: unknown, i) => ({ tool, field: `tool_choice.tools[${i}]` }))
-    .filter(({ tool }) => isJsonObject(tool) && tool['type'] === 'function')
-    .map(({ tool, field }) => nameOf(tool as JsonObject, `${field}.name`, functions))
-  const allowed = functions.filter(({ name }) => names.includes(name))
+    .filter(({ tool }) => isJsonObject(tool) && NAMED.has(tool['type']))
+    .map(({ tool, field }) => findTool(tool as JsonObject, `${field}.name`, functions))
+  const allowed = functions.filter(({ client }) => named.includes(client))
   if (mode === 'required') checkSome(allowed)
-  const echo = { type: 'allowed_tools', mode, tools: names.map((name) => ({ type: 'function', name })) }
+  const echo = { type: 'allowed_tools', mode, tools: named.map(({ kind, name }) => ({ type: kind, name })) }
   return { forward: mode, echo, functions: allowed }
 }
 
-function nameOf(tool: JsonObject, field: string, functions: readonly FunctionTool[]): string {
-  const found = functions.find(({ name }) => name === tool['name'])
+function findTool(choice: JsonObject, field: string, functions: readonly FunctionTool[]): ClientTool {
+  const { name, namespace } = choice
+  const sent = sentName(String(name), typeof namespace === 'string' ? namespace : '')
+  const found =
+    functions.find(({ client }) => client.sent === sent) ?? functions.find(({ client }) => client.name === name)
   if (found === undefined) throw invalidRequest(`${field} must name a function of tools.`, field)
-  return found.name
+  return found.client
 }
 
 function checkSome(functions: readonly FunctionTool[]): void {

@@ -1,5 +1,6 @@
 import type { JsonObject } from '../../../contract/std/jsonObject.ts'
 import type { PromptSize } from '../../admission/holdSize.ts'
+import type { ClientTool } from './clientTools.ts'
 import type { Preferences } from './preferences.ts'
 
 /** A chat request that is valid by itself; the checks that depend on the model follow later. */
@@ -29,6 +30,8 @@ export interface ChatRequest {
   readonly forward: JsonObject
   /** Members of the request that the answer echoes in the client's format; absent if there are none. */
   readonly echo?: string
+  /** The tools that the client knows otherwise than the provider does; absent for none. */
+  readonly tools?: readonly ClientTool[]
 }
 
 /** A chat request without the members to forward. */

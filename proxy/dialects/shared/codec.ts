@@ -1,6 +1,7 @@
 import type { Dialect, Endpoint } from '../../../contract/catalog/catalog.ts'
 import type { GatewayError } from '../../../contract/errors/errors.ts'
 import type { TokenUsage } from '../../../contract/money/charge.ts'
+import type { ReportedUsage } from '../../../contract/money/usageReports.ts'
 import type { JsonObject } from '../../../contract/std/jsonObject.ts'
 import type { Model } from '../../catalog/catalog.ts'
 import type { Route } from '../../catalog/pricedItem.ts'
@@ -61,7 +62,7 @@ export interface AnswerContext {
 
 /** A provider's answer in one piece. */
 export interface WholeAnswer {
-  readonly usage: TokenUsage | null
+  readonly usage: ReportedUsage | null
   /** UTF-8 bytes of the model's output. */
   readonly outputBytes: number
   /** The text that the model wrote, to count its tokens if the provider did not. */

@@ -1,5 +1,5 @@
 import type { FinishReason } from '../../../contract/api/finishReason.ts'
-import type { TokenUsage } from '../../../contract/money/charge.ts'
+import type { ReportedUsage } from '../../../contract/money/usageReports.ts'
 import type { OutBuffer } from '../../sse/outBuffer.ts'
 import type { StreamTail } from './relayStream.ts'
 
@@ -23,7 +23,7 @@ export interface Message {
   readonly refusal: string
   readonly toolCalls: readonly ToolCall[]
   readonly finish: FinishReason
-  readonly usage: TokenUsage | null
+  readonly usage: ReportedUsage | null
   /** UTF-8 bytes of the model's output. */
   readonly outputBytes: number
 }
@@ -48,8 +48,8 @@ export interface MessageReader {
   readonly broken: boolean
   /** An error event of the provider, parsed. */
   readonly error: unknown
-  /** The last usage that was reported; cumulative reports replace each other. */
-  readonly usage: TokenUsage | null
+  /** The usage reported so far. */
+  readonly usage: ReportedUsage | null
   push(bytes: Buffer, sink: MessageSink): void
   /** The provider's stream has ended. */
   end(sink: MessageSink): void

@@ -1,5 +1,6 @@
 import type { GatewayError } from '../../../contract/errors/errors.ts'
 import type { TokenUsage } from '../../../contract/money/charge.ts'
+import type { ReportedUsage } from '../../../contract/money/usageReports.ts'
 import type { OutBuffer } from '../../sse/outBuffer.ts'
 
 /** The last state that the provider's stream reported. */
@@ -34,8 +35,8 @@ export interface RelayStream {
   readonly finished: boolean
   /** The answer is whole. */
   readonly complete: boolean
-  /** The last usage that was reported; cumulative reports replace each other. */
-  readonly usage: TokenUsage | null
+  /** The usage reported so far. */
+  readonly usage: ReportedUsage | null
   /** An error event of the provider, parsed. */
   readonly error: unknown
   readonly outputFrames: number

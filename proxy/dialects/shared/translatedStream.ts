@@ -1,5 +1,5 @@
 import { reasonWithCalls } from '../../../contract/api/finishReason.ts'
-import type { TokenUsage } from '../../../contract/money/charge.ts'
+import type { ReportedUsage } from '../../../contract/money/usageReports.ts'
 import type { OutBuffer } from '../../sse/outBuffer.ts'
 import type { FinishReason, MessageReader, MessageSink, MessageWriter } from './message.ts'
 import type { RelayStream, StreamState, StreamTail } from './relayStream.ts'
@@ -19,7 +19,7 @@ export class TranslatedStream implements RelayStream, MessageSink {
   private calls = 0
   /** The reason that the writer has got last. */
   private reason: FinishReason | null = null
-  private seenUsage: TokenUsage | null = null
+  private seenUsage: ReportedUsage | null = null
 
   /** @param outputBytesMax an answer with more is broken, since a writer may have to keep it whole */
   constructor(reader: MessageReader, writer: MessageWriter, outputBytesMax: number) {
@@ -32,7 +32,7 @@ export class TranslatedStream implements RelayStream, MessageSink {
     return this.finished || (this.state === 'done' && this.outputFrames > 0)
   }
 
-  get usage(): TokenUsage | null {
+  get usage(): ReportedUsage | null {
     return this.reader.usage
   }
 

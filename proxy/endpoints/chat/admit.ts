@@ -1,4 +1,4 @@
-import type { Dialect } from '../../../contract/catalog/catalog.ts'
+import type { Dialect, Endpoint } from '../../../contract/catalog/catalog.ts'
 import { GatewayError } from '../../../contract/errors/errors.ts'
 import type { ModelRates } from '../../../contract/money/charge.ts'
 import type { Principal } from '../../access/principal.ts'
@@ -7,6 +7,7 @@ import type { Model } from '../../catalog/catalog.ts'
 import type { Route } from '../../catalog/pricedItem.ts'
 import type { ChatFields } from '../../dialects/shared/chatRequest.ts'
 import type { ChatSurface } from '../../dialects/shared/codec.ts'
+import { contextWords } from '../../dialects/shared/contextWords.ts'
 import { checkMaxPrice } from '../../dialects/shared/preferences.ts'
 import type { CanaryCandidate } from '../../upstream/chooseCanary.ts'
 import { chooseRoutes } from '../../upstream/chooseRoutes.ts'
@@ -49,7 +50,7 @@ export function admit(
 ): Admitted {
   const model = checkModel(request.modelId, found, surface.endpoint, principal)
   if (request.batch) checkBatch(request, principal, model)
-  checkContext(request, model)
+  checkContext(request, model, surface.endpoint)
   const rates = ratesFor(model, principal, request)
   const dialects = request.batch ? BATCH_DIALECTS : surface.dialects
   const policy = routePolicy(request, principal, dialects, request.prompt.privateImage)
@@ -87,21 +88,31 @@ function checkBatch(request: ChatFields, principal: Principal, model: Model): vo
   }
 }
 
-/** @throws GatewayError context_length_exceeded for a prompt or an output beyond the model's limits */
-export function checkContext(request: ChatFields, model: Model): void {
-  checkOutput(request.maxTokens, request.maxTokensParam ?? request.maxTokensName, model)
-  checkOutput(request.maxTokensBeside ?? null, 'max_tokens', model)
-  if (request.prompt.textBytes / BYTES_PER_TOKEN_MAX > model.context) {
-    throw new GatewayError('context_length_exceeded', {
-      message: `The prompt cannot fit the ${model.context} tokens that ${model.id} takes.`,
-      param: request.promptParam ?? 'messages',
-    })
-  }
+/**
+ * @param endpoint whose clients are told
+ * @throws GatewayError context_length_exceeded for a prompt or an output beyond the model's limits
+ */
+export function checkContext(request: ChatFields, model: Model, endpoint: Endpoint): void {
+  checkOutput(request.maxTokens, request.maxTokensParam ?? request.maxTokensName, model, endpoint)
+  checkOutput(request.maxTokensBeside ?? null, 'max_tokens', model, endpoint)
+  const tokens = leastPromptTokens(request)
+  if (tokens <= model.context) return
+  const message = `The prompt cannot fit the ${model.context} tokens that ${model.id} takes.`
+  const error = new GatewayError('context_length_exceeded', { message, param: request.promptParam ?? 'messages' })
+  throw contextWords(error, endpoint, tokens, model.context)
 }
 
-function checkOutput(maxTokens: number | null, param: string, model: Model): void {
+/** The tokens that the prompt of a request has at least. */
+export function leastPromptTokens({ prompt }: ChatFields): number {
+  return Math.ceil(prompt.textBytes / BYTES_PER_TOKEN_MAX)
+}
+
+function checkOutput(maxTokens: number | null, param: string, model: Model, endpoint: Endpoint): void {
   if (maxTokens === null || maxTokens <= model.maxOutput) return
-  const message = `${param} is ${maxTokens}, but ${model.id} gives at most ${model.maxOutput}.`
+  const message =
+    endpoint === 'messages'
+      ? `${param}: ${maxTokens} > ${model.maxOutput}, which is the maximum allowed number of output tokens for this model`
+      : `${param} is ${maxTokens}, but ${model.id} gives at most ${model.maxOutput}.`
   throw new GatewayError('context_length_exceeded', { message, param })
 }
 

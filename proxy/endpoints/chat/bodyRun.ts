@@ -1,6 +1,8 @@
+import type { GatewayError } from '../../../contract/errors/errors.ts'
 import type { Principal } from '../../access/principal.ts'
 import type { Route } from '../../catalog/pricedItem.ts'
 import type { WholeAnswer } from '../../dialects/shared/codec.ts'
+import { contextWords } from '../../dialects/shared/contextWords.ts'
 import type { AnswerJson } from '../../json/answerJson.ts'
 import { type CutMembers, scanBounds } from '../../json/answerScan.ts'
 import { type Exchange, JSON_TYPE } from '../../server/exchange.ts'
@@ -11,7 +13,8 @@ import type { ProviderCall } from '../run/providerCall.ts'
 import { Run, type RunListener } from '../run/run.ts'
 import type { RunServices } from '../run/services.ts'
 import { WholeCall, type WholeListener } from '../run/wholeCall.ts'
-import { billOf, NOTHING_PRODUCED, settleUsed } from './chatBill.ts'
+import { leastPromptTokens } from './admit.ts'
+import { billOf, isWhole, NOTHING_PRODUCED, settleUsed } from './chatBill.ts'
 import { type ChatOrder, meteredOf } from './order.ts'
 import { ProviderRequests } from './providerRequests.ts'
 
@@ -25,15 +28,17 @@ const CUT: CutMembers = new Map([
 export class BodyRun implements RunListener, WholeListener {
   private readonly run: Run
   private readonly call: ProviderCall
-  private readonly order: ChatOrder
   private readonly requests: ProviderRequests
   private answer: WholeAnswer | undefined
 
   constructor(exchange: Exchange, principal: Principal, order: ChatOrder, services: RunServices) {
     this.run = new Run(exchange, principal, meteredOf(order), services, this)
     this.call = new WholeCall(this.run, this, () => this.requests.answerBytesMax, scanBounds(services.limits, CUT)).call
-    this.order = order
     this.requests = new ProviderRequests(this.run, order)
+  }
+
+  get outputTokensMax(): number {
+    return this.requests.maxTokens
   }
 
   start(): void {
@@ -58,15 +63,20 @@ export class BodyRun implements RunListener, WholeListener {
     const { usage, outputBytes } = answer
     this.call.commit(outputBytes)
     this.answer = answer
-    const isCounted = usage === null || this.run.route?.registered !== undefined
+    const isCounted = !isWhole(usage) || this.run.route?.registered !== undefined
     const written = isCounted ? answer.written() : undefined
     const produced = { usage, outputFrames: 1, outputBytes, framesAtUsage: 1 }
-    settleUsed(this.run, this.order, produced, 'ok', this.call.detached ? 'client_gone' : null, written)
+    settleUsed(this.run, this.requests, produced, 'ok', this.call.detached ? 'client_gone' : null, written)
   }
 
   // Providers bill an answer in one piece even when the client has disconnected, so it is read to its end.
   onGone(): void {
     if (!this.call.detach()) this.run.leave(this.billOfPart())
+  }
+
+  onRefused(error: GatewayError): void {
+    const { admitted, request, surface } = this.requests.order
+    this.run.refuse(contextWords(error, surface.endpoint, leastPromptTokens(request), admitted.model.context))
   }
 
   onCut(): void {
@@ -84,6 +94,6 @@ export class BodyRun implements RunListener, WholeListener {
   }
 
   billOfPart(): Bill {
-    return billOf(this.order, NOTHING_PRODUCED)
+    return billOf(this.requests, NOTHING_PRODUCED)
   }
 }

@@ -75,7 +75,8 @@ export function chatServe(
     }
     const Kind = request.stream ? StreamRun : BodyRun
     // The address of an image is forwarded in the form that was checked, never as its original bytes.
-    const cut = request.prompt.linkedImages ? null : cutRequest(body, longStrings, surface, limits)
+    const { linkedImages = false, rewritten = false } = request.prompt
+    const cut = linkedImages || rewritten ? null : cutRequest(body, longStrings, surface, limits)
     const source = new SmallSource(request, cut)
     new Kind(exchange, principal, { request, admitted, surface, source }, services).start()
   }

@@ -1,5 +1,6 @@
 import { chargeUnits, promptTokens, type TokenUsage } from '../../../contract/money/charge.ts'
-import { estimateUsage } from '../../../contract/money/estimate.ts'
+import { estimateUsage, mendedUsage } from '../../../contract/money/estimate.ts'
+import type { ReportedUsage } from '../../../contract/money/usageReports.ts'
 import type { TokenCounter } from '../../tokens/tokenCounter.ts'
 import type { Bill } from '../run/bill.ts'
 import type { Run } from '../run/run.ts'
@@ -8,68 +9,89 @@ import { isBeyondCount, isOverReport, withoutCacheWrites } from './registeredUsa
 
 /** The parts of an answer that determine its bill. */
 export interface Produced {
-  /** The provider's last report; when it is null, the usage is estimated. */
-  readonly usage: TokenUsage | null
+  /** The provider's reports; when it is null, the usage is estimated. */
+  readonly usage: ReportedUsage | null
   readonly outputFrames: number
   readonly outputBytes: number
   /** Output frames that had arrived when the usage was reported. */
   readonly framesAtUsage: number
 }
 
+/** A request whose hold has been granted. */
+export interface GrantedOrder {
+  readonly order: ChatOrder
+  /** The output that the provider was asked for at most; no estimate exceeds it. */
+  readonly maxTokens: number
+}
+
 /** Nothing but the prompt is billed. */
 export const NOTHING_PRODUCED: Produced = { usage: null, outputFrames: 0, outputBytes: 0, framesAtUsage: 0 }
 
-/** The bill of an answer: by the usage that the provider reported, else by an estimate. */
-export function billOf(order: ChatOrder, produced: Produced): Bill {
-  const { usage, outputFrames, framesAtUsage } = produced
-  const outputFollowed = usage !== null && outputFrames > framesAtUsage
-  const billed = usage === null || outputFollowed ? estimated(order, produced) : usage
-  const source = usage === null || outputFollowed ? 'estimated' : 'reported'
-  return { units: chargeUnits(order.admitted.rates, billed), usage: billed, quantity: 0, source }
+/** The bill of an answer: by the usage that the provider reported, and what it did not report by an estimate. */
+export function billOf(granted: GrantedOrder, produced: Produced): Bill {
+  const { usage } = produced
+  const isReported = isWhole(usage) && !outputFollowed(produced)
+  const billed = isReported ? usage : estimated(granted, produced)
+  const source = isReported ? 'reported' : 'estimated'
+  return { units: chargeUnits(granted.order.admitted.rates, billed), usage: billed, quantity: 0, source }
+}
+
+/** Whether a provider has reported both the prompt and the output. */
+export function isWhole(usage: ReportedUsage | null): usage is ReportedUsage {
+  return usage !== null && usage.missing === undefined
 }
 
 /**
- * The bill of an answer without a reported usage: by the tokenizer if it answers in time.
+ * The bill of an answer whose usage was not reported, or only in part: the rest by the tokenizer if it answers in time.
  * @param written the model's output, where it was kept
  */
 export async function countedBill(
-  order: ChatOrder,
+  granted: GrantedOrder,
   produced: Produced,
   tokens: TokenCounter,
   written: string | undefined,
 ): Promise<Bill> {
-  const bill = billOf(order, produced)
-  const { admitted, source } = order
+  const bill = billOf(granted, produced)
+  const { admitted, source } = granted.order
   const { text, extraTokens } = await source.prompt(admitted.model.imageTokens)
   const counts = await tokens.countSoon(written === undefined ? [text] : [text, written])
   if (counts === null) return bill
-  const [input = 0, output = bill.usage.output] = counts
-  const usage = { ...bill.usage, input: input + extraTokens, output }
+  const [input = 0, counted = bill.usage.output] = counts
+  const missing = produced.usage?.missing
+  const isPromptReported = produced.usage !== null && missing !== 'prompt'
+  const isOutputReported = produced.usage !== null && missing !== 'output'
+  const usage = {
+    ...bill.usage,
+    ...(!isPromptReported && { input: input + extraTokens }),
+    output: isOutputReported ? bill.usage.output : Math.min(counted, granted.maxTokens),
+  }
   return { ...bill, units: chargeUnits(admitted.rates, usage), usage }
 }
 
 /**
  * Ends a request with its usage. When the provider has not reported it, or is a registered one, the tokenizer is asked first,
  * for as long as a client may wait.
- * @param written the model's output, where it was kept; always for a registered provider
+ * @param written always for a registered provider
  */
 export function settleUsed(
   run: Run,
-  order: ChatOrder,
+  granted: GrantedOrder,
   produced: Produced,
   status: 'ok' | 'partial',
   errorCode: string | null,
   written?: string,
 ): void {
-  const isRegistered = run.route?.registered !== undefined
-  if (produced.usage !== null && !isRegistered) {
-    run.settle(status, billOf(order, produced), errorCode)
+  const { route, services } = run
+  const isRegistered = route?.registered !== undefined
+  if (produced.usage?.contradicts === true && route !== null) services.onUsageContradicted(route)
+  if (isWhole(produced.usage) && !isRegistered) {
+    run.settle(status, billOf(granted, produced), errorCode)
     return
   }
   run.beginEnding()
-  const counted = countedBill(order, { ...produced, usage: null }, run.services.tokens, written)
-  counted
-    .then((bill) => run.settle(status, isRegistered ? believedBill(run, order, produced, bill) : bill, errorCode))
+  const unreported = isRegistered ? { ...produced, usage: null } : produced
+  countedBill(granted, unreported, services.tokens, written)
+    .then((bill) => run.settle(status, isRegistered ? believedBill(run, granted, produced, bill) : bill, errorCode))
     .catch((error: unknown) => run.crash(error))
 }
 
@@ -78,29 +100,32 @@ export function settleUsed(
  * and treated as missing.
  * @param counted the bill by the gateway's own count
  */
-function believedBill(
-  { route, services }: Run,
-  order: ChatOrder,
-  { usage, ...produced }: Produced,
-  counted: Bill,
-): Bill {
-  if (route === null || usage === null) return counted
-  const { model, rates } = order.admitted
-  const tokens = { prompt: promptTokens(counted.usage), output: counted.usage.output }
+function believedBill(run: Run, granted: GrantedOrder, { usage, ...produced }: Produced, counted: Bill): Bill {
+  const { route, services } = run
+  if (route === null || !isWhole(usage)) return counted
+  const { model, rates } = granted.order.admitted
+  const { output } = counted.usage
+  const tokens = { prompt: promptTokens(counted.usage), output, outputMax: granted.maxTokens }
   if (isOverReport(usage, tokens, model.thinking !== 'none')) services.canaries.of(route).overReports++
-  if (isBeyondCount(usage, tokens) || produced.outputFrames > produced.framesAtUsage) return counted
+  if (isBeyondCount(usage, tokens) || outputFollowed(produced)) return counted
   const billed = withoutCacheWrites(usage)
   return { ...counted, units: chargeUnits(rates, billed), usage: billed, source: 'reported' }
 }
 
+function outputFollowed({ outputFrames, framesAtUsage }: Omit<Produced, 'usage'>): boolean {
+  return outputFrames > framesAtUsage
+}
+
 // A report before the last output is too low, but it is a lower bound.
-function estimated(order: ChatOrder, { usage, outputFrames, outputBytes }: Produced): TokenUsage {
+function estimated({ order, maxTokens }: GrantedOrder, produced: Produced): TokenUsage {
+  const { usage, outputFrames, outputBytes } = produced
   const { prompt } = order.request
   const estimate = estimateUsage({
     promptBytes: prompt.textBytes,
     promptExtraTokens: prompt.images * order.admitted.model.imageTokens,
     frames: outputFrames,
     outputBytes,
+    outputTokensMax: maxTokens,
   })
-  return usage === null ? estimate : { ...usage, output: Math.max(usage.output, estimate.output) }
+  return mendedUsage(usage, estimate, outputFollowed(produced))
 }

@@ -5,15 +5,17 @@ import type { AnswerContext, ChatCodec, ProviderRequestBuilder } from '../../dia
 import { postRequest } from '../../upstream/providerRequest.ts'
 import type { UpstreamRequest } from '../../upstream/transport/transport.ts'
 import type { RunContext } from '../run/context.ts'
+import type { GrantedOrder } from './chatBill.ts'
 import type { ChatOrder } from './order.ts'
 
 /** The requests to providers for a chat request, and the readers of their answers: one codec for each dialect. */
-export class ProviderRequests {
+export class ProviderRequests implements GrantedOrder {
   private readonly run: RunContext
-  private readonly order: ChatOrder
+  readonly order: ChatOrder
   private dialect: Dialect = 'openai'
   private builder: ProviderRequestBuilder | undefined
-  private maxTokens = 0
+  /** Output tokens that the hold pays for. */
+  maxTokens = 0
 
   constructor(run: RunContext, order: ChatOrder) {
     this.run = run

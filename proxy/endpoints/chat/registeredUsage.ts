@@ -8,6 +8,8 @@ const SLACK_TOKENS = 16
 export interface CountedTokens {
   readonly prompt: number
   readonly output: number
+  /** The output that was asked for; no tokenizer counts more, reasoning included. */
+  readonly outputMax: number
 }
 
 /** Whether a registered provider's report exceeds what the gateway counted, so that it counts as missing. */
@@ -31,7 +33,7 @@ export function withoutCacheWrites(usage: TokenUsage): TokenUsage {
 }
 
 function isBeyond(prompt: number, output: number, counted: CountedTokens): boolean {
-  return prompt > mostFor(counted.prompt) || output > mostFor(counted.output)
+  return prompt > mostFor(counted.prompt) || output > Math.min(mostFor(counted.output), counted.outputMax)
 }
 
 function mostFor(tokens: number): number {

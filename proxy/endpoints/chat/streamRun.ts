@@ -1,6 +1,7 @@
 import { GatewayError } from '../../../contract/errors/errors.ts'
 import type { Principal } from '../../access/principal.ts'
 import type { Route } from '../../catalog/pricedItem.ts'
+import { contextWords } from '../../dialects/shared/contextWords.ts'
 import type { RelayStream } from '../../dialects/shared/relayStream.ts'
 import type { DrainListener, Exchange } from '../../server/exchange.ts'
 import type { OutBuffer } from '../../sse/outBuffer.ts'
@@ -11,7 +12,8 @@ import type { Outcome } from '../run/outcome.ts'
 import type { CallListener, ProviderCall } from '../run/providerCall.ts'
 import { Run, type RunListener } from '../run/run.ts'
 import type { RunServices } from '../run/services.ts'
-import { billOf, NOTHING_PRODUCED, settleUsed } from './chatBill.ts'
+import { leastPromptTokens } from './admit.ts'
+import { billOf, isWhole, NOTHING_PRODUCED, settleUsed } from './chatBill.ts'
 import { DeliveredText } from './deliveredText.ts'
 import { type ChatOrder, meteredOf } from './order.ts'
 import { ProviderRequests } from './providerRequests.ts'
@@ -99,8 +101,12 @@ export class StreamRun implements RunListener, CallListener, DrainListener {
   private read(stream: RelayStream, bytes: Buffer): void {
     const out = this.services.outgoing
     out.clear()
+    const framesBefore = stream.outputFrames
     stream.push(bytes, out)
-    this.delivered?.push(bytes)
+    if (this.delivered !== undefined) {
+      this.delivered.push(bytes)
+      if (stream.outputFrames > framesBefore) this.call.noteOutput()
+    }
     this.pass(stream, out)
     if (stream.state === 'broken') this.brokeOff(stream)
     else if (stream.state === 'done') this.streamEnded(stream)
@@ -133,9 +139,14 @@ export class StreamRun implements RunListener, CallListener, DrainListener {
     // Providers bill the prompts that they take, and the head of the answer shows whether this one was taken. When all
     // output has arrived and only the usage is missing, a short wait for it is worthwhile.
     const isTaken = this.run.phase !== 'calling'
-    const awaitsUsage = this.stream?.finished === true && this.stream.usage === null
+    const awaitsUsage = this.stream?.finished === true && !isWhole(this.stream.usage)
     if ((isTaken && !awaitsUsage) || !this.call.detach()) this.leave()
     else if (isTaken) this.call.linger(() => this.leave())
+  }
+
+  onRefused(error: GatewayError): void {
+    const { admitted, request, surface } = this.order
+    this.run.refuse(contextWords(error, surface.endpoint, leastPromptTokens(request), admitted.model.context))
   }
 
   onCut(): void {
@@ -157,7 +168,7 @@ export class StreamRun implements RunListener, CallListener, DrainListener {
 
   // When an internal error cuts the answer off, the client pays for the prompt alone.
   billOfPart(): Bill {
-    return billOf(this.order, NOTHING_PRODUCED)
+    return billOf(this.requests, NOTHING_PRODUCED)
   }
 
   faultEvents(fault: GatewayError): string {
@@ -192,7 +203,7 @@ export class StreamRun implements RunListener, CallListener, DrainListener {
     // A stream that broke off or ended without any output is not an answer; a stream that ends at once must have a usage.
     const { state } = stream
     const empty = stream.outputFrames === 0 && !stream.finished
-    if (empty && (state === 'broken' || (state === 'done' && stream.usage === null))) return false
+    if (empty && (state === 'broken' || (state === 'done' && !isWhole(stream.usage)))) return false
     this.begun = true
     this.call.commit()
     this.services.metrics.counters.streams++
@@ -216,7 +227,7 @@ export class StreamRun implements RunListener, CallListener, DrainListener {
   }
 
   private streamEnded(stream: RelayStream): void {
-    const whole = stream.complete || (stream.state === 'done' && stream.usage !== null)
+    const whole = stream.complete || (stream.state === 'done' && isWhole(stream.usage))
     if (!this.begun && !(whole && this.begin(stream))) {
       this.call.reject(refusalOfError(null))
       return
@@ -228,7 +239,7 @@ export class StreamRun implements RunListener, CallListener, DrainListener {
 
   private complete(stream: RelayStream): void {
     const errorCode = this.exchange.gone ? 'client_gone' : null
-    settleUsed(this.run, this.order, stream, 'ok', errorCode, this.delivered?.text)
+    settleUsed(this.run, this.requests, stream, 'ok', errorCode, this.delivered?.text)
   }
 
   private interrupt(): void {
@@ -243,7 +254,7 @@ export class StreamRun implements RunListener, CallListener, DrainListener {
 
   private endPartly(errorCode: string): void {
     this.call.cancel()
-    settleUsed(this.run, this.order, this.stream ?? NOTHING_PRODUCED, 'partial', errorCode, this.delivered?.text)
+    settleUsed(this.run, this.requests, this.stream ?? NOTHING_PRODUCED, 'partial', errorCode, this.delivered?.text)
   }
 
   private finishStream({ bill }: Outcome, receipt: string): void {

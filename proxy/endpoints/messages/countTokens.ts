@@ -39,7 +39,7 @@ export function countTokensHandler(keys: KeyCache, catalog: CatalogStore, servic
     const countable = await readCountable(body, services)
     const { request } = countable
     const model = checkModel(request.modelId, catalog.model(request.modelId), 'messages', principal)
-    checkContext(request, model)
+    checkContext(request, model, 'messages')
     const answer = await open.hold(principal.keyId, () => count(exchange, principal, countable, model))
     exchange.answer(200, JSON_TYPE, JSON.stringify(answer))
   }

@@ -1,6 +1,7 @@
 import type { GatewayError } from '../../../contract/errors/errors.ts'
 import type { Route } from '../../catalog/pricedItem.ts'
-import { type AttemptListener, Attempts, type Classify } from '../../upstream/attempts.ts'
+import { Attempts } from '../../upstream/attempts.ts'
+import type { AttemptListener, Classify } from '../../upstream/attemptsOptions.ts'
 import { ruleOf } from '../../upstream/operationRules.ts'
 import type { Refusal } from '../../upstream/refusal.ts'
 import type { UpstreamHeaders, UpstreamRequest } from '../../upstream/transport/transport.ts'
@@ -29,6 +30,8 @@ export interface CallListener {
   onClosed?(): void
   /** Sorts error answers; absent for those of a model's provider. */
   readonly classify?: Classify
+  /** Tokens that an answer in one piece may have; absent where it is not priced by them. */
+  readonly outputTokensMax?: number | undefined
 }
 
 /** The request that a call is made for. */
@@ -82,6 +85,7 @@ export class ProviderCall implements AttemptListener {
       listener: this,
       onFault: services.onRouteFault,
       classify: listener.classify,
+      outputTokensMax: listener.outputTokensMax,
     })
     this.attempts.start()
   }
@@ -108,6 +112,11 @@ export class ProviderCall implements AttemptListener {
   /** Gives up a committed answer because of a fault in it; its listener is not called any more. */
   breakOff(reason: string): void {
     this.attempts?.breakOff(reason)
+  }
+
+  /** Output of a committed stream has arrived; the next one of a registered provider is timed. */
+  noteOutput(): void {
+    this.attempts?.noteOutput()
   }
 
   pause(): void {

@@ -54,6 +54,8 @@ export interface RunServices {
   readonly large: LargeBodies
   /** A request failed by a fault of the gateway itself. */
   readonly onCrash: (error: unknown, requestId: string) => void
+  /** The usage that a provider reported contradicts itself. */
+  readonly onUsageContradicted: (route: Pick<Route, 'id' | 'provider'>) => void
   readonly onRouteFault: (route: Pick<Route, 'id' | 'provider'>, reason: string) => void
 }
 

@@ -25,6 +25,7 @@ export interface WholeListener {
   onWhole(body: AnswerJson): void
   /** As of CallListener. */
   onRefused?(error: GatewayError): void
+  readonly outputTokensMax?: number
 }
 
 /**
@@ -48,6 +49,10 @@ export class WholeCall implements CallListener {
     this.bytesMax = bytesMax
     this.body = new AnswerBody(run.services.answers, bounds)
     this.call = run.callFor(this)
+  }
+
+  get outputTokensMax(): number | undefined {
+    return this.listener.outputTokensMax
   }
 
   makeRequest(route: Route, totalTimeoutMs: number, fresh: boolean): UpstreamRequest {

@@ -91,7 +91,7 @@ function fieldsOf(request: ChatRequest): ChatFields {
   // A request may be an instance of a class whose getters compute members that are not needed here.
   const { modelId, batch, webhookUrl = '', cheapest, stream, includeUsage, maxTokens, maxTokensName } = request
   const { maxTokensBeside = null, maxTokensParam = maxTokensName, promptParam = 'messages', prompt } = request
-  const { preferences, echo = '' } = request
+  const { preferences, echo = '', tools = [] } = request
   return {
     modelId,
     batch,
@@ -107,6 +107,7 @@ function fieldsOf(request: ChatRequest): ChatFields {
     prompt,
     preferences,
     echo,
+    tools,
   }
 }
 

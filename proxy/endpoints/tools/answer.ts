@@ -1,4 +1,4 @@
-import { countOf } from '../../../contract/money/openaiUsage.ts'
+import { countOf } from '../../../contract/money/statedUsage.ts'
 import { isJsonObject, type JsonObject } from '../../../contract/std/jsonObject.ts'
 import { valueAt } from '../../../contract/tools/pointer.ts'
 import type { AnswerPlaces } from '../../catalog/tool.ts'

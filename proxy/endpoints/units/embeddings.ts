@@ -1,6 +1,6 @@
 import { GatewayError, invalidRequest } from '../../../contract/errors/errors.ts'
 import { chargeUnits, type ModelRates, NO_USAGE, worstCaseUnits } from '../../../contract/money/charge.ts'
-import { countOf } from '../../../contract/money/openaiUsage.ts'
+import { countOf } from '../../../contract/money/statedUsage.ts'
 import { readJsonBody } from '../../../contract/std/jsonBody.ts'
 import { isJsonObject, type JsonObject } from '../../../contract/std/jsonObject.ts'
 import type { Route } from '../../catalog/pricedItem.ts'
@@ -39,6 +39,8 @@ const PLAUSIBLE_FACTOR = 2
 /** Vectors are relayed as they are. */
 const VECTORS: CutMembers = new Map([[1, new Set(['data'])]])
 const OWNED: ReadonlySet<string> = new Set(['object', 'data', 'model', 'usage', 'id'])
+/** Where usage has the tokens of the input; providers fill in spellings that they do not use with 0. */
+const REPORTS = ['prompt_tokens', 'input_tokens', 'total_tokens']
 const QUOTE = 34
 const OPEN_ARRAY = 91
 
@@ -196,7 +198,8 @@ class EmbeddingsPlan implements BufferedPlan {
 
   private reportedTokens(usage: unknown): number | null {
     if (!isJsonObject(usage)) return null
-    return countOf(usage['prompt_tokens'] ?? usage['total_tokens'], this.tokensMax * PLAUSIBLE_FACTOR)
+    const stated = REPORTS.map((name) => usage[name] ?? null).filter((count) => count !== null)
+    return countOf(stated.find((count) => count !== 0) ?? stated[0], this.tokensMax * PLAUSIBLE_FACTOR)
   }
 
   private bill(reported: number | null): Bill {

@@ -1,5 +1,5 @@
 import { invalidRequest } from '../../../contract/errors/errors.ts'
-import { countOf } from '../../../contract/money/openaiUsage.ts'
+import { countOf } from '../../../contract/money/statedUsage.ts'
 import type { UnitRates } from '../../../contract/money/unitRates.ts'
 import { readJsonBody } from '../../../contract/std/jsonBody.ts'
 import { isJsonObject } from '../../../contract/std/jsonObject.ts'
@@ -163,7 +163,10 @@ class RerankPlan implements BufferedPlan {
   private reportedSearches(members: Members): number | null {
     const meta = members.value('meta')
     const billed = isJsonObject(meta) ? meta['billed_units'] : undefined
-    return isJsonObject(billed) ? countOf(billed['search_units'], this.searchesMax * PLAUSIBLE_FACTOR) : null
+    const counts = [billed, members.value('usage')].map((place) =>
+      isJsonObject(place) ? countOf(place['search_units'], this.searchesMax * PLAUSIBLE_FACTOR) : null,
+    )
+    return counts.find((count) => count !== null && count > 0) ?? counts.find((count) => count !== null) ?? null
   }
 
   // Without a report the price is computed from the documents that were sent, by the price sheet.

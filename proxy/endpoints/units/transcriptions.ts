@@ -176,13 +176,18 @@ class TranscriptionPlan implements BufferedPlan {
   }
 }
 
-/** The duration that an answer states, in `usage` or beside the text; null when it states none. Tokens are not sold here. */
+/**
+ * The duration that an answer states, in `usage` or beside the text, where one of them may be 0 for unknown; null when it
+ * states none. Tokens are not sold here.
+ */
 function reportedSeconds(members: Members): number | null {
+  let isZero = false
   const usage = members.value('usage')
   for (const stated of [isJsonObject(usage) ? usage['seconds'] : undefined, members.value('duration')]) {
     // Some write it as a text.
     const seconds = typeof stated === 'string' && DECIMAL.test(stated) ? Number(stated) : stated
-    if (typeof seconds === 'number' && Number.isFinite(seconds) && seconds >= 0) return seconds
+    if (typeof seconds === 'number' && Number.isFinite(seconds) && seconds > 0) return seconds
+    if (seconds === 0) isZero = true
   }
-  return null
+  return isZero ? 0 : null
 }

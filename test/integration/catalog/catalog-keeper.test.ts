@@ -152,3 +152,31 @@ test('a Redis that lost its data gets the catalog again', async () => {
   await server.restart()
   await until('the catalog is back after a restart', async () => (await versionInRedis()) === 3, 15_000)
 })
+
+test('a catalog published by command stays in force over starts, until the configured file changes', async () => {
+  const events = () => lines.map((line) => JSON.parse(line).event)
+  const startOnce = async () => {
+    lines.length = 0
+    const started = newKeeper()
+    await started.start()
+    await started.stop()
+  }
+  write('0.8')
+  assert.equal(await keeper.reload(), true)
+  const other = join(dir, 'other.yaml')
+  const models = [{ id: 'test/small', price: { input: '0.7', output: '2' } }]
+  writeFileSync(other, testCatalog('http://127.0.0.1:1/v1', { models }))
+  const { version } = await publishCatalog(pool, await readCatalogFile(other), limits, nowMs)
+  for (let starts = 0; starts < 2; starts++) {
+    await startOnce()
+    assert.equal(await versionInRedis(), version)
+    assert.ok(events().includes('catalog_file_unchanged'))
+  }
+  write('0.6')
+  await startOnce()
+  assert.equal(await versionInRedis(), version + 1)
+  assert.ok(events().includes('catalog_published_replaced'))
+  await startOnce()
+  assert.equal(await versionInRedis(), version + 1)
+  assert.ok(!events().some((event) => event.startsWith('catalog_')))
+})

@@ -46,7 +46,7 @@ const REFUSED: [name: string, body: Record<string, unknown>, status: number, cod
   ['input of a number', { input: 5 }, 400, null, 'input'],
   ['an item of a number', { input: [5] }, 400, null, 'input[0]'],
   ['an item without a type', { input: [{ content: 'x' }] }, 400, null, 'input[0].type'],
-  ['an item of a hosted tool', { input: [{ type: 'web_search_call', id: 'ws_1' }] }, 400, null, 'input[0].type'],
+  ['nothing but an item of a hosted tool', { input: [{ type: 'web_search_call', id: 'ws_1' }] }, 400, null, 'input'],
   ['an unknown role', { input: [{ role: 'tool', content: 'x' }] }, 400, null, 'input[0].role'],
   ['a message without content', { input: [{ role: 'user' }] }, 400, null, 'input[0].content'],
   [
@@ -87,8 +87,8 @@ const REFUSED: [name: string, body: Record<string, unknown>, status: number, cod
     'input[0].arguments',
   ],
   [
-    'an output of an object',
-    { input: [{ type: 'function_call_output', call_id: 'c', output: {} }] },
+    'an output of a number',
+    { input: [{ type: 'function_call_output', call_id: 'c', output: 5 }] },
     400,
     null,
     'input[0].output',

@@ -149,6 +149,7 @@ export class OfflineProxy {
       tokens: { count: () => Promise.resolve([1]), countSoon: () => Promise.resolve([1, 1]) },
       transport: { send: (request: UpstreamRequest, listener: UpstreamListener) => this.refuse(request, listener) },
       onCrash: fault,
+      onUsageContradicted: () => undefined,
       onRouteFault: () => undefined,
     }
     return {

@@ -140,6 +140,7 @@ export class RunWorld {
       tokens: { countSoon: () => this.counts() },
       large: { of: () => undefined },
       onCrash: (error: unknown) => void this.crashes.push(error),
+      onUsageContradicted: () => undefined,
       onRouteFault: () => undefined,
     } as unknown as RunServices
   }

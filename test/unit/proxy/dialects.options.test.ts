@@ -157,14 +157,14 @@ test('the hold covers exactly the options that a provider may count as prompt', 
 test('max_tokens is also checked against the model beside max_completion_tokens', () => {
   const model = { id: 'acme/m', context: 1_000, maxOutput: 100 } as Model
   for (const read of [chat, text]) {
-    checkContext(read({ max_tokens: 100, max_completion_tokens: 50 }), model)
+    checkContext(read({ max_tokens: 100, max_completion_tokens: 50 }), model, 'chat')
     for (const [max_tokens, max_completion_tokens, param] of [
       [101, 50, 'max_tokens'],
       [50, 101, 'max_completion_tokens'],
       [101, undefined, 'max_tokens'],
     ] as const) {
       assert.throws(
-        () => checkContext(read({ max_tokens, max_completion_tokens }), model),
+        () => checkContext(read({ max_tokens, max_completion_tokens }), model, 'chat'),
         (error) => error instanceof GatewayError && error.row === 'context_length_exceeded' && error.param === param,
       )
     }

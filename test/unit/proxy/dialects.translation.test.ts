@@ -27,7 +27,7 @@ type Piece =
 
 const writers: Record<string, () => MessageWriter> = {
   openai: () => new OpenaiWriter('req_A', 'acme/m', 5_000, true),
-  anthropic: () => new AnthropicWriter('req_A', 'acme/m'),
+  anthropic: () => new AnthropicWriter('req_A', 'acme/m', 0),
 }
 const readers: Record<string, () => MessageReader> = {
   openai: () => new OpenaiReader(BOUNDS, limits),
@@ -146,7 +146,7 @@ describe('the writer of Messages streams', () => {
   test('blocks are consecutive for any order of pieces', () => {
     fc.assert(
       fc.property(message, ({ pieces, turns }) => {
-        const writer = new AnthropicWriter('req_A', 'acme/m')
+        const writer = new AnthropicWriter('req_A', 'acme/m', 0)
         writer.out = new OutBuffer()
         play(pieces, turns, writer)
         const tail = writer.tail({ usage: USAGE, fault: null, receipt: '', startedAtMs: 0 })
@@ -157,7 +157,7 @@ describe('the writer of Messages streams', () => {
   })
 
   test('a call is streamed as it arrives; a later one waits only until the one before is complete', () => {
-    const writer = new AnthropicWriter('req_A', 'acme/m')
+    const writer = new AnthropicWriter('req_A', 'acme/m', 0)
     const out = new OutBuffer()
     writer.out = out
     writer.toolCall(0, 'a', 'first')
@@ -175,7 +175,7 @@ describe('the writer of Messages streams', () => {
   })
 
   test('a fault is reported by an error event, followed only by the receipt', () => {
-    const writer = new AnthropicWriter('req_A', 'acme/m')
+    const writer = new AnthropicWriter('req_A', 'acme/m', 0)
     writer.out = new OutBuffer()
     writer.text('x')
     const fault = new GatewayError('stream_interrupted')

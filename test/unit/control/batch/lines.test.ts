@@ -53,6 +53,7 @@ test('a response that is nested too deep to be written fails its job', () => {
     startedAtMs: 0,
     context: 100,
     maxOutput: 100,
+    maxTokens: 100,
     promptBytes: 4,
     promptExtraTokens: 0,
     rates: Buffer.from(sluice.Rates.encode(sluice.Rates.create({})).finish()),

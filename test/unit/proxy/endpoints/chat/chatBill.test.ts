@@ -4,8 +4,13 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { NO_USAGE, resolveRateSet, type TokenUsage } from '../../../../../contract/money/charge.ts'
-import { billOf, NOTHING_PRODUCED, type Produced, settleUsed } from '../../../../../proxy/endpoints/chat/chatBill.ts'
-import type { ChatOrder } from '../../../../../proxy/endpoints/chat/order.ts'
+import {
+  billOf,
+  type GrantedOrder,
+  NOTHING_PRODUCED,
+  type Produced,
+  settleUsed,
+} from '../../../../../proxy/endpoints/chat/chatBill.ts'
 import { Run, type RunListener } from '../../../../../proxy/endpoints/run/run.ts'
 import { RecordedExchange } from '../../../../support/parts/recordedExchange.ts'
 import { metered, RunWorld, testPrincipal } from '../../../../support/parts/runWorld.ts'
@@ -15,12 +20,13 @@ const usage: TokenUsage = { ...NO_USAGE, input: 10, output: 5 }
 const rates = resolveRateSet({ input: 1_000_000, output: 2_000_000 })
 
 /** A prompt of 40 bytes, which are estimated to be 10 tokens. */
-function orderOf(prompt: () => unknown = () => ({ text: 'x', extraTokens: 3 })): ChatOrder {
-  return {
+function orderOf(prompt: () => unknown = () => ({ text: 'x', extraTokens: 3 })): GrantedOrder {
+  const order = {
     request: { prompt: { textBytes: 40, images: 0 } },
     admitted: { model: { imageTokens: 0 }, rates: { ...rates, longThreshold: 0, long: rates } },
     source: { prompt },
-  } as unknown as ChatOrder
+  }
+  return { order, maxTokens: 12 } as unknown as GrantedOrder
 }
 
 const BILLS: [what: string, produced: Produced, units: number, source: string][] = [
@@ -28,6 +34,19 @@ const BILLS: [what: string, produced: Produced, units: number, source: string][]
   ['a report before the last output', { usage, outputFrames: 9, outputBytes: 36, framesAtUsage: 5 }, 28, 'estimated'],
   ['a report of more than followed', { usage, outputFrames: 3, outputBytes: 12, framesAtUsage: 2 }, 20, 'estimated'],
   ['no report', { usage: null, outputFrames: 9, outputBytes: 36, framesAtUsage: 0 }, 28, 'estimated'],
+  ['more than was allowed', { usage: null, outputFrames: 40, outputBytes: 400, framesAtUsage: 0 }, 34, 'estimated'],
+  [
+    'an output alone',
+    { usage: { ...usage, input: 0, missing: 'prompt' }, outputFrames: 5, outputBytes: 20, framesAtUsage: 5 },
+    20,
+    'estimated',
+  ],
+  [
+    'a prompt alone',
+    { usage: { ...usage, output: 0, missing: 'output' }, outputFrames: 7, outputBytes: 28, framesAtUsage: 7 },
+    24,
+    'estimated',
+  ],
   ['nothing but the prompt', NOTHING_PRODUCED, 10, 'estimated'],
 ]
 for (const [what, produced, units, source] of BILLS) {

@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { NO_USAGE } from '../../../../../contract/money/charge.ts'
 import { isBeyondCount, isOverReport, withoutCacheWrites } from '../../../../../proxy/endpoints/chat/registeredUsage.ts'
 
-const counted = { prompt: 10, output: 4 }
+const counted = { prompt: 10, output: 4, outputMax: 32_000 }
 
 test('output that is called reasoning is bounded like any other', () => {
   const usage = { ...NO_USAGE, input: 10, output: 16_000, reasoning: 15_996 }
@@ -19,6 +19,13 @@ test('a report near the count is believed', () => {
   assert.equal(isBeyondCount({ ...NO_USAGE, input: 32, output: 4 }, counted), true)
   assert.equal(isBeyondCount({ ...NO_USAGE, input: 10, output: 23 }, counted), true)
   assert.equal(isBeyondCount({ ...NO_USAGE, cacheWrite1h: 32 }, counted), true)
+})
+
+test('no report has more output than was asked for', () => {
+  const asked = { ...counted, outputMax: 8 }
+  assert.equal(isBeyondCount({ ...NO_USAGE, input: 10, output: 8 }, asked), false)
+  assert.equal(isBeyondCount({ ...NO_USAGE, input: 10, output: 9 }, asked), true)
+  assert.equal(isOverReport({ ...NO_USAGE, input: 10, output: 9 }, asked, false), true)
 })
 
 test('cache writes are charged as input', () => {

@@ -1,0 +1,74 @@
+import { isJsonObject, type JsonObject } from '../../../contract/std/jsonObject.ts'
+import { sentName } from '../shared/clientTools.ts'
+
+/** A call of a history as a chat has it. */
+export interface CallSaid {
+  /** The name of the function at the provider. */
+  readonly name: string
+  readonly arguments: string
+}
+
+/** The names under which providers get the calls of clients' built-in tools. */
+export const LOCAL_SHELL = 'local_shell'
+export const TOOL_SEARCH = 'tool_search'
+
+const READERS: Readonly<Record<string, (item: JsonObject) => CallSaid | null>> = {
+  function_call: (item) => named(item, textOf(item['arguments'])),
+  custom_tool_call: (item) => named(item, JSON.stringify({ input: textOf(item['input']) })),
+  local_shell_call: (item) => ({ name: LOCAL_SHELL, arguments: textOf(item['action']) }),
+  shell_call: (item) => ({ name: 'shell', arguments: textOf(item['action']) }),
+  apply_patch_call: (item) => ({ name: 'apply_patch', arguments: textOf(item['operation']) }),
+  // A search that the provider ran has no call for the client to answer.
+  tool_search_call: (item) =>
+    typeof item['call_id'] === 'string' ? { name: TOOL_SEARCH, arguments: textOf(item['arguments']) } : null,
+}
+
+/** The call of an item; null where it is none that the client has run. */
+export function callOf(item: JsonObject): CallSaid | null {
+  return READERS[String(item['type'])]?.(item) ?? null
+}
+
+/** The id by which an item and the output of its call belong together; '' for none. */
+export function callIdOf(item: JsonObject): string {
+  for (const name of ['call_id', 'id']) {
+    const id = item[name]
+    if (typeof id === 'string') return id
+  }
+  return ''
+}
+
+/** The output of an item as a text, or as the parts of a content, which are read by `readContent`. */
+export function outputOf(item: JsonObject): unknown {
+  if (item['type'] === 'tool_search_output') return foundTools(item['tools'])
+  const { output } = item
+  if (item['type'] !== 'shell_call_output' || !Array.isArray(output)) {
+    return isJsonObject(output) ? textOf(output['content'] ?? output) : (output ?? textOf(item['status']))
+  }
+  return output.filter(isJsonObject).map(textOfCommand).join('\n')
+}
+
+function textOfCommand({ stdout, stderr, outcome }: JsonObject): string {
+  const code =
+    isJsonObject(outcome) && outcome['exit_code'] !== undefined ? `exit code ${textOf(outcome['exit_code'])}` : ''
+  return [stdout, stderr, code]
+    .map(textOf)
+    .filter((text) => text !== '')
+    .join('\n')
+}
+
+function foundTools(tools: unknown): string {
+  const names = Array.isArray(tools) ? tools.filter(isJsonObject).map(({ name }) => textOf(name)) : []
+  return names.length === 0 ? 'No tools were found.' : `Tools that can be called now: ${names.join(', ')}`
+}
+
+function named(item: JsonObject, text: string): CallSaid | null {
+  const { name, namespace } = item
+  if (typeof name !== 'string') return null
+  return { name: sentName(name, typeof namespace === 'string' ? namespace : ''), arguments: text }
+}
+
+/** A text as it is, anything else as JSON; '' for nothing. */
+function textOf(value: unknown): string {
+  if (typeof value === 'string') return value
+  return value === undefined || value === null ? '' : JSON.stringify(value)
+}

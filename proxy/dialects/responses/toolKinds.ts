@@ -1,0 +1,122 @@
+import { invalidRequest } from '../../../contract/errors/errors.ts'
+import { isJsonObject, type JsonObject } from '../../../contract/std/jsonObject.ts'
+import { isGiven, readBoolean } from '../../json/fields.ts'
+import { type ClientTool, type ClientToolKind, sentName } from '../shared/clientTools.ts'
+import { LOCAL_SHELL, TOOL_SEARCH } from './calls.ts'
+
+/** A tool that the client runs, as the function that the provider gets and as the client knows it. */
+export interface FunctionTool {
+  /** Its name is the one that providers get. */
+  readonly sent: JsonObject
+  readonly client: ClientTool
+  /** As the response repeats it. */
+  readonly echo: JsonObject
+}
+
+const TEXT_INPUT: JsonObject = {
+  type: 'object',
+  properties: { input: { type: 'string', description: 'The whole input of the tool, as free text.' } },
+  required: ['input'],
+  additionalProperties: false,
+}
+const COMMAND: JsonObject = {
+  type: 'object',
+  properties: {
+    command: { type: 'array', items: { type: 'string' }, description: 'The command and its arguments.' },
+    working_directory: { type: 'string' },
+    timeout_ms: { type: 'number' },
+  },
+  required: ['command'],
+}
+
+/**
+ * Reads a tool of a request; a namespace is several. Hosted tools run at the provider's prices, so they are none.
+ * @throws GatewayError 400 with the field at fault
+ */
+export function readTool(tool: unknown, field: string): FunctionTool[] {
+  if (!isJsonObject(tool)) throw invalidRequest(`${field} must be an object {type: "function", name, ...}.`, field)
+  switch (tool['type']) {
+    case 'namespace':
+      return readNamespace(tool, field)
+    case 'tool_search':
+      if (tool['execution'] !== 'client') return []
+      return [builtIn(tool, TOOL_SEARCH, isJsonObject(tool['parameters']) ? tool['parameters'] : TEXT_INPUT)]
+    case 'local_shell':
+      return [builtIn({ description: 'Runs a command on the user’s machine.', ...tool }, LOCAL_SHELL, COMMAND)]
+    case 'function':
+    case 'custom':
+      return [readNamed(tool, field, '')]
+    default:
+      return []
+  }
+}
+
+function readNamespace(tool: JsonObject, field: string): FunctionTool[] {
+  const name = nameOf(tool, field)
+  if (!Array.isArray(tool['tools'])) throw invalidRequest(`${field}.tools must be an array.`, `${field}.tools`)
+  return (tool['tools'] as unknown[]).flatMap((inner, i) => {
+    const innerField = `${field}.tools[${i}]`
+    if (!isJsonObject(inner)) throw invalidRequest(`${innerField} must be an object.`, innerField)
+    return inner['type'] === 'function' || inner['type'] === 'custom' ? [readNamed(inner, innerField, name)] : []
+  })
+}
+
+function builtIn(tool: JsonObject, kind: ClientToolKind, parameters: JsonObject): FunctionTool {
+  const { type, execution, description } = tool
+  const described = typeof description === 'string' ? { description } : {}
+  return {
+    sent: { name: kind, ...described, parameters },
+    client: { sent: kind, name: kind, kind },
+    echo: { type, ...(execution !== undefined && { execution, parameters, ...described }) },
+  }
+}
+
+function readNamed(tool: JsonObject, field: string, namespace: string): FunctionTool {
+  const name = nameOf(tool, field)
+  const { description } = tool
+  if (isGiven(description) && typeof description !== 'string') {
+    throw invalidRequest(`${field}.description must be a string.`, `${field}.description`)
+  }
+  const kind = tool['type'] === 'custom' ? 'custom' : 'function'
+  const said = kind === 'custom' ? readCustom(tool) : readFunction(tool, field)
+  const sent = sentName(name, namespace)
+  return {
+    sent: { name: sent, ...said.members },
+    client: { sent, name, kind, ...(namespace !== '' && { namespace }) },
+    echo: { type: kind, name, description: description ?? null, ...said.echo },
+  }
+}
+
+interface Said {
+  readonly members: JsonObject
+  readonly echo: JsonObject
+}
+
+function readFunction(tool: JsonObject, field: string): Said {
+  const { description, parameters } = tool
+  const members: JsonObject = isGiven(description) ? { description } : {}
+  if (isGiven(parameters)) {
+    if (!isJsonObject(parameters)) throw invalidRequest(`${field}.parameters must be a schema.`, `${field}.parameters`)
+    members['parameters'] = parameters
+  }
+  if (isGiven(tool['strict'])) members['strict'] = readBoolean(tool, 'strict', `${field}.strict`)
+  return { members, echo: { parameters: parameters ?? null, strict: members['strict'] ?? null } }
+}
+
+// A grammar binds the model at OpenAI alone; for other models it says what the text has to look like.
+function readCustom({ description, format }: JsonObject): Said {
+  const grammar = isJsonObject(format) && typeof format['definition'] === 'string' ? format['definition'] : ''
+  const syntax = isJsonObject(format) && typeof format['syntax'] === 'string' ? `${format['syntax']} ` : ''
+  const demand = grammar === '' ? [] : [`The input has to match this ${syntax}grammar:\n${grammar}`]
+  const texts = [...(typeof description === 'string' ? [description] : []), ...demand]
+  return {
+    members: { ...(texts.length > 0 && { description: texts.join('\n\n') }), parameters: TEXT_INPUT },
+    echo: { format: isJsonObject(format) ? format : { type: 'text' } },
+  }
+}
+
+function nameOf(tool: JsonObject, field: string): string {
+  const { name } = tool
+  if (typeof name !== 'string' || name === '') throw invalidRequest(`${field}.name must be a string.`, `${field}.name`)
+  return name
+}

@@ -1,0 +1,23 @@
+import type { Logger } from 'pino'
+import type { RunServices } from './endpoints/run/services.ts'
+import { logEvent } from './logEvents.ts'
+import type { RequestMetrics } from './metrics/requestMetrics.ts'
+
+/** Counts and logs the faults of providers that clients do not see. */
+export function providerFaults(
+  metrics: RequestMetrics,
+  log: Logger,
+): Pick<RunServices, 'onRouteFault' | 'onUsageContradicted'> {
+  return {
+    onRouteFault: (route, reason) => {
+      metrics.noteRouteFault(route.provider.id)
+      logEvent(log, 'route_failed', { route: route.id, reason })
+    },
+    onUsageContradicted: ({ id, provider }) => {
+      // Such a provider does it in every answer, and a line for each would say no more.
+      if (metrics.noteContradiction(provider.id)) {
+        logEvent(log, 'usage_contradicted', { provider: provider.id, route: id })
+      }
+    },
+  }
+}
