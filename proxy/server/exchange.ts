@@ -8,9 +8,15 @@ export const HEADERS_MAX = 98
 
 /**
  * The most bytes of a request's head that the HTTP server package accepts, all lines together; it answers 431 itself above
- * that.
+ * that. Heads with payments have several KiB. The package reads it from the environment when it is loaded.
  */
-export const HEAD_BYTES_MAX = 4_096
+export const HEAD_BYTES_MAX = 32_768
+
+/**
+ * How long clients are told to keep a connection that is not used, in seconds. The HTTP server package closes it after 9 to
+ * 11 s, which it has no setting for.
+ */
+export const KEEP_ALIVE_SECONDS = 8
 
 /** The parts of a request's head that endpoints read. Names are lower case; an absent header is an empty string. */
 export interface RequestHead {

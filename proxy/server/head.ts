@@ -13,6 +13,8 @@ export interface ParsedHead {
   /** Bytes announced by Content-Length, or -1. */
   readonly contentLength: number
   readonly chunked: boolean
+  /** The body is in a content coding: compressed, as a rule. */
+  readonly isCoded: boolean
   /** Why the framing of the body cannot be trusted, or an empty string. */
   readonly framingFault: string
   /** More than one credential was sent under one name. */
@@ -42,6 +44,7 @@ export function parseHead(req: HttpRequest): ParsedHead {
   let mcpName = ''
   let contentLength = UNSET
   let chunked = false
+  let isCoded = false
   let framingFault = ''
   let hasTwoCredentials = false
 
@@ -99,6 +102,9 @@ export function parseHead(req: HttpRequest): ParsedHead {
         else if (!/^[0-9]{1,15}$/.test(value)) framingFault = 'Content-Length is not a number'
         else contentLength = Number(value)
         break
+      case 'content-encoding':
+        isCoded ||= !/^\s*(?:identity)?\s*$/i.test(value)
+        break
       case 'transfer-encoding':
         if (chunked || value.trim().toLowerCase() !== 'chunked') framingFault = 'Transfer-Encoding is not just chunked'
         chunked = true
@@ -126,7 +132,7 @@ export function parseHead(req: HttpRequest): ParsedHead {
     mcpMethod,
     mcpName,
   }
-  return { head, contentLength, chunked, framingFault, hasTwoCredentials }
+  return { head, contentLength, chunked, isCoded, framingFault, hasTwoCredentials }
 }
 
 const isSecond = (before: string, value: string): boolean => before !== '' && before !== value

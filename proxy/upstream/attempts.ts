@@ -1,4 +1,5 @@
 import { GatewayError } from '../../contract/errors/errors.ts'
+import { readProviderError } from '../../contract/providers/providerError.ts'
 import type { Route } from '../catalog/pricedItem.ts'
 import type { Limits } from '../limits.ts'
 import { AnswerBody } from './answerBody.ts'
@@ -11,7 +12,6 @@ import {
   type OperationRule,
 } from './operationRules.ts'
 import { OutputTimer } from './outputTimer.ts'
-import { readProviderError } from './providerErrors.ts'
 import { classifyRefusal, type Refusal, refusalOfRegistered } from './refusal.ts'
 import { retryAfterMs } from './retryAfter.ts'
 import type { RouteHealth } from './routeHealth.ts'
@@ -24,7 +24,7 @@ import {
   type UpstreamRequest,
 } from './transport/transport.ts'
 
-/** So short that its JSON is within all bounds of what is parsed at once. */
+/** So short that its JSON is within all bounds of what is parsed at once. The rest of a longer one, an echo mostly, is not read. */
 const ERROR_BODY_BYTES_MAX = 65_536
 
 /** Follows a request over its attempts. Bytes are only lent for the time of the call. */
@@ -118,7 +118,7 @@ export class Attempts implements UpstreamListener {
   reject(refusal: Refusal): void {
     if (this.over || this.committed) return
     this.call?.cancel()
-    this.options.onFault(this.route, 'unusable answer')
+    this.options.onFault(this.route, faultText(refusal, 'unusable answer'))
     this.moveOn(refusal, mayMoveOnAfterAnswer(this.options.rule))
   }
 
@@ -218,20 +218,23 @@ export class Attempts implements UpstreamListener {
     this.moveOn({ error, elsewhere: true, routeFault: true, retryAfterMs: 0, perhapsRequest: false }, mayMoveOn)
   }
 
-  // A longer body is no error that a dialect knows, and is not read.
   private keepRefused(bytes: Buffer): void {
-    if (this.refusedBody.add(bytes, ERROR_BODY_BYTES_MAX) === null) return
+    const room = ERROR_BODY_BYTES_MAX - this.refusedBody.length
+    this.refusedBody.add(bytes.subarray(0, room), ERROR_BODY_BYTES_MAX)
+    if (bytes.length <= room) return
     this.call?.cancel()
     this.refused(this.refusedStatus)
   }
 
   private refused(status: number): void {
     const { rule, classify, limits, onFault } = this.options
-    const waitMs = retryAfterMs(this.refusedHeaders, Date.now(), limits.retryAfterSecondsMax * 1000)
-    onFault(this.route, `status ${status}`)
+    const waitMsMax = limits.retryAfterSecondsMax * 1000
     const body = this.refusedBody.take().toString('utf8')
-    const refusal =
-      classify?.(status, body, waitMs) ?? classifyRefusal(status, readProviderError(body), waitMs, rule.ownStatus)
+    const stated = readProviderError(body)
+    const headMs = retryAfterMs(this.refusedHeaders, Date.now(), waitMsMax)
+    const waitMs = headMs > 0 ? headMs : Math.min(stated.retryAfterMs ?? 0, waitMsMax)
+    const refusal = classify?.(status, body, waitMs) ?? classifyRefusal(status, stated, waitMs, rule.ownStatus)
+    onFault(this.route, faultText(refusal, `status ${status}`))
     this.moveOn(refusal, mayMoveOnAfterStatus(rule, status))
   }
 
@@ -256,7 +259,8 @@ export class Attempts implements UpstreamListener {
     const refusal = this.route.registered === undefined ? answered : refusalOfRegistered(answered)
     if (answered.elsewhere) this.watched?.failed(false)
     else this.accuser = this.watched
-    if (refusal.retryAfterMs > 0) health.coolDown(this.route.id, nowMs + refusal.retryAfterMs)
+    const coolMs = refusal.accountFault === undefined ? refusal.retryAfterMs : limits.accountFaultCoolMs
+    if (coolMs > 0) health.coolDown(this.route.id, nowMs + coolMs)
     if (refusal.routeFault) health.failed(this.route.id, nowMs, refusal.perhapsRequest ? accountId : undefined)
     else health.undecided(this.route.id)
     let other = routes[this.next]
@@ -292,4 +296,8 @@ export class Attempts implements UpstreamListener {
       })
     }
   }
+}
+
+function faultText({ accountFault }: Refusal, otherwise: string): string {
+  return accountFault === undefined ? otherwise : `account at the provider: ${accountFault}`
 }
