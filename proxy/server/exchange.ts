@@ -31,6 +31,8 @@ export interface RequestHead {
   readonly host: string
   /** An x402 payment; several are joined by commas. */
   readonly paymentSignature: string
+  /** A payment of x402 version 1 was sent, as X-PAYMENT; absent is not. */
+  readonly hasPaymentV1?: boolean
   readonly acceptPayment: string
   /** x-erc8004-agent. */
   readonly agent: string

@@ -33,6 +33,7 @@ export function parseHead(req: HttpRequest): ParsedHead {
   let origin = ''
   let host = ''
   let paymentSignature = ''
+  let hasPaymentV1 = false
   let acceptPayment = ''
   let agent = ''
   let idempotencyKey = ''
@@ -69,6 +70,9 @@ export function parseHead(req: HttpRequest): ParsedHead {
         break
       case 'payment-signature':
         paymentSignature = paymentSignature === '' ? value : `${paymentSignature},${value}`
+        break
+      case 'x-payment':
+        hasPaymentV1 = value !== ''
         break
       case 'accept-payment':
         acceptPayment = value
@@ -122,6 +126,7 @@ export function parseHead(req: HttpRequest): ParsedHead {
     origin,
     host,
     paymentSignature,
+    hasPaymentV1,
     acceptPayment,
     agent,
     idempotencyKey,

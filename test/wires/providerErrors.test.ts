@@ -53,6 +53,10 @@ const PLAYS: Readonly<Record<string, Play>> = Object.fromEntries([
     event(response, { error: NO_MONEY })
     response.end()
   }),
+  counted('no-stream-options', (response, body) => {
+    if (body['stream_options'] === undefined) serve(response, body['stream'] === true)
+    else response.writeHead(422).end(JSON.stringify({ detail: [{ msg: 'Extra inputs are not permitted' }] }))
+  }),
   counted('good', (response, { stream }) => serve(response, stream === true)),
 ])
 
@@ -67,7 +71,10 @@ before(async () => {
   stack = await startStack({
     limits: { breakerFailures: 100, batchTickMs: 50, batchCallPaceMs: 10, batchAttemptsMax: 2, batchRetryMs: 20 },
     catalog: {
-      providers: [{ id: 'scripted', base_url: provider.url }],
+      providers: [
+        { id: 'scripted', base_url: provider.url },
+        { id: 'strict', base_url: provider.url, stream_usage: false },
+      ],
       models: [
         ...ROWS.flatMap((row) => [
           { id: `two/${modelOf(row)}`, routes: to(modelOf(row), 'good') },
@@ -75,6 +82,7 @@ before(async () => {
           { id: `batch/${modelOf(row)}`, price: BATCH_PRICE, routes: to(`${modelOf(row)}-batch`) },
         ]),
         { id: 'two/event', routes: to('event', 'good') },
+        { id: 'one/strict', routes: [{ provider: 'strict', model: 'no-stream-options' }] },
       ],
     },
   })
@@ -131,3 +139,14 @@ for (const row of ROWS.filter(({ name }) =>
     assert.doesNotMatch(JSON.stringify(job), /SECRET/)
   })
 }
+
+test('stream_usage false: a provider that refuses stream_options streams, and may report usage unasked', async () => {
+  const reply = await chatStream(stack.baseUrl, apiKey, {
+    model: 'one/strict',
+    stream_options: { include_usage: true },
+  })
+  assert.deepEqual(
+    [reply.done, reply.receipt?.usage_source, reply.receipt?.usage.prompt_tokens],
+    [true, 'reported', 10],
+  )
+})
