@@ -1,8 +1,7 @@
 import { GatewayError } from '../../contract/errors/errors.ts'
 import { isPaymentScheme } from '../../contract/payments/mpp.ts'
+import { hasSeveralPayments } from '../server/credentials.ts'
 import type { RequestHead } from '../server/exchange.ts'
-
-const BASE64 = /^[A-Za-z0-9+/_-]+={0,2}$/
 
 /** The payment credential of a request. */
 export type PaymentCredential =
@@ -20,12 +19,7 @@ export function readPaymentCredential(head: RequestHead): PaymentCredential {
   const { authorization, paymentSignature } = head
   const isMpp = isPaymentScheme(authorization)
   if (!isMpp && paymentSignature === '') return { kind: head.hasPaymentV1 === true ? 'x402 v1' : 'none' }
-  const isTwice = (isMpp && authorization.includes(',')) || isSeveral(paymentSignature)
+  const isTwice = (isMpp && authorization.includes(',')) || hasSeveralPayments(paymentSignature)
   if (isTwice) throw new GatewayError('payment_conflict')
   return isMpp ? { kind: 'mpp', authorization } : { kind: 'x402', header: paymentSignature }
-}
-
-// JSON that somebody forgot to encode has commas, too.
-function isSeveral(header: string): boolean {
-  return header.includes(',') && header.split(',').every((part) => BASE64.test(part.trim()))
 }

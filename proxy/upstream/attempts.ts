@@ -3,6 +3,7 @@ import { readProviderError } from '../../contract/providers/providerError.ts'
 import type { Route } from '../catalog/pricedItem.ts'
 import type { Limits } from '../limits.ts'
 import { AnswerBody } from './answerBody.ts'
+import { causeOf, type FaultCause } from './faultCause.ts'
 import type { CanaryAttempt, CanaryWatch } from './canaryWatch.ts'
 import {
   mayMoveOnAfterAnswer,
@@ -64,7 +65,7 @@ export interface AttemptsOptions {
   /** Sorts error answers; absent for those of a model's provider. */
   readonly classify?: Classify | undefined
   /** Called for faults that the client does not see: a provider that rejects our credential, a failing route. */
-  readonly onFault: (route: Route, reason: string) => void
+  readonly onFault: (route: Route, reason: string, cause?: FaultCause) => void
 }
 
 /**
@@ -198,7 +199,7 @@ export class Attempts implements UpstreamListener {
   onFailure(failure: TransportFailure): void {
     if (this.over) return
     this.outputTimer?.stop()
-    this.options.onFault(this.route, failure.message)
+    this.options.onFault(this.route, failure.message, causeOf(failure))
     if (this.committed) {
       this.over = true
       this.watched?.failed(failure.kind === 'idle_timeout')

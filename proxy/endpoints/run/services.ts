@@ -13,6 +13,7 @@ import type { RouteHealth } from '../../upstream/routeHealth.ts'
 import type { Transport } from '../../upstream/transport/transport.ts'
 import type { ActiveRuns } from './activeRuns.ts'
 import type { AgentGate } from './agentGate.ts'
+import type { FaultCause } from '../../upstream/faultCause.ts'
 
 /** The payment of a request that is paid per call. */
 export interface PaidFor {
@@ -56,7 +57,8 @@ export interface RunServices {
   readonly onCrash: (error: unknown, requestId: string) => void
   /** The usage that a provider reported contradicts itself. */
   readonly onUsageContradicted: (route: Pick<Route, 'id' | 'provider'>) => void
-  readonly onRouteFault: (route: Pick<Route, 'id' | 'provider'>, reason: string) => void
+  /** @param cause of a connection that failed */
+  readonly onRouteFault: (route: Pick<Route, 'id' | 'provider'>, reason: string, cause?: FaultCause) => void
 }
 
 /**
