@@ -130,6 +130,11 @@ export const PROXY_LIMITS = {
   breakerFailures: 5,
   /** How long the breaker stays open before one request tries the route, in milliseconds. */
   breakerOpenMs: 10_000,
+  /**
+   * How long a route rests whose account at the provider is empty, revoked or suspended, in milliseconds: somebody has to act
+   * there.
+   */
+  accountFaultCoolMs: 300_000,
   /** The time from one connection that probes a provider to the next, in milliseconds. */
   routeProbeMs: 30_000,
   /** The time between probes while the provider cannot be reached, in milliseconds; below breakerOpenMs. */

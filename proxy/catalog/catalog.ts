@@ -118,6 +118,7 @@ function decodeProvider(record: sluice.ProviderRecord, environment: NodeJS.Proce
     missingKeyEnv: apiKey === '' ? record.apiKeyEnv : '',
     dataPolicy: record.dataPolicy as DataPolicy,
     maxTokensField: record.maxTokensField,
+    refusesStreamOptions: record.refusesStreamOptions,
     privateImages: record.privateImages,
     report: record.report ? { id: record.report.id ?? '', validUntilMs: record.report.validUntilMs ?? 0 } : null,
   }

@@ -14,6 +14,8 @@ export interface Provider {
   readonly dataPolicy: DataPolicy
   /** The name of the output limit that the provider knows; empty forwards the client's. */
   readonly maxTokensField: string
+  /** It refuses the member of a streamed request that asks for usage; absent is false. */
+  readonly refusesStreamOptions?: boolean
   /** It may be sent addresses of images that are not https on the public internet. */
   readonly privateImages: boolean
   /** The attestation of its hardware, for the private tier; null while none is in force. */

@@ -45,6 +45,11 @@ export class AnswerBody {
     return isShort && !hasMemory ? 'no_memory' : 'too_long'
   }
 
+  /** Bytes of the body so far. */
+  get length(): number {
+    return this.bytes
+  }
+
   /** The body; it is released here. */
   take(): Buffer {
     const { pieces } = this

@@ -30,6 +30,7 @@ export interface ProviderContent {
   readonly api_key_env?: string
   readonly data_policy: DataPolicy
   readonly max_tokens_field?: string
+  readonly stream_usage: boolean
   readonly batch: boolean
   readonly private_images: boolean
   readonly attestation?: AttestationContent

@@ -5,8 +5,9 @@ import type { CutRequest, Printed, ProviderRequest, ProviderRequestBuilder } fro
 import { joinedBody } from '../shared/joinedBody.ts'
 import { openaiHeaders } from './openaiHeaders.ts'
 
-// Usage is always requested, because the charge depends on it, even when the client does not get it.
+// Usage is requested even when the client does not get it, because the charge depends on it.
 const STREAMED = '"stream":true,"stream_options":{"include_usage":true},'
+const STREAMED_BARE = '"stream":true,'
 
 /** A path of providers of the OpenAI dialect. */
 interface OpenaiPath {
@@ -22,7 +23,7 @@ export const TEXT: OpenaiPath = { path: '/completions', limitName: 'max_tokens' 
 /** A request as providers of the OpenAI dialect read it. */
 export function printOpenai(request: ChatRequest, cut: CutRequest | null = null): Printed {
   const { forward } = cut?.marked() ?? request
-  const rest = (request.stream ? STREAMED : '') + JSON.stringify(forward).slice(1)
+  const rest = JSON.stringify(forward).slice(1)
   return cut === null ? { rest } : { rest, cut }
 }
 
@@ -46,7 +47,9 @@ export class OpenaiRequestBuilder implements ProviderRequestBuilder {
     const limitName = this.to.limitName ?? (provider.maxTokensField || this.request.maxTokensName)
     const accept = this.request.stream ? 'text/event-stream' : 'application/json'
     const { rest, cut } = this.printed
-    const start = `{"model":${quoted(route.upstreamModel)},"${limitName}":${maxTokens},`
+    const streamed = provider.refusesStreamOptions === true ? STREAMED_BARE : STREAMED
+    const members = this.request.stream ? streamed : ''
+    const start = `{"model":${quoted(route.upstreamModel)},"${limitName}":${maxTokens},${members}`
     return {
       path: this.to.path,
       headers: openaiHeaders(provider, 'application/json', accept),

@@ -53,11 +53,13 @@ export abstract class ImagePlan implements BufferedPlan {
     const data = members.span('data')
     const images = data === undefined ? null : arraySpans(body, depthMax, data, imagesPerAnswerMax + 1)
     const isReadable = images !== null && images.length <= imagesPerAnswerMax
-    if (data === undefined || !isReadable || !images.every((image) => isImage(body, image, depthMax))) {
-      return rejected(null)
-    }
-    const bill = this.bill(images.length)
-    return { bill, contentType: JSON_TYPE, body: (receipt) => this.bodyOf(members, data, receipt) }
+    if (data === undefined || !isReadable) return rejected(null)
+    // A provider bills the images that it made, also where it blocked others.
+    const made = images.filter((image) => isImage(body, image, depthMax))
+    if (made.length === 0 && images.length > 0) return rejected(null)
+    const bill = this.bill(made.length)
+    const pieces = made.length === images.length ? [spanBytes(body, data)] : listOf(body, made)
+    return { bill, contentType: JSON_TYPE, body: (receipt) => this.bodyOf(members, pieces, receipt) }
   }
 
   /** The members of the provider request except its model, as texts. */
@@ -67,11 +69,11 @@ export abstract class ImagePlan implements BufferedPlan {
     return [['prompt', prompt], ...forward, ...size]
   }
 
-  private bodyOf(members: Members, data: Span, receipt: string): Buffer {
+  private bodyOf(members: Members, data: readonly (string | Buffer)[], receipt: string): Buffer {
     const stated = members.value('created')
     const created = Number.isSafeInteger(stated) ? stated : Math.floor(Date.now() / 1000)
     const own = `"created":${created},"model":${JSON.stringify(this.context.model.id)},"data":`
-    return members.relay([own, spanBytes(members.bytes, data)], OWNED, receipt)
+    return members.relay([own, ...data], OWNED, receipt)
   }
 
   private bill(images: number): Bill {
@@ -82,4 +84,9 @@ export abstract class ImagePlan implements BufferedPlan {
 function isImage(body: Buffer, span: Span, depthMax: number): boolean {
   const members = objectSpans(body, depthMax, span)
   return ['b64_json', 'url'].some((name) => body[members?.get(name)?.start ?? -1] === QUOTE)
+}
+
+/** A JSON array of some values, in pieces. */
+function listOf(body: Buffer, spans: readonly Span[]): (string | Buffer)[] {
+  return [...spans.flatMap((span, at) => [at === 0 ? '[' : ',', spanBytes(body, span)]), ']']
 }

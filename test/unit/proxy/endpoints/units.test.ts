@@ -90,7 +90,7 @@ const REFUSED: [operation: string, answers: unknown[]][] = [
     'images',
     [{}, { data: null }, { data: [null] }, { data: [{}] }, { data: [{ b64_json: null }] }, { data: [{ url: 5 }] }],
   ],
-  ['images', [{ data: [{ b64_json: 'x' }, {}] }, { error: 'no', data: [{ url: 'x' }] }]],
+  ['images', [{ data: [{ error: 'blocked' }, {}] }, { error: 'no', data: [{ url: 'x' }] }]],
   ['rerank', [{}, { results: [] }, { results: null }, { results: [result(3, 1)] }, { results: [result(-1, 1)] }]],
   ['rerank', [{ results: [result(0, 1), result(0, 1)] }, { results: [result(0.5, 1)] }, { results: [{ index: 0 }] }]],
   ['rerank', [{ results: [result(0, 1), result(1, 1), result(2, 1), result(0, 1)] }, { results: ['a'] }]],
@@ -115,6 +115,7 @@ const CHARGED: [operation: string, body: unknown, due: string, source: string][]
   ['images', { data: [] }, '0 counted', 'reported'],
   ['images', { data: [image, image, image], created: 'now' }, '3 counted', 'reported'],
   ['images', { data: [{ url: 'x', b64_json: null }] }, '1 counted', 'reported'],
+  ['images', { data: [{ b64_json: null }, image, { error: { code: 'blocked' } }, image] }, '2 counted', 'reported'],
   ['rerank', { results: [result(1, 0.5)] }, '1 counted', 'reported'],
   ['rerank', { data: [{ index: 1, score: 0.5 }] }, '1 counted', 'reported'],
   ['rerank', { results: [result(1, 0.5)], meta: { billed_units: { search_units: 2 } } }, '2 counted', 'reported'],
@@ -146,6 +147,15 @@ for (const [operation, body, due, source] of CHARGED) {
     assert.equal('receipt' in (JSON.parse(Buffer.from(found.body('')).toString()) as object), false)
   })
 }
+
+test('images that were made are delivered without the entries of those that were not', async () => {
+  const found = await answer(
+    'images',
+    JSON.stringify({ data: [{ b64_json: null }, image, { error: {} }, { url: 'u' }] }),
+  )
+  const body = JSON.parse(Buffer.from(found?.body('') ?? '').toString()) as Record<string, unknown>
+  assert.deepEqual(body['data'], [image, { url: 'u' }])
+})
 
 test('a receipt sent by the provider is not passed on as ours', async () => {
   const found = await answer('images', '{"data":[{"url":"x"}],"receipt":{"cost":0},"model":"inner","extra":{"a":[1]}}')
