@@ -46,6 +46,7 @@ const provider: Provider = {
   missingKeyEnv: '',
   dataPolicy: 'none',
   maxTokensField: '',
+  form: null,
   privateImages: false,
   report: null,
 }
