@@ -70,7 +70,8 @@ class InputReader implements Input {
   /** @param newest whether the item is part of the turn that is to be answered, rather than of the history */
   private add(item: unknown, field: string, newest: boolean): void {
     if (!isJsonObject(item)) throw invalidRequest(`${field} must be an object.`, field)
-    const type = String(item['type'] ?? impliedType(item, field))
+    const type = item['type'] ?? impliedType(item, field)
+    if (typeof type !== 'string') throw invalidRequest(`${field}.type must be a string.`, `${field}.type`)
     const { action, becomes } = itemKind(type)
     if (action === 'refuse') {
       const message = REFUSALS[type] ?? `of type ${type} is ${becomes}.`
