@@ -13,7 +13,7 @@ import { translate } from './shared/translate.ts'
 
 /** Chat completions over a provider that speaks them: chunks go through with three members rewritten. */
 const overOpenai: ChatCodec = {
-  print: (request, _model, cut) => printOpenai(request, cut),
+  print: (request, model, cut) => printOpenai(request, model, cut),
   ask: (request, requestId, _model, printed) => new OpenaiRequestBuilder(request, requestId, printed),
   stream: ({ requestId, model, request, limits }: AnswerContext) =>
     new ChatStream(

@@ -13,7 +13,7 @@ const DIALECTS: ReadonlySet<Dialect> = new Set(['openai'])
 
 /** Text completions over a provider that speaks them: chunks go through with four members rewritten. */
 const overOpenai: ChatCodec = {
-  print: (request, _model, cut) => printOpenai(request, cut),
+  print: (request, model, cut) => printOpenai(request, model, cut),
   ask: (request, requestId, _model, printed) => new OpenaiRequestBuilder(request, requestId, printed, TEXT),
   stream: ({ requestId, model, request, limits }) =>
     new ChatStream(

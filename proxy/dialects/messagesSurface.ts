@@ -17,7 +17,7 @@ import { type ClientSide, type ProviderSide, translate } from './shared/translat
 
 const openaiForMessages: ProviderSide = {
   ...openaiProvider,
-  print: (request, model) => printOpenai(messagesOf(request).asChat(model)),
+  print: (request, model) => printOpenai(messagesOf(request).asChat(model), model),
 }
 
 /** Clients of the Messages format whose provider speaks another dialect. */

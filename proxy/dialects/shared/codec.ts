@@ -1,4 +1,5 @@
 import type { Dialect, Endpoint } from '../../../contract/catalog/catalog.ts'
+import type { RequestForm } from '../../../contract/catalog/requestForm.ts'
 import type { GatewayError } from '../../../contract/errors/errors.ts'
 import type { TokenUsage } from '../../../contract/money/charge.ts'
 import type { ReportedUsage } from '../../../contract/money/usageReports.ts'
@@ -20,8 +21,11 @@ export interface CutRequest {
   fill(json: string): Buffer[]
 }
 
-/** The properties of a model that determine how its requests are written. */
-export type AskModel = Pick<Model, 'thinking' | 'pricesHour' | 'maxOutput'>
+/** The properties of a model, and of the provider that is asked for it, that determine how requests are written. */
+export interface AskModel extends Pick<Model, 'thinking' | 'pricesHour' | 'maxOutput'> {
+  /** How the provider wants its requests; null or absent is as usual. */
+  readonly form?: RequestForm | null
+}
 
 /** A request in the dialect of a provider, except for the parts that depend on the route and on the hold. */
 export interface Printed {

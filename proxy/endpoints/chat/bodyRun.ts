@@ -15,6 +15,7 @@ import type { RunServices } from '../run/services.ts'
 import { WholeCall, type WholeListener } from '../run/wholeCall.ts'
 import { leastPromptTokens } from './admit.ts'
 import { billOf, isWhole, NOTHING_PRODUCED, settleUsed } from './chatBill.ts'
+import { droppedHeader } from './droppedHeader.ts'
 import { type ChatOrder, meteredOf } from './order.ts'
 import { ProviderRequests } from './providerRequests.ts'
 
@@ -86,7 +87,8 @@ export class BodyRun implements RunListener, WholeListener {
   onSettled(outcome: Outcome, chargedUnits: number): void {
     if (this.answer === undefined) return
     const body = this.answer.text(outcome.bill.usage, outcome.receipt(chargedUnits))
-    this.run.exchange.answer(200, JSON_TYPE, body, ['x-cost-units', String(outcome.costUnits(chargedUnits))])
+    const headers = ['x-cost-units', String(outcome.costUnits(chargedUnits)), ...droppedHeader(this.run, this.requests.order)]
+    this.run.exchange.answer(200, JSON_TYPE, body, headers)
   }
 
   onSettleDelayed({ bill }: Outcome): void {

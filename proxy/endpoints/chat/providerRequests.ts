@@ -1,12 +1,13 @@
 import type { Dialect } from '../../../contract/catalog/catalog.ts'
 import { grantedOutputTokens } from '../../admission/holdSize.ts'
-import type { Route } from '../../catalog/pricedItem.ts'
+import type { Provider, Route } from '../../catalog/pricedItem.ts'
 import type { AnswerContext, ChatCodec, ProviderRequestBuilder } from '../../dialects/shared/codec.ts'
 import { postRequest } from '../../upstream/providerRequest.ts'
 import type { UpstreamRequest } from '../../upstream/transport/transport.ts'
 import type { RunContext } from '../run/context.ts'
 import type { GrantedOrder } from './chatBill.ts'
 import type { ChatOrder } from './order.ts'
+import { formKey } from './source.ts'
 
 /** The requests to providers for a chat request, and the readers of their answers: one codec for each dialect. */
 export class ProviderRequests implements GrantedOrder {
@@ -14,6 +15,7 @@ export class ProviderRequests implements GrantedOrder {
   readonly order: ChatOrder
   private dialect: Dialect = 'openai'
   private builder: ProviderRequestBuilder | undefined
+  private form = ''
   /** Output tokens that the hold pays for. */
   maxTokens = 0
 
@@ -62,16 +64,18 @@ export class ProviderRequests implements GrantedOrder {
   /** Writes the request for a provider, again when it speaks another dialect than the last one. */
   make(route: Route, totalTimeoutMs: number, fresh: boolean): UpstreamRequest {
     const { provider } = route
-    if (this.builder === undefined || this.dialect !== provider.dialect) this.builder = this.write(provider.dialect)
+    const form = formKey(provider)
+    if (this.builder === undefined || this.form !== form) this.builder = this.write(provider)
+    this.form = form
     const asked = this.builder.make(route, this.maxTokens)
     return postRequest(provider, asked, this.run.services.limits, totalTimeoutMs, fresh)
   }
 
-  private write(dialect: Dialect): ProviderRequestBuilder {
-    this.dialect = dialect
+  private write(provider: Provider): ProviderRequestBuilder {
+    this.dialect = provider.dialect
     const { source, admitted, request } = this.order
     const { codec } = this
-    const printed = source.print(dialect, codec, admitted.model)
+    const printed = source.print(provider, codec, admitted.model)
     return codec.ask(request, this.run.exchange.id, admitted.model, printed)
   }
 }

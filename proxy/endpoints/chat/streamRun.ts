@@ -15,6 +15,7 @@ import type { RunServices } from '../run/services.ts'
 import { leastPromptTokens } from './admit.ts'
 import { billOf, isWhole, NOTHING_PRODUCED, settleUsed } from './chatBill.ts'
 import { DeliveredText } from './deliveredText.ts'
+import { droppedHeader } from './droppedHeader.ts'
 import { type ChatOrder, meteredOf } from './order.ts'
 import { ProviderRequests } from './providerRequests.ts'
 import { StreamBody } from './streamBody.ts'
@@ -207,7 +208,7 @@ export class StreamRun implements RunListener, CallListener, DrainListener {
     this.begun = true
     this.call.commit()
     this.services.metrics.counters.streams++
-    this.exchange.beginStream()
+    this.exchange.beginStream(droppedHeader(this.run, this.order))
     return true
   }
 

@@ -91,7 +91,7 @@ function fieldsOf(request: ChatRequest): ChatFields {
   // A request may be an instance of a class whose getters compute members that are not needed here.
   const { modelId, batch, webhookUrl = '', cheapest, stream, includeUsage, maxTokens, maxTokensName } = request
   const { maxTokensBeside = null, maxTokensParam = maxTokensName, promptParam = 'messages', prompt } = request
-  const { preferences, echo = '', tools = [] } = request
+  const { preferences, echo = '', tools = [], asides, named = [] } = request
   return {
     modelId,
     batch,
@@ -108,6 +108,8 @@ function fieldsOf(request: ChatRequest): ChatFields {
     preferences,
     echo,
     tools,
+    named,
+    ...(asides !== undefined && { asides }),
   }
 }
 
