@@ -1,4 +1,3 @@
-import type { TokenUsage } from '../../contract/money/charge.ts'
 import type { JsonObject } from '../../contract/std/jsonObject.ts'
 import { anthropicErrorEvent, stopReasonOf } from './anthropic/anthropicEvents.ts'
 import { inputOf } from './anthropic/anthropicMessages.ts'
@@ -20,7 +19,8 @@ const openaiForMessages: ProviderSide = {
 /** Clients of the Messages format whose provider speaks another dialect. */
 const messagesClient: ClientSide = {
   writer: ({ requestId, model }) => new AnthropicWriter(requestId, model.id),
-  text: messageText,
+  head: messageHead,
+  usage: anthropicUsageJson,
 }
 
 /** POST /v1/messages. */
@@ -31,12 +31,11 @@ export const messagesSurface: ChatSurface = {
   faultEvents: anthropicErrorEvent,
 }
 
-function messageText(message: Message, context: AnswerContext, billed: TokenUsage, receipt: string): string {
-  const { requestId, model } = context
+function messageHead(message: Message, { requestId, model }: AnswerContext): string {
   return (
     `{"id":"${requestId}","type":"message","role":"assistant","model":${JSON.stringify(model.id)}` +
     `,"content":${JSON.stringify(contentOf(message))},"stop_reason":"${stopReasonOf(message.finish)}"` +
-    `,"stop_sequence":null,"usage":${anthropicUsageJson(billed)}${receipt === '' ? '' : `,"receipt":${receipt}`}}`
+    ',"stop_sequence":null'
   )
 }
 

@@ -1,12 +1,13 @@
 import {
+  answerEnd,
   choicesOf,
-  completionText,
+  completionHead,
   isErrorAnswer,
   outputBytes,
   toolCallTexts,
 } from '../../../contract/api/completion.ts'
 import type { TokenUsage } from '../../../contract/money/charge.ts'
-import { readUsage, usageBounds } from '../../../contract/money/openaiUsage.ts'
+import { readUsage, usageBounds, usageJson } from '../../../contract/money/openaiUsage.ts'
 import { isJsonObject, type JsonObject } from '../../../contract/std/jsonObject.ts'
 import type { AnswerJson } from '../../json/answerJson.ts'
 import { refusalOfError } from '../../upstream/providerErrors.ts'
@@ -47,11 +48,16 @@ class OpenaiAnswer implements WholeAnswer {
     }
   }
 
-  text(billed: TokenUsage, receipt: string): string | Buffer {
+  head(): string | Buffer {
     const { requestId, model } = this.context
     const identity = { requestId, modelId: model.id, object: this.object }
-    return this.body.fill(completionText(this.answer, identity, billed, receipt))
+    return this.body.fill(completionHead(this.answer, identity))
   }
+}
+
+/** The end of an answer in the OpenAI dialect; see ChatCodec. */
+export function openaiEnd(billed: TokenUsage, receipt: string): string {
+  return answerEnd(usageJson(billed), receipt)
 }
 
 /** Reads a chat completion; errors, empty answers and invalid JSON are returned as `Rejected`. */

@@ -1,4 +1,3 @@
-import type { TokenUsage } from '../../../contract/money/charge.ts'
 import type { AnswerContext } from '../shared/codec.ts'
 import type { Message } from '../shared/message.ts'
 import type { ClientSide } from '../shared/translate.ts'
@@ -11,27 +10,28 @@ import {
   type Part,
   ReasoningItem,
 } from './responseItems.ts'
-import { incompleteReason, type ResponseHead, responseJson } from './responseObject.ts'
+import { incompleteReason, type ResponseHead, responseStart, responseUsageJson } from './responseObject.ts'
 import { ResponseWriter } from './responseWriter.ts'
 
 /** Answers in the format of responses. */
 export const responsesClient: ClientSide = {
   writer: (context) => new ResponseWriter(headOf(context)),
-  text: responseText,
+  head: responseHead,
+  usage: responseUsageJson,
 }
 
 function headOf({ requestId, startedAtMs, model, request }: AnswerContext): ResponseHead {
   return { id: requestId, createdAtMs: startedAtMs, model: model.id, echo: request.echo ?? '' }
 }
 
-function responseText(message: Message, context: AnswerContext, billed: TokenUsage, receipt: string): string {
+function responseHead(message: Message, context: AnswerContext): string {
   const items = itemsOf(message, new ItemIds(context.requestId))
   const reason = incompleteReason(message.finish)
   const output = items.map((item, index) =>
     item.json(reason !== null && index === items.length - 1 ? 'incomplete' : 'completed'),
   )
   const status = reason === null ? 'completed' : 'incomplete'
-  return responseJson(headOf(context), { status, output, usage: billed, error: null, reason, receipt })
+  return responseStart(headOf(context), { status, output, error: null, reason })
 }
 
 /** The items in the order in which models write them: thoughts, words, calls. */

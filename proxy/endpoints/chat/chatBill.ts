@@ -1,5 +1,6 @@
 import { chargeUnits, promptTokens, type TokenUsage } from '../../../contract/money/charge.ts'
 import { estimateUsage } from '../../../contract/money/estimate.ts'
+import type { TextSample } from '../../../workers/textSample.ts'
 import type { TokenCounter } from '../../tokens/tokenCounter.ts'
 import type { Bill } from '../run/bill.ts'
 import type { Run } from '../run/run.ts'
@@ -18,7 +19,7 @@ export interface Produced {
 
 /** The model's output, where it was kept to be counted. */
 export interface Written {
-  readonly text: string
+  readonly text: string | TextSample
   /** Output tokens that the hold pays for. */
   readonly tokensMax: number
 }
@@ -43,7 +44,7 @@ export async function countedBill(
   order: ChatOrder,
   produced: Produced,
   tokens: TokenCounter,
-  written: string | undefined,
+  written: string | TextSample | undefined,
 ): Promise<Bill> {
   const bill = billOf(order, produced)
   const { admitted, source } = order

@@ -1,15 +1,14 @@
 import type { UnitRates } from '../../../contract/money/unitRates.ts'
 import type { Span } from '../../../contract/std/span.ts'
 import type { Route } from '../../catalog/pricedItem.ts'
-import type { AnswerJson } from '../../json/answerJson.ts'
 import type { ScanBounds } from '../../json/answerScan.ts'
-import { arraySpans, objectSpans, spanBytes } from '../../json/jsonSpans.ts'
+import type { MembersReading } from '../../json/findMembers.ts'
 import { JSON_TYPE } from '../../server/exchange.ts'
 import type { Rejected } from '../../upstream/refusal.ts'
 import type { Bill } from '../run/bill.ts'
 import { countedBill, countedRates } from './counted.ts'
 import { chooseSize, type ImageRequest } from './imageRequest.ts'
-import { type Members, memberBounds, readMembers, rejected } from './members.ts'
+import { type Members, memberBounds, rejected } from './members.ts'
 import type { BufferedAnswer, BufferedPlan, PlanContext, UnitProviderRequest } from './operation.ts'
 
 const OWNED: ReadonlySet<string> = new Set(['created', 'model', 'data'])
@@ -46,14 +45,15 @@ export abstract class ImagePlan implements BufferedPlan {
     return memberBounds(this.context.limits)
   }
 
-  answer({ bytes: body }: AnswerJson): BufferedAnswer | Rejected {
-    const { jsonDepthMax: depthMax, imagesPerAnswerMax } = this.context.limits
-    const members = readMembers(body, this.context.limits)
-    if ('rejected' in members) return members
-    const data = members.span('data')
-    const images = data === undefined ? null : arraySpans(body, depthMax, data, imagesPerAnswerMax + 1)
-    const isReadable = images !== null && images.length <= imagesPerAnswerMax
-    if (data === undefined || !isReadable || !images.every((image) => isImage(body, image, depthMax))) {
+  get reading(): MembersReading {
+    return { values: ['created'], items: { name: 'data', max: this.context.limits.imagesPerAnswerMax + 1 } }
+  }
+
+  answer(members: Members): BufferedAnswer | Rejected {
+    const data = members.bytesOf('data')
+    const images = members.items
+    const isReadable = images !== null && images.length <= this.context.limits.imagesPerAnswerMax
+    if (data === undefined || !isReadable || !images.every((image) => isImage(members.bytes, image))) {
       return rejected(null)
     }
     const bill = this.bill(images.length)
@@ -67,11 +67,11 @@ export abstract class ImagePlan implements BufferedPlan {
     return [['prompt', prompt], ...forward, ...size]
   }
 
-  private bodyOf(members: Members, data: Span, receipt: string): Buffer {
+  private bodyOf(members: Members, data: Buffer, receipt: string): readonly Buffer[] {
     const stated = members.value('created')
     const created = Number.isSafeInteger(stated) ? stated : Math.floor(Date.now() / 1000)
     const own = `"created":${created},"model":${JSON.stringify(this.context.model.id)},"data":`
-    return members.relay([own, spanBytes(members.bytes, data)], OWNED, receipt)
+    return members.relay([own, data], OWNED, receipt)
   }
 
   private bill(images: number): Bill {
@@ -79,7 +79,6 @@ export abstract class ImagePlan implements BufferedPlan {
   }
 }
 
-function isImage(body: Buffer, span: Span, depthMax: number): boolean {
-  const members = objectSpans(body, depthMax, span)
-  return ['b64_json', 'url'].some((name) => body[members?.get(name)?.start ?? -1] === QUOTE)
+function isImage(body: Buffer, members: ReadonlyMap<string, Span>): boolean {
+  return ['b64_json', 'url'].some((name) => body[members.get(name)?.start ?? -1] === QUOTE)
 }
