@@ -45,6 +45,7 @@ export class Attempts implements UpstreamListener {
   private last = false
   private resetRetried = false
   private headSeen = false
+  private ended = false
   private refusedStatus = 0
   private refusedHeaders: UpstreamHeaders | undefined
   private readonly refusedBody = new AnswerBody()
@@ -70,6 +71,7 @@ export class Attempts implements UpstreamListener {
     this.options.health.answers(this.route.id)
     this.accuser?.failed(false)
     this.watched?.onOutput(Date.now(), outputBytes)
+    this.succeed()
   }
 
   /** The answer turned out to be unusable before the commit; the next route is tried. */
@@ -156,9 +158,15 @@ export class Attempts implements UpstreamListener {
       this.refused(this.refusedStatus)
       return
     }
+    this.ended = true
     this.tell(() => this.options.listener.onEnd())
-    if (this.committed && !this.over) this.options.health.succeeded(this.route.id)
-    // An answer that turned out to be none was judged when it was rejected.
+    this.succeed()
+  }
+
+  /** A large answer is read elsewhere when it has ended, and commits after that. */
+  private succeed(): void {
+    if (!this.ended || !this.committed || this.over) return
+    this.options.health.succeeded(this.route.id)
     this.watched?.succeeded()
   }
 
@@ -248,6 +256,7 @@ export class Attempts implements UpstreamListener {
     this.watched = watch?.begin(route, streamed === true, Date.now())
     this.tried++
     this.headSeen = false
+    this.ended = false
     this.refusedStatus = 0
     this.refusedBody.clear()
     listener.onAttempt(route)

@@ -1,7 +1,9 @@
 import type { Dialect } from '../../../contract/catalog/catalog.ts'
+import type { Span } from '../../../contract/std/span.ts'
 import { grantedOutputTokens } from '../../admission/holdSize.ts'
 import type { Provider, Route } from '../../catalog/pricedItem.ts'
 import type { AnswerContext, ChatCodec, ProviderRequestBuilder } from '../../dialects/shared/codec.ts'
+import type { AnswerInput, ChatEndpoint } from '../../large/largeTasks.ts'
 import { postRequest } from '../../upstream/providerRequest.ts'
 import type { UpstreamRequest } from '../../upstream/transport/transport.ts'
 import type { RunContext } from '../run/context.ts'
@@ -38,6 +40,26 @@ export class ProviderRequests implements GrantedOrder {
     const { admitted, request } = this.order
     const { id: requestId, startedAtMs } = exchange
     return { requestId, startedAtMs, model: admitted.model, request, limits: services.limits }
+  }
+
+  /** The answer of the provider that is being asked, for another thread to read. */
+  answerInput(cuts: readonly Span[], isCounted: boolean): AnswerInput {
+    const { requestId, startedAtMs, model, request } = this.answerContext
+    const { id, context, maxOutput, imageTokens } = model
+    const { includeUsage, echo = '', prompt, tools = [] } = request
+    const { endpoint } = this.order.surface
+    return {
+      endpoint: endpoint as ChatEndpoint,
+      dialect: this.dialect,
+      cuts,
+      context: {
+        requestId,
+        startedAtMs,
+        model: { id, context, maxOutput, imageTokens },
+        request: { includeUsage, echo, prompt, tools },
+      },
+      isCounted,
+    }
   }
 
   /**
