@@ -8,7 +8,8 @@ const POOL_BYTES = 4096
 const RANDOM_LENGTH = 16
 const ID_LENGTH_MAX = 32
 
-const CODES = Uint8Array.from(CROCKFORD, (character) => character.charCodeAt(0))
+/** The digits of ids, as bytes of ASCII. */
+export const CODES: Uint8Array = Uint8Array.from(CROCKFORD, (character) => character.charCodeAt(0))
 const pool = Buffer.allocUnsafe(POOL_BYTES)
 let poolOffset = POOL_BYTES
 /** Buffer for the current id: the prefix of its kind and millisecond, and room for the rest. */

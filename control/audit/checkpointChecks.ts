@@ -20,6 +20,8 @@ interface HeadRow {
 
 interface CheckpointRow {
   readonly size: number
+  /** Of the checkpoint before it, 0 for none; null where it was signed before that was kept. */
+  readonly size_before: number | null
   readonly note: string
   readonly key: string
 }
@@ -35,7 +37,7 @@ export async function checkCheckpoints(
   mark: AuditMark | undefined,
   limits: Limits,
 ): Promise<AuditCheck[]> {
-  const log = new HeadsLog(client, mark)
+  const log = new HeadsLog(client, mark, await forgottenSize(client))
   for (let next = mark?.logs[HEADS_LOG]?.size ?? 0; ; ) {
     const { rows } = await client.query<HeadRow>(PAGE, [next, limits.auditPageMax])
     const end = (rows.at(-1)?.position ?? next - 1) + 1
@@ -68,14 +70,18 @@ class HeadsLog {
   /** The position after the last entry. */
   private next: number
   private readonly first: number
+  /** Of the last checkpoint that was met, or that was there before. */
+  private signedSize: number
 
-  constructor(client: Client, mark: AuditMark | undefined) {
+  /** @param forgotten the size up to which checkpoints were removed */
+  constructor(client: Client, mark: AuditMark | undefined, forgotten: number) {
     this.client = client
     const { size, peaks } = mark?.logs[HEADS_LOG] ?? { size: 0, peaks: '' }
     this.frontier = new Frontier(size, Buffer.from(peaks, 'hex'))
     this.next = size
     this.first = size
     this.compared = size
+    this.signedSize = mark === undefined ? forgotten : size
     this.sizes = new Map(mark?.logs.map(({ signed }, log) => [log, signed]))
   }
 
@@ -138,6 +144,9 @@ class HeadsLog {
     if (row === undefined) return
     this.checkpoints++
     this.unsigned = new Set()
+    if (row.size_before !== null && row.size_before !== this.signedSize)
+      this.signed.add(`the checkpoint of ${row.size_before} heads before that of ${row.size} is missing`)
+    this.signedSize = row.size
     checkNote(row, this.frontier, this.signed)
   }
 }
@@ -145,10 +154,15 @@ class HeadsLog {
 /** Those of sizes above `from`, up to `upTo`, by their sizes. */
 async function readCheckpoints(client: Client, from: number, upTo: number): Promise<Map<number, CheckpointRow>> {
   const found = await client.query<CheckpointRow>(
-    'SELECT size, note, key FROM checkpoints WHERE size > $1 AND size <= $2',
+    'SELECT size, size_before, note, key FROM checkpoints WHERE size > $1 AND size <= $2',
     [from, upTo],
   )
   return new Map(found.rows.map((row) => [row.size, row]))
+}
+
+async function forgottenSize(client: Client): Promise<number> {
+  const { rows } = await client.query<{ size: number }>('SELECT size FROM checkpoints_forgotten')
+  return rows[0]?.size ?? 0
 }
 
 function checkNote({ size, note, key }: CheckpointRow, frontier: Frontier, faults: Faults): void {

@@ -1,4 +1,5 @@
 import type { Logger } from 'pino'
+import type { AttemptIds } from '../../contract/wire/attemptIds.ts'
 import { sluice } from '../../contract/wire/generated/messages.js'
 import type { Redis } from '../../contract/wire/redis.ts'
 import type { Limits } from '../limits.ts'
@@ -30,6 +31,8 @@ export interface BatchServiceOptions {
   /** Milliseconds since 1970; the system's clock when absent. */
   readonly now?: () => number
   readonly callProvider?: CallHttp
+  /** By which providers know jobs. */
+  readonly attemptIds: AttemptIds
   readonly limits: Limits
 }
 
@@ -56,7 +59,7 @@ export class BatchService {
     this.limits = limits
     this.now = now
     this.holds = new BatchHolds(redis, pool, limits)
-    const parts = { pool, holds: this.holds, log, call, now, limits }
+    const parts = { pool, holds: this.holds, log, call, now, attemptIds: options.attemptIds, limits }
     this.groups = new GroupWorker(parts)
     this.singles = new SingleCalls({ ...parts, onDone: () => this.ends?.wake() })
   }

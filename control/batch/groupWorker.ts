@@ -1,4 +1,6 @@
 import type { Logger } from 'pino'
+import { batchIdOf } from '../../contract/api/batch.ts'
+import type { AttemptIds } from '../../contract/wire/attemptIds.ts'
 import type { Limits } from '../limits.ts'
 import { backoffMs } from '../runtime/backoff.ts'
 import type { Pool } from '../runtime/db/pool.ts'
@@ -10,7 +12,7 @@ import { changeGroup, fullJobsOfGroup, type GroupRow, jobsOfGroup, leaseGroup } 
 import { type JobRow, type JobWithBody, requestText } from './jobRow.ts'
 import { decide } from './jobStore.ts'
 import { readLines } from './lines.ts'
-import { customIdOf, decideAnswer, decideFailure, decideNotHeld } from './outcome.ts'
+import { decideAnswer, decideFailure, decideNotHeld } from './outcome.ts'
 import type { Providers } from './providers.ts'
 
 /** The states in which a provider does nothing more for a batch. */
@@ -21,6 +23,8 @@ export interface GroupWorkerOptions {
   readonly holds: Pick<BatchHolds, 'held'>
   readonly log: Logger
   readonly call: CallHttp
+  /** By which providers know jobs. */
+  readonly attemptIds: AttemptIds
   readonly now: () => number
   readonly limits: Limits
 }
@@ -53,7 +57,7 @@ export class GroupWorker {
   }
 
   private async send(group: GroupRow, api: BatchApi): Promise<void> {
-    const { pool, now } = this.options
+    const { pool, now, attemptIds } = this.options
     if (group.postedAtMs !== null) {
       const found = await api.find(group.id)
       if (found !== undefined) return this.sent(group, found)
@@ -64,7 +68,8 @@ export class GroupWorker {
     if (now() >= group.deadlineMs) return this.end(group, 'expired', '')
     const jobs = await this.runnable(group)
     if (jobs.length === 0) return changeGroup(pool, group, { state: 'ended', release: true })
-    const fileId = group.inputFileId ?? (await api.upload(group.id, jobs.map(lineOf).join('\n')))
+    const fileId =
+      group.inputFileId ?? (await api.upload(group.id, jobs.map((job) => lineOf(job, attemptIds)).join('\n')))
     await changeGroup(pool, group, { inputFileId: fileId, postedAtMs: now() })
     try {
       await this.sent(group, await api.create(fileId, group.id))
@@ -119,7 +124,7 @@ export class GroupWorker {
   /** Reads the results of the jobs. An expired or cancelled batch may have finished some, too. */
   private async collect(group: GroupRow, batch: UpstreamBatch, api: BatchApi): Promise<void> {
     const { pool, now, log } = this.options
-    const jobs = new Map((await jobsOfGroup(pool, group.id)).map((job) => [customIdOf(job), job]))
+    const jobs = await this.jobsByCustomId(group)
     let contradicted = 0
     for (const fileId of [batch.outputFileId, batch.errorFileId]) {
       if (fileId === '') continue
@@ -138,6 +143,16 @@ export class GroupWorker {
     if (contradicted > 0) {
       logEvent(log, 'batch_usage_contradicted', { provider: group.provider, group: group.id, jobs: contradicted })
     }
+  }
+
+  /** The jobs of a group by all ids that their lines may have: the key may have been replaced since, or the gateway updated. */
+  private async jobsByCustomId({ id }: GroupRow): Promise<Map<string, JobRow>> {
+    const { pool, attemptIds } = this.options
+    const jobs = new Map<string, JobRow>()
+    for (const job of await jobsOfGroup(pool, id)) {
+      for (const customId of [batchIdOf(job.id), ...attemptIds.all(job.id, job.attempts)]) jobs.set(customId, job)
+    }
+    return jobs
   }
 
   /** Removes requests and answers from the provider; a provider that refuses is ignored. */
@@ -185,6 +200,6 @@ function endOf({ status }: UpstreamBatch, { cancelled }: GroupRow): 'failed' | '
   return status === 'expired' || (status === 'cancelled' && cancelled) ? 'expired' : 'failed'
 }
 
-function lineOf(job: JobRow & { readonly body: string }): string {
-  return `{"custom_id":"${customIdOf(job)}","method":"POST","url":"${LINE_PATH}","body":${requestText(job)}}`
+function lineOf(job: JobRow & { readonly body: string }, attemptIds: AttemptIds): string {
+  return `{"custom_id":"${attemptIds.of(job.id, job.attempts)}","method":"POST","url":"${LINE_PATH}","body":${requestText(job)}}`
 }

@@ -1,4 +1,3 @@
-import { batchIdOf } from '../../contract/api/batch.ts'
 import { type Completion, completionText, isErrorAnswer, outputBytes } from '../../contract/api/completion.ts'
 import { repairCompletion } from '../../contract/api/repairCompletion.ts'
 import { modelRates } from '../../contract/catalog/catalog.ts'
@@ -153,11 +152,6 @@ function encode(job: JobRow, nowMs: number, ending: Partial<sluice.Settlement.$P
     ...ending,
   }
   return Buffer.from(sluice.Settlement.encode(message).finish())
-}
-
-/** The `custom_id` of a job in requests to a provider. */
-export function customIdOf(job: Pick<JobRow, 'id'>): string {
-  return batchIdOf(job.id)
 }
 
 function usageMessage(usage: TokenUsage): sluice.Usage.$Properties {

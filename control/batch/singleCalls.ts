@@ -1,5 +1,6 @@
 import type { Logger } from 'pino'
 import { parseJsonObject } from '../../contract/std/jsonObject.ts'
+import type { AttemptIds } from '../../contract/wire/attemptIds.ts'
 import type { Limits } from '../limits.ts'
 import { backoffMs } from '../runtime/backoff.ts'
 import { beforeDeadline } from '../runtime/beforeDeadline.ts'
@@ -22,6 +23,8 @@ export interface SingleCallsOptions {
   readonly holds: Pick<BatchHolds, 'held'>
   readonly log: Logger
   readonly call: CallHttp
+  /** By which providers know jobs. */
+  readonly attemptIds: AttemptIds
   readonly now: () => number
   /** Told when a job is decided or may be sent again. */
   readonly onDone: () => void
@@ -116,13 +119,14 @@ export class SingleCalls {
   }
 
   private async ask(provider: BatchProvider, job: JobWithBody): Promise<void> {
-    const { call, now } = this.options
+    const { call, now, attemptIds } = this.options
+    const attemptId = attemptIds.of(job.id, job.attempts)
     let answer: HttpAnswer
     try {
       answer = await call({
         method: 'POST',
         url: new URL(`${provider.baseUrl}/chat/completions`),
-        headers: { ...providerHeaders(provider.apiKey, 'application/json'), 'x-request-id': job.id },
+        headers: { ...providerHeaders(provider.apiKey, 'application/json'), 'x-request-id': attemptId },
         body: requestText(job),
         timeoutMs: this.options.limits.batchCallTimeoutMs,
         answerBytesMax: this.options.limits.batchResultBytesMax,

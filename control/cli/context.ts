@@ -2,9 +2,12 @@ import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { readVariables, type Variables } from '../../contract/schemas/environment.ts'
+import { AttemptIds } from '../../contract/wire/attemptIds.ts'
+import { busKeysOf } from '../../contract/wire/busKeys.ts'
 import { connectRedis, type Redis } from '../../contract/wire/redis.ts'
 import { NoteKey } from '../book/checkpoint/noteKey.ts'
 import { CatalogKey } from '../catalog/signed/catalogKey.ts'
+import { knownBusKey } from '../launch/busKey.ts'
 import { knownCatalogKey } from '../launch/catalogKey.ts'
 import { knownLogKey } from '../launch/logKey.ts'
 import type { Limits } from '../limits.ts'
@@ -27,6 +30,7 @@ interface Addresses {
   readonly archiveDir: string
   readonly chainRpcUrl: string | undefined
   readonly deployerKey: string | undefined
+  readonly busKey: string | undefined
   readonly logKey: string | undefined
   readonly catalogKey: string | undefined
   readonly nextCatalogKey: string | undefined
@@ -55,7 +59,8 @@ function readAddresses(variables: Variables): Addresses {
     chainRpcUrl: chainRpcUrl ?? (databaseUrl === undefined ? run.chain_rpc_url : undefined),
     deployerKey: variables.SLUICE_DEPLOYER_KEY,
     archiveDir: variables.SLUICE_ARCHIVE,
-    // A book that is named is not the one of the run, so neither is its key.
+    // A book that is named is not the one of the run, so neither are its keys.
+    busKey: variables.SLUICE_BUS_KEY || (databaseUrl === undefined ? knownBusKey(variables.SLUICE_DATA) : undefined),
     logKey: variables.SLUICE_LOG_KEY || (databaseUrl === undefined ? knownLogKey(variables.SLUICE_DATA) : undefined),
     catalogKey: variables.SLUICE_CATALOG_KEY || folderKey,
     nextCatalogKey: variables.SLUICE_CATALOG_NEXT_KEY,
@@ -112,6 +117,14 @@ export class CliContext {
   /** The private key of a wallet that deploys contracts. */
   get deployerKey(): string | undefined {
     return this.addresses.deployerKey
+  }
+
+  /** Reads the ids under which providers know requests. @throws CommandError where the key is not known */
+  get attemptIds(): AttemptIds {
+    const { busKey } = this.addresses
+    if (busKey === undefined)
+      throw new CommandError('SLUICE_BUS_KEY is not set: set it as proxies and controls have it')
+    return new AttemptIds(busKeysOf(busKey))
   }
 
   /** The key that signs the logs, when it is known. @throws CommandError when it is invalid */

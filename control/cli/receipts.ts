@@ -4,9 +4,10 @@ import { listArchives } from '../book/months/archives.ts'
 import { readManifest } from '../customers/archive/archiveFile.ts'
 import { archiveMonth } from '../customers/archive/archiveMonth.ts'
 import { checkArchive } from '../customers/archive/checkArchive.ts'
+import { textArray } from '../runtime/db/arrays.ts'
 import { type Arguments, argument, type CommandGroup, flag, UsageError } from './command.ts'
-import type { CliContext } from './context.ts'
-import { table } from './table.ts'
+import { type CliContext, CommandError } from './context.ts'
+import { facts, table } from './table.ts'
 
 async function archive(args: Arguments, context: CliContext): Promise<undefined> {
   const month = argument(args, 'MONTH')
@@ -46,9 +47,38 @@ async function archives(_args: Arguments, context: CliContext): Promise<undefine
   )
 }
 
+async function attempt(args: Arguments, context: CliContext): Promise<undefined> {
+  const id = argument(args, 'ID')
+  const named = context.attemptIds.read(id)
+  if (named.length === 0) throw new UsageError(`ID must be one that a provider was sent, such as try_..., not "${id}"`)
+  const pool = await context.pool()
+  const found = await pool.query<{ request_id: string; account_id: string; provider: string; status: string }>(
+    'SELECT request_id, account_id, provider, status FROM receipts WHERE request_id = ANY ($1::text[])',
+    [textArray(named.map(({ requestId }) => requestId))],
+  )
+  const [receipt] = found.rows
+  if (receipt === undefined) {
+    throw new CommandError(
+      `there is no receipt of ${named.map(({ requestId }) => requestId).join(' or ')}: it is archived, the request has not ended, ` +
+        'or the id was made with an earlier SLUICE_BUS_KEY; set that one to read it',
+    )
+  }
+  const number = named.find(({ requestId }) => requestId === receipt.request_id)?.number ?? 0
+  context.print(
+    { ...receipt, attempt: number },
+    facts([
+      ['request', receipt.request_id],
+      ['attempt', String(number)],
+      ['account', receipt.account_id],
+      ['provider', receipt.provider],
+      ['status', receipt.status],
+    ]),
+  )
+}
+
 export const RECEIPTS: CommandGroup = {
   name: 'receipts',
-  summary: 'archive receipts of past months',
+  summary: 'archive receipts of past months, and find those of what providers report',
   commands: [
     {
       synopsis: 'archive <MONTH>',
@@ -61,6 +91,11 @@ export const RECEIPTS: CommandGroup = {
       synopsis: 'check <FILE>',
       summary: 'Compares an archive with the usage logs.',
       run: check,
+    },
+    {
+      synopsis: 'attempt <ID>',
+      summary: 'Shows of which request a provider reports: it knows requests by ids that only SLUICE_BUS_KEY reads.',
+      run: attempt,
     },
     { synopsis: 'archives', summary: 'Lists the archived months.', run: archives },
   ],

@@ -1,10 +1,10 @@
-import { randomBytes } from 'node:crypto'
 import { chmodSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { ContractLimits } from '../../contract/limits/limits.ts'
 import { workerStopMaxMs } from '../../contract/limits/stopTime.ts'
 import { readCatalogFile } from '../catalog/pricing/catalogFile.ts'
 import type { Limits } from '../limits.ts'
+import { provideBusKey } from './busKey.ts'
 import { provideCatalogKey } from './catalogKey.ts'
 import { AnvilMissing } from './chain/anvil.ts'
 import { type DemoChain, type DemoPayer, startDemoChain } from './chain/demoChain.ts'
@@ -85,7 +85,7 @@ export class StackRunner {
       ...process.env,
       DATABASE_URL: databaseUrl,
       REDIS_URL: redisUrl,
-      SLUICE_BUS_KEY: process.env['SLUICE_BUS_KEY'] || randomBytes(32).toString('hex'),
+      SLUICE_BUS_KEY: process.env['SLUICE_BUS_KEY'] || provideBusKey(dataDir),
       SLUICE_LOG_KEY: process.env['SLUICE_LOG_KEY'] || provideLogKey(dataDir),
       SLUICE_CATALOG_KEY: process.env['SLUICE_CATALOG_KEY'] || provideCatalogKey(dataDir),
       SLUICE_CATALOG: catalog.path,

@@ -1,4 +1,5 @@
 import type { Logger } from 'pino'
+import { AttemptIds } from '../../contract/wire/attemptIds.ts'
 import { newId } from '../../contract/wire/ids.ts'
 import { connectRedis, type Redis } from '../../contract/wire/redis.ts'
 import { Debits } from '../admission/debits/debit.ts'
@@ -248,14 +249,10 @@ export class ControlService {
   }
 
   private startBatches(): BatchService {
-    const batches = new BatchService({
-      pool: this.pool,
-      redis: this.redis,
-      log: this.log,
-      environment: process.env,
-      allowPrivate: this.environment.allowPrivateWebhooks === true,
-      limits: this.limits,
-    })
+    const { pool, redis, log, limits } = this
+    const { busKeys, allowPrivateWebhooks: allowPrivate = false } = this.environment
+    const parts = { pool, redis, log, limits, environment: process.env, allowPrivate }
+    const batches = new BatchService({ ...parts, attemptIds: new AttemptIds(busKeys) })
     batches.start()
     this.running.push({ name: 'batches', stop: () => batches.stop() })
     return batches

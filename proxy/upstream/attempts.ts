@@ -264,7 +264,8 @@ export class Attempts implements UpstreamListener {
     // A kept connection may turn out to be dead after the request was sent; whether the provider took the request is unknown
     // then.
     const onNew = fresh || !mayReuseConnection(rule)
-    this.call = transport.send(makeRequest(route, Math.max(1, this.deadlineMs - Date.now()), onNew), this)
+    const request = makeRequest(route, Math.max(1, this.deadlineMs - Date.now()), onNew)
+    this.call = transport.send({ ...request, attempt: this.tried }, this)
     if (route.registered !== undefined) this.awaitOutput(route.registered)
   }
 

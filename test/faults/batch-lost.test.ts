@@ -14,6 +14,7 @@ import { openJob } from '../../control/batch/openJob.ts'
 import { decideAnswer } from '../../control/batch/outcome.ts'
 import { parseCatalog } from '../../control/catalog/pricing/catalogFile.ts'
 import { publishCatalog } from '../../control/catalog/pricing/publish.ts'
+import { attemptIds } from '../support/attempts.ts'
 import { batchLostLimits as limits } from '../support/limits.ts'
 import { USAGE } from '../support/parts/batchModels.ts'
 import { CHARGE, PROVIDERS } from '../support/parts/batchWorld.ts'
@@ -101,6 +102,7 @@ async function untilBooked(requestId: string): Promise<void> {
     log,
     environment: {},
     allowPrivate: true,
+    attemptIds,
     limits,
   })
   service.start()

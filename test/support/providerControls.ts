@@ -1,4 +1,5 @@
 import type { Served } from '../../mock/main.ts'
+import { byRequest } from './attempts.ts'
 import type { TestProcess } from './testProcess.ts'
 import { until } from './until.ts'
 
@@ -44,14 +45,12 @@ export class ProviderControls {
     await this.release()
   }
 
-  /** What the mock provider served so far. @param since number of a line: only those behind it */
+  /** What the mock provider served so far, with the ids of requests. @param since number of a line: only those behind it */
   async log(since = 0): Promise<Served[]> {
     const response = await fetch(`${this.origin}/_log?since=${since}`)
     const text = await response.text()
-    return text
-      .split('\n')
-      .filter((line) => line !== '')
-      .map((line) => JSON.parse(line) as Served)
+    const lines = text.split('\n').filter((line) => line !== '')
+    return byRequest(lines.map((line) => JSON.parse(line) as Served))
   }
 
   private get origin(): string {

@@ -14,6 +14,8 @@ interface Kept {
 export class Relay {
   /** Where it leads to; connections that stand stay where they are. */
   targetPort: number
+  /** Sees all bytes as they come. */
+  onBytes: ((side: Side, bytes: Buffer) => void) | undefined
   private readonly server: Server
   private readonly sockets = new Set<Socket>()
   private readonly holding = new Set<Side>()
@@ -83,6 +85,7 @@ export class Relay {
   private pass(from: Socket, to: Socket, side: Side): void {
     this.sockets.add(from)
     from.on('data', (bytes) => {
+      this.onBytes?.(side, bytes)
       if (this.holding.has(side)) this.keptOf(side).push({ from, to, bytes })
       else to.write(bytes)
     })

@@ -3,7 +3,9 @@ import { createHmac } from 'node:crypto'
 import { createServer, type IncomingMessage, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
+import { batchIdOf } from '../../../contract/api/batch.ts'
 import type { BatchEntry } from '../../../mock/main.ts'
+import { requestOf } from '../attempts.ts'
 import type { TokenPrices } from '../reconcile.ts'
 import { chargeOf } from '../reconcile.ts'
 import { type Stack, until } from '../stack.ts'
@@ -68,7 +70,12 @@ export async function ended(stack: Stack, apiKey: string, job: BatchJob): Promis
 /** The mock provider's own book of batches. */
 export async function upstreamBatches(stack: Stack): Promise<BatchEntry[]> {
   const response = await fetch(`http://127.0.0.1:${stack.provider.port()}/_batches`)
-  return (await response.json()) as BatchEntry[]
+  const jobOf = (customId: string) => batchIdOf(requestOf(customId))
+  return ((await response.json()) as BatchEntry[]).map((batch) => ({
+    ...batch,
+    custom_ids: batch.custom_ids.map(jobOf),
+    billed: batch.billed.map((line) => ({ ...line, custom_id: jobOf(line.custom_id) })),
+  }))
 }
 
 /** Asserts that a job was run once, and is charged what the provider billed for it. */

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import type { VideoState } from '../../../contract/catalog/video.ts'
 import type { VideoJob } from '../../../mock/main.ts'
+import { byRequest } from '../attempts.ts'
 import { type Stack, until } from '../stack.ts'
 import type { TestModel } from '../testCatalog.ts'
 import type { Receipt, Reply } from './chatClient.ts'
@@ -126,5 +127,5 @@ export async function rewriteVideo(
 /** What the mock provider's own book says of its jobs. */
 export async function providerVideos(stack: Stack): Promise<VideoJob[]> {
   const response = await fetch(`${stack.provider.url().replace('/v1', '')}/_videos`)
-  return (await response.json()) as VideoJob[]
+  return byRequest((await response.json()) as VideoJob[])
 }

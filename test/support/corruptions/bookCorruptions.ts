@@ -1,3 +1,4 @@
+import { accountKey, shardOf } from '../../../contract/wire/redisKeys.ts'
 import type { Corrupted, Corruption } from './corruption.ts'
 
 const KINDS = 'every transfer is of a known kind, between its accounts'
@@ -51,6 +52,29 @@ export const BOOK_CORRUPTIONS: readonly Corruption[] = [
     name: 'a payment without its entry of the audit trail',
     sql: (book) => transfer('payment', 'payments_in', coin(book)),
     found: SOURCES,
+  },
+  {
+    name: 'a payment without its entry of the audit trail, which admission knows',
+    sql: (book) => transfer('payment', 'payments_in', coin(book)),
+    outside: ({ redis, accountId }) => redis.hincrby(accountKey(shardOf(accountId), accountId), 'coin', 1_000),
+    found: SOURCES,
+  },
+  {
+    name: 'a transfer that moved more',
+    sql: () => `UPDATE transfers SET units = units + 1000 WHERE kind = 'link'`,
+    found: 'balances equal their postings',
+  },
+  {
+    name: 'two balances of the gateway',
+    sql: () => `UPDATE ledger_accounts SET balance = balance + CASE id WHEN 'house' THEN 5 ELSE -5 END
+      WHERE id IN ('house', 'payments_in')`,
+    found: 'balances equal their postings',
+  },
+  { name: 'a deleted debit', sql: () => 'DELETE FROM debits', found: SOURCES },
+  {
+    name: 'a usage by day that is gone',
+    sql: () => 'DELETE FROM usage_days',
+    found: 'usage by day equals the receipts',
   },
   {
     name: 'coin of nobody that an agent is said to have got',

@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict'
 import { setImmediate } from 'node:timers/promises'
+import { batchIdOf } from '../../../contract/api/batch.ts'
 import type { Ended, HoldOf } from '../../../control/batch/batchHolds.ts'
 import { CallError, type CallHttp, type HttpAnswer, type HttpCall } from '../../../control/runtime/net/httpCall.ts'
+import { requestOf } from '../attempts.ts'
 
 export const HOLD_UNITS = 1_000_000
 
@@ -137,7 +139,7 @@ export class ModelProvider {
   private create(body: string): HttpAnswer {
     const order = JSON.parse(body) as { input_file_id: string; metadata: { sluice_group: string } }
     const lines = (this.files.get(order.input_file_id) ?? '').split('\n')
-    const ids = lines.map((line) => (JSON.parse(line) as { custom_id: string }).custom_id)
+    const ids = lines.map((line) => batchIdOf(requestOf((JSON.parse(line) as { custom_id: string }).custom_id)))
     const batch = { id: `b${++this.made}`, group: order.metadata.sluice_group, ids, status: 'in_progress' }
     this.batches.push({ ...batch, output: [], errors: [] })
     return answer(200, shown({ ...batch, output: [], errors: [] }))

@@ -11,6 +11,7 @@ import { openJob, recoverOpening } from '../../../control/batch/openJob.ts'
 import type { Providers } from '../../../control/batch/providers.ts'
 import { SingleCalls } from '../../../control/batch/singleCalls.ts'
 import type { Pool } from '../../../control/runtime/db/pool.ts'
+import { attemptIds } from '../attempts.ts'
 import { batchLimits as limits } from '../limits.ts'
 import { HOLD_UNITS, ModelHolds, ModelProvider } from './batchModels.ts'
 
@@ -43,7 +44,8 @@ export class BatchWorld {
 
   /** A new control process, which remembers nothing. */
   restart(): void {
-    const parts = { pool: this.pool, holds: this.holds, log: SILENT, call: this.provider.call, now: this.now, limits }
+    const { pool, holds, now } = this
+    const parts = { pool, holds, log: SILENT, call: this.provider.call, now, attemptIds, limits }
     this.groups = new GroupWorker(parts)
     this.singles = new SingleCalls({ ...parts, onDone: () => undefined })
   }

@@ -273,9 +273,14 @@ export class PaymentBench {
     return logs.length
   }
 
-  async stop(): Promise<void> {
+  /** Ends all that works on the book, which stays as it is then. */
+  async standStill(): Promise<void> {
     await this.payments.stop(1_000)
-    await Promise.all(this.parts.map((part) => part.stop()))
+    await Promise.all(this.parts.splice(0).map((part) => part.stop()))
+  }
+
+  async stop(): Promise<void> {
+    await this.standStill()
     await this.book.stop()
     await this.rpc.stop()
     await this.chain.stop()
