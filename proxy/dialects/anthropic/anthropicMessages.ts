@@ -1,4 +1,5 @@
 import { isJsonObject, type JsonObject, parseJsonObject } from '../../../contract/std/jsonObject.ts'
+import { plainBase64, readDataUrl } from '../shared/dataUrl.ts'
 
 /** A prompt in the Messages format. */
 export interface AnthropicPrompt {
@@ -7,7 +8,6 @@ export interface AnthropicPrompt {
   readonly messages: readonly JsonObject[]
 }
 
-const BASE64_URL = /^data:([^;,]*)(?:;[^;,]*)*;base64,/i
 /** The pattern of tool call ids in this format. */
 const NOT_IN_IDS = /[^A-Za-z0-9_-]/g
 
@@ -61,10 +61,10 @@ function blockOf(part: JsonObject): JsonObject[] {
 
 function imageSource(image: unknown): JsonObject {
   const url = String(isJsonObject(image) ? image['url'] : image)
-  const found = BASE64_URL.exec(url)
-  if (found === null) return { type: 'url', url }
-  const [head, mediaType] = found
-  return { type: 'base64', media_type: mediaType, data: url.slice(head.length) }
+  const found = readDataUrl(url)
+  return found === null
+    ? { type: 'url', url }
+    : { type: 'base64', media_type: found.type, data: plainBase64(found.base64) }
 }
 
 function toolUse(call: JsonObject): JsonObject {

@@ -3,11 +3,10 @@ import { invalidRequest } from '../../../contract/errors/errors.ts'
 import { isJsonObject, type JsonObject } from '../../../contract/std/jsonObject.ts'
 import type { PromptSize } from '../../admission/holdSize.ts'
 import { isGiven } from '../../json/fields.ts'
+import { IMAGE_TYPES, imageType } from '../shared/dataUrl.ts'
 import { readImageUrl } from '../shared/imageUrl.ts'
 import { readText } from '../shared/text.ts'
 import { withCache } from './cacheControl.ts'
-
-const IMAGE_TYPE = /^image\/[\w.+-]{1,64}$/
 
 type BlockReader = (block: JsonObject, field: string, size: PromptSize) => JsonObject | null
 
@@ -84,9 +83,9 @@ function readImage(block: JsonObject, field: string, size: PromptSize): JsonObje
     return { type: 'image', source: { type: 'url', url } }
   }
   if (source['type'] !== 'base64') throw invalidRequest(`${name}.type must be base64 or url.`, `${name}.type`)
-  const mediaType = stringOf(source['media_type'], `${name}.media_type`)
-  if (!IMAGE_TYPE.test(mediaType)) {
-    throw invalidRequest(`${name}.media_type must be a type of images, such as image/png.`, `${name}.media_type`)
+  const mediaType = imageType(stringOf(source['media_type'], `${name}.media_type`))
+  if (mediaType === null) {
+    throw invalidRequest(`${name}.media_type must be one of ${IMAGE_TYPES.join(', ')}.`, `${name}.media_type`)
   }
   return {
     type: 'image',

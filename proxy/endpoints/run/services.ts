@@ -9,11 +9,11 @@ import type { OutBuffer } from '../../sse/outBuffer.ts'
 import type { TokenCounter } from '../../tokens/tokenCounter.ts'
 import type { AnswerMemory } from '../../upstream/answerMemory.ts'
 import type { CanaryWatch } from '../../upstream/canaryWatch.ts'
+import type { FaultCause } from '../../upstream/faultCause.ts'
 import type { RouteHealth } from '../../upstream/routeHealth.ts'
 import type { Transport } from '../../upstream/transport/transport.ts'
 import type { ActiveRuns } from './activeRuns.ts'
 import type { AgentGate } from './agentGate.ts'
-import type { FaultCause } from '../../upstream/faultCause.ts'
 
 /** The payment of a request that is paid per call. */
 export interface PaidFor {
