@@ -3,8 +3,8 @@ import { readProviderError } from '../../contract/providers/providerError.ts'
 import type { Route } from '../catalog/pricedItem.ts'
 import type { Limits } from '../limits.ts'
 import { AnswerBody } from './answerBody.ts'
-import { causeOf, type FaultCause } from './faultCause.ts'
 import type { CanaryAttempt, CanaryWatch } from './canaryWatch.ts'
+import { causeOf, type FaultCause } from './faultCause.ts'
 import {
   mayMoveOnAfterAnswer,
   mayMoveOnAfterFailure,
