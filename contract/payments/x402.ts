@@ -139,3 +139,10 @@ function readPermit2(
   if (value === undefined || nonce === undefined || deadline === undefined || validAfter === undefined) return undefined
   return { method: 'permit2', chainId, token, from, to, value, validAfter, deadline, nonce, spender, signature }
 }
+
+const BASE64 = /^[A-Za-z0-9+/_-]+={0,2}$/
+
+/** Whether PAYMENT-SIGNATURE has more than one payment. JSON that somebody forgot to encode has commas, too. */
+export function hasSeveralPayments(header: string): boolean {
+  return header.includes(',') && header.split(',').every((part) => BASE64.test(part.trim()))
+}

@@ -1,6 +1,6 @@
 import { GatewayError } from '../../contract/errors/errors.ts'
 import { isPaymentScheme } from '../../contract/payments/mpp.ts'
-import { hasSeveralPayments } from '../server/credentials.ts'
+import { hasSeveralPayments } from '../../contract/payments/x402.ts'
 import type { RequestHead } from '../server/exchange.ts'
 
 /** The payment credential of a request. */

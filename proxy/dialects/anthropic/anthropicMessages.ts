@@ -1,4 +1,5 @@
 import { isJsonObject, type JsonObject, parseJsonObject } from '../../../contract/std/jsonObject.ts'
+import { plainBase64, readDataUrl } from '../shared/dataUrl.ts'
 
 /** A prompt in the Messages format. */
 export interface AnthropicPrompt {
@@ -7,12 +8,6 @@ export interface AnthropicPrompt {
   readonly messages: readonly JsonObject[]
 }
 
-const BASE64_URL = /^data:([^;,]*)(?:;[^;,]*)*;base64,/i
-/** Types that browsers and cameras write, and the one that the format knows. */
-const MEDIA_TYPES: ReadonlyMap<unknown, string> = new Map([
-  ['image/jpg', 'image/jpeg'],
-  ['image/pjpeg', 'image/jpeg'],
-])
 /** What the user says in a conversation that the assistant begins. */
 const NOTHING_SAID = '...'
 /** The pattern of tool call ids in this format. */
@@ -93,12 +88,6 @@ function blockOf(part: JsonObject): JsonObject[] {
   return isBlank(text) ? [] : [{ type: 'text', text, ...cached }]
 }
 
-/** The name that the format has for a type of images. */
-export function knownMediaType(mediaType: string): string {
-  const name = mediaType.toLowerCase()
-  return MEDIA_TYPES.get(name) ?? name
-}
-
 /** The format refuses texts of nothing but white space. */
 export function isBlank(text: unknown): boolean {
   return typeof text === 'string' && text.trim() === ''
@@ -106,10 +95,10 @@ export function isBlank(text: unknown): boolean {
 
 function imageSource(image: unknown): JsonObject {
   const url = String(isJsonObject(image) ? image['url'] : image)
-  const found = BASE64_URL.exec(url)
-  if (found === null) return { type: 'url', url }
-  const [head, mediaType] = found
-  return { type: 'base64', media_type: knownMediaType(String(mediaType)), data: url.slice(head.length) }
+  const found = readDataUrl(url)
+  return found === null
+    ? { type: 'url', url }
+    : { type: 'base64', media_type: found.type, data: plainBase64(found.base64) }
 }
 
 function toolUse(call: JsonObject): JsonObject {

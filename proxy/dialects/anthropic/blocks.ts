@@ -4,14 +4,14 @@ import { isJsonObject, type JsonObject } from '../../../contract/std/jsonObject.
 import type { PromptSize } from '../../admission/holdSize.ts'
 import { isMark } from '../../json/cutJson.ts'
 import { isGiven } from '../../json/fields.ts'
+import { IMAGE_TYPES, imageType } from '../shared/dataUrl.ts'
 import { readImageUrl } from '../shared/imageUrl.ts'
 import { leftOut, textOfBase64 } from '../shared/leftOut.ts'
 import { readText } from '../shared/text.ts'
-import { callId, inputOf, isBlank, knownMediaType } from './anthropicMessages.ts'
+import { callId, inputOf, isBlank } from './anthropicMessages.ts'
 import { blockKind, textOf } from './blockKinds.ts'
 import { withCache } from './cacheControl.ts'
 
-const IMAGE_TYPE = /^image\/[\w.+-]{1,64}$/
 const TEXT_TYPE = /^text\/|^application\/json$/
 
 /** The message that is being read. */
@@ -115,21 +115,26 @@ function readImage(block: JsonObject, field: string, reading: Reading): JsonObje
   const { size } = reading
   const name = `${field}.source`
   const source = objectOf(block['source'], name)
-  if (source['type'] === 'file' && !reading.newest) return said(leftOut('image'), field, size)
+  const isServed = source['type'] === 'url' || (source['type'] === 'base64' && mediaTypeOf(source) !== null)
+  if (!isServed && !reading.newest) return said(leftOut('image'), field, size)
   size.images++
   if (source['type'] === 'url') {
     const url = readImageUrl(stringOf(source['url'], `${name}.url`), `${name}.url`, size)
     return { type: 'image', source: { type: 'url', url } }
   }
   if (source['type'] !== 'base64') throw invalidRequest(`${name}.type must be base64 or url.`, `${name}.type`)
-  const mediaType = stringOf(source['media_type'], `${name}.media_type`)
-  if (!IMAGE_TYPE.test(mediaType)) {
-    throw invalidRequest(`${name}.media_type must be a type of images, such as image/png.`, `${name}.media_type`)
+  const mediaType = mediaTypeOf(source)
+  if (mediaType === null) {
+    throw invalidRequest(`${name}.media_type must be one of ${IMAGE_TYPES.join(', ')}.`, `${name}.media_type`)
   }
   return {
     type: 'image',
-    source: { type: 'base64', media_type: knownMediaType(mediaType), data: stringOf(source['data'], `${name}.data`) },
+    source: { type: 'base64', media_type: mediaType, data: stringOf(source['data'], `${name}.data`) },
   }
+}
+
+function mediaTypeOf({ media_type: stated }: JsonObject): string | null {
+  return typeof stated === 'string' ? imageType(stated) : null
 }
 
 function readDocument(block: JsonObject, field: string, { size, newest }: Reading): JsonObject | null {

@@ -2,6 +2,7 @@ import { invalidRequest } from '../../../contract/errors/errors.ts'
 import { mayBePublicHost, parseWebUrl } from '../../../contract/net/publicUrl.ts'
 import type { PromptSize } from '../../admission/holdSize.ts'
 import { isMark } from '../../json/cutJson.ts'
+import { IMAGE_TYPES, readDataUrl } from './dataUrl.ts'
 
 const DATA = 'data:'
 /** An address of the web; a data URL is bounded by the body that it is in. */
@@ -15,7 +16,11 @@ const CHARACTERS_MAX = 2_048
  * @throws GatewayError 400 with the field at fault
  */
 export function readImageUrl(text: string, field: string, size: PromptSize): string {
-  if (text.slice(0, DATA.length).toLowerCase() === DATA || isMark(text)) return text
+  if (isMark(text)) return text
+  if (text.slice(0, DATA.length).toLowerCase() === DATA) {
+    if (readDataUrl(text) !== null) return text
+    throw invalidRequest(`${field} must be a data URL in base64, of ${IMAGE_TYPES.join(', ')}.`, field)
+  }
   const url = text.length <= CHARACTERS_MAX ? parseWebUrl(text) : undefined
   if (url === undefined) {
     const what = `a data URL or an https:// address of at most ${CHARACTERS_MAX} characters, without user, password and backslashes`

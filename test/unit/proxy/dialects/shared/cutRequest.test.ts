@@ -122,12 +122,17 @@ describe('a request with long strings', () => {
           role: 'user',
           content: [
             { type: 'text', text: long('c') },
-            { type: 'image_url', image_url: `data:${long('d')}` },
+            { type: 'image_url', image_url: `data:image/png;base64,${long('d')}` },
           ],
         },
         {
           role: 'user',
-          content: [{ type: 'image_url', image_url: { url: `data:${long('e')}`, detail: 'low', more: long('f') } }],
+          content: [
+            {
+              type: 'image_url',
+              image_url: { url: `data:image/png;base64,${long('e')}`, detail: 'low', more: long('f') },
+            },
+          ],
         },
         {
           role: 'assistant',

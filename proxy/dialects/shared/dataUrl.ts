@@ -1,0 +1,66 @@
+const HEAD = /^data:([^;,]*)((?:;[^;,]*)*),/i
+const HEAD_CHARACTERS_MAX = 256
+const SNIFFED_CHARACTERS = 24
+/** What every provider of images takes. */
+const JPEG = 'image/jpeg'
+export const IMAGE_TYPES = [JPEG, 'image/png', 'image/gif', 'image/webp'] as const
+export type ImageType = (typeof IMAGE_TYPES)[number]
+
+const TYPE_OF: ReadonlyMap<string, ImageType> = new Map([
+  ...IMAGE_TYPES.map((type) => [type, type] as const),
+  ['image/jpg', JPEG] as const,
+  ['image/pjpeg', JPEG] as const,
+  ['image/x-png', 'image/png'] as const,
+])
+/** Types that say nothing of the bytes. */
+const UNTOLD: ReadonlySet<string> = new Set(['', 'application/octet-stream', 'binary/octet-stream', 'image/*'])
+
+/** An image within a request. */
+export interface ImageData {
+  readonly type: ImageType
+  /** As it was sent. */
+  readonly base64: string
+}
+
+/** An image type in the spelling that providers take; null for a type that they do not all take. */
+export function imageType(stated: string): ImageType | null {
+  return TYPE_OF.get(stated.trim().toLowerCase()) ?? null
+}
+
+/**
+ * Takes a data URL of an image apart. Where its type says nothing, the first bytes tell.
+ * @returns null for one that is not base64, or of another type
+ */
+export function readDataUrl(url: string): ImageData | null {
+  const [head, stated = '', parameters = ''] = HEAD.exec(url.slice(0, HEAD_CHARACTERS_MAX)) ?? []
+  if (head === undefined || !/;\s*base64\s*$/i.test(parameters)) return null
+  const base64 = url.slice(head.length)
+  const type = UNTOLD.has(stated.trim().toLowerCase()) ? sniffed(base64) : imageType(stated)
+  return type === null ? null : { type, base64 }
+}
+
+/** Base64 in the usual alphabet, padded and without blanks; text that cannot be made so is left as it is. */
+export function plainBase64(sent: string): string {
+  if (sent.length % 4 === 0 && !/[^A-Za-z0-9+/=]/.test(sent)) return sent
+  const text = unescaped(sent).replace(/\s+/g, '').replaceAll('-', '+').replaceAll('_', '/').replace(/=+$/, '')
+  if (text.length % 4 === 1 || /[^A-Za-z0-9+/]/.test(text)) return sent
+  return text.padEnd(Math.ceil(text.length / 4) * 4, '=')
+}
+
+function unescaped(text: string): string {
+  if (!text.includes('%')) return text
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return text
+  }
+}
+
+function sniffed(base64: string): ImageType | null {
+  const bytes = Buffer.from(base64.slice(0, SNIFFED_CHARACTERS), 'base64')
+  const text = bytes.toString('latin1')
+  if (text.startsWith('\xff\xd8\xff')) return JPEG
+  if (text.startsWith('\x89PNG')) return 'image/png'
+  if (text.startsWith('GIF8')) return 'image/gif'
+  return text.startsWith('RIFF') && text.slice(8, 12) === 'WEBP' ? 'image/webp' : null
+}
