@@ -1,21 +1,28 @@
 // Installs the coding agents that the long tests run, and prints the folder of their programs: node scripts/agents.mjs
 import { spawnSync } from 'node:child_process'
+import { utimesSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { installPackages, isStale } from './install.mjs'
+import { isStale } from './install.mjs'
 
 /** What two of the packages do once they are installed, which newer versions of npm leave to the user. */
 const PREPARED_BY = { '@anthropic-ai/claude-code': 'install.cjs', 'opencode-ai': 'postinstall.mjs' }
 
 const folder = join(fileURLToPath(new URL('..', import.meta.url)), 'test/agents')
+function run(command, args, cwd) {
+  const { status } = spawnSync(command, args, { cwd, stdio: ['ignore', 2, 2] })
+  if (status !== 0) throw new Error(`${command} ${args.join(' ')} failed in ${cwd}`)
+}
+
 if (isStale(folder)) {
-  installPackages(folder)
+  console.error('Installing the coding agents ...')
+  // Not by a lock file: not every registry has their packages for all platforms, and `npm ci` wants them all. The versions
+  // of package.json are exact, and so are those by which the agents name their packages for a platform.
+  run('npm', ['install', '--package-lock=false', '--no-audit', '--no-fund', '--loglevel=error'], folder)
   for (const [name, script] of Object.entries(PREPARED_BY)) {
-    const { status } = spawnSync(process.execPath, [script], {
-      cwd: join(folder, 'node_modules', name),
-      stdio: ['ignore', 2, 2],
-    })
-    if (status !== 0) throw new Error(`${name} was not prepared`)
+    run(process.execPath, [script], join(folder, 'node_modules', name))
   }
+  const now = new Date()
+  utimesSync(join(folder, 'node_modules/.package-lock.json'), now, now)
 }
 console.log(join(folder, 'node_modules/.bin'))

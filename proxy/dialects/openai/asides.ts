@@ -22,9 +22,16 @@ const READ = [
   'provider',
   'batch',
   'webhook_url',
-  'extra_body',
 ]
-const KNOWN: ReadonlySet<string> = new Set([...READ, ...CHAT_OPTIONS.keys(), ...EXTRA_MEMBERS, ...SWITCH_NAMES])
+/** Members that every provider gets, or that are read elsewhere. */
+const USUAL: ReadonlySet<string> = new Set([...READ, ...CHAT_OPTIONS.keys()])
+const KNOWN: ReadonlySet<string> = new Set([
+  ...READ,
+  'extra_body',
+  ...CHAT_OPTIONS.keys(),
+  ...EXTRA_MEMBERS,
+  ...SWITCH_NAMES,
+])
 
 /** The members of a chat request that not every provider gets. */
 export interface Beside {
@@ -38,6 +45,14 @@ export interface Beside {
  * as members of the body, because some clients send them so.
  */
 export function readAsides(body: JsonObject, size: PromptSize): Beside {
+  for (const name in body) if (!USUAL.has(name)) return readUnusual(body, size)
+  const { reasoning_effort: effort } = body
+  return typeof effort === 'string' ? { effort } : NOTHING
+}
+
+const NOTHING: Beside = {}
+
+function readUnusual(body: JsonObject, size: PromptSize): Beside {
   const { extra_body: nested } = body
   const whole = isJsonObject(nested) ? { ...nested, ...body } : body
   const { effort, names } = readEffort(whole)
