@@ -104,6 +104,8 @@ export const PROXY_LIMITS = {
   answerBytesPerTokenMax: 2_048,
   /** A chat answer that is not streamed, in bytes, however many tokens were asked for. */
   chatAnswerBytesMax: 16_777_216,
+  /** A chat answer that becomes the result of a call of the Model Context Protocol, in bytes. */
+  mcpAnswerBytesMax: 524_288,
   /** One image of an answer, in bytes. */
   imageAnswerBytesMax: 33_554_432,
   /** One number of a vector, in bytes. */
@@ -114,6 +116,10 @@ export const PROXY_LIMITS = {
   answerElementsMax: 32_768,
   /** Such JSON where it is parsed, in bytes. */
   answerParsedBytesMax: 2_097_152,
+  /** An answer above this size is read by another thread, in bytes. */
+  answerAtOnceBytesMax: 262_144,
+  /** Answers that wait for the thread that reads them. */
+  largeAnswersWaitingMax: 256,
   /** What any stream may have beside the output that was asked for, in bytes. */
   streamBytesBase: 1_048_576,
   /** A stream of a chat answer, in bytes for each output token that the hold pays for. */
@@ -124,12 +130,19 @@ export const PROXY_LIMITS = {
   preambleBytesMax: 65_536,
   /** One event of a stream, in bytes. */
   eventBytesMax: 4_194_304,
+  /** One event of a stream that is parsed, since its client or its count needs another format, in bytes. */
+  eventParsedBytesMax: 1_048_576,
   /** The longest Retry-After of a provider that is passed on, in seconds. */
   retryAfterSecondsMax: 60,
   /** Consecutive failures after which the circuit breaker of a route opens. */
   breakerFailures: 5,
   /** How long the breaker stays open before one request tries the route, in milliseconds. */
   breakerOpenMs: 10_000,
+  /**
+   * How long a route rests whose account at the provider is empty, revoked or suspended, in milliseconds: somebody has to act
+   * there.
+   */
+  accountFaultCoolMs: 300_000,
   /** The time from one connection that probes a provider to the next, in milliseconds. */
   routeProbeMs: 30_000,
   /** The time between probes while the provider cannot be reached, in milliseconds; below breakerOpenMs. */

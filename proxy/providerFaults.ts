@@ -9,9 +9,10 @@ export function providerFaults(
   log: Logger,
 ): Pick<RunServices, 'onRouteFault' | 'onUsageContradicted'> {
   return {
-    onRouteFault: (route, reason) => {
+    onRouteFault: (route, reason, cause) => {
       metrics.noteRouteFault(route.provider.id)
-      logEvent(log, 'route_failed', { route: route.id, reason })
+      if (cause !== undefined) metrics.noteConnectionFault(cause.kind)
+      logEvent(log, 'route_failed', { route: route.id, reason, ...(cause && { cause: cause.code || cause.kind }) })
     },
     onUsageContradicted: ({ id, provider }) => {
       // Such a provider does it in every answer, and a line for each would say no more.

@@ -21,6 +21,7 @@ import { openapiHandler } from './endpoints/openapi/openapi.ts'
 import { paidHandler } from './endpoints/paid.ts'
 import { pricingHandler, sheetHandler, sheetsHandler } from './endpoints/pricing.ts'
 import { publicReceiptHandler, receiptHandler } from './endpoints/receipts.ts'
+import { inputTokensHandler } from './endpoints/responses/inputTokens.ts'
 import { keyPrecheck } from './endpoints/run/checkKey.ts'
 import { keyedHandler, type Serve } from './endpoints/run/serve.ts'
 import type { RunServices } from './endpoints/run/services.ts'
@@ -111,6 +112,12 @@ export function routes(parts: RouteParts): RouteEntry[] {
     },
     ...sold('/v1/completions', chat(completionsSurface)),
     keyed('/v1/responses', chat(responsesSurface)),
+    {
+      method: 'POST',
+      path: '/v1/responses/input_tokens',
+      handler: inputTokensHandler(keys, catalog, services),
+      precheck,
+    },
     ...unit('/v1/embeddings', embeddings),
     ...unit('/v1/images/generations', images),
     ...unit('/v1/images/edits', imageEdits),

@@ -24,15 +24,25 @@ export interface CompletionIdentity {
  */
 export function completionText(
   answer: Completion,
-  { requestId, modelId, object }: CompletionIdentity,
+  identity: CompletionIdentity,
   usage: TokenUsage,
   receipt: string,
 ): string {
+  return completionHead(answer, identity) + answerEnd(usageJson(usage), receipt)
+}
+
+/** A completion without its usage, receipt and closing brace, which `answerEnd` adds. */
+export function completionHead(answer: Completion, { requestId, modelId, object }: CompletionIdentity): string {
   let text = `{"id":"${requestId}","object":"${object}","model":${quoted(modelId)}`
   for (const name in answer) {
     if (!OWN_MEMBERS.has(name)) text += `,${quoted(name)}:${JSON.stringify(answer[name])}`
   }
-  return `${text},"usage":${usageJson(usage)}${receipt === '' ? '}' : `,"receipt":${receipt}}`}`
+  return text
+}
+
+/** The last members of an answer, with its closing brace. @param receipt as JSON text, or '' for none */
+export function answerEnd(usage: string, receipt: string): string {
+  return `,"usage":${usage}${receipt === '' ? '' : `,"receipt":${receipt}`}}`
 }
 
 /** Whether an answer of status 200 is an error or has no choices. */

@@ -3,6 +3,7 @@ import { row } from './row.ts'
 /** Errors that the contract leaves open: validation, credentials, routing inside the gateway and its own failures. */
 export const GATEWAY_ERRORS = {
   invalid_request: row(400, 'The request is not valid; change it as described.', { publicCode: null }),
+  unsupported_encoding: row(415, 'The body has a Content-Encoding; send it uncompressed, without that header.'),
   unsupported_media_type: row(400, 'The body is a form; send JSON, as Content-Type: application/json.'),
   batch_not_found: row(404, 'There is no batch job with this id.'),
   body_too_large: row(413, 'The body is too large; send a smaller one.', { publicCode: null }),

@@ -10,6 +10,11 @@ export interface ReportedUsage extends TokenUsage {
   readonly contradicts?: true
 }
 
+/** Whether a provider has reported both the prompt and the output. */
+export function isWhole(usage: ReportedUsage | null): usage is ReportedUsage {
+  return usage !== null && usage.missing === undefined
+}
+
 type PromptClasses = Pick<TokenUsage, 'input' | 'cachedInput' | 'cacheWrite5m' | 'cacheWrite1h'>
 type StatedPrompt = Pick<StatedUsage, 'prompt' | 'cached' | 'written' | 'writtenHour' | 'inside'>
 

@@ -8,6 +8,8 @@ const SMALL_BYTES = 2_048
 /** A string of at least this many bytes is a long one. */
 const LONG_STRING_BYTES = 2_048
 const COLON = 58
+/** What is read behind an escaped quote before the next one is searched. */
+const NEAR_BYTES = 1_024
 
 /**
  * Whether brackets nest deeper than `max` in JSON bytes. Parsing copes with any depth, but printing recurses and would
@@ -54,10 +56,14 @@ function openers(bytes: Buffer): number {
  * @returns the index of its closing quote, or -1
  */
 export function stringEnd(bytes: Buffer, from: number): number {
-  for (let end = bytes.indexOf(QUOTE, from); end >= 0; end = bytes.indexOf(QUOTE, end + 1)) {
+  for (let at = from; ; ) {
+    const quote = bytes.indexOf(QUOTE, at)
+    if (quote < 0) return -1
     let backslashes = 0
-    while (bytes[end - 1 - backslashes] === BACKSLASH) backslashes++
-    if (backslashes % 2 === 0) return end
+    while (bytes[quote - 1 - backslashes] === BACKSLASH) backslashes++
+    if (backslashes % 2 === 0) return quote
+    // A search costs as much as reading many bytes, and where one quote is escaped there are more.
+    const stop = Math.min(bytes.length, quote + 1 + NEAR_BYTES)
+    for (at = quote + 1; at < stop; at += bytes[at] === BACKSLASH ? 2 : 1) if (bytes[at] === QUOTE) return at
   }
-  return -1
 }

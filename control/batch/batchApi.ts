@@ -1,4 +1,7 @@
 import { randomUUID } from 'node:crypto'
+import { shownMessage } from '../../contract/providers/cleanMessage.ts'
+import { providerErrorOf, readProviderError } from '../../contract/providers/providerError.ts'
+import { type FaultOwner, faultOf } from '../../contract/providers/providerFault.ts'
 import { isJsonObject, type JsonObject } from '../../contract/std/jsonObject.ts'
 import type { Limits } from '../limits.ts'
 import type { CallHttp, HttpAnswer, HttpCall } from '../runtime/net/httpCall.ts'
@@ -10,6 +13,8 @@ const WINDOW = '24h'
 /** Under which our own id of a batch is kept with it. */
 const GROUP_NAME = 'sluice_group'
 const SHORT_ANSWER_BYTES = 4_194_304
+/** What a batch would have been answered with, had it been refused at once. */
+const REFUSED_STATUS = 400
 
 /** A batch as its provider reports it. */
 export interface UpstreamBatch {
@@ -29,20 +34,28 @@ export class ProviderRefusal extends Error {
   readonly status: number
   readonly retryAfterMs: number
 
-  constructor({ status, body, retryAfterSeconds }: HttpAnswer) {
-    super(reasonOf(body) || `the provider answered ${status}`)
+  /** Whose fault it is. */
+  readonly owner: FaultOwner
+
+  /** @param answer not 2xx */
+  constructor(answer: HttpAnswer) {
+    const { status, body, retryAfterSeconds } = answer
+    super(reasonOf(answer) || `The provider answered ${status}.`)
+    const error = readProviderError(body.toString('utf8'))
     this.status = status
-    this.retryAfterMs = retryAfterSeconds * 1000
+    this.owner = faultOf(status, error).owner
+    this.retryAfterMs = retryAfterSeconds * 1000 || (error.retryAfterMs ?? 0)
   }
 
   /** The provider has not done it and may do it later. */
   get isBusy(): boolean {
-    return this.status === 429 || this.status === 503
+    return this.owner === 'rate' || this.owner === 'account' || this.status === 503
   }
 
   /** Asking again would not help. */
   get isFinal(): boolean {
-    return this.status >= 400 && this.status < 500 && this.status !== 408 && this.status !== 409 && !this.isBusy
+    const isRefused = this.owner === 'request' || this.owner === 'context' || this.owner === 'route'
+    return isRefused && this.status !== 409
   }
 }
 
@@ -154,15 +167,9 @@ export function providerHeaders(apiKey: string, contentType: string): Record<str
   }
 }
 
-/** The message of a provider's error; '' without one. */
-export function reasonOf(body: Buffer): string {
-  try {
-    const { error } = objectOf({ status: 0, body, retryAfterSeconds: 0 })
-    const message = typeof error === 'object' && error !== null ? Reflect.get(error, 'message') : error
-    return typeof message === 'string' ? message : ''
-  } catch {
-    return ''
-  }
+/** The message of a provider's error for the owner of a job; '' without one, or where it is about our account. */
+export function reasonOf({ status, body }: HttpAnswer): string {
+  return shownMessage(status, readProviderError(body.toString('utf8')))
 }
 
 function objectOf({ body }: HttpAnswer): JsonObject {
@@ -200,8 +207,6 @@ function readBatch(value: unknown): UpstreamBatch {
 
 /** `errors` is a list object: {object: "list", data: [{code, message}]}. */
 function firstError(errors: unknown): string {
-  const data: unknown = typeof errors === 'object' && errors !== null ? Reflect.get(errors, 'data') : undefined
-  const first: unknown = Array.isArray(data) ? data[0] : undefined
-  const message: unknown = typeof first === 'object' && first !== null ? Reflect.get(first, 'message') : undefined
-  return typeof message === 'string' ? message : ''
+  const data = isJsonObject(errors) ? errors['data'] : undefined
+  return shownMessage(REFUSED_STATUS, providerErrorOf({ errors: data }))
 }

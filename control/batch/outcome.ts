@@ -7,12 +7,16 @@ import { estimateUsage, mendedUsage } from '../../contract/money/estimate.ts'
 import { usageBounds } from '../../contract/money/openaiUsage.ts'
 import { type ReceiptFields, receiptJson } from '../../contract/money/receipt.ts'
 import { usageOfAnswer } from '../../contract/money/usageReports.ts'
+import { shownMessage } from '../../contract/providers/cleanMessage.ts'
+import { providerErrorOf } from '../../contract/providers/providerError.ts'
 import { sluice } from '../../contract/wire/generated/messages.js'
 import { namesOf, USAGE_SOURCE } from '../../contract/wire/settlementNames.ts'
 import type { JobRow, Outcome } from './jobRow.ts'
 
 const DURATION_MS_MAX = 2 ** 31 - 1
 const MESSAGE_CHARACTERS_MAX = 1_000
+/** Of an error in place of a completion, which has no status of its own. */
+const LINE_STATUS = 400
 const USAGE_SOURCE_NAMES = namesOf(USAGE_SOURCE)
 
 /** The decided outcome of a job: its charge, and the result for its owner. */
@@ -77,11 +81,9 @@ export function decideNotHeld(job: JobRow, nowMs: number): Decision {
   return decideFailure(job, 'failed', 'The hold of the job was lost, so it was not run.', nowMs)
 }
 
-/** The message of a provider's error. */
+/** The message of a provider's error for the owner of the job, without anything about our account there. */
 export function errorText(error: unknown): string {
-  if (typeof error === 'string') return error
-  const message: unknown = typeof error === 'object' && error !== null ? Reflect.get(error, 'message') : undefined
-  return typeof message === 'string' ? message : 'The provider answered without a completion.'
+  return shownMessage(LINE_STATUS, providerErrorOf({ error })) || 'The provider answered without a completion.'
 }
 
 /**

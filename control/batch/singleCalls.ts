@@ -7,7 +7,7 @@ import { textArray } from '../runtime/db/arrays.ts'
 import type { Pool } from '../runtime/db/pool.ts'
 import { logEvent } from '../runtime/logEvents.ts'
 import { CallError, type CallHttp, type HttpAnswer } from '../runtime/net/httpCall.ts'
-import { providerHeaders, reasonOf } from './batchApi.ts'
+import { ProviderRefusal, providerHeaders } from './batchApi.ts'
 import type { BatchHolds } from './batchHolds.ts'
 import { JOB_COLUMNS, type JobRow, type JobWithBody, requestText } from './jobRow.ts'
 import { decide, requeue } from './jobStore.ts'
@@ -134,10 +134,12 @@ export class SingleCalls {
       return this.again(job, UNREACHED, 0, true)
     }
     if (answer.status === 200) return this.decide(job, this.read(job, answer))
-    const reason = reasonOf(answer.body) || `The provider answered ${answer.status}.`
-    const isBusy = answer.status === 429 || answer.status === 503
-    if (!isBusy && answer.status < 500) return this.decide(job, decideFailure(job, 'failed', reason, now()))
-    return this.again(job, reason, answer.retryAfterSeconds * 1000, !isBusy)
+    const refusal = new ProviderRefusal(answer)
+    // Below 400 the provider may have taken it.
+    if (refusal.isFinal || answer.status < 400)
+      return this.decide(job, decideFailure(job, 'failed', refusal.message, now()))
+    const isForNow = refusal.owner === 'rate' || answer.status === 503
+    return this.again(job, refusal.message, refusal.retryAfterMs, !isForNow)
   }
 
   private read(job: JobRow, answer: HttpAnswer): Decision {

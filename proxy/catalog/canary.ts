@@ -46,6 +46,7 @@ function routeOf(record: sluice.ServingRoute, seal: Pick<CallSeal, 'open'>): Rou
       missingKeyEnv: '',
       dataPolicy: dataPolicy === 'none' ? 'none' : 'retained',
       maxTokensField: '',
+      form: null,
       privateImages: false,
       report: null,
       publicOnly: record.publicOnly,

@@ -8,6 +8,7 @@ import {
   modelRates,
   type Thinking,
 } from '../../contract/catalog/catalog.ts'
+import type { RequestForm } from '../../contract/catalog/requestForm.ts'
 import { type VideoSettings, videoSettings } from '../../contract/catalog/video.ts'
 import type { ModelRates } from '../../contract/money/charge.ts'
 import { type UnitRates, unitRates } from '../../contract/money/unitRates.ts'
@@ -118,9 +119,17 @@ function decodeProvider(record: sluice.ProviderRecord, environment: NodeJS.Proce
     missingKeyEnv: apiKey === '' ? record.apiKeyEnv : '',
     dataPolicy: record.dataPolicy as DataPolicy,
     maxTokensField: record.maxTokensField,
+    refusesStreamOptions: record.refusesStreamOptions,
+    form: formOf(record),
     privateImages: record.privateImages,
     report: record.report ? { id: record.report.id ?? '', validUntilMs: record.report.validUntilMs ?? 0 } : null,
   }
+}
+
+function formOf(record: sluice.ProviderRecord): RequestForm | null {
+  const { omitMembers: omit, extraMembers: extra, thinkingMember: thinking, systemFirst } = record
+  if (omit.length === 0 && extra.length === 0 && thinking === '' && !systemFirst) return null
+  return { omit, extra, thinking, systemFirst }
 }
 
 function decodeModel(

@@ -1,4 +1,5 @@
 import type { DataPolicy, Dialect } from '../../contract/catalog/catalog.ts'
+import type { RequestForm } from '../../contract/catalog/requestForm.ts'
 
 /** A provider as its routes need it. The key itself is read from the environment of this process. */
 export interface Provider {
@@ -14,6 +15,10 @@ export interface Provider {
   readonly dataPolicy: DataPolicy
   /** The name of the output limit that the provider knows; empty forwards the client's. */
   readonly maxTokensField: string
+  /** It refuses the member of a streamed request that asks for usage; absent is false. */
+  readonly refusesStreamOptions?: boolean
+  /** How it wants its requests, where that is not as usual. */
+  readonly form: RequestForm | null
   /** It may be sent addresses of images that are not https on the public internet. */
   readonly privateImages: boolean
   /** The attestation of its hardware, for the private tier; null while none is in force. */

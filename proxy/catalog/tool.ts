@@ -94,6 +94,7 @@ function routeOf(record: sluice.ToolRecord, environment: NodeJS.ProcessEnv): Rou
     apiKey,
     missingKeyEnv: apiKey === '' ? record.apiKeyEnv : '',
     maxTokensField: '',
+    form: null,
     privateImages: false,
     report: null,
     dataPolicy: record.retained ? ('retained' as const) : ('none' as const),

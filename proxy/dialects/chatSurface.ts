@@ -5,7 +5,7 @@ import { anthropicProvider } from './anthropic/anthropicProvider.ts'
 import { chatClient } from './openai/chatClient.ts'
 import { readChatRequest } from './openai/chatRequest.ts'
 import { ChatStream, STREAM_END } from './openai/chatStream.ts'
-import { readOpenaiAnswer } from './openai/openaiAnswer.ts'
+import { openaiEnd, readOpenaiAnswer } from './openai/openaiAnswer.ts'
 import { OpenaiRequestBuilder, printOpenai } from './openai/openaiRequestBuilder.ts'
 import { chunkIdentity } from './openai/rewrite.ts'
 import type { AnswerContext, ChatCodec, ChatSurface } from './shared/codec.ts'
@@ -13,7 +13,7 @@ import { translate } from './shared/translate.ts'
 
 /** Chat completions over a provider that speaks them: chunks go through with three members rewritten. */
 const overOpenai: ChatCodec = {
-  print: (request, _model, cut) => printOpenai(request, cut),
+  print: (request, model, cut) => printOpenai(request, model, cut),
   ask: (request, requestId, _model, printed) => new OpenaiRequestBuilder(request, requestId, printed),
   stream: ({ requestId, model, request, limits }: AnswerContext) =>
     new ChatStream(
@@ -23,6 +23,7 @@ const overOpenai: ChatCodec = {
       limits,
     ),
   answer: readOpenaiAnswer,
+  end: openaiEnd,
 }
 
 /** POST /v1/chat/completions. */

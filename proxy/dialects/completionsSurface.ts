@@ -3,7 +3,7 @@ import { usageBounds } from '../../contract/money/openaiUsage.ts'
 import { chatSurface } from './chatSurface.ts'
 import { ChatStream } from './openai/chatStream.ts'
 import { readTextRequest } from './openai/completionsRequest.ts'
-import { readTextAnswer } from './openai/openaiAnswer.ts'
+import { openaiEnd, readTextAnswer } from './openai/openaiAnswer.ts'
 import { OpenaiRequestBuilder, printOpenai, TEXT } from './openai/openaiRequestBuilder.ts'
 import { textIdentity } from './openai/rewrite.ts'
 import type { ChatCodec, ChatSurface } from './shared/codec.ts'
@@ -13,7 +13,7 @@ const DIALECTS: ReadonlySet<Dialect> = new Set(['openai'])
 
 /** Text completions over a provider that speaks them: chunks go through with four members rewritten. */
 const overOpenai: ChatCodec = {
-  print: (request, _model, cut) => printOpenai(request, cut),
+  print: (request, model, cut) => printOpenai(request, model, cut),
   ask: (request, requestId, _model, printed) => new OpenaiRequestBuilder(request, requestId, printed, TEXT),
   stream: ({ requestId, model, request, limits }) =>
     new ChatStream(
@@ -24,6 +24,7 @@ const overOpenai: ChatCodec = {
       request.echo,
     ),
   answer: (body, context) => readTextAnswer(body, context, context.request.echo ?? ''),
+  end: openaiEnd,
 }
 
 /** POST /v1/completions. */

@@ -1,6 +1,4 @@
-import type { TokenUsage } from '../../contract/money/charge.ts'
 import type { JsonObject } from '../../contract/std/jsonObject.ts'
-import type { Model } from '../catalog/catalog.ts'
 import { anthropicErrorEvent, stopReasonOf } from './anthropic/anthropicEvents.ts'
 import { inputOf } from './anthropic/anthropicMessages.ts'
 import { anthropicUsageJson } from './anthropic/anthropicUsage.ts'
@@ -9,7 +7,6 @@ import { readMessagesRequest } from './anthropic/messagesRequest.ts'
 import { messagesOf, nativeCodec } from './anthropic/native.ts'
 import { openaiProvider } from './openai/openaiProvider.ts'
 import { printOpenai } from './openai/openaiRequestBuilder.ts'
-import type { ChatFields } from './shared/chatRequest.ts'
 import { type ClientTool, clientTool } from './shared/clientTools.ts'
 import type { AnswerContext, ChatSurface } from './shared/codec.ts'
 import type { Message, ToolCall } from './shared/message.ts'
@@ -17,14 +14,15 @@ import { type ClientSide, type ProviderSide, translate } from './shared/translat
 
 const openaiForMessages: ProviderSide = {
   ...openaiProvider,
-  print: (request, model) => printOpenai(messagesOf(request).asChat(model)),
+  print: (request, model) => printOpenai(messagesOf(request).asChat(model), model),
 }
 
 /** Clients of the Messages format whose provider speaks another dialect. */
 const messagesClient: ClientSide = {
   writer: ({ requestId, model, request }) =>
     new AnthropicWriter(requestId, model.id, usualTokens(request, model), request.tools),
-  text: messageText,
+  head: messageHead,
+  usage: anthropicUsageJson,
 }
 
 /** POST /v1/messages. */
@@ -38,16 +36,15 @@ export const messagesSurface: ChatSurface = {
 const BYTES_PER_TOKEN_USUAL = 4
 
 /** The tokens of a prompt by what is usual, for clients to show until the provider has counted them. */
-function usualTokens({ prompt }: ChatFields, { imageTokens }: Model): number {
+function usualTokens({ prompt }: AnswerContext['request'], { imageTokens }: AnswerContext['model']): number {
   return Math.ceil(prompt.textBytes / BYTES_PER_TOKEN_USUAL) + prompt.images * imageTokens
 }
 
-function messageText(message: Message, context: AnswerContext, billed: TokenUsage, receipt: string): string {
-  const { requestId, model, request } = context
+function messageHead(message: Message, { requestId, model, request }: AnswerContext): string {
   return (
     `{"id":"${requestId}","type":"message","role":"assistant","model":${JSON.stringify(model.id)}` +
     `,"content":${JSON.stringify(contentOf(message, request.tools))},"stop_reason":"${stopReasonOf(message.finish)}"` +
-    `,"stop_sequence":null,"usage":${anthropicUsageJson(billed)}${receipt === '' ? '' : `,"receipt":${receipt}`}}`
+    ',"stop_sequence":null'
   )
 }
 

@@ -15,6 +15,8 @@ const LARGE_BYTES_LEAST = 16_384
 
 /** The kind of the body's sender: one with a valid credential, or any other. */
 export type BodyOwner = 'customer' | 'stranger'
+/** Answers of providers come beside the bodies of requests. */
+type Source = BodyOwner | 'provider'
 
 interface Lane {
   readonly pool: WorkerPool
@@ -61,16 +63,16 @@ export class LargeBody {
  */
 export class LargeBodies {
   private readonly limits: Limits
-  private readonly lanes: Readonly<Record<BodyOwner, Lane>>
+  private readonly lanes: Readonly<Record<Source, Lane>>
 
   /** @param onFault called for threads that fail while they are idle */
   constructor(limits: Limits, onFault: (error: unknown) => void) {
     this.limits = limits
     const { jsonDepthMax: depthMax } = limits
-    const newPool = (niceIncrement: number) =>
+    const newPool = (niceIncrement: number, queueMax: number = limits.largeBodiesWaitingMax) =>
       new WorkerPool({
         threadsMax: 1,
-        queueMax: limits.largeBodiesWaitingMax,
+        queueMax,
         taskTimeoutMs: limits.largeBodyTimeoutMs,
         idleTimeoutMs: limits.workerIdleMs,
         niceIncrement,
@@ -87,11 +89,17 @@ export class LargeBodies {
         bounds: { depthMax, membersMax: limits.strangerJsonMembersMax, elementsMax: limits.strangerJsonElementsMax },
         atOnceBytesMax: Math.max(LARGE_BYTES_LEAST, limits.strangerJsonAtOnceBytesMax),
       },
+      // What is parsed of them was counted while they arrived.
+      provider: {
+        pool: newPool(0, limits.largeAnswersWaitingMax),
+        bounds: { depthMax, membersMax: Number.POSITIVE_INFINITY, elementsMax: Number.POSITIVE_INFINITY },
+        atOnceBytesMax: limits.answerAtOnceBytesMax,
+      },
     }
   }
 
-  /** @returns undefined for a body that is small enough to be read at once */
-  of(body: Buffer, owner: BodyOwner): LargeBody | undefined {
+  /** @returns undefined for a body or an answer that is small enough to be read at once */
+  of(body: Buffer, owner: Source): LargeBody | undefined {
     if (body.length <= LARGE_BYTES_LEAST) return undefined
     const lane = this.lanes[owner]
     return body.length <= lane.atOnceBytesMax ? undefined : new LargeBody(body, lane, this.limits)

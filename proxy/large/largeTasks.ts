@@ -1,11 +1,15 @@
 import type { JSONRPCRequest } from '@modelcontextprotocol/server'
 import type { Dialect } from '../../contract/catalog/catalog.ts'
+import type { TokenUsage } from '../../contract/money/charge.ts'
+import type { Span } from '../../contract/std/span.ts'
 import type { sluice } from '../../contract/wire/generated/messages.js'
 import type { TextSample } from '../../workers/textSample.ts'
 import type { ChatFields } from '../dialects/shared/chatRequest.ts'
-import type { AskModel, Printed } from '../dialects/shared/codec.ts'
+import type { AnswerContext, AskModel, Printed } from '../dialects/shared/codec.ts'
+import type { MembersContent, MembersReading } from '../json/findMembers.ts'
 import type { JsonBounds } from '../json/jsonBounds.ts'
 import type { Limits } from '../limits.ts'
+import type { Refusal } from '../upstream/refusal.ts'
 
 /** The endpoints of chat models. */
 export type ChatEndpoint = 'chat' | 'completions' | 'messages' | 'responses'
@@ -42,6 +46,32 @@ export interface PromptSample {
   readonly extraTokens: number
 }
 
+/** How a provider's answer to a chat request is read. */
+export interface AnswerInput {
+  readonly endpoint: ChatEndpoint
+  /** Of the provider. */
+  readonly dialect: Dialect
+  /** The values that are relayed as they are. */
+  readonly cuts: readonly Span[]
+  readonly context: Omit<AnswerContext, 'limits'>
+  /** Its tokens are counted. */
+  readonly isCounted: boolean
+}
+
+/** A provider's answer to a chat request; see WholeAnswer. */
+export interface LargeAnswer {
+  readonly usage: TokenUsage | null
+  readonly outputBytes: number
+  /** null unless its tokens are counted. */
+  readonly written: TextSample | null
+  readonly head: Uint8Array
+}
+
+/** An answer that is unusable; see Refusal. */
+export interface LargeRejection {
+  readonly rejected: Omit<Refusal, 'error'> & { readonly error: sluice.Refusal.$Properties }
+}
+
 /**
  * The tasks of another thread on a large body, by name. Results that grow with the body are bytes that both threads share,
  * so that receiving them costs nothing.
@@ -69,6 +99,15 @@ export interface LargeTasks {
   readonly unit: { readonly input: { readonly endpoint: UnitEndpoint }; readonly output: object }
   /** Reads a message of the Model Context Protocol. The arguments of a chat are returned as the body of a chat request. */
   readonly mcp: { readonly input: null; readonly output: LargeMcp | LargeMessageFault }
+  /** Finds the members of a provider's answer; see `findMembers`. */
+  readonly members: {
+    readonly input: { readonly reading: MembersReading; readonly cuts: readonly Span[] }
+    readonly output: { readonly content: MembersContent | null; readonly rest: Uint8Array }
+  }
+  /** Writes vectors in another encoding; see `convertVectors`. */
+  readonly vectors: { readonly input: { readonly to: 'float' | 'base64' }; readonly output: Uint8Array | null }
+  /** Reads a provider's answer to a chat request. */
+  readonly answer: { readonly input: AnswerInput; readonly output: LargeAnswer | LargeRejection }
   /** Reads a request for a clip. */
   readonly video: { readonly input: null; readonly output: object }
 }

@@ -6,6 +6,11 @@ export function sharedBytes(bytes: Uint8Array): Uint8Array {
   return shared
 }
 
+/** The same memory as a Buffer. */
+export function sharedBuffer(bytes: Uint8Array): Buffer {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+}
+
 /** A text as UTF-8 in memory that threads share. */
 export function sharedText(text: string): Uint8Array {
   const bytes = Buffer.from(new SharedArrayBuffer(Buffer.byteLength(text)))

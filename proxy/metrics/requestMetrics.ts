@@ -21,6 +21,8 @@ export interface RequestCounters {
   readonly errors: Record<string, number>
   /** By provider id. */
   readonly routeFaults: Record<string, number>
+  /** Failed connections to providers, by cause. */
+  readonly connectionFaults: Record<string, number>
   /** Usage reports that contradict themselves, by provider id. */
   readonly contradictions: Record<string, number>
   /** Time from the request to the provider's being called, by bucket; the last one is everything above. */
@@ -42,6 +44,7 @@ export function newCounters(): RequestCounters {
     ended: { ok: 0, partial: 0, failed: 0, cut: 0 },
     errors: {},
     routeFaults: {},
+    connectionFaults: {},
     contradictions: {},
     overhead: new Array<number>(OVERHEAD_BUCKETS_MS.length + 1).fill(0),
     overheadSumMs: 0,
@@ -51,7 +54,7 @@ export function newCounters(): RequestCounters {
 /** Adds `more` to `sum`, member by member. */
 export function addCounters(sum: RequestCounters, more: RequestCounters): void {
   for (const name of NUMBERS) sum[name] += more[name]
-  for (const name of ['ended', 'errors', 'routeFaults', 'contradictions'] as const) {
+  for (const name of ['ended', 'errors', 'routeFaults', 'connectionFaults', 'contradictions'] as const) {
     const into: Record<string, number> = sum[name]
     for (const [label, count] of Object.entries(more[name])) into[label] = (into[label] ?? 0) + count
   }
@@ -87,6 +90,10 @@ export class RequestMetrics {
 
   noteError(row: string): void {
     this.counters.errors[row] = (this.counters.errors[row] ?? 0) + 1
+  }
+
+  noteConnectionFault(cause: string): void {
+    this.counters.connectionFaults[cause] = (this.counters.connectionFaults[cause] ?? 0) + 1
   }
 
   /** @returns whether it is the provider's first */

@@ -1,10 +1,13 @@
 import { GatewayError } from '../../contract/errors/errors.ts'
 import { isPaymentScheme } from '../../contract/payments/mpp.ts'
+import { hasSeveralPayments } from '../server/credentials.ts'
 import type { RequestHead } from '../server/exchange.ts'
 
 /** The payment credential of a request. */
 export type PaymentCredential =
   | { readonly kind: 'none' }
+  /** A payment of the version before, under a header of its own. */
+  | { readonly kind: 'x402 v1' }
   | { readonly kind: 'x402'; readonly header: string }
   | { readonly kind: 'mpp'; readonly authorization: string }
 
@@ -15,8 +18,8 @@ export type PaymentCredential =
 export function readPaymentCredential(head: RequestHead): PaymentCredential {
   const { authorization, paymentSignature } = head
   const isMpp = isPaymentScheme(authorization)
-  if (!isMpp && paymentSignature === '') return { kind: 'none' }
-  const isTwice = (isMpp && authorization.includes(',')) || paymentSignature.includes(',')
+  if (!isMpp && paymentSignature === '') return { kind: head.hasPaymentV1 === true ? 'x402 v1' : 'none' }
+  const isTwice = (isMpp && authorization.includes(',')) || hasSeveralPayments(paymentSignature)
   if (isTwice) throw new GatewayError('payment_conflict')
   return isMpp ? { kind: 'mpp', authorization } : { kind: 'x402', header: paymentSignature }
 }

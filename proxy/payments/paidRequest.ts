@@ -82,7 +82,7 @@ export class PaidRequest implements AnswerDecorator {
   }
 
   get isUnpaid(): boolean {
-    return this.credential.kind === 'none'
+    return this.credential.kind === 'none' || this.credential.kind === 'x402 v1'
   }
 
   /** Refuses a request that carries no payment with its price. @throws GatewayError x402 */
@@ -197,6 +197,7 @@ export class PaidRequest implements AnswerDecorator {
   private check(terms: PaymentTerms, priced: Priced, windowSeconds: number): CheckedPayment | undefined {
     const { credential } = this
     const bytesMax = this.services.limits.paymentHeaderBytesMax
+    if (credential.kind === 'x402 v1') throw new GatewayError('payment_invalid', { message: VERSION_1 })
     if (credential.kind === 'x402') return checkX402(credential.header, terms, priced, windowSeconds, bytesMax)
     return credential.kind === 'mpp' ? checkMpp(credential.authorization, terms, priced, bytesMax) : undefined
   }
@@ -236,6 +237,9 @@ export class PaidRequest implements AnswerDecorator {
   }
 }
 
+const VERSION_1 =
+  'X-PAYMENT is of x402 version 1; sign a payment of version 2 for the quote in this answer, and send it as PAYMENT-SIGNATURE.'
+
 const REFUSALS = {
   counterfactual: 'Signatures of wallets that are not deployed (ERC-6492) are not taken; deploy the wallet first.',
   malformed: 'The payment has no signature; sign it.',
@@ -262,7 +266,7 @@ function refused(error: GatewayError, { protocol }: CheckedPayment): GatewayErro
 /** The account of a request if its payment is valid; nothing is done in its name before that is verified. */
 function claimedPayer(credential: PaymentCredential, bytesMax: number): Address {
   if (credential.kind === 'x402') return readPaymentHeader(credential.header, bytesMax)?.payment.from ?? NOBODY
-  if (credential.kind === 'none') return NOBODY
+  if (credential.kind === 'none' || credential.kind === 'x402 v1') return NOBODY
   const source = readCredential(credential.authorization, bytesMax)?.source ?? ''
   return parseAddress(sourceAccount(source)?.address) ?? NOBODY
 }

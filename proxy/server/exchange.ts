@@ -8,9 +8,15 @@ export const HEADERS_MAX = 98
 
 /**
  * The most bytes of a request's head that the HTTP server package accepts, all lines together; it answers 431 itself above
- * that.
+ * that. Heads with payments have several KiB. The package reads it from the environment when it is loaded.
  */
-export const HEAD_BYTES_MAX = 4_096
+export const HEAD_BYTES_MAX = 32_768
+
+/**
+ * How long clients are told to keep a connection that is not used, in seconds. The HTTP server package closes it after 9 to
+ * 11 s, which it has no setting for.
+ */
+export const KEEP_ALIVE_SECONDS = 8
 
 /** The parts of a request's head that endpoints read. Names are lower case; an absent header is an empty string. */
 export interface RequestHead {
@@ -25,6 +31,8 @@ export interface RequestHead {
   readonly host: string
   /** An x402 payment; several are joined by commas. */
   readonly paymentSignature: string
+  /** A payment of x402 version 1 was sent, as X-PAYMENT; absent is not. */
+  readonly hasPaymentV1?: boolean
   readonly acceptPayment: string
   /** x-erc8004-agent. */
   readonly agent: string

@@ -13,6 +13,8 @@ export interface ParsedHead {
   /** Bytes announced by Content-Length, or -1. */
   readonly contentLength: number
   readonly chunked: boolean
+  /** The body is in a content coding: compressed, as a rule. */
+  readonly isCoded: boolean
   /** Why the framing of the body cannot be trusted, or an empty string. */
   readonly framingFault: string
   /** More than one credential was sent under one name. */
@@ -31,6 +33,7 @@ export function parseHead(req: HttpRequest): ParsedHead {
   let origin = ''
   let host = ''
   let paymentSignature = ''
+  let hasPaymentV1 = false
   let acceptPayment = ''
   let agent = ''
   let idempotencyKey = ''
@@ -42,6 +45,7 @@ export function parseHead(req: HttpRequest): ParsedHead {
   let mcpName = ''
   let contentLength = UNSET
   let chunked = false
+  let isCoded = false
   let framingFault = ''
   let hasTwoCredentials = false
 
@@ -66,6 +70,9 @@ export function parseHead(req: HttpRequest): ParsedHead {
         break
       case 'payment-signature':
         paymentSignature = paymentSignature === '' ? value : `${paymentSignature},${value}`
+        break
+      case 'x-payment':
+        hasPaymentV1 = value !== ''
         break
       case 'accept-payment':
         acceptPayment = value
@@ -99,6 +106,9 @@ export function parseHead(req: HttpRequest): ParsedHead {
         else if (!/^[0-9]{1,15}$/.test(value)) framingFault = 'Content-Length is not a number'
         else contentLength = Number(value)
         break
+      case 'content-encoding':
+        isCoded ||= !/^\s*(?:identity)?\s*$/i.test(value)
+        break
       case 'transfer-encoding':
         if (chunked || value.trim().toLowerCase() !== 'chunked') framingFault = 'Transfer-Encoding is not just chunked'
         chunked = true
@@ -116,6 +126,7 @@ export function parseHead(req: HttpRequest): ParsedHead {
     origin,
     host,
     paymentSignature,
+    hasPaymentV1,
     acceptPayment,
     agent,
     idempotencyKey,
@@ -126,7 +137,7 @@ export function parseHead(req: HttpRequest): ParsedHead {
     mcpMethod,
     mcpName,
   }
-  return { head, contentLength, chunked, framingFault, hasTwoCredentials }
+  return { head, contentLength, chunked, isCoded, framingFault, hasTwoCredentials }
 }
 
 const isSecond = (before: string, value: string): boolean => before !== '' && before !== value

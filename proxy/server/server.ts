@@ -21,6 +21,7 @@ import { UwsExchange } from './uwsExchange.ts'
 
 const EMPTY = Buffer.alloc(0)
 const PREFLIGHT_SECONDS = '86400'
+const UNCODED = ['accept-encoding', 'identity']
 
 export interface ServerOptions {
   readonly routes: readonly RouteEntry[]
@@ -148,7 +149,10 @@ export class Server {
       this.fail(exchange, new GatewayError('method_not_allowed', { message }), ['allow', allow])
       return
     }
-    if (parsed.contentLength > 0 || parsed.chunked) this.read(res, exchange, route, parsed.contentLength)
+    const hasBody = parsed.contentLength > 0 || parsed.chunked
+    // RFC 9110 section 15.5.16 asks for the codings that would be taken.
+    if (hasBody && parsed.isCoded) this.fail(exchange, new GatewayError('unsupported_encoding'), UNCODED)
+    else if (hasBody) this.read(res, exchange, route, parsed.contentLength)
     else this.run(route.handler, exchange, EMPTY)
   }
 

@@ -8,6 +8,7 @@ import {
   type GoneListener,
   type HeaderList,
   JSON_TYPE,
+  KEEP_ALIVE_SECONDS,
   type RequestHead,
 } from './exchange.ts'
 import type { HttpResponse } from './uws.ts'
@@ -29,6 +30,7 @@ export interface ExchangeHost {
 
 const EMPTY = Buffer.alloc(0)
 const OK = '200 OK'
+const KEEP_ALIVE = `\r\nkeep-alive: timeout=${KEEP_ALIVE_SECONDS}`
 const NOT_MODIFIED = 304
 const statusLines = new Map<number, string>()
 
@@ -197,8 +199,9 @@ export class UwsExchange implements Exchange {
     if (!this.headDue) return
     this.headDue = false
     // The client closes the connection then: told to do so at the end, the server package writes this header into the body.
+    const isLast = this.closes || this.host.isLeaving
     const head = this.host.isLeaving ? `${this.streamHead}\r\nconnection: close` : this.streamHead
-    this.writeHead(OK, head, this.streamHeaders)
+    this.writeHead(OK, head, this.streamHeaders, isLast)
   }
 
   private finish(
@@ -213,7 +216,7 @@ export class UwsExchange implements Exchange {
     this.begun = true
     const isLast = close || this.closes || this.host.isLeaving
     this.endWith(() => {
-      this.writeHead(statusLine(status), contentType, headers)
+      this.writeHead(statusLine(status), contentType, headers, isLast)
       if (this.head.method === 'HEAD' || status === NOT_MODIFIED)
         this.res.endWithoutBody(Buffer.byteLength(body), isLast)
       else this.res.end(body, isLast)
@@ -238,10 +241,10 @@ export class UwsExchange implements Exchange {
     this.onEnded()
   }
 
-  private writeHead(line: string, contentType: string, headers: HeaderList | undefined): void {
+  private writeHead(line: string, contentType: string, headers: HeaderList | undefined, isLast: boolean): void {
     // The server package writes a value without checking it. All fields as one value make one call into native code, which
     // costs more than the bytes it writes; every name and value here is the gateway's own.
-    let fields = `${contentType}\r\nx-request-id: ${this.id}\r\nrequest-id: ${this.id}`
+    let fields = `${contentType}\r\nx-request-id: ${this.id}\r\nrequest-id: ${this.id}${isLast ? '' : KEEP_ALIVE}`
     if (this.head.origin !== '') {
       fields += `\r\naccess-control-allow-origin: *\r\naccess-control-expose-headers: ${EXPOSED_HEADERS}`
     }

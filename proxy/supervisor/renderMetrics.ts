@@ -15,6 +15,7 @@ const COUNTERS = [
 const LABELLED = [
   ['ended', 'sluice_requests_ended_total', 'Requests with a hold, by how they ended', 'status'],
   ['errors', 'sluice_errors_total', 'Errors answered, by row of the error table', 'error'],
+  ['connectionFaults', 'sluice_connection_faults_total', 'Failed connections to providers, by cause', 'cause'],
   [
     'contradictions',
     'sluice_usage_contradictions_total',

@@ -6,6 +6,7 @@ import type { ProxyConfig } from '../config.ts'
 import type { Limits } from '../limits.ts'
 import { logEvent } from '../logEvents.ts'
 import { addCounters, newCounters } from '../metrics/requestMetrics.ts'
+import { HEAD_BYTES_MAX } from '../server/exchange.ts'
 import type { MainToWorker, WorkerSnapshot, WorkerToMain } from '../workerMessages.ts'
 
 const WORKER_FILE = fileURLToPath(new URL('../worker.js', import.meta.url))
@@ -13,8 +14,6 @@ const WORKER_FILE = fileURLToPath(new URL('../worker.js', import.meta.url))
 // collector copies. It has its full size from the start, because otherwise it grows late under load and shrinks afterwards.
 const YOUNG_SPACE_MIB = 32
 const YOUNG_SPACE = [`--min-semi-space-size=${YOUNG_SPACE_MIB}`, `--max-semi-space-size=${YOUNG_SPACE_MIB}`]
-/** The server package reads it from the environment when it is loaded; headers with payments have several KiB. */
-const HEADER_BYTES_MAX = 32_768
 const RESTART_MIN_MS = 100
 const RESTART_MAX_MS = 5_000
 const SNAPSHOT_TIMEOUT_MS = 1_000
@@ -98,7 +97,7 @@ export class WorkerProcesses {
   }
 
   private spawn(slot: number): Promise<number> {
-    const env = { ...process.env, PORT: String(this.port), UWS_HTTP_MAX_HEADERS_SIZE: String(HEADER_BYTES_MAX) }
+    const env = { ...process.env, PORT: String(this.port), UWS_HTTP_MAX_HEADERS_SIZE: String(HEAD_BYTES_MAX) }
     const execArgv = [...process.execArgv, ...YOUNG_SPACE]
     const child = fork(WORKER_FILE, [], { env, execArgv, stdio: ['ignore', 'inherit', 'inherit', 'ipc'] })
     const worker: Worker = {

@@ -1,9 +1,13 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { AnswerJson } from '../json/answerJson.ts'
 import { AnswerScan, type ScanBounds } from '../json/answerScan.ts'
 import type { AnswerMemory } from './answerMemory.ts'
 
 /** Smaller bodies cannot have so many values that reading them takes long. */
 const COUNTED_BYTES_MIN = 65_536
+
+/** What is copied in one turn of the event loop, in bytes. */
+const TURN_BYTES = 1_048_576
 
 /**
  * Why an answer is not kept: it is too long or has too many values, or the answers of the process take all memory that they
@@ -45,12 +49,46 @@ export class AnswerBody {
     return isShort && !hasMemory ? 'no_memory' : 'too_long'
   }
 
+  /** Bytes of the body so far. */
+  get length(): number {
+    return this.bytes
+  }
+
   /** The body; it is released here. */
   take(): Buffer {
     const { pieces } = this
     this.clear()
     const [first] = pieces
     return first !== undefined && pieces.length === 1 ? first : Buffer.concat(pieces)
+  }
+
+  /** Bytes that have arrived. */
+  get size(): number {
+    return this.bytes
+  }
+
+  /**
+   * The body as JSON in memory that threads share, where it is large; its memory is given back then. No turn of the event loop
+   * copies more than a part of it.
+   */
+  async gather(): Promise<AnswerJson> {
+    const { pieces, bytes, memory } = this
+    const cuts = this.scan?.cuts
+    this.scan = undefined
+    this.pieces = []
+    this.bytes = 0
+    const whole = Buffer.from(new SharedArrayBuffer(bytes))
+    let copied = 0
+    let turnBytes = 0
+    for (const piece of pieces) {
+      copied += piece.copy(whole, copied)
+      turnBytes += piece.length
+      if (turnBytes < TURN_BYTES) continue
+      turnBytes = 0
+      await nextTurn()
+    }
+    memory?.release(bytes)
+    return new AnswerJson(whole, cuts)
   }
 
   /** The body as JSON; it is released here. */

@@ -1,8 +1,10 @@
 import { GatewayError } from '../../contract/errors/errors.ts'
+import { readProviderError } from '../../contract/providers/providerError.ts'
 import type { Registered, Route } from '../catalog/pricedItem.ts'
 import { AnswerBody } from './answerBody.ts'
 import type { AttemptsOptions } from './attemptsOptions.ts'
 import type { CanaryAttempt } from './canaryWatch.ts'
+import { causeOf } from './faultCause.ts'
 import {
   mayMoveOnAfterAnswer,
   mayMoveOnAfterFailure,
@@ -10,7 +12,6 @@ import {
   mayReuseConnection,
 } from './operationRules.ts'
 import { OutputTimer } from './outputTimer.ts'
-import { readProviderError } from './providerErrors.ts'
 import { classifyRefusal, type Refusal, refusalOfRegistered } from './refusal.ts'
 import { retryAfterMs } from './retryAfter.ts'
 import {
@@ -20,7 +21,7 @@ import {
   type UpstreamListener,
 } from './transport/transport.ts'
 
-/** So short that its JSON is within all bounds of what is parsed at once. */
+/** So short that its JSON is within all bounds of what is parsed at once. The rest of a longer one, an echo mostly, is not read. */
 const ERROR_BODY_BYTES_MAX = 65_536
 
 /**
@@ -44,6 +45,7 @@ export class Attempts implements UpstreamListener {
   private last = false
   private resetRetried = false
   private headSeen = false
+  private ended = false
   private refusedStatus = 0
   private refusedHeaders: UpstreamHeaders | undefined
   private readonly refusedBody = new AnswerBody()
@@ -69,13 +71,14 @@ export class Attempts implements UpstreamListener {
     this.options.health.answers(this.route.id)
     this.accuser?.failed(false)
     this.watched?.onOutput(Date.now(), outputBytes)
+    this.succeed()
   }
 
   /** The answer turned out to be unusable before the commit; the next route is tried. */
   reject(refusal: Refusal): void {
     if (this.over || this.committed) return
     this.call?.cancel()
-    this.options.onFault(this.route, 'unusable answer')
+    this.options.onFault(this.route, faultText(refusal, 'unusable answer'))
     this.moveOn(refusal, mayMoveOnAfterAnswer(this.options.rule))
   }
 
@@ -155,16 +158,22 @@ export class Attempts implements UpstreamListener {
       this.refused(this.refusedStatus)
       return
     }
+    this.ended = true
     this.tell(() => this.options.listener.onEnd())
-    if (this.committed && !this.over) this.options.health.succeeded(this.route.id)
-    // An answer that turned out to be none was judged when it was rejected.
+    this.succeed()
+  }
+
+  /** A large answer is read elsewhere when it has ended, and commits after that. */
+  private succeed(): void {
+    if (!this.ended || !this.committed || this.over) return
+    this.options.health.succeeded(this.route.id)
     this.watched?.succeeded()
   }
 
   onFailure(failure: TransportFailure): void {
     if (this.over) return
     this.outputTimer?.stop()
-    this.options.onFault(this.route, failure.message)
+    this.options.onFault(this.route, failure.message, causeOf(failure))
     if (this.committed) {
       this.over = true
       this.watched?.failed(failure.kind === 'idle_timeout')
@@ -184,20 +193,23 @@ export class Attempts implements UpstreamListener {
     this.moveOn({ error, elsewhere: true, routeFault: true, retryAfterMs: 0, perhapsRequest: false }, mayMoveOn)
   }
 
-  // A longer body is no error that a dialect knows, and is not read.
   private keepRefused(bytes: Buffer): void {
-    if (this.refusedBody.add(bytes, ERROR_BODY_BYTES_MAX) === null) return
+    const room = ERROR_BODY_BYTES_MAX - this.refusedBody.length
+    this.refusedBody.add(bytes.subarray(0, room), ERROR_BODY_BYTES_MAX)
+    if (bytes.length <= room) return
     this.call?.cancel()
     this.refused(this.refusedStatus)
   }
 
   private refused(status: number): void {
     const { rule, classify, limits, onFault } = this.options
-    const waitMs = retryAfterMs(this.refusedHeaders, Date.now(), limits.retryAfterSecondsMax * 1000)
-    onFault(this.route, `status ${status}`)
+    const waitMsMax = limits.retryAfterSecondsMax * 1000
     const body = this.refusedBody.take().toString('utf8')
-    const refusal =
-      classify?.(status, body, waitMs) ?? classifyRefusal(status, readProviderError(body), waitMs, rule.ownStatus)
+    const stated = readProviderError(body)
+    const headMs = retryAfterMs(this.refusedHeaders, Date.now(), waitMsMax)
+    const waitMs = headMs > 0 ? headMs : Math.min(stated.retryAfterMs ?? 0, waitMsMax)
+    const refusal = classify?.(status, body, waitMs) ?? classifyRefusal(status, stated, waitMs, rule.ownStatus)
+    onFault(this.route, faultText(refusal, `status ${status}`))
     this.moveOn(refusal, mayMoveOnAfterStatus(rule, status))
   }
 
@@ -222,7 +234,8 @@ export class Attempts implements UpstreamListener {
     const refusal = this.route.registered === undefined ? answered : refusalOfRegistered(answered)
     if (answered.elsewhere) this.watched?.failed(false)
     else this.accuser = this.watched
-    if (refusal.retryAfterMs > 0) health.coolDown(this.route.id, nowMs + refusal.retryAfterMs)
+    const coolMs = refusal.accountFault === undefined ? refusal.retryAfterMs : limits.accountFaultCoolMs
+    if (coolMs > 0) health.coolDown(this.route.id, nowMs + coolMs)
     if (refusal.routeFault) health.failed(this.route.id, nowMs, refusal.perhapsRequest ? accountId : undefined)
     else health.undecided(this.route.id)
     let other = routes[this.next]
@@ -243,6 +256,7 @@ export class Attempts implements UpstreamListener {
     this.watched = watch?.begin(route, streamed === true, Date.now())
     this.tried++
     this.headSeen = false
+    this.ended = false
     this.refusedStatus = 0
     this.refusedBody.clear()
     listener.onAttempt(route)
@@ -261,4 +275,8 @@ export class Attempts implements UpstreamListener {
       this.onFailure(new TransportFailure(this.committed ? 'idle_timeout' : 'first_byte_timeout'))
     })
   }
+}
+
+function faultText({ accountFault }: Refusal, otherwise: string): string {
+  return accountFault === undefined ? otherwise : `account at the provider: ${accountFault}`
 }

@@ -2,6 +2,7 @@ import type { GatewayError } from '../../contract/errors/errors.ts'
 import type { Route } from '../catalog/pricedItem.ts'
 import type { Limits } from '../limits.ts'
 import type { CanaryWatch } from './canaryWatch.ts'
+import type { FaultCause } from './faultCause.ts'
 import type { OperationRule } from './operationRules.ts'
 import type { Refusal } from './refusal.ts'
 import type { RouteHealth } from './routeHealth.ts'
@@ -46,5 +47,5 @@ export interface AttemptsOptions {
   /** Sorts error answers; absent for those of a model's provider. */
   readonly classify?: Classify | undefined
   /** Called for faults that the client does not see: a provider that rejects our credential, a failing route. */
-  readonly onFault: (route: Route, reason: string) => void
+  readonly onFault: (route: Route, reason: string, cause?: FaultCause) => void
 }

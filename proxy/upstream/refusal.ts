@@ -1,6 +1,7 @@
 import { GatewayError } from '../../contract/errors/errors.ts'
-
-const MESSAGE_CHARACTERS_MAX = 300
+import { cleanMessage } from '../../contract/providers/cleanMessage.ts'
+import type { ProviderError } from '../../contract/providers/providerError.ts'
+import { faultOf } from '../../contract/providers/providerFault.ts'
 
 /** The consequences of a provider's error answer for the request. */
 export interface Refusal {
@@ -14,6 +15,8 @@ export interface Refusal {
   readonly perhapsRequest?: boolean
   /** How long the provider asked for no requests (Retry-After), in milliseconds. */
   readonly retryAfterMs: number
+  /** The gateway's account at the provider is of no use for now, and why; absent is not, or not for certain. */
+  readonly accountFault?: string
 }
 
 /** An unusable answer: an error, empty, or unreadable. */
@@ -21,16 +24,11 @@ export interface Rejected {
   readonly rejected: Refusal
 }
 
-/** A provider's error as a dialect parses it. */
-export interface ProviderError {
-  readonly message: string
-  readonly code: string
-}
-
 /**
- * Classifies a provider's error answer by status and code: a fault of the request, of this route, or of the gateway's own
- * account with the provider, which clients never see.
+ * Classifies a provider's error answer: a fault of the request, of this route, or of the gateway's own account with the
+ * provider, which clients never see.
  * @param status not 2xx
+ * @param retryAfterMs how long the answer asks for no requests; 0 where it does not
  * @param ownStatus the client sees the provider's own 4xx status where the request is at fault
  */
 export function classifyRefusal(
@@ -41,26 +39,37 @@ export function classifyRefusal(
 ): Refusal {
   // Chat answers 400 for every 4xx of the provider, except for a body that the provider found too large.
   const shown = ownStatus || status === 413 ? status : 400
-  if (provider.code === 'context_length_exceeded') return requestFault('context_length_exceeded', 400, provider)
-  if (status === 404) return { ...unavailable(), elsewhere: true, routeFault: false, retryAfterMs }
-  const ours = status === 401 || status === 402 || status === 403 || provider.code === 'insufficient_credit'
-  if (ours) return { ...unavailable(), routeFault: true, retryAfterMs }
-  if (status === 429) {
-    const retryAfterSeconds = Math.max(1, Math.ceil(retryAfterMs / 1000))
-    const error = new GatewayError('rate_limited', { message: BUSY, retryAfterSeconds })
-    return { error, elsewhere: true, routeFault: false, retryAfterMs }
-  }
-  if (status === 408 || status === 504) {
-    return {
-      error: new GatewayError('upstream_timeout'),
-      elsewhere: true,
-      routeFault: true,
-      perhapsRequest: true,
-      retryAfterMs,
+  const { owner, name, certain } = faultOf(status, provider)
+  switch (owner) {
+    case 'context':
+      return requestFault('context_length_exceeded', 400, provider)
+    case 'route':
+      return { ...unavailable(), elsewhere: true, routeFault: false, retryAfterMs }
+    case 'account': {
+      // A rejected credential may be one of a provider that is changing it, and a sentence may be an echo of the request.
+      const isEcho = !certain && (status === 400 || status === 422)
+      return {
+        ...unavailable(),
+        routeFault: true,
+        ...(isEcho && { perhapsRequest: true }),
+        retryAfterMs,
+        ...(certain && { accountFault: name === '' ? 'no money' : name }),
+      }
     }
+    case 'rate': {
+      const retryAfterSeconds = Math.max(1, Math.ceil(retryAfterMs / 1000))
+      const error = new GatewayError('rate_limited', { message: BUSY, retryAfterSeconds })
+      return { error, elsewhere: true, routeFault: false, retryAfterMs }
+    }
+    case 'timeout': {
+      const error = new GatewayError('upstream_timeout')
+      return { error, elsewhere: true, routeFault: true, perhapsRequest: true, retryAfterMs }
+    }
+    case 'request':
+      return requestFault('upstream_rejected', shown, provider)
+    default:
+      return { ...unavailable(), routeFault: true, perhapsRequest: true, retryAfterMs }
   }
-  if (status >= 400 && status < 500) return requestFault('upstream_rejected', shown, provider)
-  return { ...unavailable(), routeFault: true, perhapsRequest: true, retryAfterMs }
 }
 
 /**
@@ -88,14 +97,4 @@ function requestFault(
   const message = reason === '' ? undefined : `The provider rejected the request: ${reason}`
   const error = new GatewayError(code, { message, status })
   return { error, elsewhere: false, routeFault: false, retryAfterMs: 0 }
-}
-
-/** A provider's message without addresses, keys and organisation ids, cut to a sensible length. */
-export function cleanMessage(message: string): string {
-  return message
-    .replace(/https?:\/\/\S+/gi, '')
-    .replace(/\b(?:sk|key|org|proj|req)[-_][A-Za-z0-9_-]{6,}/g, '')
-    .replace(/\s+/g, ' ')
-    .trim()
-    .slice(0, MESSAGE_CHARACTERS_MAX)
 }

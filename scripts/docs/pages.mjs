@@ -3,6 +3,7 @@ import { cliPage } from './cli.mjs'
 import { configurationPage } from './configuration.mjs'
 import { errorsPage } from './errors.mjs'
 import { readmeWithFigures } from './figures.mjs'
+import { historiesPage } from './histories.mjs'
 import { httpPage } from './http.mjs'
 import { limitsPage } from './limits.mjs'
 import { logsPage } from './logs.mjs'
@@ -18,6 +19,7 @@ export async function pages(root) {
   return [
     ['docs/reference/http.md', httpPage()],
     ['docs/reference/errors.md', errorsPage()],
+    ['docs/reference/histories.md', historiesPage()],
     ['docs/reference/limits.md', limitsPage(root)],
     ['docs/reference/configuration.md', configurationPage(root)],
     ['docs/reference/catalog-file.md', catalogFilePage(root)],

@@ -50,6 +50,23 @@ describe('items of a history', () => {
     })
   }
 
+  test('the tokens of a history are counted free, as the official client asks for them', async () => {
+    const input = [...(HISTORIES[2]?.[1] ?? []), HELLO] as OpenAI.Responses.ResponseInput
+    const asked = provider.asked.length
+    const counted = await client.responses.inputTokens.count({ model: MODEL, input, instructions: 'Be brief.' })
+    assert.equal(counted.object, 'response.input_tokens')
+    assert.ok(counted.input_tokens > 10 && counted.input_tokens < 100, String(counted.input_tokens))
+    assert.equal(provider.asked.length, asked)
+    const whole = await client.responses.inputTokens.count({ model: MODEL, input: 'word '.repeat(70_000) })
+    assert.ok(whole.input_tokens > 60_000)
+  })
+
+  test('the path for summaries says what to do instead', async () => {
+    const reply = await post(stack.baseUrl, '/v1/responses/compact', apiKey, { model: MODEL, input: [HELLO] })
+    assert.equal(reply.status, 404)
+    assert.match(reply.text, /have the model write one/)
+  })
+
   test('every kind of the table has a row', () => {
     const tried = new Set(
       [...HISTORIES, ...REFUSED].flatMap(([, items]) => items.map((item) => Reflect.get(item, 'type'))),

@@ -84,6 +84,11 @@ export const MODEL_SHAPES = {
       receipt: ref('Receipt'),
     }),
   ),
+  InputTokens: shape({
+    object: text,
+    input_tokens: integer,
+    estimated: said('Whether it was not counted by the model', flag),
+  }),
   TokenCount: shape({ input_tokens: integer, estimated: said('Whether it was not counted by the model', flag) }),
   Response: said(
     'A response in the OpenAI Responses format',

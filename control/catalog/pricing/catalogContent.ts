@@ -30,6 +30,11 @@ export interface ProviderContent {
   readonly api_key_env?: string
   readonly data_policy: DataPolicy
   readonly max_tokens_field?: string
+  readonly stream_usage: boolean
+  readonly thinking_member?: string
+  readonly system_messages: 'many' | 'first'
+  readonly extra_members: readonly string[]
+  readonly omit_members: readonly string[]
   readonly batch: boolean
   readonly private_images: boolean
   readonly attestation?: AttestationContent

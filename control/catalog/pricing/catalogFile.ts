@@ -21,6 +21,14 @@ export interface CatalogProvider {
   readonly apiKeyEnv: string
   readonly dataPolicy: DataPolicy
   readonly maxTokensField: string
+  /** It refuses the member of a streamed request that asks for usage. */
+  readonly refusesStreamOptions: boolean
+  /** '' passes on reasoning_effort alone. */
+  readonly thinkingMember: string
+  /** It takes system messages at the beginning alone, as one. */
+  readonly systemFirst: boolean
+  readonly extraMembers: readonly string[]
+  readonly omitMembers: readonly string[]
   /** It serves the files and batches of the OpenAI dialect. */
   readonly batch: boolean
   /** It may be sent addresses of images that are not https on the public internet. */
@@ -152,6 +160,11 @@ function readProvider(file: YamlFile, path: Path, content: ProviderContent): Cat
     apiKeyEnv: content.api_key_env ?? '',
     dataPolicy: content.data_policy,
     maxTokensField: content.max_tokens_field ?? '',
+    refusesStreamOptions: !content.stream_usage,
+    thinkingMember: content.thinking_member ?? '',
+    systemFirst: content.system_messages === 'first',
+    extraMembers: content.extra_members,
+    omitMembers: content.omit_members,
     batch: content.batch,
     privateImages: content.private_images,
     ...(attestation && { attestation: readAttestation(file, [...path, 'attestation'], attestation) }),

@@ -49,7 +49,8 @@ export function encodeRecord(
 }
 
 function providerRecord(provider: CatalogProvider, reports: StandingReports): sluice.ProviderRecord.$Properties {
-  const { attestation: policy, ...rest } = provider
+  const { attestation: policy, ...named } = provider
+  const rest = { ...named, extraMembers: [...named.extraMembers], omitMembers: [...named.omitMembers] }
   if (policy === undefined) return rest
   const attestation = policyText(policy)
   return { ...rest, attestation, report: standingReport(reports, provider.id, attestation) }

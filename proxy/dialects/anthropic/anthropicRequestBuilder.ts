@@ -13,7 +13,7 @@ export const MESSAGES_PATH = '/messages'
 const SAMPLING = ['temperature', 'top_p', 'top_k'] as const
 
 /** A request in the format of chat completions as providers of the Anthropic dialect read it. */
-export function printAnthropic({ forward }: ChatRequest, model: Pick<AskModel, 'thinking'>): Printed {
+export function printAnthropic({ forward, effort }: ChatRequest, model: Pick<AskModel, 'thinking'>): Printed {
   const messages = forward['messages'] as readonly JsonObject[]
   const { system, messages: turns } = anthropicPrompt(messages)
   if (wantsAnyJson(forward['response_format'])) system.push({ type: 'text', text: ANY_JSON })
@@ -25,7 +25,7 @@ export function printAnthropic({ forward }: ChatRequest, model: Pick<AskModel, '
     ...userOf(forward['user'] ?? forward['safety_identifier']),
   }
   const mayThink = !forcesTool(forward['tool_choice']) && !(model.thinking === 'budget' && endsInToolResult(messages))
-  const options: JsonObject = mayThink ? { effort: forward['reasoning_effort'] } : {}
+  const options: JsonObject = mayThink ? { effort: effort ?? forward['reasoning_effort'] } : {}
   for (const name of SAMPLING) options[name] = forward[name]
   const format = formatOf(forward['response_format'])
   const rest = JSON.stringify(prompt).slice(1)

@@ -157,7 +157,8 @@ function documentText(source: JsonObject, size: PromptSize): unknown {
   if (type === 'text') return data
   size.rewritten = true
   if (type === 'content') return textOf(source['content'])
-  if (type !== 'base64' || typeof data !== 'string' || !TEXT_TYPE.test(String(mediaType))) return null
+  if (type !== 'base64' || typeof data !== 'string' || typeof mediaType !== 'string' || !TEXT_TYPE.test(mediaType))
+    return null
   return isMark(data) ? data : textOfBase64(data)
 }
 

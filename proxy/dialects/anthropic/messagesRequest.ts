@@ -55,9 +55,11 @@ export class MessagesRequest implements ChatRequest {
 
   /** The request in the format of chat completions, for a model that may or may not think. */
   asChat(model: Pick<AskModel, 'thinking' | 'maxOutput'>): ChatRequest {
+    const { thinking } = this.native
     const effort = model.thinking === 'none' ? null : effortFor(this.native, this.maxTokens ?? model.maxOutput)
     const forward = effort === null ? this.forward : { ...this.forward, reasoning_effort: effort }
-    return { ...this.read, forward }
+    const said = effort ?? (isJsonObject(thinking) && thinking['type'] === 'disabled' ? 'none' : null)
+    return { ...this.read, forward, ...(said !== null && { effort: said }) }
   }
 }
 

@@ -1,4 +1,4 @@
-import type { TokenUsage } from '../../../contract/money/charge.ts'
+import { answerEnd } from '../../../contract/api/completion.ts'
 import { usageBounds } from '../../../contract/money/openaiUsage.ts'
 import { usageOfAnswer } from '../../../contract/money/usageReports.ts'
 import type { JsonObject } from '../../../contract/std/jsonObject.ts'
@@ -42,6 +42,7 @@ export const nativeCodec: ChatCodec = {
   stream: ({ requestId, model, limits }) =>
     new MessagesStream(chunkIdentity(requestId, model.id), usageBounds(model.context, model.maxOutput), limits),
   answer: readNativeAnswer,
+  end: (billed, receipt) => answerEnd(anthropicUsageJson(billed), receipt),
 }
 
 /** @throws Error for a request of another endpoint, which is a fault of the gateway */
@@ -99,20 +100,14 @@ function readNativeAnswer(body: AnswerJson, context: AnswerContext): WholeAnswer
     usage: usageOfAnswer(answer, usageBounds(model.context, model.maxOutput)),
     outputBytes: writtenBytes(blocks),
     written: () => blocks.map(writtenIn).join('\n'),
-    text: (billed, receipt) => body.fill(answerText(answer, requestId, model.id, billed, receipt)),
+    head: () => body.fill(answerHead(answer, requestId, model.id)),
   }
 }
 
-function answerText(
-  answer: JsonObject,
-  requestId: string,
-  modelId: string,
-  billed: TokenUsage,
-  receipt: string,
-): string {
+function answerHead(answer: JsonObject, requestId: string, modelId: string): string {
   let text = `{"id":"${requestId}","type":"message","role":"assistant","model":${JSON.stringify(modelId)}`
   for (const name in answer) {
     if (!OWN_MEMBERS.has(name)) text += `,${JSON.stringify(name)}:${JSON.stringify(answer[name])}`
   }
-  return `${text},"usage":${anthropicUsageJson(billed)}${receipt === '' ? '' : `,"receipt":${receipt}`}}`
+  return text
 }

@@ -1,4 +1,3 @@
-import type { TokenUsage } from '../../../contract/money/charge.ts'
 import { usageJson } from '../../../contract/money/openaiUsage.ts'
 import type { AnswerContext } from '../shared/codec.ts'
 import type { Message, ToolCall } from '../shared/message.ts'
@@ -9,16 +8,16 @@ import { OpenaiWriter } from './openaiWriter.ts'
 export const chatClient: ClientSide = {
   writer: ({ requestId, model, startedAtMs, request }) =>
     new OpenaiWriter(requestId, model.id, startedAtMs, request.includeUsage),
-  text: completionText,
+  head: completionHead,
+  usage: usageJson,
 }
 
-function completionText(message: Message, context: AnswerContext, billed: TokenUsage, receipt: string): string {
+function completionHead(message: Message, context: AnswerContext): string {
   const { requestId, model, startedAtMs } = context
   const choice = { index: 0, message: saidBy(message), logprobs: null, finish_reason: message.finish }
   return (
     `{"id":"${requestId}","object":"chat.completion","created":${Math.floor(startedAtMs / 1000)}` +
-    `,"model":${JSON.stringify(model.id)},"choices":[${JSON.stringify(choice)}],"usage":${usageJson(billed)}` +
-    `${receipt === '' ? '' : `,"receipt":${receipt}`}}`
+    `,"model":${JSON.stringify(model.id)},"choices":[${JSON.stringify(choice)}]`
   )
 }
 

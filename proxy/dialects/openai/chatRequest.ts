@@ -6,6 +6,7 @@ import { isGiven, readBoolean, readModel, readNumber, readPositiveInteger } from
 import type { Limits } from '../../limits.ts'
 import type { ChatRequest } from '../shared/chatRequest.ts'
 import { readPreferences } from '../shared/preferences.ts'
+import { readAsides } from './asides.ts'
 import { addOptions, CHAT_OPTIONS } from './options.ts'
 import { readMessages } from './prompt.ts'
 
@@ -22,6 +23,8 @@ export function readChatRequest(body: JsonObject, limits: Limits): ChatRequest {
   const stream = readBoolean(body, 'stream')
   const forward: JsonObject = { messages }
   addOptions(body, forward, CHAT_OPTIONS, prompt, limits)
+  const named = Object.keys(forward).slice(1)
+  const beside = readAsides(body, prompt)
   prompt.tools = addTools(body, forward, limits)
   prompt.textBytes += jsonBytes(forward['tools']) + jsonBytes(forward['tool_choice'])
   const batch = model.batchParam !== null
@@ -39,6 +42,8 @@ export function readChatRequest(body: JsonObject, limits: Limits): ChatRequest {
     prompt,
     preferences: readPreferences(body['provider']),
     forward,
+    named,
+    ...beside,
   }
 }
 

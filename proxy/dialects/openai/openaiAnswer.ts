@@ -1,13 +1,14 @@
 import {
+  answerEnd,
   choicesOf,
-  completionText,
+  completionHead,
   isErrorAnswer,
   outputBytes,
   toolCallTexts,
 } from '../../../contract/api/completion.ts'
 import { saidIn } from '../../../contract/api/saidText.ts'
 import type { TokenUsage } from '../../../contract/money/charge.ts'
-import { usageBounds } from '../../../contract/money/openaiUsage.ts'
+import { usageBounds, usageJson } from '../../../contract/money/openaiUsage.ts'
 import { type ReportedUsage, usageOfAnswer } from '../../../contract/money/usageReports.ts'
 import { isJsonObject, type JsonObject } from '../../../contract/std/jsonObject.ts'
 import type { AnswerJson } from '../../json/answerJson.ts'
@@ -50,11 +51,16 @@ class OpenaiAnswer implements WholeAnswer {
     }
   }
 
-  text(billed: TokenUsage, receipt: string): string | Buffer {
+  head(): string | Buffer {
     const { requestId, model } = this.context
     const identity = { requestId, modelId: model.id, object: this.object }
-    return this.body.fill(completionText(this.answer, identity, billed, receipt))
+    return this.body.fill(completionHead(this.answer, identity))
   }
+}
+
+/** The end of an answer in the OpenAI dialect; see ChatCodec. */
+export function openaiEnd(billed: TokenUsage, receipt: string): string {
+  return answerEnd(usageJson(billed), receipt)
 }
 
 /** Reads a chat completion; errors, empty answers and invalid JSON are returned as `Rejected`. */

@@ -6,7 +6,7 @@ import { OpenaiRequestBuilder, printOpenai } from './openaiRequestBuilder.ts'
 
 /** Providers of the OpenAI dialect. */
 export const openaiProvider: ProviderSide = {
-  print: (request) => printOpenai(request),
+  print: (request, model) => printOpenai(request, model),
   ask: (request, requestId, _model, printed) => new OpenaiRequestBuilder(request, requestId, printed),
   reader: ({ model, limits, requestId }) =>
     new OpenaiReader(usageBounds(model.context, model.maxOutput), limits, requestId),

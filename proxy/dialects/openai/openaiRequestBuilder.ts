@@ -1,12 +1,14 @@
 import { quoted } from '../../../contract/money/quoted.ts'
 import type { Route } from '../../catalog/pricedItem.ts'
 import type { ChatFields, ChatRequest } from '../shared/chatRequest.ts'
-import type { CutRequest, Printed, ProviderRequest, ProviderRequestBuilder } from '../shared/codec.ts'
+import type { AskModel, CutRequest, Printed, ProviderRequest, ProviderRequestBuilder } from '../shared/codec.ts'
 import { joinedBody } from '../shared/joinedBody.ts'
+import { shapedBody } from '../shared/requestForm.ts'
 import { openaiHeaders } from './openaiHeaders.ts'
 
-// Usage is always requested, because the charge depends on it, even when the client does not get it.
+// Usage is requested even when the client does not get it, because the charge depends on it.
 const STREAMED = '"stream":true,"stream_options":{"include_usage":true},'
+const STREAMED_BARE = '"stream":true,'
 
 /** A path of providers of the OpenAI dialect. */
 interface OpenaiPath {
@@ -19,10 +21,18 @@ export const CHAT: OpenaiPath = { path: '/chat/completions', limitName: null }
 /** For endpoints where `prompt` replaces `messages`. */
 export const TEXT: OpenaiPath = { path: '/completions', limitName: 'max_tokens' }
 
-/** A request as providers of the OpenAI dialect read it. */
-export function printOpenai(request: ChatRequest, cut: CutRequest | null = null): Printed {
-  const { forward } = cut?.marked() ?? request
-  const rest = (request.stream ? STREAMED : '') + JSON.stringify(forward).slice(1)
+/** A request as providers of the OpenAI dialect read it. @param form how the provider wants it; null or absent is as usual */
+export function printOpenai(
+  request: ChatRequest,
+  { form }: Pick<AskModel, 'form'>,
+  cutWhole: CutRequest | null = null,
+): Printed {
+  // Messages that are joined are no strings of the client's any more.
+  const cut = form?.systemFirst === true ? null : cutWhole
+  const read = cut?.marked() ?? request
+  const forward =
+    form === null || form === undefined ? read.forward : shapedBody(read.forward, form, read.effort, read.extras)
+  const rest = JSON.stringify(forward).slice(1)
   return cut === null ? { rest } : { rest, cut }
 }
 
@@ -46,7 +56,9 @@ export class OpenaiRequestBuilder implements ProviderRequestBuilder {
     const limitName = this.to.limitName ?? (provider.maxTokensField || this.request.maxTokensName)
     const accept = this.request.stream ? 'text/event-stream' : 'application/json'
     const { rest, cut } = this.printed
-    const start = `{"model":${quoted(route.upstreamModel)},"${limitName}":${maxTokens},`
+    const streamed = provider.refusesStreamOptions === true ? STREAMED_BARE : STREAMED
+    const members = this.request.stream ? streamed : ''
+    const start = `{"model":${quoted(route.upstreamModel)},"${limitName}":${maxTokens},${members}`
     return {
       path: this.to.path,
       headers: openaiHeaders(provider, 'application/json', accept),

@@ -1,7 +1,7 @@
+import { shownMessage } from '../../../contract/providers/cleanMessage.ts'
+import { providerErrorOf } from '../../../contract/providers/providerError.ts'
 import type { Route } from '../../catalog/pricedItem.ts'
 import { type AnswerBounds, parseAnswer } from '../../json/jsonObject.ts'
-import { providerErrorOf } from '../../upstream/providerErrors.ts'
-import { cleanMessage } from '../../upstream/refusal.ts'
 import type { HeaderBlock } from '../../upstream/transport/headerBlock.ts'
 import { joinedBody } from '../shared/joinedBody.ts'
 import { openaiHeaders, openaiReadHeaders } from './openaiHeaders.ts'
@@ -9,6 +9,8 @@ import { openaiHeaders, openaiReadHeaders } from './openaiHeaders.ts'
 const PATH = '/videos'
 const ID_CHARACTERS_MAX = 256
 const SECONDS_MAX = 86_400
+/** What a failed job would have been answered with, had it failed at once. */
+const FAILED_STATUS = 422
 
 /** A video request to a provider. Empty texts are left out. */
 export interface VideoOrder {
@@ -93,7 +95,7 @@ export function readUpstreamVideo(body: Buffer, bounds: AnswerBounds): UpstreamV
     state: stateOf(value['status']),
     progress: progressOf(value['progress']),
     seconds: secondsOf(value['seconds'] ?? value['duration']),
-    error: cleanMessage(providerErrorOf({ error: value['error'] }).message),
+    error: shownMessage(FAILED_STATUS, providerErrorOf({ error: value['error'] })),
   }
 }
 

@@ -25,7 +25,8 @@ const READERS: Readonly<Record<string, (item: JsonObject) => CallSaid | null>> =
 
 /** The call of an item; null where it is none that the client has run. */
 export function callOf(item: JsonObject): CallSaid | null {
-  return READERS[String(item['type'])]?.(item) ?? null
+  const { type } = item
+  return typeof type === 'string' && Object.hasOwn(READERS, type) ? (READERS[type]?.(item) ?? null) : null
 }
 
 /** The id by which an item and the output of its call belong together; '' for none. */

@@ -1,31 +1,31 @@
-import type { TokenUsage } from '../../../contract/money/charge.ts'
 import { type ClientTool, clientTool } from '../shared/clientTools.ts'
 import type { AnswerContext } from '../shared/codec.ts'
 import type { Message } from '../shared/message.ts'
 import type { ClientSide } from '../shared/translate.ts'
 import { CallItem, NO_ARGUMENTS } from './callItem.ts'
 import { ItemIds, MessageItem, type OutputItem, type Part, ReasoningItem } from './responseItems.ts'
-import { incompleteReason, type ResponseHead, responseJson } from './responseObject.ts'
+import { incompleteReason, type ResponseHead, responseStart, responseUsageJson } from './responseObject.ts'
 import { ResponseWriter } from './responseWriter.ts'
 
 /** Answers in the format of responses. */
 export const responsesClient: ClientSide = {
   writer: (context) => new ResponseWriter(headOf(context), context.request.tools),
-  text: responseText,
+  head: responseHead,
+  usage: responseUsageJson,
 }
 
 function headOf({ requestId, startedAtMs, model, request }: AnswerContext): ResponseHead {
   return { id: requestId, createdAtMs: startedAtMs, model: model.id, echo: request.echo ?? '' }
 }
 
-function responseText(message: Message, context: AnswerContext, billed: TokenUsage, receipt: string): string {
+function responseHead(message: Message, context: AnswerContext): string {
   const items = itemsOf(message, new ItemIds(context.requestId), context.request.tools)
   const reason = incompleteReason(message.finish)
   const output = items.map((item, index) =>
     item.json(reason !== null && index === items.length - 1 ? 'incomplete' : 'completed'),
   )
   const status = reason === null ? 'completed' : 'incomplete'
-  return responseJson(headOf(context), { status, output, usage: billed, error: null, reason, receipt })
+  return responseStart(headOf(context), { status, output, error: null, reason })
 }
 
 /** The items in the order in which models write them: thoughts, words, calls. */

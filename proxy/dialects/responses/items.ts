@@ -46,6 +46,8 @@ export function readInput(body: JsonObject, limits: Limits): Input {
   return reader
 }
 
+const SYSTEM_JOINT = '\n\n'
+
 class InputReader implements Input {
   readonly messages: JsonObject[] = []
   readonly size: PromptSize = { textBytes: 0, messages: 0, images: 0 }
@@ -68,7 +70,8 @@ class InputReader implements Input {
   /** @param newest whether the item is part of the turn that is to be answered, rather than of the history */
   private add(item: unknown, field: string, newest: boolean): void {
     if (!isJsonObject(item)) throw invalidRequest(`${field} must be an object.`, field)
-    const type = String(item['type'] ?? impliedType(item, field))
+    const type = item['type'] ?? impliedType(item, field)
+    if (typeof type !== 'string') throw invalidRequest(`${field}.type must be a string.`, `${field}.type`)
     const { action, becomes } = itemKind(type)
     if (action === 'refuse') {
       const message = REFUSALS[type] ?? `of type ${type} is ${becomes}.`
@@ -86,9 +89,20 @@ class InputReader implements Input {
       throw invalidRequest(`${field}.role must be user, assistant, system or developer.`, `${field}.role`)
     }
     const content = readContent(item['content'], `${field}.content`, this.size, newest && role === 'user')
+    if (role === 'system' && this.joinsInstructions(content)) return
     if (role !== 'assistant') this.messages.push({ role, content: content.chat })
     else if (content.images === 0) this.addSaid(content)
     else throw invalidRequest(`${field}.content of the assistant may hold output_text and refusal.`, `${field}.content`)
+  }
+
+  // Many templates take one system message, and agents send several at the beginning.
+  private joinsInstructions({ chat }: Content): boolean {
+    const [first, ...others] = this.messages
+    if (first?.['role'] !== 'system' || others.length > 0 || typeof chat !== 'string') return false
+    if (typeof first['content'] !== 'string') return false
+    first['content'] += SYSTEM_JOINT + chat
+    this.size.textBytes += SYSTEM_JOINT.length
+    return true
   }
 
   // Text that the assistant wrote among its calls belongs to the message with the calls, which their outputs have to follow.

@@ -1,3 +1,4 @@
+import { answerEnd } from '../../../contract/api/completion.ts'
 import { promptTokens, type TokenUsage } from '../../../contract/money/charge.ts'
 import type { FinishReason } from '../shared/message.ts'
 
@@ -37,7 +38,13 @@ export function incompleteReason(finish: FinishReason): string | null {
 
 /** A response object as JSON text, with every member that the format requires. Nothing is stored. */
 export function responseJson(head: ResponseHead, progress: ResponseProgress): string {
-  const { status, output, usage, error, reason, receipt } = progress
+  const { usage, receipt } = progress
+  return responseStart(head, progress) + answerEnd(usage === null ? 'null' : responseUsageJson(usage), receipt)
+}
+
+/** A response object up to its usage. */
+export function responseStart(head: ResponseHead, progress: Omit<ResponseProgress, 'usage' | 'receipt'>): string {
+  const { status, output, error, reason } = progress
   const completedAt = status === 'completed' ? String(Math.floor(Date.now() / 1000)) : 'null'
   return (
     `{"id":"${head.id}","object":"response","created_at":${Math.floor(head.createdAtMs / 1000)}` +
@@ -46,12 +53,12 @@ export function responseJson(head: ResponseHead, progress: ResponseProgress): st
     `,"incomplete_details":${reason === null ? 'null' : `{"reason":"${reason}"}`}` +
     `,"model":${JSON.stringify(head.model)},"output":[${output.join(',')}],"previous_response_id":null` +
     ',"background":false,"store":false,"service_tier":"default","truncation":"disabled","max_tool_calls":null' +
-    `,${head.echo},"usage":${usage === null ? 'null' : responseUsageJson(usage)}` +
-    `${receipt === '' ? '' : `,"receipt":${receipt}`}}`
+    `,${head.echo}`
   )
 }
 
-function responseUsageJson(usage: TokenUsage): string {
+/** The usage of a response as JSON. */
+export function responseUsageJson(usage: TokenUsage): string {
   const prompt = promptTokens(usage)
   return (
     `{"input_tokens":${prompt},"input_tokens_details":{"cached_tokens":${usage.cachedInput}` +

@@ -14,8 +14,10 @@ import {
 import type { Limits } from '../../limits.ts'
 import { countOption } from '../openai/options.ts'
 import { countAnyJson } from '../shared/anyJson.ts'
+import type { Asides } from '../shared/asides.ts'
 import type { ChatRequest } from '../shared/chatRequest.ts'
 import { readPreferences } from '../shared/preferences.ts'
+import { unknownNames } from '../shared/requestForm.ts'
 import { readInput } from './items.ts'
 import { readTextOptions } from './textOptions.ts'
 import { readTools } from './tools.ts'
@@ -85,9 +87,26 @@ export function readResponseRequest(body: JsonObject, limits: Limits): ChatReque
     prompt: size,
     preferences: readPreferences(body['provider']),
     forward,
+    named: Object.keys(forward),
+    ...asidesOf(body),
+    ...(reasoning.effort !== null && { effort: reasoning.effort }),
     echo: readEcho(echo, limits),
     ...(tools.differing.length > 0 && { tools: tools.differing }),
   }
+}
+
+/** What Codex and the official clients send is named, where a model is to read it or it changes the answer. */
+const KNOWN: ReadonlySet<string> = new Set(
+  (
+    'model input instructions tools tool_choice parallel_tool_calls text reasoning temperature top_p presence_penalty ' +
+    'frequency_penalty user prompt_cache_key safety_identifier max_output_tokens metadata stream store truncation ' +
+    'background previous_response_id conversation prompt provider include client_metadata'
+  ).split(' '),
+)
+
+function asidesOf(body: JsonObject): { asides?: Asides } {
+  const unknown = unknownNames(body, KNOWN)
+  return unknown.length === 0 ? {} : { asides: { unknown, extra: [], thinking: [] } }
 }
 
 // Repeated members are written into several events.

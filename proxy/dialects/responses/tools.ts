@@ -90,7 +90,7 @@ function readAllowed(choice: JsonObject, functions: readonly FunctionTool[]): Ch
 
 function findTool(choice: JsonObject, field: string, functions: readonly FunctionTool[]): ClientTool {
   const { name, namespace } = choice
-  const sent = sentName(String(name), typeof namespace === 'string' ? namespace : '')
+  const sent = sentName(typeof name === 'string' ? name : '', typeof namespace === 'string' ? namespace : '')
   const found =
     functions.find(({ client }) => client.sent === sent) ?? functions.find(({ client }) => client.name === name)
   if (found === undefined) throw invalidRequest(`${field} must name a function of tools.`, field)

@@ -1,5 +1,6 @@
 import type { JsonObject } from '../../../contract/std/jsonObject.ts'
 import type { PromptSize } from '../../admission/holdSize.ts'
+import type { Asides } from './asides.ts'
 import type { ClientTool } from './clientTools.ts'
 import type { Preferences } from './preferences.ts'
 
@@ -28,11 +29,19 @@ export interface ChatRequest {
   readonly preferences: Preferences
   /** The body's members that are forwarded to the provider unchanged. */
   readonly forward: JsonObject
+  /** How much to think, by the words of reasoning_effort and in whatever spelling; absent where nothing is said. */
+  readonly effort?: string
+  /** Members for providers whose form has them; absent for none. */
+  readonly extras?: JsonObject
   /** Members of the request that the answer echoes in the client's format; absent if there are none. */
   readonly echo?: string
+  /** Members of the request that not every provider gets; absent for none. */
+  readonly asides?: Asides
+  /** The names of its options that are forwarded, which a provider may refuse; absent for none. */
+  readonly named?: readonly string[]
   /** The tools that the client knows otherwise than the provider does; absent for none. */
   readonly tools?: readonly ClientTool[]
 }
 
 /** A chat request without the members to forward. */
-export type ChatFields = Omit<ChatRequest, 'forward'>
+export type ChatFields = Omit<ChatRequest, 'forward' | 'effort' | 'extras'>

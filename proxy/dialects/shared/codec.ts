@@ -1,8 +1,10 @@
 import type { Dialect, Endpoint } from '../../../contract/catalog/catalog.ts'
+import type { RequestForm } from '../../../contract/catalog/requestForm.ts'
 import type { GatewayError } from '../../../contract/errors/errors.ts'
 import type { TokenUsage } from '../../../contract/money/charge.ts'
 import type { ReportedUsage } from '../../../contract/money/usageReports.ts'
 import type { JsonObject } from '../../../contract/std/jsonObject.ts'
+import type { TextSample } from '../../../workers/textSample.ts'
 import type { Model } from '../../catalog/catalog.ts'
 import type { Route } from '../../catalog/pricedItem.ts'
 import type { AnswerJson } from '../../json/answerJson.ts'
@@ -20,8 +22,11 @@ export interface CutRequest {
   fill(json: string): Buffer[]
 }
 
-/** The properties of a model that determine how its requests are written. */
-export type AskModel = Pick<Model, 'thinking' | 'pricesHour' | 'maxOutput'>
+/** The properties of a model, and of the provider that is asked for it, that determine how requests are written. */
+export interface AskModel extends Pick<Model, 'thinking' | 'pricesHour' | 'maxOutput'> {
+  /** How the provider wants its requests; null or absent is as usual. */
+  readonly form?: RequestForm | null
+}
 
 /** A request in the dialect of a provider, except for the parts that depend on the route and on the hold. */
 export interface Printed {
@@ -55,8 +60,8 @@ export interface AnswerContext {
   readonly requestId: string
   /** When the request arrived. */
   readonly startedAtMs: number
-  readonly model: Model
-  readonly request: ChatFields
+  readonly model: Pick<Model, 'id' | 'context' | 'maxOutput' | 'imageTokens'>
+  readonly request: Pick<ChatFields, 'includeUsage' | 'echo' | 'prompt' | 'tools'>
   readonly limits: Limits
 }
 
@@ -66,12 +71,9 @@ export interface WholeAnswer {
   /** UTF-8 bytes of the model's output. */
   readonly outputBytes: number
   /** The text that the model wrote, to count its tokens if the provider did not. */
-  written(): string
-  /**
-   * The body that the client gets.
-   * @param receipt as JSON text, or '' while the ledger has not accepted it
-   */
-  text(billed: TokenUsage, receipt: string): string | Buffer
+  written(): string | TextSample
+  /** The body that the client gets, up to what the codec's `end` adds. */
+  head(): string | Uint8Array
 }
 
 /** Carries one client format over one provider dialect. */
@@ -81,6 +83,11 @@ export interface ChatCodec {
   ask(request: ChatFields, requestId: string, model: AskModel, printed: Printed): ProviderRequestBuilder
   stream(context: AnswerContext): RelayStream
   answer(body: AnswerJson, context: AnswerContext): WholeAnswer | Rejected
+  /**
+   * The end of an answer in one piece.
+   * @param receipt as JSON text, or '' while the ledger has not accepted it
+   */
+  end(billed: TokenUsage, receipt: string): string
 }
 
 /** One endpoint of the chat models: how its requests read, and how they travel. */

@@ -1,3 +1,4 @@
+import { answerEnd } from '../../../contract/api/completion.ts'
 import type { TokenUsage } from '../../../contract/money/charge.ts'
 import type { AnswerJson } from '../../json/answerJson.ts'
 import type { Rejected } from '../../upstream/refusal.ts'
@@ -17,8 +18,10 @@ export interface ProviderSide {
 /** How a client format is answered. */
 export interface ClientSide {
   writer(context: AnswerContext): MessageWriter
-  /** @param receipt as JSON text, or '' while the ledger has not accepted it */
-  text(message: Message, context: AnswerContext, billed: TokenUsage, receipt: string): string
+  /** A message in one piece, up to its usage. */
+  head(message: Message, context: AnswerContext): string
+  /** The usage as JSON. */
+  usage(billed: TokenUsage): string
 }
 
 /** Carries a client format over a provider dialect by way of the message that both mean. */
@@ -27,7 +30,11 @@ export function translate(provider: ProviderSide, client: ClientSide): ChatCodec
     print: provider.print,
     ask: provider.ask,
     stream: (context) =>
-      new TranslatedStream(provider.reader(context), client.writer(context), context.limits.responseBodyBytesMax),
+      new TranslatedStream(
+        provider.reader(parsedEvents(context)),
+        client.writer(context),
+        context.limits.answerParsedBytesMax,
+      ),
     answer: (body, context) => {
       const message = provider.message(body, context)
       if ('rejected' in message) return message
@@ -36,10 +43,18 @@ export function translate(provider: ProviderSide, client: ClientSide): ChatCodec
         usage,
         outputBytes,
         written: () => writtenText(message),
-        text: (billed, receipt) => client.text(message, context, billed, receipt),
+        head: () => client.head(message, context),
       }
     },
+    end: (billed, receipt) => answerEnd(client.usage(billed), receipt),
   }
+}
+
+/** Each event is parsed. */
+function parsedEvents(context: AnswerContext): AnswerContext {
+  const { eventBytesMax, eventParsedBytesMax } = context.limits
+  const limits = { ...context.limits, eventBytesMax: Math.min(eventBytesMax, eventParsedBytesMax) }
+  return { ...context, limits }
 }
 
 function writtenText({ reasoning, text, refusal, toolCalls }: Message): string {

@@ -1,20 +1,26 @@
 import type { GatewayError } from '../../../contract/errors/errors.ts'
+import { isWhole } from '../../../contract/money/usageReports.ts'
 import type { Principal } from '../../access/principal.ts'
 import type { Route } from '../../catalog/pricedItem.ts'
 import type { WholeAnswer } from '../../dialects/shared/codec.ts'
 import { contextWords } from '../../dialects/shared/contextWords.ts'
+import { joinedBody } from '../../dialects/shared/joinedBody.ts'
 import type { AnswerJson } from '../../json/answerJson.ts'
 import { type CutMembers, scanBounds } from '../../json/answerScan.ts'
-import { type Exchange, JSON_TYPE } from '../../server/exchange.ts'
+import { type Exchange, type HeaderList, JSON_TYPE } from '../../server/exchange.ts'
+import type { Rejected } from '../../upstream/refusal.ts'
 import type { UpstreamRequest } from '../../upstream/transport/transport.ts'
 import type { Bill } from '../run/bill.ts'
 import type { Outcome } from '../run/outcome.ts'
 import type { ProviderCall } from '../run/providerCall.ts'
 import { Run, type RunListener } from '../run/run.ts'
+import { sendParts } from '../run/sendParts.ts'
 import type { RunServices } from '../run/services.ts'
 import { WholeCall, type WholeListener } from '../run/wholeCall.ts'
 import { leastPromptTokens } from './admit.ts'
-import { billOf, isWhole, NOTHING_PRODUCED, settleUsed } from './chatBill.ts'
+import { billOf, NOTHING_PRODUCED, settleUsed } from './chatBill.ts'
+import { droppedHeader } from './droppedHeader.ts'
+import { readLarge } from './largeAnswer.ts'
 import { type ChatOrder, meteredOf } from './order.ts'
 import { ProviderRequests } from './providerRequests.ts'
 
@@ -55,7 +61,16 @@ export class BodyRun implements RunListener, WholeListener {
   }
 
   onWhole(body: AnswerJson): void {
-    const answer = this.requests.codec.answer(body, this.requests.answerContext)
+    const { services, route } = this.run
+    const large = services.large.of(body.bytes, 'provider')
+    if (large === undefined) this.take(this.requests.codec.answer(body, this.requests.answerContext))
+    else {
+      const isCounted = route?.registered !== undefined
+      this.call.later(readLarge(large, this.requests.answerInput(body.cuts, isCounted)), (answer) => this.take(answer))
+    }
+  }
+
+  private take(answer: WholeAnswer | Rejected): void {
     if ('rejected' in answer) {
       this.call.reject(answer.rejected)
       return
@@ -84,13 +99,21 @@ export class BodyRun implements RunListener, WholeListener {
   }
 
   onSettled(outcome: Outcome, chargedUnits: number): void {
-    if (this.answer === undefined) return
-    const body = this.answer.text(outcome.bill.usage, outcome.receipt(chargedUnits))
-    this.run.exchange.answer(200, JSON_TYPE, body, ['x-cost-units', String(outcome.costUnits(chargedUnits))])
+    const costUnits = String(outcome.costUnits(chargedUnits))
+    const headers = ['x-cost-units', costUnits, ...droppedHeader(this.run, this.requests.order)]
+    this.send(outcome, outcome.receipt(chargedUnits), headers)
   }
 
-  onSettleDelayed({ bill }: Outcome): void {
-    if (this.answer !== undefined) this.run.exchange.answer(200, JSON_TYPE, this.answer.text(bill.usage, ''))
+  onSettleDelayed(outcome: Outcome): void {
+    this.send(outcome, '')
+  }
+
+  private send({ bill }: Outcome, receipt: string, headers?: HeaderList): void {
+    if (this.answer === undefined) return
+    const { exchange } = this.run
+    const body = joinedBody([this.answer.head(), this.requests.codec.end(bill.usage, receipt)])
+    if (typeof body === 'string') exchange.answer(200, JSON_TYPE, body, headers)
+    else sendParts(exchange, JSON_TYPE, body, headers)
   }
 
   billOfPart(): Bill {

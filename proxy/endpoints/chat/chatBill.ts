@@ -1,6 +1,7 @@
 import { chargeUnits, promptTokens, type TokenUsage } from '../../../contract/money/charge.ts'
 import { estimateUsage, mendedUsage } from '../../../contract/money/estimate.ts'
-import type { ReportedUsage } from '../../../contract/money/usageReports.ts'
+import { isWhole, type ReportedUsage } from '../../../contract/money/usageReports.ts'
+import type { TextSample } from '../../../workers/textSample.ts'
 import type { TokenCounter } from '../../tokens/tokenCounter.ts'
 import type { Bill } from '../run/bill.ts'
 import type { Run } from '../run/run.ts'
@@ -36,11 +37,6 @@ export function billOf(granted: GrantedOrder, produced: Produced): Bill {
   return { units: chargeUnits(granted.order.admitted.rates, billed), usage: billed, quantity: 0, source }
 }
 
-/** Whether a provider has reported both the prompt and the output. */
-export function isWhole(usage: ReportedUsage | null): usage is ReportedUsage {
-  return usage !== null && usage.missing === undefined
-}
-
 /**
  * The bill of an answer whose usage was not reported, or only in part: the rest by the tokenizer if it answers in time.
  * @param written the model's output, where it was kept
@@ -49,7 +45,7 @@ export async function countedBill(
   granted: GrantedOrder,
   produced: Produced,
   tokens: TokenCounter,
-  written: string | undefined,
+  written: string | TextSample | undefined,
 ): Promise<Bill> {
   const bill = billOf(granted, produced)
   const { admitted, source } = granted.order
@@ -79,7 +75,7 @@ export function settleUsed(
   produced: Produced,
   status: 'ok' | 'partial',
   errorCode: string | null,
-  written?: string,
+  written?: string | TextSample,
 ): void {
   const { route, services } = run
   const isRegistered = route?.registered !== undefined

@@ -17,12 +17,12 @@ export class DeliveredText implements FrameSink {
   /** Output beyond it is not counted, in UTF-16 code units. */
   private readonly charactersMax: number
 
-  constructor(limits: EventBounds & Pick<Limits, 'countCharactersMax'>) {
-    this.frames = new FrameReader(limits)
+  constructor(limits: EventBounds & Pick<Limits, 'countCharactersMax' | 'eventParsedBytesMax'>) {
+    this.frames = new FrameReader({ ...limits, eventBytesMax: limits.eventParsedBytesMax })
     this.charactersMax = limits.countCharactersMax
   }
 
-  /** Reads the next bytes of the stream; those of an event beyond the bound break the relay as well. */
+  /** Reads the next bytes of the stream; output of an event beyond the bound is not counted. */
   push(bytes: Buffer): void {
     this.frames.push(bytes, this)
   }

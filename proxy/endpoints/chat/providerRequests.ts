@@ -1,12 +1,15 @@
 import type { Dialect } from '../../../contract/catalog/catalog.ts'
+import type { Span } from '../../../contract/std/span.ts'
 import { grantedOutputTokens } from '../../admission/holdSize.ts'
-import type { Route } from '../../catalog/pricedItem.ts'
+import type { Provider, Route } from '../../catalog/pricedItem.ts'
 import type { AnswerContext, ChatCodec, ProviderRequestBuilder } from '../../dialects/shared/codec.ts'
+import type { AnswerInput, ChatEndpoint } from '../../large/largeTasks.ts'
 import { postRequest } from '../../upstream/providerRequest.ts'
 import type { UpstreamRequest } from '../../upstream/transport/transport.ts'
 import type { RunContext } from '../run/context.ts'
 import type { GrantedOrder } from './chatBill.ts'
 import type { ChatOrder } from './order.ts'
+import { formKey } from './source.ts'
 
 /** The requests to providers for a chat request, and the readers of their answers: one codec for each dialect. */
 export class ProviderRequests implements GrantedOrder {
@@ -14,6 +17,7 @@ export class ProviderRequests implements GrantedOrder {
   readonly order: ChatOrder
   private dialect: Dialect = 'openai'
   private builder: ProviderRequestBuilder | undefined
+  private form = ''
   /** Output tokens that the hold pays for. */
   maxTokens = 0
 
@@ -36,6 +40,26 @@ export class ProviderRequests implements GrantedOrder {
     const { admitted, request } = this.order
     const { id: requestId, startedAtMs } = exchange
     return { requestId, startedAtMs, model: admitted.model, request, limits: services.limits }
+  }
+
+  /** The answer of the provider that is being asked, for another thread to read. */
+  answerInput(cuts: readonly Span[], isCounted: boolean): AnswerInput {
+    const { requestId, startedAtMs, model, request } = this.answerContext
+    const { id, context, maxOutput, imageTokens } = model
+    const { includeUsage, echo = '', prompt, tools = [] } = request
+    const { endpoint } = this.order.surface
+    return {
+      endpoint: endpoint as ChatEndpoint,
+      dialect: this.dialect,
+      cuts,
+      context: {
+        requestId,
+        startedAtMs,
+        model: { id, context, maxOutput, imageTokens },
+        request: { includeUsage, echo, prompt, tools },
+      },
+      isCounted,
+    }
   }
 
   /**
@@ -62,16 +86,18 @@ export class ProviderRequests implements GrantedOrder {
   /** Writes the request for a provider, again when it speaks another dialect than the last one. */
   make(route: Route, totalTimeoutMs: number, fresh: boolean): UpstreamRequest {
     const { provider } = route
-    if (this.builder === undefined || this.dialect !== provider.dialect) this.builder = this.write(provider.dialect)
+    const form = formKey(provider)
+    if (this.builder === undefined || this.form !== form) this.builder = this.write(provider)
+    this.form = form
     const asked = this.builder.make(route, this.maxTokens)
     return postRequest(provider, asked, this.run.services.limits, totalTimeoutMs, fresh)
   }
 
-  private write(dialect: Dialect): ProviderRequestBuilder {
-    this.dialect = dialect
+  private write(provider: Provider): ProviderRequestBuilder {
+    this.dialect = provider.dialect
     const { source, admitted, request } = this.order
     const { codec } = this
-    const printed = source.print(dialect, codec, admitted.model)
+    const printed = source.print(provider, codec, admitted.model)
     return codec.ask(request, this.run.exchange.id, admitted.model, printed)
   }
 }

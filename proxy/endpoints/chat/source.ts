@@ -1,7 +1,7 @@
-import type { Dialect } from '../../../contract/catalog/catalog.ts'
+import type { RequestForm } from '../../../contract/catalog/requestForm.ts'
 import type { TextSample } from '../../../workers/textSample.ts'
 import type { Model } from '../../catalog/catalog.ts'
-import type { Route } from '../../catalog/pricedItem.ts'
+import type { Provider, Route } from '../../catalog/pricedItem.ts'
 import type { ChatRequest } from '../../dialects/shared/chatRequest.ts'
 import type { AskModel, ChatCodec, CutRequest, Printed } from '../../dialects/shared/codec.ts'
 import type { LargeBody } from '../../large/largeBodies.ts'
@@ -17,7 +17,7 @@ export interface Prompt {
 /** The parts of a chat request for providers and for the tokenizer. */
 export interface ChatSource {
   /** The request as providers of a dialect read it. */
-  print(dialect: Dialect, codec: ChatCodec, model: Model): Printed
+  print(provider: Provider, codec: ChatCodec, model: Model): Printed
   /** @param imageTokens tokens that an image counts as */
   prompt(imageTokens: number): Prompt | Promise<Prompt>
 }
@@ -33,10 +33,10 @@ export class SmallSource implements ChatSource {
     this.cut = cut
   }
 
-  print(_dialect: Dialect, codec: ChatCodec, model: Model): Printed {
+  print({ form }: Provider, codec: ChatCodec, model: Model): Printed {
     const { cut } = this
     this.cut = null
-    return codec.print(this.request, model, cut)
+    return codec.print(this.request, askModel(model, form), cut)
   }
 
   prompt(imageTokens: number): Prompt {
@@ -48,9 +48,10 @@ export class SmallSource implements ChatSource {
 export class LargeSource implements ChatSource {
   private readonly body: LargeBody
   private readonly endpoint: ChatEndpoint
-  private readonly printed: ReadonlyMap<Dialect, Printed>
+  /** By the key of the form that they are in. */
+  private readonly printed: ReadonlyMap<string, Printed>
 
-  constructor(body: LargeBody, endpoint: ChatEndpoint, printed: ReadonlyMap<Dialect, Printed>) {
+  constructor(body: LargeBody, endpoint: ChatEndpoint, printed: ReadonlyMap<string, Printed>) {
     this.body = body
     this.endpoint = endpoint
     this.printed = printed
@@ -63,16 +64,19 @@ export class LargeSource implements ChatSource {
     model: Model,
     routes: readonly Route[],
   ): Promise<LargeSource> {
-    const printed = new Map<Dialect, Printed>()
-    for (const dialect of new Set(routes.map(({ provider }) => provider.dialect))) {
-      printed.set(dialect, await body.run('print', { endpoint, dialect, model: askModel(model) }))
+    const printed = new Map<string, Printed>()
+    for (const { provider } of routes) {
+      const key = formKey(provider)
+      if (printed.has(key)) continue
+      const { dialect, form } = provider
+      printed.set(key, await body.run('print', { endpoint, dialect, model: askModel(model, form) }))
     }
     return new LargeSource(body, endpoint, printed)
   }
 
-  print(dialect: Dialect): Printed {
-    const printed = this.printed.get(dialect)
-    if (printed === undefined) throw new Error(`the request was not written for ${dialect}`)
+  print(provider: Provider): Printed {
+    const printed = this.printed.get(formKey(provider))
+    if (printed === undefined) throw new Error(`the request was not written for ${provider.id}`)
     return printed
   }
 
@@ -82,6 +86,11 @@ export class LargeSource implements ChatSource {
 }
 
 /** The properties of a model that another thread needs. */
-export function askModel({ thinking, pricesHour, maxOutput }: Model): AskModel {
-  return { thinking, pricesHour, maxOutput }
+export function askModel({ thinking, pricesHour, maxOutput }: Model, form: RequestForm | null = null): AskModel {
+  return { thinking, pricesHour, maxOutput, form }
+}
+
+/** Providers with the same key get the same requests, but for the model's name and the output limit. */
+export function formKey({ id, dialect, form }: Provider): string {
+  return form === null ? dialect : `${dialect} ${id}`
 }

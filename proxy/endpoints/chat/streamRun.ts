@@ -1,4 +1,5 @@
 import { GatewayError } from '../../../contract/errors/errors.ts'
+import { isWhole } from '../../../contract/money/usageReports.ts'
 import type { Principal } from '../../access/principal.ts'
 import type { Route } from '../../catalog/pricedItem.ts'
 import { contextWords } from '../../dialects/shared/contextWords.ts'
@@ -13,8 +14,9 @@ import type { CallListener, ProviderCall } from '../run/providerCall.ts'
 import { Run, type RunListener } from '../run/run.ts'
 import type { RunServices } from '../run/services.ts'
 import { leastPromptTokens } from './admit.ts'
-import { billOf, isWhole, NOTHING_PRODUCED, settleUsed } from './chatBill.ts'
+import { billOf, NOTHING_PRODUCED, settleUsed } from './chatBill.ts'
 import { DeliveredText } from './deliveredText.ts'
+import { droppedHeader } from './droppedHeader.ts'
 import { type ChatOrder, meteredOf } from './order.ts'
 import { ProviderRequests } from './providerRequests.ts'
 import { StreamBody } from './streamBody.ts'
@@ -207,7 +209,7 @@ export class StreamRun implements RunListener, CallListener, DrainListener {
     this.begun = true
     this.call.commit()
     this.services.metrics.counters.streams++
-    this.exchange.beginStream()
+    this.exchange.beginStream(droppedHeader(this.run, this.order))
     return true
   }
 

@@ -5,6 +5,7 @@ import { chatSurface } from '../../dialects/chatSurface.ts'
 import { PaidRequest } from '../../payments/paidRequest.ts'
 import { chatServe } from '../chat/chat.ts'
 import type { Serve } from '../run/serve.ts'
+import type { RunServices } from '../run/services.ts'
 import { CallExchange, type CallOutcome } from './callExchange.ts'
 import { chatBody } from './chatBody.ts'
 import { checkDeadline } from './credential.ts'
@@ -38,13 +39,23 @@ function keyless(error: GatewayError, { credential }: McpCall): GatewayError {
   return new GatewayError('invalid_api_key', { message: 'Send an API key as Authorization: Bearer sk_...' })
 }
 
+/** The services of chats whose answers become results, which are parsed and written again as a whole. */
+function servicesOf({ services }: McpParts): RunServices {
+  const { mcpAnswerBytesMax, chatAnswerBytesMax } = services.limits
+  return {
+    ...services,
+    limits: { ...services.limits, chatAnswerBytesMax: Math.min(mcpAnswerBytesMax, chatAnswerBytesMax) },
+  }
+}
+
 async function onKey(call: McpCall, body: Buffer, serve: Serve, parts: McpParts): Promise<CallOutcome> {
   const principal = await callerOf(call, parts.keys)
-  return run(call, body, (inner) => serve(inner, body, principal, parts.services), parts)
+  return run(call, body, (inner) => serve(inner, body, principal, servicesOf(parts)), parts)
 }
 
 async function onPayment(call: McpCall, body: Buffer, serve: Serve, parts: McpParts): Promise<CallOutcome> {
-  const { services, payments } = parts
+  const { payments } = parts
+  const services = servicesOf(parts)
   const { protocol } = call.credential
   if (protocol !== 'none') checkDeadline(call.meta, services.limits.mcpPaidTimeMinMs, Date.now())
   return run(

@@ -51,6 +51,7 @@ export function mcpHandler(parts: McpParts): Handler {
       checkHead(exchange, parts)
       const received = await read(exchange.head, body, parts)
       if (received.id === '') {
+        checkVersionHeader(exchange.head)
         exchange.answer(202, JSON_TYPE, '')
         return
       }
@@ -58,7 +59,7 @@ export function mcpHandler(parts: McpParts): Handler {
       await serve(exchange, received, tools, parts)
     } catch (error) {
       if (!(error instanceof RpcError)) throw error
-      exchange.answer(error.status, JSON_TYPE, errorText(id, error))
+      exchange.answer(error.status, JSON_TYPE, errorText(error.id ?? id, error))
     }
   }
 }
@@ -124,7 +125,6 @@ function checkHead({ head }: Exchange, { site }: McpParts): void {
   if (!/^application\/json\s*(?:;|$)/i.test(head.contentType)) {
     throw new RpcError(HTTP_FAULT, 'Send the message as Content-Type: application/json.', { status: 415 })
   }
-  checkVersionHeader(head)
 }
 
 /** Has the library answer a request, in the revision that it is written in. @throws RpcError */
@@ -136,6 +136,8 @@ async function serve(
 ): Promise<void> {
   const { id, chat } = received
   const request = received.request()
+  // The handshake settles the revision; the header is for what follows it.
+  if (request.method !== 'initialize') checkVersionHeader(exchange.head)
   const revision = revisionOf(exchange.head, request)
   if (revision === undefined) checkParams(request)
   const server = mcpServer((name, input, meta) => callTool(name, input, chat, meta, exchange, tools, parts))

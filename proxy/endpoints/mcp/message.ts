@@ -20,9 +20,10 @@ export interface Message {
 export function requestOf({ method, parsed }: Message): JSONRPCRequest {
   const params = parsed['params'] ?? {}
   if (!isJsonObject(params)) throw new RpcError(INVALID_PARAMS, 'params must be an object.')
+  const { arguments: given, ...others } = params
   const meta = params['_meta'] ?? parsed['_meta'] ?? {}
   if (!isJsonObject(meta)) throw new RpcError(INVALID_PARAMS, '_meta must be an object.')
-  return { jsonrpc: '2.0', id: 0, method, params: { ...params, _meta: meta } }
+  return { jsonrpc: '2.0', id: 0, method, params: { ...(given === null ? others : params), _meta: meta } }
 }
 
 /**
@@ -34,15 +35,15 @@ export function readMessage(body: Buffer, { jsonDepthMax }: Limits): Message {
   if (Array.isArray(parsed)) throw invalid('Batches are not served; send one message a request.')
   const spans = objectSpans(body, jsonDepthMax)
   if (!isJsonObject(parsed) || spans === null) throw invalid('Send one JSON-RPC 2.0 message, an object.')
-  if (parsed['jsonrpc'] !== '2.0') throw invalid('jsonrpc must be "2.0".')
   const { id, method } = parsed
   const idSpan = spans.get('id')
   if (id !== undefined && !isRequestId(id)) throw invalid('id must be a string or a whole number.')
   const idText = id === undefined || idSpan === undefined ? '' : spanBytes(body, idSpan).toString('utf8')
+  if (parsed['jsonrpc'] !== '2.0') throw invalid('jsonrpc must be "2.0".', idText)
   if (method === undefined && ('result' in parsed || 'error' in parsed)) {
     return { id: '', method: '', parsed }
   }
-  if (typeof method !== 'string') throw invalid('method must be a string.')
+  if (typeof method !== 'string') throw invalid('method must be a string.', idText)
   return { id: idText, method, parsed }
 }
 
@@ -58,6 +59,6 @@ function parse(body: Buffer): unknown {
   }
 }
 
-function invalid(message: string): RpcError {
-  return new RpcError(INVALID_REQUEST, message, { status: 400 })
+function invalid(message: string, id = ''): RpcError {
+  return new RpcError(INVALID_REQUEST, message, { status: 400, ...(id !== '' && { id }) })
 }

@@ -27,13 +27,20 @@ export class RpcError extends Error {
   readonly code: number
   readonly data: unknown
   readonly status: number
+  /** Of the message at fault, as JSON; absent where the handler knows it, or there is none. */
+  readonly id?: string
 
   /** @param status of the HTTP answer; errors of a single call are HTTP answers with status 200 */
-  constructor(code: number, message: string, { data, status = 200 }: { data?: unknown; status?: number } = {}) {
+  constructor(
+    code: number,
+    message: string,
+    { data, status = 200, id }: { data?: unknown; status?: number; id?: string } = {},
+  ) {
     super(message)
     this.code = code
     this.data = data
     this.status = status
+    if (id !== undefined) this.id = id
   }
 }
 

@@ -14,7 +14,7 @@ const ENCODED = /^=\?base64\?([A-Za-z0-9+/]*={0,2})\?=$/
 export function revisionOf(head: RequestHead, request: JSONRPCRequest): MessageClassification | undefined {
   const route = classifyInboundRequest({
     httpMethod: 'POST',
-    protocolVersionHeader: given(head.mcpVersion),
+    protocolVersionHeader: request.method === 'initialize' ? undefined : given(head.mcpVersion),
     mcpMethodHeader: given(head.mcpMethod),
     mcpNameHeader: given(head.mcpName),
     body: request,

@@ -252,6 +252,12 @@ export const proxyOperations = (limits: Limits): Readonly<Record<string, ProxyOp
     answers: { 200: 'Response' },
     streams: 'text',
   },
+  'POST /v1/responses/input_tokens': {
+    summary: 'Count the input tokens of a response; free',
+    auth: 'key',
+    body: open({ input: { description: 'A text, or an array of items with the history' } }, ['input']),
+    answers: { 200: 'InputTokens' },
+  },
   'GET /v1/videos/*': { ...read('The state of a video job', 'Video', 'key', '/v1/videos/{id}'), below: CLIP },
   'GET /v1/models': read('The models that are available now', 'ModelList'),
   'GET /v1/models/*': read('One model', 'Model', 'none', '/v1/models/{id}'),

@@ -1,4 +1,4 @@
-import type { GatewayError } from '../../../contract/errors/errors.ts'
+import { GatewayError } from '../../../contract/errors/errors.ts'
 import type { Route } from '../../catalog/pricedItem.ts'
 import { Attempts } from '../../upstream/attempts.ts'
 import type { AttemptListener, Classify } from '../../upstream/attemptsOptions.ts'
@@ -7,6 +7,15 @@ import type { Refusal } from '../../upstream/refusal.ts'
 import type { UpstreamHeaders, UpstreamRequest } from '../../upstream/transport/transport.ts'
 import type { RunContext } from './context.ts'
 import { isServed } from './phase.ts'
+
+/** No route is at fault when the process cannot take another answer, and another route's answer would take as much. */
+export const NO_MEMORY: Refusal = {
+  error: new GatewayError('too_many_requests_open'),
+  elsewhere: false,
+  routeFault: false,
+  retryAfterMs: 0,
+  perhapsRequest: false,
+}
 
 /** The listener of a call to providers. After the end of the request is decided it is not called any more. */
 export interface CallListener {
@@ -102,6 +111,22 @@ export class ProviderCall implements AttemptListener {
   /** The answer turned out to be unusable before it counts; the next route is asked. */
   reject(refusal: Refusal): void {
     this.attempts?.reject(refusal)
+  }
+
+  /**
+   * Goes on with a whole answer when work on it elsewhere is done, unless the request is decided by then. Where it cannot be
+   * done now, the request is refused.
+   */
+  later<Result>(work: Promise<Result>, onDone: (result: Result) => void): void {
+    work
+      .then((result) => {
+        if (isServed(this.run.phase)) onDone(result)
+      })
+      .catch((error: unknown) => {
+        if (!isServed(this.run.phase)) return
+        if (error instanceof GatewayError) this.reject(NO_MEMORY)
+        else this.run.crash(error)
+      })
   }
 
   /** Gives the call up; its listener is not called any more. */

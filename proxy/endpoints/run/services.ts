@@ -9,6 +9,7 @@ import type { OutBuffer } from '../../sse/outBuffer.ts'
 import type { TokenCounter } from '../../tokens/tokenCounter.ts'
 import type { AnswerMemory } from '../../upstream/answerMemory.ts'
 import type { CanaryWatch } from '../../upstream/canaryWatch.ts'
+import type { FaultCause } from '../../upstream/faultCause.ts'
 import type { RouteHealth } from '../../upstream/routeHealth.ts'
 import type { Transport } from '../../upstream/transport/transport.ts'
 import type { ActiveRuns } from './activeRuns.ts'
@@ -56,7 +57,8 @@ export interface RunServices {
   readonly onCrash: (error: unknown, requestId: string) => void
   /** The usage that a provider reported contradicts itself. */
   readonly onUsageContradicted: (route: Pick<Route, 'id' | 'provider'>) => void
-  readonly onRouteFault: (route: Pick<Route, 'id' | 'provider'>, reason: string) => void
+  /** @param cause of a connection that failed */
+  readonly onRouteFault: (route: Pick<Route, 'id' | 'provider'>, reason: string, cause?: FaultCause) => void
 }
 
 /**

@@ -1,22 +1,12 @@
-import { GatewayError } from '../../../contract/errors/errors.ts'
+import type { GatewayError } from '../../../contract/errors/errors.ts'
 import type { Route } from '../../catalog/pricedItem.ts'
 import type { AnswerJson } from '../../json/answerJson.ts'
 import type { ScanBounds } from '../../json/answerScan.ts'
 import { AnswerBody } from '../../upstream/answerBody.ts'
 import { refusalOfError } from '../../upstream/providerErrors.ts'
-import type { Refusal } from '../../upstream/refusal.ts'
 import type { UpstreamHeaders, UpstreamRequest } from '../../upstream/transport/transport.ts'
-import type { CallListener, ProviderCall } from './providerCall.ts'
+import { type CallListener, NO_MEMORY, type ProviderCall } from './providerCall.ts'
 import type { Run } from './run.ts'
-
-/** No route is at fault when the process cannot keep another answer, and another route's answer would take as much. */
-const NO_MEMORY: Refusal = {
-  error: new GatewayError('too_many_requests_open'),
-  elsewhere: false,
-  routeFault: false,
-  retryAfterMs: 0,
-  perhapsRequest: false,
-}
 
 /** The listener of a call whose answer is read to its end. */
 export interface WholeListener {
@@ -74,7 +64,8 @@ export class WholeCall implements CallListener {
   }
 
   onEnd(): void {
-    this.listener.onWhole(this.body.takeJson())
+    if (this.body.size <= this.run.services.limits.answerAtOnceBytesMax) this.listener.onWhole(this.body.takeJson())
+    else this.call.later(this.body.gather(), (body) => this.listener.onWhole(body))
   }
 
   onClosed(): void {

@@ -4,25 +4,16 @@ import { refusalOf } from '../../../contract/wire/refusal.ts'
 import { sampleText } from '../../../workers/textSample.ts'
 import { readMessagesRequest } from '../../dialects/anthropic/messagesRequest.ts'
 import { messagesOf, printCount } from '../../dialects/anthropic/native.ts'
-import { chatSurface } from '../../dialects/chatSurface.ts'
-import { completionsSurface } from '../../dialects/completionsSurface.ts'
-import { messagesSurface } from '../../dialects/messagesSurface.ts'
-import { responsesSurface } from '../../dialects/responsesSurface.ts'
 import type { ChatFields, ChatRequest } from '../../dialects/shared/chatRequest.ts'
-import type { ChatSurface, Printed } from '../../dialects/shared/codec.ts'
+import type { Printed } from '../../dialects/shared/codec.ts'
 import { checkBounds } from '../../json/jsonBounds.ts'
 import type { ChatEndpoint, LargeReply, LargeTask, PromptSample } from '../../large/largeTasks.ts'
 import { sharedText } from '../../large/sharedBytes.ts'
 import { promptTexts } from '../../tokens/promptTexts.ts'
 import { readLargeMessage } from '../mcp/largeMessage.ts'
+import { readLargeAnswer, readLargeMembers, readLargeVectors } from './readAnswer.ts'
 import { readLargeVideo, readUnit } from './readUnit.ts'
-
-const SURFACES: Readonly<Record<ChatEndpoint, ChatSurface>> = {
-  chat: chatSurface,
-  completions: completionsSurface,
-  messages: messagesSurface,
-  responses: responsesSurface,
-}
+import { codecOf, SURFACES } from './surfaces.ts'
 
 /** Does a task with a large body; runs on a thread. */
 export function run(task: LargeTask): LargeReply {
@@ -51,6 +42,12 @@ function perform(task: LargeTask): unknown {
       return readUnit(task.input.endpoint, bytesOf(task), task.limits)
     case 'mcp':
       return readMcp(task)
+    case 'members':
+      return readLargeMembers(task.input, bytesOf(task), task.limits)
+    case 'vectors':
+      return readLargeVectors(task.input.to, bytesOf(task))
+    case 'answer':
+      return readLargeAnswer(task.input, bytesOf(task), task.limits)
     case 'video':
       return readLargeVideo(bytesOf(task), task.limits)
   }
@@ -63,9 +60,7 @@ function readMcp(task: LargeTask): object {
 
 function print(task: Extract<LargeTask, { name: 'print' }>): Printed {
   const { endpoint, dialect, model } = task.input
-  const codec = SURFACES[endpoint].codecs[dialect]
-  if (codec === undefined) throw new Error(`${endpoint} is not served over ${dialect}`)
-  const printed = codec.print(chatRequest(task, endpoint), model, null)
+  const printed = codecOf(endpoint, dialect).print(chatRequest(task, endpoint), model, null)
   const { rest, format } = printed
   const shared = { ...printed, rest: shareText(rest) }
   return format === undefined ? shared : { ...shared, format: shareText(format) }
@@ -91,7 +86,7 @@ function fieldsOf(request: ChatRequest): ChatFields {
   // A request may be an instance of a class whose getters compute members that are not needed here.
   const { modelId, batch, webhookUrl = '', cheapest, stream, includeUsage, maxTokens, maxTokensName } = request
   const { maxTokensBeside = null, maxTokensParam = maxTokensName, promptParam = 'messages', prompt } = request
-  const { preferences, echo = '', tools = [] } = request
+  const { preferences, echo = '', tools = [], asides, named = [] } = request
   return {
     modelId,
     batch,
@@ -108,6 +103,8 @@ function fieldsOf(request: ChatRequest): ChatFields {
     preferences,
     echo,
     tools,
+    named,
+    ...(asides !== undefined && { asides }),
   }
 }
 

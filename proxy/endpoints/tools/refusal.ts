@@ -1,24 +1,28 @@
 import { GatewayError } from '../../../contract/errors/errors.ts'
-import { readProviderError } from '../../upstream/providerErrors.ts'
-import { cleanMessage, type Refusal } from '../../upstream/refusal.ts'
+import { cleanMessage } from '../../../contract/providers/cleanMessage.ts'
+import { readProviderError } from '../../../contract/providers/providerError.ts'
+import { faultOf } from '../../../contract/providers/providerFault.ts'
+import type { Refusal } from '../../upstream/refusal.ts'
 
 /** Sorts the error answer of a tool's upstream. @param status not 2xx */
 export function classifyToolRefusal(status: number, body: string, retryAfterMs: number): Refusal {
+  const stated = readProviderError(body)
   const rest = { elsewhere: false, retryAfterMs }
-  if (status === 429) {
+  const { owner } = faultOf(status, stated)
+  if (owner === 'rate') {
     const retryAfterSeconds = Math.max(1, Math.ceil(retryAfterMs / 1000))
     const error = new GatewayError('upstream_rate_limited', { retryAfterSeconds })
     return { ...rest, error, routeFault: false, retryAfterMs: Math.max(retryAfterMs, 1000) }
   }
   // Clients never see problems of the gateway's own account with the upstream.
-  if (status === 401 || status === 402 || status === 403) {
+  if (owner === 'account') {
     return { ...rest, error: new GatewayError('tool_error'), routeFault: true }
   }
-  if (status === 408 || status === 504) {
+  if (owner === 'timeout') {
     return { ...rest, error: new GatewayError('tool_timeout'), routeFault: true, perhapsRequest: true }
   }
-  if (status >= 400 && status < 500) {
-    const reason = cleanMessage(readProviderError(body).message)
+  if (owner !== 'provider' && status >= 400 && status < 500) {
+    const reason = cleanMessage(stated.message)
     const message = reason === '' ? undefined : `The tool's provider refused the input: ${reason}`
     const error = new GatewayError('tool_input_rejected', { status, ...(message !== undefined && { message }) })
     return { ...rest, error, routeFault: false }

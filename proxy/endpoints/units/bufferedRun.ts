@@ -1,15 +1,20 @@
 import type { Principal } from '../../access/principal.ts'
 import type { Route } from '../../catalog/pricedItem.ts'
 import type { AnswerJson } from '../../json/answerJson.ts'
-import type { BodyLease, Exchange } from '../../server/exchange.ts'
+import { findMembers } from '../../json/findMembers.ts'
+import { sharedBuffer } from '../../large/sharedBytes.ts'
+import type { BodyLease, Exchange, HeaderList } from '../../server/exchange.ts'
+import type { Rejected } from '../../upstream/refusal.ts'
 import type { UpstreamRequest } from '../../upstream/transport/transport.ts'
 import type { Bill } from '../run/bill.ts'
 import type { Metered } from '../run/metered.ts'
 import type { Outcome } from '../run/outcome.ts'
 import type { ProviderCall } from '../run/providerCall.ts'
 import { Run, type RunListener } from '../run/run.ts'
+import { sendParts } from '../run/sendParts.ts'
 import type { RunServices } from '../run/services.ts'
 import { WholeCall, type WholeListener } from '../run/wholeCall.ts'
+import { type Members, membersOf } from './members.ts'
 import type { BufferedAnswer, BufferedPlan } from './operation.ts'
 import { unitRequest } from './unitRequest.ts'
 
@@ -42,7 +47,25 @@ export class BufferedRun implements RunListener, WholeListener {
   }
 
   onWhole(body: AnswerJson): void {
-    const answer = this.plan.answer(body)
+    const { reading } = this.plan
+    const { large, limits } = this.run.services
+    const elsewhere = large.of(body.bytes, 'provider')
+    if (elsewhere === undefined) {
+      const { rest } = body
+      this.read(membersOf(rest, findMembers(rest, reading, limits)), body)
+    } else {
+      const found = elsewhere.run('members', { reading, cuts: body.cuts })
+      this.call.later(found, ({ content, rest }) => this.read(membersOf(sharedBuffer(rest), content), body))
+    }
+  }
+
+  private read(members: Members | Rejected, body: AnswerJson): void {
+    const answer = 'rejected' in members ? members : this.plan.answer(members, body, this.run.services.large)
+    if (answer instanceof Promise) this.call.later(answer, (read) => this.take(read))
+    else this.take(answer)
+  }
+
+  private take(answer: BufferedAnswer | Rejected): void {
     if ('rejected' in answer) {
       this.call.reject(answer.rejected)
       return
@@ -62,14 +85,19 @@ export class BufferedRun implements RunListener, WholeListener {
   }
 
   onSettled(outcome: Outcome, chargedUnits: number): void {
-    if (this.answer === undefined) return
-    const { contentType } = this.answer
-    const body = this.answer.body(outcome.receipt(chargedUnits))
-    this.run.exchange.answer(200, contentType, body, ['x-cost-units', String(chargedUnits)])
+    this.send(outcome.receipt(chargedUnits), ['x-cost-units', String(chargedUnits)])
   }
 
   onSettleDelayed(): void {
-    if (this.answer !== undefined) this.run.exchange.answer(200, this.answer.contentType, this.answer.body(''))
+    this.send('')
+  }
+
+  private send(receipt: string, headers?: HeaderList): void {
+    if (this.answer === undefined) return
+    const { exchange } = this.run
+    const body = this.answer.body(receipt)
+    if (typeof body === 'string') exchange.answer(200, this.answer.contentType, body, headers)
+    else sendParts(exchange, this.answer.contentType, body, headers)
   }
 
   onDone(): void {

@@ -8,7 +8,10 @@ import { readPreferences } from '../../dialects/shared/preferences.ts'
 import type { AnswerJson } from '../../json/answerJson.ts'
 import { type CutMembers, type ScanBounds, scanBounds } from '../../json/answerScan.ts'
 import { isGiven, readChoice, readModel, readPositiveInteger } from '../../json/fields.ts'
-import { arraySpans, objectSpans, spanValue } from '../../json/jsonSpans.ts'
+import type { MembersReading } from '../../json/findMembers.ts'
+import { arraySpans, objectSpans } from '../../json/jsonSpans.ts'
+import type { LargeBodies } from '../../large/largeBodies.ts'
+import { sharedBuffer } from '../../large/sharedBytes.ts'
 import type { Limits } from '../../limits.ts'
 import { JSON_TYPE } from '../../server/exchange.ts'
 import type { Rejected } from '../../upstream/refusal.ts'
@@ -16,7 +19,7 @@ import type { Bill } from '../run/bill.ts'
 import { tierRates } from '../run/checkModel.ts'
 import { type BodyRest, bodyOf, restOf } from './bodyRest.ts'
 import { BufferedRun } from './bufferedRun.ts'
-import { type Members, readMembers, rejected } from './members.ts'
+import { type Members, rejected } from './members.ts'
 import type {
   BufferedAnswer,
   BufferedPlan,
@@ -170,21 +173,25 @@ class EmbeddingsPlan implements BufferedPlan {
     return scanBounds(this.context.limits, VECTORS)
   }
 
-  answer(body: AnswerJson): BufferedAnswer | Rejected {
-    const { limits } = this.context
-    const members = readMembers(body.rest, limits)
-    if ('rejected' in members) return members
-    const data = body.cuts.length === 0 ? members.bytesOf('data') : body.only()
-    const encoding = data === undefined ? null : encodingOf(data, limits)
-    if (data === undefined || encoding === null) return rejected(null)
-    const vectors = this.vectorsOf(data, encoding)
-    return vectors === null ? rejected(null) : this.pieceOf(members, vectors)
+  get reading(): MembersReading {
+    return { values: ['usage'] }
   }
 
   // The provider's vectors are relayed unchanged, unless it supports only one of the two encodings.
-  private vectorsOf(data: Buffer, encoding: Encoding): Buffer | null {
-    if (encoding === this.request.encoding) return data
-    return convertVectors(spanValue(data, { start: 0, end: data.length }), this.request.encoding)
+  answer(
+    members: Members,
+    body: AnswerJson,
+    large: LargeBodies,
+  ): BufferedAnswer | Rejected | Promise<BufferedAnswer | Rejected> {
+    const data = body.cuts.length === 0 ? members.bytesOf('data') : body.only()
+    const encoding = data === undefined ? null : encodingOf(data, this.context.limits)
+    if (data === undefined || encoding === null) return rejected(null)
+    const { encoding: to } = this.request
+    const pieceOf = (vectors: Uint8Array | null) =>
+      vectors === null ? rejected(null) : this.pieceOf(members, sharedBuffer(vectors))
+    if (encoding === to) return pieceOf(data)
+    const elsewhere = large.of(data, 'provider')
+    return elsewhere === undefined ? pieceOf(convertVectors(data, to)) : elsewhere.run('vectors', { to }).then(pieceOf)
   }
 
   private pieceOf(members: Members, vectors: Buffer): BufferedAnswer {

@@ -1,15 +1,14 @@
 import type { UnitRates } from '../../../contract/money/unitRates.ts'
-import type { Span } from '../../../contract/std/span.ts'
 import type { Route } from '../../catalog/pricedItem.ts'
-import type { AnswerJson } from '../../json/answerJson.ts'
 import type { ScanBounds } from '../../json/answerScan.ts'
-import { arraySpans, objectSpans, spanBytes } from '../../json/jsonSpans.ts'
+import type { ListItem, MembersReading } from '../../json/findMembers.ts'
+import { spanBytes } from '../../json/jsonSpans.ts'
 import { JSON_TYPE } from '../../server/exchange.ts'
 import type { Rejected } from '../../upstream/refusal.ts'
 import type { Bill } from '../run/bill.ts'
 import { countedBill, countedRates } from './counted.ts'
 import { chooseSize, type ImageRequest } from './imageRequest.ts'
-import { type Members, memberBounds, readMembers, rejected } from './members.ts'
+import { type Members, memberBounds, rejected } from './members.ts'
 import type { BufferedAnswer, BufferedPlan, PlanContext, UnitProviderRequest } from './operation.ts'
 
 const OWNED: ReadonlySet<string> = new Set(['created', 'model', 'data'])
@@ -46,18 +45,22 @@ export abstract class ImagePlan implements BufferedPlan {
     return memberBounds(this.context.limits)
   }
 
-  answer({ bytes: body }: AnswerJson): BufferedAnswer | Rejected {
-    const { jsonDepthMax: depthMax, imagesPerAnswerMax } = this.context.limits
-    const members = readMembers(body, this.context.limits)
-    if ('rejected' in members) return members
-    const data = members.span('data')
-    const images = data === undefined ? null : arraySpans(body, depthMax, data, imagesPerAnswerMax + 1)
-    const isReadable = images !== null && images.length <= imagesPerAnswerMax
-    if (data === undefined || !isReadable || !images.every((image) => isImage(body, image, depthMax))) {
+  get reading(): MembersReading {
+    return { values: ['created'], items: { name: 'data', max: this.context.limits.imagesPerAnswerMax + 1 } }
+  }
+
+  answer(members: Members): BufferedAnswer | Rejected {
+    const data = members.bytesOf('data')
+    const { bytes, items: images } = members
+    if (data === undefined || images === null || images.length > this.context.limits.imagesPerAnswerMax) {
       return rejected(null)
     }
-    const bill = this.bill(images.length)
-    return { bill, contentType: JSON_TYPE, body: (receipt) => this.bodyOf(members, data, receipt) }
+    // A provider bills the images that it made, also where it blocked others.
+    const made = images.filter((image) => isImage(bytes, image))
+    if (made.length === 0 && images.length > 0) return rejected(null)
+    const bill = this.bill(made.length)
+    const pieces = made.length === images.length ? [data] : listOf(bytes, made)
+    return { bill, contentType: JSON_TYPE, body: (receipt) => this.bodyOf(members, pieces, receipt) }
   }
 
   /** The members of the provider request except its model, as texts. */
@@ -67,11 +70,11 @@ export abstract class ImagePlan implements BufferedPlan {
     return [['prompt', prompt], ...forward, ...size]
   }
 
-  private bodyOf(members: Members, data: Span, receipt: string): Buffer {
+  private bodyOf(members: Members, data: readonly (string | Buffer)[], receipt: string): readonly Buffer[] {
     const stated = members.value('created')
     const created = Number.isSafeInteger(stated) ? stated : Math.floor(Date.now() / 1000)
     const own = `"created":${created},"model":${JSON.stringify(this.context.model.id)},"data":`
-    return members.relay([own, spanBytes(members.bytes, data)], OWNED, receipt)
+    return members.relay([own, ...data], OWNED, receipt)
   }
 
   private bill(images: number): Bill {
@@ -79,7 +82,11 @@ export abstract class ImagePlan implements BufferedPlan {
   }
 }
 
-function isImage(body: Buffer, span: Span, depthMax: number): boolean {
-  const members = objectSpans(body, depthMax, span)
+function isImage(body: Buffer, { members }: ListItem): boolean {
   return ['b64_json', 'url'].some((name) => body[members?.get(name)?.start ?? -1] === QUOTE)
+}
+
+/** A JSON array of some values, in pieces. */
+function listOf(body: Buffer, items: readonly ListItem[]): (string | Buffer)[] {
+  return [...items.flatMap(({ span }, at) => [at === 0 ? '[' : ',', spanBytes(body, span)]), ']']
 }

@@ -1,38 +1,34 @@
-import type { Span } from '../../../contract/std/span.ts'
 import { type ScanBounds, scanBounds } from '../../json/answerScan.ts'
-import { type AnswerBounds, isWithin } from '../../json/jsonObject.ts'
-import { objectSpans, spanBytes, spanValue } from '../../json/jsonSpans.ts'
-import type { Limits } from '../../limits.ts'
+import type { ListItem, MembersContent } from '../../json/findMembers.ts'
+import type { AnswerBounds } from '../../json/jsonObject.ts'
+import { spanBytes } from '../../json/jsonSpans.ts'
 import { refusalOfError } from '../../upstream/providerErrors.ts'
 import type { Rejected } from '../../upstream/refusal.ts'
 
 /** A provider's answer by its members, whose values are kept as their original bytes. */
 export class Members {
   readonly bytes: Buffer
-  private readonly spans: Map<string, Span>
-  private readonly bounds: AnswerBounds
+  private readonly content: MembersContent
 
-  constructor(bytes: Buffer, spans: Map<string, Span>, bounds: AnswerBounds) {
+  constructor(bytes: Buffer, content: MembersContent) {
     this.bytes = bytes
-    this.spans = spans
-    this.bounds = bounds
+    this.content = content
   }
 
-  span(name: string): Span | undefined {
-    return this.spans.get(name)
+  /** The elements of the list that was to be looked into; null where there is none. */
+  get items(): readonly ListItem[] | null {
+    return this.content.items
   }
 
   /** A member's value as its bytes. */
   bytesOf(name: string): Buffer | undefined {
-    const span = this.spans.get(name)
+    const span = this.content.spans.get(name)
     return span === undefined ? undefined : spanBytes(this.bytes, span)
   }
 
-  /** A member's value, parsed; undefined when it is absent, or exceeds the bounds of what is read at once. */
+  /** One of the values that were parsed; undefined when it is absent, or exceeds the bounds of what is read at once. */
   value(name: string): unknown {
-    const span = this.spans.get(name)
-    if (span === undefined || !isWithin(spanBytes(this.bytes, span), this.bounds)) return undefined
-    return spanValue(this.bytes, span)
+    return this.content.values.get(name)
   }
 
   /**
@@ -40,14 +36,14 @@ export class Members {
    * @param own members as JSON, in pieces without braces; not empty
    * @param receipt JSON text, or '' for none
    */
-  relay(own: readonly (string | Buffer)[], owned: ReadonlySet<string>, receipt: string): Buffer {
+  relay(own: readonly (string | Buffer)[], owned: ReadonlySet<string>, receipt: string): readonly Buffer[] {
     const pieces = ['{', ...own].map((piece) => (typeof piece === 'string' ? Buffer.from(piece) : piece))
-    for (const [name, span] of this.spans) {
+    for (const [name, span] of this.content.spans) {
       if (owned.has(name) || name === 'receipt') continue
       pieces.push(Buffer.from(`,${JSON.stringify(name)}:`), spanBytes(this.bytes, span))
     }
     pieces.push(Buffer.from(receipt === '' ? '}' : `,"receipt":${receipt}}`))
-    return Buffer.concat(pieces)
+    return pieces
   }
 }
 
@@ -56,11 +52,10 @@ export function memberBounds(limits: AnswerBounds): ScanBounds {
   return { ...scanBounds(limits, new Map()), bytesMax: Number.POSITIVE_INFINITY }
 }
 
-/** The members of an answer; a refusal for a body that is not a JSON object, or that has an error despite its status. */
-export function readMembers(body: Buffer, limits: Limits): Members | Rejected {
-  const spans = objectSpans(body, limits.jsonDepthMax, undefined, limits.answerMembersMax)
-  if (spans === null) return rejected(null)
-  const members = new Members(body, spans, limits)
+/** The answer by its members; a refusal where there are none, or an error despite the status. */
+export function membersOf(body: Buffer, content: MembersContent | null): Members | Rejected {
+  if (content === null) return rejected(null)
+  const members = new Members(body, content)
   const error = members.value('error')
   return error === undefined || error === null ? members : rejected(error)
 }

@@ -6,12 +6,15 @@ import type { Preferences } from '../../dialects/shared/preferences.ts'
 import type { AnswerJson } from '../../json/answerJson.ts'
 import type { ScanBounds } from '../../json/answerScan.ts'
 import type { ModelChoice } from '../../json/fields.ts'
+import type { MembersReading } from '../../json/findMembers.ts'
+import type { LargeBodies } from '../../large/largeBodies.ts'
 import type { Limits } from '../../limits.ts'
 import type { Exchange, RequestHead } from '../../server/exchange.ts'
 import type { Rejected } from '../../upstream/refusal.ts'
 import type { Bill } from '../run/bill.ts'
 import type { Metered } from '../run/metered.ts'
 import type { RunServices } from '../run/services.ts'
+import type { Members } from './members.ts'
 
 /** A request that is valid by itself; the checks that depend on the model follow later. */
 export interface UnitRequest extends ModelChoice {
@@ -42,7 +45,7 @@ export interface BufferedAnswer {
    * The body that the client gets.
    * @param receipt as JSON text, or '' while the ledger has not accepted it
    */
-  body(receipt: string): string | Uint8Array
+  body(receipt: string): string | readonly Uint8Array[]
 }
 
 /** A plan whose answer is sent in one piece. */
@@ -51,7 +54,14 @@ export interface BufferedPlan extends UnitPlan {
   readonly answerBytesMax: number
   /** The bounds of its JSON, and what of it is never parsed. */
   readonly answerBounds: ScanBounds
-  answer(body: AnswerJson): BufferedAnswer | Rejected
+  /** What is read of it. */
+  readonly reading: MembersReading
+  /** @param body the whole answer, for what was cut out of it */
+  answer(
+    members: Members,
+    body: AnswerJson,
+    large: LargeBodies,
+  ): BufferedAnswer | Rejected | Promise<BufferedAnswer | Rejected>
   /** The charge for an answer that was requested but never arrived. */
   readonly billUnseen: Bill
 }

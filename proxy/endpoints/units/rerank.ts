@@ -6,9 +6,9 @@ import { isJsonObject } from '../../../contract/std/jsonObject.ts'
 import type { Route } from '../../catalog/pricedItem.ts'
 import { joinedBody } from '../../dialects/shared/joinedBody.ts'
 import { readPreferences } from '../../dialects/shared/preferences.ts'
-import type { AnswerJson } from '../../json/answerJson.ts'
 import type { ScanBounds } from '../../json/answerScan.ts'
 import { readBoolean, readModel, readPositiveInteger, readRequiredText } from '../../json/fields.ts'
+import type { MembersReading } from '../../json/findMembers.ts'
 import type { Limits } from '../../limits.ts'
 import { JSON_TYPE } from '../../server/exchange.ts'
 import type { Rejected } from '../../upstream/refusal.ts'
@@ -16,7 +16,7 @@ import type { Bill } from '../run/bill.ts'
 import { type BodyRest, bodyOf, restOf } from './bodyRest.ts'
 import { BufferedRun } from './bufferedRun.ts'
 import { countedBill, countedRates } from './counted.ts'
-import { type Members, memberBounds, readMembers, rejected } from './members.ts'
+import { type Members, memberBounds, rejected } from './members.ts'
 import type {
   BufferedAnswer,
   BufferedPlan,
@@ -30,6 +30,8 @@ import { type JsonTexts, readResults, resultPieces } from './rerankResults.ts'
 const DOCUMENTS_PER_SEARCH = 100
 /** One result without its document. */
 const RESULT_BYTES_MAX = 1_024
+/** Those of one result, its document among them. */
+const RESULT_MEMBERS_MAX = 4
 /** A byte as JSON: \\u0041. */
 const ESCAPE_BYTES_MAX = 6
 /** Providers split longer documents, query included, and count every piece as a document. A token has a byte at least. */
@@ -125,12 +127,14 @@ class RerankPlan implements BufferedPlan {
   }
 
   get answerBounds(): ScanBounds {
-    return memberBounds(this.context.limits)
+    return { ...memberBounds(this.context.limits), membersMax: this.membersMax }
   }
 
-  answer({ bytes: body }: AnswerJson): BufferedAnswer | Rejected {
-    const members = readMembers(body, this.context.limits)
-    if ('rejected' in members) return members
+  get reading(): MembersReading {
+    return { values: ['results', 'data', 'meta', 'usage'], membersMax: this.membersMax }
+  }
+
+  answer(members: Members): BufferedAnswer | Rejected {
     const { documents, topN, returned } = this.request
     const found = readResults(members.value('results') ?? members.value('data'), documents)
     if (found === null) return rejected(null)
@@ -142,10 +146,13 @@ class RerankPlan implements BufferedPlan {
       contentType: JSON_TYPE,
       body: (receipt) => {
         const last = `${end}${receipt === '' ? '' : `,"receipt":${receipt}`}}`
-        const pieces = joinedBody([start, ...results, last])
-        return typeof pieces === 'string' ? pieces : Buffer.concat(pieces)
+        return joinedBody([start, ...results, last])
       },
     }
+  }
+
+  private get membersMax(): number {
+    return this.context.limits.answerMembersMax + this.request.documents * RESULT_MEMBERS_MAX
   }
 
   /** The parts of the answer before and after the results. */

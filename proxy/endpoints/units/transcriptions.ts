@@ -4,9 +4,9 @@ import { isJsonObject } from '../../../contract/std/jsonObject.ts'
 import { type Container, type MeasuredAudio, measureAudio } from '../../audio/measure.ts'
 import type { Route } from '../../catalog/pricedItem.ts'
 import { readPreferences } from '../../dialects/shared/preferences.ts'
-import type { AnswerJson } from '../../json/answerJson.ts'
 import type { ScanBounds } from '../../json/answerScan.ts'
 import { readBoolean, readChoice, readModel } from '../../json/fields.ts'
+import type { MembersReading } from '../../json/findMembers.ts'
 import type { Limits } from '../../limits.ts'
 import { JSON_TYPE, type RequestHead } from '../../server/exchange.ts'
 import { readForm } from '../../upload/form.ts'
@@ -16,7 +16,7 @@ import type { Bill } from '../run/bill.ts'
 import { BufferedRun } from './bufferedRun.ts'
 import { countedBill, countedRates } from './counted.ts'
 import { formObject, formProvider } from './formFields.ts'
-import { type Members, memberBounds, readMembers, rejected } from './members.ts'
+import { type Members, memberBounds, rejected } from './members.ts'
 import type {
   BufferedAnswer,
   BufferedPlan,
@@ -148,9 +148,11 @@ class TranscriptionPlan implements BufferedPlan {
     return memberBounds(this.context.limits)
   }
 
-  answer({ bytes: body }: AnswerJson): BufferedAnswer | Rejected {
-    const members = readMembers(body, this.context.limits)
-    if ('rejected' in members) return members
+  get reading(): MembersReading {
+    return { values: ['text', 'usage', 'duration'] }
+  }
+
+  answer(members: Members): BufferedAnswer | Rejected {
     const text = members.value('text')
     if (typeof text !== 'string') return rejected(null)
     const bill = this.bill(reportedSeconds(members))

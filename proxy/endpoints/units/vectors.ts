@@ -1,13 +1,15 @@
 import { isJsonObject } from '../../../contract/std/jsonObject.ts'
+import { spanValue } from '../../json/jsonSpans.ts'
 
 const FLOAT_BYTES = 4
 
 /**
  * Writes vectors in the other encoding: arrays of numbers, or base64 of 32-bit floats, lowest byte first.
- * @param data the member `data` of an embeddings answer
+ * @param json the member `data` of an embeddings answer
  * @returns JSON bytes, or null when a vector cannot be read
  */
-export function convertVectors(data: unknown, to: 'float' | 'base64'): Buffer | null {
+export function convertVectors(json: Buffer, to: 'float' | 'base64'): Buffer | null {
+  const data = spanValue(json, { start: 0, end: json.length })
   if (!Array.isArray(data)) return null
   const converted: unknown[] = []
   for (const item of data as unknown[]) {

@@ -64,8 +64,7 @@ test('items become the messages of a chat', async () => {
     function: { name, arguments: text },
   })
   assert.deepEqual(messages, [
-    { role: 'system', content: 'Be brief.' },
-    { role: 'system', content: 'A rule.' },
+    { role: 'system', content: 'Be brief.\n\nA rule.' },
     {
       role: 'user',
       content: [

@@ -5,6 +5,7 @@ import { request } from 'node:http'
 import { after, before, test } from 'node:test'
 import { SUPPORTED_PROTOCOL_VERSIONS } from '@modelcontextprotocol/sdk/types.js'
 import fc from 'fast-check'
+import { isJsonObject } from '../../../contract/std/jsonObject.ts'
 import { connectMcp, postMcp } from '../../support/clients/mcpClient.ts'
 import { type Stack, startStack } from '../../support/stack.ts'
 
@@ -60,6 +61,34 @@ test('tools are listed without a handshake for any revision in the header', asyn
   const unknown = await post({ jsonrpc: '2.0', id: 1, method: 'tools/list' }, { 'mcp-protocol-version': '2031-01-01' })
   assert.equal(unknown.status, 400)
   assert.deepEqual(unknown.body.error?.data?.['requested'], '2031-01-01')
+  assert.equal(unknown.body.id, 1)
+})
+
+for (const header of ['2026-07-28', '2027-01-01', '2025-03-26']) {
+  test(`the handshake settles the revision, whatever its header says: ${header}`, async () => {
+    const params = { protocolVersion: '2027-01-01', capabilities: {}, clientInfo: { name: 'x', version: '1' } }
+    const message = { jsonrpc: '2.0', id: 7, method: 'initialize', params }
+    const { status, body, text } = await post(message, { 'mcp-protocol-version': header })
+    assert.equal(status, 200, text)
+    assert.deepEqual([body.id, (body.result as { protocolVersion?: string }).protocolVersion], [7, '2025-11-25'])
+  })
+}
+
+test('arguments of null are absent, as params of null are', async () => {
+  const params = { name: 'list_models', arguments: null }
+  for (const message of [
+    { method: 'tools/call', params },
+    { method: 'ping', params: null },
+  ]) {
+    const { body, text } = await post({ jsonrpc: '2.0', id: 1, ...message })
+    assert.ok(body.error === undefined && body.result !== undefined, text)
+  }
+})
+
+test('a notification with a header of an unknown revision is refused', async () => {
+  const message = { jsonrpc: '2.0', method: 'notifications/initialized' }
+  const { status, body } = await post(message, { 'mcp-protocol-version': '2031-01-01' })
+  assert.deepEqual([status, body.id], [400, null])
 })
 
 test('an id is returned exactly as it was sent', async () => {
@@ -110,7 +139,8 @@ for (const [name, message, status, code] of WRONG) {
   test(`rejected by the protocol: ${name}`, async () => {
     const reply = await post(message)
     assert.deepEqual([reply.status, reply.body.error?.code, reply.body.jsonrpc], [status, code, '2.0'], reply.text)
-    assert.equal(reply.body.id, status === 200 ? 1 : null)
+    const id: unknown = isJsonObject(message) ? message['id'] : undefined
+    assert.equal(reply.body.id, Number.isInteger(id) ? id : null)
   })
 }
 

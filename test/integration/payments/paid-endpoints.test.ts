@@ -28,7 +28,7 @@ before(async () => {
         mediaModel('test/unpaid', 'embedding', 'mock,error=402'),
         videoModel('test/video', 'mock'),
         videoModel('test/video-bad', 'mock,error=422'),
-        videoModel('test/video-unpaid', 'mock,error=402'),
+        videoModel('test/video-unpaid', 'video,error=402'),
       ],
     },
   })

@@ -145,6 +145,12 @@ test('payment_invalid: invalid signatures and validity windows', async () => {
     assert.equal(codeOf(reply), 'payment_invalid', `${what}: ${reply.text}`)
   }
   assert.equal(codeOf(await post(paid, HELLO, { 'payment-signature': 'not base64 %' })), 'payment_invalid')
+  const raw = await post(paid, HELLO, { 'payment-signature': JSON.stringify(payload) })
+  assert.deepEqual([raw.status, codeOf(raw)], [402, 'payment_invalid'])
+  assert.match(raw.text, /must be base64/)
+  const before = await post(paid, HELLO, { 'x-payment': paymentHeader(payload)['payment-signature'] ?? '' })
+  assert.deepEqual([before.status, codeOf(before)], [402, 'payment_invalid'])
+  assert.match(before.text, /X-PAYMENT is of x402 version 1/)
   assert.equal(codeOf(await send(payload)), 'paid')
 })
 

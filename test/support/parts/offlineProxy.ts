@@ -20,11 +20,13 @@ import { AnswerMemory } from '../../../proxy/upstream/answerMemory.ts'
 import { RouteHealth } from '../../../proxy/upstream/routeHealth.ts'
 import {
   TransportFailure,
+  type UpstreamCall,
   type UpstreamListener,
   type UpstreamRequest,
 } from '../../../proxy/upstream/transport/transport.ts'
 import { limits as usual } from '../limits.ts'
 import { type TestCatalogOptions, testCatalog } from '../testCatalog.ts'
+import { deliver, type OfflineAnswer } from './offlineAnswer.ts'
 
 const API_KEY = `sk_${'0'.repeat(43)}`
 /** Health is not what is looked at: routes stay in use however often they fail. */
@@ -58,6 +60,8 @@ export interface OfflineReply {
   readonly text: string
   /** Of an answer that asks for a payment: name, value, name, value; none for others. */
   readonly headers: HeaderList
+  /** Of an answer that was bytes. */
+  readonly bytes?: number
 }
 
 /**
@@ -70,6 +74,8 @@ export class OfflineProxy {
   /** What providers were asked. */
   asked = 0
   lastAsked: UpstreamRequest | undefined
+  /** What every provider answers with status 200; without it, they are asked in vain. */
+  answer: OfflineAnswer | undefined
   /** The proxy's own table of routes. */
   readonly table: readonly RouteEntry[]
   private readonly handlers = new Map<string, Handler>()
@@ -147,7 +153,7 @@ export class OfflineProxy {
       active: new ActiveRuns(),
       large: this.large,
       tokens: { count: () => Promise.resolve([1]), countSoon: () => Promise.resolve([1, 1]) },
-      transport: { send: (request: UpstreamRequest, listener: UpstreamListener) => this.refuse(request, listener) },
+      transport: { send: (request: UpstreamRequest, listener: UpstreamListener) => this.serve(request, listener) },
       onCrash: fault,
       onUsageContradicted: () => undefined,
       onRouteFault: () => undefined,
@@ -179,9 +185,10 @@ export class OfflineProxy {
     } as unknown as RouteParts
   }
 
-  private refuse(request: UpstreamRequest, listener: UpstreamListener): typeof NO_CALL {
+  private serve(request: UpstreamRequest, listener: UpstreamListener): UpstreamCall {
     if (request.body !== null) this.asked++
     this.lastAsked = request
+    if (this.answer !== undefined) return deliver(this.answer, listener)
     queueMicrotask(() => listener.onFailure(new TransportFailure('connect')))
     return NO_CALL
   }
@@ -217,6 +224,7 @@ class OfflineExchange implements Exchange {
   decorator: AnswerDecorator | null = null
   readonly head: RequestHead
   readonly body: Buffer
+  private bytes = 0
   private readonly onReply: (reply: OfflineReply) => void
 
   constructor(head: RequestHead, body: Buffer, onReply: (reply: OfflineReply) => void) {
@@ -226,7 +234,8 @@ class OfflineExchange implements Exchange {
   }
 
   answer(status: number, _contentType: string, body: string | Uint8Array): void {
-    this.onReply({ status, text: String(body), headers: [] })
+    const text = typeof body === 'string' ? body : ''
+    this.onReply({ status, text, headers: [], bytes: typeof body === 'string' ? 0 : body.length })
   }
 
   fail(error: GatewayError): void {
@@ -235,15 +244,17 @@ class OfflineExchange implements Exchange {
     this.onReply({ status, text: own?.body ?? `${code}: ${message}`, headers: own?.headers ?? [] })
   }
 
-  end(): void {
-    this.onReply({ status: 200, text: '', headers: [] })
+  end(bytes?: Uint8Array): void {
+    this.bytes += bytes?.length ?? 0
+    this.onReply({ status: 200, text: '', headers: [], bytes: this.bytes })
   }
 
   breakOff(): void {
     this.end()
   }
 
-  write(): boolean {
+  write(bytes: Uint8Array): boolean {
+    this.bytes += bytes.length
     return true
   }
 

@@ -26,6 +26,7 @@ export const testProvider: Provider = {
   missingKeyEnv: '',
   dataPolicy: 'none',
   maxTokensField: '',
+  form: null,
   privateImages: false,
   report: null,
 }

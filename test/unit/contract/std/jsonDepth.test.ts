@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { nestsDeeper } from '../../../../contract/std/jsonDepth.ts'
+import { nestsDeeper, stringEnd } from '../../../../contract/std/jsonDepth.ts'
 
 /** How deep a value nests: 0 for what has no brackets. */
 function depthOf(value: unknown): number {
@@ -31,5 +31,18 @@ test('the depth of a text equals that of its value for any strings and any lengt
       assert.equal(nestsDeeper(bytes, depth - 1), true)
     }),
     { numRuns: 2_000 },
+  )
+})
+
+test('a string ends at its first quote that is not escaped, however many are', () => {
+  const part = fc.constantFrom('a', '\\"', '\\\\', '\\u0022', '\u754c', '\\"'.repeat(900), 'a'.repeat(900))
+  fc.assert(
+    fc.property(fc.array(part, { maxLength: 12 }), fc.string(), (parts, behind) => {
+      const text = parts.join('')
+      const bytes = Buffer.from(`"${text}"${behind}`)
+      assert.equal(stringEnd(bytes, 1), 1 + Buffer.byteLength(text))
+      assert.equal(stringEnd(bytes.subarray(0, 1 + Buffer.byteLength(text)), 1), -1)
+    }),
+    { numRuns: 1_000 },
   )
 })

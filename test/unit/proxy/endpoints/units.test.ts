@@ -2,7 +2,7 @@
 // throws, and none is charged more than it says.
 
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
+import { after, test } from 'node:test'
 import fc from 'fast-check'
 import { sluice } from '../../../../contract/wire/generated/messages.js'
 import { parseCatalog } from '../../../../control/catalog/pricing/catalogFile.ts'
@@ -11,10 +11,13 @@ import { toPrincipal } from '../../../../proxy/access/principal.ts'
 import { decodeCatalog } from '../../../../proxy/catalog/catalog.ts'
 import { embeddings } from '../../../../proxy/endpoints/units/embeddings.ts'
 import { images } from '../../../../proxy/endpoints/units/images.ts'
+import { membersOf } from '../../../../proxy/endpoints/units/members.ts'
 import type { BufferedAnswer, BufferedPlan, PlanContext } from '../../../../proxy/endpoints/units/operation.ts'
 import { rerank } from '../../../../proxy/endpoints/units/rerank.ts'
 import { transcriptions } from '../../../../proxy/endpoints/units/transcriptions.ts'
 import { AnswerJson } from '../../../../proxy/json/answerJson.ts'
+import { findMembers } from '../../../../proxy/json/findMembers.ts'
+import { LargeBodies } from '../../../../proxy/large/largeBodies.ts'
 import type { RequestHead } from '../../../../proxy/server/exchange.ts'
 import { formBody } from '../../../../proxy/upload/formBody.ts'
 import { mediaModel } from '../../../support/clients/mediaClient.ts'
@@ -73,9 +76,20 @@ const PLANS: Record<string, () => BufferedPlan | Promise<BufferedPlan>> = {
     ),
 }
 
+const large = new LargeBodies(limits, (error) => assert.fail(String(error)))
+after(() => large.close())
+
 async function answer(operation: string, text: string): Promise<BufferedAnswer | null> {
-  const found = (await memberOf(PLANS, operation)()).answer(new AnswerJson(Buffer.from(text)))
+  const plan = await memberOf(PLANS, operation)()
+  const body = Buffer.from(text)
+  const members = membersOf(body, findMembers(body, plan.reading, limits))
+  if ('rejected' in members) return null
+  const found = await plan.answer(members, new AnswerJson(body), large)
   return 'rejected' in found ? null : found
+}
+
+function textOf(body: string | readonly Uint8Array[]): string {
+  return typeof body === 'string' ? body : Buffer.concat(body).toString()
 }
 
 const vector = { object: 'embedding', index: 0, embedding: [0.5] }
@@ -90,7 +104,7 @@ const REFUSED: [operation: string, answers: unknown[]][] = [
     'images',
     [{}, { data: null }, { data: [null] }, { data: [{}] }, { data: [{ b64_json: null }] }, { data: [{ url: 5 }] }],
   ],
-  ['images', [{ data: [{ b64_json: 'x' }, {}] }, { error: 'no', data: [{ url: 'x' }] }]],
+  ['images', [{ data: [{ error: 'blocked' }, {}] }, { error: 'no', data: [{ url: 'x' }] }]],
   ['rerank', [{}, { results: [] }, { results: null }, { results: [result(3, 1)] }, { results: [result(-1, 1)] }]],
   ['rerank', [{ results: [result(0, 1), result(0, 1)] }, { results: [result(0.5, 1)] }, { results: [{ index: 0 }] }]],
   ['rerank', [{ results: [result(0, 1), result(1, 1), result(2, 1), result(0, 1)] }, { results: ['a'] }]],
@@ -115,6 +129,7 @@ const CHARGED: [operation: string, body: unknown, due: string, source: string][]
   ['images', { data: [] }, '0 counted', 'reported'],
   ['images', { data: [image, image, image], created: 'now' }, '3 counted', 'reported'],
   ['images', { data: [{ url: 'x', b64_json: null }] }, '1 counted', 'reported'],
+  ['images', { data: [{ b64_json: null }, image, { error: { code: 'blocked' } }, image] }, '2 counted', 'reported'],
   ['rerank', { results: [result(1, 0.5)] }, '1 counted', 'reported'],
   ['rerank', { data: [{ index: 1, score: 0.5 }] }, '1 counted', 'reported'],
   ['rerank', { results: [result(1, 0.5)], meta: { billed_units: { search_units: 2 } } }, '2 counted', 'reported'],
@@ -141,15 +156,24 @@ for (const [operation, body, due, source] of CHARGED) {
       [operation === 'embeddings' ? `${usage.input} tokens` : `${quantity} counted`, found.bill.source],
       [due, source],
     )
-    const text = Buffer.from(found.body('{"r":1}')).toString()
+    const text = textOf(found.body('{"r":1}'))
     assert.deepEqual((JSON.parse(text) as { receipt: unknown }).receipt, { r: 1 })
-    assert.equal('receipt' in (JSON.parse(Buffer.from(found.body('')).toString()) as object), false)
+    assert.equal('receipt' in (JSON.parse(textOf(found.body(''))) as object), false)
   })
 }
 
+test('images that were made are delivered without the entries of those that were not', async () => {
+  const found = await answer(
+    'images',
+    JSON.stringify({ data: [{ b64_json: null }, image, { error: {} }, { url: 'u' }] }),
+  )
+  const body = JSON.parse(textOf(found?.body('') ?? '')) as Record<string, unknown>
+  assert.deepEqual(body['data'], [image, { url: 'u' }])
+})
+
 test('a receipt sent by the provider is not passed on as ours', async () => {
   const found = await answer('images', '{"data":[{"url":"x"}],"receipt":{"cost":0},"model":"inner","extra":{"a":[1]}}')
-  const body = JSON.parse(Buffer.from(found?.body('{"r":1}') ?? '').toString()) as Record<string, unknown>
+  const body = JSON.parse(textOf(found?.body('{"r":1}') ?? '')) as Record<string, unknown>
   assert.deepEqual([body['receipt'], body['model'], body['extra']], [{ r: 1 }, 'test/image', { a: [1] }])
 })
 
@@ -170,7 +194,7 @@ test('no provider response throws', async () => {
       const found = await answer(name, text)
       if (found === null) return
       assert.ok(Number.isSafeInteger(found.bill.units) && found.bill.units >= 0)
-      JSON.parse(Buffer.from(found.body('{}')).toString())
+      JSON.parse(textOf(found.body('{}')))
     }),
     { numRuns: 1_500 },
   )

@@ -1,7 +1,6 @@
 // Goal: large bodies come to the same as small ones, and none of them holds up the event loop. Method: requests are served
 // by the proxy's own routes without sockets; what a provider is asked is looked at, and what the main thread does.
 import assert from 'node:assert/strict'
-import { readFileSync } from 'node:fs'
 import { after, test } from 'node:test'
 import fc from 'fast-check'
 import { GatewayError } from '../../../../contract/errors/errors.ts'
@@ -10,6 +9,7 @@ import { type BodyOwner, LargeBodies, type LargeBody } from '../../../../proxy/l
 import type { UpstreamRequest } from '../../../../proxy/upstream/transport/transport.ts'
 import { limits } from '../../../support/limits.ts'
 import { newProxy, SOUND } from '../../../support/parts/soundRequests.ts'
+import { longestTurn, watchJson } from '../../../support/parts/turnWatch.ts'
 import { ADVERSARIAL } from '../../../support/samples/adversarialBodies.ts'
 import { Mutator, seededRandom } from '../../../support/samples/mutations.ts'
 
@@ -209,55 +209,3 @@ test('the main thread reads and writes no large body, and no turn of the event l
   assert.ok(served > 12, `${served} of the bodies reached a provider`)
   assert.deepEqual(mixed.faults, [])
 })
-
-/** The time that this thread has had a CPU, in milliseconds; where the system does not say, the time of day. */
-function threadMs(): number {
-  if (process.platform !== 'linux') return performance.now()
-  const [nanoseconds] = readFileSync(`/proc/self/task/${process.pid}/schedstat`, 'utf8').split(' ')
-  return Number(nanoseconds) / 1e6
-}
-
-/** The longest that this thread is at work in one turn of the event loop while something is done, in milliseconds. */
-async function longestTurn(work: () => Promise<unknown>): Promise<number> {
-  let longest = 0
-  let last = threadMs()
-  let goesOn = true
-  const tick = (): void => {
-    const now = threadMs()
-    longest = Math.max(longest, now - last)
-    last = now
-    if (goesOn) setImmediate(tick)
-  }
-  await new Promise((resolve) => setImmediate(resolve))
-  last = threadMs()
-  setImmediate(tick)
-  await work()
-  await new Promise((resolve) => setImmediate(resolve))
-  goesOn = false
-  return longest
-}
-
-/** Notes the most characters that this thread has parsed or printed at once. */
-function watchJson() {
-  const { parse, stringify } = JSON
-  let most = 0
-  const note = (text: unknown): void => {
-    if (typeof text === 'string') most = Math.max(most, text.length)
-  }
-  JSON.parse = (...args: Parameters<typeof parse>): unknown => {
-    note(args[0])
-    return parse(...args)
-  }
-  JSON.stringify = ((...args: Parameters<typeof stringify>) => {
-    const text = stringify(...args)
-    note(text)
-    return text
-  }) as typeof stringify
-  return {
-    bytes: () => most,
-    reset: () => {
-      most = 0
-    },
-    stop: () => Object.assign(JSON, { parse, stringify }),
-  }
-}

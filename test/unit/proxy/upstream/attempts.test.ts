@@ -47,6 +47,7 @@ const provider: Provider = {
   missingKeyEnv: '',
   dataPolicy: 'none',
   maxTokensField: '',
+  form: null,
   privateImages: false,
   report: null,
 }

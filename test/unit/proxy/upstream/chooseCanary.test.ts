@@ -22,6 +22,7 @@ const provider = (
   missingKeyEnv: '',
   dataPolicy,
   maxTokensField: '',
+  form: null,
   privateImages: false,
   report: null,
 })

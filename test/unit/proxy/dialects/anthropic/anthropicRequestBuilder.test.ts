@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { readProviderError } from '../../../../../contract/providers/providerError.ts'
 import type { Model } from '../../../../../proxy/catalog/catalog.ts'
 import type { Provider, Route } from '../../../../../proxy/catalog/pricedItem.ts'
 import {
@@ -7,7 +8,7 @@ import {
   printAnthropic,
 } from '../../../../../proxy/dialects/anthropic/anthropicRequestBuilder.ts'
 import { readChatRequest } from '../../../../../proxy/dialects/openai/chatRequest.ts'
-import { readProviderError, refusalOfError } from '../../../../../proxy/upstream/providerErrors.ts'
+import { refusalOfError } from '../../../../../proxy/upstream/providerErrors.ts'
 import { classifyRefusal } from '../../../../../proxy/upstream/refusal.ts'
 import { limits } from '../../../../support/limits.ts'
 

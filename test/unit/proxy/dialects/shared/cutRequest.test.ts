@@ -36,11 +36,11 @@ function sent(body: Buffer, surface: ChatSurface = chatSurface): { cut: Buffer; 
   const strings: Span[] = []
   const request = surface.read(readJsonBody(body, limits.jsonDepthMax, strings), limits)
   const cut = cutRequest(body, strings, surface, limits)
-  const pieces = new OpenaiRequestBuilder(request, 'req_A', printOpenai(request, cut), to).make(route, 100).body
+  const pieces = new OpenaiRequestBuilder(request, 'req_A', printOpenai(request, {}, cut), to).make(route, 100).body
   const bytes = typeof pieces === 'string' ? Buffer.from(pieces) : Buffer.concat(pieces)
   return {
     cut: bytes,
-    plain: String(new OpenaiRequestBuilder(request, 'req_A', printOpenai(request), to).make(route, 100).body),
+    plain: String(new OpenaiRequestBuilder(request, 'req_A', printOpenai(request, {}), to).make(route, 100).body),
     cuts: strings.length,
   }
 }

@@ -1,0 +1,32 @@
+/** How a provider wants its requests, where that is not as usual. */
+export interface RequestForm {
+  /** Members that it refuses. */
+  readonly omit: readonly string[]
+  /** Members beyond the usual ones that it takes. */
+  readonly extra: readonly string[]
+  /** The member by which it is told whether and how much to think; '' passes on reasoning_effort alone. */
+  readonly thinking: string
+  /** It takes system messages at the beginning alone, as one. */
+  readonly systemFirst: boolean
+}
+
+/**
+ * Members of chat completions that some providers take beyond the usual ones: structured output and sampling of inference
+ * servers, and predicted output. The schema of the catalog lists the same.
+ */
+export const EXTRA_MEMBERS: readonly string[] = [
+  'structured_outputs',
+  'guided_json',
+  'guided_regex',
+  'guided_choice',
+  'guided_grammar',
+  'prediction',
+  'top_a',
+  'typical_p',
+  'min_tokens',
+  'stop_token_ids',
+  'bad_words',
+  'include_stop_str_in_output',
+  'skip_special_tokens',
+  'length_penalty',
+]

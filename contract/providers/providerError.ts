@@ -1,0 +1,71 @@
+import { isJsonObject, type JsonObject } from '../std/jsonObject.ts'
+import { readJsonPrefix } from '../std/jsonPrefix.ts'
+
+/** A provider's error as its answer states it. */
+export interface ProviderError {
+  readonly message: string
+  readonly code: string
+  /** Its code, type, status and reasons, in lower case; absent where they are not told apart from the code. */
+  readonly names?: readonly string[]
+  /** How long the body asks for no requests, in milliseconds; absent where it does not. */
+  readonly retryAfterMs?: number
+}
+
+const NOTHING: ProviderError = { message: '', code: '' }
+/** Errors are flat; what they echo of a request need not be. */
+const DEPTH_MAX = 8
+const SECONDS = /^([0-9]{1,6}(?:\.[0-9]{1,9})?)s$/
+
+/**
+ * Reads the error bodies that providers send: {error: {...}} of both dialects, alone or in an array, {error: "..."},
+ * {message}, {detail}, {errors: [...]} and the older {object: "error"}. Anything else, HTML above all, reads as no message.
+ * @param body may be cut off anywhere
+ */
+export function readProviderError(body: string): ProviderError {
+  return providerErrorOf(readJsonPrefix(body, DEPTH_MAX))
+}
+
+/** The same for a body, or a part of one, that is parsed already. */
+export function providerErrorOf(value: unknown): ProviderError {
+  if (Array.isArray(value)) return providerErrorOf(value[0])
+  if (!isJsonObject(value)) return NOTHING
+  const error = value['error'] ?? firstOf(value['errors']) ?? value
+  if (typeof error === 'string') return { message: error, code: '', names: namesOf(value, [error]) }
+  if (!isJsonObject(error)) return NOTHING
+  const message = text(error['message']) || detailText(error['detail']) || text(error['msg'])
+  const details = Array.isArray(error['details']) ? error['details'].filter(isJsonObject) : []
+  const retryAfterMs = details.map(({ retryDelay }) => delayMs(retryDelay)).find((ms) => ms > 0)
+  return {
+    message,
+    code: text(error['code']),
+    names: namesOf(
+      error,
+      details.map(({ reason }) => reason),
+    ),
+    ...(retryAfterMs !== undefined && { retryAfterMs }),
+  }
+}
+
+function namesOf({ code, type, status, reason }: JsonObject, more: readonly unknown[]): string[] {
+  return [code, type, status, reason, ...more].map((name) => text(name).toLowerCase()).filter((name) => name !== '')
+}
+
+function delayMs(delay: unknown): number {
+  const seconds = typeof delay === 'string' ? SECONDS.exec(delay)?.[1] : undefined
+  return seconds === undefined ? 0 : Math.ceil(Number(seconds) * 1000)
+}
+
+function firstOf(errors: unknown): unknown {
+  return Array.isArray(errors) ? errors[0] : undefined
+}
+
+function text(value: unknown): string {
+  return typeof value === 'string' ? value : ''
+}
+
+function detailText(detail: unknown): string {
+  if (typeof detail === 'string') return detail
+  if (isJsonObject(detail)) return text(detail['message']) || text(detail['msg'])
+  if (!Array.isArray(detail)) return ''
+  return detail.map((item: unknown) => (isJsonObject(item) ? text(item['msg']) : '')).join('; ')
+}

@@ -1,0 +1,147 @@
+import type { ProviderError } from './providerError.ts'
+
+/**
+ * Whose fault an error answer of a provider is.
+ * - `account`: of the gateway's own account there: no money, revoked, suspended. Clients never see it.
+ * - `context`: the prompt is too long for the model.
+ * - `request`: the request itself.
+ * - `rate`: too many requests for now.
+ * - `route`: the provider does not have the model or the path.
+ * - `timeout`: the provider gave up waiting.
+ * - `provider`: anything else.
+ */
+export type FaultOwner = 'account' | 'context' | 'request' | 'rate' | 'route' | 'timeout' | 'provider'
+
+export interface ProviderFault {
+  readonly owner: FaultOwner
+  /** The name in the table that decided; '' where the status or the sentence did. */
+  readonly name: string
+  /**
+   * The provider has said by a name of its own, or by a status that says nothing else, that the account is at fault. A sentence
+   * in an answer that refuses the request may be an echo of the request.
+   */
+  readonly certain: boolean
+}
+
+/** Codes, types and reasons of providers, in lower case. They decide before the status. */
+const NAMES: Readonly<Partial<Record<FaultOwner, readonly string[]>>> = {
+  account: [
+    'insufficient_quota',
+    'insufficient_user_quota',
+    'insufficient_balance',
+    'insufficient_credit',
+    'insufficient_credits',
+    'insufficient_funds',
+    'billing_hard_limit_reached',
+    'billing_not_active',
+    'billing_disabled',
+    'billing_error',
+    'exceeded_current_quota_error',
+    'credit_balance_too_low',
+    'payment_required',
+    'account_deactivated',
+    'account_suspended',
+    'account_disabled',
+    'accountoverdueerror',
+    'arrearage',
+    'organization_deactivated',
+    'organization_disabled',
+    'organization_suspended',
+    'consumer_suspended',
+    'access_terminated',
+    'access_terminated_error',
+    'authentication_error',
+    'invalid_authentication_error',
+    'invalid_api_key',
+    'incorrect_api_key',
+    'incorrect_api_key_error',
+    'api_key_invalid',
+    'api_key_expired',
+    'api_key_revoked',
+    'key_revoked',
+    'unauthenticated',
+    'unauthorized',
+  ],
+  context: ['context_length_exceeded', 'context_window_exceeded', 'model_context_window_exceeded'],
+  rate: [
+    'rate_limit_error',
+    'rate_limit_exceeded',
+    'rate_limit_reached_error',
+    'ratelimitexceeded',
+    'too_many_requests',
+  ],
+  route: ['model_not_found', 'model_not_available', 'model_not_supported', 'not_found_error'],
+  timeout: ['timeout_error', 'deadline_exceeded'],
+  provider: [
+    'internal_error',
+    'internal_server_error',
+    'internalservererror',
+    'overloaded_error',
+    'engine_overloaded',
+    'engine_overloaded_error',
+    'service_unavailable',
+    'service_unavailable_error',
+    'unavailable',
+  ],
+}
+const OWNER_OF: ReadonlyMap<string, FaultOwner> = new Map(
+  (Object.keys(NAMES) as FaultOwner[]).flatMap((owner) => (NAMES[owner] ?? []).map((name) => [name, owner] as const)),
+)
+
+const CONTEXT =
+  /maximum context length|context_length_exceeded|context window|prompt is too long|too many tokens|exceeds? (?:the available )?context/i
+
+/** What providers say of an account without naming it. */
+const ACCOUNT: readonly RegExp[] = [
+  /credit balance is too low/i,
+  /billing (?:hard )?limit has been reached/i,
+  /(?:monthly|account|organization|project)'?s? (?:spending|spend|usage) (?:cap|limit)/i,
+  /(?:run|ran) out of (?:credits|quota|funds|money)/i,
+  /insufficient (?:account )?(?:balance|credits?|funds|quota)/i,
+  /requires more credits/i,
+  /(?:account|organization|project|subscription|workspace)[^.]{0,60}\b(?:suspended|deactivated|disabled|terminated|overdue|in arrears|not active)/i,
+  /api key[^.]{0,40}\b(?:revoked|expired|disabled|deactivated|not valid)/i,
+  /(?:invalid|incorrect) api key/i,
+  /exceeded your current quota/i,
+]
+const QUOTED = /'[^']*'|"[^"]*"|`[^`]*`/g
+/** Providers say it first; what follows may be the request. */
+const SENTENCE_CHARACTERS_MAX = 300
+
+/** Whose fault an error answer is: by its names, then by its sentence, then by its status. @param status not 2xx */
+export function faultOf(status: number, error: ProviderError): ProviderFault {
+  const names = error.names ?? [error.code.toLowerCase()]
+  for (const owner of ['account', 'context'] as const) {
+    const name = names.find((one) => OWNER_OF.get(one) === owner)
+    if (name !== undefined && !isQuotaForNow(name, error)) return { owner, name, certain: true }
+  }
+  if (CONTEXT.test(error.message) || CONTEXT.test(error.code)) return { owner: 'context', name: '', certain: true }
+  if (saysAccount(error)) return { owner: 'account', name: '', certain: status !== 400 && status !== 422 }
+  const name = names.find((one) => OWNER_OF.has(one))
+  const owner = ownerOfStatus(status)
+  // A status that is more precise than a name's class stays, such as 413 for an invalid request.
+  if (name !== undefined && (owner === 'request' || owner === 'provider' || owner === 'account')) {
+    return { owner: OWNER_OF.get(name) ?? owner, name, certain: true }
+  }
+  return { owner, name: '', certain: status === 402 }
+}
+
+/** The meaning of a status alone. */
+export function ownerOfStatus(status: number): FaultOwner {
+  if (status === 401 || status === 402 || status === 403) return 'account'
+  if (status === 404) return 'route'
+  if (status === 408 || status === 504) return 'timeout'
+  if (status === 429) return 'rate'
+  return status >= 400 && status < 500 ? 'request' : 'provider'
+}
+
+function saysAccount({ message, retryAfterMs }: ProviderError): boolean {
+  // The same words stand for a limit by the minute where the answer says when to come again.
+  if (retryAfterMs !== undefined) return false
+  const sentence = message.replace(QUOTED, '').slice(0, SENTENCE_CHARACTERS_MAX)
+  return ACCOUNT.some((pattern) => pattern.test(sentence))
+}
+
+function isQuotaForNow(name: string, { retryAfterMs }: ProviderError): boolean {
+  return retryAfterMs !== undefined && name.includes('quota')
+}

@@ -1,0 +1,88 @@
+import type { RequestForm } from '../../../contract/catalog/requestForm.ts'
+import type { JsonObject } from '../../../contract/std/jsonObject.ts'
+import type { Provider } from '../../catalog/pricedItem.ts'
+import type { ChatFields } from './chatRequest.ts'
+
+/** Longer lists of names would not fit a header. */
+const NAMES_MAX = 32
+const NAME = /^[\w.-]{1,64}$/
+
+const WRITERS: Readonly<Record<string, (effort: string) => JsonObject>> = {
+  reasoning_effort: (effort) => ({ reasoning_effort: effort }),
+  thinking: (effort) => ({ thinking: { type: isOff(effort) ? 'disabled' : 'enabled' } }),
+  enable_thinking: (effort) => ({ enable_thinking: !isOff(effort) }),
+  // Templates differ in the name, and each leaves alone what it does not know.
+  chat_template_kwargs: (effort) => ({
+    chat_template_kwargs: { enable_thinking: !isOff(effort), thinking: !isOff(effort) },
+  }),
+  reasoning: (effort) => ({ reasoning: isOff(effort) ? { enabled: false } : { effort } }),
+  none: () => ({}),
+}
+
+/**
+ * A body in the format of chat completions as a provider wants it.
+ * @param effort how much to think, by the words of reasoning_effort; absent leaves it to the provider
+ * @param extras members that providers may take whose form has them
+ */
+export function shapedBody(
+  forward: JsonObject,
+  form: RequestForm,
+  effort: string | undefined,
+  extras: JsonObject | undefined,
+): JsonObject {
+  const body: JsonObject = { ...forward }
+  for (const name of form.extra) if (extras?.[name] !== undefined) body[name] = extras[name]
+  const write = WRITERS[form.thinking]
+  if (write !== undefined && effort !== undefined) {
+    delete body['reasoning_effort']
+    Object.assign(body, write(effort))
+  }
+  if (form.systemFirst && Array.isArray(body['messages'])) body['messages'] = systemFirst(body['messages'])
+  for (const name of form.omit) delete body[name]
+  return body
+}
+
+/** The names of members that a provider does not get, for the client to be told. */
+export function droppedNames({ asides, named = [] }: ChatFields, { dialect, form }: Provider): readonly string[] {
+  const { unknown = [], extra = [], thinking = [] } = asides ?? {}
+  const taken = new Set(form?.extra)
+  const thinks = dialect === 'anthropic' || (form !== null && form.thinking !== '' && form.thinking !== 'none')
+  const omitted = form === null ? [] : named.filter((name) => form.omit.includes(name))
+  const dropped = [...unknown, ...extra.filter((name) => !taken.has(name)), ...(thinks ? [] : thinking), ...omitted]
+  return dropped.slice(0, NAMES_MAX)
+}
+
+/** The names of a body's members that are given and not among the known ones. */
+export function unknownNames(body: JsonObject, known: ReadonlySet<string>): string[] {
+  const names: string[] = []
+  for (const name in body) {
+    if (!known.has(name) && body[name] !== null && body[name] !== undefined && NAME.test(name)) names.push(name)
+    if (names.length >= NAMES_MAX) break
+  }
+  return names
+}
+
+function isOff(effort: string): boolean {
+  return effort === 'none'
+}
+
+/** System messages as one at the beginning; those that come later are said by the user. */
+function systemFirst(messages: readonly JsonObject[]): JsonObject[] {
+  const start = messages.findIndex((message) => !isSystem(message))
+  const leading = messages.slice(0, start < 0 ? messages.length : start)
+  const rest = messages
+    .slice(leading.length)
+    .map((message) => (isSystem(message) ? { ...message, role: 'user' } : message))
+  if (leading.length === 0) return rest
+  return [{ role: 'system', content: leading.map(textOf).join('\n\n') }, ...rest]
+}
+
+function isSystem({ role }: JsonObject): boolean {
+  return role === 'system' || role === 'developer'
+}
+
+function textOf({ content }: JsonObject): string {
+  if (typeof content === 'string') return content
+  if (!Array.isArray(content)) return ''
+  return content.map((part: { text?: unknown }) => (typeof part.text === 'string' ? part.text : '')).join('\n\n')
+}

@@ -1,0 +1,23 @@
+import { BLOCK_KINDS, UNKNOWN_BLOCK } from '../../dist/proxy/dialects/anthropic/blockKinds.js'
+import { ITEM_KINDS, UNKNOWN_ITEM } from '../../dist/proxy/dialects/responses/itemKinds.js'
+import { code, page, sentence, table } from './markdown.mjs'
+
+function kinds(list, unknown) {
+  const rows = Object.entries(list).map(([name, { action, becomes }]) => [code(name), action, sentence(becomes)])
+  return table(['type', 'action', 'becomes'], [...rows, ['any other', unknown.action, sentence(unknown.becomes)]])
+}
+
+/** docs/reference/histories.md: what becomes of the items and blocks of a conversation. */
+export function historiesPage() {
+  return page('Histories', '`proxy/dialects/responses/itemKinds.ts` and `proxy/dialects/anthropic/blockKinds.ts`', [
+    'An agent sends its whole conversation with every request and cannot take anything back. What a provider cannot be shown is therefore left out of a history rather than refused.',
+    '## Items of `/v1/responses`',
+    'read, translate: the provider gets it in its own form. join: its tools join those of the request. skip: it is left out, and so is the output of a call that is left out. refuse: the request is answered with 400 `unsupported_parameter`.',
+    kinds(ITEM_KINDS, UNKNOWN_ITEM),
+    'Outputs follow their call, whatever is between them in `input`. A file in a message becomes its text where it is the data URL of a text; another one is refused in the newest message of the user, and becomes a note elsewhere.',
+    '## Blocks of `/v1/messages`',
+    'read: the provider gets it in its own form. text: it becomes a text. join: its tool joins those of the request. skip: it is left out. note: in the newest message of the user it is refused; elsewhere a note such as `[video left out]` takes its place, or nothing in a message of the assistant.',
+    kinds(BLOCK_KINDS, UNKNOWN_BLOCK),
+    'A message that holds a tool result counts as no newest message, because no user is there to take anything back.',
+  ])
+}

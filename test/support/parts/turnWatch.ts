@@ -1,0 +1,53 @@
+import { readFileSync } from 'node:fs'
+
+/** The time that this thread has had a CPU, in milliseconds; where the system does not say, the time of day. */
+function threadMs(): number {
+  if (process.platform !== 'linux') return performance.now()
+  const [nanoseconds] = readFileSync(`/proc/self/task/${process.pid}/schedstat`, 'utf8').split(' ')
+  return Number(nanoseconds) / 1e6
+}
+
+/** The longest that this thread is at work in one turn of the event loop while something is done, in milliseconds. */
+export async function longestTurn(work: () => Promise<unknown>): Promise<number> {
+  let longest = 0
+  let last = threadMs()
+  let goesOn = true
+  const tick = (): void => {
+    const now = threadMs()
+    longest = Math.max(longest, now - last)
+    last = now
+    if (goesOn) setImmediate(tick)
+  }
+  await new Promise((resolve) => setImmediate(resolve))
+  last = threadMs()
+  setImmediate(tick)
+  await work()
+  await new Promise((resolve) => setImmediate(resolve))
+  goesOn = false
+  return longest
+}
+
+/** Notes the most characters that this thread has parsed or printed at once. */
+export function watchJson() {
+  const { parse, stringify } = JSON
+  let most = 0
+  const note = (text: unknown): void => {
+    if (typeof text === 'string') most = Math.max(most, text.length)
+  }
+  JSON.parse = (...args: Parameters<typeof parse>): unknown => {
+    note(args[0])
+    return parse(...args)
+  }
+  JSON.stringify = ((...args: Parameters<typeof stringify>) => {
+    const text = stringify(...args)
+    note(text)
+    return text
+  }) as typeof stringify
+  return {
+    bytes: () => most,
+    reset: () => {
+      most = 0
+    },
+    stop: () => Object.assign(JSON, { parse, stringify }),
+  }
+}
