@@ -75,7 +75,8 @@ export class CallReader {
       if (call === undefined) {
         if (saysNothing(piece)) continue
         if (this.calls.length >= TOOL_CALLS_MAX) return false
-        this.sendReady(sink, hasHead)
+        // One that the same chunk has a piece of may go on side by side with the new one.
+        this.sendReady(sink, (earlier) => hasHead(earlier) && earlier.chunk !== this.chunk)
         call = this.begin(piece)
       }
       this.add(call, piece)
@@ -124,7 +125,9 @@ export class CallReader {
   /** The client has got a piece of arguments as it is. */
   adoptArguments(index: number): void {
     const call = this.byIndex.get(index)
-    if (call !== undefined) call.hasArguments = call.isUnread = true
+    if (call === undefined) return
+    call.hasArguments = call.isUnread = true
+    if (isEmpty(call.held)) call.held = ''
   }
 
   private begin({ index, id }: CallPiece): Call {
@@ -152,7 +155,7 @@ export class CallReader {
     const atIndex = index === null ? this.calls.at(-1) : this.byIndex.get(index)
     const ofId = id === '' ? undefined : this.byId.get(id)
     // An index that was not seen begins a call, but for one that counts the pieces: those have the id and no name.
-    if (atIndex === undefined) return name === '' ? ofId : undefined
+    if (atIndex === undefined) return name === '' && ofId?.chunk !== this.chunk ? ofId : undefined
     if (ofId !== undefined && ofId !== atIndex && !startsAnew(ofId, piece, this.chunk)) return ofId
     const isOther = id !== '' && atIndex.id !== '' && id !== atIndex.id
     if (isOther && (name !== '' || isEnded(atIndex, piece.arguments))) return undefined
@@ -171,9 +174,11 @@ export class CallReader {
   // Ids in pieces come before the arguments. Behind them another id for the same call says nothing.
   private addId(call: Call, { id, name, arguments: text }: CallPiece): void {
     if (id === '' || call.number >= 0 || call.id === id) return
-    if (call.id === '' || (!call.hasArguments && name === '' && text === '')) call.id += id
+    if (call.id !== '' && (call.hasArguments || name !== '' || text !== '')) return
+    // What was the id so far may be the beginning of another call's as well.
+    this.byId.delete(call.id)
+    call.id += id
     this.byId.set(call.id, call)
-    this.byId.set(id, call)
   }
 
   private addArguments(call: Call, { arguments: text, isWhole }: CallPiece): void {

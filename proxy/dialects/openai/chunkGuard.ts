@@ -99,6 +99,8 @@ export class ChunkGuard {
     const { calls } = this.repairer.choices
     // Once the provider has begun a call in another way, its numbers say little.
     if (index < 0 || index >= this.soundCalls || calls.begun > this.soundCalls) return 'rewrite'
+    // The client has not got the call, or not all of it that came before.
+    if (this.held === null && calls.count < this.soundCalls) return 'rewrite'
     if (argumentsBytes > 0) calls.adoptArguments(index)
     return 'relay'
   }

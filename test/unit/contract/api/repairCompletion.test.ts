@@ -1,0 +1,34 @@
+// Goal: an answer is put into the documented form, for batches as well, and what is right in it stays as it is.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { outputBytes } from '../../../../contract/api/completion.ts'
+import { repairCompletion } from '../../../../contract/api/repairCompletion.ts'
+
+const of = (message: unknown, finish: unknown) => ({
+  choices: [{ index: 0, message, logprobs: null, finish_reason: finish }],
+})
+
+test('a documented answer stays as it is, with members that are not known', () => {
+  const call = { id: 'call_a', type: 'function', function: { name: 'f', arguments: '{}' }, extra_content: { a: 1 } }
+  const message = { role: 'assistant', content: null, refusal: null, annotations: [], tool_calls: [call] }
+  const answer = of(message, 'tool_calls')
+  const before = structuredClone(answer)
+  assert.ok(repairCompletion(answer, 'req_A'))
+  assert.deepEqual(answer, before)
+})
+
+test('parts become texts, and the output in them is measured', () => {
+  const thinking = { type: 'thinking', thinking: [{ type: 'text', text: 'hm' }] }
+  const answer = of({ content: [thinking, { type: 'text', text: 'yes' }] }, 'eos')
+  assert.equal(outputBytes(answer), 5)
+  assert.ok(repairCompletion(answer, 'req_A'))
+  assert.deepEqual(answer, of({ role: 'assistant', content: 'yes', reasoning_content: 'hm' }, 'stop'))
+})
+
+test('a failure, or a call without a name, is no answer', () => {
+  assert.equal(repairCompletion(of({ content: 'x' }, 'error'), 'req_A'), false)
+  assert.equal(
+    repairCompletion(of({ tool_calls: [{ id: 'a', function: { arguments: '{}' } }] }, 'stop'), 'req_A'),
+    false,
+  )
+})
