@@ -103,7 +103,8 @@ export class ChatStream implements FrameSink, RelayStream {
       this.state = 'done'
       return
     }
-    if (!scan.scan(bytes, start, end)) {
+    // Clients trust a receipt, whoever wrote it.
+    if (!scan.scan(bytes, start, end) || scan.hasReceipt) {
       this.state = 'broken'
       return
     }

@@ -34,6 +34,8 @@ export class ChunkScan {
   objectEnd = -1
   errorStart = -1
   errorEnd = -1
+  /** There is a member `receipt`, which is the gateway's own. */
+  hasReceipt = false
   /** At least one choice. */
   hasChoices = false
   /** A choice has a finish_reason. */
@@ -72,7 +74,7 @@ export class ChunkScan {
     this.end = end
     this.idStart = this.modelStart = this.usageNameStart = this.usageStart = this.createdStart = this.errorStart = -1
     this.objectStart = this.textStart = this.textEnd = -1
-    this.usageIsNull = this.hasChoices = this.finished = false
+    this.usageIsNull = this.hasReceipt = this.hasChoices = this.finished = false
     this.outputBytes = this.outputs = 0
   }
 
@@ -176,6 +178,8 @@ export class ChunkScan {
     } else if (this.isName(nameStart, nameEnd, NAMES.object)) {
       this.objectStart = start
       this.objectEnd = this.at
+    } else if (this.isName(nameStart, nameEnd, NAMES.receipt)) {
+      this.hasReceipt = true
     }
   }
 
