@@ -98,6 +98,8 @@ export const PROXY_LIMITS = {
   responseBodyBytesMax: 67_108_864,
   /** Such answers that a process keeps in memory at once until they are read, in bytes. */
   answerBytesOpenMax: 268_435_456,
+  /** The part of them that comes from registered providers, in bytes: they cannot take the memory of others' answers. */
+  registeredAnswerBytesOpenMax: 67_108_864,
   /** What any answer may have beside the output that was asked for, in bytes. */
   answerBytesBase: 65_536,
   /** A chat answer that is not streamed, in bytes for each output token that the hold pays for. */

@@ -49,7 +49,7 @@ import { SeenState } from './status/seenState.ts'
 import { vitalsOf } from './status/vitals.ts'
 import { TokenCounter } from './tokens/tokenCounter.ts'
 import { untilDone } from './untilDone.ts'
-import { AnswerMemory } from './upstream/answerMemory.ts'
+import { answerMemories } from './upstream/answerMemory.ts'
 import { CanaryWatch } from './upstream/canaryWatch.ts'
 import { newTransport } from './upstream/newTransport.ts'
 import { RouteHealth } from './upstream/routeHealth.ts'
@@ -145,7 +145,7 @@ const services: RunServices = {
   publicUrl: config.publicUrl,
   metrics,
   outgoing: new OutBuffer(),
-  answers: new AnswerMemory(limits.answerBytesOpenMax),
+  ...answerMemories(limits),
   active: new ActiveRuns(),
   agents: new AgentGate(rpc, fault('agent_approval_return_failed')),
   tokens: new TokenCounter(limits, fault('thread_failed')),

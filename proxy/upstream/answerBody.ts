@@ -62,6 +62,11 @@ export class AnswerBody {
     return first !== undefined && pieces.length === 1 ? first : Buffer.concat(pieces)
   }
 
+  /** Whether it is counted in this memory. */
+  isIn(memory: AnswerMemory): boolean {
+    return this.memory === memory
+  }
+
   /** Bytes that have arrived. */
   get size(): number {
     return this.bytes

@@ -1,10 +1,15 @@
+import type { Limits } from '../limits.ts'
+
 /** The memory of all answers that a process keeps until they are read, in bytes. */
 export class AnswerMemory {
   private readonly bytesMax: number
+  private readonly whole: AnswerMemory | undefined
   private bytes = 0
 
-  constructor(bytesMax: number) {
+  /** @param whole the memory that this is a share of; absent for all of it */
+  constructor(bytesMax: number, whole?: AnswerMemory) {
     this.bytesMax = bytesMax
+    this.whole = whole
   }
 
   /** What is taken now, in bytes. */
@@ -14,7 +19,7 @@ export class AnswerMemory {
 
   /** Takes memory for bytes of an answer. @returns false when there is not as much left; nothing is taken then */
   take(bytes: number): boolean {
-    if (this.bytes + bytes > this.bytesMax) return false
+    if (this.bytes + bytes > this.bytesMax || this.whole?.take(bytes) === false) return false
     this.bytes += bytes
     return true
   }
@@ -22,5 +27,14 @@ export class AnswerMemory {
   /** Gives memory back that was taken. */
   release(bytes: number): void {
     this.bytes -= bytes
+    this.whole?.release(bytes)
   }
+}
+
+/** The memory of all answers of a process, and the share of it that registered providers have. */
+export function answerMemories(
+  limits: Pick<Limits, 'answerBytesOpenMax' | 'registeredAnswerBytesOpenMax'>,
+): Readonly<Record<'answers' | 'registeredAnswers', AnswerMemory>> {
+  const answers = new AnswerMemory(limits.answerBytesOpenMax)
+  return { answers, registeredAnswers: new AnswerMemory(limits.registeredAnswerBytesOpenMax, answers) }
 }

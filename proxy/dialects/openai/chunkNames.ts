@@ -8,6 +8,7 @@ export const NAMES = {
   choices: Buffer.from('choices'),
   created: Buffer.from('created'),
   error: Buffer.from('error'),
+  receipt: Buffer.from('receipt'),
   object: Buffer.from('object'),
   delta: Buffer.from('delta'),
   text: Buffer.from('text'),

@@ -35,6 +35,8 @@ export class ChunkScan {
   objectEnd = -1
   errorStart = -1
   errorEnd = -1
+  /** There is a member `receipt`, which is the gateway's own. */
+  hasReceipt = false
   /** At least one choice. */
   hasChoices = false
   /** A delta names its role, or has another value that is no output. */
@@ -82,7 +84,7 @@ export class ChunkScan {
     this.end = end
     this.idStart = this.modelStart = this.usageNameStart = this.usageStart = this.createdStart = this.errorStart = -1
     this.objectStart = this.textStart = this.textEnd = -1
-    this.usageIsNull = this.hasChoices = this.hasRole = false
+    this.usageIsNull = this.hasReceipt = this.hasChoices = this.hasRole = false
     this.outputBytes = this.outputs = 0
     this.choice.reset()
     this.call.reset()
@@ -189,6 +191,8 @@ export class ChunkScan {
     } else if (isName(this.bytes, nameStart, nameEnd, NAMES.object)) {
       this.objectStart = start
       this.objectEnd = this.at
+    } else if (isName(this.bytes, nameStart, nameEnd, NAMES.receipt)) {
+      this.hasReceipt = true
     }
   }
 

@@ -48,6 +48,8 @@ export interface RunServices {
   readonly outgoing: OutBuffer
   /** The memory of answers that are read to their end. */
   readonly answers: AnswerMemory
+  /** The share of it that registered providers have. */
+  readonly registeredAnswers: AnswerMemory
   readonly active: ActiveRuns
   readonly agents: AgentGate
   readonly tokens: TokenCounter

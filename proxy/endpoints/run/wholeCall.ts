@@ -27,7 +27,8 @@ export class WholeCall implements CallListener {
   private readonly run: Run
   private readonly listener: WholeListener
   private readonly bytesMax: () => number
-  private readonly body: AnswerBody
+  private readonly bounds: ScanBounds | undefined
+  private body: AnswerBody
 
   /**
    * @param bytesMax of an answer; asked once the request is held
@@ -37,6 +38,7 @@ export class WholeCall implements CallListener {
     this.run = run
     this.listener = listener
     this.bytesMax = bytesMax
+    this.bounds = bounds
     this.body = new AnswerBody(run.services.answers, bounds)
     this.call = run.callFor(this)
   }
@@ -51,6 +53,9 @@ export class WholeCall implements CallListener {
 
   onAttempt(): void {
     this.body.clear()
+    const { answers, registeredAnswers } = this.run.services
+    const memory = this.call.route?.registered === undefined ? answers : registeredAnswers
+    if (!this.body.isIn(memory)) this.body = new AnswerBody(memory, this.bounds)
   }
 
   onAnswer(headers: UpstreamHeaders): void {

@@ -105,6 +105,7 @@ export class RunWorld {
   readonly crashes: unknown[] = []
   readonly active = new ActiveRuns()
   readonly answers = new AnswerMemory(limits.answerBytesOpenMax)
+  readonly registeredAnswers = new AnswerMemory(limits.registeredAnswerBytesOpenMax, this.answers)
   readonly metrics = new RequestMetrics()
   /** What an agent's policy says to a request, and what the tokenizer counts. */
   passes: () => { wantUnits: number; approvalId: string } | Promise<{ wantUnits: number; approvalId: string }>
@@ -122,6 +123,7 @@ export class RunWorld {
       metrics: this.metrics,
       outgoing: new OutBuffer(),
       answers: this.answers,
+      registeredAnswers: this.registeredAnswers,
       health: new RouteHealth(limits),
       canaries: new CanaryWatch(),
       holds: { take: (waiter: HoldWaiter) => void this.holds.push(waiter) },

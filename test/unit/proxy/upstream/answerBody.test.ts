@@ -39,3 +39,28 @@ test('the bodies of a process together do not exceed their memory, and the next 
   third.clear()
   assert.equal(memory.bytesOpen, 0)
 })
+
+test('a share of the memory ends before all of it, and takes nothing from it when it is full', () => {
+  const whole = new AnswerMemory(100)
+  const share = new AnswerMemory(40, whole)
+  assert.equal(share.take(40), true)
+  assert.equal(share.take(1), false)
+  assert.deepEqual([share.bytesOpen, whole.bytesOpen], [40, 40])
+  assert.equal(whole.take(60), true)
+  share.release(40)
+  assert.deepEqual([share.bytesOpen, whole.bytesOpen], [0, 60])
+  assert.equal(whole.take(30), true)
+  assert.equal(share.take(20), false)
+  assert.deepEqual([share.bytesOpen, whole.bytesOpen], [0, 90])
+})
+
+test('a large body is gathered whole, its memory given back at the end', async () => {
+  const memory = new AnswerMemory(10_000_000)
+  const body = new AnswerBody(memory)
+  const pieces = Array.from({ length: 100 }, (_, i) => Buffer.alloc(50_000, i))
+  for (const piece of pieces) assert.equal(body.add(piece, 10_000_000), null)
+  const gathered = body.gather()
+  assert.deepEqual([body.size, memory.bytesOpen], [0, 5_000_000])
+  assert.ok((await gathered).bytes.equals(Buffer.concat(pieces)))
+  assert.equal(memory.bytesOpen, 0)
+})
