@@ -1,4 +1,4 @@
-import { type Cipher, createCipheriv, createDecipheriv, hkdfSync } from 'node:crypto'
+import { type Cipher, createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto'
 import { CODES } from './ids.ts'
 
 const PREFIX = 'try_'
@@ -77,6 +77,13 @@ export class AttemptIds {
     encode(cipher.update(block), text, PREFIX.length)
     return text.toString('latin1')
   }
+}
+
+/** An id like those of attempts that stands for no request. */
+export function randomAttemptId(): string {
+  const text = Buffer.alloc(TEXT_LENGTH)
+  encode(randomBytes(BLOCK_BYTES), text, 0)
+  return PREFIX + text.toString('latin1')
 }
 
 /** Reads 26 digits of Crockford's base 32, the first two bits of which are zero, into 16 bytes: a byte, then 5 of each 8 digits. */

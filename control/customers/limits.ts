@@ -77,9 +77,9 @@ export const CUSTOMER_LIMITS = {
   /** The time that an answer to a comparison has, in milliseconds. */
   providerProbeTimeoutMs: 20_000,
   /** An answer to a comparison, in bytes. */
-  providerProbeBytesMax: 65_536,
-  /** Output tokens of an answer to a comparison. */
-  providerProbeTokens: 64,
+  providerProbeBytesMax: 1_048_576,
+  /** Output tokens of an answer to a comparison that are paid for. */
+  providerProbeTokens: 512,
   /** Comparisons that are needed before their outcome decides. */
   providerProbesMin: 5,
   /** How long comparisons count, in milliseconds. */

@@ -1,6 +1,9 @@
+import { randomAttemptId } from '../../../contract/wire/attemptIds.ts'
 import type { Limits } from '../../limits.ts'
 import { CallError, type CallHttp } from '../../runtime/net/httpCall.ts'
 import type { ProbeAnswer } from './compareAnswers.ts'
+import type { Comparison } from './comparison.ts'
+import { readAnswer } from './probeAnswer.ts'
 
 /** A model of a provider, as comparisons reach it. */
 export interface AskedModel {
@@ -18,77 +21,62 @@ export interface AskedModel {
 }
 
 /**
- * Asks a model for a buffered answer, at temperature 0 and with a bounded length.
+ * Asks a model in the form in which proxies pass on requests of customers: the same headers in the same order, an id like those
+ * of their attempts, the members of the body where proxies put them.
  * @returns undefined without a usable answer: an error, a timeout, or a malformed body
  */
 export async function askModel(
   asked: AskedModel,
-  prompt: string,
+  comparison: Comparison,
   call: CallHttp,
   limits: Limits,
 ): Promise<ProbeAnswer | undefined> {
   const isOpenai = asked.dialect === 'openai'
-  const body = {
-    model: asked.model,
-    messages: [{ role: 'user', content: prompt }],
-    temperature: 0,
-    [isOpenai && asked.maxTokensField !== '' ? asked.maxTokensField : 'max_tokens']: limits.providerProbeTokens,
-  }
   try {
-    const { status, body: answer } = await call({
+    const { status, body } = await call({
       method: 'POST',
       url: new URL(`${asked.baseUrl}${isOpenai ? '/chat/completions' : '/messages'}`),
-      headers: headersOf(asked),
-      body: JSON.stringify(body),
+      headers: { ...headersOf(asked, comparison.stream), 'x-request-id': randomAttemptId() },
+      body: JSON.stringify(isOpenai ? openaiBody(asked, comparison) : anthropicBody(asked, comparison)),
       timeoutMs: limits.providerProbeTimeoutMs,
       answerBytesMax: limits.providerProbeBytesMax,
       allowPrivate: asked.allowPrivate,
+      bare: true,
     })
-    if (status !== 200) return undefined
-    return isOpenai ? readOpenai(JSON.parse(answer.toString())) : readAnthropic(JSON.parse(answer.toString()))
+    return status === 200 ? readAnswer(asked.dialect, body.toString()) : undefined
   } catch (error) {
-    if (error instanceof CallError || error instanceof SyntaxError) return undefined
+    if (error instanceof CallError) return undefined
     throw error
   }
 }
 
-function headersOf({ dialect, apiKey }: AskedModel): Record<string, string> {
-  const json = { 'content-type': 'application/json', accept: 'application/json' }
-  if (dialect === 'anthropic') {
-    return { ...json, 'anthropic-version': '2023-06-01', ...(apiKey !== '' && { 'x-api-key': apiKey }) }
-  }
-  return { ...json, ...(apiKey !== '' && { authorization: `Bearer ${apiKey}` }) }
+function headersOf({ dialect, apiKey }: AskedModel, isStreamed: boolean): Record<string, string> {
+  const accept = isStreamed ? 'text/event-stream' : 'application/json'
+  const headers = { 'content-type': 'application/json', accept, 'accept-encoding': 'identity' }
+  if (dialect === 'openai') return { ...headers, ...(apiKey !== '' && { authorization: `Bearer ${apiKey}` }) }
+  return { ...headers, 'anthropic-version': '2023-06-01', ...(apiKey !== '' && { 'x-api-key': apiKey }) }
 }
 
-function readOpenai(value: unknown): ProbeAnswer | undefined {
-  const text = memberAt(value, 'choices', 0, 'message', 'content')
-  if (typeof text !== 'string') return undefined
-  const usage = memberAt(value, 'usage')
-  return { text, promptTokens: countAt(usage, 'prompt_tokens'), outputTokens: countAt(usage, 'completion_tokens') }
-}
-
-function readAnthropic(value: unknown): ProbeAnswer | undefined {
-  const content = memberAt(value, 'content')
-  if (!Array.isArray(content)) return undefined
-  const text = content.map((block: unknown) => memberAt(block, 'text')).filter((part) => typeof part === 'string')
-  const usage = memberAt(value, 'usage')
+function openaiBody({ model, maxTokensField }: AskedModel, comparison: Comparison): Record<string, unknown> {
+  const { prompt, stream, maxTokens, limitName, temperature } = comparison
+  const system = prompt.system === undefined ? [] : [{ role: 'system', content: prompt.system }]
   return {
-    text: text.join(''),
-    promptTokens: countAt(usage, 'input_tokens'),
-    outputTokens: countAt(usage, 'output_tokens'),
+    model,
+    [maxTokensField === '' ? limitName : maxTokensField]: maxTokens,
+    ...(stream && { stream, stream_options: { include_usage: true } }),
+    messages: [...system, { role: 'user', content: prompt.text }],
+    ...(temperature !== undefined && { temperature }),
   }
 }
 
-function memberAt(value: unknown, ...path: readonly (string | number)[]): unknown {
-  let found = value
-  for (const name of path) {
-    if (typeof found !== 'object' || found === null) return undefined
-    found = Reflect.get(found, name)
+function anthropicBody({ model }: AskedModel, comparison: Comparison): Record<string, unknown> {
+  const { prompt, stream, maxTokens, temperature } = comparison
+  return {
+    model,
+    max_tokens: maxTokens,
+    ...(stream && { stream }),
+    ...(temperature !== undefined && { temperature }),
+    ...(prompt.system !== undefined && { system: prompt.system }),
+    messages: [{ role: 'user', content: prompt.text }],
   }
-  return found
-}
-
-function countAt(value: unknown, name: string): number | null {
-  const count = memberAt(value, name)
-  return typeof count === 'number' && Number.isSafeInteger(count) && count >= 0 ? count : null
 }

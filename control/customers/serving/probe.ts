@@ -10,8 +10,8 @@ import type { CallHttp } from '../../runtime/net/httpCall.ts'
 import { type Admission, type Pay, PPM } from './admission.ts'
 import { askModel } from './askModel.ts'
 import { isOverReported, type ProbeAnswer, similarityPpm } from './compareAnswers.ts'
+import { newComparison } from './comparison.ts'
 import type { ProbedModel } from './probeModel.ts'
-import { PROBE_PROMPTS } from './probePrompts.ts'
 import type { ServedEndpoint } from './servedEndpoints.ts'
 
 export interface ProbeParts {
@@ -26,31 +26,29 @@ export interface ProbeParts {
  * Compares a provider's answer to one of the gateway's own prompts with that of the model's route in the catalog, stores the
  * outcome, and pays the provider for its answer as for a request at the model's price. If the reference does not answer, the
  * provider is not asked.
- * @param number of the prompt; wraps around after the last one
  */
 export async function probe(
   parts: ProbeParts,
   admission: Admission,
   endpoint: ServedEndpoint,
   model: ProbedModel,
-  number: number,
 ): Promise<void> {
   const { call, allowPrivate, limits } = parts
-  const place = number % PROBE_PROMPTS.length
-  const prompt = PROBE_PROMPTS[place] ?? ''
-  const reference = await askModel(model.reference, prompt, call, limits)
+  const comparison = newComparison(model)
+  const prompt = comparison.prompt.task
+  const reference = await askModel(model.reference, comparison, call, limits)
   if (reference === undefined) return
   const asked = { ...endpoint, model: admission.upstreamModel, maxTokensField: '', allowPrivate }
-  const answer = await askModel(asked, prompt, call, limits)
+  const answer = await askModel(asked, comparison, call, limits)
   if (answer === undefined) {
-    await note(parts, admission, { prompt: place, outcome: 'failed', similarity: 0, units: 0 })
+    await note(parts, admission, { prompt, outcome: 'failed', similarity: 0, units: 0 })
     return
   }
   const similarity = similarityPpm(answer.text, reference.text)
   const isSame = similarity >= limits.providerSameAnswerPpm
   const outcome = isOverReported(answer, reference) ? 'over_report' : isSame ? 'same' : 'different'
   const units = dueUnits(answer, reference, model.rates, admission.pay, limits)
-  await note(parts, admission, { prompt: place, outcome, similarity, units })
+  await note(parts, admission, { prompt, outcome, similarity, units })
 }
 
 /** The amount due for an answer. Its usage counts no further than the reference answer makes plausible. */
@@ -64,6 +62,7 @@ function dueUnits(answer: ProbeAnswer, reference: ProbeAnswer, rates: ModelRates
 }
 
 interface Noted {
+  /** The number of its task. */
   readonly prompt: number
   readonly outcome: 'same' | 'different' | 'over_report' | 'failed'
   readonly similarity: number

@@ -4,9 +4,10 @@ import { sluice } from '../../../contract/wire/generated/messages.js'
 import { currentRecord } from '../../catalog/pricing/sheetStore.ts'
 import type { Queryable } from '../../runtime/db/pool.ts'
 import type { AskedModel } from './askModel.ts'
+import type { OutputLimits } from './comparison.ts'
 
 /** A model of the current catalog: its prices, and the route that answers are compared with. */
-export interface ProbedModel {
+export interface ProbedModel extends OutputLimits {
   readonly rates: ModelRates
   readonly reference: AskedModel
 }
@@ -41,7 +42,9 @@ export async function probedModel(
       model: route.model,
       maxTokensField,
     } as const
-    return { rates: modelRates(found.rates), reference: { ...reference, allowPrivate: true } }
+    const { maxOutput = 0, defaultOutput = 0 } = sluice.ModelRecord.create(found)
+    const outputs = { maxOutput, defaultOutput: defaultOutput || maxOutput }
+    return { rates: modelRates(found.rates), ...outputs, reference: { ...reference, allowPrivate: true } }
   }
   return undefined
 }

@@ -41,11 +41,7 @@ export class Prober {
       const endpoint = endpoints.get(admission.providerId)
       const model = endpoint && (await probedModel(pool, admission.model, environment))
       if (!endpoint || !model) continue
-      const counted = await pool.query<{ count: number }>(
-        'SELECT count(*) FROM provider_probes WHERE admission_id = $1',
-        [admission.id],
-      )
-      await probe(this.parts, admission, endpoint, model, counted.rows[0]?.count ?? 0)
+      await probe(this.parts, admission, endpoint, model)
     }
   }
 }

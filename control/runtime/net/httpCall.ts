@@ -41,6 +41,8 @@ export interface HttpCall {
   readonly answerBytesMax: number
   /** Lets private and other special addresses pass: for hosts that the operator has named. */
   readonly allowPrivate: boolean
+  /** Sent as proxies send: without headers of its own, as if the connection were kept. */
+  readonly bare?: boolean
   /** The system's resolver when absent. */
   readonly lookup?: LookupAll
 }
@@ -88,10 +90,10 @@ async function send(client: Client, call: HttpCall, signal: AbortSignal): Promis
   const answer = await client.request({
     method: call.method,
     path: call.url.pathname + call.url.search,
-    headers: { 'user-agent': 'sluice', ...call.headers },
+    headers: call.bare === true ? call.headers : { 'user-agent': 'sluice', ...call.headers },
     body: call.body ?? null,
     signal,
-    reset: true,
+    reset: call.bare !== true,
     headersTimeout: call.timeoutMs,
     bodyTimeout: call.timeoutMs,
   })
