@@ -24,7 +24,8 @@ export function readLargeMessage(body: Buffer, limits: Limits): LargeMessage | L
   } catch (error) {
     if (!(error instanceof RpcError)) throw error
     const rpc = { code: error.code, message: error.message, status: error.status }
-    return id === undefined ? { rpc } : { rpc, id }
+    const known = id ?? error.id
+    return known === undefined ? { rpc } : { rpc, id: known }
   }
 }
 

@@ -176,7 +176,7 @@ describe('the request to a provider of the same dialect', () => {
     } = await seen('anthropic/echo', { ...body, ...dropped })
     const clean = { ...body, messages: [{ role: 'user', content: [{ type: 'text', text: 'hi' }] }], tools: [TOOL] }
     assert.deepEqual(asked, { model: 'mock,echo', ...clean })
-    assert.match(id, /^req_/)
+    assert.match(id, /^try_/)
     assert.ok(authorization && headers.includes('x-api-key') && headers.includes('anthropic-version'))
     assert.ok(!headers.includes('authorization') && !headers.includes('anthropic-beta'))
   })

@@ -45,6 +45,7 @@ test('types fit their statuses as in the contract', () => {
     409: ['invalid_request_error', 'upstream_error'],
     410: ['invalid_request_error'],
     413: ['invalid_request_error'],
+    415: ['invalid_request_error'],
     429: ['rate_limit_error'],
     500: ['server_error'],
     502: ['upstream_error', 'server_error'],
