@@ -1,5 +1,6 @@
 import { isJsonObject, type JsonObject } from '../std/jsonObject.ts'
 import type { TokenUsage } from './charge.ts'
+import { readDocumentedUsage } from './documentedUsage.ts'
 import { readStatedUsage, type StatedUsage, type UsageBounds } from './statedUsage.ts'
 
 /** The usage that a provider has reported for one answer. */
@@ -45,7 +46,8 @@ export class UsageReports {
    * @returns whether its output counts, so that it covers all that was delivered before it
    */
   note(report: unknown): boolean {
-    const stated = readStatedUsage(report, this.bounds)
+    if (!isJsonObject(report)) return false
+    const stated = readDocumentedUsage(report, this.bounds) ?? readStatedUsage(report, this.bounds)
     if (stated === null) return false
     if (stated.contradicts) this.contradicts = true
     const { prompt } = this
@@ -103,7 +105,10 @@ export class UsageReports {
     if (prompt === null && output === null) return null
     // No prompt is empty, so a provider that says so beside an output has not counted it.
     const hasPrompt = prompt !== null && (!isNothing(prompt) || (output ?? 0) === 0)
-    const usage = { ...(prompt ?? NO_PROMPT), output: output ?? 0, reasoning }
+    const { input, cachedInput, cacheWrite5m, cacheWrite1h } = prompt ?? NO_PROMPT
+    // Nearly all reports are whole: they get objects of one shape, and are not copied.
+    const usage = { input, cachedInput, cacheWrite5m, cacheWrite1h, output: output ?? 0, reasoning }
+    if (hasPrompt && output !== null && !this.contradicts) return usage
     return {
       ...usage,
       ...(!hasPrompt && { missing: 'prompt' as const }),

@@ -265,7 +265,8 @@ export class Attempts implements UpstreamListener {
     // then.
     const onNew = fresh || !mayReuseConnection(rule)
     const request = makeRequest(route, Math.max(1, this.deadlineMs - Date.now()), onNew)
-    this.call = transport.send({ ...request, attempt: this.tried }, this)
+    request.attempt = this.tried
+    this.call = transport.send(request, this)
     if (route.registered !== undefined) this.awaitOutput(route.registered)
   }
 

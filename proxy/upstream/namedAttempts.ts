@@ -15,8 +15,9 @@ export class NamedAttempts implements Transport {
   }
 
   send(request: UpstreamRequest, listener: UpstreamListener): UpstreamCall {
-    const requestId = this.ids.of(request.requestId, request.attempt ?? 0)
-    return this.inner.send({ ...request, requestId }, listener)
+    // Copies of all these members would cost more than the id.
+    request.requestId = this.ids.of(request.requestId, request.attempt ?? 0)
+    return this.inner.send(request, listener)
   }
 
   close(): Promise<void> {

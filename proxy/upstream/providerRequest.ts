@@ -36,6 +36,7 @@ function providerRequest(
     method,
     headers: asked.headers,
     requestId: asked.requestId,
+    attempt: 0,
     body: asked.body,
     connectTimeoutMs: limits.connectTimeoutMs,
     firstByteTimeoutMs: limits.firstByteTimeoutMs,

@@ -6,6 +6,7 @@ import type { ChatFields } from './chatRequest.ts'
 /** Longer lists of names would not fit a header. */
 const NAMES_MAX = 32
 const NAME = /^[\w.-]{1,64}$/
+const NOTHING: readonly string[] = []
 
 const WRITERS: Readonly<Record<string, (effort: string) => JsonObject>> = {
   reasoning_effort: (effort) => ({ reasoning_effort: effort }),
@@ -44,6 +45,7 @@ export function shapedBody(
 
 /** The names of members that a provider does not get, for the client to be told. */
 export function droppedNames({ asides, named = [] }: ChatFields, { dialect, form }: Provider): readonly string[] {
+  if (asides === undefined && form === null) return NOTHING
   const { unknown = [], extra = [], thinking = [] } = asides ?? {}
   const taken = new Set(form?.extra)
   const thinks = dialect === 'anthropic' || (form !== null && form.thinking !== '' && form.thinking !== 'none')

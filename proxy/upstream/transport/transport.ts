@@ -29,10 +29,10 @@ export interface UpstreamRequest {
   readonly path: string
   readonly method: 'GET' | 'POST'
   readonly headers: HeaderBlock
-  /** Sent as x-request-id: of the gateway up to NamedAttempts, then of the attempt. */
-  readonly requestId: string
+  /** Sent as x-request-id: of the gateway up to NamedAttempts, which writes that of the attempt here; a request is sent once. */
+  requestId: string
   /** Its number among the attempts of the request; absent is 0, for questions about an earlier one. */
-  readonly attempt?: number
+  attempt?: number
   /** A list is sent piece by piece, without another copy. */
   readonly body: Buffer | string | readonly Buffer[] | null
   readonly connectTimeoutMs: number
