@@ -32,13 +32,14 @@ export class StreamBody {
   /** Takes the next bytes. @returns those of an event stream, or null while it is not known, or known not to be one */
   push(bytes: Buffer): Buffer | null {
     if (this.isEvents) return bytes
-    this.parts.push(Buffer.from(bytes))
-    this.partsBytes += bytes.length
     if (this.kind === 'unknown') {
-      const head = this.parts.length === 1 ? bytes : Buffer.concat(this.parts)
+      const head = this.parts.length === 0 ? bytes : Buffer.concat([...this.parts, bytes])
       this.kind = bodyKind(head)
       if (this.kind === 'events' || (this.kind === 'other' && this.isLabelled)) return this.begin(head)
     }
+    // The bytes are only lent.
+    this.parts.push(Buffer.from(bytes))
+    this.partsBytes += bytes.length
     this.unusable = this.kind === 'other' || this.partsBytes > this.bytesMax
     return null
   }
