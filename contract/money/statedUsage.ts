@@ -44,10 +44,8 @@ export function countOf(value: unknown, max: number): number | null {
 /**
  * Reads a usage object in any spelling. Whether reasoning is part of the output, and the cache part of the prompt, is
  * decided by the total of the report itself, and only without one by the convention of its spelling.
- * @returns null for what is no object
  */
-export function readStatedUsage(value: unknown, bounds: UsageBounds): StatedUsage | null {
-  if (!isJsonObject(value)) return null
+export function readStatedUsage(value: JsonObject, bounds: UsageBounds): StatedUsage {
   const { promptTokensMax, outputTokensMax } = bounds
   const prompts = [value, ...objectsOf(value, PROMPT_DETAILS)]
   const counts = new Counts()

@@ -48,7 +48,6 @@ export class UsageReports {
   note(report: unknown): boolean {
     if (!isJsonObject(report)) return false
     const stated = readDocumentedUsage(report, this.bounds) ?? readStatedUsage(report, this.bounds)
-    if (stated === null) return false
     if (stated.contradicts) this.contradicts = true
     const { prompt } = this
     this.notePrompt(stated)

@@ -40,8 +40,8 @@ export class ProviderRefusal extends Error {
   /** @param answer not 2xx */
   constructor(answer: HttpAnswer) {
     const { status, body, retryAfterSeconds } = answer
-    super(reasonOf(answer) || `The provider answered ${status}.`)
     const error = readProviderError(body.toString('utf8'))
+    super(shownMessage(status, error) || `The provider answered ${status}.`)
     this.status = status
     this.owner = faultOf(status, error).owner
     this.retryAfterMs = retryAfterSeconds * 1000 || (error.retryAfterMs ?? 0)

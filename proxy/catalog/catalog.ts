@@ -119,7 +119,6 @@ function decodeProvider(record: sluice.ProviderRecord, environment: NodeJS.Proce
     missingKeyEnv: apiKey === '' ? record.apiKeyEnv : '',
     dataPolicy: record.dataPolicy as DataPolicy,
     maxTokensField: record.maxTokensField,
-    refusesStreamOptions: record.refusesStreamOptions,
     form: formOf(record),
     privateImages: record.privateImages,
     report: record.report ? { id: record.report.id ?? '', validUntilMs: record.report.validUntilMs ?? 0 } : null,
@@ -127,9 +126,9 @@ function decodeProvider(record: sluice.ProviderRecord, environment: NodeJS.Proce
 }
 
 function formOf(record: sluice.ProviderRecord): RequestForm | null {
-  const { omitMembers: omit, extraMembers: extra, thinkingMember: thinking, systemFirst } = record
-  if (omit.length === 0 && extra.length === 0 && thinking === '' && !systemFirst) return null
-  return { omit, extra, thinking, systemFirst }
+  const { omitMembers: omit, extraMembers: extra, thinkingMember: thinking, systemFirst, refusesStreamOptions } = record
+  const isUsual = omit.length === 0 && extra.length === 0 && thinking === '' && !systemFirst && !refusesStreamOptions
+  return isUsual ? null : { omit, extra, thinking, systemFirst, refusesStreamOptions }
 }
 
 function decodeModel(

@@ -15,8 +15,6 @@ export interface Provider {
   readonly dataPolicy: DataPolicy
   /** The name of the output limit that the provider knows; empty forwards the client's. */
   readonly maxTokensField: string
-  /** It refuses the member of a streamed request that asks for usage; absent is false. */
-  readonly refusesStreamOptions?: boolean
   /** How it wants its requests, where that is not as usual. */
   readonly form: RequestForm | null
   /** It may be sent addresses of images that are not https on the public internet. */

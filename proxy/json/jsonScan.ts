@@ -50,9 +50,7 @@ export abstract class JsonScan {
   }
 
   protected isName(nameStart: number, nameEnd: number, name: Buffer): boolean {
-    if (nameEnd - nameStart - 1 !== name.length) return false
-    for (let i = 0; i < name.length; i++) if (this.bytes[nameStart + 1 + i] !== name[i]) return false
-    return true
+    return isName(this.bytes, nameStart, nameEnd, name)
   }
 
   protected take(): number {
@@ -115,4 +113,11 @@ export abstract class JsonScan {
     }
     return false
   }
+}
+
+/** Whether the name with its quotes at [nameStart, nameEnd + 1) is this one. */
+export function isName(bytes: Buffer, nameStart: number, nameEnd: number, name: Buffer): boolean {
+  if (nameEnd - nameStart - 1 !== name.length) return false
+  for (let i = 0; i < name.length; i++) if (bytes[nameStart + 1 + i] !== name[i]) return false
+  return true
 }

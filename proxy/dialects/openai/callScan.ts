@@ -1,5 +1,6 @@
+import { isName } from '../../json/jsonScan.ts'
 import { jsonTextBytes } from '../../json/jsonText.ts'
-import { CALL_OUTPUT, isName, NAMES } from './chunkNames.ts'
+import { CALL_OUTPUT, NAMES } from './chunkNames.ts'
 
 const QUOTE = 34
 const OPEN_BRACKET = 91

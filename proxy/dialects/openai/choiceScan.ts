@@ -1,4 +1,5 @@
-import { isName, NAMES, ODD_NAMES } from './chunkNames.ts'
+import { isName } from '../../json/jsonScan.ts'
+import { NAMES, ODD_NAMES } from './chunkNames.ts'
 
 const QUOTE = 34
 const OPEN_BRACE = 123

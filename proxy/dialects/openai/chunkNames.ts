@@ -31,10 +31,3 @@ export const CALL_OUTPUT = ['name', 'arguments', 'input'].map((name) => Buffer.f
 export const ODD_NAMES = [...REASONING_NAMES, ...TEXT_NAMES, 'function_call']
   .filter((name) => !['content', 'reasoning', 'reasoning_content', 'reasoning_details'].includes(name))
   .map((name) => Buffer.from(name))
-
-/** Whether the name with its quotes at [nameStart, nameEnd + 1) is this one. */
-export function isName(bytes: Buffer, nameStart: number, nameEnd: number, name: Buffer): boolean {
-  if (nameEnd - nameStart - 1 !== name.length) return false
-  for (let i = 0; i < name.length; i++) if (bytes[nameStart + 1 + i] !== name[i]) return false
-  return true
-}

@@ -1,6 +1,7 @@
+import { isName } from '../../json/jsonScan.ts'
 import { CallScan } from './callScan.ts'
 import { ChoiceScan } from './choiceScan.ts'
-import { isName, NAMES } from './chunkNames.ts'
+import { NAMES } from './chunkNames.ts'
 
 const QUOTE = 34
 const COMMA = 44

@@ -56,7 +56,7 @@ export class OpenaiRequestBuilder implements ProviderRequestBuilder {
     const limitName = this.to.limitName ?? (provider.maxTokensField || this.request.maxTokensName)
     const accept = this.request.stream ? 'text/event-stream' : 'application/json'
     const { rest, cut } = this.printed
-    const streamed = provider.refusesStreamOptions === true ? STREAMED_BARE : STREAMED
+    const streamed = provider.form?.refusesStreamOptions === true ? STREAMED_BARE : STREAMED
     const members = this.request.stream ? streamed : ''
     const start = `{"model":${quoted(route.upstreamModel)},"${limitName}":${maxTokens},${members}`
     return {

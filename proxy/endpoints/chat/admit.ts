@@ -95,15 +95,24 @@ function checkBatch(request: ChatFields, principal: Principal, model: Model): vo
 export function checkContext(request: ChatFields, model: Model, endpoint: Endpoint): void {
   checkOutput(request.maxTokens, request.maxTokensParam ?? request.maxTokensName, model, endpoint)
   checkOutput(request.maxTokensBeside ?? null, 'max_tokens', model, endpoint)
-  const tokens = leastPromptTokens(request)
-  if (tokens <= model.context) return
+  if (leastPromptTokens(request) <= model.context) return
   const message = `The prompt cannot fit the ${model.context} tokens that ${model.id} takes.`
   const error = new GatewayError('context_length_exceeded', { message, param: request.promptParam ?? 'messages' })
-  throw contextWords(error, endpoint, tokens, model.context)
+  throw toldRefusal(error, request, model, endpoint)
+}
+
+/** A refusal as the client of the endpoint is told, whose words for a full context its agents know. */
+export function toldRefusal(
+  error: GatewayError,
+  request: ChatFields,
+  { context }: Pick<Model, 'context'>,
+  endpoint: Endpoint,
+): GatewayError {
+  return contextWords(error, endpoint, leastPromptTokens(request), context)
 }
 
 /** The tokens that the prompt of a request has at least. */
-export function leastPromptTokens({ prompt }: ChatFields): number {
+function leastPromptTokens({ prompt }: ChatFields): number {
   return Math.ceil(prompt.textBytes / BYTES_PER_TOKEN_MAX)
 }
 

@@ -3,7 +3,6 @@ import { isWhole } from '../../../contract/money/usageReports.ts'
 import type { Principal } from '../../access/principal.ts'
 import type { Route } from '../../catalog/pricedItem.ts'
 import type { WholeAnswer } from '../../dialects/shared/codec.ts'
-import { contextWords } from '../../dialects/shared/contextWords.ts'
 import { joinedBody } from '../../dialects/shared/joinedBody.ts'
 import type { AnswerJson } from '../../json/answerJson.ts'
 import { type CutMembers, scanBounds } from '../../json/answerScan.ts'
@@ -17,7 +16,7 @@ import { Run, type RunListener } from '../run/run.ts'
 import { sendParts } from '../run/sendParts.ts'
 import type { RunServices } from '../run/services.ts'
 import { WholeCall, type WholeListener } from '../run/wholeCall.ts'
-import { leastPromptTokens } from './admit.ts'
+import { toldRefusal } from './admit.ts'
 import { billOf, NOTHING_PRODUCED, settleUsed } from './chatBill.ts'
 import { droppedHeader } from './droppedHeader.ts'
 import { readLarge } from './largeAnswer.ts'
@@ -91,7 +90,7 @@ export class BodyRun implements RunListener, WholeListener {
 
   onRefused(error: GatewayError): void {
     const { admitted, request, surface } = this.requests.order
-    this.run.refuse(contextWords(error, surface.endpoint, leastPromptTokens(request), admitted.model.context))
+    this.run.refuse(toldRefusal(error, request, admitted.model, surface.endpoint))
   }
 
   onCut(): void {

@@ -53,13 +53,11 @@ export async function countedBill(
   const counts = await tokens.countSoon(written === undefined ? [text] : [text, written])
   if (counts === null) return bill
   const [input = 0, counted = bill.usage.output] = counts
-  const missing = produced.usage?.missing
-  const isPromptReported = produced.usage !== null && missing !== 'prompt'
-  const isOutputReported = produced.usage !== null && missing !== 'output'
+  const lacks = (side: 'prompt' | 'output') => produced.usage === null || produced.usage.missing === side
   const usage = {
     ...bill.usage,
-    ...(!isPromptReported && { input: input + extraTokens }),
-    output: isOutputReported ? bill.usage.output : Math.min(counted, granted.maxTokens),
+    ...(lacks('prompt') && { input: input + extraTokens }),
+    ...(lacks('output') && { output: Math.min(counted, granted.maxTokens) }),
   }
   return { ...bill, units: chargeUnits(admitted.rates, usage), usage }
 }

@@ -2,7 +2,6 @@ import { GatewayError } from '../../../contract/errors/errors.ts'
 import { isWhole } from '../../../contract/money/usageReports.ts'
 import type { Principal } from '../../access/principal.ts'
 import type { Route } from '../../catalog/pricedItem.ts'
-import { contextWords } from '../../dialects/shared/contextWords.ts'
 import type { RelayStream } from '../../dialects/shared/relayStream.ts'
 import type { DrainListener, Exchange } from '../../server/exchange.ts'
 import type { OutBuffer } from '../../sse/outBuffer.ts'
@@ -13,7 +12,7 @@ import type { Outcome } from '../run/outcome.ts'
 import type { CallListener, ProviderCall } from '../run/providerCall.ts'
 import { Run, type RunListener } from '../run/run.ts'
 import type { RunServices } from '../run/services.ts'
-import { leastPromptTokens } from './admit.ts'
+import { toldRefusal } from './admit.ts'
 import { billOf, NOTHING_PRODUCED, settleUsed } from './chatBill.ts'
 import { DeliveredText } from './deliveredText.ts'
 import { droppedHeader } from './droppedHeader.ts'
@@ -148,7 +147,7 @@ export class StreamRun implements RunListener, CallListener, DrainListener {
 
   onRefused(error: GatewayError): void {
     const { admitted, request, surface } = this.order
-    this.run.refuse(contextWords(error, surface.endpoint, leastPromptTokens(request), admitted.model.context))
+    this.run.refuse(toldRefusal(error, request, admitted.model, surface.endpoint))
   }
 
   onCut(): void {
