@@ -1,4 +1,5 @@
-import { type Cipher, createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto'
+import { hkdfSync, randomBytes } from 'node:crypto'
+import { BlockCipher } from './blockCipher.ts'
 import { CODES } from './ids.ts'
 
 const PREFIX = 'try_'
@@ -11,7 +12,6 @@ const TEXT_LENGTH = 26
 const NUMBER_BITS = 6
 const NUMBERS = 2 ** NUMBER_BITS
 const TIME_MASK = 0xff >> NUMBER_BITS
-const CIPHER = 'aes-128-ecb'
 
 const VALUES = new Uint8Array(128)
 for (const [value, code] of CODES.entries()) VALUES[code] = value
@@ -24,21 +24,21 @@ export interface NamedAttempt {
 }
 
 /**
- * Ids under which requests are known to providers: a keyed permutation of the request id and the number of the attempt, one
- * block of AES. Whoever has the key gets from an id to the receipt; to others, ids show neither the request, which has a public
+ * Ids under which requests are known to providers: a keyed permutation of the request id and the number of the attempt.
+ * Whoever has the key gets from an id to the receipt; to others, ids show neither the request, which has a public
  * receipt, nor which of them are of the same one.
  */
 export class AttemptIds {
-  private readonly keys: readonly Buffer[]
-  /** Blocks are independent of each other, so that one cipher encrypts them all. */
-  private readonly ciphers: readonly Cipher[]
-  private readonly block = Buffer.alloc(BLOCK_BYTES)
+  private readonly ciphers: readonly BlockCipher[]
+  private readonly words = new Int32Array(BLOCK_BYTES / Int32Array.BYTES_PER_ELEMENT)
+  private readonly block = Buffer.from(this.words.buffer)
   private readonly text = Buffer.alloc(PREFIX.length + TEXT_LENGTH, PREFIX)
 
   /** @param busKeys the first one makes ids, each of them reads them */
   constructor(busKeys: readonly Buffer[]) {
-    this.keys = busKeys.map((key) => Buffer.from(hkdfSync('sha256', key, '', 'sluice attempt ids', KEY_BYTES)))
-    this.ciphers = this.keys.map((key) => createCipheriv(CIPHER, key, null).setAutoPadding(false))
+    this.ciphers = busKeys.map(
+      (key) => new BlockCipher(Buffer.from(hkdfSync('sha256', key, '', 'sluice attempt ids', KEY_BYTES))),
+    )
   }
 
   /**
@@ -59,22 +59,24 @@ export class AttemptIds {
   /** What an id may stand for: one attempt for each key. None if it does not have the form of an id. */
   read(attemptId: string): NamedAttempt[] {
     if (!FORM.test(attemptId)) return []
-    decode(attemptId, PREFIX.length, this.block)
-    return this.keys.map((key) => {
-      const plain = createDecipheriv(CIPHER, key, null).setAutoPadding(false).update(this.block)
-      const [first = 0] = plain
-      plain[0] = first & TIME_MASK
+    const { block } = this
+    return this.ciphers.map((cipher) => {
+      decode(attemptId, PREFIX.length, block)
+      cipher.decrypt(this.words)
+      const [first = 0] = block
+      block[0] = first & TIME_MASK
       const text = Buffer.alloc(TEXT_LENGTH)
-      encode(plain, text, 0)
+      encode(block, text, 0)
       return { requestId: REQUEST_PREFIX + text.toString('latin1'), number: first >> (8 - NUMBER_BITS) }
     })
   }
 
-  private encrypted(cipher: Cipher, requestId: string, number: number): string {
-    const { block, text } = this
+  private encrypted(cipher: BlockCipher, requestId: string, number: number): string {
+    const { block, words, text } = this
     decode(requestId, requestId.length - TEXT_LENGTH, block)
     block[0] = ((block[0] as number) & TIME_MASK) | ((number % NUMBERS) << (8 - NUMBER_BITS))
-    encode(cipher.update(block), text, PREFIX.length)
+    cipher.encrypt(words)
+    encode(block, text, PREFIX.length)
     return text.toString('latin1')
   }
 }

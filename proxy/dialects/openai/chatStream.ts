@@ -160,7 +160,7 @@ export class ChatStream implements FrameSink, RelayStream {
       return this.reports.note(parseBytes(bytes, scan.usageStart, scan.usageEnd))
     }
     if (!(this.finished || scan.finished || !scan.hasChoices)) return false
-    const chunk = bytes.subarray(start, end).includes(USAGE) ? parseBytes(bytes, start, end) : null
+    const chunk = mentionsUsage(bytes, start, end) ? parseBytes(bytes, start, end) : null
     return isJsonObject(chunk) && this.reports.noteIn(chunk)
   }
 
@@ -277,4 +277,12 @@ export class ChatStream implements FrameSink, RelayStream {
     this.forgetHeld()
     if (this.state !== 'broken') this.state = 'done'
   }
+}
+
+/** Whether a chunk whose own usage is missing or null, as its scan shows, may have a report in another place. */
+function mentionsUsage(bytes: Buffer, start: number, end: number): boolean {
+  const chunk = bytes.subarray(start, end)
+  const first = chunk.indexOf(USAGE)
+  if (first < 0) return false
+  return scan.usageStart < 0 || chunk.indexOf(USAGE, first + USAGE.length) >= 0
 }
