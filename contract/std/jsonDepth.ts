@@ -17,7 +17,11 @@ const NEAR_BYTES = 1_024
  * @param longStrings gets the insides of long strings that are values, in their order
  */
 export function nestsDeeper(bytes: Buffer, max: number, longStrings?: Span[]): boolean {
-  if (bytes.length <= SMALL_BYTES && openers(bytes) <= max) return false
+  return (bytes.length > SMALL_BYTES || openers(bytes) > max) && walkDeeper(bytes, max, longStrings)
+}
+
+// A function of its own, so that the look at a small body is inlined where it is called.
+function walkDeeper(bytes: Buffer, max: number, longStrings: Span[] | undefined): boolean {
   let depth = 0
   for (let at = 0; at < bytes.length; at++) {
     const c = bytes[at]

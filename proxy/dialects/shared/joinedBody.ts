@@ -3,8 +3,14 @@
  * @param pieces text, or UTF-8 bytes that are not copied
  */
 export function joinedBody(pieces: readonly (string | Uint8Array)[]): string | readonly Buffer[] {
-  if (pieces.every((piece) => typeof piece === 'string')) return pieces.join('')
-  return pieces.map((piece) =>
-    typeof piece === 'string' ? Buffer.from(piece) : Buffer.from(piece.buffer, piece.byteOffset, piece.byteLength),
-  )
+  let text = ''
+  for (const piece of pieces) {
+    if (typeof piece !== 'string') return pieces.map(bytesOf)
+    text += piece
+  }
+  return text
+}
+
+function bytesOf(piece: string | Uint8Array): Buffer {
+  return typeof piece === 'string' ? Buffer.from(piece) : Buffer.from(piece.buffer, piece.byteOffset, piece.byteLength)
 }

@@ -47,8 +47,7 @@ type Account = ReturnType<typeof devAccount>
 let chain: TestChain
 before(async () => {
   chain = await startChain()
-  // Revenue vests by the time of blocks, so each block is a second after the one before, however slow the machine is.
-  await chain.client.setBlockTimestampInterval({ interval: 1 })
+  await chain.client.setBlockTimestampInterval({ interval: 1 }) // Revenue vests by blocks' time, not by the machine's.
   for (const { address } of [DEPLOYER, ...HOLDERS]) await chain.mint('coin', address, 1_000_000n * COIN)
 })
 after(() => chain.stop())
@@ -107,8 +106,7 @@ const vest = (address: Address, account: Account = MALLORY) =>
   write({ address, abi: VAULT, functionName: 'vestRevenue', args: [], account })
 
 async function pass(seconds: number): Promise<void> {
-  const { timestamp } = await chain.client.getBlock()
-  await chain.client.setNextBlockTimestamp({ timestamp: timestamp + BigInt(seconds) })
+  await chain.client.setNextBlockTimestamp({ timestamp: (await chain.client.getBlock()).timestamp + BigInt(seconds) })
   await chain.client.mine({ blocks: 1 })
 }
 
