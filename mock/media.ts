@@ -19,6 +19,7 @@ const ANSWERS: Readonly<Record<string, (behaviour: Behaviour, fields: Fields) =>
   '/v1/images/generations': imagesAnswer,
   '/v1/images/edits': imagesAnswer,
   '/v1/audio/transcriptions': transcriptionAnswer,
+  '/v1/audio/translations': transcriptionAnswer,
   '/v1/rerank': rerankAnswer,
   '/v1/search': searchAnswer,
   '/v1/scrape': scrapeAnswer,

@@ -35,7 +35,7 @@ import { images } from './endpoints/units/images.ts'
 import type { Operation, UnitPlan, UnitRequest } from './endpoints/units/operation.ts'
 import { rerank } from './endpoints/units/rerank.ts'
 import { speech } from './endpoints/units/speech.ts'
-import { transcriptions } from './endpoints/units/transcriptions.ts'
+import { transcriptions, translations } from './endpoints/units/transcriptions.ts'
 import { videoServe } from './endpoints/videos/generate.ts'
 import type { VideoJobs } from './endpoints/videos/jobs.ts'
 import { videoReadHandler } from './endpoints/videos/read.ts'
@@ -123,6 +123,7 @@ export function routes(parts: RouteParts): RouteEntry[] {
     ...unit('/v1/images/edits', imageEdits),
     ...unit('/v1/audio/speech', speech),
     ...unit('/v1/audio/transcriptions', transcriptions),
+    ...unit('/v1/audio/translations', translations),
     ...unit('/v1/rerank', rerank),
     ...sold('/v1/videos/generations', videoServe({ catalog, jobs: videos }), { drainCode: 'restarting' }),
     { method: 'GET', path: '/v1/videos/*', handler: videoReadHandler({ keys, catalog, jobs: videos, services, rpc }) },

@@ -126,6 +126,18 @@ test('audio.transcriptions.create, in each format', async () => {
   })
   assert.deepEqual([verbose.text, verbose.duration, verbose.segments?.length], ['hello world', 3, 1])
   await assertReceipt(verbose, 'transcription')
+  const cue = '1\n00:00:00,000 --> 00:00:03,000\nhello world\n\n'
+  const srt = await client.audio.transcriptions.create({ model, file: await file(), response_format: 'srt' })
+  assert.equal(srt as unknown, cue)
+  const vtt = await client.audio.transcriptions.create({ model, file: await file(), response_format: 'vtt' })
+  assert.match(String(vtt), /^WEBVTT\n\n00:00:00\.000 --> 00:00:03\.000\nhello world\n/)
+})
+
+test('audio.translations.create', async () => {
+  const model = 'test/transcription'
+  const english = await client.audio.translations.create({ model, file: await toFile(MP3_VBR, 'speech.mp3') })
+  assert.equal(english.text, 'hello world')
+  await assertReceipt(english, 'transcription')
 })
 
 test('rerank, as clients without an official package send it', async () => {

@@ -4,7 +4,8 @@ import type { ApiAuth, ApiRoute, JsonSchema, ObjectSchema } from '../../../contr
 import { apiRoutes } from '../../../contract/api/routes.ts'
 import type { Limits } from '../../limits.ts'
 import { headerComponents, headerParameter, withHeaders } from './headers.ts'
-import { type ProxyOperation, proxyOperations } from './modelOperations.ts'
+import { proxyOperations } from './modelOperations.ts'
+import type { ProxyOperation } from './proxyOperation.ts'
 
 /** A row of the table of routes. */
 export interface ServedRoute {

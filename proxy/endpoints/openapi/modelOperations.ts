@@ -1,24 +1,7 @@
-import type { Answers, ShapeName } from '../../../contract/api/answers/shapes.ts'
+import type { ShapeName } from '../../../contract/api/answers/shapes.ts'
 import { type JsonSchema, members, type ObjectSchema } from '../../../contract/api/route.ts'
 import type { Limits } from '../../limits.ts'
-
-/** The document's description of a route that the proxy serves itself. */
-export interface ProxyOperation {
-  readonly summary: string
-  readonly auth: 'none' | 'key' | 'paid'
-  /** Where one row of the table serves several paths, or a path below a prefix. */
-  readonly paths?: readonly string[]
-  /** Operations of paths below these, which the same row of the table serves. */
-  readonly below?: Readonly<Record<string, ProxyOperation>>
-  readonly body?: ObjectSchema
-  readonly bodyType?: 'application/json' | 'multipart/form-data'
-  /** Of an answer that is not JSON. */
-  readonly answerType?: string
-  /** Its JSON answers. */
-  readonly answers?: Answers
-  /** The shape of each event of its streamed answer; absent where it does not stream. */
-  readonly streams?: 'ChatCompletionChunk' | 'text'
-}
+import type { ProxyOperation } from './proxyOperation.ts'
 
 const text = (description: string): JsonSchema => ({ type: 'string', description })
 const integer = (description: string): JsonSchema => ({ type: 'integer', description })
@@ -29,6 +12,18 @@ const FILE = (description: string): JsonSchema => ({ type: 'string', format: 'bi
 const open = (properties: Readonly<Record<string, JsonSchema>>, required: readonly string[]): ObjectSchema => ({
   ...members({ model: MODEL, ...properties }, ['model', ...required]),
   additionalProperties: true,
+})
+
+const spoken = (path: string, summary: string): Sold => ({
+  path,
+  operation: {
+    summary,
+    bodyType: 'multipart/form-data',
+    body: open({ file: FILE('The audio file'), response_format: text('json, text, verbose_json, srt or vtt') }, [
+      'file',
+    ]),
+    answers: { 200: 'Transcription' },
+  },
 })
 
 const messagesOf = (limits: Limits): JsonSchema => ({
@@ -140,15 +135,8 @@ const soldOf = (limits: Limits): readonly Sold[] => [
       answerType: 'audio/*',
     },
   },
-  {
-    path: '/v1/audio/transcriptions',
-    operation: {
-      summary: 'Transcribe an audio file (WAV, FLAC, MP3 or Ogg) of at most four hours',
-      bodyType: 'multipart/form-data',
-      body: open({ file: FILE('The audio file'), response_format: text('json or text') }, ['file']),
-      answers: { 200: 'Transcription' },
-    },
-  },
+  spoken('/v1/audio/transcriptions', 'Transcribe an audio file (WAV, FLAC, MP3 or Ogg) of at most four hours'),
+  spoken('/v1/audio/translations', 'Transcribe an audio file as English text, whatever language is spoken'),
   {
     path: '/v1/rerank',
     operation: {

@@ -25,10 +25,15 @@ import type {
   UnitProviderRequest,
   UnitRequest,
 } from './operation.ts'
+import { SUBTITLE_FORMATS, type SubtitleFormat, subtitlesOf } from './subtitles.ts'
 
-const FORMATS = ['json', 'text', 'verbose_json'] as const
+const FORMATS = ['json', 'text', 'verbose_json', ...SUBTITLE_FORMATS] as const
 const DECIMAL = /^[0-9]{1,9}(?:\.[0-9]{1,18})?$/
 const TEXT_TYPE = 'text/plain; charset=utf-8'
+const SUBTITLE_TYPES = { srt: TEXT_TYPE, vtt: 'text/vtt; charset=utf-8' } as const
+/** Of a second of speech; what has more is not read. */
+const SEGMENTS_PER_SECOND = 2
+const SEGMENTS_BASE = 100
 const OWNED: ReadonlySet<string> = new Set(['text', 'usage'])
 /** A report may exceed the measured length by this factor, and a minute, before the size of the file is considered. */
 const PLAUSIBLE_FACTOR = 2
@@ -44,24 +49,35 @@ const CONTENT_TYPES: Readonly<Record<Container, string>> = {
   ogg: 'audio/ogg',
 }
 
+/** What a model makes of speech: its words, or what they mean in English. */
+type Task = 'transcriptions' | 'translations'
+
 interface TranscriptionRequest extends UnitRequest {
+  readonly task: Task
   readonly file: Buffer
   readonly format: (typeof FORMATS)[number]
   readonly forward: readonly (readonly [name: string, text: string])[]
 }
 
 /** POST /v1/audio/transcriptions. */
-export const transcriptions: Operation<TranscriptionRequest, BufferedPlan> = {
-  endpoint: 'transcriptions',
-  upload: true,
-  streamed: false,
-  Run: BufferedRun,
-  read: readRequest,
-  plan: async (request, context) =>
-    new TranscriptionPlan(request, context, await measured(request.file, context.limits)),
+export const transcriptions = operationOf('transcriptions')
+
+/** POST /v1/audio/translations: the text is English, whatever is spoken. Each model that transcribes is asked. */
+export const translations = operationOf('translations')
+
+function operationOf(task: Task): Operation<TranscriptionRequest, BufferedPlan> {
+  return {
+    endpoint: 'transcriptions',
+    upload: true,
+    streamed: false,
+    Run: BufferedRun,
+    read: (bytes, head, limits) => readRequest(bytes, head, limits, task),
+    plan: async (request, context) =>
+      new TranscriptionPlan(request, context, await measured(request.file, context.limits)),
+  }
 }
 
-function readRequest(bytes: Buffer, head: RequestHead, limits: Limits): TranscriptionRequest {
+function readRequest(bytes: Buffer, head: RequestHead, limits: Limits, task: Task): TranscriptionRequest {
   const form = readForm(bytes, head.contentType, limits)
   const body = formObject(form, {
     texts: ['model', 'language', 'prompt', 'response_format'],
@@ -70,12 +86,14 @@ function readRequest(bytes: Buffer, head: RequestHead, limits: Limits): Transcri
   const { modelId, batchParam, cheapest } = readModel(body)
   const format = readChoice(body, 'response_format', FORMATS) ?? 'json'
   if (readBoolean(body, 'stream')) throw invalidRequest('Transcriptions are not streamed; leave stream out.', 'stream')
+  if (task === 'translations' && body['language'] !== undefined) {
+    throw invalidRequest('Translations are into English; leave language out.', 'language')
+  }
   const temperature = body['temperature']
   if (typeof temperature === 'number' && !(temperature >= 0 && temperature <= 1)) {
     throw invalidRequest('temperature must be a number from 0 to 1.', 'temperature')
   }
-  // Text is made from JSON, because only JSON has the length of the audio.
-  const forward: [string, string][] = [['response_format', format === 'text' ? 'json' : format]]
+  const forward: [string, string][] = [['response_format', providerFormat(format)]]
   for (const name of ['language', 'prompt', 'temperature']) {
     if (body[name] !== undefined) forward.push([name, String(body[name])])
   }
@@ -83,7 +101,18 @@ function readRequest(bytes: Buffer, head: RequestHead, limits: Limits): Transcri
     forward.push(['timestamp_granularities[]', granularity])
   }
   const file = form.file('file')
-  return { modelId, batchParam, cheapest, file, format, forward, preferences: readPreferences(formProvider(form)) }
+  const preferences = readPreferences(formProvider(form))
+  return { task, modelId, batchParam, cheapest, file, format, forward, preferences }
+}
+
+// Text and subtitles are made from JSON, because only JSON has the length of the audio.
+function providerFormat(format: TranscriptionRequest['format']): string {
+  if (format === 'text') return 'json'
+  return isSubtitles(format) ? 'verbose_json' : format
+}
+
+function isSubtitles(format: TranscriptionRequest['format']): format is SubtitleFormat {
+  return format === 'srt' || format === 'vtt'
 }
 
 function granularitiesOf(granularities: readonly string[], format: string): readonly string[] {
@@ -141,7 +170,7 @@ class TranscriptionPlan implements BufferedPlan {
         },
       ],
     )
-    return { path: '/audio/transcriptions', contentType, accept: 'application/json', body: pieces }
+    return { path: `/audio/${this.request.task}`, contentType, accept: 'application/json', body: pieces }
   }
 
   get answerBounds(): ScanBounds {
@@ -149,16 +178,36 @@ class TranscriptionPlan implements BufferedPlan {
   }
 
   get reading(): MembersReading {
-    return { values: ['text', 'usage', 'duration'] }
+    const values = ['text', 'usage', 'duration']
+    // One more than are taken, which shows that there are too many.
+    return isSubtitles(this.request.format)
+      ? { values, items: { name: 'segments', max: this.segmentsMax + 1 } }
+      : { values }
+  }
+
+  private get segmentsMax(): number {
+    return SEGMENTS_BASE + Math.ceil(this.audio.secondsMax) * SEGMENTS_PER_SECOND
   }
 
   answer(members: Members): BufferedAnswer | Rejected {
     const text = members.value('text')
     if (typeof text !== 'string') return rejected(null)
     const bill = this.bill(reportedSeconds(members))
-    if (this.request.format === 'text') return { bill, contentType: TEXT_TYPE, body: () => text }
+    const { format } = this.request
+    if (format === 'text') return { bill, contentType: TEXT_TYPE, body: () => text }
+    if (isSubtitles(format)) {
+      const subtitles = this.subtitles(members, text, format)
+      return subtitles === null ? rejected(null) : { bill, contentType: SUBTITLE_TYPES[format], body: () => subtitles }
+    }
     const own = `"text":${JSON.stringify(text)},"usage":{"type":"duration","seconds":${bill.quantity}}`
     return { bill, contentType: JSON_TYPE, body: (receipt) => members.relay([own], OWNED, receipt) }
+  }
+
+  /** Null when the answer has words, but not when they are spoken. */
+  private subtitles({ items, bytes }: Members, text: string, format: SubtitleFormat): string | null {
+    const segments = items ?? []
+    if (segments.length > this.segmentsMax || (segments.length === 0 && text.trim() !== '')) return null
+    return subtitlesOf(segments, bytes, format)
   }
 
   private bill(reported: number | null): Bill {

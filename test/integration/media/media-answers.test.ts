@@ -180,6 +180,34 @@ test('transcriptions: each container and each format', async () => {
   assert.deepEqual([body['task'], body['duration'], (body['segments'] as unknown[]).length], ['transcribe', 1, 1])
 })
 
+test('transcriptions: subtitles are made of the segments, and charged like any other format', async () => {
+  for (const [format, cue, type] of [
+    ['srt', '1\n00:00:00,000 --> 00:00:01,000\nhello world\n\n', 'text/plain; charset=utf-8'],
+    ['vtt', 'WEBVTT\n\n00:00:00.000 --> 00:00:01.000\nhello world\n\n', 'text/vtt; charset=utf-8'],
+  ] as const) {
+    const reply = await form('audio/transcriptions', { file: WAV, model: T, response_format: format })
+    assert.deepEqual([reply.status, reply.text, reply.headers.get('content-type')], [200, cue, type])
+    assert.equal(reply.headers.get('x-cost-units'), String(priceOf('transcription', 1)))
+    assert.equal((await forwarded(reply))['response_format'], 'verbose_json')
+  }
+})
+
+test('translations: the provider is asked to translate, in each format, and refuses a language', async () => {
+  const asked = await form('audio/translations', { file: WAV, model: T, prompt: 'names' })
+  assert.deepEqual(
+    [answered(asked)['text'], answered(asked)['usage']],
+    ['hello world', { type: 'duration', seconds: 1 }],
+  )
+  const { file: _, ...rest } = await forwarded(asked)
+  assert.deepEqual(rest, { model: 'mock', response_format: 'json', prompt: 'names' })
+  assert.equal(asked.headers.get('x-cost-units'), String(priceOf('transcription', 1)))
+  const subtitles = await form('audio/translations', { file: WAV, model: T, response_format: 'srt' })
+  assert.match(subtitles.text, /^1\n00:00:00,000 --> 00:00:01,000\n/)
+  const refused = await form('audio/translations', { file: WAV, model: T, language: 'de' })
+  assert.equal(refused.status, 400)
+  assert.match(refused.text, /"param":"language"/)
+})
+
 test('rerank: results are ordered by score with their index in the request, from either kind of provider', async () => {
   for (const model of [R, 'test/jina']) {
     const request = { model, query: 'q', documents: ['a', { text: 'b' }, 'c'], top_n: 2 }

@@ -1,0 +1,63 @@
+import type { ListItem } from '../../json/findMembers.ts'
+import { spanValue } from '../../json/jsonSpans.ts'
+
+/** SubRip, and WebVTT (https://www.w3.org/TR/webvtt1/). */
+export const SUBTITLE_FORMATS = ['srt', 'vtt'] as const
+export type SubtitleFormat = (typeof SUBTITLE_FORMATS)[number]
+
+const MS_PER_SECOND = 1_000
+const MS_PER_MINUTE = 60_000
+const MS_PER_HOUR = 3_600_000
+/** Beyond any recording that is accepted; WebVTT takes hours of any length. */
+const SECONDS_MAX = 1_000_000
+/** Ends the times of a cue, and may not be in its text. */
+const ARROW = /-{2,}>/g
+/** An empty line would end the cue. */
+const LINE_ENDS = /[\r\n]+/g
+
+/** What each format writes around the cues. */
+const FORMS = {
+  srt: { head: '', mark: ',', isNumbered: true },
+  vtt: { head: 'WEBVTT\n\n', mark: '.', isNumbered: false },
+} as const
+
+/**
+ * Subtitles with a cue for each segment of a transcription that has text.
+ * @param segments with `start` and `end` in seconds, and `text`
+ * @param bytes that the segments are spans of
+ * @returns null when a segment is not as documented
+ */
+export function subtitlesOf(segments: readonly ListItem[], bytes: Buffer, format: SubtitleFormat): string | null {
+  const { head, mark, isNumbered } = FORMS[format]
+  let written = head
+  let number = 0
+  for (const { members } of segments) {
+    const start = spanValue(bytes, members?.get('start'))
+    const end = spanValue(bytes, members?.get('end'))
+    const text = spanValue(bytes, members?.get('text'))
+    if (!isSeconds(start) || !isSeconds(end) || end < start || typeof text !== 'string') return null
+    const line = text.trim().replace(LINE_ENDS, '\n').replace(ARROW, '->')
+    if (line === '') continue
+    number++
+    if (isNumbered) written += `${number}\n`
+    written += `${timeText(start, mark)} --> ${timeText(end, mark)}\n${line}\n\n`
+  }
+  return written
+}
+
+function isSeconds(value: unknown): value is number {
+  return typeof value === 'number' && value >= 0 && value <= SECONDS_MAX
+}
+
+/** Hours, minutes, seconds and milliseconds. */
+function timeText(seconds: number, mark: ',' | '.'): string {
+  const ms = Math.round(seconds * MS_PER_SECOND)
+  const hours = padded(Math.floor(ms / MS_PER_HOUR), 2)
+  const minutes = padded(Math.floor((ms % MS_PER_HOUR) / MS_PER_MINUTE), 2)
+  const rest = padded(Math.floor((ms % MS_PER_MINUTE) / MS_PER_SECOND), 2)
+  return `${hours}:${minutes}:${rest}${mark}${padded(ms % MS_PER_SECOND, 3)}`
+}
+
+function padded(value: number, digits: number): string {
+  return String(value).padStart(digits, '0')
+}
