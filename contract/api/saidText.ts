@@ -28,8 +28,8 @@ const REASONING_PARTS = ['thinking', 'reasoning', 'text', 'summary', 'content']
 const REFUSAL_PARTS = ['refusal', 'text', 'content']
 const TEXT_PARTS = ['text', 'content', 'output_text', 'value']
 
-/** What a message may hold that says nothing besides its content. */
-const SILENT_NAMES: ReadonlySet<string> = new Set(['role', 'content', 'tool_calls', 'annotations', 'audio', 'name'])
+/** The members that may say something besides the content. */
+const OTHER_NAMES: ReadonlySet<string> = new Set(['refusal', ...TEXT_NAMES.slice(1), ...REASONING_NAMES])
 
 /** Reads a message or a delta: texts, and arrays of parts of any kind. */
 export function saidIn(message: JsonObject): Said {
@@ -53,7 +53,7 @@ export function saidIn(message: JsonObject): Said {
 // Most messages are: to look at their few names takes less time than to ask for all those that they do not have.
 function isPlain(message: JsonObject): boolean {
   for (const name in message) {
-    if (!SILENT_NAMES.has(name) && !(name === 'refusal' && message[name] === null)) return false
+    if (OTHER_NAMES.has(name) && message[name] !== null) return false
   }
   return true
 }

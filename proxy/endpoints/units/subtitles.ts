@@ -1,9 +1,7 @@
 import type { ListItem } from '../../json/findMembers.ts'
 import { spanValue } from '../../json/jsonSpans.ts'
 
-/** SubRip, and WebVTT (https://www.w3.org/TR/webvtt1/). */
-export const SUBTITLE_FORMATS = ['srt', 'vtt'] as const
-export type SubtitleFormat = (typeof SUBTITLE_FORMATS)[number]
+export type SubtitleFormat = keyof typeof SUBTITLES
 
 const MS_PER_SECOND = 1_000
 const MS_PER_MINUTE = 60_000
@@ -15,11 +13,15 @@ const ARROW = /-{2,}>/g
 /** An empty line would end the cue. */
 const LINE_ENDS = /[\r\n]+/g
 
-/** What each format writes around the cues. */
-const FORMS = {
-  srt: { head: '', mark: ',', isNumbered: true },
-  vtt: { head: 'WEBVTT\n\n', mark: '.', isNumbered: false },
+/** SubRip, and WebVTT (https://www.w3.org/TR/webvtt1/): what each writes around the cues. */
+export const SUBTITLES = {
+  srt: { contentType: 'text/plain; charset=utf-8', head: '', mark: ',', isNumbered: true },
+  vtt: { contentType: 'text/vtt; charset=utf-8', head: 'WEBVTT\n\n', mark: '.', isNumbered: false },
 } as const
+
+export function isSubtitles(format: string): format is SubtitleFormat {
+  return Object.hasOwn(SUBTITLES, format)
+}
 
 /**
  * Subtitles with a cue for each segment of a transcription that has text.
@@ -28,7 +30,7 @@ const FORMS = {
  * @returns null when a segment is not as documented
  */
 export function subtitlesOf(segments: readonly ListItem[], bytes: Buffer, format: SubtitleFormat): string | null {
-  const { head, mark, isNumbered } = FORMS[format]
+  const { head, mark, isNumbered } = SUBTITLES[format]
   let written = head
   let number = 0
   for (const { members } of segments) {

@@ -25,12 +25,11 @@ import type {
   UnitProviderRequest,
   UnitRequest,
 } from './operation.ts'
-import { SUBTITLE_FORMATS, type SubtitleFormat, subtitlesOf } from './subtitles.ts'
+import { isSubtitles, SUBTITLES, type SubtitleFormat, subtitlesOf } from './subtitles.ts'
 
-const FORMATS = ['json', 'text', 'verbose_json', ...SUBTITLE_FORMATS] as const
+const FORMATS = ['json', 'text', 'verbose_json', 'srt', 'vtt'] as const
 const DECIMAL = /^[0-9]{1,9}(?:\.[0-9]{1,18})?$/
 const TEXT_TYPE = 'text/plain; charset=utf-8'
-const SUBTITLE_TYPES = { srt: TEXT_TYPE, vtt: 'text/vtt; charset=utf-8' } as const
 /** Of a second of speech; what has more is not read. */
 const SEGMENTS_PER_SECOND = 2
 const SEGMENTS_BASE = 100
@@ -109,10 +108,6 @@ function readRequest(bytes: Buffer, head: RequestHead, limits: Limits, task: Tas
 function providerFormat(format: TranscriptionRequest['format']): string {
   if (format === 'text') return 'json'
   return isSubtitles(format) ? 'verbose_json' : format
-}
-
-function isSubtitles(format: TranscriptionRequest['format']): format is SubtitleFormat {
-  return format === 'srt' || format === 'vtt'
 }
 
 function granularitiesOf(granularities: readonly string[], format: string): readonly string[] {
@@ -197,7 +192,8 @@ class TranscriptionPlan implements BufferedPlan {
     if (format === 'text') return { bill, contentType: TEXT_TYPE, body: () => text }
     if (isSubtitles(format)) {
       const subtitles = this.subtitles(members, text, format)
-      return subtitles === null ? rejected(null) : { bill, contentType: SUBTITLE_TYPES[format], body: () => subtitles }
+      if (subtitles === null) return rejected(null)
+      return { bill, contentType: SUBTITLES[format].contentType, body: () => subtitles }
     }
     const own = `"text":${JSON.stringify(text)},"usage":{"type":"duration","seconds":${bill.quantity}}`
     return { bill, contentType: JSON_TYPE, body: (receipt) => members.relay([own], OWNED, receipt) }
