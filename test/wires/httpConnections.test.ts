@@ -8,6 +8,7 @@ import { freePort } from '../../control/launch/process/freePort.ts'
 import { UNTRUSTED } from '../support/certificates.ts'
 import { assertError, chat } from '../support/clients/chatClient.ts'
 import { type Stack, startStack } from '../support/stack.ts'
+import { until } from '../support/until.ts'
 
 let stack: Stack
 let apiKey: string
@@ -43,8 +44,14 @@ const CAUSES: [kind: string, code: RegExp][] = [
 for (const [kind, code] of CAUSES) {
   test(`a connection that fails of: ${kind}`, async () => {
     assertError(await chat(stack.baseUrl, apiKey, { model: `test/${kind}` }), 502, 'upstream_unavailable')
-    const lines = stack.logs().split('\n')
-    assert.match(lines.find((line) => line.includes(`"route":"${kind}/m"`)) ?? '', code)
+    // The log reaches this process after the answer.
+    const lineOf = () =>
+      stack
+        .logs()
+        .split('\n')
+        .find((line) => line.includes(`"route":"${kind}/m"`))
+    await until('the fault is logged', () => lineOf() !== undefined)
+    assert.match(lineOf() ?? '', code)
     const metrics = await (await fetch(stack.metricsUrl)).text()
     assert.match(metrics, new RegExp(`^sluice_connection_faults_total\\{cause="${kind}"\\} 1$`, 'm'))
   })

@@ -8,6 +8,7 @@ import { BATCH_PRICE, ended, submitted } from '../support/clients/batchClient.ts
 import { chat, chatStream, completion, type ErrorBody } from '../support/clients/chatClient.ts'
 import { beginEvents, chunk, event, type Play, ScriptedProvider } from '../support/providers/scriptedProvider.ts'
 import { type Stack, startStack } from '../support/stack.ts'
+import { until } from '../support/until.ts'
 import { ROWS, type Row } from './providerErrorRows.ts'
 
 const modelOf = ({ name }: Row): string => name.replaceAll(/[^a-zA-Z0-9]+/g, '-')
@@ -125,7 +126,7 @@ test('an error event about the account before any output goes to the next route,
     assert.deepEqual([reply.done, reply.receipt?.status, reply.receipt?.usage.prompt_tokens], [true, 'ok', 10])
   }
   assert.equal(asked.get('event'), 1)
-  assert.match(stack.logs(), /account at the provider: insufficient_quota/)
+  await until('it is logged', () => /account at the provider: insufficient_quota/.test(stack.logs()))
   assert.doesNotMatch(stack.logs(), /SECRET/)
 })
 

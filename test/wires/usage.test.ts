@@ -18,6 +18,7 @@ function placed(choice: Report, report: Report, place: Row['place']): Report {
   if (place === 'choice') return { choices: [{ ...choice, usage: report }] }
   if (place === 'last choice') return { choices: [choice, { ...choice, index: 1, usage: report }] }
   if (place === 'x_groq') return { choices: [choice], x_groq: { id: 'req_0', usage: report } }
+  if (place === 'x_groq beside null') return { choices: [choice], usage: null, x_groq: { usage: report } }
   return { choices: [choice], usage: report }
 }
 

@@ -9,7 +9,7 @@ export interface Row {
   /** Each is sent in an event of its own; an answer in one piece has the last one, or all members of all. */
   readonly reports: readonly Report[]
   /** Where the report is; default beside the choices. */
-  readonly place?: 'choice' | 'x_groq' | 'last choice'
+  readonly place?: 'choice' | 'x_groq' | 'x_groq beside null' | 'last choice'
   /** What the provider bills: prompt, cached, written for 5 minutes and for an hour, output, reasoning; null is estimated. */
   readonly due: Counts
   /** The charge of the answer in one piece, which has no earlier report. */
@@ -213,6 +213,12 @@ export const ROWS: readonly Row[] = [
     due: [1000, 800, 0, 0, 50, 0],
   },
   { name: 'usage in x_groq', place: 'x_groq', reports: [openai(190, 130)], due: [190, 0, 0, 0, 130, 0] },
+  {
+    name: 'usage in x_groq, and null where it is looked for first',
+    place: 'x_groq beside null',
+    reports: [openai(190, 130)],
+    due: [190, 0, 0, 0, 130, 0],
+  },
   {
     name: 'usage in the last of several choices',
     place: 'last choice',

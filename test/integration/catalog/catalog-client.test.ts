@@ -170,7 +170,7 @@ test('list prices can be filtered and paginated, and a metric counts those above
     difference: { input: '-0.15', output: '2' },
     above_sold: true,
   })
-  assert.match(stack.logs(), /"event":"price_above_sold"/)
+  await until('it is logged', () => stack.logs().includes('"event":"price_above_sold"'))
   const first = await observations('?limit=1')
   const second = await observations(`?limit=1&after=${first.data[0]?.id}`)
   assert.deepEqual([first.has_more, second.has_more], [true, false])
