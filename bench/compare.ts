@@ -8,7 +8,7 @@ import { loadOptions } from './bodies.ts'
 import { checkBooks } from './books.ts'
 import { type BenchCase, caseNamed, SMALL, STREAM } from './cases.ts'
 import { PaidTraffic } from './compare/paidTraffic.ts'
-import { measureByTurns, resultLine } from './compare/turns.ts'
+import { measureByTurns, type Pair, resultLine, startsLine } from './compare/turns.ts'
 import type { LoadOptions } from './load/options.ts'
 import { runSettlement } from './parts/settlement.ts'
 import type { Measured } from './runner.ts'
@@ -20,8 +20,9 @@ import { FEW_ACCOUNTS, modelOf, pinStack, sluiceMeasured, startWorld, type World
 const PAYMENT = 'payment'
 /** Ended requests on their way into the book. */
 const SETTLEMENT = 'settlement'
-const HELP = `node dist/bench/compare.js --other DIR [--cases ${SMALL},${STREAM},${PAYMENT},${SETTLEMENT}] [--pairs 40] [--seconds 0.5]
-Of ${PAYMENT} and ${SETTLEMENT}, whose measurements take seconds, a quarter of the pairs is measured.`
+const HELP = `node dist/bench/compare.js --other DIR [--cases ${SMALL},${STREAM},${PAYMENT},${SETTLEMENT}] [--pairs 40] [--seconds 0.5] [--starts 1]
+Of ${PAYMENT} and ${SETTLEMENT}, whose measurements take seconds, a quarter of the pairs is measured.
+Two processes of one build differ by up to 5 %: --starts starts both builds anew so many times.`
 const SLOW_PAIRS_SHARE = 0.25
 const WARM_UP_SECONDS = 2
 const PAYMENTS = 64
@@ -63,17 +64,28 @@ async function startSide(start: typeof startStack, world: World, hasPayments: bo
   return { stack, paid }
 }
 
-/** Measures loads and payments of two builds, and checks both books. */
-async function compareStacks(plan: Plan, otherStart: typeof startStack, stops: (() => Promise<void>)[]): Promise<void> {
+/** The pairs of one case, by the starts in which they were measured. */
+type PairsByCase = Map<string, Pair[][]>
+
+/** Starts both builds, each first in every second start, measures loads and payments of them, and checks both books. */
+async function compareStacks(
+  plan: Plan,
+  otherStart: typeof startStack,
+  startNumber: number,
+  found: PairsByCase,
+  stops: (() => Promise<void>)[],
+): Promise<void> {
   const { kinds, hasPayments, pairCount, seconds } = plan
   const settings = { seconds, rounds: 1, quick: false, targets: [], cases: kinds, parts: [], isWhole: false }
   const world = await startWorld({ ...settings, output: undefined }, stops)
-  const mine = await startSide(startStack, world, hasPayments, stops)
-  const other = await startSide(otherStart, world, hasPayments, stops)
+  const start = (own: typeof startStack) => startSide(own, world, hasPayments, stops)
+  const first = await start(startNumber % 2 === 0 ? startStack : otherStart)
+  const second = await start(startNumber % 2 === 0 ? otherStart : startStack)
+  const [mine, other] = startNumber % 2 === 0 ? [first, second] : [second, first]
   for (const kind of kinds) {
     for (const { stack } of [mine, other]) await world.runner.meetKeys(...loadOf(stack, kind, WARM_UP_SECONDS))
     const measure = (side: Side) => () => microsPerRequest(world, side.stack, kind, seconds)
-    print(kind.name, await measureByTurns(pairCount, measure(mine), measure(other)))
+    add(found, kind.name, await measureByTurns(pairCount, measure(mine), measure(other)))
   }
   if (hasPayments) {
     const { publicModel } = caseNamed(SMALL)
@@ -82,7 +94,7 @@ async function compareStacks(plan: Plan, otherStart: typeof startStack, stops: (
       await side.paid?.taken(side.stack, publicModel)
       await paidMicros(side, publicModel)
     }
-    print(PAYMENT, await measureByTurns(slowPairs(pairCount), measure(mine), measure(other)))
+    add(found, PAYMENT, await measureByTurns(slowPairs(pairCount), measure(mine), measure(other)))
   }
   for (const [name, { stack, paid }] of [['this build', mine] as const, ['the other build', other] as const]) {
     paid?.enter()
@@ -99,8 +111,13 @@ function slowPairs(pairCount: number): number {
   return Math.ceil(pairCount * SLOW_PAIRS_SHARE)
 }
 
-function print(...result: Parameters<typeof resultLine>): void {
-  process.stdout.write(`${resultLine(...result)}\n`)
+function add(found: PairsByCase, name: string, pairs: Pair[]): void {
+  found.set(name, [...(found.get(name) ?? []), pairs])
+  print(resultLine(name, pairs))
+}
+
+function print(line: string): void {
+  process.stdout.write(`${line}\n`)
 }
 
 async function main(): Promise<void> {
@@ -110,6 +127,7 @@ async function main(): Promise<void> {
       cases: { type: 'string', default: [SMALL, STREAM, PAYMENT, SETTLEMENT].join() },
       pairs: { type: 'string', default: '40' },
       seconds: { type: 'string', default: '0.5' },
+      starts: { type: 'string', default: '1' },
     },
   })
   if (values.other === undefined) throw new Error(HELP)
@@ -122,7 +140,11 @@ async function main(): Promise<void> {
     const url = pathToFileURL(join(otherDist, 'bench/targets/stack.js')).href
     const otherBuild = (await import(url)) as { startStack: typeof startStack }
     const plan = { kinds, hasPayments, pairCount, seconds }
-    await untilStopped((stops) => compareStacks(plan, otherBuild.startStack, stops))
+    const found: PairsByCase = new Map()
+    for (let start = 0; start < Number(values.starts); start++) {
+      await untilStopped((stops) => compareStacks(plan, otherBuild.startStack, start, found, stops))
+    }
+    for (const [name, starts] of found) if (starts.length > 1) print(startsLine(name, starts))
   }
   if (names.includes(SETTLEMENT)) {
     const measure = (program: string) => async () => {
@@ -130,7 +152,7 @@ async function main(): Promise<void> {
       return cpuMicrosPerReceipt + postgresMicrosPerReceipt
     }
     const [mine, other] = [compiled('bench/settlement.js'), join(otherDist, 'bench/settlement.js')]
-    print(SETTLEMENT, await measureByTurns(slowPairs(pairCount), measure(mine), measure(other)))
+    print(resultLine(SETTLEMENT, await measureByTurns(slowPairs(pairCount), measure(mine), measure(other))))
   }
 }
 

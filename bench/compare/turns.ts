@@ -36,3 +36,18 @@ export function resultLine(name: string, pairs: readonly Pair[]): string {
   const micros = `${quantile(mine, 0.5).toFixed(1)} us against ${quantile(other, 0.5).toFixed(1)} us`
   return `${name.padEnd(15)} ${micros}; ratios of ${pairs.length} pairs, quartiles: ${shown}`
 }
+
+/**
+ * One line for a case that was measured in several starts of both builds. Compiled code differs between processes of
+ * one build, so that pairs of one start tell about its processes alone: each start counts as one ratio.
+ * @param starts the pairs of each start
+ */
+export function startsLine(name: string, starts: readonly (readonly Pair[])[]): string {
+  const ratios = starts.map((pairs) => {
+    const [mine, other] = [pairs.map((pair) => pair.mine), pairs.map((pair) => pair.other)]
+    return quantile(mine, 0.5) / quantile(other, 0.5)
+  })
+  const mean = Math.exp(ratios.reduce((sum, ratio) => sum + Math.log(ratio), 0) / ratios.length)
+  const shown = [0, 0.25, 0.5, 0.75, 1].map((part) => quantile(ratios, part).toFixed(3)).join(', ')
+  return `${name.padEnd(15)} ${ratios.length} starts; geometric mean ${mean.toFixed(3)}; least, quartiles and most: ${shown}`
+}
