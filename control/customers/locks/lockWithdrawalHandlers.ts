@@ -22,8 +22,9 @@ import {
   pageOfLockWithdrawals,
 } from '../../onchain/locktokens/lockWithdrawalRow.ts'
 import { LOCK_WITHDRAWAL, openOnchainAccount } from '../../onchain/locktokens/onchainTokens.ts'
+import type { PaymentsConfig } from '../../onchain/payments/paymentsConfig.ts'
 import { GAS_FEE, gasFee, refuseBeyondDay } from '../../onchain/service/gasCover.ts'
-import type { PaymentsService } from '../../onchain/service/paymentsService.ts'
+import type { LockTokens } from '../../onchain/service/startLockTokens.ts'
 import { readWallet } from '../../onchain/service/withdrawalHandlers.ts'
 import { recordActivity } from '../../runtime/activity/activity.ts'
 import { announceKeyChanges } from '../../runtime/bus/announceKeyChanges.ts'
@@ -38,6 +39,12 @@ type LockWithdrawalOperation = 'list_lock_withdrawals' | 'get_lock_withdrawal' |
 
 const HOUR_MS = 3_600_000
 
+/** Tokens of locks on the chain; `lockTokens` throws GatewayError chain_unavailable and funds_lease. */
+interface LockTokenParts {
+  readonly config: Pick<PaymentsConfig, 'lockTokens' | 'gasFeeUnits'>
+  readonly lockTokens: LockTokens | undefined
+}
+
 export interface LockWithdrawalParts {
   readonly pool: Pool
   readonly redis: Redis
@@ -45,7 +52,7 @@ export interface LockWithdrawalParts {
   /** Has what was booked for these accounts brought to the admission state. */
   readonly applyToAdmission: (accountIds: readonly string[]) => Promise<unknown>
   /** Undefined when the gateway has no chain. */
-  readonly payments: PaymentsService | undefined
+  readonly payments: LockTokenParts | undefined
   readonly limits: Limits
 }
 

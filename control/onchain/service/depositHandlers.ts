@@ -14,22 +14,22 @@ import type { Pool, Queryable } from '../../runtime/db/pool.ts'
 import { readDeposit, refuseAuthorization } from '../deposits/depositOrder.ts'
 import { type Deposit, type DepositState, depositOf, pageOfDeposits } from '../deposits/depositRow.ts'
 import type { CheckedDeposit } from '../deposits/deposits.ts'
+import type { ChainMoney } from '../payments/chainMoney.ts'
 import { refuseBeyondDay } from './gasCover.ts'
-import type { PaymentsService } from './paymentsService.ts'
 
 type DepositOperation = 'get_funding' | 'list_deposits' | 'get_deposit' | 'create_deposit'
 
 export interface DepositParts {
   readonly pool: Pool
   /** Undefined when the gateway takes no payments. */
-  readonly payments: PaymentsService | undefined
+  readonly payments: ChainMoney | undefined
   /** The account that a wallet is linked to. */
   readonly accountOfWallet: (db: Queryable, address: Address) => Promise<string | undefined>
   readonly limits: Limits
 }
 
 /** @throws GatewayError not_found when the gateway takes no payments */
-export function paymentsOf({ payments }: Pick<DepositParts, 'payments'>): PaymentsService {
+export function paymentsOf({ payments }: Pick<DepositParts, 'payments'>): ChainMoney {
   if (payments !== undefined) return payments
   throw new GatewayError('not_found', { message: 'This gateway has no chain for deposits and withdrawals.' })
 }
@@ -117,7 +117,7 @@ function depositJson(deposit: Deposit) {
   }
 }
 
-function fundingJson(payments: PaymentsService, coinUsdUnits: number) {
+function fundingJson(payments: ChainMoney, coinUsdUnits: number) {
   const { chainId, payTo, assets } = payments.terms
   const { depositMinUnits, withdrawalMinUnits, gasFeeUnits, depositConfirmations } = payments.config
   return {

@@ -11,26 +11,28 @@ import type { Limits } from '../../limits.ts'
 import type { RpcHandlers } from '../../runtime/bus/rpcOperations.ts'
 import { redisNowMs } from '../../runtime/redisClock.ts'
 import type { ChainState } from '../chain/chainState.ts'
+import type { ChainMoney } from '../payments/chainMoney.ts'
 import { TRANSACTION_KEY } from '../payments/foreignSettlement.ts'
 import type { PaymentOrder } from '../payments/paymentOrder.ts'
-import type { PaymentsService } from './paymentsService.ts'
 
 /** Kept back of the time that the proxy waits, so that the answer gets there. */
 const ANSWER_MS = 1_000
 
 type PaymentOperation = 'payment_terms' | 'make_payment'
 
+type PaymentMaker = Pick<ChainMoney, 'terms' | 'settle' | 'refusals'>
+
 /**
  * Handlers of the proxies' calls about payments. No terms are told while no payment can be made.
  * @param payments undefined when the gateway takes none
  */
 export function paymentHandlers(
-  payments: PaymentsService | undefined,
+  payments: PaymentMaker | undefined,
   chain: Pick<ChainState, 'payments'>,
   redis: Redis,
   limits: Limits,
 ): Pick<RpcHandlers, PaymentOperation> {
-  const service = (): PaymentsService => {
+  const service = (): PaymentMaker => {
     if (payments !== undefined) return payments
     throw new GatewayError('not_found', { message: 'This gateway does not take payments per request; use an API key.' })
   }
@@ -46,7 +48,7 @@ export function paymentHandlers(
 }
 
 async function settle(
-  payments: PaymentsService,
+  payments: PaymentMaker,
   redis: Redis,
   request: sluice.MakePaymentRequest,
   waitMs: number,
@@ -63,7 +65,7 @@ async function settle(
 }
 
 function orderOf(
-  payments: PaymentsService,
+  payments: PaymentMaker,
   request: sluice.MakePaymentRequest,
   waitMs: number,
   nowMs: number,

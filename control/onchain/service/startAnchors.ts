@@ -1,9 +1,9 @@
-import { AnchorKeeper } from '../settlements/anchorKeeper.ts'
-import type { ChainParts, RevenueOptions } from './startRevenue.ts'
+import { AnchorKeeper, type AnchorOptions } from '../settlements/anchorKeeper.ts'
+import type { ChainOptions, ChainParts } from '../payments/chainParts.ts'
 
 /** Begins to make and anchor settlement batches. @returns undefined where the operator has named no contract */
 export function startAnchors(
-  options: Omit<RevenueOptions, 'accountsOfWallets'>,
+  options: ChainOptions & Pick<AnchorOptions, 'coinUsdUnits'>,
   parts: ChainParts,
 ): AnchorKeeper | undefined {
   const { config, pool, log, coinUsdUnits, limits } = options

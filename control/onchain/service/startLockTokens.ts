@@ -1,7 +1,7 @@
 import type { Address } from '../../../contract/payments/address.ts'
 import { LockMinter } from '../locktokens/lockMinter.ts'
 import { RedemptionScanner, type RedemptionScannerOptions } from '../locktokens/redemptionScanner.ts'
-import type { ChainParts, RevenueOptions } from './startRevenue.ts'
+import type { ChainOptions, ChainParts } from '../payments/chainParts.ts'
 
 /** Tokens of compute locks on the chain. */
 export interface LockTokens {
@@ -12,8 +12,7 @@ export interface LockTokens {
 
 /** Begins to mint and to credit tokens of compute locks. @returns undefined where the operator has named no contract */
 export function startLockTokens(
-  options: Pick<RevenueOptions, 'config' | 'pool' | 'log' | 'limits'> &
-    Pick<RedemptionScannerOptions, 'accountOfWallet'>,
+  options: ChainOptions & Pick<RedemptionScannerOptions, 'accountOfWallet'>,
   parts: ChainParts,
 ): LockTokens | undefined {
   const { config, pool, log, limits, accountOfWallet } = options

@@ -1,11 +1,6 @@
-import type { Logger } from 'pino'
 import { zeroAddress } from 'viem'
 import type { Address } from '../../../contract/payments/address.ts'
-import type { Limits } from '../../limits.ts'
-import type { Pool } from '../../runtime/db/pool.ts'
-import type { ChainClient } from '../chain/chainClient.ts'
-import type { FeeOracle } from '../chain/fees.ts'
-import type { TransactionWatcher } from '../chain/watcher.ts'
+import type { ChainOptions, ChainParts } from '../payments/chainParts.ts'
 import type { PaymentsConfig } from '../payments/paymentsConfig.ts'
 import type { CloseOptions } from '../rewards/closePeriod.ts'
 import { HolderScanner } from '../rewards/holderScanner.ts'
@@ -13,19 +8,7 @@ import { PayoutSender } from '../rewards/payoutSender.ts'
 import { RevenueKeeper } from '../rewards/revenueKeeper.ts'
 import { VaultKeeper } from '../vault/vaultKeeper.ts'
 
-export interface RevenueOptions extends Pick<CloseOptions, 'accountsOfWallets' | 'coinUsdUnits'> {
-  readonly config: PaymentsConfig
-  readonly pool: Pool
-  readonly log: Logger
-  readonly limits: Limits
-}
-
-/** Parts that all senders of transactions share. */
-export interface ChainParts {
-  readonly chain: ChainClient
-  readonly fees: FeeOracle
-  readonly watcher: TransactionWatcher
-}
+export interface RevenueOptions extends ChainOptions, Pick<CloseOptions, 'accountsOfWallets' | 'coinUsdUnits'> {}
 
 /** Addresses that get no rewards, by their role and as the operator has named them. */
 export function excludedHolders({ treasury, holders }: Pick<PaymentsConfig, 'treasury' | 'holders'>): Address[] {
