@@ -11,6 +11,7 @@ import { paymentDigest } from '../contract/payments/typedData.ts'
 import { newId } from '../contract/wire/ids.ts'
 import { OWNERS_KEY } from '../contract/wire/redisKeys.ts'
 import { ensureAdmission } from '../control/admission/keeper.ts'
+import { Signer } from '../control/chain/signer.ts'
 import { DEV_CHAIN_ID, startAnvil } from '../control/launch/chain/anvil.ts'
 import {
   DEMO_TOKEN_ABI,
@@ -19,11 +20,10 @@ import {
   devClient,
   devPrivateKey,
 } from '../control/launch/chain/deploy.ts'
-import { Signer } from '../control/onchain/chain/signer.ts'
-import type { PaymentOrder } from '../control/onchain/payments/paymentOrder.ts'
-import { PaymentsService } from '../control/onchain/service/paymentsService.ts'
+import type { PaymentOrder } from '../control/products/payments/x402/paymentOrder.ts'
 import { migrate } from '../control/runtime/db/migrate.ts'
 import type { Pool } from '../control/runtime/db/pool.ts'
+import { PaymentsService } from '../control/service/paymentsService.ts'
 import { limits } from './limits.ts'
 import { startBookServers } from './parts/bookServers.ts'
 import { newPayers, type Wallet } from './payers.ts'

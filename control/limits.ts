@@ -5,21 +5,39 @@ import { AUDIT_LIMITS } from './audit/limits.ts'
 import { BATCH_LIMITS } from './batch/limits.ts'
 import { BOOK_LIMITS } from './book/limits.ts'
 import { CATALOG_LIMITS } from './catalog/limits.ts'
-import { CUSTOMER_LIMITS } from './customers/limits.ts'
+import { CHAIN_LIMITS } from './chain/limits.ts'
+import { IDENTITY_LIMITS } from './identity/limits.ts'
 import { LAUNCH_LIMITS } from './launch/limits.ts'
-import { ONCHAIN_LIMITS } from './onchain/limits.ts'
+import { HOLDERS_LIMITS } from './products/holders/limits.ts'
+import { LOCKS_LIMITS } from './products/locks/limits.ts'
+import { MARKETPLACE_LIMITS } from './products/marketplace/limits.ts'
+import { PAYMENTS_LIMITS } from './products/payments/limits.ts'
+import { RESERVE_LIMITS } from './products/reserve/limits.ts'
+import { SETTLEMENTS_LIMITS } from './products/settlements/limits.ts'
+import { TRANSFERS_LIMITS } from './products/transfers/limits.ts'
+import { RECORDS_LIMITS } from './records/limits.ts'
 import { RUNTIME_LIMITS } from './runtime/limits.ts'
+import { STATISTICS_LIMITS } from './statistics/limits.ts'
 
 /** The limits of control alone, by floor. */
 export const CONTROL_LIMITS = {
   ...RUNTIME_LIMITS,
   ...BOOK_LIMITS,
+  ...CHAIN_LIMITS,
   ...CATALOG_LIMITS,
-  ...API_LIMITS,
   ...ADMISSION_LIMITS,
-  ...ONCHAIN_LIMITS,
-  ...CUSTOMER_LIMITS,
+  ...API_LIMITS,
+  ...IDENTITY_LIMITS,
   ...BATCH_LIMITS,
+  ...RESERVE_LIMITS,
+  ...HOLDERS_LIMITS,
+  ...PAYMENTS_LIMITS,
+  ...LOCKS_LIMITS,
+  ...MARKETPLACE_LIMITS,
+  ...SETTLEMENTS_LIMITS,
+  ...TRANSFERS_LIMITS,
+  ...RECORDS_LIMITS,
+  ...STATISTICS_LIMITS,
   ...AUDIT_LIMITS,
   ...LAUNCH_LIMITS,
 }

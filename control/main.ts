@@ -1,7 +1,7 @@
 import { pino } from 'pino'
 import { readVariables, unknownVariables } from '../contract/schemas/environment.ts'
+import { readPaymentsConfig } from './chain/paymentsConfig.ts'
 import { type Limits, readLimits } from './limits.ts'
-import { readPaymentsConfig } from './onchain/payments/paymentsConfig.ts'
 import { FileError } from './runtime/files/yamlFile.ts'
 import { logEvent } from './runtime/logEvents.ts'
 import { ControlService } from './service/controlService.ts'

@@ -1,5 +1,5 @@
-// Compiles the contracts of control/launch/chain/contracts: node scripts/contracts.mjs [--check | --permit2]
-// Their byte code is kept in the repository (control/launch/chain/contracts.json), so that starting a chain needs no
+// Compiles the contracts of contracts/: node scripts/contracts.mjs [--check | --permit2]
+// Their byte code is kept in the repository (contracts/contracts.json), so that starting a chain needs no
 // compiler. --check says whether it is that of the sources, and writes nothing; --permit2 makes that of Permit2 anew as well,
 // whose compiler and sources are installed into a temporary folder from npm.
 import { spawnSync } from 'node:child_process'
@@ -9,10 +9,9 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
-const chainDir = join(dirname(fileURLToPath(import.meta.url)), '../control/launch/chain')
-const sourcesDir = join(chainDir, 'contracts')
+const sourcesDir = join(dirname(fileURLToPath(import.meta.url)), '../contracts')
 const require = createRequire(import.meta.url)
-const outputPath = join(chainDir, 'contracts.json')
+const outputPath = join(sourcesDir, 'contracts.json')
 const PERMIT2_PACKAGES = ['solc-permit2@npm:solc@0.8.17', '@uniswap/v4-periphery@1.0.3']
 const SOLMATE = ['tokens/ERC20.sol', 'utils/SafeTransferLib.sol']
 const CONTRACTS = [
@@ -47,7 +46,7 @@ function fromPackage(path) {
 }
 
 function compileOwn() {
-  const files = readdirSync(sourcesDir)
+  const files = readdirSync(sourcesDir).filter((file) => file.endsWith('.sol'))
   const compiled = new Map([
     ...compileFor(
       'paris',

@@ -1,6 +1,6 @@
 import { newId } from '../../contract/wire/ids.ts'
 import { SHARD_COUNT, shardOf } from '../../contract/wire/redisKeys.ts'
-import { idBound, monthStartMs } from '../../control/book/months/idTime.ts'
+import { idBound, monthStartMs } from '../../control/book/partitions/idTime.ts'
 import { HEADS_LOG } from '../../control/book/usagelog/head.ts'
 import { peaksOf } from '../../control/book/usagelog/merkle.ts'
 import { intArray, textArray } from '../../control/runtime/db/arrays.ts'

@@ -1,7 +1,7 @@
 import { daysOf, hoursOf } from '../book/usage/receiptSums.ts'
 import { LOG_COUNT } from '../book/usagelog/head.ts'
-import { referredCharges } from '../customers/referrals/referredCharges.ts'
 import type { Limits } from '../limits.ts'
+import { referredCharges } from '../products/transfers/referrals/referredCharges.ts'
 import { intArray } from '../runtime/db/arrays.ts'
 import type { Client } from '../runtime/db/pool.ts'
 import { Faults } from './check.ts'

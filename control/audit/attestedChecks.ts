@@ -1,6 +1,6 @@
 import { LOG_COUNT } from '../book/usagelog/head.ts'
-import { privateReceipts } from '../customers/receipts/privateReceipts.ts'
 import type { Limits } from '../limits.ts'
+import { privateReceipts } from '../records/receipts/privateReceipts.ts'
 import { textArray } from '../runtime/db/arrays.ts'
 import type { Client } from '../runtime/db/pool.ts'
 import { logsFrom } from './addReceipts.ts'

@@ -1,6 +1,11 @@
-import { catalogOfVersion, listSigners, type SignedCatalog, type StoredSigner } from '../catalog/signed/catalogStore.ts'
-import { catalogStatement, sha256Hex, signerStatement } from '../catalog/signed/statements.ts'
-import { verifySignatures } from '../catalog/signed/verifySignatures.ts'
+import {
+  catalogOfVersion,
+  listSigners,
+  type SignedCatalog,
+  type StoredSigner,
+} from '../catalog/signing/catalogStore.ts'
+import { catalogStatement, sha256Hex, signerStatement } from '../catalog/signing/statements.ts'
+import { verifySignatures } from '../catalog/signing/verifySignatures.ts'
 import type { Client } from '../runtime/db/pool.ts'
 import { type AuditCheck, Faults } from './check.ts'
 

@@ -1,5 +1,5 @@
 import { type PublicClient } from 'viem'
-import { LOCK_TOKENS_ABI, numberOfId } from '../onchain/locktokens/lockTokensContract.ts'
+import { LOCK_TOKENS_ABI, numberOfId } from '../products/locks/tokens/lockTokensContract.ts'
 import type { Pool } from '../runtime/db/pool.ts'
 import { type AuditCheck, Faults, type Invariant } from './check.ts'
 

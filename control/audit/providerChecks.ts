@@ -1,4 +1,4 @@
-import { servedReceipts } from '../customers/serving/servedReceipts.ts'
+import { servedReceipts } from '../products/marketplace/serving/servedReceipts.ts'
 import type { Invariant } from './check.ts'
 
 /** The amounts due for the receipts that registered providers served, including those of archived months. */

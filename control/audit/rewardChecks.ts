@@ -1,4 +1,4 @@
-import { revenueTotalSql } from '../onchain/rewards/revenueTotal.ts'
+import { revenueTotalSql } from '../products/holders/rewards/revenueTotal.ts'
 import type { Invariant } from './check.ts'
 
 /** Invariants of shares of the revenue within the book. */

@@ -1,5 +1,5 @@
 import { publishedContentHash } from '../catalog/pricing/sheet.ts'
-import { sheetDigest } from '../catalog/signed/statements.ts'
+import { sheetDigest } from '../catalog/signing/statements.ts'
 import type { Client } from '../runtime/db/pool.ts'
 import { type AuditCheck, Faults } from './check.ts'
 

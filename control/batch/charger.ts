@@ -1,6 +1,6 @@
 import type { Logger } from 'pino'
-import { releaseApproval } from '../customers/agents/approvals.ts'
 import type { Limits } from '../limits.ts'
+import { releaseApproval } from '../products/agents/approvals.ts'
 import { type Client, type Pool, withTransaction } from '../runtime/db/pool.ts'
 import { logEvent } from '../runtime/logEvents.ts'
 import type { BatchHolds, Ended } from './batchHolds.ts'

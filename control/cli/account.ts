@@ -9,12 +9,12 @@ import {
   creditAccount,
   listAccounts,
   UnknownAccountError,
-} from '../customers/accounts/accounts.ts'
-import { transferDayOf } from '../customers/accounts/keyTransfers.ts'
-import { settingsOf as accountSettings, changeAccount } from '../customers/accounts/settings.ts'
-import { makeKey } from '../customers/keys/keyChanges.ts'
-import { listKeys } from '../customers/keys/keys.ts'
-import { linkWallet } from '../customers/wallets/wallets.ts'
+} from '../identity/accounts/accounts.ts'
+import { transferDayOf } from '../identity/accounts/keyTransfers.ts'
+import { settingsOf as accountSettings, changeAccount } from '../identity/accounts/settings.ts'
+import { makeKey } from '../identity/keys/keyChanges.ts'
+import { listKeys } from '../identity/keys/keys.ts'
+import { linkWallet } from '../identity/wallets/wallets.ts'
 import type { Limits } from '../limits.ts'
 import { OPERATOR, recordActivity } from '../runtime/activity/activity.ts'
 import { type Pool, withTransaction } from '../runtime/db/pool.ts'

@@ -1,4 +1,4 @@
-import type { approvalJson } from '../customers/agents/approvals.ts'
+import type { approvalJson } from '../products/agents/approvals.ts'
 import { ownedAgent } from './agent.ts'
 import { type Arguments, argument, type CommandGroup, flag } from './command.ts'
 import type { CliContext } from './context.ts'

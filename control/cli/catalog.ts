@@ -4,7 +4,7 @@ import { type Catalog, readCatalogFile } from '../catalog/pricing/catalogFile.ts
 import { publishCatalog, refuseBrokenPromises } from '../catalog/pricing/publish.ts'
 import { listSheets } from '../catalog/pricing/sheetStore.ts'
 import { unattestedModels } from '../catalog/pricing/unattested.ts'
-import { signingWith } from '../catalog/signed/signCatalog.ts'
+import { signingWith } from '../catalog/signing/signCatalog.ts'
 import { publishCatalogRecord } from '../runtime/bus/feed.ts'
 import { FileError } from '../runtime/files/yamlFile.ts'
 import { CATALOG_SIGNER } from './catalogSigner.ts'

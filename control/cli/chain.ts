@@ -1,4 +1,4 @@
-import type { Deployed } from '../launch/chain/deployBy.ts'
+import type { Deployed } from '../chain/deploy/deployBy.ts'
 import { CHAIN_DECISIONS } from './chainDecisions.ts'
 import { type Arguments, argument, type CommandGroup, flag, UsageError } from './command.ts'
 import { type CliContext, CommandError } from './context.ts'
@@ -29,7 +29,7 @@ async function deploy(context: CliContext, { initCode, sender, roles, field }: D
   // Loaded when it is needed, because that takes as long as all the rest of a command.
   const [{ privateKeyToAccount }, launch] = await Promise.all([
     import('viem/accounts'),
-    import('../launch/chain/deployBy.ts'),
+    import('../chain/deploy/deployBy.ts'),
   ])
   const account = privateKeyToAccount(deployerKey as `0x${string}`)
   if (account.address.toLowerCase() === sender) {
@@ -75,7 +75,7 @@ function deployAnchor(args: Arguments, context: CliContext): Promise<undefined> 
     field: 'settlement_anchor',
     roles: (deployer) => ({ admin: adminOf(args, deployer), anchorer }),
     initCode: async (deployer) => {
-      const { anchorInitCode } = await import('../launch/chain/deployAnchor.ts')
+      const { anchorInitCode } = await import('../chain/deploy/deployAnchor.ts')
       return anchorInitCode({ admin: adminOf(args, deployer), anchorer })
     },
   })
@@ -89,7 +89,7 @@ function deployRewards(args: Arguments, context: CliContext): Promise<undefined>
     field: 'reward_distributor',
     roles: (deployer) => ({ coin, admin: adminOf(args, deployer), publisher }),
     initCode: async (deployer) => {
-      const { distributorInitCode } = await import('../launch/chain/deployHolders.ts')
+      const { distributorInitCode } = await import('../chain/deploy/deployHolders.ts')
       return distributorInitCode({ coin, admin: adminOf(args, deployer), publisher })
     },
   })
@@ -103,7 +103,7 @@ function deployVault(args: Arguments, context: CliContext): Promise<undefined> {
     field: 'scoin_vault',
     roles: () => ({ coin }),
     initCode: async () => {
-      const { vaultInitCode } = await import('../launch/chain/deployHolders.ts')
+      const { vaultInitCode } = await import('../chain/deploy/deployHolders.ts')
       return vaultInitCode({ coin, name, symbol, vestSeconds })
     },
   })
@@ -116,7 +116,7 @@ function deployLocks(args: Arguments, context: CliContext): Promise<undefined> {
     field: 'lock_tokens',
     roles: () => ({ minter }),
     initCode: async () => {
-      const { lockTokensInitCode } = await import('../launch/chain/deployLockTokens.ts')
+      const { lockTokensInitCode } = await import('../chain/deploy/deployLockTokens.ts')
       return lockTokensInitCode(minter)
     },
   })

@@ -1,5 +1,5 @@
-import type { MadeTransfer } from '../onchain/chain/outcomeSearch.ts'
-import type { TransactionRow } from '../onchain/chain/transactionRow.ts'
+import type { MadeTransfer } from '../chain/outcomeSearch.ts'
+import type { TransactionRow } from '../chain/transactionRow.ts'
 import { withTransaction } from '../runtime/db/pool.ts'
 import { type Arguments, argument, type Command, flag, UsageError } from './command.ts'
 import { type CliContext, CommandError } from './context.ts'
@@ -11,9 +11,9 @@ const HASH = /^0x[0-9a-f]{64}$/
 // Each command loads what it needs, because that takes as long as all the rest of it.
 const loadStuck = async () => {
   const [stuck, { OUTCOMES }, { createChainClient }] = await Promise.all([
-    import('../onchain/chain/stuckTransactions.ts'),
-    import('../onchain/service/outcomes.ts'),
-    import('../onchain/chain/chainClient.ts'),
+    import('../chain/stuckTransactions.ts'),
+    import('../service/outcomes.ts'),
+    import('../chain/chainClient.ts'),
   ])
   return { ...stuck, OUTCOMES, createChainClient }
 }
@@ -33,7 +33,7 @@ function shown({ id, purpose, ref, sender, nonce, transfer, attempts }: Transact
 }
 
 async function stuck(_args: Arguments, context: CliContext): Promise<undefined> {
-  const { stuckTransactions } = await import('../onchain/chain/transactionRow.ts')
+  const { stuckTransactions } = await import('../chain/transactionRow.ts')
   const rows = (await stuckTransactions(await context.pool(), SHOWN_MAX)).map(shown)
   const cells = rows.map(({ id, purpose, ref, sender, nonce, to, amount }) => {
     return [String(id), purpose, ref, sender ?? '', String(nonce), to ?? '', amount ?? '']
@@ -44,7 +44,7 @@ async function stuck(_args: Arguments, context: CliContext): Promise<undefined> 
 
 async function release(args: Arguments, context: CliContext): Promise<undefined> {
   const { stuckTransaction, releaseStuck, OUTCOMES, createChainClient } = await loadStuck()
-  const { searchOutcome } = await import('../onchain/chain/outcomeSearch.ts')
+  const { searchOutcome } = await import('../chain/outcomeSearch.ts')
   const [pool, id, reason] = [await context.pool(), idOf(args), reasonOf(args)]
   const row = await stuckTransaction(pool, id)
   const chain = createChainClient(rpcUrlOf(context), context.limits)
@@ -60,7 +60,7 @@ async function release(args: Arguments, context: CliContext): Promise<undefined>
 
 async function settle(args: Arguments, context: CliContext): Promise<undefined> {
   const { stuckTransaction, settleStuck, OUTCOMES, createChainClient } = await loadStuck()
-  const { hasTransferred } = await import('../onchain/chain/transferLog.ts')
+  const { hasTransferred } = await import('../chain/transferLog.ts')
   const [pool, id, reason] = [await context.pool(), idOf(args), reasonOf(args)]
   const hash = argument(args, 'HASH').toLowerCase()
   if (!HASH.test(hash)) throw new UsageError('HASH is 0x and the 64 hex digits of a transaction')
@@ -79,7 +79,7 @@ async function settle(args: Arguments, context: CliContext): Promise<undefined> 
 }
 
 async function retry(args: Arguments, context: CliContext): Promise<undefined> {
-  const { allowAttempts } = await import('../onchain/chain/moreAttempts.ts')
+  const { allowAttempts } = await import('../chain/moreAttempts.ts')
   const [id, reason] = [argument(args, 'ID'), reasonOf(args)]
   const isAllowed = await withTransaction(await context.pool(), (client) =>
     allowAttempts(client, id, reason, context.limits),
@@ -89,7 +89,7 @@ async function retry(args: Arguments, context: CliContext): Promise<undefined> {
 }
 
 async function unclaimed(_args: Arguments, context: CliContext): Promise<undefined> {
-  const { unclaimedTransfers } = await import('../onchain/chain/unclaimedTransfers.ts')
+  const { unclaimedTransfers } = await import('../chain/unclaimedTransfers.ts')
   const rows = await unclaimedTransfers(await context.pool(), SHOWN_MAX)
   const cells = rows.map(({ hash, block, token, from, to, amount, transfers }) => {
     return [hash, String(block), token, from, to, amount, String(transfers)]

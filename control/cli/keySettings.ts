@@ -1,4 +1,4 @@
-import { type KeySettings, unknownModels } from '../customers/keys/keys.ts'
+import { type KeySettings, unknownModels } from '../identity/keys/keys.ts'
 import type { Queryable } from '../runtime/db/pool.ts'
 import { type Arguments, flag, isSet, UsageError } from './command.ts'
 import { amountOf, timeOf } from './values.ts'

@@ -1,4 +1,4 @@
-import { accountOf, UnknownAccountError } from '../customers/accounts/accounts.ts'
+import { accountOf, UnknownAccountError } from '../identity/accounts/accounts.ts'
 import { type Arguments, argument } from './command.ts'
 import type { CliContext } from './context.ts'
 

@@ -1,6 +1,6 @@
 import { GatewayError } from '../../contract/errors/errors.ts'
-import type { linkJson } from '../customers/links/linkHandlers.ts'
-import { ownerOfLink } from '../customers/links/links.ts'
+import type { linkJson } from '../products/transfers/links/linkHandlers.ts'
+import { ownerOfLink } from '../products/transfers/links/links.ts'
 import { type Arguments, argument, type CommandGroup, flag, UsageError } from './command.ts'
 import type { CliContext } from './context.ts'
 import { knownAccount } from './knownAccount.ts'

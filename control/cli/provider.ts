@@ -1,5 +1,5 @@
-import { providerJson } from '../customers/providers/providerHandlers.ts'
-import { removeProvider } from '../customers/providers/providers.ts'
+import { providerJson } from '../products/marketplace/providers/providerHandlers.ts'
+import { removeProvider } from '../products/marketplace/providers/providers.ts'
 import { OPERATOR } from '../runtime/activity/activity.ts'
 import { withTransaction } from '../runtime/db/pool.ts'
 import { type Arguments, argument, type CommandGroup, flag, isSet, UsageError } from './command.ts'

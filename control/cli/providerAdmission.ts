@@ -1,12 +1,12 @@
-import { type Admission, type Pay, PPM, type Terms } from '../customers/serving/admission.ts'
+import { type Admission, type Pay, PPM, type Terms } from '../products/marketplace/serving/admission.ts'
 import {
   AdmissionError,
   admitProvider,
   resumeProvider,
   retireProvider,
   suspendProvider,
-} from '../customers/serving/admit.ts'
-import { payJson } from '../customers/serving/payJson.ts'
+} from '../products/marketplace/serving/admit.ts'
+import { payJson } from '../products/marketplace/serving/payJson.ts'
 import { OPERATOR } from '../runtime/activity/activity.ts'
 import { type Client, withTransaction } from '../runtime/db/pool.ts'
 import { type Arguments, argument, type Command, flag, UsageError } from './command.ts'

@@ -1,4 +1,4 @@
-import type { referralsJson } from '../customers/referrals/referralHandlers.ts'
+import type { referralsJson } from '../products/transfers/referrals/referralHandlers.ts'
 import { type Arguments, argument, type CommandGroup } from './command.ts'
 import type { CliContext } from './context.ts'
 import { knownAccount } from './knownAccount.ts'

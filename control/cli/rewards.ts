@@ -13,8 +13,8 @@ async function recomputeRoot(args: Arguments, context: CliContext): Promise<numb
   const url = flag(args, 'url') ?? DEFAULT_URL
   // Loaded when it is needed, because that takes as long as all the rest of a command.
   const [rewards, { recompute }] = await Promise.all([
-    import('../onchain/rewards/publicRewards.ts'),
-    import('../onchain/rewards/recompute.ts'),
+    import('../products/holders/rewards/publicRewards.ts'),
+    import('../products/holders/rewards/recompute.ts'),
   ])
   const failed = (error: Error): never => {
     throw new CommandError(error.message.split('\n')[0] ?? '')

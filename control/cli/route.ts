@@ -1,6 +1,6 @@
 import { disableRoute, enableRoute, type ListedRoute, listRoutes } from '../catalog/pricing/routeSwitches.ts'
 import { syncCatalog } from '../catalog/pricing/syncCatalog.ts'
-import { signingWith } from '../catalog/signed/signCatalog.ts'
+import { signingWith } from '../catalog/signing/signCatalog.ts'
 import { OPERATOR } from '../runtime/activity/activity.ts'
 import { type Client, withTransaction } from '../runtime/db/pool.ts'
 import { type Arguments, argument, type CommandGroup, flag, UsageError } from './command.ts'

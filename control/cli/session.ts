@@ -1,4 +1,4 @@
-import { endSession, listSessions } from '../customers/sessions/sessions.ts'
+import { endSession, listSessions } from '../identity/sessions/sessions.ts'
 import { OPERATOR } from '../runtime/activity/activity.ts'
 import { withTransaction } from '../runtime/db/pool.ts'
 import { type Arguments, argument, type CommandGroup } from './command.ts'

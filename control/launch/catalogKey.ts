@@ -1,6 +1,6 @@
 import { renameSync } from 'node:fs'
 import { join } from 'node:path'
-import { generateCatalogKey } from '../catalog/signed/catalogKey.ts'
+import { generateCatalogKey } from '../catalog/signing/catalogKey.ts'
 import { knownKeyFile, provideKeyFile } from './keyFile.ts'
 
 const FILE = 'catalog.key'

@@ -1,9 +1,9 @@
 import { parseTime } from '../../contract/api/time.ts'
 import type { ApiCall, ApiHandler } from '../api/call.ts'
 import { listJson, pageOf } from '../api/lists.ts'
-import { listObservations, observationJson } from '../catalog/observed/observationStore.ts'
-import { chosenCatalog, signatureJson, signersJson, versionJson } from '../catalog/signed/catalogReads.ts'
-import { listCatalogs } from '../catalog/signed/catalogStore.ts'
+import { listObservations, observationJson } from '../catalog/priceLists/observationStore.ts'
+import { chosenCatalog, signatureJson, signersJson, versionJson } from '../catalog/signing/catalogReads.ts'
+import { listCatalogs } from '../catalog/signing/catalogStore.ts'
 import type { Limits } from '../limits.ts'
 import type { Queryable } from '../runtime/db/pool.ts'
 

@@ -2,8 +2,8 @@ import { readVariables } from '../../contract/schemas/environment.ts'
 import { busKeysOf } from '../../contract/wire/busKeys.ts'
 import { NoteKey } from '../book/checkpoint/noteKey.ts'
 import { WitnessKey } from '../book/checkpoint/witnessKey.ts'
-import { CatalogKey } from '../catalog/signed/catalogKey.ts'
-import type { PaymentsConfig } from '../onchain/payments/paymentsConfig.ts'
+import { CatalogKey } from '../catalog/signing/catalogKey.ts'
+import type { PaymentsConfig } from '../chain/paymentsConfig.ts'
 
 const CATALOG = 'catalog.yaml'
 

@@ -1,6 +1,6 @@
 import type { Logger } from 'pino'
 import { lastCheckpoint } from '../book/checkpoint/checkpointReads.ts'
-import { lastCatalog } from '../catalog/signed/catalogStore.ts'
+import { lastCatalog } from '../catalog/signing/catalogStore.ts'
 import type { Queryable } from '../runtime/db/pool.ts'
 import { logEvent } from '../runtime/logEvents.ts'
 import type { Environment } from './environment.ts'

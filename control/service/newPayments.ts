@@ -1,11 +1,11 @@
 import type { Logger } from 'pino'
 import type { Redis } from '../../contract/wire/redis.ts'
 import { coinUsdUnitsInForce } from '../catalog/pricing/coinAmounts.ts'
-import { accountOfWallet, accountsOfWallets } from '../customers/wallets/wallets.ts'
+import type { PaymentsConfig } from '../chain/paymentsConfig.ts'
+import { accountOfWallet, accountsOfWallets } from '../identity/wallets/wallets.ts'
 import type { Limits } from '../limits.ts'
-import type { PaymentsConfig } from '../onchain/payments/paymentsConfig.ts'
-import { PaymentsService } from '../onchain/service/paymentsService.ts'
 import type { Pool } from '../runtime/db/pool.ts'
+import { PaymentsService } from './paymentsService.ts'
 
 /** Payments over the book, with their sources of wallets and prices. */
 export function newPayments(

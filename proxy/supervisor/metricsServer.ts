@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { hindrances } from '../status/vitals.ts'
+import { hindrances } from '../metrics/vitals.ts'
 import { renderMetrics } from './renderMetrics.ts'
 import type { WorkerProcesses } from './workerProcesses.ts'
 

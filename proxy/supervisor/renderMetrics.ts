@@ -1,6 +1,6 @@
 import { Counter, Gauge, Registry } from 'prom-client'
 import { addCounters, newCounters, OVERHEAD_BUCKETS_MS, type RequestCounters } from '../metrics/requestMetrics.ts'
-import type { WorkerSnapshot } from '../workerMessages.ts'
+import type { WorkerSnapshot } from './workerMessages.ts'
 
 const COUNTERS = [
   ['requests', 'sluice_requests_total', 'Requests for model endpoints'],

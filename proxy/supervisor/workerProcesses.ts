@@ -7,7 +7,7 @@ import type { Limits } from '../limits.ts'
 import { logEvent } from '../logEvents.ts'
 import { addCounters, newCounters } from '../metrics/requestMetrics.ts'
 import { HEAD_BYTES_MAX } from '../server/exchange.ts'
-import type { MainToWorker, WorkerSnapshot, WorkerToMain } from '../workerMessages.ts'
+import type { MainToWorker, WorkerSnapshot, WorkerToMain } from './workerMessages.ts'
 
 const WORKER_FILE = fileURLToPath(new URL('../worker.js', import.meta.url))
 // Objects that a request allocates are dead when it ends; the more of them the young space holds at once, the less the

@@ -5,7 +5,27 @@ import { CONTROL_LIMITS } from '../../dist/control/limits.js'
 import { PROXY_LIMITS } from '../../dist/proxy/limits.js'
 import { code, page, sentence, table } from './markdown.mjs'
 
-const FLOORS = 'runtime book catalog api admission onchain customers batch audit launch'.split(' ')
+const FLOORS = [
+  'runtime',
+  'book',
+  'chain',
+  'catalog',
+  'admission',
+  'api',
+  'identity',
+  'batch',
+  'products/reserve',
+  'products/holders',
+  'products/payments',
+  'products/locks',
+  'products/marketplace',
+  'products/settlements',
+  'products/transfers',
+  'records',
+  'statistics',
+  'audit',
+  'launch',
+]
 const ENTRY = /\/\*\*((?:(?!\*\/)[\s\S])*)\*\/\s*(\w+):\s*[^/\n]*,|^ {2}\/\/ (.+)$/gm
 /** The unit that the end of a name says, the longest first. */
 const UNITS = [

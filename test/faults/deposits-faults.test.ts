@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import test, { after, afterEach, before } from 'node:test'
 import { encodeFunctionData } from 'viem'
-import { PAYMENT_ABI } from '../../control/onchain/chain/settlementCall.ts'
+import { PAYMENT_ABI } from '../../control/chain/settlementCall.ts'
 import { FUNDS } from '../support/chain.ts'
 import {
   coinOf,

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import test, { after, before } from 'node:test'
 import type { Address } from '../../contract/payments/address.ts'
-import type { PaymentsService } from '../../control/onchain/service/paymentsService.ts'
+import type { PaymentsService } from '../../control/service/paymentsService.ts'
 import { paymentLimits } from '../support/limits.ts'
 import { watched } from '../support/parts/faultyPool.ts'
 import { fundedAccount, until } from '../support/parts/ledger.ts'

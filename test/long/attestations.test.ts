@@ -2,7 +2,7 @@
 // stack with accounts enough for many steps; control is killed by SIGKILL while it reads them.
 import assert from 'node:assert/strict'
 import test, { after, before } from 'node:test'
-import { requestAttestation } from '../../control/onchain/reserve/attestationStore.ts'
+import { requestAttestation } from '../../control/products/reserve/attestationStore.ts'
 import { createPool, type Pool } from '../../control/runtime/db/pool.ts'
 import { limits } from '../support/limits.ts'
 import { newAccount } from '../support/parts/ledger.ts'

@@ -2,7 +2,7 @@
 // every second.
 import assert from 'node:assert/strict'
 import test, { after, afterEach, before } from 'node:test'
-import { ANCHOR_ABI } from '../../control/onchain/settlements/anchorContract.ts'
+import { ANCHOR_ABI } from '../../control/products/settlements/anchorContract.ts'
 import { AnchoringStack, type WholeBatch } from '../support/clients/anchoringStack.ts'
 import type { PaidStack } from '../support/paidStack.ts'
 import { until } from '../support/stack.ts'

@@ -1,5 +1,5 @@
 import type { Pool } from '../../runtime/db/pool.ts'
-import { addMonthsOf, isMonthMissing } from '../months/addMonths.ts'
+import { addMonthsOf, isMonthMissing } from '../partitions/addMonths.ts'
 import { type Booked, bookEntries } from './bookEntries.ts'
 import type { Entry } from './entry.ts'
 

@@ -1,5 +1,5 @@
 import type { Queryable } from '../../runtime/db/pool.ts'
-import { idBound, idTimeMs, monthStartMs } from '../months/idTime.ts'
+import { idBound, idTimeMs, monthStartMs } from '../partitions/idTime.ts'
 import { splitHashes, TILE } from './tile.ts'
 
 /** Reads the hashes of leaves `from` until `until`, which are in one tile: side by side, and most often in one month. */

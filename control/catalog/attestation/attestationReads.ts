@@ -1,7 +1,7 @@
 import { GatewayError } from '../../../contract/errors/errors.ts'
 import { sluice } from '../../../contract/wire/generated/messages.js'
+import { policyOf } from '../../evidence/attestationPolicy.ts'
 import type { Queryable } from '../../runtime/db/pool.ts'
-import { policyOf } from '../evidence/attestationPolicy.ts'
 import { currentRecord } from '../pricing/sheetStore.ts'
 import { lastReport, reportOf, type StoredReport, verifiedSince } from './reportStore.ts'
 

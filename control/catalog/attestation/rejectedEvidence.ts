@@ -1,4 +1,4 @@
-import { EVIDENCE_FAULTS, type EvidenceFault } from '../evidence/evidenceError.ts'
+import { EVIDENCE_FAULTS, type EvidenceFault } from '../../evidence/evidenceError.ts'
 
 /** Why evidence of a provider was rejected: its fault, or there was no answer. */
 export const REJECTIONS = [...EVIDENCE_FAULTS, 'unreachable'] as const

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto'
+import { policyDigest } from '../../evidence/attestationPolicy.ts'
+import type { EvidenceFault } from '../../evidence/evidenceError.ts'
+import type { Verified } from '../../evidence/verifyEvidence.ts'
 import type { Queryable } from '../../runtime/db/pool.ts'
-import { policyDigest } from '../evidence/attestationPolicy.ts'
-import type { EvidenceFault } from '../evidence/evidenceError.ts'
-import type { Verified } from '../evidence/verifyEvidence.ts'
 
 /** The verdict on an answer. */
 export type Verdict =

@@ -1,8 +1,8 @@
 import { X509Certificate } from 'node:crypto'
+import type { AttestationKind, AttestationPolicy } from '../../evidence/attestationPolicy.ts'
+import { SNP_REGISTERS } from '../../evidence/snpReport.ts'
+import { TDX_REGISTERS } from '../../evidence/tdxQuote.ts'
 import type { Path, YamlFile } from '../../runtime/files/yamlFile.ts'
-import type { AttestationKind, AttestationPolicy } from '../evidence/attestationPolicy.ts'
-import { SNP_REGISTERS } from '../evidence/snpReport.ts'
-import { TDX_REGISTERS } from '../evidence/tdxQuote.ts'
 import type { AttestationContent } from './catalogContent.ts'
 
 /** The registers of a kind, with their bytes. */

@@ -1,9 +1,9 @@
 import type { DataPolicy, Dialect, Endpoint, Modality, Thinking } from '../../../contract/catalog/catalog.ts'
 import type { FirstFrame } from '../../../contract/catalog/video.ts'
 import type { InputSchema } from '../../../contract/tools/inputSchema.ts'
-import type { AttestationKind } from '../evidence/attestationPolicy.ts'
-import type { SnpTcb } from '../evidence/snpReport.ts'
-import type { TcbStatus } from '../evidence/tcbInfo.ts'
+import type { AttestationKind } from '../../evidence/attestationPolicy.ts'
+import type { SnpTcb } from '../../evidence/snpReport.ts'
+import type { TcbStatus } from '../../evidence/tcbInfo.ts'
 import type { AmountKey } from './price.ts'
 
 /** A catalog file as catalog.schema.json describes it, with its defaults. */

@@ -1,7 +1,7 @@
 import { sluice } from '../../../contract/wire/generated/messages.js'
+import { policyDigest } from '../../evidence/attestationPolicy.ts'
 import { lockUntilCommit } from '../../runtime/db/locks.ts'
 import type { Client, Queryable } from '../../runtime/db/pool.ts'
-import { policyDigest } from '../evidence/attestationPolicy.ts'
 import { currentRecord, insertRecord } from './sheetStore.ts'
 
 /** A verified report that no rejected one followed. */

@@ -1,6 +1,8 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Address, getContractAddress, type Hex, maxUint256, parseEther } from 'viem'
+import { distributorInitCode, vaultInitCode } from '../../chain/deploy/deployHolders.ts'
+import { lockTokensInitCode } from '../../chain/deploy/deployLockTokens.ts'
 import type { Limits } from '../../limits.ts'
 import { type AnvilNode, DEV_CHAIN_ID, startAnvil } from './anvil.ts'
 import {
@@ -16,8 +18,6 @@ import {
   provideAnchor,
   provideContract,
 } from './deploy.ts'
-import { distributorInitCode, vaultInitCode } from './deployHolders.ts'
-import { lockTokensInitCode } from './deployLockTokens.ts'
 
 const [TREASURY, RELAYER, PAYER] = [1, 2, 3]
 const COIN_DECIMALS = 18

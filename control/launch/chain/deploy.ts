@@ -14,9 +14,9 @@ import {
   zeroHash,
 } from 'viem'
 import { mnemonicToAccount } from 'viem/accounts'
+import { contractCode } from '../../chain/deploy/contractCodes.ts'
+import { type AnchorRoles, anchorInitCode } from '../../chain/deploy/deployAnchor.ts'
 import { DEV_CHAIN_ID } from './anvil.ts'
-import { contractCode } from './contractCodes.ts'
-import { type AnchorRoles, anchorInitCode } from './deployAnchor.ts'
 
 /** The mnemonic that every development node funds: its keys are public. */
 const DEV_MNEMONIC = 'test test test test test test test test test test test junk'

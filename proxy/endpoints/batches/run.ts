@@ -5,7 +5,6 @@ import { BATCH_OWNER } from '../../../contract/wire/redisKeys.ts'
 import type { Principal } from '../../access/principal.ts'
 import { grantedOutputTokens } from '../../admission/holdSize.ts'
 import type { ChatFields } from '../../dialects/shared/chatRequest.ts'
-import { type BatchJobs, type BatchSubmission, MAYBE_TAKEN } from '../../jobs/batchJobs.ts'
 import { type Exchange, JSON_TYPE } from '../../server/exchange.ts'
 import type { Admitted } from '../chat/admit.ts'
 import type { StartBatch } from '../chat/chat.ts'
@@ -13,6 +12,7 @@ import { NO_BILL } from '../run/bill.ts'
 import type { Metered } from '../run/metered.ts'
 import { Run, type RunListener } from '../run/run.ts'
 import type { RunServices } from '../run/services.ts'
+import { type BatchJobs, type BatchSubmission, MAYBE_TAKEN } from './batchJobs.ts'
 
 /** Starts batch jobs: requests for chat completions that are answered with a job. */
 export function batchStart(batches: BatchJobs): StartBatch {

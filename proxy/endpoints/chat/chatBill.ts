@@ -2,9 +2,9 @@ import { chargeUnits, promptTokens, type TokenUsage } from '../../../contract/mo
 import { estimateUsage, mendedUsage } from '../../../contract/money/estimate.ts'
 import { isWhole, type ReportedUsage } from '../../../contract/money/usageReports.ts'
 import type { TextSample } from '../../../workers/textSample.ts'
-import type { TokenCounter } from '../../tokens/tokenCounter.ts'
 import type { Bill } from '../run/bill.ts'
 import type { Run } from '../run/run.ts'
+import type { TokenCounter } from '../tokens/tokenCounter.ts'
 import type { ChatOrder } from './order.ts'
 import { isBeyondCount, isOverReport, withoutCacheWrites } from './registeredUsage.ts'
 

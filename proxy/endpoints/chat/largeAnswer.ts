@@ -1,8 +1,8 @@
 import { errorOf } from '../../../contract/wire/refusal.ts'
 import type { WholeAnswer } from '../../dialects/shared/codec.ts'
-import type { LargeBody } from '../../large/largeBodies.ts'
-import type { AnswerInput } from '../../large/largeTasks.ts'
 import type { Rejected } from '../../upstream/refusal.ts'
+import type { LargeBody } from '../largeBodies/largeBodies.ts'
+import type { AnswerInput } from '../largeBodies/largeTasks.ts'
 
 /** Has another thread read an answer, and write it for the client. @throws GatewayError when too many wait for it */
 export async function readLarge(body: LargeBody, input: AnswerInput): Promise<WholeAnswer | Rejected> {

@@ -4,9 +4,9 @@ import type { Model } from '../../catalog/catalog.ts'
 import type { Provider, Route } from '../../catalog/pricedItem.ts'
 import type { ChatRequest } from '../../dialects/shared/chatRequest.ts'
 import type { AskModel, ChatCodec, CutRequest, Printed } from '../../dialects/shared/codec.ts'
-import type { LargeBody } from '../../large/largeBodies.ts'
-import type { ChatEndpoint } from '../../large/largeTasks.ts'
-import { promptTexts } from '../../tokens/promptTexts.ts'
+import type { LargeBody } from '../largeBodies/largeBodies.ts'
+import type { ChatEndpoint } from '../largeBodies/largeTasks.ts'
+import { promptTexts } from '../tokens/promptTexts.ts'
 
 /** The texts of a prompt, and the tokens that are not in them. */
 export interface Prompt {

@@ -8,7 +8,6 @@ import {
 import { GatewayError } from '../../../contract/errors/errors.ts'
 import type { JsonObject } from '../../../contract/std/jsonObject.ts'
 import { errorOf } from '../../../contract/wire/refusal.ts'
-import type { LargeBody } from '../../large/largeBodies.ts'
 import {
   type Exchange,
   type Handler,
@@ -17,6 +16,7 @@ import {
   type RequestHead,
   type Sender,
 } from '../../server/exchange.ts'
+import type { LargeBody } from '../largeBodies/largeBodies.ts'
 import { CHAT_PATH, chatTool } from './chat.ts'
 import { readCallCredential } from './credential.ts'
 import { checkToolInput } from './inputCheck.ts'

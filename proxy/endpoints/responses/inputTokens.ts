@@ -5,13 +5,13 @@ import type { CatalogStore } from '../../catalog/catalogStore.ts'
 import { readResponseRequest } from '../../dialects/responses/responsesRequest.ts'
 import type { ChatFields } from '../../dialects/shared/chatRequest.ts'
 import { type Handler, JSON_TYPE } from '../../server/exchange.ts'
-import { promptTexts } from '../../tokens/promptTexts.ts'
 import { checkContext } from '../chat/admit.ts'
 import type { Prompt } from '../chat/source.ts'
 import { OpenCounts } from '../messages/openCounts.ts'
 import { checkKey } from '../run/checkKey.ts'
 import { checkModel } from '../run/checkModel.ts'
 import type { RunServices } from '../run/services.ts'
+import { promptTexts } from '../tokens/promptTexts.ts'
 
 /** A request whose tokens are counted. */
 interface Countable {

@@ -1,8 +1,8 @@
 import { readApiKey } from '../../access/credential.ts'
 import type { KeyCache } from '../../access/keyCache.ts'
 import type { Principal } from '../../access/principal.ts'
-import type { BodyOwner } from '../../large/largeBodies.ts'
 import type { Exchange, Handler } from '../../server/exchange.ts'
+import type { BodyOwner } from '../largeBodies/largeBodies.ts'
 import { checkKey } from './checkKey.ts'
 import type { RunServices } from './services.ts'
 

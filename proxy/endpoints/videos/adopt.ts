@@ -1,8 +1,8 @@
 import { VideoState, videoIdOf } from '../../../contract/catalog/video.ts'
 import { GatewayError } from '../../../contract/errors/errors.ts'
 import type { RpcClient } from '../../bus/rpcClient.ts'
-import type { StoredVideo, VideoStore } from '../../jobs/videoStore.ts'
 import type { RunServices } from '../run/services.ts'
+import type { StoredVideo, VideoStore } from './videoStore.ts'
 
 /** The members of a receipt that describe how a request ended. */
 interface ReceiptEnd {

@@ -4,7 +4,6 @@ import { readJsonBody } from '../../../contract/std/jsonBody.ts'
 import { hashSecret, newSecret } from '../../../contract/wire/ids.ts'
 import type { Principal } from '../../access/principal.ts'
 import type { CatalogStore } from '../../catalog/catalogStore.ts'
-import type { VideoJobFields } from '../../jobs/videoStore.ts'
 import type { Limits } from '../../limits.ts'
 import type { Exchange } from '../../server/exchange.ts'
 import { ownerOf, type Serve } from '../run/serve.ts'
@@ -13,6 +12,7 @@ import { type AdmittedVideo, admitVideo } from './admit.ts'
 import type { VideoJobs } from './jobs.ts'
 import { readVideoRequest, type VideoRequest } from './request.ts'
 import { VideoRun } from './run.ts'
+import type { VideoJobFields } from './videoStore.ts'
 
 export interface VideoParts {
   readonly catalog: CatalogStore

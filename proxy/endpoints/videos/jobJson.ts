@@ -1,8 +1,8 @@
 import { VideoState, videoIdOf } from '../../../contract/catalog/video.ts'
 import { ERRORS } from '../../../contract/errors/errors.ts'
 import { amountJson } from '../../../contract/money/receipt.ts'
-import type { VideoJobFields } from '../../jobs/videoStore.ts'
 import type { Limits } from '../../limits.ts'
+import type { VideoJobFields } from './videoStore.ts'
 
 /** A job as its clients see it; a clip that is made but not charged yet counts as in progress. */
 export interface ShownVideo {

@@ -1,7 +1,7 @@
-import type { VideoJobFields, VideoStore } from '../../jobs/videoStore.ts'
-import type { VideoWakes } from '../../jobs/videoWakes.ts'
 import type { Limits } from '../../limits.ts'
 import type { AdmittedVideo } from './admit.ts'
+import type { VideoJobFields, VideoStore } from './videoStore.ts'
+import type { VideoWakes } from './videoWakes.ts'
 
 /** The inputs of a job's run. */
 export interface VideoRunOrder {

@@ -4,9 +4,9 @@ import { hashSecret, isId } from '../../../contract/wire/ids.ts'
 import { readApiKey, readReadToken } from '../../access/credential.ts'
 import type { KeyCache } from '../../access/keyCache.ts'
 import type { Principal } from '../../access/principal.ts'
-import type { StoredVideo, VideoStore } from '../../jobs/videoStore.ts'
 import type { Exchange, RequestHead } from '../../server/exchange.ts'
 import { checkKey } from '../run/checkKey.ts'
+import type { StoredVideo, VideoStore } from './videoStore.ts'
 
 /** The client that asks for a job: a key, or the holder of a read token. */
 type Reader = { readonly principal: Principal } | { readonly tokenHash: string }

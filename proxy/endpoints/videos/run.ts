@@ -12,7 +12,6 @@ import {
   type UpstreamVideo,
   type VideoOrder,
 } from '../../dialects/openai/openaiVideos.ts'
-import type { VideoJobFields, Written } from '../../jobs/videoStore.ts'
 import type { AnswerJson } from '../../json/answerJson.ts'
 import { type Exchange, JSON_TYPE } from '../../server/exchange.ts'
 import { refusalOfError } from '../../upstream/providerErrors.ts'
@@ -32,6 +31,7 @@ import { takenJobJson } from './jobJson.ts'
 import type { FollowedVideo, VideoJobs, VideoRunOrder } from './jobs.ts'
 import { PollInterval } from './pollInterval.ts'
 import { isOver, videoState } from './videoState.ts'
+import type { VideoJobFields, Written } from './videoStore.ts'
 
 const LOST = 'gateway_restart'
 

@@ -10,9 +10,9 @@ import {
   listAccounts,
   openNewAccount,
   UnknownAccountError,
-} from '../../../control/customers/accounts/accounts.ts'
-import { createKey, listKeys, revokeKey, UnknownKeyError, updateKey } from '../../../control/customers/keys/keys.ts'
-import { resolveKey } from '../../../control/customers/keys/resolveKey.ts'
+} from '../../../control/identity/accounts/accounts.ts'
+import { createKey, listKeys, revokeKey, UnknownKeyError, updateKey } from '../../../control/identity/keys/keys.ts'
+import { resolveKey } from '../../../control/identity/keys/resolveKey.ts'
 import { migrate } from '../../../control/runtime/db/migrate.ts'
 import { createPool, type Pool, withTransaction } from '../../../control/runtime/db/pool.ts'
 import { limits } from '../../support/limits.ts'

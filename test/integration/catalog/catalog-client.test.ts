@@ -7,7 +7,7 @@ import { readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { promisify } from 'node:util'
-import { CatalogKey } from '../../../control/catalog/signed/catalogKey.ts'
+import { CatalogKey } from '../../../control/catalog/signing/catalogKey.ts'
 import { projectRoot } from '../../../control/launch/paths.ts'
 import { runCli } from '../../support/cli.ts'
 import {

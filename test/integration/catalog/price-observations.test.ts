@@ -12,9 +12,9 @@ import {
   listObservations,
   type ObservationFilter,
   observationJson,
-} from '../../../control/catalog/observed/observationStore.ts'
-import { PriceObserver } from '../../../control/catalog/observed/priceObserver.ts'
-import { shownUrl } from '../../../control/catalog/observed/readList.ts'
+} from '../../../control/catalog/priceLists/observationStore.ts'
+import { PriceObserver } from '../../../control/catalog/priceLists/priceObserver.ts'
+import { shownUrl } from '../../../control/catalog/priceLists/readList.ts'
 import { readCatalogFile } from '../../../control/catalog/pricing/catalogFile.ts'
 import { publishCatalog } from '../../../control/catalog/pricing/publish.ts'
 import { migrate } from '../../../control/runtime/db/migrate.ts'

@@ -18,12 +18,12 @@ import {
   LOCK_OPERATOR,
   lockUnearnedAccount,
 } from '../../../control/book/ledger/accounts.ts'
-import { cancelOrder } from '../../../control/customers/locks/endOrders.ts'
-import { issueSeries } from '../../../control/customers/locks/issueSeries.ts'
-import { placeOrder } from '../../../control/customers/locks/placeOrder.ts'
-import { type LockSeries, lockTradedSeries } from '../../../control/customers/locks/series.ts'
-import { endSeries } from '../../../control/customers/locks/seriesKeeper.ts'
-import { LOT_MICROS, TICK_NANOS, unitsOfTokens } from '../../../control/customers/locks/tradeAmounts.ts'
+import { cancelOrder } from '../../../control/products/locks/endOrders.ts'
+import { issueSeries } from '../../../control/products/locks/issueSeries.ts'
+import { placeOrder } from '../../../control/products/locks/placeOrder.ts'
+import { type LockSeries, lockTradedSeries } from '../../../control/products/locks/series.ts'
+import { endSeries } from '../../../control/products/locks/seriesKeeper.ts'
+import { LOT_MICROS, TICK_NANOS, unitsOfTokens } from '../../../control/products/locks/tradeAmounts.ts'
 import { OPERATOR } from '../../../control/runtime/activity/activity.ts'
 import { withTransaction } from '../../../control/runtime/db/pool.ts'
 import { type UndoableTransaction, withUndo } from '../../../control/runtime/db/undoable.ts'

@@ -1,7 +1,7 @@
 // Goal: control tells of the chain as it is: there, behind, away, or none. Method: a real node behind a proxy that goes wrong.
 import assert from 'node:assert/strict'
 import test, { after, before } from 'node:test'
-import { ChainState } from '../../../control/onchain/chain/chainState.ts'
+import { ChainState } from '../../../control/chain/chainState.ts'
 import { paymentLimits } from '../../support/limits.ts'
 import { log, until } from '../../support/parts/ledger.ts'
 import { type PaymentBench, startPaymentBench } from '../../support/parts/payments.ts'

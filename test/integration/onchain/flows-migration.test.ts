@@ -2,8 +2,8 @@
 // Method: the schema of the version before with rows of each kind, then the migration, and the plans of the server.
 import assert from 'node:assert/strict'
 import test, { after, before } from 'node:test'
-import { idBound, idTimeMs } from '../../../control/book/months/idTime.ts'
-import { pageOfFlows } from '../../../control/onchain/flows/flows.ts'
+import { idBound, idTimeMs } from '../../../control/book/partitions/idTime.ts'
+import { pageOfFlows } from '../../../control/products/payments/flows/flows.ts'
 import { migrate } from '../../../control/runtime/db/migrate.ts'
 import type { Pool } from '../../../control/runtime/db/pool.ts'
 import { oldSchema } from '../../support/oldSchema.ts'

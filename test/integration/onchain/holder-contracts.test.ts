@@ -15,12 +15,12 @@ import {
   parseAbi,
   zeroHash,
 } from 'viem'
+import { deployBy } from '../../../control/chain/deploy/deployBy.ts'
+import { distributorInitCode, vaultInitCode } from '../../../control/chain/deploy/deployHolders.ts'
 import { DEMO_TOKEN_ABI, devAccount, devPrivateKey } from '../../../control/launch/chain/deploy.ts'
-import { deployBy } from '../../../control/launch/chain/deployBy.ts'
-import { distributorInitCode, vaultInitCode } from '../../../control/launch/chain/deployHolders.ts'
-import { DISTRIBUTOR_ABI } from '../../../control/onchain/rewards/distributorContract.ts'
-import { proofPlaces, type RewardLeaf, rewardTree } from '../../../control/onchain/rewards/rewardTree.ts'
-import { VAULT_ABI } from '../../../control/onchain/vault/vaultContract.ts'
+import { DISTRIBUTOR_ABI } from '../../../control/products/holders/rewards/distributorContract.ts'
+import { proofPlaces, type RewardLeaf, rewardTree } from '../../../control/products/holders/rewards/rewardTree.ts'
+import { VAULT_ABI } from '../../../control/products/holders/vault/vaultContract.ts'
 import { startChain, type TestChain } from '../../support/chain.ts'
 import { runCli } from '../../support/cli.ts'
 import { rounds } from '../../support/rounds.ts'

@@ -3,9 +3,13 @@
 import assert from 'node:assert/strict'
 import test, { after, before } from 'node:test'
 import { type Address, BaseError, ContractFunctionRevertedError, parseAbi, toHex, zeroHash } from 'viem'
+import { lockTokensInitCode } from '../../../control/chain/deploy/deployLockTokens.ts'
 import { devAccount, devPrivateKey, provideContract } from '../../../control/launch/chain/deploy.ts'
-import { lockTokensInitCode } from '../../../control/launch/chain/deployLockTokens.ts'
-import { LOCK_TOKENS_ABI, numberOfId, seriesOfToken } from '../../../control/onchain/locktokens/lockTokensContract.ts'
+import {
+  LOCK_TOKENS_ABI,
+  numberOfId,
+  seriesOfToken,
+} from '../../../control/products/locks/tokens/lockTokensContract.ts'
 import { startChain, type TestChain } from '../../support/chain.ts'
 import { runCli } from '../../support/cli.ts'
 

@@ -2,8 +2,8 @@
 // Method: a real book, and a chain that fails every call, so that an attempt to send shows.
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import type { PayoutSenderOptions } from '../../../control/onchain/rewards/payoutSender.ts'
-import { PayoutSender } from '../../../control/onchain/rewards/payoutSender.ts'
+import type { PayoutSenderOptions } from '../../../control/products/holders/rewards/payoutSender.ts'
+import { PayoutSender } from '../../../control/products/holders/rewards/payoutSender.ts'
 import { ledgerLimits } from '../../support/limits.ts'
 import { type Book, log, startBook } from '../../support/parts/ledger.ts'
 

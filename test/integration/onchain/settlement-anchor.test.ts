@@ -3,9 +3,9 @@
 import assert from 'node:assert/strict'
 import test, { after, before } from 'node:test'
 import { type Address, BaseError, ContractFunctionRevertedError, keccak256, parseAbi, toHex, zeroHash } from 'viem'
+import { deployAnchor } from '../../../control/chain/deploy/deployAnchor.ts'
 import { devAccount, devPrivateKey } from '../../../control/launch/chain/deploy.ts'
-import { deployAnchor } from '../../../control/launch/chain/deployAnchor.ts'
-import { ANCHOR_ABI, type AnchoredBatch } from '../../../control/onchain/settlements/anchorContract.ts'
+import { ANCHOR_ABI, type AnchoredBatch } from '../../../control/products/settlements/anchorContract.ts'
 import { startChain, type TestChain } from '../../support/chain.ts'
 import { runCli } from '../../support/cli.ts'
 

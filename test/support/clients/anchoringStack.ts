@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import type { Hex } from 'viem'
-import { ANCHOR_ABI } from '../../../control/onchain/settlements/anchorContract.ts'
+import { ANCHOR_ABI } from '../../../control/products/settlements/anchorContract.ts'
 import { type PaidStack, startPaidStack } from '../paidStack.ts'
 import { type TestAccount, until } from '../stack.ts'
 import { api } from './apiClient.ts'

@@ -5,8 +5,8 @@ import {
   type OrderBook,
   type RestingOrder,
   type Side,
-} from '../../../control/customers/locks/orderBook.ts'
-import { costOf, feeOf } from '../../../control/customers/locks/tradeAmounts.ts'
+} from '../../../control/products/locks/orderBook.ts'
+import { costOf, feeOf } from '../../../control/products/locks/tradeAmounts.ts'
 
 interface Wanted {
   readonly accountId: string

@@ -5,16 +5,16 @@ import { newId } from '../../../contract/wire/ids.ts'
 import { holdingAccount } from '../../../control/book/ledger/accounts.ts'
 import { appendAdmissionEvent, lockAccounts } from '../../../control/book/ledger/appendAdmissionEvent.ts'
 import { postTransfers } from '../../../control/book/ledger/postTransfers.ts'
+import { lockTokensInitCode } from '../../../control/chain/deploy/deployLockTokens.ts'
+import type { PaymentsConfig } from '../../../control/chain/paymentsConfig.ts'
 import { provideContract } from '../../../control/launch/chain/deploy.ts'
-import { lockTokensInitCode } from '../../../control/launch/chain/deployLockTokens.ts'
-import { numberOfId, withdrawalKey } from '../../../control/onchain/locktokens/lockTokensContract.ts'
-import { insertLockWithdrawal } from '../../../control/onchain/locktokens/lockWithdrawalRow.ts'
+import { numberOfId, withdrawalKey } from '../../../control/products/locks/tokens/lockTokensContract.ts'
+import { insertLockWithdrawal } from '../../../control/products/locks/tokens/lockWithdrawalRow.ts'
 import {
   LOCK_WITHDRAWAL,
   lockOnchainSeries,
   openOnchainAccount,
-} from '../../../control/onchain/locktokens/onchainTokens.ts'
-import type { PaymentsConfig } from '../../../control/onchain/payments/paymentsConfig.ts'
+} from '../../../control/products/locks/tokens/onchainTokens.ts'
 import { withTransaction } from '../../../control/runtime/db/pool.ts'
 import type { Payer } from '../chain.ts'
 import { present } from '../present.ts'

@@ -9,9 +9,9 @@ import {
   stringToHex,
   toHex,
 } from 'viem'
-import type { ChainClient } from '../../../control/onchain/chain/chainClient.ts'
-import { PAYMENT_ABI } from '../../../control/onchain/chain/settlementCall.ts'
-import { TRANSFER_TOPIC } from '../../../control/onchain/chain/transferLog.ts'
+import type { ChainClient } from '../../../control/chain/chainClient.ts'
+import { PAYMENT_ABI } from '../../../control/chain/settlementCall.ts'
+import { TRANSFER_TOPIC } from '../../../control/chain/transferLog.ts'
 
 const GWEI = 1_000_000_000n
 const GAS = 60_000n

@@ -5,9 +5,9 @@ import { coinAccount, ESCROW_COIN, HOUSE, PAYMENTS_IN, VAULT } from '../../../co
 import { appendAdmissionEvent, lockAccounts } from '../../../control/book/ledger/appendAdmissionEvent.ts'
 import { openAccount } from '../../../control/book/ledger/openAccount.ts'
 import { postTransfers } from '../../../control/book/ledger/postTransfers.ts'
-import { insertPayout } from '../../../control/onchain/rewards/payoutRow.ts'
-import { insertWithdrawal } from '../../../control/onchain/withdrawals/withdrawalRow.ts'
-import { WITHDRAWAL } from '../../../control/onchain/withdrawals/withdrawals.ts'
+import { insertPayout } from '../../../control/products/holders/rewards/payoutRow.ts'
+import { insertWithdrawal } from '../../../control/products/payments/withdrawals/withdrawalRow.ts'
+import { WITHDRAWAL } from '../../../control/products/payments/withdrawals/withdrawals.ts'
 import { type Pool, withTransaction } from '../../../control/runtime/db/pool.ts'
 import { newAccount } from './ledger.ts'
 

@@ -1,4 +1,4 @@
-import { idBound, monthStartMs } from '../../../control/book/months/idTime.ts'
+import { idBound, monthStartMs } from '../../../control/book/partitions/idTime.ts'
 import { type Pool, withTransaction } from '../../../control/runtime/db/pool.ts'
 
 /**

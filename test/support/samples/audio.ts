@@ -1,4 +1,4 @@
-import { oggCrc } from '../../../proxy/audio/oggCrc.ts'
+import { oggCrc } from '../../../proxy/upload/audio/oggCrc.ts'
 
 /** Writes audio files by hand, as large and as wrong as a test wants them. */
 

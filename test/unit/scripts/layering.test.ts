@@ -16,7 +16,7 @@ function faultsOf(files: Record<string, string>): string[] {
 }
 
 const BAD: ReadonlyArray<readonly [path: string, text: string, fault: RegExp]> = [
-  ['control/book/ledger/a.ts', "import { x } from '../../customers/keys/b.ts'\n", /only those below it/],
+  ['control/book/ledger/a.ts', "import { x } from '../../identity/keys/b.ts'\n", /only those below it/],
   ['control/runtime/db/a.ts', "import { x } from '../../new/b.ts'\n", /only those below it/],
   ['proxy/endpoints/a.ts', "import {\n  a,\n  b,\n} from '../server/server.ts'\n", /through exchange\.ts alone/],
   ['proxy/sse/a.ts', "export * from '../endpoints/chat.ts'\n", /nothing below imports proxy\/endpoints/],

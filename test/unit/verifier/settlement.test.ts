@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { encodeAbiParameters, encodeEventTopics, parseAbiParameters } from 'viem'
-import { ANCHOR_ABI } from '../../../control/onchain/settlements/anchorContract.ts'
+import { ANCHOR_ABI } from '../../../control/products/settlements/anchorContract.ts'
 import { Failed } from '../../../verifier/failed.ts'
 import { readBatch } from '../../../verifier/settlement.ts'
 

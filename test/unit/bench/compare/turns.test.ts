@@ -22,5 +22,8 @@ test('the line of a case has the medians of both builds and the quartiles of the
 test('starts of both builds count as one ratio each, however many pairs they have', () => {
   const slow = Array(9).fill({ mine: 4, other: 2 })
   const line = startsLine('small', [slow, [{ mine: 1, other: 2 }], [{ mine: 2, other: 2 }]])
-  assert.match(line, /^small +3 starts; geometric mean 1\.000; least, quartiles and most: 0\.500, 0\.500, 1\.000, 1\.000, 2\.000$/)
+  assert.match(
+    line,
+    /^small +3 starts; geometric mean 1\.000; least, quartiles and most: 0\.500, 0\.500, 1\.000, 1\.000, 2\.000$/,
+  )
 })

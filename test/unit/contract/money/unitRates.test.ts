@@ -4,8 +4,8 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { quantityUnits, type UnitRates } from '../../../../contract/money/unitRates.ts'
 import { MAX_UNITS } from '../../../../contract/money/units.ts'
-import { chooseSize } from '../../../../proxy/endpoints/units/imageRequest.ts'
-import { codePoints } from '../../../../proxy/endpoints/units/speech.ts'
+import { chooseSize } from '../../../../proxy/endpoints/modalities/imageRequest.ts'
+import { codePoints } from '../../../../proxy/endpoints/modalities/speech.ts'
 import { limits } from '../../../support/limits.ts'
 
 const rates = (priceUnits: number, per: number, sizes: [string, number][] = []): UnitRates => ({

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { sluice } from '../../../../../contract/wire/generated/messages.js'
-import { policyDigest, policyOf } from '../../../../../control/catalog/evidence/attestationPolicy.ts'
 import { type Catalog, parseCatalog } from '../../../../../control/catalog/pricing/catalogFile.ts'
 import { encodeRecord } from '../../../../../control/catalog/pricing/record.ts'
 import { unattestedModels } from '../../../../../control/catalog/pricing/unattested.ts'
+import { policyDigest, policyOf } from '../../../../../control/evidence/attestationPolicy.ts'
 import { problemsOf } from '../../../../support/catalogProblems.ts'
 
 const MRTD = 'AB'.repeat(48)

@@ -1,0 +1,11 @@
+/** The limits of accounts, keys, wallets and sessions. */
+export const IDENTITY_LIMITS = {
+  /** Interval of the polls for changed keys, in milliseconds. */
+  keyChangePollMs: 250,
+  /** The most of one CPU that checking signatures may take, in percent. */
+  signatureCpuPercent: 25,
+  /** Signatures that wait to be checked once there has been overload for signatureOverloadMs. */
+  signaturesWaitingMax: 4,
+  /** How long checks may be waited for without a break before some are refused, in milliseconds. */
+  signatureOverloadMs: 2_000,
+} as const

@@ -1,0 +1,145 @@
+import type { Hex } from 'viem'
+import type { Address } from '../../../../contract/payments/address.ts'
+import { textArray } from '../../../runtime/db/arrays.ts'
+import type { Queryable } from '../../../runtime/db/pool.ts'
+import type { Rests } from './splitRevenue.ts'
+
+/** A period that is closed. Units are 1e-9 USD, nanos 1e-9 coin. */
+export interface RevenuePeriod extends Rests {
+  readonly number: number
+  readonly startsAt: Date
+  readonly endsAt: Date
+  readonly totalUnits: bigint
+  readonly netUnits: bigint
+  readonly rewardUnits: bigint
+  readonly vaultUnits: bigint
+  readonly vaultBps: number
+  readonly coinUsdUnits: number
+  readonly rewardNanos: bigint
+  readonly vaultNanos: bigint
+  /** The amount divided among holders: `rewardNanos`, and earlier rewards that had no holder. */
+  readonly poolNanos: bigint
+  /** All of the pool, or nothing where the token had no holder. */
+  readonly earnedNanos: bigint
+  readonly paidNanos: bigint
+  readonly creditedNanos: bigint
+  readonly carriedNanos: bigint
+  readonly holders: number
+  readonly minNanos: number
+  readonly excluded: readonly Address[]
+  readonly root: Hex | undefined
+}
+
+interface Row {
+  readonly number: number
+  readonly starts_at: Date
+  readonly ends_at: Date
+  readonly total_units: string
+  readonly net_units: string
+  readonly deficit_units: string
+  readonly reward_units: string
+  readonly reward_rest: number
+  readonly vault_units: string
+  readonly vault_rest: number
+  readonly vault_bps: number
+  readonly coin_usd_units: number
+  readonly reward_nanos: string
+  readonly vault_nanos: string
+  readonly pool_nanos: string
+  readonly earned_nanos: string
+  readonly paid_nanos: string
+  readonly credited_nanos: string
+  readonly carried_nanos: string
+  readonly holders: number
+  readonly min_nanos: number
+  readonly excluded: Address[]
+  readonly root: string | null
+}
+
+const COLUMNS = `number, starts_at, ends_at, total_units::text AS total_units, net_units::text AS net_units,
+  deficit_units::text AS deficit_units, reward_units::text AS reward_units, reward_rest, vault_units::text AS vault_units,
+  vault_rest, vault_bps, coin_usd_units, reward_nanos::text AS reward_nanos, vault_nanos::text AS vault_nanos,
+  pool_nanos::text AS pool_nanos, earned_nanos::text AS earned_nanos, paid_nanos::text AS paid_nanos,
+  credited_nanos::text AS credited_nanos, carried_nanos::text AS carried_nanos, holders, min_nanos, excluded,
+  encode(root, 'hex') AS root`
+
+/** Periods, newest first, without the moment from which on revenue counts. @param below the number that all are below */
+export async function pageOfPeriods(db: Queryable, limit: number, below: number): Promise<RevenuePeriod[]> {
+  const found = await db.query<Row>(
+    `SELECT ${COLUMNS} FROM revenue_periods WHERE number > 0 AND number < $1 ORDER BY number DESC LIMIT $2`,
+    [below, limit],
+  )
+  return found.rows.map(periodOf)
+}
+
+/** The last period that is closed, or the moment from which on revenue counts; undefined before that. */
+export async function lastPeriod(db: Queryable): Promise<RevenuePeriod | undefined> {
+  const found = await db.query<Row>(`SELECT ${COLUMNS} FROM revenue_periods ORDER BY number DESC LIMIT 1`)
+  return found.rows[0] && periodOf(found.rows[0])
+}
+
+/** Stores a period. @throws the database error when another control has stored one of this number (23505) */
+export async function insertPeriod(db: Queryable, period: RevenuePeriod): Promise<void> {
+  const exact = [
+    period.totalUnits,
+    period.netUnits,
+    period.deficitUnits,
+    period.rewardUnits,
+    period.rewardRest,
+    period.vaultUnits,
+    period.vaultRest,
+    period.vaultBps,
+    period.coinUsdUnits,
+    period.rewardNanos,
+    period.vaultNanos,
+    period.poolNanos,
+    period.earnedNanos,
+    period.paidNanos,
+    period.creditedNanos,
+    period.carriedNanos,
+    period.holders,
+    period.minNanos,
+  ]
+  await db.query(
+    `INSERT INTO revenue_periods (number, starts_at, ends_at, excluded, root, total_units, net_units, deficit_units,
+       reward_units, reward_rest, vault_units, vault_rest, vault_bps, coin_usd_units, reward_nanos, vault_nanos, pool_nanos,
+       earned_nanos, paid_nanos, credited_nanos, carried_nanos, holders, min_nanos)
+     VALUES ($1, $2, $3, $4::text[], $5, ${exact.map((_, at) => `$${at + 6}`).join(', ')})`,
+    [
+      period.number,
+      period.startsAt,
+      period.endsAt,
+      textArray(period.excluded),
+      period.root === undefined ? null : Buffer.from(period.root.slice(2), 'hex'),
+      ...exact.map(String),
+    ],
+  )
+}
+
+function periodOf(row: Row): RevenuePeriod {
+  return {
+    number: row.number,
+    startsAt: row.starts_at,
+    endsAt: row.ends_at,
+    totalUnits: BigInt(row.total_units),
+    netUnits: BigInt(row.net_units),
+    deficitUnits: BigInt(row.deficit_units),
+    rewardUnits: BigInt(row.reward_units),
+    rewardRest: BigInt(row.reward_rest),
+    vaultUnits: BigInt(row.vault_units),
+    vaultRest: BigInt(row.vault_rest),
+    vaultBps: row.vault_bps,
+    coinUsdUnits: row.coin_usd_units,
+    rewardNanos: BigInt(row.reward_nanos),
+    vaultNanos: BigInt(row.vault_nanos),
+    poolNanos: BigInt(row.pool_nanos),
+    earnedNanos: BigInt(row.earned_nanos),
+    paidNanos: BigInt(row.paid_nanos),
+    creditedNanos: BigInt(row.credited_nanos),
+    carriedNanos: BigInt(row.carried_nanos),
+    holders: row.holders,
+    minNanos: row.min_nanos,
+    excluded: row.excluded,
+    root: row.root === null ? undefined : `0x${row.root}`,
+  }
+}

@@ -1,0 +1,207 @@
+import { getAddress } from 'viem/utils'
+import { GatewayError, invalidRequest } from '../../../contract/errors/errors.ts'
+import { formatTokens, parseTokens } from '../../../contract/money/lockTokens.ts'
+import { isId, newId } from '../../../contract/wire/ids.ts'
+import type { Redis } from '../../../contract/wire/redis.ts'
+import { bookTaking, type Debits, type Taking } from '../../admission/debits/debit.ts'
+import type { ApiCall, ReadHandler, WriteHandler } from '../../api/call.ts'
+import { listJson, pageOf } from '../../api/lists.ts'
+import { coinAccount, holdingAccount, REVENUE } from '../../book/ledger/accounts.ts'
+import { lockAccounts } from '../../book/ledger/appendAdmissionEvent.ts'
+import { lockAccount } from '../../book/ledger/lockAccount.ts'
+import { postTransfers, type Transfer } from '../../book/ledger/postTransfers.ts'
+import { coinPrice } from '../../catalog/pricing/coinAmounts.ts'
+import type { PaymentsConfig } from '../../chain/paymentsConfig.ts'
+import { accountOfWallet } from '../../identity/wallets/wallets.ts'
+import type { Limits } from '../../limits.ts'
+import { recordActivity } from '../../runtime/activity/activity.ts'
+import { announceKeyChanges } from '../../runtime/bus/announceKeyChanges.ts'
+import type { Client, Pool } from '../../runtime/db/pool.ts'
+import type { UndoableTransaction } from '../../runtime/db/undoable.ts'
+import { GAS_FEE, gasFee, refuseBeyondDay } from '../payments/gasCover.ts'
+import { readWallet } from '../payments/withdrawalHandlers.ts'
+import { type LockSeries, lockTradedSeries, refuseMoreThanSupply } from './series.ts'
+import { numberOfId } from './tokens/lockTokensContract.ts'
+import {
+  countOpenLockWithdrawals,
+  insertLockWithdrawal,
+  type LockWithdrawal,
+  type LockWithdrawalState,
+  lockWithdrawalOf,
+  pageOfLockWithdrawals,
+} from './tokens/lockWithdrawalRow.ts'
+import { LOCK_WITHDRAWAL, openOnchainAccount } from './tokens/onchainTokens.ts'
+import type { LockTokens } from './tokens/startLockTokens.ts'
+import { unitsOfTokens } from './tradeAmounts.ts'
+import { refuseSubKey, requireTrader } from './traders.ts'
+
+type LockWithdrawalOperation = 'list_lock_withdrawals' | 'get_lock_withdrawal' | 'create_lock_withdrawal'
+
+const HOUR_MS = 3_600_000
+
+/** Tokens of locks on the chain; `lockTokens` throws GatewayError chain_unavailable and funds_lease. */
+interface LockTokenParts {
+  readonly config: Pick<PaymentsConfig, 'lockTokens' | 'gasFeeUnits'>
+  readonly lockTokens: LockTokens | undefined
+}
+
+export interface LockWithdrawalParts {
+  readonly pool: Pool
+  readonly redis: Redis
+  readonly debits: Debits
+  /** Has what was booked for these accounts brought to the admission state. */
+  readonly applyToAdmission: (accountIds: readonly string[]) => Promise<unknown>
+  /** Undefined when the gateway has no chain. */
+  readonly payments: LockTokenParts | undefined
+  readonly limits: Limits
+}
+
+/** The endpoints of holdings that leave to a wallet. */
+export function lockWithdrawalHandlers(
+  parts: LockWithdrawalParts,
+): Record<LockWithdrawalOperation, ReadHandler | WriteHandler<unknown>> {
+  const { pool, redis, limits } = parts
+  return {
+    list_lock_withdrawals: {
+      read: async (call) => {
+        refuseSubKey(call)
+        const { limit, after } = pageOf(call, limits)
+        const found = await pageOfLockWithdrawals(pool, call.accountId, limit + 1, after)
+        return { json: listJson(found.map(lockWithdrawalJson), limit) }
+      },
+    },
+    get_lock_withdrawal: {
+      read: async (call) => {
+        refuseSubKey(call)
+        const id = call.params['id'] ?? ''
+        const withdrawal = isId('lwd', id) ? await lockWithdrawalOf(pool, call.accountId, id) : undefined
+        if (withdrawal === undefined) {
+          const message = 'The account has no withdrawal with this id; see /v1/locks/withdrawals.'
+          throw new GatewayError('withdrawal_not_found', { message })
+        }
+        return { json: lockWithdrawalJson(withdrawal) }
+      },
+    },
+    create_lock_withdrawal: {
+      authorize: async (call) => requireTrader(call),
+      write: async (call, client, _prepared, transaction) => {
+        requireTrader(call)
+        const { contract, minter, gasFeeUnits } = lockTokensOf(parts)
+        const wallet = await readWallet(call, client, { accountOfWallet })
+        const series = await lockTradedSeries(client, String(call.body['series']))
+        refuseLate(series, limits)
+        await refuseTooMany(client, call.accountId, limits)
+        await refuseBeyondDay(client, 'lock_withdrawal', call.accountId, limits)
+        const micros = readTokens(call, limits)
+        const fee = gasFee(call.accountId, gasFeeUnits, await coinPrice(client))
+        const stored = await withdraw(transaction, parts.debits, call, series, { wallet, contract, micros }, fee)
+        return {
+          status: 202,
+          json: lockWithdrawalJson(stored),
+          afterCommit: async () => {
+            minter.wake()
+            await parts.applyToAdmission([call.accountId])
+            await announceKeyChanges(pool, redis, limits)
+          },
+        }
+      },
+    },
+  }
+}
+
+/**
+ * Takes the tokens off the holding, and the fee off the account, in Redis first, and books them onto the chain.
+ * @param series locked in this transaction
+ */
+async function withdraw(
+  transaction: UndoableTransaction,
+  debits: Debits,
+  { accountId, actor }: ApiCall,
+  series: LockSeries,
+  to: Pick<LockWithdrawal, 'wallet' | 'contract' | 'micros'>,
+  fee: Taking | undefined,
+): Promise<LockWithdrawal> {
+  const { client } = transaction
+  const [id, seriesId] = [newId('lwd'), series.id]
+  refuseMoreThanSupply(series, to.micros)
+  const units = unitsOfTokens(to.micros, series.lockedPriceUnits)
+  const taking = { id, accountId, nanos: 0, units, series }
+  const takenAtMs = await debits.take(transaction, taking)
+  const feeTakenAtMs = fee === undefined ? 0 : await debits.take(transaction, fee)
+  await lockAccounts(client, [accountId])
+  const stored = await insertLockWithdrawal(client, { id, seriesId, accountId, units, ...to })
+  const [debit, credit] = [holdingAccount(seriesId, accountId), await openOnchainAccount(client, seriesId)]
+  const transfers = [{ kind: LOCK_WITHDRAWAL, ref: id, debit, credit, units }, ...feeTransfers(fee)]
+  if ((await postTransfers(client, transfers)) !== transfers.length) {
+    throw new Error(`withdrawal ${id} was booked before`)
+  }
+  await bookTaking(client, taking, takenAtMs)
+  if (fee !== undefined) await bookTaking(client, fee, feeTakenAtMs)
+  const details = { series: seriesId, tokens: formatTokens(to.micros), wallet: to.wallet }
+  await recordActivity(client, actor, [{ accountId, type: 'lock.withdrawal_created', target: id, details }])
+  return stored
+}
+
+function feeTransfers(fee: Taking | undefined): Transfer[] {
+  if (fee === undefined) return []
+  const { id: ref, accountId, units, nanos: coinNanos } = fee
+  return [{ kind: GAS_FEE, ref, debit: coinAccount(accountId), credit: REVENUE, units, coinNanos }]
+}
+
+/** @throws GatewayError not_found where no contract is set; chain_unavailable, funds_lease */
+function lockTokensOf({ payments }: LockWithdrawalParts) {
+  const lockTokens = payments?.config.lockTokens == null ? undefined : payments.lockTokens
+  if (payments !== undefined && lockTokens !== undefined)
+    return { ...lockTokens, gasFeeUnits: payments.config.gasFeeUnits }
+  throw new GatewayError('not_found', { message: 'This gateway has no contract for tokens of compute locks.' })
+}
+
+/** @throws GatewayError lock_series_ended shortly before the end, when a mint may come too late */
+function refuseLate({ endsAtMs }: LockSeries, { lockWithdrawalCutoffMs: cutoffMs }: Limits): void {
+  if (Date.now() < endsAtMs - cutoffMs) return
+  const message = `Tokens are withdrawn until ${cutoffMs / HOUR_MS} hours before the end of their series.`
+  throw new GatewayError('lock_series_ended', { message, param: 'series' })
+}
+
+function readTokens({ body }: ApiCall, { lockWithdrawalMicrosMin: min }: Limits): number {
+  const micros = parseTokens(String(body['tokens']))
+  if (micros === undefined || micros === 0) {
+    throw invalidRequest('tokens must have at most six digits after the point and be above zero.', 'tokens')
+  }
+  if (micros >= min) return micros
+  const message = `A withdrawal is at least ${formatTokens(min)} tokens.`
+  throw new GatewayError('below_minimum', { message, param: 'tokens', status: 409 })
+}
+
+/** The account's row is locked, so that withdrawals made at once are counted one after the other. */
+async function refuseTooMany(client: Client, accountId: string, limits: Limits): Promise<void> {
+  await lockAccount(client, accountId)
+  if ((await countOpenLockWithdrawals(client, accountId)) < limits.withdrawalsOpenMax) return
+  throw new GatewayError('rate_limited', {
+    message: `An account has at most ${limits.withdrawalsOpenMax} withdrawals under way; wait for one to be sent.`,
+    retryAfterSeconds: 5,
+  })
+}
+
+const STATUS: Readonly<Record<LockWithdrawalState, string>> = {
+  sending: 'pending',
+  sent: 'sent',
+  returned: 'returned',
+  expired: 'expired',
+}
+
+function lockWithdrawalJson(withdrawal: LockWithdrawal) {
+  return {
+    object: 'lock_withdrawal' as const,
+    id: withdrawal.id,
+    status: STATUS[withdrawal.state],
+    series: withdrawal.seriesId,
+    tokens: formatTokens(withdrawal.micros),
+    wallet: getAddress(withdrawal.wallet),
+    contract: getAddress(withdrawal.contract),
+    token_id: numberOfId(withdrawal.seriesId).toString(),
+    token_amount: String(withdrawal.micros),
+    transaction: withdrawal.hash,
+    created_at: withdrawal.createdAt.toISOString(),
+  }
+}

@@ -1,0 +1,54 @@
+import { coinAmountJson } from '../../../catalog/pricing/coinAmounts.ts'
+import type { Limits } from '../../../limits.ts'
+import type { Queryable } from '../../../runtime/db/pool.ts'
+import { type Admission, admissionsOfAccount, PPM, trafficPpm } from './admission.ts'
+import { readWindow, type Window } from './measures.ts'
+import { payJson } from './payJson.ts'
+import { uptimeOf } from './record.ts'
+
+/** The present and past admissions of an account's providers, with exact figures, for their owner. */
+export async function ownProvidersJson(db: Queryable, accountId: string, nowMs: number, limits: Limits) {
+  const data = []
+  for (const admission of await admissionsOfAccount(db, accountId)) {
+    const { window } = await readWindow(db, admission, nowMs, limits)
+    data.push(ownJson(admission, window, nowMs))
+  }
+  return { object: 'list' as const, data }
+}
+
+function ownJson(admission: Admission, window: Window, nowMs: number) {
+  const { id, providerId, model, upstreamModel, state, reason, stateAtMs, resumesAtMs, admittedAtMs } = admission
+  return {
+    object: 'provider.admission' as const,
+    id,
+    provider: providerId,
+    model,
+    upstream_model: upstreamModel,
+    state,
+    reason: reason === '' ? null : reason,
+    admitted_at: new Date(admittedAtMs).toISOString(),
+    state_since: new Date(stateAtMs).toISOString(),
+    resumes_at: resumesAtMs === null ? null : new Date(resumesAtMs).toISOString(),
+    suspensions: admission.suspensions,
+    pay: payJson(admission.pay),
+    traffic_share: trafficPpm(admission) / PPM,
+    uptime: uptimeOf(admission, nowMs),
+    bars: {
+      error_rate: admission.errorPpmMax / PPM,
+      first_output_ms: admission.firstOutputMaxMs,
+      mismatch_rate: admission.mismatchPpmMax / PPM,
+    },
+    recent: {
+      requests: window.requests,
+      errors: window.errors,
+      stalls: window.stalls,
+      slow_streams: window.slow,
+      timed_streams: window.timed,
+      over_reports: window.overReports,
+      compared: window.compared,
+      different: window.different,
+    },
+    receipts: admission.receipts,
+    earned: coinAmountJson({ nanos: admission.earnedNanos, units: admission.earnedUnits }),
+  }
+}

@@ -1,0 +1,125 @@
+import { coinBoughtFor } from '../../../../contract/money/coin.ts'
+import { coinAccount, PROVIDER_COST } from '../../../book/ledger/accounts.ts'
+import { appendAdmissionEvent, lockAccounts } from '../../../book/ledger/appendAdmissionEvent.ts'
+import { CoinRoom } from '../../../book/ledger/coinRoom.ts'
+import { postTransfers } from '../../../book/ledger/postTransfers.ts'
+import { countAlong } from '../../../book/usagelog/cursors.ts'
+import type { Stretch } from '../../../book/usagelog/stretches.ts'
+import { bookPrice } from '../../../catalog/pricing/coinAmounts.ts'
+import type { Limits } from '../../../limits.ts'
+import { intArray, textArray } from '../../../runtime/db/arrays.ts'
+import { type Client, type Pool, withTransaction } from '../../../runtime/db/pool.ts'
+import { PPM } from './admission.ts'
+import { servedReceipts } from './servedReceipts.ts'
+
+/** The amount due for the receipts of an admission within a stretch. */
+interface Due {
+  readonly id: string
+  readonly account_id: string
+  readonly receipts: number
+  readonly charged: number
+  /** In 1/1000000 units, as decimal text. */
+  readonly micros: string
+  /** Of a unit, left over from before, in 1/1000000. */
+  readonly rest: number
+}
+
+interface Earning extends Due {
+  readonly stretch: Stretch
+  readonly units: number
+  /** The coin that is paid for it, in integers of 1e-9 coin. */
+  readonly nanos: number
+  readonly newRest: number
+}
+
+const DUE = `
+  SELECT a.id, a.account_id, a.rest, count(*) AS receipts, sum(r.charge_units) AS charged, sum(d.due_micros)::text AS micros
+  FROM ${servedReceipts('receipts')} AND r.log = $1 AND r.position >= $2 AND r.position < $3
+  GROUP BY a.id, a.account_id, a.rest ORDER BY a.id`
+
+/**
+ * Pays registered providers for the receipts in the next stretches of the usage logs, in one transaction with
+ * the cursors of the logs: every receipt counts exactly once, even if processes run this concurrently or crash.
+ * @returns whether a log has receipts after its stretch
+ */
+export function payProviders(pool: Pool, limits: Limits): Promise<boolean> {
+  return withTransaction(pool, async (client) => {
+    // Receipts in the logs can only name providers that were admitted before.
+    const counts = async () => (await client.query('SELECT FROM provider_admissions LIMIT 1')).rowCount !== 0
+    const pay = (stretches: readonly Stretch[]) => payStretches(client, stretches)
+    return countAlong(client, 'provider_cursors', limits.providerPayBatchMax, counts, pay)
+  })
+}
+
+async function payStretches(client: Client, stretches: readonly Stretch[]): Promise<void> {
+  const paid: Earning[] = []
+  const price = await bookPrice(client)
+  const room = new CoinRoom()
+  for (const stretch of stretches) {
+    const found = await client.query<Due>(DUE, [stretch.log, stretch.from, stretch.to])
+    await room.read(
+      client,
+      found.rows.map((due) => due.account_id),
+    )
+    const earnings = found.rows.map((due) => earningOf(due, stretch, price, room))
+    if (earnings.length === 0) continue
+    // Before the next stretch is read, which continues with the remainder of this one.
+    await noteEarnings(client, earnings, stretch)
+    paid.push(...earnings.filter(({ units }) => units > 0))
+  }
+  if (paid.length === 0) return
+  await lockAccounts(
+    client,
+    paid.map((earning) => earning.account_id),
+  )
+  for (const { account_id: accountId, nanos } of paid) {
+    if (nanos > 0) await appendAdmissionEvent(client, { accountId, coinDelta: nanos })
+  }
+  // Last, because others wait for the row of the cost; in one statement, which locks in a fixed order.
+  const posted = await postTransfers(
+    client,
+    paid.map((earning) => ({
+      kind: 'provider_share',
+      ref: `${earning.id}:${earning.stretch.log}:${earning.stretch.to}`,
+      debit: PROVIDER_COST,
+      credit: coinAccount(earning.account_id),
+      units: earning.units,
+      coinNanos: earning.nanos,
+    })),
+  )
+  if (posted !== paid.length) throw new Error(`stretches ${JSON.stringify(stretches)} were paid for before`)
+}
+
+/**
+ * The fraction of a nano that remains when coin is bought for the earning is dropped, and what the account is too full for:
+ * one full account must not keep the others from their pay.
+ */
+function earningOf(due: Due, stretch: Stretch, coinUsdUnits: number, room: CoinRoom): Earning {
+  const sum = BigInt(due.micros) + BigInt(due.rest)
+  const units = Number(sum / BigInt(PPM))
+  const nanos = room.take(due.account_id, coinBoughtFor(units, coinUsdUnits))
+  return { ...due, stretch, units, nanos, newRest: Number(sum % BigInt(PPM)) }
+}
+
+async function noteEarnings(client: Client, earnings: readonly Earning[], { log, from, to }: Stretch): Promise<void> {
+  const values = [
+    textArray(earnings.map(({ id }) => id)),
+    intArray(earnings.map(({ receipts }) => receipts)),
+    intArray(earnings.map(({ charged }) => charged)),
+    intArray(earnings.map(({ units }) => units)),
+  ]
+  await client.query(
+    `INSERT INTO provider_earnings (admission_id, receipts, charged_units, units, due_micros, log, from_position, to_position)
+     SELECT id, receipts, charged, units, due::numeric, $6::smallint, $7::bigint, $8::bigint
+     FROM unnest($1::text[], $2::bigint[], $3::bigint[], $4::bigint[], $5::text[]) AS s (id, receipts, charged, units, due)`,
+    [...values, textArray(earnings.map(({ micros }) => micros)), log, from, to],
+  )
+  await client.query(
+    `UPDATE provider_admissions AS a SET receipts = a.receipts + s.receipts, charged_units = a.charged_units + s.charged,
+       earned_units = a.earned_units + s.units, earned_nanos = a.earned_nanos + s.nanos, rest = s.rest
+     FROM unnest($1::text[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::integer[])
+       AS s (id, receipts, charged, units, nanos, rest)
+     WHERE a.id = s.id`,
+    [...values, intArray(earnings.map(({ nanos }) => nanos)), intArray(earnings.map(({ newRest }) => newRest))],
+  )
+}

@@ -1,0 +1,47 @@
+import type { Logger } from 'pino'
+import { tryLock } from '../../../runtime/db/locks.ts'
+import { Loop } from '../../../runtime/loop.ts'
+import { openAdmissions, trafficPpm } from './admission.ts'
+import { type ProbeParts, probe } from './probe.ts'
+import { probedModel } from './probeModel.ts'
+import { servedEndpoints } from './servedEndpoints.ts'
+
+export interface ProberParts extends ProbeParts {
+  readonly log: Logger
+  /** Where the keys of the catalog's providers are. */
+  readonly environment: NodeJS.ProcessEnv
+}
+
+/** Compares answers of every registered provider that serves now and then, one after the other, in one control at a time. */
+export class Prober {
+  private readonly parts: ProberParts
+  private readonly loop: Loop | undefined
+
+  constructor(parts: ProberParts) {
+    this.parts = parts
+    const { limits, log } = parts
+    if (limits.providerProbeMs > 0)
+      this.loop = new Loop('comparisons of providers', limits.providerProbeMs, log, (signal) => this.pass(signal))
+  }
+
+  async stop(): Promise<void> {
+    await this.loop?.stop()
+  }
+
+  private async pass(signal: AbortSignal): Promise<void> {
+    await tryLock(this.parts.pool, 'providerProbes', () => this.probeAll(signal))
+  }
+
+  private async probeAll(signal: AbortSignal): Promise<void> {
+    const { pool, environment } = this.parts
+    const admissions = (await openAdmissions(pool)).filter((admission) => trafficPpm(admission) > 0)
+    const endpoints = await servedEndpoints(pool, admissions)
+    for (const admission of admissions) {
+      if (signal.aborted) return
+      const endpoint = endpoints.get(admission.providerId)
+      const model = endpoint && (await probedModel(pool, admission.model, environment))
+      if (!endpoint || !model) continue
+      await probe(this.parts, admission, endpoint, model)
+    }
+  }
+}

@@ -1,0 +1,253 @@
+import type { Logger } from 'pino'
+import { pad } from 'viem'
+import { coinBoughtFor } from '../../../../contract/money/coin.ts'
+import { UNITS_PER_USD } from '../../../../contract/money/units.ts'
+import type { Address } from '../../../../contract/payments/address.ts'
+import { unitsOf } from '../../../../contract/payments/conversion.ts'
+import type { PaymentAsset } from '../../../../contract/payments/terms.ts'
+import { newId } from '../../../../contract/wire/ids.ts'
+import { coinAccount, PAYMENTS_IN } from '../../../book/ledger/accounts.ts'
+import { lockAccounts } from '../../../book/ledger/appendAdmissionEvent.ts'
+import { CoinRoom } from '../../../book/ledger/coinRoom.ts'
+import { creditCoin } from '../../../book/ledger/creditCoin.ts'
+import { lockLedgerAccounts } from '../../../book/ledger/lockLedgerAccounts.ts'
+import { bookableCoin, type CoinAmount } from '../../../catalog/pricing/coinAmounts.ts'
+import type { ChainClient } from '../../../chain/chainClient.ts'
+import { TRANSFER_TOPIC } from '../../../chain/transferLog.ts'
+import type { Limits } from '../../../limits.ts'
+import { textArray } from '../../../runtime/db/arrays.ts'
+import { tryLock } from '../../../runtime/db/locks.ts'
+import { type Client, type Pool, withTransaction } from '../../../runtime/db/pool.ts'
+import { logEvent } from '../../../runtime/logEvents.ts'
+import { Loop } from '../../../runtime/loop.ts'
+import { insertDeposit } from './depositRow.ts'
+import { followChain } from './followChain.ts'
+import { groupsOf, type Seen, seenOf } from './seenTransfer.ts'
+
+/** Kind of the transfers that deposits are booked by. */
+export const DEPOSIT = 'deposit'
+
+export interface ScannerOptions {
+  readonly pool: Pool
+  readonly chain: ChainClient
+  readonly treasury: Address
+  readonly assets: readonly PaymentAsset[]
+  /** Blocks that a transfer has to be deep, its own counted. */
+  readonly confirmations: number
+  /** Blocks after which nothing is expected to be taken back; they are read again with every new one. */
+  readonly finalBlocks: number
+  /** The account that a wallet is linked to. */
+  readonly accountOfWallet: (client: Client, address: Address) => Promise<string | undefined>
+  /** USD of one coin in units. */
+  readonly coinUsdUnits: (client: Client) => Promise<number>
+  readonly log: Logger
+  readonly limits: Limits
+}
+
+interface Scanned {
+  readonly first: number
+  readonly last: number
+  /** The newest block of the chain. */
+  readonly newest: number
+}
+
+/**
+ * Reads the transfers of the treasury's tokens, block by block, and books each transfer once: the blocks that the
+ * chain may still take back are read again with every new one, since their transactions may move to other blocks. A transfer
+ * from a linked wallet is a deposit of its account; every other transfer that is not the gateway's own is recorded, so that
+ * the audit can account for every token.
+ */
+export class DepositScanner {
+  private readonly options: ScannerOptions
+  private readonly loop: Loop
+
+  constructor(options: ScannerOptions) {
+    this.options = options
+    this.loop = new Loop('deposits', options.limits.chainScanMs, options.log, () => this.pass())
+  }
+
+  stop(): Promise<void> {
+    return this.loop.stop()
+  }
+
+  private async pass(): Promise<void> {
+    const { pool, chain, confirmations, finalBlocks } = this.options
+    const again = Math.min(finalBlocks, Math.floor(this.options.limits.chainScanBlocksMax / 2))
+    const newest = Number(await chain.getBlockNumber())
+    const head = newest - (confirmations - 1)
+    const more = await tryLock(pool, 'depositScan', async () => {
+      const found = await pool.query<{ scanned_block: number }>('SELECT scanned_block FROM chain_identity')
+      const scanned = found.rows[0]?.scanned_block ?? head
+      const first = Math.max(scanned + 1 - again, 0)
+      const last = Math.min(head, first + this.options.limits.chainScanBlocksMax - 1)
+      if (last <= scanned) return false
+      await this.book({ first, last, newest }, await this.transfers(first, last))
+      return last < head
+    })
+    if (more === true) this.loop.wake()
+  }
+
+  /** @throws when the node lags behind and does not have the last of the blocks */
+  private async transfers(first: number, last: number): Promise<Seen[]> {
+    const { chain, treasury, assets } = this.options
+    const address = assets.map((asset) => asset.address)
+    const [fromBlock, toBlock] = [first, last].map((block) => `0x${block.toString(16)}` as const)
+    const read = (topics: Array<`0x${string}` | null>) =>
+      chain.request({ method: 'eth_getLogs', params: [{ address, topics, fromBlock, toBlock }] })
+    const [came, went] = await Promise.all([
+      read([TRANSFER_TOPIC, null, pad(treasury)]),
+      read([TRANSFER_TOPIC, pad(treasury)]),
+      // In the same request, so that the same node answers: a node omits logs of blocks that it does not have.
+      chain.getBlock({ blockNumber: BigInt(last) }),
+    ])
+    const seen = new Map([...came, ...went].flatMap(seenOf).map((one) => [`${one.hash}:${one.logIndex}`, one]))
+    return [...seen.values()].sort((a, b) => a.block - b.block || a.logIndex - b.logIndex)
+  }
+
+  private async book({ first, last, newest }: Scanned, transfers: readonly Seen[]): Promise<void> {
+    const { pool, log } = this.options
+    await withTransaction(pool, async (client) => {
+      await client.query('SELECT FROM chain_identity FOR UPDATE')
+      await followChain(client, first, transfers)
+      const found = await newTransfers(client, transfers)
+      await this.lockReceivers(client, found)
+      for (const transfer of found) {
+        const account = await this.credit(client, transfer)
+        await client.query(
+          `INSERT INTO chain_transfers
+             (hash, log_index, block_number, token, transfer_from, transfer_to, amount, purpose, ref, place, equals)
+           VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`,
+          [
+            transfer.hash,
+            transfer.logIndex,
+            transfer.block,
+            transfer.token,
+            transfer.from,
+            transfer.to,
+            transfer.amount.toString(),
+            account === undefined ? 'other' : 'deposit',
+            account ?? '',
+            transfer.place,
+            transfer.equals,
+          ],
+        )
+        const { hash, token, from, to } = transfer
+        const shown = { hash, token, from, to, amount: transfer.amount.toString() }
+        if (account === undefined) logEvent(log, 'deposit_unassigned', shown)
+        else logEvent(log, 'deposit_arrived', { ...shown, account })
+      }
+      await client.query('UPDATE chain_identity SET scanned_block = greatest(scanned_block, $1), head_block = $2', [
+        last,
+        newest,
+      ])
+    })
+  }
+
+  /** Locks all accounts that may be credited at once: each by itself could wait for another transaction in a circle. */
+  private async lockReceivers(client: Client, transfers: readonly Seen[]): Promise<void> {
+    const wallets = [...new Set(transfers.map(({ from }) => from))]
+    const receivers = new Set<string>()
+    for (const wallet of wallets) receivers.add((await this.options.accountOfWallet(client, wallet)) ?? '')
+    receivers.delete('')
+    if (receivers.size === 0) return
+    await lockAccounts(client, [...receivers])
+    await lockLedgerAccounts(client, [PAYMENTS_IN, ...[...receivers].map(coinAccount)])
+  }
+
+  /** Credits a transfer from a linked wallet, unless its account is too full for it. @returns its account */
+  private async credit(client: Client, transfer: Seen): Promise<string | undefined> {
+    const { treasury, assets, accountOfWallet, coinUsdUnits } = this.options
+    if (transfer.to !== treasury || transfer.from === treasury) return undefined
+    const asset = assets.find(({ address }) => address === transfer.token)
+    const accountId = await accountOfWallet(client, transfer.from)
+    if (asset === undefined || accountId === undefined) return undefined
+    const credit = creditOf(transfer.amount, asset, await coinUsdUnits(client))
+    if (credit === undefined || !(await hasRoom(client, accountId, credit.nanos))) return undefined
+    const ref = `${transfer.hash}:${transfer.logIndex}`
+    await creditCoin(client, { accountId, ...credit, ref, kind: DEPOSIT })
+    const { from: wallet, token, amount } = transfer
+    const row = { id: newId('dep'), accountId, replayKey: ref, wallet, asset: asset.id, token, amount, ...credit }
+    await insertDeposit(client, { ...row, source: 'transfer', state: 'credited' })
+    return accountId
+  }
+}
+
+/** Whether an account can hold this coin beside what it has. */
+async function hasRoom(client: Client, accountId: string, nanos: number): Promise<boolean> {
+  const room = new CoinRoom()
+  await room.read(client, [accountId])
+  return room.fits(accountId, BigInt(nanos))
+}
+
+/**
+ * Tokens of the coin are credited as they are, those of a stablecoin as the coin that they buy now.
+ * @returns undefined for amounts worth less than a unit, and for more than an account can hold
+ */
+function creditOf(amount: bigint, { decimals, usdUnits }: PaymentAsset, coinUsdUnits: number): CoinAmount | undefined {
+  try {
+    const counted = unitsOf(amount, decimals, usdUnits || UNITS_PER_USD)
+    const credit =
+      usdUnits === 0
+        ? bookableCoin(counted, coinUsdUnits)
+        : { nanos: coinBoughtFor(counted, coinUsdUnits), units: counted }
+    return credit !== undefined && credit.nanos > 0 && credit.units > 0 ? credit : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** A transfer that nothing in the book has claimed. */
+interface Unclaimed extends Seen {
+  /** Its number among the equal transfers of its transaction, and how many those are. */
+  readonly place: number
+  readonly equals: number
+}
+
+/**
+ * The transfers that no transaction of the book has claimed, that were not counted before, and that were made after the book
+ * opened their token. A transaction that the book follows and has given up, because it seemed not to come, has come: it is
+ * looked for again.
+ */
+async function newTransfers(client: Client, transfers: readonly Seen[]): Promise<Unclaimed[]> {
+  if (transfers.length === 0) return []
+  const hashes = textArray([...new Set(transfers.map(({ hash }) => hash))])
+  await client.query(
+    `UPDATE chain_transactions SET state = 'pending' WHERE state = 'displaced'
+       AND id IN (SELECT transaction_id FROM chain_attempts WHERE hash = ANY ($1::text[]))`,
+    [hashes],
+  )
+  const counted = await countedTransfers(client, hashes)
+  const opened = await client.query<{ token: string; block_number: number }>(
+    'SELECT token, block_number FROM chain_openings',
+  )
+  const openings = new Map(opened.rows.map((row) => [row.token, row.block_number]))
+  const recent = transfers.filter(({ token, block }) => block > (openings.get(token) ?? 0))
+  return [...groupsOf(recent)].flatMap(([key, group]) => {
+    const [{ hash } = { hash: '' }] = group
+    if (counted.has(hash)) return []
+    const known = counted.get(key) ?? { claims: 0, rows: 0 }
+    const equals = group.length
+    return group.slice(known.claims + known.rows).map((seen, at) => ({ ...seen, place: known.rows + at + 1, equals }))
+  })
+}
+
+interface Counted {
+  /** By transactions of the book. */
+  readonly claims: number
+  /** In chain_transfers. */
+  readonly rows: number
+}
+
+/** What is counted of transfers, by their key; by the hash alone where a transaction of the book has all that it moves. */
+async function countedTransfers(client: Client, hashes: string): Promise<ReadonlyMap<string, Counted>> {
+  const found = await client.query<{ key: string; claims: number; rows: number }>(
+    `SELECT key, sum(claims)::int AS claims, sum(rows)::int AS rows FROM (
+       SELECT concat_ws(':', a.hash, t.token, t.transfer_from, t.transfer_to, t.amount) AS key, 1 AS claims, 0 AS rows
+       FROM chain_attempts a JOIN chain_transactions t ON t.id = a.transaction_id WHERE a.hash = ANY ($1::text[])
+       UNION ALL
+       SELECT concat_ws(':', hash, token, transfer_from, transfer_to, amount), 0, 1
+       FROM chain_transfers WHERE hash = ANY ($1::text[])) c GROUP BY key`,
+    [hashes],
+  )
+  return new Map(found.rows.map(({ key, claims, rows }) => [key, { claims, rows }]))
+}

@@ -1,0 +1,52 @@
+import { DAY_MS } from '../../../contract/api/time.ts'
+import { GatewayError } from '../../../contract/errors/errors.ts'
+import { coinFor } from '../../../contract/money/coin.ts'
+import { type IdPrefix, newId } from '../../../contract/wire/ids.ts'
+import type { Taking } from '../../admission/debits/debit.ts'
+import { idBound } from '../../book/partitions/idTime.ts'
+import type { Limits } from '../../limits.ts'
+import type { Client } from '../../runtime/db/pool.ts'
+
+/** The kind of the transfers of fees that accounts pay for the gas of their transactions. */
+export const GAS_FEE = 'gas_fee'
+
+/** The transactions that accounts have the gateway send and pay the gas of, but for payments: their rows, and how many a day. */
+const SENT = {
+  deposit: { from: `deposits WHERE source = 'authorization' AND`, prefix: 'dep', perDay: 'signedDepositsPerDay' },
+  withdrawal: { from: 'withdrawals WHERE', prefix: 'wdr', perDay: 'withdrawalsPerDay' },
+  lock_withdrawal: { from: 'lock_withdrawals WHERE', prefix: 'lwd', perDay: 'lockWithdrawalsPerDay' },
+} as const satisfies Record<string, { from: string; prefix: IdPrefix; perDay: keyof Limits }>
+
+const RETRY_SECONDS = 3_600
+
+/**
+ * Bounds by day how often an account has the gateway pay gas. Its row has to be locked, so that requests at once are counted one
+ * after the other. @throws GatewayError rate_limited
+ */
+export async function refuseBeyondDay(
+  client: Client,
+  kind: keyof typeof SENT,
+  accountId: string,
+  limits: Limits,
+): Promise<void> {
+  const { from, prefix, perDay } = SENT[kind]
+  const counted = await client.query<{ count: number }>(`SELECT count(*) FROM ${from} account_id = $1 AND id >= $2`, [
+    accountId,
+    idBound(Date.now() - DAY_MS, prefix),
+  ])
+  if ((counted.rows[0]?.count ?? 0) < limits[perDay]) return
+  throw new GatewayError('rate_limited', {
+    message: `An account has at most ${limits[perDay]} of these in 24 hours, because the gateway pays their gas; wait, or move more at once.`,
+    retryAfterSeconds: RETRY_SECONDS,
+  })
+}
+
+/**
+ * The fee of a transaction as it is taken off an account, for a transfer of the kind GAS_FEE to revenue.
+ * @param feeUnits of the payments file
+ * @returns undefined where the gateway asks for none
+ */
+export function gasFee(accountId: string, feeUnits: number, coinUsdUnits: number): Taking | undefined {
+  if (feeUnits === 0) return undefined
+  return { id: newId('gas'), accountId, nanos: coinFor(feeUnits, coinUsdUnits), units: feeUnits }
+}

@@ -1,0 +1,174 @@
+import type { Address } from '../../../../contract/payments/address.ts'
+import { MAY_BE_MADE } from '../../../chain/transactionRow.ts'
+import type { Limits } from '../../../limits.ts'
+import type { Client, Queryable } from '../../../runtime/db/pool.ts'
+
+export type WithdrawalState = 'sending' | 'sent' | 'returned'
+
+/** Coin of an account that leaves to its wallet. `amount` is atomic units of the token. */
+export interface Withdrawal {
+  readonly id: string
+  readonly accountId: string
+  readonly wallet: Address
+  readonly asset: string
+  readonly token: Address
+  readonly amount: bigint
+  /** Integer of 1e-9 coin. */
+  readonly nanos: number
+  /** Its worth when it was requested. */
+  readonly units: number
+  readonly state: WithdrawalState
+  readonly attempts: number
+  readonly createdAt: Date
+  /** Of the transfer, once it is in a block. */
+  readonly hash: string | null
+}
+
+interface Row {
+  readonly id: string
+  readonly account_id: string
+  readonly wallet: Address
+  readonly asset: string
+  readonly token: Address
+  readonly amount: string
+  readonly units: number
+  readonly coin_nanos: number
+  readonly state: WithdrawalState
+  readonly attempts: number
+  readonly created_at: Date
+  readonly hash: string | null
+}
+
+/** Stands between the id of a withdrawal and the number of its attempt in the ref of a transaction. */
+export const ATTEMPT = '#'
+
+const COLUMNS = `w.id, w.account_id, w.wallet, w.asset, w.token, w.amount::text AS amount, w.units, w.coin_nanos, w.state,
+  w.attempts, w.created_at, (SELECT t.hash FROM chain_transactions t
+    WHERE t.purpose = 'withdrawal' AND t.ref = w.id || '#' || w.attempts AND t.state = 'mined') AS hash`
+
+function asWithdrawal(row: Row): Withdrawal {
+  return {
+    id: row.id,
+    accountId: row.account_id,
+    wallet: row.wallet,
+    asset: row.asset,
+    token: row.token,
+    amount: BigInt(row.amount),
+    nanos: row.coin_nanos,
+    units: row.units,
+    state: row.state,
+    attempts: row.attempts,
+    createdAt: row.created_at,
+    hash: row.hash,
+  }
+}
+
+/** Writes a withdrawal whose coin is in escrow, inside the caller's transaction. */
+export async function insertWithdrawal(
+  client: Client,
+  withdrawal: Pick<Withdrawal, 'id' | 'accountId' | 'wallet' | 'asset' | 'token' | 'amount' | 'nanos' | 'units'>,
+): Promise<Withdrawal> {
+  const { id, accountId, wallet, asset, token, amount, nanos, units } = withdrawal
+  await client.query(
+    `INSERT INTO withdrawals (id, account_id, wallet, asset, token, amount, coin_nanos, units)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
+    [id, accountId, wallet, asset, token, amount.toString(), nanos, units],
+  )
+  const stored = await withdrawalOf(client, accountId, id)
+  if (stored === undefined) throw new Error(`withdrawal ${id} is not there`)
+  return stored
+}
+
+/** A withdrawal of an account. */
+export async function withdrawalOf(db: Queryable, accountId: string, id: string): Promise<Withdrawal | undefined> {
+  const found = await db.query<Row>(`SELECT ${COLUMNS} FROM withdrawals w WHERE w.id = $1 AND w.account_id = $2`, [
+    id,
+    accountId,
+  ])
+  return found.rows[0] && asWithdrawal(found.rows[0])
+}
+
+/** The withdrawals of an account, newest first. @param after the id of the withdrawal to continue after, or '' */
+export async function pageOfWithdrawals(db: Queryable, accountId: string, limit: number, after: string) {
+  const found = await db.query<Row>(
+    `SELECT ${COLUMNS} FROM withdrawals w WHERE w.account_id = $1 AND ($2 = '' OR w.id < $2)
+     ORDER BY w.id DESC LIMIT $3`,
+    [accountId, after, limit],
+  )
+  return found.rows.map(asWithdrawal)
+}
+
+/** How many withdrawals of an account have not been sent. */
+export async function countOpenWithdrawals(db: Queryable, accountId: string): Promise<number> {
+  const counted = await db.query<{ count: number }>(
+    `SELECT count(*) FROM withdrawals WHERE account_id = $1 AND state = 'sending'`,
+    [accountId],
+  )
+  return counted.rows[0]?.count ?? 0
+}
+
+/**
+ * Withdrawals that have to be sent, oldest first: those without a transaction that may still make the transfer, and with
+ * attempts left.
+ * @param after the id to begin after; the withdrawals up to it come last
+ */
+export async function dueWithdrawals(
+  db: Queryable,
+  limit: number,
+  after: string,
+  limits: Limits,
+): Promise<Withdrawal[]> {
+  const found = await db.query<Row>(
+    `SELECT ${COLUMNS} FROM withdrawals w
+     WHERE w.state = 'sending' AND NOT EXISTS (SELECT FROM chain_transactions t
+       WHERE t.purpose = 'withdrawal' AND t.ref = w.id || '#' || w.attempts
+         AND ${MAY_BE_MADE})
+       AND w.attempts < coalesce(w.attempts_max, $3)
+     ORDER BY w.id > $2 DESC, w.id LIMIT $1`,
+    [limit, after, limits.withdrawalAttemptsMax],
+  )
+  return found.rows.map(asWithdrawal)
+}
+
+/** Withdrawals whose transactions have all failed, as many as are made without an operator. */
+export async function abandonedWithdrawals(db: Queryable, limits: Limits): Promise<string[]> {
+  const found = await db.query<{ id: string }>(
+    `SELECT w.id FROM withdrawals w
+     WHERE w.state = 'sending' AND w.attempts >= coalesce(w.attempts_max, $1) AND NOT EXISTS (SELECT FROM chain_transactions t
+       WHERE t.purpose = 'withdrawal' AND t.ref = w.id || '#' || w.attempts AND ${MAY_BE_MADE})
+     ORDER BY w.id LIMIT $2`,
+    [limits.withdrawalAttemptsMax, limits.withdrawalBatchMax],
+  )
+  return found.rows.map(({ id }) => id)
+}
+
+/** A withdrawal that has another state now, with a name for the transfer that books this. */
+export interface MovedWithdrawal {
+  readonly accountId: string
+  readonly nanos: number
+  readonly units: number
+  readonly moveRef: string
+}
+
+/**
+ * Follows the chain: the state of a withdrawal changes when it was the other one.
+ * @param attempts only while it has so many; a control that has claimed the next one sends it
+ * @returns undefined when nothing changed
+ */
+export async function moveWithdrawal(
+  client: Client,
+  id: string,
+  from: WithdrawalState,
+  to: WithdrawalState,
+  attempts?: number,
+): Promise<MovedWithdrawal | undefined> {
+  const moved = await client.query<{ coin_nanos: number; units: number; account_id: string; moves: number }>(
+    `UPDATE withdrawals SET state = $3, moves = moves + 1 WHERE id = $1 AND state = $2
+       AND attempts = coalesce($4, attempts)
+     RETURNING coin_nanos, units, account_id, moves`,
+    [id, from, to, attempts],
+  )
+  const row = moved.rows[0]
+  if (row === undefined) return undefined
+  return { nanos: row.coin_nanos, units: row.units, accountId: row.account_id, moveRef: `${id}:${row.moves}` }
+}

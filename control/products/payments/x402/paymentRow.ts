@@ -1,0 +1,123 @@
+import type { Address } from '../../../../contract/payments/address.ts'
+import { textArray } from '../../../runtime/db/arrays.ts'
+import type { Queryable } from '../../../runtime/db/pool.ts'
+
+export type PaymentState = 'settling' | 'paid' | 'failed' | 'closed'
+export type Protocol = 'x402' | 'mpp'
+
+/** A request that was or is being paid for. Amounts: `amount` in atomic units of the token, the others in units. */
+export interface PaymentRow {
+  readonly id: string
+  readonly replayKey: string
+  readonly protocol: Protocol
+  readonly payer: Address
+  readonly accountId: string
+  readonly token: Address
+  readonly amount: bigint
+  readonly units: number
+  readonly holdUnits: number
+  readonly state: PaymentState
+  readonly owner: string
+  readonly model: string
+  readonly endpoint: string
+  readonly sheetVersion: number
+  readonly streamed: boolean
+  readonly serveByMs: number
+  readonly held: boolean
+  /** Nothing was served, and the payment is refunded in full. */
+  readonly isVoided: boolean
+}
+
+interface Row {
+  readonly id: string
+  readonly replay_key: string
+  readonly protocol: Protocol
+  readonly payer: Address
+  readonly account_id: string
+  readonly token: Address
+  readonly amount: string
+  readonly units: number
+  readonly hold_units: number
+  readonly state: PaymentState
+  readonly owner: string
+  readonly model: string
+  readonly endpoint: string
+  readonly sheet_version: number
+  readonly streamed: boolean
+  readonly serve_by_ms: number
+  readonly held: boolean
+  readonly back_now: boolean
+}
+
+const COLUMNS = `p.id, p.replay_key, p.protocol, p.payer, p.account_id, p.token, p.amount::text AS amount, p.units,
+  p.hold_units, p.state, p.owner, p.model, p.endpoint, p.sheet_version, p.streamed, p.serve_by_ms, p.held, p.back_now`
+
+function toPayment(row: Row): PaymentRow {
+  return {
+    id: row.id,
+    replayKey: row.replay_key,
+    protocol: row.protocol,
+    payer: row.payer,
+    accountId: row.account_id,
+    token: row.token,
+    amount: BigInt(row.amount),
+    units: row.units,
+    holdUnits: row.hold_units,
+    state: row.state,
+    owner: row.owner,
+    model: row.model,
+    endpoint: row.endpoint,
+    sheetVersion: row.sheet_version,
+    streamed: row.streamed,
+    serveByMs: row.serve_by_ms,
+    held: row.held,
+    isVoided: row.back_now,
+  }
+}
+
+export async function paymentOf(db: Queryable, id: string): Promise<PaymentRow | undefined> {
+  const found = await db.query<Row>(`SELECT ${COLUMNS} FROM payments p WHERE p.id = $1`, [id])
+  return found.rows[0] && toPayment(found.rows[0])
+}
+
+/** The payment that conflicts with a new one: it used the same authorization, or else is a payment of this payer that settles. */
+export async function conflictingPayment(
+  db: Queryable,
+  replayKey: string,
+  payer: Address,
+): Promise<PaymentRow | undefined> {
+  const found = await db.query<Row>(
+    `SELECT ${COLUMNS} FROM payments p WHERE p.replay_key = $1 OR (p.payer = $2 AND p.state = 'settling')
+     ORDER BY p.replay_key = $1 DESC LIMIT 1`,
+    [replayKey, payer],
+  )
+  return found.rows[0] && toPayment(found.rows[0])
+}
+
+/** Payments that were paid and have no receipt yet, oldest first. */
+export async function unservedPayments(db: Queryable, limit: number): Promise<PaymentRow[]> {
+  const found = await db.query<Row>(
+    `SELECT ${COLUMNS} FROM payments p
+     WHERE p.state = 'paid' AND NOT EXISTS (SELECT FROM receipts r WHERE r.request_id = p.id) ORDER BY p.id LIMIT $1`,
+    [limit],
+  )
+  return found.rows.map(toPayment)
+}
+
+/** Payments whose own transaction can no longer make the transfer, oldest first. */
+export async function unmovedPayments(db: Queryable, limit: number): Promise<PaymentRow[]> {
+  const found = await db.query<Row>(
+    `SELECT ${COLUMNS} FROM payments p
+     WHERE p.state = 'settling' AND EXISTS (SELECT FROM chain_transactions t WHERE t.purpose = 'payment' AND t.ref = p.id)
+       AND NOT EXISTS (SELECT FROM chain_transactions t WHERE t.purpose = 'payment' AND t.ref IN (p.id, p.id || ':other')
+                       AND t.state IN ('pending', 'mined', 'stuck'))
+     ORDER BY p.id LIMIT $1`,
+    [limit],
+  )
+  return found.rows.map(toPayment)
+}
+
+/** Records that holds were taken for requests. */
+export async function markHeld(db: Queryable, ids: readonly string[]): Promise<void> {
+  await db.query('UPDATE payments SET held = true WHERE id = ANY ($1::text[])', [textArray(ids)])
+}

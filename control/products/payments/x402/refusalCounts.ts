@@ -1,0 +1,37 @@
+import type { Logger } from 'pino'
+import type { ErrorCode } from '../../../../contract/errors/errors.ts'
+import type { Limits } from '../../../limits.ts'
+import { logEvent } from '../../../runtime/logEvents.ts'
+
+/** Counts refused payments by code, for the metrics, and logs a summary while there are any. */
+export class RefusalCounts {
+  private readonly log: Logger
+  private readonly totalByCode = new Map<string, number>()
+  private sinceSummary = new Map<string, number>()
+  private timer: NodeJS.Timeout | undefined
+  private readonly limits: Limits
+
+  constructor(log: Logger, limits: Limits) {
+    this.limits = limits
+    this.log = log
+  }
+
+  /** By code, since the process started. */
+  get totals(): ReadonlyMap<string, number> {
+    return this.totalByCode
+  }
+
+  note(code: ErrorCode): void {
+    for (const counts of [this.totalByCode, this.sinceSummary]) counts.set(code, (counts.get(code) ?? 0) + 1)
+    this.timer ??= setTimeout(() => this.summarize(), this.limits.paymentRefusalLogMs).unref()
+  }
+
+  /** Logs the refusals since the last summary. */
+  summarize(): void {
+    clearTimeout(this.timer)
+    this.timer = undefined
+    if (this.sinceSummary.size === 0) return
+    logEvent(this.log, 'payments_refused', { refused: Object.fromEntries(this.sinceSummary) })
+    this.sinceSummary = new Map()
+  }
+}

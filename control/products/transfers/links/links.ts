@@ -1,0 +1,191 @@
+import { GatewayError } from '../../../../contract/errors/errors.ts'
+import { coinDecimal } from '../../../../contract/money/coin.ts'
+import { formatUsd } from '../../../../contract/money/units.ts'
+import { hashSecret, newId, newSecret } from '../../../../contract/wire/ids.ts'
+import type { Debits } from '../../../admission/debits/debit.ts'
+import { ESCROW_COIN } from '../../../book/ledger/accounts.ts'
+import { creditCoin } from '../../../book/ledger/creditCoin.ts'
+import type { CoinAmount } from '../../../catalog/pricing/coinAmounts.ts'
+import { type Actor, GATEWAY, recordActivity } from '../../../runtime/activity/activity.ts'
+import type { Client, Queryable } from '../../../runtime/db/pool.ts'
+import type { UndoableTransaction } from '../../../runtime/db/undoable.ts'
+
+export type LinkStatus = 'open' | 'claimed' | 'cancelled' | 'expired'
+
+export interface Link {
+  readonly id: string
+  /** The account that the coin is from. */
+  readonly accountId: string
+  /** Integer of 1e-9 coin. */
+  readonly nanos: number
+  /** Its worth when the link was made. */
+  readonly units: number
+  readonly note: string
+  readonly status: LinkStatus
+  readonly createdAtMs: number
+  readonly expiresAtMs: number
+  readonly endedAtMs: number | null
+}
+
+interface LinkRow {
+  readonly id: string
+  readonly account_id: string
+  readonly units: number
+  readonly coin_nanos: number
+  readonly note: string
+  readonly status: LinkStatus
+  readonly created_at: Date
+  readonly expires_at: Date
+  readonly ended_at: Date | null
+}
+
+/** As in the activity of an account: its initial worth, and the coin. */
+const amountOf = ({ nanos, units }: CoinAmount) => ({ amount: formatUsd(units), coin: coinDecimal(nanos) })
+
+const COLUMNS = 'id, account_id, units, coin_nanos, note, status, created_at, expires_at, ended_at'
+
+const asLink = (row: LinkRow): Link => ({
+  id: row.id,
+  accountId: row.account_id,
+  nanos: row.coin_nanos,
+  units: row.units,
+  note: row.note,
+  status: row.status,
+  createdAtMs: row.created_at.getTime(),
+  expiresAtMs: row.expires_at.getTime(),
+  endedAtMs: row.ended_at?.getTime() ?? null,
+})
+
+/**
+ * Moves coin of an account into a new link.
+ * @returns the link, and its token, which is shown here and never again
+ * @throws GatewayError insufficient_balance and the other errors of `Debits.move`
+ */
+export async function createLink(
+  transaction: UndoableTransaction,
+  debits: Debits,
+  actor: Actor,
+  link: CoinAmount & { accountId: string; note: string; expiresAtMs: number },
+): Promise<{ link: Link; token: string }> {
+  const { client } = transaction
+  const { accountId, nanos, units, note } = link
+  const [id, token] = [newId('lnk'), newSecret('lt')]
+  await debits.move(transaction, { id, accountId, nanos, units, kind: 'link', to: { ledgerAccount: ESCROW_COIN } })
+  const made = await client.query<LinkRow>(
+    `INSERT INTO links (id, token_hash, account_id, units, coin_nanos, note, status, expires_at)
+     VALUES ($1, $2, $3, $4, $5, $6, 'open', $7) RETURNING ${COLUMNS}`,
+    [id, hashSecret(token), accountId, units, nanos, note, new Date(link.expiresAtMs)],
+  )
+  const [row] = made.rows
+  if (row === undefined) throw new Error('the database returned no row for a new link')
+  const expires_at = row.expires_at.toISOString()
+  const details = { ...amountOf(link), expires_at }
+  await recordActivity(client, actor, [{ accountId, type: 'link.created', target: id, details }])
+  return { link: asLink(row), token }
+}
+
+/**
+ * Moves the coin of a link to the account that has its token. Claims at once take turns, and the first one wins.
+ * @throws GatewayError link_not_found; link_gone when it is claimed, cancelled or expired
+ */
+export async function claimLink(client: Client, actor: Actor, token: string, accountId: string): Promise<Link> {
+  const link = await lockOpen(client, 'token_hash', hashSecret(token))
+  const ended = await end(client, link, 'claimed', accountId)
+  const details = amountOf(link)
+  await recordActivity(client, actor, [{ accountId, type: 'link.claimed', target: link.id, details }])
+  if (link.accountId !== accountId) {
+    const change = { accountId: link.accountId, type: 'link.claimed', target: link.id, details }
+    await recordActivity(client, GATEWAY, [change])
+  }
+  return ended
+}
+
+/**
+ * Moves the coin of a link back to the account that made it.
+ * @throws GatewayError link_not_found; permission_denied for someone else's; link_gone
+ */
+export async function cancelLink(client: Client, actor: Actor, id: string, accountId: string): Promise<Link> {
+  const link = await lockOpen(client, 'id', id, accountId)
+  const ended = await end(client, link, 'cancelled', link.accountId)
+  const details = amountOf(link)
+  await recordActivity(client, actor, [{ accountId, type: 'link.cancelled', target: id, details }])
+  return ended
+}
+
+/** Moves the coin of a link that is past its time back to the account that made it. @returns undefined if it is not */
+export async function expireLink(client: Client, id: string): Promise<Link | undefined> {
+  const found = await client.query<LinkRow>(
+    `SELECT ${COLUMNS} FROM links WHERE id = $1 AND status = 'open' AND expires_at <= now() FOR UPDATE`,
+    [id],
+  )
+  const [row] = found.rows
+  if (row === undefined) return undefined
+  const link = asLink(row)
+  const ended = await end(client, link, 'expired', link.accountId)
+  const details = amountOf(link)
+  const change = { accountId: link.accountId, type: 'link.expired', target: id, details }
+  await recordActivity(client, GATEWAY, [change])
+  return ended
+}
+
+/** Links that are past their time, oldest first. */
+export async function overdueLinks(db: Queryable, limit: number): Promise<string[]> {
+  const found = await db.query<{ id: string }>(
+    `SELECT id FROM links WHERE status = 'open' AND expires_at <= now() ORDER BY expires_at LIMIT $1`,
+    [limit],
+  )
+  return found.rows.map((row) => row.id)
+}
+
+/** The links of an account, newest first. @param after the id of the link to continue after, or '' */
+export async function pageOfLinks(db: Queryable, accountId: string, limit: number, after: string): Promise<Link[]> {
+  const found = await db.query<LinkRow>(
+    `SELECT ${COLUMNS} FROM links WHERE account_id = $1 AND ($2 = '' OR id < $2) ORDER BY id DESC LIMIT $3`,
+    [accountId, after, limit],
+  )
+  return found.rows.map(asLink)
+}
+
+/** The account that made a link, or undefined for an unknown id. */
+export async function ownerOfLink(db: Queryable, id: string): Promise<string | undefined> {
+  const found = await db.query<{ account_id: string }>('SELECT account_id FROM links WHERE id = $1', [id])
+  return found.rows[0]?.account_id
+}
+
+/** How many links of an account hold coin. */
+export async function countOpenLinks(db: Queryable, accountId: string): Promise<number> {
+  const counted = await db.query<{ count: number }>(
+    `SELECT count(*) FROM links WHERE account_id = $1 AND status = 'open'`,
+    [accountId],
+  )
+  return counted.rows[0]?.count ?? 0
+}
+
+/** @param accountId the required owner */
+async function lockOpen(client: Client, column: 'id' | 'token_hash', value: string, accountId?: string): Promise<Link> {
+  const found = await client.query<LinkRow & { overdue: boolean }>(
+    `SELECT ${COLUMNS}, expires_at <= now() AS overdue FROM links WHERE ${column} = $1 FOR UPDATE`,
+    [value],
+  )
+  const [row] = found.rows
+  if (row === undefined) throw new GatewayError('link_not_found')
+  if (accountId !== undefined && row.account_id !== accountId) throw new GatewayError('permission_denied')
+  const status = row.status === 'open' && row.overdue ? 'expired' : row.status
+  if (status !== 'open') throw new GatewayError('link_gone', { message: `This link is ${status}.` })
+  return asLink(row)
+}
+
+const KINDS = { claimed: 'link_claim', cancelled: 'link_cancel', expired: 'link_expiry' } as const
+
+/** @param accountId receives the coin */
+async function end(client: Client, link: Link, status: keyof typeof KINDS, accountId: string): Promise<Link> {
+  const ended = await client.query<LinkRow>(
+    `UPDATE links SET status = $2, claimed_by = $3, ended_at = now() WHERE id = $1 RETURNING ${COLUMNS}`,
+    [link.id, status, status === 'claimed' ? accountId : null],
+  )
+  const { nanos, units, id: ref } = link
+  await creditCoin(client, { accountId, nanos, units, ref, kind: KINDS[status], from: ESCROW_COIN })
+  const [row] = ended.rows
+  if (row === undefined) throw new Error(`link ${link.id} went away while it was locked`)
+  return asLink(row)
+}

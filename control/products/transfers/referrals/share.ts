@@ -1,0 +1,133 @@
+import { coinBoughtFor } from '../../../../contract/money/coin.ts'
+import { coinAccount, REVENUE } from '../../../book/ledger/accounts.ts'
+import { appendAdmissionEvent, lockAccounts } from '../../../book/ledger/appendAdmissionEvent.ts'
+import { CoinRoom } from '../../../book/ledger/coinRoom.ts'
+import { postTransfers } from '../../../book/ledger/postTransfers.ts'
+import { countAlong } from '../../../book/usagelog/cursors.ts'
+import { FIRST_LOG } from '../../../book/usagelog/head.ts'
+import type { Stretch } from '../../../book/usagelog/stretches.ts'
+import { bookPrice } from '../../../catalog/pricing/coinAmounts.ts'
+import type { Limits } from '../../../limits.ts'
+import { intArray, textArray } from '../../../runtime/db/arrays.ts'
+import { type Client, type Pool, withTransaction } from '../../../runtime/db/pool.ts'
+import { referredCharges } from './referredCharges.ts'
+
+const WHOLE_BPS = 10_000n
+
+/** Coin charges of a referral within a stretch. */
+interface Due {
+  readonly id: string
+  readonly referrer_id: string
+  readonly base: number
+  /** Of a unit, left over from before, in 1/10000. */
+  readonly rest: number
+}
+
+interface Share extends Due {
+  readonly stretch: Stretch
+  readonly units: number
+  /** The coin that is paid for it, in integers of 1e-9 coin. */
+  readonly nanos: number
+  readonly newRest: number
+}
+
+const DUE = `
+  SELECT f.id, f.referrer_id, f.rest, sum(t.units) AS base
+  FROM ${referredCharges('receipts')}
+  WHERE r.log = $1 AND r.position >= $2 AND r.position < $3 AND r.charge_units > 0
+  GROUP BY f.id HAVING sum(t.units) > 0 ORDER BY f.id`
+
+/**
+ * Pays referrers their share of the coin charges in the next stretches of the usage logs, in one transaction with the
+ * cursors of the logs: every receipt counts exactly once, even if processes run this concurrently or crash.
+ * @returns whether a log has receipts after its stretch
+ */
+export function payShares(pool: Pool, limits: Limits): Promise<boolean> {
+  return withTransaction(pool, async (client) => {
+    // Without referrals there is nothing to count; a new referral begins after the present end of the logs.
+    const counts = async () => (await client.query('SELECT FROM referrals LIMIT 1')).rowCount !== 0
+    const pay = (stretches: readonly Stretch[]) => payStretches(client, stretches, limits)
+    return countAlong(client, 'referral_cursors', limits.referralBatchMax, counts, pay)
+  })
+}
+
+async function payStretches(client: Client, stretches: readonly Stretch[], limits: Limits): Promise<void> {
+  const paid: Share[] = []
+  const price = await bookPrice(client)
+  const room = new CoinRoom()
+  for (const stretch of stretches) {
+    const found = await client.query<Due>(DUE, [stretch.log, stretch.from, stretch.to])
+    await room.read(
+      client,
+      found.rows.map((due) => due.referrer_id),
+    )
+    const shares = found.rows.map((due) => shareOf(due, stretch, price, room, limits))
+    if (shares.length === 0) continue
+    // Before the next stretch is read, which continues with the remainder of this one.
+    await noteShares(client, shares, stretch, limits)
+    paid.push(...shares.filter((share) => share.units > 0))
+  }
+  if (paid.length === 0) return
+  await lockAccounts(
+    client,
+    paid.map((share) => share.referrer_id),
+  )
+  for (const { referrer_id: accountId, nanos } of paid) {
+    if (nanos > 0) await appendAdmissionEvent(client, { accountId, coinDelta: nanos })
+  }
+  // Last, because others wait for the row of the revenue; in one statement, which locks in a fixed order.
+  const posted = await postTransfers(
+    client,
+    paid.map((share) => ({
+      kind: 'referral',
+      ref: shareRef(share),
+      debit: REVENUE,
+      credit: coinAccount(share.referrer_id),
+      units: share.units,
+      coinNanos: share.nanos,
+    })),
+  )
+  if (posted !== paid.length) throw new Error(`shares of the stretches ${JSON.stringify(stretches)} were paid before`)
+}
+
+/** As the audit puts it together as well. Shares of the first log have the form from when there was no other. */
+function shareRef({ id, stretch: { log, to } }: Share): string {
+  return log === FIRST_LOG ? `${id}:${to}` : `${id}:${log}:${to}`
+}
+
+/**
+ * The fraction of a nano that remains when coin is bought for the share is dropped, and what the account is too full for: one
+ * full account must not keep the others from their shares.
+ */
+function shareOf(due: Due, stretch: Stretch, coinUsdUnits: number, room: CoinRoom, limits: Limits): Share {
+  const sum = BigInt(due.base) * BigInt(limits.referralShareBps) + BigInt(due.rest)
+  const units = Number(sum / WHOLE_BPS)
+  const nanos = room.take(due.referrer_id, coinBoughtFor(units, coinUsdUnits))
+  return { ...due, stretch, units, nanos, newRest: Number(sum % WHOLE_BPS) }
+}
+
+async function noteShares(
+  client: Client,
+  shares: readonly Share[],
+  { log, from, to }: Stretch,
+  limits: Limits,
+): Promise<void> {
+  const values = [
+    textArray(shares.map((share) => share.id)),
+    intArray(shares.map((share) => share.base)),
+    intArray(shares.map((share) => share.units)),
+  ]
+  await client.query(
+    `INSERT INTO referral_shares (referral_id, base_units, units, log, from_position, to_position, share_bps)
+     SELECT id, base, units, $4::smallint, $5::bigint, $6::bigint, $7::integer
+     FROM unnest($1::text[], $2::bigint[], $3::bigint[]) AS s (id, base, units)`,
+    [...values, log, from, to, limits.referralShareBps],
+  )
+  await client.query(
+    `UPDATE referrals AS f SET base_units = f.base_units + s.base, earned_units = f.earned_units + s.units,
+       earned_nanos = f.earned_nanos + s.nanos, rest = s.rest
+     FROM unnest($1::text[], $2::bigint[], $3::bigint[], $4::bigint[], $5::integer[]) AS s (id, base, units, nanos, rest)
+     WHERE f.id = s.id`,
+    [...values, intArray(shares.map((share) => share.nanos)), intArray(shares.map((share) => share.newRest))],
+  )
+}

@@ -1,0 +1,90 @@
+import { DAY_MS, formatDay } from '../../contract/api/time.ts'
+import { GatewayError } from '../../contract/errors/errors.ts'
+import type { RateSet } from '../../contract/money/charge.ts'
+import { formatUsd } from '../../contract/money/units.ts'
+import type { Limits } from '../limits.ts'
+import type { Queryable } from '../runtime/db/pool.ts'
+import { type BasketItem, CLASSES, readBaskets } from './basket.ts'
+import { type Period, periodOf } from './period.ts'
+import type { PriceIndex, PriceIndexes } from './priceIndex.ts'
+
+const DAYS_USUAL = 30
+
+/**
+ * GET /v1/index.
+ * @param query as the schema of the route has checked it
+ * @throws GatewayError not_found where there is no such basket
+ */
+export async function indexJson(
+  db: Queryable,
+  indexes: PriceIndexes,
+  query: Readonly<Record<string, unknown>>,
+  limits: Limits,
+  nowMs: number = Date.now(),
+) {
+  const asked = query['basket']
+  const every = query['every'] === 'month' ? 'month' : 'day'
+  const period = periodOf(Number(query['days'] ?? Math.min(DAYS_USUAL, limits.indexDaysMax)), query['to'], nowMs)
+  const shown = { ...period, toDay: Math.min(period.toDay, Math.floor(nowMs / DAY_MS)) }
+  const baskets = await readBaskets(db)
+  const basket = asked === undefined ? baskets[0] : baskets.find(({ id }) => id === asked)
+  if (basket === undefined && asked !== undefined) {
+    throw new GatewayError('not_found', { message: `There is no basket ${asked}.` })
+  }
+  const index = basket && (await indexes.of(basket))
+  return {
+    object: 'price_index' as const,
+    method: 'laspeyres' as const,
+    base_value: '100',
+    every,
+    from: formatDay(period.fromDay),
+    to: formatDay(period.toDay),
+    basket: index === undefined ? null : basketJson(index),
+    baskets: baskets.map(({ id }) => id),
+    data: index === undefined ? [] : valuesJson(index, shown, every),
+  }
+}
+
+function valuesJson(index: PriceIndex, { fromDay, toDay }: Period, every: 'day' | 'month') {
+  const values = []
+  for (let day = fromDay; day <= toDay; day++) {
+    if (every === 'month' && day !== toDay && !endsMonth(day)) continue
+    const found = index.valueOn(day)
+    if (found === undefined) continue
+    const { value, version } = found
+    values.push({ object: 'index_value' as const, day: formatDay(day), value, price_sheet: String(version) })
+  }
+  return values
+}
+
+function endsMonth(day: number): boolean {
+  return formatDay(day).slice(0, 7) !== formatDay(day + 1).slice(0, 7)
+}
+
+function basketJson(index: PriceIndex) {
+  const { id, weights, baseFrom, baseTo, items } = index.basket
+  return {
+    object: 'index_basket' as const,
+    id,
+    weights,
+    base: { from: formatDay(baseFrom), to: formatDay(baseTo) },
+    models: items.map((item) => itemJson(index, item)),
+  }
+}
+
+function itemJson(index: PriceIndex, item: BasketItem) {
+  const { model, tokens } = item
+  const [base, left] = [index.basePriceOf(model), index.leftOn(model)]
+  return {
+    model,
+    tokens,
+    base_price: base === undefined ? null : priceJson(base),
+    share: index.shareOf(item),
+    left_on: left === undefined ? null : formatDay(left),
+  }
+}
+
+/** USD per million tokens. */
+function priceJson(rates: RateSet): Record<string, string> {
+  return Object.fromEntries(CLASSES.map(([name, rate]) => [name, formatUsd(rates[rate])]))
+}

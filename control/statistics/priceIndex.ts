@@ -1,0 +1,119 @@
+import type { RateSet } from '../../contract/money/charge.ts'
+import type { Limits } from '../limits.ts'
+import type { Queryable } from '../runtime/db/pool.ts'
+import { type Basket, type BasketItem, costOf } from './basket.ts'
+import { quotient } from './decimal.ts'
+import { readSheetPrices, type SheetPrices } from './sheetHistory.ts'
+
+const VALUE_PLACES = 4
+const BASE_VALUE = 100n
+
+/** The cost of a basket from one sheet until the next. */
+interface Step {
+  readonly day: number
+  readonly version: number
+  readonly cost: bigint
+}
+
+/** The price index of one basket: its cost in percent of its cost in the base period (Laspeyres). */
+export class PriceIndex {
+  readonly basket: Basket
+  private readonly steps: Step[] = []
+  /** The last price of each model of the basket; removed models keep theirs. */
+  private readonly prices = new Map<string, RateSet>()
+  private readonly leftDays = new Map<string, number>()
+  private readonly items: ReadonlyMap<string, BasketItem>
+  private basePrices: ReadonlyMap<string, RateSet> = new Map()
+
+  constructor(basket: Basket) {
+    this.basket = basket
+    this.items = new Map(basket.items.map((item) => [item.model, item]))
+  }
+
+  /** The version of the last sheet that it knows, or 0. */
+  get version(): number {
+    return this.steps.at(-1)?.version ?? 0
+  }
+
+  /** Takes the next sheet, in the order of their versions. */
+  add({ version, day, rates }: SheetPrices): void {
+    for (const model of this.items.keys()) {
+      const found = rates.get(model)
+      if (found !== undefined) {
+        this.prices.set(model, found)
+        this.leftDays.delete(model)
+      } else if (this.prices.has(model) && !this.leftDays.has(model)) {
+        this.leftDays.set(model, day)
+      }
+    }
+    if (day <= this.basket.baseTo) this.basePrices = new Map(this.prices)
+    this.steps.push({ day, version, cost: this.costAt(this.prices) })
+  }
+
+  /** The value at the end of a day, with the sheet that it is by; undefined before the base day, or where nothing costs. */
+  valueOn(day: number): { value: string; version: number } | undefined {
+    if (day < this.basket.baseTo) return undefined
+    const step = this.steps.findLast((each) => each.day <= day)
+    const base = this.costAt(this.basePrices)
+    if (step === undefined || base === 0n) return undefined
+    return { value: quotient(step.cost * BASE_VALUE, base, VALUE_PLACES), version: step.version }
+  }
+
+  /** The prices of the base period. */
+  basePriceOf(model: string): RateSet | undefined {
+    return this.basePrices.get(model)
+  }
+
+  /** The day of the sheet that removed the model, after which the index continues without it; undefined while it is sold. */
+  leftOn(model: string): number | undefined {
+    return this.leftDays.get(model)
+  }
+
+  /** The share of a model in the costs of the base period. */
+  shareOf(item: BasketItem): string {
+    const base = this.costAt(this.basePrices)
+    const rates = this.basePrices.get(item.model)
+    return base === 0n || rates === undefined ? '0' : quotient(costOf(item, rates), base, VALUE_PLACES)
+  }
+
+  /** Baskets have only models that have a base price, and prices stay: every sum is over the same models. */
+  private costAt(prices: ReadonlyMap<string, RateSet>): bigint {
+    let cost = 0n
+    for (const [model, item] of this.items) {
+      const rates = prices.get(model)
+      if (rates !== undefined) cost += costOf(item, rates)
+    }
+    return cost
+  }
+}
+
+/** The indexes of the baskets. Sheets never change, so each is read once. */
+export class PriceIndexes {
+  private readonly db: Queryable
+  private readonly limits: Limits
+  private readonly known = new Map<number, PriceIndex>()
+  private reading: Promise<unknown> = Promise.resolve()
+
+  constructor(db: Queryable, limits: Limits) {
+    this.db = db
+    this.limits = limits
+  }
+
+  /** The index of a basket, with all sheets that there are. */
+  async of(basket: Basket): Promise<PriceIndex> {
+    // One after the other, so that each sheet is added once.
+    const read = this.reading.catch(() => {}).then(() => this.readOn(basket))
+    this.reading = read
+    return read
+  }
+
+  private async readOn(basket: Basket): Promise<PriceIndex> {
+    const index = this.known.get(basket.id) ?? new PriceIndex(basket)
+    this.known.set(basket.id, index)
+    for (;;) {
+      const sheets = await readSheetPrices(this.db, index.version, this.limits.indexSheetsPage)
+      for (const sheet of sheets) index.add(sheet)
+      if (sheets.length < this.limits.indexSheetsPage) return index
+    }
+  }
+}

@@ -1,0 +1,111 @@
+import { GatewayError } from '../../../contract/errors/errors.ts'
+import { errorOf } from '../../../contract/wire/refusal.ts'
+import { PoolBusy, WorkerPool } from '../../../workers/pool.ts'
+import type { JsonBounds } from '../../json/jsonBounds.ts'
+import type { Limits } from '../../limits.ts'
+import type { LargeReply, LargeTask, LargeTaskName, LargeTasks } from './largeTasks.ts'
+import { sharedBytes } from './sharedBytes.ts'
+
+const TASK_FILE = new URL('./tasks/largeTask.js', import.meta.url).href
+const RETRY_SECONDS = 1
+/** Bodies of clients without a key are parsed at low priority. */
+const STRANGERS_NICE = 10
+/** No smaller body is large, so that for most bodies the size alone decides. */
+const LARGE_BYTES_LEAST = 16_384
+
+/** The kind of the body's sender: one with a valid credential, or any other. */
+export type BodyOwner = 'customer' | 'stranger'
+/** Answers of providers come beside the bodies of requests. */
+type Source = BodyOwner | 'provider'
+
+interface Lane {
+  readonly pool: WorkerPool
+  readonly bounds: JsonBounds
+  readonly atOnceBytesMax: number
+}
+
+/** A body that other threads read. */
+export class LargeBody {
+  private readonly bytes: Uint8Array
+  private readonly lane: Lane
+  private readonly limits: Limits
+
+  constructor(body: Buffer, lane: Lane, limits: Limits) {
+    this.bytes = sharedBytes(body)
+    this.lane = lane
+    this.limits = limits
+  }
+
+  /**
+   * Has a task done with the body.
+   * @throws GatewayError as the task; 400 for too many members or elements, 429 when too many bodies wait
+   */
+  async run<Name extends LargeTaskName>(
+    name: Name,
+    input: LargeTasks[Name]['input'],
+  ): Promise<LargeTasks[Name]['output']> {
+    const { bytes: body, limits } = this
+    const { bounds, pool } = this.lane
+    const task = { name, input, body, bounds, limits } as LargeTask
+    const reply = await pool.runFile<LargeTask, LargeReply>(TASK_FILE, task).catch((error: unknown) => {
+      const isBusy = error instanceof PoolBusy || (error instanceof Error && error.name === 'AbortError')
+      if (isBusy) throw new GatewayError('too_many_uploads', { retryAfterSeconds: RETRY_SECONDS, cause: error })
+      throw error
+    })
+    if ('refusal' in reply) throw errorOf(reply.refusal)
+    return reply.value as LargeTasks[Name]['output']
+  }
+}
+
+/**
+ * Reads large bodies in threads of their own, so that none of them holds up the event loop: they parse, check, measure and
+ * write for the providers. Strangers' bodies have a thread to themselves, and are bounded more closely.
+ */
+export class LargeBodies {
+  private readonly limits: Limits
+  private readonly lanes: Readonly<Record<Source, Lane>>
+
+  /** @param onFault called for threads that fail while they are idle */
+  constructor(limits: Limits, onFault: (error: unknown) => void) {
+    this.limits = limits
+    const { jsonDepthMax: depthMax } = limits
+    const newPool = (niceIncrement: number, queueMax: number = limits.largeBodiesWaitingMax) =>
+      new WorkerPool({
+        threadsMax: 1,
+        queueMax,
+        taskTimeoutMs: limits.largeBodyTimeoutMs,
+        idleTimeoutMs: limits.workerIdleMs,
+        niceIncrement,
+        onFault,
+      })
+    this.lanes = {
+      customer: {
+        pool: newPool(0),
+        bounds: { depthMax, membersMax: limits.jsonMembersMax, elementsMax: limits.jsonElementsMax },
+        atOnceBytesMax: Math.max(LARGE_BYTES_LEAST, limits.jsonAtOnceBytesMax),
+      },
+      stranger: {
+        pool: newPool(STRANGERS_NICE),
+        bounds: { depthMax, membersMax: limits.strangerJsonMembersMax, elementsMax: limits.strangerJsonElementsMax },
+        atOnceBytesMax: Math.max(LARGE_BYTES_LEAST, limits.strangerJsonAtOnceBytesMax),
+      },
+      // What is parsed of them was counted while they arrived.
+      provider: {
+        pool: newPool(0, limits.largeAnswersWaitingMax),
+        bounds: { depthMax, membersMax: Number.POSITIVE_INFINITY, elementsMax: Number.POSITIVE_INFINITY },
+        atOnceBytesMax: limits.answerAtOnceBytesMax,
+      },
+    }
+  }
+
+  /** @returns undefined for a body or an answer that is small enough to be read at once */
+  of(body: Buffer, owner: Source): LargeBody | undefined {
+    if (body.length <= LARGE_BYTES_LEAST) return undefined
+    const lane = this.lanes[owner]
+    return body.length <= lane.atOnceBytesMax ? undefined : new LargeBody(body, lane, this.limits)
+  }
+
+  async close(): Promise<void> {
+    await Promise.all(Object.values(this.lanes).map(({ pool }) => pool.close()))
+  }
+}

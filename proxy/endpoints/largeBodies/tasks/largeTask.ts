@@ -1,0 +1,117 @@
+import { GatewayError } from '../../../../contract/errors/errors.ts'
+import { readJsonBody } from '../../../../contract/std/jsonBody.ts'
+import { refusalOf } from '../../../../contract/wire/refusal.ts'
+import { sampleText } from '../../../../workers/textSample.ts'
+import { readMessagesRequest } from '../../../dialects/anthropic/messagesRequest.ts'
+import { messagesOf, printCount } from '../../../dialects/anthropic/native.ts'
+import type { ChatFields, ChatRequest } from '../../../dialects/shared/chatRequest.ts'
+import type { Printed } from '../../../dialects/shared/codec.ts'
+import { checkBounds } from '../../../json/jsonBounds.ts'
+import { readLargeMessage } from '../../mcp/largeMessage.ts'
+import { promptTexts } from '../../tokens/promptTexts.ts'
+import type { ChatEndpoint, LargeReply, LargeTask, PromptSample } from '../largeTasks.ts'
+import { sharedText } from '../sharedBytes.ts'
+import { readLargeAnswer, readLargeMembers, readLargeVectors } from './readAnswer.ts'
+import { readLargeVideo, readUnit } from './readUnit.ts'
+import { codecOf, SURFACES } from './surfaces.ts'
+
+/** Does a task with a large body; runs on a thread. */
+export function run(task: LargeTask): LargeReply {
+  try {
+    checkBounds(bytesOf(task), task.bounds)
+    return { value: perform(task) }
+  } catch (error) {
+    if (!(error instanceof GatewayError)) throw error
+    return { refusal: refusalOf(error) }
+  }
+}
+
+function perform(task: LargeTask): unknown {
+  switch (task.name) {
+    case 'chat':
+      return fieldsOf(task.input.answers ? chatRequest(task, task.input.endpoint) : countRequest(task))
+    case 'print':
+      return print(task)
+    case 'printCount':
+      return sharedText(printCount(countRequest(task), task.input.model))
+    case 'printBatch':
+      return sharedText(JSON.stringify(chatRequest(task, 'chat').forward))
+    case 'prompt':
+      return prompt(task)
+    case 'unit':
+      return readUnit(task.input.endpoint, bytesOf(task), task.limits)
+    case 'mcp':
+      return readMcp(task)
+    case 'members':
+      return readLargeMembers(task.input, bytesOf(task), task.limits)
+    case 'vectors':
+      return readLargeVectors(task.input.to, bytesOf(task))
+    case 'answer':
+      return readLargeAnswer(task.input, bytesOf(task), task.limits)
+    case 'video':
+      return readLargeVideo(bytesOf(task), task.limits)
+  }
+}
+
+function readMcp(task: LargeTask): object {
+  const read = readLargeMessage(bytesOf(task), task.limits)
+  return 'rpc' in read || read.chat === undefined ? read : { ...read, chat: sharedText(read.chat) }
+}
+
+function print(task: Extract<LargeTask, { name: 'print' }>): Printed {
+  const { endpoint, dialect, model } = task.input
+  const printed = codecOf(endpoint, dialect).print(chatRequest(task, endpoint), model, null)
+  const { rest, format } = printed
+  const shared = { ...printed, rest: shareText(rest) }
+  return format === undefined ? shared : { ...shared, format: shareText(format) }
+}
+
+function prompt(task: Extract<LargeTask, { name: 'prompt' }>): PromptSample {
+  const { endpoint, imageTokens } = task.input
+  const request = endpoint === 'messages' ? countRequest(task) : chatRequest(task, endpoint)
+  const { text, extraTokens } = promptTexts(request.forward, imageTokens)
+  return { text: sampleText(text, task.limits.countCharactersMax), extraTokens }
+}
+
+function chatRequest(task: LargeTask, endpoint: ChatEndpoint): ChatRequest {
+  return SURFACES[endpoint].read(readJsonBody(bytesOf(task), task.limits.jsonDepthMax), task.limits)
+}
+
+/** A Messages request for counting alone, without an answer. */
+function countRequest(task: LargeTask): ReturnType<typeof messagesOf> {
+  return readMessagesRequest(readJsonBody(bytesOf(task), task.limits.jsonDepthMax), task.limits, false)
+}
+
+function fieldsOf(request: ChatRequest): ChatFields {
+  // A request may be an instance of a class whose getters compute members that are not needed here.
+  const { modelId, batch, webhookUrl = '', cheapest, stream, includeUsage, maxTokens, maxTokensName } = request
+  const { maxTokensBeside = null, maxTokensParam = maxTokensName, promptParam = 'messages', prompt } = request
+  const { preferences, echo = '', tools = [], asides, named = [] } = request
+  return {
+    modelId,
+    batch,
+    webhookUrl,
+    cheapest,
+    stream,
+    includeUsage,
+    maxTokens,
+    maxTokensName,
+    maxTokensBeside,
+    maxTokensParam,
+    promptParam,
+    prompt,
+    preferences,
+    echo,
+    tools,
+    named,
+    ...(asides !== undefined && { asides }),
+  }
+}
+
+function shareText(text: string | Uint8Array): Uint8Array {
+  return typeof text === 'string' ? sharedText(text) : text
+}
+
+function bytesOf({ body }: LargeTask): Buffer {
+  return Buffer.from(body.buffer, body.byteOffset, body.byteLength)
+}

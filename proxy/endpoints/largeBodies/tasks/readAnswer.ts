@@ -1,0 +1,44 @@
+import { isWhole } from '../../../../contract/money/usageReports.ts'
+import { refusalOf } from '../../../../contract/wire/refusal.ts'
+import { sampleText } from '../../../../workers/textSample.ts'
+import { AnswerJson } from '../../../json/answerJson.ts'
+import { findMembers } from '../../../json/findMembers.ts'
+import type { Limits } from '../../../limits.ts'
+import { convertVectors } from '../../modalities/vectors.ts'
+import type { AnswerInput, LargeAnswer, LargeRejection, LargeTasks } from '../largeTasks.ts'
+import { sharedBuffer, sharedBytes, sharedText } from '../sharedBytes.ts'
+import { codecOf } from './surfaces.ts'
+
+/** Reads a provider's large answer to a chat request, and writes it for the client. */
+export function readLargeAnswer(
+  { endpoint, dialect, cuts, context, isCounted }: AnswerInput,
+  bytes: Buffer,
+  limits: Limits,
+): LargeAnswer | LargeRejection {
+  const answer = codecOf(endpoint, dialect).answer(new AnswerJson(bytes, cuts), { ...context, limits })
+  if ('rejected' in answer) {
+    const { error, ...rest } = answer.rejected
+    return { rejected: { ...rest, error: refusalOf(error) } }
+  }
+  const { usage, outputBytes } = answer
+  const text = !isWhole(usage) || isCounted ? answer.written() : null
+  const written = typeof text === 'string' ? sampleText(text, limits.countCharactersMax) : text
+  const head = answer.head()
+  return { usage, outputBytes, written, head: typeof head === 'string' ? sharedText(head) : sharedBytes(head) }
+}
+
+/** Finds the members of a large answer, and of what is left of it without the values that are cut out. */
+export function readLargeMembers(
+  { reading, cuts }: LargeTasks['members']['input'],
+  bytes: Buffer,
+  limits: Limits,
+): LargeTasks['members']['output'] {
+  const rest = sharedBytes(new AnswerJson(bytes, cuts).rest)
+  return { content: findMembers(sharedBuffer(rest), reading, limits), rest }
+}
+
+/** Writes the vectors of a large answer in another encoding. */
+export function readLargeVectors(to: 'float' | 'base64', bytes: Buffer): LargeTasks['vectors']['output'] {
+  const vectors = convertVectors(bytes, to)
+  return vectors === null ? null : sharedBytes(vectors)
+}

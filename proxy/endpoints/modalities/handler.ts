@@ -1,0 +1,82 @@
+import type { Dialect } from '../../../contract/catalog/catalog.ts'
+import { GatewayError } from '../../../contract/errors/errors.ts'
+import type { Principal } from '../../access/principal.ts'
+import type { Model } from '../../catalog/catalog.ts'
+import type { CatalogStore } from '../../catalog/catalogStore.ts'
+import { checkMaxPrice, refuseMaxPrice } from '../../dialects/shared/preferences.ts'
+import { refuseBatch } from '../../json/fields.ts'
+import type { Exchange, Precheck, RequestHead } from '../../server/exchange.ts'
+import { isMultipart } from '../../upload/multipart.ts'
+import { chooseRoutes } from '../../upstream/chooseRoutes.ts'
+import type { UnitEndpoint } from '../largeBodies/largeTasks.ts'
+import { checkModel, routePolicy, tierRates } from '../run/checkModel.ts'
+import { ownerOf, type Serve } from '../run/serve.ts'
+import type { RunServices } from '../run/services.ts'
+import type { Operation, UnitPlan, UnitRequest } from './operation.ts'
+
+/** The other dialects have no such operations. */
+const DIALECTS: ReadonlySet<Dialect> = new Set(['openai'])
+
+/** Serves one operation. */
+export function unitServe<Request extends UnitRequest, Plan extends UnitPlan>(
+  operation: Operation<Request, Plan>,
+  catalog: CatalogStore,
+): Serve {
+  const { endpoint, streamed } = operation
+  const begin = (
+    request: Request,
+    exchange: Exchange,
+    principal: Principal,
+    services: RunServices,
+  ): void | Promise<void> => {
+    const { limits } = services
+    const model = checkModel(request.modelId, catalog.model(request.modelId), endpoint, principal)
+    checkWishes(request, model, principal)
+    const policy = routePolicy(request, principal, DIALECTS)
+    const routes = chooseRoutes(model, policy, services.health, exchange.startedAtMs)
+    const start = (plan: Plan): void => {
+      // No hold was taken yet, so a client that has disconnected meanwhile needs no cleanup.
+      if (exchange.gone) return
+      const { holdUnits } = plan
+      const metered = { endpoint, model, routes, wantUnits: holdUnits, leastUnits: holdUnits, streamed }
+      new operation.Run(exchange, principal, metered, plan, services).start()
+    }
+    const plan = operation.plan(request, { requestId: exchange.id, model, principal, limits })
+    if (plan instanceof Promise) return plan.then(start)
+    start(plan)
+  }
+  return (exchange, body, principal, services) => {
+    // Files are not JSON: they are split without parsing.
+    const large = operation.upload ? undefined : services.large.of(body, ownerOf(services))
+    if (large === undefined)
+      return begin(operation.read(body, exchange.head, services.limits), exchange, principal, services)
+    return large
+      .run('unit', { endpoint: operation.endpoint as UnitEndpoint })
+      .then((request) => begin(request as Request, exchange, principal, services))
+  }
+}
+
+/** Rejects bodies that are not multipart on upload endpoints without a key. */
+export function uploadPrecheck(upload: boolean): Precheck | undefined {
+  return upload ? (head) => notMultipart(head) ?? 'stranger' : undefined
+}
+
+/** Rejects bodies that are not multipart on upload endpoints with a key. */
+export function unitPrecheck(upload: boolean, keyed: Precheck): Precheck {
+  if (!upload) return keyed
+  return (head) => {
+    const sender = keyed(head)
+    return sender === 'customer' ? (notMultipart(head) ?? sender) : sender
+  }
+}
+
+function notMultipart(head: RequestHead): GatewayError | undefined {
+  return isMultipart(head.contentType) ? undefined : new GatewayError('not_multipart')
+}
+
+function checkWishes(request: UnitRequest, model: Model, principal: Principal): void {
+  if (request.batchParam !== null && principal.privateTier) throw new GatewayError('private_batch_unavailable')
+  refuseBatch(request)
+  if (model.unit !== '') refuseMaxPrice(request.preferences)
+  else checkMaxPrice(request.preferences, tierRates(model, principal, model.rates, model.ratesPrivate), model.id)
+}

@@ -1,0 +1,29 @@
+import type { LeaseCounts } from '../admission/leases/leases.ts'
+import type { RequestCounters } from '../metrics/requestMetrics.ts'
+import type { Vitals } from '../metrics/vitals.ts'
+
+/** A worker's report of itself. */
+export interface WorkerSnapshot {
+  readonly counters: RequestCounters
+  readonly openRequests: number
+  readonly activeRuns: number
+  readonly settlementsOpen: number
+  readonly leases: LeaseCounts
+  readonly journalBytes: number
+  readonly residentBytes: number
+  readonly loopDelayP99Ms: number
+  /** Of the journal that the disk does not have yet. */
+  readonly journalLagBytes: number
+  readonly vitals: Pick<Vitals, 'redis' | 'journal' | 'control' | 'controlSilentMs' | 'draining'>
+}
+
+export type WorkerToMain =
+  | { readonly ready: { readonly port: number; readonly owner: string } }
+  /** All requests have ended; the worker answers new ones with 503 until it gets the message to exit. */
+  | { readonly drained: true }
+  | { readonly snapshot: { readonly id: number; readonly data: WorkerSnapshot } }
+
+export type MainToWorker =
+  | { readonly drain: true; readonly noticeMs: number }
+  | { readonly leave: true }
+  | { readonly takeSnapshot: number }
