@@ -11,7 +11,8 @@ import { lockAccounts } from '../../book/ledger/appendAdmissionEvent.ts'
 import { lockAccount } from '../../book/ledger/lockAccount.ts'
 import { postTransfers, type Transfer } from '../../book/ledger/postTransfers.ts'
 import { coinPrice } from '../../catalog/pricing/coinAmounts.ts'
-import type { PaymentsConfig } from '../../chain/paymentsConfig.ts'
+import type { OnChainStart } from '../../chain/chainParts.ts'
+import type { ChainService } from '../../chain/chainService.ts'
 import { accountOfWallet } from '../../identity/wallets/wallets.ts'
 import type { Limits } from '../../limits.ts'
 import { recordActivity } from '../../runtime/activity/activity.ts'
@@ -31,7 +32,7 @@ import {
   pageOfLockWithdrawals,
 } from './tokens/lockWithdrawalRow.ts'
 import { LOCK_WITHDRAWAL, openOnchainAccount } from './tokens/onchainTokens.ts'
-import type { LockTokens } from './tokens/startLockTokens.ts'
+import { type LockTokens, startLockTokens } from './tokens/startLockTokens.ts'
 import { unitsOfTokens } from './tradeAmounts.ts'
 import { refuseSubKey, requireTrader } from './traders.ts'
 
@@ -39,11 +40,8 @@ type LockWithdrawalOperation = 'list_lock_withdrawals' | 'get_lock_withdrawal' |
 
 const HOUR_MS = 3_600_000
 
-/** Tokens of locks on the chain; `lockTokens` throws GatewayError chain_unavailable and funds_lease. */
-interface LockTokenParts {
-  readonly config: Pick<PaymentsConfig, 'lockTokens' | 'gasFeeUnits'>
-  readonly lockTokens: LockTokens | undefined
-}
+/** Tokens of locks on the chain. */
+export const LOCK_TOKENS: OnChainStart<LockTokens> = { start: startLockTokens }
 
 export interface LockWithdrawalParts {
   readonly pool: Pool
@@ -52,7 +50,7 @@ export interface LockWithdrawalParts {
   /** Has what was booked for these accounts brought to the admission state. */
   readonly applyToAdmission: (accountIds: readonly string[]) => Promise<unknown>
   /** Undefined when the gateway has no chain. */
-  readonly payments: LockTokenParts | undefined
+  readonly chain: ChainService | undefined
   readonly limits: Limits
 }
 
@@ -149,10 +147,9 @@ function feeTransfers(fee: Taking | undefined): Transfer[] {
 }
 
 /** @throws GatewayError not_found where no contract is set; chain_unavailable, funds_lease */
-function lockTokensOf({ payments }: LockWithdrawalParts) {
-  const lockTokens = payments?.config.lockTokens == null ? undefined : payments.lockTokens
-  if (payments !== undefined && lockTokens !== undefined)
-    return { ...lockTokens, gasFeeUnits: payments.config.gasFeeUnits }
+function lockTokensOf({ chain }: LockWithdrawalParts) {
+  const lockTokens = chain?.config.lockTokens == null ? undefined : chain.sending(LOCK_TOKENS)
+  if (chain !== undefined && lockTokens !== undefined) return { ...lockTokens, gasFeeUnits: chain.config.gasFeeUnits }
   throw new GatewayError('not_found', { message: 'This gateway has no contract for tokens of compute locks.' })
 }
 
