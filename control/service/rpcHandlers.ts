@@ -12,13 +12,13 @@ import { sheetJson, sheetListJson } from '../catalog/pricing/sheetReads.ts'
 import type { ObservedDays } from '../catalog/status/observedDays.ts'
 import type { ChainState } from '../chain/chainState.ts'
 import { balanceJson } from '../identity/accounts/accountJson.ts'
-import { resolveKey } from '../identity/keys/resolveKey.ts'
 import { approvalRpc } from '../products/agents/approvalRpc.ts'
 import type { ServingService } from '../products/marketplace/serving/servingService.ts'
 import { paymentHandlers } from '../products/payments/paymentHandlers.ts'
 import { withdrawalState } from '../products/reserve/withdrawalGate.ts'
 import type { RpcHandlers } from '../runtime/bus/rpcOperations.ts'
 import type { ApiParts } from './apiHandlers.ts'
+import { resolveKey } from './keyRecord.ts'
 
 /** Handlers of the proxies' calls, over the book and the admission state. */
 export function rpcHandlers(
