@@ -79,7 +79,7 @@ async function settle(args: Arguments, context: CliContext): Promise<undefined> 
 }
 
 async function retry(args: Arguments, context: CliContext): Promise<undefined> {
-  const { allowAttempts } = await import('../chain/moreAttempts.ts')
+  const { allowAttempts } = await import('../service/moreAttempts.ts')
   const [id, reason] = [argument(args, 'ID'), reasonOf(args)]
   const isAllowed = await withTransaction(await context.pool(), (client) =>
     allowAttempts(client, id, reason, context.limits),

@@ -13,10 +13,10 @@ import { sheetJson, sheetListJson } from '../catalog/pricing/sheetReads.ts'
 import type { ObservedDays } from '../catalog/status/observedDays.ts'
 import type { ChainState } from '../chain/chainState.ts'
 import { balanceJson } from '../identity/accounts/accountJson.ts'
-import { resolveKey } from '../identity/keys/resolveKey.ts'
 import type { RpcHandlers } from '../runtime/bus/rpcOperations.ts'
 import { joined } from '../runtime/joined.ts'
 import type { ApiParts } from './apiHandlers.ts'
+import { resolveKey } from './keyRecord.ts'
 
 /** Handlers of the proxies' calls, over the book and the admission state. */
 export function rpcHandlers(

@@ -6,9 +6,9 @@ import type { Redis } from '../../../contract/wire/redis.ts'
 import { bookTaking, type Debits, type Taking } from '../../admission/debits/debit.ts'
 import type { ApiCall, ReadHandler, WriteHandler } from '../../api/call.ts'
 import { listJson, pageOf } from '../../api/lists.ts'
+import { lockAccount } from '../../book/ledger/accountRow.ts'
 import { coinAccount, holdingAccount, REVENUE } from '../../book/ledger/accounts.ts'
 import { lockAccounts } from '../../book/ledger/appendAdmissionEvent.ts'
-import { lockAccount } from '../../book/ledger/lockAccount.ts'
 import { postTransfers, type Transfer } from '../../book/ledger/postTransfers.ts'
 import { coinPrice } from '../../catalog/pricing/coinAmounts.ts'
 import type { OnChainStart } from '../../chain/chainParts.ts'
@@ -19,11 +19,12 @@ import { recordActivity } from '../../runtime/activity/activity.ts'
 import { announceKeyChanges } from '../../runtime/bus/announceKeyChanges.ts'
 import type { Client, Pool } from '../../runtime/db/pool.ts'
 import type { UndoableTransaction } from '../../runtime/db/undoable.ts'
-import { GAS_FEE, gasFee, refuseBeyondDay } from '../payments/gasCover.ts'
+import { GAS_FEE, gasFee, refuseBeyondDay, type SentByGateway } from '../payments/gasCover.ts'
 import { readWallet } from '../payments/withdrawalHandlers.ts'
 import { type LockSeries, lockTradedSeries, refuseMoreThanSupply } from './series.ts'
 import { numberOfId } from './tokens/lockTokensContract.ts'
 import {
+  countLockWithdrawals,
   countOpenLockWithdrawals,
   insertLockWithdrawal,
   type LockWithdrawal,
@@ -35,6 +36,8 @@ import { LOCK_WITHDRAWAL, openOnchainAccount } from './tokens/onchainTokens.ts'
 import { type LockTokens, startLockTokens } from './tokens/startLockTokens.ts'
 import { unitsOfTokens } from './tradeAmounts.ts'
 import { refuseSubKey, requireTrader } from './traders.ts'
+
+const SENT: SentByGateway = { prefix: 'lwd', perDay: 'lockWithdrawalsPerDay', countSince: countLockWithdrawals }
 
 type LockWithdrawalOperation = 'list_lock_withdrawals' | 'get_lock_withdrawal' | 'create_lock_withdrawal'
 
@@ -89,7 +92,7 @@ export function lockWithdrawalHandlers(
         const series = await lockTradedSeries(client, String(call.body['series']))
         refuseLate(series, limits)
         await refuseTooMany(client, call.accountId, limits)
-        await refuseBeyondDay(client, 'lock_withdrawal', call.accountId, limits)
+        await refuseBeyondDay(client, SENT, call.accountId, limits)
         const micros = readTokens(call, limits)
         const fee = gasFee(call.accountId, gasFeeUnits, await coinPrice(client))
         const stored = await withdraw(transaction, parts.debits, call, series, { wallet, contract, micros }, fee)

@@ -6,16 +6,24 @@ import type { Address } from '../../../contract/payments/address.ts'
 import { isId } from '../../../contract/wire/ids.ts'
 import { type ApiCall, preparedWrite, type ReadHandler, type WriteHandler } from '../../api/call.ts'
 import { listJson, pageOf } from '../../api/lists.ts'
-import { lockAccount } from '../../book/ledger/lockAccount.ts'
+import { lockAccount } from '../../book/ledger/accountRow.ts'
 import { amountJson, coinAmountJson, coinPrice } from '../../catalog/pricing/coinAmounts.ts'
 import type { Limits } from '../../limits.ts'
 import { recordActivity } from '../../runtime/activity/activity.ts'
 import type { Pool, Queryable } from '../../runtime/db/pool.ts'
 import { readDeposit, refuseAuthorization } from './deposits/depositOrder.ts'
-import { type Deposit, type DepositState, depositOf, pageOfDeposits } from './deposits/depositRow.ts'
+import {
+  countSignedDeposits,
+  type Deposit,
+  type DepositState,
+  depositOf,
+  pageOfDeposits,
+} from './deposits/depositRow.ts'
 import type { CheckedDeposit } from './deposits/deposits.ts'
-import { refuseBeyondDay } from './gasCover.ts'
+import { refuseBeyondDay, type SentByGateway } from './gasCover.ts'
 import type { Payments } from './payments.ts'
+
+const SENT: SentByGateway = { prefix: 'dep', perDay: 'signedDepositsPerDay', countSince: countSignedDeposits }
 
 type DepositOperation = 'get_funding' | 'list_deposits' | 'get_deposit' | 'create_deposit'
 
@@ -67,7 +75,7 @@ export function depositHandlers(parts: DepositParts): Record<DepositOperation, R
         const { deposits } = paymentsOf(parts)
         await requireLinked(parts, client, accountId, checked.order.payment.from)
         await lockAccount(client, accountId)
-        await refuseBeyondDay(client, 'deposit', accountId, parts.limits)
+        await refuseBeyondDay(client, SENT, accountId, parts.limits)
         const { nanos, units, payment } = checked.order
         const details = { amount: formatUsd(units), coin: coinDecimal(nanos), wallet: payment.from }
         const { deposit, transaction } = await deposits.store(client, accountId, checked)
