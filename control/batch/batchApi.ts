@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { DIALECT } from '../../contract/catalog/dialects.ts'
 import { shownMessage } from '../../contract/providers/cleanMessage.ts'
 import { providerErrorOf, readProviderError } from '../../contract/providers/providerError.ts'
 import { type FaultOwner, faultOf } from '../../contract/providers/providerFault.ts'
@@ -163,7 +164,7 @@ export function providerHeaders(apiKey: string, contentType: string): Record<str
   return {
     accept: 'application/json',
     ...(contentType === '' ? {} : { 'content-type': contentType }),
-    ...(apiKey === '' ? {} : { authorization: `Bearer ${apiKey}` }),
+    ...DIALECT.openai.headers(apiKey),
   }
 }
 
