@@ -155,8 +155,8 @@ export class ProviderCall implements AttemptListener {
   /** Goes on without a client, over the attempt that is under way, if there is room. @returns whether it does */
   detach(): boolean {
     const { metrics, limits } = this.run.services
-    if (metrics.counters.detached >= limits.detachedRequestsMax) return false
-    metrics.counters.detached++
+    if (metrics.detached >= limits.detachedRequestsMax) return false
+    metrics.detached++
     this.detached = true
     this.attempts?.makeLast()
     return true
@@ -181,7 +181,7 @@ export class ProviderCall implements AttemptListener {
     this.listener.onClosed?.()
     if (!this.detached) return
     this.detached = false
-    this.run.services.metrics.counters.detached--
+    this.run.services.metrics.detached--
   }
 
   onAttempt(route: Route): void {

@@ -194,7 +194,7 @@ export class Run implements CallingRun, HoldListener, GoneListener, ActiveRun {
       return
     }
     this.enter('calling')
-    this.services.metrics.noteOverhead(performance.now() - this.exchange.arrivedAt)
+    this.services.metrics.noteAdmission(performance.now() - this.exchange.arrivedAt)
     this.operation.serve(this.hold.heldUnits, this.hold.lockUnits)
   }
 

@@ -163,14 +163,14 @@ test('a request that cannot be written for the next route ends with a fault', ()
 
 test('responses awaited without a client are bounded, over at most one more attempt', () => {
   const play = started()
-  const { counters } = play.world.metrics
-  assert.deepEqual([play.call.detach(), counters.detached, play.call.detached], [true, 1, true])
+  const { metrics } = play.world
+  assert.deepEqual([play.call.detach(), metrics.detached, play.call.detached], [true, 1, true])
   assert.equal(new ProviderCall(play, play).detach(), false)
   play.world.call.listener.onFailure(RESET)
   assert.equal(play.heard.at(-1), 'refused upstream_unavailable')
   play.call.close()
   play.call.close()
-  assert.deepEqual([counters.detached, play.call.detached], [0, false])
+  assert.deepEqual([metrics.detached, play.call.detached], [0, false])
 })
 
 test('a response is awaited for a short time, unless its end is decided before', ({ mock }) => {
