@@ -48,9 +48,14 @@ export class ProviderRefusal extends Error {
     this.retryAfterMs = retryAfterSeconds * 1000 || (error.retryAfterMs ?? 0)
   }
 
+  /** The provider has no room for now. */
+  get isForNow(): boolean {
+    return this.owner === 'rate' || this.status === 503
+  }
+
   /** The provider has not done it and may do it later. */
   get isBusy(): boolean {
-    return this.owner === 'rate' || this.owner === 'account' || this.status === 503
+    return this.isForNow || this.owner === 'account'
   }
 
   /** Asking again would not help. */
