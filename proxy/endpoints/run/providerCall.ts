@@ -58,14 +58,14 @@ export interface CallingRun extends RunContext {
  * counts, and whether a client still waits for it. It knows nothing of money.
  */
 export class ProviderCall implements AttemptListener {
-  /** The provider that answers; '' before one does. */
-  provider = ''
+  /** The route that answers; null before one does. */
+  route: Route | null = null
   /** From the request's arrival; 0 before there is any. */
   firstByteMs = 0
   /** The client has disconnected, and the answer is read all the same. */
   detached = false
   /** The route that is asked; null before any is. */
-  route: Route | null = null
+  asked: Route | null = null
 
   private readonly run: CallingRun
   private readonly listener: CallListener
@@ -186,14 +186,14 @@ export class ProviderCall implements AttemptListener {
 
   onAttempt(route: Route): void {
     if (this.run.phase !== 'calling') this.run.enter('calling')
-    this.provider = ''
-    this.route = route
+    this.route = null
+    this.asked = route
     this.listener.onAttempt?.()
   }
 
   onAnswer(route: Route, headers: UpstreamHeaders): void {
     this.run.enter('answering')
-    this.provider = route.provider.id
+    this.route = route
     this.listener.onAnswer(headers)
   }
 

@@ -88,8 +88,8 @@ export class Run implements CallingRun, HoldListener, GoneListener, ActiveRun {
   }
 
   /** The route that answers, or was asked last; null before any is. */
-  get route(): Route | null {
-    return this.call?.route ?? null
+  get asked(): Route | null {
+    return this.call?.asked ?? null
   }
 
   enter(phase: Phase): void {
