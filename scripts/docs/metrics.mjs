@@ -2,7 +2,7 @@ import { readdirSync } from 'node:fs'
 import { RejectedEvidence } from '../../dist/control/catalog/attestation/rejectedEvidence.js'
 import { RefusalCounts } from '../../dist/control/products/payments/x402/refusalCounts.js'
 import { ControlMetrics } from '../../dist/control/service/metrics.js'
-import { newCounters } from '../../dist/proxy/metrics/requestMetrics.js'
+import { COUNTERS, newCounters } from '../../dist/proxy/metrics/requestMetrics.js'
 import { renderMetrics } from '../../dist/proxy/supervisor/renderMetrics.js'
 import { code, page, sentence, table } from './markdown.mjs'
 
@@ -10,7 +10,8 @@ const RUNTIME = /^sluice_control_(process|nodejs)_/
 
 /** The metrics of the proxy, each label with one value, so that the text names all labels. */
 async function proxyMetrics() {
-  const retired = { ...newCounters(), ended: { any: 1 }, errors: { any: 1 }, routeFaults: { any: 1 } }
+  const retired = newCounters()
+  for (const [name, { label }] of Object.entries(COUNTERS)) if (label !== undefined) retired[name].any = 1
   const { text } = await renderMetrics([], { retired, restarts: 0, requestsBySlot: [0] })
   return [...text.matchAll(/^# HELP (\S+) (.*)\n# TYPE \S+ (\w+)\n(.*)$/gm)].map(([, name, help, type, sample]) => {
     const labels = [...sample.matchAll(/(\w+)="/g)].map(([, label]) => label)
