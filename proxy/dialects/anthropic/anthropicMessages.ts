@@ -8,9 +8,15 @@ export interface AnthropicPrompt {
   readonly messages: readonly JsonObject[]
 }
 
+interface Turn extends JsonObject {
+  readonly role: string
+  readonly content: JsonObject[]
+}
+
 /** What the user says in a conversation that the assistant begins. */
-const NOTHING_SAID = '...'
+export const NOTHING_SAID = '...'
 /** The pattern of tool call ids in this format. */
+const NOT_BLANK = /\S/
 const NOT_IN_IDS = /[^A-Za-z0-9_-]/g
 
 /**
@@ -19,7 +25,7 @@ const NOT_IN_IDS = /[^A-Za-z0-9_-]/g
  */
 export function anthropicPrompt(messages: readonly JsonObject[]): AnthropicPrompt {
   const system: JsonObject[] = []
-  const turns: { role: string; content: JsonObject[] }[] = []
+  const turns: Turn[] = []
   for (const message of messages) {
     const role = message['role']
     const content = blocksOf(message)
@@ -36,7 +42,8 @@ export function anthropicPrompt(messages: readonly JsonObject[]): AnthropicPromp
   }
   // The format begins with a turn of the user, and refuses white space at the end of an answer that is to be continued.
   if (turns[0]?.role === 'assistant') turns.unshift({ role: 'user', content: [{ type: 'text', text: NOTHING_SAID }] })
-  trimEnd(turns[turns.length - 1])
+  const last = turns.at(-1)
+  if (last !== undefined) turns[turns.length - 1] = trimmedTurn(last)
   // The format needs a turn of the user, where chat completions are content with instructions.
   if (turns.length === 0) {
     const content = system.length === 0 ? [{ type: 'text', text: NOTHING_SAID }] : system
@@ -58,11 +65,22 @@ function resultsIn(content: readonly JsonObject[]): number {
   return end < 0 ? content.length : end
 }
 
-function trimEnd(turn: { role: string; content: JsonObject[] } | undefined): void {
-  const last = turn?.role === 'assistant' ? turn.content.at(-1) : undefined
-  if (turn !== undefined && typeof last?.['text'] === 'string') {
-    turn.content[turn.content.length - 1] = { ...last, text: last['text'].trimEnd() }
-  }
+/**
+ * The newest turn of a conversation without white space at the end of its text, if the assistant has said it: the format
+ * refuses that in an answer that is to be continued.
+ */
+export function trimmedTurn<Said extends JsonObject>(turn: Said): Said {
+  const { role, content } = turn
+  if (role !== 'assistant') return turn
+  if (typeof content === 'string') return endsBlank(content) ? { ...turn, content: content.trimEnd() } : turn
+  const blocks = content as readonly JsonObject[]
+  const last = blocks.at(-1)
+  if (last?.['type'] !== 'text' || !endsBlank(String(last['text']))) return turn
+  return { ...turn, content: [...blocks.slice(0, -1), { ...last, text: String(last['text']).trimEnd() }] }
+}
+
+function endsBlank(text: string): boolean {
+  return isBlank(text.slice(-1))
 }
 
 function blocksOf(message: JsonObject): JsonObject[] {
@@ -90,7 +108,7 @@ function blockOf(part: JsonObject): JsonObject[] {
 
 /** The format refuses texts of nothing but white space. */
 export function isBlank(text: unknown): boolean {
-  return typeof text === 'string' && text.trim() === ''
+  return typeof text === 'string' && !NOT_BLANK.test(text)
 }
 
 function imageSource(image: unknown): JsonObject {

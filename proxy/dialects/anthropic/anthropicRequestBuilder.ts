@@ -1,6 +1,7 @@
 import { isJsonObject, type JsonObject } from '../../../contract/std/jsonObject.ts'
 import type { Route } from '../../catalog/pricedItem.ts'
 import { ANY_JSON, wantsAnyJson } from '../shared/anyJson.ts'
+import { calledTools } from '../shared/calledTools.ts'
 import type { ChatFields, ChatRequest } from '../shared/chatRequest.ts'
 import type { AskModel, Printed, ProviderRequest, ProviderRequestBuilder } from '../shared/codec.ts'
 import { joinedBody } from '../shared/joinedBody.ts'
@@ -20,7 +21,7 @@ export function printAnthropic({ forward, effort }: ChatRequest, model: Pick<Ask
   const prompt = {
     ...(system.length === 0 ? {} : { system }),
     messages: turns,
-    ...anthropicTools(forward),
+    ...(Array.isArray(forward['tools']) ? anthropicTools(forward) : calledTools(turns)),
     ...stopOf(forward['stop']),
     ...userOf(forward['user'] ?? forward['safety_identifier']),
   }

@@ -15,6 +15,7 @@ import type { Limits } from '../../limits.ts'
 import { countOption } from '../openai/options.ts'
 import { countAnyJson } from '../shared/anyJson.ts'
 import type { Asides } from '../shared/asides.ts'
+import { countCalledTools } from '../shared/calledTools.ts'
 import type { ChatRequest } from '../shared/chatRequest.ts'
 import { readPreferences } from '../shared/preferences.ts'
 import { unknownNames } from '../shared/requestForm.ts'
@@ -58,6 +59,7 @@ export function readResponseRequest(body: JsonObject, limits: Limits): ChatReque
     countOption(forward[name], size)
   }
   size.tools = Array.isArray(forward['tools']) ? forward['tools'].length : 0
+  if (size.tools === 0) countCalledTools(messages, size)
   const echo = {
     instructions: body['instructions'] ?? null,
     max_output_tokens: maxTokens,
