@@ -25,6 +25,7 @@ import { messagesText } from './cacheControl.ts'
 import { MessagesRequest } from './messagesRequest.ts'
 import { MessagesStream } from './messagesStream.ts'
 import { providerBody } from './nativeBody.ts'
+import { wholeEvents } from './wholeEvents.ts'
 
 /** The members of an answer that the gateway sets itself, replacing the provider's. */
 const OWN_MEMBERS: ReadonlySet<string> = new Set(['id', 'type', 'role', 'model', 'usage', 'receipt'])
@@ -42,6 +43,7 @@ export const nativeCodec: ChatCodec = {
   ask: (request, requestId, _model, printed) => new NativeAsk(request, requestId, printed),
   stream: ({ requestId, model, limits }) =>
     new MessagesStream(chunkIdentity(requestId, model.id), usageBounds(model.context, model.maxOutput), limits),
+  wholeEvents,
   answer: readNativeAnswer,
   end: (billed, receipt) => answerEnd(anthropicUsageJson(billed), receipt),
 }
