@@ -1,5 +1,6 @@
 import { isJsonObject, type JsonObject, parseJsonObject } from '../../../contract/std/jsonObject.ts'
 import { plainBase64, readDataUrl } from '../shared/dataUrl.ts'
+import type { PlacedThought } from '../shared/thought.ts'
 
 /** A prompt in the Messages format. */
 export interface AnthropicPrompt {
@@ -7,6 +8,11 @@ export interface AnthropicPrompt {
   readonly system: JsonObject[]
   readonly messages: readonly JsonObject[]
 }
+
+type ThoughtsOf = ReadonlyMap<JsonObject, readonly PlacedThought[]>
+
+const NO_THOUGHTS: ThoughtsOf = new Map()
+const NONE: readonly PlacedThought[] = []
 
 interface Turn extends JsonObject {
   readonly role: string
@@ -22,13 +28,14 @@ const NOT_IN_IDS = /[^A-Za-z0-9_-]/g
 /**
  * Puts the checked messages of a chat request into the Messages format: system texts apart, tool results in the user's
  * turn, consecutive messages of one side as one.
+ * @param thoughts thinking that is to go back to the provider, by its message
  */
-export function anthropicPrompt(messages: readonly JsonObject[]): AnthropicPrompt {
+export function anthropicPrompt(messages: readonly JsonObject[], thoughts: ThoughtsOf = NO_THOUGHTS): AnthropicPrompt {
   const system: JsonObject[] = []
   const turns: Turn[] = []
   for (const message of messages) {
     const role = message['role']
-    const content = blocksOf(message)
+    const content = blocksOf(message, thoughts.get(message) ?? NONE)
     if (role === 'system' || role === 'developer') {
       system.push(...content)
       continue
@@ -83,7 +90,7 @@ function endsBlank(text: string): boolean {
   return isBlank(text.slice(-1))
 }
 
-function blocksOf(message: JsonObject): JsonObject[] {
+function blocksOf(message: JsonObject, thoughts: readonly PlacedThought[]): JsonObject[] {
   const { content } = message
   if (message['role'] === 'tool') {
     const result = contentBlocks(content)
@@ -91,7 +98,9 @@ function blocksOf(message: JsonObject): JsonObject[] {
     return [{ type: 'tool_result', tool_use_id: callId(message['tool_call_id']), ...said }]
   }
   const calls = Array.isArray(message['tool_calls']) ? (message['tool_calls'] as JsonObject[]) : []
-  return [...contentBlocks(content), ...calls.map(toolUse)]
+  const before = (place: number | null): JsonObject[] =>
+    thoughts.filter(({ beforeCall }) => beforeCall === place).map(({ thought }) => ({ ...thought }))
+  return [...before(null), ...contentBlocks(content), ...calls.flatMap((call, i) => [...before(i), toolUse(call)])]
 }
 
 function contentBlocks(content: unknown): JsonObject[] {

@@ -62,7 +62,7 @@ export interface AnswerContext {
   /** When the request arrived. */
   readonly startedAtMs: number
   readonly model: Pick<Model, 'id' | 'context' | 'maxOutput' | 'imageTokens'>
-  readonly request: Pick<ChatFields, 'includeUsage' | 'echo' | 'prompt' | 'tools'>
+  readonly request: Pick<ChatFields, 'includeUsage' | 'echo' | 'prompt' | 'tools' | 'returnsThoughts'>
   readonly limits: Limits
 }
 
