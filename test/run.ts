@@ -60,6 +60,7 @@ class Report {
     const place = `${this.ended.length}/${this.files}`
     const seconds = `${(durationMs / 1_000).toFixed(1)} s, ${(end?.cpuSeconds ?? 0).toFixed(1)} of the processor`
     console.log(`${failures.length === 0 ? 'ok' : 'not ok'} ${place} ${sourceOf(result.file)} (${seconds})`)
+    if (end !== undefined && end.leftOpen.length > 0) console.log(`  # left open: ${end.leftOpen.join(', ')}`)
     for (const note of notes) console.log(`  # ${note}`)
     for (const { name, text } of failures) console.log(`  ${name}\n${text.replace(/^/gm, '    ')}`)
   }
