@@ -38,6 +38,8 @@ export interface Model {
   readonly maxOutput: number
   readonly defaultOutput: number
   readonly imageTokens: number
+  /** The most tokens that the PDFs of a request take; 0 where the model takes none. */
+  readonly pdfTokens: number
   /** The most tokens that a provider's own prompt for tools takes; 0 if none has one. */
   readonly toolTokens: number
   readonly thinking: Thinking
@@ -150,6 +152,7 @@ function decodeModel(
     maxOutput: record.maxOutput,
     defaultOutput: record.defaultOutput,
     imageTokens: record.imageTokens,
+    pdfTokens: record.pdfTokens,
     toolTokens: routes.some((route) => route.provider.dialect === 'anthropic') ? TOOL_PROMPT_TOKENS : 0,
     thinking: record.thinking === '' ? 'none' : (record.thinking as Thinking),
     pricesHour: pricesHour(record.rates) && pricesHour(record.ratesPrivate),
