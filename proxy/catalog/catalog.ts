@@ -2,12 +2,12 @@ import {
   batchRates,
   COUNTED_BY,
   type DataPolicy,
-  type Dialect,
   type Endpoint,
   type Modality,
   modelRates,
   type Thinking,
 } from '../../contract/catalog/catalog.ts'
+import { DIALECT, isDialect } from '../../contract/catalog/dialects.ts'
 import type { RequestForm } from '../../contract/catalog/requestForm.ts'
 import { type VideoSettings, videoSettings } from '../../contract/catalog/video.ts'
 import type { ModelRates } from '../../contract/money/charge.ts'
@@ -17,9 +17,6 @@ import type { Canary } from './canary.ts'
 import { type LockSeries, NO_SERIES, seriesByModel } from './lockSeries.ts'
 import type { Provider, Route, Sheet } from './pricedItem.ts'
 import { decodeTool, type Tool } from './tool.ts'
-
-/** The most that Anthropic states for the prompt which it puts before a request with tools, rounded up. */
-const TOOL_PROMPT_TOKENS = 600
 
 /** Those of a model's routes that can be asked, in the order they are tried. */
 export interface RouteOrder {
@@ -96,7 +93,7 @@ export function decodeCatalog(bytes: Uint8Array, environment: NodeJS.ProcessEnv)
   const providers = new Map<string, Provider>()
   for (const provider of record.providers) {
     const decoded = decodeProvider(sluice.ProviderRecord.create(provider), environment)
-    providers.set(decoded.id, decoded)
+    if (decoded !== undefined) providers.set(decoded.id, decoded)
   }
   const models = new Map<string, Model>()
   const series = seriesByModel(record.lockSeries)
@@ -108,7 +105,10 @@ export function decodeCatalog(bytes: Uint8Array, environment: NodeJS.ProcessEnv)
   return { sheet, models, providers, tools: new Map(tools.map((tool) => [tool.id, tool])) }
 }
 
-function decodeProvider(record: sluice.ProviderRecord, environment: NodeJS.ProcessEnv): Provider {
+/** @returns undefined for a provider of a dialect that only a later version of the gateway knows */
+function decodeProvider(record: sluice.ProviderRecord, environment: NodeJS.ProcessEnv): Provider | undefined {
+  const { dialect } = record
+  if (!isDialect(dialect)) return undefined
   const url = new URL(record.baseUrl)
   const apiKey = record.apiKeyEnv === '' ? '' : (environment[record.apiKeyEnv] ?? '').trim()
   return {
@@ -116,7 +116,7 @@ function decodeProvider(record: sluice.ProviderRecord, environment: NodeJS.Proce
     origin: url.origin,
     host: url.host,
     basePath: url.pathname.replace(/\/+$/, ''),
-    dialect: record.dialect as Dialect,
+    dialect,
     apiKey,
     missingKeyEnv: apiKey === '' ? record.apiKeyEnv : '',
     dataPolicy: record.dataPolicy as DataPolicy,
@@ -153,7 +153,7 @@ function decodeModel(
     defaultOutput: record.defaultOutput,
     imageTokens: record.imageTokens,
     pdfTokens: record.pdfTokens,
-    toolTokens: routes.some((route) => route.provider.dialect === 'anthropic') ? TOOL_PROMPT_TOKENS : 0,
+    toolTokens: Math.max(0, ...routes.map(({ provider }) => DIALECT[provider.dialect].toolPromptTokens)),
     thinking: record.thinking === '' ? 'none' : (record.thinking as Thinking),
     pricesHour: pricesHour(record.rates) && pricesHour(record.ratesPrivate),
     rates,
@@ -207,13 +207,10 @@ export function disabledRoutes(models: ReadonlyMap<string, Model>): ReadonlySet<
   return new Set(routes.filter((route) => route.switchedOff).map((route) => route.id))
 }
 
-/** Dialects that requests can be sent in. */
-const SPOKEN: ReadonlySet<Dialect> = new Set(['openai', 'anthropic'])
-
 function decodeRoute(record: sluice.RouteRecord, providers: ReadonlyMap<string, Provider>): Route[] {
   const provider = providers.get(record.provider)
   if (provider === undefined) return []
-  const offered = record.enabled && provider.missingKeyEnv === '' && SPOKEN.has(provider.dialect)
+  const offered = record.enabled && provider.missingKeyEnv === ''
   return [
     {
       id: `${provider.id}/${record.model}`,

@@ -1,4 +1,4 @@
-import type { Dialect } from '../../contract/catalog/catalog.ts'
+import type { Dialect } from '../../contract/catalog/dialects.ts'
 import type { Model } from '../catalog/catalog.ts'
 import type { Route } from '../catalog/pricedItem.ts'
 import type { RouteHealth } from './routeHealth.ts'
@@ -15,7 +15,7 @@ export interface CanaryCandidate {
 interface Wishes {
   readonly allowRetention: boolean
   readonly cheapest: boolean
-  readonly dialects?: ReadonlySet<Dialect> | undefined
+  readonly dialects: ReadonlySet<Dialect>
   readonly privateImage?: string | undefined
 }
 
@@ -41,7 +41,7 @@ export function chooseCanary(
     const isAllowed =
       canary.accountId !== accountId &&
       (dataPolicy === 'none' || policy.allowRetention) &&
-      (policy.dialects === undefined || policy.dialects.has(dialect)) &&
+      policy.dialects.has(dialect) &&
       // The hold of a request is computed for the dialects of the catalog's routes.
       enabledRoutes.some(({ provider }) => provider.dialect === dialect)
     return isAllowed && health.isOpen(route.id, nowMs) ? route : undefined

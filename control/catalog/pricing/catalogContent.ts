@@ -1,4 +1,5 @@
-import type { DataPolicy, Dialect, Endpoint, Modality, Thinking } from '../../../contract/catalog/catalog.ts'
+import type { DataPolicy, Endpoint, Modality, Thinking } from '../../../contract/catalog/catalog.ts'
+import type { Dialect } from '../../../contract/catalog/dialects.ts'
 import type { FirstFrame } from '../../../contract/catalog/video.ts'
 import type { InputSchema } from '../../../contract/tools/inputSchema.ts'
 import type { AttestationKind } from '../../evidence/attestationPolicy.ts'

@@ -1,10 +1,5 @@
-import {
-  chatEndpoints,
-  type Dialect,
-  type Endpoint,
-  type Modality,
-  type Thinking,
-} from '../../../contract/catalog/catalog.ts'
+import { chatEndpoints, type Endpoint, type Modality, type Thinking } from '../../../contract/catalog/catalog.ts'
+import { DIALECTS_OF, type Dialect } from '../../../contract/catalog/dialects.ts'
 import type { VideoSettings } from '../../../contract/catalog/video.ts'
 import type { Path, YamlFile } from '../../runtime/files/yamlFile.ts'
 import type { ModelContent, RouteContent, VideoContent } from './catalogContent.ts'
@@ -95,9 +90,12 @@ function checkModel({ file, path, dialects }: ModelPlace, model: CatalogModel, c
     file.problem([...path, 'pdf_pages'], 'needs pdf_page_tokens')
   }
   if (model.defaultOutput > model.maxOutput) file.problem([...path, 'default_output'], 'must not be above max_output')
-  const servesText = model.routes.some(({ provider }) => (dialects.get(provider) ?? 'openai') === 'openai')
-  if (model.endpoints.includes('completions') && !servesText) {
-    file.problem([...path, 'endpoints'], 'names completions, which only providers of the dialect openai serve')
+  for (const endpoint of model.endpoints) {
+    const serving = DIALECTS_OF[endpoint]
+    // A provider that the file does not have is a problem of its own.
+    if (model.routes.some(({ provider }) => serving.has(dialects.get(provider) ?? 'openai'))) continue
+    const names = [...serving].join(' or ')
+    file.problem([...path, 'endpoints'], `names ${endpoint}, which only providers of the dialect ${names} serve`)
   }
 }
 

@@ -1,4 +1,5 @@
-import type { Dialect, Endpoint } from '../../../contract/catalog/catalog.ts'
+import type { ChatEndpoint } from '../../../contract/catalog/catalog.ts'
+import type { Dialect, EndpointOf } from '../../../contract/catalog/dialects.ts'
 import type { RequestForm } from '../../../contract/catalog/requestForm.ts'
 import type { GatewayError } from '../../../contract/errors/errors.ts'
 import type { TokenUsage } from '../../../contract/money/charge.ts'
@@ -98,14 +99,24 @@ export interface ChatCodec {
   end(billed: TokenUsage, receipt: string): string
 }
 
+/** The codecs of an endpoint: one for each dialect whose providers serve it by the table of dialects, null for the others. */
+export type Codecs<Served extends ChatEndpoint> = {
+  readonly [D in Dialect]: Served extends EndpointOf<D> ? ChatCodec : null
+}
+
+/** @throws Error for a dialect that the endpoint is not served over, which is a fault of the gateway */
+export function codecOf({ endpoint, codecs }: ChatSurface, dialect: Dialect): ChatCodec {
+  const codec = codecs[dialect]
+  if (codec === null) throw new Error(`${endpoint} is not served over ${dialect}`)
+  return codec
+}
+
 /** One endpoint of the chat models: how its requests read, and how they travel. */
-export interface ChatSurface {
-  readonly endpoint: Endpoint
+export interface ChatSurface<Served extends ChatEndpoint = ChatEndpoint> {
+  readonly endpoint: Served
   /** @throws GatewayError 400 with the field at fault */
   read(body: JsonObject, limits: Limits): ChatRequest
-  readonly codecs: Readonly<Partial<Record<Dialect, ChatCodec>>>
-  /** Only providers of these dialects can be asked; absent is any. */
-  readonly dialects?: ReadonlySet<Dialect>
+  readonly codecs: Codecs<Served>
   /** The events that report an internal error to the client and end its stream. */
   faultEvents(fault: GatewayError): string
 }

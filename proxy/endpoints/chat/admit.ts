@@ -1,4 +1,5 @@
-import type { Dialect, Endpoint } from '../../../contract/catalog/catalog.ts'
+import type { Endpoint } from '../../../contract/catalog/catalog.ts'
+import { DIALECTS_OF, dialectsWith } from '../../../contract/catalog/dialects.ts'
 import { GatewayError, invalidRequest } from '../../../contract/errors/errors.ts'
 import type { ModelRates } from '../../../contract/money/charge.ts'
 import type { Principal } from '../../access/principal.ts'
@@ -31,8 +32,7 @@ export interface Admitted {
   readonly lock: LockUse | undefined
 }
 
-/** Control calls the providers of batch jobs, and speaks this alone. */
-const BATCH_DIALECTS: ReadonlySet<Dialect> = new Set(['openai'])
+const BATCH_DIALECTS = dialectsWith(({ batches }) => batches)
 
 /**
  * Checks a chat request against its model and its key, and sizes its hold. Nothing is held when it throws.
@@ -53,7 +53,7 @@ export function admit(
   checkContext(request, model, surface.endpoint)
   checkPdf(request, model)
   const rates = ratesFor(model, principal, request)
-  const dialects = request.batch ? BATCH_DIALECTS : surface.dialects
+  const dialects = request.batch ? BATCH_DIALECTS : DIALECTS_OF[surface.endpoint]
   const policy = routePolicy(request, principal, dialects, request.prompt.privateImage)
   // Few models have canaries: the others do without another object per request.
   const canary = model.canaries.length === 0 ? undefined : mayServeRegistered(request, principal, requestId)

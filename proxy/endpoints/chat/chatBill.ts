@@ -76,7 +76,7 @@ export function settleUsed(
   errorCode: string | null,
   written?: string | TextSample,
 ): void {
-  const { route, services } = run
+  const { asked: route, services } = run
   const isRegistered = route?.registered !== undefined
   if (produced.usage?.contradicts === true && route !== null) services.onUsageContradicted(route)
   if (isWhole(produced.usage) && !isRegistered) {
@@ -96,7 +96,7 @@ export function settleUsed(
  * @param counted the bill by the gateway's own count
  */
 function believedBill(run: Run, granted: GrantedOrder, { usage, ...produced }: Produced, counted: Bill): Bill {
-  const { route, services } = run
+  const { asked: route, services } = run
   if (route === null || !isWhole(usage)) return counted
   const { model, rates } = granted.order.admitted
   const { output } = counted.usage

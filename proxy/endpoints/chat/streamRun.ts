@@ -80,7 +80,7 @@ export class StreamRun implements RunListener, CallListener, DrainListener {
   onAnswer(headers: UpstreamHeaders): void {
     const { codec } = this.requests
     this.stream = codec.stream(this.requests.answerContext)
-    if (this.run.route?.registered !== undefined) this.delivered = new DeliveredText(this.services.limits)
+    if (this.run.asked?.registered !== undefined) this.delivered = new DeliveredText(this.services.limits)
     const type = headers.get('content-type')?.toLowerCase() ?? EVENT_STREAM
     this.body = new StreamBody(type.startsWith(EVENT_STREAM), this.services.limits, codec.wholeEvents)
     if (headers.unreadable === true) this.call.reject(refusalOfError(null))
