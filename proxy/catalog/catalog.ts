@@ -35,6 +35,8 @@ export interface Model {
   readonly maxOutput: number
   readonly defaultOutput: number
   readonly imageTokens: number
+  /** The most tokens that the PDFs of a request take; 0 where the model takes none. */
+  readonly pdfTokens: number
   /** The most tokens that a provider's own prompt for tools takes; 0 if none has one. */
   readonly toolTokens: number
   readonly thinking: Thinking
@@ -150,6 +152,7 @@ function decodeModel(
     maxOutput: record.maxOutput,
     defaultOutput: record.defaultOutput,
     imageTokens: record.imageTokens,
+    pdfTokens: record.pdfTokens,
     toolTokens: Math.max(0, ...routes.map(({ provider }) => DIALECT[provider.dialect].toolPromptTokens)),
     thinking: record.thinking === '' ? 'none' : (record.thinking as Thinking),
     pricesHour: pricesHour(record.rates) && pricesHour(record.ratesPrivate),

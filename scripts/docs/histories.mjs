@@ -14,7 +14,7 @@ export function historiesPage() {
     '## Items of `/v1/responses`',
     'read, translate: the provider gets it in its own form. join: its tools join those of the request. skip: it is left out, and so is the output of a call that is left out. refuse: the request is answered with 400 `unsupported_parameter`.',
     kinds(ITEM_KINDS, UNKNOWN_ITEM),
-    'Outputs follow their call, whatever is between them in `input`. A file in a message becomes its text where it is the data URL of a text; another one is refused in the newest message of the user, and becomes a note elsewhere.',
+    'Outputs follow their call, whatever is between them in `input`. A file in a message becomes its text where it is the data URL of a text, and goes to models that take PDFs where it is that of one; another one is refused in the newest message of the user, and becomes a note elsewhere.',
     '## Blocks of `/v1/messages`',
     'read: the provider gets it in its own form. text: it becomes a text. join: its tool joins those of the request. skip: it is left out. note: in the newest message of the user it is refused; elsewhere a note such as `[video left out]` takes its place, or nothing in a message of the assistant.',
     kinds(BLOCK_KINDS, UNKNOWN_BLOCK),

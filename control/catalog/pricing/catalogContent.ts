@@ -87,6 +87,8 @@ export interface ModelContent {
   readonly max_output?: number
   readonly default_output?: number
   readonly image_tokens: number
+  readonly pdf_page_tokens?: number
+  readonly pdf_pages?: number
   readonly thinking: Thinking
   readonly attested: boolean
   readonly verified: boolean

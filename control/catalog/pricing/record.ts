@@ -71,6 +71,7 @@ function modelRecord(
     maxOutput: model.maxOutput,
     defaultOutput: model.defaultOutput,
     imageTokens: model.imageTokens,
+    pdfTokens: model.pdfTokens,
     thinking: model.thinking,
     rates: ratesRecord(model.price, ''),
     ratesPrivate: model.pricePrivate && ratesRecord(model.pricePrivate, ''),

@@ -1,5 +1,6 @@
 import { isJsonObject, type JsonObject, parseJsonObject } from '../../../contract/std/jsonObject.ts'
 import { plainBase64, readDataUrl } from '../shared/dataUrl.ts'
+import { PDF_TYPE, pdfOfDataUrl } from '../shared/pdf.ts'
 import type { PlacedThought } from '../shared/thought.ts'
 
 /** A prompt in the Messages format. */
@@ -111,8 +112,19 @@ function contentBlocks(content: unknown): JsonObject[] {
 function blockOf(part: JsonObject): JsonObject[] {
   const cached = part['cache_control'] === undefined ? {} : { cache_control: part['cache_control'] }
   if (part['type'] === 'image_url') return [{ type: 'image', source: imageSource(part['image_url']), ...cached }]
+  if (part['type'] === 'file' && isJsonObject(part['file'])) return [{ ...documentOf(part['file']), ...cached }]
   const text = part['type'] === 'refusal' ? part['refusal'] : part['text']
   return isBlank(text) ? [] : [{ type: 'text', text, ...cached }]
+}
+
+function documentOf({ file_data: url, filename }: JsonObject): JsonObject {
+  const source = { type: 'base64', media_type: PDF_TYPE, data: plainBase64(pdfOfDataUrl(url) ?? '') }
+  return { type: 'document', source, title: filename }
+}
+
+/** Whether a checked block is a PDF: other documents are texts. */
+export function isPdfDocument({ type, source }: JsonObject): boolean {
+  return type === 'document' && isJsonObject(source) && source['type'] === 'base64'
 }
 
 /** The format refuses texts of nothing but white space. */

@@ -5,6 +5,7 @@ import { calledTools } from '../shared/calledTools.ts'
 import type { ChatFields, ChatRequest } from '../shared/chatRequest.ts'
 import type { AskModel, Printed, ProviderRequest, ProviderRequestBuilder } from '../shared/codec.ts'
 import { joinedBody } from '../shared/joinedBody.ts'
+import { withoutPdfs } from '../shared/pdf.ts'
 import { anthropicHeaders } from './anthropicHeaders.ts'
 import { anthropicPrompt } from './anthropicMessages.ts'
 import { thinkingMembers } from './anthropicThinking.ts'
@@ -14,10 +15,17 @@ export const MESSAGES_PATH = '/messages'
 const SAMPLING = ['temperature', 'top_p', 'top_k'] as const
 
 /** A request in the format of chat completions as providers of the Anthropic dialect read it. */
-export function printAnthropic({ forward, effort, thoughts }: ChatRequest, model: Pick<AskModel, 'thinking'>): Printed {
+export function printAnthropic(
+  { forward, effort, thoughts, prompt: { pdfs = 0 } }: ChatRequest,
+  model: Pick<AskModel, 'thinking' | 'pdfTokens'>,
+): Printed {
+  const said = forward['messages'] as readonly JsonObject[]
   // Models that do not think take no thinking back.
   const shown = model.thinking === 'none' ? undefined : thoughts
-  const { system, messages: turns } = anthropicPrompt(forward['messages'] as readonly JsonObject[], shown)
+  const { system, messages: turns } = anthropicPrompt(
+    pdfs > 0 && (model.pdfTokens ?? 0) === 0 ? withoutPdfs(said, () => false) : said,
+    shown,
+  )
   if (wantsAnyJson(forward['response_format'])) system.push({ type: 'text', text: ANY_JSON })
   const prompt = {
     ...(system.length === 0 ? {} : { system }),

@@ -12,7 +12,7 @@ import { readPreferences } from '../shared/preferences.ts'
 import { resultsFirst } from './anthropicMessages.ts'
 import { ROLES, readContent } from './blocks.ts'
 import { readCacheControl } from './cacheControl.ts'
-import { needsRepair } from './nativeBody.ts'
+import { needsRepair, withoutDocuments } from './nativeBody.ts'
 import { readOutputConfig, readSampling, readThinking, readTools } from './options.ts'
 import { chatBody, effortFor } from './toChat.ts'
 
@@ -56,10 +56,12 @@ export class MessagesRequest implements ChatRequest {
   }
 
   /** The request in the format of chat completions, for a model that may or may not think. */
-  asChat(model: Pick<AskModel, 'thinking' | 'maxOutput'>): ChatRequest {
+  asChat(model: Pick<AskModel, 'thinking' | 'maxOutput' | 'pdfTokens'>): ChatRequest {
     const { thinking } = this.native
     const effort = model.thinking === 'none' ? null : effortFor(this.native, this.maxTokens ?? model.maxOutput)
-    const forward = effort === null ? this.forward : { ...this.forward, reasoning_effort: effort }
+    const lacksPdfs = (this.prompt.pdfs ?? 0) > 0 && (model.pdfTokens ?? 0) === 0
+    const whole = lacksPdfs ? chatBody(withoutDocuments(this.native)) : this.forward
+    const forward = effort === null ? whole : { ...whole, reasoning_effort: effort }
     const said = effort ?? (isJsonObject(thinking) && thinking['type'] === 'disabled' ? 'none' : null)
     return { ...this.read, forward, ...(said !== null && { effort: said }) }
   }

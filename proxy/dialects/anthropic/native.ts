@@ -24,7 +24,7 @@ import { anthropicUsageJson } from './anthropicUsage.ts'
 import { messagesText } from './cacheControl.ts'
 import { MessagesRequest } from './messagesRequest.ts'
 import { MessagesStream } from './messagesStream.ts'
-import { providerBody } from './nativeBody.ts'
+import { providerBody, withoutDocuments } from './nativeBody.ts'
 import { wholeEvents } from './wholeEvents.ts'
 
 /** The members of an answer that the gateway sets itself, replacing the provider's. */
@@ -56,11 +56,15 @@ export function messagesOf(request: unknown): MessagesRequest {
 
 /** The body of a request as a model and its provider take it: thinking is only for models that think. */
 export function nativeBody(request: MessagesRequest, model: AskModel): JsonObject {
-  const whole = providerBody(request.native)
+  const whole = providerBody(shownTo(model, request))
   if (model.thinking !== 'none') return whole
   const { thinking: _thinking, output_config: config, ...body } = whole
   const { format } = (config ?? {}) as JsonObject
   return format === undefined ? body : { ...body, output_config: { format } }
+}
+
+function shownTo({ pdfTokens = 0 }: AskModel, { native, prompt }: MessagesRequest): JsonObject {
+  return (prompt.pdfs ?? 0) > 0 && pdfTokens === 0 ? withoutDocuments(native) : native
 }
 
 /** The count_tokens body of a request without the model's name; its members without the opening brace. */

@@ -1,6 +1,7 @@
 import type { JsonObject } from '../../../contract/std/jsonObject.ts'
 import { calledTools } from '../shared/calledTools.ts'
-import { isBlank, NOTHING_SAID, trimmedTurn } from './anthropicMessages.ts'
+import { leftOut } from '../shared/leftOut.ts'
+import { isBlank, isPdfDocument, NOTHING_SAID, trimmedTurn } from './anthropicMessages.ts'
 
 /**
  * A checked Messages body as providers of the format take it: without texts of nothing but white space, without white space
@@ -12,6 +13,24 @@ export function providerBody(native: JsonObject): JsonObject {
   if (repaired['tools'] !== undefined) return repaired
   const called = calledTools(repaired['messages'] as JsonObject[])
   return called['tools'] === undefined ? repaired : { ...repaired, ...called }
+}
+
+/** A checked Messages body with notes in place of PDFs, for a model that takes none. */
+export function withoutDocuments(native: JsonObject): JsonObject {
+  const messages = (native['messages'] as JsonObject[]).map((message) => withNotes(message))
+  return { ...native, messages }
+}
+
+function withNotes(holder: JsonObject): JsonObject {
+  const { content } = holder
+  return Array.isArray(content) ? { ...holder, content: (content as JsonObject[]).map(noteOf) } : holder
+}
+
+function noteOf(block: JsonObject): JsonObject {
+  if (block['type'] === 'tool_result') return withNotes(block)
+  if (!isPdfDocument(block)) return block
+  const cached = block['cache_control'] === undefined ? {} : { cache_control: block['cache_control'] }
+  return { type: 'text', text: leftOut('document'), ...cached }
 }
 
 /** Whether providers of the format refuse a text of a checked Messages body as it is. */

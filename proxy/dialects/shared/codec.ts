@@ -26,6 +26,8 @@ export interface CutRequest {
 
 /** The properties of a model, and of the provider that is asked for it, that determine how requests are written. */
 export interface AskModel extends Pick<Model, 'thinking' | 'pricesHour' | 'maxOutput'> {
+  /** 0 or absent for a model that takes no PDFs, which become notes in a history. */
+  readonly pdfTokens?: number
   /** How the provider wants its requests; null or absent is as usual. */
   readonly form?: RequestForm | null
 }

@@ -2,6 +2,7 @@ import { chargeUnits, promptTokens, type TokenUsage } from '../../../contract/mo
 import { estimateUsage, mendedUsage } from '../../../contract/money/estimate.ts'
 import { isWhole, type ReportedUsage } from '../../../contract/money/usageReports.ts'
 import type { TextSample } from '../../../workers/textSample.ts'
+import { mediaCount } from '../../admission/holdSize.ts'
 import type { Bill } from '../run/bill.ts'
 import type { Run } from '../run/run.ts'
 import type { TokenCounter } from '../tokens/tokenCounter.ts'
@@ -116,7 +117,7 @@ function estimated({ order, maxTokens }: GrantedOrder, produced: Produced): Toke
   const { prompt } = order.request
   const estimate = estimateUsage({
     promptBytes: prompt.textBytes,
-    promptExtraTokens: prompt.images * order.admitted.model.imageTokens,
+    promptExtraTokens: mediaCount(prompt) * order.admitted.model.imageTokens,
     frames: outputFrames,
     outputBytes,
     outputTokensMax: maxTokens,

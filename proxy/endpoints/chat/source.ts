@@ -86,8 +86,11 @@ export class LargeSource implements ChatSource {
 }
 
 /** The properties of a model that another thread needs. */
-export function askModel({ thinking, pricesHour, maxOutput }: Model, form: RequestForm | null = null): AskModel {
-  return { thinking, pricesHour, maxOutput, form }
+export function askModel(
+  { thinking, pricesHour, maxOutput, pdfTokens }: Model,
+  form: RequestForm | null = null,
+): AskModel {
+  return { thinking, pricesHour, maxOutput, pdfTokens, form }
 }
 
 /** Providers with the same key get the same requests, but for the model's name and the output limit. */

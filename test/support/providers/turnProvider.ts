@@ -10,6 +10,8 @@ export interface Turn {
   readonly redacted?: string
   /** With the arguments as JSON text. */
   readonly calls?: readonly { readonly name: string; readonly arguments: string }[]
+  /** Tokens of the prompt that the provider bills; TURN_USAGE when absent. */
+  readonly promptTokens?: number
   /** An error in place of an answer. */
   readonly refusal?: { readonly status: number; readonly body: unknown }
 }
@@ -90,11 +92,11 @@ interface Answer {
   readonly whole: object
 }
 
-function chatEvents({ text, reasoning, calls = [] }: Turn, n: number): Answer {
+function chatEvents({ text, reasoning, calls = [], promptTokens = TURN_USAGE.prompt }: Turn, n: number): Answer {
   const usage = {
-    prompt_tokens: TURN_USAGE.prompt,
+    prompt_tokens: promptTokens,
     completion_tokens: TURN_USAGE.completion,
-    total_tokens: TURN_USAGE.prompt + TURN_USAGE.completion,
+    total_tokens: promptTokens + TURN_USAGE.completion,
   }
   const finish = calls.length > 0 ? 'tool_calls' : 'stop'
   const made = calls.map((call, index) => ({ index, id: `call_${n}_${index}`, type: 'function', function: call }))
@@ -126,7 +128,10 @@ function chatEvents({ text, reasoning, calls = [] }: Turn, n: number): Answer {
   }
 }
 
-function messagesEvents({ text, reasoning, redacted, calls = [] }: Turn, n: number): Answer {
+function messagesEvents(
+  { text, reasoning, redacted, calls = [], promptTokens = TURN_USAGE.prompt }: Turn,
+  n: number,
+): Answer {
   const content = [
     ...(redacted === undefined ? [] : [{ type: 'redacted_thinking', data: redacted }]),
     ...(reasoning === undefined ? [] : [{ type: 'thinking', thinking: reasoning, signature: `signed ${n}` }]),
@@ -138,7 +143,7 @@ function messagesEvents({ text, reasoning, redacted, calls = [] }: Turn, n: numb
       input: JSON.parse(given) as unknown,
     })),
   ]
-  const usage = { input_tokens: TURN_USAGE.prompt, output_tokens: TURN_USAGE.completion }
+  const usage = { input_tokens: promptTokens, output_tokens: TURN_USAGE.completion }
   const stop = calls.length > 0 ? 'tool_use' : 'end_turn'
   const head = { id: 'msg_up', type: 'message', role: 'assistant', model: 'm', stop_sequence: null }
   const events: { type: string }[] = [
