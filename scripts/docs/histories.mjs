@@ -19,5 +19,7 @@ export function historiesPage() {
     'read: the provider gets it in its own form. text: it becomes a text. join: its tool joins those of the request. skip: it is left out. note: in the newest message of the user it is refused; elsewhere a note such as `[video left out]` takes its place, or nothing in a message of the assistant.',
     kinds(BLOCK_KINDS, UNKNOWN_BLOCK),
     'A message that holds a tool result counts as no newest message, because no user is there to take anything back.',
+    '## What providers of the Anthropic format refuse',
+    'From the clients of every format: texts of nothing but white space are left out, and white space at the end of an answer that is to be continued is too. A history with calls whose request offers no tools gets the least definitions of the tools that it names, at most 128, with `tool_choice` none; the hold covers them.',
   ])
 }

@@ -1,7 +1,7 @@
 import { invalidRequest } from '../../../contract/errors/errors.ts'
 import type { ApiCall, ReadHandler, WriteHandler } from '../../api/call.ts'
 import { listJson, pageOf } from '../../api/lists.ts'
-import { lockAccount } from '../../book/ledger/lockAccount.ts'
+import { lockAccount } from '../../book/ledger/accountRow.ts'
 import { replaceSecret } from '../../identity/keys/keys.ts'
 import { settingsJson } from '../../identity/keys/settingsJson.ts'
 import type { Limits } from '../../limits.ts'

@@ -9,17 +9,18 @@ import { isId, newId } from '../../../contract/wire/ids.ts'
 import type { Debits } from '../../admission/debits/debit.ts'
 import type { ApiCall, ReadHandler, WriteHandler } from '../../api/call.ts'
 import { listJson, pageOf } from '../../api/lists.ts'
+import { lockAccount } from '../../book/ledger/accountRow.ts'
 import { ESCROW_COIN, REVENUE } from '../../book/ledger/accounts.ts'
-import { lockAccount } from '../../book/ledger/lockAccount.ts'
 import { type CoinAmount, coinAmount, coinAmountJson, coinPrice, readCoin } from '../../catalog/pricing/coinAmounts.ts'
 import type { Limits } from '../../limits.ts'
 import { recordActivity } from '../../runtime/activity/activity.ts'
 import type { Client } from '../../runtime/db/pool.ts'
 import { requireReserve } from '../reserve/withdrawalGate.ts'
 import { type DepositParts, paymentsOf } from './depositHandlers.ts'
-import { GAS_FEE, gasFee, refuseBeyondDay } from './gasCover.ts'
+import { GAS_FEE, gasFee, refuseBeyondDay, type SentByGateway } from './gasCover.ts'
 import {
   countOpenWithdrawals,
+  countWithdrawals,
   insertWithdrawal,
   pageOfWithdrawals,
   type Withdrawal,
@@ -27,6 +28,8 @@ import {
   withdrawalOf,
 } from './withdrawals/withdrawalRow.ts'
 import { WITHDRAWAL } from './withdrawals/withdrawals.ts'
+
+const SENT: SentByGateway = { prefix: 'wdr', perDay: 'withdrawalsPerDay', countSince: countWithdrawals }
 
 type WithdrawalOperation = 'list_withdrawals' | 'get_withdrawal' | 'create_withdrawal'
 
@@ -68,7 +71,7 @@ export function withdrawalHandlers(
         const wallet = await readWallet(call, client, parts)
         await refuseTooMany(client, accountId, parts.limits)
         await requireReserve(client, parts.limits)
-        await refuseBeyondDay(client, 'withdrawal', accountId, parts.limits)
+        await refuseBeyondDay(client, SENT, accountId, parts.limits)
         const id = newId('wdr')
         const to = { ledgerAccount: ESCROW_COIN } as const
         await debits.move(transaction, { id, accountId, nanos, units, kind: WITHDRAWAL, to })

@@ -26,8 +26,11 @@ export interface Reading {
 type BlockReader = (block: JsonObject, field: string, reading: Reading) => JsonObject | null
 
 // Some models write texts of nothing but white space, which providers of this format refuse.
-const textBlock: BlockReader = (block, field, { size }) =>
-  isBlank(block['text']) ? null : { type: 'text', text: readText(block['text'], `${field}.text`, size) }
+const textBlock: BlockReader = (block, field, { size }) => {
+  if (!isBlank(block['text'])) return { type: 'text', text: readText(block['text'], `${field}.text`, size) }
+  size.rewritten = true
+  return null
+}
 
 const RESULT_BLOCKS: Readonly<Record<string, BlockReader>> = {
   text: textBlock,
@@ -183,7 +186,8 @@ function readToolResult(block: JsonObject, field: string, reading: Reading): Jso
   const { content } = block
   if (isGiven(content)) {
     const read = readBlocks(content, RESULT_BLOCKS, `${field}.content`, { ...reading, newest: false })
-    if (read.length > 0) clean['content'] = read
+    if (isBlank(read)) reading.size.rewritten = true
+    else if (read.length > 0) clean['content'] = read
   }
   if (block['is_error'] === true) clean['is_error'] = true
   return clean

@@ -4,6 +4,7 @@ import type { PromptSize } from '../../admission/holdSize.ts'
 import { isGiven, readBoolean, readModel, readName, readPositiveInteger, refuseBatch } from '../../json/fields.ts'
 import type { Limits } from '../../limits.ts'
 import { countOption } from '../openai/options.ts'
+import { calledTools, countDefinitions } from '../shared/calledTools.ts'
 import type { ChatFields, ChatRequest } from '../shared/chatRequest.ts'
 import { type ClientTool, differs, sentName } from '../shared/clientTools.ts'
 import type { AskModel } from '../shared/codec.ts'
@@ -11,6 +12,7 @@ import { readPreferences } from '../shared/preferences.ts'
 import { resultsFirst } from './anthropicMessages.ts'
 import { ROLES, readContent } from './blocks.ts'
 import { readCacheControl } from './cacheControl.ts'
+import { needsRepair } from './nativeBody.ts'
 import { readOutputConfig, readSampling, readThinking, readTools } from './options.ts'
 import { chatBody, effortFor } from './toChat.ts'
 
@@ -91,6 +93,8 @@ export function readMessagesRequest(body: JsonObject, limits: Limits, answers = 
     cache_control: isGiven(body['cache_control']) ? readCacheControl(body['cache_control'], 'cache_control') : null,
   }
   for (const name in given) if (given[name] !== null) native[name] = given[name]
+  if (needsRepair(native)) prompt.rewritten = true
+  if (native['tools'] === undefined) countDefinitions(calledTools(native['messages'] as JsonObject[])['tools'], prompt)
   const read: ChatFields = {
     modelId: model.modelId,
     batch: false,

@@ -4,6 +4,7 @@ import { parseWebUrl } from '../../../contract/net/publicUrl.ts'
 import { isJsonObject, type JsonObject } from '../../../contract/std/jsonObject.ts'
 import { isGiven, readBoolean, readModel, readNumber, readPositiveInteger } from '../../json/fields.ts'
 import type { Limits } from '../../limits.ts'
+import { countCalledTools } from '../shared/calledTools.ts'
 import type { ChatRequest } from '../shared/chatRequest.ts'
 import { readPreferences } from '../shared/preferences.ts'
 import { toolList } from '../shared/toolList.ts'
@@ -27,6 +28,7 @@ export function readChatRequest(body: JsonObject, limits: Limits): ChatRequest {
   const named = Object.keys(forward).slice(1)
   const beside = readAsides(body, prompt)
   prompt.tools = addTools(body, forward, limits)
+  if (prompt.tools === 0) countCalledTools(messages, prompt)
   prompt.textBytes += jsonBytes(forward['tools']) + jsonBytes(forward['tool_choice'])
   const batch = model.batchParam !== null
   const maxTokensName = isGiven(body['max_completion_tokens']) ? 'max_completion_tokens' : 'max_tokens'

@@ -9,6 +9,7 @@ import type { TextSample } from '../../../workers/textSample.ts'
 import type { Model } from '../../catalog/catalog.ts'
 import type { Route } from '../../catalog/pricedItem.ts'
 import type { AnswerJson } from '../../json/answerJson.ts'
+import type { AnswerBounds } from '../../json/jsonObject.ts'
 import type { Limits } from '../../limits.ts'
 import type { Rejected } from '../../upstream/refusal.ts'
 import type { HeaderBlock } from '../../upstream/transport/headerBlock.ts'
@@ -62,7 +63,7 @@ export interface AnswerContext {
   /** When the request arrived. */
   readonly startedAtMs: number
   readonly model: Pick<Model, 'id' | 'context' | 'maxOutput' | 'imageTokens'>
-  readonly request: Pick<ChatFields, 'includeUsage' | 'echo' | 'prompt' | 'tools'>
+  readonly request: Pick<ChatFields, 'includeUsage' | 'echo' | 'prompt' | 'tools' | 'returnsThoughts'>
   readonly limits: Limits
 }
 
@@ -77,6 +78,9 @@ export interface WholeAnswer {
   head(): string | Uint8Array
 }
 
+/** Writes a provider's answer in one piece as the events of its dialect; nothing for a body that is no answer. */
+export type WholeEvents = (body: Buffer, bounds: AnswerBounds) => Buffer
+
 /** Carries one client format over one provider dialect. */
 export interface ChatCodec {
   /** @param cut for a provider that gets the request in the client's own format; null where it has no long strings */
@@ -84,6 +88,8 @@ export interface ChatCodec {
   ask(request: ChatFields, requestId: string, model: AskModel, printed: Printed): ProviderRequestBuilder
   stream(context: AnswerContext): RelayStream
   answer(body: AnswerJson, context: AnswerContext): WholeAnswer | Rejected
+  /** An answer in one piece as the events of a stream; absent where `stream` reads it as one event. */
+  readonly wholeEvents?: WholeEvents
   /**
    * The end of an answer in one piece.
    * @param receipt as JSON text, or '' while the ledger has not accepted it

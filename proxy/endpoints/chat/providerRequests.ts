@@ -48,7 +48,7 @@ export class ProviderRequests implements GrantedOrder {
   answerInput(cuts: readonly Span[], isCounted: boolean): AnswerInput {
     const { requestId, startedAtMs, model, request } = this.answerContext
     const { id, context, maxOutput, imageTokens } = model
-    const { includeUsage, echo = '', prompt, tools = [] } = request
+    const { includeUsage, echo = '', prompt, tools = [], returnsThoughts = false } = request
     const { endpoint } = this.order.surface
     return {
       endpoint,
@@ -58,7 +58,7 @@ export class ProviderRequests implements GrantedOrder {
         requestId,
         startedAtMs,
         model: { id, context, maxOutput, imageTokens },
-        request: { includeUsage, echo, prompt, tools },
+        request: { includeUsage, echo, prompt, tools, returnsThoughts },
       },
       isCounted,
     }

@@ -6,6 +6,8 @@ import { itemOf } from '../present.ts'
 export interface Turn {
   readonly text?: string
   readonly reasoning?: string
+  /** Thinking that providers of the Anthropic dialect do not show. */
+  readonly redacted?: string
   /** With the arguments as JSON text. */
   readonly calls?: readonly { readonly name: string; readonly arguments: string }[]
   /** An error in place of an answer. */
@@ -124,8 +126,9 @@ function chatEvents({ text, reasoning, calls = [] }: Turn, n: number): Answer {
   }
 }
 
-function messagesEvents({ text, reasoning, calls = [] }: Turn, n: number): Answer {
+function messagesEvents({ text, reasoning, redacted, calls = [] }: Turn, n: number): Answer {
   const content = [
+    ...(redacted === undefined ? [] : [{ type: 'redacted_thinking', data: redacted }]),
     ...(reasoning === undefined ? [] : [{ type: 'thinking', thinking: reasoning, signature: `signed ${n}` }]),
     ...(text === undefined ? [] : [{ type: 'text', text }]),
     ...calls.map(({ name, arguments: given }, i) => ({
@@ -164,7 +167,7 @@ function blockEvents(block: Block, index: number): { type: string }[] {
     start = { type: 'thinking', thinking: '', signature: '' }
     deltas.push({ type: 'thinking_delta', thinking: block['thinking'] })
     deltas.push({ type: 'signature_delta', signature: block['signature'] })
-  } else {
+  } else if (block.type === 'tool_use') {
     start = { ...block, input: {} }
     deltas.push({ type: 'input_json_delta', partial_json: JSON.stringify(block['input']) })
   }

@@ -5,7 +5,7 @@ import { isId } from '../../../../contract/wire/ids.ts'
 import type { Debits } from '../../../admission/debits/debit.ts'
 import type { ApiCall, ReadHandler, WriteHandler } from '../../../api/call.ts'
 import { listJson, pageOf } from '../../../api/lists.ts'
-import { lockAccount } from '../../../book/ledger/lockAccount.ts'
+import { lockAccount } from '../../../book/ledger/accountRow.ts'
 import {
   type CoinAmount,
   coinAmount,

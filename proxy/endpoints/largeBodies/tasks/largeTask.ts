@@ -88,7 +88,7 @@ function fieldsOf(request: ChatRequest): ChatFields {
   // A request may be an instance of a class whose getters compute members that are not needed here.
   const { modelId, batch, webhookUrl = '', cheapest, stream, includeUsage, maxTokens, maxTokensName } = request
   const { maxTokensBeside = null, maxTokensParam = maxTokensName, promptParam = 'messages', prompt } = request
-  const { preferences, echo = '', tools = [], asides, named = [] } = request
+  const { preferences, echo = '', tools = [], asides, named = [], returnsThoughts = false } = request
   return {
     modelId,
     batch,
@@ -106,6 +106,7 @@ function fieldsOf(request: ChatRequest): ChatFields {
     echo,
     tools,
     named,
+    returnsThoughts,
     ...(asides !== undefined && { asides }),
   }
 }

@@ -1,4 +1,7 @@
 import type { Limits } from '../limits.ts'
+import { allowPayoutAttempts } from '../products/holders/rewards/payoutRow.ts'
+import { allowRefundAttempts } from '../products/payments/refunds/refundAttempts.ts'
+import { allowWithdrawalAttempts } from '../products/payments/withdrawals/withdrawalRow.ts'
 import { GATEWAY_WIDE, OPERATOR, recordActivity } from '../runtime/activity/activity.ts'
 import type { Client } from '../runtime/db/pool.ts'
 
@@ -10,32 +13,13 @@ import type { Client } from '../runtime/db/pool.ts'
  */
 export async function allowAttempts(client: Client, id: string, reason: string, limits: Limits): Promise<boolean> {
   const isAllowed =
-    (await raise(
-      client,
-      `withdrawals SET attempts_max = attempts + $2 WHERE id = $1 AND state = 'sending'`,
-      id,
-      limits.withdrawalAttemptsMax,
-    )) ||
-    (await raise(
-      client,
-      `refunds SET attempts_max = attempts + $2, state = 'sending' WHERE id = $1 AND state IN ('sending', 'stuck')`,
-      id,
-      limits.refundAttemptsMax,
-    )) ||
-    (await raise(
-      client,
-      `revenue_payouts SET attempts_max = attempts + $2 WHERE purpose || '/' || number = $1 AND state = 'sending'`,
-      id,
-      limits.payoutAttemptsMax,
-    ))
+    (await allowWithdrawalAttempts(client, id, limits.withdrawalAttemptsMax)) ||
+    (await allowRefundAttempts(client, id, limits.refundAttemptsMax)) ||
+    (await allowPayoutAttempts(client, id, limits.payoutAttemptsMax))
   if (isAllowed) {
     await recordActivity(client, OPERATOR, [
       { accountId: GATEWAY_WIDE, type: 'transfer.retried', target: id, details: { reason } },
     ])
   }
   return isAllowed
-}
-
-async function raise(client: Client, change: string, id: string, attempts: number): Promise<boolean> {
-  return (await client.query(`UPDATE ${change}`, [id, attempts])).rowCount === 1
 }

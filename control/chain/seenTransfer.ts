@@ -1,5 +1,5 @@
 import type { RpcLog } from 'viem'
-import type { Address } from '../../../../contract/payments/address.ts'
+import type { Address } from '../../contract/payments/address.ts'
 
 /** A transfer from or to the treasury, as a log of the chain shows it. */
 export interface Seen {

@@ -1,45 +1,13 @@
-import { GatewayError } from '../../../contract/errors/errors.ts'
-import type { Fields } from '../../../contract/wire/fields.ts'
-import type { sluice } from '../../../contract/wire/generated/messages.js'
-import { isId } from '../../../contract/wire/ids.ts'
-import { shardOf } from '../../../contract/wire/redisKeys.ts'
-import { isDatabaseDown } from '../../runtime/db/isDatabaseDown.ts'
-import type { Queryable } from '../../runtime/db/pool.ts'
-import { settingsOf } from '../accounts/settings.ts'
-import { type ApiKey, asApiKey, COLUMNS, type KeyRow } from './keyRow.ts'
-import { withinPlatform } from './withinPlatform.ts'
-
-/** A key as it may be used now. */
-export interface KeyInForce extends ApiKey {
-  /** The platform key of a sub-key, whose caps bind it as well; null for all others. */
-  readonly platform: ApiKey | null
-}
-
-/** The key with this hash, as in `hashSecret`; undefined when none was made, or it was revoked or has expired. */
-export async function keyInForce(db: Queryable, keyHash: string): Promise<KeyInForce | undefined> {
-  const found = await db.query<KeyRow>({
-    name: 'resolve_key',
-    text: `SELECT ${COLUMNS} FROM api_keys
-           WHERE hash = $1 AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > now())`,
-    values: [keyHash],
-  })
-  const key = found.rows[0] && asApiKey(found.rows[0])
-  if (key === undefined) return undefined
-  if (key.platformKeyId === null) return { ...key, platform: null }
-  const platform = await platformInForce(db, key.platformKeyId)
-  return platform && { ...withinPlatform(key, platform), platform }
-}
-
-/** A sub-key is in force as long as its platform key is. */
-async function platformInForce(db: Queryable, platformKeyId: string): Promise<ApiKey | undefined> {
-  const found = await db.query<KeyRow>({
-    name: 'platform_key',
-    text: `SELECT ${COLUMNS} FROM api_keys
-           WHERE id = $1 AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > now())`,
-    values: [platformKeyId],
-  })
-  return found.rows[0] && asApiKey(found.rows[0])
-}
+import { GatewayError } from '../../contract/errors/errors.ts'
+import type { Fields } from '../../contract/wire/fields.ts'
+import type { sluice } from '../../contract/wire/generated/messages.js'
+import { isId } from '../../contract/wire/ids.ts'
+import { shardOf } from '../../contract/wire/redisKeys.ts'
+import { settingsOf } from '../identity/accounts/settings.ts'
+import { keyInForce } from '../identity/keys/keyInForce.ts'
+import type { ApiKey } from '../identity/keys/keyRow.ts'
+import { isDatabaseDown } from '../runtime/db/isDatabaseDown.ts'
+import type { Queryable } from '../runtime/db/pool.ts'
 
 /**
  * The record of the key with this hash for a proxy. A paused key resolves: the proxy answers that it is paused. If the account

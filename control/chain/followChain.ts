@@ -1,5 +1,5 @@
-import { intArray, textArray } from '../../../runtime/db/arrays.ts'
-import type { Client } from '../../../runtime/db/pool.ts'
+import { intArray, textArray } from '../runtime/db/arrays.ts'
+import type { Client } from '../runtime/db/pool.ts'
 import { groupsOf, type Seen } from './seenTransfer.ts'
 
 /**
