@@ -1,4 +1,5 @@
 import type { Dialect } from '../../contract/catalog/dialects.ts'
+import { fnv1a } from '../../contract/std/fnv1a.ts'
 import type { Model } from '../catalog/catalog.ts'
 import type { Route } from '../catalog/pricedItem.ts'
 import type { RouteHealth } from './routeHealth.ts'
@@ -51,8 +52,7 @@ export function chooseCanary(
 
 /** Maps an id evenly to one of a million places: FNV-1a with the finalizer of MurmurHash3. */
 export function placeOf(id: string): number {
-  let hash = 0x811c9dc5
-  for (let i = 0; i < id.length; i++) hash = Math.imul(hash ^ id.charCodeAt(i), 0x01000193)
+  let hash = fnv1a(id)
   hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b)
   hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35)
   return ((hash ^ (hash >>> 16)) >>> 0) % MILLION

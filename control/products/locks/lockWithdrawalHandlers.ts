@@ -6,10 +6,10 @@ import type { Redis } from '../../../contract/wire/redis.ts'
 import { bookTaking, type Debits, type Taking } from '../../admission/debits/debit.ts'
 import type { ApiCall, ReadHandler, WriteHandler } from '../../api/call.ts'
 import { listJson, pageOf } from '../../api/lists.ts'
-import { lockAccount } from '../../book/ledger/accountRow.ts'
 import { coinAccount, holdingAccount, REVENUE } from '../../book/ledger/accounts.ts'
 import { lockAccounts } from '../../book/ledger/appendAdmissionEvent.ts'
 import { postTransfers, type Transfer } from '../../book/ledger/postTransfers.ts'
+import { refuseTooMany } from '../../book/ledger/refuseTooMany.ts'
 import { coinPrice } from '../../catalog/pricing/coinAmounts.ts'
 import type { OnChainStart } from '../../chain/chainParts.ts'
 import type { ChainService } from '../../chain/chainService.ts'
@@ -17,7 +17,7 @@ import { accountOfWallet } from '../../identity/wallets/wallets.ts'
 import type { Limits } from '../../limits.ts'
 import { recordActivity } from '../../runtime/activity/activity.ts'
 import { announceKeyChanges } from '../../runtime/bus/announceKeyChanges.ts'
-import type { Client, Pool } from '../../runtime/db/pool.ts'
+import type { Pool } from '../../runtime/db/pool.ts'
 import type { UndoableTransaction } from '../../runtime/db/undoable.ts'
 import { GAS_FEE, gasFee, refuseBeyondDay, type SentByGateway } from '../payments/gasCover.ts'
 import { readWallet } from '../payments/withdrawalHandlers.ts'
@@ -91,7 +91,8 @@ export function lockWithdrawalHandlers(
         const wallet = await readWallet(call, client, { accountOfWallet })
         const series = await lockTradedSeries(client, String(call.body['series']))
         refuseLate(series, limits)
-        await refuseTooMany(client, call.accountId, limits)
+        const max = limits.withdrawalsOpenMax
+        await refuseTooMany(client, call.accountId, countOpenLockWithdrawals, max, () => tooManyUnderWay(max))
         await refuseBeyondDay(client, SENT, call.accountId, limits)
         const micros = readTokens(call, limits)
         const fee = gasFee(call.accountId, gasFeeUnits, await coinPrice(client))
@@ -173,15 +174,11 @@ function readTokens({ body }: ApiCall, { lockWithdrawalMicrosMin: min }: Limits)
   throw new GatewayError('below_minimum', { message, param: 'tokens', status: 409 })
 }
 
-/** The account's row is locked, so that withdrawals made at once are counted one after the other. */
-async function refuseTooMany(client: Client, accountId: string, limits: Limits): Promise<void> {
-  await lockAccount(client, accountId)
-  if ((await countOpenLockWithdrawals(client, accountId)) < limits.withdrawalsOpenMax) return
-  throw new GatewayError('rate_limited', {
-    message: `An account has at most ${limits.withdrawalsOpenMax} withdrawals under way; wait for one to be sent.`,
+const tooManyUnderWay = (max: number): GatewayError =>
+  new GatewayError('rate_limited', {
+    message: `An account has at most ${max} withdrawals under way; wait for one to be sent.`,
     retryAfterSeconds: 5,
   })
-}
 
 const STATUS: Readonly<Record<LockWithdrawalState, string>> = {
   sending: 'pending',
