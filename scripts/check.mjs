@@ -10,6 +10,7 @@ const steps = [
   ['contracts', process.execPath, ['scripts/contracts.mjs', '--check']],
   ['lint and format', 'node_modules/.bin/biome', ['check', '--error-on-warnings', '.']],
   ['layering', process.execPath, ['scripts/layering.mjs']],
+  ['owners of tables', process.execPath, ['scripts/tables.mjs']],
   ['generated pages', process.execPath, ['scripts/docs.mjs', '--check']],
   ['links and spelling', process.execPath, ['scripts/prose.mjs']],
 ]

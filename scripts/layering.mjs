@@ -9,7 +9,7 @@ const IMPORT =
   /(?:^|\n)\s*(import|export)\s+(type\s)?[^'"`;]*?from\s*['"]([^'"]+)['"]|import\(\s*['"]([^'"]+)['"]\s*\)|(?:^|\n)\s*import\s+['"]([^'"]+)['"]/g
 
 /** The floors of control, the lowest first. */
-const FLOORS = [
+export const FLOORS = [
   'runtime',
   'book',
   'chain',

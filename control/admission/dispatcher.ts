@@ -3,8 +3,10 @@ import type { Logger } from 'pino'
 import type { Redis } from '../../contract/wire/redis.ts'
 import { accountKey, debitsKey, shardOf } from '../../contract/wire/redisKeys.ts'
 import { defineScript, type Script } from '../../contract/wire/scripts.ts'
+import { removeAdmissionEvents } from '../book/ledger/appendAdmissionEvent.ts'
+import { markDirty } from '../book/settlement/dirtyShards.ts'
 import type { Limits } from '../limits.ts'
-import { intArray, textArray } from '../runtime/db/arrays.ts'
+import { textArray } from '../runtime/db/arrays.ts'
 import { tryLock } from '../runtime/db/locks.ts'
 import type { Pool } from '../runtime/db/pool.ts'
 import { logEvent } from '../runtime/logEvents.ts'
@@ -85,11 +87,7 @@ export class EventDispatcher {
       else events.push(event)
     }
     const applied = (await Promise.all([...byAccount.values()].map((events) => this.applyInOrder(events)))).flat()
-    await this.pool.query(
-      `DELETE FROM admission_events e USING unnest($1::text[], $2::bigint[]) AS done (account_id, seq)
-       WHERE e.account_id = done.account_id AND e.seq = done.seq`,
-      [textArray(applied.map((event) => event.account_id)), intArray(applied.map((event) => event.seq))],
-    )
+    await removeAdmissionEvents(this.pool, applied)
     return applied.length
   }
 
@@ -105,10 +103,7 @@ export class EventDispatcher {
       if (result === -1) {
         // Redis is missing earlier events of this account. Loading its shard from the book applies this one as well.
         logEvent(this.log, 'admission_event_lost', { account: event.account_id, seq: event.seq })
-        await this.pool.query(
-          `INSERT INTO admission_dirty (shard, reason) VALUES ($1, 'missing event') ON CONFLICT DO NOTHING`,
-          [shard],
-        )
+        await markDirty(this.pool, [shard], 'missing event')
         break
       }
       applied.push(event)

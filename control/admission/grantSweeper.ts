@@ -2,9 +2,11 @@ import type { Logger } from 'pino'
 import type { Redis } from '../../contract/wire/redis.ts'
 import { accountKey, ledgerStream, shardOf } from '../../contract/wire/redisKeys.ts'
 import { defineScript, type Script } from '../../contract/wire/scripts.ts'
+import { forgetGrant } from '../book/ledger/grantCredits.ts'
+import { dropHolding } from '../book/ledger/openHolding.ts'
 import type { Limits } from '../limits.ts'
 import { tryLock } from '../runtime/db/locks.ts'
-import type { Pool } from '../runtime/db/pool.ts'
+import type { Pool, Queryable } from '../runtime/db/pool.ts'
 import { Loop } from '../runtime/loop.ts'
 import { redisNowMs } from '../runtime/redisClock.ts'
 
@@ -12,8 +14,7 @@ import { redisNowMs } from '../runtime/redisClock.ts'
 interface Pots {
   /** SQL of OpenPots in the order of their ids: after the pot and the account $1 and $2, at the time $3, at most $4. */
   readonly page: string
-  /** SQL, of the pot $1 and the account $2. */
-  readonly forget: string
+  readonly forget: (db: Queryable, potId: string, accountId: string) => Promise<void>
 }
 
 const OPEN_GRANTS: Pots = {
@@ -22,7 +23,7 @@ const OPEN_GRANTS: Pots = {
     FROM open_grants o JOIN ledger_accounts l ON l.id = 'grant:' || o.grant_id
     WHERE (o.grant_id, o.account_id) > ($1, $2) AND (l.balance = 0 OR o.expires_at_ms <= $3)
     ORDER BY o.grant_id, o.account_id LIMIT $4`,
-  forget: 'DELETE FROM open_grants WHERE grant_id = $1 AND account_id = $2',
+  forget: forgetGrant,
 }
 
 // Not before the end: until then, tokens of a series may be bought again.
@@ -33,7 +34,7 @@ const ENDED_HOLDINGS: Pots = {
       JOIN ledger_accounts l ON l.id = 'lock:' || h.series_id || ':' || h.account_id
     WHERE NOT h.is_dropped AND s.state = 'ended' AND s.ends_at_ms <= $3 AND (h.series_id, h.account_id) > ($1, $2)
     ORDER BY h.series_id, h.account_id LIMIT $4`,
-  forget: 'UPDATE lock_holdings SET is_dropped = true WHERE series_id = $1 AND account_id = $2',
+  forget: dropHolding,
 }
 
 /** A credit grant, or a holding of a series that has ended. */
@@ -85,7 +86,7 @@ export class GrantSweeper {
     for (let after: readonly string[] = ['', '']; !signal.aborted; ) {
       const found = await this.pool.query<OpenPot>(page, [...after, nowMs, most])
       for (const pot of found.rows) {
-        if (await this.sweepPot(pot)) await this.pool.query(forget, [pot.pot_id, pot.account_id])
+        if (await this.sweepPot(pot)) await forget(this.pool, pot.pot_id, pot.account_id)
       }
       const last = found.rows.at(-1)
       if (last === undefined || found.rows.length < most) return

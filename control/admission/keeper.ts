@@ -4,6 +4,7 @@ import { epochKey, ledgerStream, SERVERS_KEY, SHARD_COUNT } from '../../contract
 import { onServersChange, pipelineOf } from '../../contract/wire/redisShards.ts'
 import { areKnown, serversOf } from '../../contract/wire/servers.ts'
 import { compareStreamIds, parseStreamId } from '../../contract/wire/streamId.ts'
+import { dirtyShards } from '../book/settlement/dirtyShards.ts'
 import { readPositions } from '../book/settlement/positions.ts'
 import type { Limits } from '../limits.ts'
 import { tryLock } from '../runtime/db/locks.ts'
@@ -102,11 +103,6 @@ export class AdmissionKeeper {
 async function stateOf(pool: Pool): Promise<StateRow> {
   const found = await pool.query<StateRow>('SELECT epoch, redis_run_id FROM admission_state')
   return found.rows[0] ?? { epoch: '', redis_run_id: '' }
-}
-
-async function dirtyShards(pool: Pool): Promise<number[]> {
-  const found = await pool.query<{ shard: number }>('SELECT shard FROM admission_dirty ORDER BY shard')
-  return found.rows.map((row) => row.shard)
 }
 
 /** @returns why the admission state can not be trusted; undefined when it can */

@@ -2,6 +2,7 @@ import type { Redis } from '../../contract/wire/redis.ts'
 import { accountKey, debitsKey, keyCountersKey } from '../../contract/wire/redisKeys.ts'
 import { parseStreamId } from '../../contract/wire/streamId.ts'
 import { potAccount } from '../book/ledger/accounts.ts'
+import { setPosition } from '../book/settlement/positions.ts'
 import { lockHeads } from '../book/usagelog/head.ts'
 import type { Limits } from '../limits.ts'
 import { textArray } from '../runtime/db/arrays.ts'
@@ -222,10 +223,6 @@ async function rememberPosition(load: Parameters<typeof bookStream>[0]): Promise
   const last = parseStreamId((await lastEntryId(load.redis, load.shard)) ?? '0-0')
   await withTransaction(load.pool, async (client) => {
     await lockHeads(client, [load.shard])
-    await client.query(
-      `INSERT INTO stream_positions (shard, last_ms, last_seq, loaded_ms) VALUES ($1, $2, $3, $4)
-       ON CONFLICT (shard) DO UPDATE SET last_ms = $2, last_seq = $3, loaded_ms = $4`,
-      [load.shard, last.ms, last.seq, Math.max(load.closedMs, last.ms)],
-    )
+    await setPosition(client, load.shard, { last, loadedMs: Math.max(load.closedMs, last.ms) })
   })
 }

@@ -2,6 +2,7 @@ import { newId } from '../../contract/wire/ids.ts'
 import type { Redis } from '../../contract/wire/redis.ts'
 import { BATCH_OWNER, OWNERS_KEY, SERVERS_KEY, SHARD_COUNT } from '../../contract/wire/redisKeys.ts'
 import { scanKeys } from '../../contract/wire/redisShards.ts'
+import { unmarkDirty } from '../book/settlement/dirtyShards.ts'
 import type { Limits } from '../limits.ts'
 import type { Pool } from '../runtime/db/pool.ts'
 import { askOwners } from './askOwners.ts'
@@ -38,7 +39,7 @@ export async function rebuildAll(
   const closedMs = await Promise.all(SHARDS.map((shard) => writer.close(shard)))
   // After the closing: if this process ends here, the closed shards themselves are the marks. Not after the loading, which may
   // have missed a change for which a shard is marked meanwhile.
-  await pool.query('DELETE FROM admission_dirty')
+  await unmarkDirty(pool)
   await clearState(redis, writer, limits)
   // Before the owners read how far their endings are booked, so that no ending in the streams is delivered again.
   for (const shard of SHARDS) await bookStream({ redis, pool, shard, closedMs: closedMs[shard] ?? 0, limits })
@@ -87,7 +88,7 @@ export async function reloadShards(
   for (const shard of shards) {
     const closedMs = await writer.close(shard)
     // After the closing: if this process ends here, the closed shard itself is the mark.
-    await pool.query('DELETE FROM admission_dirty WHERE shard = $1', [shard])
+    await unmarkDirty(pool, [shard])
     await bookStream({ redis, pool, shard, closedMs, limits })
     const [holdsKeys, leasesKeys] = [await scanHoldsKeys(redis, { shard }), await scanLeasesKeys(redis, { shard })]
     await loadShard({ redis, pool, writer, shard, closedMs, holdsKeys, leasesKeys, limits })

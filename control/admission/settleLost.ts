@@ -95,8 +95,8 @@ async function requireFreshStream(redis: Redis, shard: number, limits: Limits): 
 
 /** The platform key of a sub-key, which never changes; '' for every other key. */
 async function platformKeyOf(pool: Pool, keyId: string): Promise<string> {
-  const found = await pool.query<{ platform_key_id: string | null }>(
-    'SELECT platform_key_id FROM api_keys WHERE id = $1',
+  const found = await pool.query<{ platform_key_id: string }>(
+    'SELECT platform_key_id FROM sub_keys WHERE key_id = $1',
     [keyId],
   )
   return found.rows[0]?.platform_key_id ?? ''

@@ -32,8 +32,8 @@ export async function readSubKeySpending(
   const found = await db.query<Row>(
     `SELECT k.platform_key_id AS key_id, ${spent('true')} AS life, ${spent('u.hour = $1')} AS hour,
        ${spent('u.hour >= $2')} AS day, ${spent('u.hour >= $3')} AS month
-     FROM api_keys k JOIN key_usage u ON u.key_id = k.id
-     WHERE k.platform_key_id IS NOT NULL AND ($4::smallint IS NULL OR u.shard = $4)
+     FROM sub_keys k JOIN key_usage u USING (key_id)
+     WHERE ($4::smallint IS NULL OR u.shard = $4)
      GROUP BY k.platform_key_id`,
     [hour, dayFirstHour, monthFirstHour, shard],
   )

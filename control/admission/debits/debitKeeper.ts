@@ -3,6 +3,7 @@ import type { Redis } from '../../../contract/wire/redis.ts'
 import { debitsKey, SHARD_COUNT } from '../../../contract/wire/redisKeys.ts'
 import { pipelineOf } from '../../../contract/wire/redisShards.ts'
 import { NO_CAPS } from '../../book/ledger/spendingCaps.ts'
+import { markDirty } from '../../book/settlement/dirtyShards.ts'
 import type { Limits } from '../../limits.ts'
 import { textArray } from '../../runtime/db/arrays.ts'
 import type { Pool } from '../../runtime/db/pool.ts'
@@ -70,10 +71,7 @@ export class DebitKeeper {
       } else if (isTold) {
         // The event has been applied and should have ended it, so this shard differs from the book.
         logEvent(this.log, 'debit_still_reserved', { debit: debitId, shard })
-        await this.pool.query(
-          `INSERT INTO admission_dirty (shard, reason) VALUES ($1, 'booked debit') ON CONFLICT DO NOTHING`,
-          [shard],
-        )
+        await markDirty(this.pool, [shard], 'booked debit')
       }
     }
   }

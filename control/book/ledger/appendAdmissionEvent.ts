@@ -1,5 +1,5 @@
-import { textArray } from '../../runtime/db/arrays.ts'
-import type { Client } from '../../runtime/db/pool.ts'
+import { intArray, textArray } from '../../runtime/db/arrays.ts'
+import type { Client, Queryable } from '../../runtime/db/pool.ts'
 
 /** A change of the book that admission has to know: coin, and perhaps a new grant. */
 export interface AdmissionChange {
@@ -56,5 +56,17 @@ export async function appendAdmissionEvents(client: Client, changes: readonly Ad
   if (appended.rowCount === changes.length) return
   throw new Error(
     `of the accounts ${changes.map(({ accountId }) => accountId).join(', ')} one is not open in the ledger`,
+  )
+}
+
+/** Takes events that admission has applied out of the outbox. */
+export async function removeAdmissionEvents(
+  db: Queryable,
+  applied: ReadonlyArray<{ readonly account_id: string; readonly seq: number }>,
+): Promise<void> {
+  await db.query(
+    `DELETE FROM admission_events e USING unnest($1::text[], $2::bigint[]) AS done (account_id, seq)
+     WHERE e.account_id = done.account_id AND e.seq = done.seq`,
+    [textArray(applied.map((event) => event.account_id)), intArray(applied.map((event) => event.seq))],
   )
 }

@@ -1,7 +1,7 @@
 import { formatUsd } from '../../../contract/money/units.ts'
 import { newId } from '../../../contract/wire/ids.ts'
 import type { Limits } from '../../limits.ts'
-import type { Client } from '../../runtime/db/pool.ts'
+import type { Client, Queryable } from '../../runtime/db/pool.ts'
 import { grantAccount, HOUSE } from './accounts.ts'
 import { appendAdmissionEvent } from './appendAdmissionEvent.ts'
 import { postTransfers } from './postTransfers.ts'
@@ -87,4 +87,9 @@ export async function grantCredits(client: Client, grant: CreditGrant, limits: L
     grant: { id: grantId, expiresAtMs: grant.expiresAtMs, units: grant.units },
   })
   return { grantId, granted: true }
+}
+
+/** Takes a grant of which nothing is left out of the list of those that are swept. */
+export async function forgetGrant(db: Queryable, grantId: string, accountId: string): Promise<void> {
+  await db.query('DELETE FROM open_grants WHERE grant_id = $1 AND account_id = $2', [grantId, accountId])
 }

@@ -23,12 +23,11 @@ export async function lockUnearned(db: Queryable, series: readonly string[]): Pr
 export async function soldUnits(db: Queryable, series: readonly string[]): Promise<Map<string, bigint>> {
   const found = await db.query<{ id: string; units: string }>({
     name: 'settlement_sold',
-    text: `SELECT s.id, (-i.balance - coalesce(stock.balance, 0) - coalesce(
-             (SELECT sum(o.escrow_micros) FROM lock_orders o WHERE o.series_id = s.id AND o.account_id = '${LOCK_OPERATOR}'
-                AND o.status = 'open' AND o.side = 'sell'), 0) * (s.locked_price_units / 1000000))::text AS units
-           FROM lock_series s JOIN ledger_accounts i ON i.id = 'lock_issued:' || s.id
-           LEFT JOIN ledger_accounts stock ON stock.id = 'lock:' || s.id || ':${LOCK_OPERATOR}'
-           WHERE s.id = ANY ($1::text[])`,
+    text: `SELECT s.series_id AS id, (-i.balance - coalesce(stock.balance, 0)
+             - s.offered_micros * (s.locked_price_units / 1000000))::text AS units
+           FROM lock_stock s JOIN ledger_accounts i ON i.id = 'lock_issued:' || s.series_id
+           LEFT JOIN ledger_accounts stock ON stock.id = 'lock:' || s.series_id || ':${LOCK_OPERATOR}'
+           WHERE s.series_id = ANY ($1::text[])`,
     values: [textArray(series)],
   })
   return new Map(found.rows.map((row) => [row.id, BigInt(row.units)]))

@@ -22,17 +22,10 @@ export async function openHoldings(client: Client, seriesId: string, accountIds:
   )
 }
 
-/**
- * How many series an account holds or bids for, beside one. They are listed in its admission state, which every request
- * reads.
- */
-export async function countOtherSeries(db: Queryable, accountId: string, seriesId: string): Promise<number> {
-  const counted = await db.query<{ count: number }>(
-    `SELECT count(*) FROM (
-       SELECT series_id FROM lock_holdings WHERE account_id = $1 AND NOT is_dropped
-       UNION SELECT series_id FROM lock_orders WHERE account_id = $1 AND status = 'open'
-     ) AS known WHERE series_id <> $2`,
-    [accountId, seriesId],
-  )
-  return counted.rows[0]?.count ?? 0
+/** Takes a holding of an ended series of which nothing is left out of the admission state for good. */
+export async function dropHolding(db: Queryable, seriesId: string, accountId: string): Promise<void> {
+  await db.query('UPDATE lock_holdings SET is_dropped = true WHERE series_id = $1 AND account_id = $2', [
+    seriesId,
+    accountId,
+  ])
 }

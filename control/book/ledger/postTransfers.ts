@@ -66,3 +66,8 @@ export async function postNewTransfers(client: Client, transfers: readonly Trans
   }
   await copyRows(client, `transfers (${COLUMNS.join(', ')})`, rows)
 }
+
+/** Waits until no transaction has posted transfers that it has not committed, and keeps others from posting until the end. */
+export async function lockTransfers(client: Client): Promise<void> {
+  await client.query('LOCK TABLE transfers IN SHARE MODE')
+}

@@ -1,5 +1,5 @@
 import { GatewayError } from '../../../contract/errors/errors.ts'
-import type { Queryable } from '../../runtime/db/pool.ts'
+import type { Client, Queryable } from '../../runtime/db/pool.ts'
 
 /** A month of receipts that was archived. */
 export interface Archive {
@@ -34,4 +34,31 @@ export async function requireKept(db: Queryable, least: string, below: string): 
     `Receipts up to ${month} were put into the archive ${file} on ${archivedAt.toISOString().slice(0, 10)} ` +
     `(SHA-256 ${sha256}); ask the operator for it. Their leaves are in the tiles of the usage logs as before.`
   throw new GatewayError('receipt_archived', { message })
+}
+
+/** A month that is put into a file: the ids from the first up to but without the last, and what is in the file. */
+export interface ArchivedMonth {
+  readonly month: string
+  readonly fromId: string
+  readonly untilId: string
+  readonly file: string
+  readonly sha256: string
+  readonly receipts: number
+  readonly chargeUnits: number
+}
+
+export async function recordArchive(client: Client, archived: ArchivedMonth): Promise<void> {
+  const { month, fromId, untilId, file, sha256, receipts, chargeUnits } = archived
+  await client.query(
+    `INSERT INTO receipt_archives (month, from_id, until_id, file, sha256, receipts, charge_units)
+     VALUES ($1, $2, $3, $4, $5, $6, $7)`,
+    [month, fromId, untilId, file, sha256, receipts, chargeUnits],
+  )
+}
+
+/** Drops the receipts of a month. @param partition its name, quoted for SQL */
+export async function dropPartition(client: Client, month: string, partition: string): Promise<void> {
+  await client.query('DELETE FROM receipt_months WHERE month = $1', [month])
+  await client.query(`ALTER TABLE receipts DETACH PARTITION ${partition}`)
+  await client.query(`DROP TABLE ${partition}`)
 }

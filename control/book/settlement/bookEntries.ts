@@ -1,22 +1,24 @@
 import { formatUsd } from '../../../contract/money/units.ts'
 import { compareStreamIds, parseStreamId } from '../../../contract/wire/streamId.ts'
 import { type Change, GATEWAY, recordActivity } from '../../runtime/activity/activity.ts'
-import { intArray, textArray } from '../../runtime/db/arrays.ts'
+import { textArray } from '../../runtime/db/arrays.ts'
 import { type Client, type Pool, withTransaction } from '../../runtime/db/pool.ts'
 import { together } from '../../runtime/db/together.ts'
 import { grantAccount } from '../ledger/accounts.ts'
 import { postNewTransfers, type Transfer } from '../ledger/postTransfers.ts'
+import type { Place } from '../receipt/generated/receipt.ts'
 import { stageBatch } from '../statistics/stagedBatches.ts'
 import type { Frontier } from '../usagelog/frontier.ts'
 import { type Appended, appendLeaves, lockHeads } from '../usagelog/head.ts'
 import { bookedAmong, missingAmong, nameOf } from './bookedNames.ts'
 import { chargesOf, lockBalances } from './charges.ts'
+import { markDirty } from './dirtyShards.ts'
 import { earnBurnt, isBurn } from './earnBurnt.ts'
 import type { BookableEntry, EndedEntry, Entry, RawEntry } from './entry.ts'
+import { insertReceipts } from './insertReceipts.ts'
 import { addKeyUsage } from './keyUsage.ts'
 import { type OwnerPosition, OwnerPositions } from './ownerPositions.ts'
 import { advancePositions, readPositions, type StreamPosition } from './positions.ts'
-import { insertReceipts, type Place } from './receipt.ts'
 import { keepRejects, type Reject } from './rejects.ts'
 import { addUsageDays } from './usageDays.ts'
 
@@ -74,7 +76,7 @@ export async function bookEntries(
       addUsageDays(client, receipts),
       stageBatch(client, places, receipts),
       advancePositions(client, rawsOf(entries)),
-      markDirty(client, [...dirty]),
+      markDirty(client, [...dirty], 'settlement'),
     ])
     await noteExpiries(client, charges.transfers)
     await keepRejects(client, rejects)
@@ -251,13 +253,4 @@ function ageOf(raw: RawEntry, positions: Map<number, StreamPosition>): EntryAge 
   const id = parseStreamId(raw.id)
   const isUnread = position === undefined || compareStreamIds(id, position.last) > 0
   return { raw, isUnread, isLate: position !== undefined && id.ms <= position.loadedMs }
-}
-
-async function markDirty(client: Client, shards: readonly number[]): Promise<void> {
-  if (shards.length === 0) return
-  await client.query(
-    `INSERT INTO admission_dirty (shard, reason)
-     SELECT shard, 'settlement' FROM unnest($1::smallint[]) AS shard ON CONFLICT DO NOTHING`,
-    [intArray(shards)],
-  )
 }

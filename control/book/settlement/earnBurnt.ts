@@ -57,9 +57,7 @@ function burntBySeries(transfers: readonly Transfer[]): Map<string, Burnt> {
 async function coinPrice(client: Client): Promise<number> {
   const found = await client.query<{ units: number }>({
     name: 'settlement_coin_price',
-    text: `SELECT ((sheet::jsonb #>> '{coin,usd}')::numeric * $1)::bigint AS units
-           FROM price_sheets ORDER BY version DESC LIMIT 1`,
-    values: [UNITS_PER_USD],
+    text: 'SELECT units FROM coin_prices ORDER BY version DESC LIMIT 1',
   })
   return found.rows[0]?.units ?? UNITS_PER_USD
 }

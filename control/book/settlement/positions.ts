@@ -44,3 +44,12 @@ export async function advancePositions(client: Queryable, entries: readonly RawE
     ],
   })
 }
+
+/** Sets the position of a shard whose admission state is loaded, also to an earlier one. */
+export async function setPosition(client: Queryable, shard: number, { last, loadedMs }: StreamPosition): Promise<void> {
+  await client.query(
+    `INSERT INTO stream_positions (shard, last_ms, last_seq, loaded_ms) VALUES ($1, $2, $3, $4)
+     ON CONFLICT (shard) DO UPDATE SET last_ms = $2, last_seq = $3, loaded_ms = $4`,
+    [shard, last.ms, last.seq, loadedMs],
+  )
+}

@@ -33,7 +33,7 @@ const FRESH = `
     CROSS JOIN LATERAL (
       SELECT * FROM receipts WHERE log = s.log AND position >= s.least AND position < s.beyond OFFSET 0
     ) AS r
-    LEFT JOIN agents a ON a.id = r.account_id
+    LEFT JOIN account_owners a USING (account_id)
   ), sums AS (
     SELECT day, model, count(*) AS requests, count(*) FILTER (WHERE is_ok) AS ok,
       count(*) FILTER (WHERE is_left) AS ended_by_client, count(*) FILTER (WHERE NOT is_ok AND NOT is_left) AS failed,

@@ -72,7 +72,7 @@ export async function cellsOf(client: Client, batches: readonly StagedBatch[]): 
   const cells = batches.flatMap((batch) => batch.cells)
   const ids = [...new Set(cells.flatMap(({ owners }) => owners))]
   const { rows } = await client.query<{ id: string; owner_id: string }>(
-    'SELECT id, owner_id FROM agents WHERE id = ANY ($1::text[])',
+    'SELECT account_id AS id, owner_id FROM account_owners WHERE account_id = ANY ($1::text[])',
     [ids],
   )
   const ownerOf = new Map(rows.map(({ id, owner_id: owner }) => [id, owner]))

@@ -46,7 +46,7 @@ const SUMS = ['requests', 'input_tokens', 'cached_input_tokens', 'output_tokens'
 
 const OF_ACCOUNT = `FROM usage_days WHERE account_id = ANY ($1::text[]) AND day BETWEEN $2 AND $3
   AND ($4 = '' OR model = $4) AND ($5 = '' OR key_id = $5)
-  AND ($6 = '' OR key_id IN (SELECT id FROM api_keys WHERE platform_key_id = $6))`
+  AND ($6 = '' OR key_id IN (SELECT k.key_id FROM sub_keys k WHERE k.platform_key_id = $6))`
 
 /** The usage of an account: the whole, and a page of its groups, latest day first. @throws GatewayError */
 export async function readUsage(db: Queryable, query: UsageQuery, limits: Limits) {
@@ -74,8 +74,10 @@ export async function readUsage(db: Queryable, query: UsageQuery, limits: Limits
 /** The account, and its agents where usage is asked for by agent. */
 async function accountsOf(db: Queryable, { accountId, groupBy }: UsageQuery): Promise<string[]> {
   if (!groupBy.includes('agent')) return [accountId]
-  const agents = await db.query<{ id: string }>('SELECT id FROM agents WHERE owner_id = $1', [accountId])
-  return [accountId, ...agents.rows.map((row) => row.id)]
+  const agents = await db.query<{ account_id: string }>('SELECT account_id FROM account_owners WHERE owner_id = $1', [
+    accountId,
+  ])
+  return [accountId, ...agents.rows.map((row) => row.account_id)]
 }
 
 async function groupsOf(db: Queryable, query: UsageQuery, filter: readonly unknown[]): Promise<UsageRow[]> {

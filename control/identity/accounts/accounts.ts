@@ -1,6 +1,7 @@
 import { coinDecimal } from '../../../contract/money/coin.ts'
 import { formatUsd } from '../../../contract/money/units.ts'
 import { newId } from '../../../contract/wire/ids.ts'
+import { insertAccount } from '../../book/ledger/accountRow.ts'
 import { coinAccount, HOUSE, PAYMENTS_IN } from '../../book/ledger/accounts.ts'
 import { lockAccounts } from '../../book/ledger/appendAdmissionEvent.ts'
 import { type AccountBalance, balanceOf } from '../../book/ledger/balanceOf.ts'
@@ -52,7 +53,7 @@ export async function createAccount(
   options: Credit & { name?: string } = {},
 ): Promise<string> {
   const accountId = newId('acct')
-  await client.query('INSERT INTO accounts (id, name) VALUES ($1, $2)', [accountId, options.name ?? ''])
+  await insertAccount(client, accountId, options.name ?? '')
   await openAccount(client, accountId)
   await recordActivity(client, OPERATOR, [{ accountId, type: 'account.created', target: accountId }])
   await creditAccount(client, accountId, options, limits)

@@ -1,7 +1,7 @@
 import { DAY_MS } from '../../../contract/api/time.ts'
 import { GatewayError } from '../../../contract/errors/errors.ts'
 import { formatUsd } from '../../../contract/money/units.ts'
-import { lockAccount } from '../../book/ledger/lockAccount.ts'
+import { lockAccount } from '../../book/ledger/accountRow.ts'
 import type { Limits } from '../../limits.ts'
 import type { Client, Queryable } from '../../runtime/db/pool.ts'
 

@@ -1,3 +1,4 @@
+import { renameAccount } from '../../book/ledger/accountRow.ts'
 import type { Queryable } from '../../runtime/db/pool.ts'
 
 /** Settings of an account for all of its keys. */
@@ -30,7 +31,7 @@ export interface AccountChanges {
  */
 export async function changeAccount(client: Queryable, accountId: string, changes: AccountChanges): Promise<void> {
   const { name, allowRetention, transferCapUnits } = changes
-  if (name !== undefined) await client.query('UPDATE accounts SET name = $2 WHERE id = $1', [accountId, name])
+  if (name !== undefined) await renameAccount(client, accountId, name)
   if (allowRetention === undefined && transferCapUnits === undefined) return
   await client.query('INSERT INTO account_settings (account_id) VALUES ($1) ON CONFLICT DO NOTHING', [accountId])
   if (allowRetention !== undefined) {

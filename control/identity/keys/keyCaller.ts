@@ -2,8 +2,8 @@ import { GatewayError } from '../../../contract/errors/errors.ts'
 import type { Caller } from '../../api/call.ts'
 import type { SpendingCaps } from '../../book/ledger/spendingCaps.ts'
 import type { Queryable } from '../../runtime/db/pool.ts'
+import { type KeyInForce, keyInForce } from './keyInForce.ts'
 import type { ApiKey } from './keyRow.ts'
-import { type KeyInForce, keyInForce } from './resolveKey.ts'
 
 /**
  * The caller of the account API that sends a key.

@@ -1,6 +1,6 @@
 import { GatewayError, invalidRequest } from '../../../contract/errors/errors.ts'
 import type { Address } from '../../../contract/payments/address.ts'
-import { lockAccount } from '../../book/ledger/lockAccount.ts'
+import { lockAccount } from '../../book/ledger/accountRow.ts'
 import type { Limits } from '../../limits.ts'
 import { type Actor, recordActivity } from '../../runtime/activity/activity.ts'
 import { textArray } from '../../runtime/db/arrays.ts'

@@ -1,5 +1,6 @@
 import { GatewayError } from '../../../contract/errors/errors.ts'
 import { newId } from '../../../contract/wire/ids.ts'
+import { insertAccount, renameAccount } from '../../book/ledger/accountRow.ts'
 import { openAccount } from '../../book/ledger/openAccount.ts'
 import { createKey, type KeySettings, updateKey } from '../../identity/keys/keys.ts'
 import type { Client, Queryable } from '../../runtime/db/pool.ts'
@@ -71,7 +72,7 @@ export async function createAgent(
   policy: KeySettings,
 ): Promise<Agent> {
   const id = newId('agt')
-  await client.query('INSERT INTO accounts (id, name) VALUES ($1, $2)', [id, settings.name ?? slug])
+  await insertAccount(client, id, settings.name ?? slug)
   await openAccount(client, id)
   const { key } = await createKey(client, id, { ...policy, name: slug })
   const made = await client.query(
@@ -99,7 +100,7 @@ export async function updateAgent(
   policy: KeySettings,
 ): Promise<Agent> {
   const { name, description, requestCapUnits, approvalThresholdUnits } = settings
-  if (name !== undefined) await client.query('UPDATE accounts SET name = $2 WHERE id = $1', [agent.id, name])
+  if (name !== undefined) await renameAccount(client, agent.id, name)
   await updateKey(client, agent.keyId, policy)
   await client.query(
     `UPDATE agents SET description = $2, request_cap_units = $3, approval_threshold_units = $4 WHERE id = $1`,

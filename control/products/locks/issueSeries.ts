@@ -8,11 +8,13 @@ import {
   lockUnearnedAccount,
 } from '../../book/ledger/accounts.ts'
 import { openHolding } from '../../book/ledger/openHolding.ts'
+import { openSystemAccounts } from '../../book/ledger/openLedgerAccount.ts'
 import { postTransfers } from '../../book/ledger/postTransfers.ts'
+import { insertSeries } from '../../catalog/pricing/seriesStore.ts'
 import type { Limits } from '../../limits.ts'
 import { GATEWAY_WIDE, OPERATOR, recordActivity } from '../../runtime/activity/activity.ts'
 import type { Client } from '../../runtime/db/pool.ts'
-import { countLivingSeries, insertSeries, type LockSeries } from './series.ts'
+import { countLivingSeries, type LockSeries } from './series.ts'
 import { unitsOfTokens } from './tradeAmounts.ts'
 
 export type NewSeries = Omit<LockSeries, 'id' | 'state' | 'unavailable' | 'endsAtMs'>
@@ -37,11 +39,11 @@ export async function issueSeries(client: Client, made: NewSeries, limits: Limit
   const units = unitsOfTokens(series.supplyMicros, series.lockedPriceUnits)
   await insertSeries(client, series)
   await openHolding(client, series.id, LOCK_OPERATOR)
-  await client.query(
-    `INSERT INTO ledger_accounts (id, kind, currency, may_go_negative)
-     VALUES ($1, 'system', 'usd', true), ($2, 'system', 'usd', false), ($3, 'system', 'coin', false)`,
-    [lockIssuedAccount(series.id), lockEscrowAccount(series.id), lockUnearnedAccount(series.id)],
-  )
+  await openSystemAccounts(client, [
+    { id: lockIssuedAccount(series.id), currency: 'usd', mayGoNegative: true },
+    { id: lockEscrowAccount(series.id), currency: 'usd', mayGoNegative: false },
+    { id: lockUnearnedAccount(series.id), currency: 'coin', mayGoNegative: false },
+  ])
   const [debit, credit] = [lockIssuedAccount(series.id), holdingAccount(series.id, LOCK_OPERATOR)]
   await postTransfers(client, [{ kind: 'lock_issue', ref: series.id, debit, credit, units }])
   const details = { model: series.model, month: series.month, provider: series.provider }

@@ -1,23 +1,9 @@
 import { GatewayError } from '../../../contract/errors/errors.ts'
 import type { PriceJson } from '../../catalog/pricing/price.ts'
+import type { SeriesTerms } from '../../catalog/pricing/seriesStore.ts'
 import type { Client, Queryable } from '../../runtime/db/pool.ts'
 
-export interface LockSeries {
-  readonly id: string
-  readonly model: string
-  /** YYYY-MM, UTC. */
-  readonly month: string
-  /** The first instant of the next month. */
-  readonly endsAtMs: number
-  /** The provider that serves what burns tokens. */
-  readonly provider: string
-  /** Units per whole token. */
-  readonly lockedPriceUnits: number
-  /** Prices of the token classes, in the form of a price sheet. */
-  readonly price: PriceJson
-  readonly supplyMicros: number
-  /** Millionths of what a taker trades. */
-  readonly takerFeePpm: number
+export interface LockSeries extends SeriesTerms {
   readonly state: 'open' | 'broken' | 'ended' | 'closed'
   /** Why the catalog in force cannot serve it; '' where it can. */
   readonly unavailable: string
@@ -39,8 +25,8 @@ interface SeriesRow {
 
 const BROKEN_MESSAGE =
   'This series has ended before its month: its holders are paid back, and its open orders are cancelled.'
-const NEW_COLUMNS = 'id, model, month, ends_at_ms, provider, locked_price_units, price, supply_micros, taker_fee_ppm'
-const COLUMNS = `${NEW_COLUMNS}, state, unavailable`
+const COLUMNS = `id, model, month, ends_at_ms, provider, locked_price_units, price, supply_micros, taker_fee_ppm,
+  state, unavailable`
 
 const asSeries = (row: SeriesRow): LockSeries => ({
   id: row.id,
@@ -55,24 +41,6 @@ const asSeries = (row: SeriesRow): LockSeries => ({
   state: row.state,
   unavailable: row.unavailable,
 })
-
-/** Writes a new series, which nobody holds tokens of yet. */
-export async function insertSeries(client: Client, series: LockSeries): Promise<void> {
-  await client.query(
-    `INSERT INTO lock_series (${NEW_COLUMNS}, state) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, 'open')`,
-    [
-      series.id,
-      series.model,
-      series.month,
-      series.endsAtMs,
-      series.provider,
-      series.lockedPriceUnits,
-      JSON.stringify(series.price),
-      series.supplyMicros,
-      series.takerFeePpm,
-    ],
-  )
-}
 
 /** A series, or undefined when there is none with this id. */
 export async function seriesById(db: Queryable, id: string): Promise<LockSeries | undefined> {
@@ -145,10 +113,6 @@ function whileServed(series: LockSeries): LockSeries {
   throw new GatewayError('lock_series_unavailable', {
     message: `Requests cannot use this series now (${series.unavailable}), so that it is not traded. Orders can be cancelled.`,
   })
-}
-
-export async function setSeriesState(client: Client, id: string, state: LockSeries['state']): Promise<void> {
-  await client.query('UPDATE lock_series SET state = $2 WHERE id = $1', [id, state])
 }
 
 /** Series that have ended, by the database's clock or before their month, and are not closed. */

@@ -10,6 +10,7 @@ import {
 import { postTransfers } from '../../book/ledger/postTransfers.ts'
 import { bookPrice } from '../../catalog/pricing/coinAmounts.ts'
 import { breakUnserved } from '../../catalog/pricing/seriesPromise.ts'
+import { setSeriesState } from '../../catalog/pricing/seriesStore.ts'
 import { eachApart } from '../../chain/eachApart.ts'
 import type { Limits } from '../../limits.ts'
 import { GATEWAY } from '../../runtime/activity/activity.ts'
@@ -18,7 +19,7 @@ import { Loop } from '../../runtime/loop.ts'
 import { giveBack } from './endOrders.ts'
 import { openOrdersOfOne } from './orderStore.ts'
 import { type PayBackParts, payBackHolders } from './payBack.ts'
-import { endedSeries, type LockSeries, lockSeries, setSeriesState } from './series.ts'
+import { endedSeries, type LockSeries, lockSeries } from './series.ts'
 
 /**
  * Ends series whose month is over, however long ago: open orders expire, the operator's stock burns, and once the holdings

@@ -6,30 +6,38 @@ import type { Address } from '../../../contract/payments/address.ts'
 import { isId } from '../../../contract/wire/ids.ts'
 import { type ApiCall, preparedWrite, type ReadHandler, type WriteHandler } from '../../api/call.ts'
 import { listJson, pageOf } from '../../api/lists.ts'
-import { lockAccount } from '../../book/ledger/lockAccount.ts'
+import { lockAccount } from '../../book/ledger/accountRow.ts'
 import { amountJson, coinAmountJson, coinPrice } from '../../catalog/pricing/coinAmounts.ts'
 import type { Limits } from '../../limits.ts'
 import { recordActivity } from '../../runtime/activity/activity.ts'
 import type { Pool, Queryable } from '../../runtime/db/pool.ts'
-import type { ChainMoney } from './chainMoney.ts'
 import { readDeposit, refuseAuthorization } from './deposits/depositOrder.ts'
-import { type Deposit, type DepositState, depositOf, pageOfDeposits } from './deposits/depositRow.ts'
+import {
+  countSignedDeposits,
+  type Deposit,
+  type DepositState,
+  depositOf,
+  pageOfDeposits,
+} from './deposits/depositRow.ts'
 import type { CheckedDeposit } from './deposits/deposits.ts'
-import { refuseBeyondDay } from './gasCover.ts'
+import { refuseBeyondDay, type SentByGateway } from './gasCover.ts'
+import type { Payments } from './payments.ts'
+
+const SENT: SentByGateway = { prefix: 'dep', perDay: 'signedDepositsPerDay', countSince: countSignedDeposits }
 
 type DepositOperation = 'get_funding' | 'list_deposits' | 'get_deposit' | 'create_deposit'
 
 export interface DepositParts {
   readonly pool: Pool
   /** Undefined when the gateway takes no payments. */
-  readonly payments: ChainMoney | undefined
+  readonly payments: Payments | undefined
   /** The account that a wallet is linked to. */
   readonly accountOfWallet: (db: Queryable, address: Address) => Promise<string | undefined>
   readonly limits: Limits
 }
 
 /** @throws GatewayError not_found when the gateway takes no payments */
-export function paymentsOf({ payments }: Pick<DepositParts, 'payments'>): ChainMoney {
+export function paymentsOf({ payments }: Pick<DepositParts, 'payments'>): Payments {
   if (payments !== undefined) return payments
   throw new GatewayError('not_found', { message: 'This gateway has no chain for deposits and withdrawals.' })
 }
@@ -67,7 +75,7 @@ export function depositHandlers(parts: DepositParts): Record<DepositOperation, R
         const { deposits } = paymentsOf(parts)
         await requireLinked(parts, client, accountId, checked.order.payment.from)
         await lockAccount(client, accountId)
-        await refuseBeyondDay(client, 'deposit', accountId, parts.limits)
+        await refuseBeyondDay(client, SENT, accountId, parts.limits)
         const { nanos, units, payment } = checked.order
         const details = { amount: formatUsd(units), coin: coinDecimal(nanos), wallet: payment.from }
         const { deposit, transaction } = await deposits.store(client, accountId, checked)
@@ -117,7 +125,7 @@ function depositJson(deposit: Deposit) {
   }
 }
 
-function fundingJson(payments: ChainMoney, coinUsdUnits: number) {
+function fundingJson(payments: Payments, coinUsdUnits: number) {
   const { chainId, payTo, assets } = payments.terms
   const { depositMinUnits, withdrawalMinUnits, gasFeeUnits, depositConfirmations } = payments.config
   return {

@@ -10,12 +10,14 @@ import type { Client } from '../../runtime/db/pool.ts'
 /** The kind of the transfers of fees that accounts pay for the gas of their transactions. */
 export const GAS_FEE = 'gas_fee'
 
-/** The transactions that accounts have the gateway send and pay the gas of, but for payments: their rows, and how many a day. */
-const SENT = {
-  deposit: { from: `deposits WHERE source = 'authorization' AND`, prefix: 'dep', perDay: 'signedDepositsPerDay' },
-  withdrawal: { from: 'withdrawals WHERE', prefix: 'wdr', perDay: 'withdrawalsPerDay' },
-  lock_withdrawal: { from: 'lock_withdrawals WHERE', prefix: 'lwd', perDay: 'lockWithdrawalsPerDay' },
-} as const satisfies Record<string, { from: string; prefix: IdPrefix; perDay: keyof Limits }>
+/** Transactions that accounts have the gateway send and pay the gas of, but for payments. */
+export interface SentByGateway {
+  readonly prefix: IdPrefix
+  /** How many an account has a day. */
+  readonly perDay: 'signedDepositsPerDay' | 'withdrawalsPerDay' | 'lockWithdrawalsPerDay'
+  /** How many of an account have this id or a later one. */
+  readonly countSince: (client: Client, accountId: string, id: string) => Promise<number>
+}
 
 const RETRY_SECONDS = 3_600
 
@@ -25,16 +27,12 @@ const RETRY_SECONDS = 3_600
  */
 export async function refuseBeyondDay(
   client: Client,
-  kind: keyof typeof SENT,
+  { prefix, perDay, countSince }: SentByGateway,
   accountId: string,
   limits: Limits,
 ): Promise<void> {
-  const { from, prefix, perDay } = SENT[kind]
-  const counted = await client.query<{ count: number }>(`SELECT count(*) FROM ${from} account_id = $1 AND id >= $2`, [
-    accountId,
-    idBound(Date.now() - DAY_MS, prefix),
-  ])
-  if ((counted.rows[0]?.count ?? 0) < limits[perDay]) return
+  const count = await countSince(client, accountId, idBound(Date.now() - DAY_MS, prefix))
+  if (count < limits[perDay]) return
   throw new GatewayError('rate_limited', {
     message: `An account has at most ${limits[perDay]} of these in 24 hours, because the gateway pays their gas; wait, or move more at once.`,
     retryAfterSeconds: RETRY_SECONDS,

@@ -1,5 +1,6 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import { lastCheckpoint } from '../../book/checkpoint/checkpointReads.ts'
+import { lockTransfers } from '../../book/ledger/postTransfers.ts'
 import type { CatalogKey } from '../../catalog/signing/catalogKey.ts'
 import { signerOfNumber } from '../../catalog/signing/catalogStore.ts'
 import { sha256Hex } from '../../catalog/signing/statements.ts'
@@ -80,7 +81,7 @@ export function addressesText(chain: ReserveChain | undefined): string {
 async function atRest<T>({ pool, limits }: AttestationOptions, begin: () => Promise<T>): Promise<T> {
   return withTransaction(pool, async (client) => {
     await client.query(`SET LOCAL lock_timeout = ${limits.attestationLockMs}`)
-    await client.query('LOCK TABLE transfers IN SHARE MODE')
+    await lockTransfers(client)
     return begin()
   })
 }

@@ -2,8 +2,8 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Redis } from '../../../contract/wire/redis.ts'
 import { countReceipts } from '../../book/statistics/countReceipts.ts'
+import { storeArchivedLeaves } from '../../book/usagelog/archivedLeaves.ts'
 import type { Limits } from '../../limits.ts'
-import { byteaArray, intArray } from '../../runtime/db/arrays.ts'
 import { tryLock } from '../../runtime/db/locks.ts'
 import type { Pool } from '../../runtime/db/pool.ts'
 import { ArchiveError } from './archiveError.ts'
@@ -87,17 +87,7 @@ class LeafKeeper {
 
   async flush(): Promise<void> {
     if (this.runs.length === 0) return
-    await this.pool.query(
-      `INSERT INTO archived_leaves (month, log, position, hashes)
-       SELECT $4, * FROM unnest($1::smallint[], $2::bigint[], $3::bytea[])
-       ON CONFLICT (log, position) DO UPDATE SET hashes = excluded.hashes`,
-      [
-        intArray(this.runs.map(({ log }) => log)),
-        intArray(this.runs.map(({ position }) => position)),
-        byteaArray(this.runs.map(({ leaves }) => Buffer.concat(leaves))),
-        this.month,
-      ],
-    )
+    await storeArchivedLeaves(this.pool, this.month, this.runs)
     this.runs = []
     this.count = 0
   }

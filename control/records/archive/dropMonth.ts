@@ -1,3 +1,4 @@
+import { dropPartition, recordArchive } from '../../book/partitions/archives.ts'
 import { daysOf, hoursOf } from '../../book/usage/receiptSums.ts'
 import { LOG_COUNT } from '../../book/usagelog/head.ts'
 import type { Limits } from '../../limits.ts'
@@ -44,15 +45,17 @@ export function dropMonth(pool: Pool, kept: KeptMonth, manifest: Manifest, limit
     await client.query(`LOCK TABLE ${partition} IN SHARE MODE`)
     await requireSame(client, partition, manifest)
     for (const sql of KEPT(partition)) await client.query(sql, [kept.month])
-    await client.query(
-      `INSERT INTO receipt_archives (month, from_id, until_id, file, sha256, receipts, charge_units)
-       VALUES ($1, $2, $3, $4, $5, $6, $7)`,
-      [kept.month, kept.fromId, kept.untilId, manifest.file, manifest.sha256, manifest.receipts, manifest.charge_units],
-    )
-    await client.query('DELETE FROM receipt_months WHERE month = $1', [kept.month])
+    await recordArchive(client, {
+      month: kept.month,
+      fromId: kept.fromId,
+      untilId: kept.untilId,
+      file: manifest.file,
+      sha256: manifest.sha256,
+      receipts: manifest.receipts,
+      chargeUnits: manifest.charge_units,
+    })
     // Last, because it blocks reads and bookings until the commit.
-    await client.query(`ALTER TABLE receipts DETACH PARTITION ${partition}`)
-    await client.query(`DROP TABLE ${partition}`)
+    await dropPartition(client, kept.month, partition)
   })
 }
 

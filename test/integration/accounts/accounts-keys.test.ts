@@ -12,9 +12,9 @@ import {
   UnknownAccountError,
 } from '../../../control/identity/accounts/accounts.ts'
 import { createKey, listKeys, revokeKey, UnknownKeyError, updateKey } from '../../../control/identity/keys/keys.ts'
-import { resolveKey } from '../../../control/identity/keys/resolveKey.ts'
 import { migrate } from '../../../control/runtime/db/migrate.ts'
 import { createPool, type Pool, withTransaction } from '../../../control/runtime/db/pool.ts'
+import { resolveKey } from '../../../control/service/keyRecord.ts'
 import { limits } from '../../support/limits.ts'
 import { freshDatabase } from '../../support/services.ts'
 

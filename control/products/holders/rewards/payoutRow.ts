@@ -127,3 +127,12 @@ export async function movePayout(
   const transfer = { kind, ref: `${numberOfRef(ref)}:${row.moves}`, debit, credit }
   await postTransfers(client, [{ ...transfer, units: BigInt(row.units), coinNanos: BigInt(row.nanos) }])
 }
+
+/** Allows a payout, as `PURPOSE/NUMBER`, that is not sent so many attempts more. @returns whether there is one */
+export async function allowPayoutAttempts(client: Queryable, id: string, attempts: number): Promise<boolean> {
+  const raised = await client.query(
+    `UPDATE revenue_payouts SET attempts_max = attempts + $2 WHERE purpose || '/' || number = $1 AND state = 'sending'`,
+    [id, attempts],
+  )
+  return raised.rowCount === 1
+}

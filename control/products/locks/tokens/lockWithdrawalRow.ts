@@ -131,3 +131,12 @@ export async function moveLockWithdrawal(
   )
   return moved.rowCount === 1
 }
+
+/** How many withdrawals of tokens of an account have this id or a later one. */
+export async function countLockWithdrawals(client: Queryable, accountId: string, id: string): Promise<number> {
+  const counted = await client.query<{ count: number }>(
+    `SELECT count(*) FROM lock_withdrawals WHERE account_id = $1 AND id >= $2`,
+    [accountId, id],
+  )
+  return counted.rows[0]?.count ?? 0
+}

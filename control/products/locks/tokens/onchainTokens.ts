@@ -2,6 +2,7 @@ import { formatTokens } from '../../../../contract/money/lockTokens.ts'
 import { holdingAccount, lockOnchainAccount } from '../../../book/ledger/accounts.ts'
 import { appendAdmissionEvent, lockAccounts } from '../../../book/ledger/appendAdmissionEvent.ts'
 import { openHolding } from '../../../book/ledger/openHolding.ts'
+import { openSystemAccounts } from '../../../book/ledger/openLedgerAccount.ts'
 import { postTransfers } from '../../../book/ledger/postTransfers.ts'
 import { GATEWAY, recordActivity } from '../../../runtime/activity/activity.ts'
 import type { Client } from '../../../runtime/db/pool.ts'
@@ -35,11 +36,7 @@ export async function lockOnchainSeries(client: Client, id: string): Promise<Onc
 /** Opens the ledger account of a series' tokens on the chain, unless it is open. The series has to be locked. */
 export async function openOnchainAccount(client: Client, seriesId: string): Promise<string> {
   const account = lockOnchainAccount(seriesId)
-  await client.query(
-    `INSERT INTO ledger_accounts (id, kind, currency, may_go_negative) VALUES ($1, 'system', 'usd', false)
-     ON CONFLICT DO NOTHING`,
-    [account],
-  )
+  await openSystemAccounts(client, [{ id: account, currency: 'usd', mayGoNegative: false }])
   return account
 }
 

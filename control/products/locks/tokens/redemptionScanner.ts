@@ -1,6 +1,5 @@
 import type { Logger } from 'pino'
 import type { Address } from '../../../../contract/payments/address.ts'
-import { countOtherSeries } from '../../../book/ledger/openHolding.ts'
 import type { ChainClient } from '../../../chain/chainClient.ts'
 import { cursorBehind, eachApart } from '../../../chain/eachApart.ts'
 import type { Limits } from '../../../limits.ts'
@@ -10,6 +9,7 @@ import { logEvent } from '../../../runtime/logEvents.ts'
 import { Loop } from '../../../runtime/loop.ts'
 import { REDEEMED_TOPIC, type Redeemed, redeemedOf } from './lockTokensContract.ts'
 import { bookBack, LOCK_REDEEMED, lockOnchainSeries, onchainUnits } from './onchainTokens.ts'
+import { countOtherSeries } from './otherSeries.ts'
 import { endRedemption, insertRedemptions, type WaitingRedemption, waitingRedemptions } from './redemptionRow.ts'
 
 export interface RedemptionScannerOptions {

@@ -1,14 +1,13 @@
+import type { DataPolicy } from '../../../../contract/catalog/catalog.ts'
+import type { Dialect } from '../../../../contract/catalog/dialects.ts'
 import { GatewayError, invalidRequest } from '../../../../contract/errors/errors.ts'
 import { newId } from '../../../../contract/wire/ids.ts'
-import { lockAccount } from '../../../book/ledger/lockAccount.ts'
+import { lockAccount } from '../../../book/ledger/accountRow.ts'
 import type { Limits } from '../../../limits.ts'
 import { type Actor, recordActivity } from '../../../runtime/activity/activity.ts'
 import { textArray } from '../../../runtime/db/arrays.ts'
 import type { Client, Queryable } from '../../../runtime/db/pool.ts'
 import { retireProvider } from '../serving/admit.ts'
-import type { Dialect } from './checkEndpoint.ts'
-
-export type DataPolicy = 'none' | 'retained'
 
 /** The registration of a checked endpoint. */
 export interface NewProvider {

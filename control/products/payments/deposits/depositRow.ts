@@ -111,3 +111,12 @@ export async function unmovedDeposits(db: Queryable, limit: number): Promise<Dep
   )
   return found.rows.map(asDeposit)
 }
+
+/** How many deposits by signature of an account have this id or a later one. */
+export async function countSignedDeposits(client: Queryable, accountId: string, id: string): Promise<number> {
+  const counted = await client.query<{ count: number }>(
+    `SELECT count(*) FROM deposits WHERE source = 'authorization' AND account_id = $1 AND id >= $2`,
+    [accountId, id],
+  )
+  return counted.rows[0]?.count ?? 0
+}

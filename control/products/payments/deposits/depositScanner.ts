@@ -13,16 +13,16 @@ import { creditCoin } from '../../../book/ledger/creditCoin.ts'
 import { lockLedgerAccounts } from '../../../book/ledger/lockLedgerAccounts.ts'
 import { bookableCoin, type CoinAmount } from '../../../catalog/pricing/coinAmounts.ts'
 import type { ChainClient } from '../../../chain/chainClient.ts'
+import { followChain } from '../../../chain/followChain.ts'
+import { advanceScan, lockScan, newTransfers, recordTransfer } from '../../../chain/foreignTransfers.ts'
+import { type Seen, seenOf } from '../../../chain/seenTransfer.ts'
 import { TRANSFER_TOPIC } from '../../../chain/transferLog.ts'
 import type { Limits } from '../../../limits.ts'
-import { textArray } from '../../../runtime/db/arrays.ts'
 import { tryLock } from '../../../runtime/db/locks.ts'
 import { type Client, type Pool, withTransaction } from '../../../runtime/db/pool.ts'
 import { logEvent } from '../../../runtime/logEvents.ts'
 import { Loop } from '../../../runtime/loop.ts'
 import { insertDeposit } from './depositRow.ts'
-import { followChain } from './followChain.ts'
-import { groupsOf, type Seen, seenOf } from './seenTransfer.ts'
 
 /** Kind of the transfers that deposits are booked by. */
 export const DEPOSIT = 'deposit'
@@ -107,39 +107,19 @@ export class DepositScanner {
   private async book({ first, last, newest }: Scanned, transfers: readonly Seen[]): Promise<void> {
     const { pool, log } = this.options
     await withTransaction(pool, async (client) => {
-      await client.query('SELECT FROM chain_identity FOR UPDATE')
+      await lockScan(client)
       await followChain(client, first, transfers)
       const found = await newTransfers(client, transfers)
       await this.lockReceivers(client, found)
       for (const transfer of found) {
         const account = await this.credit(client, transfer)
-        await client.query(
-          `INSERT INTO chain_transfers
-             (hash, log_index, block_number, token, transfer_from, transfer_to, amount, purpose, ref, place, equals)
-           VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`,
-          [
-            transfer.hash,
-            transfer.logIndex,
-            transfer.block,
-            transfer.token,
-            transfer.from,
-            transfer.to,
-            transfer.amount.toString(),
-            account === undefined ? 'other' : 'deposit',
-            account ?? '',
-            transfer.place,
-            transfer.equals,
-          ],
-        )
+        await recordTransfer(client, transfer, account)
         const { hash, token, from, to } = transfer
         const shown = { hash, token, from, to, amount: transfer.amount.toString() }
         if (account === undefined) logEvent(log, 'deposit_unassigned', shown)
         else logEvent(log, 'deposit_arrived', { ...shown, account })
       }
-      await client.query('UPDATE chain_identity SET scanned_block = greatest(scanned_block, $1), head_block = $2', [
-        last,
-        newest,
-      ])
+      await advanceScan(client, last, newest)
     })
   }
 
@@ -194,60 +174,4 @@ function creditOf(amount: bigint, { decimals, usdUnits }: PaymentAsset, coinUsdU
   } catch {
     return undefined
   }
-}
-
-/** A transfer that nothing in the book has claimed. */
-interface Unclaimed extends Seen {
-  /** Its number among the equal transfers of its transaction, and how many those are. */
-  readonly place: number
-  readonly equals: number
-}
-
-/**
- * The transfers that no transaction of the book has claimed, that were not counted before, and that were made after the book
- * opened their token. A transaction that the book follows and has given up, because it seemed not to come, has come: it is
- * looked for again.
- */
-async function newTransfers(client: Client, transfers: readonly Seen[]): Promise<Unclaimed[]> {
-  if (transfers.length === 0) return []
-  const hashes = textArray([...new Set(transfers.map(({ hash }) => hash))])
-  await client.query(
-    `UPDATE chain_transactions SET state = 'pending' WHERE state = 'displaced'
-       AND id IN (SELECT transaction_id FROM chain_attempts WHERE hash = ANY ($1::text[]))`,
-    [hashes],
-  )
-  const counted = await countedTransfers(client, hashes)
-  const opened = await client.query<{ token: string; block_number: number }>(
-    'SELECT token, block_number FROM chain_openings',
-  )
-  const openings = new Map(opened.rows.map((row) => [row.token, row.block_number]))
-  const recent = transfers.filter(({ token, block }) => block > (openings.get(token) ?? 0))
-  return [...groupsOf(recent)].flatMap(([key, group]) => {
-    const [{ hash } = { hash: '' }] = group
-    if (counted.has(hash)) return []
-    const known = counted.get(key) ?? { claims: 0, rows: 0 }
-    const equals = group.length
-    return group.slice(known.claims + known.rows).map((seen, at) => ({ ...seen, place: known.rows + at + 1, equals }))
-  })
-}
-
-interface Counted {
-  /** By transactions of the book. */
-  readonly claims: number
-  /** In chain_transfers. */
-  readonly rows: number
-}
-
-/** What is counted of transfers, by their key; by the hash alone where a transaction of the book has all that it moves. */
-async function countedTransfers(client: Client, hashes: string): Promise<ReadonlyMap<string, Counted>> {
-  const found = await client.query<{ key: string; claims: number; rows: number }>(
-    `SELECT key, sum(claims)::int AS claims, sum(rows)::int AS rows FROM (
-       SELECT concat_ws(':', a.hash, t.token, t.transfer_from, t.transfer_to, t.amount) AS key, 1 AS claims, 0 AS rows
-       FROM chain_attempts a JOIN chain_transactions t ON t.id = a.transaction_id WHERE a.hash = ANY ($1::text[])
-       UNION ALL
-       SELECT concat_ws(':', hash, token, transfer_from, transfer_to, amount), 0, 1
-       FROM chain_transfers WHERE hash = ANY ($1::text[])) c GROUP BY key`,
-    [hashes],
-  )
-  return new Map(found.rows.map(({ key, claims, rows }) => [key, { claims, rows }]))
 }

@@ -172,3 +172,21 @@ export async function moveWithdrawal(
   if (row === undefined) return undefined
   return { nanos: row.coin_nanos, units: row.units, accountId: row.account_id, moveRef: `${id}:${row.moves}` }
 }
+
+/** Allows a withdrawal that is not sent so many attempts more. @returns whether there is one */
+export async function allowWithdrawalAttempts(client: Queryable, id: string, attempts: number): Promise<boolean> {
+  const raised = await client.query(
+    `UPDATE withdrawals SET attempts_max = attempts + $2 WHERE id = $1 AND state = 'sending'`,
+    [id, attempts],
+  )
+  return raised.rowCount === 1
+}
+
+/** How many withdrawals of an account have this id or a later one. */
+export async function countWithdrawals(client: Queryable, accountId: string, id: string): Promise<number> {
+  const counted = await client.query<{ count: number }>(
+    `SELECT count(*) FROM withdrawals WHERE account_id = $1 AND id >= $2`,
+    [accountId, id],
+  )
+  return counted.rows[0]?.count ?? 0
+}

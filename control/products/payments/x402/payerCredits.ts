@@ -1,5 +1,6 @@
 import type { Address } from '../../../../contract/payments/address.ts'
 import { payerCreditAccount } from '../../../book/ledger/accounts.ts'
+import { openPayerCredits } from '../../../book/ledger/openLedgerAccount.ts'
 import { textArray } from '../../../runtime/db/arrays.ts'
 import type { Queryable } from '../../../runtime/db/pool.ts'
 
@@ -35,9 +36,8 @@ export async function creditsOf(db: Queryable, credits: readonly PayerCredit[]):
 /** Opens the ledger accounts of credits; idempotent. */
 export async function openCredits(db: Queryable, credits: readonly PayerCredit[]): Promise<void> {
   if (credits.length === 0) return
-  await db.query(
-    `INSERT INTO ledger_accounts (id, kind) SELECT id, 'payer_credit' FROM unnest($1::text[]) AS id ORDER BY id
-     ON CONFLICT DO NOTHING`,
-    [textArray(credits.map(({ payer, asset }) => payerCreditAccount(payer, asset)))],
+  await openPayerCredits(
+    db,
+    credits.map(({ payer, asset }) => payerCreditAccount(payer, asset)),
   )
 }
