@@ -15,6 +15,7 @@ import { assertReconciled } from '../../support/reconcile.ts'
 import { type Stack, type StackOptions, startStack, type TestAccount, until } from '../../support/stack.ts'
 
 const STREAMS = 12
+const SETTLE_MS = 20_000
 const CATALOG = {
   models: [
     { id: 'test/small' },
@@ -29,7 +30,9 @@ async function withStack(
   options: StackOptions,
   work: (stack: Stack, account: TestAccount) => Promise<void>,
 ): Promise<void> {
-  const stack = await startStack({ catalog: CATALOG, ...options })
+  // What a worker has not delivered when it ends waits for the next one, and here is none.
+  const limits = { settleTimeoutMs: SETTLE_MS, ...options.limits }
+  const stack = await startStack({ catalog: CATALOG, ...options, limits })
   try {
     await work(stack, await stack.createAccount())
   } finally {

@@ -56,6 +56,8 @@ for (const { name } of PRODUCTS) {
     try {
       await control.start()
       await stack.ready()
+      // Proxies answer public reads from their cache for some seconds.
+      await until('the product is not there', async () => (await read(READS[name] ?? '')).status === 404)
       assertRefused(await read(READS[name] ?? ''), 404, 'not_found')
       assert.deepEqual(await statuses(), { ...usual, [name]: 404 })
       const { receipt: own } = completion(await chat(stack.baseUrl, account.apiKey, { model: 'test/small' }))

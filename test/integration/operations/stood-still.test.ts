@@ -132,7 +132,8 @@ test('a reply of control that arrived during a stall is accepted', async () => {
   try {
     await client.start()
     const call = client.call('resolve_key', {}, DEADLINE_MS)
-    // Control is this test: it takes the call at once and answers it before its deadline.
+    // Control is this test: it takes the call, which arrives by another connection, and answers it before its deadline.
+    await until('the call is in the stream', async () => (await redis.xlen(RPC_STREAM)) === 1)
     const [, fields] = itemOf(await redis.xrangeBuffer(RPC_STREAM, '-', '+'), 0)
     const { id, replyTo } = sluice.RpcRequest.decode(itemOf(fields, 1))
     const reply = replyMessage(replyTo, id, sluice.KeyRecord.encode({ keyId: 'key_1' }).finish())
