@@ -22,8 +22,8 @@ interface Turn extends JsonObject {
 
 /** What the user says in a conversation that the assistant begins. */
 export const NOTHING_SAID = '...'
-/** The pattern of tool call ids in this format. */
 const NOT_BLANK = /\S/
+/** What tool call ids of this format cannot have. */
 const NOT_IN_IDS = /[^A-Za-z0-9_-]/g
 
 /**

@@ -25,7 +25,7 @@ interface OpenCall {
   pieces: boolean
 }
 
-/** A block of thinking that is open. */
+/** A block of thinking that is open, for a sink that wants it whole. */
 interface OpenThought {
   text: string
   signature: string
@@ -106,7 +106,7 @@ export class AnthropicReader implements MessageReader, FrameSink {
   private startBlock(index: unknown, block: JsonObject, sink: MessageSink): void {
     if (block['type'] === 'text') sendText(block['text'], (piece) => sink.text(piece))
     else if (block['type'] === 'thinking') {
-      this.thinking = { text: '', signature: textOf(block['signature']) }
+      if (sink.thoughtEnds !== undefined) this.thinking = { text: '', signature: textOf(block['signature']) }
       this.think(block['thinking'], sink)
     } else if (block['type'] === 'redacted_thinking') this.endThought(block, sink)
     else if (block['type'] === 'tool_use') this.startCall(index, block, sink)

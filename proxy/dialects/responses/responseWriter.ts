@@ -48,7 +48,8 @@ export class ResponseWriter implements MessageWriter {
   private readonly head: ResponseHead
   private readonly ids: ItemIds
   private readonly tools: readonly ClientTool[] | undefined
-  private readonly returnsThoughts: boolean
+  /** Absent for a client that sends no thinking back. */
+  readonly thoughtEnds?: (thought: Thought) => void
   private sequence = 0
   private pending = ''
   private finish: FinishReason = 'stop'
@@ -66,7 +67,7 @@ export class ResponseWriter implements MessageWriter {
   constructor(head: ResponseHead, tools?: readonly ClientTool[], returnsThoughts = false) {
     this.head = head
     this.tools = tools
-    this.returnsThoughts = returnsThoughts
+    if (returnsThoughts) this.thoughtEnds = (thought) => this.endThought(thought)
     this.ids = new ItemIds(head.id)
   }
 
@@ -87,8 +88,7 @@ export class ResponseWriter implements MessageWriter {
     this.flush()
   }
 
-  thoughtEnds(thought: Thought): void {
-    if (!this.returnsThoughts) return
+  private endThought(thought: Thought): void {
     this.openThought().packed = packThought(thought)
     this.closeThought('completed')
     this.flush()

@@ -12,6 +12,7 @@ export class TranslatedStream implements RelayStream, MessageSink {
   outputFrames = 0
   outputBytes = 0
   framesAtUsage = 0
+  readonly thoughtEnds?: (thought: Thought) => void
 
   private readonly reader: MessageReader
   private readonly writer: MessageWriter
@@ -29,6 +30,12 @@ export class TranslatedStream implements RelayStream, MessageSink {
     this.reader = reader
     this.writer = writer
     this.outputBytesMax = outputBytesMax
+    if (writer.thoughtEnds === undefined) return
+    this.thoughtEnds = (thought) => {
+      // The writer keeps it, so that it counts for the bound of what is kept.
+      this.thoughtBytes += JSON.stringify(thought).length
+      writer.thoughtEnds?.(thought)
+    }
   }
 
   get complete(): boolean {
@@ -69,12 +76,6 @@ export class TranslatedStream implements RelayStream, MessageSink {
   reasoning(piece: string): void {
     this.output(piece)
     this.writer.reasoning(piece)
-  }
-
-  thoughtEnds(thought: Thought): void {
-    // A writer keeps it, so that it counts for the bound of what is kept.
-    this.thoughtBytes += JSON.stringify(thought).length
-    this.writer.thoughtEnds?.(thought)
   }
 
   refusal(piece: string): void {

@@ -26,8 +26,9 @@ export interface Mp4Sound {
 
 /** The tracks of sound of a file, and how many tracks it has. */
 export function soundTracks(file: Buffer, movie: readonly Mp4Box[]): { tracks: number; sounds: readonly Mp4Sound[] } {
-  const movieSeconds = statedSeconds(file, requiredBox(movie, 'mvhd', 20))
-  const movieScale = file.readUInt32BE(timesAt(file, requiredBox(movie, 'mvhd', 20)))
+  const movieHead = requiredBox(movie, 'mvhd', 20)
+  const movieSeconds = statedSeconds(file, movieHead)
+  const movieScale = file.readUInt32BE(timesAt(file, movieHead))
   const tracks = movie.filter(({ type }) => type === 'trak')
   if (tracks.length > TRACKS_MAX) throw new Unmeasured()
   const sounds: Mp4Sound[] = []
