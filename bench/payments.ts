@@ -21,7 +21,7 @@ import {
   devClient,
   devPrivateKey,
 } from '../control/launch/chain/deploy.ts'
-import { PAYMENTS_ON_CHAIN } from '../control/products/payments/onChain.ts'
+import { startPayments } from '../control/products/payments/onChain.ts'
 import { Payments } from '../control/products/payments/payments.ts'
 import type { PaymentOrder } from '../control/products/payments/x402/paymentOrder.ts'
 import { RefusalCounts } from '../control/products/payments/x402/refusalCounts.ts'
@@ -197,7 +197,7 @@ async function main(): Promise<void> {
     accountsOfWallets: async () => new Map(),
     accountOfWallet: async () => undefined,
     coinUsdUnits: async () => 1_000_000_000,
-    starts: [PAYMENTS_ON_CHAIN],
+    starts: [startPayments],
     handlers: outcomesOf(PRODUCTS),
     limits,
   })

@@ -40,7 +40,7 @@ export interface ProductParts {
   /** Undefined where the gateway has no chain. */
   readonly chain: ChainService | undefined
   /** Whether payments are taken, as it was last looked at. */
-  readonly chainState: () => Pick<ChainState, 'payments'>
+  readonly chainState: Pick<ChainState, 'payments'>
   readonly limits: Limits
 }
 

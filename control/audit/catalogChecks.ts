@@ -6,6 +6,7 @@ import {
 } from '../catalog/signing/catalogStore.ts'
 import { catalogStatement, sha256Hex, signerStatement } from '../catalog/signing/statements.ts'
 import { verifySignatures } from '../catalog/signing/verifySignatures.ts'
+import { countOf } from '../runtime/db/count.ts'
 import type { Client } from '../runtime/db/pool.ts'
 import { type AuditCheck, Faults } from './check.ts'
 
@@ -28,8 +29,7 @@ export async function checkCatalogs(client: Client): Promise<AuditCheck[]> {
     }
     last = catalog
   }
-  const found = await client.query<{ count: number }>('SELECT count(*) AS count FROM signed_catalogs')
-  const count = found.rows[0]?.count ?? 0
+  const count = await countOf(client, 'SELECT count(*) AS count FROM signed_catalogs')
   if (count !== (last?.version ?? 0)) chained.add(`version ${(last?.version ?? 0) + 1} is missing`)
   return [
     chained.check('signed catalogs name their predecessors', `${count} versions`),

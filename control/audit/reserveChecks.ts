@@ -8,6 +8,7 @@ import { LIABILITIES, LIABILITY_CLASS } from '../products/reserve/liabilities.ts
 import { decimal, type StatedReserve } from '../products/reserve/statedReserve.ts'
 import { TreeBuilder } from '../products/reserve/treeBuilder.ts'
 import { decodeNodes } from '../products/reserve/treeStore.ts'
+import { countOf } from '../runtime/db/count.ts'
 import type { Client } from '../runtime/db/pool.ts'
 import { type AuditCheck, Faults, type Invariant } from './check.ts'
 import { longQuery } from './workspace.ts'
@@ -71,8 +72,7 @@ async function followChain(client: Client, faults: Faults): Promise<number> {
     }
     before = found
   }
-  const counted = await client.query<{ count: number }>('SELECT count(*) AS count FROM reserve_attestations')
-  const count = counted.rows[0]?.count ?? 0
+  const count = await countOf(client, 'SELECT count(*) AS count FROM reserve_attestations')
   if (count !== (before?.number ?? 0)) faults.add(`attestation ${(before?.number ?? 0) + 1} is missing`)
   return count
 }

@@ -38,8 +38,8 @@ export interface OnChain {
   stop(timeoutMs: number): Promise<unknown>
 }
 
-/** How the work of a product on the chain begins, once the chain is known to be the one of the book. */
-export interface OnChainStart<Running extends OnChain> {
-  /** @returns undefined where the operator has named none of the product's contracts */
-  start(options: ChainOptions, parts: ChainParts): Running | undefined
-}
+/**
+ * Begins the work of a product on the chain, once the chain is known to be the one of the book.
+ * @returns undefined where the operator has named none of the product's contracts
+ */
+export type OnChainStart<Running extends OnChain> = (options: ChainOptions, parts: ChainParts) => Running | undefined

@@ -144,7 +144,7 @@ export class ChainService {
     const parts = new Map<OnChainStart<OnChain>, OnChain>()
     const common = { chain, fees, watcher, quoteSecret }
     for (const start of starts) {
-      const part = start.start(this.options, common)
+      const part = start(this.options, common)
       if (part !== undefined) parts.set(start, part)
     }
     const running: Running = { chain, fees, watcher, sweeper, parts, isSwept: false }

@@ -11,7 +11,7 @@ import { AdmissionKeeper, closeMarked, ensureAdmission } from '../admission/keep
 import { OrphanVoider } from '../admission/orphanVoider.ts'
 import { AnswerKeeper } from '../api/answerKeeper.ts'
 import { Housekeeper } from '../api/housekeeper.ts'
-import type { Product, ProductParts, RunningProduct } from '../api/product.ts'
+import type { Product, RunningProduct } from '../api/product.ts'
 import { BatchService } from '../batch/batchService.ts'
 import { CheckpointKeeper } from '../book/checkpoint/checkpointKeeper.ts'
 import { addMonthsAhead } from '../book/partitions/addMonths.ts'
@@ -110,12 +110,11 @@ export class ControlService {
     this.startCheckpoints()
     const attestation = new AttestationKeeper({ pool, redis, log, limits, environment: process.env })
     this.startChain()
-    let chainState: ChainState | undefined
-    this.startProducts(() => chainState ?? { payments: 'unavailable' })
+    const batches = this.startBatches()
+    const chainState = await this.startChainState()
+    this.startProducts(chainState)
     const metrics = this.newMetrics(settlement, attestation)
     this.running.push({ name: 'metrics', stop: async () => metrics.close() })
-    const batches = this.startBatches()
-    chainState = await this.startChainState()
     const observedDays = new ObservedDays({ pool: this.pool, log: this.log, limits: this.limits })
     this.running.push({ name: 'observed days', stop: () => observedDays.stop() })
     const { chain, products } = this
@@ -207,7 +206,7 @@ export class ControlService {
     this.running.push({ name: 'chain', stop: () => chain.stop(limits.shutdownTimeoutMs / 4) })
   }
 
-  private startProducts(chainState: ProductParts['chainState']): void {
+  private startProducts(chainState: ChainState): void {
     const { environment, pool, redis, log, debits, chain, limits } = this
     const applyToAdmission = async (accountIds: readonly string[]) => (await this.events?.applyNow(accountIds)) ?? false
     const parts = { environment, pool, redis, log, debits, applyToAdmission, chain, chainState, limits }

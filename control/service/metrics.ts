@@ -83,7 +83,8 @@ export class ControlMetrics {
   }
 
   private async text(): Promise<string> {
-    await Promise.all(this.refreshes.map((refresh) => refresh()))
+    // One after the other, so that a scrape takes one connection to PostgreSQL at most.
+    for (const refresh of this.refreshes) await refresh()
     return this.registry.metrics()
   }
 

@@ -1,32 +1,12 @@
-import { readFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { CLIENT_LIMITS } from '../../dist/contract/limits/clientLimits.js'
 import { SHARED_LIMITS } from '../../dist/contract/limits/sharedLimits.js'
 import { unitOf } from '../../dist/contract/limits/unitOf.js'
 import { CONTROL_LIMITS } from '../../dist/control/limits.js'
 import { PROXY_LIMITS } from '../../dist/proxy/limits.js'
+import { FLOORS } from '../layering.mjs'
 import { code, page, sentence, table } from './markdown.mjs'
 
-const FLOORS = [
-  'runtime',
-  'book',
-  'chain',
-  'catalog',
-  'admission',
-  'api',
-  'identity',
-  'batch',
-  'products/reserve',
-  'products/holders',
-  'products/payments',
-  'products/locks',
-  'products/marketplace',
-  'products/settlements',
-  'products/transfers',
-  'records',
-  'statistics',
-  'audit',
-  'launch',
-]
 const ENTRY = /\/\*\*((?:(?!\*\/)[\s\S])*)\*\/\s*(\w+):\s*[^/\n]*,|^ {2}\/\/ (.+)$/gm
 /** The groups of a source of limits: a heading from its `//` comments, and the comment of each name. */
 function groupsOf(path) {
@@ -62,7 +42,8 @@ function checked(path, values, prefix) {
 
 /** docs/reference/limits.md: every bound with its unit and its default. */
 export function limitsPage(root) {
-  const control = FLOORS.map((floor) => {
+  const floors = FLOORS.filter((floor) => existsSync(`${root}/control/${floor}/limits.ts`))
+  const control = floors.map((floor) => {
     const path = `control/${floor}/limits.ts`
     const { blocks } = tablesOf(`${root}/${path}`, CONTROL_LIMITS, 'control.')
     return blocks.length === 0 ? [] : [`### control/${floor}`, ...blocks]

@@ -1,6 +1,7 @@
 import { formatUsd } from '../../../contract/money/units.ts'
 import { newId } from '../../../contract/wire/ids.ts'
 import type { Limits } from '../../limits.ts'
+import { countOf } from '../../runtime/db/count.ts'
 import type { Client, Queryable } from '../../runtime/db/pool.ts'
 import { grantAccount, HOUSE } from './accounts.ts'
 import { appendAdmissionEvent } from './appendAdmissionEvent.ts'
@@ -32,12 +33,12 @@ export class TooManyGrantsError extends Error {
 /** Grants with units left; the account's row is locked first, so that two grants at once can not both pass. */
 async function openGrants(client: Client, accountId: string): Promise<number> {
   await client.query('SELECT 1 FROM admission_accounts WHERE account_id = $1 FOR UPDATE', [accountId])
-  const counted = await client.query<{ count: number }>(
+  return countOf(
+    client,
     `SELECT count(*) FROM grants g JOIN ledger_accounts l ON l.id = 'grant:' || g.id
      WHERE g.account_id = $1 AND l.balance > 0`,
     [accountId],
   )
-  return counted.rows[0]?.count ?? 0
 }
 
 /**

@@ -4,6 +4,7 @@ import { newId } from '../../../contract/wire/ids.ts'
 import type { Limits } from '../../limits.ts'
 import { type Actor, GATEWAY_WIDE, recordActivity } from '../../runtime/activity/activity.ts'
 import { textArray } from '../../runtime/db/arrays.ts'
+import { countOf } from '../../runtime/db/count.ts'
 import type { Client, Queryable } from '../../runtime/db/pool.ts'
 
 const COLUMNS = 'id, title, impact, models, note, opened_at, closed_at, resolution'
@@ -41,8 +42,8 @@ export async function openIncident(
   incident: NewIncident,
   limits: Limits,
 ): Promise<Incident> {
-  const open = await client.query<{ count: number }>('SELECT count(*) FROM incidents WHERE closed_at IS NULL')
-  if ((open.rows[0]?.count ?? 0) >= limits.incidentsOpenMax) {
+  const open = await countOf(client, 'SELECT count(*) FROM incidents WHERE closed_at IS NULL')
+  if (open >= limits.incidentsOpenMax) {
     throw new IncidentError(`${limits.incidentsOpenMax} incidents are open; close those that are over first`)
   }
   const { title, impact, models, note } = incident

@@ -6,6 +6,7 @@ import { listJson, pageOf } from '../../api/lists.ts'
 import { refuseTooMany } from '../../book/ledger/refuseTooMany.ts'
 import type { Limits } from '../../limits.ts'
 import { announceKeyChanges } from '../../runtime/bus/announceKeyChanges.ts'
+import { countOf } from '../../runtime/db/count.ts'
 import type { Client, Pool, Queryable } from '../../runtime/db/pool.ts'
 import { changeKey, endKey, makeKey } from './keyChanges.ts'
 import { keyLimits } from './keyLimits.ts'
@@ -86,9 +87,9 @@ async function ownKey(db: Queryable, call: ApiCall): Promise<ApiKey> {
 
 /** The keys of an account that are not revoked, without sub-keys of its platform keys. */
 async function countKeys(client: Client, accountId: string): Promise<number> {
-  const counted = await client.query<{ count: number }>(
+  return countOf(
+    client,
     'SELECT count(*) FROM api_keys WHERE account_id = $1 AND revoked_at IS NULL AND platform_key_id IS NULL',
     [accountId],
   )
-  return counted.rows[0]?.count ?? 0
 }

@@ -1,5 +1,6 @@
 import { GatewayError, invalidRequest } from '../../../contract/errors/errors.ts'
 import { type Actor, recordActivity } from '../../runtime/activity/activity.ts'
+import { countOf } from '../../runtime/db/count.ts'
 import type { Client, Queryable } from '../../runtime/db/pool.ts'
 import { type ApiKey, asApiKey, COLUMNS, type KeyRow } from '../keys/keyRow.ts'
 import { createKey, type KeySettings, revokeKey } from '../keys/keys.ts'
@@ -73,11 +74,7 @@ export async function pageOfSubKeys(
 }
 
 export async function countSubKeys(db: Queryable, platformKeyId: string): Promise<number> {
-  const counted = await db.query<{ count: number }>(
-    'SELECT count(*) FROM api_keys WHERE platform_key_id = $1 AND revoked_at IS NULL',
-    [platformKeyId],
-  )
-  return counted.rows[0]?.count ?? 0
+  return countOf(db, 'SELECT count(*) FROM api_keys WHERE platform_key_id = $1 AND revoked_at IS NULL', [platformKeyId])
 }
 
 /**

@@ -4,6 +4,7 @@ import { lockAccount } from '../../book/ledger/accountRow.ts'
 import type { Limits } from '../../limits.ts'
 import { type Actor, recordActivity } from '../../runtime/activity/activity.ts'
 import { textArray } from '../../runtime/db/arrays.ts'
+import { countOf } from '../../runtime/db/count.ts'
 import type { Client, Queryable } from '../../runtime/db/pool.ts'
 
 /** A wallet that signs in to an account. */
@@ -40,10 +41,7 @@ export async function accountsOfWallets(db: Queryable, addresses: readonly Addre
 /** The account's row is locked, so that its wallets change one after the other. */
 async function countWallets(client: Client, accountId: string): Promise<number> {
   await lockAccount(client, accountId)
-  const counted = await client.query<{ count: number }>('SELECT count(*) FROM wallets WHERE account_id = $1', [
-    accountId,
-  ])
-  return counted.rows[0]?.count ?? 0
+  return countOf(client, 'SELECT count(*) FROM wallets WHERE account_id = $1', [accountId])
 }
 
 /**

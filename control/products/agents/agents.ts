@@ -3,6 +3,7 @@ import { newId } from '../../../contract/wire/ids.ts'
 import { insertAccount, renameAccount } from '../../book/ledger/accountRow.ts'
 import { openAccount } from '../../book/ledger/openAccount.ts'
 import { createKey, type KeySettings, updateKey } from '../../identity/keys/keys.ts'
+import { countOf } from '../../runtime/db/count.ts'
 import type { Client, Queryable } from '../../runtime/db/pool.ts'
 
 /** Settings of agents beside those of their keys. Amounts are units; null clears a setting; absent fields stay unchanged. */
@@ -151,6 +152,5 @@ export async function pageOfAgents(db: Queryable, ownerId: string, limit: number
 }
 
 export async function countAgents(db: Queryable, ownerId: string): Promise<number> {
-  const counted = await db.query<{ count: number }>('SELECT count(*) FROM agents WHERE owner_id = $1', [ownerId])
-  return counted.rows[0]?.count ?? 0
+  return countOf(db, 'SELECT count(*) FROM agents WHERE owner_id = $1', [ownerId])
 }

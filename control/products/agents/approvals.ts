@@ -4,6 +4,7 @@ import { newId } from '../../../contract/wire/ids.ts'
 import { amountJson, coinPrice } from '../../catalog/pricing/coinAmounts.ts'
 import type { Limits } from '../../limits.ts'
 import { type Actor, GATEWAY, recordActivity } from '../../runtime/activity/activity.ts'
+import { countOf } from '../../runtime/db/count.ts'
 import type { Client, Queryable } from '../../runtime/db/pool.ts'
 
 export type ApprovalStatus = 'pending' | 'approved' | 'denied' | 'used' | 'expired'
@@ -108,11 +109,10 @@ export async function askApproval(
 }
 
 async function refuseTooMany(client: Client, agentId: string, limits: Limits): Promise<void> {
-  const counted = await client.query<{ count: number }>(
-    `SELECT count(*) FROM approvals WHERE agent_id = $1 AND status = 'pending'`,
-    [agentId],
-  )
-  if ((counted.rows[0]?.count ?? 0) < limits.approvalsPerAgentMax) return
+  const counted = await countOf(client, `SELECT count(*) FROM approvals WHERE agent_id = $1 AND status = 'pending'`, [
+    agentId,
+  ])
+  if (counted < limits.approvalsPerAgentMax) return
   const message = `${limits.approvalsPerAgentMax} requests of the agent wait for approval already; wait for the owner.`
   throw new GatewayError('rate_limited', { message, retryAfterSeconds: 60 })
 }

@@ -17,7 +17,7 @@ export const HOLDERS: Product = {
     vault: payoutOutcome('vault'),
     vault_vest: vestOutcome,
   },
-  onChain: { start: startRevenue },
+  onChain: startRevenue,
   make: ({ pool: db, chain, limits }) => ({
     handlers: {
       ...rewardHandlers({ db, rewards: termsOf(chain), listWallets, limits }),

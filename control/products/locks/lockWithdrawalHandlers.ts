@@ -11,7 +11,6 @@ import { lockAccounts } from '../../book/ledger/appendAdmissionEvent.ts'
 import { postTransfers, type Transfer } from '../../book/ledger/postTransfers.ts'
 import { refuseTooMany } from '../../book/ledger/refuseTooMany.ts'
 import { coinPrice } from '../../catalog/pricing/coinAmounts.ts'
-import type { OnChainStart } from '../../chain/chainParts.ts'
 import type { ChainService } from '../../chain/chainService.ts'
 import { accountOfWallet } from '../../identity/wallets/wallets.ts'
 import type { Limits } from '../../limits.ts'
@@ -20,7 +19,7 @@ import { announceKeyChanges } from '../../runtime/bus/announceKeyChanges.ts'
 import type { Pool } from '../../runtime/db/pool.ts'
 import type { UndoableTransaction } from '../../runtime/db/undoable.ts'
 import { GAS_FEE, gasFee, refuseBeyondDay, type SentByGateway } from '../payments/gasCover.ts'
-import { readWallet } from '../payments/withdrawalHandlers.ts'
+import { readWallet, tooManyUnderWay } from '../payments/withdrawalHandlers.ts'
 import { type LockSeries, lockTradedSeries, refuseMoreThanSupply } from './series.ts'
 import { numberOfId } from './tokens/lockTokensContract.ts'
 import {
@@ -33,7 +32,7 @@ import {
   pageOfLockWithdrawals,
 } from './tokens/lockWithdrawalRow.ts'
 import { LOCK_WITHDRAWAL, openOnchainAccount } from './tokens/onchainTokens.ts'
-import { type LockTokens, startLockTokens } from './tokens/startLockTokens.ts'
+import { startLockTokens } from './tokens/startLockTokens.ts'
 import { unitsOfTokens } from './tradeAmounts.ts'
 import { refuseSubKey, requireTrader } from './traders.ts'
 
@@ -42,9 +41,6 @@ const SENT: SentByGateway = { prefix: 'lwd', perDay: 'lockWithdrawalsPerDay', co
 type LockWithdrawalOperation = 'list_lock_withdrawals' | 'get_lock_withdrawal' | 'create_lock_withdrawal'
 
 const HOUR_MS = 3_600_000
-
-/** Tokens of locks on the chain. */
-export const LOCK_TOKENS: OnChainStart<LockTokens> = { start: startLockTokens }
 
 export interface LockWithdrawalParts {
   readonly pool: Pool
@@ -152,7 +148,7 @@ function feeTransfers(fee: Taking | undefined): Transfer[] {
 
 /** @throws GatewayError not_found where no contract is set; chain_unavailable, funds_lease */
 function lockTokensOf({ chain }: LockWithdrawalParts) {
-  const lockTokens = chain?.config.lockTokens == null ? undefined : chain.sending(LOCK_TOKENS)
+  const lockTokens = chain?.config.lockTokens == null ? undefined : chain.sending(startLockTokens)
   if (chain !== undefined && lockTokens !== undefined) return { ...lockTokens, gasFeeUnits: chain.config.gasFeeUnits }
   throw new GatewayError('not_found', { message: 'This gateway has no contract for tokens of compute locks.' })
 }
@@ -173,12 +169,6 @@ function readTokens({ body }: ApiCall, { lockWithdrawalMicrosMin: min }: Limits)
   const message = `A withdrawal is at least ${formatTokens(min)} tokens.`
   throw new GatewayError('below_minimum', { message, param: 'tokens', status: 409 })
 }
-
-const tooManyUnderWay = (max: number): GatewayError =>
-  new GatewayError('rate_limited', {
-    message: `An account has at most ${max} withdrawals under way; wait for one to be sent.`,
-    retryAfterSeconds: 5,
-  })
 
 const STATUS: Readonly<Record<LockWithdrawalState, string>> = {
   sending: 'pending',

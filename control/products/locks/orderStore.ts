@@ -1,4 +1,5 @@
 import { intArray, textArray } from '../../runtime/db/arrays.ts'
+import { countOf } from '../../runtime/db/count.ts'
 import type { Client, Queryable } from '../../runtime/db/pool.ts'
 import type { Fill, RestingOrder, Side } from './orderBook.ts'
 
@@ -210,11 +211,7 @@ export async function openOrdersOfOne(client: Client, seriesId: string, limit: n
 
 /** How many orders of an account are open. */
 export async function countOpenOrders(db: Queryable, accountId: string): Promise<number> {
-  const counted = await db.query<{ count: number }>(
-    `SELECT count(*) FROM lock_orders WHERE account_id = $1 AND status = 'open'`,
-    [accountId],
-  )
-  return counted.rows[0]?.count ?? 0
+  return countOf(db, `SELECT count(*) FROM lock_orders WHERE account_id = $1 AND status = 'open'`, [accountId])
 }
 
 /** The orders of an account, newest first. @param after the id of an order to go on behind, or '' */

@@ -1,6 +1,7 @@
 import { GatewayError } from '../../../contract/errors/errors.ts'
 import type { PriceJson } from '../../catalog/pricing/price.ts'
 import type { SeriesTerms } from '../../catalog/pricing/seriesStore.ts'
+import { countOf } from '../../runtime/db/count.ts'
 import type { Client, Queryable } from '../../runtime/db/pool.ts'
 
 export interface LockSeries extends SeriesTerms {
@@ -59,8 +60,7 @@ export async function listSeries(db: Queryable, which: 'living' | 'all', limit: 
 
 /** How many series are not closed. */
 export async function countLivingSeries(db: Queryable): Promise<number> {
-  const counted = await db.query<{ count: number }>(`SELECT count(*) FROM lock_series WHERE state <> 'closed'`)
-  return counted.rows[0]?.count ?? 0
+  return countOf(db, `SELECT count(*) FROM lock_series WHERE state <> 'closed'`)
 }
 
 /**

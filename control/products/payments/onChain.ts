@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { PaymentTerms } from '../../../contract/payments/terms.ts'
-import type { ChainOptions, ChainParts, OnChain, OnChainStart } from '../../chain/chainParts.ts'
+import type { ChainOptions, ChainParts, OnChain } from '../../chain/chainParts.ts'
 import { ContractWallets } from '../../chain/contractSignature.ts'
 import { DepositScanner } from './deposits/depositScanner.ts'
 import { Deposits } from './deposits/deposits.ts'
@@ -27,30 +27,28 @@ export interface PaymentsOnChain extends OnChain {
 }
 
 /** Begins to take payments. */
-export const PAYMENTS_ON_CHAIN: OnChainStart<PaymentsOnChain> = {
-  start(options, parts) {
-    const { pool, redis, log, limits, config } = options
-    const { chainId, treasury, relayers, agentRegistry } = config
-    const common = { pool, chainId, log, limits, ...parts }
-    const contracts = new ContractWallets(config.rpcUrl, limits)
-    const settler = new PaymentSettler({ ...common, redis, contracts, relayers, agentRegistry })
-    const refunder = new Refunder({ ...common, treasury })
-    const { closer, scanner } = startReaders(options, parts, settler, refunder)
-    const deposits = new Deposits({ ...common, contracts, relayers, treasury: treasury.address })
-    const withdrawer = new Withdrawer({ ...common, treasury })
-    return {
-      terms: termsOf(options, parts),
-      settler,
-      deposits,
-      withdrawer,
-      onBooked: () => closer.wake(),
-      stop: async (timeoutMs) => {
-        const deadlineMs = performance.now() + timeoutMs
-        while (settler.size > 0 && performance.now() < deadlineMs) await sleep(STOP_CHECK_MS)
-        await Promise.all([closer, refunder, scanner, deposits, withdrawer].map((part) => part.stop()))
-      },
-    }
-  },
+export function startPayments(options: ChainOptions, parts: ChainParts): PaymentsOnChain {
+  const { pool, redis, log, limits, config } = options
+  const { chainId, treasury, relayers, agentRegistry } = config
+  const common = { pool, chainId, log, limits, ...parts }
+  const contracts = new ContractWallets(config.rpcUrl, limits)
+  const settler = new PaymentSettler({ ...common, redis, contracts, relayers, agentRegistry })
+  const refunder = new Refunder({ ...common, treasury })
+  const { closer, scanner } = startReaders(options, parts, settler, refunder)
+  const deposits = new Deposits({ ...common, contracts, relayers, treasury: treasury.address })
+  const withdrawer = new Withdrawer({ ...common, treasury })
+  return {
+    terms: termsOf(options, parts),
+    settler,
+    deposits,
+    withdrawer,
+    onBooked: () => closer.wake(),
+    stop: async (timeoutMs) => {
+      const deadlineMs = performance.now() + timeoutMs
+      while (settler.size > 0 && performance.now() < deadlineMs) await sleep(STOP_CHECK_MS)
+      await Promise.all([closer, refunder, scanner, deposits, withdrawer].map((part) => part.stop()))
+    },
+  }
 }
 
 function startReaders(

@@ -28,7 +28,7 @@ type PaymentMaker = Pick<Payments, 'terms' | 'settle' | 'refusals'>
  */
 export function paymentHandlers(
   payments: PaymentMaker | undefined,
-  chain: () => Pick<ChainState, 'payments'>,
+  chain: Pick<ChainState, 'payments'>,
   redis: Redis,
   limits: Limits,
 ): Pick<RpcHandlers, PaymentOperation> {
@@ -39,7 +39,7 @@ export function paymentHandlers(
   return {
     payment_terms: async () => {
       const { terms } = service()
-      if (chain().payments !== 'open') throw new GatewayError('chain_unavailable', { retryAfterSeconds: 5 })
+      if (chain.payments !== 'open') throw new GatewayError('chain_unavailable', { retryAfterSeconds: 5 })
       return termsToMessage(terms)
     },
     make_payment: async (request, { deadlineMs }) =>

@@ -2,7 +2,7 @@ import type { PaymentTerms } from '../../../contract/payments/terms.ts'
 import type { ChainService } from '../../chain/chainService.ts'
 import type { PaymentsConfig } from '../../chain/paymentsConfig.ts'
 import type { Deposits } from './deposits/deposits.ts'
-import { PAYMENTS_ON_CHAIN, type PaymentsOnChain } from './onChain.ts'
+import { type PaymentsOnChain, startPayments } from './onChain.ts'
 import type { Withdrawer } from './withdrawals/withdrawals.ts'
 import type { PaymentOrder } from './x402/paymentOrder.ts'
 import type { RefusalCounts } from './x402/refusalCounts.ts'
@@ -27,7 +27,7 @@ export class Payments {
   }
 
   get terms(): PaymentTerms {
-    return begun(this.chain.reading(PAYMENTS_ON_CHAIN)).terms
+    return begun(this.chain.reading(startPayments)).terms
   }
 
   /** Takes gasless deposits. */
@@ -47,11 +47,11 @@ export class Payments {
 
   /** To be called when requests were booked, so that refunds do not wait for the next poll. */
   onBooked(): void {
-    if (this.chain.isBound) this.chain.reading(PAYMENTS_ON_CHAIN)?.onBooked()
+    if (this.chain.isBound) this.chain.reading(startPayments)?.onBooked()
   }
 
   private sending(): PaymentsOnChain {
-    return begun(this.chain.sending(PAYMENTS_ON_CHAIN))
+    return begun(this.chain.sending(startPayments))
   }
 }
 

@@ -4,7 +4,7 @@ import { accountOfWallet } from '../../identity/wallets/wallets.ts'
 import { depositHandlers } from './depositHandlers.ts'
 import { depositOutcome } from './deposits/depositOutcome.ts'
 import { flowHandlers } from './flows/flowHandlers.ts'
-import { PAYMENTS_ON_CHAIN } from './onChain.ts'
+import { startPayments } from './onChain.ts'
 import { payerCreditHandlers } from './payerCreditHandlers.ts'
 import { paymentGauges } from './paymentGauges.ts'
 import { paymentHandlers } from './paymentHandlers.ts'
@@ -24,7 +24,7 @@ export const PAYMENTS: Product = {
     deposit: depositOutcome,
     withdrawal: withdrawalOutcome,
   },
-  onChain: PAYMENTS_ON_CHAIN,
+  onChain: startPayments,
   make: ({ pool, redis, log, debits, chain, chainState, limits }) => {
     const refusals = new RefusalCounts(log, limits)
     const payments = chain && new Payments(chain, refusals)

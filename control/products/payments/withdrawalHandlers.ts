@@ -140,11 +140,13 @@ export async function readWallet(
   throw new GatewayError('wallet_not_found', { param: 'address' })
 }
 
-const tooManyUnderWay = (max: number): GatewayError =>
-  new GatewayError('rate_limited', {
+/** The refusal of another withdrawal, of coin or of tokens, beside so many that are not sent. */
+export function tooManyUnderWay(max: number): GatewayError {
+  return new GatewayError('rate_limited', {
     message: `An account has at most ${max} withdrawals under way; wait for one to be sent.`,
     retryAfterSeconds: 5,
   })
+}
 
 const STATUS: Readonly<Record<WithdrawalState, string>> = { sending: 'pending', sent: 'sent', returned: 'returned' }
 

@@ -8,7 +8,7 @@ import { startAnchors } from './startAnchors.ts'
 export const SETTLEMENTS: Product = {
   name: 'settlements',
   outcomes: { settlement: settlementOutcome },
-  onChain: { start: startAnchors },
+  onChain: startAnchors,
   make: ({ pool, chain, limits }) => ({
     handlers: settlementHandlers(pool, limits),
     gauges: chain && [settlementGauges(pool)],

@@ -2,6 +2,7 @@ import type { Redis } from '../../../contract/wire/redis.ts'
 import { listHolds } from '../../admission/listHolds.ts'
 import { idTimeMs } from '../../book/partitions/idTime.ts'
 import type { Limits } from '../../limits.ts'
+import { countOf } from '../../runtime/db/count.ts'
 import type { Pool } from '../../runtime/db/pool.ts'
 import { ArchiveError } from './archiveError.ts'
 
@@ -54,8 +55,7 @@ export async function requireQuiet(pool: Pool, redis: Redis, kept: KeptMonth, li
     throw new ArchiveError(`${month} can be archived from ${from} on, when nothing of it runs any more`)
   }
   for (const [what, sql] of Object.entries(OPEN)) {
-    const found = await pool.query<{ count: number }>(sql, [fromId, untilId])
-    const count = found.rows[0]?.count ?? 0
+    const count = await countOf(pool, sql, [fromId, untilId])
     if (count > 0) throw new ArchiveError(`${month} cannot be archived yet: ${count} ${what}`)
   }
   const held = (await listHolds(redis)).filter(({ requestId }) => requestId >= fromId && requestId < untilId)

@@ -2,6 +2,7 @@ import { DAY_MS } from '../../../contract/api/time.ts'
 import { coinAccount } from '../../book/ledger/accounts.ts'
 import { idBound, idTimeMs } from '../../book/partitions/idTime.ts'
 import type { Limits } from '../../limits.ts'
+import { countOf } from '../../runtime/db/count.ts'
 import type { Queryable } from '../../runtime/db/pool.ts'
 
 /** One line of a statement: credits are positive, debits negative. */
@@ -215,10 +216,11 @@ export async function chargesPage(
   { accountId, startMs, endMs }: StatementMonth,
   limits: Limits,
 ): Promise<number> {
-  const counted = await db.query<{ count: number }>(
+  const counted = await countOf(
+    db,
     'SELECT count(DISTINCT key_id) FROM usage_days WHERE account_id = $1 AND day BETWEEN $2 AND $3',
     [accountId, Math.floor(startMs / DAY_MS), Math.floor(endMs / DAY_MS)],
   )
-  const keys = Math.max(1, counted.rows[0]?.count ?? 0)
+  const keys = Math.max(1, counted)
   return Math.max(1, Math.min(limits.statementPageMax, Math.floor(limits.statementRowsReadMax / keys)))
 }

@@ -1,13 +1,12 @@
 // A process of a test run, which runs one test file after the other: what they import is loaded once, and what the first
 // of them has made the processor learn is known to the next. Each file is a suite with its own hooks.
 import { describe } from 'node:test'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { pathToFileURL } from 'node:url'
+import { leftOpen, replaceEnvironment } from '../processState.ts'
 import type { FromLane, ToLane } from './laneMessages.ts'
 import { listen } from './laneReporter.ts'
 import { stopRunOfDeadRunner } from './leftRun.ts'
 
-/** Connections that are being closed need a moment. */
 const CLOSE_WAIT_MS = 2_000
 const CLOSE_POLL_MS = 20
 /** What every lane has: the channel to the runner, and work that ends by itself in this turn. */
@@ -39,25 +38,11 @@ async function run(file: string): Promise<void> {
     await import(pathToFileURL(file).href)
   })
   await ended
-  const leftOpen = await openAfterWait()
-  restoreEnvironment()
+  const open = await leftOpen(OWN_RESOURCES, CLOSE_WAIT_MS, CLOSE_POLL_MS)
+  replaceEnvironment(environment)
   const { user, system } = process.cpuUsage(before)
   const cpuSeconds = (user + system) / 1e6
-  tell({ ended: { passed, cpuSeconds, residentBytes: process.memoryUsage.rss(), leftOpen } })
-}
-
-async function openAfterWait(): Promise<string[]> {
-  const deadlineMs = Date.now() + CLOSE_WAIT_MS
-  for (;;) {
-    const open = process.getActiveResourcesInfo().filter((resource) => !OWN_RESOURCES.has(resource))
-    if (open.length === 0 || Date.now() > deadlineMs) return open
-    await sleep(CLOSE_POLL_MS)
-  }
-}
-
-function restoreEnvironment(): void {
-  for (const name of Object.keys(process.env)) if (!(name in environment)) delete process.env[name]
-  Object.assign(process.env, environment)
+  tell({ ended: { passed, cpuSeconds, residentBytes: process.memoryUsage.rss(), leftOpen: open } })
 }
 
 process.on('message', (message: ToLane) => {

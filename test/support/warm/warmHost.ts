@@ -1,8 +1,7 @@
 import { appendFileSync } from 'node:fs'
-import { setTimeout as sleep } from 'node:timers/promises'
+import { leftOpen, replaceEnvironment } from '../processState.ts'
 import type { FromWarm, RunProgram } from './warmMessages.ts'
 
-/** Connections that are being closed need a moment. */
 const CLOSE_WAIT_MS = 1_000
 const CLOSE_POLL_MS = 10
 /** What an idle process has: the channel to the test, and work that ends by itself in this turn. */
@@ -52,16 +51,6 @@ function tell(message: FromWarm): void {
   if (process.connected) process.send?.(message)
 }
 
-function replaceEnvironment(environment: NodeJS.ProcessEnv): void {
-  for (const name of Object.keys(process.env)) delete process.env[name]
-  Object.assign(process.env, environment)
-}
-
 async function isClean(): Promise<boolean> {
-  const deadlineMs = Date.now() + CLOSE_WAIT_MS
-  while (process.getActiveResourcesInfo().some((resource) => !OWN_RESOURCES.has(resource))) {
-    if (Date.now() > deadlineMs) return false
-    await sleep(CLOSE_POLL_MS)
-  }
-  return true
+  return (await leftOpen(OWN_RESOURCES, CLOSE_WAIT_MS, CLOSE_POLL_MS)).length === 0
 }

@@ -1,5 +1,6 @@
 import type { Address } from '../../../../contract/payments/address.ts'
 import { MAY_BE_MADE } from '../../../chain/transactionRow.ts'
+import { countOf } from '../../../runtime/db/count.ts'
 import type { Client, Queryable } from '../../../runtime/db/pool.ts'
 import type { Mint } from './lockTokensContract.ts'
 
@@ -69,11 +70,7 @@ export async function lockWithdrawalOf(
 
 /** How many withdrawals of an account have not been sent. */
 export async function countOpenLockWithdrawals(db: Queryable, accountId: string): Promise<number> {
-  const counted = await db.query<{ count: number }>(
-    `SELECT count(*) FROM lock_withdrawals WHERE account_id = $1 AND state = 'sending'`,
-    [accountId],
-  )
-  return counted.rows[0]?.count ?? 0
+  return countOf(db, `SELECT count(*) FROM lock_withdrawals WHERE account_id = $1 AND state = 'sending'`, [accountId])
 }
 
 /** Transactions that may mint a withdrawal, or have; one that failed in a block counts until that block is final. */
@@ -134,9 +131,5 @@ export async function moveLockWithdrawal(
 
 /** How many withdrawals of tokens of an account have this id or a later one. */
 export async function countLockWithdrawals(client: Queryable, accountId: string, id: string): Promise<number> {
-  const counted = await client.query<{ count: number }>(
-    `SELECT count(*) FROM lock_withdrawals WHERE account_id = $1 AND id >= $2`,
-    [accountId, id],
-  )
-  return counted.rows[0]?.count ?? 0
+  return countOf(client, `SELECT count(*) FROM lock_withdrawals WHERE account_id = $1 AND id >= $2`, [accountId, id])
 }

@@ -1,3 +1,4 @@
+import { countOf } from '../../../runtime/db/count.ts'
 import type { Queryable } from '../../../runtime/db/pool.ts'
 
 /**
@@ -5,12 +6,12 @@ import type { Queryable } from '../../../runtime/db/pool.ts'
  * reads.
  */
 export async function countOtherSeries(db: Queryable, accountId: string, seriesId: string): Promise<number> {
-  const counted = await db.query<{ count: number }>(
+  return countOf(
+    db,
     `SELECT count(*) FROM (
        SELECT series_id FROM lock_holdings WHERE account_id = $1 AND NOT is_dropped
        UNION SELECT series_id FROM lock_orders WHERE account_id = $1 AND status = 'open'
      ) AS known WHERE series_id <> $2`,
     [accountId, seriesId],
   )
-  return counted.rows[0]?.count ?? 0
 }

@@ -6,6 +6,7 @@ import { lockAccount } from '../../../book/ledger/accountRow.ts'
 import type { Limits } from '../../../limits.ts'
 import { type Actor, recordActivity } from '../../../runtime/activity/activity.ts'
 import { textArray } from '../../../runtime/db/arrays.ts'
+import { countOf } from '../../../runtime/db/count.ts'
 import type { Client, Queryable } from '../../../runtime/db/pool.ts'
 import { retireProvider } from '../serving/admit.ts'
 
@@ -117,11 +118,10 @@ async function insert(
   values: readonly unknown[],
   limits: Limits,
 ): Promise<ProviderRow> {
-  const counted = await client.query<{ count: number }>(
-    'SELECT count(*) FROM providers WHERE account_id = $1 AND removed_at IS NULL',
-    [accountId],
-  )
-  if ((counted.rows[0]?.count ?? 0) >= limits.providersPerAccountMax) {
+  const counted = await countOf(client, 'SELECT count(*) FROM providers WHERE account_id = $1 AND removed_at IS NULL', [
+    accountId,
+  ])
+  if (counted >= limits.providersPerAccountMax) {
     throw invalidRequest(`An account has at most ${limits.providersPerAccountMax} providers; remove one.`)
   }
   const made = await client.query<ProviderRow>(

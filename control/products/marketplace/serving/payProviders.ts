@@ -1,8 +1,7 @@
 import { coinBoughtFor } from '../../../../contract/money/coin.ts'
-import { coinAccount, PROVIDER_COST } from '../../../book/ledger/accounts.ts'
-import { appendAdmissionEvent, lockAccounts } from '../../../book/ledger/appendAdmissionEvent.ts'
+import { PROVIDER_COST } from '../../../book/ledger/accounts.ts'
 import { CoinRoom } from '../../../book/ledger/coinRoom.ts'
-import { postTransfers } from '../../../book/ledger/postTransfers.ts'
+import { type Earning, payEarnings } from '../../../book/ledger/payEarnings.ts'
 import { countAlong } from '../../../book/usagelog/cursors.ts'
 import type { Stretch } from '../../../book/usagelog/stretches.ts'
 import { bookPrice } from '../../../catalog/pricing/coinAmounts.ts'
@@ -15,7 +14,7 @@ import { servedReceipts } from './servedReceipts.ts'
 /** The amount due for the receipts of an admission within a stretch. */
 interface Due {
   readonly id: string
-  readonly account_id: string
+  readonly accountId: string
   readonly receipts: number
   readonly charged: number
   /** In 1/1000000 units, as decimal text. */
@@ -24,16 +23,13 @@ interface Due {
   readonly rest: number
 }
 
-interface Earning extends Due {
+interface ProviderEarning extends Due, Earning {
   readonly stretch: Stretch
-  readonly units: number
-  /** The coin that is paid for it, in integers of 1e-9 coin. */
-  readonly nanos: number
   readonly newRest: number
 }
 
 const DUE = `
-  SELECT a.id, a.account_id, a.rest, count(*) AS receipts, sum(r.charge_units) AS charged, sum(d.due_micros)::text AS micros
+  SELECT a.id, a.account_id AS "accountId", a.rest, count(*) AS receipts, sum(r.charge_units) AS charged, sum(d.due_micros)::text AS micros
   FROM ${servedReceipts('receipts')} AND r.log = $1 AND r.position >= $2 AND r.position < $3
   GROUP BY a.id, a.account_id, a.rest ORDER BY a.id`
 
@@ -52,56 +48,44 @@ export function payProviders(pool: Pool, limits: Limits): Promise<boolean> {
 }
 
 async function payStretches(client: Client, stretches: readonly Stretch[]): Promise<void> {
-  const paid: Earning[] = []
+  const earned: ProviderEarning[] = []
   const price = await bookPrice(client)
   const room = new CoinRoom()
   for (const stretch of stretches) {
     const found = await client.query<Due>(DUE, [stretch.log, stretch.from, stretch.to])
     await room.read(
       client,
-      found.rows.map((due) => due.account_id),
+      found.rows.map((due) => due.accountId),
     )
     const earnings = found.rows.map((due) => earningOf(due, stretch, price, room))
     if (earnings.length === 0) continue
     // Before the next stretch is read, which continues with the remainder of this one.
     await noteEarnings(client, earnings, stretch)
-    paid.push(...earnings.filter(({ units }) => units > 0))
+    earned.push(...earnings)
   }
-  if (paid.length === 0) return
-  await lockAccounts(
-    client,
-    paid.map((earning) => earning.account_id),
-  )
-  for (const { account_id: accountId, nanos } of paid) {
-    if (nanos > 0) await appendAdmissionEvent(client, { accountId, coinDelta: nanos })
-  }
-  // Last, because others wait for the row of the cost; in one statement, which locks in a fixed order.
-  const posted = await postTransfers(
-    client,
-    paid.map((earning) => ({
-      kind: 'provider_share',
-      ref: `${earning.id}:${earning.stretch.log}:${earning.stretch.to}`,
-      debit: PROVIDER_COST,
-      credit: coinAccount(earning.account_id),
-      units: earning.units,
-      coinNanos: earning.nanos,
-    })),
-  )
-  if (posted !== paid.length) throw new Error(`stretches ${JSON.stringify(stretches)} were paid for before`)
+  await payEarnings(client, earned, ({ id, stretch: { log, to } }) => ({
+    kind: 'provider_share',
+    ref: `${id}:${log}:${to}`,
+    debit: PROVIDER_COST,
+  }))
 }
 
 /**
  * The fraction of a nano that remains when coin is bought for the earning is dropped, and what the account is too full for:
  * one full account must not keep the others from their pay.
  */
-function earningOf(due: Due, stretch: Stretch, coinUsdUnits: number, room: CoinRoom): Earning {
+function earningOf(due: Due, stretch: Stretch, coinUsdUnits: number, room: CoinRoom): ProviderEarning {
   const sum = BigInt(due.micros) + BigInt(due.rest)
   const units = Number(sum / BigInt(PPM))
-  const nanos = room.take(due.account_id, coinBoughtFor(units, coinUsdUnits))
+  const nanos = room.take(due.accountId, coinBoughtFor(units, coinUsdUnits))
   return { ...due, stretch, units, nanos, newRest: Number(sum % BigInt(PPM)) }
 }
 
-async function noteEarnings(client: Client, earnings: readonly Earning[], { log, from, to }: Stretch): Promise<void> {
+async function noteEarnings(
+  client: Client,
+  earnings: readonly ProviderEarning[],
+  { log, from, to }: Stretch,
+): Promise<void> {
   const values = [
     textArray(earnings.map(({ id }) => id)),
     intArray(earnings.map(({ receipts }) => receipts)),

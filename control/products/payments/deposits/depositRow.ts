@@ -1,5 +1,6 @@
 import { GatewayError } from '../../../../contract/errors/errors.ts'
 import type { Address } from '../../../../contract/payments/address.ts'
+import { countOf } from '../../../runtime/db/count.ts'
 import type { Client, Queryable } from '../../../runtime/db/pool.ts'
 
 export type DepositState = 'settling' | 'credited' | 'failed'
@@ -114,9 +115,9 @@ export async function unmovedDeposits(db: Queryable, limit: number): Promise<Dep
 
 /** How many deposits by signature of an account have this id or a later one. */
 export async function countSignedDeposits(client: Queryable, accountId: string, id: string): Promise<number> {
-  const counted = await client.query<{ count: number }>(
+  return countOf(
+    client,
     `SELECT count(*) FROM deposits WHERE source = 'authorization' AND account_id = $1 AND id >= $2`,
     [accountId, id],
   )
-  return counted.rows[0]?.count ?? 0
 }

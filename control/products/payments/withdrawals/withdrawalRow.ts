@@ -1,6 +1,7 @@
 import type { Address } from '../../../../contract/payments/address.ts'
 import { MAY_BE_MADE } from '../../../chain/transactionRow.ts'
 import type { Limits } from '../../../limits.ts'
+import { countOf } from '../../../runtime/db/count.ts'
 import type { Client, Queryable } from '../../../runtime/db/pool.ts'
 
 export type WithdrawalState = 'sending' | 'sent' | 'returned'
@@ -100,11 +101,7 @@ export async function pageOfWithdrawals(db: Queryable, accountId: string, limit:
 
 /** How many withdrawals of an account have not been sent. */
 export async function countOpenWithdrawals(db: Queryable, accountId: string): Promise<number> {
-  const counted = await db.query<{ count: number }>(
-    `SELECT count(*) FROM withdrawals WHERE account_id = $1 AND state = 'sending'`,
-    [accountId],
-  )
-  return counted.rows[0]?.count ?? 0
+  return countOf(db, `SELECT count(*) FROM withdrawals WHERE account_id = $1 AND state = 'sending'`, [accountId])
 }
 
 /**
@@ -184,9 +181,5 @@ export async function allowWithdrawalAttempts(client: Queryable, id: string, att
 
 /** How many withdrawals of an account have this id or a later one. */
 export async function countWithdrawals(client: Queryable, accountId: string, id: string): Promise<number> {
-  const counted = await client.query<{ count: number }>(
-    `SELECT count(*) FROM withdrawals WHERE account_id = $1 AND id >= $2`,
-    [accountId, id],
-  )
-  return counted.rows[0]?.count ?? 0
+  return countOf(client, `SELECT count(*) FROM withdrawals WHERE account_id = $1 AND id >= $2`, [accountId, id])
 }

@@ -7,6 +7,7 @@ import { ESCROW_COIN } from '../../../book/ledger/accounts.ts'
 import { creditCoin } from '../../../book/ledger/creditCoin.ts'
 import type { CoinAmount } from '../../../catalog/pricing/coinAmounts.ts'
 import { type Actor, GATEWAY, recordActivity } from '../../../runtime/activity/activity.ts'
+import { countOf } from '../../../runtime/db/count.ts'
 import type { Client, Queryable } from '../../../runtime/db/pool.ts'
 import type { UndoableTransaction } from '../../../runtime/db/undoable.ts'
 
@@ -154,11 +155,7 @@ export async function ownerOfLink(db: Queryable, id: string): Promise<string | u
 
 /** How many links of an account hold coin. */
 export async function countOpenLinks(db: Queryable, accountId: string): Promise<number> {
-  const counted = await db.query<{ count: number }>(
-    `SELECT count(*) FROM links WHERE account_id = $1 AND status = 'open'`,
-    [accountId],
-  )
-  return counted.rows[0]?.count ?? 0
+  return countOf(db, `SELECT count(*) FROM links WHERE account_id = $1 AND status = 'open'`, [accountId])
 }
 
 /** @param accountId the required owner */

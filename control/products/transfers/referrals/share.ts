@@ -1,8 +1,7 @@
 import { coinBoughtFor } from '../../../../contract/money/coin.ts'
-import { coinAccount, REVENUE } from '../../../book/ledger/accounts.ts'
-import { appendAdmissionEvent, lockAccounts } from '../../../book/ledger/appendAdmissionEvent.ts'
+import { REVENUE } from '../../../book/ledger/accounts.ts'
 import { CoinRoom } from '../../../book/ledger/coinRoom.ts'
-import { postTransfers } from '../../../book/ledger/postTransfers.ts'
+import { type Earning, payEarnings } from '../../../book/ledger/payEarnings.ts'
 import { countAlong } from '../../../book/usagelog/cursors.ts'
 import { FIRST_LOG } from '../../../book/usagelog/head.ts'
 import type { Stretch } from '../../../book/usagelog/stretches.ts'
@@ -17,22 +16,19 @@ const WHOLE_BPS = 10_000n
 /** Coin charges of a referral within a stretch. */
 interface Due {
   readonly id: string
-  readonly referrer_id: string
+  readonly accountId: string
   readonly base: number
   /** Of a unit, left over from before, in 1/10000. */
   readonly rest: number
 }
 
-interface Share extends Due {
+interface Share extends Due, Earning {
   readonly stretch: Stretch
-  readonly units: number
-  /** The coin that is paid for it, in integers of 1e-9 coin. */
-  readonly nanos: number
   readonly newRest: number
 }
 
 const DUE = `
-  SELECT f.id, f.referrer_id, f.rest, sum(t.units) AS base
+  SELECT f.id, f.referrer_id AS "accountId", f.rest, sum(t.units) AS base
   FROM ${referredCharges('receipts')}
   WHERE r.log = $1 AND r.position >= $2 AND r.position < $3 AND r.charge_units > 0
   GROUP BY f.id HAVING sum(t.units) > 0 ORDER BY f.id`
@@ -52,42 +48,22 @@ export function payShares(pool: Pool, limits: Limits): Promise<boolean> {
 }
 
 async function payStretches(client: Client, stretches: readonly Stretch[], limits: Limits): Promise<void> {
-  const paid: Share[] = []
+  const earned: Share[] = []
   const price = await bookPrice(client)
   const room = new CoinRoom()
   for (const stretch of stretches) {
     const found = await client.query<Due>(DUE, [stretch.log, stretch.from, stretch.to])
     await room.read(
       client,
-      found.rows.map((due) => due.referrer_id),
+      found.rows.map((due) => due.accountId),
     )
     const shares = found.rows.map((due) => shareOf(due, stretch, price, room, limits))
     if (shares.length === 0) continue
     // Before the next stretch is read, which continues with the remainder of this one.
     await noteShares(client, shares, stretch, limits)
-    paid.push(...shares.filter((share) => share.units > 0))
+    earned.push(...shares)
   }
-  if (paid.length === 0) return
-  await lockAccounts(
-    client,
-    paid.map((share) => share.referrer_id),
-  )
-  for (const { referrer_id: accountId, nanos } of paid) {
-    if (nanos > 0) await appendAdmissionEvent(client, { accountId, coinDelta: nanos })
-  }
-  // Last, because others wait for the row of the revenue; in one statement, which locks in a fixed order.
-  const posted = await postTransfers(
-    client,
-    paid.map((share) => ({
-      kind: 'referral',
-      ref: shareRef(share),
-      debit: REVENUE,
-      credit: coinAccount(share.referrer_id),
-      units: share.units,
-      coinNanos: share.nanos,
-    })),
-  )
-  if (posted !== paid.length) throw new Error(`shares of the stretches ${JSON.stringify(stretches)} were paid before`)
+  await payEarnings(client, earned, (share) => ({ kind: 'referral', ref: shareRef(share), debit: REVENUE }))
 }
 
 /** As the audit puts it together as well. Shares of the first log have the form from when there was no other. */
@@ -102,7 +78,7 @@ function shareRef({ id, stretch: { log, to } }: Share): string {
 function shareOf(due: Due, stretch: Stretch, coinUsdUnits: number, room: CoinRoom, limits: Limits): Share {
   const sum = BigInt(due.base) * BigInt(limits.referralShareBps) + BigInt(due.rest)
   const units = Number(sum / WHOLE_BPS)
-  const nanos = room.take(due.referrer_id, coinBoughtFor(units, coinUsdUnits))
+  const nanos = room.take(due.accountId, coinBoughtFor(units, coinUsdUnits))
   return { ...due, stretch, units, nanos, newRest: Number(sum % WHOLE_BPS) }
 }
 
