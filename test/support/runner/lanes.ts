@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
 import { newSignal } from '../../../contract/std/signal.ts'
 import { compiled } from '../../../control/launch/paths.ts'
 import type { Failure, FileEnd, FromLane, ToLane } from './laneMessages.ts'
@@ -35,6 +36,10 @@ export async function runInLanes(files: readonly string[], options: LanesOptions
     for (;;) {
       const file = options.stop.aborted ? undefined : queue.shift()
       if (file === undefined) break
+      if (lane !== undefined && measuresMemory(file)) {
+        await lane.end()
+        lane = undefined
+      }
       lane ??= new Lane(options)
       const result = await lane.run(file)
       options.onEnd(result)
@@ -45,6 +50,11 @@ export async function runInLanes(files: readonly string[], options: LanesOptions
     await lane?.end()
   }
   await Promise.all(Array.from({ length: options.lanes }, serve))
+}
+
+/** Whether a file measures the memory of its own process, in which nothing may have run before. */
+function measuresMemory(file: string): boolean {
+  return /\bmemory(?:Usage|InUse)\(/.test(readFileSync(file, 'utf8'))
 }
 
 /** Whether the next file finds the process as it would find a new one. */
