@@ -11,6 +11,7 @@ import { paymentDigest } from '../contract/payments/typedData.ts'
 import { newId } from '../contract/wire/ids.ts'
 import { OWNERS_KEY } from '../contract/wire/redisKeys.ts'
 import { ensureAdmission } from '../control/admission/keeper.ts'
+import { ChainService } from '../control/chain/chainService.ts'
 import { Signer } from '../control/chain/signer.ts'
 import { DEV_CHAIN_ID, startAnvil } from '../control/launch/chain/anvil.ts'
 import {
@@ -20,10 +21,13 @@ import {
   devClient,
   devPrivateKey,
 } from '../control/launch/chain/deploy.ts'
+import { PAYMENTS_ON_CHAIN } from '../control/products/payments/onChain.ts'
+import { Payments } from '../control/products/payments/payments.ts'
 import type { PaymentOrder } from '../control/products/payments/x402/paymentOrder.ts'
+import { RefusalCounts } from '../control/products/payments/x402/refusalCounts.ts'
 import { migrate } from '../control/runtime/db/migrate.ts'
 import type { Pool } from '../control/runtime/db/pool.ts'
-import { PaymentsService } from '../control/service/paymentsService.ts'
+import { outcomesOf, PRODUCTS } from '../control/service/products.ts'
 import { limits } from './limits.ts'
 import { startBookServers } from './parts/bookServers.ts'
 import { newPayers, type Wallet } from './payers.ts'
@@ -45,7 +49,7 @@ interface Figure {
 
 interface Ground {
   readonly pool: Pool
-  readonly payments: PaymentsService
+  readonly payments: Payments
   readonly client: DevClient
   readonly asset: PaymentAsset
   readonly treasury: Signer
@@ -132,9 +136,9 @@ async function verify({ pool, client, asset, treasury }: Ground, count: number):
   if (!isRight) throw new Error(`${count} payments: ${has} on the chain, ${booked.rows[0]?.units} units in the book`)
 }
 
-async function ready(payments: PaymentsService): Promise<void> {
+async function ready(chain: ChainService): Promise<void> {
   const deadlineMs = performance.now() + READY_MS
-  while (!payments.isReady) {
+  while (!chain.isReady) {
     if (performance.now() > deadlineMs) throw new Error('payments are not taken')
     await new Promise((resolve) => setTimeout(resolve, 20))
   }
@@ -163,7 +167,7 @@ async function main(): Promise<void> {
     usdUnits: 1_000_000_000,
   }
   const [treasury, relayer] = [new Signer(devPrivateKey(1)), new Signer(devPrivateKey(2))]
-  const payments = new PaymentsService({
+  const chain = new ChainService({
     config: {
       chainId: DEV_CHAIN_ID,
       rpcUrl: node.rpcUrl,
@@ -193,10 +197,13 @@ async function main(): Promise<void> {
     accountsOfWallets: async () => new Map(),
     accountOfWallet: async () => undefined,
     coinUsdUnits: async () => 1_000_000_000,
+    starts: [PAYMENTS_ON_CHAIN],
+    handlers: outcomesOf(PRODUCTS),
     limits,
   })
+  const payments = new Payments(chain, new RefusalCounts(log, limits))
   try {
-    await ready(payments)
+    await ready(chain)
     const ground: Ground = { pool, payments, client, asset, treasury, owner: newId('own') }
     await redis.zadd(OWNERS_KEY, Date.now(), ground.owner)
     const figures: Figure[] = []
@@ -208,7 +215,7 @@ async function main(): Promise<void> {
     const isJson = process.argv.includes('--json')
     console.log(isJson ? JSON.stringify(figures) : figures.map(sentence).join('\n'))
   } finally {
-    await payments.stop(0)
+    await chain.stop(0)
     await node.process.stop()
     await servers.stop()
   }

@@ -240,7 +240,7 @@ export const PROXY_LIMITS = {
   /** Memory of all kept answers together, in bytes. */
   keptAnswerBytesMax: 33_554_432,
   /** Path and query of a public read whose answer is cached, in characters. */
-  keptAnswerNameMax: 512,
+  keptAnswerNameCharactersMax: 512,
   /** How long control is waited for where an older answer is known, in milliseconds. */
   keptAnswerWaitMs: 1_000,
   /** Client networks whose public reads are counted. */

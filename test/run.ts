@@ -1,5 +1,3 @@
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -7,8 +5,9 @@ import { startPostgres } from '../control/launch/postgres.ts'
 import { stopLeftover } from '../control/launch/process/leftover.ts'
 import { findRedis } from '../control/launch/redis.ts'
 import { CliPool } from './support/cliPool.ts'
-import type { Failure } from './support/failureReporter.ts'
 import { limits } from './support/limits.ts'
+import { type FileResult, runInLanes } from './support/runner/lanes.ts'
+import { FOLDERS_VARIABLE, POSTMASTER_VARIABLE } from './support/runner/leftRun.ts'
 import { makeTemplate, TEST_POSTGRES_SETTINGS } from './support/services.ts'
 import { makeTempDir, removeTempDir } from './support/tempDir.ts'
 
@@ -17,8 +16,6 @@ const FOLDERS = ['unit', 'integration', 'clients', 'wires']
 const LONG_FOLDERS = ['faults', 'long']
 // Tests wait for processes to start and for times to pass, so two cores have work for four of them.
 const FILES_AT_ONCE = 4
-/** More files that fail than this are no accident of a busy machine. */
-const RERUN_FILES_MAX = 2
 const TEST_TIMEOUT_MS = 600_000
 const LONG_TEST_TIMEOUT_MS = 3_600_000
 const here = fileURLToPath(new URL('.', import.meta.url))
@@ -44,59 +41,49 @@ function isFolder(name: string): boolean {
   return FOLDERS.includes(name) || LONG_FOLDERS.includes(name)
 }
 
-interface Run {
-  readonly env: NodeJS.ProcessEnv
-  readonly timeoutMs: number
-  /** Where the failures are written. */
-  readonly failuresFile: string
-  /** Aborted where the run is told to stop. */
-  readonly stop: AbortSignal
-}
+/** Prints how each file ended and, last, because the end of a log is what is kept of it, all that failed. */
+class Report {
+  private readonly files: number
+  private readonly ended: FileResult[] = []
 
-async function runNode(files: readonly string[], run: Run, filesAtOnce: number): Promise<number> {
-  const reporters = [
-    ['--test-reporter=tap', '--test-reporter-destination=stdout'],
-    [`--test-reporter=${join(here, 'support/failureReporter.js')}`, `--test-reporter-destination=${run.failuresFile}`],
-  ].flat()
-  const bounds = [`--test-concurrency=${filesAtOnce}`, `--test-timeout=${run.timeoutMs}`]
-  const flags = ['--enable-source-maps', '--test', ...bounds, ...reporters]
-  const child = spawn(process.execPath, [...flags, ...files], { stdio: 'inherit', env: { ...process.env, ...run.env } })
-  const kill = () => child.kill('SIGTERM')
-  run.stop.addEventListener('abort', kill, { once: true })
-  const [code] = await once(child, 'exit')
-  run.stop.removeEventListener('abort', kill)
-  return code ?? 1
-}
-
-function readFailures(file: string): Failure[] {
-  if (!existsSync(file)) return []
-  const lines = readFileSync(file, 'utf8').split('\n')
-  return lines.filter((line) => line !== '').map((line) => JSON.parse(line) as Failure)
-}
-
-/** The path that a compiled test file and its source share, which failures name when source maps are on. */
-function moduleOf(file: string): string {
-  return `/test/${relative(here, file).replace(/\.js$/, '')}.`
-}
-
-/**
- * Runs the files; those that failed, when they are few, once more by themselves, where no other test takes the time from
- * them. Prints all failures last, because the end of a log is what is kept of it.
- */
-async function runFiles(files: readonly string[], run: Run): Promise<number> {
-  const code = await runNode(files, run, FILES_AT_ONCE)
-  const failures = readFailures(run.failuresFile)
-  const failed = files.filter((file) => failures.some((failure) => failure.file.includes(moduleOf(file))))
-  const isRerun = code !== 0 && !run.stop.aborted && failed.length > 0 && failed.length <= RERUN_FILES_MAX
-  const again = isRerun ? await runNode(failed, run, 1) : code
-  for (const { file, name, message } of failures) {
-    console.error(`# failed: ${relative(process.cwd(), file)}: ${name}: ${message.split('\n', 1)[0]}`)
+  constructor(files: number) {
+    this.files = files
   }
-  if (isRerun) {
-    const end = again === 0 ? 'passed; a test that fails by chance is a defect of its own' : 'failed as well'
-    console.error(`# second run of ${failed.length} files, alone: ${end}`)
+
+  get failed(): boolean {
+    return this.ended.length < this.files || this.ended.some(({ failures }) => failures.length > 0)
   }
-  return again
+
+  readonly add = (result: FileResult): void => {
+    this.ended.push(result)
+    const { failures, notes, durationMs, end } = result
+    const place = `${this.ended.length}/${this.files}`
+    const seconds = `${(durationMs / 1_000).toFixed(1)} s, ${(end?.cpuSeconds ?? 0).toFixed(1)} of the processor`
+    console.log(`${failures.length === 0 ? 'ok' : 'not ok'} ${place} ${sourceOf(result.file)} (${seconds})`)
+    if (end !== undefined && end.leftOpen.length > 0) console.log(`  # left open: ${end.leftOpen.join(', ')}`)
+    for (const note of notes) console.log(`  # ${note}`)
+    for (const { name, text } of failures) console.log(`  ${name}\n${text.replace(/^/gm, '    ')}`)
+  }
+
+  end(): void {
+    const passed = this.ended.reduce((sum, { end }) => sum + (end?.passed ?? 0), 0)
+    const failures = this.ended.flatMap(({ file, failures }) => failures.map((failure) => ({ file, ...failure })))
+    console.log(`# ${this.ended.length} of ${this.files} files, ${passed} tests passed, ${failures.length} failed`)
+    for (const { file, name, text } of failures) {
+      console.error(`# failed: ${sourceOf(file)}: ${name}: ${text.split('\n', 1)[0]}`)
+    }
+  }
+}
+
+/** The path of a test file as the argument of a run may name it. */
+function sourceOf(file: string): string {
+  return relative(here, file).replace(/\.js$/, '')
+}
+
+/** Of this process and all that it has started, by Linux. */
+function cpuSeconds(): number {
+  const fields = readFileSync('/proc/self/stat', 'utf8').split(') ')[1]?.split(' ') ?? []
+  return fields.slice(11, 15).reduce((sum, ticks) => sum + Number(ticks), 0) / 100
 }
 
 /** Stops the servers that a test which died has left in the folder of the run. */
@@ -115,7 +102,6 @@ async function main(): Promise<number> {
   const dir = makeTempDir('tests')
   const servers = makeTempDir('cluster')
   const ports = makeTempDir('ports')
-  const reports = makeTempDir('reports')
   process.env['SLUICE_PORT_NOTES'] = ports
   const postgres = await startPostgres({
     dir: join(servers, 'cluster'),
@@ -123,7 +109,9 @@ async function main(): Promise<number> {
     settings: TEST_POSTGRES_SETTINGS,
     limits,
   })
+  const folders = [dir, postgres.dir, postgres.passwordFile, servers, ports]
   const commands = await CliPool.listen(join(servers, 'cli.sock'))
+  const report = new Report(files.length)
   try {
     const isLong = wanted.includes('long')
     const env = {
@@ -133,18 +121,27 @@ async function main(): Promise<number> {
       SLUICE_TEST_DIR: dir,
       SLUICE_TEST_CLI: commands.path,
       SLUICE_TEST_LONG: isLong ? '1' : '',
+      [POSTMASTER_VARIABLE]: join(postgres.dir, 'postmaster.pid'),
+      [FOLDERS_VARIABLE]: folders.join(':'),
     }
-    const timeoutMs = isLong ? LONG_TEST_TIMEOUT_MS : TEST_TIMEOUT_MS
     const stop = new AbortController()
     process.once('SIGINT', () => stop.abort()).once('SIGTERM', () => stop.abort())
-    return await runFiles(files, { env, timeoutMs, failuresFile: join(reports, 'failures'), stop: stop.signal })
+    await runInLanes(files, {
+      env,
+      lanes: Math.min(FILES_AT_ONCE, files.length),
+      timeoutMs: isLong ? LONG_TEST_TIMEOUT_MS : TEST_TIMEOUT_MS,
+      stop: stop.signal,
+      onEnd: report.add,
+    })
   } finally {
     await commands.stop()
     await stopLeftovers(dir)
     await postgres.process.stop()
-    removeTempDir(dir)
-    removeTempDir(postgres.dir, postgres.passwordFile, servers, ports, reports)
+    removeTempDir(...folders)
   }
+  report.end()
+  if (process.env['SLUICE_TEST_CPU'] === '1') console.log(`# processor time of all: ${cpuSeconds()} s`)
+  return report.failed ? 1 : 0
 }
 
 process.exitCode = await main()

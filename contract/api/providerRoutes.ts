@@ -1,3 +1,5 @@
+import { DATA_POLICIES } from '../catalog/catalog.ts'
+import { DIALECTS } from '../catalog/dialects.ts'
 import type { ContractLimits } from '../limits/limits.ts'
 import { flag, pageAfter, pageLimit, text } from './fields.ts'
 import { type ApiRoute, members } from './route.ts'
@@ -23,8 +25,8 @@ export const providerRoutes = (limits: ContractLimits) =>
           base_url: text('the address that paths such as /models and /chat/completions are added to', 1_024),
           dialect: {
             type: 'string',
-            enum: ['openai', 'anthropic'],
-            description: 'openai or anthropic: the format that the endpoint speaks',
+            enum: DIALECTS,
+            description: `${DIALECTS.join(' or ')}: the format that the endpoint speaks`,
           },
           api_key: {
             type: 'string',
@@ -34,7 +36,7 @@ export const providerRoutes = (limits: ContractLimits) =>
           },
           data_policy: {
             type: 'string',
-            enum: ['none', 'retained'],
+            enum: DATA_POLICIES,
             description: 'none, or retained: whether the endpoint keeps what is sent to it',
           },
           offered: flag('offers the endpoint for serving requests of others, for pay; api_key is then kept'),

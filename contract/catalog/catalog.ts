@@ -20,9 +20,12 @@ export const ENDPOINTS = [
 ] as const
 export type Endpoint = (typeof ENDPOINTS)[number]
 
+export const CHAT_ENDPOINTS = ['chat', 'completions', 'messages', 'responses'] as const satisfies readonly Endpoint[]
+export type ChatEndpoint = (typeof CHAT_ENDPOINTS)[number]
+
 /** The endpoints that a model of each modality can serve. */
 export const ENDPOINTS_OF: Readonly<Record<Modality, readonly Endpoint[]>> = {
-  chat: ['chat', 'completions', 'messages', 'responses'],
+  chat: CHAT_ENDPOINTS,
   embedding: ['embeddings'],
   image: ['images', 'image_edits'],
   speech: ['speech'],
@@ -56,9 +59,6 @@ export const COUNTED_BY: Readonly<Record<Modality, Counted | ''>> = {
   rerank: 'search',
   video: 'second',
 }
-
-export const DIALECTS = ['openai', 'anthropic'] as const
-export type Dialect = (typeof DIALECTS)[number]
 
 /** How a chat model is made to think: not at all, with a budget of tokens, or with an effort. */
 export const THINKING = ['none', 'budget', 'effort'] as const

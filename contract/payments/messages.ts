@@ -1,3 +1,4 @@
+import { type Fields, nothingLeft } from '../wire/fields.ts'
 import { sluice } from '../wire/generated/messages.js'
 import { parseAddress } from './address.ts'
 import { parseBytes, parseBytes32, parseUint256 } from './encoding.ts'
@@ -13,13 +14,19 @@ export function termsToMessage(terms: PaymentTerms): sluice.PaymentTermsReply.$P
   return {
     chainId: terms.chainId,
     payTo: terms.payTo,
-    assets: terms.assets.map((asset) => ({ ...asset })),
+    assets: terms.assets.map(assetRecord),
     agentRegistry: terms.agentRegistry ?? '',
     spender: terms.spender,
     quoteSecret: terms.quoteSecret,
     minUnits: terms.minUnits,
     marginSeconds: terms.marginSeconds,
   }
+}
+
+function assetRecord(asset: PaymentAsset): Fields<sluice.PaymentAssetRecord.$Properties> {
+  const { id, address, decimals, name, version, method, usdUnits, ...left } = asset
+  nothingLeft(left)
+  return { id, address, decimals, name, version, method, usdUnits }
 }
 
 /** @throws Error when a member does not have its form */

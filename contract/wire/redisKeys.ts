@@ -1,3 +1,4 @@
+import { fnv1a } from '../std/fnv1a.ts'
 import { FixedArguments } from './scriptArguments.ts'
 
 /** Shards of the admission state; an account lives wholly in one, under one Redis Cluster hash tag. */
@@ -7,11 +8,7 @@ const TAGS = Array.from({ length: SHARD_COUNT }, (_, shard) => `{s${shard.toStri
 
 /** The shard of an account: FNV-1a over its id, so that it never has to be stored with the account. */
 export function shardOf(accountId: string): number {
-  let hash = 0x811c9dc5
-  for (let i = 0; i < accountId.length; i++) {
-    hash = Math.imul(hash ^ accountId.charCodeAt(i), 0x01000193)
-  }
-  return (hash >>> 0) % SHARD_COUNT
+  return (fnv1a(accountId) >>> 0) % SHARD_COUNT
 }
 
 /** Hash: coin, g (grants), seq. See lua/README.md for the fields of every key here. */

@@ -6,12 +6,12 @@ import { readJsonBody } from '../../contract/std/jsonBody.ts'
 import type { JsonObject } from '../../contract/std/jsonObject.ts'
 import { sluice } from '../../contract/wire/generated/messages.js'
 import type { Limits } from '../limits.ts'
-import { notUnderstood } from '../runtime/bus/rpcOperations.ts'
+import { notOffered, notUnderstood } from '../runtime/bus/rpcOperations.ts'
 import type { Pool } from '../runtime/db/pool.ts'
 import { retryConflicts } from '../runtime/db/retryConflicts.ts'
 import { type UndoableTransaction, withUndo } from '../runtime/db/undoable.ts'
 import { logEvent } from '../runtime/logEvents.ts'
-import type { ApiCall, ApiHandlers, ApiResult, Caller, WriteHandler } from './call.ts'
+import type { ApiCall, ApiHandler, ApiHandlers, ApiResult, Caller, WriteHandler } from './call.ts'
 import { actorOf, checkCaller, ownerOf } from './callers.ts'
 import {
   type FirstAnswer,
@@ -31,7 +31,8 @@ const ANSWER_MS = 200
 export interface AccountApiOptions {
   readonly pool: Pool
   readonly log: Logger
-  readonly handlers: ApiHandlers
+  /** An operation of a product that this process does not run has none. */
+  readonly handlers: Partial<ApiHandlers>
   /** Finds the caller by the hash of a credential; undefined for an unknown one. */
   readonly callers: Readonly<Record<'key' | 'session', (hash: string) => Promise<Caller | undefined>>>
   readonly limits: Limits
@@ -60,7 +61,7 @@ export class AccountApi {
     if (!isApiOperation(operation)) throw notUnderstood()
     const route = this.routes[operation]
     const call = await this.callOf(route, request)
-    const handler = this.options.handlers[operation]
+    const handler = this.handlerOf(operation)
     if ('read' in handler) return replyOf(await handler.read(call))
     return replyOf(await this.write(handler, call, repeatableOf(route, call, request), deadlineMs))
   }
@@ -70,11 +71,17 @@ export class AccountApi {
    * @throws GatewayError as an anonymous caller would get it
    */
   async answerPublic(operation: ApiOperation): Promise<sluice.ApiReply.$Properties> {
-    const handler = this.options.handlers[operation]
+    const handler = this.handlerOf(operation)
     if (!('read' in handler)) throw new Error(`${operation} is not a read`)
     const query = checkQuery(this.routes[operation].query ?? NO_FIELDS, '')
     const none = { params: {}, body: {}, accountId: '', requestId: '', approvalId: '', part: '' }
     return replyOf(await handler.read({ ...none, query, caller: NOBODY, actor: actorOf(NOBODY) }))
+  }
+
+  private handlerOf(operation: ApiOperation): ApiHandler {
+    const handler = this.options.handlers[operation]
+    if (handler === undefined) throw notOffered()
+    return handler
   }
 
   private async callOf(route: ApiRoute, request: sluice.ApiRequest): Promise<ApiCall> {

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { DIALECT } from '../../contract/catalog/dialects.ts'
 import { shownMessage } from '../../contract/providers/cleanMessage.ts'
 import { providerErrorOf, readProviderError } from '../../contract/providers/providerError.ts'
 import { type FaultOwner, faultOf } from '../../contract/providers/providerFault.ts'
@@ -47,9 +48,14 @@ export class ProviderRefusal extends Error {
     this.retryAfterMs = retryAfterSeconds * 1000 || (error.retryAfterMs ?? 0)
   }
 
+  /** The provider has no room for now. */
+  get isForNow(): boolean {
+    return this.owner === 'rate' || this.status === 503
+  }
+
   /** The provider has not done it and may do it later. */
   get isBusy(): boolean {
-    return this.owner === 'rate' || this.owner === 'account' || this.status === 503
+    return this.isForNow || this.owner === 'account'
   }
 
   /** Asking again would not help. */
@@ -163,7 +169,7 @@ export function providerHeaders(apiKey: string, contentType: string): Record<str
   return {
     accept: 'application/json',
     ...(contentType === '' ? {} : { 'content-type': contentType }),
-    ...(apiKey === '' ? {} : { authorization: `Bearer ${apiKey}` }),
+    ...DIALECT.openai.headers(apiKey),
   }
 }
 

@@ -1,3 +1,4 @@
+import { DIALECT, isDialect } from '../../contract/catalog/dialects.ts'
 import { sluice } from '../../contract/wire/generated/messages.js'
 import { currentRecord } from '../catalog/pricing/sheetStore.ts'
 import type { Queryable } from '../runtime/db/pool.ts'
@@ -16,7 +17,7 @@ export interface BatchProvider {
 export type Providers = ReadonlyMap<string, BatchProvider>
 
 /**
- * The providers of the catalog in force that speak the OpenAI dialect and whose keys this process has.
+ * The providers of the catalog in force whose dialect has batches and whose keys this process has.
  * @param environment where the keys are
  */
 export async function readProviders(db: Queryable, environment: NodeJS.ProcessEnv): Promise<Providers> {
@@ -26,7 +27,7 @@ export async function readProviders(db: Queryable, environment: NodeJS.ProcessEn
   for (const record of sluice.CatalogRecord.decode(encoded).providers) {
     const { id, baseUrl, dialect, apiKeyEnv, batch } = sluice.ProviderRecord.create(record)
     const apiKey = apiKeyEnv === '' ? '' : (environment[apiKeyEnv] ?? '').trim()
-    if (dialect !== 'openai' || (apiKeyEnv !== '' && apiKey === '')) continue
+    if (!isDialect(dialect) || !DIALECT[dialect].batches || (apiKeyEnv !== '' && apiKey === '')) continue
     providers.set(id, { id, baseUrl: baseUrl.replace(/\/+$/, ''), apiKey, batch })
   }
   return providers

@@ -142,8 +142,7 @@ export class SingleCalls {
     // Below 400 the provider may have taken it.
     if (refusal.isFinal || answer.status < 400)
       return this.decide(job, decideFailure(job, 'failed', refusal.message, now()))
-    const isForNow = refusal.owner === 'rate' || answer.status === 503
-    return this.again(job, refusal.message, refusal.retryAfterMs, !isForNow)
+    return this.again(job, refusal.message, refusal.retryAfterMs, !refusal.isForNow)
   }
 
   private read(job: JobRow, answer: HttpAnswer): Decision {

@@ -9,6 +9,11 @@ import { hasTransferred, isTransfer } from './transferLog.ts'
 
 /** The bookings for a change of a transaction, made in the database transaction that records its state. */
 export interface OutcomeHandler {
+  /**
+   * The setting that says how deep its transactions have to be. Payments for requests are small; deposits are larger and can
+   * be withdrawn again.
+   */
+  readonly depth: 'confirmations' | 'depositConfirmations'
   /** The transfer was made. Called again when a block was taken back and the transaction got into another. */
   mined(client: Client, ref: string): Promise<void>
   /** It is in a block and made no transfer, or can get into none. Called again likewise, also after `mined`. */
@@ -17,7 +22,15 @@ export interface OutcomeHandler {
   isMade?(receipt: TransactionReceipt, row: TransactionRow): boolean
 }
 
-export type OutcomeHandlers = Readonly<Record<Purpose, OutcomeHandler>>
+/** The handlers of the products that this process runs. */
+export type OutcomeHandlers = Readonly<Partial<Record<Purpose, OutcomeHandler>>>
+
+/** @throws Error for a purpose of a product that this process does not run; its transactions stay as they are */
+export function outcomeHandler(handlers: OutcomeHandlers, purpose: Purpose): OutcomeHandler {
+  const handler = handlers[purpose]
+  if (handler === undefined) throw new Error(`no product of this process books transactions for ${purpose}`)
+  return handler
+}
 
 /** Writes the outcomes of transactions into the book. */
 export class OutcomeRecorder {
@@ -62,7 +75,7 @@ export class OutcomeRecorder {
         [row.id, state, hash, blockNumber, blockHash],
       )
       if (updated.rowCount === 0) return false
-      await this.handlers[row.purpose][state === 'mined' ? 'mined' : 'unmade'](client, row.ref)
+      await outcomeHandler(this.handlers, row.purpose)[state === 'mined' ? 'mined' : 'unmade'](client, row.ref)
       return true
     })
     if (isNew) this.onRecorded(row.id, state)
@@ -70,7 +83,7 @@ export class OutcomeRecorder {
 
   private isMade(row: TransactionRow, receipt: TransactionReceipt): boolean {
     if (row.transfer !== undefined) return hasTransferred(receipt, row.transfer)
-    return this.handlers[row.purpose].isMade?.(receipt, row) === true
+    return outcomeHandler(this.handlers, row.purpose).isMade?.(receipt, row) === true
   }
 
   /** Puts the transactions of a block that the chain took back among the pending again. @returns how many */
@@ -123,7 +136,7 @@ export class OutcomeRecorder {
         [row.id],
       )
       if (updated.rowCount === 0) return false
-      await this.handlers[row.purpose].unmade(client, row.ref)
+      await outcomeHandler(this.handlers, row.purpose).unmade(client, row.ref)
       return true
     })
     if (isNew) this.onRecorded(row.id, 'displaced')

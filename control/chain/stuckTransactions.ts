@@ -4,7 +4,7 @@ import { type Client, type Pool, type Queryable, withTransaction } from '../runt
 import { NotStuckError } from './notStuckError.ts'
 import { openSender } from './outbox.ts'
 import type { MadeTransfer } from './outcomeSearch.ts'
-import type { OutcomeHandlers } from './recorder.ts'
+import { type OutcomeHandlers, outcomeHandler } from './recorder.ts'
 import { type TransactionRow, transactionOf } from './transactionRow.ts'
 
 /** A stuck transaction by its id. @throws NotStuckError */
@@ -32,7 +32,7 @@ export async function releaseStuck(
   await withTransaction(pool, async (client) => {
     await leaveState(client, id, `state = 'displaced'`)
     if (sender !== undefined) await openSender(client, sender, chainNonce)
-    await handlers[purpose].unmade(client, ref)
+    await outcomeHandler(handlers, purpose).unmade(client, ref)
     const change = { accountId: GATEWAY_WIDE, type: 'transaction.released', target: String(id) }
     await recordActivity(client, OPERATOR, [{ ...change, details: { purpose, ref, reason } }])
   })
@@ -57,7 +57,7 @@ export async function settleStuck(
     )
     const place = [hash, blockNumber, blockHash]
     await leaveState(client, id, `state = 'mined', hash = $2, block_number = $3, block_hash = $4`, place)
-    await handlers[purpose].mined(client, ref)
+    await outcomeHandler(handlers, purpose).mined(client, ref)
     const change = { accountId: GATEWAY_WIDE, type: 'transaction.settled', target: String(id) }
     await recordActivity(client, OPERATOR, [{ ...change, details: { purpose, ref, hash, reason } }])
   })

@@ -6,7 +6,7 @@ import { logEvent } from '../runtime/logEvents.ts'
 import { Loop } from '../runtime/loop.ts'
 import { type ChainClient, findTransaction, isUnanswered } from './chainClient.ts'
 import type { Purpose, StoredTransaction } from './outbox.ts'
-import { type OutcomeHandlers, OutcomeRecorder } from './recorder.ts'
+import { type OutcomeHandler, type OutcomeHandlers, OutcomeRecorder } from './recorder.ts'
 import { type TransactionRow, type TransactionState, transactionOf } from './transactionRow.ts'
 
 const POLL_FIRST_MS = 10
@@ -22,8 +22,8 @@ export interface WatcherOptions {
   readonly chain: ChainClient
   readonly log: Logger
   readonly handlers: OutcomeHandlers
-  /** Blocks that a transaction has to be deep, its own counted, before it counts. */
-  readonly confirmations: Readonly<Record<Purpose, number>>
+  /** Blocks that a transaction has to be deep, its own counted, before it counts: one of them by its handler's `depth`. */
+  readonly confirmations: Readonly<Record<OutcomeHandler['depth'], number>>
   readonly limits: Limits
 }
 
@@ -34,7 +34,7 @@ export class TransactionWatcher {
   private readonly chain: ChainClient
   private readonly log: Logger
   private readonly watched = new Map<number, Watched>()
-  private readonly confirmations: Readonly<Record<Purpose, number>>
+  private readonly options: WatcherOptions
   private readonly loop: Loop
   private pollMs = POLL_FIRST_MS
   private timer: NodeJS.Timeout | undefined
@@ -43,7 +43,7 @@ export class TransactionWatcher {
 
   constructor(options: WatcherOptions) {
     this.limits = options.limits
-    this.confirmations = options.confirmations
+    this.options = options
     this.pool = options.pool
     this.chain = options.chain
     this.log = options.log
@@ -158,11 +158,11 @@ export class TransactionWatcher {
     if (this.watched.size === 0) return
     const before = this.watched.size
     const watched = [...this.watched.values()]
-    const isAnyDeep = watched.some(({ row }) => this.confirmations[row.purpose] > 1)
+    const isAnyDeep = watched.some(({ row }) => this.confirmationsOf(row.purpose) > 1)
     const head = isAnyDeep ? await this.chain.getBlockNumber() : 0n
     const looks = watched.map(async ({ row }) => {
       const receipt = await this.receiptOf(row)
-      const depth = this.confirmations[row.purpose] - 1
+      const depth = this.confirmationsOf(row.purpose) - 1
       if (receipt === undefined || (depth > 0 && receipt.blockNumber + BigInt(depth) > head)) return
       await this.recorder.record(row, receipt)
       // Another control may have recorded it; then only this call notifies the waiters of this process.
@@ -173,6 +173,11 @@ export class TransactionWatcher {
     if (failed !== undefined) throw failed.reason
     this.pollMs = this.watched.size < before ? POLL_FIRST_MS : Math.min(this.pollMs * 2, this.limits.chainPollMs)
     if (this.watched.size > 0 && !this.stopping) this.schedule()
+  }
+
+  private confirmationsOf(purpose: Purpose): number {
+    const { handlers, confirmations } = this.options
+    return confirmations[handlers[purpose]?.depth ?? 'depositConfirmations']
   }
 
   /** The receipt of whichever form of a transaction is in a block. @throws errors of the node */

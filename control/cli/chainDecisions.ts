@@ -10,12 +10,12 @@ const HASH = /^0x[0-9a-f]{64}$/
 
 // Each command loads what it needs, because that takes as long as all the rest of it.
 const loadStuck = async () => {
-  const [stuck, { OUTCOMES }, { createChainClient }] = await Promise.all([
+  const [stuck, { PRODUCTS, outcomesOf }, { createChainClient }] = await Promise.all([
     import('../chain/stuckTransactions.ts'),
-    import('../service/outcomes.ts'),
+    import('../service/products.ts'),
     import('../chain/chainClient.ts'),
   ])
-  return { ...stuck, OUTCOMES, createChainClient }
+  return { ...stuck, outcomes: outcomesOf(PRODUCTS), createChainClient }
 }
 
 function shown({ id, purpose, ref, sender, nonce, transfer, attempts }: TransactionRow) {
@@ -43,7 +43,7 @@ async function stuck(_args: Arguments, context: CliContext): Promise<undefined> 
 }
 
 async function release(args: Arguments, context: CliContext): Promise<undefined> {
-  const { stuckTransaction, releaseStuck, OUTCOMES, createChainClient } = await loadStuck()
+  const { stuckTransaction, releaseStuck, outcomes, createChainClient } = await loadStuck()
   const { searchOutcome } = await import('../chain/outcomeSearch.ts')
   const [pool, id, reason] = [await context.pool(), idOf(args), reasonOf(args)]
   const row = await stuckTransaction(pool, id)
@@ -51,7 +51,7 @@ async function release(args: Arguments, context: CliContext): Promise<undefined>
   const found = await searchOutcome(chain, row, context.limits)
   if (found.kind === 'made') throw new CommandError(`it was made by ${found.hash}; control will book that by itself`)
   const next = row.sender === undefined ? 0 : await chain.getTransactionCount({ address: row.sender })
-  await releaseStuck(pool, OUTCOMES, row, next, reason)
+  await releaseStuck(pool, outcomes, row, next, reason)
   context.print(
     { id, state: 'displaced' },
     `transaction ${id} counts as not made; ${row.purpose} ${row.ref} is sent again`,
@@ -59,7 +59,7 @@ async function release(args: Arguments, context: CliContext): Promise<undefined>
 }
 
 async function settle(args: Arguments, context: CliContext): Promise<undefined> {
-  const { stuckTransaction, settleStuck, OUTCOMES, createChainClient } = await loadStuck()
+  const { stuckTransaction, settleStuck, outcomes, createChainClient } = await loadStuck()
   const { hasTransferred } = await import('../chain/transferLog.ts')
   const [pool, id, reason] = [await context.pool(), idOf(args), reasonOf(args)]
   const hash = argument(args, 'HASH').toLowerCase()
@@ -74,7 +74,7 @@ async function settle(args: Arguments, context: CliContext): Promise<undefined> 
   }
   const { transactionHash, blockNumber, blockHash } = receipt
   const made: MadeTransfer = { kind: 'made', hash: transactionHash, blockNumber: Number(blockNumber), blockHash }
-  await settleStuck(pool, OUTCOMES, row, made, reason)
+  await settleStuck(pool, outcomes, row, made, reason)
   context.print({ id, state: 'mined', hash }, `transaction ${id} counts as made by ${hash}`)
 }
 

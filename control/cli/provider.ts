@@ -1,3 +1,5 @@
+import { DATA_POLICIES } from '../../contract/catalog/catalog.ts'
+import { DIALECTS, USUAL_DIALECT } from '../../contract/catalog/dialects.ts'
 import { providerJson } from '../products/marketplace/providers/providerHandlers.ts'
 import { removeProvider } from '../products/marketplace/providers/providers.ts'
 import { OPERATOR } from '../runtime/activity/activity.ts'
@@ -85,8 +87,8 @@ export const PROVIDER: CommandGroup = {
       summary: 'Checks an endpoint and registers it for an account.',
       flags: {
         name: { value: 'TEXT', help: 'its name' },
-        dialect: { value: 'DIALECT', help: 'openai or anthropic (openai)' },
-        'data-policy': { value: 'POLICY', help: 'none or retained (retained)' },
+        dialect: { value: 'DIALECT', help: `${DIALECTS.join(' or ')} (${USUAL_DIALECT})` },
+        'data-policy': { value: 'POLICY', help: `${DATA_POLICIES.join(' or ')} (retained)` },
         'key-env': { value: 'NAME', help: 'environment variable with an API key for the check' },
         offered: { help: 'its owner offers it for serving; the key is kept' },
       },

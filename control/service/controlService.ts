@@ -11,32 +11,23 @@ import { AdmissionKeeper, closeMarked, ensureAdmission } from '../admission/keep
 import { OrphanVoider } from '../admission/orphanVoider.ts'
 import { AnswerKeeper } from '../api/answerKeeper.ts'
 import { Housekeeper } from '../api/housekeeper.ts'
-import { sampleBatches } from '../batch/batchSample.ts'
+import type { Product, ProductParts, RunningProduct } from '../api/product.ts'
 import { BatchService } from '../batch/batchService.ts'
 import { CheckpointKeeper } from '../book/checkpoint/checkpointKeeper.ts'
-import { sampleCheckpoints } from '../book/checkpoint/checkpointSample.ts'
 import { addMonthsAhead } from '../book/partitions/addMonths.ts'
 import { MonthKeeper } from '../book/partitions/monthKeeper.ts'
 import { SettlementConsumer } from '../book/settlement/consumer.ts'
 import { StatisticsKeeper } from '../book/statistics/statisticsKeeper.ts'
 import { AttestationKeeper } from '../catalog/attestation/attestationKeeper.ts'
-import { countAboveSold } from '../catalog/priceLists/observationStore.ts'
 import { PriceObserver } from '../catalog/priceLists/priceObserver.ts'
 import { CatalogKeeper } from '../catalog/pricing/catalogKeeper.ts'
 import { signingWith } from '../catalog/signing/signCatalog.ts'
 import { ObservedDays } from '../catalog/status/observedDays.ts'
 import { StatusKeeper } from '../catalog/status/statusKeeper.ts'
+import type { ChainService } from '../chain/chainService.ts'
 import { ChainState } from '../chain/chainState.ts'
 import { KeyAnnouncer } from '../identity/keys/keyAnnouncer.ts'
 import type { Limits } from '../limits.ts'
-import { SeriesKeeper } from '../products/locks/seriesKeeper.ts'
-import { sampleProviders } from '../products/marketplace/serving/providerSample.ts'
-import { ServingService } from '../products/marketplace/serving/servingService.ts'
-import { countOpenMoney } from '../products/payments/x402/openMoney.ts'
-import { sampleReserve } from '../products/reserve/reserveSample.ts'
-import { ReserveService } from '../products/reserve/reserveService.ts'
-import { LinkExpirer } from '../products/transfers/links/linkExpirer.ts'
-import { ReferralPayer } from '../products/transfers/referrals/referralPayer.ts'
 import { ArchiveKeeper } from '../records/archive/archiveKeeper.ts'
 import { ReceiptReader } from '../records/receipts/receiptReader.ts'
 import { beforeDeadline } from '../runtime/beforeDeadline.ts'
@@ -46,15 +37,13 @@ import { createPool, type Pool } from '../runtime/db/pool.ts'
 import { logEvent } from '../runtime/logEvents.ts'
 import { BasketKeeper } from '../statistics/basketKeeper.ts'
 import { newAccountApi } from './apiHandlers.ts'
-import { sampleBacklog } from './backlog.ts'
 import { addressForLog, type Environment } from './environment.ts'
-import { sampleLeases } from './leaseSample.ts'
+import { gaugesOf } from './gauges.ts'
 import { ControlMetrics } from './metrics.ts'
 import { logMissingKeys } from './missingKeys.ts'
-import { newPayments } from './newPayments.ts'
-import type { PaymentsService } from './paymentsService.ts'
 import { requireRedisVersion } from './redisVersion.ts'
 import { rpcHandlers } from './rpcHandlers.ts'
+import { startChain } from './startChain.ts'
 import { waitFor } from './waitFor.ts'
 
 const PING_TIMEOUT_MS = 2_000
@@ -67,7 +56,9 @@ export class ControlService {
   private readonly redis: Redis
   private readonly catalog: CatalogKeeper
   private readonly observer: PriceObserver
-  private payments: PaymentsService | undefined
+  private readonly offered: readonly Product[]
+  private chain: ChainService | undefined
+  private products: readonly RunningProduct[] = []
   private readonly debits: Debits
   private readonly voider: HoldVoider
   /** Undefined until admission first opens in this process; until then orphaned holds stay, and events wait. */
@@ -77,7 +68,9 @@ export class ControlService {
   private readonly running: Array<{ name: string; stop: () => Promise<void> }> = []
   private readonly limits: Limits
 
-  constructor(environment: Environment, log: Logger, limits: Limits) {
+  /** @param offered the products that are served and run */
+  constructor(environment: Environment, offered: readonly Product[], log: Logger, limits: Limits) {
+    this.offered = offered
     this.limits = limits
     this.environment = environment
     this.log = log
@@ -102,9 +95,9 @@ export class ControlService {
    */
   async start(signal: AbortSignal): Promise<number> {
     const { databaseUrl, redisUrl, busKeys, metricsPort } = this.environment
-    const { environment, pool, redis, log, debits, voider, limits } = this
+    const { environment, pool, redis, log, voider, limits } = this
     await waitFor(`PostgreSQL at ${addressForLog(databaseUrl)}`, log, signal, () => pool.query('SELECT 1'), limits)
-    await waitFor(`Redis at ${addressForLog(redisUrl)}`, log, signal, () => this.pingRedis(), limits)
+    await waitFor(`Redis at ${addressForLog(redisUrl)}`, log, signal, () => pingRedis(this.redis), limits)
     await requireRedisVersion(this.redis)
     const applied = await migrate(this.pool)
     if (applied.length > 0) logEvent(this.log, 'schema_migrated', { applied })
@@ -116,37 +109,19 @@ export class ControlService {
     const settlement = this.startSettlement()
     this.startCheckpoints()
     const attestation = new AttestationKeeper({ pool, redis, log, limits, environment: process.env })
-    const metrics = new ControlMetrics({
-      settlement: () => settlement.stats,
-      orphansVoided: () => this.voider.voided,
-      takenBackUnits: () => this.orphans?.takenBackUnits ?? 0,
-      leases: () => sampleLeases(this.redis),
-      backlog: () => sampleBacklog(this.redis),
-      ...(this.environment.payments && {
-        openMoney: () => countOpenMoney(this.pool),
-        paymentsRefused: () => this.payments?.refusals.totals ?? new Map(),
-      }),
-      reserve: () => sampleReserve(this.pool, this.limits),
-      ...(this.environment.logKey && { checkpoints: () => sampleCheckpoints(this.pool) }),
-      batches: () => sampleBatches(this.pool, Date.now()),
-      priceLists: () => this.observer.stats,
-      pricesAboveSold: () => countAboveSold(this.pool),
-      providers: () => sampleProviders(this.pool),
-      rejectedEvidence: () => attestation.rejected.totals(),
-    })
+    this.startChain()
+    let chainState: ChainState | undefined
+    this.startProducts(() => chainState ?? { payments: 'unavailable' })
+    const metrics = this.newMetrics(settlement, attestation)
     this.running.push({ name: 'metrics', stop: async () => metrics.close() })
-    this.startPayments()
     const batches = this.startBatches()
-    const chain = await this.startChainState()
+    chainState = await this.startChainState()
     const observedDays = new ObservedDays({ pool: this.pool, log: this.log, limits: this.limits })
     this.running.push({ name: 'observed days', stop: () => observedDays.stop() })
-    const { payments } = this
-    const serving = new ServingService({ ...environment, pool, redis, log, limits })
-    this.running.push({ name: 'registered providers', stop: () => serving.stop() })
-    const parts = { environment, pool, redis, payments, receipts: new ReceiptReader(pool, redis, limits), limits }
-    const applyToAdmission = async (accountIds: readonly string[]) => (await this.events?.applyNow(accountIds)) ?? false
-    const api = newAccountApi({ ...parts, log, debits, applyToAdmission })
-    const handlers = rpcHandlers({ ...parts, api, voider, batches, chain, observedDays, serving })
+    const { chain, products } = this
+    const parts = { environment, pool, redis, products, receipts: new ReceiptReader(pool, redis, limits), limits }
+    const api = newAccountApi({ ...parts, chain, log })
+    const handlers = rpcHandlers({ ...parts, api, voider, batches, chainState, observedDays })
     const rpc = new RpcServer({ redisUrl, busKeys, handlers, log, observe: metrics.observeRpc, limits })
     rpc.start()
     this.running.push({ name: 'rpc', stop: () => rpc.stop(this.limits.shutdownTimeoutMs / 2) })
@@ -154,18 +129,15 @@ export class ControlService {
     await this.openAdmission(signal)
     const jobs = { pool, log, limits }
     for (const job of [
+      ...products.flatMap(({ start }) => start?.() ?? []),
       new AnswerKeeper({ ...jobs, api, redis }),
       new Housekeeper(jobs),
-      new LinkExpirer(jobs),
-      new SeriesKeeper({ ...jobs, debits }),
       new MonthKeeper(jobs),
-      new ReferralPayer(jobs),
       new StatisticsKeeper(jobs),
       new BasketKeeper(jobs),
       new StatusKeeper({ ...jobs, redis }),
-      new ReserveService({ ...jobs, ...environment }),
     ]) {
-      this.running.push({ name: job.constructor.name, stop: () => job.stop() })
+      this.running.push({ name: job.constructor.name, stop: async () => void (await job.stop()) })
     }
     this.startArchive()
     attestation.start()
@@ -202,7 +174,9 @@ export class ControlService {
       pool: this.pool,
       log: this.log,
       consumer: newId('own'),
-      onBooked: () => this.payments?.onBooked(),
+      onBooked: () => {
+        for (const { onBooked } of this.products) onBooked?.()
+      },
       limits: this.limits,
     })
     this.running.push({ name: 'settlement', stop: () => settlement.stop() })
@@ -224,12 +198,34 @@ export class ControlService {
     this.running.push({ name: 'archive', stop: () => keeper.stop() })
   }
 
-  private startPayments(): void {
-    const config = this.environment.payments
+  private startChain(): void {
+    const { pool, redis, log, limits } = this
+    const { payments: config } = this.environment
     if (config === undefined) return
-    const payments = newPayments(config, this.pool, this.redis, this.log, this.limits)
-    this.payments = payments
-    this.running.push({ name: 'payments', stop: () => payments.stop(this.limits.shutdownTimeoutMs / 4) })
+    const chain = startChain(this.offered, { config, pool, redis, log, limits })
+    this.chain = chain
+    this.running.push({ name: 'chain', stop: () => chain.stop(limits.shutdownTimeoutMs / 4) })
+  }
+
+  private startProducts(chainState: ProductParts['chainState']): void {
+    const { environment, pool, redis, log, debits, chain, limits } = this
+    const applyToAdmission = async (accountIds: readonly string[]) => (await this.events?.applyNow(accountIds)) ?? false
+    const parts = { environment, pool, redis, log, debits, applyToAdmission, chain, chainState, limits }
+    this.products = this.offered.map((product) => product.make(parts))
+    const stops = this.products.flatMap(({ stop }) => stop ?? [])
+    this.running.push({ name: 'products', stop: async () => void (await Promise.all(stops.map((stop) => stop()))) })
+  }
+
+  private newMetrics(settlement: SettlementConsumer, attestation: AttestationKeeper): ControlMetrics {
+    const { pool, redis, environment, products } = this
+    return new ControlMetrics({
+      settlement: () => settlement.stats,
+      orphansVoided: () => this.voider.voided,
+      takenBackUnits: () => this.orphans?.takenBackUnits ?? 0,
+      priceLists: () => this.observer.stats,
+      gauges: [...gaugesOf(pool, redis, environment), ...products.flatMap(({ gauges }) => gauges ?? [])],
+      totals: [attestation.rejected.total, ...products.flatMap(({ totals }) => totals ?? [])],
+    })
   }
 
   /** Reads the state of the chain before the first call is answered, so that no answer reports an unknown state. */
@@ -238,7 +234,7 @@ export class ControlService {
     const chain = new ChainState({
       rpcUrl: payments?.rpcUrl ?? chainRpcUrl,
       payments,
-      service: this.payments,
+      service: this.chain,
       pool: this.pool,
       log: this.log,
       limits: this.limits,
@@ -287,11 +283,11 @@ export class ControlService {
       stop: async () => void (await Promise.all(loops.map((loop) => loop.stop()))),
     })
   }
+}
 
-  /** A connection that waits for Redis has no answer and no error; the time limit turns that into one. */
-  private async pingRedis(): Promise<void> {
-    await beforeDeadline(this.redis.ping(), PING_TIMEOUT_MS, () => {
-      throw new Error(`no answer (connection: ${this.redis.status})`)
-    })
-  }
+/** A connection that waits for Redis has no answer and no error; the time limit turns that into one. */
+async function pingRedis(redis: Redis): Promise<void> {
+  await beforeDeadline(redis.ping(), PING_TIMEOUT_MS, () => {
+    throw new Error(`no answer (connection: ${redis.status})`)
+  })
 }

@@ -1,4 +1,5 @@
 import { GatewayError } from '../../contract/errors/errors.ts'
+import type { Fields } from '../../contract/wire/fields.ts'
 import type { sluice } from '../../contract/wire/generated/messages.js'
 import { isId } from '../../contract/wire/ids.ts'
 import { shardOf } from '../../contract/wire/redisKeys.ts'
@@ -13,7 +14,7 @@ import type { Queryable } from '../runtime/db/pool.ts'
  * settings cannot be read, the record says so, and the proxy rejects the key's requests.
  * @throws GatewayError invalid_api_key when the key is unknown, revoked or expired
  */
-export async function resolveKey(db: Queryable, keyHash: string): Promise<sluice.KeyRecord.$Properties> {
+export async function resolveKey(db: Queryable, keyHash: string): Promise<Fields<sluice.KeyRecord.$Properties>> {
   const key = await keyInForce(db, keyHash)
   if (key === undefined) throw new GatewayError('invalid_api_key')
   const agent = isId('agt', key.accountId) ? await agentPolicyOf(db, key.accountId) : undefined
@@ -39,8 +40,8 @@ export async function resolveKey(db: Queryable, keyHash: string): Promise<sluice
     expiresAtMs: key.expiresAtMs ?? 0,
     privacyKnown: true,
     settingsKnown: settings !== undefined,
-    ...(agent === undefined ? {} : { agent: agent.policy }),
-    ...(key.platform === null ? {} : { platform: platformRecord(key.platform) }),
+    agent: agent?.policy,
+    platform: key.platform === null ? undefined : platformRecord(key.platform),
     lockSeries: await heldSeries(db, key.accountId),
   }
 }
@@ -57,7 +58,7 @@ async function heldSeries(db: Queryable, accountId: string): Promise<string[]> {
   return found.rows.map((row) => row.series_id)
 }
 
-function platformRecord(platform: ApiKey): sluice.PlatformRecord.$Properties {
+function platformRecord(platform: ApiKey): Fields<sluice.PlatformRecord.$Properties> {
   const { id, capHourUnits, capDayUnits, capMonthUnits, budgetUnits } = platform
   return { keyId: id, capHourUnits, capDayUnits, capMonthUnits, budgetUnits }
 }

@@ -5,6 +5,7 @@ import { epochKey } from '../../contract/wire/redisKeys.ts'
 import type { HoldVoider } from '../admission/holdVoider.ts'
 import { settleLost } from '../admission/settleLost.ts'
 import type { AccountApi } from '../api/accountApi.ts'
+import type { PingPart } from '../api/product.ts'
 import type { BatchService } from '../batch/batchService.ts'
 import { logFile } from '../book/checkpoint/logFiles.ts'
 import { bookedPositions, noteOwner, noteReplayed } from '../book/settlement/proxyOwners.ts'
@@ -12,41 +13,38 @@ import { sheetJson, sheetListJson } from '../catalog/pricing/sheetReads.ts'
 import type { ObservedDays } from '../catalog/status/observedDays.ts'
 import type { ChainState } from '../chain/chainState.ts'
 import { balanceJson } from '../identity/accounts/accountJson.ts'
-import { approvalRpc } from '../products/agents/approvalRpc.ts'
-import type { ServingService } from '../products/marketplace/serving/servingService.ts'
-import { paymentHandlers } from '../products/payments/paymentHandlers.ts'
-import { withdrawalState } from '../products/reserve/withdrawalGate.ts'
 import type { RpcHandlers } from '../runtime/bus/rpcOperations.ts'
+import { joined } from '../runtime/joined.ts'
 import type { ApiParts } from './apiHandlers.ts'
 import { resolveKey } from './keyRecord.ts'
 
 /** Handlers of the proxies' calls, over the book and the admission state. */
 export function rpcHandlers(
-  parts: Omit<ApiParts, 'log' | 'debits' | 'applyToAdmission'> & {
+  parts: Omit<ApiParts, 'log' | 'chain'> & {
     readonly api: AccountApi
     readonly batches: BatchService
     readonly voider: HoldVoider
-    readonly chain: Pick<ChainState, 'state' | 'payments'>
+    readonly chainState: Pick<ChainState, 'state' | 'payments'>
     readonly observedDays: ObservedDays
-    readonly serving: Pick<ServingService, 'measured'>
   },
-): RpcHandlers {
-  const { api, pool, redis, receipts, payments, batches, voider, chain, observedDays, serving, limits } = parts
+): Partial<RpcHandlers> {
+  const { api, pool, redis, receipts, products, batches, voider, chainState, observedDays, limits } = parts
   return {
-    ping: async ({ observed, owner, ended, measured, begun }) => {
+    ping: async (ping) => {
+      const { observed, owner, ended, begun } = ping
       const positions = ended ? bookedPositions(pool, owner) : noteOwner(pool, owner, begun)
-      const [isOpen, booked, withdrawals] = await Promise.all([
+      const [isOpen, booked, ...own] = await Promise.all([
         redis.exists(epochKey(0)),
         positions,
-        withdrawalState(pool, payments, limits),
+        ...products.flatMap(({ onPing }) => onPing?.(ping) ?? []),
       ])
       const seen = observed.map((record) => observedOf(sluice.ObservedRecord.create(record)))
       observedDays.add(
         seen.filter((entry) => entry !== undefined),
         Date.now(),
       )
-      await serving.measured(measured.map((record) => sluice.RouteMeasure.create(record)))
-      return { chain: chain.state, payments: chain.payments, admissionClosed: isOpen === 0, booked, withdrawals }
+      const { state: chain, payments } = chainState
+      return { chain, payments, admissionClosed: isOpen === 0, booked, ...joined<PingPart>(own) }
     },
     resolve_key: ({ keyHash }) => resolveKey(pool, keyHash),
     get_receipt: ({ requestId, keyId }) => receipts.single(requestId, keyId),
@@ -64,9 +62,8 @@ export function rpcHandlers(
       return file
     },
     settle_lost: async ({ settlement }) => ({ chargeUnits: await settleLost(redis, pool, settlement, limits) }),
-    ...approvalRpc(pool, limits),
     account_api: (request, { deadlineMs }) => api.answer(request, deadlineMs),
-    ...paymentHandlers(payments, chain, redis, limits),
     submit_batch: (request) => batches.open(request),
+    ...joined<RpcHandlers>(products.map(({ rpc }) => rpc)),
   }
 }

@@ -16,6 +16,10 @@ export interface PromptSize {
   textBytes: number
   messages: number
   images: number
+  /** PDFs, which only some models take; absent is 0. */
+  pdfs?: number
+  /** The field of the first PDF that is not part of a history; absent for none. */
+  newPdf?: string
   /** Tool definitions; absent is 0. */
   tools?: number
   /** An image is an address that the provider fetches; absent is false. */
@@ -28,6 +32,16 @@ export interface PromptSize {
   rewritten?: boolean
   /** UTF-8 bytes of options that are not part of the prompt, but that a provider might add to it; absent is 0. */
   optionBytes?: number
+}
+
+/** Whether a prompt has parts of which the provider decides how many tokens they are. */
+export function hasMedia(size: PromptSize): boolean {
+  return mediaCount(size) > 0
+}
+
+/** How many such parts it has. An estimate takes each for an image, since a page is read as one. */
+export function mediaCount({ images, pdfs = 0 }: PromptSize): number {
+  return images + pdfs
 }
 
 /** The worst case of a request in units, and the values it is computed from. Prices are units per million tokens. */
@@ -44,22 +58,29 @@ export interface HoldSize {
 
 /**
  * Prompt tokens at most: two bytes a token, or one where long-context rates could hold, so that the hold never lands in
- * a cheaper tier than the charge; eight a message, sixteen a request, and the model's allowances for each image and for
- * the prompt that a provider adds to tools.
+ * a cheaper tier than the charge; eight a message, sixteen a request, and the model's allowances for each image, for PDFs
+ * and for the prompt that a provider adds to tools.
  */
-export function promptTokensMax(size: PromptSize, rates: ModelRates, imageTokens: number, toolTokens = 0): number {
+export function promptTokensMax(
+  size: PromptSize,
+  rates: ModelRates,
+  imageTokens: number,
+  toolTokens = 0,
+  pdfTokens = 0,
+): number {
   const bytes = size.textBytes + (size.optionBytes ?? 0)
   const textTokens = rates.longThreshold > 0 ? bytes : Math.ceil(bytes / BYTES_PER_TOKEN)
-  const allowances = size.images * imageTokens + ((size.tools ?? 0) > 0 ? toolTokens : 0)
+  const allowances =
+    size.images * imageTokens + ((size.tools ?? 0) > 0 ? toolTokens : 0) + ((size.pdfs ?? 0) > 0 ? pdfTokens : 0)
   return textTokens + size.messages * TOKENS_PER_MESSAGE + TOKENS_PER_REQUEST + allowances
 }
 
 /**
- * The rates that a request is held at. The provider decides how many tokens an image counts for, so with images the prompt
- * may be on either side of the long-context threshold: then each price is the higher one of both sets.
+ * The rates that a request is held at. The provider decides how many tokens images and PDFs count for, so with them the
+ * prompt may be on either side of the long-context threshold: then each price is the higher one of both sets.
  */
-export function holdRates(rates: ModelRates, promptTokens: number, hasImages: boolean): RateSet {
-  if (!hasImages || rates.longThreshold === 0) return rateSetFor(rates, promptTokens)
+export function holdRates(rates: ModelRates, promptTokens: number, isMixed: boolean): RateSet {
+  if (!isMixed || rates.longThreshold === 0) return rateSetFor(rates, promptTokens)
   const { long } = rates
   return {
     input: Math.max(rates.input, long.input),

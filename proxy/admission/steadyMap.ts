@@ -1,7 +1,7 @@
+import { fnv1a } from '../../contract/std/fnv1a.ts'
+
 const CAPACITY_MIN = 64
 const HASHED_LENGTH = 8
-const FNV_OFFSET = 0x811c9dc5
-const FNV_PRIME = 0x01000193
 
 /**
  * A map by identifier, for entries that are added and removed with every request. It changes its two arrays in place (linear
@@ -91,11 +91,8 @@ export class SteadyMap<V> {
   }
 }
 
-/** FNV-1a, http://www.isthe.com/chongo/tech/comp/fnv/, of the end of an identifier, which is its random part. */
+/** The hash of the end of an identifier, which is its random part. */
 function hashOf(key: string): number {
-  let hash = FNV_OFFSET
-  for (let i = Math.max(0, key.length - HASHED_LENGTH); i < key.length; i++) {
-    hash = Math.imul(hash ^ key.charCodeAt(i), FNV_PRIME)
-  }
+  const hash = fnv1a(key, Math.max(0, key.length - HASHED_LENGTH))
   return hash ^ (hash >>> 15)
 }

@@ -1,4 +1,4 @@
-import type { Dialect } from '../../contract/catalog/catalog.ts'
+import { isDialect } from '../../contract/catalog/dialects.ts'
 import { type CallSeal, providerKeyLabel } from '../../contract/wire/callSeal.ts'
 import { sluice } from '../../contract/wire/generated/messages.js'
 import type { Route } from './pricedItem.ts'
@@ -14,7 +14,7 @@ export interface Canary {
 
 /**
  * Decodes the registered providers that serve, by the ids of their models.
- * @param seal decrypts their keys; a provider whose key cannot be decrypted is left out
+ * @param seal decrypts their keys; a provider whose key cannot be decrypted, or of an unknown dialect, is left out
  */
 export function decodeServing(bytes: Uint8Array, seal: Pick<CallSeal, 'open'>): ReadonlyMap<string, readonly Canary[]> {
   const found = new Map<string, Canary[]>()
@@ -30,9 +30,9 @@ export function decodeServing(bytes: Uint8Array, seal: Pick<CallSeal, 'open'>): 
 }
 
 function routeOf(record: sluice.ServingRoute, seal: Pick<CallSeal, 'open'>): Route | undefined {
-  const { provider: id, sealedKey, dataPolicy, model, upstreamModel, firstOutputMaxMs } = record
+  const { provider: id, sealedKey, dataPolicy, model, upstreamModel, firstOutputMaxMs, dialect } = record
   const opened = sealedKey.length === 0 ? Buffer.alloc(0) : seal.open(providerKeyLabel(id), sealedKey)
-  if (opened === undefined) return undefined
+  if (opened === undefined || !isDialect(dialect)) return undefined
   const url = new URL(record.baseUrl)
   return {
     id: `${id}/${upstreamModel}`,
@@ -41,7 +41,7 @@ function routeOf(record: sluice.ServingRoute, seal: Pick<CallSeal, 'open'>): Rou
       origin: url.origin,
       host: url.host,
       basePath: url.pathname.replace(/\/+$/, ''),
-      dialect: record.dialect as Dialect,
+      dialect,
       apiKey: Buffer.from(opened).toString(),
       missingKeyEnv: '',
       dataPolicy: dataPolicy === 'none' ? 'none' : 'retained',

@@ -2,12 +2,12 @@ import {
   batchRates,
   COUNTED_BY,
   type DataPolicy,
-  type Dialect,
   type Endpoint,
   type Modality,
   modelRates,
   type Thinking,
 } from '../../contract/catalog/catalog.ts'
+import { DIALECT, isDialect } from '../../contract/catalog/dialects.ts'
 import type { RequestForm } from '../../contract/catalog/requestForm.ts'
 import { type VideoSettings, videoSettings } from '../../contract/catalog/video.ts'
 import type { ModelRates } from '../../contract/money/charge.ts'
@@ -17,9 +17,6 @@ import type { Canary } from './canary.ts'
 import { type LockSeries, NO_SERIES, seriesByModel } from './lockSeries.ts'
 import type { Provider, Route, Sheet } from './pricedItem.ts'
 import { decodeTool, type Tool } from './tool.ts'
-
-/** The most that Anthropic states for the prompt which it puts before a request with tools, rounded up. */
-const TOOL_PROMPT_TOKENS = 600
 
 /** Those of a model's routes that can be asked, in the order they are tried. */
 export interface RouteOrder {
@@ -38,6 +35,8 @@ export interface Model {
   readonly maxOutput: number
   readonly defaultOutput: number
   readonly imageTokens: number
+  /** The most tokens that the PDFs of a request take; 0 where the model takes none. */
+  readonly pdfTokens: number
   /** The most tokens that a provider's own prompt for tools takes; 0 if none has one. */
   readonly toolTokens: number
   readonly thinking: Thinking
@@ -94,7 +93,7 @@ export function decodeCatalog(bytes: Uint8Array, environment: NodeJS.ProcessEnv)
   const providers = new Map<string, Provider>()
   for (const provider of record.providers) {
     const decoded = decodeProvider(sluice.ProviderRecord.create(provider), environment)
-    providers.set(decoded.id, decoded)
+    if (decoded !== undefined) providers.set(decoded.id, decoded)
   }
   const models = new Map<string, Model>()
   const series = seriesByModel(record.lockSeries)
@@ -106,7 +105,10 @@ export function decodeCatalog(bytes: Uint8Array, environment: NodeJS.ProcessEnv)
   return { sheet, models, providers, tools: new Map(tools.map((tool) => [tool.id, tool])) }
 }
 
-function decodeProvider(record: sluice.ProviderRecord, environment: NodeJS.ProcessEnv): Provider {
+/** @returns undefined for a provider of a dialect that only a later version of the gateway knows */
+function decodeProvider(record: sluice.ProviderRecord, environment: NodeJS.ProcessEnv): Provider | undefined {
+  const { dialect } = record
+  if (!isDialect(dialect)) return undefined
   const url = new URL(record.baseUrl)
   const apiKey = record.apiKeyEnv === '' ? '' : (environment[record.apiKeyEnv] ?? '').trim()
   return {
@@ -114,7 +116,7 @@ function decodeProvider(record: sluice.ProviderRecord, environment: NodeJS.Proce
     origin: url.origin,
     host: url.host,
     basePath: url.pathname.replace(/\/+$/, ''),
-    dialect: record.dialect as Dialect,
+    dialect,
     apiKey,
     missingKeyEnv: apiKey === '' ? record.apiKeyEnv : '',
     dataPolicy: record.dataPolicy as DataPolicy,
@@ -150,7 +152,8 @@ function decodeModel(
     maxOutput: record.maxOutput,
     defaultOutput: record.defaultOutput,
     imageTokens: record.imageTokens,
-    toolTokens: routes.some((route) => route.provider.dialect === 'anthropic') ? TOOL_PROMPT_TOKENS : 0,
+    pdfTokens: record.pdfTokens,
+    toolTokens: Math.max(0, ...routes.map(({ provider }) => DIALECT[provider.dialect].toolPromptTokens)),
     thinking: record.thinking === '' ? 'none' : (record.thinking as Thinking),
     pricesHour: pricesHour(record.rates) && pricesHour(record.ratesPrivate),
     rates,
@@ -204,13 +207,10 @@ export function disabledRoutes(models: ReadonlyMap<string, Model>): ReadonlySet<
   return new Set(routes.filter((route) => route.switchedOff).map((route) => route.id))
 }
 
-/** Dialects that requests can be sent in. */
-const SPOKEN: ReadonlySet<Dialect> = new Set(['openai', 'anthropic'])
-
 function decodeRoute(record: sluice.RouteRecord, providers: ReadonlyMap<string, Provider>): Route[] {
   const provider = providers.get(record.provider)
   if (provider === undefined) return []
-  const offered = record.enabled && provider.missingKeyEnv === '' && SPOKEN.has(provider.dialect)
+  const offered = record.enabled && provider.missingKeyEnv === ''
   return [
     {
       id: `${provider.id}/${record.model}`,

@@ -1,4 +1,5 @@
-import type { DataPolicy, Dialect } from '../../contract/catalog/catalog.ts'
+import type { DataPolicy } from '../../contract/catalog/catalog.ts'
+import type { Dialect } from '../../contract/catalog/dialects.ts'
 import type { RequestForm } from '../../contract/catalog/requestForm.ts'
 
 /** A provider as its routes need it. The key itself is read from the environment of this process. */

@@ -27,7 +27,7 @@ const overOpenai: ChatCodec = {
 }
 
 /** POST /v1/chat/completions. */
-export const chatSurface: ChatSurface = {
+export const chatSurface: ChatSurface<'chat'> = {
   endpoint: 'chat',
   read: readChatRequest,
   codecs: { openai: overOpenai, anthropic: translate(anthropicProvider, chatClient) },

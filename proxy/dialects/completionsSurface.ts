@@ -1,4 +1,3 @@
-import type { Dialect } from '../../contract/catalog/catalog.ts'
 import { usageBounds } from '../../contract/money/openaiUsage.ts'
 import { chatSurface } from './chatSurface.ts'
 import { ChatStream } from './openai/chatStream.ts'
@@ -7,9 +6,6 @@ import { openaiEnd, readTextAnswer } from './openai/openaiAnswer.ts'
 import { OpenaiRequestBuilder, printOpenai, TEXT } from './openai/openaiRequestBuilder.ts'
 import { textIdentity } from './openai/rewrite.ts'
 import type { ChatCodec, ChatSurface } from './shared/codec.ts'
-
-/** The dialects with text completions of their own; a chat cannot replace one. */
-const DIALECTS: ReadonlySet<Dialect> = new Set(['openai'])
 
 /** Text completions over a provider that speaks them: chunks go through with four members rewritten. */
 const overOpenai: ChatCodec = {
@@ -28,10 +24,10 @@ const overOpenai: ChatCodec = {
 }
 
 /** POST /v1/completions. */
-export const completionsSurface: ChatSurface = {
+export const completionsSurface: ChatSurface<'completions'> = {
   endpoint: 'completions',
   read: readTextRequest,
-  codecs: { openai: overOpenai },
-  dialects: DIALECTS,
+  // A chat cannot replace a text completion.
+  codecs: { openai: overOpenai, anthropic: null },
   faultEvents: chatSurface.faultEvents,
 }

@@ -1,4 +1,5 @@
 import type { JsonObject } from '../../contract/std/jsonObject.ts'
+import { mediaCount } from '../admission/holdSize.ts'
 import { anthropicErrorEvent, stopReasonOf } from './anthropic/anthropicEvents.ts'
 import { inputOf } from './anthropic/anthropicMessages.ts'
 import { anthropicUsageJson } from './anthropic/anthropicUsage.ts'
@@ -26,7 +27,7 @@ const messagesClient: ClientSide = {
 }
 
 /** POST /v1/messages. */
-export const messagesSurface: ChatSurface = {
+export const messagesSurface: ChatSurface<'messages'> = {
   endpoint: 'messages',
   read: (body, limits) => readMessagesRequest(body, limits),
   codecs: { openai: translate(openaiForMessages, messagesClient), anthropic: nativeCodec },
@@ -37,7 +38,7 @@ const BYTES_PER_TOKEN_USUAL = 4
 
 /** The tokens of a prompt by what is usual, for clients to show until the provider has counted them. */
 function usualTokens({ prompt }: AnswerContext['request'], { imageTokens }: AnswerContext['model']): number {
-  return Math.ceil(prompt.textBytes / BYTES_PER_TOKEN_USUAL) + prompt.images * imageTokens
+  return Math.ceil(prompt.textBytes / BYTES_PER_TOKEN_USUAL) + mediaCount(prompt) * imageTokens
 }
 
 function messageHead(message: Message, { requestId, model, request }: AnswerContext): string {

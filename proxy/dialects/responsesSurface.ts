@@ -9,7 +9,7 @@ import type { ChatSurface } from './shared/codec.ts'
 import { translate } from './shared/translate.ts'
 
 /** POST /v1/responses, without anything that would have to be stored. */
-export const responsesSurface: ChatSurface = {
+export const responsesSurface: ChatSurface<'responses'> = {
   endpoint: 'responses',
   read: readResponseRequest,
   codecs: {

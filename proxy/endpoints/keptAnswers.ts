@@ -52,7 +52,8 @@ export class KeptAnswers {
   /** @throws GatewayError as control refuses, or admission_unavailable where no answer is known */
   async find(read: PublicRead): Promise<KeptAnswer> {
     const name = nameOf(read)
-    if (name.length > this.options.limits.keptAnswerNameMax) return answerOf(await read.ask(undefined), Date.now())
+    if (name.length > this.options.limits.keptAnswerNameCharactersMax)
+      return answerOf(await read.ask(undefined), Date.now())
     const known = this.answers.get(name)
     if (known !== undefined && Date.now() - known.madeAtMs < read.maxAgeMs) {
       this.answers.delete(name)

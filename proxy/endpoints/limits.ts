@@ -1,4 +1,5 @@
 import { CLIENT_LIMITS } from '../../contract/limits/clientLimits.ts'
+import { unitOf } from '../../contract/limits/unitOf.ts'
 import { formatUsd } from '../../contract/money/units.ts'
 import type { Limits } from '../limits.ts'
 import { type Handler, HEAD_BYTES_MAX, HEADERS_MAX, JSON_TYPE } from '../server/exchange.ts'
@@ -77,29 +78,11 @@ export function limitsHandler(limits: Limits): Handler {
   return (exchange) => exchange.answer(200, JSON_TYPE, body)
 }
 
-/** The unit of a limit by the end of its name, apart from Max, Min and names with another ending. */
-const UNITS: readonly (readonly [ending: RegExp, unit: string])[] = [
-  [/PerMinute$/, 'per minute'],
-  [/Ms$/, 'milliseconds'],
-  [/Seconds(?:Max)?$/, 'seconds'],
-  [/Minutes$/, 'minutes'],
-  [/Days(?:Max|Shown)$/, 'days'],
-  [/Bytes(?:Open|Discarded)?(?:Max)?$/, 'bytes'],
-  [/(?:Characters|CharactersMax|Chars)$/, 'characters'],
-  [/Side(?:Min|Max)$/, 'pixels'],
-  [/UnitsPerDay$/, 'units of 1e-9 USD per day'],
-  [/Units(?:Min|Max)?$/, 'units of 1e-9 USD'],
-  [/Gwei$/, 'gwei'],
-  [/gasPerTransactionMax$/, 'gas'],
-  [/Bps$/, 'basis points'],
-]
-
 /** The limits that clients meet, by the names that SLUICE_LIMITS knows, with their units. */
 function clientLimits(limits: Limits): Record<string, { value: number; unit: string }> {
   const shown = Object.keys(CLIENT_LIMITS).map((name) => {
     const value = limits[name as keyof typeof CLIENT_LIMITS]
-    const [, unit] = UNITS.find(([ending]) => ending.test(name)) ?? [undefined, 'count']
-    return [name, { value, unit }] as const
+    return [name, { value, unit: unitOf(name) }] as const
   })
   return Object.fromEntries(shown)
 }

@@ -1,91 +1,127 @@
-/** Upper bounds of the histogram buckets for times that the gateway itself adds, in milliseconds. */
-export const OVERHEAD_BUCKETS_MS = [0.25, 0.5, 1, 2, 5, 10, 50, 250] as const
+/** What one counter counts, and how Prometheus knows it. */
+export interface CounterRow {
+  readonly name: string
+  readonly help: string
+  /** The label whose values are counted apart; they come from a closed set. */
+  readonly label?: string
+  /** The values of the label that every process has from its start on. */
+  readonly values?: readonly string[]
+  /** Upper bounds of the buckets of a histogram. */
+  readonly buckets?: readonly number[]
+}
 
 /**
- * Counters of one process, plain numbers because they are touched on the hot path. The supervisor adds them up over the
- * workers and serves them; labels come from closed sets only.
+ * The counters of a worker. Their type, their start at zero, their sums over the workers, their text for Prometheus and the
+ * page of the reference follow from these rows.
  */
-export interface RequestCounters {
-  requests: number
-  streams: number
-  chunksOut: number
-  holdsRefused: number
-  /** Answers that are read to their end although the client has disconnected. */
-  detached: number
-  chargedUnits: number
-  clamped: number
-  estimated: number
-  /** By receipt status: ok, partial, failed, cut. */
-  readonly ended: Record<'ok' | 'partial' | 'failed' | 'cut', number>
-  /** By row of the error table. */
-  readonly errors: Record<string, number>
-  /** By provider id. */
-  readonly routeFaults: Record<string, number>
-  /** Failed connections to providers, by cause. */
-  readonly connectionFaults: Record<string, number>
-  /** Usage reports that contradict themselves, by provider id. */
-  readonly contradictions: Record<string, number>
-  /** Time from the request to the provider's being called, by bucket; the last one is everything above. */
-  readonly overhead: number[]
-  overheadSumMs: number
+export const COUNTERS = {
+  requests: { name: 'sluice_requests_total', help: 'Requests for model endpoints' },
+  streams: { name: 'sluice_streams_total', help: 'Streamed answers that began' },
+  chunksOut: { name: 'sluice_stream_writes_total', help: 'Writes of streamed answers to clients' },
+  holdsRefused: { name: 'sluice_holds_refused_total', help: 'Holds that admission refused' },
+  chargedUnits: { name: 'sluice_charged_units_total', help: 'Units charged (1e-9 USD)' },
+  clamped: { name: 'sluice_charges_clamped_total', help: 'Charges that a provider reported above the hold' },
+  estimated: { name: 'sluice_usage_estimated_total', help: 'Charges by estimate, where no usage was reported' },
+  ended: {
+    name: 'sluice_requests_ended_total',
+    help: 'Requests with a hold, by how they ended',
+    label: 'status',
+    values: ['ok', 'partial', 'failed', 'cut'],
+  },
+  errors: { name: 'sluice_errors_total', help: 'Errors answered, by row of the error table', label: 'error' },
+  connectionFaults: {
+    name: 'sluice_connection_faults_total',
+    help: 'Failed connections to providers, by cause',
+    label: 'cause',
+  },
+  contradictions: {
+    name: 'sluice_usage_contradictions_total',
+    help: 'Answers whose reported usage contradicts itself, by provider',
+    label: 'provider',
+  },
+  routeFaults: { name: 'sluice_route_faults_total', help: 'Failed attempts, by provider', label: 'provider' },
+  admissionMs: {
+    name: 'sluice_admission_ms',
+    help: "From a request's arrival to its provider's being called",
+    buckets: [0.25, 0.5, 1, 2, 5, 10, 50, 250],
+  },
+} as const satisfies Record<string, CounterRow>
+
+type CounterName = keyof typeof COUNTERS
+
+/** How often each value of a label was counted. */
+type Labelled<Value extends string = string> = Record<Value, number>
+
+/** A histogram of one process. */
+export interface Histogram {
+  /** By bucket; the last one is everything above their bounds. */
+  readonly counts: number[]
+  sum: number
+}
+
+export function isHistogram(counted: Labelled | Histogram): counted is Histogram {
+  return Array.isArray(counted['counts'])
+}
+
+type CounterOf<Row> = Row extends { readonly buckets: readonly number[] }
+  ? Histogram
+  : Row extends { readonly values: readonly (infer Value extends string)[] }
+    ? Labelled<Value>
+    : Row extends { readonly label: string }
+      ? Labelled
+      : number
+
+/** Counters of one process: plain members, because they are touched on the hot path. The supervisor adds up the workers'. */
+export type RequestCounters = { [Name in CounterName]: CounterOf<(typeof COUNTERS)[Name]> }
+
+/** The rows with what was counted by each. */
+export function countersBy(counters: RequestCounters): [CounterRow, number | Labelled | Histogram][] {
+  return (Object.keys(COUNTERS) as CounterName[]).map((name) => [COUNTERS[name], counters[name]])
 }
 
 /** Counters at zero. */
 export function newCounters(): RequestCounters {
-  return {
-    requests: 0,
-    streams: 0,
-    chunksOut: 0,
-    holdsRefused: 0,
-    detached: 0,
-    chargedUnits: 0,
-    clamped: 0,
-    estimated: 0,
-    ended: { ok: 0, partial: 0, failed: 0, cut: 0 },
-    errors: {},
-    routeFaults: {},
-    connectionFaults: {},
-    contradictions: {},
-    overhead: new Array<number>(OVERHEAD_BUCKETS_MS.length + 1).fill(0),
-    overheadSumMs: 0,
-  }
+  const zeros = Object.entries<CounterRow>(COUNTERS).map(([name, row]) => [name, zeroOf(row)])
+  return Object.fromEntries(zeros) as RequestCounters
+}
+
+function zeroOf({ label, values = [], buckets }: CounterRow): number | Labelled | Histogram {
+  if (buckets !== undefined) return { counts: new Array<number>(buckets.length + 1).fill(0), sum: 0 }
+  return label === undefined ? 0 : Object.fromEntries(values.map((value) => [value, 0]))
+}
+
+/** The sum of the counters of several processes. */
+export function sumCounters(all: readonly RequestCounters[]): RequestCounters {
+  const sum = newCounters()
+  for (const counters of all) addCounters(sum, counters)
+  return sum
 }
 
 /** Adds `more` to `sum`, member by member. */
 export function addCounters(sum: RequestCounters, more: RequestCounters): void {
-  for (const name of NUMBERS) sum[name] += more[name]
-  for (const name of ['ended', 'errors', 'routeFaults', 'connectionFaults', 'contradictions'] as const) {
-    const into: Record<string, number> = sum[name]
-    for (const [label, count] of Object.entries(more[name])) into[label] = (into[label] ?? 0) + count
-  }
-  for (let i = 0; i < sum.overhead.length; i++)
-    sum.overhead[i] = (sum.overhead[i] as number) + (more.overhead[i] as number)
+  addMembers(sum, more)
 }
 
-type NumberCounter = {
-  [Name in keyof RequestCounters]: RequestCounters[Name] extends number ? Name : never
-}[keyof RequestCounters]
-
-const NUMBERS: readonly NumberCounter[] = [
-  'requests',
-  'streams',
-  'chunksOut',
-  'holdsRefused',
-  'detached',
-  'chargedUnits',
-  'clamped',
-  'estimated',
-  'overheadSumMs',
-]
+function addMembers(sum: object, more: object): void {
+  for (const [name, value] of Object.entries(more) as [string, number | object][]) {
+    const before: unknown = Reflect.get(sum, name)
+    if (typeof value === 'number') Reflect.set(sum, name, (typeof before === 'number' ? before : 0) + value)
+    else if (typeof before === 'object' && before !== null) addMembers(before, value)
+  }
+}
 
 export class RequestMetrics {
   readonly counters = newCounters()
+  /** Answers that are read to their end now although the client has disconnected. */
+  detached = 0
 
-  noteOverhead(ms: number): void {
+  noteAdmission(ms: number): void {
+    const { buckets } = COUNTERS.admissionMs
+    const { admissionMs } = this.counters
     let bucket = 0
-    while (bucket < OVERHEAD_BUCKETS_MS.length && ms > (OVERHEAD_BUCKETS_MS[bucket] as number)) bucket++
-    this.counters.overhead[bucket] = (this.counters.overhead[bucket] as number) + 1
-    this.counters.overheadSumMs += ms
+    while (bucket < buckets.length && ms > (buckets[bucket] as number)) bucket++
+    admissionMs.counts[bucket] = (admissionMs.counts[bucket] as number) + 1
+    admissionMs.sum += ms
   }
 
   noteError(row: string): void {

@@ -1,29 +1,13 @@
 import { Counter, Gauge, Registry } from 'prom-client'
-import { addCounters, newCounters, OVERHEAD_BUCKETS_MS, type RequestCounters } from '../metrics/requestMetrics.ts'
+import {
+  type CounterRow,
+  countersBy,
+  type Histogram,
+  isHistogram,
+  type RequestCounters,
+  sumCounters,
+} from '../metrics/requestMetrics.ts'
 import type { WorkerSnapshot } from './workerMessages.ts'
-
-const COUNTERS = [
-  ['requests', 'sluice_requests_total', 'Requests for model endpoints'],
-  ['streams', 'sluice_streams_total', 'Streamed answers that began'],
-  ['chunksOut', 'sluice_stream_writes_total', 'Writes of streamed answers to clients'],
-  ['holdsRefused', 'sluice_holds_refused_total', 'Holds that admission refused'],
-  ['chargedUnits', 'sluice_charged_units_total', 'Units charged (1e-9 USD)'],
-  ['clamped', 'sluice_charges_clamped_total', 'Charges that a provider reported above the hold'],
-  ['estimated', 'sluice_usage_estimated_total', 'Charges by estimate, where no usage was reported'],
-] as const
-
-const LABELLED = [
-  ['ended', 'sluice_requests_ended_total', 'Requests with a hold, by how they ended', 'status'],
-  ['errors', 'sluice_errors_total', 'Errors answered, by row of the error table', 'error'],
-  ['connectionFaults', 'sluice_connection_faults_total', 'Failed connections to providers, by cause', 'cause'],
-  [
-    'contradictions',
-    'sluice_usage_contradictions_total',
-    'Answers whose reported usage contradicts itself, by provider',
-    'provider',
-  ],
-  ['routeFaults', 'sluice_route_faults_total', 'Failed attempts, by provider', 'provider'],
-] as const
 
 const GAUGES = [
   ['openRequests', 'sluice_open_requests', 'Requests whose answer has not ended'],
@@ -58,14 +42,15 @@ export async function renderMetrics(
 ): Promise<{ text: string; contentType: string }> {
   const registry = new Registry()
   const registers = [registry]
-  const total = newCounters()
-  for (const counters of [retired, ...snapshots.map((snapshot) => snapshot.counters)]) addCounters(total, counters)
-  for (const [field, name, help] of COUNTERS) {
-    new Counter({ name, help, registers }).inc(total[field])
-  }
-  for (const [field, name, help, label] of LABELLED) {
-    const counter = new Counter({ name, help, labelNames: [label], registers })
-    for (const [value, count] of Object.entries(total[field])) counter.inc({ [label]: value }, count)
+  const histograms: string[] = []
+  for (const [row, counted] of countersBy(sumCounters([retired, ...snapshots.map(({ counters }) => counters)]))) {
+    const { name, help, label } = row
+    if (typeof counted === 'number') new Counter({ name, help, registers }).inc(counted)
+    else if (isHistogram(counted)) histograms.push(histogramText(row, counted))
+    else if (label !== undefined) {
+      const counter = new Counter({ name, help, labelNames: [label], registers })
+      for (const [value, count] of Object.entries(counted)) counter.inc({ [label]: value }, count)
+    }
   }
   for (const [field, name, help] of GAUGES) {
     new Gauge({ name, help, registers }).set(snapshots.reduce((sum, snapshot) => sum + snapshot[field], 0))
@@ -97,18 +82,17 @@ export async function renderMetrics(
   const shareHelp = 'Requests for model endpoints, by worker: how connections spread'
   const share = new Counter({ name: SHARE, help: shareHelp, labelNames: ['worker'], registers })
   for (const [slot, requests] of requestsBySlot.entries()) share.inc({ worker: slot }, requests)
-  const text = (await registry.metrics()) + overheadHistogram(total)
+  const text = (await registry.metrics()) + histograms.join('')
   return { text, contentType: registry.contentType }
 }
 
 // The workers count buckets themselves; prom-client offers no way to load a histogram with counts.
-function overheadHistogram(counters: RequestCounters): string {
-  const name = 'sluice_admission_ms'
-  let text = `# HELP ${name} From a request's arrival to its provider's being called\n# TYPE ${name} histogram\n`
+function histogramText({ name, help, buckets = [] }: CounterRow, { counts, sum }: Histogram): string {
+  let text = `# HELP ${name} ${help}\n# TYPE ${name} histogram\n`
   let count = 0
-  for (let i = 0; i <= OVERHEAD_BUCKETS_MS.length; i++) {
-    count += counters.overhead[i] as number
-    text += `${name}_bucket{le="${OVERHEAD_BUCKETS_MS[i] ?? '+Inf'}"} ${count}\n`
+  for (const [i, more] of counts.entries()) {
+    count += more
+    text += `${name}_bucket{le="${buckets[i] ?? '+Inf'}"} ${count}\n`
   }
-  return `${text}${name}_sum ${counters.overheadSumMs}\n${name}_count ${count}\n`
+  return `${text}${name}_sum ${sum}\n${name}_count ${count}\n`
 }

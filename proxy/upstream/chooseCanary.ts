@@ -1,4 +1,5 @@
-import type { Dialect } from '../../contract/catalog/catalog.ts'
+import type { Dialect } from '../../contract/catalog/dialects.ts'
+import { fnv1a } from '../../contract/std/fnv1a.ts'
 import type { Model } from '../catalog/catalog.ts'
 import type { Route } from '../catalog/pricedItem.ts'
 import type { RouteHealth } from './routeHealth.ts'
@@ -15,7 +16,7 @@ export interface CanaryCandidate {
 interface Wishes {
   readonly allowRetention: boolean
   readonly cheapest: boolean
-  readonly dialects?: ReadonlySet<Dialect> | undefined
+  readonly dialects: ReadonlySet<Dialect>
   readonly privateImage?: string | undefined
 }
 
@@ -41,7 +42,7 @@ export function chooseCanary(
     const isAllowed =
       canary.accountId !== accountId &&
       (dataPolicy === 'none' || policy.allowRetention) &&
-      (policy.dialects === undefined || policy.dialects.has(dialect)) &&
+      policy.dialects.has(dialect) &&
       // The hold of a request is computed for the dialects of the catalog's routes.
       enabledRoutes.some(({ provider }) => provider.dialect === dialect)
     return isAllowed && health.isOpen(route.id, nowMs) ? route : undefined
@@ -51,8 +52,7 @@ export function chooseCanary(
 
 /** Maps an id evenly to one of a million places: FNV-1a with the finalizer of MurmurHash3. */
 export function placeOf(id: string): number {
-  let hash = 0x811c9dc5
-  for (let i = 0; i < id.length; i++) hash = Math.imul(hash ^ id.charCodeAt(i), 0x01000193)
+  let hash = fnv1a(id)
   hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b)
   hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35)
   return ((hash ^ (hash >>> 16)) >>> 0) % MILLION

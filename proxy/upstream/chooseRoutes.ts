@@ -1,4 +1,4 @@
-import type { Dialect } from '../../contract/catalog/catalog.ts'
+import type { Dialect } from '../../contract/catalog/dialects.ts'
 import { GatewayError, invalidRequest } from '../../contract/errors/errors.ts'
 import type { Model } from '../catalog/catalog.ts'
 import type { Route } from '../catalog/pricedItem.ts'
@@ -11,8 +11,8 @@ export interface RoutePolicy {
   readonly allowRetention: boolean
   /** The routes of the cheapest providers are tried first. */
   readonly cheapest: boolean
-  /** Only providers of these dialects can be asked; absent is any. */
-  readonly dialects?: ReadonlySet<Dialect> | undefined
+  /** Only providers of these dialects can be asked. */
+  readonly dialects: ReadonlySet<Dialect>
   /**
    * The field with the address of an image that may be sent only to providers with `privateImages`; absent when there is no
    * such image.
@@ -68,8 +68,8 @@ export function notOnPrivateTier(modelId: string): GatewayError {
   return new GatewayError('no_route_for_policy', { message, param: 'model' })
 }
 
-function spoken(routes: readonly Route[], dialects: ReadonlySet<Dialect> | undefined): readonly Route[] {
-  return dialects === undefined ? routes : those(routes, (route) => dialects.has(route.provider.dialect))
+function spoken(routes: readonly Route[], dialects: ReadonlySet<Dialect>): readonly Route[] {
+  return those(routes, (route) => dialects.has(route.provider.dialect))
 }
 
 /** The routes that pass; the same list when all do, as they nearly always do. */

@@ -1,4 +1,5 @@
 import type { Endpoint } from '../../contract/catalog/catalog.ts'
+import { ownerOfStatus } from '../../contract/providers/providerFault.ts'
 import type { FailureKind } from './transport/transport.ts'
 
 /**
@@ -53,7 +54,7 @@ export function mayMoveOnAfterAnswer(rule: OperationRule): boolean {
 /** Whether another route may be asked after an error status that is the route's own. */
 export function mayMoveOnAfterStatus(rule: OperationRule, status: number): boolean {
   if (rule.failover === 'before_output') return true
-  const isTimeout = status === 408 || status === 504
+  const isTimeout = ownerOfStatus(status) === 'timeout'
   return rule.failover === 'when_refused' ? !isTimeout : status < 500 && !isTimeout
 }
 

@@ -14,10 +14,12 @@ export function historiesPage() {
     '## Items of `/v1/responses`',
     'read, translate: the provider gets it in its own form. join: its tools join those of the request. skip: it is left out, and so is the output of a call that is left out. refuse: the request is answered with 400 `unsupported_parameter`.',
     kinds(ITEM_KINDS, UNKNOWN_ITEM),
-    'Outputs follow their call, whatever is between them in `input`. A file in a message becomes its text where it is the data URL of a text; another one is refused in the newest message of the user, and becomes a note elsewhere.',
+    'Outputs follow their call, whatever is between them in `input`. A file in a message becomes its text where it is the data URL of a text, and goes to models that take PDFs where it is that of one; another one is refused in the newest message of the user, and becomes a note elsewhere.',
     '## Blocks of `/v1/messages`',
     'read: the provider gets it in its own form. text: it becomes a text. join: its tool joins those of the request. skip: it is left out. note: in the newest message of the user it is refused; elsewhere a note such as `[video left out]` takes its place, or nothing in a message of the assistant.',
     kinds(BLOCK_KINDS, UNKNOWN_BLOCK),
     'A message that holds a tool result counts as no newest message, because no user is there to take anything back.',
+    '## What providers of the Anthropic format refuse',
+    'From the clients of every format: texts of nothing but white space are left out, and white space at the end of an answer that is to be continued is too. A history with calls whose request offers no tools gets the least definitions of the tools that it names, at most 128, with `tool_choice` none; the hold covers them.',
   ])
 }

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { CLIENT_LIMITS } from '../../dist/contract/limits/clientLimits.js'
 import { SHARED_LIMITS } from '../../dist/contract/limits/sharedLimits.js'
+import { unitOf } from '../../dist/contract/limits/unitOf.js'
 import { CONTROL_LIMITS } from '../../dist/control/limits.js'
 import { PROXY_LIMITS } from '../../dist/proxy/limits.js'
 import { code, page, sentence, table } from './markdown.mjs'
@@ -27,26 +28,6 @@ const FLOORS = [
   'launch',
 ]
 const ENTRY = /\/\*\*((?:(?!\*\/)[\s\S])*)\*\/\s*(\w+):\s*[^/\n]*,|^ {2}\/\/ (.+)$/gm
-/** The unit that the end of a name says, the longest first. */
-const UNITS = [
-  [/PerMinute$/, 'per minute'],
-  [/BytesPerSecond$/, 'bytes per second'],
-  [/Bytes([A-Z]\w*)?$/, 'bytes'],
-  [/Ms$/, 'milliseconds'],
-  [/Seconds$/, 'seconds'],
-  [/Days(Max)?$/, 'days'],
-  [/Months$/, 'months'],
-  [/Units(Max)?$/, '1e-9 USD'],
-  [/Characters(Max)?$/, 'characters'],
-  [/Tokens(Max)?$/, 'tokens'],
-  [/Blocks(Max)?$/, 'blocks'],
-  [/(Percent|Share)$/, 'percent'],
-]
-
-function unitOf(name) {
-  return UNITS.find(([end]) => end.test(name))?.[1] ?? 'count'
-}
-
 /** The groups of a source of limits: a heading from its `//` comments, and the comment of each name. */
 function groupsOf(path) {
   const groups = [{ title: '', names: new Map() }]

@@ -1,5 +1,8 @@
+import { readdirSync } from 'node:fs'
+import { RejectedEvidence } from '../../dist/control/catalog/attestation/rejectedEvidence.js'
+import { RefusalCounts } from '../../dist/control/products/payments/x402/refusalCounts.js'
 import { ControlMetrics } from '../../dist/control/service/metrics.js'
-import { newCounters } from '../../dist/proxy/metrics/requestMetrics.js'
+import { COUNTERS, newCounters } from '../../dist/proxy/metrics/requestMetrics.js'
 import { renderMetrics } from '../../dist/proxy/supervisor/renderMetrics.js'
 import { code, page, sentence, table } from './markdown.mjs'
 
@@ -7,12 +10,22 @@ const RUNTIME = /^sluice_control_(process|nodejs)_/
 
 /** The metrics of the proxy, each label with one value, so that the text names all labels. */
 async function proxyMetrics() {
-  const retired = { ...newCounters(), ended: { any: 1 }, errors: { any: 1 }, routeFaults: { any: 1 } }
+  const retired = newCounters()
+  for (const [name, { label }] of Object.entries(COUNTERS)) if (label !== undefined) retired[name].any = 1
   const { text } = await renderMetrics([], { retired, restarts: 0, requestsBySlot: [0] })
   return [...text.matchAll(/^# HELP (\S+) (.*)\n# TYPE \S+ (\w+)\n(.*)$/gm)].map(([, name, help, type, sample]) => {
     const labels = [...sample.matchAll(/(\w+)="/g)].map(([, label]) => label)
     return { name, help, type, labels: labels.filter((label) => label !== 'le') }
   })
+}
+
+/** The groups of gauges of control: each is made by a function of its own, in a file that is named for it. */
+async function gaugeGroups() {
+  const control = new URL('../../dist/control/', import.meta.url)
+  const paths = readdirSync(control, { recursive: true }).filter((path) => path.endsWith('Gauges.js'))
+  const modules = await Promise.all(paths.toSorted().map((path) => import(new URL(path, control))))
+  const makers = modules.flatMap((module) => Object.entries(module).filter(([name]) => name.endsWith('Gauges')))
+  return makers.map(([, make]) => make())
 }
 
 async function controlMetrics() {
@@ -21,14 +34,9 @@ async function controlMetrics() {
     settlement: () => ({}),
     orphansVoided: none,
     takenBackUnits: none,
-    leases: none,
-    backlog: none,
-    openMoney: none,
-    paymentsRefused: () => new Map(),
-    checkpoints: none,
-    batches: none,
     priceLists: () => ({ reads: 0, failures: 0 }),
-    pricesAboveSold: none,
+    gauges: await gaugeGroups(),
+    totals: [new RejectedEvidence().total, new RefusalCounts().total],
   })
   const described = metrics.registry.getMetricsAsArray()
   return described.map((metric) => {
@@ -47,13 +55,17 @@ const HEAD = ['name', 'type', 'labels', 'meaning']
 export async function metricsPage() {
   const [proxy, control] = [await proxyMetrics(), await controlMetrics()]
   const own = control.filter(({ name }) => !RUNTIME.test(name))
-  return page('Metrics', '`proxy/supervisor/renderMetrics.ts` and `control/service/metrics.ts`', [
-    'Both programs serve Prometheus metrics at `/metrics` on 127.0.0.1: the proxy on the port `SLUICE_METRICS_PORT`, summed over its workers, control on `SLUICE_CONTROL_METRICS_PORT`. The values of labels come from closed sets, so that their number is bounded. Names ending in `_units` count 1e-9 USD.',
-    '## Metrics of the proxy',
-    table(HEAD, rows(proxy)),
-    '## Metrics of control',
-    table(HEAD, rows(own)),
-    '## Metrics of the Node.js process of control',
-    'CPU time, memory, event-loop lag and garbage collection of control are the default metrics of [prom-client](https://github.com/siimon/prom-client#default-metrics) with the prefix `sluice_control_`; which there are depends on the operating system.',
-  ])
+  return page(
+    'Metrics',
+    '`proxy/supervisor/renderMetrics.ts`, `control/service/metrics.ts` and the files of control named `*Gauges.ts`',
+    [
+      'Both programs serve Prometheus metrics at `/metrics` on 127.0.0.1: the proxy on the port `SLUICE_METRICS_PORT`, summed over its workers, control on `SLUICE_CONTROL_METRICS_PORT`. The values of labels come from closed sets, so that their number is bounded. Names ending in `_units` count 1e-9 USD.',
+      '## Metrics of the proxy',
+      table(HEAD, rows(proxy)),
+      '## Metrics of control',
+      table(HEAD, rows(own)),
+      '## Metrics of the Node.js process of control',
+      'CPU time, memory, event-loop lag and garbage collection of control are the default metrics of [prom-client](https://github.com/siimon/prom-client#default-metrics) with the prefix `sluice_control_`; which there are depends on the operating system.',
+    ],
+  )
 }

@@ -6,7 +6,7 @@ import { privateKeyToAccount } from 'viem/accounts'
 import type { Address } from '../../contract/payments/address.ts'
 import { releaseStuck } from '../../control/chain/stuckTransactions.ts'
 import { stuckTransactions } from '../../control/chain/transactionRow.ts'
-import { OUTCOMES } from '../../control/service/outcomes.ts'
+import { outcomesOf, PRODUCTS } from '../../control/service/products.ts'
 import { FUNDS } from '../support/chain.ts'
 import { paymentRaceLimits } from '../support/limits.ts'
 import { fundedAccount, until } from '../support/parts/ledger.ts'
@@ -108,7 +108,7 @@ test('a nonce that a stranger used pauses the key until the operator has decided
   const [row] = await stuckTransactions(bench.book.pool, 1)
   assert.ok(row)
   const next = await bench.chain.client.getTransactionCount({ address: bench.chain.treasury.address })
-  await releaseStuck(bench.book.pool, OUTCOMES, row, next, 'a stranger used the nonce')
+  await releaseStuck(bench.book.pool, outcomesOf(PRODUCTS), row, next, 'a stranger used the nonce')
   await minedUntil('both are sent', async () => (await stateOf(id)) === 'sent' && (await stateOf(other.id)) === 'sent')
   assert.equal(await bench.chain.balanceOf('stablecoin', wallet), AMOUNT + 1n)
   assert.equal(await bench.chain.balanceOf('stablecoin', other.wallet), AMOUNT)

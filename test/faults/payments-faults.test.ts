@@ -205,7 +205,7 @@ test('the node is down for a while during a payment', async () => {
 test('two control instances on one book: every payment is settled, refunded and booked once', async () => {
   const second = bench.startPayments()
   try {
-    await until('the second is ready', async () => second.isReady)
+    await until('the second is ready', async () => second.service.isReady)
     const orders: Array<[Payer, PaymentOrder]> = []
     for (let i = 0; i < 20; i++) orders.push(await bench.newOrder(20_000))
     const work = orders.map(async ([payer, order], i) => {
@@ -230,7 +230,7 @@ test('a chain that was restarted from genesis is not the one of the book', async
       'it has looked',
       async () => bench.rpc.calls.slice(seen).filter((name) => name === 'eth_chainId').length > 1,
     )
-    assert.equal(other.isReady, false)
+    assert.equal(other.service.isReady, false)
     assert.throws(() => other.terms, { code: 'chain_unavailable' })
   } finally {
     await other.stop(0)

@@ -3,12 +3,12 @@
 import assert from 'node:assert/strict'
 import test, { after, before } from 'node:test'
 import type { Address } from '../../contract/payments/address.ts'
-import type { PaymentsService } from '../../control/service/paymentsService.ts'
 import { paymentLimits } from '../support/limits.ts'
 import { watched } from '../support/parts/faultyPool.ts'
 import { fundedAccount, until } from '../support/parts/ledger.ts'
 import { bookWithdrawal } from '../support/parts/outgoingMoney.ts'
 import { type PaymentBench, startPaymentBench } from '../support/parts/payments.ts'
+import type { RunningPayments } from '../support/parts/runningPayments.ts'
 
 /** The number of the lock under which one control sends withdrawals. */
 const WITHDRAWALS_LOCK = 7_204_043
@@ -18,7 +18,7 @@ const SIMULATIONS = 2
 const REFUSAL = { code: 3, message: 'execution reverted' }
 
 let bench: PaymentBench
-let other: PaymentsService | undefined
+let other: RunningPayments | undefined
 before(async () => {
   bench = await startPaymentBench({}, { ...paymentLimits, withdrawalCheckMs: 20 })
 })

@@ -9,12 +9,12 @@ import type { Hex } from 'viem'
 import type { Address } from '../../contract/payments/address.ts'
 import type { PaymentsConfig } from '../../control/chain/paymentsConfig.ts'
 import { mintCall } from '../../control/products/locks/tokens/lockTokensContract.ts'
-import type { PaymentsService } from '../../control/service/paymentsService.ts'
 import { paymentLimits } from '../support/limits.ts'
 import { watched } from '../support/parts/faultyPool.ts'
 import { until } from '../support/parts/ledger.ts'
 import { LockTokenBench } from '../support/parts/lockTokenBench.ts'
 import { type PaymentBench, startPaymentBench } from '../support/parts/payments.ts'
+import type { RunningPayments } from '../support/parts/runningPayments.ts'
 import { rounds } from '../support/rounds.ts'
 
 const TOKEN = 1_000_000
@@ -27,7 +27,7 @@ const changes: Partial<PaymentsConfig> = { finalBlocks: 20, depositConfirmations
 let bench: PaymentBench
 let tokens: LockTokenBench
 /** The other control. */
-let other: PaymentsService
+let other: RunningPayments
 
 before(async () => {
   bench = await startPaymentBench(changes, limits)

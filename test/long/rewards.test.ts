@@ -17,19 +17,19 @@ import { rewardHandlers } from '../../control/products/holders/rewards/rewardHan
 import { excludedHolders } from '../../control/products/holders/startRevenue.ts'
 import { VAULT_ABI } from '../../control/products/holders/vault/vaultContract.ts'
 import { vaultHandlers } from '../../control/products/holders/vault/vaultHandlers.ts'
-import type { PaymentsService } from '../../control/service/paymentsService.ts'
 import type { Payer } from '../support/chain.ts'
 import { paymentLimits } from '../support/limits.ts'
 import { watched } from '../support/parts/faultyPool.ts'
 import { fundedAccount, KINDS_CHECK, scalar, until } from '../support/parts/ledger.ts'
 import { assetsOf, type PaymentBench, startPaymentBench } from '../support/parts/payments.ts'
+import type { RunningPayments } from '../support/parts/runningPayments.ts'
 
 const limits = { ...paymentLimits, revenueCheckMs: 50, revenueCloseDelayMs: 300, revenueRefusedMs: 200 }
 const COIN = parseEther('1')
 const PERIOD_SECONDS = 2
 let bench: PaymentBench
 /** The other control. */
-let other: PaymentsService
+let other: RunningPayments
 let [alice, bob]: Payer[] = []
 let settings: HolderSettings
 let earned = 0

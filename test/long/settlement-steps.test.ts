@@ -11,12 +11,12 @@ import { deployAnchor } from '../../control/chain/deploy/deployAnchor.ts'
 import { devAccount } from '../../control/launch/chain/deploy.ts'
 import { ANCHOR_ABI } from '../../control/products/settlements/anchorContract.ts'
 import { pageOfBatches } from '../../control/products/settlements/batchRow.ts'
-import type { PaymentsService } from '../../control/service/paymentsService.ts'
 import { limitsWith, paymentLimits } from '../support/limits.ts'
 import { TEST_LOG_KEY } from '../support/logKey.ts'
 import { watched } from '../support/parts/faultyPool.ts'
 import { fundedAccount, scalar, until } from '../support/parts/ledger.ts'
 import { type PaymentBench, startPaymentBench } from '../support/parts/payments.ts'
+import type { RunningPayments } from '../support/parts/runningPayments.ts'
 import { rounds } from '../support/rounds.ts'
 
 const KEY = NoteKey.of(TEST_LOG_KEY)
@@ -29,7 +29,7 @@ const signLimits = limitsWith({ checkpointMs: 0 })
 let bench: PaymentBench
 let account: string
 /** The other control. */
-let other: PaymentsService
+let other: RunningPayments
 const changes = { settlementIntervalSeconds: 0 }
 
 before(async () => {

@@ -1,8 +1,9 @@
 import { join } from 'node:path'
 import { compiled } from '../../control/launch/paths.ts'
 import { freePort } from '../../control/launch/process/freePort.ts'
-import { ManagedProcess } from '../../control/launch/process/managedProcess.ts'
+import { ManagedProcess, type ProcessDefinition } from '../../control/launch/process/managedProcess.ts'
 import { limits } from './limits.ts'
+import { canBeWarm, WarmProcess } from './warm/warmProcess.ts'
 
 const STOP_TIMEOUT_MS = 60_000
 const START_ATTEMPTS = 3
@@ -11,11 +12,11 @@ const NODE_FLAGS = process.env['SLUICE_TEST_KEEP'] === '1' ? ['--enable-source-m
 
 /** One compiled program of a stack. After a restart it has the ports it had before. */
 export class TestProcess {
-  private readonly process: ManagedProcess
+  private readonly process: ManagedProcess | WarmProcess
   private ports: Readonly<Record<string, number>> = {}
 
   constructor(name: string, program: string, args: readonly string[], dir: string, env: NodeJS.ProcessEnv) {
-    this.process = new ManagedProcess({
+    const definition: ProcessDefinition = {
       name,
       command: process.execPath,
       args: [...NODE_FLAGS, compiled(program), ...args],
@@ -24,7 +25,8 @@ export class TestProcess {
       stopSignal: 'SIGTERM',
       stopTimeoutMs: STOP_TIMEOUT_MS,
       limits,
-    })
+    }
+    this.process = canBeWarm(program, args, env) ? new WarmProcess(program, definition) : new ManagedProcess(definition)
   }
 
   get port(): number {

@@ -75,6 +75,42 @@ const NATIVE: readonly (readonly [title: string, sent: readonly object[], got: r
     [user(text('a')), assistant(use), result('x')],
   ],
   ['an image/jpg', [user(text('a'), source('image/jpg'))], [user(text('a'), source('image/jpeg'))]],
+  [
+    'white space at the end of an answer to continue',
+    [user(text('a')), { role: 'assistant', content: 'It is \n' }],
+    [user(text('a')), { role: 'assistant', content: 'It is' }],
+  ],
+  [
+    'white space at the end of the last block of an answer to continue',
+    [user(text('a')), assistant(text('So: '), text('It is '))],
+    [user(text('a')), assistant(text('So: '), text('It is'))],
+  ],
+  [
+    'white space at the end of a long answer to continue',
+    [user(text('a')), assistant(text(`${'long '.repeat(2_000)}\n`))],
+    [user(text('a')), assistant(text('long '.repeat(2_000).trimEnd()))],
+  ],
+  [
+    'white space at the end of older turns',
+    [user(text('a ')), assistant(text('b ')), user(text('c '))],
+    [user(text('a ')), assistant(text('b ')), user(text('c '))],
+  ],
+  [
+    'messages of white space among others',
+    [user(text('a')), { role: 'assistant', content: ' ' }, { role: 'user', content: '\n' }, user(text('b'))],
+    [user(text('a')), user(text('b'))],
+  ],
+  ['nothing but white space', [{ role: 'user', content: ' \n' }], [{ role: 'user', content: '...' }]],
+  [
+    'long white space among other blocks',
+    [user(text('a'), text(' '.repeat(10_000)), text('b'))],
+    [user(text('a'), text('b'))],
+  ],
+  [
+    'a result of white space',
+    [assistant(use), user({ ...toolResult, content: '\n' })],
+    [assistant(use), user({ type: 'tool_result', tool_use_id: 't1' })],
+  ],
 ]
 
 let stack: Stack
@@ -136,4 +172,9 @@ describe('Messages are put into the order that providers demand', () => {
       assert.deepEqual(provider.last.body['messages'], got)
     })
   }
+
+  test('instructions of white space are left out', async () => {
+    await messages(stack.baseUrl, apiKey, { model: MODEL, system: ' \n' })
+    assert.ok(!('system' in provider.last.body))
+  })
 })

@@ -1,8 +1,8 @@
 import type { ApiOperation } from '../routes.ts'
 import type { Answers } from './shapes.ts'
 
-/** The successful answers of the endpoints of the account API. Endpoints without a row answer text. */
-export const API_ANSWERS: Readonly<Partial<Record<ApiOperation, Answers>>> = {
+/** The successful answers of the endpoints of the account API: the shapes of JSON, or the type of a text. */
+export const API_ANSWERS: Readonly<Record<ApiOperation, Answers | 'csv' | 'text'>> = {
   create_nonce: { 200: 'Nonce' },
   sign_in: { 200: 'Session' },
   sign_out: { 200: 'Deleted' },
@@ -14,6 +14,7 @@ export const API_ANSWERS: Readonly<Partial<Record<ApiOperation, Answers>>> = {
   update_account: { 200: 'Account' },
   list_activity: { 200: 'ActivityList' },
   get_usage: { 200: 'Usage' },
+  get_statement: 'csv',
   list_receipts: { 200: 'ReceiptList' },
   list_keys: { 200: 'ApiKeyList' },
   create_key: { 201: 'NewApiKey' },
@@ -56,6 +57,7 @@ export const API_ANSWERS: Readonly<Partial<Record<ApiOperation, Answers>>> = {
   create_withdrawal: { 202: 'Withdrawal' },
   get_withdrawal: { 200: 'Withdrawal' },
   cosign_checkpoint: { 200: 'CosignedCheckpoint' },
+  get_checkpoint: 'text',
   list_checkpoints: { 200: 'CheckpointList' },
   get_consistency: { 200: 'ConsistencyProof' },
   get_catalog: { 200: 'Catalog' },

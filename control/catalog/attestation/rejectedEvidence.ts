@@ -1,4 +1,5 @@
 import { EVIDENCE_FAULTS, type EvidenceFault } from '../../evidence/evidenceError.ts'
+import type { LabelledTotal } from '../../runtime/metrics/metricGroups.ts'
 
 /** Why evidence of a provider was rejected: its fault, or there was no answer. */
 export const REJECTIONS = [...EVIDENCE_FAULTS, 'unreachable'] as const
@@ -17,11 +18,15 @@ export class RejectedEvidence {
     this.of(provider)[reason]++
   }
 
-  /** Every reason of every provider that was asked. */
-  *totals(): Generator<{ readonly provider: string; readonly reason: Rejection; readonly count: number }> {
-    for (const [provider, counts] of this.counts) {
-      for (const reason of REJECTIONS) yield { provider, reason, count: counts[reason] }
-    }
+  /** Every reason of every provider that was asked, as a metric. */
+  readonly total: LabelledTotal = {
+    name: 'evidence_rejected',
+    help: 'Evidence of hardware for the private tier that was rejected or did not arrive, by provider and reason',
+    labels: ['provider', 'reason'],
+    read: () =>
+      [...this.counts].flatMap(([provider, counts]) =>
+        REJECTIONS.map((reason) => ({ labels: { provider, reason }, count: counts[reason] })),
+      ),
   }
 
   private of(provider: string): Record<Rejection, number> {

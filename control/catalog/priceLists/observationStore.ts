@@ -154,14 +154,6 @@ export async function listObservations(
   return found.rows
 }
 
-/** How many prices of lists are above what is sold now. */
-export async function countAboveSold(db: Queryable): Promise<number> {
-  const found = await db.query<{ count: number }>(
-    'SELECT count(*) AS count FROM price_observations WHERE is_current AND is_above_sold',
-  )
-  return found.rows[0]?.count ?? 0
-}
-
 /** An entry of GET /v1/pricing/observations. */
 export function observationJson(stored: StoredObservation) {
   const { sold, difference } = stored

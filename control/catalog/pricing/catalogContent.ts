@@ -1,4 +1,5 @@
-import type { DataPolicy, Dialect, Endpoint, Modality, Thinking } from '../../../contract/catalog/catalog.ts'
+import type { DataPolicy, Endpoint, Modality, Thinking } from '../../../contract/catalog/catalog.ts'
+import type { Dialect } from '../../../contract/catalog/dialects.ts'
 import type { FirstFrame } from '../../../contract/catalog/video.ts'
 import type { InputSchema } from '../../../contract/tools/inputSchema.ts'
 import type { AttestationKind } from '../../evidence/attestationPolicy.ts'
@@ -86,6 +87,8 @@ export interface ModelContent {
   readonly max_output?: number
   readonly default_output?: number
   readonly image_tokens: number
+  readonly pdf_page_tokens?: number
+  readonly pdf_pages?: number
   readonly thinking: Thinking
   readonly attested: boolean
   readonly verified: boolean

@@ -1,4 +1,5 @@
-import type { DataPolicy, Dialect } from '../../../contract/catalog/catalog.ts'
+import type { DataPolicy } from '../../../contract/catalog/catalog.ts'
+import type { Dialect } from '../../../contract/catalog/dialects.ts'
 import { COIN_USD_UNITS_MAX, COIN_USD_UNITS_MIN } from '../../../contract/money/coin.ts'
 import { formatUsd } from '../../../contract/money/units.ts'
 import { compileSchema, readSchema } from '../../../contract/schemas/schemaFaults.ts'

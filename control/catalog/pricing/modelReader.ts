@@ -1,10 +1,5 @@
-import {
-  chatEndpoints,
-  type Dialect,
-  type Endpoint,
-  type Modality,
-  type Thinking,
-} from '../../../contract/catalog/catalog.ts'
+import { chatEndpoints, type Endpoint, type Modality, type Thinking } from '../../../contract/catalog/catalog.ts'
+import { DIALECTS_OF, type Dialect } from '../../../contract/catalog/dialects.ts'
 import type { VideoSettings } from '../../../contract/catalog/video.ts'
 import type { Path, YamlFile } from '../../runtime/files/yamlFile.ts'
 import type { ModelContent, RouteContent, VideoContent } from './catalogContent.ts'
@@ -31,6 +26,8 @@ export interface CatalogModel {
   readonly maxOutput: number
   readonly defaultOutput: number
   readonly imageTokens: number
+  /** The most tokens that are held for the PDFs of a request; zero where the model takes none. */
+  readonly pdfTokens: number
   readonly thinking: Thinking
   readonly attested: boolean
   readonly verified: boolean
@@ -63,6 +60,7 @@ export function readModel(place: ModelPlace, content: ModelContent): CatalogMode
     maxOutput,
     defaultOutput: content.default_output ?? maxOutput,
     imageTokens: content.image_tokens,
+    pdfTokens: pdfTokens(content),
     thinking: content.thinking,
     attested: content.attested,
     verified: content.verified,
@@ -73,18 +71,31 @@ export function readModel(place: ModelPlace, content: ModelContent): CatalogMode
     routes: content.routes.map((route, index) => readRoute(place, [...path, 'routes', index], content, route)),
     ...(content.video && { video: readVideo(file, [...path, 'video'], content.video) }),
   }
-  checkModel(place, model)
+  checkModel(place, model, content)
   return model
 }
 
-function checkModel({ file, path, dialects }: ModelPlace, model: CatalogModel): void {
+// A page may hold any text, and nothing in a compressed file tells how many pages there are; the provider reads no more than
+// the context.
+function pdfTokens({ pdf_page_tokens: page = 0, pdf_pages: pages, context = 0 }: ModelContent): number {
+  if (page === 0) return 0
+  return pages === undefined ? context : Math.min(pages * page, context)
+}
+
+function checkModel({ file, path, dialects }: ModelPlace, model: CatalogModel, content: ModelContent): void {
   if (model.modality === 'chat' && model.maxOutput > model.context) {
     file.problem([...path, 'max_output'], 'must not be above context')
   }
+  if (content.pdf_pages !== undefined && content.pdf_page_tokens === undefined) {
+    file.problem([...path, 'pdf_pages'], 'needs pdf_page_tokens')
+  }
   if (model.defaultOutput > model.maxOutput) file.problem([...path, 'default_output'], 'must not be above max_output')
-  const servesText = model.routes.some(({ provider }) => (dialects.get(provider) ?? 'openai') === 'openai')
-  if (model.endpoints.includes('completions') && !servesText) {
-    file.problem([...path, 'endpoints'], 'names completions, which only providers of the dialect openai serve')
+  for (const endpoint of model.endpoints) {
+    const serving = DIALECTS_OF[endpoint]
+    // A provider that the file does not have is a problem of its own.
+    if (model.routes.some(({ provider }) => serving.has(dialects.get(provider) ?? 'openai'))) continue
+    const names = [...serving].join(' or ')
+    file.problem([...path, 'endpoints'], `names ${endpoint}, which only providers of the dialect ${names} serve`)
   }
 }
 

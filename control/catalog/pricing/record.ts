@@ -1,13 +1,15 @@
 import { COUNTED_BY, type Modality } from '../../../contract/catalog/catalog.ts'
 import type { VideoSettings } from '../../../contract/catalog/video.ts'
 import type { StatedRates } from '../../../contract/money/charge.ts'
+import { type Fields, nothingLeft } from '../../../contract/wire/fields.ts'
 import { sluice } from '../../../contract/wire/generated/messages.js'
 import { policyText } from '../../evidence/attestationPolicy.ts'
 import type { Catalog, CatalogProvider } from './catalogFile.ts'
-import type { CatalogModel } from './modelReader.ts'
+import type { CatalogModel, CatalogRoute } from './modelReader.ts'
 import { type Price, statedRates, UNIT_OF } from './price.ts'
 import { type RouteSwitch, switchOf } from './routeSwitches.ts'
 import { type StandingReports, standingReport } from './standingReports.ts'
+import type { ToolPrice } from './toolPrice.ts'
 import type { CatalogTool } from './toolReader.ts'
 
 /** The circumstances of a catalog's publication. Times are milliseconds since 1970. */
@@ -48,66 +50,121 @@ export function encodeRecord(
   return Buffer.from(sluice.CatalogRecord.encode(record).finish())
 }
 
-function providerRecord(provider: CatalogProvider, reports: StandingReports): sluice.ProviderRecord.$Properties {
-  const { attestation: policy, ...named } = provider
-  const rest = { ...named, extraMembers: [...named.extraMembers], omitMembers: [...named.omitMembers] }
-  if (policy === undefined) return rest
-  const attestation = policyText(policy)
-  return { ...rest, attestation, report: standingReport(reports, provider.id, attestation) }
+function providerRecord(
+  provider: CatalogProvider,
+  reports: StandingReports,
+): Fields<sluice.ProviderRecord.$Properties> {
+  const { id, baseUrl, dialect, apiKeyEnv, dataPolicy, maxTokensField, batch, privateImages, ...form } = provider
+  const { refusesStreamOptions, thinkingMember, systemFirst, extraMembers, omitMembers, ...proof } = form
+  const { attestation: policy, ...left } = proof
+  nothingLeft(left)
+  const attestation = policy && policyText(policy)
+  return {
+    id,
+    baseUrl,
+    dialect,
+    apiKeyEnv,
+    dataPolicy,
+    maxTokensField,
+    batch,
+    privateImages,
+    refusesStreamOptions,
+    thinkingMember,
+    systemFirst,
+    extraMembers: [...extraMembers],
+    omitMembers: [...omitMembers],
+    attestation,
+    report: attestation === undefined ? undefined : standingReport(reports, id, attestation),
+  }
 }
 
 function modelRecord(
   model: CatalogModel,
   createdAtMs: number,
   switches: readonly RouteSwitch[],
-): sluice.ModelRecord.$Properties {
+): Fields<sluice.ModelRecord.$Properties> {
+  const { id, name, ownedBy, modality, endpoints, context, maxOutput, defaultOutput, imageTokens, ...rest } = model
+  const { pdfTokens, thinking, attested, verified, price, pricePrivate, routes, video, ...left } = rest
+  nothingLeft(left)
   return {
-    id: model.id,
-    name: model.name,
-    ownedBy: model.ownedBy,
-    modality: model.modality,
-    endpoints: [...model.endpoints],
-    context: model.context,
-    maxOutput: model.maxOutput,
-    defaultOutput: model.defaultOutput,
-    imageTokens: model.imageTokens,
-    thinking: model.thinking,
-    rates: ratesRecord(model.price, ''),
-    ratesPrivate: model.pricePrivate && ratesRecord(model.pricePrivate, ''),
-    ratesBatch: ratesRecord(model.price, 'batch_'),
-    unitRates: unitRatesRecord(model.price, model.modality),
-    unitRatesPrivate: model.pricePrivate && unitRatesRecord(model.pricePrivate, model.modality),
-    routes: model.routes.map((route) => ({
-      ...route,
-      ...(switchOf(switches, route) && { switchedOff: true }),
-    })),
-    attested: model.attested,
-    unverified: !model.verified,
+    id,
+    name,
+    ownedBy,
+    modality,
+    endpoints: [...endpoints],
+    context,
+    maxOutput,
+    defaultOutput,
+    imageTokens,
+    pdfTokens,
+    thinking,
+    rates: ratesRecord(price, ''),
+    ratesPrivate: pricePrivate && ratesRecord(pricePrivate, ''),
+    ratesBatch: ratesRecord(price, 'batch_'),
+    unitRates: unitRatesRecord(price, modality),
+    unitRatesPrivate: pricePrivate && unitRatesRecord(pricePrivate, modality),
+    routes: routes.map((route) => routeRecord(route, switchOf(switches, route) !== undefined)),
+    attested,
+    unverified: !verified,
     createdAtMs,
-    video: model.video && videoRecord(model.video),
+    video: video && videoRecord(video),
   }
 }
 
-function toolRecord(tool: CatalogTool): sluice.ToolRecord.$Properties {
-  const { price, cost, inputSchema, request, ...rest } = tool
+function routeRecord(route: CatalogRoute, isOff: boolean): Fields<sluice.RouteRecord.$Properties> {
+  const { provider, model, enabled, costUnits, ...left } = route
+  nothingLeft(left)
+  return { provider, model, enabled, switchedOff: isOff || undefined, costUnits }
+}
+
+function toolRecord(tool: CatalogTool): Fields<sluice.ToolRecord.$Properties> {
+  const { id, name, description, enabled, retained, price, cost, inputSchema, limit, resultsMax, ...rest } = tool
+  const { publicUrl, baseUrl, path, method, apiKeyEnv, keyHeader, request, results, result, output, ...last } = rest
+  const { billed, finalUrl, ...left } = last
+  nothingLeft(left)
   return {
-    ...rest,
-    price: { ...price },
-    cost: { ...cost },
+    id,
+    name,
+    description,
+    enabled,
+    price: toolRatesRecord(price),
+    cost: toolRatesRecord(cost),
     inputSchema: JSON.stringify(inputSchema),
+    retained,
+    baseUrl,
+    path,
+    method,
+    apiKeyEnv,
+    keyHeader,
     request: JSON.stringify(request),
-    result: { ...tool.result },
-    output: { ...tool.output },
+    results,
+    result: { ...result },
+    output: { ...output },
+    billed,
+    finalUrl,
+    limit,
+    resultsMax,
+    publicUrl,
   }
 }
 
-function videoRecord(settings: VideoSettings): sluice.VideoSettings.$Properties {
-  const { seconds, aspectRatios, sizes } = settings
+function toolRatesRecord(price: ToolPrice): Fields<sluice.ToolRates.$Properties> {
+  const { callUnits, resultUnits, perResult, ...left } = price
+  nothingLeft(left)
+  return { callUnits, resultUnits, perResult }
+}
+
+function videoRecord(settings: VideoSettings): Fields<sluice.VideoSettings.$Properties> {
+  const { seconds, image, aspectRatios, sizes, resolution, negativePromptMax, promptMax, ...left } = settings
+  nothingLeft(left)
   return {
-    ...settings,
     seconds: [...seconds],
+    image,
     aspectRatios: [...aspectRatios],
     sizes: Object.fromEntries(sizes),
+    resolution,
+    negativePromptMax,
+    promptMax,
   }
 }
 
@@ -131,7 +188,7 @@ function unitRatesRecord(price: Price, modality: Modality): sluice.UnitRates.$Pr
   }
 }
 
-function ratesOf(stated: StatedRates): sluice.Rates.$Properties {
+function ratesOf(stated: StatedRates): Omit<Fields<sluice.Rates.$Properties>, 'long' | 'longThreshold'> {
   return {
     input: stated.input,
     output: stated.output,

@@ -1,4 +1,5 @@
 import type { Incident } from '../../../contract/api/incidents.ts'
+import { type Fields, nothingLeft } from '../../../contract/wire/fields.ts'
 import { sluice } from '../../../contract/wire/generated/messages.js'
 import type { Redis } from '../../../contract/wire/redis.ts'
 import { STATUS_KEY } from '../../../contract/wire/redisKeys.ts'
@@ -11,14 +12,22 @@ import { type DayState, shownDays } from './observedDays.ts'
 /** The StatusRecord of these incidents and days, encoded. Equal ones give equal bytes. */
 export function encodeStatus(incidents: readonly Incident[], days: readonly DayState[]): Buffer {
   const record = {
-    days: [...days],
-    incidents: incidents.map(({ models, closedAtMs, ...incident }) => ({
-      ...incident,
-      models: [...models],
-      ...(closedAtMs !== null && { closedAtMs }),
-    })),
+    days: days.map(dayRecord),
+    incidents: incidents.map(incidentRecord),
   }
   return Buffer.from(sluice.StatusRecord.encode(record).finish())
+}
+
+function dayRecord(seen: DayState): Fields<sluice.DayRecord.$Properties> {
+  const { day, state, ...left } = seen
+  nothingLeft(left)
+  return { day, state }
+}
+
+function incidentRecord(incident: Incident): Fields<sluice.IncidentRecord.$Properties> {
+  const { id, title, impact, models, note, openedAtMs, closedAtMs, resolution, ...left } = incident
+  nothingLeft(left)
+  return { id, title, impact, models: [...models], note, openedAtMs, closedAtMs: closedAtMs ?? undefined, resolution }
 }
 
 /** Writes of one call; when a change follows even the last of them, the next call writes it. */

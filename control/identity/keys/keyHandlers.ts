@@ -3,7 +3,7 @@ import { isId } from '../../../contract/wire/ids.ts'
 import type { Redis } from '../../../contract/wire/redis.ts'
 import type { ApiCall, ReadHandler, WriteHandler } from '../../api/call.ts'
 import { listJson, pageOf } from '../../api/lists.ts'
-import { lockAccount } from '../../book/ledger/accountRow.ts'
+import { refuseTooMany } from '../../book/ledger/refuseTooMany.ts'
 import type { Limits } from '../../limits.ts'
 import { announceKeyChanges } from '../../runtime/bus/announceKeyChanges.ts'
 import type { Client, Pool, Queryable } from '../../runtime/db/pool.ts'
@@ -34,7 +34,9 @@ export function keyHandlers(
     create_key: {
       write: async (call, client) => {
         const settings = await readSettings(client, call.body)
-        await refuseTooMany(client, call.accountId, limits)
+        const max = limits.keysPerAccountMax
+        const refusal = () => invalidRequest(`An account has at most ${max} keys; revoke one that is not used.`)
+        await refuseTooMany(client, call.accountId, countKeys, max, refusal)
         const { key, secret } = await makeKey(client, call.actor, call.accountId, settings)
         const json = keyJson(key)
         return {
@@ -82,13 +84,11 @@ async function ownKey(db: Queryable, call: ApiCall): Promise<ApiKey> {
   return key
 }
 
-/** The account's row is locked, so that keys made at once are counted one after the other. */
-async function refuseTooMany(client: Client, accountId: string, limits: Limits): Promise<void> {
-  await lockAccount(client, accountId)
+/** The keys of an account that are not revoked, without sub-keys of its platform keys. */
+async function countKeys(client: Client, accountId: string): Promise<number> {
   const counted = await client.query<{ count: number }>(
     'SELECT count(*) FROM api_keys WHERE account_id = $1 AND revoked_at IS NULL AND platform_key_id IS NULL',
     [accountId],
   )
-  if ((counted.rows[0]?.count ?? 0) < limits.keysPerAccountMax) return
-  throw invalidRequest(`An account has at most ${limits.keysPerAccountMax} keys; revoke one that is not used.`)
+  return counted.rows[0]?.count ?? 0
 }

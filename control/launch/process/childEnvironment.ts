@@ -1,3 +1,4 @@
+import { DIALECT } from '../../../contract/catalog/dialects.ts'
 import { variableNames } from '../../../contract/schemas/environment.ts'
 import type { CatalogProvider } from '../../catalog/pricing/catalogFile.ts'
 import type { CatalogTool } from '../../catalog/pricing/toolReader.ts'
@@ -39,6 +40,6 @@ export function proxyEnvironment(env: NodeJS.ProcessEnv, { providers, tools }: K
 
 /** The environment of control: its own settings and the keys of the providers that run batch jobs. */
 export function controlEnvironment(env: NodeJS.ProcessEnv, { providers }: KeyNames): NodeJS.ProcessEnv {
-  const keys = providers.filter(({ dialect }) => dialect === 'openai').map(({ apiKeyEnv }) => apiKeyEnv)
+  const keys = providers.filter(({ dialect }) => DIALECT[dialect].batches).map(({ apiKeyEnv }) => apiKeyEnv)
   return pick(env, [...SYSTEM, ...NODE, ...variableNames('control'), ...keys])
 }

@@ -1,10 +1,9 @@
 import { invalidRequest } from '../../../contract/errors/errors.ts'
 import type { ApiCall, ReadHandler, WriteHandler } from '../../api/call.ts'
 import { listJson, pageOf } from '../../api/lists.ts'
-import { lockAccount } from '../../book/ledger/accountRow.ts'
+import { refuseTooMany } from '../../book/ledger/refuseTooMany.ts'
 import { replaceSecret } from '../../identity/keys/keys.ts'
 import { settingsJson } from '../../identity/keys/settingsJson.ts'
-import type { Limits } from '../../limits.ts'
 import { recordActivity } from '../../runtime/activity/activity.ts'
 import { announceKeyChanges } from '../../runtime/bus/announceKeyChanges.ts'
 import type { Client } from '../../runtime/db/pool.ts'
@@ -41,7 +40,9 @@ export function agentHandlers(parts: AgentParts): Record<AgentOperation, ReadHan
         requireOwnerCredential(call)
         const slug = readSlug(call.body)
         const { settings, policy } = await readAgentSettings(client, call.body)
-        await refuseTooMany(client, call.accountId, parts.limits)
+        const max = parts.limits.agentsPerAccountMax
+        const refusal = () => invalidRequest(`An account has at most ${max} agents.`)
+        await refuseTooMany(client, call.accountId, countAgents, max, refusal)
         const agent = await createAgent(client, call.accountId, slug, settings, policy)
         await note(client, call, agent, 'agent.created', {
           slug,
@@ -99,11 +100,4 @@ export function agentHandlers(parts: AgentParts): Record<AgentOperation, ReadHan
 async function note(client: Client, call: ApiCall, agent: Agent, type: string, details: object): Promise<void> {
   const change = { accountId: agent.ownerId, type, target: agent.id, details: { ...details } }
   await recordActivity(client, call.actor, [change])
-}
-
-/** The account's row is locked, so that agents made at once are counted one after the other. */
-async function refuseTooMany(client: Client, accountId: string, limits: Limits): Promise<void> {
-  await lockAccount(client, accountId)
-  if ((await countAgents(client, accountId)) < limits.agentsPerAccountMax) return
-  throw invalidRequest(`An account has at most ${limits.agentsPerAccountMax} agents.`)
 }

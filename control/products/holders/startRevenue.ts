@@ -2,13 +2,10 @@ import { zeroAddress } from 'viem'
 import type { Address } from '../../../contract/payments/address.ts'
 import type { ChainOptions, ChainParts } from '../../chain/chainParts.ts'
 import type { PaymentsConfig } from '../../chain/paymentsConfig.ts'
-import type { CloseOptions } from './rewards/closePeriod.ts'
 import { HolderScanner } from './rewards/holderScanner.ts'
 import { PayoutSender } from './rewards/payoutSender.ts'
 import { RevenueKeeper } from './rewards/revenueKeeper.ts'
 import { VaultKeeper } from './vault/vaultKeeper.ts'
-
-export interface RevenueOptions extends ChainOptions, Pick<CloseOptions, 'accountsOfWallets' | 'coinUsdUnits'> {}
 
 /** Addresses that get no rewards, by their role and as the operator has named them. */
 export function excludedHolders({ treasury, holders }: Pick<PaymentsConfig, 'treasury' | 'holders'>): Address[] {
@@ -17,7 +14,7 @@ export function excludedHolders({ treasury, holders }: Pick<PaymentsConfig, 'tre
 }
 
 /** Begins to share revenue out. @returns undefined where the operator has named neither a vault nor a distributor */
-export function startRevenue(options: RevenueOptions, parts: ChainParts): RevenueKeeper | undefined {
+export function startRevenue(options: ChainOptions, parts: ChainParts): RevenueKeeper | undefined {
   const { config, pool, log, limits, accountsOfWallets, coinUsdUnits } = options
   const { holders: settings, treasury, chainId, depositConfirmations: confirmations } = config
   if (settings === null) return undefined

@@ -7,7 +7,7 @@ import type { Redis } from '../../../contract/wire/redis.ts'
 import type { Debits } from '../../admission/debits/debit.ts'
 import type { ApiCall, ReadHandler, WriteHandler } from '../../api/call.ts'
 import { listJson, pageOf } from '../../api/lists.ts'
-import { lockAccount } from '../../book/ledger/accountRow.ts'
+import { refuseTooMany } from '../../book/ledger/refuseTooMany.ts'
 import { coinAmount, coinAmountJson, coinPrice } from '../../catalog/pricing/coinAmounts.ts'
 import type { Limits } from '../../limits.ts'
 import { announceKeyChanges } from '../../runtime/bus/announceKeyChanges.ts'
@@ -71,7 +71,7 @@ export function lockHandlers(parts: LockParts): Record<LockOperation, ReadHandle
         const coinUsdUnits = await coinPrice(client)
         const series = await lockTradedSeries(client, String(call.body['series']))
         const wanted = await readOrder(call, client, series)
-        await refuseTooMany(client, call.accountId, series.id, limits)
+        await refuseTooManyOrders(client, call.accountId, series.id, limits)
         const placed = await placeOrder(transaction, debits, call.actor, { series, wanted, coinUsdUnits }, limits)
         return {
           status: 201,
@@ -215,12 +215,10 @@ function readPrice({ body }: ApiCall): number {
   throw invalidRequest(`A limit order needs price, a multiple of ${tick} coin above zero, such as "0.125".`, 'price')
 }
 
-/** The account's row is locked, so that orders placed at once are counted one after the other. */
-async function refuseTooMany(client: Client, accountId: string, seriesId: string, limits: Limits): Promise<void> {
-  await lockAccount(client, accountId)
-  if ((await countOpenOrders(client, accountId)) >= limits.lockOrdersOpenMax) {
-    throw invalidRequest(`An account has at most ${limits.lockOrdersOpenMax} open orders; cancel one.`)
-  }
+async function refuseTooManyOrders(client: Client, accountId: string, seriesId: string, limits: Limits): Promise<void> {
+  const max = limits.lockOrdersOpenMax
+  const refusal = () => invalidRequest(`An account has at most ${max} open orders; cancel one.`)
+  await refuseTooMany(client, accountId, countOpenOrders, max, refusal)
   if ((await countOtherSeries(client, accountId, seriesId)) < limits.lockSeriesPerAccountMax) return
   throw invalidRequest(`An account holds or orders tokens of at most ${limits.lockSeriesPerAccountMax} series.`)
 }

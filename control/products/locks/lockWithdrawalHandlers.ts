@@ -6,17 +6,18 @@ import type { Redis } from '../../../contract/wire/redis.ts'
 import { bookTaking, type Debits, type Taking } from '../../admission/debits/debit.ts'
 import type { ApiCall, ReadHandler, WriteHandler } from '../../api/call.ts'
 import { listJson, pageOf } from '../../api/lists.ts'
-import { lockAccount } from '../../book/ledger/accountRow.ts'
 import { coinAccount, holdingAccount, REVENUE } from '../../book/ledger/accounts.ts'
 import { lockAccounts } from '../../book/ledger/appendAdmissionEvent.ts'
 import { postTransfers, type Transfer } from '../../book/ledger/postTransfers.ts'
+import { refuseTooMany } from '../../book/ledger/refuseTooMany.ts'
 import { coinPrice } from '../../catalog/pricing/coinAmounts.ts'
-import type { PaymentsConfig } from '../../chain/paymentsConfig.ts'
+import type { OnChainStart } from '../../chain/chainParts.ts'
+import type { ChainService } from '../../chain/chainService.ts'
 import { accountOfWallet } from '../../identity/wallets/wallets.ts'
 import type { Limits } from '../../limits.ts'
 import { recordActivity } from '../../runtime/activity/activity.ts'
 import { announceKeyChanges } from '../../runtime/bus/announceKeyChanges.ts'
-import type { Client, Pool } from '../../runtime/db/pool.ts'
+import type { Pool } from '../../runtime/db/pool.ts'
 import type { UndoableTransaction } from '../../runtime/db/undoable.ts'
 import { GAS_FEE, gasFee, refuseBeyondDay, type SentByGateway } from '../payments/gasCover.ts'
 import { readWallet } from '../payments/withdrawalHandlers.ts'
@@ -32,7 +33,7 @@ import {
   pageOfLockWithdrawals,
 } from './tokens/lockWithdrawalRow.ts'
 import { LOCK_WITHDRAWAL, openOnchainAccount } from './tokens/onchainTokens.ts'
-import type { LockTokens } from './tokens/startLockTokens.ts'
+import { type LockTokens, startLockTokens } from './tokens/startLockTokens.ts'
 import { unitsOfTokens } from './tradeAmounts.ts'
 import { refuseSubKey, requireTrader } from './traders.ts'
 
@@ -42,11 +43,8 @@ type LockWithdrawalOperation = 'list_lock_withdrawals' | 'get_lock_withdrawal' |
 
 const HOUR_MS = 3_600_000
 
-/** Tokens of locks on the chain; `lockTokens` throws GatewayError chain_unavailable and funds_lease. */
-interface LockTokenParts {
-  readonly config: Pick<PaymentsConfig, 'lockTokens' | 'gasFeeUnits'>
-  readonly lockTokens: LockTokens | undefined
-}
+/** Tokens of locks on the chain. */
+export const LOCK_TOKENS: OnChainStart<LockTokens> = { start: startLockTokens }
 
 export interface LockWithdrawalParts {
   readonly pool: Pool
@@ -55,7 +53,7 @@ export interface LockWithdrawalParts {
   /** Has what was booked for these accounts brought to the admission state. */
   readonly applyToAdmission: (accountIds: readonly string[]) => Promise<unknown>
   /** Undefined when the gateway has no chain. */
-  readonly payments: LockTokenParts | undefined
+  readonly chain: ChainService | undefined
   readonly limits: Limits
 }
 
@@ -93,7 +91,8 @@ export function lockWithdrawalHandlers(
         const wallet = await readWallet(call, client, { accountOfWallet })
         const series = await lockTradedSeries(client, String(call.body['series']))
         refuseLate(series, limits)
-        await refuseTooMany(client, call.accountId, limits)
+        const max = limits.withdrawalsOpenMax
+        await refuseTooMany(client, call.accountId, countOpenLockWithdrawals, max, () => tooManyUnderWay(max))
         await refuseBeyondDay(client, SENT, call.accountId, limits)
         const micros = readTokens(call, limits)
         const fee = gasFee(call.accountId, gasFeeUnits, await coinPrice(client))
@@ -152,10 +151,9 @@ function feeTransfers(fee: Taking | undefined): Transfer[] {
 }
 
 /** @throws GatewayError not_found where no contract is set; chain_unavailable, funds_lease */
-function lockTokensOf({ payments }: LockWithdrawalParts) {
-  const lockTokens = payments?.config.lockTokens == null ? undefined : payments.lockTokens
-  if (payments !== undefined && lockTokens !== undefined)
-    return { ...lockTokens, gasFeeUnits: payments.config.gasFeeUnits }
+function lockTokensOf({ chain }: LockWithdrawalParts) {
+  const lockTokens = chain?.config.lockTokens == null ? undefined : chain.sending(LOCK_TOKENS)
+  if (chain !== undefined && lockTokens !== undefined) return { ...lockTokens, gasFeeUnits: chain.config.gasFeeUnits }
   throw new GatewayError('not_found', { message: 'This gateway has no contract for tokens of compute locks.' })
 }
 
@@ -176,15 +174,11 @@ function readTokens({ body }: ApiCall, { lockWithdrawalMicrosMin: min }: Limits)
   throw new GatewayError('below_minimum', { message, param: 'tokens', status: 409 })
 }
 
-/** The account's row is locked, so that withdrawals made at once are counted one after the other. */
-async function refuseTooMany(client: Client, accountId: string, limits: Limits): Promise<void> {
-  await lockAccount(client, accountId)
-  if ((await countOpenLockWithdrawals(client, accountId)) < limits.withdrawalsOpenMax) return
-  throw new GatewayError('rate_limited', {
-    message: `An account has at most ${limits.withdrawalsOpenMax} withdrawals under way; wait for one to be sent.`,
+const tooManyUnderWay = (max: number): GatewayError =>
+  new GatewayError('rate_limited', {
+    message: `An account has at most ${max} withdrawals under way; wait for one to be sent.`,
     retryAfterSeconds: 5,
   })
-}
 
 const STATUS: Readonly<Record<LockWithdrawalState, string>> = {
   sending: 'pending',

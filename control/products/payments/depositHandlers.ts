@@ -11,7 +11,6 @@ import { amountJson, coinAmountJson, coinPrice } from '../../catalog/pricing/coi
 import type { Limits } from '../../limits.ts'
 import { recordActivity } from '../../runtime/activity/activity.ts'
 import type { Pool, Queryable } from '../../runtime/db/pool.ts'
-import type { ChainMoney } from './chainMoney.ts'
 import { readDeposit, refuseAuthorization } from './deposits/depositOrder.ts'
 import {
   countSignedDeposits,
@@ -22,6 +21,7 @@ import {
 } from './deposits/depositRow.ts'
 import type { CheckedDeposit } from './deposits/deposits.ts'
 import { refuseBeyondDay, type SentByGateway } from './gasCover.ts'
+import type { Payments } from './payments.ts'
 
 const SENT: SentByGateway = { prefix: 'dep', perDay: 'signedDepositsPerDay', countSince: countSignedDeposits }
 
@@ -30,14 +30,14 @@ type DepositOperation = 'get_funding' | 'list_deposits' | 'get_deposit' | 'creat
 export interface DepositParts {
   readonly pool: Pool
   /** Undefined when the gateway takes no payments. */
-  readonly payments: ChainMoney | undefined
+  readonly payments: Payments | undefined
   /** The account that a wallet is linked to. */
   readonly accountOfWallet: (db: Queryable, address: Address) => Promise<string | undefined>
   readonly limits: Limits
 }
 
 /** @throws GatewayError not_found when the gateway takes no payments */
-export function paymentsOf({ payments }: Pick<DepositParts, 'payments'>): ChainMoney {
+export function paymentsOf({ payments }: Pick<DepositParts, 'payments'>): Payments {
   if (payments !== undefined) return payments
   throw new GatewayError('not_found', { message: 'This gateway has no chain for deposits and withdrawals.' })
 }
@@ -125,7 +125,7 @@ function depositJson(deposit: Deposit) {
   }
 }
 
-function fundingJson(payments: ChainMoney, coinUsdUnits: number) {
+function fundingJson(payments: Payments, coinUsdUnits: number) {
   const { chainId, payTo, assets } = payments.terms
   const { depositMinUnits, withdrawalMinUnits, gasFeeUnits, depositConfirmations } = payments.config
   return {

@@ -11,7 +11,7 @@ import type { ChainState } from '../../chain/chainState.ts'
 import type { Limits } from '../../limits.ts'
 import type { RpcHandlers } from '../../runtime/bus/rpcOperations.ts'
 import { redisNowMs } from '../../runtime/redisClock.ts'
-import type { ChainMoney } from './chainMoney.ts'
+import type { Payments } from './payments.ts'
 import { TRANSACTION_KEY } from './x402/foreignSettlement.ts'
 import type { PaymentOrder } from './x402/paymentOrder.ts'
 
@@ -20,7 +20,7 @@ const ANSWER_MS = 1_000
 
 type PaymentOperation = 'payment_terms' | 'make_payment'
 
-type PaymentMaker = Pick<ChainMoney, 'terms' | 'settle' | 'refusals'>
+type PaymentMaker = Pick<Payments, 'terms' | 'settle' | 'refusals'>
 
 /**
  * Handlers of the proxies' calls about payments. No terms are told while no payment can be made.
@@ -28,7 +28,7 @@ type PaymentMaker = Pick<ChainMoney, 'terms' | 'settle' | 'refusals'>
  */
 export function paymentHandlers(
   payments: PaymentMaker | undefined,
-  chain: Pick<ChainState, 'payments'>,
+  chain: () => Pick<ChainState, 'payments'>,
   redis: Redis,
   limits: Limits,
 ): Pick<RpcHandlers, PaymentOperation> {
@@ -39,7 +39,7 @@ export function paymentHandlers(
   return {
     payment_terms: async () => {
       const { terms } = service()
-      if (chain.payments !== 'open') throw new GatewayError('chain_unavailable', { retryAfterSeconds: 5 })
+      if (chain().payments !== 'open') throw new GatewayError('chain_unavailable', { retryAfterSeconds: 5 })
       return termsToMessage(terms)
     },
     make_payment: async (request, { deadlineMs }) =>

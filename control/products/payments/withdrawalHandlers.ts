@@ -9,8 +9,8 @@ import { isId, newId } from '../../../contract/wire/ids.ts'
 import type { Debits } from '../../admission/debits/debit.ts'
 import type { ApiCall, ReadHandler, WriteHandler } from '../../api/call.ts'
 import { listJson, pageOf } from '../../api/lists.ts'
-import { lockAccount } from '../../book/ledger/accountRow.ts'
 import { ESCROW_COIN, REVENUE } from '../../book/ledger/accounts.ts'
+import { refuseTooMany } from '../../book/ledger/refuseTooMany.ts'
 import { type CoinAmount, coinAmount, coinAmountJson, coinPrice, readCoin } from '../../catalog/pricing/coinAmounts.ts'
 import type { Limits } from '../../limits.ts'
 import { recordActivity } from '../../runtime/activity/activity.ts'
@@ -69,7 +69,8 @@ export function withdrawalHandlers(
         const price = await coinPrice(client)
         const { nanos, units, tokens } = readAmount(call, asset, price, payments.config.withdrawalMinUnits)
         const wallet = await readWallet(call, client, parts)
-        await refuseTooMany(client, accountId, parts.limits)
+        const max = parts.limits.withdrawalsOpenMax
+        await refuseTooMany(client, accountId, countOpenWithdrawals, max, () => tooManyUnderWay(max))
         await requireReserve(client, parts.limits)
         await refuseBeyondDay(client, SENT, accountId, parts.limits)
         const id = newId('wdr')
@@ -139,15 +140,11 @@ export async function readWallet(
   throw new GatewayError('wallet_not_found', { param: 'address' })
 }
 
-/** The account's row is locked, so that withdrawals made at once are counted one after the other. */
-async function refuseTooMany(client: Client, accountId: string, limits: Limits): Promise<void> {
-  await lockAccount(client, accountId)
-  if ((await countOpenWithdrawals(client, accountId)) < limits.withdrawalsOpenMax) return
-  throw new GatewayError('rate_limited', {
-    message: `An account has at most ${limits.withdrawalsOpenMax} withdrawals under way; wait for one to be sent.`,
+const tooManyUnderWay = (max: number): GatewayError =>
+  new GatewayError('rate_limited', {
+    message: `An account has at most ${max} withdrawals under way; wait for one to be sent.`,
     retryAfterSeconds: 5,
   })
-}
 
 const STATUS: Readonly<Record<WithdrawalState, string>> = { sending: 'pending', sent: 'sent', returned: 'returned' }
 

@@ -172,6 +172,7 @@ const hex = (bytes: Buffer): Hex => `0x${bytes.toString('hex')}`
 
 /** Batches are anchored or not as their transactions are; nothing else of the book follows from it. */
 export const settlementOutcome: OutcomeHandler = {
+  depth: 'depositConfirmations',
   mined: async () => {},
   unmade: async () => {},
   isMade: (receipt, { target, ref }) => hasAnchored(receipt, target, batchOfRef(ref)),

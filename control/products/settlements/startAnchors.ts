@@ -1,11 +1,8 @@
 import type { ChainOptions, ChainParts } from '../../chain/chainParts.ts'
-import { AnchorKeeper, type AnchorOptions } from './anchorKeeper.ts'
+import { AnchorKeeper } from './anchorKeeper.ts'
 
 /** Begins to make and anchor settlement batches. @returns undefined where the operator has named no contract */
-export function startAnchors(
-  options: ChainOptions & Pick<AnchorOptions, 'coinUsdUnits'>,
-  parts: ChainParts,
-): AnchorKeeper | undefined {
+export function startAnchors(options: ChainOptions, parts: ChainParts): AnchorKeeper | undefined {
   const { config, pool, log, coinUsdUnits, limits } = options
   const { chainId, assets, settlementAnchor: contract, settlementIntervalSeconds: intervalSeconds } = config
   if (contract === null) return undefined

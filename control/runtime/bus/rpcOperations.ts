@@ -14,13 +14,20 @@ export type RpcHandlers = {
 
 /** Decodes a call, runs its handler and encodes the answer. @throws errors of the handler; `notUnderstood` when decoding fails */
 export async function callOperation<Name extends RpcOperation>(
-  handlers: RpcHandlers,
+  handlers: Partial<RpcHandlers>,
   name: Name,
   payload: Uint8Array,
   call: RpcCall,
 ): Promise<Uint8Array> {
   const { request, reply } = RPC[name]
-  return reply.encode(await handlers[name](readRequest(request, payload), call))
+  const handler = handlers[name]
+  if (handler === undefined) throw notOffered()
+  return reply.encode(await handler(readRequest(request, payload), call))
+}
+
+/** The refusal of what belongs to a product that this process does not run. */
+export function notOffered(): GatewayError {
+  return new GatewayError('not_found', { message: 'This gateway does not offer this.' })
 }
 
 /** The rejection of a call by a proxy of another version. Nothing was done. */

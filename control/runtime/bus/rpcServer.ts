@@ -25,7 +25,7 @@ export interface RpcServerOptions {
   readonly redisUrl: string
   /** Shared with the proxies; SLUICE_BUS_KEY. */
   readonly busKeys: readonly Buffer[]
-  readonly handlers: RpcHandlers
+  readonly handlers: Partial<RpcHandlers>
   readonly log: Logger
   readonly observe?: RpcObserver
   readonly limits: Limits
@@ -39,7 +39,7 @@ export interface RpcServerOptions {
  * sealed with the shared key is dropped without an answer.
  */
 export class RpcServer {
-  private readonly handlers: RpcHandlers
+  private readonly handlers: Partial<RpcHandlers>
   private readonly busKeys: readonly Buffer[]
   private readonly log: Logger
   private readonly observe: RpcObserver

@@ -7,6 +7,7 @@ import { refusalOfError } from '../../upstream/providerErrors.ts'
 import type { Rejected } from '../../upstream/refusal.ts'
 import type { AnswerContext } from '../shared/codec.ts'
 import type { Message, ToolCall } from '../shared/message.ts'
+import { thoughtOf } from '../shared/thought.ts'
 import { finishOfStop } from './anthropicReader.ts'
 
 /** A Messages answer, or the reason why the body is not one. */
@@ -26,6 +27,7 @@ export function readAnthropicMessage(body: AnswerJson, context: AnswerContext): 
   return {
     text: textIn(blocks, 'text', 'text'),
     reasoning: textIn(blocks, 'thinking', 'thinking'),
+    thoughts: blocks.map(thoughtOf).filter((thought) => thought !== null),
     refusal: '',
     toolCalls: blocks.filter((block) => block['type'] === 'tool_use').map(readCall),
     finish: finishOfStop(answer['stop_reason']),

@@ -1,5 +1,7 @@
 import { isJsonObject, type JsonObject, parseJsonObject } from '../../../contract/std/jsonObject.ts'
 import { plainBase64, readDataUrl } from '../shared/dataUrl.ts'
+import { PDF_TYPE, pdfOfDataUrl } from '../shared/pdf.ts'
+import type { PlacedThought } from '../shared/thought.ts'
 
 /** A prompt in the Messages format. */
 export interface AnthropicPrompt {
@@ -8,21 +10,33 @@ export interface AnthropicPrompt {
   readonly messages: readonly JsonObject[]
 }
 
+type ThoughtsOf = ReadonlyMap<JsonObject, readonly PlacedThought[]>
+
+const NO_THOUGHTS: ThoughtsOf = new Map()
+const NONE: readonly PlacedThought[] = []
+
+interface Turn extends JsonObject {
+  readonly role: string
+  readonly content: JsonObject[]
+}
+
 /** What the user says in a conversation that the assistant begins. */
-const NOTHING_SAID = '...'
+export const NOTHING_SAID = '...'
 /** The pattern of tool call ids in this format. */
+const NOT_BLANK = /\S/
 const NOT_IN_IDS = /[^A-Za-z0-9_-]/g
 
 /**
  * Puts the checked messages of a chat request into the Messages format: system texts apart, tool results in the user's
  * turn, consecutive messages of one side as one.
+ * @param thoughts thinking that is to go back to the provider, by its message
  */
-export function anthropicPrompt(messages: readonly JsonObject[]): AnthropicPrompt {
+export function anthropicPrompt(messages: readonly JsonObject[], thoughts: ThoughtsOf = NO_THOUGHTS): AnthropicPrompt {
   const system: JsonObject[] = []
-  const turns: { role: string; content: JsonObject[] }[] = []
+  const turns: Turn[] = []
   for (const message of messages) {
     const role = message['role']
-    const content = blocksOf(message)
+    const content = blocksOf(message, thoughts.get(message) ?? NONE)
     if (role === 'system' || role === 'developer') {
       system.push(...content)
       continue
@@ -36,7 +50,8 @@ export function anthropicPrompt(messages: readonly JsonObject[]): AnthropicPromp
   }
   // The format begins with a turn of the user, and refuses white space at the end of an answer that is to be continued.
   if (turns[0]?.role === 'assistant') turns.unshift({ role: 'user', content: [{ type: 'text', text: NOTHING_SAID }] })
-  trimEnd(turns[turns.length - 1])
+  const last = turns.at(-1)
+  if (last !== undefined) turns[turns.length - 1] = trimmedTurn(last)
   // The format needs a turn of the user, where chat completions are content with instructions.
   if (turns.length === 0) {
     const content = system.length === 0 ? [{ type: 'text', text: NOTHING_SAID }] : system
@@ -58,14 +73,25 @@ function resultsIn(content: readonly JsonObject[]): number {
   return end < 0 ? content.length : end
 }
 
-function trimEnd(turn: { role: string; content: JsonObject[] } | undefined): void {
-  const last = turn?.role === 'assistant' ? turn.content.at(-1) : undefined
-  if (turn !== undefined && typeof last?.['text'] === 'string') {
-    turn.content[turn.content.length - 1] = { ...last, text: last['text'].trimEnd() }
-  }
+/**
+ * The newest turn of a conversation without white space at the end of its text, if the assistant has said it: the format
+ * refuses that in an answer that is to be continued.
+ */
+export function trimmedTurn<Said extends JsonObject>(turn: Said): Said {
+  const { role, content } = turn
+  if (role !== 'assistant') return turn
+  if (typeof content === 'string') return endsBlank(content) ? { ...turn, content: content.trimEnd() } : turn
+  const blocks = content as readonly JsonObject[]
+  const last = blocks.at(-1)
+  if (last?.['type'] !== 'text' || !endsBlank(String(last['text']))) return turn
+  return { ...turn, content: [...blocks.slice(0, -1), { ...last, text: String(last['text']).trimEnd() }] }
 }
 
-function blocksOf(message: JsonObject): JsonObject[] {
+function endsBlank(text: string): boolean {
+  return isBlank(text.slice(-1))
+}
+
+function blocksOf(message: JsonObject, thoughts: readonly PlacedThought[]): JsonObject[] {
   const { content } = message
   if (message['role'] === 'tool') {
     const result = contentBlocks(content)
@@ -73,7 +99,9 @@ function blocksOf(message: JsonObject): JsonObject[] {
     return [{ type: 'tool_result', tool_use_id: callId(message['tool_call_id']), ...said }]
   }
   const calls = Array.isArray(message['tool_calls']) ? (message['tool_calls'] as JsonObject[]) : []
-  return [...contentBlocks(content), ...calls.map(toolUse)]
+  const before = (place: number | null): JsonObject[] =>
+    thoughts.filter(({ beforeCall }) => beforeCall === place).map(({ thought }) => ({ ...thought }))
+  return [...before(null), ...contentBlocks(content), ...calls.flatMap((call, i) => [...before(i), toolUse(call)])]
 }
 
 function contentBlocks(content: unknown): JsonObject[] {
@@ -84,13 +112,24 @@ function contentBlocks(content: unknown): JsonObject[] {
 function blockOf(part: JsonObject): JsonObject[] {
   const cached = part['cache_control'] === undefined ? {} : { cache_control: part['cache_control'] }
   if (part['type'] === 'image_url') return [{ type: 'image', source: imageSource(part['image_url']), ...cached }]
+  if (part['type'] === 'file' && isJsonObject(part['file'])) return [{ ...documentOf(part['file']), ...cached }]
   const text = part['type'] === 'refusal' ? part['refusal'] : part['text']
   return isBlank(text) ? [] : [{ type: 'text', text, ...cached }]
 }
 
+function documentOf({ file_data: url, filename }: JsonObject): JsonObject {
+  const source = { type: 'base64', media_type: PDF_TYPE, data: plainBase64(pdfOfDataUrl(url) ?? '') }
+  return { type: 'document', source, title: filename }
+}
+
+/** Whether a checked block is a PDF: other documents are texts. */
+export function isPdfDocument({ type, source }: JsonObject): boolean {
+  return type === 'document' && isJsonObject(source) && source['type'] === 'base64'
+}
+
 /** The format refuses texts of nothing but white space. */
 export function isBlank(text: unknown): boolean {
-  return typeof text === 'string' && text.trim() === ''
+  return typeof text === 'string' && !NOT_BLANK.test(text)
 }
 
 function imageSource(image: unknown): JsonObject {

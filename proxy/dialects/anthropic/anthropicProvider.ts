@@ -3,6 +3,7 @@ import type { ProviderSide } from '../shared/translate.ts'
 import { readAnthropicMessage } from './anthropicMessage.ts'
 import { AnthropicReader } from './anthropicReader.ts'
 import { AnthropicRequestBuilder, printAnthropic } from './anthropicRequestBuilder.ts'
+import { wholeEvents } from './wholeEvents.ts'
 
 /** Providers of the Anthropic dialect. */
 export const anthropicProvider: ProviderSide = {
@@ -10,4 +11,5 @@ export const anthropicProvider: ProviderSide = {
   ask: (request, requestId, model, printed) => new AnthropicRequestBuilder(request, requestId, model, printed),
   reader: ({ model, limits }) => new AnthropicReader(usageBounds(model.context, model.maxOutput), limits),
   message: readAnthropicMessage,
+  wholeEvents,
 }

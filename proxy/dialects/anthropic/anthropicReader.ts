@@ -3,6 +3,7 @@ import { type ReportedUsage, UsageReports } from '../../../contract/money/usageR
 import { isJsonObject, type JsonObject, parseJsonObject } from '../../../contract/std/jsonObject.ts'
 import { type EventBounds, FrameReader, type FrameSink } from '../../sse/frameReader.ts'
 import { type FinishReason, type MessageReader, type MessageSink, TOOL_CALLS_MAX } from '../shared/message.ts'
+import { thoughtOf } from '../shared/thought.ts'
 
 const FINISH_REASONS: ReadonlyMap<unknown, FinishReason> = new Map<unknown, FinishReason>([
   ['max_tokens', 'length'],
@@ -24,6 +25,12 @@ interface OpenCall {
   pieces: boolean
 }
 
+/** A block of thinking that is open. */
+interface OpenThought {
+  text: string
+  signature: string
+}
+
 /** Reads the events of a provider of the Anthropic dialect for a client that speaks another format. */
 export class AnthropicReader implements MessageReader, FrameSink {
   done = false
@@ -33,6 +40,7 @@ export class AnthropicReader implements MessageReader, FrameSink {
   private readonly frames: FrameReader
   private readonly reported: UsageReports
   private readonly calls = new Map<unknown, OpenCall>()
+  private thinking: OpenThought | null = null
   private sink: MessageSink | undefined
 
   constructor(bounds: UsageBounds, eventBounds: EventBounds) {
@@ -97,8 +105,23 @@ export class AnthropicReader implements MessageReader, FrameSink {
 
   private startBlock(index: unknown, block: JsonObject, sink: MessageSink): void {
     if (block['type'] === 'text') sendText(block['text'], (piece) => sink.text(piece))
-    else if (block['type'] === 'thinking') sendText(block['thinking'], (piece) => sink.reasoning(piece))
+    else if (block['type'] === 'thinking') {
+      this.thinking = { text: '', signature: textOf(block['signature']) }
+      this.think(block['thinking'], sink)
+    } else if (block['type'] === 'redacted_thinking') this.endThought(block, sink)
     else if (block['type'] === 'tool_use') this.startCall(index, block, sink)
+  }
+
+  private think(value: unknown, sink: MessageSink): void {
+    sendText(value, (piece) => {
+      if (this.thinking !== null) this.thinking.text += piece
+      sink.reasoning(piece)
+    })
+  }
+
+  private endThought(block: JsonObject, sink: MessageSink): void {
+    const thought = thoughtOf(block)
+    if (thought !== null) sink.thoughtEnds?.(thought)
   }
 
   private startCall(index: unknown, block: JsonObject, sink: MessageSink): void {
@@ -113,7 +136,9 @@ export class AnthropicReader implements MessageReader, FrameSink {
 
   private readDelta(index: unknown, delta: JsonObject, sink: MessageSink): void {
     if (delta['type'] === 'text_delta') sendText(delta['text'], (piece) => sink.text(piece))
-    else if (delta['type'] === 'thinking_delta') sendText(delta['thinking'], (piece) => sink.reasoning(piece))
+    else if (delta['type'] === 'thinking_delta') this.think(delta['thinking'], sink)
+    else if (delta['type'] === 'signature_delta' && this.thinking !== null)
+      this.thinking.signature += textOf(delta['signature'])
     else if (delta['type'] === 'input_json_delta') {
       const call = this.calls.get(index)
       sendText(delta['partial_json'], (piece) => {
@@ -126,6 +151,11 @@ export class AnthropicReader implements MessageReader, FrameSink {
 
   // A tool without parameters gets no piece of input, but its call needs arguments that are JSON.
   private stopBlock(index: unknown, sink: MessageSink): void {
+    const { thinking } = this
+    if (thinking !== null) {
+      this.thinking = null
+      this.endThought({ type: 'thinking', thinking: thinking.text, signature: thinking.signature }, sink)
+    }
     const call = this.calls.get(index)
     if (call === undefined || call.pieces) return
     call.pieces = true

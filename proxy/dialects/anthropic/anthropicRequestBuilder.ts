@@ -1,9 +1,11 @@
 import { isJsonObject, type JsonObject } from '../../../contract/std/jsonObject.ts'
 import type { Route } from '../../catalog/pricedItem.ts'
 import { ANY_JSON, wantsAnyJson } from '../shared/anyJson.ts'
+import { calledTools } from '../shared/calledTools.ts'
 import type { ChatFields, ChatRequest } from '../shared/chatRequest.ts'
 import type { AskModel, Printed, ProviderRequest, ProviderRequestBuilder } from '../shared/codec.ts'
 import { joinedBody } from '../shared/joinedBody.ts'
+import { withoutPdfs } from '../shared/pdf.ts'
 import { anthropicHeaders } from './anthropicHeaders.ts'
 import { anthropicPrompt } from './anthropicMessages.ts'
 import { thinkingMembers } from './anthropicThinking.ts'
@@ -13,18 +15,26 @@ export const MESSAGES_PATH = '/messages'
 const SAMPLING = ['temperature', 'top_p', 'top_k'] as const
 
 /** A request in the format of chat completions as providers of the Anthropic dialect read it. */
-export function printAnthropic({ forward, effort }: ChatRequest, model: Pick<AskModel, 'thinking'>): Printed {
-  const messages = forward['messages'] as readonly JsonObject[]
-  const { system, messages: turns } = anthropicPrompt(messages)
+export function printAnthropic(
+  { forward, effort, thoughts, prompt: { pdfs = 0 } }: ChatRequest,
+  model: Pick<AskModel, 'thinking' | 'pdfTokens'>,
+): Printed {
+  const said = forward['messages'] as readonly JsonObject[]
+  // Models that do not think take no thinking back.
+  const shown = model.thinking === 'none' ? undefined : thoughts
+  const { system, messages: turns } = anthropicPrompt(
+    pdfs > 0 && (model.pdfTokens ?? 0) === 0 ? withoutPdfs(said, () => false) : said,
+    shown,
+  )
   if (wantsAnyJson(forward['response_format'])) system.push({ type: 'text', text: ANY_JSON })
   const prompt = {
     ...(system.length === 0 ? {} : { system }),
     messages: turns,
-    ...anthropicTools(forward),
+    ...(Array.isArray(forward['tools']) ? anthropicTools(forward) : calledTools(turns)),
     ...stopOf(forward['stop']),
     ...userOf(forward['user'] ?? forward['safety_identifier']),
   }
-  const mayThink = !forcesTool(forward['tool_choice']) && !(model.thinking === 'budget' && endsInToolResult(messages))
+  const mayThink = !forcesTool(forward['tool_choice']) && !(model.thinking === 'budget' && lacksThought(turns))
   const options: JsonObject = mayThink ? { effort: effort ?? forward['reasoning_effort'] } : {}
   for (const name of SAMPLING) options[name] = forward[name]
   const format = formatOf(forward['response_format'])
@@ -70,12 +80,17 @@ function outputConfig(config: unknown, format: string | Uint8Array | undefined):
   return [`"output_config":{${stated}${stated === '' ? '' : ','}"format":`, format, '},']
 }
 
-// A model with a budget has to be shown the thinking that led to a tool call; chat completions do not carry it. What the user
-// says behind the result belongs to the same turn.
-function endsInToolResult(messages: readonly JsonObject[]): boolean {
-  const said = messages.findLastIndex(({ role }) => role === 'assistant')
-  return messages.some(({ role }, i) => i > said && role === 'tool')
+// A model with a budget has to be shown the thinking that led to a tool call, which not every client's format carries. What
+// the user says behind the result belongs to the same turn.
+function lacksThought(turns: readonly JsonObject[]): boolean {
+  const [asked, answered] = turns.slice(-2)
+  const answers = (answered?.['content'] ?? []) as readonly JsonObject[]
+  if (!answers.some(({ type }) => type === 'tool_result')) return false
+  const [first] = (asked?.['content'] ?? []) as readonly JsonObject[]
+  return !THOUGHTS.has(first?.['type'])
 }
+
+const THOUGHTS: ReadonlySet<unknown> = new Set(['thinking', 'redacted_thinking'])
 
 // The format knows temperatures up to 1, refuses some samplings together, and all of them while a model thinks.
 function sampling(options: JsonObject): JsonObject {

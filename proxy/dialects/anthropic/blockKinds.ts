@@ -21,7 +21,10 @@ const SERVER_RUN: BlockKind = { action: 'skip', becomes: 'a call that another pr
 export const BLOCK_KINDS: Readonly<Record<string, BlockKind>> = {
   text: { action: 'read', becomes: 'a text' },
   image: { action: 'read', becomes: 'an image of the web or in base64' },
-  document: { action: 'read', becomes: 'a text document; one that is a PDF or stored elsewhere becomes a note' },
+  document: {
+    action: 'read',
+    becomes: 'a text document, or a PDF where the model takes it; one that is stored elsewhere becomes a note',
+  },
   tool_use: { action: 'read', becomes: 'a tool call' },
   tool_result: { action: 'read', becomes: 'the result of its call' },
   thinking: { action: 'read', becomes: 'thinking with a signature, which only providers of this format get' },

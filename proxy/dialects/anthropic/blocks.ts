@@ -7,6 +7,7 @@ import { isGiven } from '../../json/fields.ts'
 import { IMAGE_TYPES, imageType } from '../shared/dataUrl.ts'
 import { readImageUrl } from '../shared/imageUrl.ts'
 import { leftOut, textOfBase64 } from '../shared/leftOut.ts'
+import { countPdf, PDF_TYPE } from '../shared/pdf.ts'
 import { readText } from '../shared/text.ts'
 import { callId, inputOf, isBlank } from './anthropicMessages.ts'
 import { blockKind, textOf } from './blockKinds.ts'
@@ -26,8 +27,11 @@ export interface Reading {
 type BlockReader = (block: JsonObject, field: string, reading: Reading) => JsonObject | null
 
 // Some models write texts of nothing but white space, which providers of this format refuse.
-const textBlock: BlockReader = (block, field, { size }) =>
-  isBlank(block['text']) ? null : { type: 'text', text: readText(block['text'], `${field}.text`, size) }
+const textBlock: BlockReader = (block, field, { size }) => {
+  if (!isBlank(block['text'])) return { type: 'text', text: readText(block['text'], `${field}.text`, size) }
+  size.rewritten = true
+  return null
+}
 
 const RESULT_BLOCKS: Readonly<Record<string, BlockReader>> = {
   text: textBlock,
@@ -140,20 +144,33 @@ function mediaTypeOf({ media_type: stated }: JsonObject): string | null {
 function readDocument(block: JsonObject, field: string, { size, newest }: Reading): JsonObject | null {
   const name = `${field}.source`
   const source = objectOf(block['source'], name)
+  if (isPdf(source)) {
+    countPdf(size)
+    if (newest) size.newPdf ??= `${name}.type`
+    return withTitle({ type: 'base64', media_type: PDF_TYPE, data: source['data'] }, block, field, size)
+  }
   const text = documentText(source, size)
   if (text === null) {
     if (!newest) return said(leftOut('document'), field, size)
     throw invalidRequest(
-      `${name} must be a text, as type text or as base64 of text/plain; documents of other kinds are not priced.`,
+      `${name} must be a text or a PDF, as type text or as base64; documents of other kinds are not priced.`,
       `${name}.type`,
     )
   }
   const data = readText(text, `${name}.data`, size)
-  const clean: JsonObject = { type: 'document', source: { type: 'text', media_type: 'text/plain', data } }
+  return withTitle({ type: 'text', media_type: 'text/plain', data }, block, field, size)
+}
+
+function withTitle(source: JsonObject, block: JsonObject, field: string, size: PromptSize): JsonObject {
+  const clean: JsonObject = { type: 'document', source }
   for (const member of ['title', 'context']) {
     if (isGiven(block[member])) clean[member] = readText(block[member], `${field}.${member}`, size)
   }
   return clean
+}
+
+function isPdf({ type, media_type: mediaType, data }: JsonObject): boolean {
+  return type === 'base64' && mediaType === PDF_TYPE && typeof data === 'string'
 }
 
 /** The text of a document, to be measured; null for one that is no text. */
@@ -183,7 +200,8 @@ function readToolResult(block: JsonObject, field: string, reading: Reading): Jso
   const { content } = block
   if (isGiven(content)) {
     const read = readBlocks(content, RESULT_BLOCKS, `${field}.content`, { ...reading, newest: false })
-    if (read.length > 0) clean['content'] = read
+    if (isBlank(read)) reading.size.rewritten = true
+    else if (read.length > 0) clean['content'] = read
   }
   if (block['is_error'] === true) clean['is_error'] = true
   return clean

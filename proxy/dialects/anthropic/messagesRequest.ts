@@ -4,6 +4,7 @@ import type { PromptSize } from '../../admission/holdSize.ts'
 import { isGiven, readBoolean, readModel, readName, readPositiveInteger, refuseBatch } from '../../json/fields.ts'
 import type { Limits } from '../../limits.ts'
 import { countOption } from '../openai/options.ts'
+import { calledTools, countDefinitions } from '../shared/calledTools.ts'
 import type { ChatFields, ChatRequest } from '../shared/chatRequest.ts'
 import { type ClientTool, differs, sentName } from '../shared/clientTools.ts'
 import type { AskModel } from '../shared/codec.ts'
@@ -11,6 +12,7 @@ import { readPreferences } from '../shared/preferences.ts'
 import { resultsFirst } from './anthropicMessages.ts'
 import { ROLES, readContent } from './blocks.ts'
 import { readCacheControl } from './cacheControl.ts'
+import { needsRepair, withoutDocuments } from './nativeBody.ts'
 import { readOutputConfig, readSampling, readThinking, readTools } from './options.ts'
 import { chatBody, effortFor } from './toChat.ts'
 
@@ -54,10 +56,12 @@ export class MessagesRequest implements ChatRequest {
   }
 
   /** The request in the format of chat completions, for a model that may or may not think. */
-  asChat(model: Pick<AskModel, 'thinking' | 'maxOutput'>): ChatRequest {
+  asChat(model: Pick<AskModel, 'thinking' | 'maxOutput' | 'pdfTokens'>): ChatRequest {
     const { thinking } = this.native
     const effort = model.thinking === 'none' ? null : effortFor(this.native, this.maxTokens ?? model.maxOutput)
-    const forward = effort === null ? this.forward : { ...this.forward, reasoning_effort: effort }
+    const lacksPdfs = (this.prompt.pdfs ?? 0) > 0 && (model.pdfTokens ?? 0) === 0
+    const whole = lacksPdfs ? chatBody(withoutDocuments(this.native)) : this.forward
+    const forward = effort === null ? whole : { ...whole, reasoning_effort: effort }
     const said = effort ?? (isJsonObject(thinking) && thinking['type'] === 'disabled' ? 'none' : null)
     return { ...this.read, forward, ...(said !== null && { effort: said }) }
   }
@@ -91,6 +95,8 @@ export function readMessagesRequest(body: JsonObject, limits: Limits, answers = 
     cache_control: isGiven(body['cache_control']) ? readCacheControl(body['cache_control'], 'cache_control') : null,
   }
   for (const name in given) if (given[name] !== null) native[name] = given[name]
+  if (needsRepair(native)) prompt.rewritten = true
+  if (native['tools'] === undefined) countDefinitions(calledTools(native['messages'] as JsonObject[])['tools'], prompt)
   const read: ChatFields = {
     modelId: model.modelId,
     batch: false,

@@ -24,6 +24,8 @@ import { anthropicUsageJson } from './anthropicUsage.ts'
 import { messagesText } from './cacheControl.ts'
 import { MessagesRequest } from './messagesRequest.ts'
 import { MessagesStream } from './messagesStream.ts'
+import { providerBody, withoutDocuments } from './nativeBody.ts'
+import { wholeEvents } from './wholeEvents.ts'
 
 /** The members of an answer that the gateway sets itself, replacing the provider's. */
 const OWN_MEMBERS: ReadonlySet<string> = new Set(['id', 'type', 'role', 'model', 'usage', 'receipt'])
@@ -41,6 +43,7 @@ export const nativeCodec: ChatCodec = {
   ask: (request, requestId, _model, printed) => new NativeAsk(request, requestId, printed),
   stream: ({ requestId, model, limits }) =>
     new MessagesStream(chunkIdentity(requestId, model.id), usageBounds(model.context, model.maxOutput), limits),
+  wholeEvents,
   answer: readNativeAnswer,
   end: (billed, receipt) => answerEnd(anthropicUsageJson(billed), receipt),
 }
@@ -51,12 +54,17 @@ export function messagesOf(request: unknown): MessagesRequest {
   throw new Error('only Messages requests are asked for as such')
 }
 
-/** The body of a request as a model takes it: thinking is only for models that think. */
+/** The body of a request as a model and its provider take it: thinking is only for models that think. */
 export function nativeBody(request: MessagesRequest, model: AskModel): JsonObject {
-  if (model.thinking !== 'none') return request.native
-  const { thinking: _thinking, output_config: config, ...body } = request.native
+  const whole = providerBody(shownTo(model, request))
+  if (model.thinking !== 'none') return whole
+  const { thinking: _thinking, output_config: config, ...body } = whole
   const { format } = (config ?? {}) as JsonObject
   return format === undefined ? body : { ...body, output_config: { format } }
+}
+
+function shownTo({ pdfTokens = 0 }: AskModel, { native, prompt }: MessagesRequest): JsonObject {
+  return (prompt.pdfs ?? 0) > 0 && pdfTokens === 0 ? withoutDocuments(native) : native
 }
 
 /** The count_tokens body of a request without the model's name; its members without the opening brace. */

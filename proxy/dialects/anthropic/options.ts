@@ -6,6 +6,7 @@ import { isGiven, readBoolean, readWord } from '../../json/fields.ts'
 import type { Limits } from '../../limits.ts'
 import { checkStops, countOption } from '../openai/options.ts'
 import { readText } from '../shared/text.ts'
+import { boundedTools, toolList } from '../shared/toolList.ts'
 import { THINKING_TOKENS_MIN } from './anthropicThinking.ts'
 import { withCache } from './cacheControl.ts'
 
@@ -21,11 +22,8 @@ const DISPLAYS: ReadonlySet<unknown> = new Set(['summarized', 'omitted'])
  */
 export function readTools(body: JsonObject, joined: readonly unknown[], size: PromptSize, limits: Limits): JsonObject {
   const { tool_choice: choice } = body
-  const tools = body['tools'] ?? []
-  if (!Array.isArray(tools)) throw invalidRequest('tools must be an array of {name, input_schema}.', 'tools')
-  if (tools.length > limits.toolsMax || joined.length > limits.toolsMax)
-    throw invalidRequest(`tools may hold at most ${limits.toolsMax} entries.`, 'tools')
-  const all = [...tools, ...joined].map(readTool).filter((tool) => tool !== null)
+  const tools = toolList(body['tools'], '{name, input_schema}', limits)
+  const all = [...tools, ...boundedTools(joined, limits)].map(readTool).filter((tool) => tool !== null)
   const clean = joined.length === 0 ? all : [...new Map(all.map((tool) => [tool['name'], tool])).values()]
   if (clean.length === 0) return {}
   size.textBytes += jsonBytes(clean)

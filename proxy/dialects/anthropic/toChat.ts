@@ -1,5 +1,7 @@
 import { isJsonObject, type JsonObject } from '../../../contract/std/jsonObject.ts'
 import { sentName } from '../shared/clientTools.ts'
+import { pdfDataUrl, pdfPart } from '../shared/pdf.ts'
+import { isPdfDocument } from './anthropicMessages.ts'
 import { effortOfBudget } from './anthropicThinking.ts'
 
 const SYSTEM_JOINT = '\n\n'
@@ -46,7 +48,7 @@ function chatMessages(message: JsonObject): JsonObject[] {
   if (role === 'system') return [{ role, content: plainText(blocks, SYSTEM_JOINT) }]
   // Results answer the previous turn, so they precede the rest of the user's content. Only users can show images.
   const results = blocks.filter((block) => block['type'] === 'tool_result')
-  const shown = results.flatMap(blocksOfResult).filter((block) => block['type'] === 'image')
+  const shown = results.flatMap(blocksOfResult).filter((block) => block['type'] === 'image' || isPdfDocument(block))
   const said = [...shown, ...blocks.filter((block) => block['type'] !== 'tool_result')]
   const messages: JsonObject[] = results.map((result) => ({
     role: 'tool',
@@ -75,10 +77,14 @@ function blocksOfResult(result: JsonObject): JsonObject[] {
 // Many providers take only a string where there is nothing but one text.
 function userContent(blocks: readonly JsonObject[]): unknown {
   const [first] = blocks
-  if (first !== undefined && blocks.length === 1 && first['type'] !== 'image' && first['cache_control'] === undefined)
+  const isShown = first?.['type'] === 'image' || (first !== undefined && isPdfDocument(first))
+  if (first !== undefined && blocks.length === 1 && !isShown && first['cache_control'] === undefined)
     return textOf(first)
   return blocks.map((block) => {
     const cached = block['cache_control'] === undefined ? {} : { cache_control: { type: 'ephemeral' } }
+    if (isPdfDocument(block)) {
+      return { ...pdfPart(pdfDataUrl((block['source'] as JsonObject)['data']), block['title']), ...cached }
+    }
     if (block['type'] !== 'image') return { type: 'text', text: textOf(block), ...cached }
     return { type: 'image_url', image_url: { url: imageUrl(block['source'] as JsonObject) }, ...cached }
   })
@@ -100,7 +106,7 @@ function plainText(content: unknown, joint: string): string {
 /** The text of a text block or of a document; '' for other blocks. */
 function textOf(block: JsonObject): string {
   if (block['type'] === 'text') return String(block['text'])
-  if (block['type'] !== 'document') return ''
+  if (block['type'] !== 'document' || isPdfDocument(block)) return ''
   const { data } = block['source'] as JsonObject
   return [block['title'], block['context'], data].filter((text) => typeof text === 'string').join('\n')
 }

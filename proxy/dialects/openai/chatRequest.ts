@@ -4,8 +4,10 @@ import { parseWebUrl } from '../../../contract/net/publicUrl.ts'
 import { isJsonObject, type JsonObject } from '../../../contract/std/jsonObject.ts'
 import { isGiven, readBoolean, readModel, readNumber, readPositiveInteger } from '../../json/fields.ts'
 import type { Limits } from '../../limits.ts'
+import { countCalledTools } from '../shared/calledTools.ts'
 import type { ChatRequest } from '../shared/chatRequest.ts'
 import { readPreferences } from '../shared/preferences.ts'
+import { toolList } from '../shared/toolList.ts'
 import { readAsides } from './asides.ts'
 import { addOptions, CHAT_OPTIONS } from './options.ts'
 import { readMessages } from './prompt.ts'
@@ -26,6 +28,7 @@ export function readChatRequest(body: JsonObject, limits: Limits): ChatRequest {
   const named = Object.keys(forward).slice(1)
   const beside = readAsides(body, prompt)
   prompt.tools = addTools(body, forward, limits)
+  if (prompt.tools === 0) countCalledTools(messages, prompt)
   prompt.textBytes += jsonBytes(forward['tools']) + jsonBytes(forward['tool_choice'])
   const batch = model.batchParam !== null
   const maxTokensName = isGiven(body['max_completion_tokens']) ? 'max_completion_tokens' : 'max_tokens'
@@ -96,13 +99,8 @@ function readToolChoice(said: unknown): unknown {
 // Hosted tools run at the provider's prices, so only functions, which the client runs itself, are passed on. Answers
 // how many there are.
 function addTools(body: JsonObject, forward: JsonObject, limits: Limits): number {
-  const { tools } = body
-  if (!isGiven(tools)) return 0
-  if (!Array.isArray(tools)) throw invalidRequest('tools must be an array of {type: "function", function}.', 'tools')
-  if (tools.length > limits.toolsMax)
-    throw invalidRequest(`tools may hold at most ${limits.toolsMax} entries.`, 'tools')
   const functions: JsonObject[] = []
-  for (const [i, tool] of (tools as unknown[]).entries()) {
+  for (const [i, tool] of toolList(body['tools'], '{type: "function", function}', limits).entries()) {
     if (!isJsonObject(tool)) throw invalidRequest('tools must hold objects {type: "function", function}.', 'tools')
     if (tool['type'] === 'function') functions.push({ type: 'function', function: readFunction(tool['function'], i) })
   }

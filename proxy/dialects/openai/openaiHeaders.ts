@@ -1,3 +1,4 @@
+import { DIALECT } from '../../../contract/catalog/dialects.ts'
 import type { Provider } from '../../catalog/pricedItem.ts'
 import { HeaderBlock, jsonHeaders } from '../../upstream/transport/headerBlock.ts'
 
@@ -15,7 +16,6 @@ export function openaiReadHeaders(provider: Provider, accept: string): HeaderBlo
 }
 
 function readHeaders(provider: Provider, accept: string): string[] {
-  const headers = ['accept', accept, 'accept-encoding', 'identity']
-  if (provider.apiKey !== '') headers.push('authorization', `Bearer ${provider.apiKey}`)
-  return headers
+  const own = Object.entries(DIALECT.openai.headers(provider.apiKey)).flat()
+  return ['accept', accept, 'accept-encoding', 'identity', ...own]
 }

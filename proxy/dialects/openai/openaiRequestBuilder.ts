@@ -1,8 +1,10 @@
 import { quoted } from '../../../contract/money/quoted.ts'
+import type { JsonObject } from '../../../contract/std/jsonObject.ts'
 import type { Route } from '../../catalog/pricedItem.ts'
 import type { ChatFields, ChatRequest } from '../shared/chatRequest.ts'
 import type { AskModel, CutRequest, Printed, ProviderRequest, ProviderRequestBuilder } from '../shared/codec.ts'
 import { joinedBody } from '../shared/joinedBody.ts'
+import { withoutPdfs } from '../shared/pdf.ts'
 import { shapedBody } from '../shared/requestForm.ts'
 import { openaiHeaders } from './openaiHeaders.ts'
 
@@ -24,16 +26,22 @@ export const TEXT: OpenaiPath = { path: '/completions', limitName: 'max_tokens' 
 /** A request as providers of the OpenAI dialect read it. @param form how the provider wants it; null or absent is as usual */
 export function printOpenai(
   request: ChatRequest,
-  { form }: Pick<AskModel, 'form'>,
+  { form, pdfTokens = 0 }: Pick<AskModel, 'form' | 'pdfTokens'>,
   cutWhole: CutRequest | null = null,
 ): Printed {
   // Messages that are joined are no strings of the client's any more.
   const cut = form?.systemFirst === true ? null : cutWhole
   const read = cut?.marked() ?? request
-  const forward =
-    form === null || form === undefined ? read.forward : shapedBody(read.forward, form, read.effort, read.extras)
+  const whole = (read.prompt.pdfs ?? 0) === 0 ? read.forward : withPdfsOf(read.forward, pdfTokens > 0)
+  const forward = form === null || form === undefined ? whole : shapedBody(whole, form, read.effort, read.extras)
   const rest = JSON.stringify(forward).slice(1)
   return cut === null ? { rest } : { rest, cut }
+}
+
+// Providers of this dialect read files of users alone.
+function withPdfsOf(forward: JsonObject, areTaken: boolean): JsonObject {
+  const messages = forward['messages'] as readonly JsonObject[]
+  return { ...forward, messages: withoutPdfs(messages, (role) => areTaken && role === 'user') }
 }
 
 /** Builds requests to providers of the OpenAI dialect; everything but the model's name is built once per request. */

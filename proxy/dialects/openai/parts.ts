@@ -2,6 +2,8 @@ import { invalidRequest } from '../../../contract/errors/errors.ts'
 import { isJsonObject, type JsonObject } from '../../../contract/std/jsonObject.ts'
 import type { PromptSize } from '../../admission/holdSize.ts'
 import { readImageUrl } from '../shared/imageUrl.ts'
+import { textOfDataUrl } from '../shared/leftOut.ts'
+import { readPdfPart } from '../shared/pdf.ts'
 import { readText } from '../shared/text.ts'
 
 /** The detail in which a model reads an image. */
@@ -31,9 +33,28 @@ function readPart(part: JsonObject, name: string, size: PromptSize): JsonObject 
     case 'image_url':
       size.images++
       return { type: 'image_url', image_url: readImage(part['image_url'], `${name}.image_url`, size) }
+    case 'file':
+      return readFile(part['file'], name, size)
     default:
-      throw invalidRequest(`${name}.type must be text or image_url; other parts are not priced.`, `${name}.type`)
+      throw invalidRequest(`${name}.type must be text, image_url or file; other parts are not priced.`, `${name}.type`)
   }
+}
+
+/** A file that is a PDF, or one that is a text, which becomes a part of text. */
+function readFile(file: unknown, name: string, size: PromptSize): JsonObject {
+  const members = isJsonObject(file) ? file : {}
+  const pdf = readPdfPart(members, `${name}.file`, size)
+  if (pdf !== null) {
+    size.newPdf ??= `${name}.type`
+    return pdf
+  }
+  const text = textOfDataUrl(members['file_data'])
+  if (text === null) {
+    const message = `${name}.file.file_data must be the data URL of a PDF or a text, in base64; other files are not priced.`
+    throw invalidRequest(message, `${name}.file.file_data`)
+  }
+  size.rewritten = true
+  return { type: 'text', text: readText(text, `${name}.file.file_data`, size) }
 }
 
 function readImage(image: unknown, field: string, size: PromptSize): JsonObject {

@@ -1,6 +1,7 @@
 import { type ClientTool, clientTool } from '../shared/clientTools.ts'
 import type { AnswerContext } from '../shared/codec.ts'
 import type { Message } from '../shared/message.ts'
+import { packThought, shownOf } from '../shared/thought.ts'
 import type { ClientSide } from '../shared/translate.ts'
 import { CallItem, NO_ARGUMENTS } from './callItem.ts'
 import { ItemIds, MessageItem, type OutputItem, type Part, ReasoningItem } from './responseItems.ts'
@@ -9,7 +10,7 @@ import { ResponseWriter } from './responseWriter.ts'
 
 /** Answers in the format of responses. */
 export const responsesClient: ClientSide = {
-  writer: (context) => new ResponseWriter(headOf(context), context.request.tools),
+  writer: (context) => new ResponseWriter(headOf(context), context.request.tools, context.request.returnsThoughts),
   head: responseHead,
   usage: responseUsageJson,
 }
@@ -19,7 +20,8 @@ function headOf({ requestId, startedAtMs, model, request }: AnswerContext): Resp
 }
 
 function responseHead(message: Message, context: AnswerContext): string {
-  const items = itemsOf(message, new ItemIds(context.requestId), context.request.tools)
+  const { tools, returnsThoughts = false } = context.request
+  const items = itemsOf(message, new ItemIds(context.requestId), tools, returnsThoughts)
   const reason = incompleteReason(message.finish)
   const output = items.map((item, index) =>
     item.json(reason !== null && index === items.length - 1 ? 'incomplete' : 'completed'),
@@ -28,13 +30,30 @@ function responseHead(message: Message, context: AnswerContext): string {
   return responseStart(headOf(context), { status, output, error: null, reason })
 }
 
+/** The reasoning of a message in one piece, or block by block for a client that sends the blocks back. */
+function reasoningOf(
+  { reasoning, thoughts = [] }: Message,
+  returnsThoughts: boolean,
+): { text: string; packed: string }[] {
+  if (returnsThoughts && thoughts.length > 0) {
+    return thoughts.map((thought) => ({ text: shownOf(thought), packed: packThought(thought) }))
+  }
+  return reasoning === '' ? [] : [{ text: reasoning, packed: '' }]
+}
+
 /** The items in the order in which models write them: thoughts, words, calls. */
-function itemsOf(message: Message, ids: ItemIds, tools: readonly ClientTool[] | undefined): OutputItem[] {
+function itemsOf(
+  message: Message,
+  ids: ItemIds,
+  tools: readonly ClientTool[] | undefined,
+  returnsThoughts: boolean,
+): OutputItem[] {
   const items: OutputItem[] = []
-  if (message.reasoning !== '') {
-    const thought = new ReasoningItem(ids, items.length)
-    thought.text = message.reasoning
-    items.push(thought)
+  for (const { text, packed } of reasoningOf(message, returnsThoughts)) {
+    const item = new ReasoningItem(ids, items.length)
+    item.text = text
+    item.packed = packed
+    items.push(item)
   }
   const parts: Part[] = [
     { type: 'output_text', text: message.text },

@@ -5,11 +5,12 @@ import { isGiven } from '../../json/fields.ts'
 import { IMAGE_DETAILS } from '../openai/parts.ts'
 import { readImageUrl } from '../shared/imageUrl.ts'
 import { leftOut, textOfDataUrl } from '../shared/leftOut.ts'
+import { readPdfPart } from '../shared/pdf.ts'
 import { readText } from '../shared/text.ts'
 
 /** The content of an input item. */
 export interface Content {
-  /** Texts and images as a chat has them; a single text is a string. */
+  /** Texts, images and PDFs as a chat has them; a single text is a string. */
   readonly chat: string | readonly JsonObject[]
   /** The texts in one. */
   readonly text: string
@@ -56,6 +57,12 @@ export function readContent(value: unknown, field: string, size: PromptSize, new
         chat.push({ type: 'image_url', image_url: readImage(part, name, size) })
         break
       default: {
+        const pdf = part['type'] === 'input_file' ? readPdfPart(part, name, size) : null
+        if (pdf !== null) {
+          if (newest) size.newPdf ??= `${name}.type`
+          chat.push(pdf)
+          break
+        }
         const file = textOfDataUrl(part['file_data'])
         if (file === null && newest) {
           throw invalidRequest(`${name}.type must be ${KINDS}; other parts are not priced.`, `${name}.type`)
@@ -65,10 +72,11 @@ export function readContent(value: unknown, field: string, size: PromptSize, new
     }
   })
   const images = size.images - imagesBefore
-  return { chat: chat.length > 1 || images > 0 ? chat : text, text, refusal, images }
+  const isText = chat.every(({ type }) => type === 'text')
+  return { chat: chat.length > 1 || !isText ? chat : text, text, refusal, images }
 }
 
-const KINDS = 'input_text, input_image, output_text, refusal, or input_file with the data URL of a text'
+const KINDS = 'input_text, input_image, output_text, refusal, or input_file with the data URL of a PDF or a text'
 
 function readImage(part: JsonObject, field: string, size: PromptSize): JsonObject {
   const { image_url: sent, detail } = part

@@ -35,7 +35,11 @@ export const ITEM_KINDS: Readonly<Record<string, ItemKind>> = {
   compaction: { action: 'skip', becomes: 'a summary that only the provider that wrote it can read' },
   compaction_summary: { action: 'skip', becomes: 'a summary that only the provider that wrote it can read' },
   context_compaction: { action: 'skip', becomes: 'a summary that only the provider that wrote it can read' },
-  reasoning: { action: 'skip', becomes: 'reasoning, which may only go back to the provider that wrote it' },
+  reasoning: {
+    action: 'read',
+    becomes:
+      'thinking, if its encrypted content is of this gateway, for models that think at providers of the Anthropic format; else nothing',
+  },
   configuration_update: { action: 'skip', becomes: 'a note of the client' },
   web_search_call: hosted('a search'),
   file_search_call: hosted('a search'),

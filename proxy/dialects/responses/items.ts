@@ -1,9 +1,11 @@
+import { jsonBytes } from '../../../contract/api/completion.ts'
 import { GatewayError, invalidRequest } from '../../../contract/errors/errors.ts'
 import { isJsonObject, type JsonObject } from '../../../contract/std/jsonObject.ts'
 import type { PromptSize } from '../../admission/holdSize.ts'
 import { isGiven } from '../../json/fields.ts'
 import type { Limits } from '../../limits.ts'
 import { readText } from '../shared/text.ts'
+import { type PlacedThought, type Thought, unpackThought } from '../shared/thought.ts'
 import { callIdOf, callOf, outputOf } from './calls.ts'
 import { type Content, readContent } from './content.ts'
 import { ITEM_KINDS, itemKind } from './itemKinds.ts'
@@ -20,6 +22,8 @@ const ROLES: ReadonlyMap<unknown, string> = new Map([
 export interface Input {
   readonly messages: readonly JsonObject[]
   readonly size: PromptSize
+  /** Thinking that providers may want back, by the message that it led to. */
+  readonly thoughts: ReadonlyMap<JsonObject, readonly PlacedThought[]>
   /** Tools that items bring along, from the oldest to the newest; they join those of the request. */
   readonly tools: readonly unknown[]
 }
@@ -52,6 +56,9 @@ class InputReader implements Input {
   readonly messages: JsonObject[] = []
   readonly size: PromptSize = { textBytes: 0, messages: 0, images: 0 }
   readonly tools: unknown[] = []
+  readonly thoughts = new Map<JsonObject, PlacedThought[]>()
+  /** Thinking whose message has not come yet. */
+  private pending: Thought[] = []
   /** The ids of calls that were left out, whose outputs are left out too. */
   private readonly skipped = new Set<string>()
 
@@ -78,7 +85,8 @@ class InputReader implements Input {
       throw new GatewayError('unsupported_parameter', { message: `${field} ${message}`, param: field })
     }
     if (Array.isArray(item['tools']) && action === 'join') this.tools.push(...(item['tools'] as unknown[]))
-    if (type === 'message' || type === 'agent_message') this.addMessage(item, type, field, newest)
+    if (type === 'reasoning') this.addThought(item)
+    else if (type === 'message' || type === 'agent_message') this.addMessage(item, type, field, newest)
     else if (type.endsWith('_output')) this.addOutput(item, action === 'skip', field)
     else if (action === 'skip' || !this.addCall(item, field)) this.skipped.add(callIdOf(item))
   }
@@ -90,8 +98,11 @@ class InputReader implements Input {
     }
     const content = readContent(item['content'], `${field}.content`, this.size, newest && role === 'user')
     if (role === 'system' && this.joinsInstructions(content)) return
-    if (role !== 'assistant') this.messages.push({ role, content: content.chat })
-    else if (content.images === 0) this.addSaid(content)
+    if (role !== 'assistant') {
+      this.messages.push({ role, content: content.chat })
+      // Nothing was said after it.
+      this.pending = []
+    } else if (content.images === 0) this.addSaid(content)
     else throw invalidRequest(`${field}.content of the assistant may hold output_text and refusal.`, `${field}.content`)
   }
 
@@ -105,14 +116,33 @@ class InputReader implements Input {
     return true
   }
 
+  // What cannot be read is another gateway's, and is left out like all that no provider can be shown.
+  private addThought(item: JsonObject): void {
+    const thought = unpackThought(item['encrypted_content'])
+    if (thought === null) return
+    this.pending.push(thought)
+    this.size.optionBytes = (this.size.optionBytes ?? 0) + jsonBytes(thought)
+  }
+
+  /** Puts the pending thinking before what the newest message says next. */
+  private placeThoughts(beforeCall: number | null): void {
+    const message = this.messages.at(-1)
+    if (this.pending.length === 0 || message === undefined) return
+    const placed = this.pending.map((thought) => ({ thought, beforeCall }))
+    this.thoughts.set(message, [...(this.thoughts.get(message) ?? []), ...placed])
+    this.pending = []
+  }
+
   // Text that the assistant wrote among its calls belongs to the message with the calls, which their outputs have to follow.
   private addSaid({ text, refusal }: Content): void {
     const last = this.messages.at(-1)
     const refused = refusal === '' ? {} : { refusal }
     if (last?.['role'] !== 'assistant' || last['tool_calls'] === undefined) {
       this.messages.push({ role: 'assistant', content: text === '' && refusal !== '' ? null : text, ...refused })
+      this.placeThoughts(null)
       return
     }
+    this.placeThoughts(null)
     if (text !== '') last['content'] = String(last['content'] ?? '') + text
     Object.assign(last, refused)
   }
@@ -131,9 +161,11 @@ class InputReader implements Input {
       },
     }
     const last = this.messages.at(-1)
-    if (last?.['role'] !== 'assistant') this.messages.push({ role: 'assistant', content: null, tool_calls: [call] })
-    else if (Array.isArray(last['tool_calls'])) last['tool_calls'].push(call)
-    else last['tool_calls'] = [call]
+    const calls = last?.['role'] === 'assistant' && Array.isArray(last['tool_calls']) ? last['tool_calls'] : []
+    calls.push(call)
+    if (last?.['role'] === 'assistant') last['tool_calls'] = calls
+    else this.messages.push({ role: 'assistant', content: null, tool_calls: calls })
+    this.placeThoughts(calls.length - 1)
     return true
   }
 

@@ -35,11 +35,13 @@ export class MessageItem implements OutputItem {
   }
 }
 
-/** The model's reasoning if its provider shows it; a summary in this format. */
+/** The model's reasoning if its provider shows it, or wants it back; a summary in this format. */
 export class ReasoningItem implements OutputItem {
   readonly id: string
   readonly index: number
   text = ''
+  /** What the client sends back for the provider to read; '' for nothing. */
+  packed = ''
 
   constructor(ids: ItemIds, index: number) {
     this.id = ids.of('rs', index)
@@ -48,7 +50,8 @@ export class ReasoningItem implements OutputItem {
 
   json(status: ItemStatus): string {
     const summary = this.text === '' ? '' : summaryJson(this.text)
-    return `{"type":"reasoning","id":"${this.id}","status":"${status}","summary":[${summary}]}`
+    const packed = this.packed === '' ? '' : `,"encrypted_content":"${this.packed}"`
+    return `{"type":"reasoning","id":"${this.id}","status":"${status}","summary":[${summary}]${packed}}`
   }
 }
 

@@ -4,6 +4,7 @@ import { STREAM_END } from '../openai/chatStream.ts'
 import { type ClientTool, clientTool } from '../shared/clientTools.ts'
 import type { FinishReason, MessageWriter } from '../shared/message.ts'
 import type { StreamTail } from '../shared/relayStream.ts'
+import { packThought, type Thought } from '../shared/thought.ts'
 import { CallItem, NO_ARGUMENTS } from './callItem.ts'
 import {
   ItemIds,
@@ -47,20 +48,25 @@ export class ResponseWriter implements MessageWriter {
   private readonly head: ResponseHead
   private readonly ids: ItemIds
   private readonly tools: readonly ClientTool[] | undefined
+  private readonly returnsThoughts: boolean
   private sequence = 0
   private pending = ''
   private finish: FinishReason = 'stop'
   /** Every item so far as JSON text, in the form that was sent last. */
   private readonly output: string[] = []
-  private thought: ReasoningItem | null = null
+  private reasoningItem: ReasoningItem | null = null
   private message: MessageItem | null = null
   private part: Part | null = null
   private readonly calls = new Map<number, CallItem>()
 
-  /** @param tools those that the client knows otherwise than the provider; absent for none */
-  constructor(head: ResponseHead, tools?: readonly ClientTool[]) {
+  /**
+   * @param tools those that the client knows otherwise than the provider; absent for none
+   * @param returnsThoughts whether the client gets what it takes to send thinking back
+   */
+  constructor(head: ResponseHead, tools?: readonly ClientTool[], returnsThoughts = false) {
     this.head = head
     this.tools = tools
+    this.returnsThoughts = returnsThoughts
     this.ids = new ItemIds(head.id)
   }
 
@@ -73,17 +79,18 @@ export class ResponseWriter implements MessageWriter {
   }
 
   reasoning(piece: string): void {
-    this.begin()
-    this.closeMessage('completed')
-    let { thought } = this
-    if (thought === null) {
-      thought = new ReasoningItem(this.ids, this.output.length)
-      this.thought = thought
-      this.emitAdded(thought)
+    const thought = this.openThought()
+    if (thought.text === '')
       this.emit('response.reasoning_summary_part.added', `${summary(thought)},"part":${summaryJson('')}`)
-    }
     thought.text += piece
     this.emit('response.reasoning_summary_text.delta', `${summary(thought)},"delta":${JSON.stringify(piece)}`)
+    this.flush()
+  }
+
+  thoughtEnds(thought: Thought): void {
+    if (!this.returnsThoughts) return
+    this.openThought().packed = packThought(thought)
+    this.closeThought('completed')
     this.flush()
   }
 
@@ -184,13 +191,24 @@ export class ResponseWriter implements MessageWriter {
     this.message = null
   }
 
+  private openThought(): ReasoningItem {
+    this.begin()
+    this.closeMessage('completed')
+    const thought = this.reasoningItem ?? new ReasoningItem(this.ids, this.output.length)
+    if (this.reasoningItem === null) this.emitAdded(thought)
+    this.reasoningItem = thought
+    return thought
+  }
+
   private closeThought(status: ItemStatus): void {
-    const { thought } = this
+    const { reasoningItem: thought } = this
     if (thought === null) return
-    this.emit('response.reasoning_summary_text.done', `${summary(thought)},"text":${JSON.stringify(thought.text)}`)
-    this.emit('response.reasoning_summary_part.done', `${summary(thought)},"part":${summaryJson(thought.text)}`)
+    if (thought.text !== '') {
+      this.emit('response.reasoning_summary_text.done', `${summary(thought)},"text":${JSON.stringify(thought.text)}`)
+      this.emit('response.reasoning_summary_part.done', `${summary(thought)},"part":${summaryJson(thought.text)}`)
+    }
     this.emitDone(thought, status)
-    this.thought = null
+    this.reasoningItem = null
   }
 
   private writeArguments(call: CallItem, piece: string): void {
@@ -217,7 +235,7 @@ export class ResponseWriter implements MessageWriter {
     const last = this.output.length - 1
     const cutShort = incompleteReason(this.finish) !== null
     const statusOf = (index: number): ItemStatus => (cutShort && index === last ? 'incomplete' : 'completed')
-    if (this.thought !== null) this.closeThought(statusOf(this.thought.index))
+    if (this.reasoningItem !== null) this.closeThought(statusOf(this.reasoningItem.index))
     if (this.message !== null) this.closeMessage(statusOf(this.message.index))
     for (const call of this.calls.values()) this.closeCall(call, statusOf(call.index))
     this.calls.clear()
@@ -225,7 +243,7 @@ export class ResponseWriter implements MessageWriter {
 
   /** Open items stay open for the client, which gets an error; the response has their output so far. */
   private abandon(): void {
-    for (const open of [this.thought, this.message, ...this.calls.values()]) {
+    for (const open of [this.reasoningItem, this.message, ...this.calls.values()]) {
       if (open !== null) this.output[open.index] = open.json('incomplete')
     }
   }

@@ -15,6 +15,7 @@ import type { Limits } from '../../limits.ts'
 import { countOption } from '../openai/options.ts'
 import { countAnyJson } from '../shared/anyJson.ts'
 import type { Asides } from '../shared/asides.ts'
+import { countCalledTools } from '../shared/calledTools.ts'
 import type { ChatRequest } from '../shared/chatRequest.ts'
 import { readPreferences } from '../shared/preferences.ts'
 import { unknownNames } from '../shared/requestForm.ts'
@@ -43,7 +44,7 @@ export function readResponseRequest(body: JsonObject, limits: Limits): ChatReque
   const model = readModel(body)
   refuseBatch(model)
   refuseState(body)
-  const { messages, size, tools: joined } = readInput(body, limits)
+  const { messages, size, tools: joined, thoughts } = readInput(body, limits)
   const tools = readTools(body, joined, limits)
   const text = readTextOptions(body['text'], limits)
   const reasoning = readReasoning(body['reasoning'])
@@ -58,6 +59,7 @@ export function readResponseRequest(body: JsonObject, limits: Limits): ChatReque
     countOption(forward[name], size)
   }
   size.tools = Array.isArray(forward['tools']) ? forward['tools'].length : 0
+  if (size.tools === 0) countCalledTools(messages, size)
   const echo = {
     instructions: body['instructions'] ?? null,
     max_output_tokens: maxTokens,
@@ -87,6 +89,8 @@ export function readResponseRequest(body: JsonObject, limits: Limits): ChatReque
     prompt: size,
     preferences: readPreferences(body['provider']),
     forward,
+    ...(thoughts.size > 0 && { thoughts }),
+    ...(wantsThoughts(body['include']) && { returnsThoughts: true }),
     named: Object.keys(forward),
     ...asidesOf(body),
     ...(reasoning.effort !== null && { effort: reasoning.effort }),
@@ -103,6 +107,11 @@ const KNOWN: ReadonlySet<string> = new Set(
     'background previous_response_id conversation prompt provider include client_metadata'
   ).split(' '),
 )
+
+/** Whether reasoning items are to hold what it takes to send them back. */
+function wantsThoughts(include: unknown): boolean {
+  return Array.isArray(include) && include.includes('reasoning.encrypted_content')
+}
 
 function asidesOf(body: JsonObject): { asides?: Asides } {
   const unknown = unknownNames(body, KNOWN)

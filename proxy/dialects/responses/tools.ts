@@ -3,6 +3,7 @@ import { isJsonObject, type JsonObject } from '../../../contract/std/jsonObject.
 import { isGiven, readBoolean } from '../../json/fields.ts'
 import type { Limits } from '../../limits.ts'
 import { type ClientTool, differs, sentName } from '../shared/clientTools.ts'
+import { boundedTools, toolList } from '../shared/toolList.ts'
 import { type FunctionTool, readTool } from './toolKinds.ts'
 
 const MODES: ReadonlySet<unknown> = new Set(['none', 'auto', 'required'])
@@ -38,14 +39,10 @@ export function readTools(body: JsonObject, joined: readonly unknown[], limits: 
   return { forward, echo, differing: functions.map(({ client }) => client).filter(differs) }
 }
 
-function readAll(tools: unknown, param: string, limits: Limits): FunctionTool[] {
-  if (!isGiven(tools)) return []
-  if (!Array.isArray(tools)) throw invalidRequest(`${param} must be an array of {type: "function", name, ...}.`, param)
-  const read = tools.flatMap((tool: unknown, i) => readTool(tool, `${param}[${i}]`))
-  if (tools.length > limits.toolsMax || read.length > limits.toolsMax) {
-    throw invalidRequest(`${param} may hold at most ${limits.toolsMax} entries.`, param)
-  }
-  return read
+function readAll(tools: unknown, param: string, limits: Limits): readonly FunctionTool[] {
+  const listed = toolList(tools, '{type: "function", name, ...}', limits, param)
+  const read = listed.flatMap((tool, i) => readTool(tool, `${param}[${i}]`))
+  return boundedTools(read, limits, param)
 }
 
 interface Choice {

@@ -3,6 +3,7 @@ import type { PromptSize } from '../../admission/holdSize.ts'
 import type { Asides } from './asides.ts'
 import type { ClientTool } from './clientTools.ts'
 import type { Preferences } from './preferences.ts'
+import type { PlacedThought } from './thought.ts'
 
 /** A chat request that is valid by itself; the checks that depend on the model follow later. */
 export interface ChatRequest {
@@ -37,6 +38,10 @@ export interface ChatRequest {
   readonly echo?: string
   /** Members of the request that not every provider gets; absent for none. */
   readonly asides?: Asides
+  /** Thinking of a history, by its message in `forward`, for the providers that take it back; absent for none. */
+  readonly thoughts?: ReadonlyMap<JsonObject, readonly PlacedThought[]>
+  /** The client wants blocks of thinking with what it takes to send them back; absent is false. */
+  readonly returnsThoughts?: boolean
   /** The names of its options that are forwarded, which a provider may refuse; absent for none. */
   readonly named?: readonly string[]
   /** The tools that the client knows otherwise than the provider does; absent for none. */
@@ -44,4 +49,4 @@ export interface ChatRequest {
 }
 
 /** A chat request without the members to forward. */
-export type ChatFields = Omit<ChatRequest, 'forward' | 'effort' | 'extras'>
+export type ChatFields = Omit<ChatRequest, 'forward' | 'effort' | 'extras' | 'thoughts'>

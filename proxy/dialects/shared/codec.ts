@@ -1,4 +1,5 @@
-import type { Dialect, Endpoint } from '../../../contract/catalog/catalog.ts'
+import type { ChatEndpoint } from '../../../contract/catalog/catalog.ts'
+import type { Dialect, EndpointOf } from '../../../contract/catalog/dialects.ts'
 import type { RequestForm } from '../../../contract/catalog/requestForm.ts'
 import type { GatewayError } from '../../../contract/errors/errors.ts'
 import type { TokenUsage } from '../../../contract/money/charge.ts'
@@ -8,6 +9,7 @@ import type { TextSample } from '../../../workers/textSample.ts'
 import type { Model } from '../../catalog/catalog.ts'
 import type { Route } from '../../catalog/pricedItem.ts'
 import type { AnswerJson } from '../../json/answerJson.ts'
+import type { AnswerBounds } from '../../json/jsonObject.ts'
 import type { Limits } from '../../limits.ts'
 import type { Rejected } from '../../upstream/refusal.ts'
 import type { HeaderBlock } from '../../upstream/transport/headerBlock.ts'
@@ -24,6 +26,8 @@ export interface CutRequest {
 
 /** The properties of a model, and of the provider that is asked for it, that determine how requests are written. */
 export interface AskModel extends Pick<Model, 'thinking' | 'pricesHour' | 'maxOutput'> {
+  /** 0 or absent for a model that takes no PDFs, which become notes in a history. */
+  readonly pdfTokens?: number
   /** How the provider wants its requests; null or absent is as usual. */
   readonly form?: RequestForm | null
 }
@@ -61,7 +65,7 @@ export interface AnswerContext {
   /** When the request arrived. */
   readonly startedAtMs: number
   readonly model: Pick<Model, 'id' | 'context' | 'maxOutput' | 'imageTokens'>
-  readonly request: Pick<ChatFields, 'includeUsage' | 'echo' | 'prompt' | 'tools'>
+  readonly request: Pick<ChatFields, 'includeUsage' | 'echo' | 'prompt' | 'tools' | 'returnsThoughts'>
   readonly limits: Limits
 }
 
@@ -76,6 +80,9 @@ export interface WholeAnswer {
   head(): string | Uint8Array
 }
 
+/** Writes a provider's answer in one piece as the events of its dialect; nothing for a body that is no answer. */
+export type WholeEvents = (body: Buffer, bounds: AnswerBounds) => Buffer
+
 /** Carries one client format over one provider dialect. */
 export interface ChatCodec {
   /** @param cut for a provider that gets the request in the client's own format; null where it has no long strings */
@@ -83,6 +90,8 @@ export interface ChatCodec {
   ask(request: ChatFields, requestId: string, model: AskModel, printed: Printed): ProviderRequestBuilder
   stream(context: AnswerContext): RelayStream
   answer(body: AnswerJson, context: AnswerContext): WholeAnswer | Rejected
+  /** An answer in one piece as the events of a stream; absent where `stream` reads it as one event. */
+  readonly wholeEvents?: WholeEvents
   /**
    * The end of an answer in one piece.
    * @param receipt as JSON text, or '' while the ledger has not accepted it
@@ -90,14 +99,24 @@ export interface ChatCodec {
   end(billed: TokenUsage, receipt: string): string
 }
 
+/** The codecs of an endpoint: one for each dialect whose providers serve it by the table of dialects, null for the others. */
+export type Codecs<Served extends ChatEndpoint> = {
+  readonly [D in Dialect]: Served extends EndpointOf<D> ? ChatCodec : null
+}
+
+/** @throws Error for a dialect that the endpoint is not served over, which is a fault of the gateway */
+export function codecOf({ endpoint, codecs }: ChatSurface, dialect: Dialect): ChatCodec {
+  const codec = codecs[dialect]
+  if (codec === null) throw new Error(`${endpoint} is not served over ${dialect}`)
+  return codec
+}
+
 /** One endpoint of the chat models: how its requests read, and how they travel. */
-export interface ChatSurface {
-  readonly endpoint: Endpoint
+export interface ChatSurface<Served extends ChatEndpoint = ChatEndpoint> {
+  readonly endpoint: Served
   /** @throws GatewayError 400 with the field at fault */
   read(body: JsonObject, limits: Limits): ChatRequest
-  readonly codecs: Readonly<Partial<Record<Dialect, ChatCodec>>>
-  /** Only providers of these dialects can be asked; absent is any. */
-  readonly dialects?: ReadonlySet<Dialect>
+  readonly codecs: Codecs<Served>
   /** The events that report an internal error to the client and end its stream. */
   faultEvents(fault: GatewayError): string
 }

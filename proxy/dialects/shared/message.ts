@@ -2,6 +2,7 @@ import type { FinishReason } from '../../../contract/api/finishReason.ts'
 import type { ReportedUsage } from '../../../contract/money/usageReports.ts'
 import type { OutBuffer } from '../../sse/outBuffer.ts'
 import type { StreamTail } from './relayStream.ts'
+import type { Thought } from './thought.ts'
 
 export type { FinishReason }
 
@@ -20,6 +21,8 @@ export interface ToolCall {
 export interface Message {
   readonly text: string
   readonly reasoning: string
+  /** The blocks of the reasoning that may go back to the provider; absent for none. */
+  readonly thoughts?: readonly Thought[]
   readonly refusal: string
   readonly toolCalls: readonly ToolCall[]
   readonly finish: FinishReason
@@ -32,6 +35,8 @@ export interface Message {
 export interface MessageSink {
   text(piece: string): void
   reasoning(piece: string): void
+  /** A block of thinking has ended, whose text was sent in pieces before; only for clients that send it back. */
+  thoughtEnds?(thought: Thought): void
   refusal(piece: string): void
   /** A tool call begins; those of a message are numbered from 0. */
   toolCall(index: number, id: string, name: string): void

@@ -1,3 +1,4 @@
+import { DIALECT } from '../../../contract/catalog/dialects.ts'
 import type { RequestForm } from '../../../contract/catalog/requestForm.ts'
 import type { JsonObject } from '../../../contract/std/jsonObject.ts'
 import type { Provider } from '../../catalog/pricedItem.ts'
@@ -48,7 +49,7 @@ export function droppedNames({ asides, named = [] }: ChatFields, { dialect, form
   if (asides === undefined && form === null) return NOTHING
   const { unknown = [], extra = [], thinking = [] } = asides ?? {}
   const taken = new Set(form?.extra)
-  const thinks = dialect === 'anthropic' || (form !== null && form.thinking !== '' && form.thinking !== 'none')
+  const thinks = DIALECT[dialect].thinking || (form !== null && form.thinking !== '' && form.thinking !== 'none')
   const omitted = form === null ? [] : named.filter((name) => form.omit.includes(name))
   const dropped = [...unknown, ...extra.filter((name) => !taken.has(name)), ...(thinks ? [] : thinking), ...omitted]
   return dropped.slice(0, NAMES_MAX)

@@ -3,7 +3,7 @@ import type { TokenUsage } from '../../../contract/money/charge.ts'
 import type { AnswerJson } from '../../json/answerJson.ts'
 import type { Rejected } from '../../upstream/refusal.ts'
 import type { ChatFields, ChatRequest } from './chatRequest.ts'
-import type { AnswerContext, AskModel, ChatCodec, Printed, ProviderRequestBuilder } from './codec.ts'
+import type { AnswerContext, AskModel, ChatCodec, Printed, ProviderRequestBuilder, WholeEvents } from './codec.ts'
 import type { Message, MessageReader, MessageWriter } from './message.ts'
 import { TranslatedStream } from './translatedStream.ts'
 
@@ -13,6 +13,7 @@ export interface ProviderSide {
   ask(request: ChatFields, requestId: string, model: AskModel, printed: Printed): ProviderRequestBuilder
   reader(context: AnswerContext): MessageReader
   message(body: AnswerJson, context: AnswerContext): Message | Rejected
+  readonly wholeEvents?: WholeEvents
 }
 
 /** How a client format is answered. */
@@ -29,6 +30,7 @@ export function translate(provider: ProviderSide, client: ClientSide): ChatCodec
   return {
     print: provider.print,
     ask: provider.ask,
+    ...(provider.wholeEvents !== undefined && { wholeEvents: provider.wholeEvents }),
     stream: (context) =>
       new TranslatedStream(
         provider.reader(parsedEvents(context)),

@@ -3,6 +3,7 @@ import type { ReportedUsage } from '../../../contract/money/usageReports.ts'
 import type { OutBuffer } from '../../sse/outBuffer.ts'
 import type { FinishReason, MessageReader, MessageSink, MessageWriter } from './message.ts'
 import type { RelayStream, StreamState, StreamTail } from './relayStream.ts'
+import type { Thought } from './thought.ts'
 
 /** A stream whose client and provider speak different formats: read in the one, written in the other. */
 export class TranslatedStream implements RelayStream, MessageSink {
@@ -19,6 +20,8 @@ export class TranslatedStream implements RelayStream, MessageSink {
   private calls = 0
   /** The reason that the writer has got last. */
   private reason: FinishReason | null = null
+  /** Of blocks of thinking, beside the output. */
+  private thoughtBytes = 0
   private seenUsage: ReportedUsage | null = null
 
   /** @param outputBytesMax an answer with more is broken, since a writer may have to keep it whole */
@@ -66,6 +69,12 @@ export class TranslatedStream implements RelayStream, MessageSink {
   reasoning(piece: string): void {
     this.output(piece)
     this.writer.reasoning(piece)
+  }
+
+  thoughtEnds(thought: Thought): void {
+    // A writer keeps it, so that it counts for the bound of what is kept.
+    this.thoughtBytes += JSON.stringify(thought).length
+    this.writer.thoughtEnds?.(thought)
   }
 
   refusal(piece: string): void {
@@ -122,7 +131,7 @@ export class TranslatedStream implements RelayStream, MessageSink {
 
   private note(): void {
     this.noteUsage()
-    if (this.reader.broken || this.outputBytes > this.outputBytesMax) this.state = 'broken'
+    if (this.reader.broken || this.outputBytes + this.thoughtBytes > this.outputBytesMax) this.state = 'broken'
     else if (this.reader.done) this.close()
   }
 }

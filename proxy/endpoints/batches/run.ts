@@ -3,7 +3,7 @@ import { GatewayError } from '../../../contract/errors/errors.ts'
 import { ownAddress } from '../../../contract/net/ownAddress.ts'
 import { BATCH_OWNER } from '../../../contract/wire/redisKeys.ts'
 import type { Principal } from '../../access/principal.ts'
-import { grantedOutputTokens } from '../../admission/holdSize.ts'
+import { grantedOutputTokens, mediaCount } from '../../admission/holdSize.ts'
 import type { ChatFields } from '../../dialects/shared/chatRequest.ts'
 import { type Exchange, JSON_TYPE } from '../../server/exchange.ts'
 import type { Admitted } from '../chat/admit.ts'
@@ -113,7 +113,7 @@ class BatchRun implements RunListener {
       context: model.context,
       maxOutput: model.maxOutput,
       promptBytes: request.prompt.textBytes,
-      promptExtraTokens: request.prompt.images * model.imageTokens,
+      promptExtraTokens: mediaCount(request.prompt) * model.imageTokens,
       body: this.body,
       webhookUrl: request.webhookUrl ?? '',
       approvalId: hold.approvalId,

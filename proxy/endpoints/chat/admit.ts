@@ -1,8 +1,9 @@
-import type { Dialect, Endpoint } from '../../../contract/catalog/catalog.ts'
-import { GatewayError } from '../../../contract/errors/errors.ts'
+import type { Endpoint } from '../../../contract/catalog/catalog.ts'
+import { DIALECTS_OF, dialectsWith } from '../../../contract/catalog/dialects.ts'
+import { GatewayError, invalidRequest } from '../../../contract/errors/errors.ts'
 import type { ModelRates } from '../../../contract/money/charge.ts'
 import type { Principal } from '../../access/principal.ts'
-import { type HoldSize, holdRates, promptTokensMax, sizeHold } from '../../admission/holdSize.ts'
+import { type HoldSize, hasMedia, holdRates, promptTokensMax, sizeHold } from '../../admission/holdSize.ts'
 import type { Model } from '../../catalog/catalog.ts'
 import type { Route } from '../../catalog/pricedItem.ts'
 import type { ChatFields } from '../../dialects/shared/chatRequest.ts'
@@ -31,8 +32,7 @@ export interface Admitted {
   readonly lock: LockUse | undefined
 }
 
-/** Control calls the providers of batch jobs, and speaks this alone. */
-const BATCH_DIALECTS: ReadonlySet<Dialect> = new Set(['openai'])
+const BATCH_DIALECTS = dialectsWith(({ batches }) => batches)
 
 /**
  * Checks a chat request against its model and its key, and sizes its hold. Nothing is held when it throws.
@@ -51,18 +51,25 @@ export function admit(
   const model = checkModel(request.modelId, found, surface.endpoint, principal)
   if (request.batch) checkBatch(request, principal, model)
   checkContext(request, model, surface.endpoint)
+  checkPdf(request, model)
   const rates = ratesFor(model, principal, request)
-  const dialects = request.batch ? BATCH_DIALECTS : surface.dialects
+  const dialects = request.batch ? BATCH_DIALECTS : DIALECTS_OF[surface.endpoint]
   const policy = routePolicy(request, principal, dialects, request.prompt.privateImage)
   // Few models have canaries: the others do without another object per request.
   const canary = model.canaries.length === 0 ? undefined : mayServeRegistered(request, principal, requestId)
   const routes = chooseRoutes(model, canary === undefined ? policy : { ...policy, canary }, health, nowMs)
-  const promptTokens = promptTokensMax(request.prompt, rates, model.imageTokens, model.toolTokens)
+  const promptTokens = promptTokensMax(request.prompt, rates, model.imageTokens, model.toolTokens, model.pdfTokens)
   const outputTokens = request.maxTokens ?? defaultOutput(request, model)
-  const set = holdRates(rates, promptTokens, request.prompt.images > 0)
+  const set = holdRates(rates, promptTokens, hasMedia(request.prompt))
   const size = sizeHold(set, promptTokens, outputTokens, request.maxTokens === null)
   const lock = principal.locks === null ? undefined : lockUse(request, principal.locks, model, routes, size, nowMs)
   return { model, rates, routes, size, lock }
+}
+
+/** @throws GatewayError 400 for a PDF that is to be read by a model that takes none */
+function checkPdf({ prompt: { newPdf } }: ChatFields, { id, pdfTokens }: Model): void {
+  if (newPdf === undefined || pdfTokens > 0) return
+  throw invalidRequest(`${newPdf} is a PDF, which ${id} does not take; send its text, or images of its pages.`, newPdf)
 }
 
 /** Registered providers serve no batches, and no keys in no-logs mode or on the private tier. */

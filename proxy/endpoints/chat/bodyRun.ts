@@ -60,7 +60,7 @@ export class BodyRun implements RunListener, WholeListener {
   }
 
   onWhole(body: AnswerJson): void {
-    const { services, route } = this.run
+    const { services, asked: route } = this.run
     const large = services.large.of(body.bytes, 'provider')
     if (large === undefined) this.take(this.requests.codec.answer(body, this.requests.answerContext))
     else {
@@ -77,7 +77,7 @@ export class BodyRun implements RunListener, WholeListener {
     const { usage, outputBytes } = answer
     this.call.commit(outputBytes)
     this.answer = answer
-    const isCounted = !isWhole(usage) || this.run.route?.registered !== undefined
+    const isCounted = !isWhole(usage) || this.run.asked?.registered !== undefined
     const written = isCounted ? answer.written() : undefined
     const produced = { usage, outputFrames: 1, outputBytes, framesAtUsage: 1 }
     settleUsed(this.run, this.requests, produced, 'ok', this.call.detached ? 'client_gone' : null, written)

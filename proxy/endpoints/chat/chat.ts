@@ -8,7 +8,6 @@ import type { ChatSurface } from '../../dialects/shared/codec.ts'
 import { cutRequest } from '../../dialects/shared/cutRequest.ts'
 import type { Exchange } from '../../server/exchange.ts'
 import type { LargeBody } from '../largeBodies/largeBodies.ts'
-import type { ChatEndpoint } from '../largeBodies/largeTasks.ts'
 import { ownerOf, type Serve } from '../run/serve.ts'
 import type { RunServices } from '../run/services.ts'
 import { type Admitted, admit } from './admit.ts'
@@ -46,7 +45,7 @@ export function chatServe(
     principal: Principal,
     services: RunServices,
   ): Promise<void> => {
-    const endpoint = surface.endpoint as ChatEndpoint
+    const endpoint = surface.endpoint
     const request = await body.run('chat', { endpoint, answers: true })
     const model = catalog.model(request.modelId)
     const admitted = admit(request, surface, principal, model, services.health, exchange.startedAtMs, exchange.id)

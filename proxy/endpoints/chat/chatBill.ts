@@ -2,6 +2,7 @@ import { chargeUnits, promptTokens, type TokenUsage } from '../../../contract/mo
 import { estimateUsage, mendedUsage } from '../../../contract/money/estimate.ts'
 import { isWhole, type ReportedUsage } from '../../../contract/money/usageReports.ts'
 import type { TextSample } from '../../../workers/textSample.ts'
+import { mediaCount } from '../../admission/holdSize.ts'
 import type { Bill } from '../run/bill.ts'
 import type { Run } from '../run/run.ts'
 import type { TokenCounter } from '../tokens/tokenCounter.ts'
@@ -75,7 +76,7 @@ export function settleUsed(
   errorCode: string | null,
   written?: string | TextSample,
 ): void {
-  const { route, services } = run
+  const { asked: route, services } = run
   const isRegistered = route?.registered !== undefined
   if (produced.usage?.contradicts === true && route !== null) services.onUsageContradicted(route)
   if (isWhole(produced.usage) && !isRegistered) {
@@ -95,7 +96,7 @@ export function settleUsed(
  * @param counted the bill by the gateway's own count
  */
 function believedBill(run: Run, granted: GrantedOrder, { usage, ...produced }: Produced, counted: Bill): Bill {
-  const { route, services } = run
+  const { asked: route, services } = run
   if (route === null || !isWhole(usage)) return counted
   const { model, rates } = granted.order.admitted
   const { output } = counted.usage
@@ -116,7 +117,7 @@ function estimated({ order, maxTokens }: GrantedOrder, produced: Produced): Toke
   const { prompt } = order.request
   const estimate = estimateUsage({
     promptBytes: prompt.textBytes,
-    promptExtraTokens: prompt.images * order.admitted.model.imageTokens,
+    promptExtraTokens: mediaCount(prompt) * order.admitted.model.imageTokens,
     frames: outputFrames,
     outputBytes,
     outputTokensMax: maxTokens,

@@ -6,7 +6,7 @@ import type { ChatOrder } from './order.ts'
 const NONE: HeaderList = []
 
 /** The header that names the members of a request that its provider did not get; none where it got all. */
-export function droppedHeader({ route }: Run, { request }: ChatOrder): HeaderList {
+export function droppedHeader({ asked: route }: Run, { request }: ChatOrder): HeaderList {
   if (route === null) return NONE
   const names = droppedNames(request, route.provider)
   return names.length === 0 ? NONE : ['x-dropped-parameters', names.join(', ')]

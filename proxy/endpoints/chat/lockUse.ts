@@ -1,4 +1,4 @@
-import type { HoldSize } from '../../admission/holdSize.ts'
+import { type HoldSize, hasMedia } from '../../admission/holdSize.ts'
 import { LockHold } from '../../admission/lockHold.ts'
 import type { Model } from '../../catalog/catalog.ts'
 import type { LockSeries } from '../../catalog/lockSeries.ts'
@@ -26,7 +26,7 @@ export function lockUse(
   for (const series of model.lockSeries) {
     if (!held.has(series.id) || series.endsAtMs <= nowMs || isTooDear(request, series)) continue
     const served = routes.filter(({ provider }) => provider.id === series.provider)
-    const hold = new LockHold(series, size, request.prompt.images > 0)
+    const hold = new LockHold(series, size, hasMedia(request.prompt))
     if (served.length > 0 && hold.isBurnable) return { hold, routes: served }
   }
   return undefined

@@ -1,11 +1,16 @@
-import type { Dialect } from '../../../contract/catalog/catalog.ts'
+import type { Dialect } from '../../../contract/catalog/dialects.ts'
 import type { Span } from '../../../contract/std/span.ts'
 import { grantedOutputTokens } from '../../admission/holdSize.ts'
 import type { Provider, Route } from '../../catalog/pricedItem.ts'
-import type { AnswerContext, ChatCodec, ProviderRequestBuilder } from '../../dialects/shared/codec.ts'
+import {
+  type AnswerContext,
+  type ChatCodec,
+  codecOf,
+  type ProviderRequestBuilder,
+} from '../../dialects/shared/codec.ts'
 import { postRequest } from '../../upstream/providerRequest.ts'
 import type { UpstreamRequest } from '../../upstream/transport/transport.ts'
-import type { AnswerInput, ChatEndpoint } from '../largeBodies/largeTasks.ts'
+import type { AnswerInput } from '../largeBodies/largeTasks.ts'
 import type { RunContext } from '../run/context.ts'
 import type { GrantedOrder } from './chatBill.ts'
 import type { ChatOrder } from './order.ts'
@@ -28,10 +33,7 @@ export class ProviderRequests implements GrantedOrder {
 
   /** The codec for the provider that is being asked. */
   get codec(): ChatCodec {
-    const { surface } = this.order
-    const codec = surface.codecs[this.dialect]
-    if (codec === undefined) throw new Error(`${surface.endpoint} is not served over ${this.dialect}`)
-    return codec
+    return codecOf(this.order.surface, this.dialect)
   }
 
   /** The context of the request whose answer is read. */
@@ -46,17 +48,17 @@ export class ProviderRequests implements GrantedOrder {
   answerInput(cuts: readonly Span[], isCounted: boolean): AnswerInput {
     const { requestId, startedAtMs, model, request } = this.answerContext
     const { id, context, maxOutput, imageTokens } = model
-    const { includeUsage, echo = '', prompt, tools = [] } = request
+    const { includeUsage, echo = '', prompt, tools = [], returnsThoughts = false } = request
     const { endpoint } = this.order.surface
     return {
-      endpoint: endpoint as ChatEndpoint,
+      endpoint,
       dialect: this.dialect,
       cuts,
       context: {
         requestId,
         startedAtMs,
         model: { id, context, maxOutput, imageTokens },
-        request: { includeUsage, echo, prompt, tools },
+        request: { includeUsage, echo, prompt, tools, returnsThoughts },
       },
       isCounted,
     }

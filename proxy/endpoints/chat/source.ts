@@ -1,3 +1,4 @@
+import type { ChatEndpoint } from '../../../contract/catalog/catalog.ts'
 import type { RequestForm } from '../../../contract/catalog/requestForm.ts'
 import type { TextSample } from '../../../workers/textSample.ts'
 import type { Model } from '../../catalog/catalog.ts'
@@ -5,7 +6,6 @@ import type { Provider, Route } from '../../catalog/pricedItem.ts'
 import type { ChatRequest } from '../../dialects/shared/chatRequest.ts'
 import type { AskModel, ChatCodec, CutRequest, Printed } from '../../dialects/shared/codec.ts'
 import type { LargeBody } from '../largeBodies/largeBodies.ts'
-import type { ChatEndpoint } from '../largeBodies/largeTasks.ts'
 import { promptTexts } from '../tokens/promptTexts.ts'
 
 /** The texts of a prompt, and the tokens that are not in them. */
@@ -86,8 +86,11 @@ export class LargeSource implements ChatSource {
 }
 
 /** The properties of a model that another thread needs. */
-export function askModel({ thinking, pricesHour, maxOutput }: Model, form: RequestForm | null = null): AskModel {
-  return { thinking, pricesHour, maxOutput, form }
+export function askModel(
+  { thinking, pricesHour, maxOutput, pdfTokens }: Model,
+  form: RequestForm | null = null,
+): AskModel {
+  return { thinking, pricesHour, maxOutput, pdfTokens, form }
 }
 
 /** Providers with the same key get the same requests, but for the model's name and the output limit. */

@@ -1,3 +1,6 @@
+import type { WholeEvents } from '../../dialects/shared/codec.ts'
+import type { AnswerBounds } from '../../json/jsonObject.ts'
+import type { Limits } from '../../limits.ts'
 import { type BodyKind, bodyKind } from '../../sse/bodyKind.ts'
 
 const LF = 10
@@ -6,15 +9,19 @@ const SPACE = 32
 const DATA = Buffer.from('data: ')
 const END = Buffer.from('\n\ndata: [DONE]\n\n')
 
+/** The bounds of an answer in one piece. */
+export type StreamLimits = AnswerBounds & Pick<Limits, 'eventBytesMax' | 'eventParsedBytesMax'>
+
 /**
  * The body of an answer to a request for a stream, which may be labelled as anything: an event stream, or an answer in one
- * piece, which becomes a stream of one event.
+ * piece, which becomes a stream.
  */
 export class StreamBody {
   /** It is neither. */
   unusable = false
   private readonly isLabelled: boolean
-  private readonly bytesMax: number
+  private readonly limits: StreamLimits
+  private readonly wholeEvents: WholeEvents | undefined
   private isEvents = false
   private kind: BodyKind = 'unknown'
   private parts: Buffer[] = []
@@ -22,11 +29,12 @@ export class StreamBody {
 
   /**
    * @param isLabelled the provider calls it an event stream
-   * @param bytesMax of an answer in one piece
+   * @param wholeEvents writes an answer in one piece as a stream; absent is as one event
    */
-  constructor(isLabelled: boolean, bytesMax: number) {
+  constructor(isLabelled: boolean, limits: StreamLimits, wholeEvents?: WholeEvents) {
     this.isLabelled = isLabelled
-    this.bytesMax = bytesMax
+    this.limits = limits
+    this.wholeEvents = wholeEvents
   }
 
   /** Takes the next bytes. @returns those of an event stream, or null while it is not known, or known not to be one */
@@ -49,9 +57,13 @@ export class StreamBody {
     const rest = Buffer.concat(this.parts)
     this.parts = []
     if (this.kind !== 'object') return rest
-    // In JSON a line end can only be between tokens.
-    for (let at = 0; at < rest.length; at++) if (rest[at] === LF || rest[at] === CR) rest[at] = SPACE
-    return Buffer.concat([DATA, rest, END])
+    return this.wholeEvents === undefined ? oneEvent(rest) : this.wholeEvents(rest, this.limits)
+  }
+
+  /** An answer in one piece that is written anew is parsed. */
+  private get bytesMax(): number {
+    const { eventBytesMax, eventParsedBytesMax } = this.limits
+    return this.wholeEvents === undefined ? eventBytesMax : Math.min(eventBytesMax, eventParsedBytesMax)
   }
 
   private begin(head: Buffer): Buffer {
@@ -59,4 +71,10 @@ export class StreamBody {
     this.parts = []
     return head
   }
+}
+
+function oneEvent(body: Buffer): Buffer {
+  // In JSON a line end can only be between tokens.
+  for (let at = 0; at < body.length; at++) if (body[at] === LF || body[at] === CR) body[at] = SPACE
+  return Buffer.concat([DATA, body, END])
 }

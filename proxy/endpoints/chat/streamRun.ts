@@ -78,10 +78,11 @@ export class StreamRun implements RunListener, CallListener, DrainListener {
   }
 
   onAnswer(headers: UpstreamHeaders): void {
-    this.stream = this.requests.codec.stream(this.requests.answerContext)
-    if (this.run.route?.registered !== undefined) this.delivered = new DeliveredText(this.services.limits)
+    const { codec } = this.requests
+    this.stream = codec.stream(this.requests.answerContext)
+    if (this.run.asked?.registered !== undefined) this.delivered = new DeliveredText(this.services.limits)
     const type = headers.get('content-type')?.toLowerCase() ?? EVENT_STREAM
-    this.body = new StreamBody(type.startsWith(EVENT_STREAM), this.services.limits.eventBytesMax)
+    this.body = new StreamBody(type.startsWith(EVENT_STREAM), this.services.limits, codec.wholeEvents)
     if (headers.unreadable === true) this.call.reject(refusalOfError(null))
     else if (this.call.detached) this.leave()
   }

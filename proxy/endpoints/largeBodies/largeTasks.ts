@@ -1,5 +1,6 @@
 import type { JSONRPCRequest } from '@modelcontextprotocol/server'
-import type { Dialect } from '../../../contract/catalog/catalog.ts'
+import type { ChatEndpoint } from '../../../contract/catalog/catalog.ts'
+import type { Dialect } from '../../../contract/catalog/dialects.ts'
 import type { TokenUsage } from '../../../contract/money/charge.ts'
 import type { Span } from '../../../contract/std/span.ts'
 import type { sluice } from '../../../contract/wire/generated/messages.js'
@@ -10,9 +11,6 @@ import type { MembersContent, MembersReading } from '../../json/findMembers.ts'
 import type { JsonBounds } from '../../json/jsonBounds.ts'
 import type { Limits } from '../../limits.ts'
 import type { Refusal } from '../../upstream/refusal.ts'
-
-/** The endpoints of chat models. */
-export type ChatEndpoint = 'chat' | 'completions' | 'messages' | 'responses'
 
 /** The operations beside chat that take JSON. */
 export type UnitEndpoint = 'embeddings' | 'rerank' | 'images' | 'speech'

@@ -1,4 +1,4 @@
-import type { Dialect } from '../../../contract/catalog/catalog.ts'
+import { dialectsWith } from '../../../contract/catalog/dialects.ts'
 import { GatewayError } from '../../../contract/errors/errors.ts'
 import { readJsonBody } from '../../../contract/std/jsonBody.ts'
 import { readApiKey } from '../../access/credential.ts'
@@ -23,7 +23,7 @@ import { OpenCounts } from './openCounts.ts'
 import { ProviderCount } from './providerCount.ts'
 
 /** The dialects in which a provider can be asked how many tokens a request has. */
-const COUNTING: ReadonlySet<Dialect> = new Set(['anthropic'])
+const COUNTING = dialectsWith(({ countsTokens }) => countsTokens)
 
 /**
  * POST /v1/messages/count_tokens: exact when a provider of the model counts, else by a tokenizer, marked `estimated` in the

@@ -1,4 +1,4 @@
-import type { Dialect } from '../../../contract/catalog/catalog.ts'
+import { DIALECTS_OF } from '../../../contract/catalog/dialects.ts'
 import { GatewayError } from '../../../contract/errors/errors.ts'
 import type { Principal } from '../../access/principal.ts'
 import type { Model } from '../../catalog/catalog.ts'
@@ -13,9 +13,6 @@ import { checkModel, routePolicy, tierRates } from '../run/checkModel.ts'
 import { ownerOf, type Serve } from '../run/serve.ts'
 import type { RunServices } from '../run/services.ts'
 import type { Operation, UnitPlan, UnitRequest } from './operation.ts'
-
-/** The other dialects have no such operations. */
-const DIALECTS: ReadonlySet<Dialect> = new Set(['openai'])
 
 /** Serves one operation. */
 export function unitServe<Request extends UnitRequest, Plan extends UnitPlan>(
@@ -32,7 +29,7 @@ export function unitServe<Request extends UnitRequest, Plan extends UnitPlan>(
     const { limits } = services
     const model = checkModel(request.modelId, catalog.model(request.modelId), endpoint, principal)
     checkWishes(request, model, principal)
-    const policy = routePolicy(request, principal, DIALECTS)
+    const policy = routePolicy(request, principal, DIALECTS_OF[endpoint])
     const routes = chooseRoutes(model, policy, services.health, exchange.startedAtMs)
     const start = (plan: Plan): void => {
       // No hold was taken yet, so a client that has disconnected meanwhile needs no cleanup.

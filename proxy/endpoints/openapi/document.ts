@@ -1,7 +1,7 @@
 import { API_ANSWERS } from '../../../contract/api/answers/apiAnswers.ts'
 import { ANSWER_SHAPES, type Answers, type ShapeName } from '../../../contract/api/answers/shapes.ts'
 import type { ApiAuth, ApiRoute, JsonSchema, ObjectSchema } from '../../../contract/api/route.ts'
-import { apiRoutes } from '../../../contract/api/routes.ts'
+import { type ApiOperation, apiRoutes } from '../../../contract/api/routes.ts'
 import type { Limits } from '../../limits.ts'
 import { headerComponents, headerParameter, withHeaders } from './headers.ts'
 import { proxyOperations } from './modelOperations.ts'
@@ -15,7 +15,7 @@ export interface ServedRoute {
 
 /** Descriptions of the routes, by method and path. */
 interface KnownOperations {
-  readonly api: ReadonlyMap<string, { readonly id: string; readonly route: ApiRoute }>
+  readonly api: ReadonlyMap<string, { readonly id: ApiOperation; readonly route: ApiRoute }>
   readonly own: Readonly<Record<string, ProxyOperation>>
 }
 
@@ -67,7 +67,7 @@ const ERROR: JsonSchema = {
  * described by the schemas that validate their requests; a route without a description is left out.
  */
 export function openapiDocument(served: readonly ServedRoute[], limits: Limits) {
-  const routes = Object.entries(apiRoutes(limits))
+  const routes = Object.entries(apiRoutes(limits)) as [ApiOperation, ApiRoute][]
   const known: KnownOperations = {
     api: new Map(routes.map(([id, route]) => [`${route.method} ${route.path}`, { id, route }])),
     own: proxyOperations(limits),
@@ -114,9 +114,8 @@ function operationsOf(known: KnownOperations, method: string, path: string): [pa
   return all.map(([shown, operation]) => [shown, proxyOperation(method, shown, operation)])
 }
 
-function apiOperation(id: string, { method, path, auth, summary, query, body, cache }: ApiRoute) {
-  const answers = API_ANSWERS[id as keyof typeof API_ANSWERS]
-  const answerType = path.endsWith('.csv') ? 'text/csv' : 'text/plain'
+function apiOperation(id: ApiOperation, { method, path, auth, summary, query, body, cache }: ApiRoute) {
+  const answers = API_ANSWERS[id]
   const headers = [
     ...(body === undefined || auth === 'none' ? [] : ['Idempotency-Key' as const]),
     ...(id === 'pay_from_agent' ? ['x-approval-id' as const] : []),
@@ -132,7 +131,7 @@ function apiOperation(id: string, { method, path, auth, summary, query, body, ca
     }),
     responses: withHeaders(
       {
-        ...(answers === undefined ? textAnswer(answerType) : jsonAnswers(answers)),
+        ...(typeof answers === 'string' ? textAnswer(TEXT_TYPES[answers]) : jsonAnswers(answers)),
         ...FAILED,
         ...(cache !== undefined && UNCHANGED),
       },
@@ -209,6 +208,8 @@ const FAILED = { default: { description: 'Refused or failed', content: ERROR_CON
 
 const DONE = 'Done'
 const STATUS_TEXTS: Readonly<Record<string, string>> = { 201: 'Made', 202: 'Accepted: it is done later' }
+
+const TEXT_TYPES = { csv: 'text/csv', text: 'text/plain' } as const
 
 const textAnswer = (type: string) => ({ 200: { description: DONE, content: { [type]: {} } } })
 

@@ -1,4 +1,5 @@
-import type { Dialect, Endpoint } from '../../../contract/catalog/catalog.ts'
+import type { Endpoint } from '../../../contract/catalog/catalog.ts'
+import type { Dialect } from '../../../contract/catalog/dialects.ts'
 import { GatewayError } from '../../../contract/errors/errors.ts'
 import type { Principal } from '../../access/principal.ts'
 import type { Model } from '../../catalog/catalog.ts'
@@ -35,13 +36,13 @@ export function checkModel(modelId: string, model: Model | undefined, endpoint: 
 
 /**
  * The routing policy of a request: its own preferences, within the settings of its key and its account.
- * @param dialects of the providers that can be asked; absent allows any
+ * @param dialects of the providers that can be asked
  * @param privateImage as in `PromptSize`
  */
 export function routePolicy(
   request: { readonly preferences: Preferences; readonly cheapest: boolean },
   principal: Principal,
-  dialects?: ReadonlySet<Dialect>,
+  dialects: ReadonlySet<Dialect>,
   privateImage?: string,
 ): RoutePolicy {
   const allowRetention = mayRetain(request.preferences, principal)

@@ -3,6 +3,7 @@ import { receiptJson } from '../../../contract/money/receipt.ts'
 import { RATE, STATUS, TIER, USAGE_SOURCE } from '../../../contract/wire/settlementNames.ts'
 import type { Principal } from '../../access/principal.ts'
 import { type BurntTokens, settlementText } from '../../admission/settlementText.ts'
+import type { Route } from '../../catalog/pricedItem.ts'
 import type { RequestCounters } from '../../metrics/requestMetrics.ts'
 import type { Bill, RunStatus } from './bill.ts'
 import type { RunContext } from './context.ts'
@@ -12,14 +13,14 @@ const VOID = -1
 
 /** The route that served a request, and since when. */
 export interface ServedBy {
-  /** The provider that answered; '' for none. */
-  readonly provider: string
+  /** The route that answered; null for none. */
+  readonly route: Route | null
   /** From the request's arrival; 0 before there is any. */
   readonly firstByteMs: number
 }
 
 /** A request that no provider has answered. */
-export const NOBODY: ServedBy = { provider: '', firstByteMs: 0 }
+export const NOBODY: ServedBy = { route: null, firstByteMs: 0 }
 
 /**
  * The outcome of a request, fixed when it is decided, so that the client's receipt and the book agree. The bill counts for
@@ -63,7 +64,7 @@ export class Outcome implements HoldEnd {
     this.chargeUnits = this.isCharged ? Math.min(dueUnits, heldUnits) : VOID
     this.burnt = locked === undefined ? undefined : burntTokens(run, locked)
     this.durationMs = Math.max(0, Date.now() - run.exchange.startedAtMs)
-    this.attestation = attestationOf(run, servedBy.provider)
+    this.attestation = attestationOf(run, servedBy)
     this.settlement = this.settlementText(servedBy)
   }
 
@@ -118,7 +119,7 @@ export class Outcome implements HoldEnd {
     })
   }
 
-  private settlementText({ provider, firstByteMs }: ServedBy): string {
+  private settlementText({ route, firstByteMs }: ServedBy): string {
     const { bill, hold } = this
     const { metered, principal, exchange } = this.run
     const { model } = metered
@@ -128,7 +129,7 @@ export class Outcome implements HoldEnd {
       keyId: principal.keyId,
       model: model.id,
       endpoint: metered.endpoint,
-      provider,
+      provider: route?.provider.id ?? '',
       sheetVersion: model.sheet.version,
       status: STATUS[this.status],
       errorCode: this.errorCode ?? '',
@@ -153,12 +154,12 @@ export class Outcome implements HoldEnd {
 }
 
 /**
- * The attestation report of the provider that served a request of the private tier, the one in force when the request began;
+ * The attestation report of the route that served a request of the private tier, the one in force when the request began;
  * '' for others.
  */
-function attestationOf({ metered, principal }: RunContext, provider: string): string {
+function attestationOf({ metered, principal }: RunContext, { route }: ServedBy): string {
   if ((metered.tier ?? tierOf(principal)) !== 'private') return ''
-  return metered.routes.find((route) => route.provider.id === provider)?.provider.report?.id ?? ''
+  return route?.provider.report?.id ?? ''
 }
 
 function lockCharge({ metered }: RunContext, { lockUnits }: HoldLife, bill: Bill): LockCharge | undefined {

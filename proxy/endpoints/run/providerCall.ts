@@ -58,14 +58,14 @@ export interface CallingRun extends RunContext {
  * counts, and whether a client still waits for it. It knows nothing of money.
  */
 export class ProviderCall implements AttemptListener {
-  /** The provider that answers; '' before one does. */
-  provider = ''
+  /** The route that answers; null before one does. */
+  route: Route | null = null
   /** From the request's arrival; 0 before there is any. */
   firstByteMs = 0
   /** The client has disconnected, and the answer is read all the same. */
   detached = false
   /** The route that is asked; null before any is. */
-  route: Route | null = null
+  asked: Route | null = null
 
   private readonly run: CallingRun
   private readonly listener: CallListener
@@ -155,8 +155,8 @@ export class ProviderCall implements AttemptListener {
   /** Goes on without a client, over the attempt that is under way, if there is room. @returns whether it does */
   detach(): boolean {
     const { metrics, limits } = this.run.services
-    if (metrics.counters.detached >= limits.detachedRequestsMax) return false
-    metrics.counters.detached++
+    if (metrics.detached >= limits.detachedRequestsMax) return false
+    metrics.detached++
     this.detached = true
     this.attempts?.makeLast()
     return true
@@ -181,19 +181,19 @@ export class ProviderCall implements AttemptListener {
     this.listener.onClosed?.()
     if (!this.detached) return
     this.detached = false
-    this.run.services.metrics.counters.detached--
+    this.run.services.metrics.detached--
   }
 
   onAttempt(route: Route): void {
     if (this.run.phase !== 'calling') this.run.enter('calling')
-    this.provider = ''
-    this.route = route
+    this.route = null
+    this.asked = route
     this.listener.onAttempt?.()
   }
 
   onAnswer(route: Route, headers: UpstreamHeaders): void {
     this.run.enter('answering')
-    this.provider = route.provider.id
+    this.route = route
     this.listener.onAnswer(headers)
   }
 

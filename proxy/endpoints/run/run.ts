@@ -88,8 +88,8 @@ export class Run implements CallingRun, HoldListener, GoneListener, ActiveRun {
   }
 
   /** The route that answers, or was asked last; null before any is. */
-  get route(): Route | null {
-    return this.call?.route ?? null
+  get asked(): Route | null {
+    return this.call?.asked ?? null
   }
 
   enter(phase: Phase): void {
@@ -194,7 +194,7 @@ export class Run implements CallingRun, HoldListener, GoneListener, ActiveRun {
       return
     }
     this.enter('calling')
-    this.services.metrics.noteOverhead(performance.now() - this.exchange.arrivedAt)
+    this.services.metrics.noteAdmission(performance.now() - this.exchange.arrivedAt)
     this.operation.serve(this.hold.heldUnits, this.hold.lockUnits)
   }
 

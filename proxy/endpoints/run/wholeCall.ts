@@ -54,7 +54,7 @@ export class WholeCall implements CallListener {
   onAttempt(): void {
     this.body.clear()
     const { answers, registeredAnswers } = this.run.services
-    const memory = this.call.route?.registered === undefined ? answers : registeredAnswers
+    const memory = this.call.asked?.registered === undefined ? answers : registeredAnswers
     if (!this.body.isIn(memory)) this.body = new AnswerBody(memory, this.bounds)
   }
 

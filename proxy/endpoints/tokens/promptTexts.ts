@@ -14,7 +14,7 @@ export interface PromptTexts {
 /**
  * Extracts the texts of a checked chat request.
  * @param forward the body in the format of chat completions
- * @param imageTokens tokens that an image counts as
+ * @param imageTokens tokens that an image counts as, and a PDF, of which a page at least is one
  */
 export function promptTexts(forward: JsonObject, imageTokens: number): PromptTexts {
   const messages = (forward['messages'] ?? []) as readonly JsonObject[]
@@ -39,7 +39,7 @@ function addContent(content: unknown, texts: string[]): number {
   let images = 0
   for (const part of content) {
     if (!isJsonObject(part)) continue
-    if (part['type'] === 'image_url') images++
+    if (part['type'] === 'image_url' || part['type'] === 'file') images++
     addText(part['text'] ?? part['refusal'], texts)
   }
   return images

@@ -1,4 +1,4 @@
-import type { Dialect } from '../../../contract/catalog/catalog.ts'
+import { DIALECTS_OF } from '../../../contract/catalog/dialects.ts'
 import { GatewayError } from '../../../contract/errors/errors.ts'
 import { quantityUnits, type UnitRates } from '../../../contract/money/unitRates.ts'
 import { MAX_UNITS } from '../../../contract/money/units.ts'
@@ -12,9 +12,6 @@ import type { RouteHealth } from '../../upstream/routeHealth.ts'
 import { checkModel, routePolicy, tierRates } from '../run/checkModel.ts'
 import { orderOf } from './order.ts'
 import type { VideoRequest } from './request.ts'
-
-/** The other dialects have no such jobs. */
-const DIALECTS: ReadonlySet<Dialect> = new Set(['openai'])
 
 /** A video job that may run once its hold is granted. */
 export interface AdmittedVideo {
@@ -43,7 +40,7 @@ export function admitVideo(
   if (video === null || unitRates === null) throw new GatewayError('model_unavailable')
   const order = orderOf(request, video, limits)
   const rates = tierRates(model, principal, unitRates, model.unitRatesPrivate)
-  const routes = chooseRoutes(model, routePolicy(request, principal, DIALECTS), health, nowMs)
+  const routes = chooseRoutes(model, routePolicy(request, principal, DIALECTS_OF.videos), health, nowMs)
   const holdUnits = quantityUnits(rates, order.seconds)
   if (holdUnits === MAX_UNITS) throw new GatewayError('insufficient_balance')
   return { model, rates, routes, order, holdUnits }

@@ -4,6 +4,7 @@ import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { after, before, test } from 'node:test'
 import { pino } from 'pino'
+import { DIALECTS_OF } from '../../../contract/catalog/dialects.ts'
 import type { Redis } from '../../../contract/wire/redis.ts'
 import { AttestationKeeper } from '../../../control/catalog/attestation/attestationKeeper.ts'
 import { attestationListJson, attestationReportJson } from '../../../control/catalog/attestation/attestationReads.ts'
@@ -25,7 +26,7 @@ import { mockAttestation, testCatalog } from '../../support/testCatalog.ts'
 const START_MS = Date.parse('2026-11-23T12:00:00Z')
 const MINUTE_MS = 60_000
 const URL_OF_PROVIDER = 'https://provider.test/v1'
-const POLICY = { allowRetention: false, cheapest: false, attested: true }
+const POLICY = { allowRetention: false, cheapest: false, attested: true, dialects: DIALECTS_OF.chat }
 const machine = demoMachine()
 
 let pool: Pool

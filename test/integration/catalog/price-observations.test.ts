@@ -8,11 +8,11 @@ import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { pino } from 'pino'
 import {
-  countAboveSold,
   listObservations,
   type ObservationFilter,
   observationJson,
 } from '../../../control/catalog/priceLists/observationStore.ts'
+import { priceGauges } from '../../../control/catalog/priceLists/priceGauges.ts'
 import { PriceObserver } from '../../../control/catalog/priceLists/priceObserver.ts'
 import { shownUrl } from '../../../control/catalog/priceLists/readList.ts'
 import { readCatalogFile } from '../../../control/catalog/pricing/catalogFile.ts'
@@ -116,7 +116,7 @@ test('prices of a list are stored with its hash, beside the sold prices', async 
     assert.deepEqual([one.sha256, one.last_sha256, one.source], [sha256, sha256, null])
     assert.equal(one.observed_at, new Date(nowMs).toISOString())
   }
-  assert.equal(await countAboveSold(pool), 1)
+  assert.deepEqual(await priceGauges(pool).read(), { prices_above_sold: 1 })
   const [warning, ...more] = warnings()
   assert.deepEqual(more, [])
   assert.equal(warning?.msg, 'an upstream list price is above the price that is sold')

@@ -21,7 +21,7 @@ import { DepositScanner } from '../../../control/products/payments/deposits/depo
 import { Refunder } from '../../../control/products/payments/refunds/refunds.ts'
 import { Withdrawer } from '../../../control/products/payments/withdrawals/withdrawals.ts'
 import { Loop } from '../../../control/runtime/loop.ts'
-import { OUTCOMES } from '../../../control/service/outcomes.ts'
+import { outcomesOf, PRODUCTS } from '../../../control/service/products.ts'
 import { limitsWith } from '../../support/limits.ts'
 import { type Book, log, scalar, startBook, until } from '../../support/parts/ledger.ts'
 import { HONEST, type Lies, LyingChain } from '../../support/parts/lyingChain.ts'
@@ -93,11 +93,9 @@ before(async () => {
   )
   await openSender(pool, treasury.address, 0)
   const fees = new FeeOracle(client, limits)
-  const confirmations = Object.fromEntries(Object.keys(OUTCOMES).map((purpose) => [purpose, 1])) as Record<
-    keyof typeof OUTCOMES,
-    number
-  >
-  const watcher = new TransactionWatcher({ pool, chain: client, log, handlers: OUTCOMES, confirmations, limits })
+  const confirmations = { confirmations: 1, depositConfirmations: 1 }
+  const handlers = outcomesOf(PRODUCTS)
+  const watcher = new TransactionWatcher({ pool, chain: client, log, handlers, confirmations, limits })
   const common = { pool, chain: client, chainId: CHAIN_ID, treasury, fees, watcher, log, limits }
   const payouts = new PayoutSender({ ...common, publisher: treasury })
   parts.push(
@@ -157,7 +155,7 @@ async function decideStuck(): Promise<void> {
     const isMade = row.attempts.some(({ hash }) => chain.has(hash))
     if (isMade) continue
     const next = await chain.client.getTransactionCount({ address: row.sender ?? '0x' })
-    await releaseStuck(book.pool, OUTCOMES, row, next, 'a stranger used its nonce')
+    await releaseStuck(book.pool, outcomesOf(PRODUCTS), row, next, 'a stranger used its nonce')
   }
 }
 

@@ -288,7 +288,7 @@ async function cutBatch({ book: { pool }, chain, payments }: PaymentBench): Prom
   const reserve = { treasury, assets: config.assets, coinUsdUnits: USD }
   const batch = await newBatch(pool, 0, {
     accountsMin: 1,
-    chain: payments.chain,
+    chain: payments.service.chain,
     chainId: chain.chainId,
     reserve,
     limits,

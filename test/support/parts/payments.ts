@@ -13,17 +13,18 @@ import { EventDispatcher } from '../../../control/admission/dispatcher.ts'
 import { AdmissionKeeper } from '../../../control/admission/keeper.ts'
 import { runAudit } from '../../../control/audit/runAudit.ts'
 import { SettlementConsumer } from '../../../control/book/settlement/consumer.ts'
+import type { ChainServiceOptions } from '../../../control/chain/chainService.ts'
 import type { PaymentsConfig } from '../../../control/chain/paymentsConfig.ts'
 import { Signer } from '../../../control/chain/signer.ts'
 import type { PaymentOrder } from '../../../control/products/payments/x402/paymentOrder.ts'
 import type { Settled } from '../../../control/products/payments/x402/settler.ts'
-import { type PaymentsOptions, PaymentsService } from '../../../control/service/paymentsService.ts'
 import { run as verifyPayments } from '../../../workers/verifyPayments.ts'
 import { type Payer, startChain, type TestChain } from '../chain.ts'
 import { requirementsFor, signPayment } from '../clients/payloads.ts'
 import { paymentLimits } from '../limits.ts'
 import { RpcProxy } from '../rpcProxy.ts'
 import { type Book, ensureOpen, log, scalar, startBook, TestProxy, until } from './ledger.ts'
+import { RunningPayments } from './runningPayments.ts'
 
 const USD = 1_000_000_000
 const TRANSFER = parseAbiItem('event Transfer(address indexed from, address indexed to, uint256 value)')
@@ -54,7 +55,7 @@ export class PaymentBench {
   readonly proxy: TestProxy
   /** Who is linked to which account, for deposits. */
   readonly wallets = new Map<string, string>()
-  payments: PaymentsService
+  payments: RunningPayments
   private readonly parts: Array<{ stop(): Promise<void> }>
   private readonly changes: Partial<PaymentsConfig>
   private readonly limits: typeof paymentLimits
@@ -95,7 +96,7 @@ export class PaymentBench {
   }
 
   /** Another control's payments over the same book, as after a restart. */
-  startPayments(changes: Partial<PaymentsConfig> = {}, options: Partial<PaymentsOptions> = {}): PaymentsService {
+  startPayments(changes: Partial<PaymentsConfig> = {}, options: Partial<ChainServiceOptions> = {}): RunningPayments {
     const { pool, redis } = this.book
     const config: PaymentsConfig = {
       chainId: this.chain.chainId,
@@ -122,7 +123,7 @@ export class PaymentBench {
       ...this.changes,
       ...changes,
     }
-    return new PaymentsService({
+    return new RunningPayments({
       config,
       pool,
       redis,
@@ -142,7 +143,7 @@ export class PaymentBench {
 
   /** Waits until payments are taken. */
   ready(): Promise<void> {
-    return until('payments are taken', async () => this.payments.isReady)
+    return until('payments are taken', async () => this.payments.service.isReady)
   }
 
   /** A request whose payment the reference client has signed, as the proxy hands it to control. */

@@ -6,8 +6,12 @@ import { itemOf } from '../present.ts'
 export interface Turn {
   readonly text?: string
   readonly reasoning?: string
+  /** Thinking that providers of the Anthropic dialect do not show. */
+  readonly redacted?: string
   /** With the arguments as JSON text. */
   readonly calls?: readonly { readonly name: string; readonly arguments: string }[]
+  /** Tokens of the prompt that the provider bills; TURN_USAGE when absent. */
+  readonly promptTokens?: number
   /** An error in place of an answer. */
   readonly refusal?: { readonly status: number; readonly body: unknown }
 }
@@ -88,11 +92,11 @@ interface Answer {
   readonly whole: object
 }
 
-function chatEvents({ text, reasoning, calls = [] }: Turn, n: number): Answer {
+function chatEvents({ text, reasoning, calls = [], promptTokens = TURN_USAGE.prompt }: Turn, n: number): Answer {
   const usage = {
-    prompt_tokens: TURN_USAGE.prompt,
+    prompt_tokens: promptTokens,
     completion_tokens: TURN_USAGE.completion,
-    total_tokens: TURN_USAGE.prompt + TURN_USAGE.completion,
+    total_tokens: promptTokens + TURN_USAGE.completion,
   }
   const finish = calls.length > 0 ? 'tool_calls' : 'stop'
   const made = calls.map((call, index) => ({ index, id: `call_${n}_${index}`, type: 'function', function: call }))
@@ -124,8 +128,12 @@ function chatEvents({ text, reasoning, calls = [] }: Turn, n: number): Answer {
   }
 }
 
-function messagesEvents({ text, reasoning, calls = [] }: Turn, n: number): Answer {
+function messagesEvents(
+  { text, reasoning, redacted, calls = [], promptTokens = TURN_USAGE.prompt }: Turn,
+  n: number,
+): Answer {
   const content = [
+    ...(redacted === undefined ? [] : [{ type: 'redacted_thinking', data: redacted }]),
     ...(reasoning === undefined ? [] : [{ type: 'thinking', thinking: reasoning, signature: `signed ${n}` }]),
     ...(text === undefined ? [] : [{ type: 'text', text }]),
     ...calls.map(({ name, arguments: given }, i) => ({
@@ -135,7 +143,7 @@ function messagesEvents({ text, reasoning, calls = [] }: Turn, n: number): Answe
       input: JSON.parse(given) as unknown,
     })),
   ]
-  const usage = { input_tokens: TURN_USAGE.prompt, output_tokens: TURN_USAGE.completion }
+  const usage = { input_tokens: promptTokens, output_tokens: TURN_USAGE.completion }
   const stop = calls.length > 0 ? 'tool_use' : 'end_turn'
   const head = { id: 'msg_up', type: 'message', role: 'assistant', model: 'm', stop_sequence: null }
   const events: { type: string }[] = [
@@ -164,7 +172,7 @@ function blockEvents(block: Block, index: number): { type: string }[] {
     start = { type: 'thinking', thinking: '', signature: '' }
     deltas.push({ type: 'thinking_delta', thinking: block['thinking'] })
     deltas.push({ type: 'signature_delta', signature: block['signature'] })
-  } else {
+  } else if (block.type === 'tool_use') {
     start = { ...block, input: {} }
     deltas.push({ type: 'input_json_delta', partial_json: JSON.stringify(block['input']) })
   }

@@ -6,6 +6,7 @@ import { test } from 'node:test'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { parse } from 'yaml'
 import * as known from '../../../contract/catalog/catalog.ts'
+import { DIALECT, DIALECTS } from '../../../contract/catalog/dialects.ts'
 import { FIRST_FRAMES } from '../../../contract/catalog/video.ts'
 import { ANNOTATIONS, type Schema } from '../../../contract/schemas/schemaFaults.ts'
 import { AMOUNT_KEYS } from '../../../control/catalog/pricing/price.ts'
@@ -111,7 +112,13 @@ test('the catalog schema lists exactly the names that the code knows', () => {
   assert.deepEqual(of('model', 'modality')['enum'], known.MODALITIES)
   assert.deepEqual((of('model', 'endpoints')['items'] as Schema)['enum'], known.ENDPOINTS)
   assert.deepEqual(of('model', 'thinking')['enum'], known.THINKING)
-  assert.deepEqual(of('provider', 'dialect')['enum'], known.DIALECTS)
+  assert.deepEqual(of('provider', 'dialect')['enum'], DIALECTS)
+  const providerRules = definitions['provider']?.['allOf'] as unknown as readonly Record<string, Schema>[]
+  const ruled = providerRules[0]?.['if']?.['properties'].dialect.enum
+  assert.deepEqual(
+    ruled,
+    DIALECTS.filter((dialect) => !DIALECT[dialect].batches),
+  )
   assert.deepEqual(definitions['dataPolicy']?.['enum'], known.DATA_POLICIES)
   assert.deepEqual(of('video', 'image')['enum'], FIRST_FRAMES)
   const rules = definitions['model']?.['allOf'] as unknown as readonly Record<string, Schema>[]

@@ -109,12 +109,14 @@ async function hasCode(chain: ChainClient, address: `0x${string}`): Promise<bool
 
 /** Books the outcomes of the transfers of coin. */
 export const payoutOutcome = (purpose: PayoutPurpose): OutcomeHandler => ({
+  depth: 'depositConfirmations',
   mined: (client, ref) => movePayout(client, purpose, ref, 'sent'),
   unmade: (client, ref) => movePayout(client, purpose, ref, 'sending'),
 })
 
 /** Roots are published or not as their transactions are; nothing else of the book follows from it. */
 export const rootOutcome: OutcomeHandler = {
+  depth: 'depositConfirmations',
   mined: async () => {},
   unmade: async () => {},
   isMade: (receipt, { target, ref }) => hasPublished(receipt, target, numberOfRef(ref)),

@@ -64,6 +64,7 @@ export class VaultKeeper {
 
 /** Vesting happens in the vault; its outcome books nothing. */
 export const vestOutcome: OutcomeHandler = {
+  depth: 'depositConfirmations',
   mined: async () => {},
   unmade: async () => {},
   isMade: (receipt, { target }) => hasVested(receipt, target),

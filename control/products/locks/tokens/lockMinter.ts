@@ -146,6 +146,7 @@ const withdrawalId = (ref: string): string => ref.slice(0, ref.indexOf(ATTEMPT))
 
 /** Withdrawals are sent or not as their transactions are; the book has their tokens on the chain in both states. */
 export const lockMintOutcome: OutcomeHandler = {
+  depth: 'depositConfirmations',
   mined: async (client, ref) => {
     await moveLockWithdrawal(client, withdrawalId(ref), ['sending', 'expired'], 'sent')
   },

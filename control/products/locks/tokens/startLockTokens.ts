@@ -1,7 +1,7 @@
 import type { Address } from '../../../../contract/payments/address.ts'
 import type { ChainOptions, ChainParts } from '../../../chain/chainParts.ts'
 import { LockMinter } from './lockMinter.ts'
-import { RedemptionScanner, type RedemptionScannerOptions } from './redemptionScanner.ts'
+import { RedemptionScanner } from './redemptionScanner.ts'
 
 /** Tokens of compute locks on the chain. */
 export interface LockTokens {
@@ -11,10 +11,7 @@ export interface LockTokens {
 }
 
 /** Begins to mint and to credit tokens of compute locks. @returns undefined where the operator has named no contract */
-export function startLockTokens(
-  options: ChainOptions & Pick<RedemptionScannerOptions, 'accountOfWallet'>,
-  parts: ChainParts,
-): LockTokens | undefined {
+export function startLockTokens(options: ChainOptions, parts: ChainParts): LockTokens | undefined {
   const { config, pool, log, limits, accountOfWallet } = options
   const { chainId, treasury: sender, lockTokens: contract, depositConfirmations: confirmations, finalBlocks } = config
   if (contract === null) return undefined

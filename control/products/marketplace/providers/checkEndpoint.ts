@@ -1,10 +1,8 @@
+import { DIALECT, type Dialect } from '../../../../contract/catalog/dialects.ts'
 import { GatewayError, invalidRequest } from '../../../../contract/errors/errors.ts'
 import { parseWebUrl } from '../../../../contract/net/publicUrl.ts'
 import type { Limits } from '../../../limits.ts'
 import { CallError, type CallFault, callHttp, type HttpCall } from '../../../runtime/net/httpCall.ts'
-
-export const DIALECTS = ['openai', 'anthropic'] as const
-export type Dialect = (typeof DIALECTS)[number]
 
 /** An endpoint as it was given. */
 export interface ProviderUrl {
@@ -51,30 +49,23 @@ export async function checkEndpoint(
   options: Pick<HttpCall, 'allowPrivate' | 'lookup'>,
   limits: Limits,
 ): Promise<string[]> {
-  const url = new URL(`${endpoint.baseUrl.href.replace(/\/$/, '')}/models`)
+  const { baseUrl, dialect, apiKey } = endpoint
+  const { modelsPath, headers } = DIALECT[dialect]
   try {
     const { status, body } = await callHttp({
       ...options,
       method: 'GET',
-      url,
-      headers: headersOf(endpoint),
+      url: new URL(baseUrl.href.replace(/\/$/, '') + modelsPath),
+      headers: { accept: 'application/json', ...headers(apiKey ?? '') },
       timeoutMs: limits.providerCheckMs,
       answerBytesMax: limits.providerCheckBytesMax,
     })
-    return modelsOf(status, body, endpoint.apiKey !== undefined, limits)
+    return modelsOf(status, body, apiKey !== undefined, limits)
   } catch (error) {
     if (!(error instanceof CallError)) throw error
     const code = error.fault === 'not_public' ? 'endpoint_not_public' : 'endpoint_unreachable'
     throw new GatewayError(code, { message: FAULTS[error.fault], param: PARAM, cause: error })
   }
-}
-
-/** https://platform.openai.com/docs/api-reference/models/list, https://docs.anthropic.com/en/api/models-list */
-function headersOf({ dialect, apiKey }: ProviderUrl): Record<string, string> {
-  const accept = { accept: 'application/json' }
-  if (dialect === 'openai') return apiKey === undefined ? accept : { ...accept, authorization: `Bearer ${apiKey}` }
-  const versioned = { ...accept, 'anthropic-version': '2023-06-01' }
-  return apiKey === undefined ? versioned : { ...versioned, 'x-api-key': apiKey }
 }
 
 function modelsOf(status: number, body: Buffer, hasKey: boolean, limits: Limits): string[] {

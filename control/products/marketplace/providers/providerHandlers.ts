@@ -1,3 +1,5 @@
+import type { DataPolicy } from '../../../../contract/catalog/catalog.ts'
+import { type Dialect, USUAL_DIALECT } from '../../../../contract/catalog/dialects.ts'
 import { GatewayError } from '../../../../contract/errors/errors.ts'
 import { RateLimiter, refuseAfter } from '../../../../contract/std/rateLimiter.ts'
 import { isId } from '../../../../contract/wire/ids.ts'
@@ -7,15 +9,8 @@ import type { Limits } from '../../../limits.ts'
 import type { Pool } from '../../../runtime/db/pool.ts'
 import { ownProvidersJson } from '../serving/ownProviders.ts'
 import { type RecordJson, readRecords } from '../serving/record.ts'
-import { checkEndpoint, type Dialect, readBaseUrl } from './checkEndpoint.ts'
-import {
-  type DataPolicy,
-  type NewProvider,
-  type Provider,
-  pageOfProviders,
-  registerProvider,
-  removeProvider,
-} from './providers.ts'
+import { checkEndpoint, readBaseUrl } from './checkEndpoint.ts'
+import { type NewProvider, type Provider, pageOfProviders, registerProvider, removeProvider } from './providers.ts'
 
 type ProviderOperation = 'list_providers' | 'register_provider' | 'get_own_providers' | 'remove_provider'
 
@@ -90,7 +85,7 @@ function readProvider({ accountId, body }: ApiCall, allowPrivate: boolean) {
     offered?: boolean
   }
   const baseUrl = readBaseUrl(fields.base_url, allowPrivate)
-  const dialect = fields.dialect ?? 'openai'
+  const dialect = fields.dialect ?? USUAL_DIALECT
   // Without a statement of the owner, the weakest policy is assumed.
   const dataPolicy = fields.data_policy ?? 'retained'
   const href = baseUrl.href.replace(/\/$/, '')

@@ -1,3 +1,5 @@
+import type { DataPolicy } from '../../../../contract/catalog/catalog.ts'
+import type { Dialect } from '../../../../contract/catalog/dialects.ts'
 import { GatewayError, invalidRequest } from '../../../../contract/errors/errors.ts'
 import { newId } from '../../../../contract/wire/ids.ts'
 import { lockAccount } from '../../../book/ledger/accountRow.ts'
@@ -7,9 +9,6 @@ import { textArray } from '../../../runtime/db/arrays.ts'
 import { locking } from '../../../runtime/db/lockOrder.ts'
 import type { Client, Queryable } from '../../../runtime/db/pool.ts'
 import { retireProvider } from '../serving/admit.ts'
-import type { Dialect } from './checkEndpoint.ts'
-
-export type DataPolicy = 'none' | 'retained'
 
 /** The registration of a checked endpoint. */
 export interface NewProvider {

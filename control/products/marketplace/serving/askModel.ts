@@ -1,3 +1,4 @@
+import { DIALECT, type Dialect } from '../../../../contract/catalog/dialects.ts'
 import { randomAttemptId } from '../../../../contract/wire/attemptIds.ts'
 import type { Limits } from '../../../limits.ts'
 import { CallError, type CallHttp } from '../../../runtime/net/httpCall.ts'
@@ -9,7 +10,7 @@ import { readAnswer } from './probeAnswer.ts'
 export interface AskedModel {
   /** Without a slash at its end. */
   readonly baseUrl: string
-  readonly dialect: 'openai' | 'anthropic'
+  readonly dialect: Dialect
   /** '' for a provider that takes none. */
   readonly apiKey: string
   /** The provider's own name of it. */
@@ -18,6 +19,14 @@ export interface AskedModel {
   readonly maxTokensField: string
   /** For providers that the operator has named. */
   readonly allowPrivate: boolean
+}
+
+/** Where each dialect is asked, below the base path, and by which body. */
+const REQUESTS: Readonly<
+  Record<Dialect, { path: string; body: (asked: AskedModel, comparison: Comparison) => Record<string, unknown> }>
+> = {
+  openai: { path: '/chat/completions', body: openaiBody },
+  anthropic: { path: '/messages', body: anthropicBody },
 }
 
 /**
@@ -31,13 +40,13 @@ export async function askModel(
   call: CallHttp,
   limits: Limits,
 ): Promise<ProbeAnswer | undefined> {
-  const isOpenai = asked.dialect === 'openai'
+  const { path, body: bodyOf } = REQUESTS[asked.dialect]
   try {
     const { status, body } = await call({
       method: 'POST',
-      url: new URL(`${asked.baseUrl}${isOpenai ? '/chat/completions' : '/messages'}`),
+      url: new URL(asked.baseUrl + path),
       headers: { ...headersOf(asked, comparison.stream), 'x-request-id': randomAttemptId() },
-      body: JSON.stringify(isOpenai ? openaiBody(asked, comparison) : anthropicBody(asked, comparison)),
+      body: JSON.stringify(bodyOf(asked, comparison)),
       timeoutMs: limits.providerProbeTimeoutMs,
       answerBytesMax: limits.providerProbeBytesMax,
       allowPrivate: asked.allowPrivate,
@@ -53,8 +62,7 @@ export async function askModel(
 function headersOf({ dialect, apiKey }: AskedModel, isStreamed: boolean): Record<string, string> {
   const accept = isStreamed ? 'text/event-stream' : 'application/json'
   const headers = { 'content-type': 'application/json', accept, 'accept-encoding': 'identity' }
-  if (dialect === 'openai') return { ...headers, ...(apiKey !== '' && { authorization: `Bearer ${apiKey}` }) }
-  return { ...headers, 'anthropic-version': '2023-06-01', ...(apiKey !== '' && { 'x-api-key': apiKey }) }
+  return { ...headers, ...DIALECT[dialect].headers(apiKey) }
 }
 
 function openaiBody({ model, maxTokensField }: AskedModel, comparison: Comparison): Record<string, unknown> {

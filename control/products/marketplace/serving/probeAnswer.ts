@@ -1,12 +1,20 @@
+import type { Dialect } from '../../../../contract/catalog/dialects.ts'
 import type { ProbeAnswer } from './compareAnswers.ts'
 
 type Read = (value: unknown) => ProbeAnswer | undefined
 
+/** How answers of each dialect are read: in one piece, and the events of a stream. */
+const READERS: Readonly<
+  Record<Dialect, { whole: Read; events: (events: readonly unknown[]) => ProbeAnswer | undefined }>
+> = {
+  openai: { whole: readOpenai, events: joinOpenai },
+  anthropic: { whole: readAnthropic, events: joinAnthropic },
+}
+
 /** Reads the body of an answer, in one piece or as a stream of events. @returns undefined for what is neither */
-export function readAnswer(dialect: 'openai' | 'anthropic', body: string): ProbeAnswer | undefined {
-  const isOpenai = dialect === 'openai'
-  if (body.trimStart().startsWith('{')) return readWhole(body, isOpenai ? readOpenai : readAnthropic)
-  return isOpenai ? joinOpenai(eventsIn(body)) : joinAnthropic(eventsIn(body))
+export function readAnswer(dialect: Dialect, body: string): ProbeAnswer | undefined {
+  const { whole, events } = READERS[dialect]
+  return body.trimStart().startsWith('{') ? readWhole(body, whole) : events(eventsIn(body))
 }
 
 function readWhole(body: string, read: Read): ProbeAnswer | undefined {

@@ -1,4 +1,5 @@
 import { modelRates } from '../../../../contract/catalog/catalog.ts'
+import { isDialect } from '../../../../contract/catalog/dialects.ts'
 import type { ModelRates } from '../../../../contract/money/charge.ts'
 import { sluice } from '../../../../contract/wire/generated/messages.js'
 import { currentRecord } from '../../../catalog/pricing/sheetStore.ts'
@@ -34,7 +35,7 @@ export async function probedModel(
     const isOff =
       !route.enabled || route.switchedOff || provider.id === '' || (provider.apiKeyEnv !== '' && apiKey === '')
     const { dialect, baseUrl, maxTokensField } = provider
-    if (isOff || (dialect !== 'openai' && dialect !== 'anthropic')) continue
+    if (isOff || !isDialect(dialect)) continue
     const reference = {
       baseUrl: baseUrl.replace(/\/+$/, ''),
       dialect,

@@ -1,3 +1,5 @@
+import type { DataPolicy } from '../../../../contract/catalog/catalog.ts'
+import type { Dialect } from '../../../../contract/catalog/dialects.ts'
 import { textArray } from '../../../runtime/db/arrays.ts'
 import type { Queryable } from '../../../runtime/db/pool.ts'
 
@@ -6,8 +8,8 @@ export interface ServedEndpoint {
   readonly id: string
   /** Without a slash at its end. */
   readonly baseUrl: string
-  readonly dialect: 'openai' | 'anthropic'
-  readonly dataPolicy: 'none' | 'retained'
+  readonly dialect: Dialect
+  readonly dataPolicy: DataPolicy
   /** '' for one that takes none. */
   readonly apiKey: string
 }

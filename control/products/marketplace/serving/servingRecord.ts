@@ -1,4 +1,5 @@
 import { CallSeal, KEPT_CHANNEL, providerKeyLabel } from '../../../../contract/wire/callSeal.ts'
+import type { Fields } from '../../../../contract/wire/fields.ts'
 import { sluice } from '../../../../contract/wire/generated/messages.js'
 import type { Redis } from '../../../../contract/wire/redis.ts'
 import { SERVING_KEY } from '../../../../contract/wire/redisKeys.ts'
@@ -51,7 +52,7 @@ function routeRecord(
   { baseUrl, dialect, dataPolicy, apiKey }: ServedEndpoint,
   seal: CallSeal,
   allowPrivate: boolean,
-): sluice.ServingRoute.$Properties {
+): Fields<sluice.ServingRoute.$Properties> {
   const { providerId, accountId, model, upstreamModel, firstOutputMaxMs } = admission
   return {
     provider: providerId,

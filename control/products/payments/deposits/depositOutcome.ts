@@ -11,6 +11,7 @@ export const DEPOSIT_FOUND = 'deposit_found'
 
 /** Books the outcomes of the transactions of gasless deposits. */
 export const depositOutcome: OutcomeHandler = {
+  depth: 'depositConfirmations',
   mined: async (client, ref) => {
     if (!(await credit(client, idOfRef(ref)))) await bearLoss(client, idOfRef(ref))
   },

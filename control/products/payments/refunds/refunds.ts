@@ -200,6 +200,7 @@ async function setAside(client: Client, due: DueRow): Promise<string | undefined
 
 /** Books the outcomes of the transactions of refunds. */
 export const refundOutcome: OutcomeHandler = {
+  depth: 'confirmations',
   async mined(client, ref) {
     const moved = await changeState(client, ref, 'sending', 'sent')
     if (moved === undefined) return

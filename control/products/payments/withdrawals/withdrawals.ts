@@ -146,6 +146,7 @@ async function book(
 
 /** Books the outcomes of the transactions of withdrawals. */
 export const withdrawalOutcome: OutcomeHandler = {
+  depth: 'confirmations',
   async mined(client, ref) {
     const moved = await moveWithdrawal(client, withdrawalId(ref), 'sending', 'sent')
     if (moved === undefined) return

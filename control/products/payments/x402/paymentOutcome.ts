@@ -12,6 +12,7 @@ export const FOUND = 'pay_in_found'
 
 /** Books the outcomes of the transactions of payments. */
 export const paymentOutcome: OutcomeHandler = {
+  depth: 'confirmations',
   mined: async (client, ref) => {
     if (!(await bookPaid(client, idOfRef(ref)))) await bookLoss(client, idOfRef(ref))
   },

@@ -2,6 +2,7 @@ import type { Logger } from 'pino'
 import type { ErrorCode } from '../../../../contract/errors/errors.ts'
 import type { Limits } from '../../../limits.ts'
 import { logEvent } from '../../../runtime/logEvents.ts'
+import type { LabelledTotal } from '../../../runtime/metrics/metricGroups.ts'
 
 /** Counts refused payments by code, for the metrics, and logs a summary while there are any. */
 export class RefusalCounts {
@@ -16,9 +17,12 @@ export class RefusalCounts {
     this.log = log
   }
 
-  /** By code, since the process started. */
-  get totals(): ReadonlyMap<string, number> {
-    return this.totalByCode
+  /** Since the process started, as a metric. */
+  readonly total: LabelledTotal = {
+    name: 'payments_refused',
+    help: 'Refused payments by code',
+    labels: ['code'],
+    read: () => [...this.totalByCode].map(([code, count]) => ({ labels: { code }, count })),
   }
 
   note(code: ErrorCode): void {

@@ -5,7 +5,7 @@ import { isId } from '../../../../contract/wire/ids.ts'
 import type { Debits } from '../../../admission/debits/debit.ts'
 import type { ApiCall, ReadHandler, WriteHandler } from '../../../api/call.ts'
 import { listJson, pageOf } from '../../../api/lists.ts'
-import { lockAccount } from '../../../book/ledger/accountRow.ts'
+import { refuseTooMany } from '../../../book/ledger/refuseTooMany.ts'
 import {
   type CoinAmount,
   coinAmount,
@@ -14,7 +14,7 @@ import {
   readCoin,
 } from '../../../catalog/pricing/coinAmounts.ts'
 import type { Limits } from '../../../limits.ts'
-import type { Client, Pool } from '../../../runtime/db/pool.ts'
+import type { Pool } from '../../../runtime/db/pool.ts'
 import { cancelLink, claimLink, countOpenLinks, createLink, type Link, pageOfLinks } from './links.ts'
 
 type LinkOperation = 'list_links' | 'create_link' | 'claim_link' | 'cancel_link'
@@ -49,7 +49,9 @@ export function linkHandlers(parts: LinkParts): Record<LinkOperation, ReadHandle
         const price = await coinPrice(client)
         const amount = readAmount(call, price, parts.limits)
         const expiresAtMs = readExpiry(call, parts.limits)
-        await refuseTooMany(client, call.accountId, parts.limits)
+        const max = parts.limits.linksPerAccountMax
+        const refusal = () => invalidRequest(`An account has at most ${max} open links; cancel one.`)
+        await refuseTooMany(client, call.accountId, countOpenLinks, max, refusal)
         const note = (call.body['note'] as string | undefined) ?? ''
         const { accountId } = call
         const made = await createLink(transaction, debits, call.actor, { accountId, ...amount, note, expiresAtMs })
@@ -115,11 +117,4 @@ function readExpiry({ body }: ApiCall, limits: Limits): number {
   if (ms !== undefined && ms > nowMs && ms <= nowMs + limits.linkLifetimeMaxMs) return ms
   const days = Math.floor(limits.linkLifetimeMaxMs / 86_400_000)
   throw invalidRequest(`expires_at must be a time to come, at most ${days} days from now.`, 'expires_at')
-}
-
-/** The account's row is locked, so that links made at once are counted one after the other. */
-async function refuseTooMany(client: Client, accountId: string, limits: Limits): Promise<void> {
-  await lockAccount(client, accountId)
-  if ((await countOpenLinks(client, accountId)) < limits.linksPerAccountMax) return
-  throw invalidRequest(`An account has at most ${limits.linksPerAccountMax} open links; cancel one.`)
 }

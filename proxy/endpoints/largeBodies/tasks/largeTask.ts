@@ -1,3 +1,4 @@
+import type { ChatEndpoint } from '../../../../contract/catalog/catalog.ts'
 import { GatewayError } from '../../../../contract/errors/errors.ts'
 import { readJsonBody } from '../../../../contract/std/jsonBody.ts'
 import { refusalOf } from '../../../../contract/wire/refusal.ts'
@@ -6,14 +7,15 @@ import { readMessagesRequest } from '../../../dialects/anthropic/messagesRequest
 import { messagesOf, printCount } from '../../../dialects/anthropic/native.ts'
 import type { ChatFields, ChatRequest } from '../../../dialects/shared/chatRequest.ts'
 import type { Printed } from '../../../dialects/shared/codec.ts'
+import { codecOf } from '../../../dialects/shared/codec.ts'
 import { checkBounds } from '../../../json/jsonBounds.ts'
 import { readLargeMessage } from '../../mcp/largeMessage.ts'
 import { promptTexts } from '../../tokens/promptTexts.ts'
-import type { ChatEndpoint, LargeReply, LargeTask, PromptSample } from '../largeTasks.ts'
+import type { LargeReply, LargeTask, PromptSample } from '../largeTasks.ts'
 import { sharedText } from '../sharedBytes.ts'
 import { readLargeAnswer, readLargeMembers, readLargeVectors } from './readAnswer.ts'
 import { readLargeVideo, readUnit } from './readUnit.ts'
-import { codecOf, SURFACES } from './surfaces.ts'
+import { SURFACES } from './surfaces.ts'
 
 /** Does a task with a large body; runs on a thread. */
 export function run(task: LargeTask): LargeReply {
@@ -60,7 +62,7 @@ function readMcp(task: LargeTask): object {
 
 function print(task: Extract<LargeTask, { name: 'print' }>): Printed {
   const { endpoint, dialect, model } = task.input
-  const printed = codecOf(endpoint, dialect).print(chatRequest(task, endpoint), model, null)
+  const printed = codecOf(SURFACES[endpoint], dialect).print(chatRequest(task, endpoint), model, null)
   const { rest, format } = printed
   const shared = { ...printed, rest: shareText(rest) }
   return format === undefined ? shared : { ...shared, format: shareText(format) }
@@ -86,7 +88,7 @@ function fieldsOf(request: ChatRequest): ChatFields {
   // A request may be an instance of a class whose getters compute members that are not needed here.
   const { modelId, batch, webhookUrl = '', cheapest, stream, includeUsage, maxTokens, maxTokensName } = request
   const { maxTokensBeside = null, maxTokensParam = maxTokensName, promptParam = 'messages', prompt } = request
-  const { preferences, echo = '', tools = [], asides, named = [] } = request
+  const { preferences, echo = '', tools = [], asides, named = [], returnsThoughts = false } = request
   return {
     modelId,
     batch,
@@ -104,6 +106,7 @@ function fieldsOf(request: ChatRequest): ChatFields {
     echo,
     tools,
     named,
+    returnsThoughts,
     ...(asides !== undefined && { asides }),
   }
 }

@@ -1,13 +1,14 @@
 import { isWhole } from '../../../../contract/money/usageReports.ts'
 import { refusalOf } from '../../../../contract/wire/refusal.ts'
 import { sampleText } from '../../../../workers/textSample.ts'
+import { codecOf } from '../../../dialects/shared/codec.ts'
 import { AnswerJson } from '../../../json/answerJson.ts'
 import { findMembers } from '../../../json/findMembers.ts'
 import type { Limits } from '../../../limits.ts'
 import { convertVectors } from '../../modalities/vectors.ts'
 import type { AnswerInput, LargeAnswer, LargeRejection, LargeTasks } from '../largeTasks.ts'
 import { sharedBuffer, sharedBytes, sharedText } from '../sharedBytes.ts'
-import { codecOf } from './surfaces.ts'
+import { SURFACES } from './surfaces.ts'
 
 /** Reads a provider's large answer to a chat request, and writes it for the client. */
 export function readLargeAnswer(
@@ -15,7 +16,7 @@ export function readLargeAnswer(
   bytes: Buffer,
   limits: Limits,
 ): LargeAnswer | LargeRejection {
-  const answer = codecOf(endpoint, dialect).answer(new AnswerJson(bytes, cuts), { ...context, limits })
+  const answer = codecOf(SURFACES[endpoint], dialect).answer(new AnswerJson(bytes, cuts), { ...context, limits })
   if ('rejected' in answer) {
     const { error, ...rest } = answer.rejected
     return { rejected: { ...rest, error: refusalOf(error) } }

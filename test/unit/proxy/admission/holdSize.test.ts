@@ -96,6 +96,8 @@ test('prompts are counted according to the contract', () => {
   assert.equal(promptTokensMax({ textBytes: 101, messages: 2, images: 0 }, flat, 1500), 51 + 16 + 16)
   assert.equal(promptTokensMax({ textBytes: 101, messages: 2, images: 0 }, tiered, 1500), 101 + 16 + 16)
   assert.equal(promptTokensMax({ textBytes: 0, messages: 1, images: 3 }, flat, 1500), 8 + 16 + 4500)
+  assert.equal(promptTokensMax({ textBytes: 0, messages: 1, images: 0, pdfs: 2 }, flat, 0, 0, 9_000), 8 + 16 + 9_000)
+  assert.equal(promptTokensMax({ textBytes: 0, messages: 1, images: 0 }, flat, 0, 0, 9_000), 8 + 16)
   assert.equal(promptTokensMax({ textBytes: 10, messages: 1, images: 0, optionBytes: 11 }, flat, 0), 11 + 8 + 16)
   assert.equal(promptTokensMax({ textBytes: 10, messages: 1, images: 0, optionBytes: 11 }, tiered, 0), 21 + 8 + 16)
 })

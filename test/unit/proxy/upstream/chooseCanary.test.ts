@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { DIALECTS } from '../../../../contract/catalog/dialects.ts'
 import { newId } from '../../../../contract/wire/ids.ts'
 import type { Canary } from '../../../../proxy/catalog/canary.ts'
 import type { Model } from '../../../../proxy/catalog/catalog.ts'
@@ -42,7 +43,7 @@ const canary = (of: ReturnType<typeof provider>, trafficPpm: number): Canary => 
 })
 const modelWith = (canaries: readonly Canary[]) =>
   ({ canaries, enabledRoutes: [route(provider('catalog'))] }) as unknown as Model
-const WISHES = { allowRetention: false, cheapest: false }
+const WISHES = { allowRetention: false, cheapest: false, dialects: new Set(DIALECTS) }
 const ASKER = { requestId: newId('req'), accountId: 'acct_other' }
 const limits = limitsWith({})
 

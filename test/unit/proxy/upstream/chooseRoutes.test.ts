@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
+import { DIALECTS, type Dialect } from '../../../../contract/catalog/dialects.ts'
 import { GatewayError } from '../../../../contract/errors/errors.ts'
 import { sluice } from '../../../../contract/wire/generated/messages.js'
 import { decodeCatalog, type Model } from '../../../../proxy/catalog/catalog.ts'
@@ -10,6 +11,7 @@ import { limits } from '../../../support/limits.ts'
 import { itemOf } from '../../../support/present.ts'
 
 const NOW_MS = 1_000_000
+const ANY: ReadonlySet<Dialect> = new Set(DIALECTS)
 
 interface RouteSpec {
   readonly enabled: boolean
@@ -84,7 +86,7 @@ const spec: fc.Arbitrary<RouteSpec> = fc.record({
 const policies: fc.Arbitrary<RoutePolicy> = fc.record({
   allowRetention: fc.boolean(),
   cheapest: fc.boolean(),
-  dialects: fc.constantFrom(undefined, new Set(['openai'] as const), new Set(['anthropic'] as const)),
+  dialects: fc.constantFrom(ANY, new Set(['openai'] as const), new Set(['anthropic'] as const)),
   attested: fc.boolean(),
 })
 
@@ -92,7 +94,7 @@ test('property: chosen routes are exactly those that the policy, the catalog and
   fc.assert(
     fc.property(fc.array(spec, { maxLength: 8 }), policies, (routes, policy) => {
       const usable = routes.flatMap((route, index) =>
-        route.enabled && route.keySet && (policy.dialects?.has(route.dialect) ?? true) ? [index] : [],
+        route.enabled && route.keySet && policy.dialects.has(route.dialect) ? [index] : [],
       )
       const allowed = usable.filter((index) => policy.allowRetention || itemOf(routes, index).policy === 'none')
       const proved = allowed.filter((index) => !policy.attested || (itemOf(routes, index).reportMs ?? 0) > 0)
@@ -135,15 +137,24 @@ test('the cheapest route is first, and routes of unknown cost are last', () => {
     reportMs: null,
   }
   const routes = [null, 3, 1, null, 2].map((costUnits) => ({ ...base, costUnits }))
-  assert.deepEqual(choose(routes, { allowRetention: true, cheapest: false, attested: false }), [0, 1, 2, 3, 4])
-  assert.deepEqual(choose(routes, { allowRetention: true, cheapest: true, attested: false }), [2, 4, 1, 0, 3])
+  assert.deepEqual(
+    choose(routes, { allowRetention: true, cheapest: false, attested: false, dialects: ANY }),
+    [0, 1, 2, 3, 4],
+  )
+  assert.deepEqual(
+    choose(routes, { allowRetention: true, cheapest: true, attested: false, dialects: ANY }),
+    [2, 4, 1, 0, 3],
+  )
   const kept = routes.map((route, index): RouteSpec => (index === 2 ? { ...route, policy: 'retained' } : route))
-  assert.deepEqual(choose(kept, { allowRetention: false, cheapest: true, attested: false }), [4, 1, 0, 3])
+  assert.deepEqual(
+    choose(kept, { allowRetention: false, cheapest: true, attested: false, dialects: ANY }),
+    [4, 1, 0, 3],
+  )
 })
 
 test('the private tier has no route of a model that is not attested, even on an attested provider', () => {
   const spec = { enabled: true, policy: 'none', dialect: 'openai', keySet: true, costUnits: null, open: true } as const
   const model = { ...modelOf([{ ...spec, reportMs: 1 }]), attested: false }
-  const policy = { allowRetention: false, cheapest: false, attested: true }
+  const policy = { allowRetention: false, cheapest: false, attested: true, dialects: ANY }
   assert.throws(() => chooseRoutes(model, policy, new RouteHealth(limits), NOW_MS), { code: 'no_route_for_policy' })
 })

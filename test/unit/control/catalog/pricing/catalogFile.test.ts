@@ -45,6 +45,17 @@ test('a catalog as documented is read exactly', () => {
   assert.equal(model?.verified, true)
 })
 
+test('the hold for PDFs is never above the context, and is the context where no pages are stated', () => {
+  const pdfTokensOf = (members: string) => parseCatalog('c', `${LINES.join('\n')}\n${members}`).models[0]?.pdfTokens
+  const { context = 0 } = parseCatalog('c', LINES.join('\n')).models[0] ?? {}
+  assert.ok(context > 10_000)
+  assert.equal(pdfTokensOf(''), 0)
+  assert.equal(pdfTokensOf('    pdf_page_tokens: 5000'), context)
+  assert.equal(pdfTokensOf('    pdf_page_tokens: 5000\n    pdf_pages: 2'), 10_000)
+  assert.equal(pdfTokensOf('    pdf_page_tokens: 5000\n    pdf_pages: 100000'), context)
+  assert.throws(() => pdfTokensOf('    pdf_pages: 2'), /needs pdf_page_tokens/)
+})
+
 const amountsOf = (text: string) => Object.fromEntries(parseCatalog('c', text).models[0]?.price.amounts ?? [])
 
 test('a class without its own batch rate is charged the lower of its standard rate and batch input', () => {

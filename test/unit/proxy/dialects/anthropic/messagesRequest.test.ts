@@ -41,7 +41,7 @@ const REFUSED: [body: object, param: string][] = [
   [user({ type: 'image', source: { type: 'url' } }), 'messages[0].content[0].source.url'],
   [user({ type: 'image', source: { type: 'base64', data: '' } }), 'messages[0].content[0].source.media_type'],
   [
-    user({ type: 'document', source: { type: 'base64', media_type: 'application/pdf', data: '' } }),
+    user({ type: 'document', source: { type: 'base64', media_type: 'application/zip', data: '' } }),
     'messages[0].content[0].source.type',
   ],
   [user({ type: 'text', text: 'x', cache_control: { type: 'forever' } }), 'messages[0].content[0].cache_control'],

@@ -5,6 +5,7 @@ import { test } from 'node:test'
 import { NO_USAGE } from '../../../../../contract/money/charge.ts'
 import { sluice } from '../../../../../contract/wire/generated/messages.js'
 import { settlementBytes } from '../../../../../proxy/admission/settlementText.ts'
+import type { Route } from '../../../../../proxy/catalog/pricedItem.ts'
 import type { Bill, RunStatus } from '../../../../../proxy/endpoints/run/bill.ts'
 import { HoldLife, type HoldListener } from '../../../../../proxy/endpoints/run/holdLife.ts'
 import type { Metered } from '../../../../../proxy/endpoints/run/metered.ts'
@@ -12,10 +13,17 @@ import { NOBODY, Outcome } from '../../../../../proxy/endpoints/run/outcome.ts'
 import { newCounters } from '../../../../../proxy/metrics/requestMetrics.ts'
 import { RecordedExchange } from '../../../../support/parts/recordedExchange.ts'
 import { metered, RunWorld, testPrincipal } from '../../../../support/parts/runWorld.ts'
+import { itemOf } from '../../../../support/present.ts'
 
 const billOf = (units: number): Bill => ({ units, usage: NO_USAGE, quantity: 2, source: 'estimated' })
 
-function outcomeOf(status: RunStatus, units: number, changes: Partial<Metered> = {}, privateTier = false): Outcome {
+function outcomeOf(
+  status: RunStatus,
+  units: number,
+  changes: Partial<Metered> = {},
+  privateTier = false,
+  route: Route = itemOf(metered.routes, 0),
+): Outcome {
   const { services } = new RunWorld()
   const principal = { ...testPrincipal(), privateTier }
   const exchange = new RecordedExchange()
@@ -31,7 +39,7 @@ function outcomeOf(status: RunStatus, units: number, changes: Partial<Metered> =
   hold.heldUnits = 100
   hold.heldAtMs = 5
   const errorCode = status === 'ok' ? null : 'client_gone'
-  return new Outcome(run, hold, { provider: 'mock', firstByteMs: 9 }, status, billOf(units), errorCode)
+  return new Outcome(run, hold, { route, firstByteMs: 9 }, status, billOf(units), errorCode)
 }
 
 const CHARGED: [status: RunStatus, bill: number, charge: number, clamped: boolean][] = [
@@ -82,15 +90,18 @@ for (const [changes, privateTier, rate, tier] of PRICES) {
   })
 }
 
-test('the receipt and the settlement of the private tier name the report of the provider that answered', () => {
-  const [route] = metered.routes
-  assert.ok(route !== undefined)
-  const routes = [{ ...route, provider: { ...route.provider, report: { id: 'att_1', validUntilMs: 1 } } }]
+test('the receipt and the settlement of the private tier name the report of the route that answered', () => {
+  // Of one provider, so that its id alone does not say which of them answered.
+  const routes = metered.routes.map((route, index) => {
+    const report = { id: `att_${index}`, validUntilMs: 1 }
+    return { ...route, provider: { ...route.provider, report } }
+  })
+  assert.equal(new Set(routes.map(({ provider }) => provider.id)).size, 1)
   for (const [privateTier, expected] of [
     [true, 'att_1'],
     [false, ''],
   ] as const) {
-    const outcome = outcomeOf('ok', 1, { routes }, privateTier)
+    const outcome = outcomeOf('ok', 1, { routes }, privateTier, itemOf(routes, 1))
     assert.equal(sluice.Settlement.decode(settlementBytes(outcome.settlement)).attestation, expected)
     const receipt = JSON.parse(outcome.receipt(1)) as Record<string, unknown>
     assert.equal(receipt['attestation'] ?? '', expected)
@@ -98,5 +109,5 @@ test('the receipt and the settlement of the private tier name the report of the 
 })
 
 test('a request that called no provider has no provider on its receipt', () => {
-  assert.deepEqual(NOBODY, { provider: '', firstByteMs: 0 })
+  assert.deepEqual(NOBODY, { route: null, firstByteMs: 0 })
 })

@@ -44,7 +44,7 @@ class Play implements CallingRun, CallListener {
   }
 
   onAnswer(): void {
-    this.note(`answer of ${this.call.provider}`)
+    this.note(`answer of ${this.call.route?.provider.id}`)
   }
 
   onData(bytes: Buffer): void {
@@ -75,7 +75,7 @@ test('a call advances from its routes to the committed response', () => {
   const { call, world } = play
   world.call.listener.onHead(200, HEADERS)
   world.call.listener.onFailure(RESET)
-  assert.equal(call.provider, '')
+  assert.equal(call.route?.id, undefined)
   world.call.listener.onHead(200, HEADERS)
   world.call.listener.onData(Buffer.from('a'))
   call.commit()
@@ -91,7 +91,7 @@ test('a call advances from its routes to the committed response', () => {
     'committed: data b',
     'committed: end',
   ])
-  assert.deepEqual([call.provider, call.route?.id, call.firstByteMs > 0], ['mock', 'mock/1', true])
+  assert.deepEqual([call.route?.id, call.asked?.id, call.firstByteMs > 0], ['mock/1', 'mock/1', true])
 })
 
 test('a broken response is reported once committed; before that it fails over, and after the last route it is rejected', () => {
@@ -163,14 +163,14 @@ test('a request that cannot be written for the next route ends with a fault', ()
 
 test('responses awaited without a client are bounded, over at most one more attempt', () => {
   const play = started()
-  const { counters } = play.world.metrics
-  assert.deepEqual([play.call.detach(), counters.detached, play.call.detached], [true, 1, true])
+  const { metrics } = play.world
+  assert.deepEqual([play.call.detach(), metrics.detached, play.call.detached], [true, 1, true])
   assert.equal(new ProviderCall(play, play).detach(), false)
   play.world.call.listener.onFailure(RESET)
   assert.equal(play.heard.at(-1), 'refused upstream_unavailable')
   play.call.close()
   play.call.close()
-  assert.deepEqual([counters.detached, play.call.detached], [0, false])
+  assert.deepEqual([metrics.detached, play.call.detached], [0, false])
 })
 
 test('a response is awaited for a short time, unless its end is decided before', ({ mock }) => {

@@ -185,7 +185,7 @@ class Play {
     if (this.isVoidable) assert.equal(world.endings.length, 1, 'what may be held is ended')
     for (const { ending } of world.endings) assert.ok(ending.chargeUnits <= world.hold.wantUnits)
     assert.ok(exchange.gone || exchange.ends.length === 1, 'the client is told one end')
-    assert.deepEqual([world.active.size, world.metrics.counters.detached], [0, 0])
+    assert.deepEqual([world.active.size, world.metrics.detached], [0, 0])
     const unplanted = world.crashes.filter((error) => String(error) !== 'Error: planted')
     assert.deepEqual(unplanted, [], 'nothing but what was planted goes wrong')
     assert.equal(

@@ -90,7 +90,7 @@ function booked({ world }: Operation): sluice.Settlement {
 
 /** That nothing of the request is left in the process. */
 function isDone({ run, world, done }: Operation): void {
-  assert.deepEqual([run.phase, world.active.size, world.metrics.counters.detached, done], ['done', 0, 0, 1])
+  assert.deepEqual([run.phase, world.active.size, world.metrics.detached, done], ['done', 0, 0, 1])
 }
 
 test('a request is held, called, answered and settled, notifies its operation, and is done', () => {
@@ -198,7 +198,7 @@ test('a response is awaited without its client, if there is a free slot', () => 
   operation.world.accept()
   isDone(operation)
   const second = held()
-  second.world.metrics.counters.detached = second.world.services.limits.detachedRequestsMax
+  second.world.metrics.detached = second.world.services.limits.detachedRequestsMax
   second.exchange.leave()
   assert.deepEqual([booked(second).chargeUnits, second.world.call.cancelled], [15, true])
 })

@@ -1,4 +1,5 @@
 import type { Queryable } from '../../runtime/db/pool.ts'
+import { type GaugeGroup, gaugeGroup } from '../../runtime/metrics/metricGroups.ts'
 import { compareHeads } from './signedHeads.ts'
 
 /** How far the usage logs are signed. */
@@ -44,4 +45,27 @@ export async function sampleCheckpoints(db: Queryable): Promise<CheckpointSample
     logsRewound: rewound.length,
     cosignedAgeSeconds: cosigned_age,
   }
+}
+
+/** How far the usage logs are signed, as metrics. */
+export function checkpointGauges(db: Queryable): GaugeGroup {
+  return gaugeGroup(
+    {
+      checkpoint_age_seconds: 'Age of the last checkpoint of the usage logs',
+      checkpoint_heads: 'Heads of usage logs that it signs',
+      receipts_unsigned: 'Receipts that are booked and in no checkpoint yet',
+      logs_rewound: 'Usage logs that are not what was signed of them, and are signed no more',
+      cosigned_age_seconds: 'Age of the last checkpoint that a witness has cosigned; 0 for none',
+    },
+    async () => {
+      const sample = await sampleCheckpoints(db)
+      return {
+        checkpoint_age_seconds: sample.ageSeconds,
+        checkpoint_heads: sample.heads,
+        receipts_unsigned: sample.receiptsUnsigned,
+        logs_rewound: sample.logsRewound,
+        cosigned_age_seconds: sample.cosignedAgeSeconds,
+      }
+    },
+  )
 }

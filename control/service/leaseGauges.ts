@@ -1,19 +1,22 @@
 import type { Redis } from '../../contract/wire/redis.ts'
 import { leasesKey, OWNERS_KEY, SHARD_COUNT } from '../../contract/wire/redisKeys.ts'
 import { readLeases, unitsOf } from '../admission/leaseRecord.ts'
+import { type GaugeGroup, gaugeGroup } from '../runtime/metrics/metricGroups.ts'
 
-/** How much is out in leases. */
-export interface LeaseSample {
-  /** Proxy processes that have something. */
-  readonly owners: number
-  readonly leases: number
-  readonly units: number
+/** How much is out in leases of the proxy processes that control still watches. */
+export function leaseGauges(redis: Redis): GaugeGroup {
+  return gaugeGroup(
+    {
+      lease_owners: 'Proxy processes that have something leased',
+      leases: 'Leases of which something is out',
+      leases_out_units: 'Units out in leases: free, held, or charged and not delivered',
+    },
+    () => sampleLeases(redis),
+  )
 }
 
-export const NO_LEASES: LeaseSample = { owners: 0, leases: 0, units: 0 }
-
-/** Adds up the leases of the proxy processes that control still watches. @throws Error when Redis can not be asked */
-export async function sampleLeases(redis: Redis): Promise<LeaseSample> {
+/** Adds up the leases. @throws Error when Redis can not be asked */
+async function sampleLeases(redis: Redis) {
   if (redis.status !== 'ready') throw new Error('no connection to Redis')
   const owners = await redis.zrange(OWNERS_KEY, '0', '-1')
   let [having, leases, units] = [0, 0, 0]
@@ -24,7 +27,7 @@ export async function sampleLeases(redis: Redis): Promise<LeaseSample> {
     leases += count
     units += own.reduce((sum, some) => sum + some.units, 0)
   }
-  return { owners: having, leases, units }
+  return { lease_owners: having, leases, leases_out_units: units }
 }
 
 async function sampleShard(redis: Redis, shard: number, owner: string): Promise<{ leases: number; units: number }> {

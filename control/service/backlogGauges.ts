@@ -2,35 +2,30 @@ import { CONTRACT_LIMITS } from '../../contract/limits/limits.ts'
 import type { Redis } from '../../contract/wire/redis.ts'
 import { holdsKey, LEDGER_GROUP, ledgerStream, OWNERS_KEY, SHARD_COUNT } from '../../contract/wire/redisKeys.ts'
 import { rpcLanes } from '../../contract/wire/rpcStreams.ts'
+import { type GaugeGroup, gaugeGroup } from '../runtime/metrics/metricGroups.ts'
 import { redisNowMs } from '../runtime/redisClock.ts'
 
 const HOLDS_READ_MAX = 2_000
 // Their names do not depend on limits.
 const STREAMS = Object.values(rpcLanes(CONTRACT_LIMITS))
 
-/** How much waits in Redis. */
-export interface BacklogSample {
-  readonly ledgerEntries: number
-  readonly ledgerPending: number
-  /** Age of the oldest ledger entry, milliseconds. */
-  readonly ledgerLagMs: number
-  readonly rpcEntries: number
-  readonly holdsOpen: number
-  /** Age of the oldest hold among the first 2,000 of each owner and shard, milliseconds. */
-  readonly holdOldestMs: number
-}
-
-export const EMPTY_BACKLOG: BacklogSample = {
-  ledgerEntries: 0,
-  ledgerPending: 0,
-  ledgerLagMs: 0,
-  rpcEntries: 0,
-  holdsOpen: 0,
-  holdOldestMs: 0,
+/** How much waits in Redis. Ages are those of the oldest ledger entry, and of the oldest of the first 2,000 holds of each owner and shard. */
+export function backlogGauges(redis: Redis): GaugeGroup {
+  return gaugeGroup(
+    {
+      ledger_stream_entries: 'Entries of the ledger streams, each of one ended request or of many',
+      ledger_stream_pending: 'Of these, given to a consumer',
+      settlement_lag_seconds: 'Age of the oldest of these',
+      rpc_stream_entries: 'Calls waiting or under way',
+      holds_open: 'Holds not ended yet',
+      hold_oldest_seconds: 'Age of the oldest hold',
+    },
+    () => sampleBacklog(redis),
+  )
 }
 
 /** Measures the backlog in Redis. @throws Error when Redis can not be asked */
-export async function sampleBacklog(redis: Redis): Promise<BacklogSample> {
+async function sampleBacklog(redis: Redis) {
   if (redis.status !== 'ready') throw new Error('no connection to Redis')
   const shards = Array.from({ length: SHARD_COUNT }, (_, shard) => shard)
   const [nowMs, calls, ledgers, holds] = await Promise.all([
@@ -41,12 +36,12 @@ export async function sampleBacklog(redis: Redis): Promise<BacklogSample> {
   ])
   const ageMs = (ms: number) => (Number.isFinite(ms) ? Math.max(0, nowMs - ms) : 0)
   return {
-    ledgerEntries: ledgers.reduce((sum, ledger) => sum + ledger.entries, 0),
-    ledgerPending: ledgers.reduce((sum, ledger) => sum + ledger.pending, 0),
-    ledgerLagMs: ageMs(Math.min(...ledgers.map((ledger) => ledger.oldestMs))),
-    rpcEntries: calls.reduce((sum, entries) => sum + entries, 0),
-    holdsOpen: holds.count,
-    holdOldestMs: ageMs(holds.oldestMs),
+    ledger_stream_entries: ledgers.reduce((sum, ledger) => sum + ledger.entries, 0),
+    ledger_stream_pending: ledgers.reduce((sum, ledger) => sum + ledger.pending, 0),
+    settlement_lag_seconds: ageMs(Math.min(...ledgers.map((ledger) => ledger.oldestMs))) / 1_000,
+    rpc_stream_entries: calls.reduce((sum, entries) => sum + entries, 0),
+    holds_open: holds.count,
+    hold_oldest_seconds: ageMs(holds.oldestMs) / 1_000,
   }
 }
 

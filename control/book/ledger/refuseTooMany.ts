@@ -1,0 +1,20 @@
+import type { GatewayError } from '../../../contract/errors/errors.ts'
+import type { Client } from '../../runtime/db/pool.ts'
+import { lockAccount } from './accountRow.ts'
+
+/**
+ * Refuses another one of what an account may have a number of. The account's row is locked until the end of the transaction, so
+ * that those made at once are counted one after the other.
+ * @param count how many the account has
+ * @throws GatewayError `refusal` where it has `max` already
+ */
+export async function refuseTooMany(
+  client: Client,
+  accountId: string,
+  count: (client: Client, accountId: string) => Promise<number>,
+  max: number,
+  refusal: () => GatewayError,
+): Promise<void> {
+  await lockAccount(client, accountId)
+  if ((await count(client, accountId)) >= max) throw refusal()
+}

@@ -1,0 +1,13 @@
+import type { Product } from '../../api/product.ts'
+import { agentHandlers } from './agentHandlers.ts'
+import { approvalHandlers } from './approvalHandlers.ts'
+import { approvalRpc } from './approvalRpc.ts'
+
+/** Agents with budgets of their own, and approvals of what they may spend. */
+export const AGENTS: Product = {
+  name: 'agents',
+  make: (parts) => ({
+    handlers: { ...agentHandlers(parts), ...approvalHandlers(parts) },
+    rpc: approvalRpc(parts.pool, parts.limits),
+  }),
+}

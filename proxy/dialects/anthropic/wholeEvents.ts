@@ -1,0 +1,54 @@
+import { isJsonObject, type JsonObject } from '../../../contract/std/jsonObject.ts'
+import { type AnswerBounds, parseAnswer } from '../../json/jsonObject.ts'
+import { anthropicEvent, MESSAGE_END } from './anthropicEvents.ts'
+import { blocksIn } from './anthropicMessage.ts'
+
+/** What a block of each kind begins with, and the deltas that follow: the member with their piece, by their type. */
+const STREAMED: Readonly<Record<string, readonly (readonly [delta: string, member: string])[]>> = {
+  text: [['text_delta', 'text']],
+  thinking: [
+    ['thinking_delta', 'thinking'],
+    ['signature_delta', 'signature'],
+  ],
+}
+
+/**
+ * A Messages answer in one piece as the events of a stream, for a provider that was asked for one and does not stream.
+ * @returns nothing for a body that is none, which is no answer then
+ */
+export function wholeEvents(body: Buffer, bounds: AnswerBounds): Buffer {
+  const answer = parseAnswer(body, bounds)
+  if (answer === null) return Buffer.alloc(0)
+  const error = answer['error'] ?? null
+  if (error !== null) return Buffer.from(anthropicEvent('error', { error }))
+  if (!Array.isArray(answer['content'])) return Buffer.alloc(0)
+  const { stop_reason: reason = null, stop_sequence: sequence = null, receipt: _receipt, ...message } = answer
+  const start = { ...message, content: [], stop_reason: null, stop_sequence: null }
+  const usage = isJsonObject(answer['usage']) ? { usage: answer['usage'] } : {}
+  return Buffer.from(
+    anthropicEvent('message_start', { message: start }) +
+      blocksIn(answer).map(blockEvents).join('') +
+      anthropicEvent('message_delta', { delta: { stop_reason: reason, stop_sequence: sequence }, ...usage }) +
+      MESSAGE_END,
+  )
+}
+
+function blockEvents(block: JsonObject, index: number): string {
+  const { type } = block
+  const start: JsonObject = { ...block }
+  const deltas: JsonObject[] = []
+  for (const [delta, member] of STREAMED[String(type)] ?? []) {
+    if (typeof block[member] !== 'string') continue
+    start[member] = ''
+    deltas.push({ type: delta, [member]: block[member] })
+  }
+  if (type === 'tool_use') {
+    start['input'] = {}
+    deltas.push({ type: 'input_json_delta', partial_json: JSON.stringify(block['input'] ?? {}) })
+  }
+  return (
+    anthropicEvent('content_block_start', { index, content_block: start }) +
+    deltas.map((delta) => anthropicEvent('content_block_delta', { index, delta })).join('') +
+    anthropicEvent('content_block_stop', { index })
+  )
+}
