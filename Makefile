@@ -47,5 +47,5 @@ audit: build ## Check every invariant of the book that `make run` keeps
 	@node scripts/sluice.mjs audit
 
 clean: ## Remove what was built; data in .sluice/ stays
-	rm -rf dist dist-node22 contract/wire/generated node_modules bench/portkey/node_modules \
+	rm -rf dist dist-node22 contract/wire/generated control/book/receipt/generated node_modules bench/portkey/node_modules \
 		test/agents/node_modules test/node22/node_modules test/node22/runtime/node_modules bench/results/partial

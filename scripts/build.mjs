@@ -1,8 +1,9 @@
-// Builds dist/: protobuf code from messages.proto, TypeScript by tsc, and the files tsc does not carry over.
+// Builds dist/: protobuf code from messages.proto, receipt code from its fields, TypeScript by tsc, and the files tsc does not carry over.
 import { spawnSync } from 'node:child_process'
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { writeReceiptCode } from './receiptFields.mjs'
 
 const FOLDERS = ['contract', 'proxy', 'control', 'workers', 'verifier', 'mock', 'bench', 'test']
 const root = join(dirname(fileURLToPath(import.meta.url)), '..')
@@ -75,6 +76,7 @@ function removeStale() {
 }
 
 generateMessages()
+writeReceiptCode(root)
 if (process.argv.includes('--proto')) process.exit(0)
 removeStale()
 run(join(root, 'node_modules/.bin/tsc'), ['-p', 'tsconfig.json'])

@@ -75,6 +75,10 @@ class Report {
   }
 }
 
+function isInLongFolder(file: string): boolean {
+  return LONG_FOLDERS.some((folder) => sourceOf(file).startsWith(`${folder}/`))
+}
+
 /** The path of a test file as the argument of a run may name it. */
 function sourceOf(file: string): string {
   return relative(here, file).replace(/\.js$/, '')
@@ -129,7 +133,7 @@ async function main(): Promise<number> {
     await runInLanes(files, {
       env,
       lanes: Math.min(FILES_AT_ONCE, files.length),
-      timeoutMs: isLong ? LONG_TEST_TIMEOUT_MS : TEST_TIMEOUT_MS,
+      timeoutMs: files.some(isInLongFolder) ? LONG_TEST_TIMEOUT_MS : TEST_TIMEOUT_MS,
       stop: stop.signal,
       onEnd: report.add,
     })

@@ -39,14 +39,17 @@ export function resultLine(name: string, pairs: readonly Pair[]): string {
 
 /**
  * One line for a case that was measured in several starts of both builds. Compiled code differs between processes of
- * one build, so that pairs of one start tell about its processes alone: each start counts as one ratio.
+ * one build, so that pairs of one start tell about its processes alone: each start counts as one ratio, the median of its
+ * pairs, because neighbors of a virtual machine disturb both measurements of a pair alike.
  * @param starts the pairs of each start
  */
 export function startsLine(name: string, starts: readonly (readonly Pair[])[]): string {
-  const ratios = starts.map((pairs) => {
-    const [mine, other] = [pairs.map((pair) => pair.mine), pairs.map((pair) => pair.other)]
-    return quantile(mine, 0.5) / quantile(other, 0.5)
-  })
+  const ratios = starts.map((pairs) =>
+    quantile(
+      pairs.map(({ mine, other }) => mine / other),
+      0.5,
+    ),
+  )
   const mean = Math.exp(ratios.reduce((sum, ratio) => sum + Math.log(ratio), 0) / ratios.length)
   const shown = [0, 0.25, 0.5, 0.75, 1].map((part) => quantile(ratios, part).toFixed(3)).join(', ')
   return `${name.padEnd(15)} ${ratios.length} starts; geometric mean ${mean.toFixed(3)}; least, quartiles and most: ${shown}`

@@ -1,4 +1,4 @@
-import { LEAF_TEXT_SQL } from '../book/usagelog/leafText.ts'
+import { LEAF_TEXT_SQL } from '../book/receipt/generated/receipt.ts'
 import { HASH_BYTES } from '../book/usagelog/merkle.ts'
 import { splitHashes, TILE } from '../book/usagelog/tile.ts'
 import type { Limits } from '../limits.ts'

@@ -1,6 +1,6 @@
 import { readdir, readFile } from 'node:fs/promises'
+import { leafText } from '../../control/book/receipt/generated/receipt.ts'
 import type { Entry } from '../../control/book/settlement/entry.ts'
-import { leafText } from '../../control/book/usagelog/leafText.ts'
 import { leafHash } from '../../control/book/usagelog/merkle.ts'
 import { createPool, type Pool } from '../../control/runtime/db/pool.ts'
 import { ledgerLimits as limits } from './limits.ts'

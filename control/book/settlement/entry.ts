@@ -1,10 +1,9 @@
 import { type CoinPart, parseCoinPart } from '../../../contract/wire/coinPart.ts'
 import { sluice } from '../../../contract/wire/generated/messages.js'
-import { namesOf, RATE, STATUS, TIER, USAGE_SOURCE } from '../../../contract/wire/settlementNames.ts'
 import { coinAccount, isLockId, potAccount } from '../ledger/accounts.ts'
-import { LEAF_LAYOUT, LOCK_LEAF_LAYOUT, leafText } from '../usagelog/leafText.ts'
+import { leafText, type Receipt, receiptOf } from '../receipt/generated/receipt.ts'
+import { amount, identifier, integer, Malformed, notAmount } from '../receipt/values.ts'
 import { leafHash } from '../usagelog/merkle.ts'
-import type { Receipt } from './receipt.ts'
 
 /** An entry of a ledger stream as Redis answers it: id, then names and values in turn (none when it was deleted). */
 export interface RawEntry {
@@ -57,10 +56,10 @@ export interface MalformedEntry extends EntrySource {
 export type Entry = EndedEntry | ExpiredEntry | MalformedEntry
 export type BookableEntry = EndedEntry | ExpiredEntry
 
-const STATUS_NAMES = namesOf(STATUS)
-const USAGE_SOURCE_NAMES = namesOf(USAGE_SOURCE)
-const RATE_NAMES = namesOf(RATE)
-const TIER_NAMES = namesOf(TIER)
+/** The layout of leaves that are booked now. */
+const LEAF_LAYOUT = 2
+/** That of receipts which have burnt tokens of a compute lock. */
+const LOCK_LEAF_LAYOUT = 3
 /** The names of the fields of an entry, as their bytes. */
 const SETTLEMENT = 0x65 // e
 const CHARGED = 0x63 // c
@@ -73,14 +72,7 @@ type Field =
   | (typeof SETTLEMENT | typeof CHARGED | typeof HELD_AT | typeof SPLIT)
   | (typeof EXPIRED_GRANT | typeof ACCOUNT | typeof ENDINGS)
 
-const TEXT_MAX = 256
 const NO_HASH = Buffer.alloc(0)
-/** The largest of PostgreSQL's integer. */
-const INT4_MAX = 2_147_483_647
-// biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is looked for.
-const CONTROL_CHARACTER = /[\u0000-\u001f\u007f]/
-
-class Malformed extends Error {}
 
 /** How a request ended, with its charge as Redis or the proxy reports it. */
 export interface EndingFacts {
@@ -102,10 +94,11 @@ export function parseEntry(raw: RawEntry): Entry {
 }
 
 /** @throws Error with the reason why it cannot be booked */
-export function endedEntry(from: EntrySource, { settlement, charged, heldAtMs, split }: EndingFacts): EndedEntry {
+export function endedEntry(from: EntrySource, facts: EndingFacts): EndedEntry {
+  const { settlement, charged, split } = facts
   const parts = partsOf(split, identifier('account_id', settlement.accountId))
   const burnt = parts.find(({ seriesId }) => seriesId !== undefined)
-  const receipt = receiptOf(settlement, charged, heldAtMs, split, burnt)
+  const receipt = loggedReceipt(facts, burnt)
   let units = -receipt.lockUnits
   for (const part of parts) units += part.units
   if (units !== receipt.chargeUnits) throw new Malformed(`the split is ${units} units, the charge ${charged}`)
@@ -140,55 +133,18 @@ function parseEnded(raw: RawEntry): Entry {
   return endedEntry({ raw }, { settlement, charged, heldAtMs, split: String(fieldOf(raw, SPLIT) ?? '') })
 }
 
-function receiptOf(
-  settlement: sluice.Settlement,
-  charged: number,
-  heldAtMs: number,
-  split: string,
-  burnt: ChargePart | undefined,
-): Receipt {
-  const { usage } = settlement
-  const isOrphan = settlement.status === sluice.Status.ORPHANED
-  const receipt: Receipt = {
+function loggedReceipt({ settlement, charged, heldAtMs, split }: EndingFacts, burnt: ChargePart | undefined): Receipt {
+  const receipt = receiptOf(settlement, {
     leafLayout: burnt === undefined ? LEAF_LAYOUT : LOCK_LEAF_LAYOUT,
-    requestId: identifier('request_id', settlement.requestId),
-    accountId: identifier('account_id', settlement.accountId),
-    keyId: identifier('key_id', settlement.keyId),
-    model: printable('model', settlement.model),
-    endpoint: printable('endpoint', settlement.endpoint),
-    provider: printable('provider', settlement.provider),
-    sheetVersion: amount('sheet_version', settlement.sheetVersion, INT4_MAX),
-    status: named('status', STATUS_NAMES, settlement.status),
-    errorCode: printable('error_code', settlement.errorCode),
-    streamed: settlement.streamed,
-    holdUnits: amount('hold_units', settlement.holdUnits),
     chargeUnits: Math.max(charged, 0),
     voided: charged < 0,
     split,
-    inputTokens: amount('input', usage?.input ?? 0),
-    cachedInputTokens: amount('cached_input', usage?.cachedInput ?? 0),
-    cacheWrite5mTokens: amount('cache_write_5m', usage?.cacheWrite_5m ?? 0),
-    cacheWrite1hTokens: amount('cache_write_1h', usage?.cacheWrite_1h ?? 0),
-    outputTokens: amount('output', usage?.output ?? 0),
-    reasoningTokens: amount('reasoning', usage?.reasoning ?? 0),
-    quantity: amount('quantity', usage?.quantity ?? 0),
-    unit: printable('unit', usage?.unit ?? ''),
-    usageSource: named('usage_source', USAGE_SOURCE_NAMES, settlement.usageSource),
-    clamped: settlement.clamped,
     heldAtMs,
-    startedAtMs: amount('started_at_ms', settlement.startedAtMs),
-    firstByteMs: amount('first_byte_ms', settlement.firstByteMs, INT4_MAX),
-    durationMs: amount('duration_ms', settlement.durationMs, INT4_MAX),
-    // The ending of an orphaned hold does not record its rate and tier.
-    rate: isOrphan ? '' : named('rate', RATE_NAMES, settlement.rate),
-    tier: isOrphan ? '' : named('tier', TIER_NAMES, settlement.tier),
-    size: printable('size', settlement.size),
-    attestation: printable('attestation', settlement.attestation),
     lockSeries: burnt?.seriesId ?? '',
     lockUnits: burnt?.units ?? 0,
     lockMicros: burnt === undefined ? 0 : microsOf(settlement, burnt),
     leafHash: NO_HASH,
-  }
+  })
   receipt.leafHash = leafHash(leafText(receipt))
   return receipt
 }
@@ -222,42 +178,8 @@ function partOf(text: string, accountId: string): ChargePart {
 
 function coinOf(text: string): CoinPart {
   const coin = parseCoinPart(text)
-  if (!/^\d{1,16}(:\d{1,16})?$/.test(text))
-    throw new Malformed(`field split is not an amount: ${text.slice(0, TEXT_MAX)}`)
+  if (!/^\d{1,16}(:\d{1,16})?$/.test(text)) throw notAmount('split', text)
   for (const part of [coin.coinUnits, coin.coinNanos])
     if (amount('split', part) === 0) throw new Malformed('split is zero')
   return coin
-}
-
-/** @throws Error where it is empty, too long or has control characters */
-export function identifier(name: string, value: string): string {
-  if (value === '') throw new Malformed(`${name} is empty`)
-  return printable(name, value)
-}
-
-function printable(name: string, value: string): string {
-  if (value === '') return value
-  if (value.length > TEXT_MAX) throw new Malformed(`${name} is longer than ${TEXT_MAX} characters`)
-  if (CONTROL_CHARACTER.test(value)) throw new Malformed(`${name} has control characters`)
-  return value
-}
-
-/** @throws Error where it is no amount up to `max` */
-export function amount(name: string, value: number, max: number = Number.MAX_SAFE_INTEGER): number {
-  if (!Number.isSafeInteger(value) || value < 0 || value > max) throw new Malformed(`${name} is out of range: ${value}`)
-  return value
-}
-
-function integer(name: string, digits: string, least: number): number {
-  const number = Number(digits)
-  if (!/^-?\d{1,16}$/.test(digits) || !Number.isSafeInteger(number) || number < least) {
-    throw new Malformed(`field ${name} is not an amount: ${digits.slice(0, TEXT_MAX)}`)
-  }
-  return number
-}
-
-function named<Name extends string>(name: string, names: ReadonlyMap<number, Name>, value: number): Name {
-  const found = names.get(value)
-  if (found === undefined) throw new Malformed(`${name} is unknown: ${value}`)
-  return found
 }

@@ -1,15 +1,6 @@
 import { sluice } from '../../../contract/wire/generated/messages.js'
-import {
-  amount,
-  type Delivered,
-  ENDINGS,
-  type Entry,
-  endedEntry,
-  fieldOf,
-  identifier,
-  parseEntry,
-  type RawEntry,
-} from './entry.ts'
+import { amount, identifier } from '../receipt/values.ts'
+import { type Delivered, ENDINGS, type Entry, endedEntry, fieldOf, parseEntry, type RawEntry } from './entry.ts'
 
 /** A stream entry that is split into its endings, which are not parsed yet. */
 export interface OpenEntry {

@@ -1,7 +1,7 @@
 import { DAY_MS } from '../../../contract/api/time.ts'
 import { intArray, textArray } from '../../runtime/db/arrays.ts'
 import type { Client } from '../../runtime/db/pool.ts'
-import type { Receipt } from './receipt.ts'
+import type { Receipt } from '../receipt/generated/receipt.ts'
 
 interface UsageDay {
   readonly accountId: string

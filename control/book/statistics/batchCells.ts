@@ -1,5 +1,5 @@
 import { DAY_MS } from '../../../contract/api/time.ts'
-import type { LoggedReceipt } from '../usagelog/leafText.ts'
+import type { Receipt } from '../receipt/generated/receipt.ts'
 import { BUCKETS, bucketOf } from './buckets.ts'
 import { FIGURES, type Figure, type OwnedCell } from './cell.ts'
 
@@ -8,8 +8,9 @@ const OWNERS_MAX = 32
 
 /** The counted part of a receipt; columns of `receipts`. */
 export type CountedReceipt = Pick<
-  LoggedReceipt,
-  | ('model' | 'status' | 'errorCode' | 'streamed' | 'rate' | 'chargeUnits' | 'heldAtMs' | 'durationMs')
+  Receipt,
+  | ('accountId' | 'model' | 'status' | 'errorCode' | 'streamed' | 'rate' | 'chargeUnits' | 'heldAtMs')
+  | ('durationMs' | 'firstByteMs')
   | (
       | 'inputTokens'
       | 'cachedInputTokens'
@@ -18,7 +19,7 @@ export type CountedReceipt = Pick<
       | 'outputTokens'
       | 'reasoningTokens'
     )
-> & { readonly accountId: string; readonly firstByteMs: number }
+>
 
 type Sums = { day: number; model: string } & Record<Figure, number>
 

@@ -40,7 +40,7 @@ export interface Manifest {
 
 interface Line {
   readonly position: number
-  readonly charge_units: number
+  readonly chargeUnits: number
   readonly line: string
 }
 
@@ -57,7 +57,7 @@ export async function writeArchive(pool: Pool, kept: KeptMonth, dir: string, lim
   const lines = async function* (): AsyncGenerator<string> {
     for (let log = 0; log < LOG_COUNT; log++) {
       for await (const page of pagesOf(pool, kept, log, limits)) {
-        for (const { position, charge_units: units } of page) {
+        for (const { position, chargeUnits: units } of page) {
           count(logs, log, position)
           chargeUnits += units
         }
@@ -99,7 +99,7 @@ function count(logs: LogPart[], log: number, position: number): void {
 async function* pagesOf(pool: Pool, { partition }: KeptMonth, log: number, limits: Limits): AsyncGenerator<Line[]> {
   for (let last = -1; ; ) {
     const found = await pool.query<Line>(
-      `SELECT position, charge_units, (to_jsonb(r) || jsonb_build_object('leaf_hash', encode(leaf_hash, 'hex'),
+      `SELECT position, charge_units AS "chargeUnits", (to_jsonb(r) || jsonb_build_object('leaf_hash', encode(leaf_hash, 'hex'),
          'booked_at', to_char(booked_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')))::text AS line
        FROM ${identifier(partition)} r WHERE log = $1 AND position > $2 ORDER BY position LIMIT $3`,
       [log, last, limits.archivePageMax],

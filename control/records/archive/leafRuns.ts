@@ -1,6 +1,7 @@
+import { type LoggedReceipt, leafText, type Place } from '../../book/receipt/generated/receipt.ts'
 import { leafHash } from '../../book/usagelog/merkle.ts'
 import { TILE } from '../../book/usagelog/tile.ts'
-import { logEntry, type ReceiptRow } from '../receipts/receiptRow.ts'
+import { camelMembers } from '../../runtime/db/columns.ts'
 import { ArchiveError } from './archiveError.ts'
 
 /** Leaves of one tile of a usage log that follow each other. */
@@ -20,16 +21,16 @@ export interface LeafRun {
 export async function* leafRuns(lines: AsyncIterable<string>): AsyncGenerator<LeafRun> {
   let run: LeafRun | undefined
   for await (const line of lines) {
-    const row = JSON.parse(line) as ReceiptRow & { leaf_hash: string }
-    const leaf = leafHash(logEntry(row))
-    if (leaf.toString('hex') !== row.leaf_hash) {
-      throw new ArchiveError(`the receipt of ${row.request_id} is not what its leaf says`)
+    const row = camelMembers<LoggedReceipt & Place & { leafHash: string }>(JSON.parse(line))
+    const leaf = leafHash(leafText(row))
+    if (leaf.toString('hex') !== row.leafHash) {
+      throw new ArchiveError(`the receipt of ${row.requestId} is not what its leaf says`)
     }
     const follows = run?.log === row.log && run.position + run.leaves.length === row.position
     if (run !== undefined && follows && row.position % TILE !== 0) run.leaves.push(leaf)
     else {
       if (run !== undefined) yield run
-      run = { log: row.log, position: row.position, leaves: [leaf], requestId: row.request_id }
+      run = { log: row.log, position: row.position, leaves: [leaf], requestId: row.requestId }
     }
   }
   if (run !== undefined) yield run

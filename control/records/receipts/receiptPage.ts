@@ -1,8 +1,8 @@
 import { isId } from '../../../contract/wire/ids.ts'
 import { requireKept } from '../../book/partitions/archives.ts'
 import { idBound, idTimeMs, monthStartMs } from '../../book/partitions/idTime.ts'
+import { READ_COLUMNS, type ReceiptRow } from '../../book/receipt/generated/receipt.ts'
 import type { Queryable } from '../../runtime/db/pool.ts'
-import { RECEIPT_COLUMNS, type ReceiptRow } from './receiptRow.ts'
 
 /** The receipts to read, and their account; an empty key means all keys of the account. */
 export interface ReceiptQuery {
@@ -20,11 +20,11 @@ const MONTHS_BACK = [0, 3, 12]
 const LAST = 'req_8'
 
 const OF_KEY = `
-  SELECT ${RECEIPT_COLUMNS} FROM receipts WHERE key_id = KEY AND request_id < $2 AND request_id >= $3
+  SELECT ${READ_COLUMNS} FROM receipts WHERE key_id = KEY AND request_id < $2 AND request_id >= $3
   ORDER BY request_id DESC LIMIT $4`
 const OF_ACCOUNT = `
   SELECT r.* FROM api_keys k, LATERAL (${OF_KEY.replace('KEY', 'k.id')}) r
-  WHERE k.account_id = $1 ORDER BY r.request_id DESC LIMIT $4`
+  WHERE k.account_id = $1 ORDER BY r."requestId" DESC LIMIT $4`
 
 /**
  * Receipts after `after`, newest first, without archived ones; reads as few months as suffice.

@@ -8,6 +8,7 @@ import { shardOf } from '../../../contract/wire/redisKeys.ts'
 import { proveHead, signedPlace } from '../../book/checkpoint/checkpointReads.ts'
 import { requireKept } from '../../book/partitions/archives.ts'
 import { idTimeMs } from '../../book/partitions/idTime.ts'
+import { leafText, READ_COLUMNS, type ReceiptRow } from '../../book/receipt/generated/receipt.ts'
 import { inclusionProof } from '../../book/usagelog/inclusionProof.ts'
 import { CoinPrices } from '../../catalog/pricing/sheetReads.ts'
 import type { Limits } from '../../limits.ts'
@@ -16,15 +17,7 @@ import { askProxies } from './askProxies.ts'
 import { isUnderWay, isUnderWayAnywhere } from './isUnderWay.ts'
 import { Places } from './places.ts'
 import { type ReceiptQuery, receiptPage } from './receiptPage.ts'
-import {
-  logEntry,
-  PAID_QUERY,
-  type PaidRow,
-  paidOf,
-  RECEIPT_COLUMNS,
-  type ReceiptRow,
-  receiptFields,
-} from './receiptRow.ts'
+import { PAID_QUERY, type PaidRow, paidOf, receiptFields } from './receiptRow.ts'
 
 const POLL_MS = 40
 const PAGE_DEFAULT = 20
@@ -61,10 +54,10 @@ export class ReceiptReader {
     const row =
       (await this.keptRow(requestId)) ??
       (await (keyId === '' ? this.awaitPublicRow(requestId) : this.awaitRow(requestId, keyId)))
-    if (keyId !== '' && row.key_id !== keyId) throw new GatewayError('permission_denied')
+    if (keyId !== '' && row.keyId !== keyId) throw new GatewayError('permission_denied')
     const place = await signedPlace(this.db, row.log, row.position)
     const [proof, signed] = await Promise.all([
-      inclusionProof(this.db, { ...row, requestId }, place?.head),
+      inclusionProof(this.db, row, place?.head),
       place && proveHead(this.db, row.log, place),
     ])
     if (proof === undefined) throw new Error(`receipt ${requestId} is not in usage log ${row.log}`)
@@ -72,9 +65,9 @@ export class ReceiptReader {
     const log = {
       number: row.log,
       position: row.position,
-      proof: { entry: logEntry(row), leaf, treeSize, root, path, ...(signed && { signed }) },
+      proof: { entry: leafText(row), leaf, treeSize, root, path, ...(signed && { signed }) },
     }
-    const fields = receiptFields(row, await this.coins.ofSheet(row.sheet_version), log)
+    const fields = receiptFields(row, await this.coins.ofSheet(row.sheetVersion), log)
     const paid = await this.paid(row)
     return receiptJson(paid === undefined ? fields : { ...fields, paid })
   }
@@ -85,7 +78,7 @@ export class ReceiptReader {
     const rows = await receiptPage(this.db, query, limit + 1)
     const receipts: string[] = []
     for (const row of rows.slice(0, limit)) {
-      const coinUsdUnits = await this.coins.ofSheet(row.sheet_version)
+      const coinUsdUnits = await this.coins.ofSheet(row.sheetVersion)
       receipts.push(receiptJson(receiptFields(row, coinUsdUnits, { number: row.log, position: row.position })))
     }
     return `{"object":"list","data":[${receipts.join(',')}],"has_more":${rows.length > limit}}`
@@ -100,15 +93,15 @@ export class ReceiptReader {
   private async row(requestId: string): Promise<ReceiptRow | undefined> {
     const found = await this.db.query<ReceiptRow>({
       name: 'receipt_row',
-      text: `SELECT ${RECEIPT_COLUMNS} FROM receipts WHERE request_id = $1`,
+      text: `SELECT ${READ_COLUMNS} FROM receipts WHERE request_id = $1`,
       values: [requestId],
     })
     return found.rows[0]
   }
 
   private async paid(row: ReceiptRow): Promise<ReceiptPaid | undefined> {
-    if (!isPayer(row.key_id)) return undefined
-    const found = await this.db.query<PaidRow>(PAID_QUERY, [row.request_id])
+    if (!isPayer(row.keyId)) return undefined
+    const found = await this.db.query<PaidRow>(PAID_QUERY, [row.requestId])
     return found.rows[0] && paidOf(found.rows[0])
   }
 

@@ -8,8 +8,17 @@ export function camelColumns(columns: string): string {
     .map((column) => column.trim())
     .map((column) => {
       const name = column.slice(column.indexOf('.') + 1)
-      const camel = name.replace(/_([a-z0-9])/g, (_, letter: string) => letter.toUpperCase())
+      const camel = camelName(name)
       return camel === name ? column : `${column} AS "${camel}"`
     })
     .join(', ')
+}
+
+/** A row that was written as JSON by the names of its columns, by their names in camel case. */
+export function camelMembers<Row>(row: object): Row {
+  return Object.fromEntries(Object.entries(row).map(([name, value]) => [camelName(name), value])) as Row
+}
+
+function camelName(name: string): string {
+  return name.replace(/_([a-z0-9])/g, (_, letter: string) => letter.toUpperCase())
 }

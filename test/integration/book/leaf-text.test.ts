@@ -2,8 +2,9 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import fc from 'fast-check'
-import { LEAF_TEXT_SQL, type LoggedReceipt, leafText } from '../../../control/book/usagelog/leafText.ts'
+import { LEAF_TEXT_SQL, type LoggedReceipt, leafText } from '../../../control/book/receipt/generated/receipt.ts'
 import { type Book, startBook } from '../../support/parts/ledger.ts'
+import { columnOf, RECEIPT_FIELDS } from '../../support/receiptFields.ts'
 
 let book: Book
 before(async () => {
@@ -46,9 +47,6 @@ const receipt = fc.record<LoggedReceipt>({
   lockUnits: amount,
 })
 
-/** cacheWrite5mTokens is cache_write_5m_tokens. */
-const columnOf = (name: string): string => name.replaceAll(/[A-Z]|\d+[a-z]/g, (part) => `_${part.toLowerCase()}`)
-
 test('the database reconstructs the text of a leaf exactly as it was hashed', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(receipt, { minLength: 1, maxLength: 50 }), async (receipts) => {
@@ -68,4 +66,14 @@ test('the database reconstructs the text of a leaf exactly as it was hashed', as
     }),
     { numRuns: 100 },
   )
+})
+
+test('the table of receipt fields has the columns of receipts, each of its type', async () => {
+  const found = await book.pool.query<{ column: string; type: string }>(
+    `SELECT attname AS column, format_type(atttypid, NULL) AS type FROM pg_attribute
+     WHERE attrelid = 'receipts'::regclass AND attnum > 0 AND NOT attisdropped AND attname <> 'booked_at'`,
+  )
+  const columns = RECEIPT_FIELDS.map(({ name, type }) => ({ column: columnOf(name), type }))
+  const byName = (one: { column: string }, other: { column: string }) => one.column.localeCompare(other.column)
+  assert.deepEqual(columns.sort(byName), found.rows.sort(byName))
 })

@@ -140,7 +140,7 @@ test('reads access only the months that they need', async () => {
     const behind = newId('req', monthStartMs(NOW, 6) - 1)
     const page = await receiptPage(db, { accountId, keyId, limit: 0, after: behind }, 21)
     assert.deepEqual(
-      page.map((row) => row.request_id),
+      page.map((row) => row.requestId),
       newest.slice(0, 21),
     )
   })
@@ -175,7 +175,7 @@ test('pagination continues through the months to the last receipt', async () => 
     const seen: string[] = []
     for (let hasMore = true; hasMore; ) {
       const page = await receiptPage(book.pool, { accountId, keyId: asked, limit: 0, after: seen.at(-1) ?? '' }, 3)
-      seen.push(...page.map((receipt) => receipt.request_id))
+      seen.push(...page.map((receipt) => receipt.requestId))
       hasMore = page.length === 3
     }
     assert.deepEqual(seen, ids.toSorted().reverse())

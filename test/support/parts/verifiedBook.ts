@@ -7,12 +7,11 @@ import { shardOf } from '../../../contract/wire/redisKeys.ts'
 import { consistencyProof, lastCheckpoint } from '../../../control/book/checkpoint/checkpointReads.ts'
 import { generateNoteKey, NoteKey } from '../../../control/book/checkpoint/noteKey.ts'
 import { signCheckpoint } from '../../../control/book/checkpoint/signCheckpoint.ts'
+import { leafText, type Receipt } from '../../../control/book/receipt/generated/receipt.ts'
 import { bookEntries } from '../../../control/book/settlement/bookEntries.ts'
 import type { Entry } from '../../../control/book/settlement/entry.ts'
 import { parseEntries } from '../../../control/book/settlement/openEntry.ts'
-import type { Receipt } from '../../../control/book/settlement/receipt.ts'
 import { LOG_COUNT } from '../../../control/book/usagelog/head.ts'
-import { leafText } from '../../../control/book/usagelog/leafText.ts'
 import { leafHash } from '../../../control/book/usagelog/merkle.ts'
 import { publishCatalog } from '../../../control/catalog/pricing/publish.ts'
 import { sheetJson } from '../../../control/catalog/pricing/sheetReads.ts'
@@ -224,20 +223,20 @@ export class VerifiedBook {
     const isKnown = random() < 0.8
     return {
       units,
-      min_units: minUnits,
+      minUnits,
       asset: 'stablecoin',
       token: `0x${'ab'.repeat(20)}`,
       amount: String(ended.amount),
-      chain_id: 8453,
+      chainId: 8453,
       payer: `0x${'12'.repeat(20)}`,
       hash: `0x${'cd'.repeat(32)}`,
       agent: '',
-      back_units: isKnown ? backUnits : null,
-      back_amount: isKnown ? String(backAmount) : null,
-      credit_used_units: usedUnits,
-      credit_kept_units: keptUnits,
-      credit_left_units: leftUnits,
-      refund_hash: null,
+      backUnits: isKnown ? backUnits : null,
+      backAmount: isKnown ? String(backAmount) : null,
+      creditUsedUnits: usedUnits,
+      creditKeptUnits: keptUnits,
+      creditLeftUnits: leftUnits,
+      refundHash: null,
     }
   }
 

@@ -1,8 +1,8 @@
 import { NO_USAGE } from '../../../contract/money/charge.ts'
-import { type ReceiptFields, receiptJson } from '../../../contract/money/receipt.ts'
+import { type ReceiptFields, type ReceiptLog, receiptJson } from '../../../contract/money/receipt.ts'
 import { checkpointText, headText } from '../../../control/book/checkpoint/checkpointText.ts'
 import { generateNoteKey, NoteKey } from '../../../control/book/checkpoint/noteKey.ts'
-import { leafText } from '../../../control/book/usagelog/leafText.ts'
+import { leafText } from '../../../control/book/receipt/generated/receipt.ts'
 import { leafHash } from '../../../control/book/usagelog/merkle.ts'
 import { referenceRoot } from '../referenceTree.ts'
 
@@ -74,6 +74,12 @@ export function headsOf(headEntry: string, count: number): Buffer[] {
 /** The receipt at place 1 of 2 in log 7, with a proof of what was signed, and the heads of the checkpoint. */
 export function provedReceipt(fields: ReceiptFields, cheating: Cheating = {}): { text: string; heads: Buffer[] } {
   const { entry = loggedEntry(fields) } = cheating
+  const { log, heads } = provedLog(entry, cheating)
+  return { text: receiptJson({ ...fields, log }), heads }
+}
+
+/** That place and proof for an entry. */
+export function provedLog(entry: string, cheating: Omit<Cheating, 'entry'> = {}): { log: ReceiptLog; heads: Buffer[] } {
   const { leaf = leafHash(entry) } = cheating
   const before = leafHash('another\n')
   const root = referenceRoot([before, leaf])
@@ -94,5 +100,5 @@ export function provedReceipt(fields: ReceiptFields, cheating: Cheating = {}): {
       signed: { position: 1, entry: headEntry, treeSize: heads.length, path: [first ?? '', third ?? ''], note },
     },
   }
-  return { text: receiptJson({ ...fields, log }), heads }
+  return { log, heads }
 }

@@ -8,6 +8,7 @@ import {
   settlementOf,
   settlementText,
 } from '../../../../proxy/admission/settlementText.ts'
+import { RECEIPT_FIELDS } from '../../../support/receiptFields.ts'
 
 /** What the generated code makes of the same fields. */
 function encoded({ usage, quantity, unit, ...fields }: SettlementFields): Buffer {
@@ -69,4 +70,42 @@ test('a settlement is encoded byte for byte like the generated code', () => {
     }),
     { numRuns: 2_000 },
   )
+})
+
+/** No field has the value that is left out of a message. */
+const FULL: SettlementFields = {
+  requestId: 'req_1',
+  accountId: 'acct_1',
+  keyId: 'key_1',
+  model: 'test/small',
+  endpoint: 'images',
+  provider: 'acme',
+  sheetVersion: 2,
+  status: sluice.Status.PARTIAL,
+  errorCode: 'client_gone',
+  streamed: true,
+  holdUnits: 3,
+  chargeUnits: 4,
+  usage: { input: 5, cachedInput: 6, cacheWrite5m: 7, cacheWrite1h: 8, output: 9, reasoning: 10 },
+  quantity: 11,
+  unit: 'image',
+  usageSource: sluice.UsageSource.ESTIMATED,
+  clamped: true,
+  startedAtMs: 12,
+  firstByteMs: 13,
+  durationMs: 14,
+  rate: sluice.Rate.BATCH_RATE,
+  tier: sluice.Tier.PRIVATE_TIER,
+  size: '256x256',
+  attestation: 'att_1',
+  lock: { seriesId: 'lock_1', units: 15, micros: 16 },
+}
+
+test('a settlement has every field that receipts are read from', () => {
+  const decoded = sluice.Settlement.decode(settlementBytes(settlementText(FULL)))
+  const missing = RECEIPT_FIELDS.filter(({ proto }) => {
+    const path = proto?.replaceAll(/_([a-z])/g, (_, letter: string) => letter.toUpperCase()).split('.')
+    return path !== undefined && !path.reduce((value, name) => Object(value)[name], Object(decoded))
+  })
+  assert.deepEqual(missing, [])
 })

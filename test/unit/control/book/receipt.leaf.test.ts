@@ -3,8 +3,8 @@ import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import test from 'node:test'
-import { type LoggedReceipt, leafText } from '../../../../../control/book/usagelog/leafText.ts'
-import { projectRoot } from '../../../../../control/launch/paths.ts'
+import { type LoggedReceipt, leafText } from '../../../../control/book/receipt/generated/receipt.ts'
+import { projectRoot } from '../../../../control/launch/paths.ts'
 
 const RECEIPT: LoggedReceipt = {
   leafLayout: 2,
