@@ -58,7 +58,7 @@ export const REQUEST_ERRORS = {
     charged: 'billed',
     retryable: false,
   }),
-  unsupported_audio: row(400, 'Send WAV, FLAC, MP3 or Ogg audio.'),
+  unsupported_audio: row(400, 'Send WAV, FLAC, MP3, Ogg, M4A, MP4 or WebM audio whose length can be measured.'),
   unsupported_parameter: row(400, 'functions and function_call are not served; use tools and tool_choice.'),
   upstream_rate_limited: row(429, "The tool's provider is limiting its rate; try again after Retry-After seconds."),
   upstream_rejected: row(400, 'The provider rejected the request without saying why; check its fields.', {

@@ -7,6 +7,7 @@ import { itemOf } from '../support/present.ts'
 import { assertCounted, type CountedReceipt, type MediaModality } from '../support/reconcile.ts'
 import { wavFile } from '../support/samples/audio.ts'
 import { MP3_VBR } from '../support/samples/encodedAudio.ts'
+import { AAC_M4A, OPUS_WEBM, VORBIS_WEBM } from '../support/samples/encodedMovies.ts'
 import { type Stack, startStack } from '../support/stack.ts'
 
 const PNG = Buffer.from('89504e470d0a1a0a0000', 'hex')
@@ -25,6 +26,8 @@ before(async () => {
         mediaModel('test/speech', 'speech', 'mock,chunks=20,delay=20'),
         mediaModel('test/broken', 'speech', 'mock,chunks=20,cut=5'),
         mediaModel('test/transcription', 'transcription', 'mock,seconds=3'),
+        mediaModel('test/silent', 'transcription', 'mock,usage=none'),
+        mediaModel('test/long', 'transcription', 'mock,seconds=60'),
         mediaModel('test/rerank', 'rerank'),
       ],
     },
@@ -131,6 +134,24 @@ test('audio.transcriptions.create, in each format', async () => {
   assert.equal(srt as unknown, cue)
   const vtt = await client.audio.transcriptions.create({ model, file: await file(), response_format: 'vtt' })
   assert.match(String(vtt), /^WEBVTT\n\n00:00:00\.000 --> 00:00:03\.000\nhello world\n/)
+})
+
+test("what phones and browsers record is charged by the provider's report within the hold, else as measured", async () => {
+  const files = { 'voice.m4a': AAC_M4A, 'voice.mp4': AAC_M4A, 'voice.webm': OPUS_WEBM, 'voice.mkv': VORBIS_WEBM }
+  for (const [name, bytes] of Object.entries(files)) {
+    for (const task of ['transcriptions', 'translations'] as const) {
+      const charged = async (model: string) => {
+        const answer = await client.audio[task].create({ model, file: await toFile(bytes, name) })
+        assert.equal(answer.text, 'hello world')
+        return (answer as unknown as { receipt: CountedReceipt }).receipt
+      }
+      const reported = await charged('test/transcription')
+      const measured = await charged('test/silent')
+      assert.deepEqual([reported.usage.quantity, measured.usage.quantity], [3, 3], name)
+      // A report above what the file can hold is charged up to the hold.
+      assert.equal((await charged('test/long')).cost.units, reported.cost.units, name)
+    }
+  }
 })
 
 test('audio.translations.create', async () => {

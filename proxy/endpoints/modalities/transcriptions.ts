@@ -46,6 +46,8 @@ const CONTENT_TYPES: Readonly<Record<Container, string>> = {
   flac: 'audio/flac',
   mp3: 'audio/mpeg',
   ogg: 'audio/ogg',
+  mp4: 'audio/mp4',
+  webm: 'audio/webm',
 }
 
 /** What a model makes of speech: its words, or what they mean in English. */

@@ -135,7 +135,10 @@ const soldOf = (limits: Limits): readonly Sold[] => [
       answerType: 'audio/*',
     },
   },
-  spoken('/v1/audio/transcriptions', 'Transcribe an audio file (WAV, FLAC, MP3 or Ogg) of at most four hours'),
+  spoken(
+    '/v1/audio/transcriptions',
+    'Transcribe an audio file (WAV, FLAC, MP3, Ogg, M4A, MP4 or WebM) of at most four hours',
+  ),
   spoken('/v1/audio/translations', 'Transcribe an audio file as English text, whatever language is spoken'),
   {
     path: '/v1/rerank',

@@ -22,6 +22,13 @@ export class OpusSum {
     return head.length < HEAD_BYTES ? undefined : new OpusSum(head.readUInt16LE(10))
   }
 
+  /** Of a container that has no packet of tags. @param preSkip samples at the beginning that are not to be played */
+  static ofPackets(preSkip: number): OpusSum {
+    const sum = new OpusSum(preSkip)
+    sum.tagsSeen = true
+    return sum
+  }
+
   take(packet: Buffer): boolean {
     if (this.tagsSeen) this.samples += samplesOf(packet)
     this.tagsSeen = true

@@ -99,7 +99,9 @@ test('every text of a message is covered by the hold', async () => {
   const text = 'a'.repeat(2_000)
   const calls = [{ id: text, type: 'function', function: { name: text, arguments: text } }]
   assert.equal(await held({ reasoning_content: text }), bare + 1_000_000)
-  assert.equal(await held({ tool_calls: calls }), bare + 3_000_000)
+  // Some providers are sent a definition of each tool that a history calls: its name once more, and an empty schema.
+  const called = await held({ tool_calls: calls })
+  assert.ok(called > bare + 4_000_000 && called < bare + 4_100_000, `${called} units are held`)
 })
 
 test('deeply nested JSON is rejected, from clients and from providers', async () => {

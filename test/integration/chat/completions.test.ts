@@ -100,6 +100,10 @@ for (const behaviour of WHOLE) {
     const model = idOf(behaviour)
     const reply = await streamed({ model, stream_options: { include_usage: true } })
     const answer = whole(await complete({ model }))
+    assert.deepEqual(
+      reply.events.filter((event) => 'error' in event),
+      [],
+    )
     assert.equal(reply.said, itemOf(answer.choices, 0).text)
     if (behaviour !== 'donetext') assert.equal(reply.said, TEXT)
     assert.equal(itemOf(answer.choices, 0).finish_reason, 'stop')

@@ -10,6 +10,7 @@ import { itemOf } from '../../support/present.ts'
 import { priceOf, servedFor } from '../../support/reconcile.ts'
 import { mp3Frames, wavFile } from '../../support/samples/audio.ts'
 import { FLAC, OPUS } from '../../support/samples/encodedAudio.ts'
+import { AAC_M4A, OPUS_WEBM } from '../../support/samples/encodedMovies.ts'
 import { type Stack, startStack } from '../../support/stack.ts'
 
 const PNG = Buffer.from('89504e470d0a1a0a0000', 'hex')
@@ -150,6 +151,8 @@ test('transcriptions: each container and each format', async () => {
     [FLAC, 'audio.flac', 'audio/flac'],
     [mp3Frames(50), 'audio.mp3', 'audio/mpeg'],
     [OPUS, 'audio.ogg', 'audio/ogg'],
+    [AAC_M4A, 'audio.mp4', 'audio/mp4'],
+    [OPUS_WEBM, 'audio.webm', 'audio/webm'],
   ]
   for (const [file, filename, type] of files) {
     const sha256 = createHash('sha256').update(file).digest('hex')

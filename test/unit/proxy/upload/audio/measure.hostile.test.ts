@@ -5,6 +5,8 @@ import fc from 'fast-check'
 import { measureAudio } from '../../../../../proxy/upload/audio/measure.ts'
 import { id3Tag, oggPage, opusFile, slowMp3Frames, wavFile } from '../../../../support/samples/audio.ts'
 import { FLAC, MP3_VBR, OPUS, VORBIS } from '../../../../support/samples/encodedAudio.ts'
+import { box, fragment, fragmentedFile, mp4File, QUIET_AAC } from '../../../../support/samples/mp4Files.ts'
+import { OPUS_20, simpleBlock, webmFile } from '../../../../support/samples/webmFiles.ts'
 
 const ENCODED = { wav: wavFile(2.5), flac: FLAC, mp3: MP3_VBR, vorbis: VORBIS, opus: OPUS }
 
@@ -108,6 +110,15 @@ test('the largest hostile files are measured without delaying other requests', a
       ]),
     ],
     ['quiet samples', Buffer.concat([wavFile(0, { bits: 16 }), Buffer.alloc(bytes, Buffer.from([0xe0, 0xff]))])],
+    ['MP4 of quiet blocks', mp4File([{ samples: new Array<Buffer>(512).fill(Buffer.alloc(bytes / 512, QUIET_AAC)) }])],
+    ['MP4 of short samples', mp4File([{ samples: new Array<Buffer>(1_000_000).fill(QUIET_AAC) }])],
+    ['MP4 of names', mp4File([{ samples: [QUIET_AAC] }], { before: [box('mdat', Buffer.alloc(bytes, 'trun'))] })],
+    ['MP4 of empty fragments', fragmentedFile([Buffer.alloc(bytes / 2, fragment([]))])],
+    ['WebM of short packets', webmFile([[0, Buffer.alloc(bytes, simpleBlock([OPUS_20]))]])],
+    [
+      'WebM of names',
+      webmFile([[0, simpleBlock([Buffer.alloc(bytes, Buffer.from('1f43b675', 'hex'))], { track: 2 })]]),
+    ],
     ['FLAC of headers', Buffer.concat([FLAC, Buffer.alloc(bytes, Buffer.from([0xff, 0xf8, 0xc9, 0x08, 0x00]))])],
   ]
   for (const [name, file] of hostile) {
