@@ -50,11 +50,16 @@ function useNumbers() {
 /** Copies the files with one of `endings` below `folder` to the same place in dist/. */
 function copyAssets(folder, endings) {
   for (const entry of readdirSync(join(root, folder), { recursive: true })) {
-    if (!endings.some((ending) => entry.endsWith(ending))) continue
+    if (!endings.some((ending) => entry.endsWith(ending)) || isOfRoom(join(folder, entry))) continue
     const target = join(root, 'dist', folder, entry)
     mkdirSync(dirname(target), { recursive: true })
     cpSync(join(root, folder, entry), target)
   }
+}
+
+/** Whether a file describes a room of the sources: those are not shipped, as the one of the verifier's package is. */
+function isOfRoom(path) {
+  return /^(proxy|control)\/.*\bREADME\.md$/.test(path)
 }
 
 /** Removes what was compiled from files that are gone, so that a deleted test does not go on running. */

@@ -11,6 +11,7 @@ const steps = [
   ['lint and format', 'node_modules/.bin/biome', ['check', '--error-on-warnings', '.']],
   ['layering', process.execPath, ['scripts/layering.mjs']],
   ['owners of tables', process.execPath, ['scripts/tables.mjs']],
+  ['rooms', process.execPath, ['scripts/rooms.mjs']],
   ['generated pages', process.execPath, ['scripts/docs.mjs', '--check']],
   ['links and spelling', process.execPath, ['scripts/prose.mjs']],
 ]

@@ -10,7 +10,7 @@ import type { PaymentsConfig } from '../chain/paymentsConfig.ts'
 import type { OutcomeHandlers } from '../chain/recorder.ts'
 import type { Limits } from '../limits.ts'
 import type { RpcHandlers } from '../runtime/bus/rpcOperations.ts'
-import type { Pool } from '../runtime/db/pool.ts'
+import type { Client, Pool } from '../runtime/db/pool.ts'
 import type { GaugeGroup, LabelledTotal } from '../runtime/metrics/metricGroups.ts'
 import type { ApiHandlers } from './call.ts'
 
@@ -74,5 +74,11 @@ export interface Product {
   /** How it books the outcomes of its transactions. */
   readonly outcomes?: OutcomeHandlers
   readonly onChain?: OnChainStart<OnChain>
+  /**
+   * Allows one of its transfers that is not sent more attempts, in the caller's transaction.
+   * @param id as the operator names it
+   * @returns whether it has such a one
+   */
+  readonly allowAttempts?: (client: Client, id: string, limits: Limits) => Promise<boolean>
   make(parts: ProductParts): RunningProduct
 }

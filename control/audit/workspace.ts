@@ -1,4 +1,5 @@
 import type { Limits } from '../limits.ts'
+import { locking } from '../runtime/db/lockOrder.ts'
 import { type Client, type Pool, withTransaction } from '../runtime/db/pool.ts'
 import { createSums } from './sumTables.ts'
 
@@ -21,7 +22,10 @@ export function inWorkspace<T>(pool: Pool, isMarking: boolean, work: (client: Cl
     await client.query('SET TRANSACTION ISOLATION LEVEL REPEATABLE READ')
     for (const setting of SETTINGS) await client.query(setting)
     // Before the snapshot is taken, so that it contains the mark of the audit before.
-    if (isMarking) await client.query('LOCK TABLE audit_mark IN SHARE UPDATE EXCLUSIVE MODE')
+    if (isMarking) {
+      locking(client, 'auditMark')
+      await client.query('LOCK TABLE audit_mark IN SHARE UPDATE EXCLUSIVE MODE')
+    }
     await createSums(client)
     return work(client)
   })

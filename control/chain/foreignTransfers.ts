@@ -1,4 +1,5 @@
 import { textArray } from '../runtime/db/arrays.ts'
+import { locking } from '../runtime/db/lockOrder.ts'
 import type { Client } from '../runtime/db/pool.ts'
 import { groupsOf, type Seen } from './seenTransfer.ts'
 
@@ -11,6 +12,7 @@ export interface Unclaimed extends Seen {
 
 /** Keeps other scans of the chain from being booked until the end of the transaction. */
 export async function lockScan(client: Client): Promise<void> {
+  locking(client, 'chainIdentity')
   await client.query('SELECT FROM chain_identity FOR UPDATE')
 }
 
@@ -90,6 +92,7 @@ async function countedTransfers(client: Client, hashes: string): Promise<Readonl
 }
 
 async function lookAgain(client: Client, hashes: string): Promise<void> {
+  locking(client, 'chainTransactions')
   await client.query(
     `UPDATE chain_transactions SET state = 'pending' WHERE state = 'displaced'
        AND id IN (SELECT transaction_id FROM chain_attempts WHERE hash = ANY ($1::text[]))`,

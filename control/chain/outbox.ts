@@ -1,6 +1,7 @@
 import type { Hex } from 'viem'
 import { GatewayError } from '../../contract/errors/errors.ts'
 import type { Address } from '../../contract/payments/address.ts'
+import { locking } from '../runtime/db/lockOrder.ts'
 import { lockTextUntilCommit } from '../runtime/db/locks.ts'
 import type { Client, Queryable } from '../runtime/db/pool.ts'
 import { chainUnavailable } from './chainClient.ts'
@@ -65,6 +66,7 @@ export async function openSender(db: Queryable, address: Address, chainNonce: nu
  *   before (SQLSTATE 23505); Error when the sender was never opened
  */
 export async function storeTransaction(client: Client, signer: Signer, order: Order): Promise<StoredTransaction> {
+  locking(client, 'chainSenders', () => [signer.address])
   const taken = await client.query<{ nonce: number }>(
     'UPDATE chain_senders SET next_nonce = next_nonce + 1 WHERE address = $1 RETURNING next_nonce - 1 AS nonce',
     [signer.address],
@@ -118,8 +120,9 @@ export async function storeForeign(
   { hash, raw, transfers = 1 }: { readonly hash: Hex; readonly raw?: Hex | undefined; readonly transfers?: number },
 ): Promise<number> {
   const { purpose, ref, transfer } = order
+  locking(client, 'chainIdentity')
   await client.query('SELECT FROM chain_identity FOR SHARE')
-  await lockTextUntilCommit(client, `transfers of ${hash}`)
+  await lockTextUntilCommit(client, 'chainTransfers', `transfers of ${hash}`)
   if ((await claimsOf(client, hash, transfer)) >= transfers) throw new GatewayError('authorization_used')
   const stored = await client.query<{ id: number }>(
     `INSERT INTO chain_transactions (purpose, ref, token, transfer_from, transfer_to, amount)

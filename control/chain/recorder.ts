@@ -1,4 +1,5 @@
 import type { TransactionReceipt } from 'viem'
+import { locking } from '../runtime/db/lockOrder.ts'
 import { lockTextUntilCommit } from '../runtime/db/locks.ts'
 import { type Client, type Pool, withTransaction } from '../runtime/db/pool.ts'
 import type { Purpose } from './outbox.ts'
@@ -67,6 +68,7 @@ export class OutcomeRecorder {
       // The transaction of another sender may be shared by several rows, and make fewer transfers in another block.
       const isShared = shown === 'mined' && row.sender === undefined && row.transfer !== undefined
       if (isShared && (await othersOf(client, row, hash)) >= transfers) state = 'reverted'
+      locking(client, 'chainTransactions', () => [String(row.id)])
       const updated = await client.query(
         `UPDATE chain_transactions SET state = $2, hash = $3, block_number = $4, block_hash = $5
          WHERE id = $1 AND state IN ('pending', 'stuck')`,
@@ -128,6 +130,7 @@ export class OutcomeRecorder {
   /** Records that a transaction can never be mined, which is never assumed of one that takes money out. */
   async displace(row: TransactionRow): Promise<void> {
     const isNew = await withTransaction(this.pool, async (client) => {
+      locking(client, 'chainTransactions', () => [String(row.id)])
       const updated = await client.query(
         `UPDATE chain_transactions SET state = 'displaced' WHERE id = $1 AND state = 'pending'`,
         [row.id],
@@ -146,7 +149,7 @@ function transfersOf({ logs }: TransactionReceipt, { transfer }: TransactionRow)
 
 /** How many other rows have claimed a transfer like that of this one in a transaction; none is added until the commit. */
 async function othersOf(client: Client, { id, transfer }: TransactionRow, hash: string): Promise<number> {
-  await lockTextUntilCommit(client, `transfers of ${hash}`)
+  await lockTextUntilCommit(client, 'chainTransfers', `transfers of ${hash}`)
   const found = await client.query<{ others: number }>(
     `SELECT count(*) AS others FROM chain_transactions
      WHERE state = 'mined' AND id <> $1 AND hash = $2 AND token = $3 AND transfer_from = $4 AND transfer_to = $5 AND amount = $6`,

@@ -1,4 +1,5 @@
 import { GATEWAY_WIDE, OPERATOR, recordActivity } from '../runtime/activity/activity.ts'
+import { locking } from '../runtime/db/lockOrder.ts'
 import { type Client, type Pool, type Queryable, withTransaction } from '../runtime/db/pool.ts'
 import { NotStuckError } from './notStuckError.ts'
 import { openSender } from './outbox.ts'
@@ -63,6 +64,7 @@ export async function settleStuck(
 }
 
 async function leaveState(client: Client, id: number, change: string, values: readonly unknown[] = []): Promise<void> {
+  locking(client, 'chainTransactions', () => [String(id)])
   const updated = await client.query(`UPDATE chain_transactions SET ${change} WHERE id = $1 AND state = 'stuck'`, [
     id,
     ...values,

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
 const BOX = { width: 250, height: 66 }
-const GAP = { x: 130, y: 74 }
+const GAP = { x: 170, y: 74 }
 const MARGIN = 20
 
 function escaped(text) {
@@ -32,24 +32,28 @@ function line(x1, y1, x2, y2) {
   return `<line x1="${x1}" y1="${y1}" x2="${x2}" y2="${y2}" class="arrow" marker-end="url(#head)"/>`
 }
 
-/** An arrow from box to box: across, or up or down, or from a box to the one below in the column before. */
+/** An arrow between boxes of one row, and one back below it where `back` is its label. */
+function acrossRow(a, b, label, back) {
+  const isRight = a.x < b.x
+  const [start, end] = isRight ? [a.x + BOX.width, b.x] : [a.x, b.x + BOX.width]
+  const [middle, y] = [(start + end) / 2, a.y + BOX.height / 2]
+  if (back === undefined) return [line(start, y, end, y), text(middle, y - 8, label)]
+  const there = [line(start, y - 10, end, y - 10), text(middle, y - 18, label)]
+  return [...there, line(end, y + 10, start, y + 10), text(middle, y + 28, back)]
+}
+
+/** An arrow from box to box: across, up or down, or from a box to the one below in the next column. */
 function drawnArrow(from, to, label, back) {
   const [a, b] = [place(from), place(to)]
-  if (from.row === to.row) {
-    const isRight = a.x < b.x
-    const [start, end] = isRight ? [a.x + BOX.width, b.x] : [a.x, b.x + BOX.width]
-    const y = a.y + BOX.height / 2
-    return [line(start, y, end, y), text((start + end) / 2, y - 8, label)]
-  }
+  if (from.row === to.row) return acrossRow(a, b, label, back)
   if (from.column !== to.column) {
-    const [x1, y1, x2, y2] = [a.x + 5, a.y + BOX.height, b.x + BOX.width, b.y + 20]
-    return [line(x1, y1, x2, y2), text((x1 + x2) / 2 - 12, (y1 + y2) / 2 - 4, label, 'label', 'end')]
+    const [x1, y1, x2, y2] = [a.x + BOX.width - 30, a.y + BOX.height, b.x, b.y + BOX.height / 2]
+    return [line(x1, y1, x2, y2), text((x1 + x2) / 2 + 12, (y1 + y2) / 2 - 4, label, 'label', 'start')]
   }
-  const [top, bottom] = [a.y + BOX.height, b.y]
+  const isDown = a.y < b.y
+  const [start, end] = isDown ? [a.y + BOX.height, b.y] : [a.y, b.y + BOX.height]
   const middle = a.x + BOX.width / 2
-  const y = (top + bottom) / 2 + 4
-  const down = [line(middle - 20, top, middle - 20, bottom), text(middle - 28, y, label, 'label', 'end')]
-  return [...down, line(middle + 20, bottom, middle + 20, top), text(middle + 28, y, back, 'label', 'start')]
+  return [line(middle, start, middle, end), text(middle + 10, (start + end) / 2 + 4, label, 'label', 'start')]
 }
 
 /**

@@ -3,6 +3,7 @@
 // (cliPool.ts). test/integration/operations/cli-*.test.ts run some commands as processes of their own.
 import { main } from '../../control/cli/main.ts'
 import { readLimits } from '../../control/limits.ts'
+import './lockWatch.ts'
 
 /** One command, run after those before it. */
 export interface CliCall {

@@ -6,6 +6,7 @@ import { findRedis, startRedis } from '../../control/launch/redis.ts'
 import { migrate } from '../../control/runtime/db/migrate.ts'
 import { createPool } from '../../control/runtime/db/pool.ts'
 import { limits } from './limits.ts'
+import './lockWatch.ts'
 import { makeTempDir, removeTempDir } from './tempDir.ts'
 
 // A test's data is thrown away; what is on disk after a crash of the machine does not matter, a killed server's does. Autovacuum

@@ -1,4 +1,5 @@
 import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
 import { compiled } from '../../control/launch/paths.ts'
 import { freePort } from '../../control/launch/process/freePort.ts'
 import { ManagedProcess, type ProcessDefinition } from '../../control/launch/process/managedProcess.ts'
@@ -9,6 +10,7 @@ const STOP_TIMEOUT_MS = 60_000
 const START_ATTEMPTS = 3
 // Reading source maps takes a tenth of what a program takes to start; the logs are of use only where they are kept.
 const NODE_FLAGS = process.env['SLUICE_TEST_KEEP'] === '1' ? ['--enable-source-maps'] : []
+const LOCK_WATCH = `--import=${pathToFileURL(compiled('test/support/lockWatch.js')).href}`
 
 /** One compiled program of a stack. After a restart it has the ports it had before. */
 export class TestProcess {
@@ -19,7 +21,7 @@ export class TestProcess {
     const definition: ProcessDefinition = {
       name,
       command: process.execPath,
-      args: [...NODE_FLAGS, compiled(program), ...args],
+      args: [...NODE_FLAGS, ...(/^(?:proxy|mock)\//.test(program) ? [] : [LOCK_WATCH]), compiled(program), ...args],
       env: { ...process.env, LOG_LEVEL: 'info', ...env },
       logFile: join(dir, `${name}.log`),
       stopSignal: 'SIGTERM',

@@ -1,4 +1,5 @@
 import { intArray, textArray } from '../../runtime/db/arrays.ts'
+import { locking } from '../../runtime/db/lockOrder.ts'
 import type { Client, Queryable } from '../../runtime/db/pool.ts'
 
 /** A change of the book that admission has to know: coin, and perhaps a new grant. */
@@ -16,6 +17,7 @@ export interface AdmissionChange {
  * accounts does this first, before it locks anything else of them, so that two never wait for each other in a circle.
  */
 export async function lockAccounts(client: Client, accountIds: readonly string[]): Promise<void> {
+  locking(client, 'accounts', () => accountIds)
   await client.query(
     'SELECT 1 FROM admission_accounts WHERE account_id = ANY ($1::text[]) ORDER BY account_id FOR NO KEY UPDATE',
     [textArray(accountIds)],
@@ -41,6 +43,7 @@ export async function appendAdmissionEvents(client: Client, changes: readonly Ad
     units: grant?.units ?? null,
     debit_id: debitId ?? null,
   }))
+  locking(client, 'accounts', () => changes.map(({ accountId }) => accountId))
   const appended = await client.query(
     `WITH change AS (
        SELECT * FROM jsonb_to_recordset($1) AS c

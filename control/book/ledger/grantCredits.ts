@@ -2,6 +2,7 @@ import { formatUsd } from '../../../contract/money/units.ts'
 import { newId } from '../../../contract/wire/ids.ts'
 import type { Limits } from '../../limits.ts'
 import { countOf } from '../../runtime/db/count.ts'
+import { locking, making } from '../../runtime/db/lockOrder.ts'
 import type { Client, Queryable } from '../../runtime/db/pool.ts'
 import { grantAccount, HOUSE } from './accounts.ts'
 import { appendAdmissionEvent } from './appendAdmissionEvent.ts'
@@ -32,6 +33,7 @@ export class TooManyGrantsError extends Error {
 
 /** Grants with units left; the account's row is locked first, so that two grants at once can not both pass. */
 async function openGrants(client: Client, accountId: string): Promise<number> {
+  locking(client, 'accounts', () => [accountId])
   await client.query('SELECT 1 FROM admission_accounts WHERE account_id = $1 FOR UPDATE', [accountId])
   return countOf(
     client,
@@ -81,6 +83,7 @@ export async function grantCredits(client: Client, grant: CreditGrant, limits: L
     account,
     grant.accountId,
   ])
+  making(client, 'ledgerAccounts', () => [account])
   await postTransfers(client, [{ kind: 'grant', ref, debit: HOUSE, credit: account, units: grant.units }])
   await appendAdmissionEvent(client, {
     accountId: grant.accountId,

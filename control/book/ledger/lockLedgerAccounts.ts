@@ -1,4 +1,5 @@
 import { textArray } from '../../runtime/db/arrays.ts'
+import { locking } from '../../runtime/db/lockOrder.ts'
 import type { Client } from '../../runtime/db/pool.ts'
 
 /**
@@ -8,6 +9,7 @@ import type { Client } from '../../runtime/db/pool.ts'
  * @param ids unknown ones are left out
  */
 export async function lockLedgerAccounts(client: Client, ids: readonly string[]): Promise<void> {
+  locking(client, 'ledgerAccounts', () => ids)
   await client.query('SELECT 1 FROM ledger_accounts WHERE id = ANY ($1::text[]) ORDER BY id FOR NO KEY UPDATE', [
     textArray(ids),
   ])

@@ -1,4 +1,5 @@
 import { textArray } from '../../runtime/db/arrays.ts'
+import { locking } from '../../runtime/db/lockOrder.ts'
 import type { Queryable } from '../../runtime/db/pool.ts'
 import { LOCK_OPERATOR, lockUnearnedAccount } from './accounts.ts'
 
@@ -7,6 +8,7 @@ import { LOCK_OPERATOR, lockUnearnedAccount } from './accounts.ts'
  * the end of the transaction.
  */
 export async function lockUnearned(db: Queryable, series: readonly string[]): Promise<Map<string, bigint>> {
+  locking(db, 'ledgerAccounts', () => series.map(lockUnearnedAccount))
   const found = await db.query<{ id: string; balance: string }>({
     name: 'settlement_unearned',
     text: `SELECT id, balance::text AS balance FROM ledger_accounts

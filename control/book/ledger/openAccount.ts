@@ -1,5 +1,6 @@
 import { isPayer } from '../../../contract/payments/payerAccount.ts'
 import { shardOf } from '../../../contract/wire/redisKeys.ts'
+import { making } from '../../runtime/db/lockOrder.ts'
 import type { Client } from '../../runtime/db/pool.ts'
 import { coinAccount } from './accounts.ts'
 
@@ -18,6 +19,8 @@ export async function openAccount(client: Client, accountId: string): Promise<bo
     accountId,
     shardOf(accountId),
   ])
+  making(client, 'ledgerAccounts', () => [coinAccount(accountId)])
+  making(client, 'accounts', () => [accountId])
   await client.query('INSERT INTO admission_events (account_id, seq) VALUES ($1, 1)', [accountId])
   return true
 }

@@ -1,5 +1,6 @@
 import { intArray, textArray } from '../../runtime/db/arrays.ts'
 import { CopyRows, copyRows } from '../../runtime/db/copy.ts'
+import { locking } from '../../runtime/db/lockOrder.ts'
 import type { Client, Queryable } from '../../runtime/db/pool.ts'
 
 /** Moves an amount from the debit to the credit account. Kind and ref name the business event, which is booked once. */
@@ -31,6 +32,7 @@ export async function postTransfers(
   transfers: readonly Transfer<number | bigint>[],
 ): Promise<number> {
   if (transfers.length === 0) return 0
+  locking(client, 'ledgerAccounts', () => transfers.flatMap(({ debit, credit }) => [debit, credit]))
   const inserted = await client.query({
     name: 'ledger_post_transfers',
     text: INSERT,
@@ -64,10 +66,12 @@ export async function postNewTransfers(client: Client, transfers: readonly Trans
     if (coinNanos === units) rows.null()
     else rows.bigint(coinNanos)
   }
+  locking(client, 'ledgerAccounts', () => transfers.flatMap(({ debit, credit }) => [debit, credit]))
   await copyRows(client, `transfers (${COLUMNS.join(', ')})`, rows)
 }
 
 /** Waits until no transaction has posted transfers that it has not committed, and keeps others from posting until the end. */
 export async function lockTransfers(client: Client): Promise<void> {
+  locking(client, 'transfers')
   await client.query('LOCK TABLE transfers IN SHARE MODE')
 }

@@ -1,4 +1,5 @@
 import { textArray } from '../../runtime/db/arrays.ts'
+import { locking } from '../../runtime/db/lockOrder.ts'
 import type { Client } from '../../runtime/db/pool.ts'
 import { HOUSE, isLockId, lockIssuedAccount } from '../ledger/accounts.ts'
 import { chargeCredit } from '../ledger/paidCharges.ts'
@@ -105,6 +106,7 @@ export async function lockBalances(client: Client, entries: readonly Entry[]): P
     else if (entry.kind === 'ended') for (const part of entry.parts) ids.add(part.ledgerAccount)
   }
   if (ids.size === 0) return new Map()
+  locking(client, 'ledgerAccounts', () => [...ids])
   const found = await client.query<{ id: string; balance: number }>({
     name: 'settlement_balances',
     text: 'SELECT id, balance FROM ledger_accounts WHERE id = ANY ($1::text[]) ORDER BY id FOR NO KEY UPDATE',

@@ -1,5 +1,6 @@
 import { shardOf } from '../../../contract/wire/redisKeys.ts'
 import { intArray, textArray } from '../../runtime/db/arrays.ts'
+import { locking } from '../../runtime/db/lockOrder.ts'
 import type { Client } from '../../runtime/db/pool.ts'
 import type { Receipt } from '../receipt/generated/receipt.ts'
 
@@ -54,6 +55,7 @@ export async function addDebitUsage(
 
 async function upsert(client: Client, rows: readonly Usage[]): Promise<void> {
   if (rows.length === 0) return
+  locking(client, 'keyUsage', () => rows.map(({ keyId }) => keyId))
   await client.query({
     name: 'settlement_key_usage',
     text: UPSERT,

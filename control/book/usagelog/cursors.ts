@@ -1,4 +1,5 @@
 import { intArray } from '../../runtime/db/arrays.ts'
+import { locking } from '../../runtime/db/lockOrder.ts'
 import type { Client } from '../../runtime/db/pool.ts'
 import { firstOf, type Stretch, sizeOf } from './stretches.ts'
 
@@ -19,6 +20,7 @@ export async function countAlong(
   counts: () => Promise<boolean>,
   count: (stretches: readonly Stretch[]) => Promise<void>,
 ): Promise<boolean> {
+  locking(client, 'cursors', () => [table])
   await client.query(`SELECT 1 FROM ${table} ORDER BY log FOR UPDATE`)
   const found = await client.query<Stretch>(
     `SELECT log, c.position AS "from", h.size AS "to" FROM ${table} c JOIN usage_log_heads h USING (log)

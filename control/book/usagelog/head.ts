@@ -1,5 +1,6 @@
 import { SHARD_COUNT } from '../../../contract/wire/redisKeys.ts'
 import { byteaArray, intArray } from '../../runtime/db/arrays.ts'
+import { locking } from '../../runtime/db/lockOrder.ts'
 import type { Client, Queryable } from '../../runtime/db/pool.ts'
 import { Frontier, type StoredNode } from './frontier.ts'
 
@@ -47,6 +48,7 @@ function currentHead({ log, size, peaks }: HeadRow): CurrentHead {
  * which prevents deadlocks.
  */
 export async function lockHeads(client: Client, logs: readonly number[]): Promise<Map<number, Frontier>> {
+  locking(client, 'heads', () => logs.map((log) => String(log).padStart(2, '0')))
   const found = await client.query<HeadRow>({
     name: 'usage_log_lock',
     text: `SELECT log, size, peaks FROM usage_log_heads WHERE log = ANY ($1::smallint[]) AND log <> ${FIRST_LOG}

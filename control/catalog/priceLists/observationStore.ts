@@ -1,6 +1,7 @@
 import { newId } from '../../../contract/wire/ids.ts'
 import type { Limits } from '../../limits.ts'
 import { textArray } from '../../runtime/db/arrays.ts'
+import { locking } from '../../runtime/db/lockOrder.ts'
 import type { Client, Queryable } from '../../runtime/db/pool.ts'
 import type { Comparison } from './compare.ts'
 
@@ -33,6 +34,7 @@ const nameOf = (upstreamModel: string, model: string): string => `${upstreamMode
  */
 export async function bookReading(client: Client, reading: ListReading): Promise<Comparison[]> {
   const { provider, list, at, sha256 } = reading
+  locking(client, 'observations')
   const found = await client.query<CurrentRow>(
     `SELECT id, upstream_model, model, fingerprint FROM price_observations
      WHERE is_current AND provider = $1 AND list = $2 FOR UPDATE`,

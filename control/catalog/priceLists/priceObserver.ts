@@ -70,7 +70,7 @@ export class PriceObserver {
       const reading = { provider, list: name, url: shownUrl(list), sha256, at: new Date(now()), comparisons }
       const changed = await withTransaction(pool, async (client) => {
         // Controls side by side read the same lists.
-        await lockTextUntilCommit(client, `price list ${provider} ${name}`)
+        await lockTextUntilCommit(client, 'priceLists', `price list ${provider} ${name}`)
         return bookReading(client, reading)
       })
       for (const comparison of changed) if (comparison.above.length > 0) this.warn(provider, comparison)

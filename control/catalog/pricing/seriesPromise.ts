@@ -2,6 +2,7 @@ import { formatTokens } from '../../../contract/money/lockTokens.ts'
 import { sluice } from '../../../contract/wire/generated/messages.js'
 import { soldUnits } from '../../book/ledger/lockProceeds.ts'
 import { GATEWAY, GATEWAY_WIDE, OPERATOR, recordActivity } from '../../runtime/activity/activity.ts'
+import { locking } from '../../runtime/db/lockOrder.ts'
 import type { Client, Queryable } from '../../runtime/db/pool.ts'
 import type { Catalog } from './catalogFile.ts'
 import { placeOf } from './promiseViolation.ts'
@@ -82,6 +83,7 @@ export async function brokenSeries(
   lock: boolean,
 ): Promise<BrokenSeries[]> {
   const models = modelsOfCatalog(catalog)
+  if (lock) locking(db, 'series')
   const found = await db.query<SeriesRow>(`${OPEN_SERIES} ${lock ? 'FOR NO KEY UPDATE' : ''}`, [nowMs])
   const faulty = found.rows.filter((row) => seriesFault(models, row) !== undefined)
   const sold = await soldUnits(

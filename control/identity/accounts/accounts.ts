@@ -13,6 +13,7 @@ import { ReusedRefError } from '../../book/ledger/reusedRefError.ts'
 import { bookableCoin, bookPrice, type CoinAmount } from '../../catalog/pricing/coinAmounts.ts'
 import type { Limits } from '../../limits.ts'
 import { OPERATOR, recordActivity } from '../../runtime/activity/activity.ts'
+import { locking } from '../../runtime/db/lockOrder.ts'
 import { type Client, type Pool, type Queryable, withTransaction } from '../../runtime/db/pool.ts'
 
 const YEAR_MS = 365 * 86_400_000
@@ -67,6 +68,7 @@ interface Booked {
 
 /** The amounts that a payment has credited to an account. Locks the account's row, which serializes concurrent payments. */
 async function bookedBefore(client: Client, accountId: string, ref: string): Promise<Booked> {
+  locking(client, 'accounts', () => [accountId])
   await client.query('SELECT 1 FROM admission_accounts WHERE account_id = $1 FOR UPDATE', [accountId])
   const found = await client.query<Booked>(
     `SELECT coalesce((SELECT coalesce(coin_nanos, units) FROM transfers WHERE ref = $2 AND kind = 'payment' AND credit = $3), 0) AS coin_nanos,

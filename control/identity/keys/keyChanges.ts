@@ -1,4 +1,5 @@
 import { type Actor, recordActivity } from '../../runtime/activity/activity.ts'
+import { locking } from '../../runtime/db/lockOrder.ts'
 import type { Client } from '../../runtime/db/pool.ts'
 import type { ApiKey } from './keyRow.ts'
 import { createKey, type KeySettings, revokeKey, updateKey } from './keys.ts'
@@ -30,6 +31,7 @@ export async function changeKey(client: Client, actor: Actor, keyId: string, set
 
 /** Revokes a key permanently. Idempotent: a repeat changes nothing and is not recorded again. @throws UnknownKeyError */
 export async function endKey(client: Client, actor: Actor, keyId: string): Promise<ApiKey> {
+  locking(client, 'keys', () => [keyId])
   const isOpen = await client.query('SELECT 1 FROM api_keys WHERE id = $1 AND revoked_at IS NULL FOR UPDATE', [keyId])
   const key = await revokeKey(client, keyId)
   if (isOpen.rowCount === 1) {

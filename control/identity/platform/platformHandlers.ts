@@ -7,6 +7,7 @@ import { type UsageFields, usageQuery } from '../../book/usage/usageQuery.ts'
 import { readUsage } from '../../book/usage/usageReads.ts'
 import type { Limits } from '../../limits.ts'
 import { announceKeyChanges } from '../../runtime/bus/announceKeyChanges.ts'
+import { locking } from '../../runtime/db/lockOrder.ts'
 import type { Client, Pool } from '../../runtime/db/pool.ts'
 import type { ApiKey } from '../keys/keyRow.ts'
 import { keyOf } from '../keys/keys.ts'
@@ -87,6 +88,7 @@ function callerKeyId({ caller }: ApiCall): string {
 /** The platform key that calls, with its row locked, so that its bounds hold while a sub-key is made. */
 async function lockPlatform(client: Client, call: ApiCall): Promise<ApiKey> {
   const id = callerKeyId(call)
+  locking(client, 'keys', () => [id])
   await client.query('SELECT 1 FROM api_keys WHERE id = $1 FOR UPDATE', [id])
   const key = await keyOf(client, id)
   if (key?.isPlatform === true && key.revokedAtMs === null) return key

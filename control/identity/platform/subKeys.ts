@@ -1,6 +1,7 @@
 import { GatewayError, invalidRequest } from '../../../contract/errors/errors.ts'
 import { type Actor, recordActivity } from '../../runtime/activity/activity.ts'
 import { countOf } from '../../runtime/db/count.ts'
+import { locking } from '../../runtime/db/lockOrder.ts'
 import type { Client, Queryable } from '../../runtime/db/pool.ts'
 import { type ApiKey, asApiKey, COLUMNS, type KeyRow } from '../keys/keyRow.ts'
 import { createKey, type KeySettings, revokeKey } from '../keys/keys.ts'
@@ -50,6 +51,7 @@ export async function endSubKey(client: Client, actor: Actor, platformKeyId: str
  * @throws GatewayError key_not_found when there is no such key; permission_denied when it is not the platform's
  */
 export async function lockSubKey(client: Client, platformKeyId: string, keyId: string): Promise<ApiKey> {
+  locking(client, 'keys', () => [keyId])
   const found = await client.query<KeyRow>(`SELECT ${COLUMNS} FROM api_keys WHERE id = $1 FOR UPDATE`, [keyId])
   const key = found.rows[0] && asApiKey(found.rows[0])
   if (key === undefined) throw noSubKey()

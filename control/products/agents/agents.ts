@@ -4,6 +4,7 @@ import { insertAccount, renameAccount } from '../../book/ledger/accountRow.ts'
 import { openAccount } from '../../book/ledger/openAccount.ts'
 import { createKey, type KeySettings, updateKey } from '../../identity/keys/keys.ts'
 import { countOf } from '../../runtime/db/count.ts'
+import { locking } from '../../runtime/db/lockOrder.ts'
 import type { Client, Queryable } from '../../runtime/db/pool.ts'
 
 /** Settings of agents beside those of their keys. Amounts are units; null clears a setting; absent fields stay unchanged. */
@@ -138,6 +139,7 @@ export async function agentBySlug(db: Queryable, slug: string): Promise<Agent | 
 /** The agent, with its row locked until the end of the transaction. */
 export async function lockAgent(client: Client, slug: string): Promise<Agent | undefined> {
   if (isNoSlug(slug)) return undefined
+  locking(client, 'agents', () => [slug])
   const found = await client.query<AgentRow>(`${SELECT} WHERE a.slug = $1 FOR NO KEY UPDATE OF a`, [slug])
   return found.rows[0] && asAgent(found.rows[0])
 }

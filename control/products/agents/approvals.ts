@@ -5,6 +5,7 @@ import { amountJson, coinPrice } from '../../catalog/pricing/coinAmounts.ts'
 import type { Limits } from '../../limits.ts'
 import { type Actor, GATEWAY, recordActivity } from '../../runtime/activity/activity.ts'
 import { countOf } from '../../runtime/db/count.ts'
+import { locking } from '../../runtime/db/lockOrder.ts'
 import type { Client, Queryable } from '../../runtime/db/pool.ts'
 
 export type ApprovalStatus = 'pending' | 'approved' | 'denied' | 'used' | 'expired'
@@ -76,6 +77,7 @@ export async function askApproval(
   limits: Limits,
 ): Promise<Approval> {
   const { agentId, subject, endpoint, model, bodyHash, units, requestId } = wanted
+  locking(client, 'agents', () => [agentId])
   const owner = await client.query<{ owner_id: string }>(
     'SELECT owner_id FROM agents WHERE id = $1 FOR NO KEY UPDATE',
     [agentId],
@@ -138,6 +140,7 @@ export async function useApproval(
   leastUnits: number,
   usedBy: string,
 ): Promise<number> {
+  locking(client, 'approvals', () => [approvalId])
   const found = await client.query<ApprovalRow>(`SELECT ${COLUMNS} FROM approvals WHERE id = $1 FOR UPDATE`, [
     approvalId,
   ])
@@ -186,6 +189,7 @@ export async function decideApproval(
   approvalId: string,
   decision: 'approved' | 'denied',
 ): Promise<Approval> {
+  locking(client, 'approvals', () => [approvalId])
   const found = await client.query<ApprovalRow>(`SELECT ${COLUMNS} FROM approvals WHERE id = $1 FOR UPDATE`, [
     approvalId,
   ])

@@ -1,6 +1,7 @@
 import type { Product } from '../../api/product.ts'
 import type { ChainService } from '../../chain/chainService.ts'
 import { listWallets } from '../../identity/wallets/wallets.ts'
+import { allowPayoutAttempts } from './rewards/payoutRow.ts'
 import { payoutOutcome, rootOutcome } from './rewards/payoutSender.ts'
 import { rewardHandlers } from './rewards/rewardHandlers.ts'
 import type { RewardTerms } from './rewards/rewardTerms.ts'
@@ -18,6 +19,7 @@ export const HOLDERS: Product = {
     vault_vest: vestOutcome,
   },
   onChain: startRevenue,
+  allowAttempts: (client, id, limits) => allowPayoutAttempts(client, id, limits.payoutAttemptsMax),
   make: ({ pool: db, chain, limits }) => ({
     handlers: {
       ...rewardHandlers({ db, rewards: termsOf(chain), listWallets, limits }),

@@ -2,6 +2,7 @@ import { GatewayError } from '../../../contract/errors/errors.ts'
 import type { PriceJson } from '../../catalog/pricing/price.ts'
 import type { SeriesTerms } from '../../catalog/pricing/seriesStore.ts'
 import { countOf } from '../../runtime/db/count.ts'
+import { locking } from '../../runtime/db/lockOrder.ts'
 import type { Client, Queryable } from '../../runtime/db/pool.ts'
 
 export interface LockSeries extends SeriesTerms {
@@ -69,6 +70,7 @@ export async function countLivingSeries(db: Queryable): Promise<number> {
  * @throws GatewayError lock_series_not_found
  */
 export async function lockSeries(client: Client, id: string): Promise<LockSeries> {
+  locking(client, 'series', () => [id])
   const found = await client.query<SeriesRow>(`SELECT ${COLUMNS} FROM lock_series WHERE id = $1 FOR NO KEY UPDATE`, [
     id,
   ])

@@ -7,6 +7,7 @@ import {
   lockUnearnedAccount,
   REVENUE,
 } from '../../book/ledger/accounts.ts'
+import { lockLedgerAccounts } from '../../book/ledger/lockLedgerAccounts.ts'
 import { postTransfers } from '../../book/ledger/postTransfers.ts'
 import { bookPrice } from '../../catalog/pricing/coinAmounts.ts'
 import { breakUnserved } from '../../catalog/pricing/seriesPromise.ts'
@@ -14,6 +15,7 @@ import { setSeriesState } from '../../catalog/pricing/seriesStore.ts'
 import { eachApart } from '../../chain/eachApart.ts'
 import type { Limits } from '../../limits.ts'
 import { GATEWAY } from '../../runtime/activity/activity.ts'
+import { locking } from '../../runtime/db/lockOrder.ts'
 import { type Client, type Pool, withTransaction } from '../../runtime/db/pool.ts'
 import { Loop } from '../../runtime/loop.ts'
 import { giveBack } from './endOrders.ts'
@@ -91,6 +93,7 @@ async function endOpen(client: Client, { id, state, endsAtMs }: LockSeries): Pro
 
 /** What the operator did not sell, and what is on the chain, where the contract counts it as burnt from the same moment on. */
 async function burn(client: Client, id: string, holdings: readonly string[]): Promise<void> {
+  await lockLedgerAccounts(client, [...holdings, lockIssuedAccount(id)])
   for (const debit of holdings) {
     const units = await balanceOf(client, debit)
     if (units === 0n) continue
@@ -124,6 +127,7 @@ async function earn(client: Client, { id }: LockSeries, coinUsdUnits: number): P
 
 /** Of the gateway's own accounts, which may have more than an account of a customer can hold. */
 async function balanceOf(client: Client, ledgerAccount: string): Promise<bigint> {
+  locking(client, 'ledgerAccounts', () => [ledgerAccount])
   const found = await client.query<{ balance: string }>(
     'SELECT balance::text AS balance FROM ledger_accounts WHERE id = $1 FOR NO KEY UPDATE',
     [ledgerAccount],

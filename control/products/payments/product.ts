@@ -9,8 +9,10 @@ import { payerCreditHandlers } from './payerCreditHandlers.ts'
 import { paymentGauges } from './paymentGauges.ts'
 import { paymentHandlers } from './paymentHandlers.ts'
 import { Payments } from './payments.ts'
+import { allowRefundAttempts } from './refunds/refundAttempts.ts'
 import { refundOutcome } from './refunds/refunds.ts'
 import { withdrawalHandlers } from './withdrawalHandlers.ts'
+import { allowWithdrawalAttempts } from './withdrawals/withdrawalRow.ts'
 import { withdrawalOutcome } from './withdrawals/withdrawals.ts'
 import { paymentOutcome } from './x402/paymentOutcome.ts'
 import { RefusalCounts } from './x402/refusalCounts.ts'
@@ -25,6 +27,9 @@ export const PAYMENTS: Product = {
     withdrawal: withdrawalOutcome,
   },
   onChain: startPayments,
+  allowAttempts: async (client, id, limits) =>
+    (await allowWithdrawalAttempts(client, id, limits.withdrawalAttemptsMax)) ||
+    (await allowRefundAttempts(client, id, limits.refundAttemptsMax)),
   make: ({ pool, redis, log, debits, chain, chainState, limits }) => {
     const refusals = new RefusalCounts(log, limits)
     const payments = chain && new Payments(chain, refusals)

@@ -5,6 +5,7 @@ import type { Limits } from '../../limits.ts'
 import { servedReceipts } from '../../products/marketplace/serving/servedReceipts.ts'
 import { referredCharges } from '../../products/transfers/referrals/referredCharges.ts'
 import { intArray } from '../../runtime/db/arrays.ts'
+import { locking } from '../../runtime/db/lockOrder.ts'
 import { lockUntilCommit } from '../../runtime/db/locks.ts'
 import { type Client, type Pool, withTransaction } from '../../runtime/db/pool.ts'
 import { privateReceipts } from '../receipts/privateReceipts.ts'
@@ -42,6 +43,7 @@ export function dropMonth(pool: Pool, kept: KeptMonth, manifest: Manifest, limit
     await client.query('SET LOCAL statement_timeout = 0')
     await client.query(`SET LOCAL lock_timeout = ${limits.archiveLockMs}`)
     await lockUntilCommit(client, 'receiptMonths')
+    locking(client, 'receipts', () => [partition])
     await client.query(`LOCK TABLE ${partition} IN SHARE MODE`)
     await requireSame(client, partition, manifest)
     for (const sql of KEPT(partition)) await client.query(sql, [kept.month])

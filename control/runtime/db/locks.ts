@@ -1,3 +1,4 @@
+import { type LockKind, locking } from './lockOrder.ts'
 import { type Client, type Pool, withClient } from './pool.ts'
 
 /** Refuses, at compile time, a table in which two names have the same number. */
@@ -88,12 +89,14 @@ async function unlockAfter<T>(
 }
 
 /** Waits for the lock and keeps it until the end of the transaction. */
-export async function lockUntilCommit(client: Client, name: LockName): Promise<void> {
+export async function lockUntilCommit(client: Client, name: LockName & LockKind): Promise<void> {
+  locking(client, name)
   await client.query('SELECT pg_advisory_xact_lock($1)', [LOCK_NUMBERS[name]])
 }
 
 /** Waits for a lock on a piece of text, such as "referral 192.0.2.0/24", and keeps it until the end of the transaction. */
-export async function lockTextUntilCommit(client: Client, text: string): Promise<void> {
+export async function lockTextUntilCommit(client: Client, kind: LockKind, text: string): Promise<void> {
+  locking(client, kind, () => [text])
   await client.query('SELECT pg_advisory_xact_lock(hashtextextended($1, 0))', [text])
 }
 

@@ -3,6 +3,7 @@ import { destination, pino } from 'pino'
 import { ControlProgram } from '../../../control/service/controlProgram.ts'
 import { PRODUCTS } from '../../../control/service/products.ts'
 import { serveRuns } from './warmHost.ts'
+import '../lockWatch.ts'
 
 serveRuns((logFile, onEnd) => {
   const log = pino({ name: 'control', level: 'info' }, destination({ dest: logFile, append: true, sync: true }))

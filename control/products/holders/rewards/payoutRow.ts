@@ -4,6 +4,7 @@ import { PAYMENTS_IN, REWARDS, VAULT } from '../../../book/ledger/accounts.ts'
 import { postTransfers } from '../../../book/ledger/postTransfers.ts'
 import { MAY_BE_MADE } from '../../../chain/transactionRow.ts'
 import type { Limits } from '../../../limits.ts'
+import { locking } from '../../../runtime/db/lockOrder.ts'
 import type { Client, Queryable } from '../../../runtime/db/pool.ts'
 
 /** The purpose of a payout: the rewards of a period to the distributor, or revenue to the vault. */
@@ -99,6 +100,7 @@ export async function takePayout(
   client: Client,
   { purpose, number, attempts }: DuePayout,
 ): Promise<string | undefined> {
+  locking(client, 'payouts', () => [`${purpose}/${number}`])
   const taken = await client.query(
     `UPDATE revenue_payouts SET attempts = attempts + 1
      WHERE purpose = $1 AND number = $2 AND attempts = $3 AND state = 'sending'`,
@@ -114,6 +116,7 @@ export async function movePayout(
   ref: string,
   to: 'sending' | 'sent',
 ): Promise<void> {
+  locking(client, 'payouts', () => [ref])
   const moved = await client.query<{ nanos: string; units: string; moves: number }>(
     `UPDATE revenue_payouts SET state = $3, moves = moves + 1 WHERE purpose = $1 AND number = $2 AND state <> $3
      RETURNING nanos::text AS nanos, units::text AS units, moves`,

@@ -1,6 +1,7 @@
 import type { Address } from '../../../../contract/payments/address.ts'
 import { MAY_BE_MADE } from '../../../chain/transactionRow.ts'
 import { countOf } from '../../../runtime/db/count.ts'
+import { locking } from '../../../runtime/db/lockOrder.ts'
 import type { Client, Queryable } from '../../../runtime/db/pool.ts'
 import type { Mint } from './lockTokensContract.ts'
 
@@ -97,6 +98,7 @@ export async function dueMints(db: Queryable, limit: number, after: string): Pro
  * @returns false when it has ended, or a transaction may mint it
  */
 export async function claimDueMint(client: Client, id: string): Promise<boolean> {
+  locking(client, 'lockWithdrawals', () => [id])
   await client.query('SELECT FROM lock_withdrawals WHERE id = $1 FOR NO KEY UPDATE', [id])
   const due = await client.query(
     `SELECT FROM lock_withdrawals w WHERE w.id = $1 AND w.state = 'sending'
@@ -122,6 +124,7 @@ export async function moveLockWithdrawal(
   from: readonly LockWithdrawalState[],
   to: LockWithdrawalState,
 ): Promise<boolean> {
+  locking(client, 'lockWithdrawals', () => [id])
   const moved = await client.query(
     'UPDATE lock_withdrawals SET state = $3 WHERE id = $1 AND state = ANY ($2::text[])',
     [id, [...from], to],

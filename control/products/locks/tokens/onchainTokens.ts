@@ -5,6 +5,7 @@ import { openHolding } from '../../../book/ledger/openHolding.ts'
 import { openSystemAccounts } from '../../../book/ledger/openLedgerAccount.ts'
 import { postTransfers } from '../../../book/ledger/postTransfers.ts'
 import { GATEWAY, recordActivity } from '../../../runtime/activity/activity.ts'
+import { locking } from '../../../runtime/db/lockOrder.ts'
 import type { Client } from '../../../runtime/db/pool.ts'
 
 /** Kinds of the transfers between holdings and the chain: withdrawn, returned because it is not minted, and redeemed. */
@@ -24,6 +25,7 @@ export interface OnchainSeries {
 
 /** Locks a series until the end of the transaction, before any account is locked; undefined when there is none. */
 export async function lockOnchainSeries(client: Client, id: string): Promise<OnchainSeries | undefined> {
+  locking(client, 'series', () => [id])
   const locked = await client.query<OnchainSeries>(
     `SELECT id, ends_at_ms AS "endsAtMs", locked_price_units / 1000000 AS "microUnits",
        state IN ('open', 'broken') AND ends_at_ms > extract(epoch FROM clock_timestamp()) * 1000 AS "isOpen"

@@ -7,6 +7,7 @@ import type { Limits } from '../../../limits.ts'
 import { type Actor, recordActivity } from '../../../runtime/activity/activity.ts'
 import { textArray } from '../../../runtime/db/arrays.ts'
 import { countOf } from '../../../runtime/db/count.ts'
+import { locking } from '../../../runtime/db/lockOrder.ts'
 import type { Client, Queryable } from '../../../runtime/db/pool.ts'
 import { retireProvider } from '../serving/admit.ts'
 
@@ -98,6 +99,7 @@ export async function registerProvider(
 
 /** The provider that is registered under an address. */
 async function servedAs(client: Client, accountId: string, baseUrl: string): Promise<ProviderRow | undefined> {
+  locking(client, 'providers', () => [baseUrl])
   const found = await client.query<ProviderRow>(
     `SELECT ${COLUMNS} FROM providers WHERE account_id = $1 AND base_url = $2 AND removed_at IS NULL FOR UPDATE`,
     [accountId, baseUrl],
@@ -145,6 +147,7 @@ export async function removeProvider(
   id: string,
   accountId: string | undefined,
 ): Promise<Provider> {
+  locking(client, 'providers', () => [id])
   const found = await client.query<ProviderRow>(
     `SELECT ${COLUMNS} FROM providers WHERE id = $1 AND removed_at IS NULL FOR UPDATE`,
     [id],

@@ -1,3 +1,4 @@
+import { locking } from '../../../runtime/db/lockOrder.ts'
 import type { Queryable } from '../../../runtime/db/pool.ts'
 
 /** States of an admission: on probation, in full service, out of service for a time, or removed. */
@@ -125,6 +126,7 @@ async function readAdmissions(db: Queryable, where: string, values: unknown[], b
 
 /** All that are not removed, locked until the end of the transaction. */
 export function lockOpenAdmissions(db: Queryable): Promise<Admission[]> {
+  locking(db, 'providerAdmissions')
   return readAdmissions(db, `state <> 'removed'`, [], 'FOR NO KEY UPDATE')
 }
 
@@ -146,6 +148,7 @@ export function admissionsOfAccount(db: Queryable, accountId: string): Promise<A
 /** Locks and returns a provider's admissions that are not removed. @param model of one model only; undefined for all */
 export function lockAdmissions(db: Queryable, providerId: string, model: string | undefined): Promise<Admission[]> {
   const where = `provider_id = $1 AND ($2::text IS NULL OR model = $2) AND state <> 'removed'`
+  locking(db, 'providerAdmissions')
   return readAdmissions(db, where, [providerId, model ?? null], 'FOR NO KEY UPDATE')
 }
 

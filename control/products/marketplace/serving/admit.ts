@@ -2,6 +2,7 @@ import { sluice } from '../../../../contract/wire/generated/messages.js'
 import { newId } from '../../../../contract/wire/ids.ts'
 import { currentRecord } from '../../../catalog/pricing/sheetStore.ts'
 import { type Actor, recordActivity } from '../../../runtime/activity/activity.ts'
+import { locking } from '../../../runtime/db/lockOrder.ts'
 import type { Client, Queryable } from '../../../runtime/db/pool.ts'
 import { type Admission, admissionsOf, lockAdmissions, lockOpenAdmissions, PPM, type Terms } from './admission.ts'
 import { changeState } from './transition.ts'
@@ -32,6 +33,7 @@ export async function admitProvider(
   upstreamModel: string,
   terms: Terms,
 ): Promise<Admission> {
+  locking(client, 'providers', () => [providerId])
   const found = await client.query<Offered>(
     'SELECT account_id, dialect, offered, models FROM providers WHERE id = $1 AND removed_at IS NULL FOR UPDATE',
     [providerId],

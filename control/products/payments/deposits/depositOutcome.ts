@@ -1,6 +1,7 @@
 import { creditCoin } from '../../../book/ledger/creditCoin.ts'
 import { followChain, idOfRef } from '../../../chain/chainLoss.ts'
 import type { OutcomeHandler } from '../../../chain/recorder.ts'
+import { locking } from '../../../runtime/db/lockOrder.ts'
 import type { Client } from '../../../runtime/db/pool.ts'
 import { DEPOSIT } from './depositScanner.ts'
 
@@ -19,6 +20,7 @@ export const depositOutcome: OutcomeHandler = {
 
 /** Credits a deposit to its account, once. */
 async function credit(client: Client, id: string): Promise<boolean> {
+  locking(client, 'deposits', () => [id])
   const credited = await client.query<{ account_id: string; coin_nanos: number; units: number }>(
     `UPDATE deposits SET state = 'credited' WHERE id = $1 AND state IN ('settling', 'failed')
      RETURNING account_id, coin_nanos, units`,
@@ -33,6 +35,7 @@ async function credit(client: Client, id: string): Promise<boolean> {
 
 /** Credited coin may already be spent, so the house bears a deposit that a reorganization of the chain removed. */
 async function bearLoss(client: Client, id: string): Promise<void> {
+  locking(client, 'deposits', () => [id])
   const found = await client.query<{ units: number }>(
     `SELECT units FROM deposits WHERE id = $1 AND state = 'credited' FOR UPDATE`,
     [id],

@@ -13,7 +13,7 @@ import { creditCoin } from '../../../book/ledger/creditCoin.ts'
 import { lockLedgerAccounts } from '../../../book/ledger/lockLedgerAccounts.ts'
 import { bookableCoin, type CoinAmount } from '../../../catalog/pricing/coinAmounts.ts'
 import type { ChainClient } from '../../../chain/chainClient.ts'
-import { followChain } from '../../../chain/followChain.ts'
+import { followTransfers } from '../../../chain/followTransfers.ts'
 import { advanceScan, lockScan, newTransfers, recordTransfer } from '../../../chain/foreignTransfers.ts'
 import { type Seen, seenOf } from '../../../chain/seenTransfer.ts'
 import { TRANSFER_TOPIC } from '../../../chain/transferLog.ts'
@@ -108,7 +108,7 @@ export class DepositScanner {
     const { pool, log } = this.options
     await withTransaction(pool, async (client) => {
       await lockScan(client)
-      await followChain(client, first, transfers)
+      await followTransfers(client, first, transfers)
       const found = await newTransfers(client, transfers)
       await this.lockReceivers(client, found)
       for (const transfer of found) {

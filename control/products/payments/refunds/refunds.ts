@@ -11,6 +11,7 @@ import { MAY_BE_MADE } from '../../../chain/transactionRow.ts'
 import { sendFromTreasury, type TreasuryParts } from '../../../chain/treasuryTransfer.ts'
 import type { Limits } from '../../../limits.ts'
 import { textArray } from '../../../runtime/db/arrays.ts'
+import { locking } from '../../../runtime/db/lockOrder.ts'
 import { tryLock } from '../../../runtime/db/locks.ts'
 import type { Client, Pool } from '../../../runtime/db/pool.ts'
 import { logEvent } from '../../../runtime/logEvents.ts'
@@ -128,6 +129,7 @@ export class Refunder {
     const { payer, token } = row
     const transfer = { purpose: 'refund', token, to: payer, amount: BigInt(row.amount) } as const
     await sendFromTreasury(this.options, transfer, async (client) => {
+      locking(client, 'refunds', () => [id])
       const taken = await client.query(
         `UPDATE refunds SET attempts = attempts + 1 WHERE id = $1 AND attempts = $2 AND state = 'sending'`,
         [id, row.attempts],
@@ -171,7 +173,7 @@ async function dueRefunds(pool: Pool, after: string, limits: Limits): Promise<Du
 async function setAside(client: Client, due: DueRow): Promise<string | undefined> {
   const accountId = payerAccountId(due.payer)
   const id = newId('rfd')
-  await lockAccounts(client, [accountId])
+  locking(client, 'payments', () => due.ids)
   const locked = await client.query<BackRow>(
     `SELECT id, back_units, back_amount::text AS back_amount FROM payments
      WHERE id = ANY ($1::text[]) AND refund_id IS NULL FOR UPDATE`,
@@ -180,6 +182,7 @@ async function setAside(client: Client, due: DueRow): Promise<string | undefined
   const { rows } = locked
   const amount = rows.reduce((sum, row) => sum + BigInt(row.back_amount), 0n)
   if (amount.toString() !== due.amount) return undefined
+  await lockAccounts(client, [accountId])
   const units = rows.reduce((sum, row) => sum + row.back_units, 0)
   await client.query(
     'INSERT INTO refunds (id, payer, account_id, token, amount, units) VALUES ($1, $2, $3, $4, $5, $6)',
@@ -223,6 +226,7 @@ async function changeState(
   to: string,
 ): Promise<{ units: number; ref: string } | undefined> {
   const [id = ''] = ref.split(ATTEMPT)
+  locking(client, 'refunds', () => [id])
   const changed = await client.query<{ units: number }>(
     'UPDATE refunds SET state = $3 WHERE id = $1 AND state = $2 RETURNING units',
     [id, from, to],

@@ -2,6 +2,7 @@ import type { Address } from '../../../../contract/payments/address.ts'
 import { MAY_BE_MADE } from '../../../chain/transactionRow.ts'
 import type { Limits } from '../../../limits.ts'
 import { countOf } from '../../../runtime/db/count.ts'
+import { locking } from '../../../runtime/db/lockOrder.ts'
 import type { Client, Queryable } from '../../../runtime/db/pool.ts'
 
 export type WithdrawalState = 'sending' | 'sent' | 'returned'
@@ -159,6 +160,7 @@ export async function moveWithdrawal(
   to: WithdrawalState,
   attempts?: number,
 ): Promise<MovedWithdrawal | undefined> {
+  locking(client, 'withdrawals', () => [id])
   const moved = await client.query<{ coin_nanos: number; units: number; account_id: string; moves: number }>(
     `UPDATE withdrawals SET state = $3, moves = moves + 1 WHERE id = $1 AND state = $2
        AND attempts = coalesce($4, attempts)

@@ -9,6 +9,7 @@ import { PAYMENT_ABI, transferCall } from '../../../chain/settlementCall.ts'
 import { estimateGas } from '../../../chain/simulation.ts'
 import { sendFromTreasury, type TreasuryParts } from '../../../chain/treasuryTransfer.ts'
 import type { Limits } from '../../../limits.ts'
+import { locking } from '../../../runtime/db/lockOrder.ts'
 import { tryLock } from '../../../runtime/db/locks.ts'
 import { type Client, withTransaction } from '../../../runtime/db/pool.ts'
 import { logEvent } from '../../../runtime/logEvents.ts'
@@ -86,6 +87,7 @@ export class Withdrawer {
     const attempt = withdrawal.attempts + 1
     const transfer = { purpose: 'withdrawal', token, to: wallet, amount } as const
     const isAllowed = await sendFromTreasury(this.options, transfer, async (client) => {
+      locking(client, 'withdrawals', () => [id])
       const taken = await client.query(
         `UPDATE withdrawals SET attempts = $2 WHERE id = $1 AND attempts = $2 - 1 AND state = 'sending'`,
         [id, attempt],

@@ -2,6 +2,7 @@ import { creditCoin } from '../../../book/ledger/creditCoin.ts'
 import { openAccount } from '../../../book/ledger/openAccount.ts'
 import { followChain, idOfRef } from '../../../chain/chainLoss.ts'
 import type { OutcomeHandler } from '../../../chain/recorder.ts'
+import { locking } from '../../../runtime/db/lockOrder.ts'
 import type { Client } from '../../../runtime/db/pool.ts'
 
 /** Kinds of the transfers that book payments; `ref` begins with the payment's id. */
@@ -20,6 +21,7 @@ export const paymentOutcome: OutcomeHandler = {
 
 /** Credits a payment to its payer's account, once; the request may be served from here on. */
 async function bookPaid(client: Client, id: string): Promise<boolean> {
+  locking(client, 'payments', () => [id])
   const paid = await client.query<{ account_id: string; units: number }>(
     `UPDATE payments SET state = 'paid' WHERE id = $1 AND state IN ('settling', 'failed') RETURNING account_id, units`,
     [id],
@@ -34,6 +36,7 @@ async function bookPaid(client: Client, id: string): Promise<boolean> {
 
 /** The payer of a credited payment has been served or refunded, so the house bears it when the money does not come. */
 async function bookLoss(client: Client, id: string): Promise<void> {
+  locking(client, 'payments', () => [id])
   const found = await client.query<{ units: number }>(
     `SELECT units FROM payments WHERE id = $1 AND state IN ('paid', 'closed') FOR UPDATE`,
     [id],

@@ -8,6 +8,7 @@ import { creditCoin } from '../../../book/ledger/creditCoin.ts'
 import type { CoinAmount } from '../../../catalog/pricing/coinAmounts.ts'
 import { type Actor, GATEWAY, recordActivity } from '../../../runtime/activity/activity.ts'
 import { countOf } from '../../../runtime/db/count.ts'
+import { locking } from '../../../runtime/db/lockOrder.ts'
 import type { Client, Queryable } from '../../../runtime/db/pool.ts'
 import type { UndoableTransaction } from '../../../runtime/db/undoable.ts'
 
@@ -115,6 +116,7 @@ export async function cancelLink(client: Client, actor: Actor, id: string, accou
 
 /** Moves the coin of a link that is past its time back to the account that made it. @returns undefined if it is not */
 export async function expireLink(client: Client, id: string): Promise<Link | undefined> {
+  locking(client, 'links', () => [id])
   const found = await client.query<LinkRow>(
     `SELECT ${COLUMNS} FROM links WHERE id = $1 AND status = 'open' AND expires_at <= now() FOR UPDATE`,
     [id],
@@ -160,6 +162,7 @@ export async function countOpenLinks(db: Queryable, accountId: string): Promise<
 
 /** @param accountId the required owner */
 async function lockOpen(client: Client, column: 'id' | 'token_hash', value: string, accountId?: string): Promise<Link> {
+  locking(client, 'links', () => [value])
   const found = await client.query<LinkRow & { overdue: boolean }>(
     `SELECT ${COLUMNS}, expires_at <= now() AS overdue FROM links WHERE ${column} = $1 FOR UPDATE`,
     [value],

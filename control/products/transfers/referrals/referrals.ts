@@ -5,6 +5,7 @@ import { LOG_COUNT } from '../../../book/usagelog/head.ts'
 import type { CoinAmount } from '../../../catalog/pricing/coinAmounts.ts'
 import type { Limits } from '../../../limits.ts'
 import { type Actor, recordActivity } from '../../../runtime/activity/activity.ts'
+import { locking } from '../../../runtime/db/lockOrder.ts'
 import { lockTextUntilCommit } from '../../../runtime/db/locks.ts'
 import type { Client, Queryable } from '../../../runtime/db/pool.ts'
 import { accountOfCode } from './codes.ts'
@@ -56,6 +57,7 @@ export async function attachReferrer(
 ): Promise<Referral> {
   if (isId('agt', accountId)) throw invalidRequest('An agent has no referrer; its owner has.')
   // Waits for processes that are counting receipts: their receipts then lie before the positions that are read below.
+  locking(client, 'cursors', () => ['referral_cursors'])
   await client.query('SELECT 1 FROM referral_cursors ORDER BY log FOR SHARE')
   const referrerId = await accountOfCode(client, code)
   if ((await referralOf(client, accountId)) !== undefined) throw new GatewayError('already_referred')
@@ -83,6 +85,7 @@ export async function attachReferrer(
 /** Two accounts that refer each other would both be paid for their own spending; the locks serialize their attachments. */
 async function refuseExchange(client: Client, accountId: string, referrerId: string): Promise<void> {
   const both = [accountId, referrerId]
+  locking(client, 'accountRows', () => both)
   await client.query('SELECT 1 FROM accounts WHERE id = ANY ($1) ORDER BY id FOR NO KEY UPDATE', [both])
   if ((await referralOf(client, referrerId))?.referrerId !== accountId) return
   throw invalidRequest('code must be the code of an account that yours has not brought itself.', 'code')
@@ -90,7 +93,7 @@ async function refuseExchange(client: Client, accountId: string, referrerId: str
 
 /** The lock serializes concurrent attachments from one network, until the end of the transaction. */
 async function refuseTooMany(client: Client, network: string, limits: Limits): Promise<void> {
-  await lockTextUntilCommit(client, `referral ${network}`)
+  await lockTextUntilCommit(client, 'referralNetworks', `referral ${network}`)
   const windowSeconds = limits.referralAttachWindowMs / 1_000
   const found = await client.query<{ count: number; wait_seconds: number | null }>(
     `SELECT count(*), ceil(extract(epoch FROM min(attached_at) - now()) + $2)::integer AS wait_seconds

@@ -9,7 +9,7 @@ import { groupsOf, type Seen } from './seenTransfer.ts'
  * @param first the first of the blocks that were read
  * @param transfers all that these blocks have
  */
-export async function followChain(client: Client, first: number, transfers: readonly Seen[]): Promise<void> {
+export async function followTransfers(client: Client, first: number, transfers: readonly Seen[]): Promise<void> {
   const groups = [...groupsOf(transfers).values()]
   const each = (part: (seen: Seen) => string) =>
     textArray(groups.map(([seen]) => (seen === undefined ? '' : part(seen))))
