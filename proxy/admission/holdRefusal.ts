@@ -6,23 +6,29 @@ import { HoldCode } from '../../contract/wire/scripts.ts'
 interface RefusedRequest {
   readonly requestId: string
   readonly principal: { readonly accountId: string }
+}
+
+/** Why a hold is refused. */
+export interface Refusal {
+  /** HoldCode */
+  readonly code: number
+  /** After which the key's rate lets the request pass; 0 for other codes. */
+  readonly retryMs: number
+  /** The least that would have to be held. */
   readonly leastUnits: number
 }
 
 /**
  * The client's error for a refused hold.
- * @param code HoldCode
- * @param retryMs after which its key's rate lets it pass
  * @param onFault called for codes that are internal faults rather than refusals
  */
 export function holdRefusal(
   waiter: RefusedRequest,
-  code: number,
-  retryMs: number,
+  { code, retryMs, leastUnits }: Refusal,
   onFault: (error: unknown) => void,
 ): GatewayError {
   const cap = CAP_REFUSALS.get(code)
-  if (cap !== undefined) return new GatewayError(cap.code, { message: cap.message(formatUsd(waiter.leastUnits)) })
+  if (cap !== undefined) return new GatewayError(cap.code, { message: cap.message(formatUsd(leastUnits)) })
   switch (code) {
     case HoldCode.RATE:
       return new GatewayError('rate_limited', { retryAfterSeconds: Math.max(1, Math.ceil(retryMs / 1000)) })

@@ -2,8 +2,10 @@ import { GatewayError } from '../../contract/errors/errors.ts'
 import { HoldCode, type Script, type ScriptArgument, type ScriptKey } from '../../contract/wire/scripts.ts'
 import type { Principal } from '../access/principal.ts'
 import type { Limits } from '../limits.ts'
+import { type Held, heldOf } from './held.ts'
 import { holdRefusal } from './holdRefusal.ts'
 import { notifyWaiter } from './notifyWaiter.ts'
+import { parseSplit } from './parts.ts'
 import { ShardKeyCache } from './shardKeyCache.ts'
 
 const REPLY_HEAD = 1
@@ -34,14 +36,7 @@ export interface HoldWaiter {
   readonly coinUsdUnits: number
   /** Absent for a request that burns no tokens. */
   readonly lock?: LockWant | undefined
-  /**
-   * @param heldUnits tokens of a lock at their locked price included
-   * @param heldAtMs on Redis's clock
-   * @param split of a hold that Redis keeps by itself, `grantId=units,...,coin=units:nanos`
-   * @param lockUnits the part of it that is tokens of the lock; absent is 0
-   * @param creditUnits the part of it that is promotional credits; absent is 0, also where it is not known
-   */
-  onHeld(heldUnits: number, heldAtMs: number, split?: string, lockUnits?: number, creditUnits?: number): void
+  onHeld(held: Held): void
   onHoldRefused(error: GatewayError): void
   /** A callback threw; the hold may have been taken. */
   onCrashed(error: unknown): void
@@ -137,8 +132,11 @@ export class Holds implements Holding {
       const at = REPLY_HEAD + i * REPLY_PER_ITEM
       const code = reply[at] as number
       this.notify(held, (waiter) => {
-        if (code === HoldCode.OK) waiter.onHeld(reply[at + 1] as number, heldAtMs, String(reply[splits + i]))
-        else waiter.onHoldRefused(holdRefusal(waiter, code, reply[at + 2] as number, this.options.onFault))
+        if (code === HoldCode.OK) waiter.onHeld(heldOf(parseSplit(String(reply[splits + i])), heldAtMs))
+        else {
+          const refusal = { code, retryMs: reply[at + 2] as number, leastUnits: waiter.leastUnits }
+          waiter.onHoldRefused(holdRefusal(waiter, refusal, this.options.onFault))
+        }
       })
     }
   }

@@ -1,4 +1,5 @@
 import type { EndingWaiter, Settlements } from './ending.ts'
+import { heldMoney } from './held.ts'
 import type { Holding, HoldWaiter } from './holds.ts'
 import { type Crashable, notifyWaiter } from './notifyWaiter.ts'
 
@@ -32,7 +33,7 @@ export class UnmeteredHolds implements Holding {
   private readonly granted: NextTurn<HoldWaiter>
 
   constructor(onFault: (error: unknown) => void) {
-    this.granted = new NextTurn((waiter) => waiter.onHeld(waiter.wantUnits, Date.now()), onFault)
+    this.granted = new NextTurn((waiter) => waiter.onHeld(heldMoney(waiter.wantUnits, Date.now())), onFault)
   }
 
   take(waiter: HoldWaiter): void {

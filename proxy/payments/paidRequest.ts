@@ -12,6 +12,7 @@ import { readPaymentHeader } from '../../contract/payments/x402.ts'
 import type { sluice } from '../../contract/wire/generated/messages.js'
 import { decodeHoldMeta } from '../../contract/wire/holdMeta.ts'
 import { clientAddress } from '../access/clientAddress.ts'
+import { heldMoney } from '../admission/held.ts'
 import { type HoldWaiter, LOST_ANSWER } from '../admission/holds.ts'
 import { ControlUnavailable, type RpcClient } from '../bus/rpcClient.ts'
 import type { CatalogStore } from '../catalog/catalogStore.ts'
@@ -95,8 +96,8 @@ export class PaidRequest implements AnswerDecorator {
     // In the turn in which the request was priced, so that both are by the same sheet.
     this.pay(waiter, this.price(waiter.wantUnits))
       .then(
-        // Payers of single requests have no credits, so that all of it is coin.
-        (heldAtMs) => waiter.onHeld(waiter.wantUnits, heldAtMs, `coin=${waiter.wantUnits}`),
+        // Payers of single requests have no credits.
+        (heldAtMs) => waiter.onHeld(heldMoney(waiter.wantUnits, heldAtMs)),
         (error: unknown) => waiter.onHoldRefused(this.refusal(error)),
       )
       .catch((error: unknown) => {

@@ -1,5 +1,6 @@
 import { GatewayError, invalidRequest } from '../../contract/errors/errors.ts'
 import type { Limits } from '../limits.ts'
+import { assertBody, type BodyPhase, isPending } from './bodyPhase.ts'
 import type { BodyShare } from './bodyShare.ts'
 import type { BodyLease, Precheck, Sender } from './exchange.ts'
 import type { UwsExchange } from './uwsExchange.ts'
@@ -44,14 +45,9 @@ export class IncomingBody implements BodyLease {
   private buffer: Buffer = EMPTY
   private size = 0
   private pieces = 0
-  private over = false
   private share: BodyShare
-  /** The head was asked who sends this. */
-  private asked = false
-  /** It is not known yet who sends this. */
-  private pending = false
-  /** Nothing more is taken until it is known. */
-  private paused = false
+  private phase: BodyPhase = 'unchecked'
+  /** It has a place among the slow bodies of its share. */
   private slow = false
   /** Its place among the open bodies, or -1; kept by the reader. */
   openIndex = -1
@@ -77,18 +73,18 @@ export class IncomingBody implements BodyLease {
   keepOpen(nowMs: number): void {
     this.keptAtMs = nowMs
     if (!this.slow && !this.takeSlow()) {
-      if (!this.pending) this.timeOut()
+      if (!isPending(this.phase)) this.timeOut()
       return
     }
     // Pausing stops the server package's timer, and resuming restarts it.
-    if (this.paused) return
+    if (this.phase === 'paused') return
     this.exchange.pauseBody()
     this.exchange.resumeBody()
   }
 
   /** Takes the next piece, which the server package lends for the time of this call. */
   take(chunk: ArrayBuffer, isLast: boolean): void {
-    if (this.over) return
+    if (this.isOver) return
     const size = this.size + chunk.byteLength
     if (!this.mayTake(size)) return
     if (isLast && this.size === 0 && !this.options.upload) {
@@ -102,13 +98,23 @@ export class IncomingBody implements BodyLease {
   }
 
   release(): void {
-    if (this.over) return
-    this.over = true
-    this.arrived()
+    if (this.isOver) return
+    if (this.phase !== 'arrived') this.arrived()
+    this.enter('released')
     this.share.release(this.buffer.length, this.options.upload)
     this.buffer = EMPTY
   }
 
+  private get isOver(): boolean {
+    return this.phase === 'released'
+  }
+
+  private enter(phase: BodyPhase): void {
+    assertBody(this.phase, phase)
+    this.phase = phase
+  }
+
+  /** The body takes no more bytes. */
   private arrived(): void {
     this.reader.closed(this)
     if (this.slow) this.share.releaseSlow()
@@ -128,46 +134,46 @@ export class IncomingBody implements BodyLease {
       return false
     }
     if (size <= limits.uncheckedBodyBytesMax) return true
-    if (!this.asked) this.ask()
-    return !this.over && !this.isTooLarge(size)
+    if (this.phase === 'unchecked') this.ask()
+    return !this.isOver && !this.isTooLarge(size)
   }
 
   private isTooLarge(size: number): boolean {
     const bytesMax = this.share.bytesMax(this.options.upload)
     // While the sender is checked, bytes that the socket had already read still arrive; they are few.
-    if (this.pending || Math.max(size, this.options.contentLength) <= bytesMax) return false
+    if (isPending(this.phase) || Math.max(size, this.options.contentLength) <= bytesMax) return false
     this.turnAway(tooLarge(bytesMax))
     return true
   }
 
   /** Checks the sender of this body. While the check is pending, the body is not read any further. */
   private ask(): void {
-    this.asked = true
+    this.enter('checking')
     const sender = this.options.precheck?.(this.exchange.head)
     if (!(sender instanceof Promise)) {
+      this.enter('checked')
       this.settle(sender)
       return
     }
-    this.pending = true
     // The socket may already have read the rest of the body, which then arrives within this turn.
     setImmediate(() => this.pause())
     sender.then((known) => this.goOn(known)).catch(() => this.goOn('stranger'))
   }
 
   private pause(): void {
-    if (!this.pending || this.over) return
-    this.paused = true
+    if (this.phase !== 'checking') return
+    this.enter('paused')
     this.exchange.pauseBody()
   }
 
   private goOn(sender: Sender): void {
     // The whole body may be here by now, or its exchange have ended.
-    if (!this.pending || this.over) return
-    this.pending = false
-    if (this.paused) this.exchange.resumeBody()
-    this.paused = false
+    if (!isPending(this.phase)) return
+    const wasPaused = this.phase === 'paused'
+    this.enter('checked')
+    if (wasPaused) this.exchange.resumeBody()
     this.settle(sender)
-    if (!this.over) this.isTooLarge(this.size)
+    if (!this.isOver) this.isTooLarge(this.size)
   }
 
   private settle(sender: Sender | undefined): void {
@@ -192,9 +198,9 @@ export class IncomingBody implements BodyLease {
 
   private takeSlow(): boolean {
     this.slow = this.share.takeSlow()
-    if (!this.slow && !this.asked) {
+    if (!this.slow && this.phase === 'unchecked') {
       this.ask()
-      this.slow = !this.over && this.share.takeSlow()
+      this.slow = !this.isOver && this.share.takeSlow()
     }
     return this.slow
   }
@@ -205,7 +211,7 @@ export class IncomingBody implements BodyLease {
     const most = contentLength < 0 ? this.share.bytesMax(upload) : contentLength
     const bytes = Math.max(size, Math.min(most, Math.max(first, this.buffer.length * 2)))
     const fault = this.grow(bytes)
-    if (this.over) return false
+    if (this.isOver) return false
     if (fault !== undefined) {
       this.turnAway(fault)
       return false
@@ -230,14 +236,14 @@ export class IncomingBody implements BodyLease {
   private grow(bytes: number): GatewayError | undefined {
     const { upload } = this.options
     const fault = this.share.grow(this.buffer.length, bytes, upload)
-    if (fault === undefined || this.asked) return fault
+    if (fault === undefined || this.phase !== 'unchecked') return fault
     this.ask()
-    return this.over ? undefined : this.share.grow(this.buffer.length, bytes, upload)
+    return this.isOver ? undefined : this.share.grow(this.buffer.length, bytes, upload)
   }
 
   private finish(body: Buffer): void {
-    this.pending = false
     if (this.options.upload) {
+      this.enter('arrived')
       this.arrived()
     } else {
       this.exchange.incoming = undefined

@@ -42,6 +42,10 @@ export class Server {
   isLeaving = false
 
   readonly onFailed: (error: GatewayError, requestId: string) => void
+  readonly onEnded = (): void => {
+    this.open--
+    if (this.open === 0) this.idle?.()
+  }
   private readonly table: RouteTable
   private readonly limits: Limits
   private readonly bodies: BodyReader
@@ -49,10 +53,6 @@ export class Server {
   private readonly discardedMax: number
   private readonly onError: (error: unknown, requestId: string) => void
   private readonly onRefusal: (error: GatewayError) => void
-  private readonly ended = () => {
-    this.open--
-    if (this.open === 0) this.idle?.()
-  }
   private idle: (() => void) | undefined
   private draining = false
   private listener: ListenSocket | undefined
@@ -117,15 +117,7 @@ export class Server {
     const parsed = parseHead(req)
     const startedAtMs = Date.now()
     this.open++
-    const exchange = new UwsExchange(
-      res,
-      newId('req', startedAtMs),
-      parsed.head,
-      startedAtMs,
-      this.ended,
-      parsed.chunked,
-      this,
-    )
+    const exchange = new UwsExchange(res, newId('req', startedAtMs), parsed, startedAtMs, this)
     const refusal = this.refusal(parsed)
     if (refusal !== undefined) {
       this.onRefusal(refusal)

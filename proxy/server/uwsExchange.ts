@@ -11,6 +11,8 @@ import {
   KEEP_ALIVE_SECONDS,
   type RequestHead,
 } from './exchange.ts'
+import { assertExchange, type ExchangePhase, isBegun, isClosed, isGone } from './exchangePhase.ts'
+import type { ParsedHead } from './head.ts'
 import type { HttpResponse } from './uws.ts'
 
 /** Headers after the content type of every stream. */
@@ -26,6 +28,8 @@ export interface ExchangeHost {
   readonly isLeaving: boolean
   /** Called with every error that a client is answered. */
   readonly onFailed: (error: GatewayError, requestId: string) => void
+  /** Called once for every exchange, when its answer has ended or its client has disconnected. */
+  readonly onEnded: () => void
 }
 
 const EMPTY = Buffer.alloc(0)
@@ -58,56 +62,54 @@ export class UwsExchange implements Exchange {
   readonly startedAtMs: number
   readonly arrivedAt = performance.now()
   body: Buffer = EMPTY
-  gone = false
-  begun = false
   decorator: AnswerDecorator | null = null
-  ended = false
   /** The body while it arrives; an upload's body until the end. */
   incoming: BodyLease | undefined
 
   private readonly res: HttpResponse
-  private readonly onEnded: () => void
   private readonly closes: boolean
   private readonly host: ExchangeHost
+  private phase: ExchangePhase = 'open'
   private goneListener: GoneListener | null = null
   private drainListener: DrainListener | null = null
   private drainArmed = false
   private outgoing: Uint8Array | undefined
   private writeOk = true
-  private headDue = false
   private streamHeaders: HeaderList | undefined
   private streamHead = EVENT_STREAM_HEAD
   private readonly corkedWrite = (): void => {
-    this.writeStreamHead()
+    if (this.phase === 'begun') {
+      this.enter('streaming')
+      this.writeStreamHead()
+    }
     this.writeOk = this.res.write(this.outgoing as Uint8Array)
   }
 
   /**
-   * @param closes the connection is closed after the answer and serves no other request, because the end of the body is in
-   *   doubt. The answer ends in a later turn than the body: once it has ended, the server package parses the bytes that
-   *   follow in the same read; while it is open, a second request makes the package close the connection
+   * @param parsed where the end of the body is in doubt (`chunked`), the connection is closed after the answer and serves no
+   *   other request. The answer ends in a later turn than the body: once it has ended, the server package parses the bytes
+   *   that follow in the same read; while it is open, a second request makes the package close the connection
    */
-  constructor(
-    res: HttpResponse,
-    id: string,
-    head: RequestHead,
-    startedAtMs: number,
-    onEnded: () => void,
-    closes: boolean,
-    host: ExchangeHost,
-  ) {
+  constructor(res: HttpResponse, id: string, parsed: ParsedHead, startedAtMs: number, host: ExchangeHost) {
     this.res = res
     this.id = id
-    this.head = head
+    this.head = parsed.head
+    this.closes = parsed.chunked
     this.startedAtMs = startedAtMs
-    this.onEnded = onEnded
-    this.closes = closes
     this.host = host
     res.onAborted(() => this.aborted())
   }
 
+  get gone(): boolean {
+    return isGone(this.phase)
+  }
+
+  get begun(): boolean {
+    return isBegun(this.phase)
+  }
+
   remoteAddress(): string {
-    if (this.gone || this.ended) return ''
+    if (isClosed(this.phase)) return ''
     return Buffer.from(this.res.getRemoteAddressAsText()).toString('latin1')
   }
 
@@ -117,7 +119,7 @@ export class UwsExchange implements Exchange {
 
   setDrainListener(listener: DrainListener | null): void {
     this.drainListener = listener
-    if (listener === null || this.drainArmed || this.gone || this.ended) return
+    if (listener === null || this.drainArmed || isClosed(this.phase)) return
     this.drainArmed = true
     this.res.onWritable(() => {
       this.drainListener?.onDrain()
@@ -144,7 +146,7 @@ export class UwsExchange implements Exchange {
 
   /** Takes no more of the body until `resumeBody`, for a body of which something is missing. */
   pauseBody(): void {
-    if (!this.gone && !this.ended) this.res.pause()
+    if (!isClosed(this.phase)) this.res.pause()
   }
 
   /**
@@ -152,19 +154,18 @@ export class UwsExchange implements Exchange {
    * stops.
    */
   resumeBody(): void {
-    if (!this.gone && !this.ended) this.res.resume()
+    if (!isClosed(this.phase)) this.res.resume()
   }
 
   beginStream(headers?: HeaderList, contentType?: string): void {
-    if (this.gone || this.begun) return
+    if (this.phase !== 'open') return
     if (contentType !== undefined) this.streamHead = contentType + STREAM_FIELDS
-    this.begun = true
-    this.headDue = true
+    this.enter('begun')
     this.streamHeaders = this.decorator === null ? headers : this.decorator.onSuccess(headers)
   }
 
   write(bytes: Uint8Array): boolean {
-    if (this.gone || this.ended) return true
+    if (isClosed(this.phase)) return true
     this.outgoing = bytes
     this.res.cork(this.corkedWrite)
     this.outgoing = undefined
@@ -172,17 +173,18 @@ export class UwsExchange implements Exchange {
   }
 
   end(bytes: Uint8Array): void {
-    if (this.gone || this.ended) return
-    this.ended = true
+    if (isClosed(this.phase)) return
+    const headDue = this.phase === 'begun'
+    this.enter('ended')
     this.endWith(() => {
-      this.writeStreamHead()
+      if (headDue) this.writeStreamHead()
       this.res.end(bytes, this.closes)
     })
   }
 
   breakOff(): void {
-    if (this.gone || this.ended) return
-    this.ended = true
+    if (isClosed(this.phase)) return
+    this.enter('ended')
     this.endRequest()
     this.res.close()
   }
@@ -196,8 +198,6 @@ export class UwsExchange implements Exchange {
   // The head travels with the first bytes. A cork carries one write only: the server package loses data when several
   // overflow its buffer.
   private writeStreamHead(): void {
-    if (!this.headDue) return
-    this.headDue = false
     // The client closes the connection then: told to do so at the end, the server package writes this header into the body.
     const isLast = this.closes || this.host.isLeaving
     const head = this.host.isLeaving ? `${this.streamHead}\r\nconnection: close` : this.streamHead
@@ -211,9 +211,8 @@ export class UwsExchange implements Exchange {
     headers: HeaderList | undefined,
     close: boolean,
   ): void {
-    if (this.gone || this.ended) return
-    this.ended = true
-    this.begun = true
+    if (isClosed(this.phase)) return
+    this.enter('ended')
     const isLast = close || this.closes || this.host.isLeaving
     this.endWith(() => {
       this.writeHead(statusLine(status), contentType, headers, isLast)
@@ -238,7 +237,7 @@ export class UwsExchange implements Exchange {
   private endRequest(): void {
     this.incoming?.release()
     this.incoming = undefined
-    this.onEnded()
+    this.host.onEnded()
   }
 
   private writeHead(line: string, contentType: string, headers: HeaderList | undefined, isLast: boolean): void {
@@ -258,10 +257,14 @@ export class UwsExchange implements Exchange {
 
   private aborted(): void {
     if (this.gone) return
-    this.gone = true
-    const wasOpen = !this.ended
-    this.ended = true
+    const wasOpen = this.phase !== 'ended'
+    this.enter(this.begun ? 'gone' : 'left')
     if (wasOpen) this.endRequest()
     this.goneListener?.onGone()
+  }
+
+  private enter(phase: ExchangePhase): void {
+    assertExchange(this.phase, phase)
+    this.phase = phase
   }
 }

@@ -9,8 +9,8 @@ import type { EndingRecord, OpeningRecord } from '../admission/journal/records.t
 import type { LeasedEnding } from '../admission/leases/batch.ts'
 import { keyIdOf } from '../admission/leases/lease.ts'
 import { leasedEnding } from '../admission/leases/leasedEnding.ts'
-import { NO_PARTS, parseSplit, unitsOf } from '../admission/leases/parts.ts'
 import { type CallContext, ShardCalls } from '../admission/leases/shardCalls.ts'
+import { NO_PARTS, parseSplit, unitsOf } from '../admission/parts.ts'
 import { settlementOf } from '../admission/settlementText.ts'
 import type { Limits } from '../limits.ts'
 

@@ -2,6 +2,7 @@ import { GatewayError } from '../../contract/errors/errors.ts'
 import { readProviderError } from '../../contract/providers/providerError.ts'
 import type { Registered, Route } from '../catalog/pricedItem.ts'
 import { AnswerBody } from './answerBody.ts'
+import { type AttemptPhase, assertAttempt, isCommitted } from './attemptPhase.ts'
 import type { AttemptsOptions } from './attemptsOptions.ts'
 import type { CanaryAttempt } from './canaryWatch.ts'
 import { causeOf } from './faultCause.ts'
@@ -24,6 +25,13 @@ import {
 /** So short that its JSON is within all bounds of what is parsed at once. The rest of a longer one, an echo mostly, is not read. */
 const ERROR_BODY_BYTES_MAX = 65_536
 
+/** An answer with an error status, while it arrives. */
+interface RefusedAnswer {
+  readonly status: number
+  readonly headers: UpstreamHeaders
+  readonly body: AnswerBody
+}
+
 /**
  * One request over the routes that may serve it. Until `commit` a failure fails over to the next route, as far as the rule
  * of the operation allows; after it every failure is final, because the client has seen output that another route would
@@ -40,15 +48,11 @@ export class Attempts implements UpstreamListener {
   /** A registered provider that called the request at fault; the routes of the catalog decide whether it was. */
   private accuser: CanaryAttempt | undefined
   private outputTimer: OutputTimer | undefined
-  private committed = false
-  private over = false
+  private phase: AttemptPhase = 'ready'
   private last = false
   private resetRetried = false
-  private headSeen = false
-  private ended = false
-  private refusedStatus = 0
-  private refusedHeaders: UpstreamHeaders | undefined
-  private readonly refusedBody = new AnswerBody()
+  /** The error answer that arrives in phase `refusing`. */
+  private refusal: RefusedAnswer | null = null
 
   constructor(options: AttemptsOptions) {
     this.options = options
@@ -64,19 +68,20 @@ export class Attempts implements UpstreamListener {
 
   /** The first real output arrived: from here on there is no failover. @param outputBytes of a whole answer */
   commit(outputBytes = 0): void {
-    if (this.committed) return
-    this.committed = true
+    if (isCommitted(this.phase) || this.phase === 'over') return
+    this.enter(this.phase === 'answered' ? 'complete' : 'committed')
     if (this.options.streamed === true) this.outputTimer?.again()
     else this.outputTimer?.stop()
     this.options.health.answers(this.route.id)
     this.accuser?.failed(false)
     this.watched?.onOutput(Date.now(), outputBytes)
-    this.succeed()
+    // A large answer is read elsewhere when it has ended, and commits after that.
+    if (this.phase === 'complete') this.succeed()
   }
 
   /** The answer turned out to be unusable before the commit; the next route is tried. */
   reject(refusal: Refusal): void {
-    if (this.over || this.committed) return
+    if (this.phase === 'over' || isCommitted(this.phase)) return
     this.call?.cancel()
     this.options.onFault(this.route, faultText(refusal, 'unusable answer'))
     this.moveOn(refusal, mayMoveOnAfterAnswer(this.options.rule))
@@ -89,7 +94,7 @@ export class Attempts implements UpstreamListener {
 
   /** Output of a committed stream has arrived. */
   noteOutput(): void {
-    if (!this.over) this.outputTimer?.again()
+    if (this.phase !== 'over' && this.phase !== 'complete') this.outputTimer?.again()
   }
 
   pause(): void {
@@ -104,34 +109,35 @@ export class Attempts implements UpstreamListener {
 
   /** Gives a committed answer up because of a fault in it; the listener is not called any more. */
   breakOff(reason: string): void {
-    if (this.over) return
+    if (this.phase === 'over') return
     this.options.onFault(this.route, reason)
     this.options.health.broke(this.route.id, Date.now(), this.options.accountId)
     this.watched?.failed(false)
-    this.over = true
+    this.enter('over')
     this.outputTimer?.stop()
     this.call?.cancel()
   }
 
   /** Gives the request up; the listener is not called any more. */
   cancel(): void {
-    if (this.over) return
-    this.over = true
+    if (this.phase === 'over') return
+    const wasCommitted = isCommitted(this.phase)
+    this.enter('over')
     this.outputTimer?.stop()
-    if (!this.committed) this.options.health.undecided(this.route.id)
+    if (!wasCommitted) this.options.health.undecided(this.route.id)
     this.watched?.givenUp(Date.now())
     this.call?.cancel()
   }
 
   onHead(status: number, headers: UpstreamHeaders): void {
-    if (this.over) return
-    this.headSeen = true
-    if (status < 200 || status > 299) {
-      this.refusedStatus = status
-      this.refusedHeaders = headers
-      return
-    }
+    if (this.phase === 'over') return
     try {
+      if (status < 200 || status > 299) {
+        this.enter('refusing')
+        this.refusal = { status, headers, body: new AnswerBody() }
+        return
+      }
+      this.enter('answering')
       this.options.listener.onAnswer(this.route, headers)
     } catch (error) {
       this.crashed(error)
@@ -139,9 +145,9 @@ export class Attempts implements UpstreamListener {
   }
 
   onData(bytes: Buffer): void {
-    if (this.over) return
-    if (this.refusedStatus !== 0) {
-      this.keepRefused(bytes)
+    if (this.phase === 'over') return
+    if (this.refusal !== null) {
+      this.keepRefused(this.refusal, bytes)
       return
     }
     try {
@@ -152,37 +158,39 @@ export class Attempts implements UpstreamListener {
   }
 
   onEnd(): void {
-    if (this.over) return
+    if (this.phase === 'over') return
     this.outputTimer?.stop()
-    if (this.refusedStatus !== 0) {
-      this.refused(this.refusedStatus)
-      return
-    }
-    this.ended = true
-    this.tell(() => this.options.listener.onEnd())
-    this.succeed()
+    if (this.refusal !== null) this.refused(this.refusal)
+    else if (this.phase === 'committed') this.ended('complete')
+    else this.ended('answered')
   }
 
-  /** A large answer is read elsewhere when it has ended, and commits after that. */
+  private ended(phase: 'complete' | 'answered'): void {
+    this.tell(() => {
+      this.enter(phase)
+      this.options.listener.onEnd()
+      if (phase === 'complete' && this.phase === 'complete') this.succeed()
+    })
+  }
+
   private succeed(): void {
-    if (!this.ended || !this.committed || this.over) return
     this.options.health.succeeded(this.route.id)
     this.watched?.succeeded()
   }
 
   onFailure(failure: TransportFailure): void {
-    if (this.over) return
+    if (this.phase === 'over') return
     this.outputTimer?.stop()
     this.options.onFault(this.route, failure.message, causeOf(failure))
-    if (this.committed) {
-      this.over = true
+    if (isCommitted(this.phase)) {
+      this.enter('over')
       this.watched?.failed(failure.kind === 'idle_timeout')
       this.tell(() => this.options.listener.onBroken(failure))
       return
     }
     const mayMoveOn = mayMoveOnAfterFailure(this.options.rule, failure.kind)
     // A kept-alive connection may have died unnoticed; the same route is retried once on a new one.
-    if (failure.kind === 'reset' && mayMoveOn && !this.last && !this.headSeen && !this.resetRetried) {
+    if (failure.kind === 'reset' && mayMoveOn && !this.last && this.phase === 'asking' && !this.resetRetried) {
       this.resetRetried = true
       this.tell(() => this.send(this.route, true))
       return
@@ -193,24 +201,29 @@ export class Attempts implements UpstreamListener {
     this.moveOn({ error, elsewhere: true, routeFault: true, retryAfterMs: 0, perhapsRequest: false }, mayMoveOn)
   }
 
-  private keepRefused(bytes: Buffer): void {
-    const room = ERROR_BODY_BYTES_MAX - this.refusedBody.length
-    this.refusedBody.add(bytes.subarray(0, room), ERROR_BODY_BYTES_MAX)
+  private keepRefused(refusal: RefusedAnswer, bytes: Buffer): void {
+    const room = ERROR_BODY_BYTES_MAX - refusal.body.length
+    refusal.body.add(bytes.subarray(0, room), ERROR_BODY_BYTES_MAX)
     if (bytes.length <= room) return
     this.call?.cancel()
-    this.refused(this.refusedStatus)
+    this.refused(refusal)
   }
 
-  private refused(status: number): void {
+  private refused({ status, headers, body: bytes }: RefusedAnswer): void {
     const { rule, classify, limits, onFault } = this.options
     const waitMsMax = limits.retryAfterSecondsMax * 1000
-    const body = this.refusedBody.take().toString('utf8')
+    const body = bytes.take().toString('utf8')
     const stated = readProviderError(body)
-    const headMs = retryAfterMs(this.refusedHeaders, Date.now(), waitMsMax)
+    const headMs = retryAfterMs(headers, Date.now(), waitMsMax)
     const waitMs = headMs > 0 ? headMs : Math.min(stated.retryAfterMs ?? 0, waitMsMax)
     const refusal = classify?.(status, body, waitMs) ?? classifyRefusal(status, stated, waitMs, rule.ownStatus)
     onFault(this.route, faultText(refusal, `status ${status}`))
     this.moveOn(refusal, mayMoveOnAfterStatus(rule, status))
+  }
+
+  private enter(phase: AttemptPhase): void {
+    assertAttempt(this.phase, phase)
+    this.phase = phase
   }
 
   /** Calls the listener; otherwise the transport would have to handle its exceptions. */
@@ -246,19 +259,17 @@ export class Attempts implements UpstreamListener {
       this.tell(() => this.send(other, false))
       return
     }
-    this.over = true
+    this.enter('over')
     this.tell(() => listener.onRefused(refusal.error))
   }
 
   private send(route: Route, fresh: boolean): void {
     const { transport, health, makeRequest, listener, rule, watch, streamed } = this.options
+    this.enter('asking')
     this.route = route
     this.watched = watch?.begin(route, streamed === true, Date.now())
     this.tried++
-    this.headSeen = false
-    this.ended = false
-    this.refusedStatus = 0
-    this.refusedBody.clear()
+    this.refusal = null
     listener.onAttempt(route)
     health.started(route.id)
     // A kept connection may turn out to be dead after the request was sent; whether the provider took the request is unknown
@@ -274,7 +285,7 @@ export class Attempts implements UpstreamListener {
     const { limits, streamed, outputTokensMax = 0 } = this.options
     this.outputTimer = new OutputTimer(registered, streamed ? 0 : outputTokensMax, limits.totalTimeoutMs, () => {
       this.call?.cancel()
-      this.onFailure(new TransportFailure(this.committed ? 'idle_timeout' : 'first_byte_timeout'))
+      this.onFailure(new TransportFailure(isCommitted(this.phase) ? 'idle_timeout' : 'first_byte_timeout'))
     })
   }
 }

@@ -1,9 +1,9 @@
 import { coinPartText } from '../../../contract/wire/coinPart.ts'
 import { accountKeys } from '../../../contract/wire/redisKeys.ts'
 import type { ScriptArgument, ScriptKey } from '../../../contract/wire/scripts.ts'
+import { grantsText, type Parts, PartsSum } from '../parts.ts'
 import { count, flag, message, text } from '../protoText.ts'
 import type { LeaseIdentity } from './lease.ts'
-import { grantsText, type Parts, PartsSum } from './parts.ts'
 
 /** An ended request that is being delivered to Redis. */
 export interface LeasedEnding {

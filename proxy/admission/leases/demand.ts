@@ -1,3 +1,7 @@
+import type { Limits } from '../../limits.ts'
+
+type DemandLimits = Pick<Limits, 'leaseDemandMs' | 'leaseDemandRequests'>
+
 /** The recent use of a key, in periods, from which the lease beyond the needs of waiting requests is computed. */
 export class Demand {
   private startMs = 0
@@ -5,10 +9,15 @@ export class Demand {
   private requests = 0
   private unitsBefore = 0
   private requestsBefore = 0
+  private readonly limits: DemandLimits
 
-  /** Notes a hold. @param stretchMs the same in every call */
-  note(units: number, nowMs: number, stretchMs: number): void {
-    this.advance(nowMs, stretchMs)
+  constructor(limits: DemandLimits) {
+    this.limits = limits
+  }
+
+  /** Notes a hold. */
+  note(units: number, nowMs: number): void {
+    this.advance(nowMs, this.limits.leaseDemandMs)
     this.units += units
     this.requests++
   }
@@ -17,10 +26,10 @@ export class Demand {
    * The expected need of the key in the next periods: twice its use in the busier of the last two; nothing for a key that is
    * used rarely, which leases for each hold alone.
    */
-  next(nowMs: number, stretchMs: number, requestsMin: number): { units: number; requests: number } {
-    this.advance(nowMs, stretchMs)
+  next(nowMs: number): { units: number; requests: number } {
+    this.advance(nowMs, this.limits.leaseDemandMs)
     const requests = Math.max(this.requests, this.requestsBefore)
-    if (requests < requestsMin) return NOTHING
+    if (requests < this.limits.leaseDemandRequests) return NOTHING
     return { units: 2 * Math.max(this.units, this.unitsBefore), requests: 2 * requests }
   }
 

@@ -1,14 +1,16 @@
 import { UNITS_PER_USD } from '../../../contract/money/units.ts'
 import { HoldCode } from '../../../contract/wire/scripts.ts'
 import type { Principal } from '../../access/principal.ts'
+import { type Held, heldOf } from '../held.ts'
 import type { HoldWaiter } from '../holds.ts'
 import { Demand } from './demand.ts'
+import { assertKey, type KeyPhase } from './keyPhase.ts'
 import { HOUR_MS, keysOf, Lease } from './lease.ts'
 import type { LeaseAnswer, LeaseAsk } from './leaseCall.ts'
 import type { LeaseContext } from './leaseContext.ts'
 import { LockQueue } from './lockQueue.ts'
-import { LockTaking } from './lockTaking.ts'
-import type { Parts } from './parts.ts'
+import type { ReservedTokens } from './reservedTokens.ts'
+import { restOf, type WaitingRest } from './waitingRest.ts'
 
 /** A lease keeps up to this multiple of the key's expected need before a part of it is given back. */
 const SLACK = 2
@@ -20,7 +22,7 @@ export interface KeyShard {
   /** Makes the shard ask Redis for this key. */
   want(key: KeyLeases): void
   /** A request has its hold. */
-  opened(waiter: HoldWaiter, lease: Lease, parts: Parts, units: number): void
+  opened(waiter: HoldWaiter, lease: Lease, held: Held): void
   /** The lease under this name, which is kept until Redis has all of it back. */
   leaseOf(accountId: string, keys: string, hour: number): Lease
 }
@@ -32,18 +34,17 @@ export class KeyLeases {
   private principal: Principal
   /** Units in one coin, as the last request was priced by. */
   private coinUsdUnits = UNITS_PER_USD
-  private waiting: HoldWaiter[] = []
+  private waiting: WaitingRest[] = []
+  private phase: KeyPhase = 'resting'
   private permits = 0
   private usedAtMs = 0
   /** More is leased in advance from then on. */
   private renewAtMs = 0
-  /** How long requests wait for the recalled leases of other processes; 0 while no recall is under way. */
+  /** How long requests wait in phase `recalling`. */
   private recallUntilMs = 0
-  /** More is to be leased in advance. */
-  private renews = false
-  /** Of requests that burn tokens; null before the first. */
-  private locks: LockQueue | null = null
-  private readonly demand = new Demand()
+  /** Of requests that burn tokens. */
+  private readonly locks = new LockQueue(this)
+  private readonly demand: Demand
   private readonly shard: KeyShard
   private readonly context: LeaseContext
   private readonly retry = (): void => {
@@ -55,6 +56,7 @@ export class KeyLeases {
     this.principal = principal
     this.shard = shard
     this.context = context
+    this.demand = new Demand(context.limits)
   }
 
   get accountId(): string {
@@ -65,15 +67,17 @@ export class KeyLeases {
   take(waiter: HoldWaiter, nowMs: number): void {
     if (waiter.principal !== this.principal) this.follow(waiter.principal)
     this.coinUsdUnits = waiter.coinUsdUnits
-    if (waiter.lock === undefined) this.holdRest(waiter, nowMs)
-    else this.lockQueue().take(waiter, waiter.lock, this.usable(nowMs), nowMs)
+    if (waiter.lock === undefined) this.holdRest(waiter, null, nowMs)
+    else this.locks.take(waiter, waiter.lock, this.usable(nowMs), nowMs)
   }
 
   /** Holds credits and coin for a request, at once where the lease has them. */
-  holdRest(waiter: HoldWaiter, nowMs: number): void {
-    if (this.waiting.length === 0 && this.tryHold(waiter, nowMs)) return
-    this.waiting.push(waiter)
-    if (this.waiting.length === 1) this.shard.want(this)
+  holdRest(waiter: HoldWaiter, tokens: ReservedTokens | null, nowMs: number): void {
+    if (this.waiting.length === 0 && this.tryHold(waiter, tokens, nowMs)) return
+    this.waiting.push({ waiter, tokens })
+    if (this.waiting.length > 1) return
+    this.enter('asking')
+    this.shard.want(this)
   }
 
   wantLocks(): void {
@@ -83,28 +87,27 @@ export class KeyLeases {
   /** The leases to ask for now: tokens of locks first. */
   asks(nowMs: number): LeaseAsk[] {
     const own = this.ask(nowMs)
-    const locks = this.locks?.asks(this.principal, this.coinUsdUnits, this.usable(nowMs), nowMs) ?? []
+    const locks = this.locks.asks(this.principal, this.coinUsdUnits, this.usable(nowMs), nowMs)
     if (own !== undefined) locks.push(own)
     return locks
   }
 
   /** The lease of credits and coin to ask for; undefined when no request waits and none is expected soon. */
   private ask(nowMs: number): LeaseAsk | undefined {
-    const coinUsdUnits = this.waiting[0]?.coinUsdUnits ?? this.coinUsdUnits
+    const coinUsdUnits = this.waiting[0]?.waiter.coinUsdUnits ?? this.coinUsdUnits
     const free = this.usable(nowMs)?.free(nowMs, coinUsdUnits) ?? 0
     let wantUnits = -free
-    for (const waiter of this.waiting) wantUnits += waiter.wantUnits
-    const { leaseDemandMs, leaseDemandRequests } = this.context.limits
+    for (const waiting of this.waiting) wantUnits += restOf(waiting).wantUnits
     const isExact = this.context.isExact(this.accountId)
-    const extra = isExact ? { units: 0, requests: 0 } : this.demand.next(nowMs, leaseDemandMs, leaseDemandRequests)
+    const extra = isExact ? { units: 0, requests: 0 } : this.demand.next(nowMs)
     const [first] = this.waiting
-    const renews = this.renews && extra.requests > 0
-    this.renews = false
+    const renews = this.phase === 'renewing' && extra.requests > 0
+    if (this.phase === 'renewing') this.enter('resting')
     if (first === undefined && !renews) return undefined
     return {
       principal: this.principal,
       waiting: Math.max(0, this.waiting.length - this.permits),
-      leastUnits: Math.max(0, (first?.leastUnits ?? 0) - free),
+      leastUnits: Math.max(0, (first === undefined ? 0 : restOf(first).leastUnits) - free),
       wantUnits: Math.max(0, wantUnits),
       extraUnits: extra.units,
       extraPermits: extra.requests,
@@ -116,7 +119,7 @@ export class KeyLeases {
   answered({ lock }: LeaseAsk, answer: LeaseAnswer, nowMs: number): void {
     if (lock !== undefined) {
       const isLeased = answer.code === HoldCode.OK && answer.units > 0
-      this.lockQueue().answered(lock.seriesId, answer, isLeased ? this.leaseAt(nowMs) : this.usable(nowMs), nowMs)
+      this.locks.answered(lock.seriesId, answer, isLeased ? this.leaseAt(nowMs) : this.usable(nowMs), nowMs)
       return
     }
     // Refused requests have used their permits, and requests that wait on keep theirs.
@@ -125,28 +128,30 @@ export class KeyLeases {
       this.refused(answer, nowMs)
       return
     }
-    this.recallUntilMs = 0
+    if (this.phase === 'recalling') this.enter('asking')
     const lease = this.leaseAt(nowMs)
     lease.add(answer)
+    if (this.phase !== 'asking') return
     this.serve(lease, nowMs)
-    if (this.waiting.length > 0) this.shard.want(this)
+    this.askAgain()
   }
 
   /** Refuses all waiting requests. */
   refuseAll(code: number, retryMs = 0): void {
-    const waiting = this.locks === null ? this.waiting : [...this.waiting, ...this.locks.takeAll()]
+    const { waiting } = this
+    if (waiting.length > 0) this.enter('resting')
     this.waiting = []
-    for (const waiter of waiting) this.context.refuse(waiter, code, retryMs)
+    for (const one of waiting) this.refuse(one, code, retryMs)
+    for (const waiter of this.locks.takeAll()) this.refuse({ waiter, tokens: null }, code, retryMs)
   }
 
   /** Gives up the units that the key does not need now, or all that are not held. */
   giveUp(nowMs: number, all = false): void {
     const { lease } = this
     if (lease === undefined) return
-    const { leaseDemandMs, leaseDemandRequests } = this.context.limits
     const isOver = all || nowMs >= lease.endMs || this.context.isExact(this.accountId)
-    const keep = isOver ? 0 : this.demand.next(nowMs, leaseDemandMs, leaseDemandRequests).units
-    const keepsLocks = this.locks?.isWaiting === true
+    const keep = isOver ? 0 : this.demand.next(nowMs).units
+    const keepsLocks = this.locks.isWaiting
     if (!keepsLocks) lease.giveUpLocks()
     if (keep === 0) lease.giveUpAll(keepsLocks)
     else if (lease.free(nowMs, this.coinUsdUnits) > SLACK * keep) lease.giveUp(keep, nowMs, this.coinUsdUnits)
@@ -164,9 +169,7 @@ export class KeyLeases {
 
   /** Nothing of it is needed any more. Permits that are left without a lease are as good as used: the rate forgets them soon. */
   isDone(nowMs: number): boolean {
-    return (
-      this.waiting.length === 0 && this.locks?.isWaiting !== true && this.isIdle(nowMs) && this.lease?.isOut !== true
-    )
+    return this.waiting.length === 0 && !this.locks.isWaiting && this.isIdle(nowMs) && this.lease?.isOut !== true
   }
 
   private isIdle(nowMs: number): boolean {
@@ -185,45 +188,39 @@ export class KeyLeases {
     return lease !== undefined && nowMs < lease.endMs && this.context.mayUse ? lease : undefined
   }
 
-  private tryHold(waiter: HoldWaiter, nowMs: number): boolean {
+  private tryHold(waiter: HoldWaiter, tokens: ReservedTokens | null, nowMs: number): boolean {
     const lease = this.usable(nowMs)
     if (lease === undefined || this.permits < 1) return false
-    if (lease.free(nowMs, waiter.coinUsdUnits) < waiter.wantUnits) return false
-    this.hold(waiter, lease, waiter.wantUnits, nowMs)
+    const { wantUnits } = tokens ?? waiter
+    if (lease.free(nowMs, waiter.coinUsdUnits) < wantUnits) return false
+    this.hold(waiter, tokens, lease, wantUnits, nowMs)
     return true
   }
 
-  private hold(waiter: HoldWaiter, lease: Lease, units: number, nowMs: number): void {
-    const taking = waiter instanceof LockTaking ? waiter : undefined
-    if (taking !== undefined && !taking.isOn(lease)) {
-      taking.giveBack()
-      this.take(taking.waiter, nowMs)
+  private hold(waiter: HoldWaiter, tokens: ReservedTokens | null, lease: Lease, units: number, nowMs: number): void {
+    if (tokens?.isOn(lease) === false) {
+      tokens.giveBack()
+      this.take(waiter, nowMs)
       return
     }
     this.permits--
     this.usedAtMs = nowMs
-    this.demand.note(units, nowMs, this.context.limits.leaseDemandMs)
-    const parts = lease.hold(units, nowMs, waiter.coinUsdUnits)
-    if (taking === undefined) this.shard.opened(waiter, lease, parts, units)
-    else this.shard.opened(waiter, lease, taking.holdWith(parts), units + taking.lockUnits)
+    this.demand.note(units, nowMs)
+    const rest = lease.hold(units, nowMs, waiter.coinUsdUnits)
+    const parts = tokens?.holdWith(rest) ?? rest
+    this.shard.opened(waiter, lease, heldOf(parts, this.context.clock.now(), tokens?.units))
     if (this.waiting.length === 0 && nowMs >= this.renewAtMs) this.renewEarly(lease, nowMs)
   }
 
   /** Leases more before a key that is used steadily has to wait for it. */
   private renewEarly(lease: Lease, nowMs: number): void {
-    const { leaseDemandMs, leaseDemandRequests, leaseDeliverMs } = this.context.limits
-    const need = this.demand.next(nowMs, leaseDemandMs, leaseDemandRequests)
+    const need = this.demand.next(nowMs)
     const free = lease.free(nowMs, this.coinUsdUnits)
     if (free >= need.units * LOW_MARK && this.permits >= need.requests * LOW_MARK) return
     if (this.context.isExact(this.accountId)) return
-    this.renewAtMs = nowMs + leaseDeliverMs
-    this.renews = true
+    this.renewAtMs = nowMs + this.context.limits.leaseDeliverMs
+    if (this.phase === 'resting') this.enter('renewing')
     this.shard.want(this)
-  }
-
-  private lockQueue(): LockQueue {
-    this.locks ??= new LockQueue(this)
-    return this.locks
   }
 
   private leaseAt(nowMs: number): Lease {
@@ -233,15 +230,33 @@ export class KeyLeases {
     return lease
   }
 
+  /** Asks for those that wait on. */
+  private askAgain(): void {
+    if (this.waiting.length > 0) this.shard.want(this)
+    else this.enter('resting')
+  }
+
+  private refuse(waiting: WaitingRest, code: number, retryMs: number): void {
+    waiting.tokens?.giveBack()
+    this.context.refuse(waiting.waiter, { code, retryMs, leastUnits: restOf(waiting).leastUnits })
+  }
+
+  private enter(phase: KeyPhase): void {
+    assertKey(this.phase, phase)
+    this.phase = phase
+  }
+
   /** The first waiting request may get less than it wants, because the lease has all that is left; the others ask again. */
   private serve(lease: Lease, nowMs: number): void {
     let served = 0
-    for (const waiter of this.waiting) {
+    for (const waiting of this.waiting) {
+      const { waiter, tokens } = waiting
+      const { leastUnits, wantUnits } = restOf(waiting)
       const free = lease.free(nowMs, waiter.coinUsdUnits)
-      const units = served === 0 && free >= waiter.leastUnits ? Math.min(waiter.wantUnits, free) : waiter.wantUnits
+      const units = served === 0 && free >= leastUnits ? Math.min(wantUnits, free) : wantUnits
       if (this.permits < 1 || units > free) break
       served++
-      this.hold(waiter, lease, units, nowMs)
+      this.hold(waiter, tokens, lease, units, nowMs)
     }
     this.waiting.splice(0, served)
   }
@@ -253,21 +268,22 @@ export class KeyLeases {
       return
     }
     if (this.mayComeBack(out, nowMs)) return
-    this.recallUntilMs = 0
+    if (this.phase === 'recalling') this.enter('asking')
     const usable = this.usable(nowMs)
-    const isShort = ({ leastUnits, coinUsdUnits }: HoldWaiter) =>
-      leastUnits > units + (usable?.free(nowMs, coinUsdUnits) ?? 0)
+    const isShort = (waiting: WaitingRest) =>
+      restOf(waiting).leastUnits > units + (usable?.free(nowMs, waiting.waiter.coinUsdUnits) ?? 0)
     const refused = this.waiting.filter(isShort)
-    this.waiting = this.waiting.filter((waiter) => !isShort(waiter))
+    this.waiting = this.waiting.filter((waiting) => !isShort(waiting))
     this.permits = Math.max(0, this.permits - refused.length)
-    for (const waiter of refused) this.context.refuse(waiter, code, 0)
-    if (this.waiting.length > 0) this.shard.want(this)
+    for (const waiting of refused) this.refuse(waiting, code, 0)
+    this.askAgain()
   }
 
   /** Recalls the idle leases of other processes and retries soon. @returns false when nothing is out, or the wait is over */
   private mayComeBack(out: number, nowMs: number): boolean {
-    if (this.recallUntilMs === 0) {
+    if (this.phase === 'asking') {
       if (out <= 0) return false
+      this.enter('recalling')
       this.recallUntilMs = nowMs + this.context.limits.recallWaitMs
       this.context.recall(this.accountId)
     } else if (nowMs >= this.recallUntilMs) {

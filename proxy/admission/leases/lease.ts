@@ -1,8 +1,8 @@
 import { coinFor, valueOfCoin } from '../../../contract/money/coin.ts'
 import type { Principal } from '../../access/principal.ts'
 import { leaseText } from '../journal/records.ts'
+import { coinParts, type GrantPart, NO_GRANTS, type Parts } from '../parts.ts'
 import { type FreeGrant, FreeLocks } from './freeLocks.ts'
-import { coinParts, type GrantPart, NO_GRANTS, type Parts } from './parts.ts'
 
 /** Units are counted in windows of an hour. */
 export const HOUR_MS = 3_600_000

@@ -1,4 +1,5 @@
 import type { Limits } from '../../limits.ts'
+import type { Refusal } from '../holdRefusal.ts'
 import type { HoldWaiter } from '../holds.ts'
 import type { Journal } from '../journal/journal.ts'
 import type { LeasedEnding } from './batch.ts'
@@ -20,7 +21,7 @@ export interface LeaseContext {
   readonly mayUse: boolean
   /** The account is leased hold by hold for now. */
   isExact(accountId: string): boolean
-  refuse(waiter: HoldWaiter, code: number, retryMs: number): void
+  refuse(waiter: HoldWaiter, refusal: Refusal): void
   /** Recalls the idle leases of an account from all processes. */
   recall(accountId: string): void
   /** Retries after a short pause, in which other processes may give leases back. */

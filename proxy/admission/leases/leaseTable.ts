@@ -1,7 +1,7 @@
+import { NO_PARTS, type Parts, PartsSum } from '../parts.ts'
 import type { GivenBack, LeasedEnding } from './batch.ts'
 import { Lease, type LeaseIdentity, leaseField } from './lease.ts'
 import type { OpenHold } from './openHold.ts'
-import { NO_PARTS, type Parts, PartsSum } from './parts.ts'
 import type { LeasedParts } from './shardCalls.ts'
 import { isSingle } from './singleHold.ts'
 
@@ -94,7 +94,7 @@ export function usedParts(open: Iterable<OpenHold>, endings: readonly LeasedEndi
     sums.set(lease.field, known)
     known.parts.add(parts)
   }
-  for (const { lease, parts } of open) add(lease.name, parts)
+  for (const { lease, held } of open) add(lease.name, held.parts)
   for (const { lease, charged } of endings) add(lease, charged)
   for (const [field, { parts }] of sums) if (parts.isEmpty) sums.delete(field)
   return sums

@@ -5,7 +5,7 @@ import { HoldCode } from '../../../contract/wire/scripts.ts'
 import { checkDeadlines } from '../../checkDeadlines.ts'
 import type { Limits } from '../../limits.ts'
 import type { Ending, EndingWaiter, Settlements, Settling } from '../ending.ts'
-import { holdRefusal } from '../holdRefusal.ts'
+import { holdRefusal, type Refusal } from '../holdRefusal.ts'
 import type { Holding, HoldWaiter } from '../holds.ts'
 import type { Journal } from '../journal/journal.ts'
 import { notifyWaiter } from '../notifyWaiter.ts'
@@ -14,7 +14,6 @@ import type { LeaseContext } from './leaseContext.ts'
 import type { LeaseScripts } from './leaseScripts.ts'
 import type { OpenHold } from './openHold.ts'
 import { OpenHolds } from './openHolds.ts'
-import { parseSplit } from './parts.ts'
 import { RecentEndings } from './recentEndings.ts'
 import { RedisClock } from './redisClock.ts'
 import { ShardLeases } from './shardLeases.ts'
@@ -72,7 +71,7 @@ export class Leases implements Holding, Settlements {
   constructor(options: LeasesOptions) {
     this.options = options
     const { limits } = options
-    this.open = new OpenHolds(options.journal, this.clock)
+    this.open = new OpenHolds(options.journal)
     this.recent = new RecentEndings(limits.endedKnownMax)
     const context = this.newContext()
     this.shards = Array.from({ length: SHARD_COUNT }, (_, shard) => new ShardLeases(shard, context, this.open))
@@ -99,8 +98,8 @@ export class Leases implements Holding, Settlements {
       take: (waiter) => {
         if (!this.options.journal.accepts) return this.refuseUnwritable(waiter)
         source.take(
-          new SingleTaking(waiter, (hold, split, units, heldAtMs) => {
-            open.addSingle(waiter, hold, parseSplit(split), units, heldAtMs)
+          new SingleTaking(waiter, (single, held) => {
+            open.addSingle(waiter, single, held)
           }),
         )
       },
@@ -227,7 +226,8 @@ export class Leases implements Holding, Settlements {
   }
 
   private refuseLater(waiter: HoldWaiter): void {
-    setImmediate(() => this.refuse(waiter, HoldCode.CLOSED, 0))
+    const { leastUnits } = waiter
+    setImmediate(() => this.refuse(waiter, { code: HoldCode.CLOSED, retryMs: 0, leastUnits }))
   }
 
   private refuseUnwritable(waiter: HoldWaiter): void {
@@ -235,9 +235,9 @@ export class Leases implements Holding, Settlements {
     setImmediate(() => notifyWaiter(waiter, (told) => told.onHoldRefused(error), this.options.onFault))
   }
 
-  private refuse(waiter: HoldWaiter, code: number, retryMs: number): void {
+  private refuse(waiter: HoldWaiter, refusal: Refusal): void {
     const { onFault } = this.options
-    const error = holdRefusal(waiter, code, retryMs, onFault)
+    const error = holdRefusal(waiter, refusal, onFault)
     notifyWaiter(waiter, (told) => told.onHoldRefused(error), onFault)
   }
 
@@ -263,7 +263,7 @@ export class Leases implements Holding, Settlements {
         return !silent()
       },
       isExact: (accountId) => this.exactUntilMs.has(accountId),
-      refuse: (waiter, code, retryMs) => this.refuse(waiter, code, retryMs),
+      refuse: (waiter, refusal) => this.refuse(waiter, refusal),
       recall: (accountId) => this.recall(accountId),
       retrySoon: (retry) => setTimeout(retry, limits.recallWaitMs / RECALL_STEPS),
       answered: (sentAtMs, redisMs) => this.heard(sentAtMs, redisMs),

@@ -3,12 +3,12 @@ import type { Principal } from '../../access/principal.ts'
 import type { HoldWaiter, LockWant } from '../holds.ts'
 import type { Lease } from './lease.ts'
 import type { LeaseAnswer, LeaseAsk } from './leaseCall.ts'
-import { LockTaking } from './lockTaking.ts'
+import { ReservedTokens } from './reservedTokens.ts'
 
 /** The functions of its key that the queue needs. */
 export interface LockHost {
-  /** Holds the rest for a request that has its tokens, or all of it for one that has none. */
-  holdRest(waiter: HoldWaiter, nowMs: number): void
+  /** Holds the rest for a request that has tokens, or all of it for one that has none. */
+  holdRest(waiter: HoldWaiter, tokens: ReservedTokens | null, nowMs: number): void
   /** Makes the key ask Redis for tokens. */
   wantLocks(): void
 }
@@ -43,7 +43,7 @@ export class LockQueue {
     const line = this.lines.get(want.seriesId)
     if (line !== undefined) line.waiting.push({ waiter, want })
     else if (lease !== undefined && lease.locks.unitsOf(want.seriesId, nowMs) >= want.wantUnits) {
-      this.host.holdRest(new LockTaking(waiter, want, lease, want.wantUnits), nowMs)
+      this.host.holdRest(waiter, new ReservedTokens(want, lease, want.wantUnits), nowMs)
       return
     } else this.lines.set(want.seriesId, { want, waiting: [{ waiter, want }], asked: 0 })
     this.host.wantLocks()
@@ -84,8 +84,8 @@ export class LockQueue {
     else this.host.wantLocks()
     for (const { waiter, want } of served) {
       const units = Math.min(want.wantUnits, lease?.locks.unitsOf(seriesId, nowMs) ?? 0)
-      const taking = lease === undefined || units === 0 ? waiter : new LockTaking(waiter, want, lease, units)
-      this.host.holdRest(taking, nowMs)
+      const tokens = lease === undefined || units === 0 ? null : new ReservedTokens(want, lease, units)
+      this.host.holdRest(waiter, tokens, nowMs)
     }
   }
 

@@ -1,21 +1,19 @@
 import { GatewayError } from '../../../contract/errors/errors.ts'
 import type { EndingWaiter } from '../ending.ts'
 import { flatText } from '../flatText.ts'
+import type { Held } from '../held.ts'
 import type { HoldWaiter } from '../holds.ts'
 import type { JournalListener } from '../journal/listener.ts'
 import type { Segment } from '../journal/segment.ts'
+import { chargeParts, NO_PARTS, splitText } from '../parts.ts'
 import type { LeasedEnding } from './batch.ts'
 import type { HeldFrom } from './lease.ts'
-import { chargeParts, grantUnits, NO_PARTS, type Parts, splitText } from './parts.ts'
 
 /** A request that holds units; when they are from a lease, its waiter is called back once the opening is in the journal. */
 export class OpenHold implements JournalListener {
   readonly waiter: HoldWaiter
   readonly lease: HeldFrom
-  readonly parts: Parts
-  readonly units: number
-  /** On Redis's clock. */
-  readonly heldAtMs: number
+  readonly held: Held
   /** Of the journal, where its opening is; a single hold has none. */
   segment: Segment | undefined
   /** Its opening is in the journal; never for a single hold. */
@@ -23,19 +21,10 @@ export class OpenHold implements JournalListener {
   private readonly onRefused: (hold: OpenHold) => void
 
   /** @param onRefused called when the opening could not be written, before the waiter is called back */
-  constructor(
-    waiter: HoldWaiter,
-    lease: HeldFrom,
-    parts: Parts,
-    units: number,
-    heldAtMs: number,
-    onRefused: (hold: OpenHold) => void,
-  ) {
+  constructor(waiter: HoldWaiter, lease: HeldFrom, held: Held, onRefused: (hold: OpenHold) => void) {
     this.waiter = waiter
     this.lease = lease
-    this.parts = parts
-    this.units = units
-    this.heldAtMs = heldAtMs
+    this.held = held
     this.onRefused = onRefused
   }
 
@@ -46,14 +35,15 @@ export class OpenHold implements JournalListener {
    * @param settlement a Settlement message, one character a byte
    */
   end(seq: number, chargeUnits: number, settlement: string): LeasedEnding {
-    const charged = chargeUnits > 0 ? chargeParts(this.parts, chargeUnits, this.waiter.coinUsdUnits) : NO_PARTS
-    this.lease.release(this.parts, charged)
+    const { parts, heldAtMs } = this.held
+    const charged = chargeUnits > 0 ? chargeParts(parts, chargeUnits, this.waiter.coinUsdUnits) : NO_PARTS
+    this.lease.release(parts, charged)
     return {
       lease: this.lease.name,
       requestId: this.waiter.requestId,
       seq,
       voided: chargeUnits < 0,
-      heldAtMs: this.heldAtMs,
+      heldAtMs,
       charged,
       split: splitText(charged),
       settlement: flatText(settlement),
@@ -62,9 +52,7 @@ export class OpenHold implements JournalListener {
 
   onWritten(): void {
     this.isWritten = true
-    const credits = grantUnits(this.parts)
-    if (credits === 0) this.waiter.onHeld(this.units, this.heldAtMs)
-    else this.waiter.onHeld(this.units, this.heldAtMs, undefined, 0, credits)
+    this.waiter.onHeld(this.held)
   }
 
   onUnwritten(cause: unknown): void {

@@ -1,27 +1,25 @@
+import type { Held } from '../held.ts'
 import type { HoldWaiter } from '../holds.ts'
 import type { Journal } from '../journal/journal.ts'
 import type { JournalListener } from '../journal/listener.ts'
 import { openingText } from '../journal/records.ts'
 import type { Segment } from '../journal/segment.ts'
+import { NO_PARTS, splitText } from '../parts.ts'
 import { SteadyMap } from '../steadyMap.ts'
 import type { HeldFrom, Lease } from './lease.ts'
 import { NOBODY, OpenHold } from './openHold.ts'
-import { NO_PARTS, type Parts, splitText } from './parts.ts'
-import type { RedisClock } from './redisClock.ts'
 
 /** The requests of a process that hold units. */
 export class OpenHolds {
   private readonly holds = new SteadyMap<OpenHold>()
   private readonly journal: Journal
-  private readonly clock: RedisClock
   private readonly onRefused = (hold: OpenHold): void => {
-    hold.lease.release(hold.parts, NO_PARTS)
+    hold.lease.release(hold.held.parts, NO_PARTS)
     this.remove(hold)
   }
 
-  constructor(journal: Journal, clock: RedisClock) {
+  constructor(journal: Journal) {
     this.journal = journal
-    this.clock = clock
   }
 
   get size(): number {
@@ -40,15 +38,15 @@ export class OpenHolds {
   }
 
   /** Records a hold; its waiter is called back once it is in the journal. */
-  add(waiter: HoldWaiter, lease: Lease, parts: Parts, units: number): void {
-    const hold = new OpenHold(waiter, lease, parts, units, this.clock.now(), this.onRefused)
+  add(waiter: HoldWaiter, lease: Lease, held: Held): void {
+    const hold = new OpenHold(waiter, lease, held, this.onRefused)
     this.holds.set(waiter.requestId, hold)
     this.write(hold, hold)
   }
 
   /** Records a hold that Redis keeps by itself. */
-  addSingle(waiter: HoldWaiter, single: HeldFrom, parts: Parts, units: number, heldAtMs: number): void {
-    this.holds.set(waiter.requestId, new OpenHold(waiter, single, parts, units, heldAtMs, this.onRefused))
+  addSingle(waiter: HoldWaiter, single: HeldFrom, held: Held): void {
+    this.holds.set(waiter.requestId, new OpenHold(waiter, single, held, this.onRefused))
   }
 
   /** The request has ended. */
@@ -76,8 +74,8 @@ export class OpenHolds {
   }
 
   private write(hold: OpenHold, listener: JournalListener): void {
-    const { waiter, lease, parts, heldAtMs } = hold
-    const record = openingText(lease.text, waiter.requestId, splitText(parts), heldAtMs, waiter.holdMeta)
+    const { waiter, lease, held } = hold
+    const record = openingText(lease.text, waiter.requestId, splitText(held.parts), held.heldAtMs, waiter.holdMeta)
     hold.segment = this.journal.append(record, listener)
     hold.segment.openCount++
   }

@@ -1,7 +1,9 @@
 import { HoldCode, LeaseCode } from '../../../contract/wire/scripts.ts'
 import type { EndingWaiter } from '../ending.ts'
+import type { Held } from '../held.ts'
 import type { HoldWaiter } from '../holds.ts'
 import { endingText } from '../journal/records.ts'
+import { Agreement } from './agreement.ts'
 import { EndingQueue } from './endingQueue.ts'
 import { KeyLeases, type KeyShard } from './keyLeases.ts'
 import type { Lease } from './lease.ts'
@@ -9,7 +11,6 @@ import type { LeaseContext } from './leaseContext.ts'
 import { LeaseTable, type UsedParts, usedParts } from './leaseTable.ts'
 import { EndedHold, type OpenHold } from './openHold.ts'
 import type { OpenHolds } from './openHolds.ts'
-import type { Parts } from './parts.ts'
 import { type NotTaken, ShardCalls } from './shardCalls.ts'
 
 /**
@@ -29,14 +30,9 @@ export class ShardLeases implements KeyShard {
   private running: Promise<void> | undefined
   /** Something is to be delivered or given back in the next call. */
   private isDue = false
-  /** The answer to a call was lost. */
-  private isUnsure = false
-  /** Redis does not know the amounts that are out. */
-  private mustReport = false
+  private readonly agreement = new Agreement()
   private retryAtMs = 0
-  /**
-   * Deliveries pause until then, because admission was closed; a request for a lease finds out itself whether it still is.
-   */
+  /** Deliveries pause until then, because admission was closed; requests for leases do not. */
   private restsUntilMs = 0
   private readonly start = (): void => {
     this.scheduled = false
@@ -114,8 +110,8 @@ export class ShardLeases implements KeyShard {
     this.schedule()
   }
 
-  opened(waiter: HoldWaiter, lease: Lease, parts: Parts, units: number): void {
-    this.open.add(waiter, lease, parts, units)
+  opened(waiter: HoldWaiter, lease: Lease, held: Held): void {
+    this.open.add(waiter, lease, held)
   }
 
   leaseOf(accountId: string, keys: string, hour: number): Lease {
@@ -146,7 +142,7 @@ export class ShardLeases implements KeyShard {
 
   /** Delivers due endings; called periodically. */
   tick(): void {
-    if (this.isDue || this.wanting.size > 0 || this.isUnsure || this.mustReport) this.schedule()
+    if (this.isDue || this.wanting.size > 0 || this.agreement.phase !== 'agreed') this.schedule()
   }
 
   /**
@@ -173,7 +169,7 @@ export class ShardLeases implements KeyShard {
       while (await this.step());
     } catch (error) {
       this.context.onFault(error)
-      this.isUnsure = true
+      this.agreement.doubt()
       this.pause()
     } finally {
       this.running = undefined
@@ -186,8 +182,8 @@ export class ShardLeases implements KeyShard {
       this.refuseWanting(HoldCode.CLOSED)
       return false
     }
-    if (this.mustReport) return this.reportNow('').then(() => true)
-    if (this.isUnsure) return this.sync()
+    if (this.agreement.phase === 'unreported') return this.reportNow('').then(() => true)
+    if (this.agreement.phase === 'unsure') return this.sync()
     const mayDeliver = this.isDue && performance.now() >= this.restsUntilMs
     if (this.wanting.size > 0 && !(mayDeliver && this.endings.isUrgent)) return this.lease()
     return mayDeliver && this.deliver()
@@ -243,12 +239,12 @@ export class ShardLeases implements KeyShard {
     if (done.code !== LeaseCode.OK) return this.notTaken(done)
     if (done.deliveredSeq < this.endings.lastDelivered) {
       // Redis has an older state, and control has not noticed yet.
-      this.mustReport = true
+      this.agreement.lose()
       return true
     }
     this.endings.trim(done.deliveredSeq)
     this.leases.reconcile(done.leases, this.used())
-    this.isUnsure = false
+    this.agreement.settle()
     this.isDue = true
     return true
   }
@@ -264,7 +260,7 @@ export class ShardLeases implements KeyShard {
       this.notTaken(done)
       return
     }
-    this.mustReport = this.isUnsure = false
+    this.agreement.settle()
     this.retryAtMs = 0
     this.isDue = true
   }
@@ -279,10 +275,10 @@ export class ShardLeases implements KeyShard {
       case LeaseCode.OWNER_CLOSED:
         // Before the first lease there is no epoch to compare with; after a report, this is the epoch that it was made for.
         if (code === LeaseCode.UNKNOWN_EPOCH && this.calls.epoch === '') this.calls.epoch = this.calls.inForce
-        else this.mustReport = true
+        else this.agreement.lose()
         return true
       case LeaseCode.STALE:
-        this.isUnsure = true
+        this.agreement.doubt()
         return true
       default:
         this.pause()

@@ -1,24 +1,48 @@
+import type { GatewayError } from '../../../contract/errors/errors.ts'
+import type { Principal } from '../../access/principal.ts'
 import type { EndingWaiter } from '../ending.ts'
+import type { Held } from '../held.ts'
 import type { HoldWaiter } from '../holds.ts'
-import { ForwardedHold } from './forwardedHold.ts'
 import { keysOf } from './lease.ts'
 import { SingleHold } from './singleHold.ts'
 
 /** A request that waits for a hold which Redis keeps by itself; the hold is recorded before the waiter is called back. */
-export class SingleTaking extends ForwardedHold {
-  private readonly note: (hold: SingleHold, split: string, units: number, heldAtMs: number) => void
+export class SingleTaking implements HoldWaiter {
+  readonly requestId: string
+  readonly principal: Principal
+  readonly wantUnits: number
+  readonly leastUnits: number
+  readonly holdMeta: string
+  readonly coinUsdUnits: number
+  private readonly waiter: HoldWaiter
+  private readonly note: (single: SingleHold, held: Held) => void
 
-  constructor(waiter: HoldWaiter, note: (hold: SingleHold, split: string, units: number, heldAtMs: number) => void) {
-    super(waiter)
+  constructor(waiter: HoldWaiter, note: (single: SingleHold, held: Held) => void) {
+    this.requestId = waiter.requestId
+    this.principal = waiter.principal
+    this.wantUnits = waiter.wantUnits
+    this.leastUnits = waiter.leastUnits
+    this.holdMeta = waiter.holdMeta
+    this.coinUsdUnits = waiter.coinUsdUnits
+    this.waiter = waiter
     this.note = note
   }
 
-  onHeld(heldUnits: number, heldAtMs: number, split = `coin=${heldUnits}`): void {
+  onHeld(held: Held): void {
     const { requestId } = this
     const { shard, accountId, keyId } = this.principal
-    const hold = new SingleHold({ requestId, shard, accountId, keyId, keys: keysOf(this.principal), heldAtMs })
-    this.note(hold, split, heldUnits, heldAtMs)
-    this.waiter.onHeld(heldUnits, heldAtMs)
+    const { heldAtMs } = held
+    const single = new SingleHold({ requestId, shard, accountId, keyId, keys: keysOf(this.principal), heldAtMs })
+    this.note(single, held)
+    this.waiter.onHeld(held)
+  }
+
+  onHoldRefused(error: GatewayError): void {
+    this.waiter.onHoldRefused(error)
+  }
+
+  onCrashed(error: unknown): void {
+    this.waiter.onCrashed(error)
   }
 }
 

@@ -5,6 +5,7 @@ import { isPayer } from '../../../contract/payments/payerAccount.ts'
 import { encodeHoldMeta } from '../../../contract/wire/holdMeta.ts'
 import type { AgentPolicy, Principal } from '../../access/principal.ts'
 import type { Ending, EndingWaiter } from '../../admission/ending.ts'
+import type { Held } from '../../admission/held.ts'
 import type { HoldWaiter, LockWant } from '../../admission/holds.ts'
 import { AgentApproval } from './agentApproval.ts'
 import type { RunContext } from './context.ts'
@@ -106,8 +107,8 @@ export class HoldLife implements HoldWaiter, EndingWaiter {
     this.run.services.settlements.end(this.endingOf(owner, end), this.principal.keys, null)
   }
 
-  onHeld(heldUnits: number, heldAtMs: number, _split?: string, lockUnits = 0, creditUnits = 0): void {
-    this.heldUnits = heldUnits
+  onHeld({ units, lockUnits, creditUnits, heldAtMs }: Held): void {
+    this.heldUnits = units
     this.lockUnits = lockUnits
     this.creditUnits = creditUnits
     this.heldAtMs = heldAtMs

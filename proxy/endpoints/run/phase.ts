@@ -1,3 +1,5 @@
+import { assertNext, type PhaseTable } from '../../phases.ts'
+
 /**
  * The progress of a metered request.
  * - `admitting`: an agent's policy is checked, then the hold is asked for.
@@ -11,7 +13,7 @@
 export type Phase = 'admitting' | 'calling' | 'answering' | 'committed' | 'ending' | 'settling' | 'done'
 
 /** The phases that may follow each phase. Only `ending` leads to `settling`, once, so that no hold is ended twice. */
-const NEXT: Readonly<Record<Phase, readonly Phase[]>> = {
+const NEXT: PhaseTable<Phase> = {
   admitting: ['calling', 'ending', 'done'],
   calling: ['answering', 'ending'],
   answering: ['calling', 'committed', 'ending'],
@@ -21,16 +23,9 @@ const NEXT: Readonly<Record<Phase, readonly Phase[]>> = {
   done: [],
 }
 
-/** The gateway itself took a request where it cannot go. */
-export class PhaseFault extends Error {
-  constructor(from: Phase, to: Phase) {
-    super(`a request that is ${from} cannot be ${to} next`)
-  }
-}
-
 /** @throws PhaseFault where `to` cannot follow `from` */
 export function assertChange(from: Phase, to: Phase): void {
-  if (!NEXT[from].includes(to)) throw new PhaseFault(from, to)
+  assertNext(NEXT, 'a request', from, to)
 }
 
 /** Whether the request is being served: the hold is taken, and the outcome is not decided. */

@@ -154,7 +154,7 @@ export class LeasingWorker {
         leastUnits: units,
         holdMeta: encodeHoldMeta({ ...META, sheetVersion }),
         coinUsdUnits,
-        onHeld: (heldUnits) => resolve({ requestId, principal, heldUnits }),
+        onHeld: (held) => resolve({ requestId, principal, heldUnits: held.units }),
         onHoldRefused: resolve,
         onCrashed: reject,
       })

@@ -6,6 +6,7 @@ import fc from 'fast-check'
 import { ENDPOINTS } from '../../../../contract/catalog/catalog.ts'
 import type { GatewayError } from '../../../../contract/errors/errors.ts'
 import type { Provider, Route } from '../../../../proxy/catalog/pricedItem.ts'
+import { PhaseFault } from '../../../../proxy/phases.ts'
 import { Attempts } from '../../../../proxy/upstream/attempts.ts'
 import type { AttemptListener } from '../../../../proxy/upstream/attemptsOptions.ts'
 import { OPERATION_RULES, type OperationRule } from '../../../../proxy/upstream/operationRules.ts'
@@ -243,5 +244,44 @@ test('a registered provider does not decide that a request is at fault, and its 
     const refusal = refusalOfRegistered(classifyRefusal(status, provider, 0))
     assert.deepEqual([refusal.elsewhere, refusal.error.code], [true, 'upstream_unavailable'])
     assert.doesNotMatch(refusal.error.message, /evil/)
+  }
+})
+
+test('a transport that answers twice, or ends without a head, crashes the request once and is cancelled', () => {
+  const head = (status: number) => (listener: UpstreamListener) => listener.onHead(status, { get: () => undefined })
+  const end = (listener: UpstreamListener) => listener.onEnd()
+  for (const deeds of [[end], [head(200), head(200)], [head(503), head(200)], [head(200), head(503), head(503)]]) {
+    const crashes: unknown[] = []
+    let cancels = 0
+    let sent: UpstreamListener | undefined
+    const send = (_request: UpstreamRequest, listener: UpstreamListener) => {
+      sent = listener
+      return { pause: () => undefined, resume: () => undefined, cancel: () => void cancels++ }
+    }
+    const attempts = new Attempts({
+      transport: { send, close: () => Promise.resolve() },
+      health: new RouteHealth(limits),
+      limits,
+      rule: OPERATION_RULES.chat,
+      accountId: 'acct',
+      routes: [routeOf(0)],
+      makeRequest: requestTo,
+      listener: {
+        onAttempt: () => undefined,
+        onAnswer: () => undefined,
+        onData: () => undefined,
+        onEnd: () => assert.fail('the answer has no end'),
+        onBroken: () => assert.fail('nothing was committed'),
+        onRefused: () => assert.fail('no error answer has ended'),
+        onCrashed: (error) => void crashes.push(error),
+      },
+      onFault: () => undefined,
+    })
+    attempts.start()
+    assert.ok(sent)
+    for (const deed of deeds) deed(sent)
+    assert.equal(cancels, 1)
+    assert.equal(crashes.length, 1)
+    assert.ok(crashes[0] instanceof PhaseFault)
   }
 })

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { sluice } from '../../../../../contract/wire/generated/messages.js'
 import { batchText, deliverArguments, type LeasedEnding } from '../../../../../proxy/admission/leases/batch.ts'
-import { NO_PARTS } from '../../../../../proxy/admission/leases/parts.ts'
+import { NO_PARTS } from '../../../../../proxy/admission/parts.ts'
 
 /** Coin at one US dollar. */
 const coin = (units: number) => ({ coinUnits: units, coinNanos: units })

@@ -4,7 +4,7 @@ import type { LeasedEnding } from '../../../../../proxy/admission/leases/batch.t
 import { EndingQueue } from '../../../../../proxy/admission/leases/endingQueue.ts'
 import type { LeaseContext } from '../../../../../proxy/admission/leases/leaseContext.ts'
 import { EndedHold } from '../../../../../proxy/admission/leases/openHold.ts'
-import { NO_PARTS } from '../../../../../proxy/admission/leases/parts.ts'
+import { NO_PARTS } from '../../../../../proxy/admission/parts.ts'
 import { limitsWith } from '../../../../support/limits.ts'
 import { itemOf } from '../../../../support/present.ts'
 

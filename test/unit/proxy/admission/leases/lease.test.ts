@@ -10,7 +10,7 @@ import {
   type Parts,
   PartsSum,
   unitsOf,
-} from '../../../../../proxy/admission/leases/parts.ts'
+} from '../../../../../proxy/admission/parts.ts'
 
 const HOUR = 498_718
 const NOW = HOUR * 3_600_000

@@ -7,8 +7,8 @@ import type { HoldWaiter } from '../../../../../proxy/admission/holds.ts'
 import { Lease } from '../../../../../proxy/admission/leases/lease.ts'
 import type { LeaseAnswer } from '../../../../../proxy/admission/leases/leaseCall.ts'
 import { LockQueue } from '../../../../../proxy/admission/leases/lockQueue.ts'
-import { LockTaking } from '../../../../../proxy/admission/leases/lockTaking.ts'
-import { NO_PARTS } from '../../../../../proxy/admission/leases/parts.ts'
+import { ReservedTokens } from '../../../../../proxy/admission/leases/reservedTokens.ts'
+import { NO_PARTS } from '../../../../../proxy/admission/parts.ts'
 
 const NOW = 3_600_000
 const SERIES = 'lock_1'
@@ -30,17 +30,20 @@ function waiterOf(wantUnits: number): Told {
     coinUsdUnits: UNITS_PER_USD,
     holdMeta: '',
     lock: { seriesId: SERIES, microUnits: 10, wantUnits, rest },
-    onHeld: (units, _at, _split, lockUnits) => void told.push(['held', units, lockUnits]),
+    onHeld: (held) => void told.push(['held', held.units, held.lockUnits]),
     onHoldRefused: (error) => void told.push(error.row),
     onCrashed: (error) => void told.push(error),
   }
 }
 
-/** A queue whose requests go on to `rests`, with their leases. */
+/** A queue, and the requests that it has passed on: the tokens that each has, and the units that it still wants. */
 function queueOf() {
-  const rests: HoldWaiter[] = []
+  const rests: number[][] = []
   let wanted = 0
-  const queue = new LockQueue({ holdRest: (waiter) => void rests.push(waiter), wantLocks: () => void wanted++ })
+  const queue = new LockQueue({
+    holdRest: (waiter, tokens) => void rests.push([tokens?.units ?? 0, (tokens ?? waiter).wantUnits]),
+    wantLocks: () => void wanted++,
+  })
   const take = (waiter: Told, lease?: Lease) => {
     assert.ok(waiter.lock)
     queue.take(waiter, waiter.lock, lease, NOW)
@@ -61,9 +64,6 @@ const answerOf = (units: number, code: number = HoldCode.OK): LeaseAnswer => ({
   out: 0,
 })
 
-/** The tokens that a request has, and what it still wants. */
-const shown = (waiter: HoldWaiter) => [waiter instanceof LockTaking ? waiter.lockUnits : 0, waiter.wantUnits]
-
 test('waiting requests are combined into one call, and served in order of arrival', () => {
   const { queue, rests, take, wanted } = queueOf()
   for (const units of [100, 50, 70]) take(waiterOf(units))
@@ -73,7 +73,7 @@ test('waiting requests are combined into one call, and served in order of arriva
   // One that comes later waits for the next answer.
   take(waiterOf(10))
   queue.answered(SERIES, answerOf(130), newLease(), NOW)
-  assert.deepEqual(rests.map(shown), [
+  assert.deepEqual(rests, [
     [100, 0],
     [30, 40],
     [0, 140],
@@ -84,7 +84,7 @@ test('waiting requests are combined into one call, and served in order of arriva
     [10],
   )
   queue.answered(SERIES, answerOf(0, HoldCode.BUDGET), undefined, NOW)
-  assert.deepEqual(rests.slice(3).map(shown), [[0, 20]])
+  assert.deepEqual(rests.slice(3), [[0, 20]])
   assert.equal(queue.isWaiting, false)
 })
 
@@ -93,7 +93,7 @@ test('free tokens of a lease are taken at once, unless they have expired', () =>
   const lease = newLease()
   lease.addLock({ grantId: SERIES, expiresAtMs: 2 * NOW, units: 100 })
   take(waiterOf(100), lease)
-  assert.deepEqual([rests.map(shown), wanted()], [[[100, 0]], 0])
+  assert.deepEqual([rests, wanted()], [[[100, 0]], 0])
   const late = newLease()
   late.addLock({ grantId: SERIES, expiresAtMs: NOW, units: 100 })
   take(waiterOf(100), late)
@@ -103,24 +103,20 @@ test('free tokens of a lease are taken at once, unless they have expired', () =>
 test('a rejected rest frees its tokens, a held one does not, and tokens returned to Redis are not freed twice', () => {
   const lease = newLease()
   lease.addLock({ grantId: SERIES, expiresAtMs: 2 * NOW, units: 300 })
-  const takingOf = (waiter: Told) => {
-    assert.ok(waiter.lock)
-    return new LockTaking(waiter, waiter.lock, lease, 100)
+  const reserved = () => {
+    const { lock } = waiterOf(100)
+    assert.ok(lock)
+    return new ReservedTokens(lock, lease, 100)
   }
-  const [refused, held, lost] = [waiterOf(100), waiterOf(100), waiterOf(100)]
-  const first = takingOf(refused)
-  const second = takingOf(held)
-  const third = takingOf(lost)
+  const [first, second, third] = [reserved(), reserved(), reserved()]
   assert.equal(lease.locks.unitsOf(SERIES, NOW), 0)
-  first.onHoldRefused({ row: 'insufficient_balance' } as never)
-  assert.deepEqual([refused.told, lease.locks.unitsOf(SERIES, NOW)], [['insufficient_balance'], 100])
+  first.giveBack()
+  assert.equal(lease.locks.unitsOf(SERIES, NOW), 100)
   assert.deepEqual(second.holdWith(NO_PARTS).grants, [{ grantId: SERIES, units: 100 }])
-  second.onHoldRefused({ row: 'admission_unavailable' } as never)
+  second.giveBack()
   assert.equal(lease.locks.unitsOf(SERIES, NOW), 100)
   lease.reconcile(NO_PARTS, NO_PARTS)
   assert.deepEqual([third.isOn(lease), first.isOn(newLease())], [false, false])
   third.giveBack()
   assert.equal(lease.locks.unitsOf(SERIES, NOW), 0)
-  third.onHeld(150, 1)
-  assert.deepEqual(lost.told, [['held', 150, 100]])
 })

@@ -3,10 +3,12 @@ import { test } from 'node:test'
 import type { GatewayError } from '../../../../../contract/errors/errors.ts'
 import { UNITS_PER_USD } from '../../../../../contract/money/units.ts'
 import { payerPrincipal } from '../../../../../proxy/access/payerPrincipal.ts'
+import { heldOf } from '../../../../../proxy/admission/held.ts'
 import type { HoldWaiter } from '../../../../../proxy/admission/holds.ts'
 import type { Journal } from '../../../../../proxy/admission/journal/journal.ts'
 import { Leases, type LeasesOptions } from '../../../../../proxy/admission/leases/leases.ts'
 import { SingleTaking, withoutCharge } from '../../../../../proxy/admission/leases/singleTaking.ts'
+import { parseSplit } from '../../../../../proxy/admission/parts.ts'
 import { limits } from '../../../../support/limits.ts'
 import { until } from '../../../../support/until.ts'
 
@@ -22,7 +24,7 @@ function waiterOf(): HoldWaiter & { readonly told: string[] } {
     leastUnits: 7,
     coinUsdUnits: UNITS_PER_USD,
     holdMeta: 'm',
-    onHeld: (units, atMs) => void told.push(`held ${units} at ${atMs}`),
+    onHeld: (held) => void told.push(`held ${held.units} at ${held.heldAtMs}`),
     onHoldRefused: (error: GatewayError) => void told.push(`${error.status} ${error.row}`),
     onCrashed: () => void told.push('crashed'),
   }
@@ -31,12 +33,14 @@ function waiterOf(): HoldWaiter & { readonly told: string[] } {
 test('a hold is recorded with its parts before its request is notified', () => {
   const waiter = waiterOf()
   const noted: unknown[] = []
-  const taking = new SingleTaking(waiter, (hold, split, units, heldAtMs) => {
+  const taking = new SingleTaking(waiter, (single, held) => {
     assert.deepEqual(waiter.told, [])
-    noted.push(hold.name.field, hold.name.keys, split, units, heldAtMs)
+    noted.push(single.name.field, single.name.keys, held)
   })
-  taking.onHeld(7, 3_600_000, 'grt_1=3,coin=4')
-  assert.deepEqual(noted, ['L:req_1:1', principal.keyId, 'grt_1=3,coin=4', 7, 3_600_000])
+  const held = heldOf(parseSplit('grt_1=3,coin=4'), 3_600_000)
+  assert.deepEqual([held.units, held.creditUnits, held.lockUnits], [7, 3, 0])
+  taking.onHeld(held)
+  assert.deepEqual(noted, ['L:req_1:1', principal.keyId, held])
   assert.deepEqual(waiter.told, ['held 7 at 3600000'])
 })
 

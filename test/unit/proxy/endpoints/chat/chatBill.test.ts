@@ -4,6 +4,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { NO_USAGE, resolveRateSet, type TokenUsage } from '../../../../../contract/money/charge.ts'
+import { heldMoney } from '../../../../../proxy/admission/held.ts'
 import {
   billOf,
   type GrantedOrder,
@@ -62,7 +63,7 @@ function heldRun(world: RunWorld): Run {
   const operation: RunListener = { serve: () => undefined, billOfPart: () => assert.fail('nothing has begun') }
   const run = new Run(new RecordedExchange(), testPrincipal(), metered, world.services, operation)
   run.start()
-  world.hold.onHeld(1_000, 7)
+  world.hold.onHeld(heldMoney(1_000, 7))
   return run
 }
 

@@ -5,6 +5,7 @@ import { test } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { GatewayError } from '../../../../../contract/errors/errors.ts'
 import type { AgentPolicy } from '../../../../../proxy/access/principal.ts'
+import { heldMoney } from '../../../../../proxy/admission/held.ts'
 import { HoldLife, type HoldListener } from '../../../../../proxy/endpoints/run/holdLife.ts'
 import type { Phase } from '../../../../../proxy/endpoints/run/phase.ts'
 import { RecordedExchange } from '../../../../support/parts/recordedExchange.ts'
@@ -47,7 +48,7 @@ test('a hold is requested with the data that control needs if the process dies, 
   life.take()
   assert.equal(world.hold, life)
   assert.deepEqual([life.wantUnits, life.leastUnits, life.holdMeta], [1_000, 1_000, 'test/model,rerank,3,0'])
-  life.onHeld(900, 123)
+  life.onHeld(heldMoney(900, 123))
   assert.deepEqual([life.heldUnits, life.heldAtMs, told.calls], [900, 123, ['held']])
 })
 

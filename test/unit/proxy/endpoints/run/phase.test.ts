@@ -3,7 +3,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { assertChange, isDecided, isServed, type Phase, PhaseFault } from '../../../../../proxy/endpoints/run/phase.ts'
+import { assertChange, isDecided, isServed, type Phase } from '../../../../../proxy/endpoints/run/phase.ts'
+import { PhaseFault } from '../../../../../proxy/phases.ts'
 
 const PHASES: readonly Phase[] = ['admitting', 'calling', 'answering', 'committed', 'ending', 'settling', 'done']
 const ALLOWED: ReadonlySet<string> = new Set([

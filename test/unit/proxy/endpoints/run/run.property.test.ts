@@ -8,13 +8,14 @@ import fc from 'fast-check'
 import { GatewayError } from '../../../../../contract/errors/errors.ts'
 import { parseCatalog } from '../../../../../control/catalog/pricing/catalogFile.ts'
 import { encodeRecord } from '../../../../../control/catalog/pricing/record.ts'
+import { heldMoney } from '../../../../../proxy/admission/held.ts'
 import { LOST_ANSWER } from '../../../../../proxy/admission/holds.ts'
 import { notifyWaiter } from '../../../../../proxy/admission/notifyWaiter.ts'
 import { decodeCatalog } from '../../../../../proxy/catalog/catalog.ts'
 import type { CatalogStore } from '../../../../../proxy/catalog/catalogStore.ts'
 import { chatSurface } from '../../../../../proxy/dialects/chatSurface.ts'
 import { chatServe } from '../../../../../proxy/endpoints/chat/chat.ts'
-import { PhaseFault } from '../../../../../proxy/endpoints/run/phase.ts'
+import { PhaseFault } from '../../../../../proxy/phases.ts'
 import { TransportFailure } from '../../../../../proxy/upstream/transport/transport.ts'
 import { RecordedExchange } from '../../../../support/parts/recordedExchange.ts'
 import { RunWorld, testPrincipal } from '../../../../support/parts/runWorld.ts'
@@ -126,7 +127,7 @@ class Play {
     const mayBeServed = how === 'held' && !this.exchange.gone && this.exchange.ends.length === 0
     const cause = how === 'lost' ? LOST_ANSWER : undefined
     this.tell(this.world.hold, (waiter) => {
-      if (how === 'held') waiter.onHeld(waiter.wantUnits, 7)
+      if (how === 'held') waiter.onHeld(heldMoney(waiter.wantUnits, 7))
       else waiter.onHoldRefused(new GatewayError('admission_unavailable', { cause }))
     })
     assert.equal(this.world.calls.length, mayBeServed ? 1 : 0, 'providers are asked for what is held and awaited')

@@ -6,14 +6,15 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { GatewayError } from '../../../../../contract/errors/errors.ts'
 import { NO_USAGE } from '../../../../../contract/money/charge.ts'
 import { sluice } from '../../../../../contract/wire/generated/messages.js'
+import { heldMoney } from '../../../../../proxy/admission/held.ts'
 import { LOST_ANSWER } from '../../../../../proxy/admission/holds.ts'
 import { settlementBytes } from '../../../../../proxy/admission/settlementText.ts'
 import type { Bill } from '../../../../../proxy/endpoints/run/bill.ts'
 import type { Outcome } from '../../../../../proxy/endpoints/run/outcome.ts'
-import { PhaseFault } from '../../../../../proxy/endpoints/run/phase.ts'
 import type { ProviderCall } from '../../../../../proxy/endpoints/run/providerCall.ts'
 import { Run, type RunListener } from '../../../../../proxy/endpoints/run/run.ts'
 import { WholeCall, type WholeListener } from '../../../../../proxy/endpoints/run/wholeCall.ts'
+import { PhaseFault } from '../../../../../proxy/phases.ts'
 import { TransportFailure } from '../../../../../proxy/upstream/transport/transport.ts'
 import { RecordedExchange } from '../../../../support/parts/recordedExchange.ts'
 import { metered, RunWorld, testPrincipal, testRequest } from '../../../../support/parts/runWorld.ts'
@@ -73,7 +74,7 @@ function started(): Operation {
 
 function held(): Operation {
   const operation = started()
-  operation.world.hold.onHeld(1_000, 7)
+  operation.world.hold.onHeld(heldMoney(1_000, 7))
   return operation
 }
 
@@ -97,7 +98,7 @@ test('a request is held, called, answered and settled, notifies its operation, a
   const operation = started()
   const { run, world, exchange } = operation
   assert.deepEqual([run.phase, world.active.size], ['admitting', 1])
-  world.hold.onHeld(1_000, 7)
+  world.hold.onHeld(heldMoney(1_000, 7))
   assert.equal(run.phase, 'calling')
   world.call.listener.onHead(200, HEADERS)
   assert.equal(run.phase, 'answering')
@@ -153,7 +154,7 @@ test('a client that disconnects before its hold is granted is not served', () =>
   const operation = started()
   operation.exchange.leave()
   assert.equal(operation.run.phase, 'admitting')
-  operation.world.hold.onHeld(1_000, 7)
+  operation.world.hold.onHeld(heldMoney(1_000, 7))
   assert.deepEqual([booked(operation).errorCode, operation.world.calls.length], ['client_gone', 0])
   operation.world.accept()
   isDone(operation)
@@ -164,7 +165,7 @@ test('a request cut before its hold is granted gets an error, and its hold is vo
   operation.world.active.cutAll()
   operation.world.active.cutAll()
   assert.deepEqual([operation.run.phase, operation.exchange.ends], ['ending', ['gateway_restarting']])
-  operation.world.hold.onHeld(1_000, 7)
+  operation.world.hold.onHeld(heldMoney(1_000, 7))
   assert.deepEqual([operation.world.chargeUnits, operation.world.calls.length], [-1, 0])
   operation.world.accept()
   isDone(operation)

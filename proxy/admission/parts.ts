@@ -1,5 +1,5 @@
-import { coinFor } from '../../../contract/money/coin.ts'
-import { type CoinPart, coinPartText, parseCoinPart } from '../../../contract/wire/coinPart.ts'
+import { coinFor } from '../../contract/money/coin.ts'
+import { type CoinPart, coinPartText, parseCoinPart } from '../../contract/wire/coinPart.ts'
 
 /** Units that were taken from one grant. */
 export interface GrantPart {

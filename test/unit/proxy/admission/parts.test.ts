@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { UNITS_PER_USD } from '../../../../../contract/money/units.ts'
-import { chargeParts, grantsText, parseSplit, splitText } from '../../../../../proxy/admission/leases/parts.ts'
+import { UNITS_PER_USD } from '../../../../contract/money/units.ts'
+import { chargeParts, grantsText, parseSplit, splitText } from '../../../../proxy/admission/parts.ts'
 
 /** Coin at one US dollar. */
 const coin = (units: number) => ({ coinUnits: units, coinNanos: units })

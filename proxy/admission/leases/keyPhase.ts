@@ -1,0 +1,23 @@
+import { assertNext, type PhaseTable } from '../../phases.ts'
+
+/**
+ * What the leases of a key wait for.
+ * - `resting`: no request waits for credits or coin.
+ * - `renewing`: the same, and the next call to Redis leases more in advance.
+ * - `asking`: requests wait for Redis's answer.
+ * - `recalling`: requests wait for the recalled leases of other processes.
+ */
+export type KeyPhase = 'resting' | 'renewing' | 'asking' | 'recalling'
+
+/** A recall belongs to requests that wait, and ends with their answer. */
+const NEXT: PhaseTable<KeyPhase> = {
+  resting: ['renewing', 'asking'],
+  renewing: ['resting', 'asking'],
+  asking: ['resting', 'recalling'],
+  recalling: ['resting', 'asking'],
+}
+
+/** @throws PhaseFault where `to` cannot follow `from` */
+export function assertKey(from: KeyPhase, to: KeyPhase): void {
+  assertNext(NEXT, 'a key', from, to)
+}
