@@ -1,3 +1,5 @@
+import type { Logger } from 'pino'
+import { MoneyFault } from '../contract/money/moneyFault.ts'
 import { type LogEventTable, logEventOf } from '../contract/std/logEvents.ts'
 
 /** Every line that the proxy logs. Operators alert on these names: one that has been released is never changed. */
@@ -45,6 +47,11 @@ export const PROXY_EVENTS = {
     'fatal',
     'METERING IS OFF (SLUICE_BENCH_UNMETERED): requests run unpaid',
     'Remove SLUICE_BENCH_UNMETERED from the environment; it is for benchmarks alone.',
+  ],
+  money_rule_broken: [
+    'error',
+    'an amount breaks a rule of the money path; its request has ended without a charge',
+    'Run `sluice audit` and report `rule` and `err`: this is a fault of the gateway. What is held stays held until the proxy is restarted.',
   ],
   orphaned_requests_voided: ['warn', 'voided the open requests of a process that died'],
   payment_failed: ['warn', 'could not take a payment'],
@@ -101,3 +108,11 @@ export type ProxyEvent = keyof typeof PROXY_EVENTS
 
 /** Logs an event of the proxy. */
 export const logEvent = logEventOf(PROXY_EVENTS)
+
+/** Logs errors under the event of their place; a broken rule of the money path has its own event everywhere. */
+export function faultLog(log: Logger): (event: ProxyEvent) => (err: unknown) => void {
+  return (event) => (err) => {
+    if (err instanceof MoneyFault) logEvent(log, 'money_rule_broken', { err, rule: err.rule })
+    else logEvent(log, event, { err })
+  }
+}

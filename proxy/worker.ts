@@ -36,7 +36,7 @@ import { VideoJobs } from './endpoints/videos/jobs.ts'
 import { VideoStore } from './endpoints/videos/videoStore.ts'
 import { VideoWakes } from './endpoints/videos/videoWakes.ts'
 import { readLimits } from './limits.ts'
-import { logEvent, type ProxyEvent } from './logEvents.ts'
+import { faultLog, logEvent } from './logEvents.ts'
 import { logOutages } from './metrics/redisOutages.ts'
 import { RefusalLog } from './metrics/refusalLog.ts'
 import { RequestMetrics } from './metrics/requestMetrics.ts'
@@ -62,7 +62,7 @@ const config = readConfig(process.env)
 const limits = readLimits(process.env['SLUICE_LIMITS'])
 const owner = newId('own')
 const log = pino({ level: config.logLevel, base: { process: 'proxy', owner } })
-const fault = (event: ProxyEvent) => (err: unknown) => logEvent(log, event, { err })
+const fault = faultLog(log)
 
 const commands = connectRedis(config.redisUrl, { failAfterMs: limits.redisTimeoutMs })
 const subscriber = connectRedis(config.redisUrl, 'wait')

@@ -1,4 +1,5 @@
 import { GatewayError } from '../../contract/errors/errors.ts'
+import { assertMoney } from '../../contract/money/moneyFault.ts'
 import { HoldCode, type Script, type ScriptArgument, type ScriptKey } from '../../contract/wire/scripts.ts'
 import type { Principal } from '../access/principal.ts'
 import type { Limits } from '../limits.ts'
@@ -132,7 +133,7 @@ export class Holds implements Holding {
       const at = REPLY_HEAD + i * REPLY_PER_ITEM
       const code = reply[at] as number
       this.notify(held, (waiter) => {
-        if (code === HoldCode.OK) waiter.onHeld(heldOf(parseSplit(String(reply[splits + i])), heldAtMs))
+        if (code === HoldCode.OK) waiter.onHeld(grantedOf(waiter, reply[at + 1], reply[splits + i], heldAtMs))
         else {
           const refusal = { code, retryMs: reply[at + 2] as number, leastUnits: waiter.leastUnits }
           waiter.onHoldRefused(holdRefusal(waiter, refusal, this.options.onFault))
@@ -157,6 +158,16 @@ export class Holds implements Holding {
       )
     }
   }
+}
+
+/** A hold that Redis has granted. @throws MoneyFault where it is not the one that was asked for */
+function grantedOf(waiter: HoldWaiter, reply: unknown, split: unknown, heldAtMs: number): Held {
+  const { requestId, wantUnits, leastUnits } = waiter
+  const held = heldOf(parseSplit(String(split)), heldAtMs)
+  const units = Number(reply)
+  assertMoney(units <= wantUnits && units >= leastUnits, 'grant_within_request', requestId, units, wantUnits)
+  assertMoney(held.units === units, 'hold_is_its_parts', requestId, held.units, units)
+  return held
 }
 
 /** The arguments of hold.lua after the items: the platform keys of items whose key is a sub-key. */

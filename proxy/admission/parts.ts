@@ -22,6 +22,10 @@ export function unitsOf(parts: Parts): number {
 
 /** The units that were taken from grants, and from a lock where there is one. */
 export function grantUnits({ grants }: Parts): number {
+  return sumUnits(grants)
+}
+
+export function sumUnits(grants: readonly GrantPart[]): number {
   let units = 0
   for (const part of grants) units += part.units
   return units

@@ -1,3 +1,4 @@
+import { MoneyFault } from '../../contract/money/moneyFault.ts'
 import type { FixedArguments } from '../../contract/wire/scriptArguments.ts'
 import { type Script, SettleCode } from '../../contract/wire/scripts.ts'
 import type { Limits } from '../limits.ts'
@@ -43,7 +44,7 @@ export class StrayHolds implements Settling {
   end(ending: Ending, keys: FixedArguments, waiter: EndingWaiter | null): void {
     const { limits, onFault } = this.options
     const isVoid = ending.chargeUnits < 0
-    if (!isVoid) onFault(new Error(`${ending.requestId} is to be charged and nothing is held for it`))
+    if (!isVoid) onFault(new MoneyFault('charged_once', ending.requestId, ending.chargeUnits, 0))
     else if (this.strays.length < limits.strayHoldsMax) this.strays.push({ ending, keys, sinceMs: this.now() })
     if (waiter !== null) setImmediate(() => notifyWaiter(waiter, (told) => tell(told, isVoid), onFault))
     this.lookLater(0)

@@ -1,3 +1,4 @@
+import { assertMoney } from '../../../contract/money/moneyFault.ts'
 import { intArray, textArray } from '../../runtime/db/arrays.ts'
 import { CopyRows, copyRows } from '../../runtime/db/copy.ts'
 import { locking } from '../../runtime/db/lockOrder.ts'
@@ -55,11 +56,14 @@ const EXPECTED_BYTES = 256
 /**
  * Books many transfers of which none is booked yet.
  * @throws the database error as postTransfers does, and when one is booked already (SQLSTATE 23505)
+ * @throws MoneyFault where one moves nothing
  */
 export async function postNewTransfers(client: Client, transfers: readonly Transfer[]): Promise<void> {
   if (transfers.length === 0) return
   const rows = new CopyRows(COLUMNS.length, transfers.length * EXPECTED_BYTES)
   for (const { kind, ref, debit, credit, units, coinNanos = units } of transfers) {
+    const moves = units >= 0 && coinNanos >= 0 && units + coinNanos > 0 && debit !== credit
+    assertMoney(moves, 'transfer_moves_amount', `${kind} ${ref}`, units, coinNanos)
     rows.row()
     for (const text of [kind, ref, debit, credit]) rows.text(text)
     rows.bigint(units)

@@ -1,3 +1,4 @@
+import { MoneyFault } from '../../../contract/money/moneyFault.ts'
 import type { Pool } from '../../runtime/db/pool.ts'
 import { addMonthsOf, isMonthMissing } from '../partitions/addMonths.ts'
 import { type Booked, bookEntries } from './bookEntries.ts'
@@ -10,11 +11,11 @@ const REQUEST_CONSTRAINT = /^receipts_\w+_pkey$/
 
 /**
  * Whether an error comes from the content of a batch, so that a retry can not help: SQLSTATE classes 22 (data exception) and 23
- * (integrity constraint violation), https://www.postgresql.org/docs/current/errcodes-appendix.html, and JavaScript's own
- * complaints about values.
+ * (integrity constraint violation), https://www.postgresql.org/docs/current/errcodes-appendix.html, JavaScript's own
+ * complaints about values, and broken rules of the money path.
  */
 export function isCausedByContent(error: unknown): boolean {
-  if (error instanceof TypeError || error instanceof RangeError) return true
+  if (error instanceof TypeError || error instanceof RangeError || error instanceof MoneyFault) return true
   const { code, constraint } = error as { code?: unknown; constraint?: unknown }
   if (typeof code !== 'string' || !/^2[23][0-9A-Z]{3}$/.test(code)) return false
   return typeof constraint !== 'string' || !BOOK_CONSTRAINT.test(constraint)

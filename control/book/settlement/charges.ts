@@ -1,3 +1,4 @@
+import { assertMoney } from '../../../contract/money/moneyFault.ts'
 import { textArray } from '../../runtime/db/arrays.ts'
 import { locking } from '../../runtime/db/lockOrder.ts'
 import type { Client } from '../../runtime/db/pool.ts'
@@ -42,12 +43,14 @@ export function chargesOf(entries: readonly BookableEntry[], balances: Map<strin
     const ref = entry.kind === 'ended' ? entry.receipt.requestId : expiryRef(entry.raw)
     const creditOf = (debit: string) =>
       entry.kind === 'ended' ? chargeCredit(debit, entry.raw.shard) : whereExpired(entry.potId)
+    const postedFrom = charges.transfers.length
     let short = 0
     if (entry.kind === 'ended') burnTokens(charges, balances, entry)
     for (const part of parts) {
       if ('seriesId' in part) continue
       const { ledgerAccount, units, amount } = part
       const balance = balances.get(ledgerAccount) ?? 0
+      assertMoney(balance >= 0, 'balance_not_negative', ledgerAccount, balance, amount)
       const covered = Math.min(amount, balance)
       const coveredUnits = covered === amount ? units : shareOf(units, covered, amount)
       balances.set(ledgerAccount, balance - covered)
@@ -56,13 +59,23 @@ export function chargesOf(entries: readonly BookableEntry[], balances: Map<strin
       const credit = creditOf(ledgerAccount)
       charges.transfers.push({ kind, ref, debit: ledgerAccount, credit, units: coveredUnits, coinNanos: covered })
     }
-    if (short === 0) continue
-    charges.shortfallUnits += short
-    charges.shortShards.add(entry.raw.shard)
-    if (entry.kind === 'ended')
-      charges.transfers.push({ kind, ref, debit: HOUSE, credit: creditOf(HOUSE), units: short })
+    if (short > 0) {
+      charges.shortfallUnits += short
+      charges.shortShards.add(entry.raw.shard)
+      if (entry.kind === 'ended')
+        charges.transfers.push({ kind, ref, debit: HOUSE, credit: creditOf(HOUSE), units: short })
+    }
+    if (entry.kind === 'ended') assertPosted(entry, charges.transfers, postedFrom)
   }
   return charges
+}
+
+/** The transfers of an ending, from this place on, move what its receipt says. @throws MoneyFault */
+function assertPosted({ receipt }: EndedEntry, transfers: readonly Transfer[], from: number): void {
+  const { requestId, chargeUnits, lockUnits } = receipt
+  let posted = 0
+  for (let i = from; i < transfers.length; i++) posted += transfers[i]?.units ?? 0
+  assertMoney(posted === chargeUnits + lockUnits, 'posting_is_charge', requestId, posted, chargeUnits + lockUnits)
 }
 
 /** Takes the tokens that a request burns out of a holding for good. The house bears the part that the book no longer has. */

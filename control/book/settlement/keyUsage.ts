@@ -1,3 +1,4 @@
+import { assertMoney } from '../../../contract/money/moneyFault.ts'
 import { shardOf } from '../../../contract/wire/redisKeys.ts'
 import { intArray, textArray } from '../../runtime/db/arrays.ts'
 import { locking } from '../../runtime/db/lockOrder.ts'
@@ -38,7 +39,9 @@ export async function addKeyUsage(client: Client, receipts: readonly Receipt[]):
       usage = { keyId, hour, accountId, units: 0, requests: 0 }
       usages.push(usage)
     }
-    usage.units += chargeUnits + lockUnits
+    const units = chargeUnits + lockUnits
+    assertMoney(units >= 0, 'counter_not_negative', keyId, units, usage.units)
+    usage.units += units
     usage.requests++
   }
   await upsert(client, [...byKey.values()].flat())

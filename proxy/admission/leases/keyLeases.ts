@@ -1,3 +1,4 @@
+import { assertMoney } from '../../../contract/money/moneyFault.ts'
 import { UNITS_PER_USD } from '../../../contract/money/units.ts'
 import { HoldCode } from '../../../contract/wire/scripts.ts'
 import type { Principal } from '../../access/principal.ts'
@@ -207,8 +208,9 @@ export class KeyLeases {
     this.usedAtMs = nowMs
     this.demand.note(units, nowMs)
     const rest = lease.hold(units, nowMs, waiter.coinUsdUnits)
-    const parts = tokens?.holdWith(rest) ?? rest
-    this.shard.opened(waiter, lease, heldOf(parts, this.context.clock.now(), tokens?.units))
+    const held = heldOf(tokens?.holdWith(rest) ?? rest, this.context.clock.now(), tokens?.units)
+    assertMoney(held.units - held.lockUnits === units, 'hold_is_its_parts', waiter.requestId, held.units, units)
+    this.shard.opened(waiter, lease, held)
     if (this.waiting.length === 0 && nowMs >= this.renewAtMs) this.renewEarly(lease, nowMs)
   }
 

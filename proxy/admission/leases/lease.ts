@@ -1,8 +1,11 @@
 import { coinFor, valueOfCoin } from '../../../contract/money/coin.ts'
+import { assertMoney } from '../../../contract/money/moneyFault.ts'
 import type { Principal } from '../../access/principal.ts'
 import { leaseText } from '../journal/records.ts'
-import { coinParts, type GrantPart, NO_GRANTS, type Parts } from '../parts.ts'
+import { coinParts, type GrantPart, NO_GRANTS, type Parts, sumUnits } from '../parts.ts'
 import { type FreeGrant, FreeLocks } from './freeLocks.ts'
+
+const RULE = 'lease_covers_hold'
 
 /** Units are counted in windows of an hour. */
 export const HOUR_MS = 3_600_000
@@ -133,7 +136,10 @@ export class Lease implements HeldFrom {
    * it any more.
    */
   takenOff({ coinUnits, coinNanos, grants }: Parts): void {
-    for (const { units } of grants) this.outGrantUnits -= units
+    const granted = sumUnits(grants)
+    assertMoney(granted <= this.outGrantUnits, RULE, this.field, granted, this.outGrantUnits)
+    assertMoney(coinNanos <= this.outNanos, RULE, this.field, coinNanos, this.outNanos)
+    this.outGrantUnits -= granted
     this.outNanos -= coinNanos
     this.outCoinUnits = Math.max(0, this.outCoinUnits - coinUnits)
     if (this.outNanos !== 0) return
@@ -239,7 +245,7 @@ export class Lease implements HeldFrom {
   reconcile(out: Parts, used: Parts): void {
     this.outNanos = out.coinNanos
     this.outCoinUnits = out.coinUnits
-    this.outGrantUnits = out.grants.reduce((sum, { units }) => sum + units, 0)
+    this.outGrantUnits = sumUnits(out.grants)
     this.freeNanos = 0
     this.freeCoinUnits = 0
     this.freeGrants = []
@@ -264,6 +270,8 @@ export class Lease implements HeldFrom {
 
   private holdCoin(units: number, coinUsdUnits: number, grants: readonly GrantPart[]): Parts {
     const parts = coinParts(units, coinUsdUnits, grants)
+    assertMoney(units >= 0 && units <= this.freeCoinUnits, RULE, this.field, units, this.freeCoinUnits)
+    assertMoney(parts.coinNanos <= this.freeNanos, RULE, this.field, parts.coinNanos, this.freeNanos)
     this.freeNanos -= parts.coinNanos
     this.freeCoinUnits -= units
     return parts

@@ -1,5 +1,7 @@
-import type { ScriptArgument, ScriptKey } from '../../../contract/wire/scripts.ts'
+import { assertMoney } from '../../../contract/money/moneyFault.ts'
+import { HoldCode, type ScriptArgument, type ScriptKey } from '../../../contract/wire/scripts.ts'
 import type { Principal } from '../../access/principal.ts'
+import { sumUnits } from '../parts.ts'
 
 const HEAD = 2
 const PER_ITEM = 7
@@ -58,12 +60,16 @@ function lockText({ seriesId, microUnits }: NonNullable<LeaseAsk['lock']>): stri
   return `${seriesId},${microUnits}`
 }
 
-/** The answers, in the order of the asks. @throws Error when Redis answers another number of them */
-export function leaseAnswers(reply: readonly unknown[], count: number): LeaseAnswer[] {
-  if (reply.length !== HEAD + count * PER_ITEM) throw new Error(`lease.lua answered ${reply.length} values`)
-  return Array.from({ length: count }, (_, i) => {
+/**
+ * The answers, in the order of the asks.
+ * @throws Error when Redis answers another number of them @throws MoneyFault when it leases more than was asked for
+ */
+export function leaseAnswers(reply: readonly unknown[], asks: readonly LeaseAsk[]): LeaseAnswer[] {
+  if (reply.length !== HEAD + asks.length * PER_ITEM) throw new Error(`lease.lua answered ${reply.length} values`)
+  return asks.map((ask, i) => {
     const [code, units, retryMs, permits, coinNanos, grantsText, out] = reply.slice(HEAD + i * PER_ITEM)
     const grants = parseGrants(String(grantsText))
+    if (Number(code) === HoldCode.OK) checkLeased(ask, Number(units), Number(coinNanos), grants)
     return {
       code: Number(code),
       units: Number(units),
@@ -75,6 +81,14 @@ export function leaseAnswers(reply: readonly unknown[], count: number): LeaseAns
       out: Number(out),
     }
   })
+}
+
+function checkLeased(ask: LeaseAsk, units: number, coinNanos: number, grants: LeaseAnswer['grants']): void {
+  const { keyId } = ask.principal
+  const most = ask.wantUnits + ask.extraUnits
+  assertMoney(units >= 0 && units <= most, 'grant_within_request', keyId, units, most)
+  const granted = sumUnits(grants)
+  assertMoney(granted <= units && coinNanos >= 0, 'hold_is_its_parts', keyId, granted, units)
 }
 
 function parseGrants(text: string): LeaseAnswer['grants'] {

@@ -85,7 +85,15 @@ export class Leases implements Holding, Settlements {
     const shard = this.shards[waiter.principal.shard]
     if (!this.options.journal.accepts) this.refuseUnwritable(waiter)
     else if (shard === undefined) this.refuseLater(waiter)
-    else shard.take(waiter, this.clock.now())
+    else {
+      try {
+        shard.take(waiter, this.clock.now())
+      } catch (error) {
+        shard.doubt()
+        this.options.onFault(error)
+        waiter.onCrashed(error)
+      }
+    }
   }
 
   /**
@@ -116,10 +124,11 @@ export class Leases implements Holding, Settlements {
       this.options.strays.end(ending, keys, waiter)
       return
     }
-    this.open.remove(hold)
-    this.recent.add(ending.requestId, ending.shard)
     if (isSingle(hold.lease.name.field)) this.endSingle(hold, ending, waiter)
     else this.shards[ending.shard]?.end(hold, ending.chargeUnits, ending.settlement, waiter)
+    // Last, so that the hold of an ending that breaks a rule stays.
+    this.open.remove(hold)
+    this.recent.add(ending.requestId, ending.shard)
   }
 
   /** Redis has answered something else in time. @param sentAtMs by performance.now() */

@@ -1,13 +1,16 @@
 import { GatewayError } from '../../../contract/errors/errors.ts'
+import { assertMoney } from '../../../contract/money/moneyFault.ts'
 import type { EndingWaiter } from '../ending.ts'
 import { flatText } from '../flatText.ts'
 import type { Held } from '../held.ts'
 import type { HoldWaiter } from '../holds.ts'
 import type { JournalListener } from '../journal/listener.ts'
 import type { Segment } from '../journal/segment.ts'
-import { chargeParts, NO_PARTS, splitText } from '../parts.ts'
+import { chargeParts, NO_PARTS, type Parts, splitText } from '../parts.ts'
 import type { LeasedEnding } from './batch.ts'
 import type { HeldFrom } from './lease.ts'
+
+const RULE = 'charge_within_hold'
 
 /** A request that holds units; when they are from a lease, its waiter is called back once the opening is in the journal. */
 export class OpenHold implements JournalListener {
@@ -33,10 +36,11 @@ export class OpenHold implements JournalListener {
    * @param seq of the ending, by owner and shard
    * @param chargeUnits a part of the hold, or below zero for nothing
    * @param settlement a Settlement message, one character a byte
+   * @throws MoneyFault where the hold cannot pay the charge; it is still open then
    */
   end(seq: number, chargeUnits: number, settlement: string): LeasedEnding {
     const { parts, heldAtMs } = this.held
-    const charged = chargeUnits > 0 ? chargeParts(parts, chargeUnits, this.waiter.coinUsdUnits) : NO_PARTS
+    const charged = chargeUnits > 0 ? this.partsOf(chargeUnits) : NO_PARTS
     this.lease.release(parts, charged)
     return {
       lease: this.lease.name,
@@ -48,6 +52,16 @@ export class OpenHold implements JournalListener {
       split: splitText(charged),
       settlement: flatText(settlement),
     }
+  }
+
+  private partsOf(chargeUnits: number): Parts {
+    const { requestId, coinUsdUnits } = this.waiter
+    const { parts, units } = this.held
+    assertMoney(chargeUnits <= units, RULE, requestId, chargeUnits, units)
+    const charged = chargeParts(parts, chargeUnits, coinUsdUnits)
+    assertMoney(charged.coinUnits <= parts.coinUnits, RULE, requestId, charged.coinUnits, parts.coinUnits)
+    assertMoney(charged.coinNanos <= parts.coinNanos, RULE, requestId, charged.coinNanos, parts.coinNanos)
+    return charged
   }
 
   onWritten(): void {

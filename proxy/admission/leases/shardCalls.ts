@@ -59,7 +59,7 @@ export class ShardCalls {
     const { ledgerStreamEntriesMax } = this.context.limits
     const reply = await this.call('lease', [...this.fixed, ...keys], [ledgerStreamEntriesMax, ...args])
     if (!isTaken(reply)) return this.notTaken(reply[0], reply[2])
-    return { code: reply[0], nowMs: reply[1], answers: leaseAnswers(reply, asks.length) }
+    return { code: reply[0], nowMs: reply[1], answers: leaseAnswers(reply, asks) }
   }
 
   /** @throws as `lease` */

@@ -134,6 +134,12 @@ export class ShardLeases implements KeyShard {
     this.isDue = true
   }
 
+  /** Compares with Redis what is out: amounts that were taken in part are free again then. */
+  doubt(): void {
+    this.agreement.doubt()
+    this.schedule()
+  }
+
   /** Delivers all endings with the next call. */
   deliverSoon(): void {
     this.isDue = true

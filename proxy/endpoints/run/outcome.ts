@@ -1,4 +1,5 @@
 import type { LockCharge } from '../../../contract/money/lockCharge.ts'
+import { assertMoney } from '../../../contract/money/moneyFault.ts'
 import { receiptJson } from '../../../contract/money/receipt.ts'
 import { RATE, STATUS, TIER, USAGE_SOURCE } from '../../../contract/wire/settlementNames.ts'
 import type { Principal } from '../../access/principal.ts'
@@ -63,6 +64,9 @@ export class Outcome implements HoldEnd {
     this.clamped = this.isCharged && dueUnits > heldUnits
     this.chargeUnits = this.isCharged ? Math.min(dueUnits, heldUnits) : VOID
     this.burnt = locked === undefined ? undefined : burntTokens(run, locked)
+    const burntUnits = this.burnt?.units ?? 0
+    const isPart = burntUnits === 0 || (burntUnits <= this.chargeUnits && burntUnits <= hold.lockUnits)
+    assertMoney(isPart, 'charge_is_its_parts', hold.requestId, burntUnits, this.chargeUnits)
     this.durationMs = Math.max(0, Date.now() - run.exchange.startedAtMs)
     this.attestation = attestationOf(run, servedBy)
     this.settlement = this.settlementText(servedBy)

@@ -23,6 +23,7 @@ function outcomeOf(
   changes: Partial<Metered> = {},
   privateTier = false,
   route: Route = itemOf(metered.routes, 0),
+  lockUnits = 0,
 ): Outcome {
   const { services } = new RunWorld()
   const principal = { ...testPrincipal(), privateTier }
@@ -37,6 +38,7 @@ function outcomeOf(
   }
   const hold = new HoldLife(run, {} as HoldListener)
   hold.heldUnits = 100
+  hold.lockUnits = lockUnits
   hold.heldAtMs = 5
   const errorCode = status === 'ok' ? null : 'client_gone'
   return new Outcome(run, hold, { route, firstByteMs: 9 }, status, billOf(units), errorCode)
@@ -110,4 +112,18 @@ test('the receipt and the settlement of the private tier name the report of the 
 
 test('a request that called no provider has no provider on its receipt', () => {
   assert.deepEqual(NOBODY, { route: null, firstByteMs: 0 })
+})
+
+test('tokens of a lock that are more than the charge, or than were held, end the request without a charge', () => {
+  const lockOf = (lockUnits: number, sheetUnits: number) => {
+    const hold = { charge: () => ({ lockUnits, sheetUnits }), seriesId: 'lock_1', microUnits: 1 }
+    return { lock: { hold, routes: [] } } as unknown as Partial<Metered>
+  }
+  assert.deepEqual(outcomeOf('ok', 40, lockOf(30, 10), false, undefined, 30).burnt, {
+    seriesId: 'lock_1',
+    units: 30,
+    micros: 30,
+  })
+  for (const changes of [lockOf(31, 0), lockOf(30, -20), lockOf(Number.NaN, 0)])
+    assert.throws(() => outcomeOf('ok', 40, changes, false, undefined, 30), { rule: 'charge_is_its_parts' })
 })
