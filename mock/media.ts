@@ -37,16 +37,13 @@ export function addMediaRoutes(
     app.post(path, (res, req) => {
       const head = readHead(req)
       const exchange = new Exchange(res, log, head.requestId)
-      readBytes(res, (bytes) => void take(res, exchange, path, head, bytes, wheel, failures))
+      readBytes(res, (bytes) => void take({ res, exchange, path, head }, bytes, wheel, failures))
     })
   }
 }
 
 async function take(
-  res: HttpResponse,
-  exchange: Exchange,
-  path: string,
-  head: RequestHead,
+  { res, exchange, path, head }: { res: HttpResponse; exchange: Exchange; path: string; head: RequestHead },
   bytes: Buffer | undefined,
   wheel: TimerWheel,
   failures: Map<string, number>,

@@ -126,7 +126,7 @@ export class AccountApi {
       withUndo(pool, onFault, async (transaction) => {
         // A statement that waits for a lock longer than the client waits for the answer would only occupy a connection.
         await transaction.client.query(`SET LOCAL statement_timeout = ${this.options.limits.apiTimeoutMs}`)
-        const done = await writeOnce(handler, call, transaction, repeatable, prepared, this.options.limits)
+        const done = await writeOnce(handler, call, transaction, { repeatable, prepared, limits: this.options.limits })
         if (performance.now() > deadlineMs - ANSWER_MS) throw new GatewayError('admission_unavailable')
         return done
       }),
@@ -146,9 +146,7 @@ async function writeOnce(
   handler: WriteHandler<unknown>,
   call: ApiCall,
   transaction: UndoableTransaction,
-  repeatable: RepeatableRequest | undefined,
-  prepared: unknown,
-  limits: Limits,
+  { repeatable, prepared, limits }: { repeatable: RepeatableRequest | undefined; prepared: unknown; limits: Limits },
 ): Promise<ApiResult> {
   const { client } = transaction
   if (repeatable === undefined) return handler.write(call, client, prepared, transaction)

@@ -196,7 +196,7 @@ export async function addReceipts(
   limits: Limits,
 ): Promise<void> {
   for (const log of await logsFrom(client, from)) {
-    await eachChunk(client, log, from[log] ?? 0, Number.MAX_SAFE_INTEGER, limits, async (values) => {
+    await eachChunk(client, { log, from: from[log] ?? 0, until: Number.MAX_SAFE_INTEGER }, limits, async (values) => {
       addChunk(await client.query<Chunk>(longQuery(limits, ADD, values)), findings, progress)
     })
   }
@@ -226,7 +226,7 @@ export async function addReferred(client: Client, from: readonly number[], limit
   const any = await client.query('SELECT 1 FROM referrals LIMIT 1')
   if (any.rows.length === 0) return
   for (const [log, until] of (await readCursors(client)).entries()) {
-    await eachChunk(client, log, from[log] ?? 0, until, limits, async (values) => {
+    await eachChunk(client, { log, from: from[log] ?? 0, until }, limits, async (values) => {
       await client.query(longQuery(limits, ADD_REFERRED, values))
     })
   }
@@ -240,9 +240,7 @@ export async function readCursors(client: Client): Promise<number[]> {
 
 async function eachChunk(
   client: Client,
-  log: number,
-  from: number,
-  until: number,
+  { log, from, until }: { log: number; from: number; until: number },
   limits: Limits,
   work: (values: [log: number, from: number, until: number]) => Promise<void>,
 ): Promise<void> {

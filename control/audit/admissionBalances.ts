@@ -38,6 +38,12 @@ const PAGE = `
   FROM admission_accounts a JOIN ledger_accounts l ON l.id = 'coin:' || a.account_id
   WHERE a.account_id > $1 ORDER BY a.account_id LIMIT $2`
 
+/** Amounts by which the free balances in Redis differ from the book. */
+interface Apart {
+  readonly unread: Unread
+  readonly held: HeldParts
+}
+
 /**
  * Compares every account in Redis with the book: the sum of the free, held and leased amounts has to equal the balance of the
  * book, less the entries that wait in the streams and in the outbox. The account's counter of leased amounts has to equal the
@@ -47,8 +53,7 @@ const PAGE = `
 export async function compareBalances(
   client: Client,
   redis: Redis,
-  unread: Unread,
-  held: HeldParts,
+  apart: Apart,
   faults: Faults,
   limits: Limits,
 ): Promise<number> {
@@ -64,7 +69,7 @@ export async function compareBalances(
     )
     for (const [i, row] of page.rows.entries()) {
       const own = events.rows.filter((event) => event.account_id === row.account_id)
-      compareAccount(row, accounts[i] ?? [null, null, null, null], own, unread, held, faults)
+      compareAccount(row, accounts[i] ?? [null, null, null, null], own, apart, faults)
     }
     count += page.rows.length
     if (page.rows.length < limits.auditPageMax) return count
@@ -76,8 +81,7 @@ function compareAccount(
   row: AccountRow,
   [coin, grants, seq, out]: RedisAccount,
   events: readonly EventRow[],
-  unread: Unread,
-  held: HeldParts,
+  { unread, held }: Apart,
   faults: Faults,
 ): void {
   const waiting = events.filter((event) => event.seq > Number(seq ?? 0))

@@ -55,7 +55,7 @@ async function compareOnce(client: Client, redis: Redis, limits: Limits): Promis
   const own = holds.filter((hold) => hold.owner !== BATCH_OWNER)
   const debits = await addDebits(client, redis, held, nowMs, limits)
   const balances = new Faults()
-  const accounts = await compareBalances(client, redis, unread, held, balances, limits)
+  const accounts = await compareBalances(client, redis, { unread, held }, balances, limits)
   await shareSpending(client, windows, unread, held)
   const beats = await readBeats(redis)
   const counters = new Faults()

@@ -112,7 +112,9 @@ async function admit(args: Arguments, context: CliContext): Promise<undefined> {
   const [id, model] = [argument(args, 'ID'), argument(args, 'MODEL')]
   const terms = termsOf(args, context.limits)
   const upstreamModel = flag(args, 'upstream-model') ?? model
-  const admission = await change(context, (client) => admitProvider(client, OPERATOR, id, model, upstreamModel, terms))
+  const admission = await change(context, (client) =>
+    admitProvider(client, OPERATOR, id, { model, upstreamModel }, terms),
+  )
   const json = admissionJson(admission)
   const text = facts([
     ['provider', id],

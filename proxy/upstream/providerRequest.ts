@@ -13,12 +13,12 @@ export function postRequest(
   totalTimeoutMs: number,
   fresh: boolean,
 ): UpstreamRequest {
-  return providerRequest('POST', provider, asked, limits, totalTimeoutMs, fresh)
+  return providerRequest('POST', provider, asked, limits, { totalTimeoutMs, fresh })
 }
 
 /** A GET from a provider, with the timeouts of requests that clients wait for. */
 export function getRequest(provider: Provider, asked: Asked, limits: Limits, fresh: boolean): UpstreamRequest {
-  return providerRequest('GET', provider, asked, limits, limits.totalTimeoutMs, fresh)
+  return providerRequest('GET', provider, asked, limits, { totalTimeoutMs: limits.totalTimeoutMs, fresh })
 }
 
 function providerRequest(
@@ -26,8 +26,7 @@ function providerRequest(
   provider: Provider,
   asked: Asked,
   limits: Limits,
-  totalTimeoutMs: number,
-  fresh: boolean,
+  { totalTimeoutMs, fresh }: Pick<UpstreamRequest, 'totalTimeoutMs' | 'fresh'>,
 ): UpstreamRequest {
   return {
     origin: provider.origin,

@@ -128,7 +128,7 @@ export class SettlementConsumer {
   /** Entries given to this consumer before a crash, or before Redis or an acknowledgement failed. */
   private async bookPending(): Promise<void> {
     for (;;) {
-      const pending = await readGroup(this.reader, this.options.consumer, '0', PENDING_COUNT, 0)
+      const pending = await readGroup(this.reader, this.options.consumer, '0', { countPerStream: PENDING_COUNT })
       if (pending.length === 0 || this.stopped) return
       await this.book(pending.map(openEntry))
       // Unacknowledged entries would be read again.
@@ -173,7 +173,11 @@ export class SettlementConsumer {
 
   private async readOnce(blockMs: number): Promise<OpenEntry[]> {
     const { reader, options, size, leases } = this
-    const raws = await readGroup(reader, options.consumer, '>', size.countPerStream, blockMs, leases.shards)
+    const raws = await readGroup(reader, options.consumer, '>', {
+      countPerStream: size.countPerStream,
+      blockMs,
+      shards: leases.shards,
+    })
     return raws.map(openEntry)
   }
 

@@ -42,21 +42,26 @@ export async function ensureGroups(redis: Redis): Promise<void> {
   }
 }
 
+/** The size of a read of streams. */
+interface GroupRead {
+  /** The most entries of each stream. */
+  readonly countPerStream: number
+  /** How long to wait for the first one; absent does not wait. */
+  readonly blockMs?: number
+  /** Those whose streams are read, one at least; absent for all. */
+  readonly shards?: readonly number[]
+}
+
 /**
  * Reads all streams at once for one consumer of the group. A cluster, where one read can not block over several slots, is
  * polled instead, with backoff.
  * @param from '>' for entries that were never delivered, '0' for those delivered to this consumer and not acknowledged
- * @param countPerStream most entries of each stream
- * @param blockMs how long to wait for the first one; 0 does not wait
- * @param shards those whose streams are read, one at least
  */
 export async function readGroup(
   redis: Redis,
   consumer: string,
   from: '>' | '0',
-  countPerStream: number,
-  blockMs: number,
-  shards: readonly number[] = ALL_SHARDS,
+  { countPerStream, blockMs = 0, shards = ALL_SHARDS }: GroupRead,
 ): Promise<RawEntry[]> {
   const streams = shards.map(ledgerStream)
   const head = ['GROUP', LEDGER_GROUP, consumer, 'COUNT', countPerStream]

@@ -23,7 +23,7 @@ export function approvalHandlers({
     write: async (call, client) => {
       const agent = await ownedAgent(client, call)
       const id = approvalId(call)
-      const approval = await decideApproval(client, call.actor, agent.ownerId, agent.id, id, decision)
+      const approval = await decideApproval(client, call.actor, agent, id, decision)
       return { json: approvalJson(approval, agent.slug, await coinPrice(client)) }
     },
   })

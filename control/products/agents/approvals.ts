@@ -7,6 +7,7 @@ import { type Actor, GATEWAY, recordActivity } from '../../runtime/activity/acti
 import { countOf } from '../../runtime/db/count.ts'
 import { locking } from '../../runtime/db/lockOrder.ts'
 import type { Client, Queryable } from '../../runtime/db/pool.ts'
+import type { Agent } from './agents.ts'
 
 export type ApprovalStatus = 'pending' | 'approved' | 'denied' | 'used' | 'expired'
 
@@ -184,8 +185,7 @@ export async function releaseApproval(client: Queryable, approvalId: string, req
 export async function decideApproval(
   client: Client,
   actor: Actor,
-  ownerId: string,
-  agentId: string,
+  { id: agentId, ownerId }: Pick<Agent, 'id' | 'ownerId'>,
   approvalId: string,
   decision: 'approved' | 'denied',
 ): Promise<Approval> {

@@ -58,7 +58,7 @@ export function moneyHandlers({
         const to = await receiver(client, agent, String(call.body['to']))
         const id = newId('pay')
         if (call.accountId === agent.id) {
-          const asked = await withinPolicy(client, call, agent, to, amount, id, limits)
+          const asked = await withinPolicy(client, call, { id, agent, to, amount, limits })
           if (asked !== undefined) return { status: 202, json: asked, isProvisional: true }
         }
         await pay(transaction, debits, call, { id, agent, to, amount, limits })
@@ -106,6 +106,15 @@ async function receiver(client: Client, agent: Agent, to: string): Promise<Recei
   return { accountId: found.id, ownerId: found.ownerId, slug: found.slug }
 }
 
+/** A payment of an agent. */
+interface AgentPayment {
+  readonly id: string
+  readonly agent: Agent
+  readonly to: Receiver
+  readonly amount: CoinAmount
+  readonly limits: Limits
+}
+
 /**
  * Checks a payment that an agent makes with its own key. @returns the approval to answer with when it has to wait
  * @throws GatewayError request_cap_exceeded, and those of approvals
@@ -113,11 +122,7 @@ async function receiver(client: Client, agent: Agent, to: string): Promise<Recei
 async function withinPolicy(
   client: Client,
   call: ApiCall,
-  agent: Agent,
-  to: Receiver,
-  { nanos, units }: CoinAmount,
-  id: string,
-  limits: Limits,
+  { id, agent, to, amount: { nanos, units }, limits }: AgentPayment,
 ) {
   const { requestCapUnits: cap, approvalThresholdUnits: threshold } = agent
   if (cap !== null && units > cap) {
@@ -142,7 +147,7 @@ async function pay(
   transaction: UndoableTransaction,
   debits: Debits,
   call: ApiCall,
-  payment: { id: string; agent: Agent; to: Receiver; amount: CoinAmount; limits: Limits },
+  payment: AgentPayment,
 ): Promise<void> {
   const { id, agent, to, amount } = payment
   const { client } = transaction

@@ -36,23 +36,29 @@ export async function cancelOrder(
   if (order?.status !== 'open') {
     throw new GatewayError('lock_order_ended', { message: `This order is ${order?.status ?? 'ended'}.` })
   }
-  const [cancelled = order] = await giveBack(client, actor, series, [order], 'cancelled', coinUsdUnits)
+  const [cancelled = order] = await giveBack(client, actor, [order], { series, status: 'cancelled', coinUsdUnits })
   return cancelled
+}
+
+/** How open orders end. */
+interface OrderEnd {
+  /** Locked in this transaction. */
+  readonly series: LockSeries
+  readonly status: 'cancelled' | 'expired'
+  readonly coinUsdUnits: number
 }
 
 /**
  * Ends open orders of one account: coin in escrow goes back to it, tokens go back when they are cancelled and burn when they
  * expire with their series.
- * @param series locked in this transaction
  */
 export async function giveBack(
   client: Client,
   actor: Actor,
-  series: LockSeries,
   orders: readonly LockOrder[],
-  status: 'cancelled' | 'expired',
-  coinUsdUnits: number,
+  end: OrderEnd,
 ): Promise<LockOrder[]> {
+  const { series, status, coinUsdUnits } = end
   const owner = orders[0]?.accountId
   if (owner === undefined) return []
   const isOperator = owner === LOCK_OPERATOR

@@ -92,7 +92,7 @@ export function lockWithdrawalHandlers(
         await refuseBeyondDay(client, SENT, call.accountId, limits)
         const micros = readTokens(call, limits)
         const fee = gasFee(call.accountId, gasFeeUnits, await coinPrice(client))
-        const stored = await withdraw(transaction, parts.debits, call, series, { wallet, contract, micros }, fee)
+        const stored = await withdraw(transaction, parts.debits, call, series, { wallet, contract, micros, fee })
         return {
           status: 202,
           json: lockWithdrawalJson(stored),
@@ -116,8 +116,7 @@ async function withdraw(
   debits: Debits,
   { accountId, actor }: ApiCall,
   series: LockSeries,
-  to: Pick<LockWithdrawal, 'wallet' | 'contract' | 'micros'>,
-  fee: Taking | undefined,
+  { fee, ...to }: Pick<LockWithdrawal, 'wallet' | 'contract' | 'micros'> & { readonly fee: Taking | undefined },
 ): Promise<LockWithdrawal> {
   const { client } = transaction
   const [id, seriesId] = [newId('lwd'), series.id]

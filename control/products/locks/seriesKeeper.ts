@@ -66,7 +66,7 @@ export async function endSeries(client: Client, id: string, limits: Limits): Pro
   const orders = await openOrdersOfOne(client, id, limits.lockOrdersOpenMax)
   if (orders.length > 0) {
     const status = series.state === 'broken' ? 'cancelled' : 'expired'
-    await giveBack(client, GATEWAY, series, orders, status, coinUsdUnits)
+    await giveBack(client, GATEWAY, orders, { series, status, coinUsdUnits })
     return true
   }
   if (series.state !== 'ended') return endOpen(client, series)

@@ -7,7 +7,7 @@ import { grantedOutputTokens, mediaCount } from '../../admission/holdSize.ts'
 import type { ChatFields } from '../../dialects/shared/chatRequest.ts'
 import { type Exchange, JSON_TYPE } from '../../server/exchange.ts'
 import type { Admitted } from '../chat/admit.ts'
-import type { StartBatch } from '../chat/chat.ts'
+import type { BatchOrder, StartBatch } from '../chat/chat.ts'
 import { NO_BILL } from '../run/bill.ts'
 import type { Metered } from '../run/metered.ts'
 import { Run, type RunListener } from '../run/run.ts'
@@ -16,15 +16,15 @@ import { type BatchJobs, type BatchSubmission, MAYBE_TAKEN } from './batchJobs.t
 
 /** Starts batch jobs: requests for chat completions that are answered with a job. */
 export function batchStart(batches: BatchJobs): StartBatch {
-  return (exchange, principal, request, body, admitted, services) => {
+  return (exchange, principal, job, services) => {
     const { batchBodyBytesMax } = services.limits
-    if (body.length > batchBodyBytesMax) {
+    if (job.body.length > batchBodyBytesMax) {
       const message = `A batch job may have at most ${batchBodyBytesMax} bytes of messages and tools; shorten it.`
       throw new GatewayError('body_too_large', { message })
     }
     // Control takes the hold over and ends it, so the journal does not record it.
     const lasting = { ...services, holds: services.lastingHolds }
-    new BatchRun(exchange, principal, request, admitted, body, batches, lasting).start()
+    new BatchRun(exchange, principal, job, batches, lasting).start()
   }
 }
 
@@ -40,9 +40,7 @@ class BatchRun implements RunListener {
   constructor(
     exchange: Exchange,
     principal: Principal,
-    request: ChatFields,
-    admitted: Admitted,
-    body: Buffer,
+    { request, admitted, body }: BatchOrder,
     batches: BatchJobs,
     services: RunServices,
   ) {

@@ -32,11 +32,18 @@ export interface Admitted {
   readonly lock: LockUse | undefined
 }
 
+/** When a request is admitted. */
+export interface Moment {
+  readonly health: RouteHealth
+  readonly nowMs: number
+  /** Decides whether a registered provider is asked first; '' for none, as for a quote. */
+  readonly requestId: string
+}
+
 const BATCH_DIALECTS = dialectsWith(({ batches }) => batches)
 
 /**
  * Checks a chat request against its model and its key, and sizes its hold. Nothing is held when it throws.
- * @param requestId decides whether a registered provider is asked first; '' for none, as for a quote
  * @throws GatewayError with the code of the first rule that the request breaks
  */
 export function admit(
@@ -44,9 +51,7 @@ export function admit(
   surface: ChatSurface,
   principal: Principal,
   found: Model | undefined,
-  health: RouteHealth,
-  nowMs: number,
-  requestId = '',
+  { health, nowMs, requestId }: Moment,
 ): Admitted {
   const model = checkModel(request.modelId, found, surface.endpoint, principal)
   if (request.batch) checkBatch(request, principal, model)
@@ -62,7 +67,7 @@ export function admit(
   const outputTokens = request.maxTokens ?? defaultOutput(request, model)
   const set = holdRates(rates, promptTokens, hasMedia(request.prompt))
   const size = sizeHold(set, promptTokens, outputTokens, request.maxTokens === null)
-  const lock = principal.locks === null ? undefined : lockUse(request, principal.locks, model, routes, size, nowMs)
+  const lock = principal.locks === null ? undefined : lockUse(request, principal.locks, model, { routes, size }, nowMs)
   return { model, rates, routes, size, lock }
 }
 

@@ -80,7 +80,8 @@ export class BodyRun implements RunListener, WholeListener {
     const isCounted = !isWhole(usage) || this.run.asked?.registered !== undefined
     const written = isCounted ? answer.written() : undefined
     const produced = { usage, outputFrames: 1, outputBytes, framesAtUsage: 1 }
-    settleUsed(this.run, this.requests, produced, 'ok', this.call.detached ? 'client_gone' : null, written)
+    const errorCode = this.call.detached ? 'client_gone' : null
+    settleUsed(this.run, this.requests, produced, { status: 'ok', errorCode }, written)
   }
 
   // Providers bill an answer in one piece even when the client has disconnected, so it is read to its end.

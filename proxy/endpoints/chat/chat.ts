@@ -10,20 +10,21 @@ import type { Exchange } from '../../server/exchange.ts'
 import type { LargeBody } from '../largeBodies/largeBodies.ts'
 import { ownerOf, type Serve } from '../run/serve.ts'
 import type { RunServices } from '../run/services.ts'
-import { type Admitted, admit } from './admit.ts'
+import { type Admitted, admit, type Moment } from './admit.ts'
 import { BodyRun } from './bodyRun.ts'
 import { LargeSource, SmallSource } from './source.ts'
 import { StreamRun } from './streamRun.ts'
 
-/** Starts a request that is admitted as a batch job, with the body that its provider gets. */
-export type StartBatch = (
-  exchange: Exchange,
-  principal: Principal,
-  request: ChatFields,
-  body: Buffer,
-  admitted: Admitted,
-  services: RunServices,
-) => void
+/** A request that is admitted as a batch job. */
+export interface BatchOrder {
+  readonly request: ChatFields
+  readonly admitted: Admitted
+  /** The body that its provider gets. */
+  readonly body: Buffer
+}
+
+/** Starts a batch job. */
+export type StartBatch = (exchange: Exchange, principal: Principal, order: BatchOrder, services: RunServices) => void
 
 /** Refuses a batch job where a whole request asks for one that the endpoint does not start. @throws GatewayError batch_unavailable */
 export function refuseAdmittedBatch(): never {
@@ -48,10 +49,11 @@ export function chatServe(
     const endpoint = surface.endpoint
     const request = await body.run('chat', { endpoint, answers: true })
     const model = catalog.model(request.modelId)
-    const admitted = admit(request, surface, principal, model, services.health, exchange.startedAtMs, exchange.id)
+    const admitted = admit(request, surface, principal, model, momentOf(exchange, services))
     if (request.batch) {
       const printed = await body.run('printBatch', null)
-      if (!exchange.gone) startBatch(exchange, principal, request, Buffer.from(printed.buffer), admitted, services)
+      const order = { request, admitted, body: Buffer.from(printed.buffer) }
+      if (!exchange.gone) startBatch(exchange, principal, order, services)
       return
     }
     const source = await LargeSource.of(body, endpoint, admitted.model, admitted.routes)
@@ -66,10 +68,10 @@ export function chatServe(
     const longStrings: Span[] = []
     const request = surface.read(readJsonBody(body, limits.jsonDepthMax, longStrings), limits)
     const model = catalog.model(request.modelId)
-    const admitted = admit(request, surface, principal, model, services.health, exchange.startedAtMs, exchange.id)
+    const admitted = admit(request, surface, principal, model, momentOf(exchange, services))
     if (request.batch) {
       const printed = Buffer.from(JSON.stringify(request.forward))
-      startBatch(exchange, principal, request, printed, admitted, services)
+      startBatch(exchange, principal, { request, admitted, body: printed }, services)
       return
     }
     const Kind = request.stream ? StreamRun : BodyRun
@@ -79,4 +81,8 @@ export function chatServe(
     const source = new SmallSource(request, cut)
     new Kind(exchange, principal, { request, admitted, surface, source }, services).start()
   }
+}
+
+function momentOf({ id, startedAtMs }: Exchange, { health }: RunServices): Moment {
+  return { health, nowMs: startedAtMs, requestId: id }
 }

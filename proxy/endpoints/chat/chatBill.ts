@@ -72,8 +72,7 @@ export function settleUsed(
   run: Run,
   granted: GrantedOrder,
   produced: Produced,
-  status: 'ok' | 'partial',
-  errorCode: string | null,
+  { status, errorCode }: { readonly status: 'ok' | 'partial'; readonly errorCode: string | null },
   written?: string | TextSample,
 ): void {
   const { asked: route, services } = run

@@ -10,16 +10,13 @@ import type { LockUse } from '../run/metered.ts'
  * The tokens that a chat request burns: those of the series that ends first, among the model's series that its account holds
  * and whose provider may serve the request now.
  * @param held the series that the account holds
- * @param routes that may serve the request
- * @param size of the hold at the price sheet
  * @returns undefined where the request runs at the price sheet alone, as batch jobs always do
  */
 export function lockUse(
   request: Pick<ChatFields, 'batch' | 'preferences' | 'prompt'>,
   held: ReadonlySet<string>,
   model: Model,
-  routes: readonly Route[],
-  size: HoldSize,
+  { routes, size }: { readonly routes: readonly Route[]; readonly size: HoldSize },
   nowMs: number,
 ): LockUse | undefined {
   if (request.batch) return undefined

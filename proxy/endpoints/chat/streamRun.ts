@@ -241,7 +241,7 @@ export class StreamRun implements RunListener, CallListener, DrainListener {
 
   private complete(stream: RelayStream): void {
     const errorCode = this.exchange.gone ? 'client_gone' : null
-    settleUsed(this.run, this.requests, stream, 'ok', errorCode, this.delivered?.text)
+    settleUsed(this.run, this.requests, stream, { status: 'ok', errorCode }, this.delivered?.text)
   }
 
   private interrupt(): void {
@@ -256,7 +256,8 @@ export class StreamRun implements RunListener, CallListener, DrainListener {
 
   private endPartly(errorCode: string): void {
     this.call.cancel()
-    settleUsed(this.run, this.requests, this.stream ?? NOTHING_PRODUCED, 'partial', errorCode, this.delivered?.text)
+    const produced = this.stream ?? NOTHING_PRODUCED
+    settleUsed(this.run, this.requests, produced, { status: 'partial', errorCode }, this.delivered?.text)
   }
 
   private finishStream({ bill }: Outcome, receipt: string): void {

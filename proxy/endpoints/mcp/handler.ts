@@ -140,7 +140,7 @@ async function serve(
   if (request.method !== 'initialize') checkVersionHeader(exchange.head)
   const revision = revisionOf(exchange.head, request)
   if (revision === undefined) checkParams(request)
-  const server = mcpServer((name, input, meta) => callTool(name, input, chat, meta, exchange, tools, parts))
+  const server = mcpServer((name, input, meta) => callTool({ name, input, chat, meta }, exchange, tools, parts))
   const transport = new ExchangeTransport(exchange, id, revision)
   server.onerror = (error) => {
     parts.services.onCrash(error, exchange.id)
@@ -160,12 +160,17 @@ function checkParams(request: JSONRPCRequest): void {
   }
 }
 
+/** A call of a tool by its name, as the client has sent it. */
+interface CalledTool {
+  readonly name: string
+  readonly input: JsonObject
+  readonly chat: Received['chat']
+  readonly meta: JsonObject
+}
+
 /** Errors of the gateway are results, so that the calling model sees what to change. */
 async function callTool(
-  name: string,
-  input: JsonObject,
-  chat: Received['chat'],
-  meta: JsonObject,
+  { name, input, chat, meta }: CalledTool,
   exchange: Exchange,
   tools: ReadonlyMap<string, ToolCall>,
   { services }: McpParts,

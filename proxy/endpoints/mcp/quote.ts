@@ -30,7 +30,11 @@ export async function quoteTool(call: McpCall, parts: McpParts): Promise<CallToo
       : await large.run('chat', { endpoint: 'chat', answers: true })
   const principal = credential.hasKey ? await callerOf(call, keys) : NOBODY
   const model = catalog.model(request.modelId)
-  const admitted = admit(request, chatSurface, principal, model, services.health, exchange.startedAtMs)
+  const admitted = admit(request, chatSurface, principal, model, {
+    health: services.health,
+    nowMs: exchange.startedAtMs,
+    requestId: '',
+  })
   if (request.batch) refuseAdmittedBatch()
   const { size } = admitted
   const { sheet, id } = admitted.model

@@ -52,7 +52,7 @@ export function countTokensHandler(keys: KeyCache, catalog: CatalogStore, servic
   ): Promise<object> {
     const routes = countingRoutes(model, request, principal, health, exchange.startedAtMs)
     if (routes.length > 0) {
-      const tokens = await new ProviderCount(exchange, principal, await rest(model), routes, health, services).ask()
+      const tokens = await new ProviderCount(exchange, principal, await rest(model), { routes, health }, services).ask()
       if (tokens !== null || exchange.gone) return { input_tokens: tokens }
     }
     const { text, extraTokens } = await prompt(model.imageTokens)

@@ -35,8 +35,7 @@ export class ProviderCount implements AttemptListener {
     exchange: Exchange,
     principal: Principal,
     rest: string | Uint8Array,
-    routes: readonly Route[],
-    health: RouteHealth,
+    { routes, health }: { readonly routes: readonly Route[]; readonly health: RouteHealth },
     services: RunServices,
   ) {
     const { transport, limits } = services

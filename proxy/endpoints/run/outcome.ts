@@ -20,6 +20,13 @@ export interface ServedBy {
   readonly firstByteMs: number
 }
 
+/** How a request has ended. */
+export interface RunEnd {
+  readonly status: RunStatus
+  readonly bill: Bill
+  readonly errorCode: string | null
+}
+
 /** A request that no provider has answered. */
 export const NOBODY: ServedBy = { route: null, firstByteMs: 0 }
 
@@ -45,14 +52,7 @@ export class Outcome implements HoldEnd {
   private readonly hold: HoldLife
   private readonly durationMs: number
 
-  constructor(
-    run: RunContext,
-    hold: HoldLife,
-    servedBy: ServedBy,
-    status: RunStatus,
-    bill: Bill,
-    errorCode: string | null,
-  ) {
+  constructor(run: RunContext, hold: HoldLife, servedBy: ServedBy, { status, bill, errorCode }: RunEnd) {
     this.run = run
     this.hold = hold
     this.status = status

@@ -118,7 +118,7 @@ export class Run implements CallingRun, HoldListener, GoneListener, ActiveRun {
   /** Fixes the outcome, for `deliver` to settle; it can be replaced only before that. */
   decide(status: RunStatus, bill: Bill, errorCode: string | null): Outcome {
     this.beginEnding()
-    const outcome = new Outcome(this, this.hold, this.call ?? NOBODY, status, bill, errorCode)
+    const outcome = new Outcome(this, this.hold, this.call ?? NOBODY, { status, bill, errorCode })
     if (!outcome.isCharged) this.hold.release()
     this.outcome = outcome
     return outcome

@@ -31,8 +31,7 @@ export function admitVideo(
   request: VideoRequest,
   principal: Principal,
   found: Model | undefined,
-  health: RouteHealth,
-  limits: Limits,
+  { health, limits }: { readonly health: RouteHealth; readonly limits: Limits },
   nowMs: number,
 ): AdmittedVideo {
   const model = checkModel(request.modelId, found, 'videos', principal)

@@ -22,14 +22,14 @@ export interface VideoParts {
 /** POST /v1/videos/generations: takes a job and answers 202 with its id once a provider has taken it, too. */
 export function videoServe({ catalog, jobs }: VideoParts): Serve {
   return async (exchange, body, principal, services) => {
-    const { limits, health, paid } = services
+    const { limits, paid } = services
     const large = services.large.of(body, ownerOf(services))
     const request =
       large === undefined
         ? readVideoRequest(readJsonBody(body, limits.jsonDepthMax), limits)
         : ((await large.run('video', null)) as VideoRequest)
     const model = catalog.model(request.modelId)
-    const admitted = admitVideo(request, principal, model, health, limits, exchange.startedAtMs)
+    const admitted = admitVideo(request, principal, model, services, exchange.startedAtMs)
     const readToken = paid === undefined ? '' : newSecret('rt')
     const job = newJob(exchange, principal, admitted, services.owner, readToken)
     const run = new VideoRun(exchange, principal, { admitted, job, jobs, readToken }, lastingServices(services))

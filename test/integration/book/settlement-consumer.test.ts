@@ -118,7 +118,7 @@ test('entries of a dead consumer are taken over by another one', async () => {
   const accountId = await newAccount(book.pool, 10_000)
   for (let i = 0; i < 20; i++) await appendCharge(accountId, 10)
   await ensureGroups(book.redis)
-  assert.equal((await readGroup(book.redis, 'dead', '>', 100, 0)).length, 20)
+  assert.equal((await readGroup(book.redis, 'dead', '>', { countPerStream: 100 })).length, 20)
   startConsumer('alive')
   await untilDrained()
   assert.equal(await balance(`coin:${accountId}`), 9_800)

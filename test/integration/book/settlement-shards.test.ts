@@ -183,7 +183,7 @@ test('pending entries of a dead control are taken over with its shards', async (
   const endings = Array.from({ length: 5 }, () => endedOf({ accountId, charge: 1 }))
   await appendEndings(book.redis, accountId, newId('own'), 1, endings)
   await ensureGroups(book.redis)
-  assert.equal((await readGroup(book.redis, dead, '>', 10, 0)).length, 1)
+  assert.equal((await readGroup(book.redis, dead, '>', { countPerStream: 10 })).length, 1)
   startConsumer(newId('own'))
   // Long before entries of living controls would be taken for left behind.
   await until('it is booked', async () => (await receipts(accountId)) === 5, 10_000)

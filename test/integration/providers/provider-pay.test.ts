@@ -170,7 +170,7 @@ test('only offered models on listed routes are admitted, and once', async () => 
   await assert.rejects(admit(book, offered, share), refused(/admitted for .* already/))
   const greedy = { ...TERMS, pay: share, fullPpm: PPM }
   const admitGreedy = withTransaction(book.pool, async (client) =>
-    admitProvider(client, OPERATOR, await register(book, earner), MODEL, MODEL, greedy),
+    admitProvider(client, OPERATOR, await register(book, earner), { model: MODEL, upstreamModel: MODEL }, greedy),
   )
   await assert.rejects(admitGreedy, refused(/lower --full/))
 })

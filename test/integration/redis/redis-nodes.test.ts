@@ -73,8 +73,8 @@ test('a subscriber is counted on every node', async () => {
 
 test('a read of all streams waits for the first entry of any', async () => {
   await ensureGroups(redis)
-  assert.deepEqual(await readGroup(redis, 'reader', '>', 10, 50), [])
-  const reading = readGroup(await open('wait'), 'reader', '>', 10, 5_000)
+  assert.deepEqual(await readGroup(redis, 'reader', '>', { countPerStream: 10, blockMs: 50 }), [])
+  const reading = readGroup(await open('wait'), 'reader', '>', { countPerStream: 10, blockMs: 5_000 })
   await redis.xadd('ledger:{s07}', '*', 'e', 'entry')
   assert.deepEqual(
     (await reading).map(({ shard }) => shard),

@@ -104,7 +104,7 @@ export async function drainAll({ pool, redis }: Book): Promise<void> {
 /** What waits in the streams, as a consumer has it in hand that has not booked it yet. */
 export async function takeInHand({ redis }: Book, consumer = 'slow'): Promise<Entry[]> {
   await ensureGroups(redis)
-  return parseEntries(await readGroup(redis, consumer, '>', 100, 0))
+  return parseEntries(await readGroup(redis, consumer, '>', { countPerStream: 100 }))
 }
 
 /** Settles with defaults for what a test does not care about. */

@@ -97,7 +97,9 @@ export function admit(
   model: string = MODEL,
   upstream: string = MODEL,
 ): Promise<Admission> {
-  return withTransaction(book.pool, (client) => admitProvider(client, OPERATOR, id, model, upstream, { ...TERMS, pay }))
+  return withTransaction(book.pool, (client) =>
+    admitProvider(client, OPERATOR, id, { model, upstreamModel: upstream }, { ...TERMS, pay }),
+  )
 }
 
 export async function retire(book: Book, id: string): Promise<void> {

@@ -139,7 +139,9 @@ test('a charge beyond its hold leaves the hold as it is, in units and in coin', 
   let releases = 0
   const lease = { name: newLease().name, text: '', release: () => void releases++ }
   const held = { ...heldOf({ coinUnits: 10, coinNanos: 5, grants: [] }, NOW) }
-  const hold = new OpenHold({ ...waiterOf('req_1', 10), coinUsdUnits: 2 * UNITS_PER_USD }, lease, held, () => assert.fail('it was refused'))
+  const hold = new OpenHold({ ...waiterOf('req_1', 10), coinUsdUnits: 2 * UNITS_PER_USD }, lease, held, () =>
+    assert.fail('it was refused'),
+  )
   assert.throws(() => hold.end(1, 11, ''), breaks('charge_within_hold'))
   const short = new OpenHold(waiterOf('req_1', 10), lease, held, () => assert.fail('it was refused'))
   assert.throws(() => short.end(1, 10, ''), breaks('charge_within_hold'))

@@ -19,9 +19,15 @@ interface Offered {
   readonly models: string[]
 }
 
+/** A model of the catalog that a provider is to serve. */
+interface ServedModel {
+  readonly model: string
+  /** How the provider calls it. */
+  readonly upstreamModel: string
+}
+
 /**
  * Admits a registered provider for a model of the catalog, on probation, in the caller's transaction.
- * @param upstreamModel how the provider calls the model
  * @throws AdmissionError when the provider is not offered, does not list the model, or is admitted for it already; when
  *   the catalog in force has no such chat model with a route of its own, or the model runs on attested hardware
  */
@@ -29,8 +35,7 @@ export async function admitProvider(
   client: Client,
   actor: Actor,
   providerId: string,
-  model: string,
-  upstreamModel: string,
+  { model, upstreamModel }: ServedModel,
   terms: Terms,
 ): Promise<Admission> {
   locking(client, 'providers', () => [providerId])

@@ -144,9 +144,7 @@ export class Deposits {
     const foreign = await findForeignSettlement(
       pool,
       chain,
-      transfer,
-      nonce,
-      tried.rows[0]?.block ?? 0,
+      { transfer, nonce, seenBlock: tried.rows[0]?.block ?? 0 },
       this.options.limits,
     )
     const other = { purpose: 'deposit', ref: `${id}${OTHER_SUFFIX}`, transfer } as const

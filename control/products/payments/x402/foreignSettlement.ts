@@ -14,20 +14,25 @@ export interface ForeignSettlement {
   readonly transfers: number
 }
 
+/** A payment whose transaction is sought. */
+interface SoughtPayment {
+  readonly transfer: ExpectedTransfer
+  /** 32 bytes; undefined for a transfer without one, which is identified by its amount. */
+  readonly nonce: Hex | undefined
+  /** The block in which the payment was seen, so that a node without this block cannot answer. */
+  readonly seenBlock: number
+}
+
 /**
  * Finds a transaction that made a payment although the gateway did not send it: any wallet may submit a signed payment, and
  * payers replace their own transactions with a higher fee. Searches the last blocks for a transaction that made the transfer,
  * with the authorization's nonce in its input. One transaction may make several payments; each transfer counts for one.
- * @param nonce 32 bytes; undefined for a transfer without one, which is identified by its amount
- * @param seenBlock the block in which the payment was seen, so a node without this block can not answer
  * @throws GatewayError chain_unavailable
  */
 export async function findForeignSettlement(
   db: Queryable,
   chain: ChainClient,
-  transfer: ExpectedTransfer,
-  nonce: Hex | undefined,
-  seenBlock: number,
+  { transfer, nonce, seenBlock }: SoughtPayment,
   limits: Limits,
 ): Promise<ForeignSettlement | undefined> {
   const counts = await readChain(() => transfersOf(chain, transfer, seenBlock, limits))

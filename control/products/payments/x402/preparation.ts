@@ -95,9 +95,7 @@ export class Preparation {
       const foreign = await findForeignSettlement(
         pool,
         chain,
-        order.transfer,
-        nonce,
-        simulation.block,
+        { transfer: order.transfer, nonce, seenBlock: simulation.block },
         this.parts.limits,
       )
       if (foreign !== undefined) return { by: 'other', ...foreign, raw: undefined }

@@ -173,7 +173,12 @@ export class PaymentSettler {
     const { token, amount } = payment
     const transfer = { token, from: sides.transfer_from, to: sides.transfer_to, amount }
     const nonce = nonceOf(payment.replayKey)
-    const foreign = await findForeignSettlement(pool, chain, transfer, nonce, sides.block, this.options.limits)
+    const foreign = await findForeignSettlement(
+      pool,
+      chain,
+      { transfer, nonce, seenBlock: sides.block },
+      this.options.limits,
+    )
     if (foreign === undefined) {
       await pool.query(`UPDATE payments SET state = 'failed' WHERE id = $1 AND state = 'settling'`, [payment.id])
       return

@@ -17,13 +17,17 @@ import { itemOf } from '../../../../support/present.ts'
 
 const billOf = (units: number): Bill => ({ units, usage: NO_USAGE, quantity: 2, source: 'estimated' })
 
+interface Circumstances {
+  readonly privateTier?: boolean
+  readonly route?: Route
+  readonly lockUnits?: number
+}
+
 function outcomeOf(
   status: RunStatus,
   units: number,
   changes: Partial<Metered> = {},
-  privateTier = false,
-  route: Route = itemOf(metered.routes, 0),
-  lockUnits = 0,
+  { privateTier = false, route = itemOf(metered.routes, 0), lockUnits = 0 }: Circumstances = {},
 ): Outcome {
   const { services } = new RunWorld()
   const principal = { ...testPrincipal(), privateTier }
@@ -41,7 +45,7 @@ function outcomeOf(
   hold.lockUnits = lockUnits
   hold.heldAtMs = 5
   const errorCode = status === 'ok' ? null : 'client_gone'
-  return new Outcome(run, hold, { route, firstByteMs: 9 }, status, billOf(units), errorCode)
+  return new Outcome(run, hold, { route, firstByteMs: 9 }, { status, bill: billOf(units), errorCode })
 }
 
 const CHARGED: [status: RunStatus, bill: number, charge: number, clamped: boolean][] = [
@@ -86,7 +90,7 @@ const PRICES: [changes: Partial<Metered>, privateTier: boolean, rate: number, ti
 ]
 for (const [changes, privateTier, rate, tier] of PRICES) {
   test(`prices match ${JSON.stringify({ privateTier, ...changes })}`, () => {
-    const outcome = outcomeOf('ok', 1, changes, privateTier)
+    const outcome = outcomeOf('ok', 1, changes, { privateTier })
     const booked = sluice.Settlement.decode(settlementBytes(outcome.settlement))
     assert.deepEqual([booked.rate, booked.tier], [rate, tier])
   })
@@ -103,7 +107,7 @@ test('the receipt and the settlement of the private tier name the report of the 
     [true, 'att_1'],
     [false, ''],
   ] as const) {
-    const outcome = outcomeOf('ok', 1, { routes }, privateTier, itemOf(routes, 1))
+    const outcome = outcomeOf('ok', 1, { routes }, { privateTier, route: itemOf(routes, 1) })
     assert.equal(sluice.Settlement.decode(settlementBytes(outcome.settlement)).attestation, expected)
     const receipt = JSON.parse(outcome.receipt(1)) as Record<string, unknown>
     assert.equal(receipt['attestation'] ?? '', expected)
@@ -119,11 +123,11 @@ test('tokens of a lock that are more than the charge, or than were held, end the
     const hold = { charge: () => ({ lockUnits, sheetUnits }), seriesId: 'lock_1', microUnits: 1 }
     return { lock: { hold, routes: [] } } as unknown as Partial<Metered>
   }
-  assert.deepEqual(outcomeOf('ok', 40, lockOf(30, 10), false, undefined, 30).burnt, {
+  assert.deepEqual(outcomeOf('ok', 40, lockOf(30, 10), { lockUnits: 30 }).burnt, {
     seriesId: 'lock_1',
     units: 30,
     micros: 30,
   })
   for (const changes of [lockOf(31, 0), lockOf(30, -20), lockOf(Number.NaN, 0)])
-    assert.throws(() => outcomeOf('ok', 40, changes, false, undefined, 30), { rule: 'charge_is_its_parts' })
+    assert.throws(() => outcomeOf('ok', 40, changes, { lockUnits: 30 }), { rule: 'charge_is_its_parts' })
 })
