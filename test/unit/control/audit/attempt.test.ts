@@ -1,0 +1,52 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { attempt, attemptIn, broken } from '../../../../control/audit/attempt.ts'
+import type { Client } from '../../../../control/runtime/db/pool.ts'
+
+const boom = (): never => {
+  throw new Error('no table\nat line 5')
+}
+
+test('a check that fails to run is broken, never ok, and shows the first line of the reason', async () => {
+  assert.deepEqual(await attempt('sums', async () => boom()), [
+    { name: 'sums', ok: false, detail: 'could not be checked: no table' },
+  ])
+  assert.equal(broken('sums', 'text').detail, 'could not be checked: text')
+})
+
+test('work in a transaction leaves nothing of itself after an error, and an error of the connection is passed on', async () => {
+  const sent: string[] = []
+  const client = { query: async (text: string) => void sent.push(text) } as unknown as Client
+  assert.equal(
+    await attemptIn(
+      client,
+      async () => 'done',
+      () => 'failed',
+    ),
+    'done',
+  )
+  assert.equal(
+    await attemptIn(
+      client,
+      async () => boom(),
+      (error) => (error as Error).message.slice(0, 8),
+    ),
+    'no table',
+  )
+  assert.deepEqual(sent, [
+    'SAVEPOINT audit_check',
+    'RELEASE SAVEPOINT audit_check',
+    'SAVEPOINT audit_check',
+    'ROLLBACK TO SAVEPOINT audit_check',
+    'RELEASE SAVEPOINT audit_check',
+  ])
+  const lost = { query: () => Promise.reject(new Error('connection lost')) } as unknown as Client
+  await assert.rejects(
+    attemptIn(
+      lost,
+      async () => 'done',
+      () => 'failed',
+    ),
+    /connection lost/,
+  )
+})
