@@ -1,5 +1,6 @@
 import { Bench } from 'tinybench'
 import { addAccounting } from './accounting.ts'
+import { addLeasing } from './leasing.ts'
 import { addPayments } from './payments.ts'
 import { addRelay } from './relay.ts'
 
@@ -7,6 +8,7 @@ const MILLISECONDS = 300
 
 const bench = new Bench({ time: MILLISECONDS, warmupTime: MILLISECONDS / 3 })
 addAccounting(bench)
+addLeasing(bench)
 addRelay(bench)
 const endPayments = await addPayments(bench)
 await bench.run()
