@@ -101,7 +101,7 @@ async function newOrder({ asset, treasury, owner }: Ground, payer: Wallet, nonce
   }
 }
 
-/** Every payer pays one after the other, all of them at once. */
+/** Payers run concurrently; each pays sequentially. */
 async function measure(ground: Ground, atOnce: number, count: number): Promise<Figure> {
   const payers = await newPayers(ground.client, ground.asset.address, atOnce)
   const each = Math.ceil(count / atOnce)

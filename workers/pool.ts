@@ -21,7 +21,7 @@ export interface PoolBounds {
   readonly idleTimeoutMs: number
   /** How much the threads yield to others of the machine, as nice does; absent is 0. */
   readonly niceIncrement?: number
-  /** Told of a thread that fails while it has no task; another takes its place with the next one. */
+  /** Called when a thread fails while it has no task; another takes its place with the next one. */
   readonly onFault: (error: Error) => void
 }
 

@@ -139,7 +139,7 @@ export function addedP99(results: BenchResults): number | undefined {
   return medianOf(paired(p99('sluice'), p99('direct'), (sluice, direct) => sluice - direct))
 }
 
-/** The most streams at once with which, as with all fewer, no frame was lost and nothing stalled in any round. */
+/** The most concurrent streams with which, as with all fewer, no frame was lost and nothing stalled in any round. */
 export function pacedAtOnce(results: BenchResults): number | undefined {
   let most: number | undefined
   for (const connections of PACED_CONNECTIONS) {

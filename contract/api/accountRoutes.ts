@@ -61,7 +61,7 @@ export const accountRoutes = (limits: ContractLimits) =>
         group_by: {
           type: 'string',
           pattern: '^(day|model|key|agent)(,(day|model|key|agent)){0,3}$',
-          description: 'some of day, model, key and agent, separated by commas; agent adds what the agents used',
+          description: 'some of day, model, key and agent, separated by commas; agent adds the usage of agents',
         },
       }),
     },

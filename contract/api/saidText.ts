@@ -1,6 +1,6 @@
 import { isJsonObject, type JsonObject } from '../std/jsonObject.ts'
 
-/** What a message or a delta of the OpenAI dialect says, besides its tool calls. */
+/** The contents of a message or a delta of the OpenAI dialect, besides its tool calls. */
 export interface Said {
   text: string
   reasoning: string

@@ -7,7 +7,7 @@ export interface UsageBounds {
 }
 
 /**
- * What one report says, in tokens. A count is null where the report has none that can be read: none at all, or one that is
+ * The counts of one report, in tokens. A count is null where the report has none that can be read: none at all, or one that is
  * negative, fractional or beyond the bounds.
  */
 export interface StatedUsage {

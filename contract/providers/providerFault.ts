@@ -91,7 +91,7 @@ const OWNER_OF: ReadonlyMap<string, FaultOwner> = new Map(
 const CONTEXT =
   /maximum context length|context_length_exceeded|context window|prompt is too long|too many tokens|exceeds? (?:the available )?context/i
 
-/** What providers say of an account without naming it. */
+/** Words in which providers speak of an account without naming it. */
 const ACCOUNT: readonly RegExp[] = [
   /credit balance is too low/i,
   /billing (?:hard )?limit has been reached/i,

@@ -28,7 +28,7 @@ export interface ProductSettings {
   readonly payments?: PaymentsConfig | undefined
 }
 
-/** What products are made with. */
+/** The parts that products are made with. */
 export interface ProductParts {
   readonly pool: Pool
   readonly redis: Redis
@@ -44,7 +44,7 @@ export interface ProductParts {
   readonly limits: Limits
 }
 
-/** What products add to the answer to a ping. */
+/** The parts of a ping's answer that products add. */
 export interface PingPart {
   /** One of WITHDRAWAL_STATES. */
   readonly withdrawals?: string
@@ -68,7 +68,7 @@ export interface RunningProduct {
   readonly stop?: () => Promise<unknown>
 }
 
-/** What the gateway sells beside requests: one folder below products/, and one row in the table of products. */
+/** Anything that the gateway sells except requests: one folder below products/, and one row in the table of products. */
 export interface Product {
   readonly name: string
   /** How it books the outcomes of its transactions. */

@@ -42,7 +42,7 @@ export interface AuditOptions {
   readonly onProgress?: OnProgress | undefined
 }
 
-/** What the checks of one audit share. */
+/** The parts that the checks of one audit share. */
 interface Scope {
   /** To continue from. */
   readonly mark: AuditMark | undefined

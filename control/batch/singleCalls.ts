@@ -32,7 +32,7 @@ export interface SingleCallsOptions {
 }
 
 /**
- * Runs jobs of providers that take no batches, each by a call of its own: a few at once, at a steady pace. A call that
+ * Runs jobs of providers that take no batches, each by its own call: a few concurrently, at a steady pace. A call that
  * may have been read is never made again; when its answer is lost, the job fails and costs nothing.
  */
 export class SingleCalls {

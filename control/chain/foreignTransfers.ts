@@ -77,7 +77,7 @@ interface Counted {
   readonly rows: number
 }
 
-/** What is counted of transfers, by their key; by the hash alone where a transaction of the book has all that it moves. */
+/** The counted transfers, by their key; by the hash alone where a transaction of the book has all that it moves. */
 async function countedTransfers(client: Client, hashes: string): Promise<ReadonlyMap<string, Counted>> {
   const found = await client.query<{ key: string; claims: number; rows: number }>(
     `SELECT key, sum(claims)::int AS claims, sum(rows)::int AS rows FROM (

@@ -114,7 +114,7 @@ export class OutcomeRecorder {
   }
 
   /**
-   * Leaves a transaction to an operator: its nonce was used, and nothing shows whether it was made. What it is for stays as it is.
+   * Leaves a transaction to an operator: its nonce was used, and nothing shows whether it was made. The row that it is for stays as it is.
    * @returns whether this is new
    */
   async leaveStuck(row: TransactionRow): Promise<boolean> {

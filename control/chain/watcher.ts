@@ -142,7 +142,7 @@ export class TransactionWatcher {
     this.soon()
   }
 
-  /** A fresh transaction is often in a block at once; the looks become rarer while nothing happens. */
+  /** A fresh transaction is often in a block immediately; the polls become rarer while nothing happens. */
   private soon(): void {
     if (this.stopping) return
     this.pollMs = POLL_FIRST_MS

@@ -1,7 +1,7 @@
 import { announceKeyChanges } from '../runtime/bus/announceKeyChanges.ts'
 import type { CliContext } from './context.ts'
 
-/** Tells the proxies at once of the changes of keys that are committed, also while no control runs that would do it. */
+/** Sends committed changes of keys to the proxies immediately, also while no control runs that would do it. */
 export async function announce(context: CliContext): Promise<void> {
   try {
     if (await announceKeyChanges(await context.pool(), await context.redis(), context.limits)) return

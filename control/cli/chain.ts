@@ -128,7 +128,7 @@ function vestSecondsOf(stated: string | undefined): number {
   throw new UsageError(`--vest-seconds is a whole number from 1 to ${VEST_SECONDS_MAX}`)
 }
 
-const ADMIN = { value: 'ADDRESS', help: 'who may name other senders (the deploying wallet)' }
+const ADMIN = { value: 'ADDRESS', help: 'the address that may name other senders (the deploying wallet)' }
 
 export const CHAIN: CommandGroup = {
   name: 'chain',

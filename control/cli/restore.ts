@@ -122,7 +122,7 @@ function balanceLine(account: string, difference: bigint): string {
 
 export const RESTORE: CommandGroup = {
   name: 'restore',
-  summary: 'find out what a restored book lacks',
+  summary: 'find the gaps of a restored book',
   commands: [
     {
       synopsis: 'mark <FILE>',
@@ -138,7 +138,7 @@ export const RESTORE: CommandGroup = {
     },
     {
       synopsis: 'drill <MARK>',
-      summary: 'Brings up a restored copy of the book with an empty Redis, verifies it, and reports what it lacks.',
+      summary: 'Brings up a restored copy of the book with an empty Redis, verifies it, and reports its gaps.',
       run: drill,
     },
   ],

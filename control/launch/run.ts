@@ -16,7 +16,7 @@ const SAME_INTERRUPT_MS = 1_000
 class StopRequest {
   /** Resolves when it is to stop. */
   readonly stop: Promise<void>
-  /** Resolves when it is to stop at once: Ctrl-C, again. */
+  /** Resolves when it is to stop immediately: Ctrl-C, again. */
   readonly cut: Promise<void>
 
   constructor() {

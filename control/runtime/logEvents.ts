@@ -217,7 +217,7 @@ export const CONTROL_EVENTS = {
   rpc_call_failed: [
     'error',
     'an RPC failed by a fault of the gateway',
-    'Report it with the stack trace in `err`; `failure` is the name that the client was told.',
+    'Report it with the stack trace in `err`; `failure` is the name in the client's error.',
   ],
   rpc_call_unsealed: [
     'warn',

@@ -6,10 +6,10 @@ export interface RateLimit {
   readonly applies_to: string
   readonly requests: number
   readonly period_seconds: number
-  /** Requests that are allowed at once after a quiet time. */
+  /** Requests that are allowed in a burst after a quiet time. */
   readonly burst: number
   /**
-   * What the rate applies to: a key, an account, a client network (an IPv4 address or the /64 of an IPv6 one), the whole
+   * The subject of the rate: a key, an account, a client network (an IPv4 address or the /64 of an IPv6 one), the whole
    * gateway.
    */
   readonly scope: string
@@ -20,7 +20,7 @@ type RateName = Extract<LimitName, `${string}PerMinute`>
 
 /** One use of a rate of the table of limits. */
 interface RateUse extends Pick<RateLimit, 'id' | 'scope' | 'applies_to' | 'note'> {
-  /** Absent when a whole minute's quota is allowed at once. */
+  /** Absent when a whole minute's quota is allowed in a burst. */
   readonly burst?: Extract<LimitName, `${string}Burst`>
   /** The burst never exceeds a minute's quota. */
   readonly isBurstCapped?: true

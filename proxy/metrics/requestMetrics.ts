@@ -1,4 +1,4 @@
-/** What one counter counts, and how Prometheus knows it. */
+/** The meaning of one counter, and its name in Prometheus. */
 export interface CounterRow {
   readonly name: string
   readonly help: string

@@ -20,7 +20,7 @@ const DEFAULT_RETRY_SECONDS = 1
 export const EXPOSED_HEADERS =
   'x-request-id, request-id, x-cost-units, retry-after, etag, age, x-should-retry, content-disposition, idempotent-replayed, payment-required, payment-response, www-authenticate, payment-receipt'
 
-/** What an exchange knows of its server. */
+/** The functions of the server that an exchange uses. */
 export interface ExchangeHost {
   /** Connections end with their next answer. */
   readonly isLeaving: boolean

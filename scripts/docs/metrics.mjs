@@ -51,7 +51,7 @@ function rows(metrics) {
 
 const HEAD = ['name', 'type', 'labels', 'meaning']
 
-/** docs/reference/metrics.md: what Prometheus is told. */
+/** docs/reference/metrics.md: the metrics for Prometheus. */
 export async function metricsPage() {
   const [proxy, control] = [await proxyMetrics(), await controlMetrics()]
   const own = control.filter(({ name }) => !RUNTIME.test(name))

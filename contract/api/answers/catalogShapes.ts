@@ -36,7 +36,7 @@ const SHEET_MODEL = shape({
   name: text,
   owned_by: text,
   modality: oneOf(MODALITIES),
-  unit: said('What the price is per', text),
+  unit: said('The unit of the price', text),
   endpoints: list(oneOf(ENDPOINTS)),
   context: orNull(integer),
   max_output: orNull(integer),

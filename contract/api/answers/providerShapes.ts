@@ -31,7 +31,7 @@ export const PROVIDER_SHAPES = {
     data_policy: text,
     models: list(text),
     offered: said('Whether its owner offers it for serving', flag),
-    serving: said('What it is admitted for, and how it did', list(SERVING)),
+    serving: said('Its admissions, and its results', list(SERVING)),
     checked_at: time,
     created_at: time,
   }),

@@ -16,7 +16,7 @@ const UNPAID = 'revenue_unpaid'
 /** Whether a ledger account has the charges of a shard, paid or not. */
 export const hasCharges = (id: string): boolean => id.startsWith(`${REVENUE}:`) || id.startsWith(`${UNPAID}:`)
 
-/** The revenue from requests of one shard, so that shards which are booked at once do not wait for each other. */
+/** The revenue from requests of one shard, so that shards which are booked concurrently do not wait for each other. */
 export const revenueOfShard = (shard: number): string => `${REVENUE}:${String(shard).padStart(2, '0')}`
 /** The charges of one shard that nobody paid: free credits and the house. No share is taken of them. */
 export const unpaidOfShard = (shard: number): string => `${UNPAID}:${String(shard).padStart(2, '0')}`

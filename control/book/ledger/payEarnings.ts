@@ -3,7 +3,7 @@ import { coinAccount } from './accounts.ts'
 import { appendAdmissionEvent, lockAccounts } from './appendAdmissionEvent.ts'
 import { postTransfers, type Transfer } from './postTransfers.ts'
 
-/** What an account has earned by receipts of other accounts. */
+/** The earnings of an account by receipts of other accounts. */
 export interface Earning {
   readonly accountId: string
   readonly units: number

@@ -157,7 +157,7 @@ interface Known {
   readonly owners: OwnerPositions
   /** Endings that the position of their owner counts as booked, and that the book does not have. */
   readonly missing: ReadonlySet<Entry>
-  /** Archived months, for which the book can not tell whether a request is booked. */
+  /** Archived months, for which the book does not know whether a request is booked. */
   readonly archived: readonly IdRange[]
   /** By ledger account, which stay locked. */
   readonly balances: Map<string, number>

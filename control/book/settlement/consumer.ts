@@ -47,7 +47,7 @@ class Stopped extends Error {}
 
 /**
  * Moves ended requests from the ledger streams into the book until it is stopped. Several controls share the shards, and
- * each books several of its shards at once.
+ * each books several of its shards concurrently.
  */
 export class SettlementConsumer {
   readonly stats: SettlementStats = {

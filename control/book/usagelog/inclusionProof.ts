@@ -51,7 +51,7 @@ export class Tiles {
     return Promise.all(Array.from({ length: width }, (_, at) => this.hashOf({ level, index: first + at })))
   }
 
-  /** The hashes of a stored height that are beneath a subtree, as far as they are there, read in groups of a width. */
+  /** The stored hashes of a height that are beneath a subtree, read in groups of a width. */
   private async beneath({ level, index }: Subtree, stored: number, groupWidth: number): Promise<Buffer[]> {
     const width = 2 ** (level - stored)
     const hashes: Buffer[] = []

@@ -68,7 +68,7 @@ async function allLeaves(client: Queryable, log: number, from: number, until: nu
   return found.rows
 }
 
-/** @returns the leaves from the first one on, as far as none is missing */
+/** @returns the leaves from the first one on, up to the first gap */
 function inOrder(rows: readonly LeafRow[], from: number, until: number): Buffer[] {
   const leaves: (Buffer | undefined)[] = Array.from({ length: until - from })
   for (const { position, hashes } of rows) {

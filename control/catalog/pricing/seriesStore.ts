@@ -1,7 +1,7 @@
 import type { Client } from '../../runtime/db/pool.ts'
 import type { PriceJson } from './price.ts'
 
-/** What a series of compute locks promises. */
+/** The promise of a series of compute locks. */
 export interface SeriesTerms {
   readonly id: string
   readonly model: string

@@ -147,7 +147,7 @@ async function pay(
   const { id, agent, to, amount } = payment
   const { client } = transaction
   const { caller } = call
-  // Transfers between the owner and its agents can be reversed by a transfer back; transfers to others can not.
+  // Transfers between the owner and its agents can be reversed by a transfer back; transfers to others cannot.
   if (caller.kind === 'key' && to.ownerId !== agent.ownerId) {
     const transfer = { debitId: id, accountId: agent.ownerId, keyId: caller.keyId, units: amount.units }
     await countKeyTransfer(client, transfer, Date.now(), payment.limits)

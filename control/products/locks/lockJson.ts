@@ -10,7 +10,7 @@ import type { LockOrder } from './orderStore.ts'
 import type { LockSeries } from './series.ts'
 import { LOT_MICROS, TICK_NANOS, tokensOfUnits } from './tradeAmounts.ts'
 
-/** What holds for all series. */
+/** The rules of all series. */
 export function rulesJson(limits: Limits) {
   return {
     token: 'One whole token is one million tokens of its model at the locked price until the month ends.',
@@ -59,7 +59,7 @@ interface LevelRow {
   readonly token_micros: number
 }
 
-/** What is bid and asked for a series, by price, the best first. */
+/** Bids and asks of a series, by price, the best first. */
 export async function bookJson(db: Queryable, seriesId: string, limits: Limits) {
   const side = async (which: Side) => {
     const found = await db.query<LevelRow>(

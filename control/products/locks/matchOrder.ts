@@ -19,14 +19,14 @@ export interface WantedOrder {
   readonly spender?: Spender
 }
 
-/** What matching made of an order. */
+/** The result of matching an order. */
 export interface Matched {
   readonly fills: readonly Fill[]
   readonly feesNanos: readonly number[]
   readonly costNanos: number
   readonly feeNanos: number
   readonly filledMicros: number
-  /** What rests in the book. */
+  /** The part that rests in the book. */
   readonly restMicros: number
 }
 

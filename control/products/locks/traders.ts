@@ -2,7 +2,7 @@ import { GatewayError } from '../../../contract/errors/errors.ts'
 import { isId } from '../../../contract/wire/ids.ts'
 import type { ApiCall } from '../../api/call.ts'
 
-/** Who is told nothing about the account. @throws GatewayError permission_denied */
+/** Refuses sub-keys, which must not see the account's holdings. @throws GatewayError permission_denied */
 export function refuseSubKey({ caller }: ApiCall): void {
   if (caller.kind === 'key' && caller.isSubKey) throw new GatewayError('permission_denied')
 }

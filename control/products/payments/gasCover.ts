@@ -22,7 +22,7 @@ export interface SentByGateway {
 const RETRY_SECONDS = 3_600
 
 /**
- * Bounds by day how often an account has the gateway pay gas. Its row has to be locked, so that requests at once are counted one
+ * Bounds by day how often an account has the gateway pay gas. Its row has to be locked, so that concurrent requests are counted one
  * after the other. @throws GatewayError rate_limited
  */
 export async function refuseBeyondDay(

@@ -23,7 +23,7 @@ export class FileError extends Error {
   }
 }
 
-/** A YAML file of an operator. It collects all problems, so that an operator sees them at once. */
+/** A YAML file of an operator. It collects all problems, so that an operator sees them together. */
 export class YamlFile {
   /** As messages name it. */
   readonly name: string

@@ -19,7 +19,7 @@ export interface JournalContent {
 
 /** The content with what is not in it. */
 export interface ReadJournal extends JournalContent {
-  /** What was not read, each with its reason: files and folders of others, links, and files that no key verifies. */
+  /** Parts that were not read, each with its reason: files and folders of others, links, and files that no key verifies. */
   readonly unread: readonly string[]
 }
 

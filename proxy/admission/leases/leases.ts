@@ -206,7 +206,7 @@ export class Leases implements Holding, Settlements {
     return this.shards.every((shard) => shard.isIdle)
   }
 
-  /** The uncharged part of such a hold is freed by the delivery, so it is delivered at once. */
+  /** The uncharged part of such a hold is freed by the delivery, so it is delivered immediately. */
   private endSingle(hold: OpenHold, { shard, chargeUnits, settlement }: Ending, waiter: EndingWaiter | null): void {
     // After a silence of that length control may give the request up.
     const isLate = this.silentMs >= this.options.limits.orphanVoidMs / 2

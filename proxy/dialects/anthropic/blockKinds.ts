@@ -1,12 +1,12 @@
 import { isJsonObject, type JsonObject } from '../../../contract/std/jsonObject.ts'
 
-/** What becomes of a block of a conversation. */
+/** The treatment of a block of a conversation. */
 export type BlockAction = 'read' | 'text' | 'join' | 'skip' | 'note'
 
 /** A kind of blocks in a message. */
 export interface BlockKind {
   readonly action: BlockAction
-  /** What the provider gets for it, or why it gets nothing. */
+  /** The provider's text or block for it, or why it gets none. */
   readonly becomes: string
   /** The text in its place, for the action `text`. */
   readonly text?: (block: JsonObject) => string

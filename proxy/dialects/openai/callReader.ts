@@ -8,7 +8,7 @@ const EMPTY = '{}'
 
 /** A tool call of the stream. */
 interface Call {
-  /** What the provider gave last, for telling its pieces from those of others. */
+  /** The id that the provider gave last, by which its pieces are distinguished from those of others. */
   id: string
   name: string
   /** The place in the message, once the client knows of the call; -1 before. */
@@ -22,7 +22,7 @@ interface Call {
   hasObject: boolean
   /** The chunk that brought its last piece. */
   chunk: number
-  /** What the arguments were if they came in one piece. */
+  /** The arguments if they came in one piece. */
   only: string
   extra: JsonObject | null
   /** The client got arguments that were not read, so that nobody knows whether they are whole. */
@@ -175,7 +175,7 @@ export class CallReader {
   private addId(call: Call, { id, name, arguments: text }: CallPiece): void {
     if (id === '' || call.number >= 0 || call.id === id) return
     if (call.id !== '' && (call.hasArguments || name !== '' || text !== '')) return
-    // What was the id so far may be the beginning of another call's as well.
+    // The id so far may be the beginning of another call's as well.
     this.byId.delete(call.id)
     call.id += id
     this.byId.set(call.id, call)
@@ -199,7 +199,7 @@ export class CallReader {
     call.hasArguments = false
   }
 
-  /** Passes on what is held of the calls, in their order, as far as they are ready. */
+  /** Passes on the held calls that are ready, in their order. */
   private sendReady(sink: CallSink, isReady: (call: Call) => boolean): void {
     for (const call of this.calls) {
       if (call.number < 0) {
@@ -265,7 +265,7 @@ function isEnded(call: Call, text: string): boolean {
   return text.trimStart().startsWith('{') && parseJsonObject(text) !== null
 }
 
-/** A name comes in one piece, in several, or again with every piece, as a whole or as far as it goes. */
+/** A name comes in one piece, in several, or again with every piece, as a whole or up to this piece. */
 function joinedName(name: string, piece: string): string {
   return piece === name || piece === '' ? name : piece.startsWith(name) ? piece : name + piece
 }

@@ -21,7 +21,7 @@ const USAGE = Buffer.from('"usage"')
 /** The event that ends every stream of chunks. */
 export const STREAM_END = 'data: [DONE]\n\n'
 
-// Held events are copied out of it at once.
+// Held events are copied out of it immediately.
 const scratch = new OutBuffer()
 // One scan serves all streams of the process: it is used within one turn.
 const scan = new ChunkScan()

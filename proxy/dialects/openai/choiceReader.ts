@@ -20,7 +20,7 @@ export class ChoiceReader {
   readonly calls: CallReader
   /** Deltas have had text, reasoning or a refusal. */
   hasSaid = false
-  /** The provider reports a failure, or the calls cannot be told. */
+  /** The provider reports a failure, or the calls cannot be distinguished. */
   broken = false
   /** Of a failure, if the choice has one. */
   error: unknown = null
@@ -95,7 +95,7 @@ export class ChoiceReader {
   }
 }
 
-/** What a message adds to those before it. */
+/** The text that a message adds to those before it. */
 function added(grown: Growing, text: string): string {
   if (text === '' || text === grown.text) return ''
   if (grown.text !== '') grown.isCumulative ??= text.startsWith(grown.text)

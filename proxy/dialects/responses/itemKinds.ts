@@ -1,10 +1,10 @@
-/** What becomes of an item of a conversation. */
+/** The treatment of an item of a conversation. */
 export type ItemAction = 'read' | 'translate' | 'join' | 'skip' | 'refuse'
 
 /** A kind of items in `input`. */
 export interface ItemKind {
   readonly action: ItemAction
-  /** What the provider gets for it, or why it gets nothing. */
+  /** The provider's text or item for it, or why it gets none. */
   readonly becomes: string
 }
 

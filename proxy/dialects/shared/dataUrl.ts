@@ -1,7 +1,7 @@
 const HEAD = /^data:([^;,]*)((?:;[^;,]*)*),/i
 const HEAD_CHARACTERS_MAX = 256
 const SNIFFED_CHARACTERS = 24
-/** What every provider of images takes. */
+/** The type that every provider of images takes. */
 const JPEG = 'image/jpeg'
 export const IMAGE_TYPES = [JPEG, 'image/png', 'image/gif', 'image/webp'] as const
 export type ImageType = (typeof IMAGE_TYPES)[number]

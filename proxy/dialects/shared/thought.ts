@@ -40,7 +40,7 @@ export function thoughtOf(block: JsonObject | null): Thought | null {
   return type === 'redacted_thinking' && isText(data) ? { type, data } : null
 }
 
-/** What is shown of a thought. */
+/** The visible text of a thought. */
 export function shownOf(thought: Thought): string {
   return thought.type === 'thinking' ? thought.thinking : ''
 }

@@ -89,7 +89,7 @@ export class LargeBodies {
         bounds: { depthMax, membersMax: limits.strangerJsonMembersMax, elementsMax: limits.strangerJsonElementsMax },
         atOnceBytesMax: Math.max(LARGE_BYTES_LEAST, limits.strangerJsonAtOnceBytesMax),
       },
-      // What is parsed of them was counted while they arrived.
+      // Their parsed parts were counted while they arrived.
       provider: {
         pool: newPool(0, limits.largeAnswersWaitingMax),
         bounds: { depthMax, membersMax: Number.POSITIVE_INFINITY, elementsMax: Number.POSITIVE_INFINITY },
@@ -98,7 +98,7 @@ export class LargeBodies {
     }
   }
 
-  /** @returns undefined for a body or an answer that is small enough to be read at once */
+  /** @returns undefined for a body or an answer that is small enough to be read on the event loop */
   of(body: Buffer, owner: Source): LargeBody | undefined {
     if (body.length <= LARGE_BYTES_LEAST) return undefined
     const lane = this.lanes[owner]

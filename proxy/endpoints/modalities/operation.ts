@@ -54,7 +54,7 @@ export interface BufferedPlan extends UnitPlan {
   readonly answerBytesMax: number
   /** The bounds of its JSON, and what of it is never parsed. */
   readonly answerBounds: ScanBounds
-  /** What is read of it. */
+  /** The members that are read. */
   readonly reading: MembersReading
   /** @param body the whole answer, for what was cut out of it */
   answer(

@@ -50,7 +50,7 @@ const CONTENT_TYPES: Readonly<Record<Container, string>> = {
   webm: 'audio/webm',
 }
 
-/** What a model makes of speech: its words, or what they mean in English. */
+/** The output of a model for speech: its words, or their meaning in English. */
 type Task = 'transcriptions' | 'translations'
 
 interface TranscriptionRequest extends UnitRequest {

@@ -3,12 +3,12 @@
  * number of its codes of each length, from 0 bits on: those of one length follow each other, behind all shorter ones.
  */
 
-/** Bits whose codes are found at once. */
+/** Bits whose codes are found by one look-up. */
 const FAST_BITS = 12
 const LENGTH_MAX = 19
 const SIGN = 32
 const LONG = 256
-/** What follows a code: so many signs, or a sign for each of two values of which one or both are continued. */
+/** The bits that follow a code: that many signs, or a sign for each of two values of which one or both are continued. */
 const KINDS: Readonly<Record<string, number>> = {
   0: 0,
   1: SIGN,

@@ -33,7 +33,7 @@ interface Layout {
 
 /**
  * Measures an MP4 file (ISO/IEC 14496-12), also one in fragments, by the samples of its tracks of sound and by what these
- * hold. What it states only raises the bound. A player plays one of several tracks.
+ * hold. Its stated lengths only raise the bound. A player plays one of several tracks.
  */
 export function* readMp4(file: Buffer): AudioReader {
   try {

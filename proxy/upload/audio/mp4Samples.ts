@@ -23,7 +23,7 @@ export class Mp4Samples {
   /** @throws Unmeasured */
   take(at: number, bytes: number): void {
     this.budget.take(bytes)
-    // What a file that was cut off lacks is not played.
+    // Samples that a file that was cut off lacks are not played.
     if (at >= this.file.length) this.missing++
     else if (!this.sound.sum.take(this.file.subarray(at, at + bytes))) throw new Unmeasured()
   }

@@ -82,7 +82,7 @@ export interface Redeemed {
   readonly block: number
   readonly seriesId: string
   readonly wallet: Address
-  /** What the wallet has noted, 32 bytes. */
+  /** The 32-byte note that the wallet passed to `redeem`. */
   readonly note: Hex
   readonly micros: bigint
 }

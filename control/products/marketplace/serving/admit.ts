@@ -7,7 +7,7 @@ import type { Client, Queryable } from '../../../runtime/db/pool.ts'
 import { type Admission, admissionsOf, lockAdmissions, lockOpenAdmissions, PPM, type Terms } from './admission.ts'
 import { changeState } from './transition.ts'
 
-/** The operator's request can not be carried out; the message says why. */
+/** The operator's request cannot be carried out; the message says why. */
 export class AdmissionError extends Error {
   override readonly name = 'AdmissionError'
 }
