@@ -128,7 +128,7 @@ function unnamedSizes({ place }: Receipt, sizes: Prices): bigint[] {
   return place.entry.startsWith('sluice-receipt/1\n') ? [...sizes.values()] : []
 }
 
-/** The rates of a prompt of so many tokens; undefined where the sheet has none of the kind. */
+/** The rates of a prompt of this many tokens; undefined where the sheet has none of the kind. */
 function ratesOf(price: Price, { rate }: Kind, usage: TokenUsage): Rates | undefined {
   const standard = ratesIn(price, '', usage)
   if (standard === undefined || rate !== 'batch') return standard?.rates
@@ -159,7 +159,7 @@ function ratesIn(
   return rates && { from, rates }
 }
 
-/** A class without a price of its own has the price of input. */
+/** A class without its own price has the price of input. */
 function ratesFrom(prices: Prices, prefix: string): Rates | undefined {
   const input = prices.get(`${prefix}input`)
   if (input === undefined) return undefined

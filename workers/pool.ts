@@ -30,7 +30,7 @@ export class PoolBusy extends Error {
   override readonly name = 'PoolBusy'
 }
 
-/** Worker threads for work that would block the event loop. Work that must not wait for other work takes a pool of its own. */
+/** Worker threads for work that would block the event loop. Work that must not wait for other work takes its own pool. */
 export class WorkerPool {
   private readonly bounds: PoolBounds
   private readonly threads: Piscina

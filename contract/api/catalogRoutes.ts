@@ -22,7 +22,7 @@ const time = (what: string): JsonSchema => ({
   description: `${what} such as "2027-01-31T12:00:00Z"`,
 })
 
-/** The signed catalog, and the prices of others beside it. */
+/** The signed catalog, and the prices of others. */
 export const catalogRoutes = (limits: ContractLimits) =>
   ({
     get_catalog: {

@@ -95,7 +95,7 @@ export const lockRoutes = (limits: ContractLimits) =>
             pattern: DECIMAL,
             description: 'whole tokens as a decimal string such as "2.5", with at most six digits after the point',
           },
-          // The handler checks its form, because a malformed address has an error code of its own.
+          // The handler checks its form, because a malformed address has its own error code.
           address: text('a linked wallet, as 0x and 40 hex digits; without it, the wallet that is signed in', 256),
         },
         ['series', 'tokens'],

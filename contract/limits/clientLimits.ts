@@ -156,7 +156,7 @@ export const CLIENT_LIMITS = {
   withdrawalsPerDay: 100,
   /** Withdrawals of tokens of compute locks of an account in 24 hours. */
   lockWithdrawalsPerDay: 20,
-  /** Payments of a wallet in 24 hours that failed on the chain or went back whole, whose gas nobody pays; then it is refused. */
+  /** Payments of a wallet in 24 hours that failed on the chain or went back whole, whose gas is not paid; then it is refused. */
   uncoveredPaymentsPerDay: 50,
   /** Withdrawals of an account that are under way concurrently. */
   withdrawalsOpenMax: 5,
@@ -199,7 +199,7 @@ export const CLIENT_LIMITS = {
   /** Days that the leaderboard spans. */
   leaderboardDaysMax: 90,
   /**
-   * The least number of accounts behind every figure of the public statistics; usage by fewer accounts is added to other
+   * The least number of accounts in every figure of the public statistics; usage by fewer accounts is added to other
    * figures, or left out.
    */
   statsAccountsMin: 5,

@@ -58,7 +58,7 @@ export function connectRedis(url: string, lost: LostConnection): Redis {
   return redis
 }
 
-/** The cluster behind a connection; undefined when there is one server at a time. */
+/** The cluster of a connection; undefined when there is one server at a time. */
 export function clusterOf(redis: object): Cluster | undefined {
   return redis instanceof Cluster ? redis : undefined
 }

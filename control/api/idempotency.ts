@@ -18,7 +18,7 @@ export interface FirstAnswer {
   readonly body: string
 }
 
-/** Tells requests with one Idempotency-Key apart; bodies with the same JSON value have the same fingerprint. */
+/** Distinguishes requests with one Idempotency-Key; bodies with the same JSON value have the same fingerprint. */
 export function fingerprintOf(method: string, path: string, query: string, body: object): string {
   return hash('sha256', `${method} ${path}?${query}\n${canonicalJson(body)}`, 'base64url')
 }

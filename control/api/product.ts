@@ -58,7 +58,7 @@ export interface RunningProduct {
   readonly rpc?: Partial<RpcHandlers>
   /** Its part of each ping of a proxy. @returns members of the answer */
   readonly onPing?: (ping: sluice.PingRequest) => Promise<PingPart>
-  /** Told when ended requests were booked. */
+  /** Called when ended requests were booked. */
   readonly onBooked?: () => void
   readonly gauges?: readonly GaugeGroup[]
   readonly totals?: readonly LabelledTotal[]

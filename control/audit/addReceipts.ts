@@ -124,7 +124,7 @@ const ADD = addSql(
   true,
 )
 
-/** Receipts of a range of ids lie beside each other, and so do their transfers. */
+/** Receipts of a range of ids lie next to each other, and so do their transfers. */
 const ADD_RANGE = addSql(
   'request_id BETWEEN $1 AND $2',
   `SELECT r.request_id, r.charge_units, t.debit, t.credit, t.units, ${STRANGE}

@@ -1,6 +1,6 @@
 import type { Invariant } from './check.ts'
 
-/** A kind of transfers beside charges: between which classes of ledger accounts it moves, and what it is booked for. */
+/** A kind of transfers other than charges: between which classes of ledger accounts it moves, and what it is booked for. */
 interface Kind {
   readonly kind: string
   /** Pairs of classes, which are the ids of ledger accounts up to the first colon. */
@@ -43,7 +43,7 @@ const CREDITED = `
   EXISTS (SELECT FROM activity a WHERE a.account_id = substr(t.credit, 6) AND a.type = 'coin.credited' AND a.details ->> 'ref' = t.ref)
   OR NOT EXISTS (SELECT FROM accounts a WHERE a.id = substr(t.credit, 6))`
 
-/** Every kind of transfers that the gateway books beside charges. */
+/** Every kind of transfers that the gateway books in addition to charges. */
 const KINDS: readonly Kind[] = [
   {
     kind: 'expire',

@@ -1,7 +1,7 @@
 import type { Invariant } from './check.ts'
 import { sumsOf } from './sumTables.ts'
 
-/** Movements beside charges, which are few and found by an index. */
+/** Movements other than charges, which are few and found by an index. */
 const OTHERS = `SELECT account, currency, amount FROM postings WHERE kind <> 'charge'`
 
 /** Invariants of all postings together. */

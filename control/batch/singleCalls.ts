@@ -26,7 +26,7 @@ export interface SingleCallsOptions {
   /** By which providers know jobs. */
   readonly attemptIds: AttemptIds
   readonly now: () => number
-  /** Told when a job is decided or may be sent again. */
+  /** Called when a job is decided or may be sent again. */
   readonly onDone: () => void
   readonly limits: Limits
 }

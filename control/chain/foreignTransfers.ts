@@ -48,8 +48,8 @@ export async function recordTransfer(client: Client, transfer: Unclaimed, deposi
 
 /**
  * The transfers that no transaction of the book has claimed, that were not counted before, and that were made after the book
- * opened their token. A transaction that the book follows and has given up, because it seemed not to come, has come: it is
- * looked for again.
+ * opened their token. A transaction that was given up as lost was mined after all if it makes one of them: it is looked for
+ * again.
  */
 export async function newTransfers(client: Client, transfers: readonly Seen[]): Promise<Unclaimed[]> {
   if (transfers.length === 0) return []

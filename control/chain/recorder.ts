@@ -36,7 +36,7 @@ export function outcomeHandler(handlers: OutcomeHandlers, purpose: Purpose): Out
 export class OutcomeRecorder {
   private readonly pool: Pool
   private readonly handlers: OutcomeHandlers
-  /** Told after each commit. */
+  /** Called after each commit. */
   private readonly onRecorded: (transactionId: number, state: TransactionState) => void
 
   constructor(pool: Pool, handlers: OutcomeHandlers, onRecorded: (id: number, state: TransactionState) => void) {

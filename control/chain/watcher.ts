@@ -13,7 +13,7 @@ const POLL_FIRST_MS = 10
 
 interface Watched {
   row: TransactionRow
-  /** Told when it is in a block, or can never be. */
+  /** Called when it is in a block, or can never be. */
   readonly waiting: Array<(state: TransactionState) => void>
 }
 

@@ -228,7 +228,7 @@ export class CliContext {
     if (!process.stdout.write(text)) await once(process.stdout, 'drain')
   }
 
-  /** Says something beside the result; programs that read the output are not disturbed. */
+  /** Says something in addition to the result; programs that read the output are not disturbed. */
   warn(text: string): void {
     process.stderr.write(`${text}\n`)
   }

@@ -55,7 +55,7 @@ export class LockHold implements LockWant {
     if (lockUnits === 0) return grantedOutputTokens(this.sheet, heldUnits)
     const restUnits = heldUnits - lockUnits
     if (restUnits >= sheetRest(wantUnits, this.wantUnits, lockUnits)) return outputTokens
-    // The cost of the output beside the tokens of the lock rises with its length, so a binary search finds the limit.
+    // The cost in addition to the tokens of the lock rises with the length of the output, so a binary search finds the limit.
     let [least, most] = [0, outputTokens]
     while (least < most) {
       const tokens = Math.ceil((least + most) / 2)

@@ -14,7 +14,7 @@ export interface CheckedPayment {
   readonly amount: bigint
   /** The claimed payer; the signature has to prove it. */
   readonly payer: Address
-  /** Absent when the payer sends a transaction of its own. */
+  /** Absent when the payer sends its own transaction. */
   readonly payment: SignedPayment | undefined
   /** The challenge of MPP that it answers. */
   readonly challenge: { readonly id: string; readonly realm: string } | undefined

@@ -189,7 +189,7 @@ export class PaidRequest implements AnswerDecorator {
     // A payer who pays before the quote expires thus signs a validity that is long enough.
     const windowSeconds = Math.floor(this.services.limits.quoteWindowMs / 1_000) + terms.marginSeconds
     const realm = base.slice(base.indexOf('//') + 2)
-    // A tool of the Model Context Protocol has an address of its own.
+    // A tool of the Model Context Protocol has its own address.
     const url = priced.path.startsWith('/') ? base + priced.path : priced.path
     return { terms, priced, url, realm, windowSeconds, acceptPayment, requestId }
   }

@@ -198,7 +198,7 @@ export class UwsExchange implements Exchange {
   private writeStreamHead(): void {
     if (!this.headDue) return
     this.headDue = false
-    // The client closes the connection then: told to do so at the end, the server package writes this header into the body.
+    // The client closes the connection then: if this is said at the end, the server package writes this header into the body.
     const isLast = this.closes || this.host.isLeaving
     const head = this.host.isLeaving ? `${this.streamHead}\r\nconnection: close` : this.streamHead
     this.writeHead(OK, head, this.streamHeaders, isLast)

@@ -30,7 +30,7 @@ export function dataKind(bytes: Buffer, start: number, end: number): DataKind {
 
 /**
  * Providers may leave out the blank line between two events, so that the lines of data look like one event.
- * @returns where each line is, if each is an event of its own; null for data that is spread over its lines
+ * @returns where each line is, if each is its own event; null for data that is spread over its lines
  */
 export function separateLines(bytes: Buffer, start: number, end: number): [start: number, end: number][] | null {
   const lines: [number, number][] = []

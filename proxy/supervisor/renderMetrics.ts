@@ -21,7 +21,7 @@ const LEASE_GAUGES = [
   ['leases', 'sluice_leases', 'Leases that the workers have units of'],
   ['outUnits', 'sluice_leased_units', 'Units out in leases (1e-9 USD): free, held, and charged but not delivered'],
   ['openHolds', 'sluice_leased_holds', 'Requests that hold units of leases'],
-  ['undelivered', 'sluice_endings_undelivered', 'Requests on leases that have ended and that Redis does not know of'],
+  ['undelivered', 'sluice_endings_undelivered', 'Endings of requests on leases that are not delivered to Redis'],
 ] as const
 
 const SHARE = 'sluice_worker_requests_total'

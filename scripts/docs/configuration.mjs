@@ -3,7 +3,7 @@ import { code, page, sentence, table } from './markdown.mjs'
 import { SchemaTables } from './schemaTables.mjs'
 
 function variable([name, stated], defs) {
-  // Members beside a reference win, as the description of the variable.
+  // Members next to a reference win, as the description of the variable.
   const schema = { ...defs[stated.$ref?.split('/').at(-1)], ...stated }
   const value = schema.errorMessage ?? (schema.type && `is a ${schema.type}`)
   if (value === undefined) throw new Error(`${name} says nothing about its values: it needs errorMessage or type`)

@@ -19,7 +19,7 @@ async function proxyMetrics() {
   })
 }
 
-/** The groups of gauges of control: each is made by a function of its own, in a file that is named for it. */
+/** The groups of gauges of control: each is made by its own function, in a file that is named for it. */
 async function gaugeGroups() {
   const control = new URL('../../dist/control/', import.meta.url)
   const paths = readdirSync(control, { recursive: true }).filter((path) => path.endsWith('Gauges.js'))

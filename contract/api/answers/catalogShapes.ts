@@ -19,7 +19,7 @@ import {
   time,
 } from './shape.ts'
 
-/** Prices by class; `long_context` has prices of its own, and `sizes` those of images. */
+/** Prices by class; `long_context` has its own prices, and `sizes` those of images. */
 const PRICE = { type: 'object', additionalProperties: { type: ['string', 'object'] } }
 
 const VIDEO = shape({

@@ -200,7 +200,7 @@ async function book(client: Client, debit: Debit, takenAtMs: number): Promise<vo
 }
 
 /**
- * Books the amount that Redis has taken as spent for good, beside the transfers that the caller posts in the same transaction
+ * Books the amount that Redis has taken as spent for good, in addition to the transfers that the caller posts in the same transaction
  * and under the name of the debit. The accounts that change have to be locked with `lockAccounts` before, and the transfers posted:
  * settlements lock ledger accounts before the usage of keys, too, so that neither waits for the other in a circle.
  */

@@ -45,6 +45,6 @@ export const lockUnearnedAccount = (seriesId: string): string => `lock_unearned:
 const LOCK_ID = 'lock_'
 /** Whether a pot of an account is a holding, by its id. */
 export const isLockId = (potId: string): boolean => potId.startsWith(LOCK_ID)
-/** The ledger account of one pot beside coin: a holding, or a credit grant. */
+/** The ledger account of one pot other than coin: a holding, or a credit grant. */
 export const potAccount = (potId: string, accountId: string): string =>
   isLockId(potId) ? holdingAccount(potId, accountId) : grantAccount(potId)

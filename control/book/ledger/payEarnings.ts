@@ -13,7 +13,7 @@ export interface Earning {
 
 /**
  * Pays earnings in coin; those of no unit are left out.
- * @param from where each is taken from, by a transfer of its own
+ * @param from where each is taken from, by its own transfer
  * @throws Error where one of the transfers was posted before
  */
 export async function payEarnings<Earned extends Earning>(

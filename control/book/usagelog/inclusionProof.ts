@@ -122,7 +122,7 @@ async function pathOf(tiles: Tiles, parts: readonly ProofPart[]): Promise<string
 export interface LoggedLeaf {
   readonly log: number
   readonly position: number
-  /** Says where its leaf and those beside it are read first. */
+  /** Says where its leaf and the neighbors are read first. */
   readonly requestId?: string
 }
 

@@ -18,7 +18,7 @@ interface LeafRow {
 
 /**
  * Reads the leaves of a usage log, which are stored with their receipts, or with the remains of archived ones. The month that
- * most likely has all of them is read first: that of a receipt in the same tile, else the present one; then those beside it,
+ * most likely has all of them is read first: that of a receipt in the same tile, else the present one; then its neighbors,
  * then all.
  * @param near a receipt of the log
  */

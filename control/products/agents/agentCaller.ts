@@ -20,7 +20,7 @@ export async function namedAgent(db: Queryable, call: ApiCall): Promise<Agent> {
 }
 
 /**
- * Rejects callers that may not manage the account's agents: agents, and keys with bounds of their own, which could evade
+ * Rejects callers that may not manage the account's agents: agents, and keys with their own bounds, which could evade
  * those bounds through an agent.
  * @throws GatewayError permission_denied
  */

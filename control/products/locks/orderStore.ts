@@ -66,7 +66,7 @@ const asResting = (row: OrderRow): RestingOrder => ({
 })
 
 /**
- * The best open orders of one side that an order of so many micro-tokens would meet, in their order.
+ * The best open orders of one side that an order of this many micro-tokens would meet, in their order.
  * @param limit the most of them
  */
 export async function frontOrders(
@@ -214,7 +214,7 @@ export async function countOpenOrders(db: Queryable, accountId: string): Promise
   return countOf(db, `SELECT count(*) FROM lock_orders WHERE account_id = $1 AND status = 'open'`, [accountId])
 }
 
-/** The orders of an account, newest first. @param after the id of an order to go on behind, or '' */
+/** The orders of an account, newest first. @param after the id of the last order of the page before, or '' */
 export async function pageOfOrders(
   db: Queryable,
   accountId: string,

@@ -51,7 +51,7 @@ export class SeriesKeeper {
 }
 
 /**
- * Takes the next step of a series whose month is over. Every step is done once, whoever repeats it.
+ * Takes the next step of a series whose month is over. Every step is done once, whichever process repeats it.
  * @returns whether there is another step that can be taken immediately
  */
 export async function endSeries(client: Client, id: string, limits: Limits): Promise<boolean> {

@@ -121,12 +121,12 @@ export function oncePerAccount(changes: readonly AdmissionChange[]): AdmissionCh
   return [...byAccount.values()]
 }
 
-/** Tells admission of coin that an account got. */
+/** Reports coin that an account got to admission. */
 export function coinChange(accountId: string, nanos: number): AdmissionChange[] {
   return accountId === LOCK_OPERATOR || nanos === 0 ? [] : [{ accountId, coinDelta: nanos }]
 }
 
-/** Tells admission of tokens that an account got. */
+/** Reports tokens that an account got to admission. */
 export function tokenChange({ id, endsAtMs }: LockSeries, accountId: string, units: number): AdmissionChange[] {
   if (accountId === LOCK_OPERATOR) return []
   return [{ accountId, coinDelta: 0, grant: { id, expiresAtMs: endsAtMs, units } }]

@@ -58,7 +58,7 @@ export function createPool(url: string, limits: Limits, onError: (error: Error) 
 }
 
 /**
- * Runs `work` on a connection of its own, which is returned to the pool afterwards, or closed when it broke.
+ * Runs `work` on its own connection, which is returned to the pool afterwards, or closed when it broke.
  * @param work also gets a function to report a failure after which the connection must not be reused
  */
 export async function withClient<T>(

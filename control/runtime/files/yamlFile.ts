@@ -103,7 +103,7 @@ export class YamlFile {
     this.problems.set(`${this.name}:${line}: ${text}`, line)
   }
 
-  /** Where a value stands, `models[0].price.input` at line 12: the line of its key, or of the item of a list. */
+  /** The place of a value, `models[0].price.input` at line 12: the line of its key, or of the item of a list. */
   private placeOf(path: Path): { readonly name: string; readonly line: number } {
     let node: unknown = this.document.contents
     let name = ''

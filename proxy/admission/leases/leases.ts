@@ -50,7 +50,7 @@ export interface LeaseCounts {
   readonly undelivered: number
   /** Accounts that were called back. */
   readonly recalls: number
-  /** Since the oldest request that has ended and that Redis does not know of was held, in milliseconds; 0 for none. */
+  /** Age of the oldest undelivered ending, counted from its hold, in milliseconds; 0 for none. */
   readonly deliveryLagMs: number
 }
 

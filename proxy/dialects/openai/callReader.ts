@@ -35,7 +35,7 @@ interface CallSink extends Pick<MessageSink, 'toolArguments'> {
 }
 
 /**
- * Tells the tool calls of a stream of the OpenAI dialect apart: by index, by id or, where a provider gives neither or the
+ * Distinguishes the tool calls of a stream of the OpenAI dialect: by index, by id or, where a provider gives neither or the
  * same for all, by a new name or a new object of arguments. Calls are passed on in their order,
  * each when it has its id and its name is complete, which the first of its arguments, another call or the end shows. Those
  * that have no id at the end get one.
@@ -75,7 +75,7 @@ export class CallReader {
       if (call === undefined) {
         if (saysNothing(piece)) continue
         if (this.calls.length >= TOOL_CALLS_MAX) return false
-        // One that the same chunk has a piece of may go on side by side with the new one.
+        // One that the same chunk has a piece of may continue in parallel to the new one.
         this.sendReady(sink, (earlier) => hasHead(earlier) && earlier.chunk !== this.chunk)
         call = this.begin(piece)
       }
@@ -171,7 +171,7 @@ export class CallReader {
     if (piece.extra !== null) call.extra = { ...call.extra, ...piece.extra }
   }
 
-  // Ids in pieces come before the arguments. Behind them another id for the same call says nothing.
+  // Ids in pieces come before the arguments. After them another id for the same call says nothing.
   private addId(call: Call, { id, name, arguments: text }: CallPiece): void {
     if (id === '' || call.number >= 0 || call.id === id) return
     if (call.id !== '' && (call.hasArguments || name !== '' || text !== '')) return
@@ -246,7 +246,7 @@ function saysNothing({ index, id, name, arguments: text }: CallPiece): boolean {
   return index === null && id === '' && name === '' && text === ''
 }
 
-/** Whether a piece that gives no other index and no other id begins a call of its own all the same. */
+/** Whether a piece that gives no other index and no other id begins its own call all the same. */
 function startsAnew(call: Call, { id, name, arguments: text }: CallPiece, chunk: number): boolean {
   const isSameId = id !== '' && id === call.id
   if (name === '' || call.name === '') return !isSameId && isEnded(call, text) && isNewObject(call, text)

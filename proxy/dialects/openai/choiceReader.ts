@@ -66,7 +66,7 @@ export class ChoiceReader {
     return says || pieces.length > 0
   }
 
-  // A message behind deltas is all of them once more.
+  // A message after deltas is all of them once more.
   private readMessage(message: JsonObject, sink: MessageSink): void {
     if (!this.hasSaid) {
       const { text, reasoning, refusal } = saidIn(message)

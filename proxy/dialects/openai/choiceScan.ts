@@ -38,7 +38,7 @@ export class ChoiceScan {
   end(): void {
     const { has } = this
     if ((has & HAS_DELTA) === 0 || (has & HAS_INDEX) === 0) this.isOdd = true
-    // Details beside the reasoning itself repeat it.
+    // Details next to the reasoning itself repeat it.
     if ((has & HAS_DETAILS) !== 0 && (has & HAS_REASONING) === 0) this.isOdd = true
   }
 

@@ -28,7 +28,7 @@ export function imageType(stated: string): ImageType | null {
 }
 
 /**
- * Takes a data URL of an image apart. Where its type says nothing, the first bytes tell.
+ * Takes a data URL of an image apart. Where its type says nothing, the first bytes decide.
  * @returns null for one that is not base64, or of another type
  */
 export function readDataUrl(url: string): ImageData | null {

@@ -5,7 +5,7 @@ export type Thought =
   | { readonly type: 'thinking'; readonly thinking: string; readonly signature: string }
   | { readonly type: 'redacted_thinking'; readonly data: string }
 
-/** Where a thought stands in a message of a chat: before its text, or before one of its calls. */
+/** The place of a thought in a message of a chat: before its text, or before one of its calls. */
 export interface PlacedThought {
   readonly thought: Thought
   /** null for before the text. */

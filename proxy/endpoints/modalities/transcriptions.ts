@@ -226,7 +226,7 @@ class TranscriptionPlan implements BufferedPlan {
 }
 
 /**
- * The duration that an answer states, in `usage` or beside the text, where one of them may be 0 for unknown; null when it
+ * The duration that an answer states, in `usage` or next to the text, where one of them may be 0 for unknown; null when it
  * states none. Tokens are not sold here.
  */
 function reportedSeconds(members: Members): number | null {

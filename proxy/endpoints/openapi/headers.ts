@@ -31,7 +31,7 @@ const IN_REFUSALS: readonly ResponseHeader[] = ['Retry-After', 'x-should-retry',
 const IN_QUOTES: readonly ResponseHeader[] = ['PAYMENT-REQUIRED', 'WWW-Authenticate']
 const OF_PAYMENTS: readonly ResponseHeader[] = ['PAYMENT-RESPONSE', 'Payment-Receipt']
 
-/** Which headers the answers of an operation have, beside those of every answer. */
+/** Which headers the answers of an operation have, in addition to those of every answer. */
 export interface AnswerHeaders {
   readonly isCharged: boolean
   readonly isPaid: boolean

@@ -28,7 +28,7 @@ export class Mp4Samples {
     else if (!this.sound.sum.take(this.file.subarray(at, at + bytes))) throw new Unmeasured()
   }
 
-  /** Notes that samples which begin at a time go on for so long, in ticks of the track. */
+  /** Notes that samples which begin at a time last this long, in ticks of the track. */
   noteTimes(start: number, ticks: number): void {
     if (this.firstTime < 0) this.firstTime = start
     this.statedSeconds = Math.max(this.statedSeconds, (start - this.firstTime + ticks) / this.sound.timescale)

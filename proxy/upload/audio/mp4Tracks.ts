@@ -66,7 +66,7 @@ function soundEntry(file: Buffer, handler: Mp4Box, descriptions: Mp4Box): Mp4Box
   return entry
 }
 
-/** Where the timescale of mvhd or mdhd is, and behind it the duration. */
+/** Where the timescale of mvhd or mdhd is, and after it the duration. */
 function timesAt(file: Buffer, { dataAt, end }: Mp4Box): number {
   const isLarge = file[dataAt] === 1
   if (isLarge && end - dataAt < 32) throw new Unmeasured()

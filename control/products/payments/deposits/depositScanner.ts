@@ -152,7 +152,7 @@ export class DepositScanner {
   }
 }
 
-/** Whether an account can hold this coin beside what it has. */
+/** Whether an account can hold this coin in addition to what it has. */
 async function hasRoom(client: Client, accountId: string, nanos: number): Promise<boolean> {
   const room = new CoinRoom()
   await room.read(client, [accountId])

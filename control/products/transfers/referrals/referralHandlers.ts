@@ -70,7 +70,7 @@ export function attachedJson(referral: Referral) {
   }
 }
 
-/** A key with bounds of its own, or of an agent, may be in other hands than the account. */
+/** A key with its own bounds, or of an agent, may be in other hands than the account. */
 function requireOwner(call: ApiCall): void {
   const isBound = call.caller.kind === 'key' && call.caller.isRestricted
   if (!isBound && !isId('agt', call.accountId)) return
