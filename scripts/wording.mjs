@@ -1,5 +1,5 @@
-// Words and forms that make a text hard to read or to search: in Markdown and in comments each is a mistake in nearly
-// every use. `make check` refuses them.
+// Words and forms that make a text hard to read or to search. In Markdown and in comments each is a mistake in nearly every
+// use; `make check` refuses them.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
@@ -20,7 +20,7 @@ export const WORDING = [
   [/(?<=^|[.:;!?]\s+|\|\s+|[-*] )Wh(?:at|o|oever|atever)\b(?![^.:;?]*\?)/gm, 'the noun that the clause stands for'],
 ]
 
-const LINE_COMMENT = { sql: '--', lua: '--', yaml: '#' }
+const LINE_COMMENT = { sql: '--', lua: '--' }
 
 /** The prose of a Markdown file: blocks and spans of code and headings are blank, lines keep their numbers. */
 function proseOfMarkdown(text) {

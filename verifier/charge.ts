@@ -62,7 +62,7 @@ function heldBesideTokens({ hold, lock }: Receipt): bigint {
 
 function chargeText(receipt: Receipt, due: bigint): string {
   const { cost, clamped, lock } = receipt
-  const tokens = lock === null ? '' : ` beside ${lock.units} units of tokens`
+  const tokens = lock === null ? '' : ` and ${lock.units} units of tokens`
   if (cost.units === due) return `${due} units${tokens}`
   const held = heldBesideTokens(receipt)
   if (clamped && cost.units === held) return `${held} units of ${due}${tokens}, because no more was held`

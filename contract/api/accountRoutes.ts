@@ -16,7 +16,7 @@ export const usageQuery = (limits: ContractLimits) => ({
   model: text('a model id', 256),
   key: { type: 'string', pattern: '^key_[0-9A-Z]{26}$', description: 'the id of a key (key_...)' },
   limit: pageLimit(limits.usagePageMax),
-  after: text('what the page before gave as next', 1_024),
+  after: text('next of the page before', 1_024),
 })
 
 /** Reads and settings of the account itself. */

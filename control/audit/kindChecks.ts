@@ -246,7 +246,7 @@ const SOURCES = KINDS.flatMap(({ kind, source }) => (source === undefined ? [] :
 export const KIND_INVARIANTS: readonly Invariant[] = [
   {
     name: 'every transfer is of a known kind, between its accounts',
-    checked: `SELECT '${KINDS.length} kinds beside charges'`,
+    checked: `SELECT '${KINDS.length} kinds other than charges'`,
     faults: `
       SELECT t.ref || ' is a transfer of the kind ' || t.kind || ' of ' || t.units || ' units from ' || t.debit || ' to ' || t.credit
       FROM transfers t LEFT JOIN (VALUES ${WAYS.join(', ')}) AS w (kind, debit, credit)
@@ -255,7 +255,7 @@ export const KIND_INVARIANTS: readonly Invariant[] = [
   },
   {
     name: 'every transfer has what it was booked for',
-    checked: `SELECT '${SOURCES.length} kinds with a row of their own'`,
+    checked: `SELECT '${SOURCES.length} kinds with their own row'`,
     faults: `
       SELECT t.ref || ' is a ' || t.kind || ' of ' || t.units || ' units from ' || t.debit || ' to ' || t.credit || ', for which there is nothing'
       FROM transfers t WHERE t.kind <> 'charge' AND t.at > ${SINCE} AND NOT CASE t.kind ${SOURCES.join(' ')} ELSE true END`,

@@ -68,7 +68,7 @@ export async function checkLockTokens(pool: Pool, chain: PublicClient): Promise<
         `${address} has ${supply} of ${seriesId} at block ${block}, ${micros} by the book and ${pending} pending`,
       )
     } catch (error) {
-      faults.add(`${address} can not be read: ${(error as Error).message.split('\n')[0]}`)
+      faults.add(`${address} cannot be read: ${(error as Error).message.split('\n')[0]}`)
     }
   }
   return faults.check(LOCK_TOKENS, `${found.rows.length} tokens`)

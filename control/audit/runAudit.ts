@@ -150,7 +150,7 @@ async function markFor(client: Client, marking: Marking | undefined, limits: Lim
   return attemptIn<Awaited<ReturnType<typeof readMark>>>(
     client,
     () => readMark(client, marking.key, limits),
-    (error) => ({ refused: `it can not be read: ${(error as Error).message}` }),
+    (error) => ({ refused: `it cannot be read: ${(error as Error).message}` }),
   )
 }
 

@@ -8,7 +8,7 @@ const OTHERS = `SELECT account, currency, amount FROM postings WHERE kind <> 'ch
 export const balanceInvariants = (isSinceMark: boolean): readonly Invariant[] => [
   {
     name: 'postings sum to zero',
-    checked: `SELECT count(*) || ' transfers beside charges' FROM transfers WHERE kind <> 'charge'`,
+    checked: `SELECT count(*) || ' transfers other than charges' FROM transfers WHERE kind <> 'charge'`,
     faults: `
       SELECT 'the sum of ' || currency || ' is ' || sum(amount)
       FROM (SELECT currency, amount FROM ${sumsOf('charges', isSinceMark)} c UNION ALL

@@ -5,8 +5,12 @@ import type { CliContext } from './context.ts'
 export async function announce(context: CliContext): Promise<void> {
   try {
     if (await announceKeyChanges(await context.pool(), await context.redis(), context.limits)) return
-    context.warn('the book is changed; there is more to tell the proxies, which control does as soon as it runs')
+    context.warn(
+      'the book is changed; the proxies still have to be notified of more, which control does as soon as it runs',
+    )
   } catch (error) {
-    context.warn(`the book is changed, but the proxies could not be told; control tells them when it can (${error})`)
+    context.warn(
+      `the book is changed, but the proxies could not be notified; control notifies them when it can (${error})`,
+    )
   }
 }

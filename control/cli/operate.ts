@@ -46,7 +46,9 @@ export async function operate<Json>(
     return handler.write(call, transaction.client, prepared, transaction)
   })
   await done.afterCommit?.().catch((error: unknown) => {
-    context.warn(`the book is changed, but the proxies could not be told; control tells them when it can (${error})`)
+    context.warn(
+      `the book is changed, but the proxies could not be notified; control notifies them when it can (${error})`,
+    )
   })
   return done.json as Json
 }

@@ -100,7 +100,7 @@ function linesOf(then: BookMark, lost: Lost): string[] {
   if (lost.forked.length > 0) lines.push(`logs ${lost.forked.join(', ')} went on in another way than before`)
   if (lost.signedHeads > 0 || lost.forked.length > 0) {
     lines.push(
-      'What is signed from here on contradicts checkpoints that were given out. Sign under another name from now on',
+      'Heads signed from here on contradict checkpoints that were given out. Sign under another name from now on',
       '(log key NAME), and publish this report with the last checkpoint',
     )
   }

@@ -17,7 +17,7 @@ export function requireTrader({ caller, accountId }: ApiCall): void {
   }
   if (caller.kind !== 'key' || !caller.isRestricted) return
   const message =
-    'A key with caps, a budget, a rate, allowlists, privacy settings or an expiry, or without can_transfer, can not trade; ' +
+    'A key with caps, a budget, a rate, allowlists, privacy settings or an expiry, or without can_transfer, cannot trade; ' +
     'use a session or another key.'
   throw new GatewayError('permission_denied', { message })
 }

@@ -34,7 +34,7 @@ export async function refuseBeyondDay(
   const count = await countSince(client, accountId, idBound(Date.now() - DAY_MS, prefix))
   if (count < limits[perDay]) return
   throw new GatewayError('rate_limited', {
-    message: `An account has at most ${limits[perDay]} of these in 24 hours, because the gateway pays their gas; wait, or move more at once.`,
+    message: `An account has at most ${limits[perDay]} of these in 24 hours, because the gateway pays their gas; wait, or move more in one transfer.`,
     retryAfterSeconds: RETRY_SECONDS,
   })
 }

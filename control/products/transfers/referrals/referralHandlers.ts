@@ -74,6 +74,6 @@ export function attachedJson(referral: Referral) {
 function requireOwner(call: ApiCall): void {
   const isBound = call.caller.kind === 'key' && call.caller.isRestricted
   if (!isBound && !isId('agt', call.accountId)) return
-  const message = 'This takes a session, or a key of the account without bounds of its own.'
+  const message = 'This takes a session, or a key of the account without its own bounds.'
   throw new GatewayError('permission_denied', { message })
 }
