@@ -1,7 +1,7 @@
 import type { Invariant } from './check.ts'
 import { sumsOf } from './sumTables.ts'
 
-/** Invariants of what belongs to whom: ledger accounts, grants and keys. */
+/** Invariants of the owners of ledger accounts, grants and keys. */
 export const OWNER_INVARIANTS: readonly Invariant[] = [
   {
     name: 'ledger accounts of customers are those of their owners',

@@ -16,7 +16,7 @@ export interface SeriesTerms {
   /** Prices of the token classes, in the form of a price sheet. */
   readonly price: PriceJson
   readonly supplyMicros: number
-  /** Millionths of what a taker trades. */
+  /** Millionths of a taker's trade. */
   readonly takerFeePpm: number
 }
 

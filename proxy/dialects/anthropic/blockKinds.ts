@@ -15,7 +15,7 @@ export interface BlockKind {
 const SERVER_RUN: BlockKind = { action: 'skip', becomes: 'a call that another provider ran itself, or its result' }
 
 /**
- * The kinds of blocks that clients send, and what becomes of each. An agent sends its whole history with every request and
+ * The kinds of blocks that clients send, and the treatment of each. An agent sends its whole history with every request and
  * cannot take anything back, so what a provider cannot be shown is left out, and the conversation goes on.
  */
 export const BLOCK_KINDS: Readonly<Record<string, BlockKind>> = {

@@ -48,7 +48,7 @@ export class ChoiceReader {
     this.readReason(choice, sink)
   }
 
-  /** The stream has ended: passes on what was held. */
+  /** The stream has ended: passes on the held text. */
   close(sink: MessageSink): void {
     if (!this.calls.close(sink)) this.broken = true
   }

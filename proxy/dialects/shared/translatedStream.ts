@@ -32,7 +32,7 @@ export class TranslatedStream implements RelayStream, MessageSink {
     this.outputBytesMax = outputBytesMax
     if (writer.thoughtEnds === undefined) return
     this.thoughtEnds = (thought) => {
-      // The writer keeps it, so that it counts for the bound of what is kept.
+      // The writer keeps it, so that it counts for the bound of kept text.
       this.thoughtBytes += JSON.stringify(thought).length
       writer.thoughtEnds?.(thought)
     }

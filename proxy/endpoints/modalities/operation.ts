@@ -52,7 +52,7 @@ export interface BufferedAnswer {
 export interface BufferedPlan extends UnitPlan {
   /** The most bytes that an answer to this request may have. */
   readonly answerBytesMax: number
-  /** The bounds of its JSON, and what of it is never parsed. */
+  /** The bounds of its JSON, and the parts of it that are never parsed. */
   readonly answerBounds: ScanBounds
   /** The members that are read. */
   readonly reading: MembersReading

@@ -30,7 +30,7 @@ import { isSubtitles, SUBTITLES, type SubtitleFormat, subtitlesOf } from './subt
 const FORMATS = ['json', 'text', 'verbose_json', 'srt', 'vtt'] as const
 const DECIMAL = /^[0-9]{1,9}(?:\.[0-9]{1,18})?$/
 const TEXT_TYPE = 'text/plain; charset=utf-8'
-/** Of a second of speech; what has more is not read. */
+/** Of a second of speech; answers with more are not read. */
 const SEGMENTS_PER_SECOND = 2
 const SEGMENTS_BASE = 100
 const OWNED: ReadonlySet<string> = new Set(['text', 'usage'])

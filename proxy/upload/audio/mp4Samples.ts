@@ -3,7 +3,7 @@ import type { Mp4Sound } from './mp4Tracks.ts'
 import type { Duration } from './reader.ts'
 import { type PacketBudget, Unmeasured } from './soundTrack.ts'
 
-/** Where the samples of one track are taken from, and what is found of them. */
+/** Where the samples of one track are taken from, and the samples found. */
 export class Mp4Samples {
   /** The longest time that may pass between the samples, by what they state. */
   statedSeconds: number

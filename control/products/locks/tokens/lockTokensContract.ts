@@ -46,7 +46,7 @@ export function seriesOfToken(tokenId: bigint): string {
   return rest === 0n ? `lock_${text}` : `token_${tokenId.toString(16)}`
 }
 
-/** By what a contract knows a withdrawal. */
+/** The key by which a contract knows a withdrawal. */
 export const withdrawalKey = (withdrawalId: string): Hex => numberToHex(numberOfId(withdrawalId), { size: 32 })
 
 /** Tokens that are to be minted. */
