@@ -13,7 +13,7 @@ export abstract class ForwardedHold implements HoldWaiter {
   /** The request that waits for the whole hold. */
   readonly waiter: HoldWaiter
 
-  /** @param want units to hold; by default all that the request wants */
+  /** @param want the units to hold here, those of the request where nothing else holds a part of them */
   constructor(waiter: HoldWaiter, want: { readonly wantUnits: number; readonly leastUnits: number } = waiter) {
     this.requestId = waiter.requestId
     this.principal = waiter.principal
