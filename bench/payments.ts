@@ -223,7 +223,7 @@ async function main(): Promise<void> {
 
 function sentence({ atOnce, payments, perSecond, medianMs, p99Ms }: Figure): string {
   const times = `median ${medianMs.toFixed(1)} ms, p99 ${p99Ms.toFixed(1)} ms`
-  return `payments, ${atOnce} at once: ${perSecond.toFixed(0)} a second to the hold (${payments} made; ${times})`
+  return `payments, ${atOnce} concurrent: ${perSecond.toFixed(0)} a second to the hold (${payments} made; ${times})`
 }
 
 await main()

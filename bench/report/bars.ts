@@ -57,7 +57,7 @@ export function bars(results: BenchResults): Bar[] {
       value: addedP99(results),
     },
     {
-      figure: `paced ${PACE_MS} ms streams at once, no lost frame, no stall over 100 ms`,
+      figure: `paced ${PACE_MS} ms concurrent streams, no lost frame, no stall over 100 ms`,
       bar: 1_000,
       hope: 2_000,
       show: whole,
