@@ -175,7 +175,7 @@ async function unharmed(work: () => Promise<unknown>): Promise<void> {
   assert.match(await (await fetch(stack.metricsUrl)).text(), /^sluice_worker_restarts_total 0$/m)
 }
 
-test('no trick of an endpoint charges more than it delivered, refuses a request or is told to a client', () =>
+test('no trick of an endpoint charges more than it delivered, refuses a request or reaches a client', () =>
   unharmed(() => suffer(TRICKS, 2 * REQUESTS.length, '')))
 
 test('nor does any mix of them', () => {

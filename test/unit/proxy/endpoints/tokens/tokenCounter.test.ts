@@ -137,7 +137,7 @@ describe('the worker threads', () => {
     await pool.close()
   })
 
-  test('a full queue rejects at once, and queued counts are still done', async () => {
+  test('a full queue rejects immediately, and queued counts are still done', async () => {
     const pool = new WorkerPool(bounds)
     const first = pool.run('countTokens', inputOf(slow))
     const waiting = [pool.run('countTokens', inputOf(['a'])), pool.run('countTokens', inputOf(['b']))]
