@@ -53,7 +53,7 @@ interface GroupRead {
 }
 
 /**
- * Reads all streams at once for one consumer of the group. A cluster, where one read can not block over several slots, is
+ * Reads all streams together for one consumer of the group. A cluster, where one read cannot block over several slots, is
  * polled instead, with backoff.
  * @param from '>' for entries that were never delivered, '0' for those delivered to this consumer and not acknowledged
  */

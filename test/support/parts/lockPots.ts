@@ -10,7 +10,7 @@ import {
   lockUnearnedAccount,
 } from '../../../control/book/ledger/accounts.ts'
 import { appendAdmissionEvent, lockAccounts } from '../../../control/book/ledger/appendAdmissionEvent.ts'
-import { postTransfers } from '../../../control/book/ledger/postTransfers.ts'
+import { postTransfers, type Transfer } from '../../../control/book/ledger/postTransfers.ts'
 import { type Client, type Pool, withTransaction } from '../../../control/runtime/db/pool.ts'
 import { until } from '../until.ts'
 
@@ -102,8 +102,8 @@ export function plantHolding(
     await postTransfers(client, [
       { kind: 'lock_order', ref: given, debit: holdingAccount(seriesId, LOCK_OPERATOR), credit: escrow, units },
       { kind: 'lock_cancel', ref: got, debit: escrow, credit: holding, units },
+      ...(soldNanos > 0 ? soldFor({ given, got }, `coin:${accountId}`, lockUnearnedAccount(seriesId), soldNanos) : []),
     ])
-    if (soldNanos > 0) await pay(client, { given, got }, `coin:${accountId}`, lockUnearnedAccount(seriesId), soldNanos)
     await appendAdmissionEvent(client, {
       accountId,
       coinDelta: -soldNanos,
@@ -123,18 +123,18 @@ async function endedOrder(client: Client, seriesId: string, accountId: string): 
   return id
 }
 
-async function pay(
-  client: Client,
+/** The coin that is paid for tokens, through the escrow as well. */
+function soldFor(
   { given, got }: { readonly given: string; readonly got: string },
   debit: string,
   credit: string,
   nanos: number,
-): Promise<void> {
+): Transfer[] {
   const coin = { units: nanos, coinNanos: nanos }
-  await postTransfers(client, [
+  return [
     { kind: 'lock_order', ref: got, debit, credit: ESCROW_LOCKS, ...coin },
     { kind: 'lock_cancel', ref: given, debit: ESCROW_LOCKS, credit, ...coin },
-  ])
+  ]
 }
 
 /** Waits until requests can hold tokens of a series on an account. */
