@@ -51,7 +51,7 @@ export const PROXY_EVENTS = {
   money_rule_broken: [
     'error',
     'an amount breaks a rule of the money path; its request has ended without a charge',
-    'Run `sluice audit` and report `rule` and `err`: this is a fault of the gateway. What is held stays held until the proxy is restarted.',
+    'Run `sluice audit` and report `rule` and `err`: this is a fault of the gateway. Its hold stays until the proxy is restarted.',
   ],
   orphaned_requests_voided: ['warn', 'voided the open requests of a process that died'],
   payment_failed: ['warn', 'could not take a payment'],

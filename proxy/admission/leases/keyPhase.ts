@@ -1,7 +1,7 @@
 import { assertNext, type PhaseTable } from '../../phases.ts'
 
 /**
- * What the leases of a key wait for.
+ * The progress of the leases of a key.
  * - `resting`: no request waits for credits or coin.
  * - `renewing`: the same, and the next call to Redis leases more in advance.
  * - `asking`: requests wait for Redis's answer.
