@@ -29,6 +29,10 @@ export const PROXY_LIMITS = {
   largeBodyTimeoutMs: 20_000,
   /** The part of a request that its answer echoes, in bytes. */
   echoBytesMax: 1_048_576,
+  /** The messages of the user that stay beside a summary of their conversation, in bytes. */
+  compactKeptBytesMax: 131_072,
+  /** A text that clients keep and send back without looking into it, such as thinking or a summary, in characters. */
+  packedCharactersMax: 1_048_576,
   /** Of images and videos, in UTF-16 code units. */
   promptCharactersMax: 65_536,
   /** Memory of all uploads that are open in a process, in bytes. */

@@ -28,6 +28,7 @@ const overOpenai: ChatCodec = {
 
 /** POST /v1/chat/completions. */
 export const chatSurface: ChatSurface<'chat'> = {
+  name: 'chat',
   endpoint: 'chat',
   read: readChatRequest,
   codecs: { openai: overOpenai, anthropic: translate(anthropicProvider, chatClient) },

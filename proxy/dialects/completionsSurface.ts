@@ -25,6 +25,7 @@ const overOpenai: ChatCodec = {
 
 /** POST /v1/completions. */
 export const completionsSurface: ChatSurface<'completions'> = {
+  name: 'completions',
   endpoint: 'completions',
   read: readTextRequest,
   // A chat cannot replace a text completion.

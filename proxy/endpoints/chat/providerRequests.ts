@@ -48,17 +48,16 @@ export class ProviderRequests implements GrantedOrder {
   answerInput(cuts: readonly Span[], isCounted: boolean): AnswerInput {
     const { requestId, startedAtMs, model, request } = this.answerContext
     const { id, context, maxOutput, imageTokens } = model
-    const { includeUsage, echo = '', prompt, tools = [], returnsThoughts = false } = request
-    const { endpoint } = this.order.surface
+    const { includeUsage, echo = '', prompt, tools = [], returnsThoughts = false, compacts = false } = request
     return {
-      endpoint,
+      surface: this.order.surface.name,
       dialect: this.dialect,
       cuts,
       context: {
         requestId,
         startedAtMs,
         model: { id, context, maxOutput, imageTokens },
-        request: { includeUsage, echo, prompt, tools, returnsThoughts },
+        request: { includeUsage, echo, prompt, tools, returnsThoughts, compacts },
       },
       isCounted,
     }

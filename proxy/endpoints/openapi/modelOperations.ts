@@ -243,6 +243,14 @@ export const proxyOperations = (limits: Limits): Readonly<Record<string, ProxyOp
     answers: { 200: 'Response' },
     streams: 'text',
   },
+  'POST /v1/responses/compact': {
+    summary: 'Have the model sum up a conversation; the answer is an input to go on from',
+    auth: 'key',
+    body: open({ input: { description: 'A text, or an array of items with the history' }, max_output_tokens: TOKENS }, [
+      'input',
+    ]),
+    answers: { 200: 'CompactedResponse' },
+  },
   'POST /v1/responses/input_tokens': {
     summary: 'Count the input tokens of a response; free',
     auth: 'key',
