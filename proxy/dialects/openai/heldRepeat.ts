@@ -1,0 +1,50 @@
+import { OutBuffer } from '../../sse/outBuffer.ts'
+import type { ChunkScan } from './chunkScan.ts'
+import { RepeatedText } from './repeatedText.ts'
+
+// A held event is copied out of it at once.
+const scratch = new OutBuffer()
+
+/** A chunk that has the whole text of the answer once more, kept until what follows shows whether it was the last. */
+export class HeldRepeat {
+  private readonly said = new RepeatedText()
+  private event: Buffer | null = null
+  private text = ''
+
+  get isHeld(): boolean {
+    return this.event !== null
+  }
+
+  /** Takes the text of the next chunk, bytes [start, end). @returns whether it repeats all before it */
+  repeats(bytes: Buffer, start: number, end: number): boolean {
+    if (!this.said.repeatsBytes(bytes, start, end)) return false
+    this.text = bytes.toString('latin1', start, end)
+    return true
+  }
+
+  /** The same for a chunk that was scanned, if its one output is a text. */
+  repeatsChunk(bytes: Buffer, { outputs, choice, textStart, textEnd }: ChunkScan): boolean {
+    return outputs === 1 && choice.isContent && !choice.isOdd && this.repeats(bytes, textStart, textEnd)
+  }
+
+  /** Keeps the chunk that was just recognized. @param write writes it as its client would get it */
+  hold(write: (out: OutBuffer) => void): void {
+    scratch.clear()
+    write(scratch)
+    this.event = Buffer.from(scratch.view())
+  }
+
+  /** More of the answer follows, so that the chunk was a part of it. @returns the bytes of its text */
+  send(out: OutBuffer): number {
+    if (this.event === null) return 0
+    out.appendAll(this.event)
+    this.event = null
+    this.said.add(this.text)
+    return this.text.length
+  }
+
+  /** The answer has ended. */
+  drop(): void {
+    this.event = null
+  }
+}
