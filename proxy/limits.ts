@@ -114,6 +114,8 @@ export const PROXY_LIMITS = {
   mcpAnswerBytesMax: 524_288,
   /** One image of an answer, in bytes. */
   imageAnswerBytesMax: 33_554_432,
+  /** One event of a stream of images, in bytes. */
+  imageEventBytesMax: 8_388_608,
   /** One number of a vector, in bytes. */
   vectorNumberBytesMax: 32,
   /** Members of all objects in the JSON of an answer, or of one event of a stream, without what is relayed as bytes. */
