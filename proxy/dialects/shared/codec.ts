@@ -65,6 +65,8 @@ export interface AnswerContext {
   /** When the request arrived. */
   readonly startedAtMs: number
   readonly model: Pick<Model, 'id' | 'context' | 'maxOutput' | 'imageTokens'>
+  /** See UsageBounds; absent is false. */
+  readonly outputFromTotal?: boolean
   readonly request: Pick<ChatFields, 'includeUsage' | 'echo' | 'prompt' | 'tools' | 'returnsThoughts' | 'compacts'>
   readonly limits: Limits
 }
