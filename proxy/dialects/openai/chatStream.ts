@@ -101,7 +101,7 @@ export class ChatStream implements FrameSink, RelayStream {
   onEvent(bytes: Buffer, start: number, end: number): number {
     if (this.state !== 'flowing') return -1
     const from = dataStart(bytes, start, end)
-    const dataEnd = from < 0 ? -1 : this.template.match(bytes, from, end)
+    const dataEnd = from < 0 || this.repeat.isHeld ? -1 : this.template.match(bytes, from, end)
     if (dataEnd < 0 || dataEnd + 2 > end || bytes[dataEnd] !== LF || bytes[dataEnd + 1] !== LF) return -1
     this.writeMatched(bytes)
     return dataEnd + 2
@@ -115,7 +115,7 @@ export class ChatStream implements FrameSink, RelayStream {
       return
     }
     if (lines > 1) joinLines(bytes, start, end)
-    if (this.template.match(bytes, start, end) === end) {
+    if (!this.repeat.isHeld && this.template.match(bytes, start, end) === end) {
       this.writeMatched(bytes)
       return
     }
@@ -185,7 +185,6 @@ export class ChatStream implements FrameSink, RelayStream {
     const { template, out } = this
     this.guard.sendHeld(out)
     this.guard.hasRelayed = true
-    this.sendRepeat()
     if (template.isContent && this.repeat.repeats(bytes, template.textStart, template.textEnd)) {
       this.repeat.hold((event) => template.append(event, bytes))
       return

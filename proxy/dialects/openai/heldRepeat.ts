@@ -17,14 +17,26 @@ export class HeldRepeat {
 
   /** Takes the text of the next chunk, bytes [start, end). @returns whether it repeats all before it */
   repeats(bytes: Buffer, start: number, end: number): boolean {
-    if (!this.said.repeatsBytes(bytes, start, end)) return false
+    const { said } = this
+    if (!said.isWatched && end - start !== said.length) {
+      // Nearly all chunks: they cost an addition.
+      said.length += end - start
+      return false
+    }
+    if (!said.repeatsBytes(bytes, start, end)) return false
     this.text = bytes.toString('latin1', start, end)
     return true
   }
 
-  /** The same for a chunk that was scanned, if its one output is a text. */
-  repeatsChunk(bytes: Buffer, { outputs, choice, textStart, textEnd }: ChunkScan): boolean {
-    return outputs === 1 && choice.isContent && !choice.isOdd && this.repeats(bytes, textStart, textEnd)
+  /**
+   * The same for a chunk that was scanned, if its one output is a text. One that is rewritten before its client gets it does
+   * not repeat anything unless it has the reason: what rewrites it looks for that itself.
+   */
+  repeatsChunk(bytes: Buffer, { outputs, choice, finished, textStart, textEnd }: ChunkScan): boolean {
+    if (outputs !== 1 || !choice.isContent || !this.repeats(bytes, textStart, textEnd)) return false
+    if (!choice.isOdd || finished) return true
+    this.said.add(this.text)
+    return false
   }
 
   /** Keeps the chunk that was just recognized. @param write writes it as its client would get it */
