@@ -1,7 +1,9 @@
 import { CONTRACT_LIMITS, type ContractLimits, readPart } from '../contract/limits/limits.ts'
+import { UPLOAD_LIMITS } from './upload/limits.ts'
 
 /** The limits of the proxy alone. */
 export const PROXY_LIMITS = {
+  ...UPLOAD_LIMITS,
   // Bodies. Those of senders whose credential is not proven ("stranger") have a share of their own.
   /** The part of a body that is read before its sender is known, in bytes. */
   uncheckedBodyBytesMax: 65_536,
