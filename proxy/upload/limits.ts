@@ -12,7 +12,7 @@ export const UPLOAD_LIMITS = {
   oggDamagedPagesMax: 16,
   /** Samples of all tracks of sound of an MP4 file: four hours of blocks of 1,024 at 96 kHz are 1,350,000. */
   mp4SamplesMax: 2_000_000,
-  /** Boxes of an MP4 file beside each other: a fragment, its data and its type for every quarter of a second. */
+  /** Boxes of an MP4 file next to each other: a fragment, its data and its type for every quarter of a second. */
   mp4BoxesMax: 200_000,
   /** Packets of all tracks of sound of a WebM file: four hours at 2.5 ms are 5,760,000. */
   webmPacketsMax: 6_000_000,

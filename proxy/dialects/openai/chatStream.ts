@@ -22,7 +22,7 @@ const LF = 10
 /** The event that ends every stream of chunks. */
 export const STREAM_END = 'data: [DONE]\n\n'
 
-// Held events are copied out of it at once.
+// Held events are copied out of it immediately.
 const scratch = new OutBuffer()
 // One scan serves all streams of the process: it is used within one turn.
 const scan = new ChunkScan()
@@ -55,7 +55,7 @@ export class ChatStream implements FrameSink, RelayStream {
 
   /**
    * @param keepNullUsage the client asked for usage, so `usage: null` on ordinary chunks stays
-   * @param echo text of the gateway's own that the answer begins with, in a chunk of its own
+   * @param echo text of the gateway's own that the answer begins with, in its own chunk
    */
   constructor(
     identity: ChunkIdentity,
@@ -125,7 +125,7 @@ export class ChatStream implements FrameSink, RelayStream {
   }
 
   private readChunk(bytes: Buffer, start: number, end: number): void {
-    // Clients trust a receipt, whoever wrote it.
+    // Clients trust a receipt, whichever part wrote it.
     if (!scan.scan(bytes, start, end) || scan.hasReceipt) {
       // Nothing is missing of an answer that has ended, whatever the provider adds to it.
       if (!this.finished) this.state = 'broken'
@@ -156,7 +156,7 @@ export class ChatStream implements FrameSink, RelayStream {
     return last + (receipt === '' ? '' : `: receipt ${receipt}\n\n`) + STREAM_END
   }
 
-  // Some providers report in other places than beside the choices, which can only be with the end of the answer or after it.
+  // Some providers report in other places than next to the choices, which can only be with the end of the answer or after it.
   private noteUsage(bytes: Buffer, start: number, end: number): boolean {
     if (scan.usageStart >= 0 && !scan.usageIsNull) {
       return this.reports.note(parseBytes(bytes, scan.usageStart, scan.usageEnd))

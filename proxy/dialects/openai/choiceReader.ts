@@ -21,7 +21,7 @@ export class ChoiceReader {
   readonly calls: CallReader
   /** Deltas have had text, reasoning or a refusal. */
   hasSaid = false
-  /** The provider reports a failure, or the calls cannot be told. */
+  /** The provider reports a failure, or the calls cannot be distinguished. */
   broken = false
   /** Of a failure, if the choice has one. */
   error: unknown = null
@@ -52,7 +52,7 @@ export class ChoiceReader {
     this.readReason(choice, sink)
   }
 
-  /** The stream has ended: passes on what was held. */
+  /** The stream has ended: passes on the held text. */
   close(sink: MessageSink): void {
     this.repeated = ''
     if (!this.calls.close(sink)) this.broken = true
@@ -79,7 +79,7 @@ export class ChoiceReader {
     this.repeated = ''
   }
 
-  // A message behind deltas is all of them once more.
+  // A message after deltas is all of them once more.
   private readMessage(message: JsonObject, sink: MessageSink): void {
     if (!this.hasSaid) {
       const { text, reasoning, refusal } = saidIn(message)
@@ -108,7 +108,7 @@ export class ChoiceReader {
   }
 }
 
-/** What a message adds to those before it. */
+/** The text that a message adds to those before it. */
 function added(grown: Growing, text: string): string {
   if (text === '' || text === grown.text) return ''
   if (grown.text !== '') grown.isCumulative ??= text.startsWith(grown.text)

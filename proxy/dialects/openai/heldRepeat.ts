@@ -2,7 +2,7 @@ import { OutBuffer } from '../../sse/outBuffer.ts'
 import type { ChunkScan } from './chunkScan.ts'
 import { RepeatedText } from './repeatedText.ts'
 
-// A held event is copied out of it at once.
+// A held event is copied out of it immediately.
 const scratch = new OutBuffer()
 
 /** A chunk that has the whole text of the answer once more, kept until what follows shows whether it was the last. */

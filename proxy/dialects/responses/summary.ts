@@ -5,12 +5,12 @@ import type { Message } from '../shared/message.ts'
 import { type PackBound, pack, unpack } from '../shared/packed.ts'
 import type { ItemIds, OutputItem } from './responseItems.ts'
 
-/** What the model is asked for, as the last message of the conversation that it sums up. */
+/** The request for a summary, as the last message of the conversation. */
 const ASK =
   'Sum up this conversation for yourself: its messages will be gone, and you will go on from your summary alone. State what ' +
   'the user wants and which rules hold, what was done and decided and why, the names, paths, values and results that are ' +
   'needed again, what failed, what is left to do, and the next step. Write the summary alone, and call no tools.'
-/** What the model is told before its summary. */
+/** The words before the summary in a later request. */
 const TOLD = 'The conversation so far was summed up as follows; go on from there.\n\n'
 
 const TRIGGER = 'compaction_trigger'
@@ -67,7 +67,7 @@ export function unpackSummary(packed: unknown, bound: PackBound): string | null 
 }
 
 /**
- * The messages of the user that stay beside a summary: the newest ones, as they were sent, as far as they fit.
+ * The messages of the user that stay beside a summary: the newest ones, as they were sent, up to the bound.
  * @param input checked items of a request
  * @returns as JSON, from the oldest to the newest, separated by commas
  */

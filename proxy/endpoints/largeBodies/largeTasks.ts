@@ -11,7 +11,7 @@ import type { JsonBounds } from '../../json/jsonBounds.ts'
 import type { Limits } from '../../limits.ts'
 import type { Refusal } from '../../upstream/refusal.ts'
 
-/** The operations beside chat that take JSON. */
+/** The operations other than chat that take JSON. */
 export type UnitEndpoint = 'embeddings' | 'rerank' | 'images' | 'speech'
 
 /** A request that another thread has read. */
@@ -74,7 +74,7 @@ export interface LargeRejection {
  * so that receiving them costs nothing.
  */
 export interface LargeTasks {
-  /** Reads a request of a chat model. `answers` tells whether the request wants an answer rather than a count. */
+  /** Reads a request of a chat model. `answers` says whether the request wants an answer rather than a count. */
   readonly chat: {
     readonly input: { readonly surface: SurfaceName; readonly answers: boolean }
     readonly output: ChatFields

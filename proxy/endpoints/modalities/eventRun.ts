@@ -16,8 +16,8 @@ import type { EventPlan } from './operation.ts'
 import { unitRequest } from './unitRequest.ts'
 
 /**
- * A request whose answer is events that are relayed as they arrive; the receipt is a comment at their end. What has come
- * decides the bill, so that an answer whose client has disconnected is read to its end.
+ * A request whose answer is events that are relayed as they arrive; the receipt is a comment at their end. The events that came
+ * decide the bill, so that an answer whose client has disconnected is read to its end.
  */
 export class EventRun implements RunListener, CallListener, DrainListener {
   private readonly run: Run

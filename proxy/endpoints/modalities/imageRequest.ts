@@ -27,7 +27,7 @@ export interface ImageRequest extends UnitRequest {
   readonly size: string | null
   /** It is answered with events: this many images on the way, then the image. null for an answer in one piece. */
   readonly partialImages: number | null
-  /** Members that are forwarded to the provider unchanged. Quality, style and the like have prices of their own: dropped. */
+  /** Members that are forwarded to the provider unchanged. Quality, style and the like have their own prices: dropped. */
   readonly forward: readonly (readonly [name: string, text: string])[]
 }
 
@@ -76,7 +76,7 @@ function readPartialImages(body: JsonObject): number {
 }
 
 /**
- * The size to ask for. When sizes have prices of their own, one of them has to be chosen, so that the price matches the
+ * The size to ask for. When sizes have their own prices, one of them has to be chosen, so that the price matches the
  * image.
  * @returns WxH, or '' to leave it to the provider
  * @throws GatewayError invalid_size

@@ -7,7 +7,7 @@ import { type AudioReader, PLACES_PER_STEP } from './reader.ts'
 import { longestOf, PacketBudget, Unmeasured } from './soundTrack.ts'
 
 const FRAGMENTS_PER_STEP = 64
-/** Bytes of samples that are read in a step, and what a sample costs beside its bytes. */
+/** Bytes of samples that are read in a step, and what a sample costs in addition to its bytes. */
 const BYTES_PER_STEP = 32_768
 const SAMPLE_COST_BYTES = 32
 /** Of a box that lists samples. */
@@ -30,7 +30,7 @@ interface Layout {
 
 /**
  * Measures an MP4 file (ISO/IEC 14496-12), also one in fragments, by the samples of its tracks of sound and by what these
- * hold. What it states only raises the bound. A player plays one of several tracks.
+ * hold. Its stated lengths only raise the bound. A player plays one of several tracks.
  */
 export function* readMp4(file: Buffer, limits: UploadLimits): AudioReader {
   try {
