@@ -5,9 +5,17 @@ import { answerError, answerFailure, later } from './failures.ts'
 import type { Behaviour } from './grammar.ts'
 import { behaviourOf } from './grammar.ts'
 import type { ServedLog } from './log.ts'
-import { embeddingsAnswer, imagesAnswer, type MediaAnswer, rerankAnswer, transcriptionAnswer } from './mediaAnswers.ts'
+import {
+  embeddingsAnswer,
+  imagePieces,
+  imagesAnswer,
+  type MediaAnswer,
+  rerankAnswer,
+  transcriptionAnswer,
+} from './mediaAnswers.ts'
+import { PieceStream, type Pieces } from './pieces.ts'
 import { type RequestHead, readBytes, readHead } from './request.ts'
-import { Speech } from './speech.ts'
+import { speechPieces } from './speech.ts'
 import { scrapeAnswer, searchAnswer } from './tools.ts'
 import type { TimerWheel } from './wheel.ts'
 
@@ -62,9 +70,17 @@ async function take(
     }
     if (answerFailure(exchange, behaviour, wheel, failures)) return
     const media = ANSWERS[path]
-    if (media === undefined) new Speech(exchange, behaviour, fields, wheel).start()
-    else later(exchange, behaviour, wheel, () => answer(exchange, behaviour, media(behaviour, fields)))
+    const pieces = piecesOf(path, behaviour, fields)
+    if (pieces !== null) new PieceStream(exchange, behaviour, pieces, wheel).start()
+    else if (media !== undefined)
+      later(exchange, behaviour, wheel, () => answer(exchange, behaviour, media(behaviour, fields)))
   })
+}
+
+/** The answer in pieces; null for one that is sent immediately. */
+function piecesOf(path: string, behaviour: Behaviour, fields: Fields): Pieces | null {
+  if (path === SPEECH) return speechPieces(behaviour, fields)
+  return String(fields['stream']) === 'true' ? imagePieces(behaviour, fields, path) : null
 }
 
 /** Half of the body for behaviours that break off, after a head that promised all of it. */

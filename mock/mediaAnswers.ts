@@ -1,4 +1,6 @@
 import type { Behaviour } from './grammar.ts'
+import type { Pieces } from './pieces.ts'
+import { eventOf } from './speech.ts'
 import type { ReportedUsage } from './usage.ts'
 import { usageOf } from './usage.ts'
 
@@ -76,6 +78,30 @@ export function imagesAnswer(behaviour: Behaviour, fields: Fields): MediaAnswer 
     usage: { input_tokens: 10, input_tokens_details: IMAGE_INPUT, output_tokens: 20, total_tokens: 30 },
   })
   return { body, quantity: count, usage: null }
+}
+
+/** Images as events: for each, so many on the way as are asked for, then the image, which alone is billed. */
+export function imagePieces(behaviour: Behaviour, fields: Fields, path: string): Pieces {
+  const kind = path.endsWith('/edits') ? 'image_edit' : 'image_generation'
+  const partial = Number(fields['partial_images'] ?? 0)
+  const each = partial + 1
+  const images = behaviour.integers.images ?? Number(fields['n'] ?? 1)
+  const piece = (index: number): object => {
+    const place = index % each
+    const last = place === partial
+    const more = last
+      ? { usage: { input_tokens: 10, input_tokens_details: IMAGE_INPUT, output_tokens: 20, total_tokens: 30 } }
+      : { partial_image_index: place }
+    const type = `${kind}.${last ? 'completed' : 'partial_image'}`
+    return { type, b64_json: PNG, created_at: CREATED, output_format: 'png', size: '1024x1024', ...more }
+  }
+  return {
+    contentType: 'text/event-stream',
+    count: images * each,
+    piece: (index) => Buffer.from(eventOf(piece(index))),
+    end: '',
+    billed: (sent) => Math.floor(sent / each),
+  }
 }
 
 export function transcriptionAnswer(behaviour: Behaviour, fields: Fields): MediaAnswer {

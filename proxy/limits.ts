@@ -1,7 +1,9 @@
 import { CONTRACT_LIMITS, type ContractLimits, readPart } from '../contract/limits/limits.ts'
+import { UPLOAD_LIMITS } from './upload/limits.ts'
 
 /** The limits of the proxy alone. */
 export const PROXY_LIMITS = {
+  ...UPLOAD_LIMITS,
   // Bodies. Senders whose credential is not proven ("stranger") have a separate share.
   /** The part of a body that is read before its sender is known, in bytes. */
   uncheckedBodyBytesMax: 65_536,
@@ -29,6 +31,10 @@ export const PROXY_LIMITS = {
   largeBodyTimeoutMs: 20_000,
   /** The part of a request that its answer echoes, in bytes. */
   echoBytesMax: 1_048_576,
+  /** The messages of the user that stay beside a summary of their conversation, in bytes. */
+  compactKeptBytesMax: 131_072,
+  /** A text that clients keep and send back without looking into it, such as thinking or a summary, in characters. */
+  packedCharactersMax: 1_048_576,
   /** Of images and videos, in UTF-16 code units. */
   promptCharactersMax: 65_536,
   /** Memory of all uploads that are open in a process, in bytes. */
@@ -110,6 +116,8 @@ export const PROXY_LIMITS = {
   mcpAnswerBytesMax: 524_288,
   /** One image of an answer, in bytes. */
   imageAnswerBytesMax: 33_554_432,
+  /** One event of a stream of images, in bytes. */
+  imageEventBytesMax: 8_388_608,
   /** One number of a vector, in bytes. */
   vectorNumberBytesMax: 32,
   /** Members of all objects in the JSON of an answer, or of one event of a stream, without what is relayed as bytes. */

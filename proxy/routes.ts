@@ -2,6 +2,7 @@ import type { KeyCache } from './access/keyCache.ts'
 import type { RpcClient } from './bus/rpcClient.ts'
 import type { CatalogStore } from './catalog/catalogStore.ts'
 import { chatSurface } from './dialects/chatSurface.ts'
+import { compactSurface } from './dialects/compactSurface.ts'
 import { completionsSurface } from './dialects/completionsSurface.ts'
 import { messagesSurface } from './dialects/messagesSurface.ts'
 import { responsesSurface } from './dialects/responsesSurface.ts'
@@ -112,6 +113,7 @@ export function routes(parts: RouteParts): RouteEntry[] {
     },
     ...sold('/v1/completions', chat(completionsSurface)),
     keyed('/v1/responses', chat(responsesSurface)),
+    keyed('/v1/responses/compact', chat(compactSurface)),
     {
       method: 'POST',
       path: '/v1/responses/input_tokens',

@@ -4,9 +4,13 @@ import type { UsageBounds } from './statedUsage.ts'
 /** A report may exceed the model's limits by this factor before it is treated as a fault. */
 const PLAUSIBLE_FACTOR = 2
 
-/** Bounds for a model's context window and largest output. */
-export function usageBounds(context: number, maxOutput: number): UsageBounds {
+/**
+ * Bounds for a model's context window and largest output.
+ * @param outputFromTotal see UsageBounds
+ */
+export function usageBounds(context: number, maxOutput: number, outputFromTotal = false): UsageBounds {
   return {
+    outputFromTotal,
     promptTokensMax: context * PLAUSIBLE_FACTOR,
     outputTokensMax: maxOutput * PLAUSIBLE_FACTOR,
   }

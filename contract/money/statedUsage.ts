@@ -4,6 +4,8 @@ import { isJsonObject, type JsonObject } from '../std/jsonObject.ts'
 export interface UsageBounds {
   readonly promptTokensMax: number
   readonly outputTokensMax: number
+  /** The output of a report is what its total has beside the prompt; absent is false. */
+  readonly outputFromTotal?: boolean
 }
 
 /**
@@ -61,14 +63,19 @@ export function readStatedUsage(value: JsonObject, bounds: UsageBounds): StatedU
   const reasoning = counts.largest(outputs, REASONING, outputTokensMax)
   const total = counts.largest([value], ['total_tokens'], promptTokensMax + outputTokensMax)
   const sums = sumsOf({ prompt, cache: (cached ?? 0) + (written ?? 0), output, reasoning: reasoning ?? 0, total })
+  const prompted = { prompt, cached, written, writtenHour: split === null ? null : (writtenHour ?? 0) }
+  if (bounds.outputFromTotal === true && prompt !== null && total !== null) {
+    const inside = spelledInside(value)
+    const rest = total - prompt - (inside === false ? (cached ?? 0) + (written ?? 0) : 0)
+    const thought = Math.max(reasoning ?? 0, rest - (output ?? 0))
+    const isMore = rest > (output ?? 0) && rest <= outputTokensMax
+    if (isMore) return { ...prompted, inside, output: rest, reasoning: thought, contradicts: counts.broken }
+  }
   const inside = sums.inside ?? spelledInside(value)
   const isPart = !sums.addsReasoning && output !== null && reasoning !== null && reasoning > output
   const isOverfull = inside === true && prompt !== null && (cached ?? 0) + (written ?? 0) > prompt
   return {
-    prompt,
-    cached,
-    written,
-    writtenHour: split === null ? null : (writtenHour ?? 0),
+    ...prompted,
     inside,
     output: output !== null && sums.addsReasoning ? output + (reasoning ?? 0) : output,
     reasoning,

@@ -80,6 +80,11 @@ export class BatchApi {
     this.leftMs = leftMs
   }
 
+  /** See BatchProvider. */
+  get outputFromTotal(): boolean {
+    return this.provider.outputFromTotal
+  }
+
   /** Uploads the lines of a batch. @returns the id of the file */
   async upload(name: string, lines: string): Promise<string> {
     const boundary = `sluice-${randomUUID()}`

@@ -8,6 +8,7 @@ import { Loop } from '../runtime/loop.ts'
 import { type CallHttp, callHttp } from '../runtime/net/httpCall.ts'
 import { BatchHolds } from './batchHolds.ts'
 import { endDecided } from './charger.ts'
+import { Contradictions } from './contradictions.ts'
 import { eraseOld, expireJobs } from './expiry.ts'
 import { packGroups } from './groupStore.ts'
 import { GroupWorker } from './groupWorker.ts'
@@ -39,6 +40,7 @@ export interface BatchServiceOptions {
 /** Batch jobs from their submission to their end. Several controls may run it side by side. */
 export class BatchService {
   readonly holds: BatchHolds
+  readonly contradictions: Contradictions
   private readonly options: BatchServiceOptions
   private readonly limits: Limits
   private readonly now: () => number
@@ -59,7 +61,9 @@ export class BatchService {
     this.limits = limits
     this.now = now
     this.holds = new BatchHolds(redis, pool, limits)
-    const parts = { pool, holds: this.holds, log, call, now, attemptIds: options.attemptIds, limits }
+    this.contradictions = new Contradictions(log)
+    const { holds, contradictions } = this
+    const parts = { pool, holds, log, contradictions, call, now, attemptIds: options.attemptIds, limits }
     this.groups = new GroupWorker(parts)
     this.singles = new SingleCalls({ ...parts, onDone: () => this.ends?.wake() })
   }

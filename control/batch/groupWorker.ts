@@ -8,6 +8,7 @@ import { logEvent } from '../runtime/logEvents.ts'
 import { CallError, type CallHttp } from '../runtime/net/httpCall.ts'
 import { BatchApi, LINE_PATH, ProviderRefusal, type UpstreamBatch } from './batchApi.ts'
 import type { BatchHolds } from './batchHolds.ts'
+import type { Contradictions } from './contradictions.ts'
 import { changeGroup, fullJobsOfGroup, type GroupRow, jobsOfGroup, leaseGroup } from './groupStore.ts'
 import { type JobRow, type JobWithBody, requestText } from './jobRow.ts'
 import { decide } from './jobStore.ts'
@@ -22,6 +23,7 @@ export interface GroupWorkerOptions {
   readonly pool: Pool
   readonly holds: Pick<BatchHolds, 'held'>
   readonly log: Logger
+  readonly contradictions: Contradictions
   readonly call: CallHttp
   /** By which providers know jobs. */
   readonly attemptIds: AttemptIds
@@ -123,7 +125,7 @@ export class GroupWorker {
 
   /** Reads the results of the jobs. An expired or cancelled batch may have finished some, too. */
   private async collect(group: GroupRow, batch: UpstreamBatch, api: BatchApi): Promise<void> {
-    const { pool, now, log } = this.options
+    const { pool, now } = this.options
     const jobs = await this.jobsByCustomId(group)
     let contradicted = 0
     for (const fileId of [batch.outputFileId, batch.errorFileId]) {
@@ -134,15 +136,13 @@ export class GroupWorker {
         const decision =
           line.completion === null
             ? decideFailure(job, line.isExpired ? 'expired' : 'failed', line.reason, now())
-            : decideAnswer(job, line.completion, now())
+            : decideAnswer(job, line.completion, now(), api.outputFromTotal)
         if (decision.contradicts === true) contradicted++
         await decide(pool, job.id, decision, ['grouped'], group.id)
         jobs.delete(line.customId)
       }
     }
-    if (contradicted > 0) {
-      logEvent(log, 'batch_usage_contradicted', { provider: group.provider, group: group.id, jobs: contradicted })
-    }
+    this.options.contradictions.note(group.provider, contradicted, { group: group.id })
   }
 
   /** The jobs of a group by all ids that their lines may have: the key may have been replaced since, or the gateway updated. */

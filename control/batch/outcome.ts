@@ -34,10 +34,11 @@ export interface Decision {
  * Decides a job by a provider's answer: done, charged by its usage at the rates of the job and never beyond its hold;
  * or failed, when the answer is not a completion.
  * @param answer the parsed body of status 200
+ * @param outputFromTotal see UsageBounds
  */
-export function decideAnswer(job: JobRow, answer: Completion, nowMs: number): Decision {
+export function decideAnswer(job: JobRow, answer: Completion, nowMs: number, outputFromTotal = false): Decision {
   try {
-    return priced(job, answer, nowMs)
+    return priced(job, answer, nowMs, outputFromTotal)
   } catch (error) {
     // Nested too deep to be encoded, say. One answer must not block the others of its batch.
     if (!(error instanceof RangeError || error instanceof TypeError)) throw error
@@ -45,10 +46,10 @@ export function decideAnswer(job: JobRow, answer: Completion, nowMs: number): De
   }
 }
 
-function priced(job: JobRow, answer: Completion, nowMs: number): Decision {
+function priced(job: JobRow, answer: Completion, nowMs: number, outputFromTotal: boolean): Decision {
   if (isErrorAnswer(answer)) return decideFailure(job, 'failed', errorText(answer['error']), nowMs)
   if (!repairCompletion(answer, job.id)) return decideFailure(job, 'failed', errorText(null), nowMs)
-  const reported = usageOfAnswer(answer, usageBounds(job.context, job.maxOutput))
+  const reported = usageOfAnswer(answer, usageBounds(job.context, job.maxOutput, outputFromTotal))
   const usage = mendedUsage(reported, estimated(job, answer), false)
   const isReported = reported !== null && reported.missing === undefined
   const rates = modelRates(sluice.Rates.decode(job.rates))

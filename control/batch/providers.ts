@@ -11,6 +11,8 @@ export interface BatchProvider {
   readonly apiKey: string
   /** It takes many jobs in one batch; the others are called for each. */
   readonly batch: boolean
+  /** Its output is what the total of a report has beside the prompt. */
+  readonly outputFromTotal: boolean
 }
 
 /** The providers that can be asked now, by id. */
@@ -25,10 +27,10 @@ export async function readProviders(db: Queryable, environment: NodeJS.ProcessEn
   const providers = new Map<string, BatchProvider>()
   if (encoded === undefined) return providers
   for (const record of sluice.CatalogRecord.decode(encoded).providers) {
-    const { id, baseUrl, dialect, apiKeyEnv, batch } = sluice.ProviderRecord.create(record)
+    const { id, baseUrl, dialect, apiKeyEnv, batch, outputFromTotal } = sluice.ProviderRecord.create(record)
     const apiKey = apiKeyEnv === '' ? '' : (environment[apiKeyEnv] ?? '').trim()
     if (!isDialect(dialect) || !DIALECT[dialect].batches || (apiKeyEnv !== '' && apiKey === '')) continue
-    providers.set(id, { id, baseUrl: baseUrl.replace(/\/+$/, ''), apiKey, batch })
+    providers.set(id, { id, baseUrl: baseUrl.replace(/\/+$/, ''), apiKey, batch, outputFromTotal })
   }
   return providers
 }

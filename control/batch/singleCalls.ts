@@ -10,6 +10,7 @@ import { logEvent } from '../runtime/logEvents.ts'
 import { CallError, type CallHttp, type HttpAnswer } from '../runtime/net/httpCall.ts'
 import { ProviderRefusal, providerHeaders } from './batchApi.ts'
 import type { BatchHolds } from './batchHolds.ts'
+import type { Contradictions } from './contradictions.ts'
 import { JOB_COLUMNS, type JobRow, type JobWithBody, requestText } from './jobRow.ts'
 import { decide, requeue } from './jobStore.ts'
 import { type Decision, decideAnswer, decideFailure, decideNotHeld } from './outcome.ts'
@@ -22,6 +23,7 @@ export interface SingleCallsOptions {
   readonly pool: Pool
   readonly holds: Pick<BatchHolds, 'held'>
   readonly log: Logger
+  readonly contradictions: Contradictions
   readonly call: CallHttp
   /** By which providers know jobs. */
   readonly attemptIds: AttemptIds
@@ -137,7 +139,7 @@ export class SingleCalls {
       if (error.maybeSent) return this.decide(job, decideFailure(job, 'failed', LOST_ANSWER, now()))
       return this.again(job, UNREACHED, 0, true)
     }
-    if (answer.status === 200) return this.decide(job, this.read(job, answer))
+    if (answer.status === 200) return this.decide(job, this.read(provider, job, answer))
     const refusal = new ProviderRefusal(answer)
     // Below 400 the provider may have taken it.
     if (refusal.isFinal || answer.status < 400)
@@ -145,17 +147,15 @@ export class SingleCalls {
     return this.again(job, refusal.message, refusal.retryAfterMs, !refusal.isForNow)
   }
 
-  private read(job: JobRow, answer: HttpAnswer): Decision {
+  private read({ outputFromTotal }: BatchProvider, job: JobRow, answer: HttpAnswer): Decision {
     const completion = parseJsonObject(answer.body.toString('utf8'))
     const nowMs = this.options.now()
-    if (completion !== null) return decideAnswer(job, completion, nowMs)
+    if (completion !== null) return decideAnswer(job, completion, nowMs, outputFromTotal)
     return decideFailure(job, 'failed', 'The provider answered with what is no completion.', nowMs)
   }
 
   private async decide(job: JobRow, decision: Decision): Promise<void> {
-    if (decision.contradicts === true) {
-      logEvent(this.options.log, 'batch_usage_contradicted', { provider: job.provider, job: job.id })
-    }
+    if (decision.contradicts === true) this.options.contradictions.note(job.provider, 1, { job: job.id })
     await decide(this.options.pool, job.id, decision, ['calling'])
   }
 

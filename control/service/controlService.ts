@@ -113,7 +113,7 @@ export class ControlService {
     const batches = this.startBatches()
     const chainState = await this.startChainState()
     this.startProducts(chainState)
-    const metrics = this.newMetrics(settlement, attestation)
+    const metrics = this.newMetrics(settlement, attestation, batches)
     this.running.push({ name: 'metrics', stop: async () => metrics.close() })
     const observedDays = new ObservedDays({ pool: this.pool, log: this.log, limits: this.limits })
     this.running.push({ name: 'observed days', stop: () => observedDays.stop() })
@@ -215,15 +215,20 @@ export class ControlService {
     this.running.push({ name: 'products', stop: async () => void (await Promise.all(stops.map((stop) => stop()))) })
   }
 
-  private newMetrics(settlement: SettlementConsumer, attestation: AttestationKeeper): ControlMetrics {
+  private newMetrics(
+    settlement: SettlementConsumer,
+    attestation: AttestationKeeper,
+    { contradictions }: BatchService,
+  ): ControlMetrics {
     const { pool, redis, environment, products } = this
+    const ofProducts = products.flatMap(({ totals }) => totals ?? [])
     return new ControlMetrics({
       settlement: () => settlement.stats,
       orphansVoided: () => this.voider.voided,
       takenBackUnits: () => this.orphans?.takenBackUnits ?? 0,
       priceLists: () => this.observer.stats,
       gauges: [...gaugesOf(pool, redis, environment), ...products.flatMap(({ gauges }) => gauges ?? [])],
-      totals: [attestation.rejected.total, ...products.flatMap(({ totals }) => totals ?? [])],
+      totals: [attestation.rejected.total, contradictions.total, ...ofProducts],
     })
   }
 

@@ -123,6 +123,8 @@ function decodeProvider(record: sluice.ProviderRecord, environment: NodeJS.Proce
     maxTokensField: record.maxTokensField,
     form: formOf(record),
     privateImages: record.privateImages,
+    eventStreams: record.eventStreams,
+    outputFromTotal: record.outputFromTotal,
     report: record.report ? { id: record.report.id ?? '', validUntilMs: record.report.validUntilMs ?? 0 } : null,
   }
 }

@@ -20,6 +20,10 @@ export interface Provider {
   readonly form: RequestForm | null
   /** It may be sent addresses of images that are not https on the public internet. */
   readonly privateImages: boolean
+  /** The answers beside chat that it can send as events; absent for none. */
+  readonly eventStreams?: readonly string[]
+  /** Its output is what the total of a report has beside the prompt; absent is false. */
+  readonly outputFromTotal?: boolean
   /** The attestation of its hardware, for the private tier; null while none is in force. */
   readonly report: StandingReport | null
   /** Connections go to public addresses alone; absent is to any. */

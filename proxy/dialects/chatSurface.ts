@@ -1,11 +1,11 @@
 import type { GatewayError } from '../../contract/errors/errors.ts'
-import { usageBounds } from '../../contract/money/openaiUsage.ts'
 import { errorEvent } from '../sse/errorEvent.ts'
 import { anthropicProvider } from './anthropic/anthropicProvider.ts'
 import { chatClient } from './openai/chatClient.ts'
 import { readChatRequest } from './openai/chatRequest.ts'
 import { ChatStream, STREAM_END } from './openai/chatStream.ts'
 import { openaiEnd, readOpenaiAnswer } from './openai/openaiAnswer.ts'
+import { boundsOf } from './openai/openaiBounds.ts'
 import { OpenaiRequestBuilder, printOpenai } from './openai/openaiRequestBuilder.ts'
 import { chunkIdentity } from './openai/rewrite.ts'
 import type { AnswerContext, ChatCodec, ChatSurface } from './shared/codec.ts'
@@ -15,19 +15,17 @@ import { translate } from './shared/translate.ts'
 const overOpenai: ChatCodec = {
   print: (request, model, cut) => printOpenai(request, model, cut),
   ask: (request, requestId, _model, printed) => new OpenaiRequestBuilder(request, requestId, printed),
-  stream: ({ requestId, model, request, limits }: AnswerContext) =>
-    new ChatStream(
-      chunkIdentity(requestId, model.id),
-      request.includeUsage,
-      usageBounds(model.context, model.maxOutput),
-      limits,
-    ),
+  stream: (context: AnswerContext) => {
+    const { requestId, model, request, limits } = context
+    return new ChatStream(chunkIdentity(requestId, model.id), request.includeUsage, boundsOf(context), limits)
+  },
   answer: readOpenaiAnswer,
   end: openaiEnd,
 }
 
 /** POST /v1/chat/completions. */
 export const chatSurface: ChatSurface<'chat'> = {
+  name: 'chat',
   endpoint: 'chat',
   read: readChatRequest,
   codecs: { openai: overOpenai, anthropic: translate(anthropicProvider, chatClient) },

@@ -28,6 +28,7 @@ const messagesClient: ClientSide = {
 
 /** POST /v1/messages. */
 export const messagesSurface: ChatSurface<'messages'> = {
+  name: 'messages',
   endpoint: 'messages',
   read: (body, limits) => readMessagesRequest(body, limits),
   codecs: { openai: translate(openaiForMessages, messagesClient), anthropic: nativeCodec },

@@ -10,6 +10,7 @@ import { translate } from './shared/translate.ts'
 
 /** POST /v1/responses, without anything that would have to be stored. */
 export const responsesSurface: ChatSurface<'responses'> = {
+  name: 'responses',
   endpoint: 'responses',
   read: readResponseRequest,
   codecs: {

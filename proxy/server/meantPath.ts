@@ -8,10 +8,6 @@ const INSTEAD: readonly (readonly [path: string, hint: string])[] = [
   ['/v1/files/', `no files are stored; ${BATCHES}`],
   ['/v1/messages/batches', BATCHES],
   ['/v1/messages/batches/', BATCHES],
-  [
-    '/v1/responses/compact',
-    'summaries in a provider’s own form are not written; have the model write one with POST /v1/responses, as agents do for other providers',
-  ],
   ['/v1/responses/', NO_RESPONSES],
   ['/v1/conversations', NO_RESPONSES],
   ['/v1/conversations/', NO_RESPONSES],

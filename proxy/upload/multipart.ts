@@ -7,8 +7,6 @@ const MEDIA_TYPE = /^\s*multipart\/form-data\s*(?:;|$)/i
 const PARAMETER = /;\s*([A-Za-z0-9!#$%&'*+.^_`|~-]+)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^;"\s]*))/g
 // RFC 2046 section 5.1.1.
 const BOUNDARY = /^[0-9A-Za-z'()+_,./:=? -]{0,69}[0-9A-Za-z'()+_,./:=?-]$/
-/** Lookalikes of the boundary that one part may contain, so that the search for the real one takes little time. */
-const ALIKE_MAX = 1_000
 const DASH = 45
 const SPACE = 32
 const TAB = 9
@@ -40,14 +38,14 @@ export function parseMultipart(body: Buffer, contentType: string, limits: Limits
   const delimiter = Buffer.from(`--${boundary}`, 'latin1')
   const inner = Buffer.concat([CRLF, delimiter])
   const parts: FormPart[] = []
-  let at = firstDelimiter(body, delimiter, inner)
+  let at = firstDelimiter(body, delimiter, inner, limits)
   for (;;) {
     if (isClosing(body, at)) return parts
     const headAt = lineEnd(body, at)
     if (headAt < 0) throw incomplete('right behind a boundary')
     if (parts.length >= limits.formPartsMax) throw bad(`it has more than ${limits.formPartsMax} parts`)
     const { dataAt, head } = readHead(body, headAt, limits)
-    const end = nextDelimiter(body, inner, Math.max(headAt, dataAt - CRLF.length))
+    const end = nextDelimiter(body, inner, Math.max(headAt, dataAt - CRLF.length), limits)
     if (end < 0) throw incomplete('before its closing boundary')
     parts.push({ ...head, data: body.subarray(dataAt, Math.max(dataAt, end)) })
     at = end + inner.length
@@ -76,20 +74,20 @@ function unquote(quoted: string): string {
 }
 
 /** The position after the first delimiter, which may follow a preamble. */
-function firstDelimiter(body: Buffer, delimiter: Buffer, inner: Buffer): number {
+function firstDelimiter(body: Buffer, delimiter: Buffer, inner: Buffer, limits: Limits): number {
   const starts = body.subarray(0, delimiter.length).equals(delimiter)
   if (starts && isDelimiterEnd(body, delimiter.length)) return delimiter.length
-  const found = nextDelimiter(body, inner, 0)
+  const found = nextDelimiter(body, inner, 0, limits)
   if (found < 0) throw bad('it does not hold the boundary that Content-Type names')
   return found + inner.length
 }
 
 /** The position of the line end before the next delimiter, or -1. Bytes that only begin like the delimiter are content. */
-function nextDelimiter(body: Buffer, inner: Buffer, from: number): number {
+function nextDelimiter(body: Buffer, inner: Buffer, from: number, { formLookalikesMax }: Limits): number {
   let at = body.indexOf(inner, from)
   for (let alike = 0; at >= 0; alike++) {
     if (isDelimiterEnd(body, at + inner.length)) return at
-    if (alike >= ALIKE_MAX) throw bad('its content is full of what looks like its boundary')
+    if (alike >= formLookalikesMax) throw bad('its content is full of what looks like its boundary')
     at = body.indexOf(inner, at + 1)
   }
   return -1

@@ -18,6 +18,8 @@ export interface RoutePolicy {
    * such image.
    */
   readonly privateImage?: string | undefined
+  /** Only providers that can send answers of a kind as events may serve, which `param` asks for; absent is any. */
+  readonly events?: { readonly kind: string; readonly param: string } | undefined
   /** Only providers with an attestation in force may serve: the private tier. */
   readonly attested: boolean
   /** A registered provider may be asked first; absent is not. */
@@ -33,14 +35,17 @@ export function chooseRoutes(model: Model, policy: RoutePolicy, health: RouteHea
   const { dialects, cheapest } = policy
   if (policy.attested && !model.attested) throw notOnPrivateTier(model.id)
   if (spoken(model.enabledRoutes, dialects).length === 0) throw new GatewayError('model_unavailable')
+  if (policy.events !== undefined) checkStreams(model, policy.events)
   const order = cheapest ? model.cheapestOrder : model.usualOrder
   const kept = spoken(policy.allowRetention ? order.all : order.traceless, dialects)
   if (kept.length === 0) throw new GatewayError('no_route_for_policy', { message: keepsAll(model.id) })
   const proved = policy.attested ? attested(kept, model.id, nowMs) : kept
   const allowed = policy.privateImage === undefined ? proved : reachingInside(proved, policy.privateImage)
-  const open = those(allowed, (route) => health.isOpen(route.id, nowMs))
+  const able = policy.events === undefined ? allowed : streaming(allowed, policy.events.kind)
+  const open = those(able, (route) => health.isOpen(route.id, nowMs))
   if (open.length > 0) return withCanary(open, model, policy, health, nowMs)
-  const waitMs = Math.min(...allowed.map((route) => health.waitMs(route.id, nowMs)))
+  if (able.length === 0) throw new GatewayError('no_route_for_policy', { message: keepsAll(model.id) })
+  const waitMs = Math.min(...able.map((route) => health.waitMs(route.id, nowMs)))
   throw new GatewayError('model_unavailable', { retryAfterSeconds: Math.max(1, Math.ceil(waitMs / 1000)) })
 }
 
@@ -92,6 +97,17 @@ function reachingInside(routes: readonly Route[], field: string): readonly Route
   const found = those(routes, (route) => route.provider.privateImages)
   if (found.length > 0) return found
   throw invalidRequest(`${field} must be a data URL or an https:// address on the public internet.`, field)
+}
+
+/** @throws GatewayError unsupported_parameter where no provider of the model sends such answers as events */
+function checkStreams({ id, enabledRoutes }: Model, { kind, param }: NonNullable<RoutePolicy['events']>): void {
+  if (streaming(enabledRoutes, kind).length > 0) return
+  const message = `No provider of ${id} sends ${kind} as events; leave ${param} out.`
+  throw new GatewayError('unsupported_parameter', { message, param })
+}
+
+function streaming(routes: readonly Route[], kind: string): readonly Route[] {
+  return those(routes, ({ provider }) => provider.eventStreams?.includes(kind) === true)
 }
 
 function keepsAll(modelId: string): string {

@@ -4,9 +4,11 @@ import { SHARED_LIMITS } from '../../dist/contract/limits/sharedLimits.js'
 import { unitOf } from '../../dist/contract/limits/unitOf.js'
 import { CONTROL_LIMITS } from '../../dist/control/limits.js'
 import { PROXY_LIMITS } from '../../dist/proxy/limits.js'
+import { UPLOAD_LIMITS } from '../../dist/proxy/upload/limits.js'
 import { FLOORS } from '../layering.mjs'
 import { code, page, sentence, table } from './markdown.mjs'
 
+const PROXY_OWN = Object.fromEntries(Object.entries(PROXY_LIMITS).filter(([name]) => !(name in UPLOAD_LIMITS)))
 const ENTRY = /\/\*\*((?:(?!\*\/)[\s\S])*)\*\/\s*(\w+):\s*[^/\n]*,|^ {2}\/\/ (.+)$/gm
 /** The groups of a source of limits: a heading from its `//` comments, and the comment of each name. */
 function groupsOf(path) {
@@ -48,7 +50,7 @@ export function limitsPage(root) {
     const { blocks } = tablesOf(`${root}/${path}`, CONTROL_LIMITS, 'control.')
     return blocks.length === 0 ? [] : [`### control/${floor}`, ...blocks]
   })
-  return page('Limits', '`contract/limits/`, `proxy/limits.ts` and `control/*/limits.ts`', [
+  return page('Limits', '`contract/limits/`, `proxy/limits.ts`, `proxy/upload/limits.ts` and `control/*/limits.ts`', [
     'Every queue, buffer, timeout, retry and loop of the gateway has a bound in these tables. Clients read the rate limits, sizes and timeouts that concern them at `GET /v1/limits`.',
     'An operator changes a limit with the environment variable `SLUICE_LIMITS`, a JSON object of positive integers. Limits of one part alone stand below its name:',
     '```json\n{ "requestsPerMinute": 6000, "proxy": { "breakerFailures": 10 }, "control": { "batchPollMs": 5000 } }\n```',
@@ -58,7 +60,9 @@ export function limitsPage(root) {
     '## Limits that proxy and control share',
     ...checked(`${root}/contract/limits/sharedLimits.ts`, SHARED_LIMITS, ''),
     '## Limits of the proxy: backpressure, keep-alive, failover, circuit breaker, drain',
-    ...checked(`${root}/proxy/limits.ts`, PROXY_LIMITS, 'proxy.'),
+    ...checked(`${root}/proxy/limits.ts`, PROXY_OWN, 'proxy.'),
+    '### proxy/upload',
+    ...checked(`${root}/proxy/upload/limits.ts`, UPLOAD_LIMITS, 'proxy.'),
     '## Limits of control',
     ...control.flat(),
   ])

@@ -1,4 +1,5 @@
 import { readdirSync } from 'node:fs'
+import { Contradictions } from '../../dist/control/batch/contradictions.js'
 import { RejectedEvidence } from '../../dist/control/catalog/attestation/rejectedEvidence.js'
 import { RefusalCounts } from '../../dist/control/products/payments/x402/refusalCounts.js'
 import { ControlMetrics } from '../../dist/control/service/metrics.js'
@@ -36,7 +37,7 @@ async function controlMetrics() {
     takenBackUnits: none,
     priceLists: () => ({ reads: 0, failures: 0 }),
     gauges: await gaugeGroups(),
-    totals: [new RejectedEvidence().total, new RefusalCounts().total],
+    totals: [new RejectedEvidence().total, new Contradictions().total, new RefusalCounts().total],
   })
   const described = metrics.registry.getMetricsAsArray()
   return described.map((metric) => {

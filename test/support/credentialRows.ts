@@ -86,6 +86,7 @@ export const ROWS: Readonly<Record<string, Row>> = {
   'POST /v1/messages/count_tokens': row(keyed('200'), { model: CHAT.model, messages: CHAT.messages }),
   'POST /v1/completions': row(keyed('200'), { model: CHAT.model, max_tokens: 5, prompt: 'hi' }),
   'POST /v1/responses/input_tokens': row(keyed('200'), { model: CHAT.model, input: 'hi' }),
+  'POST /v1/responses/compact': row(keyed('200'), { model: CHAT.model, max_output_tokens: 16, input: 'hi' }),
   'POST /v1/responses': row(keyed('200'), { model: CHAT.model, max_output_tokens: 16, input: 'hi' }),
   'POST /v1/embeddings': row(keyed(BAD), {}),
   'POST /v1/images/generations': row(keyed(BAD), {}),

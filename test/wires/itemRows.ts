@@ -7,6 +7,15 @@ const called = (name: string, text: string, id = 'c1') => ({
   tool_calls: [{ id, type: 'function', function: { name, arguments: text } }],
 })
 const result = (content: string, id = 'c1') => ({ role: 'tool', tool_call_id: id, content })
+const packed = (type: string, text: string) => ({
+  type,
+  id: 'cmp_1',
+  encrypted_content: `slu1.${Buffer.from(JSON.stringify({ type: 'summary', text })).toString('base64url')}`,
+})
+const toldSummary = (text: string) => ({
+  role: 'user',
+  content: `The conversation so far was summed up as follows; go on from there.\n\n${text}`,
+})
 /** The same as the provider gets it. */
 export const GO_ON = { role: 'user', content: 'go on' }
 /** A function of this name. */
@@ -117,6 +126,18 @@ export const HISTORIES: readonly (readonly [title: string, items: readonly objec
   ['a summary in the form of its provider', [{ type: 'compaction', id: 'c', encrypted_content: 'x' }], []],
   ['the same under its older name', [{ type: 'compaction_summary', encrypted_content: 'x' }], []],
   ['a summary of the context', [{ type: 'context_compaction', encrypted_content: 'x' }], []],
+  ['a summary in a form that cannot be read', [{ type: 'compaction', encrypted_content: 'slu1.e30' }], []],
+  ['a summary that this gateway has packed', [packed('compaction', 'We did much.')], [toldSummary('We did much.')]],
+  [
+    'the same under its older name, between messages',
+    [said('hi'), packed('compaction_summary', 'We did much.'), said('on')],
+    [{ role: 'assistant', content: 'hi' }, toldSummary('We did much.'), { role: 'assistant', content: 'on' }],
+  ],
+  [
+    'a packed summary of the context',
+    [packed('context_compaction', 'x'.repeat(50_000))],
+    [toldSummary('x'.repeat(50_000))],
+  ],
   ['a search of the web', [{ type: 'web_search_call', id: 'w', status: 'completed', action: { type: 'search' } }], []],
   ['a search in files', [{ type: 'file_search_call', id: 'f', status: 'completed', queries: [] }], []],
   ['code that was run', [{ type: 'code_interpreter_call', id: 'ci', code: '1', container_id: 'c' }], []],
@@ -232,7 +253,8 @@ export const HISTORIES: readonly (readonly [title: string, items: readonly objec
 export const REFUSED: readonly (readonly [title: string, items: readonly object[], param: string])[] = [
   ['a reference', [{ type: 'item_reference', id: 'x' }, HELLO], 'input[0]'],
   ['a reference without a type', [{ id: 'x' }, HELLO], 'input[0]'],
-  ['a request for a summary', [HELLO, { type: 'compaction_trigger' }], 'input[1]'],
+  ['a request for a summary before the end', [{ type: 'compaction_trigger' }, HELLO], 'input[0]'],
+  ['two requests for a summary', [HELLO, { type: 'compaction_trigger' }, { type: 'compaction_trigger' }], 'input[1]'],
   ['an item without a type', [{ text: 'x' }, HELLO], 'input[0].type'],
   [
     'a PDF of the newest message',

@@ -61,12 +61,6 @@ describe('items of a history', () => {
     assert.ok(whole.input_tokens > 60_000)
   })
 
-  test('the path for summaries says what to do instead', async () => {
-    const reply = await post(stack.baseUrl, '/v1/responses/compact', apiKey, { model: MODEL, input: [HELLO] })
-    assert.equal(reply.status, 404)
-    assert.match(reply.text, /have the model write one/)
-  })
-
   test('every kind of the table has a row', () => {
     const tried = new Set(
       [...HISTORIES, ...REFUSED].flatMap(([, items]) => items.map((item) => Reflect.get(item, 'type'))),

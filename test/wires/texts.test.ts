@@ -1,5 +1,6 @@
 // Goal: text, reasoning and refusals reach the clients of every format, under whatever name and in whatever parts the
 // provider sends them. One row a shape.
+
 import {
   choiceChunk,
   chunk,

@@ -72,6 +72,9 @@ function playOf(row: Row): Play {
 
 const modelOf = (row: Row): string => row.name.replaceAll(/[^a-z0-9]+/g, '-')
 
+const providerOf = ({ dialect, fromTotal }: Row): string =>
+  dialect === 'anthropic' ? 'claude' : fromTotal === true ? 'totals' : 'scripted'
+
 let stack: Stack
 let provider: ScriptedProvider
 let apiKey: string
@@ -83,6 +86,7 @@ before(async () => {
       providers: [
         { id: 'scripted', base_url: provider.url },
         { id: 'claude', base_url: provider.url, dialect: 'anthropic' },
+        { id: 'totals', base_url: provider.url, output_from: 'total' },
       ],
       models: ROWS.map((row) => ({
         id: `test/${modelOf(row)}`,
@@ -91,7 +95,7 @@ before(async () => {
           ...PRICE,
           ...(row.dialect === undefined && { batch_input: BATCH_PRICE.batch_input, batch_output: '2.5' }),
         },
-        routes: [{ provider: row.dialect === undefined ? 'scripted' : 'claude', model: modelOf(row) }],
+        routes: [{ provider: providerOf(row), model: modelOf(row) }],
       })),
     },
     limits: { batchTickMs: 50, batchCallPaceMs: 10 },
@@ -137,7 +141,13 @@ function commentOf(text: string): Receipt {
   return JSON.parse(line.slice(': receipt '.length)) as Receipt
 }
 
-const BATCHED = ['reasoning beside the output', 'usage in the choice', 'no prompt', 'a total above all counts']
+const BATCHED = [
+  'reasoning beside the output',
+  'usage in the choice',
+  'no prompt',
+  'a total above all counts',
+  'thinking that is in the total alone',
+]
 
 for (const row of ROWS.filter(({ name }) => BATCHED.includes(name))) {
   test(`${row.name}: a batch job`, async () => {
@@ -172,6 +182,8 @@ test('contradictions are counted by provider, and logged once for each', async (
     1,
   )
   assert.equal(lines.filter((line) => line.includes('batch_usage_contradicted')).length, 1)
+  const ofBatches = await (await fetch(stack.controlMetricsUrl)).text()
+  assert.match(ofBatches, /^sluice_control_batch_usage_contradictions_total\{provider="scripted"\} 1$/m)
 })
 
 test('an estimate exceeds neither max_tokens nor, by it, the charge that is due', async () => {

@@ -6,6 +6,8 @@ export type Report = Readonly<Record<string, unknown>>
 export interface Row {
   readonly name: string
   readonly dialect?: 'anthropic'
+  /** The provider's output is what the total has beside the prompt. */
+  readonly fromTotal?: true
   /** Each is sent in an event of its own; an answer in one piece has the last one, or all members of all. */
   readonly reports: readonly Report[]
   /** Where the report is; default beside the choices. */
@@ -70,6 +72,55 @@ export const ROWS: readonly Row[] = [
     name: 'more cached tokens than the prompt has',
     reports: [openai(100, 5, { prompt_tokens_details: { cached_tokens: 900 } })],
     due: [100, 100, 0, 0, 5, 0],
+  },
+  // A provider whose total alone has all that it bills.
+  {
+    name: 'thinking that is in the total alone',
+    fromTotal: true,
+    reports: [openai(20, 198, { total_tokens: 623 })],
+    due: [20, 0, 0, 0, 603, 405],
+  },
+  {
+    name: 'thinking in the total and in the details',
+    fromTotal: true,
+    reports: [openai(20, 198, { total_tokens: 623, ...reasoned(405) })],
+    due: [20, 0, 0, 0, 603, 405],
+  },
+  {
+    name: 'a total with less thinking than the details',
+    fromTotal: true,
+    reports: [openai(100, 50, { total_tokens: 170, ...reasoned(60) })],
+    due: [100, 0, 0, 0, 70, 60],
+  },
+  {
+    name: 'a total below its counts',
+    fromTotal: true,
+    reports: [openai(20, 198, { total_tokens: 100 })],
+    due: [20, 0, 0, 0, 198, 0],
+  },
+  {
+    name: 'no total of one that has all',
+    fromTotal: true,
+    reports: [openai(20, 198, reasoned(50))],
+    due: [20, 0, 0, 0, 198, 50],
+  },
+  {
+    name: 'a total with cached tokens inside',
+    fromTotal: true,
+    reports: [openai(1000, 100, { total_tokens: 1500, prompt_tokens_details: { cached_tokens: 400 } })],
+    due: [1000, 400, 0, 0, 500, 400],
+  },
+  {
+    name: 'a total beside cached tokens',
+    fromTotal: true,
+    reports: [{ input_tokens: 600, cache_read_input_tokens: 400, output_tokens: 100, total_tokens: 1500 }],
+    due: [1000, 400, 0, 0, 500, 400],
+  },
+  {
+    name: 'a total on every chunk',
+    fromTotal: true,
+    reports: [openai(20, 1, { total_tokens: 100 }), openai(20, 198, { total_tokens: 623 })],
+    due: [20, 0, 0, 0, 603, 405],
   },
   // A later report of zeros replaces nothing.
   {

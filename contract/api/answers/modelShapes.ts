@@ -103,6 +103,17 @@ export const MODEL_SHAPES = {
       receipt: ref('Receipt'),
     }),
   ),
+  CompactedResponse: said(
+    'A conversation that was summed up, in the OpenAI Responses format',
+    openShape({
+      id: text,
+      object: is('response.compaction'),
+      created_at: seconds,
+      output: list(openShape({ type: text })),
+      usage: openShape({ input_tokens: integer, output_tokens: integer, total_tokens: integer }),
+      receipt: ref('Receipt'),
+    }),
+  ),
   Embeddings: shape({
     object: is('list'),
     data: list(

@@ -32,6 +32,8 @@ export interface ProviderContent {
   readonly data_policy: DataPolicy
   readonly max_tokens_field?: string
   readonly stream_usage: boolean
+  readonly output_from: 'reported' | 'total'
+  readonly event_streams: readonly string[]
   readonly thinking_member?: string
   readonly system_messages: 'many' | 'first'
   readonly extra_members: readonly string[]

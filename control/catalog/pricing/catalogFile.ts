@@ -24,6 +24,10 @@ export interface CatalogProvider {
   readonly maxTokensField: string
   /** It refuses the member of a streamed request that asks for usage. */
   readonly refusesStreamOptions: boolean
+  /** Its output is what the total of a report has beside the prompt. */
+  readonly outputFromTotal: boolean
+  /** The answers beside chat that it can send as events. */
+  readonly eventStreams: readonly string[]
   /** '' passes on reasoning_effort alone. */
   readonly thinkingMember: string
   /** It takes system messages at the beginning alone, as one. */
@@ -162,6 +166,8 @@ function readProvider(file: YamlFile, path: Path, content: ProviderContent): Cat
     dataPolicy: content.data_policy,
     maxTokensField: content.max_tokens_field ?? '',
     refusesStreamOptions: !content.stream_usage,
+    outputFromTotal: content.output_from === 'total',
+    eventStreams: content.event_streams,
     thinkingMember: content.thinking_member ?? '',
     systemFirst: content.system_messages === 'first',
     extraMembers: content.extra_members,

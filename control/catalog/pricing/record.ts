@@ -56,7 +56,7 @@ function providerRecord(
 ): Fields<sluice.ProviderRecord.$Properties> {
   const { id, baseUrl, dialect, apiKeyEnv, dataPolicy, maxTokensField, batch, privateImages, ...form } = provider
   const { refusesStreamOptions, thinkingMember, systemFirst, extraMembers, omitMembers, ...proof } = form
-  const { attestation: policy, ...left } = proof
+  const { attestation: policy, outputFromTotal, eventStreams, ...left } = proof
   nothingLeft(left)
   const attestation = policy && policyText(policy)
   return {
@@ -69,6 +69,8 @@ function providerRecord(
     batch,
     privateImages,
     refusesStreamOptions,
+    outputFromTotal,
+    eventStreams: [...eventStreams],
     thinkingMember,
     systemFirst,
     extraMembers: [...extraMembers],

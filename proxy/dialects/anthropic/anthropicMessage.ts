@@ -2,19 +2,26 @@ import { usageBounds } from '../../../contract/money/openaiUsage.ts'
 import { usageOfAnswer } from '../../../contract/money/usageReports.ts'
 import { isJsonObject, type JsonObject } from '../../../contract/std/jsonObject.ts'
 import type { AnswerJson } from '../../json/answerJson.ts'
-import type { AnswerBounds } from '../../json/jsonObject.ts'
+import { beginsEvents } from '../../sse/bodyKind.ts'
 import { refusalOfError } from '../../upstream/providerErrors.ts'
 import type { Rejected } from '../../upstream/refusal.ts'
 import type { AnswerContext } from '../shared/codec.ts'
 import type { Message, ToolCall } from '../shared/message.ts'
 import { thoughtOf } from '../shared/thought.ts'
 import { finishOfStop } from './anthropicReader.ts'
+import { JoinedMessage } from './joinedMessage.ts'
 
-/** A Messages answer, or the reason why the body is not one. */
-export function parseAnthropicAnswer(body: AnswerJson, bounds: AnswerBounds): { answer: JsonObject } | Rejected {
-  const answer = body.parse(bounds)
-  const isError = answer === null || (answer['error'] ?? null) !== null || !Array.isArray(answer['content'])
-  return isError ? { rejected: refusalOfError(answer?.['error'] ?? null) } : { answer }
+/** A Messages answer, also one that was sent as a stream, although none was asked for; or the reason why the body is none. */
+export function parseAnthropicAnswer(
+  body: AnswerJson,
+  limits: AnswerContext['limits'],
+): { answer: JsonObject } | Rejected {
+  let answer = body.parse(limits)
+  if (answer === null && beginsEvents(body.bytes)) answer = new JoinedMessage().read(body.bytes, limits)
+  if (answer === null || (answer['error'] ?? null) !== null || !Array.isArray(answer['content'])) {
+    return { rejected: refusalOfError(answer?.['error'] ?? null) }
+  }
+  return { answer }
 }
 
 /** Reads a Messages answer into a message for a client that speaks another format. */

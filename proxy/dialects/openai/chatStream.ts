@@ -13,10 +13,11 @@ import { ChunkGuard } from './chunkGuard.ts'
 import type { ChunkRepair } from './chunkRepair.ts'
 import { ChunkScan } from './chunkScan.ts'
 import { ChunkTemplate } from './chunkTemplate.ts'
+import { mentionsUsage } from './chunkUsage.ts'
+import { HeldRepeat } from './heldRepeat.ts'
 import { appendChunk, type ChunkIdentity } from './rewrite.ts'
 
 const LF = 10
-const USAGE = Buffer.from('"usage"')
 
 /** The event that ends every stream of chunks. */
 export const STREAM_END = 'data: [DONE]\n\n'
@@ -50,6 +51,7 @@ export class ChatStream implements FrameSink, RelayStream {
   private created = ''
   private echo: string
   private readonly guard: ChunkGuard
+  private readonly repeat = new HeldRepeat()
 
   /**
    * @param keepNullUsage the client asked for usage, so `usage: null` on ordinary chunks stays
@@ -99,7 +101,7 @@ export class ChatStream implements FrameSink, RelayStream {
   onEvent(bytes: Buffer, start: number, end: number): number {
     if (this.state !== 'flowing') return -1
     const from = dataStart(bytes, start, end)
-    const dataEnd = from < 0 ? -1 : this.template.match(bytes, from, end)
+    const dataEnd = from < 0 || this.repeat.isHeld ? -1 : this.template.match(bytes, from, end)
     if (dataEnd < 0 || dataEnd + 2 > end || bytes[dataEnd] !== LF || bytes[dataEnd + 1] !== LF) return -1
     this.writeMatched(bytes)
     return dataEnd + 2
@@ -113,7 +115,7 @@ export class ChatStream implements FrameSink, RelayStream {
       return
     }
     if (lines > 1) joinLines(bytes, start, end)
-    if (this.template.match(bytes, start, end) === end) {
+    if (!this.repeat.isHeld && this.template.match(bytes, start, end) === end) {
       this.writeMatched(bytes)
       return
     }
@@ -160,7 +162,7 @@ export class ChatStream implements FrameSink, RelayStream {
       return this.reports.note(parseBytes(bytes, scan.usageStart, scan.usageEnd))
     }
     if (!(this.finished || scan.finished || !scan.hasChoices)) return false
-    const chunk = mentionsUsage(bytes, start, end) ? parseBytes(bytes, start, end) : null
+    const chunk = mentionsUsage(bytes, start, end, scan) ? parseBytes(bytes, start, end) : null
     return isJsonObject(chunk) && this.reports.noteIn(chunk)
   }
 
@@ -180,11 +182,22 @@ export class ChatStream implements FrameSink, RelayStream {
 
   /** Writes the chunk that the template has just found. */
   private writeMatched(bytes: Buffer): void {
-    this.guard.sendHeld(this.out)
+    const { template, out } = this
+    this.guard.sendHeld(out)
     this.guard.hasRelayed = true
+    if (template.isContent && this.repeat.repeats(bytes, template.textStart, template.textEnd)) {
+      this.repeat.hold((event) => template.append(event, bytes))
+      return
+    }
     this.outputFrames++
-    this.outputBytes += this.template.textEnd - this.template.textStart
-    this.template.append(this.out, bytes)
+    this.outputBytes += template.textEnd - template.textStart
+    template.append(out, bytes)
+  }
+
+  private sendRepeat(): void {
+    if (!this.repeat.isHeld) return
+    this.outputFrames++
+    this.outputBytes += this.repeat.send(this.out)
   }
 
   private writeEcho(): void {
@@ -201,8 +214,11 @@ export class ChatStream implements FrameSink, RelayStream {
       else this.relay(bytes, start, end)
       return
     }
-    const fate = this.guard.fateOf(bytes, scan, this.out)
-    if (fate === 'relay') this.relay(bytes, start, end)
+    if (scan.outputs > 0) this.sendRepeat()
+    else if (scan.finished) this.repeat.drop()
+    const fate = this.repeat.repeatsChunk(bytes, scan) ? 'repeat' : this.guard.fateOf(bytes, scan, this.out)
+    if (fate === 'repeat') this.holdRepeat(bytes, start, end)
+    else if (fate === 'relay') this.relay(bytes, start, end)
     else if (fate === 'hold') this.hold(bytes, start, end)
     else this.rewrite(bytes, start, end)
   }
@@ -216,6 +232,16 @@ export class ChatStream implements FrameSink, RelayStream {
     this.note(scan.outputs, scan.outputBytes, scan.finished)
     const dropUsage = this.append(this.out, bytes, start, end)
     this.template.learn(bytes, start, end, scan, this.identity, dropUsage)
+  }
+
+  /** Keeps a chunk that repeats the text of all before it; what else it says is passed on. */
+  private holdRepeat(bytes: Buffer, start: number, end: number): void {
+    if (scan.finished) {
+      this.send((repair) => repair.withoutText(parseBytes(bytes, start, end)))
+      this.note(0, 0, this.guard.reason !== null)
+      return
+    }
+    this.repeat.hold((event) => this.append(event, bytes, start, end))
   }
 
   private hold(bytes: Buffer, start: number, end: number): void {
@@ -273,16 +299,9 @@ export class ChatStream implements FrameSink, RelayStream {
   private close(): void {
     const { guard } = this
     guard.sendHeld(this.out)
+    this.repeat.drop()
     if (guard.isPending) this.send((repair) => repair.closing())
     this.forgetHeld()
     if (this.state !== 'broken') this.state = 'done'
   }
-}
-
-/** Whether a chunk whose own usage is missing or null, as its scan shows, may have a report in another place. */
-function mentionsUsage(bytes: Buffer, start: number, end: number): boolean {
-  const chunk = bytes.subarray(start, end)
-  const first = chunk.indexOf(USAGE)
-  if (first < 0) return false
-  return scan.usageStart < 0 || chunk.indexOf(USAGE, first + USAGE.length) >= 0
 }

@@ -4,6 +4,7 @@ import { saidIn } from '../../../contract/api/saidText.ts'
 import { isJsonObject, type JsonObject } from '../../../contract/std/jsonObject.ts'
 import type { MessageSink } from '../shared/message.ts'
 import { CallReader } from './callReader.ts'
+import { RepeatedText } from './repeatedText.ts'
 
 /** The text of a stream whose chunks have messages in place of deltas. */
 interface Growing {
@@ -28,6 +29,9 @@ export class ChoiceReader {
   finish: FinishReason | null = null
   private readonly texts: Growing = { text: '', isCumulative: undefined }
   private readonly thoughts: Growing = { text: '', isCumulative: undefined }
+  private readonly said = new RepeatedText()
+  /** A piece that is the whole text once more, until what follows shows whether it was the last; '' for none. */
+  private repeated = ''
 
   /** @param requestId for the ids of calls that have none */
   constructor(requestId: string) {
@@ -50,20 +54,29 @@ export class ChoiceReader {
 
   /** The stream has ended: passes on the held text. */
   close(sink: MessageSink): void {
+    this.repeated = ''
     if (!this.calls.close(sink)) this.broken = true
   }
 
   /** @returns whether the delta holds anything */
   private readDelta(delta: JsonObject, sink: MessageSink): boolean {
     const { text, reasoning, refusal } = saidIn(delta)
+    const pieces = callPieces(delta)
+    if (this.repeated !== '' && (text !== '' || reasoning !== '' || pieces.length > 0)) this.sayRepeated(sink)
     if (reasoning !== '') sink.reasoning(reasoning)
-    if (text !== '') sink.text(text)
+    if (text !== '' && this.said.repeats(text)) this.repeated = text
+    else if (text !== '') sink.text(text)
     if (refusal !== '') sink.refusal(refusal)
     const says = text !== '' || reasoning !== '' || refusal !== ''
     if (says) this.hasSaid = true
-    const pieces = callPieces(delta)
     if (pieces.length > 0 && !this.calls.take(pieces, sink)) this.broken = true
     return says || pieces.length > 0
+  }
+
+  private sayRepeated(sink: MessageSink): void {
+    sink.text(this.repeated)
+    this.said.add(this.repeated)
+    this.repeated = ''
   }
 
   // A message after deltas is all of them once more.

@@ -19,11 +19,13 @@ export class ChoiceScan {
   finishEnd = -1
   /** A choice of a chat is not written as the format's documentation has it, so that it has to be read. */
   isOdd = false
+  /** The output that was read last is the text of the message. */
+  isContent = false
   /** The members of the choice that is read. */
   private has = 0
 
   reset(): void {
-    this.finished = this.isOdd = false
+    this.finished = this.isOdd = this.isContent = false
   }
 
   begin(): void {
@@ -44,8 +46,10 @@ export class ChoiceScan {
 
   /** Takes a member of a delta that has output: clients of chat completions know three, and read them as texts. */
   noteOutput(bytes: Buffer, nameStart: number, nameEnd: number, isText: boolean): void {
+    this.isContent = isText && isName(bytes, nameStart, nameEnd, NAMES.content)
+    if (this.isContent) return
     if (isName(bytes, nameStart, nameEnd, NAMES.content)) {
-      if (!isText) this.isOdd = true
+      this.isOdd = true
     } else if (
       isName(bytes, nameStart, nameEnd, NAMES.reasoningContent) ||
       isName(bytes, nameStart, nameEnd, NAMES.reasoning)

@@ -46,6 +46,15 @@ export class ChunkRepair implements MessageSink {
     return `${more === '' ? '' : `${more},`}"choices":${JSON.stringify(written === null ? others : [written, ...others])}`
   }
 
+  /** Reads a chunk whose text the client has already. @returns as `repaired` does */
+  withoutText(chunk: unknown): string {
+    if (!isJsonObject(chunk) || !Array.isArray(chunk['choices'])) return ''
+    for (const choice of chunk['choices'] as unknown[]) {
+      if (isJsonObject(choice) && isJsonObject(choice['delta'])) delete choice['delta']['content']
+    }
+    return this.repaired(chunk)
+  }
+
   /** The stream has ended. @returns the members of a chunk with what the client lacks of the calls */
   closing(): string {
     this.clear()

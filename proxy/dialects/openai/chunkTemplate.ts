@@ -21,6 +21,8 @@ export class ChunkTemplate {
   /** The inside of the text of the chunk that matched last. */
   textStart = 0
   textEnd = 0
+  /** The text is that of the message, rather than reasoning. */
+  isContent = false
 
   private before = NOTHING
   private after = NOTHING
@@ -36,6 +38,7 @@ export class ChunkTemplate {
     if (this.misses > MISSES_MAX || scan.outputs !== 1 || scan.textStart < 0 || scan.finished) return
     if (scan.usageStart >= 0 && !scan.usageIsNull) return
     this.misses++
+    this.isContent = scan.choice.isContent
     this.before = Buffer.from(bytes.subarray(start, scan.textStart))
     this.after = Buffer.from(bytes.subarray(scan.textEnd, end))
     scratch.clear()

@@ -8,13 +8,14 @@ import {
 } from '../../../contract/api/completion.ts'
 import { saidIn } from '../../../contract/api/saidText.ts'
 import type { TokenUsage } from '../../../contract/money/charge.ts'
-import { usageBounds, usageJson } from '../../../contract/money/openaiUsage.ts'
+import { usageJson } from '../../../contract/money/openaiUsage.ts'
 import { type ReportedUsage, usageOfAnswer } from '../../../contract/money/usageReports.ts'
 import { isJsonObject, type JsonObject } from '../../../contract/std/jsonObject.ts'
 import type { AnswerJson } from '../../json/answerJson.ts'
 import { refusalOfError } from '../../upstream/providerErrors.ts'
 import type { Rejected } from '../../upstream/refusal.ts'
 import type { AnswerContext, WholeAnswer } from '../shared/codec.ts'
+import { boundsOf } from './openaiBounds.ts'
 import { parseCompletion } from './parseCompletion.ts'
 
 /** A completion of a provider of the OpenAI dialect, for a client that speaks the same. */
@@ -29,12 +30,11 @@ class OpenaiAnswer implements WholeAnswer {
   private said: string | undefined
 
   constructor(body: AnswerJson, answer: JsonObject, context: AnswerContext, object: string) {
-    const { model } = context
     this.body = body
     this.answer = answer
     this.context = context
     this.object = object
-    this.usage = usageOfAnswer(answer, usageBounds(model.context, model.maxOutput))
+    this.usage = usageOfAnswer(answer, boundsOf(context))
     this.outputBytes = outputBytes(answer)
   }
 

@@ -2,18 +2,17 @@ import { callPieces } from '../../../contract/api/callPiece.ts'
 import { outputBytes } from '../../../contract/api/completion.ts'
 import { givenReason } from '../../../contract/api/finishReason.ts'
 import { saidIn } from '../../../contract/api/saidText.ts'
-import { usageBounds } from '../../../contract/money/openaiUsage.ts'
 import { usageOfAnswer } from '../../../contract/money/usageReports.ts'
 import { isJsonObject } from '../../../contract/std/jsonObject.ts'
 import type { AnswerJson } from '../../json/answerJson.ts'
 import type { Rejected } from '../../upstream/refusal.ts'
 import type { AnswerContext } from '../shared/codec.ts'
 import type { Message } from '../shared/message.ts'
+import { boundsOf } from './openaiBounds.ts'
 import { parseCompletion } from './parseCompletion.ts'
 
 /** Reads a chat completion into a message for a client that speaks another format. */
 export function readOpenaiMessage(body: AnswerJson, context: AnswerContext): Message | Rejected {
-  const { model } = context
   const parsed = parseCompletion(body, context)
   if ('rejected' in parsed) return parsed
   const { answer } = parsed
@@ -24,7 +23,7 @@ export function readOpenaiMessage(body: AnswerJson, context: AnswerContext): Mes
     ...saidIn(said),
     toolCalls: callPieces(said),
     finish: reason === null || reason === 'error' ? 'stop' : reason,
-    usage: usageOfAnswer(answer, usageBounds(model.context, model.maxOutput)),
+    usage: usageOfAnswer(answer, boundsOf(context)),
     outputBytes: outputBytes(answer),
   }
 }

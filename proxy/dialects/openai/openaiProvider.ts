@@ -1,5 +1,5 @@
-import { usageBounds } from '../../../contract/money/openaiUsage.ts'
 import type { ProviderSide } from '../shared/translate.ts'
+import { boundsOf } from './openaiBounds.ts'
 import { readOpenaiMessage } from './openaiMessage.ts'
 import { OpenaiReader } from './openaiReader.ts'
 import { OpenaiRequestBuilder, printOpenai } from './openaiRequestBuilder.ts'
@@ -8,7 +8,6 @@ import { OpenaiRequestBuilder, printOpenai } from './openaiRequestBuilder.ts'
 export const openaiProvider: ProviderSide = {
   print: (request, model) => printOpenai(request, model),
   ask: (request, requestId, _model, printed) => new OpenaiRequestBuilder(request, requestId, printed),
-  reader: ({ model, limits, requestId }) =>
-    new OpenaiReader(usageBounds(model.context, model.maxOutput), limits, requestId),
+  reader: (context) => new OpenaiReader(boundsOf(context), context.limits, context.requestId),
   message: readOpenaiMessage,
 }

@@ -1,16 +1,23 @@
 import { type ClientTool, clientTool } from '../shared/clientTools.ts'
 import type { AnswerContext } from '../shared/codec.ts'
 import type { Message } from '../shared/message.ts'
+import type { PackBound } from '../shared/packed.ts'
 import { packThought, shownOf } from '../shared/thought.ts'
 import type { ClientSide } from '../shared/translate.ts'
 import { CallItem, NO_ARGUMENTS } from './callItem.ts'
 import { ItemIds, MessageItem, type OutputItem, type Part, ReasoningItem } from './responseItems.ts'
 import { incompleteReason, type ResponseHead, responseStart, responseUsageJson } from './responseObject.ts'
 import { ResponseWriter } from './responseWriter.ts'
+import { packSummary, SummaryItem, summaryIn } from './summary.ts'
+import { SummaryWriter } from './summaryWriter.ts'
 
 /** Answers in the format of responses. */
 export const responsesClient: ClientSide = {
-  writer: (context) => new ResponseWriter(headOf(context), context.request.tools, context.request.returnsThoughts),
+  writer: (context) => {
+    const { request, limits } = context
+    if (request.compacts === true) return new SummaryWriter(new ResponseWriter(headOf(context)), limits)
+    return new ResponseWriter(headOf(context), request.tools, request.returnsThoughts === true ? limits : null)
+  },
   head: responseHead,
   usage: responseUsageJson,
 }
@@ -20,8 +27,12 @@ function headOf({ requestId, startedAtMs, model, request }: AnswerContext): Resp
 }
 
 function responseHead(message: Message, context: AnswerContext): string {
-  const { tools, returnsThoughts = false } = context.request
-  const items = itemsOf(message, new ItemIds(context.requestId), tools, returnsThoughts)
+  const { request, limits } = context
+  const ids = new ItemIds(context.requestId)
+  const items =
+    request.compacts === true
+      ? [new SummaryItem(ids, 0, packSummary(summaryIn(message), limits))]
+      : itemsOf(message, ids, request.tools, reasoningOf(message, request.returnsThoughts === true, limits))
   const reason = incompleteReason(message.finish)
   const output = items.map((item, index) =>
     item.json(reason !== null && index === items.length - 1 ? 'incomplete' : 'completed'),
@@ -30,13 +41,15 @@ function responseHead(message: Message, context: AnswerContext): string {
   return responseStart(headOf(context), { status, output, error: null, reason })
 }
 
+interface SaidThought {
+  readonly text: string
+  readonly packed: string
+}
+
 /** The reasoning of a message in one piece, or block by block for a client that sends the blocks back. */
-function reasoningOf(
-  { reasoning, thoughts = [] }: Message,
-  returnsThoughts: boolean,
-): { text: string; packed: string }[] {
+function reasoningOf({ reasoning, thoughts = [] }: Message, returnsThoughts: boolean, bound: PackBound): SaidThought[] {
   if (returnsThoughts && thoughts.length > 0) {
-    return thoughts.map((thought) => ({ text: shownOf(thought), packed: packThought(thought) }))
+    return thoughts.map((thought) => ({ text: shownOf(thought), packed: packThought(thought, bound) }))
   }
   return reasoning === '' ? [] : [{ text: reasoning, packed: '' }]
 }
@@ -46,10 +59,10 @@ function itemsOf(
   message: Message,
   ids: ItemIds,
   tools: readonly ClientTool[] | undefined,
-  returnsThoughts: boolean,
+  thoughts: readonly SaidThought[],
 ): OutputItem[] {
   const items: OutputItem[] = []
-  for (const { text, packed } of reasoningOf(message, returnsThoughts)) {
+  for (const { text, packed } of thoughts) {
     const item = new ReasoningItem(ids, items.length)
     item.text = text
     item.packed = packed

@@ -10,6 +10,10 @@ export interface ItemKind {
 
 const call = (name: string): ItemKind => ({ action: 'translate', becomes: `a call of the function ${name}` })
 const output: ItemKind = { action: 'translate', becomes: 'the output of its call' }
+const summary: ItemKind = {
+  action: 'read',
+  becomes: 'a message of the user with the summary, if its encrypted content is of this gateway; else nothing',
+}
 const hosted = (what: string): ItemKind => ({ action: 'skip', becomes: `${what} that another provider ran itself` })
 
 /**
@@ -32,9 +36,9 @@ export const ITEM_KINDS: Readonly<Record<string, ItemKind>> = {
   tool_search_call: call('`tool_search`, if the client ran the search'),
   tool_search_output: { action: 'join', becomes: 'the output of its call; the tools that were found join `tools`' },
   additional_tools: { action: 'join', becomes: 'tools, which join `tools`' },
-  compaction: { action: 'skip', becomes: 'a summary that only the provider that wrote it can read' },
-  compaction_summary: { action: 'skip', becomes: 'a summary that only the provider that wrote it can read' },
-  context_compaction: { action: 'skip', becomes: 'a summary that only the provider that wrote it can read' },
+  compaction: summary,
+  compaction_summary: summary,
+  context_compaction: summary,
   reasoning: {
     action: 'read',
     becomes:
@@ -54,7 +58,7 @@ export const ITEM_KINDS: Readonly<Record<string, ItemKind>> = {
   compaction_trigger: {
     action: 'refuse',
     becomes:
-      'a request for a summary, which only OpenAI writes in its own form; agents that write summaries themselves work',
+      'as the last item, a request for a summary, which the response has as its one item; elsewhere it is refused',
   },
   item_reference: { action: 'refuse', becomes: 'a reference to an item, but nothing is stored' },
 }

@@ -9,6 +9,7 @@ import { type PlacedThought, type Thought, unpackThought } from '../shared/thoug
 import { callIdOf, callOf, outputOf } from './calls.ts'
 import { type Content, readContent } from './content.ts'
 import { ITEM_KINDS, itemKind } from './itemKinds.ts'
+import { unpackSummary } from './summary.ts'
 
 /** Roles of input messages, mapped to roles of a chat: not every provider knows the role `developer`. */
 const ROLES: ReadonlyMap<unknown, string> = new Map([
@@ -36,14 +37,14 @@ export interface Input {
  */
 export function readInput(body: JsonObject, limits: Limits): Input {
   const { instructions, input } = body
-  const reader = new InputReader()
+  const reader = new InputReader(limits)
   const { size, messages } = reader
   if (isGiven(instructions)) {
     messages.push({ role: 'system', content: readText(instructions, 'instructions', size) })
   }
   const before = messages.length
   if (typeof input === 'string') messages.push({ role: 'user', content: readText(input, 'input', size) })
-  else reader.addAll(input, limits)
+  else reader.addAll(input)
   if (messages.length === before) throw invalidRequest('input must hold a message or a function_call_output.', 'input')
   if (size.images > limits.imagesMax) throw new GatewayError('too_many_images', { param: 'input' })
   size.messages = messages.length
@@ -61,13 +62,17 @@ class InputReader implements Input {
   private pending: Thought[] = []
   /** The ids of calls that were left out, whose outputs are left out too. */
   private readonly skipped = new Set<string>()
+  private readonly limits: Limits
+
+  constructor(limits: Limits) {
+    this.limits = limits
+  }
 
   /** @throws GatewayError 400 with the item at fault */
-  addAll(input: unknown, limits: Limits): void {
+  addAll(input: unknown): void {
+    const { messagesMax } = this.limits
     if (!Array.isArray(input)) throw invalidRequest('input must be a string or an array of items.', 'input')
-    if (input.length > limits.messagesMax) {
-      throw invalidRequest(`input may hold at most ${limits.messagesMax} items.`, 'input')
-    }
+    if (input.length > messagesMax) throw invalidRequest(`input may hold at most ${messagesMax} items.`, 'input')
     const newest = input.findLastIndex((item: unknown) => isJsonObject(item) && item['role'] === 'user')
     input.forEach((item: unknown, i) => {
       this.add(item, `input[${i}]`, i >= newest)
@@ -86,6 +91,7 @@ class InputReader implements Input {
     }
     if (Array.isArray(item['tools']) && action === 'join') this.tools.push(...(item['tools'] as unknown[]))
     if (type === 'reasoning') this.addThought(item)
+    else if (SUMMARIES.has(type)) this.addSummary(item, field)
     else if (type === 'message' || type === 'agent_message') this.addMessage(item, type, field, newest)
     else if (type.endsWith('_output')) this.addOutput(item, action === 'skip', field)
     else if (action === 'skip' || !this.addCall(item, field)) this.skipped.add(callIdOf(item))
@@ -118,10 +124,17 @@ class InputReader implements Input {
 
   // Reasoning that cannot be read is another gateway's, and is left out like every item that no provider can be shown.
   private addThought(item: JsonObject): void {
-    const thought = unpackThought(item['encrypted_content'])
+    const thought = unpackThought(item['encrypted_content'], this.limits)
     if (thought === null) return
     this.pending.push(thought)
     this.size.optionBytes = (this.size.optionBytes ?? 0) + jsonBytes(thought)
+  }
+
+  private addSummary(item: JsonObject, field: string): void {
+    const summary = unpackSummary(item['encrypted_content'], this.limits)
+    if (summary === null) return
+    this.messages.push({ role: 'user', content: readText(summary, `${field}.encrypted_content`, this.size) })
+    this.pending = []
   }
 
   /** Puts the pending thinking before what the newest message says next. */
@@ -204,6 +217,9 @@ const WITH_ID: ReadonlySet<unknown> = new Set([
   'apply_patch_call_output',
 ])
 
+/** Items with a summary of what was said before. */
+const SUMMARIES: ReadonlySet<string> = new Set(['compaction', 'compaction_summary', 'context_compaction'])
+
 // Messages may leave out their type, and so may references.
 function impliedType(item: JsonObject, field: string): string {
   if (isGiven(item['role'])) return 'message'
@@ -215,6 +231,7 @@ function impliedType(item: JsonObject, field: string): string {
 }
 
 const REFUSALS: Readonly<Record<string, string>> = {
+  compaction_trigger: 'asks for a summary, which only the last item may.',
   item_reference:
     'refers to an item, but nothing is stored here: send the item itself (in the package ai: providerOptions.openai.store false).',
 }

@@ -3,6 +3,7 @@ import { NOWHERE, type OutBuffer } from '../../sse/outBuffer.ts'
 import { STREAM_END } from '../openai/chatStream.ts'
 import { type ClientTool, clientTool } from '../shared/clientTools.ts'
 import type { FinishReason, MessageWriter } from '../shared/message.ts'
+import type { PackBound } from '../shared/packed.ts'
 import type { StreamTail } from '../shared/relayStream.ts'
 import { packThought, type Thought } from '../shared/thought.ts'
 import { CallItem, NO_ARGUMENTS } from './callItem.ts'
@@ -62,12 +63,12 @@ export class ResponseWriter implements MessageWriter {
 
   /**
    * @param tools those that the client knows otherwise than the provider; absent for none
-   * @param returnsThoughts whether the client gets what it takes to send thinking back
+   * @param thoughts the bound of what the client gets to send thinking back; null for a client that does not
    */
-  constructor(head: ResponseHead, tools?: readonly ClientTool[], returnsThoughts = false) {
+  constructor(head: ResponseHead, tools?: readonly ClientTool[], thoughts: PackBound | null = null) {
     this.head = head
     this.tools = tools
-    if (returnsThoughts) this.thoughtEnds = (thought) => this.endThought(thought)
+    if (thoughts !== null) this.thoughtEnds = (thought) => this.endThought(packThought(thought, thoughts))
     this.ids = new ItemIds(head.id)
   }
 
@@ -88,8 +89,8 @@ export class ResponseWriter implements MessageWriter {
     this.flush()
   }
 
-  private endThought(thought: Thought): void {
-    this.openThought().packed = packThought(thought)
+  private endThought(packed: string): void {
+    this.openThought().packed = packed
     this.closeThought('completed')
     this.flush()
   }
@@ -108,6 +109,15 @@ export class ResponseWriter implements MessageWriter {
     const call = this.calls.get(index)
     if (call === undefined) return
     this.writeArguments(call, piece)
+    this.flush()
+  }
+
+  /** Writes an item that the client gets in one piece. @param make gets the place in the output */
+  whole(make: (ids: ItemIds, index: number) => OutputItem): void {
+    this.begin()
+    const item = make(this.ids, this.output.length)
+    this.emitAdded(item)
+    this.emitDone(item, 'completed')
     this.flush()
   }
 

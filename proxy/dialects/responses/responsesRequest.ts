@@ -20,6 +20,7 @@ import type { ChatRequest } from '../shared/chatRequest.ts'
 import { readPreferences } from '../shared/preferences.ts'
 import { unknownNames } from '../shared/requestForm.ts'
 import { readInput } from './items.ts'
+import { asksForSummary, summaryBody } from './summary.ts'
 import { readTextOptions } from './textOptions.ts'
 import { readTools } from './tools.ts'
 
@@ -41,6 +42,12 @@ const REFUSED: Readonly<Record<string, string>> = {
  * @throws GatewayError 400 with the field at fault
  */
 export function readResponseRequest(body: JsonObject, limits: Limits): ChatRequest {
+  return asksForSummary(body)
+    ? { ...readResponse(summaryBody(body), limits), compacts: true }
+    : readResponse(body, limits)
+}
+
+function readResponse(body: JsonObject, limits: Limits): ChatRequest {
   const model = readModel(body)
   refuseBatch(model)
   refuseState(body)

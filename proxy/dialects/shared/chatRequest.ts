@@ -42,6 +42,8 @@ export interface ChatRequest {
   readonly thoughts?: ReadonlyMap<JsonObject, readonly PlacedThought[]>
   /** The client wants blocks of thinking with what it takes to send them back; absent is false. */
   readonly returnsThoughts?: boolean
+  /** The answer is a summary of the conversation, for its client to go on from; absent is false. */
+  readonly compacts?: boolean
   /** The names of its options that are forwarded, which a provider may refuse; absent for none. */
   readonly named?: readonly string[]
   /** The tools that the client knows otherwise than the provider does; absent for none. */

@@ -65,7 +65,9 @@ export interface AnswerContext {
   /** When the request arrived. */
   readonly startedAtMs: number
   readonly model: Pick<Model, 'id' | 'context' | 'maxOutput' | 'imageTokens'>
-  readonly request: Pick<ChatFields, 'includeUsage' | 'echo' | 'prompt' | 'tools' | 'returnsThoughts'>
+  /** See UsageBounds; absent is false. */
+  readonly outputFromTotal?: boolean
+  readonly request: Pick<ChatFields, 'includeUsage' | 'echo' | 'prompt' | 'tools' | 'returnsThoughts' | 'compacts'>
   readonly limits: Limits
 }
 
@@ -111,8 +113,12 @@ export function codecOf({ endpoint, codecs }: ChatSurface, dialect: Dialect): Ch
   return codec
 }
 
-/** One endpoint of the chat models: how its requests read, and how they travel. */
+/** The formats in which chat models are asked: one of each endpoint, and that of responses which sum up a conversation. */
+export type SurfaceName = ChatEndpoint | 'compact'
+
+/** One format of an endpoint of the chat models: how its requests read, and how they travel. */
 export interface ChatSurface<Served extends ChatEndpoint = ChatEndpoint> {
+  readonly name: SurfaceName
   readonly endpoint: Served
   /** @throws GatewayError 400 with the field at fault */
   read(body: JsonObject, limits: Limits): ChatRequest

@@ -1,4 +1,5 @@
-import { type JsonObject, parseJsonObject } from '../../../contract/std/jsonObject.ts'
+import type { JsonObject } from '../../../contract/std/jsonObject.ts'
+import { type PackBound, pack, unpack } from './packed.ts'
 
 /** A block of thinking as providers of the Anthropic dialect write it and want it back. */
 export type Thought =
@@ -12,25 +13,19 @@ export interface PlacedThought {
   readonly beforeCall: number | null
 }
 
-const MARK = 'slu1.'
-/** Of a packed thought; a longer one is not given out, and not read. */
-const CHARACTERS_MAX = 1_048_576
-
 /**
  * A thought as a text that clients keep and send back without looking into it. It is neither encrypted nor authenticated: a
  * client may send any thinking in a Messages request, and whether it was written so is what the provider's own signature
  * proves.
  * @returns '' for one that is too long
  */
-export function packThought(thought: Thought): string {
-  const packed = MARK + Buffer.from(JSON.stringify(thought)).toString('base64url')
-  return packed.length > CHARACTERS_MAX ? '' : packed
+export function packThought(thought: Thought, bound: PackBound): string {
+  return pack(thought, bound)
 }
 
 /** The thought that a text holds; null for a text that another gateway has packed, or that cannot be read. */
-export function unpackThought(text: unknown): Thought | null {
-  if (typeof text !== 'string' || !text.startsWith(MARK) || text.length > CHARACTERS_MAX) return null
-  return thoughtOf(parseJsonObject(Buffer.from(text.slice(MARK.length), 'base64url').toString('utf8')))
+export function unpackThought(text: unknown, bound: PackBound): Thought | null {
+  return thoughtOf(unpack(text, bound))
 }
 
 /** A block of a provider as a thought; null for one that its provider would not take back. */

@@ -46,8 +46,7 @@ export function chatServe(
     principal: Principal,
     services: RunServices,
   ): Promise<void> => {
-    const endpoint = surface.endpoint
-    const request = await body.run('chat', { endpoint, answers: true })
+    const request = await body.run('chat', { surface: surface.name, answers: true })
     const model = catalog.model(request.modelId)
     const admitted = admit(request, surface, principal, model, momentOf(exchange, services))
     if (request.batch) {
@@ -56,7 +55,7 @@ export function chatServe(
       if (!exchange.gone) startBatch(exchange, principal, order, services)
       return
     }
-    const source = await LargeSource.of(body, endpoint, admitted.model, admitted.routes)
+    const source = await LargeSource.of(body, surface.name, admitted.model, admitted.routes)
     const Kind = request.stream ? StreamRun : BodyRun
     // No hold was taken yet, so a client that has disconnected meanwhile needs no cleanup.
     if (!exchange.gone) new Kind(exchange, principal, { request, admitted, surface, source }, services).start()

@@ -23,6 +23,7 @@ export class ProviderRequests implements GrantedOrder {
   private dialect: Dialect = 'openai'
   private builder: ProviderRequestBuilder | undefined
   private form = ''
+  private outputFromTotal = false
   /** Output tokens that the hold pays for. */
   maxTokens = 0
 
@@ -41,24 +42,25 @@ export class ProviderRequests implements GrantedOrder {
     const { exchange, services } = this.run
     const { admitted, request } = this.order
     const { id: requestId, startedAtMs } = exchange
-    return { requestId, startedAtMs, model: admitted.model, request, limits: services.limits }
+    const { outputFromTotal } = this
+    return { requestId, startedAtMs, model: admitted.model, outputFromTotal, request, limits: services.limits }
   }
 
   /** The answer of the provider that is being asked, for another thread to read. */
   answerInput(cuts: readonly Span[], isCounted: boolean): AnswerInput {
-    const { requestId, startedAtMs, model, request } = this.answerContext
+    const { requestId, startedAtMs, model, outputFromTotal, request } = this.answerContext
     const { id, context, maxOutput, imageTokens } = model
-    const { includeUsage, echo = '', prompt, tools = [], returnsThoughts = false } = request
-    const { endpoint } = this.order.surface
+    const { includeUsage, echo = '', prompt, tools = [], returnsThoughts = false, compacts = false } = request
     return {
-      endpoint,
+      surface: this.order.surface.name,
       dialect: this.dialect,
       cuts,
       context: {
         requestId,
         startedAtMs,
         model: { id, context, maxOutput, imageTokens },
-        request: { includeUsage, echo, prompt, tools, returnsThoughts },
+        outputFromTotal,
+        request: { includeUsage, echo, prompt, tools, returnsThoughts, compacts },
       },
       isCounted,
     }
@@ -91,6 +93,7 @@ export class ProviderRequests implements GrantedOrder {
     const form = formKey(provider)
     if (this.builder === undefined || this.form !== form) this.builder = this.write(provider)
     this.form = form
+    this.outputFromTotal = provider.outputFromTotal === true
     const asked = this.builder.make(route, this.maxTokens)
     return postRequest(provider, asked, this.run.services.limits, totalTimeoutMs, fresh)
   }

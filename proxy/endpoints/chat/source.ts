@@ -1,10 +1,9 @@
-import type { ChatEndpoint } from '../../../contract/catalog/catalog.ts'
 import type { RequestForm } from '../../../contract/catalog/requestForm.ts'
 import type { TextSample } from '../../../workers/textSample.ts'
 import type { Model } from '../../catalog/catalog.ts'
 import type { Provider, Route } from '../../catalog/pricedItem.ts'
 import type { ChatRequest } from '../../dialects/shared/chatRequest.ts'
-import type { AskModel, ChatCodec, CutRequest, Printed } from '../../dialects/shared/codec.ts'
+import type { AskModel, ChatCodec, CutRequest, Printed, SurfaceName } from '../../dialects/shared/codec.ts'
 import type { LargeBody } from '../largeBodies/largeBodies.ts'
 import { promptTexts } from '../tokens/promptTexts.ts'
 
@@ -47,31 +46,26 @@ export class SmallSource implements ChatSource {
 /** A request that another thread has read, and written for the providers that may be asked. */
 export class LargeSource implements ChatSource {
   private readonly body: LargeBody
-  private readonly endpoint: ChatEndpoint
+  private readonly surface: SurfaceName
   /** By the key of the form that they are in. */
   private readonly printed: ReadonlyMap<string, Printed>
 
-  constructor(body: LargeBody, endpoint: ChatEndpoint, printed: ReadonlyMap<string, Printed>) {
+  constructor(body: LargeBody, surface: SurfaceName, printed: ReadonlyMap<string, Printed>) {
     this.body = body
-    this.endpoint = endpoint
+    this.surface = surface
     this.printed = printed
   }
 
   /** Has a request written for all providers of its routes. */
-  static async of(
-    body: LargeBody,
-    endpoint: ChatEndpoint,
-    model: Model,
-    routes: readonly Route[],
-  ): Promise<LargeSource> {
+  static async of(body: LargeBody, surface: SurfaceName, model: Model, routes: readonly Route[]): Promise<LargeSource> {
     const printed = new Map<string, Printed>()
     for (const { provider } of routes) {
       const key = formKey(provider)
       if (printed.has(key)) continue
       const { dialect, form } = provider
-      printed.set(key, await body.run('print', { endpoint, dialect, model: askModel(model, form) }))
+      printed.set(key, await body.run('print', { surface, dialect, model: askModel(model, form) }))
     }
-    return new LargeSource(body, endpoint, printed)
+    return new LargeSource(body, surface, printed)
   }
 
   print(provider: Provider): Printed {
@@ -81,7 +75,7 @@ export class LargeSource implements ChatSource {
   }
 
   prompt(imageTokens: number): Promise<Prompt> {
-    return this.body.run('prompt', { endpoint: this.endpoint, imageTokens })
+    return this.body.run('prompt', { surface: this.surface, imageTokens })
   }
 }
 

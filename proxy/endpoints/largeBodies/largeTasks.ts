@@ -1,12 +1,11 @@
 import type { JSONRPCRequest } from '@modelcontextprotocol/server'
-import type { ChatEndpoint } from '../../../contract/catalog/catalog.ts'
 import type { Dialect } from '../../../contract/catalog/dialects.ts'
 import type { TokenUsage } from '../../../contract/money/charge.ts'
 import type { Span } from '../../../contract/std/span.ts'
 import type { sluice } from '../../../contract/wire/generated/messages.js'
 import type { TextSample } from '../../../workers/textSample.ts'
 import type { ChatFields } from '../../dialects/shared/chatRequest.ts'
-import type { AnswerContext, AskModel, Printed } from '../../dialects/shared/codec.ts'
+import type { AnswerContext, AskModel, Printed, SurfaceName } from '../../dialects/shared/codec.ts'
 import type { MembersContent, MembersReading } from '../../json/findMembers.ts'
 import type { JsonBounds } from '../../json/jsonBounds.ts'
 import type { Limits } from '../../limits.ts'
@@ -46,7 +45,7 @@ export interface PromptSample {
 
 /** How a provider's answer to a chat request is read. */
 export interface AnswerInput {
-  readonly endpoint: ChatEndpoint
+  readonly surface: SurfaceName
   /** Of the provider. */
   readonly dialect: Dialect
   /** The values that are relayed as they are. */
@@ -77,12 +76,12 @@ export interface LargeRejection {
 export interface LargeTasks {
   /** Reads a request of a chat model. `answers` says whether the request wants an answer rather than a count. */
   readonly chat: {
-    readonly input: { readonly endpoint: ChatEndpoint; readonly answers: boolean }
+    readonly input: { readonly surface: SurfaceName; readonly answers: boolean }
     readonly output: ChatFields
   }
   /** Writes it for providers of a dialect. */
   readonly print: {
-    readonly input: { readonly endpoint: ChatEndpoint; readonly dialect: Dialect; readonly model: AskModel }
+    readonly input: { readonly surface: SurfaceName; readonly dialect: Dialect; readonly model: AskModel }
     readonly output: Printed
   }
   /** Serializes the request for counting its tokens, without the model. */
@@ -90,7 +89,7 @@ export interface LargeTasks {
   /** Writes it for a batch job. */
   readonly printBatch: { readonly input: null; readonly output: Uint8Array }
   readonly prompt: {
-    readonly input: { readonly endpoint: ChatEndpoint; readonly imageTokens: number }
+    readonly input: { readonly surface: SurfaceName; readonly imageTokens: number }
     readonly output: PromptSample
   }
   /** Reads a request of an operation other than chat; the output is the result of the operation's `read`. */

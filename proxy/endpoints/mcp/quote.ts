@@ -27,7 +27,7 @@ export async function quoteTool(call: McpCall, parts: McpParts): Promise<CallToo
   const request =
     large === undefined
       ? chatSurface.read(parseJsonObject(body.toString('utf8')) ?? {}, services.limits)
-      : await large.run('chat', { endpoint: 'chat', answers: true })
+      : await large.run('chat', { surface: 'chat', answers: true })
   const principal = credential.hasKey ? await callerOf(call, keys) : NOBODY
   const model = catalog.model(request.modelId)
   const admitted = admit(request, chatSurface, principal, model, {

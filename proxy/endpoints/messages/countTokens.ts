@@ -85,9 +85,9 @@ async function readCountable(body: Buffer, { large, limits }: RunServices): Prom
     }
   }
   return {
-    request: await thread.run('chat', { endpoint: 'messages', answers: false }),
+    request: await thread.run('chat', { surface: 'messages', answers: false }),
     rest: (model) => thread.run('printCount', { model: askModel(model) }),
-    prompt: (imageTokens) => thread.run('prompt', { endpoint: 'messages', imageTokens }),
+    prompt: (imageTokens) => thread.run('prompt', { surface: 'messages', imageTokens }),
   }
 }
 

@@ -10,8 +10,10 @@ import { isMultipart } from '../../upload/multipart.ts'
 import { chooseRoutes } from '../../upstream/chooseRoutes.ts'
 import type { UnitEndpoint } from '../largeBodies/largeTasks.ts'
 import { checkModel, routePolicy, tierRates } from '../run/checkModel.ts'
+import type { Metered } from '../run/metered.ts'
 import { ownerOf, type Serve } from '../run/serve.ts'
 import type { RunServices } from '../run/services.ts'
+import { EventRun } from './eventRun.ts'
 import type { Operation, UnitPlan, UnitRequest } from './operation.ts'
 
 /** Serves one operation. */
@@ -29,16 +31,24 @@ export function unitServe<Request extends UnitRequest, Plan extends UnitPlan>(
     const { limits } = services
     const model = checkModel(request.modelId, catalog.model(request.modelId), endpoint, principal)
     checkWishes(request, model, principal)
-    const policy = routePolicy(request, principal, DIALECTS_OF[endpoint])
+    const events = operation.events?.asks(request) === true ? operation.events : undefined
+    const policy = { ...routePolicy(request, principal, DIALECTS_OF[endpoint]), events }
     const routes = chooseRoutes(model, policy, services.health, exchange.startedAtMs)
+    const meteredOf = ({ holdUnits }: UnitPlan, isStreamed: boolean): Metered => {
+      return { endpoint, model, routes, wantUnits: holdUnits, leastUnits: holdUnits, streamed: isStreamed }
+    }
     const start = (plan: Plan): void => {
       // No hold was taken yet, so a client that has disconnected meanwhile needs no cleanup.
       if (exchange.gone) return
-      const { holdUnits } = plan
-      const metered = { endpoint, model, routes, wantUnits: holdUnits, leastUnits: holdUnits, streamed }
-      new operation.Run(exchange, principal, metered, plan, services).start()
+      new operation.Run(exchange, principal, meteredOf(plan, streamed), plan, services).start()
     }
-    const plan = operation.plan(request, { requestId: exchange.id, model, principal, limits })
+    const context = { requestId: exchange.id, model, principal, limits }
+    if (events !== undefined) {
+      const plan = events.plan(request, context)
+      new EventRun(exchange, principal, meteredOf(plan, true), plan, services).start()
+      return
+    }
+    const plan = operation.plan(request, context)
     if (plan instanceof Promise) return plan.then(start)
     start(plan)
   }

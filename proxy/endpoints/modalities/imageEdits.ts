@@ -6,7 +6,7 @@ import { readForm } from '../../upload/form.ts'
 import { type FormFile, formBody } from '../../upload/formBody.ts'
 import { BufferedRun } from './bufferedRun.ts'
 import { formObject, formProvider } from './formFields.ts'
-import { ImagePlan } from './imagePlan.ts'
+import { ImageEventPlan, ImagePlan } from './imagePlan.ts'
 import { type ImageRequest, readImageRequest } from './imageRequest.ts'
 import type { BufferedPlan, Operation, PlanContext, UnitProviderRequest } from './operation.ts'
 
@@ -37,13 +37,19 @@ export const imageEdits: Operation<EditRequest, BufferedPlan> = {
   Run: BufferedRun,
   read: readRequest,
   plan: (request, context) => new EditPlan(request, context),
+  events: {
+    asks: ({ partialImages }) => partialImages !== null,
+    kind: 'images',
+    param: 'stream',
+    plan: (request, context) => new ImageEventPlan(new EditPlan(request, context), 'image_edit', context),
+  },
 }
 
 function readRequest(bytes: Buffer, head: RequestHead, limits: Limits): EditRequest {
   const form = readForm(bytes, head.contentType, limits)
   const body = formObject(form, {
     texts: ['model', 'prompt', 'size', 'response_format', 'user'],
-    numbers: ['n'],
+    numbers: ['n', 'partial_images'],
   })
   const request = readImageRequest({ ...body, provider: formProvider(form) }, limits)
   const pictures = form.files('image')
@@ -73,8 +79,16 @@ class EditPlan extends ImagePlan {
   }
 
   ask(route: Route): UnitProviderRequest {
+    const { n, partialImages } = this.request
+    const streamed: [string, string][] =
+      partialImages === null
+        ? []
+        : [
+            ['stream', 'true'],
+            ['partial_images', String(partialImages)],
+          ]
     const { contentType, pieces } = formBody(
-      [['model', route.upstreamModel], ['n', String(this.request.n)], ...this.fields()],
+      [['model', route.upstreamModel], ['n', String(n)], ...this.fields(), ...streamed],
       this.files,
     )
     return { path: '/images/edits', contentType, accept: 'application/json', body: pieces }

@@ -3,13 +3,21 @@ import type { Route } from '../../catalog/pricedItem.ts'
 import type { ScanBounds } from '../../json/answerScan.ts'
 import type { ListItem, MembersReading } from '../../json/findMembers.ts'
 import { spanBytes } from '../../json/jsonSpans.ts'
+import type { Limits } from '../../limits.ts'
 import { JSON_TYPE } from '../../server/exchange.ts'
 import type { Rejected } from '../../upstream/refusal.ts'
 import type { Bill } from '../run/bill.ts'
 import { countedBill, countedRates } from './counted.ts'
 import { chooseSize, type ImageRequest } from './imageRequest.ts'
 import { type Members, memberBounds, rejected } from './members.ts'
-import type { BufferedAnswer, BufferedPlan, PlanContext, UnitProviderRequest } from './operation.ts'
+import type {
+  BufferedAnswer,
+  BufferedPlan,
+  EventKind,
+  EventPlan,
+  PlanContext,
+  UnitProviderRequest,
+} from './operation.ts'
 
 const OWNED: ReadonlySet<string> = new Set(['created', 'model', 'data'])
 const QUOTE = 34
@@ -31,6 +39,14 @@ export abstract class ImagePlan implements BufferedPlan {
   }
 
   abstract ask(route: Route): UnitProviderRequest
+
+  get images(): number {
+    return this.request.n
+  }
+
+  get partialImages(): number {
+    return this.request.partialImages ?? 0
+  }
 
   get answerBytesMax(): number {
     const { answerBytesBase, imageAnswerBytesMax, responseBodyBytesMax } = this.context.limits
@@ -77,8 +93,53 @@ export abstract class ImagePlan implements BufferedPlan {
     return members.relay([own, ...data], OWNED, receipt)
   }
 
-  private bill(images: number): Bill {
+  /** @param images that were made */
+  bill(images: number): Bill {
     return countedBill(this.rates, images, 'reported', this.size)
+  }
+}
+
+/** The events of a streamed image; those on the way are not charged. */
+export class ImageEventPlan implements EventPlan {
+  readonly pieces: EventKind
+  readonly ends: EventKind
+  private readonly plan: ImagePlan
+  private readonly limits: Limits
+
+  /** @param kind of the events' types */
+  constructor(plan: ImagePlan, kind: string, { limits }: PlanContext) {
+    this.plan = plan
+    this.limits = limits
+    this.pieces = { type: `${kind}.partial_image`, member: 'b64_json' }
+    this.ends = { type: `${kind}.completed`, member: 'b64_json' }
+  }
+
+  get holdUnits(): number {
+    return this.plan.holdUnits
+  }
+
+  get endsMax(): number {
+    return this.plan.images
+  }
+
+  get answerBytesMax(): number {
+    return Math.min(this.limits.streamBytesMax, this.plan.answerBytesMax * (1 + this.plan.partialImages))
+  }
+
+  get eventBytesMax(): number {
+    return this.limits.imageEventBytesMax
+  }
+
+  get billUnseen(): Bill {
+    return this.plan.billUnseen
+  }
+
+  billOf(ends: number): Bill {
+    return this.plan.bill(ends)
+  }
+
+  ask(route: Route): UnitProviderRequest {
+    return { ...this.plan.ask(route), accept: 'text/event-stream' }
   }
 }
 

@@ -2,12 +2,22 @@ import { GatewayError, invalidRequest } from '../../../contract/errors/errors.ts
 import type { UnitRates } from '../../../contract/money/unitRates.ts'
 import type { JsonObject } from '../../../contract/std/jsonObject.ts'
 import { readPreferences } from '../../dialects/shared/preferences.ts'
-import { isGiven, readChoice, readModel, readName, readPositiveInteger, readRequiredText } from '../../json/fields.ts'
+import {
+  isGiven,
+  readBoolean,
+  readChoice,
+  readModel,
+  readName,
+  readPositiveInteger,
+  readRequiredText,
+} from '../../json/fields.ts'
 import type { Limits } from '../../limits.ts'
 import type { UnitRequest } from './operation.ts'
 
 const SIZE = /^([1-9][0-9]{0,4})x([1-9][0-9]{0,4})$/
 const USUAL_SIZE = '1024x1024'
+/** Providers send no more of an image on the way. */
+const PARTIAL_IMAGES_MAX = 3
 
 /** The common members of generations and edits. */
 export interface ImageRequest extends UnitRequest {
@@ -15,6 +25,8 @@ export interface ImageRequest extends UnitRequest {
   readonly n: number
   /** As sent; null when it is left to the gateway. */
   readonly size: string | null
+  /** It is answered with events: this many images on the way, then the image. null for an answer in one piece. */
+  readonly partialImages: number | null
   /** Members that are forwarded to the provider unchanged. Quality, style and the like have their own prices: dropped. */
   readonly forward: readonly (readonly [name: string, text: string])[]
 }
@@ -24,12 +36,13 @@ export function readImageRequest(body: JsonObject, limits: Limits): ImageRequest
   const { modelId, batchParam, cheapest } = readModel(body)
   const n = readPositiveInteger(body, 'n') ?? 1
   if (n > limits.imagesPerAnswerMax) throw invalidRequest(`n may be at most ${limits.imagesPerAnswerMax}.`, 'n')
-  if (isGiven(body['stream']) && body['stream'] !== false) {
-    throw invalidRequest('Images are not streamed; leave stream out.', 'stream')
-  }
+  const partialImages = readBoolean(body, 'stream') ? readPartialImages(body) : null
   const forward: [string, string][] = []
   const format = readChoice(body, 'response_format', ['b64_json', 'url'])
-  if (format !== null) forward.push(['response_format', format])
+  if (partialImages !== null && format === 'url') {
+    throw invalidRequest('response_format of a stream is b64_json.', 'response_format')
+  }
+  if (format !== null && partialImages === null) forward.push(['response_format', format])
   const user = readName(body, 'user', limits)
   if (user !== null) forward.push(['user', user])
   const prompt = readRequiredText(body, 'prompt')
@@ -47,9 +60,19 @@ export function readImageRequest(body: JsonObject, limits: Limits): ImageRequest
     prompt,
     n,
     size,
+    partialImages,
     forward,
     preferences: readPreferences(body['provider']),
   }
+}
+
+/** @throws GatewayError 400 */
+function readPartialImages(body: JsonObject): number {
+  const { partial_images: images } = body
+  if (!isGiven(images)) return 0
+  if (typeof images === 'number' && Number.isInteger(images) && images >= 0 && images <= PARTIAL_IMAGES_MAX)
+    return images
+  throw invalidRequest(`partial_images must be an integer from 0 to ${PARTIAL_IMAGES_MAX}.`, 'partial_images')
 }
 
 /**

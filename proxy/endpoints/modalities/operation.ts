@@ -74,6 +74,39 @@ export interface BytePlan extends UnitPlan {
   readonly contentType: string
 }
 
+/** A plan whose answer is events that are relayed as they arrive. */
+export interface EventPlan extends UnitPlan {
+  /** The most bytes that an answer to this request may have, and one event of it. */
+  readonly answerBytesMax: number
+  readonly eventBytesMax: number
+  /** The events of the answer; others are left out. */
+  readonly pieces: EventKind
+  readonly ends: EventKind
+  /** How many `ends` the whole answer has. */
+  readonly endsMax: number
+  /** @param ends how many of them have come */
+  billOf(ends: number): Bill
+  /** The charge for an answer that may be made, and that is not read to its end. */
+  readonly billUnseen: Bill
+}
+
+/** Events of one kind. */
+export interface EventKind {
+  readonly type: string
+  /** The member with the text that they deliver; '' for none. */
+  readonly member: string
+}
+
+/** How an operation is served that is asked for events. */
+export interface EventOperation<Request extends UnitRequest> {
+  asks(request: Request): boolean
+  /** The kind of answers, by the name that providers have in the catalog. */
+  readonly kind: string
+  /** The member that asks for them. */
+  readonly param: string
+  plan(request: Request, context: PlanContext): EventPlan
+}
+
 /** The inputs of a plan. */
 export interface PlanContext {
   readonly requestId: string
@@ -97,6 +130,8 @@ export interface Operation<Request extends UnitRequest, Plan extends UnitPlan> {
     plan: Plan,
     services: RunServices,
   ) => { start(): void }
+  /** Its answer as events, where a request asks for them; absent where it has none. */
+  readonly events?: EventOperation<Request>
   /** @throws GatewayError 400 with the field at fault */
   read(body: Buffer, head: RequestHead, limits: Limits): Request
   /** @throws GatewayError with the code of the rule that the request breaks; nothing is held then */

@@ -9,7 +9,7 @@ import type { Bill } from '../run/bill.ts'
 import { type BodyRest, bodyOf, restOf } from './bodyRest.ts'
 import { ByteRun } from './byteRun.ts'
 import { countedBill, countedRates } from './counted.ts'
-import type { BytePlan, Operation, PlanContext, UnitProviderRequest, UnitRequest } from './operation.ts'
+import type { BytePlan, EventPlan, Operation, PlanContext, UnitProviderRequest, UnitRequest } from './operation.ts'
 
 /** Providers require a voice, which clients of the OpenAI format may omit. */
 const USUAL_VOICE = 'alloy'
@@ -29,6 +29,8 @@ interface SpeechRequest extends UnitRequest {
   /** Of everything that the model reads. */
   readonly characters: number
   readonly format: SpeechFormat
+  /** It is answered with events. */
+  readonly events: boolean
   readonly rest: BodyRest
 }
 
@@ -40,6 +42,12 @@ export const speech: Operation<SpeechRequest, BytePlan> = {
   Run: ByteRun,
   read: (bytes, _head, limits) => readSpeech(bytes, limits),
   plan: (request, context) => new SpeechPlan(request, context),
+  events: {
+    asks: ({ events }) => events,
+    kind: 'speech',
+    param: 'stream_format',
+    plan: (request, context) => new SpeechEventPlan(request, context),
+  },
 }
 
 /** @throws GatewayError 400 with the field at fault */
@@ -48,9 +56,9 @@ export function readSpeech(bytes: Buffer, limits: Limits): SpeechRequest {
   const { modelId, batchParam, cheapest } = readModel(body)
   const input = readRequiredText(body, 'input')
   const format = readChoice(body, 'response_format', Object.keys(CONTENT_TYPES) as SpeechFormat[]) ?? 'mp3'
-  // The format with events is priced by tokens, and is not sold here.
-  readChoice(body, 'stream_format', ['audio'])
+  const events = readChoice(body, 'stream_format', ['audio', 'sse']) === 'sse'
   const forward: JsonObject = { input, voice: readVoice(body['voice']), response_format: format }
+  if (events) forward['stream_format'] = 'sse'
   let characters = codePoints(input)
   if (isGiven(body['instructions'])) {
     const instructions = readRequiredText(body, 'instructions')
@@ -65,7 +73,7 @@ export function readSpeech(bytes: Buffer, limits: Limits): SpeechRequest {
     forward['speed'] = speed
   }
   const preferences = readPreferences(body['provider'])
-  return { modelId, batchParam, cheapest, characters, format, rest: restOf(forward), preferences }
+  return { modelId, batchParam, cheapest, characters, format, events, rest: restOf(forward), preferences }
 }
 
 function readVoice(voice: unknown): unknown {
@@ -107,5 +115,30 @@ class SpeechPlan implements BytePlan {
   ask(route: Route): UnitProviderRequest {
     const body = bodyOf(route, this.rest)
     return { path: '/audio/speech', contentType: 'application/json', accept: '*/*', body }
+  }
+}
+
+/** The same as events, at the same price: whoever gets the sound, the text is what is paid. */
+class SpeechEventPlan extends SpeechPlan implements EventPlan {
+  readonly pieces = { type: 'speech.audio.delta', member: 'audio' }
+  readonly ends = { type: 'speech.audio.done', member: '' }
+  readonly endsMax = 1
+  readonly eventBytesMax: number
+
+  constructor(request: SpeechRequest, context: PlanContext) {
+    super(request, context)
+    this.eventBytesMax = context.limits.eventBytesMax
+  }
+
+  get billUnseen(): Bill {
+    return this.bill
+  }
+
+  billOf(): Bill {
+    return this.bill
+  }
+
+  override ask(route: Route): UnitProviderRequest {
+    return { ...super.ask(route), accept: 'text/event-stream' }
   }
 }

@@ -124,7 +124,7 @@ function granularitiesOf(granularities: readonly string[], format: string): read
 }
 
 async function measured(file: Buffer, limits: Limits): Promise<MeasuredAudio> {
-  const audio = await measureAudio(file)
+  const audio = await measureAudio(file, limits)
   if (audio === null) throw new GatewayError('unsupported_audio', { param: 'file' })
   if (audio.secondsMax > limits.audioSecondsMax) throw new GatewayError('audio_too_long', { param: 'file' })
   return audio

@@ -165,7 +165,7 @@ function proxyOperation(method: string, path: string, operation: ProxyOperation)
     responses: withHeaders(
       {
         ...(answers === undefined
-          ? textAnswer(answerType ?? 'application/json')
+          ? textAnswer(answerType ?? 'application/json', streams !== undefined)
           : jsonAnswers(takesApproval ? withApproval(answers) : answers, streams)),
         ...(answers === undefined && takesApproval && jsonAnswers({ 202: 'ApprovalRequired' })),
         ...(isPaid && QUOTED),
@@ -211,7 +211,10 @@ const STATUS_TEXTS: Readonly<Record<string, string>> = { 201: 'Made', 202: 'Acce
 
 const TEXT_TYPES = { csv: 'text/csv', text: 'text/plain' } as const
 
-const textAnswer = (type: string) => ({ 200: { description: DONE, content: { [type]: {} } } })
+const textAnswer = (type: string, isStreamed = false) => {
+  const events = { ...(isStreamed && { 'text/event-stream': { schema: { type: 'string' } } }) }
+  return { 200: { description: DONE, content: { [type]: {}, ...events } } }
+}
 
 /** @param streams the shape of an event of the streamed answer */
 function jsonAnswers(answers: Answers, streams?: ProxyOperation['streams']) {

@@ -48,7 +48,7 @@ async function readCountable(body: Buffer, { large, limits }: RunServices): Prom
     return { request, prompt: (imageTokens) => promptTexts(request.forward, imageTokens) }
   }
   return {
-    request: await thread.run('chat', { endpoint: 'responses', answers: true }),
-    prompt: (imageTokens) => thread.run('prompt', { endpoint: 'responses', imageTokens }),
+    request: await thread.run('chat', { surface: 'responses', answers: true }),
+    prompt: (imageTokens) => thread.run('prompt', { surface: 'responses', imageTokens }),
   }
 }

@@ -1,4 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
+import type { UploadLimits } from '../limits.ts'
 import { readFlac } from './flac.ts'
 import { behindTag } from './id3.ts'
 import { readMp3 } from './mp3.ts'
@@ -21,14 +22,21 @@ const FLAC_TAG_BYTES_MAX = 1_000_000
  * Measures an audio file: WAV, FLAC, MP3, Ogg, MP4 (also M4A) or WebM. The last two may hold pictures, too.
  * @returns null for anything else, for a file without sound, and for one whose length cannot be bounded
  */
-export async function measureAudio(file: Buffer): Promise<MeasuredAudio | null> {
+export async function measureAudio(file: Buffer, limits: UploadLimits): Promise<MeasuredAudio | null> {
   const container = containerOf(file)
   if (container === null) return null
-  const found = await inSteps(READERS[container](file))
+  const found = await inSteps(READERS[container](file, limits))
   return found !== null && found.seconds > 0 && Number.isFinite(found.secondsMax) ? { container, ...found } : null
 }
 
-const READERS = { wav: readWav, flac: readFlac, mp3: readMp3, ogg: readOgg, mp4: readMp4, webm: readWebm }
+const READERS: Readonly<Record<Container, (file: Buffer, limits: UploadLimits) => AudioReader>> = {
+  wav: readWav,
+  flac: readFlac,
+  mp3: readMp3,
+  ogg: readOgg,
+  mp4: readMp4,
+  webm: readWebm,
+}
 
 async function inSteps(reader: AudioReader): Promise<Duration | null> {
   for (;;) {

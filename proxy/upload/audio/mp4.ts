@@ -1,3 +1,4 @@
+import type { UploadLimits } from '../limits.ts'
 import { boxAt, boxesIn, type Mp4Box, namesMore } from './mp4Boxes.ts'
 import { Mp4Fragments, usualOf } from './mp4Fragments.ts'
 import { Mp4Samples, tableSamples } from './mp4Samples.ts'
@@ -5,10 +6,6 @@ import { soundTracks } from './mp4Tracks.ts'
 import { type AudioReader, PLACES_PER_STEP } from './reader.ts'
 import { longestOf, PacketBudget, Unmeasured } from './soundTrack.ts'
 
-/** Samples of all tracks of sound: four hours of blocks of 1,024 at 96 kHz are 1,350,000. */
-const SAMPLES_MAX = 2_000_000
-/** Boxes next to each other: a fragment, its data and its type for every quarter of a second. */
-const BOXES_MAX = 200_000
 const FRAGMENTS_PER_STEP = 64
 /** Bytes of samples that are read in a step, and what a sample costs in addition to its bytes. */
 const BYTES_PER_STEP = 32_768
@@ -35,15 +32,15 @@ interface Layout {
  * Measures an MP4 file (ISO/IEC 14496-12), also one in fragments, by the samples of its tracks of sound and by what these
  * hold. Its stated lengths only raise the bound. A player plays one of several tracks.
  */
-export function* readMp4(file: Buffer): AudioReader {
+export function* readMp4(file: Buffer, limits: UploadLimits): AudioReader {
   try {
-    const layout = yield* layoutOf(file)
+    const layout = yield* layoutOf(file, limits)
     if (layout === null) return null
     const movie = boxesIn(file, layout.movie)
-    const { tracks, sounds } = soundTracks(file, movie)
+    const { tracks, sounds } = soundTracks(file, movie, limits)
     checkLists(file, layout, tracks)
     yield* checkData(file, layout.data)
-    const budget = new PacketBudget(file.length, SAMPLES_MAX)
+    const budget = new PacketBudget(file.length, limits.mp4SamplesMax)
     const samples = sounds.map((sound) => new Mp4Samples(file, sound, budget))
     for (const track of samples) yield* inSteps(tableSamples(file, track))
     const fragments = new Mp4Fragments(
@@ -62,7 +59,7 @@ export function* readMp4(file: Buffer): AudioReader {
   }
 }
 
-function* layoutOf(file: Buffer): Generator<void, Layout | null> {
+function* layoutOf(file: Buffer, { mp4BoxesMax }: UploadLimits): Generator<void, Layout | null> {
   let movie: Mp4Box | null = null
   const fragments: Mp4Box[] = []
   const others: Mp4Box[] = []
@@ -72,7 +69,7 @@ function* layoutOf(file: Buffer): Generator<void, Layout | null> {
     const box = boxAt(file, at, file.length)
     if (box === null) break
     at = box.end
-    if (++boxes > BOXES_MAX) throw new Unmeasured()
+    if (++boxes > mp4BoxesMax) throw new Unmeasured()
     if (boxes % PLACES_PER_STEP === 0) yield
     if (box.type === 'moov') {
       if (movie !== null) throw new Unmeasured()

@@ -1,3 +1,4 @@
+import type { UploadLimits } from '../limits.ts'
 import { boxesIn, type Mp4Box, onlyBox, requiredBox, tableIn } from './mp4Boxes.ts'
 import { type Mp4Codec, mp4Codec } from './mp4Codecs.ts'
 import { Unmeasured } from './soundTrack.ts'
@@ -10,7 +11,6 @@ const OTHERS: ReadonlySet<string> = new Set(
 )
 const UNKNOWN_32 = 0xffffffff
 const UNKNOWN_64 = 2 ** 64
-const TRACKS_MAX = 64
 
 /** A track of sound. */
 export interface Mp4Sound {
@@ -25,12 +25,16 @@ export interface Mp4Sound {
 }
 
 /** The tracks of sound of a file, and how many tracks it has. */
-export function soundTracks(file: Buffer, movie: readonly Mp4Box[]): { tracks: number; sounds: readonly Mp4Sound[] } {
+export function soundTracks(
+  file: Buffer,
+  movie: readonly Mp4Box[],
+  { audioTracksMax }: UploadLimits,
+): { tracks: number; sounds: readonly Mp4Sound[] } {
   const movieHead = requiredBox(movie, 'mvhd', 20)
   const movieSeconds = statedSeconds(file, movieHead)
   const movieScale = file.readUInt32BE(timesAt(file, movieHead))
   const tracks = movie.filter(({ type }) => type === 'trak')
-  if (tracks.length > TRACKS_MAX) throw new Unmeasured()
+  if (tracks.length > audioTracksMax) throw new Unmeasured()
   const sounds: Mp4Sound[] = []
   for (const track of tracks) {
     const parts = boxesIn(file, track)

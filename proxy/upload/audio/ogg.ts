@@ -1,18 +1,14 @@
+import type { UploadLimits } from '../limits.ts'
 import { type OggCodec, oggCodec } from './oggCodecs.ts'
 import { type OggPage, oggPageAt } from './oggPages.ts'
 import { type AudioReader, type Duration, PLACES_PER_STEP } from './reader.ts'
 
-/** Streams in a file, one after the other or interleaved. */
-const STREAMS_MAX = 64
-/** Positions that look like a page without being a valid one. */
-const LOST_MAX = 10_000
-/** Damaged pages above which it is unclear which packets a decoder makes of them, and how long those are. */
-const DAMAGED_MAX = 16
 /** Bytes of pages that weigh as much as a place. */
 const BYTES_PER_PLACE = 64
 
 /** Measures an Ogg file by the packets on its pages; all its streams count as if they were played one after the other. */
-export function* readOgg(file: Buffer): AudioReader {
+export function* readOgg(file: Buffer, limits: UploadLimits): AudioReader {
+  const { oggLostPagesMax, oggDamagedPagesMax, audioTracksMax } = limits
   const streams = new Map<number, OggStream>()
   const ended: OggStream[] = []
   let places = 0
@@ -26,23 +22,28 @@ export function* readOgg(file: Buffer): AudioReader {
       yield
     }
     if (page === null) {
-      if (++lost > LOST_MAX) return null
+      if (++lost > oggLostPagesMax) return null
       at = file.indexOf('OggS', at + 1, 'latin1')
       continue
     }
-    const stream = streamOf(page, streams, ended)
+    const stream = streamOf(page, streams, ended, audioTracksMax)
     if (stream === null || !stream.take(file, page)) return null
-    if (!page.sound && ++damaged > DAMAGED_MAX) return null
+    if (!page.sound && ++damaged > oggDamagedPagesMax) return null
     at = page.sound ? page.end : file.indexOf('OggS', at + 1, 'latin1')
   }
   return sumOf([...streams.values(), ...ended])
 }
 
-function streamOf(page: OggPage, streams: Map<number, OggStream>, ended: OggStream[]): OggStream | null {
+function streamOf(
+  page: OggPage,
+  streams: Map<number, OggStream>,
+  ended: OggStream[],
+  streamsMax: number,
+): OggStream | null {
   const known = streams.get(page.serial)
   // A second first page of a number begins another stream, which files that were joined have.
   if (known !== undefined && !(page.first && known.hasPackets)) return known
-  if (streams.size + ended.length >= STREAMS_MAX) return null
+  if (streams.size + ended.length >= streamsMax) return null
   if (known !== undefined) ended.push(known)
   const stream = new OggStream()
   streams.set(page.serial, stream)

@@ -1,3 +1,4 @@
+import type { UploadLimits } from '../limits.ts'
 import { holdsCodedSound } from './codedSound.ts'
 import type { AudioReader } from './reader.ts'
 
@@ -8,7 +9,6 @@ const EXTENSIBLE = 0xfffe
 /** PCM, IEEE float, A-law and mu-law: formats with the same number of bytes for every sample. */
 const PLAIN_FORMATS: ReadonlySet<number> = new Set([1, 3, 6, 7])
 const PCM = 1
-const CHUNKS_MAX = 10_000
 const ACT_ZEROS_AT = 44
 const ACT_MARK_AT = 256
 const ACT_MARK = 0x84
@@ -24,13 +24,13 @@ interface WavFormat {
  * unknown or goes beyond the file extends to its end, and a reader that ignores sizes may take everything after it for
  * sound. Integer samples that a player takes for coded sound last longer than declared, by any factor: they have no bound.
  */
-export function* readWav(file: Buffer): AudioReader {
+export function* readWav(file: Buffer, { wavChunksMax }: UploadLimits): AudioReader {
   let at = RIFF_HEAD_BYTES
   let format: WavFormat | null = null
   let dataBytes = 0
   let dataAt = -1
   for (let chunks = 0; at + CHUNK_HEAD_BYTES <= file.length; chunks++) {
-    if (chunks >= CHUNKS_MAX) return null
+    if (chunks >= wavChunksMax) return null
     const id = file.toString('latin1', at, at + 4)
     const size = file.readUInt32LE(at + 4)
     const start = at + CHUNK_HEAD_BYTES

@@ -1,3 +1,4 @@
+import type { UploadLimits } from '../limits.ts'
 import { type EbmlElement, elementAt, uintOf } from './ebml.ts'
 import type { AudioReader } from './reader.ts'
 import { Unmeasured } from './soundTrack.ts'
@@ -14,13 +15,13 @@ const SEGMENT = 0x18538067
  * Measures a WebM or Matroska file (RFC 9559), also one whose sizes were not known when it was written, by the packets of
  * its tracks of sound. Its stated lengths only raise the bound. A player plays one of several tracks.
  */
-export function* readWebm(file: Buffer): AudioReader {
+export function* readWebm(file: Buffer, limits: UploadLimits): AudioReader {
   try {
     const head = elementAt(file, 0, file.length)
     if (head?.id !== HEAD || head.isOpen || head.isCut || !isWebm(file, head)) return null
     const segment = elementAt(file, head.end, file.length)
     if (segment === null || segment.id !== SEGMENT || (!segment.isOpen && segment.end < file.length)) return null
-    const reader = new WebmSegment(file)
+    const reader = new WebmSegment(file, limits)
     yield* reader.take(segment)
     yield* reader.checkHidden()
     return reader.duration()

@@ -1,11 +1,10 @@
+import type { UploadLimits } from '../limits.ts'
 import { type EbmlElement, elementAt, floatOf, uintOf } from './ebml.ts'
 import { type Duration, PLACES_PER_STEP } from './reader.ts'
 import { longestOf, PacketBudget, type PacketSum, Unmeasured } from './soundTrack.ts'
 import { blockAt, packetsOf } from './webmBlocks.ts'
 import { partsOf, webmTracks } from './webmTracks.ts'
 
-/** Packets of all tracks of sound: four hours of 2.5 ms are 5,760,000. */
-const PACKETS_MAX = 6_000_000
 // In the segment.
 const INFO = 0x1549a966
 const TRACKS = 0x1654ae6b
@@ -63,6 +62,7 @@ interface Sound {
 /** Reads the segment of a Matroska file, which everything else is in. */
 export class WebmSegment {
   private readonly file: Buffer
+  private readonly limits: UploadLimits
   private readonly budget: PacketBudget
   private sounds: ReadonlyMap<number, Sound | null> | null = null
   private tickSeconds = USUAL_TICK_NANOSECONDS / 1e9
@@ -72,9 +72,10 @@ export class WebmSegment {
   private clusterTime = 0
   private places = 0
 
-  constructor(file: Buffer) {
+  constructor(file: Buffer, limits: UploadLimits) {
     this.file = file
-    this.budget = new PacketBudget(file.length, PACKETS_MAX)
+    this.limits = limits
+    this.budget = new PacketBudget(file.length, limits.webmPacketsMax)
   }
 
   /** @throws Unmeasured */
@@ -158,7 +159,7 @@ export class WebmSegment {
     if (element.id === INFO) this.info(element)
     if (element.id !== TRACKS) return
     if (this.sounds !== null || this.clusters.size > 0) throw new Unmeasured()
-    const sounds = [...webmTracks(file, element)].map(([number, sum]) => {
+    const sounds = [...webmTracks(file, element, this.limits)].map(([number, sum]) => {
       return [number, sum === null ? null : { sum, firstTime: undefined, statedSeconds: 0 }] as const
     })
     this.sounds = new Map(sounds)

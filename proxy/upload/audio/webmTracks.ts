@@ -1,3 +1,4 @@
+import type { UploadLimits } from '../limits.ts'
 import { type EbmlElement, elementAt, uintOf } from './ebml.ts'
 import { OpusSum } from './opus.ts'
 import { type PacketSum, Unmeasured } from './soundTrack.ts'
@@ -16,13 +17,16 @@ const SOUND = 2
 /** Pictures, subtitles, buttons and alike, by type and by the beginning of the codec's name. */
 const SILENT_TYPES: ReadonlySet<number> = new Set([1, 16, 17, 18, 32, 33])
 const SILENT_CODECS = /^[VSBD]_/
-const TRACKS_MAX = 64
 const PARTS_MAX = 1_024
 const OPUS_HEAD = 'OpusHead'
 const OPUS_HEAD_BYTES = 19
 
 /** The tracks of a Matroska file: those of sound with their sums, the others with null. @throws Unmeasured */
-export function webmTracks(file: Buffer, tracks: EbmlElement): ReadonlyMap<number, PacketSum | null> {
+export function webmTracks(
+  file: Buffer,
+  tracks: EbmlElement,
+  { audioTracksMax }: UploadLimits,
+): ReadonlyMap<number, PacketSum | null> {
   const found = new Map<number, PacketSum | null>()
   for (const entry of partsOf(file, tracks)) {
     if (entry.id !== ENTRY) continue
@@ -31,7 +35,7 @@ export function webmTracks(file: Buffer, tracks: EbmlElement): ReadonlyMap<numbe
     const type = uintOf(file, only(parts, TYPE))
     const { dataAt, end } = only(parts, CODEC)
     const codec = file.toString('latin1', dataAt, end)
-    if (found.has(number) || found.size >= TRACKS_MAX) throw new Unmeasured()
+    if (found.has(number) || found.size >= audioTracksMax) throw new Unmeasured()
     if (SILENT_TYPES.has(type) && SILENT_CODECS.test(codec)) {
       found.set(number, null)
       continue

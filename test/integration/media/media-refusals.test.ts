@@ -89,7 +89,7 @@ const JSON_REFUSED: Case[] = [
     null,
     'response_format',
   ],
-  ['streamed images', 'images/generations', { model: I, prompt: 'x', stream: true }, null, 'stream'],
+  ['streamed images', 'images/generations', { model: I, prompt: 'x', stream: true }, 'unsupported_parameter', 'stream'],
   [
     'max_price of images',
     'images/generations',
@@ -113,7 +113,13 @@ const JSON_REFUSED: Case[] = [
     'input_too_long',
   ],
   ['an unknown format', 'audio/speech', { model: S, input: 'x', response_format: 'midi' }, null, 'response_format'],
-  ['speech as events', 'audio/speech', { model: S, input: 'x', stream_format: 'sse' }, null, 'stream_format'],
+  [
+    'speech as events',
+    'audio/speech',
+    { model: S, input: 'x', stream_format: 'sse' },
+    'unsupported_parameter',
+    'stream_format',
+  ],
   ['too fast', 'audio/speech', { model: S, input: 'x', speed: 5 }, null, 'speed'],
   ['an empty voice', 'audio/speech', { model: S, input: 'x', voice: '' }, null, 'voice'],
   ['max_price of speech', 'audio/speech', priced(S, { input: 'x' }), 'max_price_unsupported'],

@@ -4,6 +4,7 @@ import { batchIdOf } from '../../../contract/api/batch.ts'
 import { sluice } from '../../../contract/wire/generated/messages.js'
 import { newId } from '../../../contract/wire/ids.ts'
 import { endDecided } from '../../../control/batch/charger.ts'
+import { Contradictions } from '../../../control/batch/contradictions.ts'
 import { expireJobs } from '../../../control/batch/expiry.ts'
 import { packGroups } from '../../../control/batch/groupStore.ts'
 import { GroupWorker } from '../../../control/batch/groupWorker.ts'
@@ -24,7 +25,7 @@ export const PROVIDERS: Providers = new Map(
   [
     { id: 'packs', batch: true },
     { id: 'plain', batch: false },
-  ].map((one) => [one.id, { ...one, baseUrl: `http://${one.id}.test/v1`, apiKey: '' }]),
+  ].map((one) => [one.id, { ...one, outputFromTotal: false, baseUrl: `http://${one.id}.test/v1`, apiKey: '' }]),
 )
 
 /** Batch jobs of control over a real book, a clock that is set by hand, and models of Redis and the provider. */
@@ -45,7 +46,8 @@ export class BatchWorld {
   /** A new control process, which remembers nothing. */
   restart(): void {
     const { pool, holds, now } = this
-    const parts = { pool, holds, log: SILENT, call: this.provider.call, now, attemptIds, limits }
+    const contradictions = new Contradictions(SILENT)
+    const parts = { pool, holds, log: SILENT, contradictions, call: this.provider.call, now, attemptIds, limits }
     this.groups = new GroupWorker(parts)
     this.singles = new SingleCalls({ ...parts, onDone: () => undefined })
   }

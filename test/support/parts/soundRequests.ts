@@ -126,6 +126,7 @@ const KEYED: readonly SoundRequest[] = [
   ['/v1/messages', MESSAGES],
   ['/v1/messages/count_tokens', MESSAGES],
   ['/v1/responses', RESPONSES],
+  ['/v1/responses/compact', RESPONSES],
   ['/v1/responses/input_tokens', RESPONSES],
   ['/v1/tools/web.search', { query: 'x', count: 2, language: 'de', provider: { allow_retention: true } }],
 ]

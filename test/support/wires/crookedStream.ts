@@ -27,6 +27,8 @@ export interface Twist {
   readonly reason: 'right' | 'stop' | 'upper' | 'twice' | 'none'
   readonly emptyReasons: boolean
   readonly repeatsMessage: boolean
+  /** The whole text comes once more, as the last delta. */
+  readonly repeatsText: 'never' | 'withReason' | 'before'
   readonly usage: 'last' | 'withReason' | 'every'
   readonly between: string
   readonly end: string
@@ -74,6 +76,7 @@ export const twists: fc.Arbitrary<Twist> = fc
     reason: fc.constantFrom('right', 'stop', 'upper', 'twice', 'none'),
     emptyReasons: fc.boolean(),
     repeatsMessage: fc.boolean(),
+    repeatsText: fc.constantFrom('never', 'withReason', 'before'),
     usage: fc.constantFrom('last', 'withReason', 'every'),
     between: fc.constantFrom('', ': keep-alive\n\n', 'data: null\n\n', 'data:\n\n', 'event: ping\n\n'),
     end: fc.constantFrom(
@@ -114,7 +117,12 @@ export function idOf(twist: Twist, number: number): string | undefined {
 
 /** The bytes of the stream in the pieces in which they arrive. */
 export function crookedStream(plan: Plan, twist: Twist): Buffer[] {
-  const deltas = [...spoken(plan, twist), ...(twist.together ? together(plan, twist) : apart(plan, twist))]
+  const repeated = repeatedText(plan, twist)
+  const deltas = [
+    ...spoken(plan, twist),
+    ...(twist.together ? together(plan, twist) : apart(plan, twist)),
+    ...(repeated !== null && twist.repeatsText === 'before' ? [repeated] : []),
+  ]
   const empty = twist.emptyReasons ? '' : null
   const every = twist.usage === 'every' ? { usage: plan.usage } : {}
   const chunks = [
@@ -125,6 +133,14 @@ export function crookedStream(plan: Plan, twist: Twist): Buffer[] {
   const bytes = Buffer.from(text.replaceAll('\n', twist.eol))
   const cuts = [...new Set(twist.cuts.map((at) => at % (bytes.length + 1)))].sort((a, b) => a - b)
   return [...cuts, bytes.length].map((to, i) => bytes.subarray(i === 0 ? 0 : cuts[i - 1], to))
+}
+
+/** The delta that repeats the text; null where nobody can tell it from more of the text. */
+function repeatedText({ words, calls }: Plan, { text, repeatsText }: Twist): object | null {
+  const whole = words.join('')
+  if (repeatsText === 'never' || calls.length > 0 || words.length < 2 || whole.length < 8 || text === 'mixed')
+    return null
+  return { content: text === 'parts' ? [{ type: 'text', text: whole }] : whole }
 }
 
 function spoken(plan: Plan, { thought, text }: Twist): object[] {
@@ -210,7 +226,10 @@ function endOf(plan: Plan, twist: Twist): string[] {
   const repeats = twist.repeatsMessage && plan.words.length + plan.thoughts.length > 0
   return [
     ...(repeats ? [whole] : []),
-    ...reasons.map((reason) => chunk({}, reason, twist.usage === 'withReason' ? usage : {})),
+    ...reasons.map((reason, i) => {
+      const repeated = i === 0 && twist.repeatsText === 'withReason' ? repeatedText(plan, twist) : null
+      return chunk(repeated ?? {}, reason, twist.usage === 'withReason' ? usage : {})
+    }),
     ...last,
   ]
 }

@@ -1,4 +1,3 @@
-import type { ChatEndpoint } from '../../../../contract/catalog/catalog.ts'
 import { GatewayError } from '../../../../contract/errors/errors.ts'
 import { readJsonBody } from '../../../../contract/std/jsonBody.ts'
 import { refusalOf } from '../../../../contract/wire/refusal.ts'
@@ -6,7 +5,7 @@ import { sampleText } from '../../../../workers/textSample.ts'
 import { readMessagesRequest } from '../../../dialects/anthropic/messagesRequest.ts'
 import { messagesOf, printCount } from '../../../dialects/anthropic/native.ts'
 import type { ChatFields, ChatRequest } from '../../../dialects/shared/chatRequest.ts'
-import type { Printed } from '../../../dialects/shared/codec.ts'
+import type { Printed, SurfaceName } from '../../../dialects/shared/codec.ts'
 import { codecOf } from '../../../dialects/shared/codec.ts'
 import { checkBounds } from '../../../json/jsonBounds.ts'
 import { readLargeMessage } from '../../mcp/largeMessage.ts'
@@ -31,7 +30,7 @@ export function run(task: LargeTask): LargeReply {
 function perform(task: LargeTask): unknown {
   switch (task.name) {
     case 'chat':
-      return fieldsOf(task.input.answers ? chatRequest(task, task.input.endpoint) : countRequest(task))
+      return fieldsOf(task.input.answers ? chatRequest(task, task.input.surface) : countRequest(task))
     case 'print':
       return print(task)
     case 'printCount':
@@ -61,22 +60,22 @@ function readMcp(task: LargeTask): object {
 }
 
 function print(task: Extract<LargeTask, { name: 'print' }>): Printed {
-  const { endpoint, dialect, model } = task.input
-  const printed = codecOf(SURFACES[endpoint], dialect).print(chatRequest(task, endpoint), model, null)
+  const { surface, dialect, model } = task.input
+  const printed = codecOf(SURFACES[surface], dialect).print(chatRequest(task, surface), model, null)
   const { rest, format } = printed
   const shared = { ...printed, rest: shareText(rest) }
   return format === undefined ? shared : { ...shared, format: shareText(format) }
 }
 
 function prompt(task: Extract<LargeTask, { name: 'prompt' }>): PromptSample {
-  const { endpoint, imageTokens } = task.input
-  const request = endpoint === 'messages' ? countRequest(task) : chatRequest(task, endpoint)
+  const { surface, imageTokens } = task.input
+  const request = surface === 'messages' ? countRequest(task) : chatRequest(task, surface)
   const { text, extraTokens } = promptTexts(request.forward, imageTokens)
   return { text: sampleText(text, task.limits.countCharactersMax), extraTokens }
 }
 
-function chatRequest(task: LargeTask, endpoint: ChatEndpoint): ChatRequest {
-  return SURFACES[endpoint].read(readJsonBody(bytesOf(task), task.limits.jsonDepthMax), task.limits)
+function chatRequest(task: LargeTask, surface: SurfaceName): ChatRequest {
+  return SURFACES[surface].read(readJsonBody(bytesOf(task), task.limits.jsonDepthMax), task.limits)
 }
 
 /** A Messages request for counting alone, without an answer. */
@@ -88,7 +87,7 @@ function fieldsOf(request: ChatRequest): ChatFields {
   // A request may be an instance of a class whose getters compute members that are not needed here.
   const { modelId, batch, webhookUrl = '', cheapest, stream, includeUsage, maxTokens, maxTokensName } = request
   const { maxTokensBeside = null, maxTokensParam = maxTokensName, promptParam = 'messages', prompt } = request
-  const { preferences, echo = '', tools = [], asides, named = [], returnsThoughts = false } = request
+  const { preferences, echo = '', tools = [], asides, named = [], returnsThoughts = false, compacts = false } = request
   return {
     modelId,
     batch,
@@ -107,6 +106,7 @@ function fieldsOf(request: ChatRequest): ChatFields {
     tools,
     named,
     returnsThoughts,
+    compacts,
     ...(asides !== undefined && { asides }),
   }
 }

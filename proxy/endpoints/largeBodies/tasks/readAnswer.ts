@@ -12,11 +12,11 @@ import { SURFACES } from './surfaces.ts'
 
 /** Reads a provider's large answer to a chat request, and writes it for the client. */
 export function readLargeAnswer(
-  { endpoint, dialect, cuts, context, isCounted }: AnswerInput,
+  { surface, dialect, cuts, context, isCounted }: AnswerInput,
   bytes: Buffer,
   limits: Limits,
 ): LargeAnswer | LargeRejection {
-  const answer = codecOf(SURFACES[endpoint], dialect).answer(new AnswerJson(bytes, cuts), { ...context, limits })
+  const answer = codecOf(SURFACES[surface], dialect).answer(new AnswerJson(bytes, cuts), { ...context, limits })
   if ('rejected' in answer) {
     const { error, ...rest } = answer.rejected
     return { rejected: { ...rest, error: refusalOf(error) } }

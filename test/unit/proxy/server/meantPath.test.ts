@@ -23,7 +23,6 @@ test('paths of other providers get what is served instead', () => {
   }
   assert.match(hint('/v1/responses/resp_1'), /no responses are stored/)
   assert.match(hint('/v1/responses/resp_1/cancel'), /no responses are stored/)
-  assert.match(hint('/v1/responses/compact'), /have the model write one/)
   assert.match(hint('/v1/conversations/conv_1'), /no responses are stored/)
   assert.match(hint('/v1/chat/completions/req_1'), /\/v1\/receipts\/\{id\}/)
   assert.equal(hint('/v1/videos'), 'use /v1/videos/generations')

@@ -30,7 +30,7 @@ test('a response beyond its bound is broken, so buffers stay bounded', () => {
 for (const returnsThoughts of [false, true]) {
   test(`thinking counts once more where the client gets it back: ${returnsThoughts}`, () => {
     const reader = new AnthropicReader(usageBounds(128_000, 16_384), limits)
-    const stream = new TranslatedStream(reader, new ResponseWriter(HEAD, [], returnsThoughts), 150)
+    const stream = new TranslatedStream(reader, new ResponseWriter(HEAD, [], returnsThoughts ? limits : null), 150)
     const events = [
       anthropicEvent('content_block_start', { index: 0, content_block: { type: 'thinking', thinking: '' } }),
       anthropicEvent('content_block_delta', {

@@ -51,7 +51,7 @@ function largeBody(text: string | Buffer, owner: BodyOwner = 'customer', large =
 
 async function refusal(text: string | Buffer, owner: BodyOwner = 'customer'): Promise<string> {
   try {
-    await largeBody(text, owner).run('chat', { endpoint: 'chat', answers: true })
+    await largeBody(text, owner).run('chat', { surface: 'chat', answers: true })
     return ''
   } catch (error) {
     assert.ok(error instanceof GatewayError, String(error))
@@ -153,7 +153,7 @@ test('the size from which a body is large depends on its sender', () => {
 test('bodies beyond the waiting limit are rejected, and those without a key do not delay customers', async () => {
   const large = newLarge({ largeBodiesWaitingMax: 2 })
   const text = `{"model":"m","messages":[{"role":"user","content":"a"}]${BLANKS}}`
-  const read = (owner: BodyOwner) => largeBody(text, owner, large).run('chat', { endpoint: 'chat', answers: true })
+  const read = (owner: BodyOwner) => largeBody(text, owner, large).run('chat', { surface: 'chat', answers: true })
   const strangers = Promise.allSettled(Array.from({ length: 8 }, () => read('stranger')))
   const customer = await read('customer')
   assert.equal(customer.modelId, 'm')
@@ -169,7 +169,7 @@ test('a body that occupies a thread too long is rejected, and the next one is re
   const large = newLarge({ largeBodyTimeoutMs: 1 })
   const text = `{"model":"m","messages":[{"role":"user","content":"${'a\\n'.repeat(3_000_000)}"}]}`
   await assert.rejects(
-    largeBody(text, 'customer', large).run('chat', { endpoint: 'chat', answers: true }),
+    largeBody(text, 'customer', large).run('chat', { surface: 'chat', answers: true }),
     (error: unknown) => error instanceof GatewayError && error.row === 'too_many_uploads',
   )
   assert.equal(await refusal(`{"model":"m","messages":[{"role":"user","content":"a"}]${BLANKS}}`), '')

@@ -15,7 +15,8 @@ const METHODS = ['get', 'post', 'patch', 'delete'] as const
 /** The rows of the contract that are served. */
 const SERVED = `
 GET /v1/models, GET /v1/pricing, GET /v1/pricing/sheets, GET /v1/pricing/sheets/{version}, GET /v1/limits, GET /health,
-POST /v1/chat/completions, POST /v1/messages, POST /v1/messages/count_tokens, POST /v1/responses, POST /v1/responses/input_tokens, POST /v1/completions,
+POST /v1/chat/completions, POST /v1/messages, POST /v1/messages/count_tokens, POST /v1/responses, POST /v1/responses/compact, POST /v1/responses/input_tokens,
+POST /v1/completions,
 POST /v1/embeddings, POST /v1/images/generations, POST /v1/images/edits, POST /v1/audio/speech,
 POST /v1/audio/transcriptions, POST /v1/audio/translations, POST /v1/rerank, POST /v1/videos/generations, GET /v1/videos/{id},
 GET /v1/videos/{id}/content, GET /v1/account, GET /v1/account/activity, GET /v1/account/usage, GET /v1/account/keys,

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { measureAudio } from '../../../../../proxy/upload/audio/measure.ts'
+import { limits } from '../../../../support/limits.ts'
 import { sampled } from '../../../../support/rounds.ts'
 import { id3Tag, oggPage, opusFile, slowMp3Frames, wavFile } from '../../../../support/samples/audio.ts'
 import { FLAC, MP3_VBR, OPUS, VORBIS } from '../../../../support/samples/encodedAudio.ts'
@@ -12,7 +13,7 @@ import { OPUS_20, simpleBlock, webmFile } from '../../../../support/samples/webm
 const ENCODED = { wav: wavFile(2.5), flac: FLAC, mp3: MP3_VBR, vorbis: VORBIS, opus: OPUS }
 
 async function secondsOf(file: Buffer): Promise<number> {
-  return (await measureAudio(file))?.seconds ?? 0
+  return (await measureAudio(file, limits))?.seconds ?? 0
 }
 
 const DISGUISED: [string, Buffer][] = [
@@ -29,16 +30,19 @@ const DISGUISED: [string, Buffer][] = [
 for (const [name, data] of DISGUISED) {
   test(`WAV: ${name} declared as 16-bit samples has no bound`, async () => {
     const head = wavFile(data.length / 192_000, { rate: 48_000, channels: 2, bits: 16 }).subarray(0, 44)
-    assert.equal(await measureAudio(Buffer.concat([head, data])), null)
+    assert.equal(await measureAudio(Buffer.concat([head, data]), limits), null)
   })
 }
 
 test('FLAC after data that hides it from players is rejected', async () => {
   const tag = id3Tag(Buffer.alloc(20))
   assert.equal(await secondsOf(Buffer.concat([tag, FLAC])), 2.5)
-  assert.equal(await measureAudio(Buffer.concat([tag, tag, FLAC])), null)
-  assert.equal(await measureAudio(Buffer.concat([tag, Buffer.alloc(2), id3Tag(slowMp3Frames(500)), FLAC])), null)
-  assert.equal(await measureAudio(Buffer.concat([id3Tag(Buffer.alloc(1_200_000)), FLAC])), null)
+  assert.equal(await measureAudio(Buffer.concat([tag, tag, FLAC]), limits), null)
+  assert.equal(
+    await measureAudio(Buffer.concat([tag, Buffer.alloc(2), id3Tag(slowMp3Frames(500)), FLAC]), limits),
+    null,
+  )
+  assert.equal(await measureAudio(Buffer.concat([id3Tag(Buffer.alloc(1_200_000)), FLAC]), limits), null)
 })
 
 const OTHERS: [string, Buffer][] = [
@@ -50,7 +54,7 @@ const OTHERS: [string, Buffer][] = [
   ['an ID3 tag alone', Buffer.from('ID3\x04\0\0\0\0\x20\0', 'latin1')],
 ]
 for (const [name, file] of OTHERS) {
-  test(`${name} is not measured`, async () => assert.equal(await measureAudio(file), null))
+  test(`${name} is not measured`, async () => assert.equal(await measureAudio(file, limits), null))
 }
 
 test('a truncated file is measured up to its end, or not at all', async () => {
@@ -70,7 +74,7 @@ test('random bytes and changed bytes in files neither throw nor hang nor shrink 
     fc.asyncProperty(file, changes, fc.boolean(), async (original, edits, early) => {
       const changed = Buffer.from(original)
       for (const [at, byte] of edits) changed[at % (early ? 64 : changed.length)] = byte
-      const found = await measureAudio(changed)
+      const found = await measureAudio(changed, limits)
       assert.ok(found === null || (found.seconds > 0 && found.secondsMax >= found.seconds))
     }),
     { numRuns: 1_000 },
@@ -84,7 +88,7 @@ test('random bytes and changed bytes in files neither throw nor hang nor shrink 
   )
   await fc.assert(
     fc.asyncProperty(fc.constantFrom(...starts), fc.array(piece, { maxLength: 30 }), async (start, pieces) => {
-      await measureAudio(Buffer.concat([start, ...pieces]))
+      await measureAudio(Buffer.concat([start, ...pieces]), limits)
     }),
     { numRuns: 1_000 },
   )
@@ -137,7 +141,7 @@ test('the largest hostile files are measured without delaying other requests', a
       before = process.cpuUsage()
     }
     const watch = setInterval(look, 1)
-    await measureAudio(file)
+    await measureAudio(file, limits)
     look()
     clearInterval(watch)
 

@@ -4,6 +4,7 @@ import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { test } from 'node:test'
 import { measureAudio } from '../../../../../proxy/upload/audio/measure.ts'
+import { limits } from '../../../../support/limits.ts'
 import {
   apeFooter,
   id3Tag,
@@ -19,17 +20,17 @@ import { FLAC, MP3_VBR, OPUS, VORBIS } from '../../../../support/samples/encoded
 const ENCODED = { wav: wavFile(2.5), flac: FLAC, mp3: MP3_VBR, vorbis: VORBIS, opus: OPUS }
 
 async function lengthOf(file: Buffer): Promise<{ seconds: number; secondsMax: number } | null> {
-  const found = await measureAudio(file)
+  const found = await measureAudio(file, limits)
   return found === null ? null : { seconds: found.seconds, secondsMax: found.secondsMax }
 }
 
 async function secondsOf(file: Buffer): Promise<number> {
-  return (await measureAudio(file))?.seconds ?? 0
+  return (await measureAudio(file, limits))?.seconds ?? 0
 }
 
 for (const [name, file] of Object.entries(ENCODED)) {
   test(`2.5 seconds of ${name}, as an encoder writes it`, async () => {
-    const found = await measureAudio(file)
+    const found = await measureAudio(file, limits)
     assert.ok(found !== null)
     assert.equal(found.container, name === 'vorbis' || name === 'opus' ? 'ogg' : name)
     // An MP3 encoder pads with up to four frames of 72 ms.
@@ -43,8 +44,8 @@ test('WAV: channels, bits and rates', async () => {
   assert.equal(await secondsOf(wavFile(3, { rate: 44_100, channels: 2, bits: 16 })), 3)
   assert.equal(await secondsOf(wavFile(3, { rate: 16_000, bits: 24 })), 3)
   assert.equal(await secondsOf(wavFile(3, { format: 7 })), 3)
-  assert.equal(await measureAudio(wavFile(3, { format: 0x55 })), null)
-  assert.equal(await measureAudio(wavFile(0)), null)
+  assert.equal(await measureAudio(wavFile(3, { format: 0x55 }), limits), null)
+  assert.equal(await measureAudio(wavFile(0), limits), null)
 })
 
 test('WAV: a data chunk that claims too little or too much', async () => {
@@ -141,11 +142,11 @@ test('MP3: frames of another kind that hide among the others raise the bound', a
 })
 
 test('MP3: a file with mostly other data has no bound', async () => {
-  assert.equal(await measureAudio(Buffer.concat([mp3Frames(3), Buffer.alloc(100_000, 7)])), null)
-  assert.equal(await measureAudio(Buffer.concat([Buffer.alloc(10, 1), mp3Frames(100)])), null)
+  assert.equal(await measureAudio(Buffer.concat([mp3Frames(3), Buffer.alloc(100_000, 7)]), limits), null)
+  assert.equal(await measureAudio(Buffer.concat([Buffer.alloc(10, 1), mp3Frames(100)]), limits), null)
   const freeFormat = mp3Frames(10)
   for (let at = 0; at < freeFormat.length; at += 417) freeFormat[at + 2] = 0
-  assert.equal(await measureAudio(freeFormat), null)
+  assert.equal(await measureAudio(freeFormat, limits), null)
 })
 
 test('FLAC: frames count, not the claim of the first block', async () => {
@@ -176,9 +177,9 @@ test('Ogg: streams one after the other add up, and streams of another kind have 
   const both = await lengthOf(Buffer.concat([VORBIS, OPUS, opusFile(100)]))
   assert.equal(both?.seconds, 17)
   const other = oggPage(1, [Buffer.from('Speex   ')], { first: true })
-  assert.equal(await measureAudio(Buffer.concat([other, OPUS])), null)
+  assert.equal(await measureAudio(Buffer.concat([other, OPUS]), limits), null)
   const many = Array.from({ length: 70 }, (_, serial) => oggPage(serial, [Buffer.from('fishead\0')], { first: true }))
-  assert.equal(await measureAudio(Buffer.concat(many)), null)
+  assert.equal(await measureAudio(Buffer.concat(many), limits), null)
 })
 
 test('Ogg: pages within a damaged page count, and many damaged pages have no bound', async () => {
@@ -188,7 +189,7 @@ test('Ogg: pages within a damaged page count, and many damaged pages have no bou
     page.writeUInt8(page.readUInt8(22) ^ 1, 22)
     return page
   })
-  assert.equal(await measureAudio(Buffer.concat([opusFile(10), ...damaged])), null)
+  assert.equal(await measureAudio(Buffer.concat([opusFile(10), ...damaged]), limits), null)
   const inner = oggPage(
     7,
     Array.from({ length: 50 }, () => Buffer.from([25, 0])),
@@ -213,7 +214,7 @@ test('Ogg: FLAC frames that share a packet all count', async () => {
 test('Ogg: a Vorbis stream with headers among its audio has no bound', async () => {
   const header = Buffer.concat([Buffer.from('\x01vorbis'), Buffer.alloc(23)])
   const serial = VORBIS.readUInt32LE(14)
-  assert.equal(await measureAudio(Buffer.concat([VORBIS, oggPage(serial, [header])])), null)
+  assert.equal(await measureAudio(Buffer.concat([VORBIS, oggPage(serial, [header])]), limits), null)
 })
 
 test('WAV: 16-bit samples of any loudness are measured', async () => {

@@ -4,6 +4,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { measureAudio } from '../../../../../proxy/upload/audio/measure.ts'
+import { limits } from '../../../../support/limits.ts'
 import { AAC_M4A } from '../../../../support/samples/encodedMovies.ts'
 import {
   box,
@@ -26,7 +27,7 @@ function times(count: number, sample: Buffer): readonly Buffer[] {
 }
 
 async function lengthOf(file: Buffer): Promise<{ seconds: number; secondsMax: number } | null> {
-  const found = await measureAudio(file)
+  const found = await measureAudio(file, limits)
   assert.ok(found === null || found.container === 'mp4')
   return found === null ? null : { seconds: found.seconds, secondsMax: found.secondsMax }
 }
@@ -212,7 +213,7 @@ test('MP4: every cut and many changes of a file are measured or refused', async 
   for (const file of files) {
     const whole = (await lengthOf(file))?.seconds ?? 0
     for (let cut = 0; cut < file.length; cut += 3) {
-      const part = await measureAudio(file.subarray(0, cut))
+      const part = await measureAudio(file.subarray(0, cut), limits)
       assert.ok((part?.seconds ?? 0) <= whole + 1e-6, `cut at ${cut}: ${part?.seconds}`)
     }
   }

@@ -4,6 +4,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { measureAudio } from '../../../../../proxy/upload/audio/measure.ts'
+import { limits } from '../../../../support/limits.ts'
 import { OPUS_WEBM, VORBIS_WEBM } from '../../../../support/samples/encodedMovies.ts'
 import {
   blockData,
@@ -22,7 +23,7 @@ import {
 } from '../../../../support/samples/webmFiles.ts'
 
 async function lengthOf(file: Buffer): Promise<{ seconds: number; secondsMax: number } | null> {
-  const found = await measureAudio(file)
+  const found = await measureAudio(file, limits)
   assert.ok(found === null || found.container === 'webm')
   return found === null ? null : { seconds: found.seconds, secondsMax: found.secondsMax }
 }
@@ -151,7 +152,7 @@ test('WebM: every cut and many changes of a file are measured or refused', async
   for (const file of files) {
     const whole = (await lengthOf(file))?.seconds ?? 0
     for (let cut = 0; cut < file.length; cut += 3) {
-      const part = await measureAudio(file.subarray(0, cut))
+      const part = await measureAudio(file.subarray(0, cut), limits)
       assert.ok((part?.seconds ?? 0) <= whole + 1e-6, `cut at ${cut}: ${part?.seconds}`)
     }
   }

@@ -1,0 +1,88 @@
+import { isJsonObject, type JsonObject, parseJsonObject } from '../../../contract/std/jsonObject.ts'
+import { dataKind } from '../../sse/dataKind.ts'
+import { FrameReader, type FrameSink } from '../../sse/frameReader.ts'
+import type { AnswerContext } from '../shared/codec.ts'
+
+/** The pieces of a block, by the type of the delta: the member that they are added to. */
+const PIECES: Readonly<Record<string, readonly [piece: string, member: string]>> = {
+  text_delta: ['text', 'text'],
+  thinking_delta: ['thinking', 'thinking'],
+  signature_delta: ['signature', 'signature'],
+}
+
+interface OpenBlock {
+  readonly block: JsonObject
+  /** JSON of a call's input, as it comes. */
+  input: string
+}
+
+/** Joins the events of a stream to the Messages answer that they are pieces of, for a provider that was asked for none. */
+export class JoinedMessage implements FrameSink {
+  private message: JsonObject | null = null
+  private readonly blocks = new Map<unknown, OpenBlock>()
+  private ending: JsonObject = {}
+  private usage: JsonObject = {}
+  private error: unknown = null
+  private ended = false
+  private broken = false
+
+  /** @returns an error of the provider as `error`; null when the bytes are no stream that ended well */
+  read(bytes: Buffer, limits: AnswerContext['limits']): JsonObject | null {
+    const frames = new FrameReader(limits)
+    const isWithin = frames.push(bytes, this)
+    if (isWithin) frames.finish(this)
+    if (this.error !== null) return { error: this.error }
+    const isWhole = this.message !== null && (this.ended || typeof this.ending['stop_reason'] === 'string')
+    if (!isWithin || this.broken || !isWhole) return null
+    return { ...this.message, ...this.ending, content: [...this.blocks.values()].map(blockOf), usage: this.usage }
+  }
+
+  onData(bytes: Buffer, start: number, end: number): void {
+    if (this.ended || this.broken || this.error !== null) return
+    const kind = dataKind(bytes, start, end)
+    const event = kind === 'object' ? parseJsonObject(bytes.toString('utf8', start, end)) : null
+    if (event !== null) this.take(event)
+    else if (kind === 'end') this.ended = true
+    else if (kind !== 'nothing') this.broken = true
+  }
+
+  onComment(): void {}
+
+  private take(event: JsonObject): void {
+    const { type, index, message, delta, content_block: block } = event
+    if (type === 'message_start' && isJsonObject(message)) {
+      this.message = message
+      this.takeUsage(message['usage'])
+    } else if (type === 'content_block_start' && isJsonObject(block)) this.blocks.set(index, { block, input: '' })
+    else if (type === 'content_block_delta' && isJsonObject(delta)) this.takeDelta(this.blocks.get(index), delta)
+    else if (type === 'message_delta') {
+      if (isJsonObject(delta)) this.ending = { ...this.ending, ...delta }
+      this.takeUsage(event['usage'])
+    } else if (type === 'message_stop') this.ended = true
+    else if (type === 'error') this.error = event['error'] ?? 'the stream failed'
+  }
+
+  private takeDelta(open: OpenBlock | undefined, delta: JsonObject): void {
+    if (open === undefined) return
+    const { block } = open
+    if (typeof delta['partial_json'] === 'string') open.input += delta['partial_json']
+    const [piece, member] = PIECES[String(delta['type'])] ?? []
+    if (piece === undefined || member === undefined) return
+    const added = delta[piece]
+    if (typeof added === 'string') block[member] = (typeof block[member] === 'string' ? block[member] : '') + added
+  }
+
+  // Counts only grow, and a later report may have the output alone.
+  private takeUsage(usage: unknown): void {
+    if (!isJsonObject(usage)) return
+    for (const [name, value] of Object.entries(usage)) {
+      const known = this.usage[name]
+      if (value === null || (value === 0 && typeof known === 'number')) continue
+      this.usage[name] = value
+    }
+  }
+}
+
+function blockOf({ block, input }: OpenBlock): JsonObject {
+  return input === '' ? block : { ...block, input: parseJsonObject(input) ?? {} }
+}

@@ -1,0 +1,78 @@
+import { findMembers } from '../../json/findMembers.ts'
+import type { Limits } from '../../limits.ts'
+import { dataKind } from '../../sse/dataKind.ts'
+import { FrameReader, type FrameSink } from '../../sse/frameReader.ts'
+import { NOWHERE, type OutBuffer } from '../../sse/outBuffer.ts'
+import { joinLines } from '../../sse/sseText.ts'
+import type { EventKind, EventPlan } from './operation.ts'
+
+const READING = { values: ['type'] }
+const END = Buffer.from('\n\n')
+const QUOTE = 34
+
+/** Reads a provider's events of an answer that is not a chat, and writes those that its client knows, as they are. */
+export class MediaEvents implements FrameSink {
+  /** Events that end the answer, or one of its parts. */
+  ends = 0
+  /** The stream cannot be read further. */
+  broken = false
+  /** An error event of the provider, parsed. */
+  error: unknown = null
+  private readonly plan: EventPlan
+  private readonly limits: Limits
+  private readonly reader: FrameReader
+  private out: OutBuffer = NOWHERE
+
+  constructor(plan: EventPlan, limits: Limits) {
+    this.plan = plan
+    this.limits = limits
+    this.reader = new FrameReader({ ...limits, eventBytesMax: plan.eventBytesMax })
+  }
+
+  /** Everything has come. */
+  get whole(): boolean {
+    return this.ends >= this.plan.endsMax
+  }
+
+  push(bytes: Buffer, out: OutBuffer): void {
+    this.out = out
+    if (!this.reader.push(bytes, this)) this.broken = true
+  }
+
+  /** The provider's stream has ended. */
+  finish(out: OutBuffer): void {
+    this.out = out
+    this.reader.finish(this)
+  }
+
+  onData(bytes: Buffer, start: number, end: number, lines: number): void {
+    if (this.broken || this.whole) return
+    if (lines > 1) joinLines(bytes, start, end)
+    const kind = dataKind(bytes, start, end)
+    if (kind === 'object') this.readEvent(bytes.subarray(start, end))
+    else if (kind === 'other') this.broken = true
+  }
+
+  onComment(): void {}
+
+  private readEvent(event: Buffer): void {
+    const isWithin = event.length <= this.plan.eventBytesMax
+    const members = isWithin ? findMembers(event, READING, this.limits) : null
+    const error = members?.values.get('error') ?? null
+    // Clients trust a receipt, whoever wrote it.
+    if (members === null || error !== null || members.spans.has('receipt')) {
+      this.error = error
+      this.broken = true
+      return
+    }
+    const { pieces, ends } = this.plan
+    const has = ({ member }: EventKind) => member === '' || event[members.spans.get(member)?.start ?? -1] === QUOTE
+    const type = members.values.get('type')
+    const found = [pieces, ends].find((kind) => kind.type === type)
+    if (found === undefined || !has(found)) return
+    if (found === ends) this.ends++
+    this.out.appendText(`event: ${found.type}\ndata: `)
+    this.out.appendAll(event)
+    this.out.appendAll(END)
+  }
+}
