@@ -1,7 +1,9 @@
 // Goal: a book of the version before, which has all of its migrations, is marked as one of this schema and keeps its rows; an
 // older one is refused. Method: the rows of schema_migrations as that version left them, over the schema, which was the same.
 import assert from 'node:assert/strict'
+import { readdirSync } from 'node:fs'
 import test, { type TestContext } from 'node:test'
+import { compiled } from '../../../../../control/launch/paths.ts'
 import { migrate } from '../../../../../control/runtime/db/migrate.ts'
 import { createPool, type Pool } from '../../../../../control/runtime/db/pool.ts'
 import { ledgerLimits as limits } from '../../../../support/limits.ts'
@@ -26,15 +28,24 @@ async function bookBefore(t: TestContext, { count, last }: { count: number; last
   return pool
 }
 
+/** What such a book still gets; each of them may be applied twice. */
+const laterMigrations = () =>
+  readdirSync(compiled('control/runtime/db/schema'))
+    .filter((name) => /^\d{4}_/.test(name))
+    .sort()
+
 const rowsOf = async (pool: Pool) =>
   (await pool.query('SELECT version, name, applied_at FROM schema_migrations ORDER BY version')).rows
 
 test('a book with all earlier migrations is marked once, and nothing of it changes', async (t) => {
   const pool = await bookBefore(t, { count: MIGRATIONS, last: LAST })
-  const before = await rowsOf(pool)
+  const [before, later] = [await rowsOf(pool), laterMigrations()]
   for (let start = 0; start < 2; start++) {
-    assert.deepEqual(await migrate(pool), [])
-    assert.deepEqual(await rowsOf(pool), [...before.slice(0, -1), { ...before.at(-1), name: '0480_schema' }])
+    assert.deepEqual(await migrate(pool), start === 0 ? later : [])
+    assert.deepEqual((await rowsOf(pool)).slice(0, MIGRATIONS), [
+      ...before.slice(0, -1),
+      { ...before.at(-1), name: '0480_schema' },
+    ])
   }
   assert.equal((await pool.query(`SELECT FROM accounts WHERE id = 'acct_before'`)).rowCount, 1)
 })
