@@ -4,6 +4,6 @@ export const STATISTICS_LIMITS = {
   leaderboardKeptMs: 10_000,
   /** Models in the basket of the price index, the first by name. */
   indexModelsMax: 100,
-  /** Price sheets that are read at once for the price index. */
+  /** Price sheets that are read together for the price index. */
   indexSheetsPage: 20,
 } as const

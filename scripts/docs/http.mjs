@@ -68,7 +68,7 @@ function linkTo(ref) {
   return entry === undefined ? `[${name}](#${anchorOf(name)})` : `[list](#lists) of ${linkTo(entry)}`
 }
 
-/** What a shape lists, where it is nothing but a list of another shape. */
+/** The shape of the entries, of a shape that is nothing but a list. */
 function entryOfList(schema) {
   return isList(schema) && Object.keys(schema.properties).every((name) => LIST_FIELDS.includes(name))
     ? schema.properties.data.items?.$ref
@@ -127,7 +127,7 @@ function answersOf({ responses }) {
   return `Answers: ${answers.join('; ')}.`
 }
 
-/** What the answers of a status mean, unless an operation says more. */
+/** The meaning of each status, unless an operation says more. */
 const STATUSES = {
   200: 'Done',
   201: 'Made',
@@ -136,7 +136,7 @@ const STATUSES = {
   402: 'The price, to be paid with the same request, or what was wrong with a payment',
 }
 
-/** The credentials, and all headers that are read and sent beside the common ones of HTTP. */
+/** The credentials, and all headers that are read and sent in addition to the common ones of HTTP. */
 function headersTable() {
   const rows = (headers, direction) =>
     Object.entries(headers).map(([name, meaning]) => [code(name), direction, sentence(meaning)])

@@ -59,7 +59,7 @@ type Row = Omit<StoredBatch, Lists | Exact | 'anchored'> & {
   readonly [Name in keyof Anchored]: Anchored[Name] | null
 }
 
-/** Stands between the number of a batch and that of the attempt in the ref of a transaction. */
+/** Separates the number of a batch and that of the attempt in the ref of a transaction. */
 export const ATTEMPT = '#'
 
 /** The number of the batch that a transaction anchors. */

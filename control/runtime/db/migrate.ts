@@ -33,7 +33,7 @@ async function readMigrations(): Promise<[Migration, ...Migration[]]> {
 
 async function apply(client: Client, migration: Migration): Promise<boolean> {
   await client.query('SET LOCAL statement_timeout = 0')
-  // Held to the end of the transaction, so that each migration runs in only one of several processes that start at once.
+  // Held to the end of the transaction, so that each migration runs in only one of several processes that start concurrently.
   await lockUntilCommit(client, 'migration')
   const known = await client.query('SELECT 1 FROM schema_migrations WHERE version = $1', [migration.version])
   if (known.rowCount !== 0) return false
@@ -64,7 +64,7 @@ async function convert(client: Client): Promise<void> {
 
 /**
  * Brings the schema of the book up to date: an empty database gets the schema, and each book the migrations that it does not
- * have yet, in the order of their numbers, each in a transaction of its own. Safe to call from several processes at once.
+ * have yet, in the order of their numbers, each in its own transaction. Safe to call from several processes concurrently.
  * @returns the names of what was applied now
  * @throws the error of the database, with the name of the file in its message; earlier files stay applied
  */
