@@ -69,7 +69,7 @@ function removeStale() {
     if (!existsSync(join(dist, folder))) continue
     for (const entry of readdirSync(join(dist, folder), { recursive: true })) {
       const path = join(folder, entry)
-      if (!/\.(js(\.map)?|d\.ts)$/.test(path) || existsSync(join(root, path))) continue
+      if (!/\.(js(\.map)?|d\.ts|sql)$/.test(path) || existsSync(join(root, path))) continue
       if (!existsSync(join(root, path.replace(/\.(js(\.map)?|d\.ts)$/, '.ts')))) rmSync(join(dist, path))
     }
   }

@@ -7,21 +7,21 @@ import { FLOORS } from './layering.mjs'
 import { literalsOf } from './literals.mjs'
 import { usesIn } from './sqlUses.mjs'
 
-const MIGRATIONS = 'control/runtime/db/migrations/'
+const SCHEMA = 'control/runtime/db/schema'
 const CREATED = /^CREATE (?:OR REPLACE )?(?:UNLOGGED )?(?:TABLE|VIEW|FUNCTION|SEQUENCE) (\w+)/gm
 const DROPPED = /^DROP (?:TABLE|VIEW|FUNCTION|SEQUENCE) (\w+)/gm
-/** Tables that the code makes itself, before any migration. */
+/** Tables that the code makes itself, before any file of the schema. */
 const MADE_BY_CODE = ['schema_migrations']
 /** They compare and show everything. */
 const READS_ALL = ['audit', 'cli']
 
 /**
- * @param {readonly string[]} migrations texts in their order
+ * @param {readonly string[]} files texts in their order
  * @returns {Set<string>} the tables, views and functions that are there after all of them
  */
-export function namesOfSchema(migrations) {
+export function namesOfSchema(files) {
   const names = new Set(MADE_BY_CODE)
-  for (const text of migrations) {
+  for (const text of files) {
     for (const [, name] of text.matchAll(DROPPED)) names.delete(name)
     for (const [, name] of text.matchAll(CREATED)) names.add(name)
   }
@@ -92,7 +92,7 @@ function readFolder(root, folder, ending) {
 if (process.argv[1]?.endsWith('tables.mjs')) {
   const root = join(dirname(fileURLToPath(import.meta.url)), '..')
   const tables = JSON.parse(readFileSync(join(root, 'control/tables.json'), 'utf8'))
-  const schema = namesOfSchema([...readFolder(root, MIGRATIONS.slice(0, -1), '.sql').values()])
+  const schema = namesOfSchema([...readFolder(root, SCHEMA, '.sql').values()])
   const faults = findTableFaults(readFolder(root, 'control', '.ts'), schema, tables)
   for (const fault of faults) console.error(fault)
   if (faults.length > 0) process.exit(1)

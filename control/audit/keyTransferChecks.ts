@@ -27,6 +27,6 @@ export const KEY_TRANSFER_INVARIANTS: readonly Invariant[] = [
         JOIN agents payer ON payer.id = d.account_id
         JOIN agents payee ON t.credit = 'coin:' || payee.id AND payee.owner_id <> payer.owner_id
       WHERE d.key_id <> '' AND NOT d.voided AND NOT EXISTS (SELECT FROM key_transfers k WHERE k.debit_id = d.id)
-        AND d.at > (SELECT applied_at FROM schema_migrations WHERE version = 110)`,
+        AND d.at > (SELECT min(applied_at) FROM schema_migrations WHERE version >= 110)`,
   },
 ]

@@ -37,7 +37,7 @@ const fill = (condition: string): string => `EXISTS (
     CASE taker.side WHEN 'buy' THEN maker.account_id ELSE taker.account_id END AS seller) AS sides
   WHERE f.taker_order = split_part(t.ref, ':', 1) AND f.maker_order = split_part(t.ref, ':', 2) AND ${condition})`
 /** When coin began to be kept in coin: earlier books have transfers without such rows, and those that converted them. */
-const SINCE = '(SELECT applied_at FROM schema_migrations WHERE version = 160)'
+const SINCE = '(SELECT min(applied_at) FROM schema_migrations WHERE version >= 160)'
 /** An operator's gift is in the activity of its account; there are ledger accounts of no account in tests alone. */
 const CREDITED = `
   EXISTS (SELECT FROM activity a WHERE a.account_id = substr(t.credit, 6) AND a.type = 'coin.credited' AND a.details ->> 'ref' = t.ref)

@@ -1,4 +1,4 @@
-import { type Admission, type Pay, PPM, type Terms } from '../products/marketplace/serving/admission.ts'
+import { type Pay, PPM, type ProviderAdmission, type Terms } from '../products/marketplace/serving/admission.ts'
 import {
   AdmissionError,
   admitProvider,
@@ -83,7 +83,7 @@ function termsOf(args: Arguments, limits: CliContext['limits']): Terms {
   }
 }
 
-function admissionJson(admission: Admission) {
+function admissionJson(admission: ProviderAdmission) {
   const { id, providerId, model, upstreamModel, state, canaryPpm, fullPpm, admittedAtMs } = admission
   return {
     id,
@@ -126,7 +126,7 @@ async function admit(args: Arguments, context: CliContext): Promise<undefined> {
   context.print(json, text)
 }
 
-function changed(context: CliContext, what: string, admissions: readonly Admission[]): undefined {
+function changed(context: CliContext, what: string, admissions: readonly ProviderAdmission[]): undefined {
   const models = admissions.map(({ model }) => model)
   const provider = admissions[0]?.providerId ?? ''
   context.print({ provider, models, state: what }, `${provider} is ${what} for ${models.join(', ')}`)

@@ -35,7 +35,6 @@ import { RpcServer } from '../runtime/bus/rpcServer.ts'
 import { migrate } from '../runtime/db/migrate.ts'
 import { createPool, type Pool } from '../runtime/db/pool.ts'
 import { logEvent } from '../runtime/logEvents.ts'
-import { BasketKeeper } from '../statistics/basketKeeper.ts'
 import { newAccountApi } from './apiHandlers.ts'
 import { addressForLog, type Environment } from './environment.ts'
 import { gaugesOf } from './gauges.ts'
@@ -133,7 +132,6 @@ export class ControlService {
       new Housekeeper(jobs),
       new MonthKeeper(jobs),
       new StatisticsKeeper(jobs),
-      new BasketKeeper(jobs),
       new StatusKeeper({ ...jobs, redis }),
     ]) {
       this.running.push({ name: job.constructor.name, stop: async () => void (await job.stop()) })

@@ -1,5 +1,5 @@
 import type { RateSet } from '../../contract/money/charge.ts'
-import type { Queryable } from '../runtime/db/pool.ts'
+import type { SheetPrices } from './sheetHistory.ts'
 
 /** The classes of tokens: their names in answers, and their rates. */
 export const CLASSES = [
@@ -17,40 +17,20 @@ export interface BasketItem {
   readonly tokens: Readonly<Record<TokenClass, number>>
 }
 
-/** The basket that the index is computed over. Days are since 1970, UTC. */
+/** The basket that the index is computed over. */
 export interface Basket {
-  readonly id: number
-  readonly weights: 'tokens' | 'equal'
-  readonly baseFrom: number
-  readonly baseTo: number
+  /** The day whose prices are the base, since 1970 (UTC). */
+  readonly baseDay: number
   readonly items: readonly BasketItem[]
 }
 
-interface BasketRow {
-  readonly id: number
-  readonly weights: Basket['weights']
-  readonly base_from: number
-  readonly base_to: number
-  readonly items: string
-}
+/** The tokens of every model in the basket. */
+const EQUAL_TOKENS = { input: 3_000_000, cached_input: 0, cache_write_5m: 0, cache_write_1h: 0, output: 1_000_000 }
 
-/** All baskets, the newest first. */
-export async function readBaskets(db: Queryable): Promise<Basket[]> {
-  const { rows } = await db.query<BasketRow>(
-    'SELECT id, weights, base_from, base_to, items FROM index_baskets ORDER BY id DESC',
-  )
-  return rows.map(({ id, weights, base_from: baseFrom, base_to: baseTo, items }) => {
-    return { id, weights, baseFrom, baseTo, items: JSON.parse(items) as BasketItem[] }
-  })
-}
-
-/** Keeps a basket under the next number; another process may have done so before. */
-export async function insertBasket(db: Queryable, basket: Omit<Basket, 'id'>): Promise<void> {
-  await db.query(
-    `INSERT INTO index_baskets (id, weights, base_from, base_to, items)
-     SELECT coalesce(max(id), 0) + 1, $1, $2, $3, $4 FROM index_baskets ON CONFLICT DO NOTHING`,
-    [basket.weights, basket.baseFrom, basket.baseTo, JSON.stringify(basket.items)],
-  )
+/** The basket of the first sheet that has models priced by the token: the same tokens of each. */
+export function basketOf({ day, rates }: SheetPrices, modelsMax: number): Basket {
+  const models = [...rates.keys()].sort().slice(0, modelsMax)
+  return { baseDay: day, items: models.map((model) => ({ model, tokens: EQUAL_TOKENS })) }
 }
 
 /** The cost of a model's tokens at some rates: units per million tokens times tokens, exact. */

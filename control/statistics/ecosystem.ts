@@ -111,11 +111,11 @@ async function catalogFigures({ db }: Parts): Promise<SiteFigure[]> {
   ]
 }
 
-async function indexFigures({ db, indexes, limits, nowMs }: Parts): Promise<SiteFigure[]> {
-  const answer = await indexJson(db, indexes, { days: 1 }, limits, nowMs)
+async function indexFigures({ indexes, limits, nowMs }: Parts): Promise<SiteFigure[]> {
+  const answer = await indexJson(indexes, { days: 1 }, limits, nowMs)
   if (answer.data.length === 0) return []
   return quoted('/v1/index?days=1', answer, [
-    ['price_index', 'index', '/data/0/value', 'what the basket costs today, 100 in its base period'],
+    ['price_index', 'index', '/data/0/value', 'what the basket costs today, 100 on its base day'],
   ])
 }
 

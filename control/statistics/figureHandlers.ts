@@ -14,7 +14,7 @@ export function figureHandlers(db: Queryable, network: NetworkParts, limits: Lim
   return {
     get_stats: { read: async ({ query }) => ({ json: await statsJson(db, query, limits) }) },
     get_rankings: { read: async ({ query }) => ({ json: await rankingsJson(db, query, limits) }) },
-    get_index: { read: async ({ query }) => ({ json: await indexJson(db, indexes, query, limits) }) },
+    get_index: { read: async ({ query }) => ({ json: await indexJson(indexes, query, limits) }) },
     get_network: { read: async () => ({ json: await networkJson(db, network) }) },
     get_ecosystem: { read: async () => ({ json: await ecosystemJson(db, indexes, limits) }) },
   } as const satisfies Record<string, ApiHandler>

@@ -3,12 +3,13 @@ import { GatewayError } from '../../contract/errors/errors.ts'
 import type { RateSet } from '../../contract/money/charge.ts'
 import { formatUsd } from '../../contract/money/units.ts'
 import type { Limits } from '../limits.ts'
-import type { Queryable } from '../runtime/db/pool.ts'
-import { type BasketItem, CLASSES, readBaskets } from './basket.ts'
+import { type BasketItem, CLASSES } from './basket.ts'
 import { type Period, periodOf } from './period.ts'
 import type { PriceIndex, PriceIndexes } from './priceIndex.ts'
 
 const DAYS_USUAL = 30
+/** The number of the one basket; clients may name it. */
+const BASKET_ID = 1
 
 /**
  * GET /v1/index.
@@ -16,7 +17,6 @@ const DAYS_USUAL = 30
  * @throws GatewayError not_found where there is no such basket
  */
 export async function indexJson(
-  db: Queryable,
   indexes: PriceIndexes,
   query: Readonly<Record<string, unknown>>,
   limits: Limits,
@@ -26,12 +26,10 @@ export async function indexJson(
   const every = query['every'] === 'month' ? 'month' : 'day'
   const period = periodOf(Number(query['days'] ?? Math.min(DAYS_USUAL, limits.indexDaysMax)), query['to'], nowMs)
   const shown = { ...period, toDay: Math.min(period.toDay, Math.floor(nowMs / DAY_MS)) }
-  const baskets = await readBaskets(db)
-  const basket = asked === undefined ? baskets[0] : baskets.find(({ id }) => id === asked)
-  if (basket === undefined && asked !== undefined) {
+  const index = await indexes.current()
+  if (asked !== undefined && (index === undefined || asked !== BASKET_ID)) {
     throw new GatewayError('not_found', { message: `There is no basket ${asked}.` })
   }
-  const index = basket && (await indexes.of(basket))
   return {
     object: 'price_index' as const,
     method: 'laspeyres' as const,
@@ -40,7 +38,7 @@ export async function indexJson(
     from: formatDay(period.fromDay),
     to: formatDay(period.toDay),
     basket: index === undefined ? null : basketJson(index),
-    baskets: baskets.map(({ id }) => id),
+    baskets: index === undefined ? [] : [BASKET_ID],
     data: index === undefined ? [] : valuesJson(index, shown, every),
   }
 }
@@ -62,12 +60,13 @@ function endsMonth(day: number): boolean {
 }
 
 function basketJson(index: PriceIndex) {
-  const { id, weights, baseFrom, baseTo, items } = index.basket
+  const { baseDay, items } = index.basket
+  const day = formatDay(baseDay)
   return {
     object: 'index_basket' as const,
-    id,
-    weights,
-    base: { from: formatDay(baseFrom), to: formatDay(baseTo) },
+    id: BASKET_ID,
+    weights: 'equal' as const,
+    base: { from: day, to: day },
     models: items.map((item) => itemJson(index, item)),
   }
 }

@@ -1,7 +1,7 @@
 import type { RateSet } from '../../contract/money/charge.ts'
 import type { Limits } from '../limits.ts'
 import type { Queryable } from '../runtime/db/pool.ts'
-import { type Basket, type BasketItem, costOf } from './basket.ts'
+import { type Basket, type BasketItem, basketOf, costOf } from './basket.ts'
 import { quotient } from './decimal.ts'
 import { readSheetPrices, type SheetPrices } from './sheetHistory.ts'
 
@@ -15,7 +15,7 @@ interface Step {
   readonly cost: bigint
 }
 
-/** The price index of one basket: its cost in percent of its cost in the base period (Laspeyres). */
+/** The price index of a basket: its cost in percent of its cost on the base day (Laspeyres). */
 export class PriceIndex {
   readonly basket: Basket
   private readonly steps: Step[] = []
@@ -30,11 +30,6 @@ export class PriceIndex {
     this.items = new Map(basket.items.map((item) => [item.model, item]))
   }
 
-  /** The version of the last sheet that it knows, or 0. */
-  get version(): number {
-    return this.steps.at(-1)?.version ?? 0
-  }
-
   /** Takes the next sheet, in the order of their versions. */
   add({ version, day, rates }: SheetPrices): void {
     for (const model of this.items.keys()) {
@@ -46,20 +41,20 @@ export class PriceIndex {
         this.leftDays.set(model, day)
       }
     }
-    if (day <= this.basket.baseTo) this.basePrices = new Map(this.prices)
+    if (day <= this.basket.baseDay) this.basePrices = new Map(this.prices)
     this.steps.push({ day, version, cost: this.costAt(this.prices) })
   }
 
   /** The value at the end of a day, with the sheet that it is by; undefined before the base day, or where nothing costs. */
   valueOn(day: number): { value: string; version: number } | undefined {
-    if (day < this.basket.baseTo) return undefined
+    if (day < this.basket.baseDay) return undefined
     const step = this.steps.findLast((each) => each.day <= day)
     const base = this.costAt(this.basePrices)
     if (step === undefined || base === 0n) return undefined
     return { value: quotient(step.cost * BASE_VALUE, base, VALUE_PLACES), version: step.version }
   }
 
-  /** The prices of the base period. */
+  /** The prices of the base day. */
   basePriceOf(model: string): RateSet | undefined {
     return this.basePrices.get(model)
   }
@@ -69,7 +64,7 @@ export class PriceIndex {
     return this.leftDays.get(model)
   }
 
-  /** The share of a model in the costs of the base period. */
+  /** The share of a model in the costs of the base day. */
   shareOf(item: BasketItem): string {
     const base = this.costAt(this.basePrices)
     const rates = this.basePrices.get(item.model)
@@ -87,11 +82,13 @@ export class PriceIndex {
   }
 }
 
-/** The indexes of the baskets. Sheets never change, so each is read once. */
+/** Keeps the price index by the sheets that were published; sheets never change, so each is read once. */
 export class PriceIndexes {
   private readonly db: Queryable
   private readonly limits: Limits
-  private readonly known = new Map<number, PriceIndex>()
+  private index: PriceIndex | undefined
+  /** The version of the last sheet that was read, or 0. */
+  private version = 0
   private reading: Promise<unknown> = Promise.resolve()
 
   constructor(db: Queryable, limits: Limits) {
@@ -99,21 +96,24 @@ export class PriceIndexes {
     this.limits = limits
   }
 
-  /** The index of a basket, with all sheets that there are. */
-  async of(basket: Basket): Promise<PriceIndex> {
+  /** The index with all sheets that there are; undefined before the first sheet that prices a model by the token. */
+  async current(): Promise<PriceIndex | undefined> {
     // One after the other, so that each sheet is added once.
-    const read = this.reading.catch(() => {}).then(() => this.readOn(basket))
+    const read = this.reading.catch(() => {}).then(() => this.readOn())
     this.reading = read
     return read
   }
 
-  private async readOn(basket: Basket): Promise<PriceIndex> {
-    const index = this.known.get(basket.id) ?? new PriceIndex(basket)
-    this.known.set(basket.id, index)
+  private async readOn(): Promise<PriceIndex | undefined> {
+    const { indexSheetsPage, indexModelsMax } = this.limits
     for (;;) {
-      const sheets = await readSheetPrices(this.db, index.version, this.limits.indexSheetsPage)
-      for (const sheet of sheets) index.add(sheet)
-      if (sheets.length < this.limits.indexSheetsPage) return index
+      const sheets = await readSheetPrices(this.db, this.version, indexSheetsPage)
+      for (const sheet of sheets) {
+        if (sheet.rates.size > 0) this.index ??= new PriceIndex(basketOf(sheet, indexModelsMax))
+        this.index?.add(sheet)
+        this.version = sheet.version
+      }
+      if (sheets.length < indexSheetsPage) return this.index
     }
   }
 }

@@ -24,14 +24,13 @@ function statusText({ statuses, anyClientStatus }) {
 }
 
 function section([name, row]) {
-  const cells = [statusText(row), code(row.type), CHARGED[row.charged], retryAdvice(row)]
   return [
     `### ${name}`,
     row.message,
     ...(row.publicCode === null
       ? ['The member `error.code` is null; `error.message` says what is wrong and `error.param` names the field.']
       : []),
-    table(['HTTP status', 'type', 'charged', 'retry'], [cells]),
+    `HTTP ${statusText(row)}, ${code(row.type)}. Charged: ${CHARGED[row.charged]}. ${retryAdvice(row)}.`,
   ]
 }
 
@@ -42,11 +41,11 @@ export function errorsPage() {
   for (const [name, { statuses }] of rows) byStatus.set(statuses[0], [...(byStatus.get(statuses[0]) ?? []), name])
   const statuses = [...byStatus].sort(([a], [b]) => a - b)
   return page('Errors', '`contract/errors/`', [
-    'Every error that a client can see. An error is JSON in the OpenAI shape, with the HTTP status of its row:',
+    'Every error that a client can see. An error is JSON in the OpenAI shape, with the HTTP status of its section:',
     '```json\n{\n  "type": "error",\n  "error": {\n    "message": "A spending cap is reached; raise it or wait until its hour, day or month ends.",\n    "type": "insufficient_quota",\n    "code": "spend_limit_exceeded",\n    "param": null\n  },\n  "request_id": "req_01M7XYRFYGQPFJENN1XKKZF8K0"\n}\n```',
     'The section of an error is `errors.md#CODE`, with the code of `error.code`. `message` says what to change; it may be more precise than the text here. `param` names the field at fault.',
     '## Retry and backoff',
-    'The header `x-should-retry: true` says that the same request may be sent again; official OpenAI and Anthropic SDKs obey it. Answers with status 429 (rate limit) and 503 (overloaded, draining) have `Retry-After` in seconds: wait that long, then retry with exponential backoff and jitter. A request that failed before its answer was charged nothing, so a retry is never paid for twice; the column "charged" names the exceptions. Send an `Idempotency-Key` with changes of the account, so that a retry does not apply them twice.',
+    'The header `x-should-retry: true` says that the same request may be sent again; official OpenAI and Anthropic SDKs obey it. Answers with status 429 (rate limit) and 503 (overloaded, draining) have `Retry-After` in seconds: wait that long, then retry with exponential backoff and jitter. A request that failed before its answer was charged nothing, so a retry is never paid for twice; "Charged" names the exceptions. Send an `Idempotency-Key` with changes of the account, so that a retry does not apply them twice.',
     '## Codes by HTTP status',
     table(
       ['status', 'codes'],

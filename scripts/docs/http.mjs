@@ -2,7 +2,8 @@ import { openapiDocument } from '../../dist/proxy/endpoints/openapi/document.js'
 import { REQUEST_HEADERS, RESPONSE_HEADERS } from '../../dist/proxy/endpoints/openapi/headers.js'
 import { limits } from '../../dist/test/support/limits.js'
 import { servedRoutes } from '../../dist/test/support/servedRoutes.js'
-import { code, page, sentence, table } from './markdown.mjs'
+import { fieldTable } from './fieldTables.mjs'
+import { anchorOf, code, page, sentence, table } from './markdown.mjs'
 
 /** Sections of the page: a heading, and the beginnings of the paths below it. The first that fits has an operation. */
 const SECTIONS = [
@@ -58,9 +59,24 @@ function typeOf(schema) {
   return schema.format === undefined ? name : `${name} (${schema.format})`
 }
 
+const COMPONENTS = openapiDocument([], limits).components.schemas
+const LIST_FIELDS = ['object', 'data', 'has_more']
+
 function linkTo(ref) {
   const name = ref.split('/').at(-1)
-  return `[${name}](#${name.toLowerCase()})`
+  const entry = entryOfList(COMPONENTS[name])
+  return entry === undefined ? `[${name}](#${anchorOf(name)})` : `[list](#lists) of ${linkTo(entry)}`
+}
+
+/** The shape of the entries, of a shape that is nothing but a list. */
+function entryOfList(schema) {
+  return isList(schema) && Object.keys(schema.properties).every((name) => LIST_FIELDS.includes(name))
+    ? schema.properties.data.items?.$ref
+    : undefined
+}
+
+function isList(schema) {
+  return schema?.properties?.object?.const === 'list' && schema.properties.data?.type === 'array'
 }
 
 function fieldRows(schema, before = '') {
@@ -74,35 +90,50 @@ function fieldRows(schema, before = '') {
   })
 }
 
-const HEAD = ['field', 'type', 'required', 'meaning']
-
+/** Headers by their names, as the table of headers says what they mean; the rest but the parts of the path as a list. */
 function parametersOf(parameters) {
-  if (parameters.length === 0) return []
-  const rows = parameters.map(({ name, in: place, required, description = '', schema }) => {
-    return [code(name), place, typeOf(schema), required ? 'yes' : 'no', sentence(description)]
-  })
-  return [table(['parameter', 'in', 'type', 'required', 'meaning'], rows)]
+  const headers = parameters.filter((parameter) => parameter.in === 'header').map(({ name }) => code(name))
+  const items = parameters
+    .filter((parameter) => parameter.in === 'query' || (parameter.in === 'path' && parameter.description))
+    .map(({ name, in: place, required, description = '', schema }) => {
+      const meaning = [typeOf(schema), ...(required ? ['required'] : [])].join(', ')
+      return `- ${place} ${code(name)} (${meaning}): ${sentence(description)}`
+    })
+  return [
+    ...(headers.length === 0 ? [] : [`Headers: ${headers.join(', ')}.`]),
+    ...(items.length === 0 ? [] : [items.join('\n')]),
+  ]
 }
 
-function bodyOf({ requestBody }) {
+function bodyOf({ requestBody }, heading, places) {
   if (requestBody === undefined) return []
-  return Object.entries(requestBody.content).flatMap(([type, { schema }]) => [
-    `Body, as \`${type}\`:`,
-    ...(Object.keys(schema.properties ?? {}).length === 0 ? [] : [table(HEAD, fieldRows(schema))]),
-  ])
+  return Object.entries(requestBody.content).flatMap(([type, { schema }]) => {
+    const rows = fieldRows(schema)
+    return rows.length === 0 ? [] : [`Body, as \`${type}\`:`, fieldTable(heading, rows, places)]
+  })
 }
 
 function answersOf({ responses }) {
-  const rows = Object.entries(responses).flatMap(([status, { description, content = {} }]) => {
-    const types = Object.entries(content)
-    if (types.length === 0) return [[status, '', sentence(description)]]
-    return types.map(([type, { schema }]) => [
-      status,
-      schema === undefined ? code(type) : `${code(type)}: ${typeOf(schema)}`,
-      sentence(description),
-    ])
-  })
-  return [table(['status', 'answer', 'meaning'], rows)]
+  const answers = Object.entries(responses)
+    .filter(([status]) => status !== 'default')
+    .map(([status, { description, content = {} }]) => {
+      const types = Object.entries(content).map(([type, { schema }]) => {
+        if (schema === undefined) return code(type)
+        return type === 'application/json' ? typeOf(schema) : `${typeOf(schema)} as ${code(type)}`
+      })
+      const meaning = STATUSES[status] === description ? '' : ` (${description})`
+      return `${[status, types.join(' or ')].join(' ').trim()}${meaning}`
+    })
+  return `Answers: ${answers.join('; ')}.`
+}
+
+/** The meaning of each status, unless an operation says more. */
+const STATUSES = {
+  200: 'Done',
+  201: 'Made',
+  202: 'Accepted: it is done later',
+  304: 'The client has this answer: its entity tag is in If-None-Match',
+  402: 'The price, to be paid with the same request, or what was wrong with a payment',
 }
 
 /** The credentials, and all headers that are read and sent in addition to the common ones of HTTP. */
@@ -122,22 +153,53 @@ function headersTable() {
   return table(['header', 'in', 'meaning'], all)
 }
 
-function operation([path, method, described]) {
+function operation([path, method, described], places) {
+  const heading = `${method.toUpperCase()} ${path}`
   return [
-    `### ${method.toUpperCase()} ${path}`,
+    `### ${heading}`,
     `${sentence(described.summary)} Credential: ${credentialOf(described.security)}.`,
     ...parametersOf(described.parameters),
-    ...bodyOf(described),
-    ...answersOf(described),
+    ...bodyOf(described, heading, places),
+    answersOf(described),
   ]
 }
 
-function shape([name, schema]) {
-  const rows = fieldRows(schema.type === 'array' ? (schema.items ?? {}) : schema)
+const PAID = '/x402'
+
+/** The operation that is the same with an account, unless its body differs. */
+function twinOf([path, method, described], paths) {
+  const twin =
+    described.requestBody !== undefined && path.startsWith(`${PAID}/`)
+      ? paths[path.slice(PAID.length)]?.[method]
+      : undefined
+  return twin && JSON.stringify(twin.requestBody) === JSON.stringify(described.requestBody) ? twin : undefined
+}
+
+function paidOperations(operations) {
+  const rows = operations.map(([path, method, described]) => {
+    const heading = `${method.toUpperCase()} ${path.slice(PAID.length)}`
+    return [
+      code(`${method.toUpperCase()} ${path}`),
+      `[${heading}](#${anchorOf(heading)})`,
+      answersOf(described).replace('Answers: ', ''),
+    ]
+  })
+  return table(['operation', 'its body is that of', 'answers'], rows)
+}
+
+function shape([name, schema], places) {
+  const isArray = schema.type === 'array'
+  const entries = isList(schema) ? schema.properties.data.items : undefined
+  const isInline = entries?.properties !== undefined
+  const about = isInline ? [sentence('a [list](#lists), and the fields of its entries')] : []
+  const others = Object.entries(schema.properties ?? {}).filter(([field]) => !isInline || !LIST_FIELDS.includes(field))
+  const own = isArray ? (schema.items ?? {}) : { ...schema, properties: Object.fromEntries(others) }
+  const rows = [...fieldRows(own), ...(isInline ? fieldRows(entries, 'data[].') : [])]
   return [
     `### ${name}`,
     ...(schema.description === undefined ? [] : [sentence(schema.description)]),
-    rows.length === 0 ? `Type: ${typeOf(schema)}.` : table(HEAD, rows),
+    ...about,
+    rows.length === 0 ? `Type: ${typeOf(schema)}.` : fieldTable(name, rows, places),
   ]
 }
 
@@ -151,16 +213,38 @@ export function httpPage() {
   const operations = Object.entries(paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, described]) => [path, method, described]),
   )
+  const places = new Map()
   const sections = SECTIONS.map(([title]) => [title, operations.filter(([path]) => sectionOf(path) === title)])
+  const paid = operations.filter((row) => twinOf(row, paths) !== undefined)
+  const statuses = Object.entries(STATUSES).map(([status, meaning]) => [status, sentence(meaning)])
   return page('HTTP API', 'the OpenAPI document, `GET /v1/openapi.json`', [
-    'Every endpoint with its credential, parameters, body and answers. The same is served as an OpenAPI 3.1 document at `GET /v1/openapi.json`, which generators of typed clients read. Refusals and failures have the shape [Error](#error); [errors](errors.md) lists their codes and says which to retry.',
-    'An API key is sent as `Authorization: Bearer sk_...`, a session as `Authorization: Bearer ses_...`. Lists are paginated: `limit` is the size of a page, and `after` takes what the page before gave. Changes of the account take an `Idempotency-Key`. Streaming answers are server-sent events (SSE).',
+    'Every endpoint with its credential, parameters, body and answers. The same is served as an OpenAPI 3.1 document at `GET /v1/openapi.json`, which generators of typed clients read.',
+    'An API key is sent as `Authorization: Bearer sk_...`, a session as `Authorization: Bearer ses_...`. Changes of the account take an `Idempotency-Key`. Streaming answers are server-sent events (SSE).',
     '## Headers',
     headersTable(),
+    '## Answers',
+    'Answers are JSON unless another type is named. Refusals and failures of every operation have the shape [Error](#error); [errors](errors.md) lists their codes and says which to retry.',
+    table(['status', 'meaning'], [...statuses, ['others', 'Refused or failed, as [Error](#error).']]),
+    '## Lists',
+    'A list has `object` `"list"`, its entries in the array `data` and, where it is paginated, `has_more`: whether there is another page. `limit` is the size of a page, and `after` takes what the page before gave.',
     ...sections
-      .filter(([, rows]) => rows.length > 0)
-      .flatMap(([title, rows]) => [`## ${title}`, ...rows.flatMap(operation)]),
+      .map(([title, rows]) => [
+        title,
+        rows.filter((row) => !paid.includes(row)),
+        rows.filter((row) => paid.includes(row)),
+      ])
+      .filter(([, rows, twins]) => rows.length + twins.length > 0)
+      .flatMap(([title, rows, twins]) => [
+        `## ${title}`,
+        ...(twins.length === 0 ? [] : [PAY_PER_REQUEST, paidOperations(twins)]),
+        ...rows.flatMap((row) => operation(row, places)),
+      ]),
     '## Shapes',
-    ...Object.entries(components.schemas).flatMap(shape),
+    ...Object.entries(components.schemas)
+      .filter(([, schema]) => entryOfList(schema) === undefined)
+      .flatMap((row) => shape(row, places)),
   ])
 }
+
+const PAY_PER_REQUEST =
+  'Each takes the body of an operation with an account, no credential, and the headers `PAYMENT-SIGNATURE` and `x-erc8004-agent`.'

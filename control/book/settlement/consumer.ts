@@ -6,12 +6,12 @@ import type { Pool } from '../../runtime/db/pool.ts'
 import { logEvent } from '../../runtime/logEvents.ts'
 import { bookBatch } from './bookBatch.ts'
 import type { Booked } from './bookEntries.ts'
+import { BookedShards } from './bookedShards.ts'
 import type { Entry } from './entry.ts'
 import { Lanes } from './lanes.ts'
 import { entriesOf, inParts, type OpenEntry, openEntry, sizeOf } from './openEntry.ts'
 import { ReadSize } from './readSize.ts'
 import { rejectName } from './rejects.ts'
-import { ShardLeases } from './shardLeases.ts'
 import { claimIdle, ensureGroups, forgetDeadConsumers, leaveGroup, readGroup, removeEntries } from './streamReader.ts'
 
 /** Counters since the start, for metrics. */
@@ -64,7 +64,7 @@ export class SettlementConsumer {
   private readonly commands: Redis
   private readonly done: Promise<void>
   private readonly lanes: Lanes
-  private readonly leases: ShardLeases
+  private readonly leases: BookedShards
   private stopping = new AbortController()
   private readonly size: ReadSize
   private claimAtMs = 0
@@ -72,7 +72,7 @@ export class SettlementConsumer {
   constructor(options: SettlementOptions) {
     this.options = options
     this.lanes = new Lanes(options.limits.settlementLanes)
-    this.leases = new ShardLeases(options.pool, options.consumer, options.limits)
+    this.leases = new BookedShards(options.pool, options.consumer, options.limits)
     this.size = new ReadSize(options.limits.settlementReadMin, options.limits.settlementReadMax)
     this.reader = connectRedis(options.redisUrl, 'wait')
     this.commands = connectRedis(options.redisUrl, 'wait')

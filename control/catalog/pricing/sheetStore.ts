@@ -1,3 +1,4 @@
+import { camelColumns, msColumns } from '../../runtime/db/columns.ts'
 import type { Queryable } from '../../runtime/db/pool.ts'
 import { noteUnavailable } from './seriesPromise.ts'
 import { type Sheet, withPromiseEnd } from './sheet.ts'
@@ -13,14 +14,7 @@ export interface StoredSheet {
   readonly text: string
 }
 
-interface SheetRow {
-  readonly version: number
-  readonly published_at: Date
-  readonly valid_until: Date
-  readonly is_renewed: boolean
-  readonly content_hash: string
-  readonly sheet: string
-}
+type SheetRow = StoredSheet & { readonly isRenewed: boolean }
 
 /** Sheets with the end that their promise has now. */
 const SHEETS = `
@@ -28,17 +22,11 @@ const SHEETS = `
      p.valid_until IS NOT NULL AS is_renewed
    FROM price_sheets s LEFT JOIN LATERAL
      (SELECT max(valid_until) AS valid_until FROM price_promises WHERE sheet_version = s.version) p ON true) AS sheets`
-const COLUMNS = 'version, published_at, valid_until, is_renewed, content_hash, sheet'
+const TIMES = msColumns('published_at, valid_until')
+const COLUMNS = `${camelColumns('version, is_renewed, content_hash')}, sheet AS text, ${TIMES}`
 
-function stored(row: SheetRow): StoredSheet {
-  const validUntilMs = row.valid_until.getTime()
-  return {
-    version: row.version,
-    publishedAtMs: row.published_at.getTime(),
-    validUntilMs,
-    contentHash: row.content_hash,
-    text: row.is_renewed ? withPromiseEnd(row.sheet, validUntilMs) : row.sheet,
-  }
+function stored({ isRenewed, ...sheet }: SheetRow): StoredSheet {
+  return isRenewed ? { ...sheet, text: withPromiseEnd(sheet.text, sheet.validUntilMs) } : sheet
 }
 
 /** The newest sheet, or undefined before the first publication. */
@@ -55,14 +43,10 @@ export async function sheetOf(db: Queryable, version: number): Promise<StoredShe
 
 /** Every version ever published, newest first, without the prices. */
 export async function listSheets(db: Queryable): Promise<Array<Omit<StoredSheet, 'text' | 'contentHash'>>> {
-  const found = await db.query<Pick<SheetRow, 'version' | 'published_at' | 'valid_until'>>(
-    `SELECT version, published_at, valid_until FROM ${SHEETS} ORDER BY version DESC`,
+  const found = await db.query<Omit<StoredSheet, 'text' | 'contentHash'>>(
+    `SELECT version, ${TIMES} FROM ${SHEETS} ORDER BY version DESC`,
   )
-  return found.rows.map((row) => ({
-    version: row.version,
-    publishedAtMs: row.published_at.getTime(),
-    validUntilMs: row.valid_until.getTime(),
-  }))
+  return found.rows
 }
 
 /** The sheets that still promise their prices, in the order of their versions. @param nowMs milliseconds since 1970 */

@@ -1,5 +1,5 @@
-import type { Hex } from 'viem'
 import type { Address } from '../../../contract/payments/address.ts'
+import { camelColumns } from '../../runtime/db/columns.ts'
 import type { Queryable } from '../../runtime/db/pool.ts'
 import type { Signatures, SignerKeys } from './catalogKey.ts'
 import type { BoundSheet } from './catalogText.ts'
@@ -31,36 +31,12 @@ export interface StoredSigner {
   readonly previous: Signatures | undefined
 }
 
-interface CatalogRow {
-  readonly version: number
-  readonly signer: number
-  readonly sheet_version: number
-  readonly valid_from: Date
-  readonly valid_until: Date
-  readonly content_hash: string
-  readonly catalog: string
-  readonly digest: string
-  readonly eip191: Hex
-  readonly ed25519: string
-}
-
-function catalogOf(row: CatalogRow): SignedCatalog {
-  return {
-    version: row.version,
-    signer: row.signer,
-    sheetVersion: row.sheet_version,
-    validFrom: row.valid_from,
-    validUntil: row.valid_until,
-    contentHash: row.content_hash,
-    text: row.catalog,
-    digest: row.digest,
-    signatures: { eip191: row.eip191, ed25519: row.ed25519 },
-  }
-}
+const CATALOG = `${camelColumns('version, signer, sheet_version, valid_from, valid_until, content_hash, digest')}, catalog AS text,
+  json_build_object('eip191', eip191, 'ed25519', ed25519) AS signatures`
 
 async function oneCatalog(db: Queryable, which: string, values: readonly unknown[]) {
-  const found = await db.query<CatalogRow>(`SELECT * FROM signed_catalogs ${which}`, [...values])
-  return found.rows[0] && catalogOf(found.rows[0])
+  const found = await db.query<SignedCatalog>(`SELECT ${CATALOG} FROM signed_catalogs ${which}`, [...values])
+  return found.rows[0]
 }
 
 /** The newest catalog; undefined before the first. */
@@ -86,8 +62,7 @@ export type ListedCatalog = Omit<SignedCatalog, 'text' | 'contentHash' | 'signat
 /** Catalogs, newest first. @param below the version that all of them are below */
 export async function listCatalogs(db: Queryable, limit: number, below: number): Promise<ListedCatalog[]> {
   const found = await db.query<ListedCatalog>(
-    `SELECT c.version, c.signer, c.sheet_version AS "sheetVersion", c.valid_from AS "validFrom",
-       c.valid_until AS "validUntil", c.digest, s.address
+    `SELECT ${camelColumns('c.version, c.signer, c.sheet_version, c.valid_from, c.valid_until, c.digest, s.address')}
      FROM signed_catalogs c JOIN catalog_signers s ON s.number = c.signer
      WHERE c.version < $1 ORDER BY c.version DESC LIMIT $2`,
     [below, limit],
@@ -112,35 +87,18 @@ export async function insertCatalog(db: Queryable, catalog: SignedCatalog): Prom
   ])
 }
 
-interface SignerRow {
-  readonly number: number
-  readonly address: Address
-  readonly ed25519: string
-  readonly from_version: number
-  readonly since: Date
-  readonly statement: string
-  readonly own_eip191: Hex
-  readonly own_ed25519: string
-  readonly previous_eip191: Hex | null
-  readonly previous_ed25519: string | null
-}
+type SignerRow = Omit<StoredSigner, 'previous'> & { readonly previous: Signatures | null }
 
-function signerOf(row: SignerRow): StoredSigner {
-  const { previous_eip191: eip191, previous_ed25519: ed25519 } = row
-  return {
-    number: row.number,
-    keys: { address: row.address, ed25519: row.ed25519 },
-    fromVersion: row.from_version,
-    since: row.since,
-    statement: row.statement,
-    own: { eip191: row.own_eip191, ed25519: row.own_ed25519 },
-    previous: eip191 === null || ed25519 === null ? undefined : { eip191, ed25519 },
-  }
-}
+const SIGNER = `number, from_version AS "fromVersion", since, statement,
+  json_build_object('address', address, 'ed25519', ed25519) AS keys,
+  json_build_object('eip191', own_eip191, 'ed25519', own_ed25519) AS own,
+  CASE WHEN number > 1 THEN json_build_object('eip191', previous_eip191, 'ed25519', previous_ed25519) END AS previous`
+
+const signerOf = (row: SignerRow): StoredSigner => ({ ...row, previous: row.previous ?? undefined })
 
 /** Every signer, the first one first. */
 export async function listSigners(db: Queryable): Promise<StoredSigner[]> {
-  const found = await db.query<SignerRow>('SELECT * FROM catalog_signers ORDER BY number')
+  const found = await db.query<SignerRow>(`SELECT ${SIGNER} FROM catalog_signers ORDER BY number`)
   return found.rows.map(signerOf)
 }
 
@@ -148,7 +106,7 @@ export async function listSigners(db: Queryable): Promise<StoredSigner[]> {
 export async function signerOfNumber(db: Queryable, number?: number): Promise<StoredSigner | undefined> {
   const which = number === undefined ? 'ORDER BY number DESC LIMIT 1' : 'WHERE number = $1'
   const found = await db.query<SignerRow>(
-    `SELECT * FROM catalog_signers ${which}`,
+    `SELECT ${SIGNER} FROM catalog_signers ${which}`,
     number === undefined ? [] : [number],
   )
   return found.rows[0] && signerOf(found.rows[0])

@@ -1,13 +1,14 @@
-import type { Impact, Incident } from '../../../contract/api/incidents.ts'
+import type { Incident } from '../../../contract/api/incidents.ts'
 import { DAY_MS } from '../../../contract/api/time.ts'
 import { newId } from '../../../contract/wire/ids.ts'
 import type { Limits } from '../../limits.ts'
 import { type Actor, GATEWAY_WIDE, recordActivity } from '../../runtime/activity/activity.ts'
 import { textArray } from '../../runtime/db/arrays.ts'
+import { msColumns } from '../../runtime/db/columns.ts'
 import { countOf } from '../../runtime/db/count.ts'
 import type { Client, Queryable } from '../../runtime/db/pool.ts'
 
-const COLUMNS = 'id, title, impact, models, note, opened_at, closed_at, resolution'
+const COLUMNS = `id, title, impact, models, note, resolution, ${msColumns('opened_at, closed_at')}`
 
 /** An incident that cannot be opened or closed; the message says why. */
 export class IncidentError extends Error {
@@ -15,22 +16,6 @@ export class IncidentError extends Error {
 }
 
 export type NewIncident = Pick<Incident, 'title' | 'impact' | 'models' | 'note'>
-
-interface IncidentRow {
-  readonly id: string
-  readonly title: string
-  readonly impact: Impact
-  readonly models: string[]
-  readonly note: string
-  readonly opened_at: Date
-  readonly closed_at: Date | null
-  readonly resolution: string
-}
-
-function incidentOfRow(row: IncidentRow): Incident {
-  const { opened_at: openedAt, closed_at: closedAt, ...rest } = row
-  return { ...rest, openedAtMs: openedAt.getTime(), closedAtMs: closedAt?.getTime() ?? null }
-}
 
 /**
  * Opens an incident, in the caller's transaction.
@@ -47,11 +32,11 @@ export async function openIncident(
     throw new IncidentError(`${limits.incidentsOpenMax} incidents are open; close those that are over first`)
   }
   const { title, impact, models, note } = incident
-  const made = await client.query<IncidentRow>(
+  const made = await client.query<Incident>(
     `INSERT INTO incidents (id, title, impact, models, note) VALUES ($1, $2, $3, $4::text[], $5) RETURNING ${COLUMNS}`,
     [newId('inc'), title, impact, textArray(models), note],
   )
-  const opened = incidentOfRow(onlyRow(made.rows))
+  const opened = onlyRow(made.rows)
   await recordActivity(client, actor, [
     { accountId: GATEWAY_WIDE, type: 'incident.opened', target: opened.id, details: { title, impact, models } },
   ])
@@ -64,7 +49,7 @@ export async function openIncident(
  * @throws IncidentError when there is no such incident, or it is closed
  */
 export async function closeIncident(client: Client, actor: Actor, id: string, resolution: string): Promise<Incident> {
-  const closed = await client.query<IncidentRow>(
+  const closed = await client.query<Incident>(
     `UPDATE incidents SET closed_at = greatest(now(), opened_at), resolution = $2 WHERE id = $1 AND closed_at IS NULL RETURNING ${COLUMNS}`,
     [id, resolution],
   )
@@ -75,7 +60,7 @@ export async function closeIncident(client: Client, actor: Actor, id: string, re
   await recordActivity(client, actor, [
     { accountId: GATEWAY_WIDE, type: 'incident.closed', target: id, details: { resolution } },
   ])
-  return incidentOfRow(onlyRow(closed.rows))
+  return onlyRow(closed.rows)
 }
 
 /**
@@ -83,12 +68,12 @@ export async function closeIncident(client: Client, actor: Actor, id: string, re
  * limits.incidentDaysShown days, at most limits.incidentsShownMax.
  */
 export async function shownIncidents(db: Queryable, limits: Limits): Promise<Incident[]> {
-  const found = await db.query<IncidentRow>(
+  const found = await db.query<Incident>(
     `SELECT ${COLUMNS} FROM incidents WHERE closed_at IS NULL OR closed_at > $1
      ORDER BY closed_at IS NULL DESC, id DESC LIMIT $2`,
     [new Date(Date.now() - limits.incidentDaysShown * DAY_MS), limits.incidentsShownMax],
   )
-  return found.rows.map(incidentOfRow).sort((a, b) => (a.id < b.id ? 1 : -1))
+  return found.rows.sort((a, b) => (a.id < b.id ? 1 : -1))
 }
 
 function onlyRow<Row>(rows: readonly Row[]): Row {

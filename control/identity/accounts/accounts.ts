@@ -13,6 +13,7 @@ import { ReusedRefError } from '../../book/ledger/reusedRefError.ts'
 import { bookableCoin, bookPrice, type CoinAmount } from '../../catalog/pricing/coinAmounts.ts'
 import type { Limits } from '../../limits.ts'
 import { OPERATOR, recordActivity } from '../../runtime/activity/activity.ts'
+import { msColumns } from '../../runtime/db/columns.ts'
 import { locking } from '../../runtime/db/lockOrder.ts'
 import { type Client, type Pool, type Queryable, withTransaction } from '../../runtime/db/pool.ts'
 
@@ -62,8 +63,8 @@ export async function createAccount(
 }
 
 interface Booked {
-  readonly coin_nanos: number
-  readonly credit_units: number
+  readonly coinNanos: number
+  readonly creditUnits: number
 }
 
 /** The amounts that a payment has credited to an account. Locks the account's row, which serializes concurrent payments. */
@@ -71,11 +72,11 @@ async function bookedBefore(client: Client, accountId: string, ref: string): Pro
   locking(client, 'accounts', () => [accountId])
   await client.query('SELECT 1 FROM admission_accounts WHERE account_id = $1 FOR UPDATE', [accountId])
   const found = await client.query<Booked>(
-    `SELECT coalesce((SELECT coalesce(coin_nanos, units) FROM transfers WHERE ref = $2 AND kind = 'payment' AND credit = $3), 0) AS coin_nanos,
-       coalesce((SELECT units FROM grants WHERE account_id = $1 AND ref = $2), 0) AS credit_units`,
+    `SELECT coalesce((SELECT coalesce(coin_nanos, units) FROM transfers WHERE ref = $2 AND kind = 'payment' AND credit = $3), 0) AS "coinNanos",
+       coalesce((SELECT units FROM grants WHERE account_id = $1 AND ref = $2), 0) AS "creditUnits"`,
     [accountId, ref, coinAccount(accountId)],
   )
-  return found.rows[0] ?? { coin_nanos: 0, credit_units: 0 }
+  return found.rows[0] ?? { coinNanos: 0, creditUnits: 0 }
 }
 
 const describe = (coinNanos: number, creditUnits: number): string =>
@@ -84,10 +85,10 @@ const describe = (coinNanos: number, creditUnits: number): string =>
 /** @returns whether the payment was credited before, with the same amounts. @throws ReusedRefError when with others */
 async function isRepeat(client: Client, accountId: string, ref: string, credit: Credit): Promise<boolean> {
   const before = await bookedBefore(client, accountId, ref)
-  if (before.coin_nanos === 0 && before.credit_units === 0) return false
+  if (before.coinNanos === 0 && before.creditUnits === 0) return false
   const [coinNanos, creditUnits] = [credit.coinNanos ?? 0, credit.creditUnits ?? 0]
-  if (before.coin_nanos === coinNanos && before.credit_units === creditUnits) return true
-  const then = describe(before.coin_nanos, before.credit_units)
+  if (before.coinNanos === coinNanos && before.creditUnits === creditUnits) return true
+  const then = describe(before.coinNanos, before.creditUnits)
   throw new ReusedRefError(ref, accountId, `${then} then, ${describe(coinNanos, creditUnits)} now`)
 }
 
@@ -135,18 +136,12 @@ async function creditable(client: Client, nanos: number): Promise<CoinAmount> {
   throw new RangeError(`${coinDecimal(nanos)} coin is worth more than can be booked`)
 }
 
-interface AccountRow {
-  readonly id: string
-  readonly name: string
-  readonly created_at: Date
-}
-
-const asAccount = (row: AccountRow): Account => ({ id: row.id, name: row.name, createdAtMs: row.created_at.getTime() })
+const COLUMNS = `id, name, ${msColumns('created_at')}`
 
 /** The account, or undefined for an unknown id. */
 export async function accountOf(db: Queryable, accountId: string): Promise<Account | undefined> {
-  const found = await db.query<AccountRow>('SELECT id, name, created_at FROM accounts WHERE id = $1', [accountId])
-  return found.rows[0] && asAccount(found.rows[0])
+  const found = await db.query<Account>(`SELECT ${COLUMNS} FROM accounts WHERE id = $1`, [accountId])
+  return found.rows[0]
 }
 
 /**
@@ -154,11 +149,11 @@ export async function accountOf(db: Queryable, accountId: string): Promise<Accou
  * @param after the id of the account to continue after; '' starts at the oldest
  */
 export async function listAccounts(db: Queryable, limit: number, after = ''): Promise<Account[]> {
-  const found = await db.query<AccountRow>(
-    'SELECT id, name, created_at FROM accounts WHERE id > $1 ORDER BY id LIMIT $2',
-    [after, limit],
-  )
-  return found.rows.map(asAccount)
+  const found = await db.query<Account>(`SELECT ${COLUMNS} FROM accounts WHERE id > $1 ORDER BY id LIMIT $2`, [
+    after,
+    limit,
+  ])
+  return found.rows
 }
 
 /** The account's balance by the book. @throws UnknownAccountError */

@@ -1,3 +1,4 @@
+import { camelColumns, msColumns } from '../../runtime/db/columns.ts'
 /** A key as stored in the book, without its secret, which is not stored. Caps are units; null is no cap. */
 export interface ApiKey {
   readonly id: string
@@ -30,82 +31,6 @@ export interface ApiKey {
   readonly platformUser: string
 }
 
-export interface KeyRow {
-  readonly id: string
-  readonly account_id: string
-  readonly hash: string
-  readonly last4: string
-  readonly name: string
-  readonly paused: boolean
-  readonly cap_hour_units: number | null
-  readonly cap_day_units: number | null
-  readonly cap_month_units: number | null
-  readonly budget_units: number | null
-  readonly models: string[]
-  readonly tools: string[]
-  readonly no_logs: boolean
-  readonly private_tier: boolean
-  readonly allow_retention: boolean | null
-  readonly can_transfer: boolean
-  readonly requests_per_minute: number
-  readonly expires_at: Date | null
-  readonly revoked_at: Date | null
-  readonly created_at: Date
-  readonly is_platform: boolean
-  readonly platform_key_id: string | null
-  readonly platform_user: string
-}
-
-export const COLUMNS = [
-  'id',
-  'account_id',
-  'hash',
-  'last4',
-  'name',
-  'paused',
-  'cap_hour_units',
-  'cap_day_units',
-  'cap_month_units',
-  'budget_units',
-  'models',
-  'tools',
-  'no_logs',
-  'private_tier',
-  'allow_retention',
-  'requests_per_minute',
-  'expires_at',
-  'revoked_at',
-  'created_at',
-  'is_platform',
-  'platform_key_id',
-  'platform_user',
-  'can_transfer',
-].join(', ')
-
-export function asApiKey(row: KeyRow): ApiKey {
-  return {
-    id: row.id,
-    accountId: row.account_id,
-    hash: row.hash,
-    last4: row.last4,
-    name: row.name,
-    paused: row.paused,
-    capHourUnits: row.cap_hour_units,
-    capDayUnits: row.cap_day_units,
-    capMonthUnits: row.cap_month_units,
-    budgetUnits: row.budget_units,
-    models: row.models,
-    tools: row.tools,
-    noLogs: row.no_logs,
-    privateTier: row.private_tier,
-    allowRetention: row.allow_retention,
-    canTransfer: row.can_transfer,
-    requestsPerMinute: row.requests_per_minute,
-    expiresAtMs: row.expires_at?.getTime() ?? null,
-    revokedAtMs: row.revoked_at?.getTime() ?? null,
-    createdAtMs: row.created_at.getTime(),
-    isPlatform: row.is_platform,
-    platformKeyId: row.platform_key_id,
-    platformUser: row.platform_user,
-  }
-}
+export const COLUMNS = `${camelColumns(`id, account_id, hash, last4, name, paused, cap_hour_units, cap_day_units, cap_month_units,
+  budget_units, models, tools, no_logs, private_tier, allow_retention, can_transfer, requests_per_minute, is_platform,
+  platform_key_id, platform_user`)}, ${msColumns('expires_at, revoked_at, created_at')}`

@@ -1,6 +1,6 @@
 import { hashSecret, newId, newSecret } from '../../../contract/wire/ids.ts'
 import type { Queryable } from '../../runtime/db/pool.ts'
-import { type ApiKey, asApiKey, COLUMNS, type KeyRow } from './keyRow.ts'
+import { type ApiKey, COLUMNS } from './keyRow.ts'
 
 /** The owner's settings of a key. Caps are units; null removes a cap; absent fields stay unchanged. */
 export interface KeySettings {
@@ -81,14 +81,14 @@ export async function createKey(
     ['last4', secret.slice(-4)],
     ...settingColumns(settings),
   ]
-  const made = await db.query<KeyRow>(
+  const made = await db.query<ApiKey>(
     `INSERT INTO api_keys (${columns.map(([column]) => column).join(', ')})
      VALUES (${columns.map((_, index) => `$${index + 1}`).join(', ')}) RETURNING ${COLUMNS}`,
     columns.map(([, value]) => value),
   )
   const [row] = made.rows
   if (row === undefined) throw new Error('the database returned no row for a new key')
-  return { key: asApiKey(row), secret }
+  return { key: row, secret }
 }
 
 /**
@@ -99,12 +99,12 @@ export async function updateKey(db: Queryable, keyId: string, settings: KeySetti
   const columns = settingColumns(settings)
   if (columns.length === 0) return keyOrThrow(await keyOf(db, keyId), keyId)
   const changes = columns.map(([column], index) => `${column} = $${index + 2}`).join(', ')
-  const changed = await db.query<KeyRow>(
+  const changed = await db.query<ApiKey>(
     `UPDATE api_keys SET ${changes} WHERE id = $1 AND revoked_at IS NULL RETURNING ${COLUMNS}`,
     [keyId, ...columns.map(([, value]) => value)],
   )
   const [row] = changed.rows
-  if (row !== undefined) return asApiKey(row)
+  if (row !== undefined) return row
   throw new UnknownKeyError(keyId, (await keyOf(db, keyId)) ? 'a revoked key cannot be changed:' : undefined)
 }
 
@@ -115,21 +115,21 @@ export async function updateKey(db: Queryable, keyId: string, settings: KeySetti
  */
 export async function replaceSecret(db: Queryable, keyId: string): Promise<{ key: ApiKey; secret: string }> {
   const secret = newSecret('sk')
-  const changed = await db.query<KeyRow>(
+  const changed = await db.query<ApiKey>(
     `UPDATE api_keys SET hash = $2, last4 = $3 WHERE id = $1 AND revoked_at IS NULL RETURNING ${COLUMNS}`,
     [keyId, hashSecret(secret), secret.slice(-4)],
   )
   const [row] = changed.rows
-  return { key: keyOrThrow(row && asApiKey(row), keyId), secret }
+  return { key: keyOrThrow(row, keyId), secret }
 }
 
 /** Revokes a key permanently; idempotent. @throws UnknownKeyError */
 export async function revokeKey(db: Queryable, keyId: string): Promise<ApiKey> {
-  const revoked = await db.query<KeyRow>(
+  const revoked = await db.query<ApiKey>(
     `UPDATE api_keys SET revoked_at = coalesce(revoked_at, now()) WHERE id = $1 RETURNING ${COLUMNS}`,
     [keyId],
   )
-  return keyOrThrow(revoked.rows[0] && asApiKey(revoked.rows[0]), keyId)
+  return keyOrThrow(revoked.rows[0], keyId)
 }
 
 function keyOrThrow(key: ApiKey | undefined, keyId: string): ApiKey {
@@ -139,14 +139,14 @@ function keyOrThrow(key: ApiKey | undefined, keyId: string): ApiKey {
 
 /** One key by its id, or undefined. */
 export async function keyOf(db: Queryable, keyId: string): Promise<ApiKey | undefined> {
-  const found = await db.query<KeyRow>(`SELECT ${COLUMNS} FROM api_keys WHERE id = $1`, [keyId])
-  return found.rows[0] && asApiKey(found.rows[0])
+  const found = await db.query<ApiKey>(`SELECT ${COLUMNS} FROM api_keys WHERE id = $1`, [keyId])
+  return found.rows[0]
 }
 
 /** Every key of an account, oldest first, revoked ones included. */
 export async function listKeys(db: Queryable, accountId: string): Promise<ApiKey[]> {
-  const found = await db.query<KeyRow>(`SELECT ${COLUMNS} FROM api_keys WHERE account_id = $1 ORDER BY id`, [accountId])
-  return found.rows.map(asApiKey)
+  const found = await db.query<ApiKey>(`SELECT ${COLUMNS} FROM api_keys WHERE account_id = $1 ORDER BY id`, [accountId])
+  return found.rows
 }
 
 /**
@@ -154,13 +154,13 @@ export async function listKeys(db: Queryable, accountId: string): Promise<ApiKey
  * @param after the id of the key to continue after, or ''
  */
 export async function pageOfKeys(db: Queryable, accountId: string, limit: number, after: string): Promise<ApiKey[]> {
-  const found = await db.query<KeyRow>(
+  const found = await db.query<ApiKey>(
     `SELECT ${COLUMNS} FROM api_keys
      WHERE account_id = $1 AND revoked_at IS NULL AND platform_key_id IS NULL AND ($2 = '' OR id < $2)
      ORDER BY id DESC LIMIT $3`,
     [accountId, after, limit],
   )
-  return found.rows.map(asApiKey)
+  return found.rows
 }
 
 /** The ids among these that no price sheet ever had: typing errors, which would lock a key out of everything. */

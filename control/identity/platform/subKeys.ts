@@ -3,7 +3,7 @@ import { type Actor, recordActivity } from '../../runtime/activity/activity.ts'
 import { countOf } from '../../runtime/db/count.ts'
 import { locking } from '../../runtime/db/lockOrder.ts'
 import type { Client, Queryable } from '../../runtime/db/pool.ts'
-import { type ApiKey, asApiKey, COLUMNS, type KeyRow } from '../keys/keyRow.ts'
+import { type ApiKey, COLUMNS } from '../keys/keyRow.ts'
 import { createKey, type KeySettings, revokeKey } from '../keys/keys.ts'
 import { settingsJson } from '../keys/settingsJson.ts'
 
@@ -52,8 +52,8 @@ export async function endSubKey(client: Client, actor: Actor, platformKeyId: str
  */
 export async function lockSubKey(client: Client, platformKeyId: string, keyId: string): Promise<ApiKey> {
   locking(client, 'keys', () => [keyId])
-  const found = await client.query<KeyRow>(`SELECT ${COLUMNS} FROM api_keys WHERE id = $1 FOR UPDATE`, [keyId])
-  const key = found.rows[0] && asApiKey(found.rows[0])
+  const found = await client.query<ApiKey>(`SELECT ${COLUMNS} FROM api_keys WHERE id = $1 FOR UPDATE`, [keyId])
+  const key = found.rows[0]
   if (key === undefined) throw noSubKey()
   if (key.platformKeyId !== platformKeyId) throw new GatewayError('permission_denied')
   return key
@@ -67,12 +67,12 @@ export async function pageOfSubKeys(
   limit: number,
   after: string,
 ): Promise<ApiKey[]> {
-  const found = await db.query<KeyRow>(
+  const found = await db.query<ApiKey>(
     `SELECT ${COLUMNS} FROM api_keys WHERE platform_key_id = $1 AND revoked_at IS NULL
        AND ($2 = '' OR platform_user = $2) AND ($3 = '' OR id < $3) ORDER BY id DESC LIMIT $4`,
     [platformKeyId, user, after, limit],
   )
-  return found.rows.map(asApiKey)
+  return found.rows
 }
 
 export async function countSubKeys(db: Queryable, platformKeyId: string): Promise<number> {

@@ -1,6 +1,7 @@
 import { hashSecret, newId, newSecret } from '../../../contract/wire/ids.ts'
 import type { Limits } from '../../limits.ts'
 import { type Actor, recordActivity } from '../../runtime/activity/activity.ts'
+import { camelColumns, msColumns } from '../../runtime/db/columns.ts'
 import type { Client, Queryable } from '../../runtime/db/pool.ts'
 
 /** A session that is in force. */
@@ -14,24 +15,8 @@ export interface Session {
   readonly expiresAtMs: number
 }
 
-interface SessionRow {
-  readonly id: string
-  readonly address: string
-  readonly account_id: string | null
-  readonly created_at: Date
-  readonly expires_at: Date
-}
-
-const asSession = (row: SessionRow): Session => ({
-  id: row.id,
-  address: row.address,
-  accountId: row.account_id ?? '',
-  createdAtMs: row.created_at.getTime(),
-  expiresAtMs: row.expires_at.getTime(),
-})
-
 const SESSIONS = `
-  SELECT s.id, s.address, w.account_id, s.created_at, s.expires_at
+  SELECT ${camelColumns('s.id, s.address')}, coalesce(w.account_id, '') AS "accountId", ${msColumns('s.created_at, s.expires_at')}
   FROM sessions s LEFT JOIN wallets w ON w.address = s.address WHERE s.expires_at > now()`
 
 /**
@@ -56,36 +41,35 @@ export async function beginSession(
        (SELECT id FROM sessions WHERE address = $1 ORDER BY id DESC OFFSET $2)`,
     [address, limits.sessionsPerWalletMax],
   )
-  const found = await client.query<SessionRow>(`${SESSIONS} AND s.id = $1`, [id])
-  const [row] = found.rows
-  if (row === undefined) throw new Error('a session ended as it began; limits.sessionLifetimeMs is too short')
-  const session = asSession(row)
+  const found = await client.query<Session>(`${SESSIONS} AND s.id = $1`, [id])
+  const [session] = found.rows
+  if (session === undefined) throw new Error('a session ended as it began; limits.sessionLifetimeMs is too short')
   await note(client, actor, session.accountId, 'session.created', id)
   return { session, secret }
 }
 
 /** The session with this hash, as in `hashSecret`; undefined when it is unknown, ended or expired. */
 export async function sessionOf(db: Queryable, hash: string): Promise<Session | undefined> {
-  const found = await db.query<SessionRow>({
+  const found = await db.query<Session>({
     name: 'session_of',
     text: `${SESSIONS} AND s.hash = $1`,
     values: [hash],
   })
-  return found.rows[0] && asSession(found.rows[0])
+  return found.rows[0]
 }
 
 /** The sessions of an account that are in force, newest first. */
 export async function listSessions(db: Queryable, accountId: string): Promise<Session[]> {
-  const found = await db.query<SessionRow>(`${SESSIONS} AND w.account_id = $1 ORDER BY s.id DESC`, [accountId])
-  return found.rows.map(asSession)
+  const found = await db.query<Session>(`${SESSIONS} AND w.account_id = $1 ORDER BY s.id DESC`, [accountId])
+  return found.rows
 }
 
 /** Ends a session, inside the caller's transaction. @returns false for an unknown id */
 export async function endSession(client: Client, actor: Actor, sessionId: string): Promise<boolean> {
-  const found = await client.query<SessionRow>(`${SESSIONS} AND s.id = $1`, [sessionId])
+  const found = await client.query<Session>(`${SESSIONS} AND s.id = $1`, [sessionId])
   const ended = await client.query('DELETE FROM sessions WHERE id = $1', [sessionId])
   if (ended.rowCount === 0) return false
-  await note(client, actor, found.rows[0]?.account_id ?? '', 'session.ended', sessionId)
+  await note(client, actor, found.rows[0]?.accountId ?? '', 'session.ended', sessionId)
   return true
 }
 

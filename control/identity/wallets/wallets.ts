@@ -4,6 +4,7 @@ import { lockAccount } from '../../book/ledger/accountRow.ts'
 import type { Limits } from '../../limits.ts'
 import { type Actor, recordActivity } from '../../runtime/activity/activity.ts'
 import { textArray } from '../../runtime/db/arrays.ts'
+import { msColumns } from '../../runtime/db/columns.ts'
 import { countOf } from '../../runtime/db/count.ts'
 import type { Client, Queryable } from '../../runtime/db/pool.ts'
 
@@ -16,11 +17,11 @@ export interface Wallet {
 
 /** The wallets of an account, in the order in which they were linked. */
 export async function listWallets(db: Queryable, accountId: string): Promise<Wallet[]> {
-  const found = await db.query<{ address: string; linked_at: Date }>(
-    'SELECT address, linked_at FROM wallets WHERE account_id = $1 ORDER BY linked_at, address',
+  const found = await db.query<Wallet>(
+    `SELECT address, ${msColumns('linked_at')} FROM wallets WHERE account_id = $1 ORDER BY linked_at, address`,
     [accountId],
   )
-  return found.rows.map((row) => ({ address: row.address, linkedAtMs: row.linked_at.getTime() }))
+  return found.rows
 }
 
 /** The account that a wallet is linked to. @param address lower case */

@@ -3,6 +3,7 @@ import { newId } from '../../../contract/wire/ids.ts'
 import { insertAccount, renameAccount } from '../../book/ledger/accountRow.ts'
 import { openAccount } from '../../book/ledger/openAccount.ts'
 import { createKey, type KeySettings, updateKey } from '../../identity/keys/keys.ts'
+import { camelColumns, msColumns } from '../../runtime/db/columns.ts'
 import { countOf } from '../../runtime/db/count.ts'
 import { locking } from '../../runtime/db/lockOrder.ts'
 import type { Client, Queryable } from '../../runtime/db/pool.ts'
@@ -32,34 +33,8 @@ export interface Agent {
   readonly createdAtMs: number
 }
 
-interface AgentRow {
-  readonly id: string
-  readonly owner_id: string
-  readonly slug: string
-  readonly name: string
-  readonly description: string
-  readonly key_id: string
-  readonly key_issued_at: Date | null
-  readonly request_cap_units: number | null
-  readonly approval_threshold_units: number | null
-  readonly created_at: Date
-}
-
-const SELECT = `SELECT a.id, a.owner_id, a.slug, c.name, a.description, a.key_id, a.key_issued_at, a.request_cap_units,
-  a.approval_threshold_units, a.created_at FROM agents a JOIN accounts c ON c.id = a.id`
-
-const asAgent = (row: AgentRow): Agent => ({
-  id: row.id,
-  ownerId: row.owner_id,
-  slug: row.slug,
-  name: row.name,
-  description: row.description,
-  keyId: row.key_id,
-  keyIssuedAtMs: row.key_issued_at?.getTime() ?? null,
-  requestCapUnits: row.request_cap_units,
-  approvalThresholdUnits: row.approval_threshold_units,
-  createdAtMs: row.created_at.getTime(),
-})
+const SELECT = `SELECT ${camelColumns(`a.id, a.owner_id, a.slug, c.name, a.description, a.key_id, a.request_cap_units,
+  a.approval_threshold_units`)}, ${msColumns('a.key_issued_at, a.created_at')} FROM agents a JOIN accounts c ON c.id = a.id`
 
 /**
  * Opens an agent with its own account and key, inside the caller's transaction. The key's secret is not kept:
@@ -132,25 +107,25 @@ const isNoSlug = (text: string): boolean => text.includes('\0')
 
 export async function agentBySlug(db: Queryable, slug: string): Promise<Agent | undefined> {
   if (isNoSlug(slug)) return undefined
-  const found = await db.query<AgentRow>(`${SELECT} WHERE a.slug = $1`, [slug])
-  return found.rows[0] && asAgent(found.rows[0])
+  const found = await db.query<Agent>(`${SELECT} WHERE a.slug = $1`, [slug])
+  return found.rows[0]
 }
 
 /** The agent, with its row locked until the end of the transaction. */
 export async function lockAgent(client: Client, slug: string): Promise<Agent | undefined> {
   if (isNoSlug(slug)) return undefined
   locking(client, 'agents', () => [slug])
-  const found = await client.query<AgentRow>(`${SELECT} WHERE a.slug = $1 FOR NO KEY UPDATE OF a`, [slug])
-  return found.rows[0] && asAgent(found.rows[0])
+  const found = await client.query<Agent>(`${SELECT} WHERE a.slug = $1 FOR NO KEY UPDATE OF a`, [slug])
+  return found.rows[0]
 }
 
 /** The agents of an account, newest first. @param after the id of the agent to continue after, or '' */
 export async function pageOfAgents(db: Queryable, ownerId: string, limit: number, after: string): Promise<Agent[]> {
-  const found = await db.query<AgentRow>(
+  const found = await db.query<Agent>(
     `${SELECT} WHERE a.owner_id = $1 AND ($2 = '' OR a.id < $2) ORDER BY a.id DESC LIMIT $3`,
     [ownerId, after, limit],
   )
-  return found.rows.map(asAgent)
+  return found.rows
 }
 
 export async function countAgents(db: Queryable, ownerId: string): Promise<number> {

@@ -4,6 +4,7 @@ import { newId } from '../../../contract/wire/ids.ts'
 import { amountJson, coinPrice } from '../../catalog/pricing/coinAmounts.ts'
 import type { Limits } from '../../limits.ts'
 import { type Actor, GATEWAY, recordActivity } from '../../runtime/activity/activity.ts'
+import { camelColumns, msColumns } from '../../runtime/db/columns.ts'
 import { countOf } from '../../runtime/db/count.ts'
 import { locking } from '../../runtime/db/lockOrder.ts'
 import type { Client, Queryable } from '../../runtime/db/pool.ts'
@@ -33,40 +34,14 @@ export interface Approval extends Omit<Wanted, 'bodyHash'> {
   readonly decidedAtMs: number | null
 }
 
-interface ApprovalRow {
-  readonly id: string
-  readonly agent_id: string
-  readonly subject: Wanted['subject']
-  readonly endpoint: string
-  readonly model: string
-  readonly body_hash: string
-  readonly units: number
-  readonly status: ApprovalStatus
-  readonly request_id: string
-  readonly used_by: string | null
-  readonly created_at: Date
-  readonly expires_at: Date
-  readonly decided_at: Date | null
+interface StoredApproval extends Approval {
+  readonly bodyHash: string
 }
 
 // An approval past its expiry time counts as expired, even before it is marked.
-const COLUMNS = `id, agent_id, subject, endpoint, model, body_hash, units, request_id, used_by, created_at, expires_at,
-  decided_at, CASE WHEN status IN ('pending', 'approved') AND expires_at <= now() THEN 'expired' ELSE status END AS status`
-
-const asApproval = (row: ApprovalRow): Approval => ({
-  id: row.id,
-  agentId: row.agent_id,
-  subject: row.subject,
-  endpoint: row.endpoint,
-  model: row.model,
-  units: row.units,
-  status: row.status,
-  requestId: row.request_id,
-  usedBy: row.used_by,
-  createdAtMs: row.created_at.getTime(),
-  expiresAtMs: row.expires_at.getTime(),
-  decidedAtMs: row.decided_at?.getTime() ?? null,
-})
+const COLUMNS = `${camelColumns('id, agent_id, subject, endpoint, model, body_hash, units, request_id, used_by')},
+  ${msColumns('created_at, expires_at, decided_at')},
+  CASE WHEN status IN ('pending', 'approved') AND expires_at <= now() THEN 'expired' ELSE status END AS status`
 
 /**
  * The open approval for a request or payment of an agent; creates one when there is none. Repeats share one open approval.
@@ -88,17 +63,17 @@ export async function askApproval(
      WHERE agent_id = $1 AND status IN ('pending', 'approved') AND expires_at <= now()`,
     [agentId],
   )
-  const open = await client.query<ApprovalRow>(
+  const open = await client.query<StoredApproval>(
     `SELECT ${COLUMNS} FROM approvals WHERE agent_id = $1 AND subject = $2 AND endpoint = $3 AND model = $4
        AND body_hash = $5 AND status IN ('pending', 'approved')`,
     [agentId, subject, endpoint, model, bodyHash],
   )
   const [found] = open.rows
   // An approval for less than the present amount (prices have changed) would never be usable.
-  if (found !== undefined && found.units >= units) return asApproval(found)
+  if (found !== undefined && found.units >= units) return found
   if (found !== undefined) await client.query(`UPDATE approvals SET status = 'expired' WHERE id = $1`, [found.id])
   await refuseTooMany(client, agentId, limits)
-  const made = await client.query<ApprovalRow>(
+  const made = await client.query<StoredApproval>(
     `INSERT INTO approvals (id, agent_id, subject, endpoint, model, body_hash, units, request_id, status, expires_at)
      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, 'pending', now() + make_interval(secs => $9)) RETURNING ${COLUMNS}`,
     [newId('apr'), agentId, subject, endpoint, model, bodyHash, units, requestId, limits.approvalLifetimeMs / 1_000],
@@ -108,7 +83,7 @@ export async function askApproval(
   const details = { agent_id: agentId, subject, endpoint, model, amount: formatUsd(units) }
   const change = { accountId: owner.rows[0]?.owner_id ?? '', type: 'approval.asked', target: row.id, details }
   await recordActivity(client, { ...GATEWAY, requestId }, [change])
-  return asApproval(row)
+  return row
 }
 
 async function refuseTooMany(client: Client, agentId: string, limits: Limits): Promise<void> {
@@ -142,15 +117,15 @@ export async function useApproval(
   usedBy: string,
 ): Promise<number> {
   locking(client, 'approvals', () => [approvalId])
-  const found = await client.query<ApprovalRow>(`SELECT ${COLUMNS} FROM approvals WHERE id = $1 FOR UPDATE`, [
+  const found = await client.query<StoredApproval>(`SELECT ${COLUMNS} FROM approvals WHERE id = $1 FOR UPDATE`, [
     approvalId,
   ])
   const [row] = found.rows
   const param = 'x-approval-id'
-  if (row === undefined || row.agent_id !== wanted.agentId) throw new GatewayError('approval_not_found', { param })
+  if (row === undefined || row.agentId !== wanted.agentId) throw new GatewayError('approval_not_found', { param })
   const fits = [
     row.subject === wanted.subject && row.endpoint === wanted.endpoint && row.model === wanted.model,
-    row.body_hash === wanted.bodyHash && leastUnits <= row.units,
+    row.bodyHash === wanted.bodyHash && leastUnits <= row.units,
   ]
   if (fits.includes(false)) throw new GatewayError('approval_mismatch', { param })
   const isFree = row.status === 'used' && (await wasVoided(client, row))
@@ -163,9 +138,9 @@ export async function useApproval(
 }
 
 /** Whether the request that used an approval ended without a charge, and the approval is still in time. */
-async function wasVoided(client: Client, { used_by, expires_at }: ApprovalRow): Promise<boolean> {
-  if (expires_at.getTime() <= Date.now()) return false
-  const found = await client.query('SELECT 1 FROM receipts WHERE request_id = $1 AND voided', [used_by])
+async function wasVoided(client: Client, { usedBy, expiresAtMs }: StoredApproval): Promise<boolean> {
+  if (expiresAtMs <= Date.now()) return false
+  const found = await client.query('SELECT 1 FROM receipts WHERE request_id = $1 AND voided', [usedBy])
   return found.rowCount === 1
 }
 
@@ -190,12 +165,12 @@ export async function decideApproval(
   decision: 'approved' | 'denied',
 ): Promise<Approval> {
   locking(client, 'approvals', () => [approvalId])
-  const found = await client.query<ApprovalRow>(`SELECT ${COLUMNS} FROM approvals WHERE id = $1 FOR UPDATE`, [
+  const found = await client.query<StoredApproval>(`SELECT ${COLUMNS} FROM approvals WHERE id = $1 FOR UPDATE`, [
     approvalId,
   ])
   const [row] = found.rows
-  if (row === undefined || row.agent_id !== agentId) throw new GatewayError('approval_not_found')
-  if (row.status === decision) return asApproval(row)
+  if (row === undefined || row.agentId !== agentId) throw new GatewayError('approval_not_found')
+  if (row.status === decision) return row
   // An approval that can still be used can be revoked.
   const isUsable = row.status === 'approved' || (row.status === 'used' && (await wasVoided(client, row)))
   const isOpen = row.status === 'pending' || (isUsable && decision === 'denied')
@@ -203,7 +178,7 @@ export async function decideApproval(
     const message = `The approval is ${row.status}, and nothing more can be decided; the agent has to ask again.`
     throw new GatewayError(UNUSABLE[row.status as keyof typeof UNUSABLE], { status: 409, message })
   }
-  const changed = await client.query<ApprovalRow>(
+  const changed = await client.query<StoredApproval>(
     `UPDATE approvals SET status = $2, decided_at = now(), used_by = NULL, used_at = NULL
      WHERE id = $1 RETURNING ${COLUMNS}`,
     [approvalId, decision],
@@ -212,7 +187,7 @@ export async function decideApproval(
   await recordActivity(client, actor, [
     { accountId: ownerId, type: `approval.${decision}`, target: approvalId, details },
   ])
-  return asApproval(changed.rows[0] ?? row)
+  return changed.rows[0] ?? row
 }
 
 /** The approvals of an agent, newest first. @param after the id of the approval to continue after, or '' */
@@ -223,12 +198,12 @@ export async function pageOfApprovals(
   limit: number,
   after: string,
 ): Promise<Approval[]> {
-  const found = await db.query<ApprovalRow>(
+  const found = await db.query<StoredApproval>(
     `SELECT * FROM (SELECT ${COLUMNS} FROM approvals WHERE agent_id = $1 AND ($2 = '' OR id < $2)) AS a
      WHERE ($3 = 'all' OR a.status = $3) ORDER BY id DESC LIMIT $4`,
     [agentId, after, status, limit],
   )
-  return found.rows.map(asApproval)
+  return found.rows
 }
 
 /** An approval as the agent and its owner see it. */

@@ -1,4 +1,5 @@
 import { intArray, textArray } from '../../runtime/db/arrays.ts'
+import { camelColumns, msColumns } from '../../runtime/db/columns.ts'
 import { countOf } from '../../runtime/db/count.ts'
 import type { Client, Queryable } from '../../runtime/db/pool.ts'
 import type { Fill, RestingOrder, Side } from './orderBook.ts'
@@ -22,47 +23,20 @@ export interface LockOrder {
   readonly endedAtMs: number | null
 }
 
-interface OrderRow {
-  readonly id: string
+interface StoredOrder extends LockOrder {
   readonly place: number
-  readonly series_id: string
-  readonly account_id: string
-  readonly side: Side
-  readonly price_nanos: number | null
-  readonly token_micros: number
-  readonly filled_micros: number
-  readonly status: OrderStatus
-  readonly escrow_nanos: number
-  readonly escrow_micros: number
-  readonly created_at: Date
-  readonly ended_at: Date | null
 }
 
-const COLUMNS = `id, place, series_id, account_id, side, price_nanos, token_micros, filled_micros, status, escrow_nanos,
-  escrow_micros, created_at, ended_at`
+const COLUMNS = `${camelColumns(`id, place, series_id, account_id, side, price_nanos, filled_micros, status, escrow_nanos,
+  escrow_micros`)}, token_micros AS micros, ${msColumns('created_at, ended_at')}`
 
-const asOrder = (row: OrderRow): LockOrder => ({
+const asResting = (row: StoredOrder): RestingOrder => ({
   id: row.id,
-  seriesId: row.series_id,
-  accountId: row.account_id,
+  accountId: row.accountId,
   side: row.side,
-  priceNanos: row.price_nanos,
-  micros: row.token_micros,
-  filledMicros: row.filled_micros,
-  status: row.status,
-  escrowNanos: row.escrow_nanos,
-  escrowMicros: row.escrow_micros,
-  createdAtMs: row.created_at.getTime(),
-  endedAtMs: row.ended_at?.getTime() ?? null,
-})
-
-const asResting = (row: OrderRow): RestingOrder => ({
-  id: row.id,
-  accountId: row.account_id,
-  side: row.side,
-  priceNanos: row.price_nanos ?? 0,
+  priceNanos: row.priceNanos ?? 0,
   place: row.place,
-  micros: row.token_micros - row.filled_micros,
+  micros: row.micros - row.filledMicros,
 })
 
 /**
@@ -76,7 +50,7 @@ export async function frontOrders(
   micros: number,
   limit: number,
 ): Promise<RestingOrder[]> {
-  const found = await db.query<OrderRow>(
+  const found = await db.query<StoredOrder>(
     `SELECT ${COLUMNS} FROM (
        SELECT *, sum(token_micros - filled_micros) OVER (ORDER BY price_nanos ${DIRECTION[side]}, place) AS up_to
        FROM (${bestOrders(side)} LIMIT $2) AS best
@@ -117,7 +91,7 @@ export async function insertOrder(
   client: Client,
   order: Omit<LockOrder, 'createdAtMs' | 'endedAtMs'>,
 ): Promise<LockOrder> {
-  const made = await client.query<OrderRow>(
+  const made = await client.query<StoredOrder>(
     `INSERT INTO lock_orders (id, series_id, account_id, side, type, price_nanos, token_micros, filled_micros, status,
        escrow_nanos, escrow_micros, ended_at)
      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, CASE $9 WHEN 'open' THEN NULL ELSE now() END)
@@ -138,7 +112,7 @@ export async function insertOrder(
   )
   const [row] = made.rows
   if (row === undefined) throw new Error('the database returned no row for a new order')
-  return asOrder(row)
+  return row
 }
 
 /** Writes the fills of an order in their order, and the remainders of the orders that rested. @param feesNanos by fill */
@@ -179,8 +153,8 @@ export async function insertFills(
 
 /** An order, whatever its state; undefined when there is none. */
 export async function orderById(db: Queryable, id: string): Promise<LockOrder | undefined> {
-  const found = await db.query<OrderRow>(`SELECT ${COLUMNS} FROM lock_orders WHERE id = $1`, [id])
-  return found.rows.map(asOrder)[0]
+  const found = await db.query<StoredOrder>(`SELECT ${COLUMNS} FROM lock_orders WHERE id = $1`, [id])
+  return found.rows[0]
 }
 
 /** Ends open orders that are not filled. Their series has to be locked. */
@@ -189,24 +163,24 @@ export async function endOrders(
   ids: readonly string[],
   status: 'cancelled' | 'expired',
 ): Promise<LockOrder[]> {
-  const ended = await client.query<OrderRow>(
+  const ended = await client.query<StoredOrder>(
     `UPDATE lock_orders SET status = $2, escrow_nanos = 0, escrow_micros = 0, ended_at = now()
      WHERE id = ANY ($1::text[]) AND status = 'open' RETURNING ${COLUMNS}`,
     [textArray(ids), status],
   )
   if (ended.rowCount !== ids.length) throw new Error(`of the orders ${ids.join(', ')} one is not open`)
-  return ended.rows.map(asOrder)
+  return ended.rows
 }
 
 /** Open orders of one account for a series, whichever has some, oldest first. */
 export async function openOrdersOfOne(client: Client, seriesId: string, limit: number): Promise<LockOrder[]> {
-  const found = await client.query<OrderRow>(
+  const found = await client.query<StoredOrder>(
     `SELECT ${COLUMNS} FROM lock_orders WHERE series_id = $1 AND status = 'open' AND account_id =
        (SELECT account_id FROM lock_orders WHERE series_id = $1 AND status = 'open' ORDER BY account_id LIMIT 1)
      ORDER BY place LIMIT $2`,
     [seriesId, limit],
   )
-  return found.rows.map(asOrder)
+  return found.rows
 }
 
 /** How many orders of an account are open. */
@@ -221,20 +195,20 @@ export async function pageOfOrders(
   limit: number,
   after: string,
 ): Promise<LockOrder[]> {
-  const found = await db.query<OrderRow>(
+  const found = await db.query<StoredOrder>(
     `SELECT ${COLUMNS} FROM lock_orders WHERE account_id = $1 AND ($2 = '' OR id < $2) ORDER BY id DESC LIMIT $3`,
     [accountId, after, limit],
   )
-  return found.rows.map(asOrder)
+  return found.rows
 }
 
 /** The costs of filled orders, by order: coin and fees, in nanos. */
 export async function costsOf(db: Queryable, orderIds: readonly string[]) {
-  const found = await db.query<{ id: string; cost_nanos: number; fee_nanos: number }>(
-    `SELECT o.id, coalesce(sum(f.cost_nanos), 0)::bigint AS cost_nanos,
-       coalesce(sum(f.fee_nanos) FILTER (WHERE f.taker_order = o.id), 0)::bigint AS fee_nanos
+  const found = await db.query<{ id: string; costNanos: number; feeNanos: number }>(
+    `SELECT o.id, coalesce(sum(f.cost_nanos), 0)::bigint AS "costNanos",
+       coalesce(sum(f.fee_nanos) FILTER (WHERE f.taker_order = o.id), 0)::bigint AS "feeNanos"
      FROM unnest($1::text[]) AS o (id) JOIN lock_fills f ON f.taker_order = o.id OR f.maker_order = o.id GROUP BY o.id`,
     [textArray(orderIds)],
   )
-  return new Map(found.rows.map((row) => [row.id, { costNanos: row.cost_nanos, feeNanos: row.fee_nanos }]))
+  return new Map(found.rows.map(({ id, ...costs }) => [id, costs]))
 }

@@ -16,7 +16,7 @@ import { GATEWAY, recordActivity } from '../../runtime/activity/activity.ts'
 import type { Client, Pool, Queryable } from '../../runtime/db/pool.ts'
 import { type UndoableTransaction, withUndo } from '../../runtime/db/undoable.ts'
 import { logEvent } from '../../runtime/logEvents.ts'
-import { lockSeries } from './series.ts'
+import { lockSeriesRow } from './series.ts'
 import { tokensOfUnits } from './tradeAmounts.ts'
 
 /** The kind of the transfers of tokens that are taken back, and of the coin for them. */
@@ -71,7 +71,7 @@ async function payBack(
   accountId: string,
 ): Promise<void> {
   const { client } = transaction
-  const series = await lockSeries(client, seriesId)
+  const series = await lockSeriesRow(client, seriesId)
   const units = await heldUnits(client, seriesId, accountId)
   if (series.state !== 'broken' || units === 0) return
   const id = newId('lpb')

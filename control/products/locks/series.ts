@@ -1,6 +1,6 @@
 import { GatewayError } from '../../../contract/errors/errors.ts'
-import type { PriceJson } from '../../catalog/pricing/price.ts'
 import type { SeriesTerms } from '../../catalog/pricing/seriesStore.ts'
+import { camelColumns } from '../../runtime/db/columns.ts'
 import { countOf } from '../../runtime/db/count.ts'
 import { locking } from '../../runtime/db/lockOrder.ts'
 import type { Client, Queryable } from '../../runtime/db/pool.ts'
@@ -11,52 +11,25 @@ export interface LockSeries extends SeriesTerms {
   readonly unavailable: string
 }
 
-interface SeriesRow {
-  readonly id: string
-  readonly model: string
-  readonly month: string
-  readonly ends_at_ms: number
-  readonly provider: string
-  readonly locked_price_units: number
-  readonly price: PriceJson
-  readonly supply_micros: number
-  readonly taker_fee_ppm: number
-  readonly state: LockSeries['state']
-  readonly unavailable: string
-}
-
 const BROKEN_MESSAGE =
   'This series has ended before its month: its holders are paid back, and its open orders are cancelled.'
-const COLUMNS = `id, model, month, ends_at_ms, provider, locked_price_units, price, supply_micros, taker_fee_ppm,
-  state, unavailable`
-
-const asSeries = (row: SeriesRow): LockSeries => ({
-  id: row.id,
-  model: row.model,
-  month: row.month,
-  endsAtMs: row.ends_at_ms,
-  provider: row.provider,
-  lockedPriceUnits: row.locked_price_units,
-  price: row.price,
-  supplyMicros: row.supply_micros,
-  takerFeePpm: row.taker_fee_ppm,
-  state: row.state,
-  unavailable: row.unavailable,
-})
+const COLUMNS =
+  camelColumns(`id, model, month, ends_at_ms, provider, locked_price_units, price, supply_micros, taker_fee_ppm,
+  state, unavailable`)
 
 /** A series, or undefined when there is none with this id. */
 export async function seriesById(db: Queryable, id: string): Promise<LockSeries | undefined> {
-  const found = await db.query<SeriesRow>(`SELECT ${COLUMNS} FROM lock_series WHERE id = $1`, [id])
-  return found.rows.map(asSeries)[0]
+  const found = await db.query<LockSeries>(`SELECT ${COLUMNS} FROM lock_series WHERE id = $1`, [id])
+  return found.rows[0]
 }
 
 /** The series that are not closed, soonest end first; or all there ever were. */
 export async function listSeries(db: Queryable, which: 'living' | 'all', limit: number): Promise<LockSeries[]> {
-  const found = await db.query<SeriesRow>(
+  const found = await db.query<LockSeries>(
     `SELECT ${COLUMNS} FROM lock_series WHERE $1 OR state <> 'closed' ORDER BY ends_at_ms, model, id LIMIT $2`,
     [which === 'all', limit],
   )
-  return found.rows.map(asSeries)
+  return found.rows
 }
 
 /** How many series are not closed. */
@@ -69,12 +42,12 @@ export async function countLivingSeries(db: Queryable): Promise<number> {
  * any account is locked, so that two transactions never wait for each other in a circle.
  * @throws GatewayError lock_series_not_found
  */
-export async function lockSeries(client: Client, id: string): Promise<LockSeries> {
+export async function lockSeriesRow(client: Client, id: string): Promise<LockSeries> {
   locking(client, 'series', () => [id])
-  const found = await client.query<SeriesRow>(`SELECT ${COLUMNS} FROM lock_series WHERE id = $1 FOR NO KEY UPDATE`, [
+  const found = await client.query<LockSeries>(`SELECT ${COLUMNS} FROM lock_series WHERE id = $1 FOR NO KEY UPDATE`, [
     id,
   ])
-  const [series] = found.rows.map(asSeries)
+  const [series] = found.rows
   if (series === undefined) throw new GatewayError('lock_series_not_found')
   return series
 }
@@ -86,12 +59,12 @@ export function refuseMoreThanSupply({ supplyMicros }: LockSeries, micros: numbe
   throw new GatewayError('insufficient_balance', { type: 'insufficient_balance', message, param: 'tokens' })
 }
 
-/** As `lockSeries`, while its orders are not ended. @throws GatewayError lock_series_not_found; lock_series_ended */
+/** As `lockSeriesRow`, while its orders are not ended. @throws GatewayError lock_series_not_found; lock_series_ended */
 export async function lockOpenSeries(client: Client, id: string): Promise<LockSeries> {
-  return whileOpen(client, await lockSeries(client, id))
+  return whileOpen(client, await lockSeriesRow(client, id))
 }
 
-/** As `lockSeries`, for trading. @throws GatewayError lock_series_not_found; lock_series_ended; lock_series_unavailable */
+/** As `lockSeriesRow`, for trading. @throws GatewayError lock_series_not_found; lock_series_ended; lock_series_unavailable */
 export async function lockTradedSeries(client: Client, id: string): Promise<LockSeries> {
   return whileServed(await lockOpenSeries(client, id))
 }
@@ -119,12 +92,12 @@ function whileServed(series: LockSeries): LockSeries {
 
 /** Series that have ended, by the database's clock or before their month, and are not closed. */
 export async function endedSeries(db: Queryable, limit: number): Promise<LockSeries[]> {
-  const found = await db.query<SeriesRow>(
+  const found = await db.query<LockSeries>(
     `SELECT ${COLUMNS} FROM lock_series
      WHERE state <> 'closed' AND (state = 'broken' OR ends_at_ms <= extract(epoch FROM now()) * 1000) ORDER BY ends_at_ms, id LIMIT $1`,
     [limit],
   )
-  return found.rows.map(asSeries)
+  return found.rows
 }
 
 /** The time that a statement begins, which goes on while a transaction waits for locks. */

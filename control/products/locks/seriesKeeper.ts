@@ -21,7 +21,7 @@ import { Loop } from '../../runtime/loop.ts'
 import { giveBack } from './endOrders.ts'
 import { openOrdersOfOne } from './orderStore.ts'
 import { type PayBackParts, payBackHolders } from './payBack.ts'
-import { endedSeries, type LockSeries, lockSeries } from './series.ts'
+import { endedSeries, type LockSeries, lockSeriesRow } from './series.ts'
 
 /**
  * Ends series whose month is over, however long ago: open orders expire, the operator's stock burns, and once the holdings
@@ -55,7 +55,7 @@ export class SeriesKeeper {
  * @returns whether there is another step that can be taken immediately
  */
 export async function endSeries(client: Client, id: string, limits: Limits): Promise<boolean> {
-  const series = await lockSeries(client, id)
+  const series = await lockSeriesRow(client, id)
   if (series.state === 'closed') return false
   if (series.state === 'open' && series.unavailable !== '') {
     await breakUnserved(client, series)

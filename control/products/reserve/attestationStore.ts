@@ -1,5 +1,5 @@
-import type { Hex } from 'viem'
 import type { Signatures } from '../../catalog/signing/catalogKey.ts'
+import { camelColumns, textColumns } from '../../runtime/db/columns.ts'
 import type { Client, Queryable } from '../../runtime/db/pool.ts'
 
 /** An attestation as it was signed. */
@@ -21,41 +21,13 @@ export interface Attestation {
   readonly attestedAt: Date
 }
 
-interface Row {
-  readonly number: number
-  readonly signer: number
-  readonly statement: string
-  readonly digest: string
-  readonly eip191: Hex
-  readonly ed25519: string
-  readonly addresses: string
-  readonly leaves: number
-  readonly root: Buffer
-  readonly sum_nanos: string
-  readonly transfers_until: number
-  readonly attested_at: Date
-}
+type Row = Omit<Attestation, 'sumNanos'> & { readonly sumNanos: string }
 
 const ATTESTATIONS = `
-  SELECT number, signer, statement, digest, eip191, ed25519, addresses, leaves, root, sum_nanos::text AS sum_nanos,
-    transfers_until, attested_at FROM reserve_attestations`
+  SELECT ${camelColumns('number, signer, statement, digest, addresses, leaves, root, transfers_until, attested_at')},
+    ${textColumns('sum_nanos')}, json_build_object('eip191', eip191, 'ed25519', ed25519) AS signatures FROM reserve_attestations`
 
-function attestationOf(row: Row): Attestation {
-  const { number, signer, statement, digest, eip191, ed25519, addresses, leaves, root } = row
-  return {
-    number,
-    signer,
-    statement,
-    digest,
-    signatures: { eip191, ed25519 },
-    addresses,
-    leaves,
-    root,
-    sumNanos: BigInt(row.sum_nanos),
-    transfersUntil: row.transfers_until,
-    attestedAt: row.attested_at,
-  }
-}
+const attestationOf = (row: Row): Attestation => ({ ...row, sumNanos: BigInt(row.sumNanos) })
 
 /** The last attestation; undefined before the first. */
 export async function lastAttestation(db: Queryable): Promise<Attestation | undefined> {
@@ -111,18 +83,18 @@ export interface AttestationProgress {
 
 /** Reads whether an attestation may be due. */
 export async function attestationProgress(db: Queryable): Promise<AttestationProgress> {
-  const found = await db.query<{ age_ms: number | null; is_asked: boolean } & Omit<LastProgress, 'ageMs'>>(
-    `SELECT extract(epoch FROM clock_timestamp() - l.attested_at)::float8 * 1000 AS age_ms, l.addresses,
+  const found = await db.query<{ ageMs: number | null; isAsked: boolean } & Omit<LastProgress, 'ageMs'>>(
+    `SELECT extract(epoch FROM clock_timestamp() - l.attested_at)::float8 * 1000 AS "ageMs", l.addresses,
        (l.statement::json->'reserve'->>'block')::bigint AS block, l.statement::json->'reserve'->>'block_hash' AS "blockHash",
-       coalesce(r.requested_at > coalesce(l.attested_at, '-infinity'), false) AS is_asked
+       coalesce(r.requested_at > coalesce(l.attested_at, '-infinity'), false) AS "isAsked"
      FROM (VALUES (1)) AS one
      LEFT JOIN LATERAL (SELECT attested_at, addresses, statement FROM reserve_attestations ORDER BY number DESC LIMIT 1) l ON true
      LEFT JOIN attestation_request r ON true`,
   )
   const [row] = found.rows
-  const isAsked = row?.is_asked ?? false
-  if (row === undefined || row.age_ms === null) return { last: undefined, isAsked }
-  const { age_ms: ageMs, addresses, block, blockHash } = row
+  const isAsked = row?.isAsked ?? false
+  if (row === undefined || row.ageMs === null) return { last: undefined, isAsked }
+  const { ageMs, addresses, block, blockHash } = row
   return { last: { ageMs, addresses, block, blockHash }, isAsked }
 }
 

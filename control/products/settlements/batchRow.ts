@@ -1,5 +1,6 @@
 import type { Address } from '../../../contract/payments/address.ts'
 import { intArray } from '../../runtime/db/arrays.ts'
+import { camelColumns, textColumns } from '../../runtime/db/columns.ts'
 import type { Queryable } from '../../runtime/db/pool.ts'
 
 /** A settlement batch. Amounts are units. */
@@ -50,26 +51,12 @@ export interface Anchored {
   readonly confirmations: number
 }
 
-interface Row {
-  readonly number: number
-  readonly tree_size_from: number
-  readonly tree_size: number
-  readonly root: Buffer
-  readonly note: string
-  readonly key: string
-  readonly log_from: string[]
-  readonly log_until: string[]
-  readonly receipts_from: number
-  readonly receipts_until: number
-  readonly charged_units: string
-  readonly held_units: string
-  readonly owed_units: string
-  readonly statement: string
-  readonly created_at: Date
-  readonly contract: Address | null
-  readonly hash: string | null
-  readonly block_number: number | null
-  readonly confirmations: number | null
+type Lists = 'logFrom' | 'logUntil'
+type Exact = 'chargedUnits' | 'heldUnits' | 'owedUnits'
+type Row = Omit<StoredBatch, Lists | Exact | 'anchored'> & {
+  readonly [Name in Lists]: string[]
+} & { readonly [Name in Exact]: string } & {
+  readonly [Name in keyof Anchored]: Anchored[Name] | null
 }
 
 /** Separates the number of a batch and that of the attempt in the ref of a transaction. */
@@ -79,10 +66,9 @@ export const ATTEMPT = '#'
 export const batchOfRef = (ref: string): number => Number(ref.slice(0, ref.indexOf(ATTEMPT)))
 
 const BATCHES = `
-  SELECT b.number, b.tree_size_from, b.tree_size, b.root, b.note, b.key, b.log_from::text[] AS log_from,
-    b.log_until::text[] AS log_until, b.receipts_from, b.receipts_until, b.charged_units::text AS charged_units,
-    b.held_units::text AS held_units, b.owed_units::text AS owed_units, b.statement, b.created_at,
-    m.target AS contract, m.hash, m.block_number,
+  SELECT ${camelColumns(`b.number, b.tree_size_from, b.tree_size, b.root, b.note, b.key, b.receipts_from, b.receipts_until,
+    b.statement, b.created_at`)}, ${textColumns('b.charged_units, b.held_units, b.owed_units')},
+    b.log_from::text[] AS "logFrom", b.log_until::text[] AS "logUntil", m.target AS contract, m.hash, m.block_number AS block,
     greatest(coalesce(i.head_block, m.block_number) - m.block_number + 1, 1) AS confirmations
   FROM settlement_batches b
   LEFT JOIN LATERAL (
@@ -143,25 +129,15 @@ export async function insertBatch(db: Queryable, batch: SettlementBatch): Promis
   )
 }
 
-function batchOf(row: Row): StoredBatch {
+function batchOf({ contract, hash, block, confirmations, ...row }: Row): StoredBatch {
   const batch: StoredBatch = {
-    number: row.number,
-    treeSizeFrom: row.tree_size_from,
-    treeSize: row.tree_size,
-    root: row.root,
-    note: row.note,
-    key: row.key,
-    logFrom: row.log_from.map(Number),
-    logUntil: row.log_until.map(Number),
-    receiptsFrom: row.receipts_from,
-    receiptsUntil: row.receipts_until,
-    chargedUnits: BigInt(row.charged_units),
-    heldUnits: BigInt(row.held_units),
-    owedUnits: BigInt(row.owed_units),
-    statement: row.statement,
-    createdAt: row.created_at,
+    ...row,
+    logFrom: row.logFrom.map(Number),
+    logUntil: row.logUntil.map(Number),
+    chargedUnits: BigInt(row.chargedUnits),
+    heldUnits: BigInt(row.heldUnits),
+    owedUnits: BigInt(row.owedUnits),
   }
-  const { contract, hash, block_number: block, confirmations } = row
   if (contract === null || hash === null || block === null) return batch
   return { ...batch, anchored: { contract, hash, block, confirmations: confirmations ?? 1 } }
 }

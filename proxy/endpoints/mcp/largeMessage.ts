@@ -6,7 +6,7 @@ import type { Limits } from '../../limits.ts'
 import type { LargeMessage, LargeMessageFault } from '../largeBodies/largeTasks.ts'
 import { chatBody } from './chatBody.ts'
 import { checkToolInput } from './inputCheck.ts'
-import { type Message, readMessage, requestOf } from './message.ts'
+import { type RpcMessage, readMessage, requestOf } from './message.ts'
 import { RpcError } from './protocol.ts'
 
 /** For messages other than chats: payments in `_meta` have 16 KiB at most. */
@@ -29,7 +29,7 @@ export function readLargeMessage(body: Buffer, limits: Limits): LargeMessage | L
   }
 }
 
-function messageOf(message: Message): LargeMessage {
+function messageOf(message: RpcMessage): LargeMessage {
   const { id } = message
   if (id === '') return { id, request: null }
   const request = requestOf(message)

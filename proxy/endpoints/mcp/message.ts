@@ -5,7 +5,7 @@ import type { Limits } from '../../limits.ts'
 import { RpcError } from './protocol.ts'
 
 /** A message of a client. */
-export interface Message {
+export interface RpcMessage {
   /** As JSON, exactly as it was sent; '' for a notification or a response. */
   readonly id: string
   readonly method: string
@@ -17,7 +17,7 @@ export interface Message {
  * when they are parsed, and with `_meta` in its parameters, where some clients have it next to them.
  * @throws RpcError
  */
-export function requestOf({ method, parsed }: Message): JSONRPCRequest {
+export function requestOf({ method, parsed }: RpcMessage): JSONRPCRequest {
   const params = parsed['params'] ?? {}
   if (!isJsonObject(params)) throw new RpcError(INVALID_PARAMS, 'params must be an object.')
   const { arguments: given, ...others } = params
@@ -30,7 +30,7 @@ export function requestOf({ method, parsed }: Message): JSONRPCRequest {
  * Reads the one message of a request's body.
  * @throws RpcError with status 400 for an invalid message; batches, which only one past revision has, are rejected
  */
-export function readMessage(body: Buffer, { jsonDepthMax }: Limits): Message {
+export function readMessage(body: Buffer, { jsonDepthMax }: Limits): RpcMessage {
   const parsed = parse(body)
   if (Array.isArray(parsed)) throw invalid('Batches are not served; send one message a request.')
   const spans = objectSpans(body, jsonDepthMax)

@@ -12,16 +12,11 @@ import { openNewAccount } from '../../../control/identity/accounts/accounts.ts'
 import { createKey } from '../../../control/identity/keys/keys.ts'
 import { receiptPage } from '../../../control/records/receipts/receiptPage.ts'
 import { chargesBehind } from '../../../control/records/statements/movements.ts'
-import { migrate } from '../../../control/runtime/db/migrate.ts'
 import type { Pool, Queryable } from '../../../control/runtime/db/pool.ts'
 import { limits } from '../../support/limits.ts'
-import { copyInto, inFirstLayout, oldSchema } from '../../support/oldSchema.ts'
 import { batchOf, endedOf } from '../../support/parts/endings.ts'
 import { assertCleanAudit, type Book, ensureOpen, newAccount, scalar, startBook } from '../../support/parts/ledger.ts'
 
-const LAST_BEFORE = '0173'
-/** Of receipts, added by migrations since then. */
-const LATER_COLUMNS = ['leaf_layout', 'attestation', 'lock_series', 'lock_units', 'lock_micros']
 const NOW = Date.now()
 const at = (months: number) => monthStartMs(NOW, months) + 3_600_000
 
@@ -38,7 +33,7 @@ async function bookAt(
   pool: Pool,
   accountId: string,
   times: readonly number[],
-  { keyId, isOld = false }: { keyId?: string; isOld?: boolean } = {},
+  { keyId }: { keyId?: string } = {},
 ): Promise<string[]> {
   const ids = times.map((ms) => newId('req', ms))
   const endings = ids.map((requestId) =>
@@ -47,7 +42,7 @@ async function bookAt(
   const owner = newId('own')
   const fields = [Buffer.from('b'), batchOf(owner, 1, endings)]
   const entries = parseEntries([{ shard: shardOf(accountId), id: `${++lastSeq}-1`, fields }])
-  const booked = await bookBatch(pool, isOld ? inFirstLayout(entries) : entries)
+  const booked = await bookBatch(pool, entries)
   assert.deepEqual([booked.receipts, booked.rejects], [ids.length, []])
   return ids
 }
@@ -180,32 +175,4 @@ test('pagination continues through the months to the last receipt', async () => 
     }
     assert.deepEqual(seen, ids.toSorted().reverse())
   }
-})
-
-test('a book of an earlier version keeps every receipt, and its proofs', async (t) => {
-  const current = await startBook()
-  t.after(() => current.stop())
-  const accountId = await newAccount(current.pool, 1_000_000)
-  const ids = await bookAt(current.pool, accountId, [-20, -1, 0, 0, 1, 3, 8].map(at), { isOld: true })
-  const { pool: old, url } = await oldSchema(LAST_BEFORE)
-  t.after(() => old.end())
-  await copyInto(old, current.pool, { except: [] })
-  const rows = async () =>
-    (await old.query('SELECT to_jsonb(r) - $1::text[] AS row FROM receipts r ORDER BY position', [LATER_COLUMNS])).rows
-  const before = await rows()
-  await migrate(old)
-  assert.deepEqual(await rows(), before)
-  const partitions = await Promise.all(ids.map((id) => partitionOf(old, id)))
-  assert.deepEqual(partitions, [
-    ...Array.from({ length: 4 }, () => 'receipts_first'),
-    ...[1, 3, 8].map((months) => nameOf(at(months))),
-  ])
-  for (const [position, requestId] of ids.entries()) {
-    assert.ok(await inclusionProof(old, { log: shardOf(accountId), position, requestId }))
-  }
-  await bookAt(old, accountId, [at(0), at(1)])
-  const upgraded = await startBook(url)
-  t.after(() => upgraded.stop())
-  await ensureOpen(upgraded)
-  await assertCleanAudit(upgraded)
 })

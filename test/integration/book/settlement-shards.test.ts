@@ -5,9 +5,9 @@ import { newId } from '../../../contract/wire/ids.ts'
 import { SHARD_COUNT, shardOf } from '../../../contract/wire/redisKeys.ts'
 import { bookBatch } from '../../../control/book/settlement/bookBatch.ts'
 import { bookEntries } from '../../../control/book/settlement/bookEntries.ts'
+import { BookedShards } from '../../../control/book/settlement/bookedShards.ts'
 import { SettlementConsumer } from '../../../control/book/settlement/consumer.ts'
 import { parseEntries } from '../../../control/book/settlement/openEntry.ts'
-import { ShardLeases } from '../../../control/book/settlement/shardLeases.ts'
 import { ensureGroups, readGroup } from '../../../control/book/settlement/streamReader.ts'
 import { limitsWith } from '../../support/limits.ts'
 import { appendEndings, batchOf, endedOf } from '../../support/parts/endings.ts'
@@ -161,7 +161,7 @@ test('control instances share the shards, and hand them over when one starts, st
   await first.stop()
   await until('the second has all', async () => (await shardsOf(other)) === SHARD_COUNT)
   // One that stands still: it has shards, and gives no sign of life any more.
-  const silent = new ShardLeases(book.pool, newId('own'), limits)
+  const silent = new BookedShards(book.pool, newId('own'), limits)
   await until('it is given a part', async () => {
     if (silent.isDue) await silent.renew()
     return silent.shards.length === SHARD_COUNT / 2
@@ -178,7 +178,7 @@ test('control instances share the shards, and hand them over when one starts, st
 test('pending entries of a dead control are taken over with its shards', async () => {
   const [accountId = ''] = await accountsApart(1)
   const dead = newId('own')
-  const leases = new ShardLeases(book.pool, dead, limits)
+  const leases = new BookedShards(book.pool, dead, limits)
   await leases.renew()
   const endings = Array.from({ length: 5 }, () => endedOf({ accountId, charge: 1 }))
   await appendEndings(book.redis, accountId, newId('own'), 1, endings)

@@ -8,11 +8,9 @@ import type { Entry } from '../../../control/book/settlement/entry.ts'
 import { BOUNDS_MS } from '../../../control/book/statistics/buckets.ts'
 import { OTHERS } from '../../../control/book/statistics/cell.ts'
 import { countReceipts } from '../../../control/book/statistics/countReceipts.ts'
-import { migrate } from '../../../control/runtime/db/migrate.ts'
 import { withTransaction } from '../../../control/runtime/db/pool.ts'
 import { statsJson } from '../../../control/statistics/stats.ts'
 import { type LimitChanges, limitsWith } from '../../support/limits.ts'
-import { oldSchema } from '../../support/oldSchema.ts'
 import { assertCleanAudit, type Book, ensureOpen, newAccount, startBook } from '../../support/parts/ledger.ts'
 import { someUse, USE_ACCOUNTS, USE_DAYS, type Use, useBatch } from '../../support/parts/randomUse.ts'
 import { present } from '../../support/present.ts'
@@ -216,27 +214,4 @@ test('agents count as part of their account', async () => {
   while (await countReceipts(book.pool, limits));
   assert.equal(await told(), 5)
   await book.pool.query('DELETE FROM agents WHERE id = ANY ($1)', [agents])
-})
-
-test('a book of an earlier version is counted from its receipts and from the sums of archived months', async () => {
-  const { pool } = await oldSchema('0200')
-  try {
-    await pool.query(
-      `INSERT INTO archived_usage_days
-       SELECT '2026-01', 'acct_' || a, 20000, 'key_' || a, m, 2, 30, 100, 40, 7
-       FROM generate_series(1, 5) AS a, unnest('{m/all,m/some}'::text[]) AS m WHERE m = 'm/all' OR a < 3`,
-    )
-    await migrate(pool)
-    await countReceipts(pool, limitsWith({ statsAccountsMin: 5 }))
-    const { rows } = await pool.query(
-      'SELECT day, model, requests, ok, units, input_tokens, cached_input_tokens FROM public_statistics',
-    )
-    const [all] = rows
-    assert.deepEqual([rows.length, all?.day, all?.model, all?.requests, all?.ok], [1, 20_000, 'm/all', 10, 0])
-    assert.deepEqual([all?.units, all?.input_tokens, all?.cached_input_tokens], [150, 300, 200])
-    const waiting = await pool.query('SELECT day, requests, owners FROM waiting_statistics')
-    assert.deepEqual(waiting.rows, [{ day: -1, requests: 4, owners: ['acct_1', 'acct_2'] }])
-  } finally {
-    await pool.end()
-  }
 })

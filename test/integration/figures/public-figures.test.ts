@@ -10,12 +10,10 @@ import { parsePaymentsFile } from '../../../control/chain/paymentsFile.ts'
 import { Signer } from '../../../control/chain/signer.ts'
 import { projectRoot } from '../../../control/launch/paths.ts'
 import { createPool, type Pool } from '../../../control/runtime/db/pool.ts'
-import { makeBaskets } from '../../../control/statistics/basketKeeper.ts'
 import { indexJson } from '../../../control/statistics/indexJson.ts'
 import { networkJson } from '../../../control/statistics/network.ts'
 import { at } from '../../../control/statistics/pointer.ts'
 import { PriceIndexes } from '../../../control/statistics/priceIndex.ts'
-import { statsJson } from '../../../control/statistics/stats.ts'
 import { limits } from '../../support/limits.ts'
 import { scalar, until } from '../../support/parts/ledger.ts'
 import { type Stack, startStack, type TestAccount } from '../../support/stack.ts'
@@ -96,8 +94,6 @@ test('rankings include the same models, and their makers', async () => {
 })
 
 test('the index begins with equal weights of all models', async () => {
-  const baskets = 'SELECT count(*) FROM index_baskets'
-  await until('a basket is made', async () => (await scalar<number>(pool, baskets)) === 1)
   const index = await read('/v1/index?days=2')
   assert.deepEqual([at(index, '/basket/id'), at(index, '/basket/weights')], [1, 'equal'])
   assert.deepEqual(
@@ -108,27 +104,19 @@ test('the index begins with equal weights of all models', async () => {
   assert.equal((await fetch(`${stack.baseUrl}/v1/index?basket=2`)).status, 404)
 })
 
-test('once the base period is over, a basket has the published tokens of that period', async () => {
-  const nowMs = Date.now() + 31 * DAY_MS
-  await makeBaskets(pool, limits, nowMs - 5 * DAY_MS)
-  assert.equal((await indexJson(pool, new PriceIndexes(pool, limits), {}, limits, nowMs)).basket?.id, 1)
-  for (let i = 0; i < 2; i++) await makeBaskets(pool, limits, nowMs)
-  const { basket, baskets, data } = await indexJson(pool, new PriceIndexes(pool, limits), {}, limits, nowMs)
-  const { tokens } = (await statsJson(pool, { model: 'test/small' }, limits)).total
-  assert.deepEqual([baskets, basket?.weights, basket?.models.length], [[2, 1], 'tokens', 1])
-  assert.deepEqual([basket?.models[0]?.model, basket?.models[0]?.share], ['test/small', '1'])
-  const { total: _, reasoning: __, ...classes } = tokens
-  assert.deepEqual(basket?.models[0]?.tokens, classes)
-  assert.deepEqual([data[0]?.value, data.length], ['100', 5])
-  const later = nowMs + 60 * DAY_MS
-  const monthly = await indexJson(pool, new PriceIndexes(pool, limits), { every: 'month', days: 64 }, limits, later)
+test('the index has a value of the last day of each month', async () => {
+  const nowMs = Date.now() + 91 * DAY_MS
+  const monthly = await indexJson(
+    new PriceIndexes(pool, limits),
+    { every: 'month', days: 92, basket: 1 },
+    limits,
+    nowMs,
+  )
+  assert.deepEqual([monthly.baskets, monthly.data[0]?.value], [[1], '100'])
   const days = monthly.data.map(({ day }) => day)
   assert.ok(days.length === 3 || days.length === 4, days.join(' '))
-  assert.equal(days.at(-1), formatDay(Math.floor(later / DAY_MS)))
+  assert.equal(days.at(-1), formatDay(Math.floor(nowMs / DAY_MS)))
   for (const day of days.slice(0, -1)) assert.match(formatDay((parseDay(day) ?? 0) + 1), /-01$/)
-  await pool.query('ALTER TABLE index_baskets DISABLE TRIGGER index_baskets_append_only')
-  await pool.query('DELETE FROM index_baskets WHERE id = 2')
-  await pool.query('ALTER TABLE index_baskets ENABLE TRIGGER index_baskets_append_only')
 })
 
 test('every figure to quote equals the response of its source', async () => {

@@ -2,6 +2,9 @@ import { sluice } from '../../../contract/wire/generated/messages.js'
 import { newId } from '../../../contract/wire/ids.ts'
 import type { Redis } from '../../../contract/wire/redis.ts'
 import { ledgerStream, shardOf } from '../../../contract/wire/redisKeys.ts'
+import { leafText } from '../../../control/book/receipt/generated/receipt.ts'
+import type { Entry } from '../../../control/book/settlement/entry.ts'
+import { leafHash } from '../../../control/book/usagelog/merkle.ts'
 import { settlementOf } from './ledger.ts'
 
 /** What a proxy process says of one request that has ended; see `endedOf`. */
@@ -43,4 +46,13 @@ export async function appendEndings(
   endings: readonly Uint8Array[],
 ): Promise<string> {
   return String(await redis.xadd(ledgerStream(shardOf(accountId)), '*', 'b', batchOf(owner, from, endings)))
+}
+
+/** Entries as they were booked when leaves had their first layout. */
+export function inFirstLayout(entries: readonly Entry[]): Entry[] {
+  return entries.map((entry) => {
+    if (entry.kind !== 'ended') return entry
+    const receipt = { ...entry.receipt, leafLayout: 1 }
+    return { ...entry, receipt: { ...receipt, leafHash: leafHash(leafText(receipt)) } }
+  })
 }

@@ -5,7 +5,7 @@ import { auditBook } from '../../../control/audit/runAudit.ts'
 import { type Entry, parseEntry } from '../../../control/book/settlement/entry.ts'
 import { insertRecord, insertSheet } from '../../../control/catalog/pricing/sheetStore.ts'
 import { registerProvider } from '../../../control/products/marketplace/providers/providers.ts'
-import type { Admission, Pay, Terms } from '../../../control/products/marketplace/serving/admission.ts'
+import type { Pay, ProviderAdmission, Terms } from '../../../control/products/marketplace/serving/admission.ts'
 import { admitProvider, retireProvider } from '../../../control/products/marketplace/serving/admit.ts'
 import { payProviders } from '../../../control/products/marketplace/serving/payProviders.ts'
 import { OPERATOR } from '../../../control/runtime/activity/activity.ts'
@@ -96,7 +96,7 @@ export function admit(
   pay: Pay,
   model: string = MODEL,
   upstream: string = MODEL,
-): Promise<Admission> {
+): Promise<ProviderAdmission> {
   return withTransaction(book.pool, (client) =>
     admitProvider(client, OPERATOR, id, { model, upstreamModel: upstream }, { ...TERMS, pay }),
   )

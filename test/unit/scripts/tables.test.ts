@@ -72,8 +72,8 @@ const ALLOWED: ReadonlyArray<readonly [path: string, sql: string]> = [
   ['control/products/agents/a.ts', 'UPDATE agents SET description = 1'],
   ['control/book/ledger/a.ts', 'SELECT 1 FROM receipts'],
   ['control/identity/platform/a.ts', 'UPDATE api_keys SET platform_user = 1'],
-  ['control/audit/a.ts', 'SELECT 1 FROM agents, receipts, index_baskets'],
-  ['control/cli/a.ts', 'SELECT 1 FROM index_baskets'],
+  ['control/audit/a.ts', 'SELECT 1 FROM agents, receipts, webhook_attempts'],
+  ['control/cli/a.ts', 'SELECT 1 FROM webhook_attempts'],
 ]
 
 for (const [path, sql] of ALLOWED) {

@@ -1,6 +1,7 @@
 import type { Hex } from 'viem'
 import type { Address } from '../../../../contract/payments/address.ts'
 import { textArray } from '../../../runtime/db/arrays.ts'
+import { camelColumns, textColumns } from '../../../runtime/db/columns.ts'
 import type { Queryable } from '../../../runtime/db/pool.ts'
 import type { Rests } from './splitRevenue.ts'
 
@@ -30,38 +31,28 @@ export interface RevenuePeriod extends Rests {
   readonly root: Hex | undefined
 }
 
-interface Row {
-  readonly number: number
-  readonly starts_at: Date
-  readonly ends_at: Date
-  readonly total_units: string
-  readonly net_units: string
-  readonly deficit_units: string
-  readonly reward_units: string
-  readonly reward_rest: number
-  readonly vault_units: string
-  readonly vault_rest: number
-  readonly vault_bps: number
-  readonly coin_usd_units: number
-  readonly reward_nanos: string
-  readonly vault_nanos: string
-  readonly pool_nanos: string
-  readonly earned_nanos: string
-  readonly paid_nanos: string
-  readonly credited_nanos: string
-  readonly carried_nanos: string
-  readonly holders: number
-  readonly min_nanos: number
-  readonly excluded: Address[]
-  readonly root: string | null
-}
+const EXACT = [
+  'totalUnits',
+  'netUnits',
+  'deficitUnits',
+  'rewardUnits',
+  'rewardRest',
+  'vaultUnits',
+  'vaultRest',
+  'rewardNanos',
+  'vaultNanos',
+  'poolNanos',
+  'earnedNanos',
+  'paidNanos',
+  'creditedNanos',
+  'carriedNanos',
+] as const
+type Exact = (typeof EXACT)[number]
+type Row = Omit<RevenuePeriod, Exact | 'root'> & Readonly<Record<Exact, string>> & { readonly root: Hex | null }
 
-const COLUMNS = `number, starts_at, ends_at, total_units::text AS total_units, net_units::text AS net_units,
-  deficit_units::text AS deficit_units, reward_units::text AS reward_units, reward_rest, vault_units::text AS vault_units,
-  vault_rest, vault_bps, coin_usd_units, reward_nanos::text AS reward_nanos, vault_nanos::text AS vault_nanos,
-  pool_nanos::text AS pool_nanos, earned_nanos::text AS earned_nanos, paid_nanos::text AS paid_nanos,
-  credited_nanos::text AS credited_nanos, carried_nanos::text AS carried_nanos, holders, min_nanos, excluded,
-  encode(root, 'hex') AS root`
+const COLUMNS = `${camelColumns('number, starts_at, ends_at, vault_bps, coin_usd_units, holders, min_nanos, excluded')},
+  ${textColumns(`total_units, net_units, deficit_units, reward_units, reward_rest, vault_units, vault_rest, reward_nanos,
+    vault_nanos, pool_nanos, earned_nanos, paid_nanos, credited_nanos, carried_nanos`)}, '0x' || encode(root, 'hex') AS root`
 
 /** Periods, newest first, without the moment from which on revenue counts. @param below the number that all are below */
 export async function pageOfPeriods(db: Queryable, limit: number, below: number): Promise<RevenuePeriod[]> {
@@ -117,29 +108,6 @@ export async function insertPeriod(db: Queryable, period: RevenuePeriod): Promis
 }
 
 function periodOf(row: Row): RevenuePeriod {
-  return {
-    number: row.number,
-    startsAt: row.starts_at,
-    endsAt: row.ends_at,
-    totalUnits: BigInt(row.total_units),
-    netUnits: BigInt(row.net_units),
-    deficitUnits: BigInt(row.deficit_units),
-    rewardUnits: BigInt(row.reward_units),
-    rewardRest: BigInt(row.reward_rest),
-    vaultUnits: BigInt(row.vault_units),
-    vaultRest: BigInt(row.vault_rest),
-    vaultBps: row.vault_bps,
-    coinUsdUnits: row.coin_usd_units,
-    rewardNanos: BigInt(row.reward_nanos),
-    vaultNanos: BigInt(row.vault_nanos),
-    poolNanos: BigInt(row.pool_nanos),
-    earnedNanos: BigInt(row.earned_nanos),
-    paidNanos: BigInt(row.paid_nanos),
-    creditedNanos: BigInt(row.credited_nanos),
-    carriedNanos: BigInt(row.carried_nanos),
-    holders: row.holders,
-    minNanos: row.min_nanos,
-    excluded: row.excluded,
-    root: row.root === null ? undefined : `0x${row.root}`,
-  }
+  const exact = Object.fromEntries(EXACT.map((name) => [name, BigInt(row[name])])) as Record<Exact, bigint>
+  return { ...row, ...exact, root: row.root ?? undefined }
 }

@@ -6,6 +6,7 @@ import { lockAccount } from '../../../book/ledger/accountRow.ts'
 import type { Limits } from '../../../limits.ts'
 import { type Actor, recordActivity } from '../../../runtime/activity/activity.ts'
 import { textArray } from '../../../runtime/db/arrays.ts'
+import { camelColumns, msColumns } from '../../../runtime/db/columns.ts'
 import { countOf } from '../../../runtime/db/count.ts'
 import { locking } from '../../../runtime/db/lockOrder.ts'
 import type { Client, Queryable } from '../../../runtime/db/pool.ts'
@@ -30,36 +31,8 @@ export interface Provider extends NewProvider {
   readonly removedAtMs: number | null
 }
 
-interface ProviderRow {
-  readonly id: string
-  readonly account_id: string
-  readonly name: string
-  readonly base_url: string
-  readonly dialect: Dialect
-  readonly data_policy: DataPolicy
-  readonly models: string[]
-  readonly offered: boolean
-  readonly checked_at: Date
-  readonly created_at: Date
-  readonly removed_at: Date | null
-}
-
-const COLUMNS =
-  'id, account_id, name, base_url, dialect, data_policy, models, offered, checked_at, created_at, removed_at'
-
-const asProvider = (row: ProviderRow): Provider => ({
-  id: row.id,
-  accountId: row.account_id,
-  name: row.name,
-  baseUrl: row.base_url,
-  dialect: row.dialect,
-  dataPolicy: row.data_policy,
-  models: row.models,
-  offered: row.offered,
-  checkedAtMs: row.checked_at.getTime(),
-  createdAtMs: row.created_at.getTime(),
-  removedAtMs: row.removed_at?.getTime() ?? null,
-})
+const COLUMNS = `${camelColumns('id, account_id, name, base_url, dialect, data_policy, models, offered')},
+  ${msColumns('checked_at, created_at, removed_at')}`
 
 /**
  * Registers an endpoint, or overwrites the account's registration of the same address, inside the caller's transaction. An
@@ -80,7 +53,7 @@ export async function registerProvider(
   await lockAccount(client, accountId)
   const values = [accountId, baseUrl, name, dialect, dataPolicy, textArray(models), offered]
   const served = await servedAs(client, accountId, baseUrl)
-  const changed = await client.query<ProviderRow>(
+  const changed = await client.query<Provider>(
     `UPDATE providers SET name = $3, dialect = $4, data_policy = $5, models = $6::text[], offered = $7, checked_at = now()
      WHERE account_id = $1 AND base_url = $2 AND removed_at IS NULL RETURNING ${COLUMNS}`,
     values,
@@ -89,18 +62,18 @@ export async function registerProvider(
   const row = before ?? (await insert(client, accountId, values, limits))
   const type = before === undefined ? 'provider.registered' : 'provider.updated'
   await keepKey(client, row.id, offered ? apiKey : undefined)
-  const isSame = offered && served?.dialect === dialect && served.data_policy === dataPolicy
+  const isSame = offered && served?.dialect === dialect && served.dataPolicy === dataPolicy
   if (served?.offered === true && !isSame)
     await retireProvider(client, actor, row.id, undefined, 'changed by its owner')
   const details = { name, base_url: baseUrl, dialect, data_policy: dataPolicy, models: models.length, offered }
   await recordActivity(client, actor, [{ accountId, type, target: row.id, details }])
-  return { provider: asProvider(row), isNew: before === undefined }
+  return { provider: row, isNew: before === undefined }
 }
 
 /** The provider that is registered under an address. */
-async function servedAs(client: Client, accountId: string, baseUrl: string): Promise<ProviderRow | undefined> {
+async function servedAs(client: Client, accountId: string, baseUrl: string): Promise<Provider | undefined> {
   locking(client, 'providers', () => [baseUrl])
-  const found = await client.query<ProviderRow>(
+  const found = await client.query<Provider>(
     `SELECT ${COLUMNS} FROM providers WHERE account_id = $1 AND base_url = $2 AND removed_at IS NULL FOR UPDATE`,
     [accountId, baseUrl],
   )
@@ -119,14 +92,14 @@ async function insert(
   accountId: string,
   values: readonly unknown[],
   limits: Limits,
-): Promise<ProviderRow> {
+): Promise<Provider> {
   const counted = await countOf(client, 'SELECT count(*) FROM providers WHERE account_id = $1 AND removed_at IS NULL', [
     accountId,
   ])
   if (counted >= limits.providersPerAccountMax) {
     throw invalidRequest(`An account has at most ${limits.providersPerAccountMax} providers; remove one.`)
   }
-  const made = await client.query<ProviderRow>(
+  const made = await client.query<Provider>(
     `INSERT INTO providers (account_id, base_url, name, dialect, data_policy, models, offered, id)
      VALUES ($1, $2, $3, $4, $5, $6::text[], $7, $8) RETURNING ${COLUMNS}`,
     [...values, newId('prov')],
@@ -148,29 +121,29 @@ export async function removeProvider(
   accountId: string | undefined,
 ): Promise<Provider> {
   locking(client, 'providers', () => [id])
-  const found = await client.query<ProviderRow>(
+  const found = await client.query<Provider>(
     `SELECT ${COLUMNS} FROM providers WHERE id = $1 AND removed_at IS NULL FOR UPDATE`,
     [id],
   )
   const [row] = found.rows
   if (row === undefined) throw new GatewayError('provider_not_found')
-  if (accountId !== undefined && row.account_id !== accountId) throw new GatewayError('permission_denied')
-  const removed = await client.query<ProviderRow>(
+  if (accountId !== undefined && row.accountId !== accountId) throw new GatewayError('permission_denied')
+  const removed = await client.query<Provider>(
     `UPDATE providers SET removed_at = now(), offered = false WHERE id = $1 RETURNING ${COLUMNS}`,
     [id],
   )
   await keepKey(client, id, undefined)
   await retireProvider(client, actor, id, undefined, 'taken off the list')
-  const details = { base_url: row.base_url }
-  await recordActivity(client, actor, [{ accountId: row.account_id, type: 'provider.removed', target: id, details }])
-  return asProvider(removed.rows[0] ?? row)
+  const details = { base_url: row.baseUrl }
+  await recordActivity(client, actor, [{ accountId: row.accountId, type: 'provider.removed', target: id, details }])
+  return removed.rows[0] ?? row
 }
 
 /** The providers that are registered, newest first. @param after the id of the provider to continue after, or '' */
 export async function pageOfProviders(db: Queryable, limit: number, after: string): Promise<Provider[]> {
-  const found = await db.query<ProviderRow>(
+  const found = await db.query<Provider>(
     `SELECT ${COLUMNS} FROM providers WHERE removed_at IS NULL AND ($1 = '' OR id < $1) ORDER BY id DESC LIMIT $2`,
     [after, limit],
   )
-  return found.rows.map(asProvider)
+  return found.rows
 }

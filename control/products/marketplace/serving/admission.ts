@@ -1,3 +1,4 @@
+import { camelColumns, msColumns } from '../../../runtime/db/columns.ts'
 import { locking } from '../../../runtime/db/lockOrder.ts'
 import type { Queryable } from '../../../runtime/db/pool.ts'
 
@@ -29,7 +30,7 @@ export interface Terms {
 }
 
 /** A registered provider that the operator has admitted for a model of the catalog. Times are milliseconds since 1970. */
-export interface Admission extends Terms {
+export interface ProviderAdmission extends Terms {
   readonly id: string
   readonly providerId: string
   readonly accountId: string
@@ -48,112 +49,69 @@ export interface Admission extends Terms {
   readonly earnedNanos: number
 }
 
-interface AdmissionRow {
-  readonly id: string
-  readonly provider_id: string
-  readonly account_id: string
-  readonly model: string
-  readonly upstream_model: string
-  readonly share_ppm: number | null
-  readonly input_price: number | null
-  readonly cached_input_price: number | null
-  readonly output_price: number | null
-  readonly canary_ppm: number
-  readonly full_ppm: number
-  readonly probation_ms: number
-  readonly probation_requests: number
-  readonly error_ppm_max: number
-  readonly first_output_max_ms: number
-  readonly mismatch_ppm_max: number
-  readonly state: AdmissionState
-  readonly state_at: Date
-  readonly reason: string
-  readonly suspensions: number
-  readonly resumes_at: Date | null
-  readonly admitted_at: Date
-  readonly suspended_ms: number
-  readonly receipts: number
-  readonly earned_units: number
-  readonly earned_nanos: number
-}
-
-function payOf(row: AdmissionRow): Pay {
-  if (row.share_ppm !== null) return { kind: 'share', ppm: row.share_ppm }
-  const [input, cachedInput, output] = [row.input_price ?? 0, row.cached_input_price ?? 0, row.output_price ?? 0]
-  return { kind: 'price', input, cachedInput, output }
-}
-
-function asAdmission(row: AdmissionRow): Admission {
-  return {
-    id: row.id,
-    providerId: row.provider_id,
-    accountId: row.account_id,
-    model: row.model,
-    upstreamModel: row.upstream_model,
-    pay: payOf(row),
-    canaryPpm: row.canary_ppm,
-    fullPpm: row.full_ppm,
-    probationMs: row.probation_ms,
-    probationRequests: row.probation_requests,
-    errorPpmMax: row.error_ppm_max,
-    firstOutputMaxMs: row.first_output_max_ms,
-    mismatchPpmMax: row.mismatch_ppm_max,
-    state: row.state,
-    stateAtMs: row.state_at.getTime(),
-    reason: row.reason,
-    suspensions: row.suspensions,
-    resumesAtMs: row.resumes_at?.getTime() ?? null,
-    admittedAtMs: row.admitted_at.getTime(),
-    suspendedMs: row.suspended_ms,
-    receipts: row.receipts,
-    earnedUnits: row.earned_units,
-    earnedNanos: row.earned_nanos,
-  }
-}
+const COLUMNS = `${camelColumns(`id, provider_id, account_id, model, upstream_model, canary_ppm, full_ppm, probation_ms,
+  probation_requests, error_ppm_max, first_output_max_ms, mismatch_ppm_max, state, reason, suspensions, suspended_ms, receipts,
+  earned_units, earned_nanos`)}, ${msColumns('state_at, resumes_at, admitted_at')},
+  CASE WHEN share_ppm IS NOT NULL THEN json_build_object('kind', 'share', 'ppm', share_ppm)
+    ELSE json_build_object('kind', 'price', 'input', input_price, 'cachedInput', cached_input_price, 'output', output_price)
+  END AS pay`
 
 /**
  * Reads admissions in the order of their ids.
  * @param where SQL of a condition on provider_admissions
  * @param behind SQL after the ORDER BY, such as a lock
  */
-async function readAdmissions(db: Queryable, where: string, values: unknown[], behind = ''): Promise<Admission[]> {
-  const found = await db.query<AdmissionRow>(
-    `SELECT * FROM provider_admissions WHERE ${where} ORDER BY id ${behind}`,
+async function readAdmissions(
+  db: Queryable,
+  where: string,
+  values: unknown[],
+  behind = '',
+): Promise<ProviderAdmission[]> {
+  const found = await db.query<ProviderAdmission>(
+    `SELECT ${COLUMNS} FROM provider_admissions WHERE ${where} ORDER BY id ${behind}`,
     values,
   )
-  return found.rows.map(asAdmission)
+  return found.rows
 }
 
 /** All that are not removed, locked until the end of the transaction. */
-export function lockOpenAdmissions(db: Queryable): Promise<Admission[]> {
+export function lockOpenAdmissions(db: Queryable): Promise<ProviderAdmission[]> {
   locking(db, 'providerAdmissions')
   return readAdmissions(db, `state <> 'removed'`, [], 'FOR NO KEY UPDATE')
 }
 
 /** All that are not removed. */
-export function openAdmissions(db: Queryable): Promise<Admission[]> {
+export function openAdmissions(db: Queryable): Promise<ProviderAdmission[]> {
   return readAdmissions(db, `state <> 'removed'`, [])
 }
 
 /** The admissions of some providers, including removed ones. */
-export function admissionsOf(db: Queryable, providerIds: readonly string[]): Promise<Admission[]> {
+export function admissionsOf(db: Queryable, providerIds: readonly string[]): Promise<ProviderAdmission[]> {
   return readAdmissions(db, 'provider_id = ANY ($1::text[])', [[...providerIds]])
 }
 
 /** The admissions of an account, including removed ones. */
-export function admissionsOfAccount(db: Queryable, accountId: string): Promise<Admission[]> {
+export function admissionsOfAccount(db: Queryable, accountId: string): Promise<ProviderAdmission[]> {
   return readAdmissions(db, 'account_id = $1', [accountId])
 }
 
 /** Locks and returns a provider's admissions that are not removed. @param model of one model only; undefined for all */
-export function lockAdmissions(db: Queryable, providerId: string, model: string | undefined): Promise<Admission[]> {
+export function lockAdmissions(
+  db: Queryable,
+  providerId: string,
+  model: string | undefined,
+): Promise<ProviderAdmission[]> {
   const where = `provider_id = $1 AND ($2::text IS NULL OR model = $2) AND state <> 'removed'`
   locking(db, 'providerAdmissions')
   return readAdmissions(db, where, [providerId, model ?? null], 'FOR NO KEY UPDATE')
 }
 
 /** Of a million eligible requests to its model, how many a provider is asked first for. */
-export function trafficPpm({ state, canaryPpm, fullPpm }: Pick<Admission, 'state' | 'canaryPpm' | 'fullPpm'>): number {
+export function trafficPpm({
+  state,
+  canaryPpm,
+  fullPpm,
+}: Pick<ProviderAdmission, 'state' | 'canaryPpm' | 'fullPpm'>): number {
   if (state === 'probation') return canaryPpm
   return state === 'serving' ? fullPpm : 0
 }

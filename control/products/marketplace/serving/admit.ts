@@ -4,7 +4,14 @@ import { currentRecord } from '../../../catalog/pricing/sheetStore.ts'
 import { type Actor, recordActivity } from '../../../runtime/activity/activity.ts'
 import { locking } from '../../../runtime/db/lockOrder.ts'
 import type { Client, Queryable } from '../../../runtime/db/pool.ts'
-import { type Admission, admissionsOf, lockAdmissions, lockOpenAdmissions, PPM, type Terms } from './admission.ts'
+import {
+  admissionsOf,
+  lockAdmissions,
+  lockOpenAdmissions,
+  PPM,
+  type ProviderAdmission,
+  type Terms,
+} from './admission.ts'
 import { changeState } from './transition.ts'
 
 /** The operator's request cannot be carried out; the message says why. */
@@ -37,7 +44,7 @@ export async function admitProvider(
   providerId: string,
   { model, upstreamModel }: ServedModel,
   terms: Terms,
-): Promise<Admission> {
+): Promise<ProviderAdmission> {
   locking(client, 'providers', () => [providerId])
   const found = await client.query<Offered>(
     'SELECT account_id, dialect, offered, models FROM providers WHERE id = $1 AND removed_at IS NULL FOR UPDATE',
@@ -152,7 +159,7 @@ export async function suspendProvider(
   providerId: string,
   model: string | undefined,
   reason: string,
-): Promise<Admission[]> {
+): Promise<ProviderAdmission[]> {
   const admissions = await requireAdmissions(client, providerId, model)
   await takeOut(client, actor, admissions, 'suspended', reason)
   return admissions
@@ -167,7 +174,7 @@ export async function resumeProvider(
   actor: Actor,
   providerId: string,
   model: string | undefined,
-): Promise<Admission[]> {
+): Promise<ProviderAdmission[]> {
   const admissions = await requireAdmissions(client, providerId, model)
   const suspended = admissions.filter(({ state }) => state === 'suspended')
   if (suspended.length === 0) throw new AdmissionError(`${providerId} is not suspended`)
@@ -188,7 +195,7 @@ export async function retireProvider(
   providerId: string,
   model: string | undefined,
   reason: string,
-): Promise<Admission[]> {
+): Promise<ProviderAdmission[]> {
   const admissions = await lockAdmissions(client, providerId, model)
   await takeOut(client, actor, admissions, 'removed', reason)
   return admissions
@@ -197,7 +204,7 @@ export async function retireProvider(
 async function takeOut(
   client: Client,
   actor: Actor,
-  admissions: readonly Admission[],
+  admissions: readonly ProviderAdmission[],
   to: 'suspended' | 'removed',
   reason: string,
 ): Promise<void> {
@@ -207,7 +214,11 @@ async function takeOut(
   }
 }
 
-async function requireAdmissions(client: Client, providerId: string, model: string | undefined): Promise<Admission[]> {
+async function requireAdmissions(
+  client: Client,
+  providerId: string,
+  model: string | undefined,
+): Promise<ProviderAdmission[]> {
   const admissions = await lockAdmissions(client, providerId, model)
   if (admissions.length > 0) return admissions
   throw new AdmissionError(`${providerId} is not admitted for ${model ?? 'any model'}; see provider list`)

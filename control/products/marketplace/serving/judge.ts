@@ -1,5 +1,5 @@
 import type { Limits } from '../../../limits.ts'
-import { type Admission, PPM } from './admission.ts'
+import { PPM, type ProviderAdmission } from './admission.ts'
 import type { Window } from './measures.ts'
 import type { Transition } from './transition.ts'
 
@@ -24,7 +24,7 @@ type JudgeLimits = Pick<
  * @returns undefined without a change
  */
 export function judge(
-  admission: Admission,
+  admission: ProviderAdmission,
   window: Window,
   served: number,
   nowMs: number,
@@ -49,7 +49,7 @@ interface Fault {
 }
 
 /** The first bar that is exceeded. Few requests decide nothing, because chance would. */
-function faultOf(admission: Admission, window: Window, limits: JudgeLimits): Fault | undefined {
+function faultOf(admission: ProviderAdmission, window: Window, limits: JudgeLimits): Fault | undefined {
   const { requests, errors, stalls, timed, slow, overReports, compared, different, overReportedProbes } = window
   const failures = errors + stalls
   if (requests >= limits.providerRequestsMin && failures * PPM > admission.errorPpmMax * requests) {
@@ -71,7 +71,7 @@ function faultOf(admission: Admission, window: Window, limits: JudgeLimits): Fau
 }
 
 /** Each suspension lasts twice as long as the one before; only the operator ends the last one. */
-function suspension({ suspensions }: Admission, fault: Fault, nowMs: number, limits: JudgeLimits): Transition {
+function suspension({ suspensions }: ProviderAdmission, fault: Fault, nowMs: number, limits: JudgeLimits): Transition {
   const number = suspensions + 1
   const isLast = number >= limits.providerSuspensionsMax
   const resumesAtMs = isLast ? null : nowMs + limits.providerCoolDownMs * 2 ** suspensions

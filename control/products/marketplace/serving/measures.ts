@@ -1,7 +1,7 @@
 import type { Limits } from '../../../limits.ts'
 import { intArray, textArray } from '../../../runtime/db/arrays.ts'
 import type { Queryable } from '../../../runtime/db/pool.ts'
-import type { Admission } from './admission.ts'
+import type { ProviderAdmission } from './admission.ts'
 
 const MINUTE_MS = 60_000
 
@@ -75,7 +75,7 @@ export async function forgetMeasures(db: Queryable, limits: Limits, nowMs: numbe
  */
 export async function readWindow(
   db: Queryable,
-  { id, providerId, model, stateAtMs, admittedAtMs }: Admission,
+  { id, providerId, model, stateAtMs, admittedAtMs }: ProviderAdmission,
   nowMs: number,
   limits: Limits,
 ): Promise<{ window: Window; served: number }> {

@@ -1,7 +1,7 @@
 import { coinAmountJson } from '../../../catalog/pricing/coinAmounts.ts'
 import type { Limits } from '../../../limits.ts'
 import type { Queryable } from '../../../runtime/db/pool.ts'
-import { type Admission, admissionsOfAccount, PPM, trafficPpm } from './admission.ts'
+import { admissionsOfAccount, PPM, type ProviderAdmission, trafficPpm } from './admission.ts'
 import { readWindow, type Window } from './measures.ts'
 import { payJson } from './payJson.ts'
 import { uptimeOf } from './record.ts'
@@ -16,7 +16,7 @@ export async function ownProvidersJson(db: Queryable, accountId: string, nowMs: 
   return { object: 'list' as const, data }
 }
 
-function ownJson(admission: Admission, window: Window, nowMs: number) {
+function ownJson(admission: ProviderAdmission, window: Window, nowMs: number) {
   const { id, providerId, model, upstreamModel, state, reason, stateAtMs, resumesAtMs, admittedAtMs } = admission
   return {
     object: 'provider.admission' as const,

@@ -7,7 +7,7 @@ import { bookPrice } from '../../../catalog/pricing/coinAmounts.ts'
 import type { Limits } from '../../../limits.ts'
 import { type Pool, withTransaction } from '../../../runtime/db/pool.ts'
 import type { CallHttp } from '../../../runtime/net/httpCall.ts'
-import { type Admission, type Pay, PPM } from './admission.ts'
+import { type Pay, PPM, type ProviderAdmission } from './admission.ts'
 import { askModel } from './askModel.ts'
 import { isOverReported, type ProbeAnswer, similarityPpm } from './compareAnswers.ts'
 import { newComparison } from './comparison.ts'
@@ -29,7 +29,7 @@ export interface ProbeParts {
  */
 export async function probe(
   parts: ProbeParts,
-  admission: Admission,
+  admission: ProviderAdmission,
   endpoint: ServedEndpoint,
   model: ProbedModel,
 ): Promise<void> {
@@ -69,7 +69,7 @@ interface Noted {
   readonly units: number
 }
 
-function note({ pool }: ProbeParts, { id: admissionId, accountId }: Admission, noted: Noted): Promise<void> {
+function note({ pool }: ProbeParts, { id: admissionId, accountId }: ProviderAdmission, noted: Noted): Promise<void> {
   return withTransaction(pool, async (client) => {
     const id = newId('prb')
     const nanos = coinBoughtFor(noted.units, await bookPrice(client))

@@ -2,7 +2,7 @@ import { DAY_MS } from '../../../../contract/api/time.ts'
 import type { Limits } from '../../../limits.ts'
 import { textArray } from '../../../runtime/db/arrays.ts'
 import type { Queryable } from '../../../runtime/db/pool.ts'
-import { type Admission, admissionsOf, PPM, trafficPpm } from './admission.ts'
+import { admissionsOf, PPM, type ProviderAdmission, trafficPpm } from './admission.ts'
 
 interface DaysRow {
   readonly provider_id: string
@@ -43,7 +43,7 @@ export async function readRecords(
   return records
 }
 
-function recordJson(admission: Admission, days: DaysRow | undefined, nowMs: number) {
+function recordJson(admission: ProviderAdmission, days: DaysRow | undefined, nowMs: number) {
   const { model, state, reason, admittedAtMs, stateAtMs } = admission
   return {
     model,
@@ -66,7 +66,7 @@ export function uptimeOf(
     stateAtMs,
     admittedAtMs,
     suspendedMs,
-  }: Pick<Admission, 'state' | 'stateAtMs' | 'admittedAtMs' | 'suspendedMs'>,
+  }: Pick<ProviderAdmission, 'state' | 'stateAtMs' | 'admittedAtMs' | 'suspendedMs'>,
   nowMs: number,
 ): number {
   const lasting = state === 'suspended' ? Math.max(0, nowMs - stateAtMs) : 0

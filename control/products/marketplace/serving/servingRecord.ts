@@ -6,7 +6,7 @@ import { SERVING_KEY } from '../../../../contract/wire/redisKeys.ts'
 import type { Limits } from '../../../limits.ts'
 import { publishServingRecord } from '../../../runtime/bus/feed.ts'
 import type { Queryable } from '../../../runtime/db/pool.ts'
-import { type Admission, openAdmissions, trafficPpm } from './admission.ts'
+import { openAdmissions, type ProviderAdmission, trafficPpm } from './admission.ts'
 import { type ServedEndpoint, servedEndpoints } from './servedEndpoints.ts'
 
 /** Settings for the record of the providers that serve. */
@@ -48,7 +48,7 @@ async function encodeServing(db: Queryable, seal: CallSeal, allowPrivate: boolea
 }
 
 function routeRecord(
-  admission: Admission,
+  admission: ProviderAdmission,
   { baseUrl, dialect, dataPolicy, apiKey }: ServedEndpoint,
   seal: CallSeal,
   allowPrivate: boolean,

@@ -1,6 +1,6 @@
 import { type Actor, recordActivity } from '../../../runtime/activity/activity.ts'
 import type { Client } from '../../../runtime/db/pool.ts'
-import type { Admission, AdmissionState } from './admission.ts'
+import type { AdmissionState, ProviderAdmission } from './admission.ts'
 
 /** A change of an admission's state. */
 export interface Transition {
@@ -28,7 +28,7 @@ const TYPE_OF: Readonly<Record<AdmissionState, string>> = {
 export async function changeState(
   client: Client,
   actor: Actor,
-  admission: Admission,
+  admission: ProviderAdmission,
   { to, reason, suspensions, resumesAtMs, measured }: Transition,
 ): Promise<void> {
   await client.query(

@@ -1,5 +1,6 @@
 import { GatewayError } from '../../../../contract/errors/errors.ts'
 import type { Address } from '../../../../contract/payments/address.ts'
+import { camelColumns } from '../../../runtime/db/columns.ts'
 import { countOf } from '../../../runtime/db/count.ts'
 import type { Client, Queryable } from '../../../runtime/db/pool.ts'
 
@@ -25,44 +26,14 @@ export interface Deposit {
   readonly hash: string | null
 }
 
-interface Row {
-  readonly id: string
-  readonly account_id: string
-  readonly source: Deposit['source']
-  readonly replay_key: string
-  readonly wallet: Address
-  readonly asset: string
-  readonly token: Address
-  readonly amount: string
-  readonly units: number
-  readonly coin_nanos: number
-  readonly state: DepositState
-  readonly created_at: Date
-  readonly hash: string | null
-}
+type Row = Omit<Deposit, 'amount'> & { readonly amount: string }
 
-const COLUMNS = `d.id, d.account_id, d.source, d.replay_key, d.wallet, d.asset, d.token, d.amount::text AS amount, d.units,
-  d.coin_nanos, d.state, d.created_at, CASE WHEN d.source = 'transfer' THEN split_part(d.replay_key, ':', 1) ELSE (
+const COLUMNS = `${camelColumns(`d.id, d.account_id, d.source, d.replay_key, d.wallet, d.asset, d.token, d.units, d.state,
+  d.created_at`)}, d.amount::text AS amount, d.coin_nanos AS nanos, CASE WHEN d.source = 'transfer' THEN split_part(d.replay_key, ':', 1) ELSE (
     SELECT t.hash FROM chain_transactions t
     WHERE t.purpose = 'deposit' AND t.ref IN (d.id, d.id || ':other') AND t.state = 'mined' LIMIT 1) END AS hash`
 
-function asDeposit(row: Row): Deposit {
-  return {
-    id: row.id,
-    accountId: row.account_id,
-    source: row.source,
-    replayKey: row.replay_key,
-    wallet: row.wallet,
-    asset: row.asset,
-    token: row.token,
-    amount: BigInt(row.amount),
-    nanos: row.coin_nanos,
-    units: row.units,
-    state: row.state,
-    createdAt: row.created_at,
-    hash: row.hash,
-  }
-}
+const asDeposit = (row: Row): Deposit => ({ ...row, amount: BigInt(row.amount) })
 
 /**
  * Writes a deposit, inside the caller's transaction.

@@ -1,6 +1,7 @@
 import type { Address } from '../../../../contract/payments/address.ts'
 import { MAY_BE_MADE } from '../../../chain/transactionRow.ts'
 import type { Limits } from '../../../limits.ts'
+import { camelColumns } from '../../../runtime/db/columns.ts'
 import { countOf } from '../../../runtime/db/count.ts'
 import { locking } from '../../../runtime/db/lockOrder.ts'
 import type { Client, Queryable } from '../../../runtime/db/pool.ts'
@@ -26,44 +27,16 @@ export interface Withdrawal {
   readonly hash: string | null
 }
 
-interface Row {
-  readonly id: string
-  readonly account_id: string
-  readonly wallet: Address
-  readonly asset: string
-  readonly token: Address
-  readonly amount: string
-  readonly units: number
-  readonly coin_nanos: number
-  readonly state: WithdrawalState
-  readonly attempts: number
-  readonly created_at: Date
-  readonly hash: string | null
-}
+type Row = Omit<Withdrawal, 'amount'> & { readonly amount: string }
 
 /** Separates the id of a withdrawal and the number of its attempt in the ref of a transaction. */
 export const ATTEMPT = '#'
 
-const COLUMNS = `w.id, w.account_id, w.wallet, w.asset, w.token, w.amount::text AS amount, w.units, w.coin_nanos, w.state,
-  w.attempts, w.created_at, (SELECT t.hash FROM chain_transactions t
+const COLUMNS = `${camelColumns('w.id, w.account_id, w.wallet, w.asset, w.token, w.units, w.state, w.attempts, w.created_at')},
+  w.amount::text AS amount, w.coin_nanos AS nanos, (SELECT t.hash FROM chain_transactions t
     WHERE t.purpose = 'withdrawal' AND t.ref = w.id || '#' || w.attempts AND t.state = 'mined') AS hash`
 
-function asWithdrawal(row: Row): Withdrawal {
-  return {
-    id: row.id,
-    accountId: row.account_id,
-    wallet: row.wallet,
-    asset: row.asset,
-    token: row.token,
-    amount: BigInt(row.amount),
-    nanos: row.coin_nanos,
-    units: row.units,
-    state: row.state,
-    attempts: row.attempts,
-    createdAt: row.created_at,
-    hash: row.hash,
-  }
-}
+const asWithdrawal = (row: Row): Withdrawal => ({ ...row, amount: BigInt(row.amount) })
 
 /** Writes a withdrawal whose coin is in escrow, inside the caller's transaction. */
 export async function insertWithdrawal(
@@ -161,15 +134,16 @@ export async function moveWithdrawal(
   attempts?: number,
 ): Promise<MovedWithdrawal | undefined> {
   locking(client, 'withdrawals', () => [id])
-  const moved = await client.query<{ coin_nanos: number; units: number; account_id: string; moves: number }>(
+  const changed = await client.query<{ nanos: number; units: number; accountId: string; moves: number }>(
     `UPDATE withdrawals SET state = $3, moves = moves + 1 WHERE id = $1 AND state = $2
        AND attempts = coalesce($4, attempts)
-     RETURNING coin_nanos, units, account_id, moves`,
+     RETURNING coin_nanos AS nanos, units, account_id AS "accountId", moves`,
     [id, from, to, attempts],
   )
-  const row = moved.rows[0]
+  const row = changed.rows[0]
   if (row === undefined) return undefined
-  return { nanos: row.coin_nanos, units: row.units, accountId: row.account_id, moveRef: `${id}:${row.moves}` }
+  const { moves, ...moved } = row
+  return { ...moved, moveRef: `${id}:${moves}` }
 }
 
 /** Allows a withdrawal that is not sent a number of further attempts. @returns whether there is one */

@@ -1,5 +1,6 @@
 import type { Address } from '../../../../contract/payments/address.ts'
 import { textArray } from '../../../runtime/db/arrays.ts'
+import { camelColumns } from '../../../runtime/db/columns.ts'
 import type { Queryable } from '../../../runtime/db/pool.ts'
 
 export type PaymentState = 'settling' | 'paid' | 'failed' | 'closed'
@@ -28,52 +29,13 @@ export interface PaymentRow {
   readonly isVoided: boolean
 }
 
-interface Row {
-  readonly id: string
-  readonly replay_key: string
-  readonly protocol: Protocol
-  readonly payer: Address
-  readonly account_id: string
-  readonly token: Address
-  readonly amount: string
-  readonly units: number
-  readonly hold_units: number
-  readonly state: PaymentState
-  readonly owner: string
-  readonly model: string
-  readonly endpoint: string
-  readonly sheet_version: number
-  readonly streamed: boolean
-  readonly serve_by_ms: number
-  readonly held: boolean
-  readonly back_now: boolean
-}
+type Row = Omit<PaymentRow, 'amount'> & { readonly amount: string }
 
-const COLUMNS = `p.id, p.replay_key, p.protocol, p.payer, p.account_id, p.token, p.amount::text AS amount, p.units,
-  p.hold_units, p.state, p.owner, p.model, p.endpoint, p.sheet_version, p.streamed, p.serve_by_ms, p.held, p.back_now`
+const COLUMNS = `${camelColumns(`p.id, p.replay_key, p.protocol, p.payer, p.account_id, p.token, p.units, p.hold_units, p.state,
+  p.owner, p.model, p.endpoint, p.sheet_version, p.streamed, p.serve_by_ms, p.held`)}, p.amount::text AS amount,
+  p.back_now AS "isVoided"`
 
-function toPayment(row: Row): PaymentRow {
-  return {
-    id: row.id,
-    replayKey: row.replay_key,
-    protocol: row.protocol,
-    payer: row.payer,
-    accountId: row.account_id,
-    token: row.token,
-    amount: BigInt(row.amount),
-    units: row.units,
-    holdUnits: row.hold_units,
-    state: row.state,
-    owner: row.owner,
-    model: row.model,
-    endpoint: row.endpoint,
-    sheetVersion: row.sheet_version,
-    streamed: row.streamed,
-    serveByMs: row.serve_by_ms,
-    held: row.held,
-    isVoided: row.back_now,
-  }
-}
+const toPayment = (row: Row): PaymentRow => ({ ...row, amount: BigInt(row.amount) })
 
 export async function paymentOf(db: Queryable, id: string): Promise<PaymentRow | undefined> {
   const found = await db.query<Row>(`SELECT ${COLUMNS} FROM payments p WHERE p.id = $1`, [id])

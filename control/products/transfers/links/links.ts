@@ -7,6 +7,7 @@ import { ESCROW_COIN } from '../../../book/ledger/accounts.ts'
 import { creditCoin } from '../../../book/ledger/creditCoin.ts'
 import type { CoinAmount } from '../../../catalog/pricing/coinAmounts.ts'
 import { type Actor, GATEWAY, recordActivity } from '../../../runtime/activity/activity.ts'
+import { camelColumns, msColumns } from '../../../runtime/db/columns.ts'
 import { countOf } from '../../../runtime/db/count.ts'
 import { locking } from '../../../runtime/db/lockOrder.ts'
 import type { Client, Queryable } from '../../../runtime/db/pool.ts'
@@ -29,34 +30,11 @@ export interface Link {
   readonly endedAtMs: number | null
 }
 
-interface LinkRow {
-  readonly id: string
-  readonly account_id: string
-  readonly units: number
-  readonly coin_nanos: number
-  readonly note: string
-  readonly status: LinkStatus
-  readonly created_at: Date
-  readonly expires_at: Date
-  readonly ended_at: Date | null
-}
-
 /** As in the activity of an account: its initial worth, and the coin. */
 const amountOf = ({ nanos, units }: CoinAmount) => ({ amount: formatUsd(units), coin: coinDecimal(nanos) })
 
-const COLUMNS = 'id, account_id, units, coin_nanos, note, status, created_at, expires_at, ended_at'
-
-const asLink = (row: LinkRow): Link => ({
-  id: row.id,
-  accountId: row.account_id,
-  nanos: row.coin_nanos,
-  units: row.units,
-  note: row.note,
-  status: row.status,
-  createdAtMs: row.created_at.getTime(),
-  expiresAtMs: row.expires_at.getTime(),
-  endedAtMs: row.ended_at?.getTime() ?? null,
-})
+const COLUMNS = `${camelColumns('id, account_id, units, note, status')}, coin_nanos AS nanos,
+  ${msColumns('created_at, expires_at, ended_at')}`
 
 /**
  * Moves coin of an account into a new link.
@@ -73,17 +51,17 @@ export async function createLink(
   const { accountId, nanos, units, note } = link
   const [id, token] = [newId('lnk'), newSecret('lt')]
   await debits.move(transaction, { id, accountId, nanos, units, kind: 'link', to: { ledgerAccount: ESCROW_COIN } })
-  const made = await client.query<LinkRow>(
+  const made = await client.query<Link>(
     `INSERT INTO links (id, token_hash, account_id, units, coin_nanos, note, status, expires_at)
      VALUES ($1, $2, $3, $4, $5, $6, 'open', $7) RETURNING ${COLUMNS}`,
     [id, hashSecret(token), accountId, units, nanos, note, new Date(link.expiresAtMs)],
   )
   const [row] = made.rows
   if (row === undefined) throw new Error('the database returned no row for a new link')
-  const expires_at = row.expires_at.toISOString()
+  const expires_at = new Date(row.expiresAtMs).toISOString()
   const details = { ...amountOf(link), expires_at }
   await recordActivity(client, actor, [{ accountId, type: 'link.created', target: id, details }])
-  return { link: asLink(row), token }
+  return { link: row, token }
 }
 
 /**
@@ -117,13 +95,12 @@ export async function cancelLink(client: Client, actor: Actor, id: string, accou
 /** Moves the coin of a link that is past its time back to the account that made it. @returns undefined if it is not */
 export async function expireLink(client: Client, id: string): Promise<Link | undefined> {
   locking(client, 'links', () => [id])
-  const found = await client.query<LinkRow>(
+  const found = await client.query<Link>(
     `SELECT ${COLUMNS} FROM links WHERE id = $1 AND status = 'open' AND expires_at <= now() FOR UPDATE`,
     [id],
   )
-  const [row] = found.rows
-  if (row === undefined) return undefined
-  const link = asLink(row)
+  const [link] = found.rows
+  if (link === undefined) return undefined
   const ended = await end(client, link, 'expired', link.accountId)
   const details = amountOf(link)
   const change = { accountId: link.accountId, type: 'link.expired', target: id, details }
@@ -142,11 +119,11 @@ export async function overdueLinks(db: Queryable, limit: number): Promise<string
 
 /** The links of an account, newest first. @param after the id of the link to continue after, or '' */
 export async function pageOfLinks(db: Queryable, accountId: string, limit: number, after: string): Promise<Link[]> {
-  const found = await db.query<LinkRow>(
+  const found = await db.query<Link>(
     `SELECT ${COLUMNS} FROM links WHERE account_id = $1 AND ($2 = '' OR id < $2) ORDER BY id DESC LIMIT $3`,
     [accountId, after, limit],
   )
-  return found.rows.map(asLink)
+  return found.rows
 }
 
 /** The account that made a link, or undefined for an unknown id. */
@@ -163,23 +140,23 @@ export async function countOpenLinks(db: Queryable, accountId: string): Promise<
 /** @param accountId the required owner */
 async function lockOpen(client: Client, column: 'id' | 'token_hash', value: string, accountId?: string): Promise<Link> {
   locking(client, 'links', () => [value])
-  const found = await client.query<LinkRow & { overdue: boolean }>(
+  const found = await client.query<Link & { overdue: boolean }>(
     `SELECT ${COLUMNS}, expires_at <= now() AS overdue FROM links WHERE ${column} = $1 FOR UPDATE`,
     [value],
   )
   const [row] = found.rows
   if (row === undefined) throw new GatewayError('link_not_found')
-  if (accountId !== undefined && row.account_id !== accountId) throw new GatewayError('permission_denied')
+  if (accountId !== undefined && row.accountId !== accountId) throw new GatewayError('permission_denied')
   const status = row.status === 'open' && row.overdue ? 'expired' : row.status
   if (status !== 'open') throw new GatewayError('link_gone', { message: `This link is ${status}.` })
-  return asLink(row)
+  return row
 }
 
 const KINDS = { claimed: 'link_claim', cancelled: 'link_cancel', expired: 'link_expiry' } as const
 
 /** @param accountId receives the coin */
 async function end(client: Client, link: Link, status: keyof typeof KINDS, accountId: string): Promise<Link> {
-  const ended = await client.query<LinkRow>(
+  const ended = await client.query<Link>(
     `UPDATE links SET status = $2, claimed_by = $3, ended_at = now() WHERE id = $1 RETURNING ${COLUMNS}`,
     [link.id, status, status === 'claimed' ? accountId : null],
   )
@@ -187,5 +164,5 @@ async function end(client: Client, link: Link, status: keyof typeof KINDS, accou
   await creditCoin(client, { accountId, nanos, units, ref, kind: KINDS[status], from: ESCROW_COIN })
   const [row] = ended.rows
   if (row === undefined) throw new Error(`link ${link.id} went away while it was locked`)
-  return asLink(row)
+  return row
 }

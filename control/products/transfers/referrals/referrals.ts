@@ -5,6 +5,7 @@ import { LOG_COUNT } from '../../../book/usagelog/head.ts'
 import type { CoinAmount } from '../../../catalog/pricing/coinAmounts.ts'
 import type { Limits } from '../../../limits.ts'
 import { type Actor, recordActivity } from '../../../runtime/activity/activity.ts'
+import { camelColumns, msColumns } from '../../../runtime/db/columns.ts'
 import { locking } from '../../../runtime/db/lockOrder.ts'
 import { lockTextUntilCommit } from '../../../runtime/db/locks.ts'
 import type { Client, Queryable } from '../../../runtime/db/pool.ts'
@@ -21,25 +22,7 @@ export interface Referral {
   readonly attachedAtMs: number
 }
 
-interface ReferralRow {
-  readonly id: string
-  readonly account_id: string
-  readonly referrer_id: string
-  readonly earned_units: number
-  readonly earned_nanos: number
-  readonly attached_at: Date
-}
-
-const COLUMNS = 'id, account_id, referrer_id, earned_units, earned_nanos, attached_at'
-
-const asReferral = (row: ReferralRow): Referral => ({
-  id: row.id,
-  accountId: row.account_id,
-  referrerId: row.referrer_id,
-  earnedUnits: row.earned_units,
-  earnedNanos: row.earned_nanos,
-  attachedAtMs: row.attached_at.getTime(),
-})
+const COLUMNS = `${camelColumns('id, account_id, referrer_id, earned_units, earned_nanos')}, ${msColumns('attached_at')}`
 
 /**
  * Attaches an account to the owner of the code, permanently, inside the caller's transaction. Charges booked from now on
@@ -66,7 +49,7 @@ export async function attachReferrer(
   await refuseExchange(client, accountId, referrerId)
   const network = clientNetwork(actor.clientAddress ?? '')
   if (network !== '') await refuseTooMany(client, network, limits)
-  const made = await client.query<ReferralRow>(
+  const made = await client.query<Referral>(
     `INSERT INTO referrals (id, account_id, referrer_id, from_positions, network)
      SELECT $1, $2, $3, array_agg(size ORDER BY log), $4 FROM usage_log_heads WHERE log < ${LOG_COUNT}
      ON CONFLICT (account_id) DO NOTHING RETURNING ${COLUMNS}`,
@@ -79,7 +62,7 @@ export async function attachReferrer(
   const gained = { accountId: referrerId, type: 'referral.gained', target: row.id, details: {} }
   // The referrer must not learn the wallet or its network address.
   await recordActivity(client, { kind: kind === 'operator' ? kind : 'gateway', id: '' }, [gained])
-  return asReferral(row)
+  return row
 }
 
 /** Two accounts that refer each other would both be paid for their own spending; the locks serialize their attachments. */
@@ -107,8 +90,8 @@ async function refuseTooMany(client: Client, network: string, limits: Limits): P
 
 /** The referral by which an account was brought, or undefined. */
 export async function referralOf(db: Queryable, accountId: string): Promise<Referral | undefined> {
-  const found = await db.query<ReferralRow>(`SELECT ${COLUMNS} FROM referrals WHERE account_id = $1`, [accountId])
-  return found.rows[0] && asReferral(found.rows[0])
+  const found = await db.query<Referral>(`SELECT ${COLUMNS} FROM referrals WHERE account_id = $1`, [accountId])
+  return found.rows[0]
 }
 
 /** The accounts that an account referred, newest first. @param after the id of the referral to continue after, or '' */
@@ -118,11 +101,11 @@ export async function pageOfReferrals(
   limit: number,
   after: string,
 ): Promise<Referral[]> {
-  const found = await db.query<ReferralRow>(
+  const found = await db.query<Referral>(
     `SELECT ${COLUMNS} FROM referrals WHERE referrer_id = $1 AND ($2 = '' OR id < $2) ORDER BY id DESC LIMIT $3`,
     [referrerId, after, limit],
   )
-  return found.rows.map(asReferral)
+  return found.rows
 }
 
 /** The number of accounts that an account referred, and its earnings from them. */

@@ -20,17 +20,14 @@ const tokens = (input: number, output: number) => ({
 })
 
 const BASKET: Basket = {
-  id: 1,
-  weights: 'tokens',
-  baseFrom: 90,
-  baseTo: 99,
+  baseDay: 99,
   items: [
     { model: 'a', tokens: tokens(3, 1) },
     { model: 'b', tokens: tokens(10, 0) },
   ],
 }
 
-test('prices at the end of the base period are 100; a removed model keeps its last price', () => {
+test('prices at the end of the base day are 100; a removed model keeps its last price', () => {
   const index = new PriceIndex(BASKET)
   index.add({ version: 1, day: 80, rates: new Map([['a', rates(1, 1)]]) })
   index.add({

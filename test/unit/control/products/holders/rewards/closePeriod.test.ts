@@ -5,10 +5,8 @@ import test from 'node:test'
 import type { Address } from '../../../../../../contract/payments/address.ts'
 import { type CloseOptions, closePeriod } from '../../../../../../control/products/holders/rewards/closePeriod.ts'
 import { movePayout } from '../../../../../../control/products/holders/rewards/payoutRow.ts'
-import { migrate } from '../../../../../../control/runtime/db/migrate.ts'
 import { withTransaction } from '../../../../../../control/runtime/db/pool.ts'
 import { paymentLimits } from '../../../../../support/limits.ts'
-import { oldSchema } from '../../../../../support/oldSchema.ts'
 import {
   assertCleanAudit,
   type Book,
@@ -90,31 +88,6 @@ test('the pay of registered providers is not part of what a period shares out', 
   }
   await dispatchEvents(book)
   await assertCleanAudit(book, KINDS_CHECK)
-})
-
-test('periods that were closed before pay was subtracted keep their shares, and the next one counts its own pay alone', async (t) => {
-  const old = await oldSchema('0370')
-  t.after(() => old.pool.end())
-  const at = (seconds: number) => 1_800_000_000 + seconds
-  await payProvider(old, 400, at(1))
-  for (const [number, total] of [500, 900].entries()) {
-    await old.pool.query(
-      `INSERT INTO revenue_periods (number, starts_at, ends_at, total_units, net_units, deficit_units, reward_units, reward_rest,
-         vault_units, vault_rest, vault_bps, coin_usd_units, reward_nanos, vault_nanos, pool_nanos, earned_nanos, paid_nanos,
-         credited_nanos, carried_nanos, holders, min_nanos, excluded)
-       VALUES ($1, to_timestamp($2), to_timestamp($3), $4, $5, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, '{}')`,
-      [number, at(60 * number), at(60 * number + 60), total, 400 * number],
-    )
-  }
-  await payProvider(old, 30, at(130))
-  await migrate(old.pool)
-  const { rows } = await old.pool.query<{ total: string }>(
-    'SELECT total_units::text AS total FROM revenue_periods ORDER BY number',
-  )
-  assert.deepEqual(
-    rows.map(({ total }) => total),
-    ['100', '500'],
-  )
 })
 
 function optionsWith(accountId: string): CloseOptions {

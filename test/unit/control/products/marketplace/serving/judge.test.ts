@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Admission } from '../../../../../../control/products/marketplace/serving/admission.ts'
+import type { ProviderAdmission } from '../../../../../../control/products/marketplace/serving/admission.ts'
 import { judge } from '../../../../../../control/products/marketplace/serving/judge.ts'
 import type { Window } from '../../../../../../control/products/marketplace/serving/measures.ts'
 
@@ -25,7 +25,7 @@ const NONE: Window = {
 }
 const NOW = 1_000_000
 
-const admission = (changes: Partial<Admission> = {}): Admission => ({
+const admission = (changes: Partial<ProviderAdmission> = {}): ProviderAdmission => ({
   id: 'adm_1',
   providerId: 'prov_1',
   accountId: 'acct_1',
