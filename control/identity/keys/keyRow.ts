@@ -1,4 +1,6 @@
-/** A key as stored in the book, without its secret, which is not stored. Caps are units; null is no cap. */
+import { bySpan, SPANS, type Span, type SpendingCaps } from '../../../contract/money/windows.ts'
+
+/** A key as stored in the book, without its secret, which is not stored. */
 export interface ApiKey {
   readonly id: string
   readonly accountId: string
@@ -6,10 +8,7 @@ export interface ApiKey {
   readonly last4: string
   readonly name: string
   readonly paused: boolean
-  readonly capHourUnits: number | null
-  readonly capDayUnits: number | null
-  readonly capMonthUnits: number | null
-  readonly budgetUnits: number | null
+  readonly caps: SpendingCaps
   readonly models: readonly string[]
   /** Ids of priced tools; empty allows all. */
   readonly tools: readonly string[]
@@ -30,17 +29,20 @@ export interface ApiKey {
   readonly platformUser: string
 }
 
-export interface KeyRow {
+/** The column of a cap. */
+type CapColumn<Of extends Span> = Of extends 'life' ? 'budget_units' : `cap_${Of}_units`
+
+export const capColumn = <Of extends Span>(span: Of) => {
+  return (span === 'life' ? 'budget_units' : `cap_${span}_units`) as CapColumn<Of>
+}
+
+export interface KeyRow extends Readonly<Record<CapColumn<Span>, number | null>> {
   readonly id: string
   readonly account_id: string
   readonly hash: string
   readonly last4: string
   readonly name: string
   readonly paused: boolean
-  readonly cap_hour_units: number | null
-  readonly cap_day_units: number | null
-  readonly cap_month_units: number | null
-  readonly budget_units: number | null
   readonly models: string[]
   readonly tools: string[]
   readonly no_logs: boolean
@@ -63,10 +65,7 @@ export const COLUMNS = [
   'last4',
   'name',
   'paused',
-  'cap_hour_units',
-  'cap_day_units',
-  'cap_month_units',
-  'budget_units',
+  ...SPANS.map(capColumn),
   'models',
   'tools',
   'no_logs',
@@ -90,10 +89,7 @@ export function asApiKey(row: KeyRow): ApiKey {
     last4: row.last4,
     name: row.name,
     paused: row.paused,
-    capHourUnits: row.cap_hour_units,
-    capDayUnits: row.cap_day_units,
-    capMonthUnits: row.cap_month_units,
-    budgetUnits: row.budget_units,
+    caps: bySpan((span) => row[capColumn(span)]),
     models: row.models,
     tools: row.tools,
     noLogs: row.no_logs,
