@@ -20,7 +20,7 @@ export function parseWebUrl(text: string): URL | undefined {
 }
 
 /**
- * Whether a host belongs to the public internet as far as its text says it: a public address, or a name that public DNS may
+ * Whether a host belongs to the public internet by its text alone: a public address, or a name that public DNS may
  * have. Names are not resolved.
  */
 export function mayBePublicHost({ hostname }: Pick<URL, 'hostname'>): boolean {

@@ -14,7 +14,7 @@ const WINDOW = '24h'
 /** Under which our own id of a batch is kept with it. */
 const GROUP_NAME = 'sluice_group'
 const SHORT_ANSWER_BYTES = 4_194_304
-/** What a batch would have been answered with, had it been refused at once. */
+/** The status of the answer if the batch had been refused immediately. */
 const REFUSED_STATUS = 400
 
 /** A batch as its provider reports it. */

@@ -2,7 +2,7 @@
 export const RUNTIME_LIMITS = {
   /** Connections to PostgreSQL of one process. */
   databaseConnectionsMax: 10,
-  /** The time of a statement, and of a transaction that stands still, in milliseconds. */
+  /** The time of a statement, and of an idle transaction, in milliseconds. */
   databaseTimeoutMs: 30_000,
   /** How long a start waits for PostgreSQL, Redis or the admission state, in milliseconds. */
   dependencyTimeoutMs: 300_000,

@@ -64,7 +64,7 @@ function capsOf(caps: SpendingCaps): sluice.Cap.$Properties[] {
   return SPANS.flatMap((span) => (caps[span] === null ? [] : [{ span, units: caps[span] }]))
 }
 
-/** The policy of an agent's requests, and the account whose defaults apply to them. @throws when it can not be read */
+/** The policy of an agent's requests, and the account whose defaults apply to them. @throws when it cannot be read */
 async function agentPolicyOf(
   db: Queryable,
   agentId: string,

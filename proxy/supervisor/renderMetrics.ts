@@ -13,7 +13,7 @@ const GAUGES = [
   ['openRequests', 'sluice_open_requests', 'Requests whose answer has not ended'],
   ['activeRuns', 'sluice_active_runs', 'Requests that hold money'],
   ['settlementsOpen', 'sluice_settlements_waiting', 'Endings that Redis has not accepted yet'],
-  ['journalLagBytes', 'sluice_journal_lag_bytes', 'What the workers have not on disk yet of their journals'],
+  ['journalLagBytes', 'sluice_journal_lag_bytes', 'Bytes of their journals that the workers do not have on disk yet'],
   ['residentBytes', 'sluice_resident_bytes', 'Resident memory of the workers'],
 ] as const
 
@@ -21,7 +21,7 @@ const LEASE_GAUGES = [
   ['leases', 'sluice_leases', 'Leases that the workers have units of'],
   ['outUnits', 'sluice_leased_units', 'Units out in leases (1e-9 USD): free, held, and charged but not delivered'],
   ['openHolds', 'sluice_leased_holds', 'Requests that hold units of leases'],
-  ['undelivered', 'sluice_endings_undelivered', 'Requests on leases that have ended and that Redis does not know of'],
+  ['undelivered', 'sluice_endings_undelivered', 'Endings of requests on leases that are not delivered to Redis'],
 ] as const
 
 const SHARE = 'sluice_worker_requests_total'
@@ -65,7 +65,7 @@ export async function renderMetrics(
   const lags = snapshots.map(({ leases }) => leases.deliveryLagMs / 1_000)
   new Gauge({ name: 'sluice_delivery_lag_seconds', help: lagHelp, registers }).set(Math.max(0, ...lags))
   const journalBytes = snapshots.reduce((sum, snapshot) => sum + snapshot.journalBytes, 0)
-  new Gauge({ name: 'sluice_journal_bytes', help: 'What the workers keep in their journals', registers }).set(
+  new Gauge({ name: 'sluice_journal_bytes', help: 'Bytes that the workers keep in their journals', registers }).set(
     journalBytes,
   )
   const unwritable = snapshots.filter(({ vitals }) => !vitals.journal).length

@@ -12,7 +12,7 @@ import type { JsonBounds } from '../../json/jsonBounds.ts'
 import type { Limits } from '../../limits.ts'
 import type { Refusal } from '../../upstream/refusal.ts'
 
-/** The operations beside chat that take JSON. */
+/** The operations other than chat that take JSON. */
 export type UnitEndpoint = 'embeddings' | 'rerank' | 'images' | 'speech'
 
 /** A request that another thread has read. */
@@ -75,7 +75,7 @@ export interface LargeRejection {
  * so that receiving them costs nothing.
  */
 export interface LargeTasks {
-  /** Reads a request of a chat model. `answers` tells whether the request wants an answer rather than a count. */
+  /** Reads a request of a chat model. `answers` says whether the request wants an answer rather than a count. */
   readonly chat: {
     readonly input: { readonly endpoint: ChatEndpoint; readonly answers: boolean }
     readonly output: ChatFields

@@ -17,6 +17,7 @@ import { LOCK_CORRUPTIONS } from '../../support/corruptions/lockCorruptions.ts'
 import { LOG_CORRUPTIONS } from '../../support/corruptions/logCorruptions.ts'
 import { RECEIPT_CORRUPTIONS } from '../../support/corruptions/receiptCorruptions.ts'
 import { REDIS_CORRUPTIONS } from '../../support/corruptions/redisCorruptions.ts'
+import { sampled } from '../../support/rounds.ts'
 
 /** Tables, and what they have besides columns that are computed; no partitions. */
 const TABLES = `
@@ -25,21 +26,17 @@ const TABLES = `
   WHERE c.relnamespace = 'public'::regnamespace AND c.relkind IN ('r', 'p') AND NOT c.relispartition GROUP BY c.relname`
 
 let book: Corrupted
-let putBackSql: string
+let tables: readonly { readonly name: string; readonly columns: string }[]
 let beats: NodeJS.Timeout
 
 before(async () => {
   book = await makeBook()
   const beat = defineScript(book.redis, 'heartbeat')
   beats = setInterval(() => void beat(['owners'], [book.proxyOwner]), 100)
-  const { rows } = await book.pool.query<{ name: string; columns: string }>(TABLES)
-  await tamper(`CREATE SCHEMA kept; ${rows.map(({ name }) => `CREATE TABLE kept.${name} AS TABLE ${name}`).join('; ')}`)
-  putBackSql = rows
-    .map(
-      ({ name, columns }) => `DELETE FROM ${name};
-      INSERT INTO ${name} (${columns}) OVERRIDING SYSTEM VALUE SELECT ${columns} FROM kept.${name}`,
-    )
-    .join('; ')
+  tables = (await book.pool.query<{ name: string; columns: string }>(TABLES)).rows
+  await tamper(
+    `CREATE SCHEMA kept; ${tables.map(({ name }) => `CREATE TABLE kept.${name} AS TABLE ${name}`).join('; ')}`,
+  )
 })
 after(async () => {
   clearInterval(beats)
@@ -52,6 +49,20 @@ async function tamper(sql: string): Promise<void> {
     await client.query('SET LOCAL session_replication_role = replica')
     await client.query(sql)
   })
+}
+
+/** Puts back the tables that `sql` names; no others change, as triggers are off. */
+async function putBack(sql: string): Promise<void> {
+  const named = tables.filter(({ name }) => new RegExp(`\\b${name}(_\\w+)?\\b`).test(sql))
+  assert.ok(named.length > 0, `no table is named by ${sql}`)
+  await tamper(
+    named
+      .map(
+        ({ name, columns }) => `DELETE FROM ${name};
+        INSERT INTO ${name} (${columns}) OVERRIDING SYSTEM VALUE SELECT ${columns} FROM kept.${name}`,
+      )
+      .join('; '),
+  )
 }
 
 /** Keeps Redis and the files of archives. @returns what puts them back */
@@ -79,7 +90,7 @@ async function failed(options: AuditOptions = {}): Promise<Map<string, string>> 
 
 test('the audit says nothing of a clean book', async () => assert.deepEqual([...(await failed())], []))
 
-for (const { name, sql, outside, found } of [
+const CORRUPTIONS = [
   ...RECEIPT_CORRUPTIONS,
   ...BOOK_CORRUPTIONS,
   ...POSITION_CORRUPTIONS,
@@ -88,18 +99,21 @@ for (const { name, sql, outside, found } of [
   ...CHAIN_CORRUPTIONS,
   ...LOCK_CORRUPTIONS,
   ...ARCHIVE_CORRUPTIONS,
-]) {
+]
+
+for (const { name, sql, outside, found } of sampled(CORRUPTIONS, 4)) {
   test(`the audit names ${name}`, async () => {
     const undo = outside === undefined ? undefined : await keepOutside(book)
+    const tampering = sql?.(book)
     try {
-      if (sql !== undefined) await tamper(sql(book))
+      if (tampering !== undefined) await tamper(tampering)
       await outside?.(book)
       const faults = await failed()
       assert.ok(faults.has(found), `${found} is not among ${JSON.stringify([...faults], undefined, 1)}`)
       assert.doesNotMatch(String(faults.get(found)), /could not be checked/)
     } finally {
       await undo?.()
-      if (sql !== undefined) await tamper(putBackSql)
+      if (tampering !== undefined) await putBack(tampering)
     }
   })
 }
@@ -110,7 +124,7 @@ test('a mark that was altered does not count: the next audit checks everything',
   await tamper(`UPDATE audit_mark SET note = replace(note, '"size":0', '"size":1')`)
   const { pool, redis, archiveDir } = book
   const checks = await runAudit(pool, redis, limits, { archiveDir, marking })
-  await tamper(putBackSql)
+  await putBack('audit_mark')
   assert.match(
     String(checks.at(-1)?.detail),
     /^everything was checked, as the mark of another does not count: it is not signed/,

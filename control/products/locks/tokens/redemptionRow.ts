@@ -37,7 +37,7 @@ export async function insertRedemptions(
   return added
 }
 
-/** Redemptions that wait. @param after the id behind which to begin; those up to it come last */
+/** Redemptions that wait. @param after the id after which to begin; those up to it come last */
 export async function waitingRedemptions(db: Queryable, limit: number, after: string): Promise<WaitingRedemption[]> {
   const found = await db.query<Omit<WaitingRedemption, 'micros'> & { micros: string }>(
     `SELECT id, series_id AS "seriesId", wallet, micros::text AS micros FROM lock_redemptions
