@@ -1,4 +1,3 @@
-import { windowList } from '../money/windows.ts'
 import { row } from './row.ts'
 
 /** The contract's codes for requests and models, and those for limits, caps and balances. */
@@ -81,7 +80,7 @@ export const REQUEST_ERRORS = {
   request_cap_exceeded: row(402, 'The request could cost more than the agent may spend on one; lower max_tokens.', {
     type: 'insufficient_quota',
   }),
-  spend_limit_exceeded: row(402, `A spending cap is reached; raise it or wait until its ${windowList('or')} ends.`, {
+  spend_limit_exceeded: row(402, 'A spending cap is reached; raise it or wait until its hour, day or month ends.', {
     type: 'insufficient_quota',
   }),
   tool_not_allowed: row(403, 'The key may not use this tool; use one from its allowlist.'),

@@ -111,14 +111,18 @@ test('a debit is read, and given back', async () => {
     return []
   }
   await assert.rejects(
-    withUndo(book.pool, (error) => assert.fail(String(error)), async (transaction) => {
-      await debits.take(transaction, debit)
-      const today = await read()
-      assert.equal(today[0]?.debitId, debit.id)
-      assert.equal(await toFormBefore(debitsKey(shard)), 1)
-      assert.deepEqual(await read(), today)
-      throw new Error('it fails')
-    }),
+    withUndo(
+      book.pool,
+      (error) => assert.fail(String(error)),
+      async (transaction) => {
+        await debits.take(transaction, debit)
+        const today = await read()
+        assert.equal(today[0]?.debitId, debit.id)
+        assert.equal(await toFormBefore(debitsKey(shard)), 1)
+        assert.deepEqual(await read(), today)
+        throw new Error('it fails')
+      },
+    ),
     /it fails/,
   )
   assert.deepEqual(await read(), [])
