@@ -1,4 +1,5 @@
 import type { ContractLimits } from '../limits/limits.ts'
+import { byWindow, oneOf, windowList } from '../money/windows.ts'
 import { flag, flagOrNone, pageAfter, pageLimit, text, textList, timeOrNone, usdOrNone } from './fields.ts'
 import { type ApiRoute, members } from './route.ts'
 
@@ -7,12 +8,8 @@ export const keySettings = (limits: ContractLimits) => ({
   name: text('a text of at most 200 characters', 200),
   paused: flag('whether requests with this key are refused'),
   caps: {
-    ...members({
-      hour: usdOrNone('the most that may be spent in an hour'),
-      day: usdOrNone('the most that may be spent in a day'),
-      month: usdOrNone('the most that may be spent in a month'),
-    }),
-    description: 'an object with some of hour, day and month',
+    ...members(byWindow((window) => usdOrNone(`the most that may be spent in ${oneOf(window)}`))),
+    description: `an object with some of ${windowList('and')}`,
   },
   budget: usdOrNone('the most that may be spent in the whole life of the key'),
   models: textList('model ids', '^[\\x21-\\x7e]+$', limits.modelsPerKeyMax),

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { clusterOf, type Redis } from './redis.ts'
 import { ByteText, FixedArguments } from './scriptArguments.ts'
+import { COUNTED_LUA, WINDOWS_LUA, withConstants } from './windowsLua.ts'
 
 export type ScriptName =
   | 'hold'
@@ -19,23 +20,15 @@ export type ScriptName =
   | 'videoRead'
   | 'videoDrop'
 
-/** Codes that hold.lua answers with, in the order of that script. */
+/** Codes that hold.lua answers with, besides those of caps; see `metCap`. */
 export const HoldCode = {
   OK: 0,
   BALANCE: 1,
-  CAP_HOUR: 2,
-  CAP_DAY: 3,
-  CAP_MONTH: 4,
-  BUDGET: 5,
   RATE: 6,
   NO_ACCOUNT: 7,
   DUPLICATE: 8,
   CLOSED: 9,
   BACKLOG: 10,
-  PLATFORM_CAP_HOUR: 11,
-  PLATFORM_CAP_DAY: 12,
-  PLATFORM_CAP_MONTH: 13,
-  PLATFORM_BUDGET: 14,
 } as const
 
 /** Codes that the scripts of leases answer a whole call with; see lua/shared/lease.lua. */
@@ -65,26 +58,28 @@ export type Script = (keys: ScriptKey[], args: ScriptArgument[]) => Promise<unkn
 
 /** The parts of lua/shared/ that a script begins with. */
 const SHARED: Partial<Record<ScriptName, readonly string[]>> = {
-  hold: ['time', 'coin', 'counters', 'pots'],
-  settle: ['time', 'coin', 'counters', 'done'],
-  lease: ['time', 'coin', 'counters', 'pots', 'lease'],
-  deliver: ['time', 'coin', 'counters', 'pots', 'lease', 'done'],
-  syncLeases: ['time', 'coin', 'counters', 'pots', 'lease'],
-  reportLeases: ['time', 'coin', 'counters', 'pots', 'lease'],
-  closeOwner: ['time', 'coin', 'counters', 'pots', 'lease'],
+  hold: ['time', 'windows', 'coin', 'pots'],
+  settle: ['time', 'windows', 'counted', 'coin', 'texts', 'done'],
+  lease: ['time', 'windows', 'counted', 'coin', 'pots', 'texts', 'lease'],
+  deliver: ['time', 'windows', 'counted', 'coin', 'pots', 'texts', 'lease', 'done'],
+  syncLeases: ['time', 'windows', 'counted', 'coin', 'pots', 'texts', 'lease'],
+  reportLeases: ['time', 'windows', 'counted', 'coin', 'pots', 'texts', 'lease'],
+  closeOwner: ['time', 'windows', 'counted', 'coin', 'pots', 'texts', 'lease'],
   serverOf: ['server'],
 }
 
 const sources = new Map<ScriptName, string>()
 
-/** The Lua text that scripts share. @param name of a file of lua/shared */
+/** The Lua text that scripts share. @param name of a file of lua/shared, or `windows` or `counted` for the text made of the windows */
 export function sharedSource(name: string): string {
+  if (name === 'windows') return WINDOWS_LUA
+  if (name === 'counted') return COUNTED_LUA
   return readFileSync(new URL(`./lua/shared/${name}.lua`, import.meta.url), 'utf8')
 }
 
 /** A script with the shared functions that it needs in front, in their order. */
 export function withShared(names: readonly string[], own: string): string {
-  return names.map(sharedSource).join('') + own
+  return withConstants(names.map(sharedSource).join('') + own)
 }
 
 /** The Lua text of a script. */

@@ -1,12 +1,13 @@
 import { parseCoinPart } from '../../contract/wire/coinPart.ts'
+import { matchText } from '../../contract/wire/countedText.ts'
 import type { Redis } from '../../contract/wire/redis.ts'
 import { debitsKey } from '../../contract/wire/redisKeys.ts'
 import { keysOf } from './spendingKeys.ts'
 
 const SCAN_COUNT = 1_000
-const FORM = /^([\d:]+)\|(\d+)\|([^|]*)\|([^|]*)\|(\d+)\|(\d+)\|(\d+)(?:\|([^|=]+)=(\d+))?$/
+const FORM = /^([\d:]+)\|(\d+)\|([^|]*)\|([^|]*)\|v2:(\d+)(?:\|([^|=]+)=(\d+))?$/
 
-/** Coin, or tokens of a holding, that are taken for a debit, as Redis keeps it; see contract/lua/README.md. */
+/** Coin, or tokens of a holding, that are taken for a debit, as Redis keeps it; see contract/wire/lua/README.md. */
 export interface DebitRecord {
   readonly debitId: string
   readonly shard: number
@@ -21,10 +22,8 @@ export interface DebitRecord {
   readonly keyId: string
   /** The platform key that it counts against as well, when the key is a sub-key; else empty. */
   readonly platformKeyId: string
-  /** Hour, day and month that it was counted in, numbers since 1970. */
+  /** That it was counted in, since 1970, UTC; its windows follow from it. */
   readonly hour: number
-  readonly day: number
-  readonly month: number
 }
 
 /** All open debits of a shard, a page at a time. A debit that changes during the scan may be returned twice or not at all. */
@@ -44,9 +43,9 @@ export async function* readDebits(redis: Redis, shard: number): AsyncGenerator<D
 
 /** @returns undefined when the text does not have the form that takeDebit.lua writes */
 function parseDebit(shard: number, debitId: string, text: string): DebitRecord | undefined {
-  const match = FORM.exec(text)
+  const match = matchText(text, FORM)
   if (match === null) return undefined
-  const [, coin = '', takenAtMs, accountId = '', keys = '', hour, day, month, seriesId, tokenUnits] = match
+  const [, coin = '', takenAtMs, accountId = '', keys = '', hour, seriesId, tokenUnits] = match
   const { coinUnits, coinNanos } = parseCoinPart(coin)
   return {
     debitId,
@@ -58,7 +57,5 @@ function parseDebit(shard: number, debitId: string, text: string): DebitRecord |
     accountId,
     ...keysOf(keys),
     hour: Number(hour),
-    day: Number(day),
-    month: Number(month),
   }
 }

@@ -1,6 +1,7 @@
 import { potAccount } from '../book/ledger/accounts.ts'
 import type { DebitRecord } from './debitRecord.ts'
 import type { HoldRecord } from './holdRecord.ts'
+import { addSpending, countIn, type KeySpending, noSpending } from './keySpending.ts'
 import { type LeaseRecord, outOf, unitsOf } from './leaseRecord.ts'
 import type { Windows } from './windows.ts'
 
@@ -11,7 +12,7 @@ export class HeldParts {
   readonly potUnits = new Map<string, number>()
   /** By account: the amount that is out in leases, nanos of coin and units of grants together. */
   readonly out = new Map<string, number>()
-  /** By key: units of holds and leases counted in the current hour, day and month, and in the key's life. */
+  /** By key: units of holds and leases. */
   readonly keyUnits = new Map<string, KeySpending>()
   private readonly windows: Windows
 
@@ -41,39 +42,20 @@ export class HeldParts {
   }
 
   /** Adds charges that the book keeps apart from a key's own: those of its sub-keys. */
-  addSpending(keyId: string, { hour, day, month, life }: KeySpending): void {
-    const key = this.keyOf(keyId)
-    key.hour += hour
-    key.day += day
-    key.month += month
-    key.life += life
+  addSpending(keyId: string, spending: KeySpending): void {
+    addSpending(this.keyOf(keyId), spending)
   }
 
   private keyOf(keyId: string): KeySpending {
-    const key = this.keyUnits.get(keyId) ?? { hour: 0, day: 0, month: 0, life: 0 }
+    const key = this.keyUnits.get(keyId) ?? noSpending()
     this.keyUnits.set(keyId, key)
     return key
   }
 
   private spend(from: HoldRecord | LeaseRecord | DebitRecord, units: number): void {
-    this.count(this.keyOf(from.keyId), from, units)
-    if (from.platformKeyId !== '') this.count(this.keyOf(from.platformKeyId), from, units)
+    countIn(this.keyOf(from.keyId), from.hour, units, this.windows)
+    if (from.platformKeyId !== '') countIn(this.keyOf(from.platformKeyId), from.hour, units, this.windows)
   }
-
-  private count(key: KeySpending, from: { hour: number; day: number; month: number }, units: number): void {
-    if (from.hour === this.windows.hour) key.hour += units
-    if (from.day === this.windows.day) key.day += units
-    if (from.month === this.windows.month) key.month += units
-    key.life += units
-  }
-}
-
-/** Units spent or held by one key in its current windows. */
-export interface KeySpending {
-  hour: number
-  day: number
-  month: number
-  life: number
 }
 
 export function increase(sums: Map<string, number>, name: string, units: number): void {

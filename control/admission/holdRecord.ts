@@ -1,8 +1,11 @@
 import { coinFor } from '../../contract/money/coin.ts'
 import { UNITS_PER_USD } from '../../contract/money/units.ts'
 import type { CoinPart } from '../../contract/wire/coinPart.ts'
+import { matchText } from '../../contract/wire/countedText.ts'
 import { decodeHoldMeta, type HoldMeta } from '../../contract/wire/holdMeta.ts'
 import { keysOf } from './spendingKeys.ts'
+
+const FORM = /^([^|]*)\|([^|]*)\|([^|]*)\|([^|]*)\|v2:(\d+)\|([^|]*)\|([^|]*)\|(.*)$/s
 
 /** A hold as Redis keeps it; see contract/wire/lua/README.md. */
 export interface HoldRecord extends HoldMeta, CoinPart {
@@ -15,19 +18,17 @@ export interface HoldRecord extends HoldMeta, CoinPart {
   readonly platformKeyId: string
   readonly holdUnits: number
   readonly heldAtMs: number
-  /** Hour, day and month that the hold was counted in, numbers since 1970. */
+  /** That the hold was counted in, since 1970, UTC; its windows follow from it. */
   readonly hour: number
-  readonly day: number
-  readonly month: number
   /** The parts of the hold that were taken from grants. */
   readonly grants: { grantId: string; units: number }[]
 }
 
 /** Reads one field of a `holds` hash. @returns undefined when it does not have the form of a hold */
 export function parseHold(shard: number, owner: string, requestId: string, text: string): HoldRecord | undefined {
-  const fields = text.split('|')
-  if (fields.length < 10) return undefined
-  const [amount, heldAtMs, accountId = '', keys = '', hour, day, month, coin = '', parts = ''] = fields
+  const match = matchText(text, FORM)
+  if (match === null) return undefined
+  const [, amount, heldAtMs, accountId = '', keys = '', hour, coin = '', parts = '', meta = ''] = match
   return {
     requestId,
     owner,
@@ -37,11 +38,9 @@ export function parseHold(shard: number, owner: string, requestId: string, text:
     holdUnits: Number(amount),
     heldAtMs: Number(heldAtMs),
     hour: Number(hour),
-    day: Number(day),
-    month: Number(month),
     ...coinHeld(coin),
     grants: partsOf(parts),
-    ...decodeHoldMeta(fields.slice(9).join('|')),
+    ...decodeHoldMeta(meta),
   }
 }
 

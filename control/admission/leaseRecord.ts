@@ -1,4 +1,5 @@
 import { type CoinPart, parseCoinPart } from '../../contract/wire/coinPart.ts'
+import { parseLeaseText } from '../../contract/wire/countedText.ts'
 import type { Redis } from '../../contract/wire/redis.ts'
 import { partsOf } from './holdRecord.ts'
 import { type Owned, type OwnedKey, scanOwnedKeys } from './listHolds.ts'
@@ -6,7 +7,6 @@ import { keysOf } from './spendingKeys.ts'
 
 const SCAN_COUNT = 1_000
 const LEASE_FIELD = /^L:/
-const FORM = /^([^|]*)\|([^|]*)\|(\d+)\|(\d+)\|(\d+)\|([\d:]+)\|([^|]*)$/
 
 /** The outstanding amount of a lease, as Redis keeps it; see contract/wire/lua/README.md. */
 export interface LeaseRecord extends CoinPart {
@@ -18,10 +18,8 @@ export interface LeaseRecord extends CoinPart {
   readonly keyId: string
   /** The platform key that it counts against as well, when the key is a sub-key; else empty. */
   readonly platformKeyId: string
-  /** Hour, day and month that it is counted in, numbers since 1970. */
+  /** That it is counted in, since 1970, UTC; its windows follow from it. */
   readonly hour: number
-  readonly day: number
-  readonly month: number
   /** The parts of it that were taken from grants. */
   readonly grants: { grantId: string; units: number }[]
 }
@@ -69,18 +67,16 @@ export async function listLeases(redis: Redis, keys: readonly OwnedKey[]): Promi
 
 /** @returns undefined when the field is no lease, or its text does not have the form that lease.lua writes */
 function parseLease(shard: number, owner: string, field: string, text: string): LeaseRecord | undefined {
-  const match = LEASE_FIELD.test(field) ? FORM.exec(text) : null
-  if (match === null) return undefined
-  const [, accountId = '', keys = '', hour, day, month, coin = '', parts = ''] = match
+  const lease = LEASE_FIELD.test(field) ? parseLeaseText(text) : undefined
+  if (lease === undefined) return undefined
+  const { accountId, keys, hour, coin, parts } = lease
   return {
     field,
     owner,
     shard,
     accountId,
     ...keysOf(keys),
-    hour: Number(hour),
-    day: Number(day),
-    month: Number(month),
+    hour,
     ...parseCoinPart(coin),
     grants: partsOf(parts),
   }

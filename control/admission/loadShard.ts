@@ -10,10 +10,11 @@ import { type Client, type Pool, withTransaction } from '../runtime/db/pool.ts'
 import { readDebits } from './debitRecord.ts'
 import { drainStream, lastEntryId } from './drainStream.ts'
 import { HeldParts } from './heldParts.ts'
+import { addSpending, countersOf, type KeySpending, noSpending, spendingColumns } from './keySpending.ts'
 import { listLeases } from './leaseRecord.ts'
 import { type OwnedKey, readHolds } from './listHolds.ts'
 import type { ShardWriter, Write } from './shardWriter.ts'
-import { readSubKeySpending, spent } from './subKeySpending.ts'
+import { readSubKeySpending } from './subKeySpending.ts'
 import { windowsAt } from './windows.ts'
 
 export interface ShardLoad {
@@ -46,12 +47,8 @@ interface AccountRow {
   readonly pots: { id: string; expires: number; units: number }[] | null
 }
 
-interface KeyRow {
+interface KeyRow extends KeySpending {
   readonly key_id: string
-  readonly hour: number
-  readonly day: number
-  readonly month: number
-  readonly life: number
 }
 
 /** Books all entries in the stream of a closed shard, including those that a consumer is booking. */
@@ -168,47 +165,29 @@ async function loadAccounts(load: ShardLoad, client: Client, held: HeldParts): P
  */
 async function loadKeys(load: ShardLoad, client: Client, held: HeldParts): Promise<void> {
   const windows = windowsAt(load.closedMs)
-  const { hour, day, month, dayFirstHour, monthFirstHour } = windows
   for (const { platformKeyId, ...spending } of await readSubKeySpending(client, windows, load.shard)) {
     held.addSpending(platformKeyId, spending)
   }
   const unbooked = new Map(held.keyUnits)
   const write = async (rows: readonly KeyRow[]): Promise<void> => {
-    const writes = rows.map((row): Write => {
-      const own = held.keyUnits.get(row.key_id) ?? { hour: 0, day: 0, month: 0, life: 0 }
-      const counters = [
-        'hw',
-        hour,
-        'hs',
-        row.hour + own.hour,
-        'dw',
-        day,
-        'ds',
-        row.day + own.day,
-        'mw',
-        month,
-        'ms',
-        row.month + own.month,
-        'bs',
-        row.life + own.life,
-      ]
-      return ['HSET', keyCountersKey(load.shard, row.key_id), ...counters]
+    const writes = rows.map(({ key_id, ...spending }): Write => {
+      addSpending(spending, held.keyUnits.get(key_id) ?? noSpending())
+      return ['HSET', keyCountersKey(load.shard, key_id), ...countersOf(spending, windows)]
     })
     if (writes.length > 0) await load.writer.write(load.shard, writes)
   }
   for (let after = ''; ; ) {
     const found = await client.query<KeyRow>(
-      `SELECT key_id, ${spent('true')} AS life, ${spent('hour = $2')} AS hour, ${spent('hour >= $3')} AS day,
-         ${spent('hour >= $4')} AS month
-       FROM key_usage WHERE shard = $1 AND key_id > $5 GROUP BY key_id ORDER BY key_id LIMIT $6`,
-      [load.shard, hour, dayFirstHour, monthFirstHour, after, load.limits.admissionLoadBatchMax],
+      `SELECT key_id, ${spendingColumns(windows)}
+       FROM key_usage WHERE shard = $1 AND key_id > $2 GROUP BY key_id ORDER BY key_id LIMIT $3`,
+      [load.shard, after, load.limits.admissionLoadBatchMax],
     )
     await write(found.rows)
     for (const row of found.rows) unbooked.delete(row.key_id)
     if (found.rows.length < load.limits.admissionLoadBatchMax) break
     after = found.rows.at(-1)?.key_id ?? after
   }
-  const rest = [...unbooked.keys()].map((key_id) => ({ key_id, hour: 0, day: 0, month: 0, life: 0 }))
+  const rest = [...unbooked.keys()].map((key_id) => ({ key_id, ...noSpending() }))
   for (let i = 0; i < rest.length; i += load.limits.admissionLoadBatchMax) {
     await write(rest.slice(i, i + load.limits.admissionLoadBatchMax))
   }

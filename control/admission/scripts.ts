@@ -6,10 +6,10 @@ type ControlScriptName = 'guarded' | 'forgetOwner' | 'settleLost' | 'takeDebit' 
 
 /** The files of contract/wire/lua/shared/ that a script begins with. */
 const SHARED: Partial<Record<ControlScriptName, readonly string[]>> = {
-  settleLost: ['time', 'coin', 'counters', 'pots', 'done'],
-  takeDebit: ['time', 'coin', 'counters', 'pots', 'server'],
-  giveBack: ['time', 'coin', 'counters', 'pots'],
-  payHold: ['time', 'counters'],
+  settleLost: ['time', 'windows', 'counted', 'coin', 'pots', 'done'],
+  takeDebit: ['time', 'windows', 'counted', 'coin', 'pots', 'server'],
+  giveBack: ['time', 'windows', 'counted', 'coin', 'pots', 'texts'],
+  payHold: ['time', 'windows', 'counted'],
 }
 
 /** Makes a script that only control runs callable on a connection. @returns a function of keys and arguments */

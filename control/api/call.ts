@@ -1,5 +1,5 @@
 import type { ApiOperation } from '../../contract/api/routes.ts'
-import type { Spender } from '../book/ledger/spendingCaps.ts'
+import type { Spender } from '../book/ledger/spender.ts'
 import type { Actor } from '../runtime/activity/activity.ts'
 import type { Client } from '../runtime/db/pool.ts'
 import type { UndoableTransaction } from '../runtime/db/undoable.ts'

@@ -1,10 +1,20 @@
 import { MAX_UNITS } from '../../contract/money/units.ts'
+import { SPANS } from '../../contract/money/windows.ts'
+import { COUNTERS } from '../../contract/wire/caps.ts'
 import type { Redis } from '../../contract/wire/redis.ts'
 import { keyCountersKey, shardOf } from '../../contract/wire/redisKeys.ts'
 import { pipelineOf } from '../../contract/wire/redisShards.ts'
-import type { HeldParts, KeySpending } from '../admission/heldParts.ts'
+import type { HeldParts } from '../admission/heldParts.ts'
+import {
+  addSpending,
+  countIn,
+  type KeySpending,
+  noSpending,
+  spendingColumns,
+  spendingIn,
+} from '../admission/keySpending.ts'
 import { answersOf } from '../admission/scripts.ts'
-import { readSubKeySpending, spent } from '../admission/subKeySpending.ts'
+import { readSubKeySpending } from '../admission/subKeySpending.ts'
 import type { Windows } from '../admission/windows.ts'
 import type { Limits } from '../limits.ts'
 import { textArray } from '../runtime/db/arrays.ts'
@@ -17,13 +27,9 @@ interface KeyRow extends KeySpending {
   readonly shard: number
 }
 
-const PAGE = `
-  SELECT key_id, min(shard) AS shard, ${spent('true')} AS life, ${spent('hour = $1')} AS hour,
-    ${spent('hour >= $2')} AS day, ${spent('hour >= $3')} AS month
-  FROM key_usage WHERE key_id > $4 GROUP BY key_id ORDER BY key_id LIMIT $5`
-
-const NOTHING: KeySpending = { hour: 0, day: 0, month: 0, life: 0 }
-const SPANS = ['hour', 'day', 'month', 'life'] as const
+const pageSql = (windows: Windows): string => `
+  SELECT key_id, min(shard) AS shard, ${spendingColumns(windows)}
+  FROM key_usage WHERE key_id > $1 GROUP BY key_id ORDER BY key_id LIMIT $2`
 
 /** The spending of keys, by the book, the streams and the holds. */
 export interface Spent {
@@ -59,16 +65,10 @@ export async function shareSpending(client: Client, windows: Windows, unread: Un
  * @returns the number of keys
  */
 export async function compareKeys(spent: Spent, faults: Faults, limits: Limits): Promise<number> {
-  const { hour, dayFirstHour, monthFirstHour } = spent.windows
+  const sql = pageSql(spent.windows)
   let count = 0
   for (let after = ''; ; ) {
-    const page = await spent.client.query<KeyRow>(PAGE, [
-      hour,
-      dayFirstHour,
-      monthFirstHour,
-      after,
-      limits.auditPageMax,
-    ])
+    const page = await spent.client.query<KeyRow>(sql, [after, limits.auditPageMax])
     await comparePage(spent, page.rows, faults)
     count += page.rows.length
     if (page.rows.length < limits.auditPageMax) break
@@ -89,7 +89,7 @@ async function compareUncharged(spent: Spent, faults: Faults, limits: Limits): P
       after,
       limits.auditPageMax,
     ])
-    const keys = rows.map(({ id, account_id }) => ({ key_id: id, shard: shardOf(account_id), ...NOTHING }))
+    const keys = rows.map(({ id, account_id }) => ({ key_id: id, shard: shardOf(account_id), ...noSpending() }))
     await comparePage(spent, keys, faults)
     count += rows.length
     if (rows.length < limits.auditPageMax) return count
@@ -100,11 +100,11 @@ async function compareUncharged(spent: Spent, faults: Faults, limits: Limits): P
 async function comparePage(spent: Spent, rows: readonly KeyRow[], faults: Faults): Promise<void> {
   const pipeline = pipelineOf(spent.redis)
   for (const row of rows) {
-    pipeline.hmget(keyCountersKey(row.shard, row.key_id), 'hw', 'hs', 'dw', 'ds', 'mw', 'ms', 'bs')
+    pipeline.hmget(keyCountersKey(row.shard, row.key_id), ...COUNTERS)
   }
   const counters = answersOf(await pipeline.exec()) as (string | null)[][]
   for (const [i, row] of rows.entries()) {
-    const inRedis = spendingOf(counters[i] ?? [], spent.windows)
+    const inRedis = spendingIn(counters[i] ?? [], spent.windows)
     const expected = expectedOf(row, spent)
     for (const span of SPANS) {
       if (Math.min(inRedis[span], MAX_UNITS) === Math.min(expected[span], MAX_UNITS)) continue
@@ -113,29 +113,8 @@ async function comparePage(spent: Spent, rows: readonly KeyRow[], faults: Faults
   }
 }
 
-/** A counter of an earlier window counts as zero spending in the current one. */
-function spendingOf([hw, hs, dw, ds, mw, ms, bs]: (string | null)[], windows: Windows): KeySpending {
-  return {
-    hour: Number(hw) === windows.hour ? Number(hs) : 0,
-    day: Number(dw) === windows.day ? Number(ds) : 0,
-    month: Number(mw) === windows.month ? Number(ms) : 0,
-    life: Number(bs ?? 0),
-  }
-}
-
-function expectedOf(row: KeyRow, { windows, unread, held }: Spent): KeySpending {
-  const own = held.keyUnits.get(row.key_id)
-  const expected = {
-    hour: row.hour + (own?.hour ?? 0),
-    day: row.day + (own?.day ?? 0),
-    month: row.month + (own?.month ?? 0),
-    life: row.life + (own?.life ?? 0),
-  }
-  for (const { hour, units } of unread.keyCharges.get(row.key_id) ?? []) {
-    if (hour === windows.hour) expected.hour += units
-    if (hour >= windows.dayFirstHour) expected.day += units
-    if (hour >= windows.monthFirstHour) expected.month += units
-    expected.life += units
-  }
+function expectedOf({ key_id, shard: _, ...expected }: KeyRow, { windows, unread, held }: Spent): KeySpending {
+  addSpending(expected, held.keyUnits.get(key_id) ?? noSpending())
+  for (const { hour, units } of unread.keyCharges.get(key_id) ?? []) countIn(expected, hour, units, windows)
   return expected
 }

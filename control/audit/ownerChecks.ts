@@ -1,5 +1,13 @@
+import { SPANS, type Span } from '../../contract/money/windows.ts'
+import { capColumn } from '../identity/keys/keyRow.ts'
 import type { Invariant } from './check.ts'
 import { sumsOf } from './sumTables.ts'
+
+/** SQL of whether the cap of a key differs from the one that its activity has given it last. */
+const isOtherCap = (span: Span): string => {
+  const given = `(caps ->> '${span === 'life' ? 'budget' : span}')::numeric`
+  return `${given} * 1000000000 IS DISTINCT FROM k.${capColumn(span)}`
+}
 
 /** Invariants of the owners of ledger accounts, grants and keys. */
 export const OWNER_INVARIANTS: readonly Invariant[] = [
@@ -34,7 +42,7 @@ export const OWNER_INVARIANTS: readonly Invariant[] = [
     name: 'caps of keys and their revocation are those of the audit trail',
     checked: `SELECT count(*) || ' keys' FROM api_keys`,
     faults: `
-      SELECT k.id || ' has the caps ' || concat_ws(', ', k.cap_hour_units, k.cap_day_units, k.cap_month_units, k.budget_units) ||
+      SELECT k.id || ' has the caps ' || concat_ws(', ', ${SPANS.map((span) => `k.${capColumn(span)}`).join(', ')}) ||
         CASE WHEN k.revoked_at IS NULL THEN ' and goes on' ELSE ' and is revoked' END || ', which its changes do not say'
       FROM api_keys k CROSS JOIN LATERAL (
         SELECT count(*) FILTER (WHERE type IN ('key.created', 'sub_key.created')) AS made,
@@ -50,10 +58,7 @@ export const OWNER_INVARIANTS: readonly Invariant[] = [
         FROM activity a WHERE a.account_id = k.account_id AND a.target = k.id
       ) AS told
       WHERE told.made > 0 AND (
-        (caps ->> 'hour')::numeric * 1000000000 IS DISTINCT FROM k.cap_hour_units
-        OR (caps ->> 'day')::numeric * 1000000000 IS DISTINCT FROM k.cap_day_units
-        OR (caps ->> 'month')::numeric * 1000000000 IS DISTINCT FROM k.cap_month_units
-        OR (caps ->> 'budget')::numeric * 1000000000 IS DISTINCT FROM k.budget_units)
+        ${SPANS.map(isOtherCap).join(' OR ')})
       UNION ALL
       SELECT k.id || ' was revoked, and is not' FROM api_keys k WHERE k.revoked_at IS NULL AND EXISTS (
         SELECT FROM activity a WHERE a.account_id = k.account_id AND a.target = k.id AND a.type IN ('key.revoked', 'sub_key.revoked'))`,

@@ -1,4 +1,5 @@
 import { formatUsd } from '../../contract/money/units.ts'
+import { byWindow, WINDOWS } from '../../contract/money/windows.ts'
 import { accountOf, UnknownAccountError } from '../identity/accounts/accounts.ts'
 import { changeKey, endKey, makeKey } from '../identity/keys/keyChanges.ts'
 import { keyLimits } from '../identity/keys/keyLimits.ts'
@@ -24,8 +25,8 @@ function keyJson(key: ApiKey) {
     last4: key.last4,
     state: stateOf(key),
     paused: key.paused,
-    caps: { hour: capText(key.capHourUnits), day: capText(key.capDayUnits), month: capText(key.capMonthUnits) },
-    budget: capText(key.budgetUnits),
+    caps: byWindow((window) => capText(key.caps[window])),
+    budget: capText(key.caps.life),
     models: key.models,
     tools: key.tools,
     no_logs: key.noLogs,
@@ -55,7 +56,7 @@ function keyText(key: ApiKey): string {
     ['name', key.name],
     ['secret', `sk_...${key.last4}`],
     ['state', stateOf(key)],
-    ['caps (USD)', `hour ${caps.hour ?? 'none'}, day ${caps.day ?? 'none'}, month ${caps.month ?? 'none'}`],
+    ['caps (USD)', WINDOWS.map((window) => `${window} ${caps[window] ?? 'none'}`).join(', ')],
     ['budget', budget ?? 'none'],
     ['models', key.models.join(', ') || 'any'],
     ['tools', key.tools.join(', ') || 'any'],

@@ -1,14 +1,20 @@
-import { type KeySettings, unknownModels } from '../identity/keys/keys.ts'
+import { bySpan, oneOf, WINDOWS, type Window } from '../../contract/money/windows.ts'
+import { givenCaps, type KeySettings, unknownModels } from '../identity/keys/keys.ts'
 import type { Queryable } from '../runtime/db/pool.ts'
 import { type Arguments, flag, isSet, UsageError } from './command.ts'
 import { amountOf, timeOf } from './values.ts'
 
+const CAP_FLAGS = Object.fromEntries(
+  WINDOWS.map((window) => {
+    const help = `most that may be spent in ${oneOf(window)}; "none" removes the cap`
+    return [`cap-${window}`, { value: 'USD', help }]
+  }),
+) as Record<`cap-${Window}`, { value: string; help: string }>
+
 /** Flags for the settings of a key. */
 export const SETTING_FLAGS = {
   name: { value: 'TEXT', help: 'a name for people' },
-  'cap-hour': { value: 'USD', help: 'most that may be spent in an hour; "none" removes the cap' },
-  'cap-day': { value: 'USD', help: 'most that may be spent in a day; "none" removes the cap' },
-  'cap-month': { value: 'USD', help: 'most that may be spent in a month; "none" removes the cap' },
+  ...CAP_FLAGS,
   budget: { value: 'USD', help: 'most that may be spent in the life of the key; "none" removes it' },
   model: { value: 'ID', help: 'allow only this model; repeatable; "any" allows all', repeatable: true },
   tool: { value: 'ID', help: 'allow only this tool; repeatable; "any" allows all', repeatable: true },
@@ -84,10 +90,7 @@ function toolsOf(args: Arguments): string[] | undefined {
 export async function settingsOf(args: Arguments, db: Queryable): Promise<KeySettings> {
   const settings = {
     name: flag(args, 'name'),
-    capHourUnits: capOf(args, 'cap-hour'),
-    capDayUnits: capOf(args, 'cap-day'),
-    capMonthUnits: capOf(args, 'cap-month'),
-    budgetUnits: capOf(args, 'budget'),
+    caps: givenCaps(bySpan((span) => capOf(args, span === 'life' ? 'budget' : `cap-${span}`))),
     models: await modelsOf(args, db),
     tools: toolsOf(args),
     requestsPerMinute: rateOf(args),

@@ -1,4 +1,5 @@
 import { GatewayError } from '../../contract/errors/errors.ts'
+import { SPANS, type SpendingCaps } from '../../contract/money/windows.ts'
 import type { Fields } from '../../contract/wire/fields.ts'
 import type { sluice } from '../../contract/wire/generated/messages.js'
 import { isId } from '../../contract/wire/ids.ts'
@@ -27,10 +28,7 @@ export async function resolveKey(db: Queryable, keyHash: string): Promise<Fields
     accountId: key.accountId,
     shard: shardOf(key.accountId),
     paused: key.paused,
-    capHourUnits: key.capHourUnits,
-    capDayUnits: key.capDayUnits,
-    capMonthUnits: key.capMonthUnits,
-    budgetUnits: key.budgetUnits,
+    caps: capsOf(key.caps),
     models: [...key.models],
     tools: [...key.tools],
     noLogs: key.noLogs,
@@ -59,8 +57,11 @@ async function heldSeries(db: Queryable, accountId: string): Promise<string[]> {
 }
 
 function platformRecord(platform: ApiKey): Fields<sluice.PlatformRecord.$Properties> {
-  const { id, capHourUnits, capDayUnits, capMonthUnits, budgetUnits } = platform
-  return { keyId: id, capHourUnits, capDayUnits, capMonthUnits, budgetUnits }
+  return { keyId: platform.id, caps: capsOf(platform.caps) }
+}
+
+function capsOf(caps: SpendingCaps): sluice.Cap.$Properties[] {
+  return SPANS.flatMap((span) => (caps[span] === null ? [] : [{ span, units: caps[span] }]))
 }
 
 /** The policy of an agent's requests, and the account whose defaults apply to them. @throws when it cannot be read */

@@ -1,10 +1,13 @@
+import { NO_CAPS } from '../../contract/money/windows.ts'
 import type { Address } from '../../contract/payments/address.ts'
 import { payerAccountId } from '../../contract/payments/payerAccount.ts'
+import { capArguments } from '../../contract/wire/caps.ts'
 import { accountKeys, shardOf } from '../../contract/wire/redisKeys.ts'
 import { FixedArguments } from '../../contract/wire/scriptArguments.ts'
 import type { Principal } from './principal.ts'
 
-const UNBOUND = new FixedArguments('', '', '', '', '')
+/** No caps and no rate. */
+const UNBOUND = new FixedArguments(...capArguments(NO_CAPS), '')
 
 /** The principal of a client that pays per request: no key, no caps, no stored preferences. */
 export function payerPrincipal(payer: Address): Principal {

@@ -1,4 +1,6 @@
 import { GatewayError } from '../../contract/errors/errors.ts'
+import { NO_CAPS, SPANS, type Span } from '../../contract/money/windows.ts'
+import { capArguments } from '../../contract/wire/caps.ts'
 import type { sluice } from '../../contract/wire/generated/messages.js'
 import { accountKeys, keyCountersKey } from '../../contract/wire/redisKeys.ts'
 import { FixedArguments } from '../../contract/wire/scriptArguments.ts'
@@ -43,7 +45,7 @@ export interface Principal {
   readonly keys: FixedArguments
   /** Account and key as hold.lua takes them. */
   readonly ids: FixedArguments
-  /** Caps of an hour, a day, a month and for ever, and the rate, as hold.lua takes them. */
+  /** A cap for each span, and the rate, as hold.lua takes them. */
   readonly caps: FixedArguments
   /** Of an agent's key; null for all others. */
   readonly agent: AgentPolicy | null
@@ -55,7 +57,8 @@ export interface Principal {
 
 /**
  * Prepares a key record of control for the hot path.
- * @throws GatewayError key_privacy_unavailable or settings_unavailable when that part of the record was not read
+ * @throws GatewayError key_privacy_unavailable or settings_unavailable when that part of the record was not read,
+ *   or has a cap that this version does not know
  */
 export function toPrincipal(record: sluice.KeyRecord, limits: Limits): Principal {
   if (!record.privacyKnown) throw new GatewayError('key_privacy_unavailable', { retryAfterSeconds: 1 })
@@ -106,14 +109,19 @@ function platformKey(shard: number, record: sluice.PlatformRecord.$Properties | 
   }
 }
 
-interface Caps {
-  readonly capHourUnits?: number | null
-  readonly capDayUnits?: number | null
-  readonly capMonthUnits?: number | null
-  readonly budgetUnits?: number | null
+/**
+ * The caps of a record as scripts take them.
+ * @throws GatewayError settings_unavailable for a span that this version does not know and could not count
+ */
+function capTexts({ caps }: { readonly caps?: readonly sluice.Cap.$Properties[] | null }): string[] {
+  const known: Record<Span, number | null> = { ...NO_CAPS }
+  for (const { span, units } of caps ?? []) {
+    if (!isSpan(span)) throw new GatewayError('settings_unavailable', { retryAfterSeconds: 1 })
+    known[span] = units ?? 0
+  }
+  return capArguments(known)
 }
 
-/** Decimal digits, or empty for none. */
-function capTexts({ capHourUnits, capDayUnits, capMonthUnits, budgetUnits }: Caps): string[] {
-  return [capHourUnits, capDayUnits, capMonthUnits, budgetUnits].map((units) => String(units ?? ''))
+function isSpan(name: string | null | undefined): name is Span {
+  return SPANS.some((span) => span === name)
 }

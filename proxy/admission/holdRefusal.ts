@@ -1,5 +1,7 @@
 import { type ErrorCode, GatewayError } from '../../contract/errors/errors.ts'
 import { formatUsd } from '../../contract/money/units.ts'
+import { WINDOW } from '../../contract/money/windows.ts'
+import { type MetCap, metCap } from '../../contract/wire/caps.ts'
 import { HoldCode } from '../../contract/wire/scripts.ts'
 
 /** The values of a request that its client's error for a refused hold depends on. */
@@ -27,8 +29,9 @@ export function holdRefusal(
   { code, retryMs, leastUnits }: Refusal,
   onFault: (error: unknown) => void,
 ): GatewayError {
-  const cap = CAP_REFUSALS.get(code)
-  if (cap !== undefined) return new GatewayError(cap.code, { message: cap.message(formatUsd(leastUnits)) })
+  const cap = metCap(code)
+  const short = cap !== undefined ? capRefusal(cap) : code === HoldCode.BALANCE ? BALANCE_REFUSAL : undefined
+  if (short !== undefined) return new GatewayError(short.code, { message: short.message(formatUsd(leastUnits)) })
   switch (code) {
     case HoldCode.RATE:
       return new GatewayError('rate_limited', { retryAfterSeconds: Math.max(1, Math.ceil(retryMs / 1000)) })
@@ -50,22 +53,17 @@ interface CapRefusal {
   message(usd: string): string
 }
 
-const CAP_REFUSALS: ReadonlyMap<number, CapRefusal> = new Map<number, CapRefusal>([
-  [HoldCode.BALANCE, { code: 'insufficient_balance', message: notCovered('balance', 'add funds') }],
-  [HoldCode.CAP_HOUR, capRefusal('hourly')],
-  [HoldCode.CAP_DAY, capRefusal('daily')],
-  [HoldCode.CAP_MONTH, capRefusal('monthly')],
-  [HoldCode.BUDGET, { code: 'key_budget_exceeded', message: notCovered("key's budget", 'raise it, use another key') }],
-  [HoldCode.PLATFORM_CAP_HOUR, capRefusal('hourly', 'platform key')],
-  [HoldCode.PLATFORM_CAP_DAY, capRefusal('daily', 'platform key')],
-  [HoldCode.PLATFORM_CAP_MONTH, capRefusal('monthly', 'platform key')],
-  [HoldCode.PLATFORM_BUDGET, { code: 'key_budget_exceeded', message: notCovered("platform key's budget", 'raise it') }],
-])
-
-function capRefusal(window: string, key = 'key'): CapRefusal {
-  const message = notCovered(`${key}'s ${window} cap`, 'raise the cap, wait for the next period')
-  return { code: 'spend_limit_exceeded', message }
+function capRefusal({ span, isPlatforms }: MetCap): CapRefusal {
+  const key = isPlatforms ? 'platform key' : 'key'
+  if (span !== 'life') {
+    const message = notCovered(`${key}'s ${WINDOW[span].adjective} cap`, 'raise the cap, wait for the next period')
+    return { code: 'spend_limit_exceeded', message }
+  }
+  const remedy = isPlatforms ? 'raise it' : 'raise it, use another key'
+  return { code: 'key_budget_exceeded', message: notCovered(`${key}'s budget`, remedy) }
 }
+
+const BALANCE_REFUSAL: CapRefusal = { code: 'insufficient_balance', message: notCovered('balance', 'add funds') }
 
 function notCovered(what: string, remedy: string): CapRefusal['message'] {
   return (usd) =>

@@ -1,5 +1,6 @@
 import { GatewayError } from '../../contract/errors/errors.ts'
 import { assertMoney } from '../../contract/money/moneyFault.ts'
+import { SPANS } from '../../contract/money/windows.ts'
 import { HoldCode, type Script, type ScriptArgument, type ScriptKey } from '../../contract/wire/scripts.ts'
 import type { Principal } from '../access/principal.ts'
 import type { Limits } from '../limits.ts'
@@ -11,8 +12,8 @@ import { ShardKeyCache } from './shardKeyCache.ts'
 
 const REPLY_HEAD = 1
 const REPLY_PER_ITEM = 3
-/** Arguments of an item that are in the principal. */
-const OF_PRINCIPAL = 7
+/** Arguments of an item that are in the principal: account, key, caps and rate. */
+const OF_PRINCIPAL = SPANS.length + 3
 
 /** Tokens of a compute lock that a request burns if its account has them. Amounts are units at the locked price. */
 export interface LockWant {
@@ -113,7 +114,8 @@ export class Holds implements Holding {
     for (const waiter of batch) {
       const { principal } = waiter
       const { ids, caps } = principal
-      if (ids.texts.length + caps.texts.length !== OF_PRINCIPAL) throw new Error('hold.lua takes 12 arguments an item')
+      if (ids.texts.length + caps.texts.length !== OF_PRINCIPAL)
+        throw new Error(`hold.lua takes ${OF_PRINCIPAL} arguments of a principal`)
       const shard = this.shardKeys.of(this.options.owner, principal.shard)
       keys.push(shard.epoch, principal.keys, shard.behindHold)
       args.push(waiter.requestId, ids, waiter.wantUnits, waiter.leastUnits, caps, waiter.holdMeta)

@@ -3,9 +3,9 @@
 // PostgreSQL, which would roll one of a circle back.
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import { NO_CAPS } from '../../contract/money/windows.ts'
 import { newId } from '../../contract/wire/ids.ts'
 import { Debits } from '../../control/admission/debits/debit.ts'
-import { NO_CAPS } from '../../control/book/ledger/spendingCaps.ts'
 import { creditAccount, openNewAccount } from '../../control/identity/accounts/accounts.ts'
 import { referralCode } from '../../control/products/transfers/referrals/codes.ts'
 import { attachReferrer } from '../../control/products/transfers/referrals/referrals.ts'

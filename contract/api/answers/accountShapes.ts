@@ -1,3 +1,4 @@
+import { byWindow, oneOf as oneWindow, windowList } from '../../money/windows.ts'
 import {
   decimal,
   flag,
@@ -21,12 +22,12 @@ const CAP = shape({ cap: orNull(decimal), used: decimal, left: orNull(decimal), 
 
 const KEY_STATE = said('active, paused, expired or revoked', text)
 
-const CAPS = shape({ hour: orNull(decimal), day: orNull(decimal), month: orNull(decimal) })
+const CAPS = shape(byWindow(() => orNull(decimal)))
 
 /** The permissions of keys and agents. */
 export const GRANTS = {
   paused: flag,
-  caps: said('The most USD that may be spent in an hour, a day and a month', CAPS),
+  caps: said(`The most USD that may be spent in ${windowList('and', oneWindow)}`, CAPS),
   budget: said('The most USD that may be spent in its life', orNull(decimal)),
   models: said('The models that it may use; empty for all', list(text)),
   tools: said('The tools that it may use; empty for all', list(text)),

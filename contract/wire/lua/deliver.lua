@@ -48,7 +48,7 @@ local function takeHold(k, lease, requestId)
   local holdsKey = holdsKeyOf(KEYS[2])
   local hold = redis.call('HGET', holdsKey, requestId)
   if not hold then return false end
-  local coin, parts = string.match(hold, '^%d+|%d+|[^|]*|[^|]*|%d+|%d+|%d+|([%d@]+)|([^|]*)|')
+  local coin, parts = string.match(inCurrentForm(hold), '^%d+|%d+|[^|]*|[^|]*|v2:%d+|([%d@]+)|([^|]*)|')
   redis.call('HDEL', holdsKey, requestId)
   local units, price = parseHeldCoin(coin)
   local out = coinFor(units, price)

@@ -1,29 +1,26 @@
 -- Leases units of accounts to an owner. For each item: all checks, then all writes (a refusal writes the rate alone).
 -- KEYS: epoch, leases of the owner, ledger stream; then 2 per item: account, key counters; then the counters of the platform
 --   keys of those items that have one, in their order.
--- ARGV: epoch, number of the call, most entries of the ledger stream, item count; then 14 per item: accountId, keyId,
---   requests that wait, leastUnits of the first of them, wantUnits of all, extraUnits, extraPermits, capHour, capDay,
---   capMonth, budget ('' for none), "interval,burst" ('' for no rate) in microseconds, units in one coin, "seriesId,units of
---   a micro-token" of the holding that alone is leased from ('' for coin and grants); then 6 per item of a sub-key: number
---   of the item from 0, id of its platform key, that one's capHour, capDay, capMonth, budget.
+-- ARGV: epoch, number of the call, most entries of the ledger stream, item count; then per item: accountId, keyId,
+--   requests that wait, leastUnits of the first of them, wantUnits of all, extraUnits, extraPermits, a cap for each span (''
+--   for none), "interval,burst" ('' for no rate) in microseconds, units in one coin, "seriesId,units of a micro-token" of
+--   the holding that alone is leased from ('' for coin and grants); then per item of a sub-key: number of the item from 0,
+--   id of its platform key, that one's cap for each span.
 -- Returns: code of the call (0 or one of shared/lease.lua), nowMs, then 7 per item: code, units leased (or the units that
 --   were left), retryAfterMs, permits, nanos of coin for the units that are not of grants, their grants as
 --   `id,expiresAtMs,units;...`, the amount that the account has out in leases.
-local OK, BALANCE, CAP_HOUR, RATE, NO_ACCOUNT, BACKLOG, PLATFORM_CAP_HOUR = 0, 1, 2, 6, 7, 10, 11
-local ITEM_KEYS, ITEM_ARGS, PLATFORM_ARGS = 2, 14, 6
+local OK, BALANCE, RATE, NO_ACCOUNT, BACKLOG = 0, 1, 6, 7, 10
+local ITEM_KEYS, ITEM_ARGS, PLATFORM_ARGS = 2, 10 + CAPS, 2 + CAPS
 -- At most this part of the free balance, and of the rest of each cap, is leased beyond the needs of waiting requests.
 local EXTRA_PART = 16
 
-local function capsOf(a)
-  return { tonumber(ARGV[a]), tonumber(ARGV[a + 1]), tonumber(ARGV[a + 2]), tonumber(ARGV[a + 3]) }
-end
-
--- The smallest rest of the caps; and the index (from 0) of the one whose rest is below `least`.
-local function leftWithin(caps, spent, available, least)
-  for i = 1, 4 do
-    if caps[i] then
-      local left = caps[i] - spent[i]
-      if left < least then return nil, i - 1, math.max(left, 0) end
+-- The smallest rest of the caps, the first of them in ARGV[a]; and the index (from 0) of the one whose rest is below `least`.
+local function leftWithin(a, spent, available, least)
+  for i = 0, CAPS - 1 do
+    local cap = tonumber(ARGV[a + i])
+    if cap then
+      local left = cap - spent[SPENT_AT + i]
+      if left < least then return nil, i, math.max(left, 0) end
       available = math.min(available, left)
     end
   end
@@ -80,14 +77,14 @@ local function leaseItem(k, a, p, pa)
   local account = redis.call('HMGET', KEYS[k], 'coin', 'g', 'out')
   if not account[1] then return NO_ACCOUNT, 0, 0, 0, 0, '', 0 end
   local out = tonumber(account[3] or 0)
-  local counters = readCounters(KEYS[k + 1])
+  local counters = readSpent(KEYS[k + 1])
   local waiting, least, want = tonumber(ARGV[a + 2]), tonumber(ARGV[a + 3]), tonumber(ARGV[a + 4])
-  local permits, tat, waitMs = takePermits(ARGV[a + 11], counters[8], waiting, tonumber(ARGV[a + 6]))
+  local permits, tat, waitMs = takePermits(ARGV[a + (7 + CAPS)], counters[TAT_AT], waiting, tonumber(ARGV[a + 6]))
   if permits == 0 and waiting > 0 then return RATE, 0, waitMs, 0, 0, '', out end
 
-  local coin, grants, price = tonumber(account[1]), parseGrants(account[2]), tonumber(ARGV[a + 12])
+  local coin, grants, price = tonumber(account[1]), parseGrants(account[2]), tonumber(ARGV[a + (8 + CAPS)])
   local seriesId, microUnits
-  if ARGV[a + 13] ~= '' then seriesId, microUnits = string.match(ARGV[a + 13], '^([^,]+),(%d+)$') end
+  if ARGV[a + (9 + CAPS)] ~= '' then seriesId, microUnits = string.match(ARGV[a + (9 + CAPS)], '^([^,]+),(%d+)$') end
   local available = seriesId and 0 or valueOfCoin(coin, price)
   for _, grant in ipairs(grants) do
     if grant[2] > nowMs and isMeant(grant[1], seriesId) then available = available + grant[3] end
@@ -102,11 +99,11 @@ local function leaseItem(k, a, p, pa)
   local keys, met, left = ARGV[a + 1]
   if p then
     keys = keys .. '/' .. ARGV[pa]
-    available, met, left = leftWithin(capsOf(pa + 1), { spentOf(readCounters(KEYS[p])) }, available, least)
-    if not available then return refuse(PLATFORM_CAP_HOUR + met, left) end
+    available, met, left = leftWithin(pa + 1, readSpent(KEYS[p]), available, least)
+    if not available then return refuse(PLATFORM_CAP + met, left) end
   end
-  available, met, left = leftWithin(capsOf(a + 7), { spentOf(counters) }, available, least)
-  if not available then return refuse(CAP_HOUR + met, left) end
+  available, met, left = leftWithin(a + 7, counters, available, least)
+  if not available then return refuse(CAP + met, left) end
 
   local units = math.max(math.min(want, available), 0)
   if available > want then units = units + math.min(tonumber(ARGV[a + 5]), math.floor((available - want) / EXTRA_PART)) end

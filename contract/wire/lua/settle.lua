@@ -59,8 +59,8 @@ local function settleItem(k, a)
     return code, units
   end
   if not isOpen(KEYS[k]) then return CLOSED, 0 end
-  local amount, heldAt, platformKeyId, hour, day, month, coinPart, parts =
-    string.match(hold, '^(%d+)|(%d+)|[^|]*|[^|/]*/?([^|]*)|(%d+)|(%d+)|(%d+)|([%d@]+)|([^|]*)|')
+  local amount, heldAt, platformKeyId, hour, coinPart, parts =
+    string.match(inCurrentForm(hold), '^(%d+)|(%d+)|[^|]*|[^|/]*/?([^|]*)|v2:(%d+)|([%d@]+)|([^|]*)|')
   amount = tonumber(amount)
   local asked = tonumber(ARGV[a + 1])
   local charge = math.max(0, math.min(asked, amount))
@@ -69,9 +69,9 @@ local function settleItem(k, a)
   redis.call('HDEL', KEYS[k + 3], ARGV[a])
   local split = release(KEYS[k + 1], coinPart, parts, charge)
   if amount > charge then
-    refundWindows(KEYS[k + 2], hour, day, month, amount - charge)
+    refundWindows(KEYS[k + 2], hour, amount - charge)
     if platformKeyId ~= '' then
-      refundWindows(siblingKey(KEYS[k + 2], platformKeyId), hour, day, month, amount - charge)
+      refundWindows(siblingKey(KEYS[k + 2], platformKeyId), hour, amount - charge)
     end
   end
   redis.call('XADD', KEYS[k + 4], '*', 'e', ARGV[a + 2], 'c', format('%d', charged), 't', heldAt, 's', split)

@@ -1,11 +1,13 @@
 import { GatewayError } from '../../../contract/errors/errors.ts'
+import { windowList } from '../../../contract/money/windows.ts'
+import { capArguments, metCap } from '../../../contract/wire/caps.ts'
 import type { Redis } from '../../../contract/wire/redis.ts'
 import { accountKey, debitsKey, epochKey, keyCountersKey, shardOf } from '../../../contract/wire/redisKeys.ts'
 import { HoldCode, type Script } from '../../../contract/wire/scripts.ts'
 import { coinAccount } from '../../book/ledger/accounts.ts'
 import { appendAdmissionEvent, lockAccounts } from '../../book/ledger/appendAdmissionEvent.ts'
 import { postTransfers } from '../../book/ledger/postTransfers.ts'
-import type { Spender, SpendingCaps } from '../../book/ledger/spendingCaps.ts'
+import type { Spender } from '../../book/ledger/spender.ts'
 import { addDebitUsage } from '../../book/settlement/keyUsage.ts'
 import type { Limits } from '../../limits.ts'
 import { beforeDeadline } from '../../runtime/beforeDeadline.ts'
@@ -15,17 +17,6 @@ import { tryDebitLock } from '../debitLock.ts'
 import { takeRecalling } from '../recall.ts'
 import { controlScript } from '../scripts.ts'
 import { keysText } from '../spendingKeys.ts'
-
-const CAP_CODES: ReadonlySet<number> = new Set([
-  HoldCode.CAP_HOUR,
-  HoldCode.CAP_DAY,
-  HoldCode.CAP_MONTH,
-  HoldCode.BUDGET,
-  HoldCode.PLATFORM_CAP_HOUR,
-  HoldCode.PLATFORM_CAP_DAY,
-  HoldCode.PLATFORM_CAP_MONTH,
-  HoldCode.PLATFORM_BUDGET,
-])
 
 /** The answer of takeDebit.lua. */
 interface Taken {
@@ -165,7 +156,7 @@ export class Debits {
 
 /** Leases have units of the account, which are missing in its balance and counted by its keys. */
 function isShort({ code, out }: Taken): boolean {
-  return out > 0 && (code === HoldCode.BALANCE || CAP_CODES.has(code))
+  return out > 0 && (code === HoldCode.BALANCE || metCap(code) !== undefined)
 }
 
 type Spending = Pick<Taking, 'accountId' | 'spender'>
@@ -179,10 +170,6 @@ function accountKeysOf({ accountId }: Spending): string[] {
 function countersOf({ accountId, spender }: Spending): string[] {
   const keyIds = [spender?.keyId, spender?.platform?.keyId].filter((keyId) => keyId !== undefined)
   return keyIds.map((keyId) => keyCountersKey(shardOf(accountId), keyId))
-}
-
-function capArguments({ hourUnits, dayUnits, monthUnits, budgetUnits }: SpendingCaps): (number | string)[] {
-  return [hourUnits, dayUnits, monthUnits, budgetUnits].map((cap) => cap ?? '')
 }
 
 /** @throws the database error 23514 when the book has less than Redis */
@@ -223,24 +210,18 @@ function unavailable(): GatewayError {
 }
 
 function refusalOf({ code, left }: Taken, { series }: Taking): GatewayError {
+  const cap = metCap(code)
+  if (cap !== undefined) {
+    const error = cap.span === 'life' ? 'key_budget_exceeded' : 'spend_limit_exceeded'
+    const message = cap.span === 'life' ? PLATFORM_BUDGET_MESSAGE : PLATFORM_CAP_MESSAGE
+    return new GatewayError(error, { ...(cap.isPlatforms && { message }), param: 'amount' })
+  }
   switch (code) {
     case HoldCode.BALANCE:
       return new GatewayError('insufficient_balance', {
         type: 'insufficient_balance',
         message: series === undefined ? BALANCE_MESSAGE : TOKENS_MESSAGE,
       })
-    case HoldCode.CAP_HOUR:
-    case HoldCode.CAP_DAY:
-    case HoldCode.CAP_MONTH:
-      return new GatewayError('spend_limit_exceeded', { param: 'amount' })
-    case HoldCode.BUDGET:
-      return new GatewayError('key_budget_exceeded', { param: 'amount' })
-    case HoldCode.PLATFORM_CAP_HOUR:
-    case HoldCode.PLATFORM_CAP_DAY:
-    case HoldCode.PLATFORM_CAP_MONTH:
-      return new GatewayError('spend_limit_exceeded', { message: PLATFORM_CAP_MESSAGE, param: 'amount' })
-    case HoldCode.PLATFORM_BUDGET:
-      return new GatewayError('key_budget_exceeded', { message: PLATFORM_BUDGET_MESSAGE, param: 'amount' })
     case HoldCode.NO_ACCOUNT:
     case HoldCode.CLOSED:
       return unavailable()
@@ -249,7 +230,7 @@ function refusalOf({ code, left }: Taken, { series }: Taking): GatewayError {
   }
 }
 
-const PLATFORM_CAP_MESSAGE = 'A cap of the platform key is reached; raise it or wait until its hour, day or month ends.'
+const PLATFORM_CAP_MESSAGE = `A cap of the platform key is reached; raise it or wait until its ${windowList('or')} ends.`
 const PLATFORM_BUDGET_MESSAGE = "The platform key's budget does not cover this; raise it or use another key."
 const TOKENS_MESSAGE = 'The tokens that are free of this holding do not cover this; sell fewer.'
 const BALANCE_MESSAGE = 'The coin that is free on the account does not cover this; add coin or send less.'

@@ -11,10 +11,10 @@ if tokens then
   changeAccount(KEYS[2], 1, 0, parseParts(tokens), 0)
   return 1
 end
-local taken, hour, day, month = string.match(debit, '^([%d:]+)|%d+|[^|]*|[^|]*|(%d+)|(%d+)|(%d+)$')
+local taken, hour = string.match(inCurrentForm(debit), '^([%d:]+)|%d+|[^|]*|[^|]*|v2:(%d+)$')
 local units, nanos = parseCoin(taken)
 
 redis.call('HDEL', KEYS[3], ARGV[1])
 redis.call('HSET', KEYS[2], 'coin', format('%d', tonumber(coin) + nanos))
-for k = 4, #KEYS do refundWindows(KEYS[k], hour, day, month, units) end
+for k = 4, #KEYS do refundWindows(KEYS[k], hour, units) end
 return 1

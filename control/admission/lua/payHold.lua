@@ -30,6 +30,6 @@ local unitsText = format('%d', units)
 redis.call('HSET', KEYS[2], 'coin', format('%d', coin - units), 'seq', format('%d', last))
 countNow(KEYS[3], units)
 redis.call('HSET', KEYS[4], ARGV[1], table.concat({
-  unitsText, format('%d', nowMs), ARGV[2], ARGV[3], hourText, dayText, monthText, unitsText, '', ARGV[5],
+  unitsText, format('%d', nowMs), ARGV[2], ARGV[3], countedNow, unitsText, '', ARGV[5],
 }, '|'))
 return { OK, nowMs }

@@ -4,9 +4,9 @@
 -- ARGV: debitId, accountId, keys ('' for none, keyId, keyId/platformKeyId), nanos of coin (0 for tokens), units that they
 --   are worth, the servers that the state was loaded into ('' for any), the holding that the units are taken from ('' for
 --   coin);
---   of a holding 'ended' where its end does not matter; of coin for each of the counters capHour, capDay, capMonth, budget ('' for none) in units.
--- Returns: code (0 taken, 1 balance, 2 to 4 caps, 5 budget, 7 no such account, 8 taken before, 9 closed, 11 to 13 caps and
---   14 budget of the platform key), the balance left, nowMs, the part of the account that is out in leases.
+--   of a holding 'ended' where its end does not matter; of coin for each of the counters its caps in units ('' for none), in the order of SPANS.
+-- Returns: code (0 taken, 1 balance, 7 no such account, 8 taken before, 9 closed, or of a cap, of
+--   the platform key's too, as ../../../contract/wire/caps.ts lists them), the balance left, nowMs, the part of the account that is out in leases.
 if redis.call('EXISTS', KEYS[1]) == 0 then return { 9, 0, nowMs, 0 } end
 -- After a failover, the new server may still have coin that was spent.
 if ARGV[6] ~= '' and not string.find(',' .. ARGV[6] .. ',', ',' .. serverName() .. ',', 1, true) then
@@ -32,24 +32,24 @@ if ARGV[7] ~= '' then
   if left < units then return { 1, left, nowMs, out } end
   redis.call('HSET', KEYS[2], 'g', formatGrants(grants))
   redis.call('HSET', KEYS[3], ARGV[1], table.concat({
-    '0', format('%d', nowMs), ARGV[2], '', hourText, dayText, monthText, format('%s=%d', ARGV[7], units),
+    '0', format('%d', nowMs), ARGV[2], '', countedNow, format('%s=%d', ARGV[7], units),
   }, '|'))
   return { 0, left - units, nowMs, out }
 end
 
 -- The platform key first: where its cap is met, raising the sub-key's own would not help.
 for k = #KEYS, 4, -1 do
-  local spent = { spentOf(readCounters(KEYS[k])) }
-  for i = 1, 4 do
-    local cap = ARGV[7 + (k - 4) * 4 + i]
-    if cap ~= '' and tonumber(cap) - spent[i] < units then
-      return { (k == 4 and 1 or 10) + i, math.max(tonumber(cap) - spent[i], 0), nowMs, out }
+  local spent = readSpent(KEYS[k])
+  for i = 0, CAPS - 1 do
+    local cap = ARGV[8 + (k - 4) * CAPS + i]
+    if cap ~= '' and tonumber(cap) - spent[SPENT_AT + i] < units then
+      return { (k == 4 and CAP or PLATFORM_CAP) + i, math.max(tonumber(cap) - spent[SPENT_AT + i], 0), nowMs, out }
     end
   end
 end
 for k = 4, #KEYS do countNow(KEYS[k], units) end
 redis.call('HSET', KEYS[2], 'coin', format('%d', coin - nanos))
 redis.call('HSET', KEYS[3], ARGV[1], table.concat({
-  coinText(units, nanos), format('%d', nowMs), ARGV[2], ARGV[3], hourText, dayText, monthText,
+  coinText(units, nanos), format('%d', nowMs), ARGV[2], ARGV[3], countedNow,
 }, '|'))
 return { 0, coin - nanos, nowMs, out }

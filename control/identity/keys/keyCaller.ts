@@ -1,9 +1,7 @@
 import { GatewayError } from '../../../contract/errors/errors.ts'
 import type { Caller } from '../../api/call.ts'
-import type { SpendingCaps } from '../../book/ledger/spendingCaps.ts'
 import type { Queryable } from '../../runtime/db/pool.ts'
 import { type KeyInForce, keyInForce } from './keyInForce.ts'
-import type { ApiKey } from './keyRow.ts'
 
 /**
  * The caller of the account API that sends a key.
@@ -19,21 +17,17 @@ export async function keyCaller(db: Queryable, keyHash: string): Promise<Caller 
     kind: 'key',
     keyId: key.id,
     accountId: key.accountId,
-    caps: capsOf(key),
+    caps: key.caps,
     isRestricted: isRestricted(key),
     canTransfer: key.canTransfer,
     isSubKey: key.platformKeyId !== null,
   } as const
-  return key.platform ? { ...caller, platform: { keyId: key.platform.id, caps: capsOf(key.platform) } } : caller
-}
-
-function capsOf({ capHourUnits, capDayUnits, capMonthUnits, budgetUnits }: ApiKey): SpendingCaps {
-  return { hourUnits: capHourUnits, dayUnits: capDayUnits, monthUnits: capMonthUnits, budgetUnits }
+  return key.platform ? { ...caller, platform: { keyId: key.platform.id, caps: key.platform.caps } } : caller
 }
 
 /** Whether a key may do less than its account may. */
 function isRestricted(key: KeyInForce): boolean {
-  const isCapped = Object.values(capsOf(key)).some((cap) => cap !== null) || key.requestsPerMinute > 0
+  const isCapped = Object.values(key.caps).some((cap) => cap !== null) || key.requestsPerMinute > 0
   const isListed = key.models.length > 0 || key.tools.length > 0
   const isPrivate = key.noLogs || key.privateTier || key.allowRetention === false
   return isCapped || isListed || isPrivate || !key.canTransfer || key.platformKeyId !== null || key.expiresAtMs !== null

@@ -1,12 +1,13 @@
 import { formatUsd } from '../../../contract/money/units.ts'
+import { byWindow } from '../../../contract/money/windows.ts'
+import { COUNTERS } from '../../../contract/wire/caps.ts'
 import type { Redis } from '../../../contract/wire/redis.ts'
 import { keyCountersKey, shardOf } from '../../../contract/wire/redisKeys.ts'
-import { windowsAt } from '../../admission/windows.ts'
+import { spendingIn } from '../../admission/keySpending.ts'
+import { endMsOf, windowsAt } from '../../admission/windows.ts'
 import { redisNowMs } from '../../runtime/redisClock.ts'
 import type { ApiKey } from './keyRow.ts'
 import { keyJson } from './settingsJson.ts'
-
-const HOUR_MS = 3_600_000
 
 /**
  * The caps of a key, its spending including holds in the current windows, and the remaining amounts. Admission decides by the
@@ -14,23 +15,16 @@ const HOUR_MS = 3_600_000
  */
 export async function keyLimits(redis: Redis, key: ApiKey) {
   const [counters, nowMs] = await Promise.all([
-    redis.hgetall(keyCountersKey(shardOf(key.accountId), key.id)),
+    redis.hmget(keyCountersKey(shardOf(key.accountId), key.id), ...COUNTERS),
     redisNowMs(redis),
   ])
   const windows = windowsAt(nowMs)
-  const used = (window: string, now: number, sum: string): number =>
-    Number(counters[window] ?? -1) === now ? Number(counters[sum] ?? 0) : 0
-  const month = new Date(nowMs)
-  const nextMonthMs = Date.UTC(month.getUTCFullYear(), month.getUTCMonth() + 1, 1)
+  const used = spendingIn(counters, windows)
   return {
     ...keyJson(key),
     object: 'key_limits' as const,
-    caps: {
-      hour: limitJson(key.capHourUnits, used('hw', windows.hour, 'hs'), (windows.hour + 1) * HOUR_MS),
-      day: limitJson(key.capDayUnits, used('dw', windows.day, 'ds'), (windows.day + 1) * 24 * HOUR_MS),
-      month: limitJson(key.capMonthUnits, used('mw', windows.month, 'ms'), nextMonthMs),
-    },
-    budget: limitJson(key.budgetUnits, Number(counters['bs'] ?? 0), null),
+    caps: byWindow((window) => limitJson(key.caps[window], used[window], endMsOf(windows[window]))),
+    budget: limitJson(key.caps.life, used.life, null),
   }
 }
 

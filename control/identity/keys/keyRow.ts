@@ -1,5 +1,7 @@
+import { SPANS, type Span, type SpendingCaps } from '../../../contract/money/windows.ts'
 import { camelColumns, msColumns } from '../../runtime/db/columns.ts'
-/** A key as stored in the book, without its secret, which is not stored. Caps are units; null is no cap. */
+
+/** A key as stored in the book, without its secret, which is not stored. */
 export interface ApiKey {
   readonly id: string
   readonly accountId: string
@@ -7,10 +9,7 @@ export interface ApiKey {
   readonly last4: string
   readonly name: string
   readonly paused: boolean
-  readonly capHourUnits: number | null
-  readonly capDayUnits: number | null
-  readonly capMonthUnits: number | null
-  readonly budgetUnits: number | null
+  readonly caps: SpendingCaps
   readonly models: readonly string[]
   /** Ids of priced tools; empty allows all. */
   readonly tools: readonly string[]
@@ -31,6 +30,12 @@ export interface ApiKey {
   readonly platformUser: string
 }
 
-export const COLUMNS = `${camelColumns(`id, account_id, hash, last4, name, paused, cap_hour_units, cap_day_units, cap_month_units,
-  budget_units, models, tools, no_logs, private_tier, allow_retention, can_transfer, requests_per_minute, is_platform,
-  platform_key_id, platform_user`)}, ${msColumns('expires_at, revoked_at, created_at')}`
+/** The column of a cap. */
+export const capColumn = (span: Span): string => (span === 'life' ? 'budget_units' : `cap_${span}_units`)
+
+export const COLUMNS = [
+  camelColumns(`id, account_id, hash, last4, name, paused, models, tools, no_logs, private_tier, allow_retention,
+    can_transfer, requests_per_minute, is_platform, platform_key_id, platform_user`),
+  msColumns('expires_at, revoked_at, created_at'),
+  `json_build_object(${SPANS.map((span) => `'${span}', ${capColumn(span)}`).join(', ')}) AS caps`,
+].join(', ')

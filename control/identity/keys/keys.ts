@@ -1,15 +1,13 @@
+import { SPANS, type Span, type SpendingCaps } from '../../../contract/money/windows.ts'
 import { hashSecret, newId, newSecret } from '../../../contract/wire/ids.ts'
 import type { Queryable } from '../../runtime/db/pool.ts'
-import { type ApiKey, COLUMNS } from './keyRow.ts'
+import { type ApiKey, COLUMNS, capColumn } from './keyRow.ts'
 
-/** The owner's settings of a key. Caps are units; null removes a cap; absent fields stay unchanged. */
+/** The owner's settings of a key. Absent fields stay unchanged, and caps that are absent; null removes a cap. */
 export interface KeySettings {
   readonly name?: string
   readonly paused?: boolean
-  readonly capHourUnits?: number | null
-  readonly capDayUnits?: number | null
-  readonly capMonthUnits?: number | null
-  readonly budgetUnits?: number | null
+  readonly caps?: Partial<SpendingCaps>
   /** Public model ids; empty allows every model. */
   readonly models?: readonly string[]
   /** Ids of priced tools; empty allows every tool. */
@@ -36,13 +34,9 @@ export class UnknownKeyError extends Error {
   }
 }
 
-const COLUMN_OF: Readonly<Record<keyof KeySettings, string>> = {
+const COLUMN_OF: Readonly<Record<Exclude<keyof KeySettings, 'caps'>, string>> = {
   name: 'name',
   paused: 'paused',
-  capHourUnits: 'cap_hour_units',
-  capDayUnits: 'cap_day_units',
-  capMonthUnits: 'cap_month_units',
-  budgetUnits: 'budget_units',
   models: 'models',
   tools: 'tools',
   noLogs: 'no_logs',
@@ -54,12 +48,22 @@ const COLUMN_OF: Readonly<Record<keyof KeySettings, string>> = {
   isPlatform: 'is_platform',
 }
 
+/** Caps without the ones that are not given; undefined when none is. */
+export function givenCaps(caps: Readonly<Record<Span, number | null | undefined>>): Partial<SpendingCaps> | undefined {
+  const given = SPANS.flatMap((span) => (caps[span] === undefined ? [] : [[span, caps[span]]]))
+  return given.length === 0 ? undefined : Object.fromEntries(given)
+}
+
 function settingColumns(settings: KeySettings): Array<[column: string, value: unknown]> {
   const columns: Array<[string, unknown]> = []
   for (const [name, column] of Object.entries(COLUMN_OF)) {
     const value = settings[name as keyof KeySettings]
     if (value === undefined) continue
     columns.push([column, name === 'expiresAtMs' && typeof value === 'number' ? new Date(value) : value])
+  }
+  for (const span of SPANS) {
+    const units = settings.caps?.[span]
+    if (units !== undefined) columns.push([capColumn(span), units])
   }
   return columns
 }

@@ -1,14 +1,15 @@
 import { parseTime } from '../../../contract/api/time.ts'
 import { invalidRequest } from '../../../contract/errors/errors.ts'
 import { parseUsd } from '../../../contract/money/units.ts'
+import { bySpan, type SpendingCaps, type Window } from '../../../contract/money/windows.ts'
 import type { Queryable } from '../../runtime/db/pool.ts'
-import { type KeySettings, unknownModels } from './keys.ts'
+import { givenCaps, type KeySettings, unknownModels } from './keys.ts'
 
 /** The body of a request that makes or changes a key, as its schema has let it pass. */
 interface SettingsBody {
   readonly name?: string
   readonly paused?: boolean
-  readonly caps?: { readonly hour?: string | null; readonly day?: string | null; readonly month?: string | null }
+  readonly caps?: Readonly<Partial<Record<Window, string | null>>>
   readonly budget?: string | null
   readonly models?: readonly string[]
   readonly tools?: readonly string[]
@@ -24,6 +25,11 @@ interface SettingsBody {
 /** Units of a cap; null removes it, undefined leaves it unchanged. The schema has checked the form. */
 function capUnits(usd: string | null | undefined): number | null | undefined {
   return typeof usd === 'string' ? parseUsd(usd) : usd
+}
+
+/** The caps that a body gives; undefined when it gives none. */
+function capsIn(body: SettingsBody): Partial<SpendingCaps> | undefined {
+  return givenCaps(bySpan((span) => capUnits(span === 'life' ? body.budget : body.caps?.[span])))
 }
 
 function expiryMs(text: string | null | undefined): number | null | undefined {
@@ -44,10 +50,7 @@ export async function readSettings(db: Queryable, fields: Readonly<Record<string
   const settings = {
     name: body.name,
     paused: body.paused,
-    capHourUnits: capUnits(body.caps?.hour),
-    capDayUnits: capUnits(body.caps?.day),
-    capMonthUnits: capUnits(body.caps?.month),
-    budgetUnits: capUnits(body.budget),
+    caps: capsIn(body),
     models: body.models,
     tools: body.tools,
     noLogs: body.no_logs,

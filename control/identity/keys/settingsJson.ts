@@ -1,4 +1,5 @@
 import { formatUsd } from '../../../contract/money/units.ts'
+import { WINDOWS } from '../../../contract/money/windows.ts'
 import type { ApiKey } from './keyRow.ts'
 import type { KeySettings } from './keys.ts'
 
@@ -7,16 +8,15 @@ const timeText = (ms: number | null): string | null => (ms === null ? null : new
 
 /** Settings under the names and in the forms of the API; absent settings are omitted. */
 export function settingsJson(settings: KeySettings): Record<string, unknown> {
-  const caps = Object.entries({
-    hour: settings.capHourUnits,
-    day: settings.capDayUnits,
-    month: settings.capMonthUnits,
-  }).flatMap(([name, units]) => (units === undefined ? [] : [[name, capText(units)]]))
+  const caps = WINDOWS.flatMap((window) => {
+    const units = settings.caps?.[window]
+    return units === undefined ? [] : [[window, capText(units)]]
+  })
   const given = {
     name: settings.name,
     paused: settings.paused,
     caps: caps.length === 0 ? undefined : Object.fromEntries(caps),
-    budget: settings.budgetUnits === undefined ? undefined : capText(settings.budgetUnits),
+    budget: settings.caps?.life === undefined ? undefined : capText(settings.caps.life),
     models: settings.models,
     tools: settings.tools,
     no_logs: settings.noLogs,

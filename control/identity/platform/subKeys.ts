@@ -1,4 +1,5 @@
 import { GatewayError, invalidRequest } from '../../../contract/errors/errors.ts'
+import { bySpan } from '../../../contract/money/windows.ts'
 import { type Actor, recordActivity } from '../../runtime/activity/activity.ts'
 import { countOf } from '../../runtime/db/count.ts'
 import { locking } from '../../runtime/db/lockOrder.ts'
@@ -86,10 +87,9 @@ export async function countSubKeys(db: Queryable, platformKeyId: string): Promis
 export function withinBounds(platform: ApiKey, asked: KeySettings): KeySettings {
   return {
     ...asked,
-    capHourUnits: capOf(platform.capHourUnits, asked.capHourUnits, 'caps.hour'),
-    capDayUnits: capOf(platform.capDayUnits, asked.capDayUnits, 'caps.day'),
-    capMonthUnits: capOf(platform.capMonthUnits, asked.capMonthUnits, 'caps.month'),
-    budgetUnits: capOf(platform.budgetUnits, asked.budgetUnits, 'budget'),
+    caps: bySpan((span) => {
+      return capOf(platform.caps[span], asked.caps?.[span], span === 'life' ? 'budget' : `caps.${span}`)
+    }),
     models: listOf(platform.models, asked.models, 'models'),
     tools: listOf(platform.tools, asked.tools, 'tools'),
     noLogs: strict(platform.noLogs, asked.noLogs, 'no_logs'),

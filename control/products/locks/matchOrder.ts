@@ -1,5 +1,5 @@
 import { GatewayError, invalidRequest } from '../../../contract/errors/errors.ts'
-import type { Spender } from '../../book/ledger/spendingCaps.ts'
+import type { Spender } from '../../book/ledger/spender.ts'
 import type { Limits } from '../../limits.ts'
 import type { Queryable } from '../../runtime/db/pool.ts'
 import { applyEvent, type BookChange, type Fill, type Side } from './orderBook.ts'

@@ -1,4 +1,5 @@
 import { coinPartText, parseCoinPart } from '../../../contract/wire/coinPart.ts'
+import { parseLeaseText } from '../../../contract/wire/countedText.ts'
 import { accountKeys, epochKey, leasesKey, ledgerStream, loadGuardKey } from '../../../contract/wire/redisKeys.ts'
 import { LeaseCode, type Script, type ScriptArgument, type ScriptKey } from '../../../contract/wire/scripts.ts'
 import { grantsText, type Parts, parseSplit } from '../parts.ts'
@@ -124,9 +125,11 @@ export class ShardCalls {
     const leases: LeasedParts[] = []
     for (let i = 0; i + 1 < fields.length; i += 2) {
       const field = String(fields[i])
-      const [accountId = '', keys = '', , , , coin = '', grants = ''] = String(fields[i + 1]).split('|')
       if (!field.startsWith('L:') || isSingle(field)) continue
-      const parts = { ...parseCoinPart(coin), grants: parseSplit(grants).grants }
+      const lease = parseLeaseText(String(fields[i + 1]))
+      if (lease === undefined) throw new Error(`a lease of Redis has an unknown form: ${String(fields[i + 1])}`)
+      const { accountId, keys, coin } = lease
+      const parts = { ...parseCoinPart(coin), grants: parseSplit(lease.parts).grants }
       leases.push({ origin: { shard: this.shard, accountId, keys, hour: hourOf(field) }, field, parts })
     }
     return leases

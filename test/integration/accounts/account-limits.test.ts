@@ -99,3 +99,14 @@ test('a key record without privacy flags is rejected', () => {
   const unknown = record({ ...whole, privacyKnown: false })
   assert.throws(() => toPrincipal(unknown, limits), { code: 'key_privacy_unavailable', status: 503 })
 })
+
+test('a cap of a span that the proxy does not know rejects the key, as it could not count it', () => {
+  const principalOf = (caps: sluice.ICap[]) =>
+    toPrincipal(sluice.KeyRecord.create({ keyId: 'key_1', privacyKnown: true, settingsKnown: true, caps }), limits)
+  const { caps } = principalOf([
+    { span: 'life', units: 0 },
+    { span: 'day', units: 5 },
+  ])
+  assert.deepEqual(caps.texts.slice(0, 4), ['', '5', '', '0'])
+  assert.throws(() => principalOf([{ span: 'decade', units: 5 }]), { code: 'settings_unavailable', status: 503 })
+})

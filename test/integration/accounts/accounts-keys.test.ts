@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import { NO_CAPS } from '../../../contract/money/windows.ts'
 import { hashSecret } from '../../../contract/wire/ids.ts'
 import { shardOf } from '../../../contract/wire/redisKeys.ts'
 import { ReusedRefError } from '../../../control/book/ledger/reusedRefError.ts'
@@ -102,8 +103,7 @@ test('a key resolves to its settings; its secret is stored nowhere', async () =>
   const accountId = await openNewAccount(pool, limits)
   const { key, secret } = await createKey(pool, accountId, {
     name: 'ci',
-    capHourUnits: 0,
-    capDayUnits: 5,
+    caps: { hour: 0, day: 5 },
     models: ['test/small'],
     noLogs: true,
     requestsPerMinute: 30,
@@ -115,22 +115,22 @@ test('a key resolves to its settings; its secret is stored nowhere', async () =>
   assert.equal(record.keyId, key.id)
   assert.equal(record.accountId, accountId)
   assert.equal(record.shard, shardOf(accountId))
-  assert.deepEqual(
-    [record.capHourUnits, record.capDayUnits, record.capMonthUnits, record.budgetUnits],
-    [0, 5, null, null],
-  )
+  assert.deepEqual(record.caps, [
+    { span: 'hour', units: 0 },
+    { span: 'day', units: 5 },
+  ])
   assert.deepEqual([record.models, record.noLogs, record.privateTier], [['test/small'], true, false])
   assert.deepEqual([record.requestsPerMinute, record.expiresAtMs, record.paused], [30, 0, false])
 })
 
 test('an update changes only the fields that it names', async () => {
   const { key } = await createKey(pool, await openNewAccount(pool, limits), {
-    capHourUnits: 9,
+    caps: { hour: 9, life: 10 },
     models: ['a'],
     privateTier: true,
   })
-  const changed = await updateKey(pool, key.id, { capHourUnits: null, paused: true, models: [] })
-  assert.deepEqual(changed, { ...key, capHourUnits: null, paused: true, models: [] })
+  const changed = await updateKey(pool, key.id, { caps: { hour: null }, paused: true, models: [] })
+  assert.deepEqual(changed, { ...key, caps: { ...NO_CAPS, life: 10 }, paused: true, models: [] })
   assert.deepEqual(await updateKey(pool, key.id, {}), changed)
 })
 

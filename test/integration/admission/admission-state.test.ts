@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { COUNTERS } from '../../../contract/wire/caps.ts'
 import { newId } from '../../../contract/wire/ids.ts'
 import {
   accountKey,
@@ -98,9 +99,8 @@ test('Redis emptied: admission is closed, then balances, grants and key counters
   await drainAll(book)
   const account = accountKey(shardOf(accountId), accountId)
   const counters = keyCountersKey(shardOf(accountId), accountId.replace('acct', 'key'))
-  const windows = ['hw', 'hs', 'dw', 'ds', 'mw', 'ms', 'bs']
   const state = () =>
-    Promise.all([book.redis.hmget(account, 'coin', 'g', 'seq'), book.redis.hmget(counters, ...windows)])
+    Promise.all([book.redis.hmget(account, 'coin', 'g', 'seq'), book.redis.hmget(counters, ...COUNTERS)])
   const [accountBefore, countersBefore] = await state()
   await book.redis.flushall()
   assert.equal((await proxy.hold(accountId, newId('req'), 1)).code, HoldCode.CLOSED)

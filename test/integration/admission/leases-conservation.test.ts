@@ -5,6 +5,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import fc from 'fast-check'
+import { parseLeaseText } from '../../../contract/wire/countedText.ts'
 import { newId } from '../../../contract/wire/ids.ts'
 import { connectRedis, type Redis } from '../../../contract/wire/redis.ts'
 import { epochKey, leasesKey } from '../../../contract/wire/redisKeys.ts'
@@ -79,7 +80,7 @@ const shareOf = (units: Units, percent: number): Units =>
 
 /** Adds what leases say is out, by account and pot and by key. */
 function addLease(text: string, byPot: Map<string, Units>, byKey: Map<string, number>): void {
-  const [accountId = '', keys = '', , , , coin, parts = ''] = text.split('|')
+  const { accountId, keys, coin, parts } = parseLeaseText(text) ?? assert.fail(text)
   const pots: Units = { coin: Number(coin) }
   for (const part of parts.split(',').filter((some) => some !== '')) {
     const [id = '', units] = part.split('=')

@@ -3,6 +3,8 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { NO_CAPS } from '../../../contract/money/windows.ts'
+import { capArguments } from '../../../contract/wire/caps.ts'
 import type { Redis } from '../../../contract/wire/redis.ts'
 import { shardOf } from '../../../contract/wire/redisKeys.ts'
 import { HoldCode } from '../../../contract/wire/scripts.ts'
@@ -58,7 +60,7 @@ test('a request without a series leases only coin and grants, bounded by the bal
 
 test('caps bound the tokens to whole micro-tokens', async () => {
   const accountId = await holder(5_000)
-  const caps = ['', '', '', 2_999] as const
+  const caps = capArguments({ ...NO_CAPS, life: 2_999 })
   const leased = await owner.leaseOne({ accountId, want: 4_000, least: 0, waiting: 0, lock: LOCK, caps })
   assert.deepEqual([leased.code, leased.units], [HoldCode.OK, 2_000])
 })

@@ -77,7 +77,7 @@ test('a report during loading writes only the leases, with the windows of the ho
   assert.deepEqual(await accountState(redis, accountId), { coin: 1_000, grants: {}, out: 0 })
   assert.deepEqual(await spentBy(redis, accountId), everywhere(0))
   assert.deepEqual(await owner.leases(shard), {
-    'L:key:5119': `${accountId}|${keyOf(accountId)}|5119|213|7|40|grt_a=2`,
+    'L:key:5119': `${accountId}|${keyOf(accountId)}|v2:5119|40|grt_a=2`,
   })
   assert.deepEqual(await redis.hmget(leasesKey(shard, owner.owner), 'seq', 'load'), ['3', '5'])
 })

@@ -3,10 +3,12 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { NO_CAPS, SPANS } from '../../../contract/money/windows.ts'
+import { capArguments, capCode } from '../../../contract/wire/caps.ts'
 import { type Redis } from '../../../contract/wire/redis.ts'
 import { accountKey, keyCountersKey, ledgerStream, shardOf } from '../../../contract/wire/redisKeys.ts'
 import { HoldCode, LeaseCode } from '../../../contract/wire/scripts.ts'
-import { type Caps, keyOf, LeaseOwner } from '../../support/parts/leaseOwner.ts'
+import { keyOf, LeaseOwner } from '../../support/parts/leaseOwner.ts'
 import { eachWithOwner } from '../../support/parts/leaseRedis.ts'
 import {
   accountState,
@@ -45,7 +47,7 @@ test('a lease moves units from free to leased, and counts them', async () => {
   await owner.leaseOne({ accountId, want: 100 })
   const { [await owner.fieldNow({ accountId })]: text = '', ...others } = await owner.leases(shardOf(accountId))
   assert.deepEqual(others, {})
-  assert.match(text, new RegExp(`^${accountId}\\|${keyOf(accountId)}\\|${await hourNow()}\\|\\d+\\|\\d+\\|400\\|$`))
+  assert.match(text, new RegExp(`^${accountId}\\|${keyOf(accountId)}\\|v2:${await hourNow()}\\|400\\|$`))
 })
 
 test('a balance that covers the minimum shrinks the lease; a smaller one is rejected with the amount left', async () => {
@@ -91,7 +93,14 @@ test('extra is at most a sixteenth of the remainder of the balance and of each c
   assert.equal((await owner.leaseOne({ accountId, want: 100, extraUnits: 10 })).units, 110)
   const capped = await plainAccount(redis, { coin: 1_000_000 })
   assert.equal(
-    (await owner.leaseOne({ accountId: capped, want: 20, extraUnits: 1_000, caps: [180, '', '', ''] })).units,
+    (
+      await owner.leaseOne({
+        accountId: capped,
+        want: 20,
+        extraUnits: 1_000,
+        caps: capArguments({ ...NO_CAPS, hour: 180 }),
+      })
+    ).units,
     30,
   )
   const poor = await plainAccount(redis, { coin: 100 })
@@ -103,9 +112,8 @@ test('extra is at most a sixteenth of the remainder of the balance and of each c
 })
 
 test('each cap and the budget of a key bound its leases; a rejection names the cap and the amount left', async () => {
-  const codes = [HoldCode.CAP_HOUR, HoldCode.CAP_DAY, HoldCode.CAP_MONTH, HoldCode.BUDGET]
-  for (const [place, code] of codes.entries()) {
-    const caps = [0, 1, 2, 3].map((at) => (at === place ? 100 : '')) as unknown as Caps
+  for (const span of SPANS) {
+    const [code, caps] = [capCode({ span, isPlatforms: false }), capArguments({ ...NO_CAPS, [span]: 100 })]
     const accountId = await plainAccount(redis, { coin: 1_000 })
     assert.equal((await owner.leaseOne({ accountId, want: 70, caps })).units, 70)
     const refused = await owner.leaseOne({ accountId, want: 31, caps })
@@ -120,19 +128,26 @@ test('the cap of a past hour is full again; the lifetime budget is not', async (
   const accountId = await plainAccount(redis, { coin: 1_000 })
   const past = { hw: 1, hs: 90, dw: 1, ds: 90, mw: 1, ms: 90, bs: 90 }
   await redis.hset(keyCountersKey(shardOf(accountId), keyOf(accountId)), past)
-  assert.equal((await owner.leaseOne({ accountId, want: 80, caps: [100, 100, 100, ''] })).units, 80)
-  assert.equal((await owner.leaseOne({ accountId, want: 11, caps: ['', '', '', 180] })).code, HoldCode.BUDGET)
+  assert.equal(
+    (await owner.leaseOne({ accountId, want: 80, caps: capArguments({ hour: 100, day: 100, month: 100, life: null }) }))
+      .units,
+    80,
+  )
+  assert.equal(
+    (await owner.leaseOne({ accountId, want: 11, caps: capArguments({ ...NO_CAPS, life: 180 }) })).code,
+    capCode({ span: 'life', isPlatforms: false }),
+  )
   assert.deepEqual(await spentBy(redis, accountId), { hour: 80, day: 80, month: 80, life: 170 })
 })
 
 test('the caps of a platform key apply to all its sub-keys, and are named first', async () => {
   const accountId = await plainAccount(redis, { coin: 10_000 })
-  const platform = { keyId: 'key_platform', caps: [100, '', '', ''] as Caps }
+  const platform = { keyId: 'key_platform', caps: capArguments({ ...NO_CAPS, hour: 100 }) }
   const [, results] = await owner.lease([
     { accountId, keyId: 'key_plain', want: 1_000 },
     { accountId, keyId: 'key_sub1', want: 60, platform },
     { accountId, keyId: 'key_plain', want: 1_000 },
-    { accountId, keyId: 'key_sub2', want: 60, caps: [10, '', '', ''], platform },
+    { accountId, keyId: 'key_sub2', want: 60, caps: capArguments({ ...NO_CAPS, hour: 10 }), platform },
     { accountId, keyId: 'key_sub2', want: 60, least: 1, platform },
   ])
   assert.deepEqual(
@@ -141,7 +156,7 @@ test('the caps of a platform key apply to all its sub-keys, and are named first'
       [HoldCode.OK, 1_000],
       [HoldCode.OK, 60],
       [HoldCode.OK, 1_000],
-      [HoldCode.PLATFORM_CAP_HOUR, 40],
+      [capCode({ span: 'hour', isPlatforms: true }), 40],
       [HoldCode.OK, 40],
     ],
   )
@@ -150,12 +165,8 @@ test('the caps of a platform key apply to all its sub-keys, and are named first'
   assert.deepEqual(await spentBy(redis, accountId, 'key_sub2'), everywhere(40))
   const leases = Object.values(await owner.leases(shardOf(accountId))).join(' ')
   assert.match(leases, /\|key_sub1\/key_platform\|/)
-  for (const [place, code] of [
-    HoldCode.PLATFORM_CAP_DAY,
-    HoldCode.PLATFORM_CAP_MONTH,
-    HoldCode.PLATFORM_BUDGET,
-  ].entries()) {
-    const caps = [0, 1, 2, 3].map((at) => (at === place + 1 ? 100 : '')) as unknown as Caps
+  for (const span of SPANS.slice(1)) {
+    const [code, caps] = [capCode({ span, isPlatforms: true }), capArguments({ ...NO_CAPS, [span]: 100 })]
     const refused = await owner.leaseOne({ accountId, keyId: 'key_sub1', want: 1, platform: { ...platform, caps } })
     assert.deepEqual([refused.code, refused.units], [code, 0])
   }

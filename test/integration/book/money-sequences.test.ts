@@ -7,6 +7,7 @@ import { after, before, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import fc from 'fast-check'
 import { GatewayError } from '../../../contract/errors/errors.ts'
+import { NO_CAPS } from '../../../contract/money/windows.ts'
 import { newId } from '../../../contract/wire/ids.ts'
 import { accountKey, debitsKey, ledgerStream, SHARD_COUNT, shardOf } from '../../../contract/wire/redisKeys.ts'
 import { HoldCode, SettleCode } from '../../../contract/wire/scripts.ts'
@@ -124,7 +125,7 @@ class Run {
     const [accountId, to] = [this.account(next.from), this.account(next.to)]
     if (accountId === to) return
     const keyId = accountId.replace('acct', 'key')
-    const caps = { hourUnits: 900, dayUnits: null, monthUnits: 2_000, budgetUnits: null }
+    const caps = { ...NO_CAPS, hour: 900, month: 2_000 }
     const debit = {
       id: newId('pay'),
       accountId,

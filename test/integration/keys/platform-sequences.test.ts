@@ -6,6 +6,8 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import fc from 'fast-check'
 import { UNITS_PER_USD } from '../../../contract/money/units.ts'
+import { NO_CAPS } from '../../../contract/money/windows.ts'
+import { capArguments, capCode } from '../../../contract/wire/caps.ts'
 import { accountKeys, keyCountersKey, shardKeys, shardOf } from '../../../contract/wire/redisKeys.ts'
 import { defineScript, HoldCode, type ScriptKey } from '../../../contract/wire/scripts.ts'
 import { Debits } from '../../../control/admission/debits/debit.ts'
@@ -60,17 +62,17 @@ test('items of sub-keys and of other keys in one call are counted each by its ow
   for (const [i, by] of items.entries()) {
     keys.push(epoch, accountKeys(shard, run.accountId, by?.keyId ?? 'key_of_nobody'), behindHold)
     args.push(`${run.accountId}-${i}`, run.accountId, by?.keyId ?? 'key_of_nobody', units[i] ?? 0, units[i] ?? 0)
-    args.push('', '', '', '', '', 'm,chat,1,0', UNITS_PER_USD)
+    args.push(...capArguments(NO_CAPS), '', 'm,chat,1,0', UNITS_PER_USD)
   }
   for (const [i, by] of items.entries()) {
     if (by?.platform === undefined) continue
     keys.push(keyCountersKey(shard, by.platform.keyId))
-    args.push(i, by.platform.keyId, '', '', '', 20_000)
+    args.push(i, by.platform.keyId, ...capArguments({ ...NO_CAPS, life: 20_000 }))
   }
   const reply = (await defineScript(book.redis, 'hold')(keys, args)) as number[]
   const codes = items.map((_, i) => reply[1 + i * 3])
-  const { OK, PLATFORM_BUDGET, BALANCE } = HoldCode
-  assert.deepEqual(codes, [OK, OK, OK, OK, OK, PLATFORM_BUDGET, BALANCE])
+  const { OK, BALANCE } = HoldCode
+  assert.deepEqual(codes, [OK, OK, OK, OK, OK, capCode({ span: 'life', isPlatforms: true }), BALANCE])
   assert.equal(await run.counter(), 10_101)
   const spent = await Promise.all(
     [run.keys[0]?.keyId ?? '', 'key_of_nobody'].map((keyId) => book.redis.hget(keyCountersKey(shard, keyId), 'bs')),

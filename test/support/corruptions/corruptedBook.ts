@@ -140,7 +140,7 @@ async function openAccounts({ book }: PaymentBench): Promise<Accounts> {
   const { pool } = book
   const open = async (creditUnits: number) => {
     const id = await openNewAccount(pool, limits, { coinNanos: 10 * USD, creditUnits })
-    const settings = { budgetUnits: USD, capDayUnits: USD / 2 }
+    const settings = { caps: { life: USD, day: USD / 2 } }
     const made = await withTransaction(pool, (client) => makeKey(client, OPERATOR, id, settings))
     return { id, keyId: made.key.id }
   }

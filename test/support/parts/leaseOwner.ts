@@ -1,4 +1,6 @@
 import { UNITS_PER_USD } from '../../../contract/money/units.ts'
+import { NO_CAPS as NONE } from '../../../contract/money/windows.ts'
+import { capArguments } from '../../../contract/wire/caps.ts'
 import { coinPartText } from '../../../contract/wire/coinPart.ts'
 import { sluice } from '../../../contract/wire/generated/messages.js'
 import { newId } from '../../../contract/wire/ids.ts'
@@ -14,9 +16,9 @@ import {
 } from '../../../contract/wire/redisKeys.ts'
 import { defineScript, type Script } from '../../../contract/wire/scripts.ts'
 
-/** Caps of a key as lease.lua takes them; '' is no cap. */
-export type Caps = readonly [hour: number | '', day: number | '', month: number | '', budget: number | '']
-export const NO_CAPS: Caps = ['', '', '', '']
+/** Caps of a key as `capArguments` makes them. */
+export type Caps = readonly string[]
+export const NO_CAPS: Caps = capArguments(NONE)
 
 /** What is asked of lease.lua for one key. */
 export interface LeaseWish {

@@ -1,3 +1,4 @@
+import { bySpan, LIFE_FIELD, type Span, WINDOW } from '../../../contract/money/windows.ts'
 import { sluice } from '../../../contract/wire/generated/messages.js'
 import { newId } from '../../../contract/wire/ids.ts'
 import type { Redis } from '../../../contract/wire/redis.ts'
@@ -19,12 +20,7 @@ export interface AccountState {
 }
 
 /** What the counters of a key say, in the windows that they were last counted in. */
-export interface Spent {
-  readonly hour: number
-  readonly day: number
-  readonly month: number
-  readonly life: number
-}
+export type Spent = Readonly<Record<Span, number>>
 
 const IN_A_DAY_MS = 86_400_000
 
@@ -63,12 +59,12 @@ export async function accountState(redis: Redis, accountId: string): Promise<Acc
 
 /** Units that the counters of a key have. @param accountId whose shard it is in */
 export async function spentBy(redis: Redis, accountId: string, keyId = keyOf(accountId)): Promise<Spent> {
-  const [hour, day, month, life] = await redis.hmget(keyCountersKey(shardOf(accountId), keyId), 'hs', 'ds', 'ms', 'bs')
-  return { hour: Number(hour), day: Number(day), month: Number(month), life: Number(life) }
+  const counters = await redis.hgetall(keyCountersKey(shardOf(accountId), keyId))
+  return bySpan((span) => Number(counters[span === 'life' ? LIFE_FIELD : WINDOW[span].spentField] ?? 0))
 }
 
 /** The same units in every window. */
-export const everywhere = (units: number): Spent => ({ hour: units, day: units, month: units, life: units })
+export const everywhere = (units: number): Spent => bySpan(() => units)
 
 /** The ending of a request that was charged `units`. */
 export function endingOf(accountId: string, units: number, split = units > 0 ? `coin=${units}` : ''): sluice.IEnded {

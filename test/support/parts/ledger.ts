@@ -2,6 +2,8 @@ import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { pino } from 'pino'
 import { UNITS_PER_USD } from '../../../contract/money/units.ts'
+import { NO_CAPS } from '../../../contract/money/windows.ts'
+import { capArguments } from '../../../contract/wire/caps.ts'
 import { sluice } from '../../../contract/wire/generated/messages.js'
 import { newId } from '../../../contract/wire/ids.ts'
 import { connectRedis, type Redis } from '../../../contract/wire/redis.ts'
@@ -129,7 +131,7 @@ export function settlementOf(changes: Partial<sluice.ISettlement> & { requestId:
 /** The key of a test's request, and the caps of its platform key when it is a sub-key; '' is no cap. */
 export interface TestKey {
   readonly keyId: string
-  readonly platform?: { keyId: string; caps: readonly [hour: string, day: string, month: string, budget: string] }
+  readonly platform?: { keyId: string; caps: readonly string[] }
 }
 
 const keyFor = (accountId: string): TestKey => ({ keyId: accountId.replace('acct', 'key') })
@@ -182,10 +184,7 @@ export class TestProxy {
         keyId,
         want,
         least,
-        '',
-        '',
-        '',
-        '',
+        ...capArguments(NO_CAPS),
         '',
         'acme/chat-small,chat,1,1',
         this.coinUsdUnits,

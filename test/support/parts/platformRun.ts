@@ -2,12 +2,13 @@ import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
 import fc from 'fast-check'
 import { GatewayError } from '../../../contract/errors/errors.ts'
+import { NO_CAPS } from '../../../contract/money/windows.ts'
+import { capArguments, capCode } from '../../../contract/wire/caps.ts'
 import { newId } from '../../../contract/wire/ids.ts'
 import { debitsKey, keyCountersKey, ledgerStream, SHARD_COUNT, shardOf } from '../../../contract/wire/redisKeys.ts'
 import { HoldCode, SettleCode } from '../../../contract/wire/scripts.ts'
 import { Debits } from '../../../control/admission/debits/debit.ts'
 import { settleLost } from '../../../control/admission/settleLost.ts'
-import { NO_CAPS } from '../../../control/book/ledger/spendingCaps.ts'
 import { createAccount } from '../../../control/identity/accounts/accounts.ts'
 import { createKey } from '../../../control/identity/keys/keys.ts'
 import { makeSubKey } from '../../../control/identity/platform/subKeys.ts'
@@ -99,7 +100,7 @@ export class PlatformRun {
     this.accountId = accountId
     this.payeeId = payeeId
     this.platformKeyId = platformKeyId
-    const platform = { keyId: platformKeyId, caps: ['', '', '', String(BUDGET_UNITS)] as const }
+    const platform = { keyId: platformKeyId, caps: capArguments({ ...NO_CAPS, life: BUDGET_UNITS }) }
     this.keys = [...subKeyIds.map((keyId) => ({ keyId, platform })), { keyId: platformKeyId }]
   }
 
@@ -144,7 +145,7 @@ export class PlatformRun {
     const requestId = newId('req')
     const held = await this.world.proxy.hold(this.accountId, requestId, units, Math.min(least, units), by)
     if (held.code === HoldCode.OK) this.holds.push({ requestId, units: held.units, key: by })
-    else if (held.code === HoldCode.PLATFORM_BUDGET) this.refused++
+    else if (held.code === capCode({ span: 'life', isPlatforms: true })) this.refused++
     else
       assert.ok(
         [HoldCode.CLOSED, HoldCode.NO_ACCOUNT].some((code) => code === held.code),
@@ -193,7 +194,7 @@ export class PlatformRun {
 
   private async pay(next: Extract<Step, { kind: 'pay' | 'pay, then fail' | 'pay, then die' }>): Promise<void> {
     const { keyId, platform } = this.key(next.key)
-    const bound = platform && { platform: { keyId: platform.keyId, caps: { ...NO_CAPS, budgetUnits: BUDGET_UNITS } } }
+    const bound = platform && { platform: { keyId: platform.keyId, caps: { ...NO_CAPS, life: BUDGET_UNITS } } }
     const debit = {
       id: newId('pay'),
       accountId: this.accountId,

@@ -1,27 +1,21 @@
 -- Leases of an owner in a shard, one hash: `op` number of its last call, `seq` last ending that it delivered, `load` number
 -- of the loading that it was last reported to, `closed` once its leases were taken back, and by lease (`L:keyId:hour`) the
--- amount that is out: `accountId|keys|hour|day|month|coin|grantId=units,...`; of coin the units that are counted in the
+-- amount that is out: `accountId|keys|v2:hour|coin|grantId=units,...`; of coin the units that are counted in the
 -- windows, and the nanos where they are another number (see coin.lua).
 local STALE, CLOSED, UNKNOWN_EPOCH, OWNER_CLOSED = 20, 9, 21, 22
 
 local function parseLease(text)
-  local accountId, keys, hour, day, month, coin, parts =
-    string.match(text, '^([^|]*)|([^|]*)|(%d+)|(%d+)|(%d+)|([%d:]+)|([^|]*)$')
+  local accountId, keys, hour, coin, parts = string.match(inCurrentForm(text), '^([^|]*)|([^|]*)|v2:(%d+)|([%d:]+)|([^|]*)$')
   local coinUnits, nanos = parseCoin(coin)
   return {
-    account = accountId, keys = keys, hour = hour, day = day, month = month, coinUnits = coinUnits, nanos = nanos,
-    parts = parseParts(parts),
+    account = accountId, keys = keys, hour = hour, coinUnits = coinUnits, nanos = nanos, parts = parseParts(parts),
   }
 end
 
 -- The windows of a lease are those of the hour in its name; the book counts holds of that hour the same way.
 local function newLease(field, accountId, keys)
-  local hour = tonumber(string.match(field, ':(%d+)$'))
-  local day = math.floor(hour / 24)
-  return {
-    account = accountId, keys = keys, hour = format('%d', hour), day = format('%d', day), month = format('%d', monthOf(day)),
-    coinUnits = 0, nanos = 0, parts = {},
-  }
+  local hour = string.match(field, ':(%d+)$')
+  return { account = accountId, keys = keys, hour = hour, coinUnits = 0, nanos = 0, parts = {} }
 end
 
 local function writeLease(key, field, lease)
@@ -29,8 +23,8 @@ local function writeLease(key, field, lease)
   if lease.nanos == 0 and parts == '' then
     redis.call('HDEL', key, field)
   else
-    redis.call('HSET', key, field, format('%s|%s|%s|%s|%s|%s|%s',
-      lease.account, lease.keys, lease.hour, lease.day, lease.month, coinText(lease.coinUnits, lease.nanos), parts))
+    redis.call('HSET', key, field, format('%s|%s|v2:%s|%s|%s',
+      lease.account, lease.keys, lease.hour, coinText(lease.coinUnits, lease.nanos), parts))
   end
 end
 
@@ -63,9 +57,9 @@ end
 -- Takes units off the counters of the windows that a lease was counted in; less than nothing counts more.
 local function uncount(key, lease, units)
   if units > 0 then
-    refundWindows(key, lease.hour, lease.day, lease.month, units)
+    refundWindows(key, lease.hour, units)
   elseif units < 0 then
-    countIn(key, lease.hour, lease.day, lease.month, -units)
+    countIn(key, lease.hour, -units)
   end
 end
 

@@ -1,11 +1,10 @@
--- The moment of this call on Redis's clock, and its windows: numbers of hours, days and months since 1970, UTC.
+-- The moment of this call on Redis's clock, and its hour, a number since 1970, UTC.
 local format = string.format
 local time = redis.call('TIME')
 local nowSec = tonumber(time[1])
 local nowMicros = nowSec * 1000000 + tonumber(time[2])
 local nowMs = math.floor(nowMicros / 1000)
 local hourNow = math.floor(nowSec / 3600)
-local dayNow = math.floor(nowSec / 86400)
 
 -- Months since 1970 by the days-to-civil algorithm, years starting in March.
 local function monthOf(days)
@@ -22,4 +21,5 @@ local function monthOf(days)
 end
 
 -- Numbers are sent to Redis as text: its own conversion of a Lua number is a slow general format. %d has 64 bits.
-local hourText, dayText, monthText = format('%d', hourNow), format('%d', dayNow), format('%d', monthOf(dayNow))
+local hourText = format('%d', hourNow)
+local countedNow = 'v2:' .. hourText

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { UNITS_PER_USD } from '../../../../../contract/money/units.ts'
+import { capCode } from '../../../../../contract/wire/caps.ts'
 import { HoldCode } from '../../../../../contract/wire/scripts.ts'
 import { payerPrincipal } from '../../../../../proxy/access/payerPrincipal.ts'
 import type { HoldWaiter } from '../../../../../proxy/admission/holds.ts'
@@ -83,7 +84,7 @@ test('waiting requests are combined into one call, and served in order of arriva
     queue.asks(principal, UNITS_PER_USD, undefined, NOW).map((one) => one.wantUnits),
     [10],
   )
-  queue.answered(SERIES, answerOf(0, HoldCode.BUDGET), undefined, NOW)
+  queue.answered(SERIES, answerOf(0, capCode({ span: 'life', isPlatforms: false })), undefined, NOW)
   assert.deepEqual(rests.slice(3), [[0, 20]])
   assert.equal(queue.isWaiting, false)
 })
