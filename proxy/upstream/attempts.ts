@@ -43,6 +43,7 @@ export class Attempts implements UpstreamListener {
   private committed = false
   private over = false
   private last = false
+  private paused = false
   private resetRetried = false
   private headSeen = false
   private ended = false
@@ -87,18 +88,26 @@ export class Attempts implements UpstreamListener {
     this.last = true
   }
 
-  /** Output of a committed stream has arrived. */
-  noteOutput(): void {
-    if (!this.over) this.outputTimer?.again()
+  /** Output of a committed stream has arrived. @param outputBytes of the stream so far */
+  noteOutput(outputBytes: number): void {
+    if (this.over || this.paused) return
+    this.outputTimer?.again()
+    this.watched?.onNextOutput(Date.now(), outputBytes)
   }
 
   pause(): void {
+    this.paused = true
     this.outputTimer?.stop()
+    this.watched?.onPaused(Date.now())
     this.call?.pause()
   }
 
   resume(): void {
-    this.noteOutput()
+    this.paused = false
+    if (!this.over) {
+      this.outputTimer?.again()
+      this.watched?.onResumed(Date.now())
+    }
     this.call?.resume()
   }
 
@@ -167,7 +176,7 @@ export class Attempts implements UpstreamListener {
   private succeed(): void {
     if (!this.ended || !this.committed || this.over) return
     this.options.health.succeeded(this.route.id)
-    this.watched?.succeeded()
+    this.watched?.succeeded(Date.now())
   }
 
   onFailure(failure: TransportFailure): void {
