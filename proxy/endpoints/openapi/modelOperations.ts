@@ -40,7 +40,8 @@ const SAMPLING = {
     type: 'object',
     description:
       'Routing and privacy preferences: allow_retention (true opts in to providers and tools that keep data, false opts out, ' +
-      'absent takes the default of the key, else of the account), max_price',
+      'absent takes the default of the key, else of the account), allow_registered (false keeps the request from the endpoints that other ' +
+      'accounts have registered), max_price',
   },
 }
 const TOKENS = integer("Maximum number of output tokens, up to the model's max_output; determines the hold")

@@ -26,7 +26,13 @@ import { mockAttestation, testCatalog } from '../../support/testCatalog.ts'
 const START_MS = Date.parse('2026-11-23T12:00:00Z')
 const MINUTE_MS = 60_000
 const URL_OF_PROVIDER = 'https://provider.test/v1'
-const POLICY = { allowRetention: false, cheapest: false, attested: true, dialects: DIALECTS_OF.chat }
+const POLICY = {
+  allowRegistered: true,
+  allowRetention: false,
+  cheapest: false,
+  attested: true,
+  dialects: DIALECTS_OF.chat,
+}
 const machine = demoMachine()
 
 let pool: Pool
