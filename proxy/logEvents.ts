@@ -5,6 +5,12 @@ export const PROXY_EVENTS = {
   agent_approval_return_failed: ['warn', 'could not return an unused approval of an agent'],
   catalog_in_force: ['info', 'catalog in force'],
   catalog_read_failed: ['warn', 'could not read the catalog from Redis; keeping the one in force'],
+  clock_agrees: ['info', "the clock of this machine agrees with Redis's again"],
+  clock_differs: [
+    'warn',
+    "the clock of this machine differs from Redis's: money goes by Redis's, but times of receipts and log lines are wrong",
+    'Set the clock of this machine, or of the one of Redis, by NTP; `differenceMs` is how far this one is ahead.',
+  ],
   configuration_variable_unknown: [
     'warn',
     'environment variable unknown; ignored',

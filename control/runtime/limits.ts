@@ -12,4 +12,6 @@ export const RUNTIME_LIMITS = {
   keyChangesBatchMax: 1_000,
   /** Such steps in a row before anything else gets its turn. */
   keyChangesBatchesMax: 20,
+  /** The time from one comparison of the machine's clock with Redis's to the next, in milliseconds. */
+  clockCheckMs: 10_000,
 } as const
