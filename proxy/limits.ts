@@ -223,6 +223,12 @@ export const PROXY_LIMITS = {
   // Calls to control, and the cache of their answers.
   /** The time from one call that measures whether control answers to the next, in milliseconds. */
   pulseIntervalMs: 5_000,
+  /** The time from one exchange of what the proxy processes see of routes to the next, in milliseconds. */
+  routeViewMs: 2_000,
+  /** How long what a process saw counts, in milliseconds. */
+  routeViewKeptMs: 10_000,
+  /** Routes of each kind in such a view. */
+  routeViewRoutesMax: 1_000,
   /** Calls of a process that wait for an answer. */
   rpcPendingMax: 10_000,
   /** Keys that a process knows. */

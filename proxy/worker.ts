@@ -57,6 +57,7 @@ import { CanaryWatch } from './upstream/canaryWatch.ts'
 import { newTransport } from './upstream/newTransport.ts'
 import { RouteProbes } from './upstream/probes/routeProbes.ts'
 import { RouteHealth } from './upstream/routeHealth.ts'
+import { RouteViews } from './upstream/routeViews.ts'
 
 const config = readConfig(process.env)
 const limits = readLimits(process.env['SLUICE_LIMITS'])
@@ -137,6 +138,7 @@ const heartbeat = new Heartbeat(beat, commands, owner, limits.heartbeatIntervalM
   clock.note(performance.now() - sentAtMs, redisMs)
 })
 const feed = new FeedReader(feedRedis, feedListener({ keys, catalog, incidents }), fault('feed_read_failed'))
+const routeViews = new RouteViews({ commands, owner, health, clock, limits, onFault: fault('route_views_failed') })
 const probes = new RouteProbes({ catalog: () => catalog.current, health, limits })
 const services: RunServices = {
   holds: config.unmetered ? new UnmeteredHolds(fault('hold_failed')) : leases,
@@ -192,6 +194,7 @@ const server = new Server({
     videos,
     batches,
     health,
+    routeViews,
     rpc,
     kept: new KeptAnswers({ redis: commands, controlAlive: () => pulse.alive, limits }),
     limits,
@@ -228,6 +231,7 @@ async function start(): Promise<void> {
   })
   incidents.renew()
   pulse.start()
+  routeViews.start()
   probes.start()
   const port = await server.listen(config.host, config.port)
   if (config.unmetered) logEvent(log, 'metering_disabled')
@@ -254,6 +258,7 @@ async function stop(noticeMs: number): Promise<void> {
   strays.stop()
   probes.stop()
   pulse.stop()
+  await routeViews.stop().catch(fault('route_views_failed'))
   if (isAllVoided && isDelivered) await heartbeat.stop().catch(fault('sign_off_failed'))
   refusals.stop()
   logEvent(log, 'worker_stopped')

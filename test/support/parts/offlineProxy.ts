@@ -164,6 +164,7 @@ export class OfflineProxy {
       catalog,
       services,
       health,
+      routeViews: health,
       rpc,
       limits: LIMITS,
       trustedProxies: 0,
