@@ -161,22 +161,17 @@ test('a request body that arrived during a stall is served', async () => {
   }
 })
 
-test('a stall between reading the clock and checking deadlines does not expire deadlines', async () => {
-  const everyMs = 20
-  // Timers of one period run in the order of their making, so this one stands still just before the look at deadlines.
+test('a stall between reading the clock and checking deadlines does not expire deadlines', async (t) => {
+  t.mock.timers.enable({ apis: ['setInterval'] })
   let stoodAtMs = 0
-  const before = setInterval(() => {
-    setImmediate(() => {
-      stoodAtMs = performance.now()
-      standStill()
-    })
-  }, everyMs)
+  // Immediates run in the order of their making, so this one stands still just before the check of the same turn.
+  setImmediate(() => {
+    stoodAtMs = performance.now()
+    standStill()
+  })
   const seenMs = await new Promise<number>((resolve) => {
-    const watch = checkDeadlines(everyMs, (nowMs) => {
-      clearInterval(before)
-      clearInterval(watch)
-      resolve(nowMs)
-    })
+    checkDeadlines(20, resolve)
+    t.mock.timers.tick(20)
   })
   assert.ok(stoodAtMs > 0)
   assert.ok(seenMs <= stoodAtMs, `the clock was read ${seenMs - stoodAtMs} ms after the process stood still`)
