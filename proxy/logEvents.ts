@@ -80,7 +80,10 @@ export const PROXY_EVENTS = {
     'provider route failed',
     'Check the provider; failover, retries and the circuit breaker keep the model available while another route works.',
   ],
-  route_views_failed: ['debug', 'could not exchange with the other processes which routes fail; /v1/status shows the own view'],
+  route_views_failed: [
+    'debug',
+    'could not exchange with the other processes which routes fail; /v1/status shows the own view',
+  ],
   settlement_failed: ['warn', 'could not record the ending of a request'],
   sign_off_failed: ['warn', 'could not remove the heartbeat of this process; it will expire'],
   startup_failed: ['fatal', 'startup failed', 'Read `err`, correct the configuration, and start again.'],
