@@ -37,7 +37,7 @@ test-node22: build ## The same under Node.js 22, with the newest clients
 
 test-long: build ## The long tests, those that kill parts, and more rounds of the property tests
 	@node scripts/system-packages.mjs redis nginx haproxy >/dev/null
-	@node dist/test/run.js long faults sequences fuzz
+	@node dist/test/run.js long faults
 
 bench: build ## Measure beside nginx, haproxy and Portkey, write bench/REPORT.md; args="--help" tells more
 	@node scripts/system-packages.mjs redis nginx haproxy >/dev/null

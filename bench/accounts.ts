@@ -20,7 +20,7 @@ interface NewAccount {
 
 /**
  * Opens many accounts with coin and API keys. It has to run before control starts for the first time: control then
- * brings all of them to Redis at once, as it does after a loss of Redis, instead of event by event.
+ * brings all of them to Redis together, as it does after a loss of Redis, instead of event by event.
  * @returns the keys, the first of every account first, so that as many requests as there are accounts reach them all
  */
 export async function openAccounts(pool: Pool, accounts: number, keysPerAccount: number): Promise<string[]> {

@@ -7,7 +7,7 @@ const IMAGES = 3
 /** Three images of this size make a body of 1 MiB. */
 const IMAGE_BYTES = 262_080
 
-/** The load of a case on a target, without target-specific settings beside address and credential. */
+/** The load of a case on a target, without target-specific settings in addition to address and credential. */
 export function loadOptions(kind: BenchCase, target: LoadTarget, metered: boolean, model: string): LoadOptions {
   return {
     target,

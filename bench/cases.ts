@@ -59,7 +59,7 @@ export const LONG_TOKENS = 200
 export const STREAM_TOKENS = 100
 export const SMALL_TOKENS = 8
 const IMAGE_PROMPT_TOKENS = 4_600
-/** Streams at once in the paced cases. */
+/** Concurrent streams in the paced cases. */
 export const PACED_CONNECTIONS = [100, 500, 1_000, 2_000] as const
 export const PACE_MS = 20
 /** The name of a paced case. */

@@ -17,7 +17,7 @@ export interface Child {
 }
 
 /**
- * Starts a compiled program beside this one.
+ * Starts a compiled program next to this one.
  * @param env variables in addition to the environment of this process
  * @throws Error when it exits or stays silent
  */

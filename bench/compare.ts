@@ -53,7 +53,7 @@ async function microsPerRequest(world: World, stack: Stack, kind: BenchCase, sec
   return (sample.cpuMicros + sample.redisMicros) / sample.load.requests
 }
 
-/** Starts a stack of a build on its core, with a chain of its own where it is to take payments. */
+/** Starts a stack of a build on its core, with its own chain where it is to take payments. */
 async function startSide(start: typeof startStack, world: World, hasPayments: boolean, stops: (() => Promise<void>)[]) {
   const paid = hasPayments ? await PaidTraffic.start(stops) : undefined
   paid?.enter()

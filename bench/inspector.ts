@@ -72,5 +72,5 @@ async function addressIn(logFile: string): Promise<string> {
     const found = /Debugger listening on (ws:\S+)/.exec(readFileSync(logFile, 'utf8'))
     if (found?.[1] !== undefined) return found[1]
   }
-  throw new Error(`the process tells no address of its inspector in ${logFile}`)
+  throw new Error(`the process logs no address of its inspector in ${logFile}`)
 }

@@ -101,7 +101,7 @@ async function newOrder({ asset, treasury, owner }: Ground, payer: Wallet, nonce
   }
 }
 
-/** Every payer pays one after the other, all of them at once. */
+/** Payers run concurrently; each pays sequentially. */
 async function measure(ground: Ground, atOnce: number, count: number): Promise<Figure> {
   const payers = await newPayers(ground.client, ground.asset.address, atOnce)
   const each = Math.ceil(count / atOnce)
@@ -223,7 +223,7 @@ async function main(): Promise<void> {
 
 function sentence({ atOnce, payments, perSecond, medianMs, p99Ms }: Figure): string {
   const times = `median ${medianMs.toFixed(1)} ms, p99 ${p99Ms.toFixed(1)} ms`
-  return `payments, ${atOnce} at once: ${perSecond.toFixed(0)} a second to the hold (${payments} made; ${times})`
+  return `payments, ${atOnce} concurrent: ${perSecond.toFixed(0)} a second to the hold (${payments} made; ${times})`
 }
 
 await main()

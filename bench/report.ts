@@ -41,7 +41,7 @@ export function writeResults(files: ResultFiles, results: BenchResults): void {
 }
 
 /**
- * Stores profiles beside the earlier ones.
+ * Stores profiles next to the earlier ones.
  * @param restart compares with the last ones from now on
  */
 export function writeProfiles(files: ResultFiles, profiles: Profiles, restart: boolean): void {

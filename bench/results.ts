@@ -78,7 +78,7 @@ export interface InstallationResult {
   readonly nginx: number[]
 }
 
-/** Memory of the gateway after so many requests since the warm-up. */
+/** Memory of the gateway after a number of requests since the warm-up. */
 export interface MemoryResult {
   readonly samples: { requests: number; residentBytes: number }[]
 }

@@ -88,7 +88,7 @@ async function main(): Promise<void> {
   const settings = readSettings(process.argv.slice(2), process.env)
   if (settings === undefined) return
   const results = await untilStopped((stops) => measure(settings, stops))
-  // With servers of its own, after everything else has stopped.
+  // With its own servers, after everything else has stopped.
   if (settings.parts.includes('settlement')) {
     say('settlement')
     results.settlement = await measureSettlement(settings)

@@ -2,7 +2,7 @@ import { parseArgs } from 'node:util'
 import type { BenchCase, TargetName } from './cases.ts'
 import { CASES, TARGET_NAMES } from './cases.ts'
 
-/** Further measurements beside the cases, in this order. */
+/** Further measurements in addition to the cases, in this order. */
 export const PART_NAMES = ['accounts', 'installation', 'memory', 'profile', 'settlement'] as const
 export type PartName = (typeof PART_NAMES)[number]
 

@@ -1,6 +1,6 @@
 // How fast ended requests get from the ledger streams into the book, to the commit.
 // node dist/bench/settlement.js [receipts] [accounts] [endings of a stream entry, 1 as single holds have] [--json]
-// [--controls=N]: by N processes beside this one, in place of this one
+// [--controls=N]: by N other processes in place of this one
 
 import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'

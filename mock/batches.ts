@@ -126,7 +126,7 @@ export class MockBatches {
       res.close()
       return
     }
-    // It is taken at once, whenever that is said.
+    // It is accepted immediately, whenever the answer says so.
     setTimeout(() => {
       if (!isGone()) send(res, '200 OK', bodyOf(batch))
     }, behaviour.slowHeadersMs)

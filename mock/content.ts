@@ -1,6 +1,6 @@
 import type { Behaviour } from './grammar.ts'
 
-/** Token texts repeat after so many frames, which bounds the memory of a plan. */
+/** Token texts repeat after this many frames, which bounds the memory of a plan. */
 const PERIOD_MAX = 1_024
 export const TOOL_NAME = 'get_weather'
 export const TOOL_ID = 'call_3fQ9aZ1kT7bW2xYc'

@@ -125,7 +125,7 @@ export function countFailure(failures: Map<string, number>, name: string, max: n
   return true
 }
 
-/** Runs `answer` at once, or in a cork of its own after the time that the behaviour takes for headers. */
+/** Runs `answer` immediately, or in its own cork after the time that the behaviour takes for headers. */
 export function later(exchange: Exchange, behaviour: Behaviour, wheel: TimerWheel, answer: () => void): void {
   if (behaviour.slowHeadersMs === 0) return answer()
   const fire = () => {

@@ -88,7 +88,7 @@ export class ServedLog {
     this.onServed?.(served)
   }
 
-  /** Entries with a number above `n`, oldest first, as far as memory holds them. */
+  /** Entries with a number above `n`, oldest first, of those that are still in memory. */
   since(n: number): Served[] {
     const first = Math.max(n, this.count - RING_ENTRIES)
     const entries: Served[] = []

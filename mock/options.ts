@@ -16,7 +16,7 @@ export const INTEGER_OPTIONS = [
   'reasoning',
   // Pieces of thinking before the content.
   'thinking',
-  // The stream's end after so many content frames: connection destroyed, clean end, silence, error event.
+  // The stream's end after a number of content frames: connection destroyed, clean end, silence, error event.
   'cut',
   'fin',
   'hang',
@@ -46,7 +46,7 @@ export const INTEGER_OPTIONS = [
   'queue',
   'make',
   'clip',
-  // The status of every answer about a job, so many first ones with status 500, the status of the clip, and the bytes
+  // The status of every answer about a job, a number of first ones with status 500, the status of the clip, and the bytes
   // after which its connection is destroyed.
   'state_error',
   'state_fail_first',

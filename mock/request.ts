@@ -9,7 +9,7 @@ export interface RequestHead {
   contentType: string
 }
 
-/** The body of a chat or text completion request as far as the mock provider reads it. */
+/** The members of a chat or text completion request that the mock provider reads. */
 export interface ChatBody {
   readonly kind: Kind
   readonly body: Record<string, unknown>

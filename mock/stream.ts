@@ -11,7 +11,7 @@ import type { Timed, TimerWheel } from './wheel.ts'
 
 /**
  * A cork holds 16 KiB. Under backpressure the HTTP server drops the write that overflows a cork which is not empty: a write
- * that does not fit is put into the next cork, and a larger write gets a cork of its own.
+ * that does not fit is put into the next cork, and a larger write gets its own cork.
  */
 const CORK_BYTES = 15_000
 const HEAD_BYTES = 500
@@ -35,12 +35,12 @@ export class Stream implements Timed {
   private started = false
   private sent = 0
   private blocked = false
-  /** There is more to write now, in a cork of its own. */
+  /** There is more to write now, in its own cork. */
   private more = false
   private corkedBytes = 0
   /** The next write is too large for any cork. */
   private large = false
-  /** Every write now takes a cork of its own. */
+  /** Every write now takes its own cork. */
   private single = false
   private readonly step = () => this.advance()
 
@@ -90,7 +90,7 @@ export class Stream implements Timed {
     this.runOn()
   }
 
-  /** Whether so many bytes may be written now; otherwise they come next, in a cork of their own or in none. */
+  /** Whether this many bytes may be written now; otherwise they come next, in their own cork or in none. */
   private fits(bytes: number): boolean {
     const { split } = this.behaviour.integers
     const writes = split === undefined || split === 0 ? 1 : Math.ceil(bytes / split)

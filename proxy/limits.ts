@@ -2,10 +2,10 @@ import { CONTRACT_LIMITS, type ContractLimits, readPart } from '../contract/limi
 
 /** The limits of the proxy alone. */
 export const PROXY_LIMITS = {
-  // Bodies. Those of senders whose credential is not proven ("stranger") have a share of their own.
+  // Bodies. Senders whose credential is not proven ("stranger") have a separate share.
   /** The part of a body that is read before its sender is known, in bytes. */
   uncheckedBodyBytesMax: 65_536,
-  /** Bytes of refused bodies that a process reads and discards at once. */
+  /** Bytes of refused bodies that a process reads and discards concurrently. */
   bodyBytesDiscardedMax: 268_435_456,
   /** Pieces that a body arrives in. */
   bodyPiecesMax: 100_000,
@@ -13,7 +13,7 @@ export const PROXY_LIMITS = {
   bodyBytesOpenMax: 536_870_912,
   /** Memory of all open bodies of senders whose credential is not proven, in bytes. */
   strangerBodyBytesOpenMax: 134_217_728,
-  /** Large bodies that a process reads at once. */
+  /** Large bodies that a process reads concurrently. */
   largeBodiesMax: 32,
   /** Bodies that take longer than a few seconds. */
   slowBodiesMax: 2_000,
@@ -25,7 +25,7 @@ export const PROXY_LIMITS = {
   strangerJsonAtOnceBytesMax: 16_384,
   /** Bodies that wait for the thread that reads them, of customers and of strangers each. */
   largeBodiesWaitingMax: 32,
-  /** From the place in the queue to the end, in milliseconds; a thread that takes longer is ended. */
+  /** Time from the place in the queue to the end, in milliseconds; a thread that takes longer is ended. */
   largeBodyTimeoutMs: 20_000,
   /** The part of a request that its answer echoes, in bytes. */
   echoBytesMax: 1_048_576,
@@ -49,9 +49,9 @@ export const PROXY_LIMITS = {
   countWorkMs: 2_000,
   /** Characters of a longer text that are counted, spread over it. */
   countCharactersMax: 1_048_576,
-  /** Questions for a count of tokens that are open in a process. */
+  /** Requests for a count of tokens that are open in a process. */
   countsOpenMax: 256,
-  /** Questions for a count of tokens that are open for one key. */
+  /** Requests for a count of tokens that are open for one key. */
   countsPerKeyMax: 16,
   /** How long a charge waits for the count that it is estimated from, in milliseconds. */
   estimateTimeoutMs: 1_000,
@@ -63,13 +63,13 @@ export const PROXY_LIMITS = {
   refusalLogMs: 1_000,
   /** Request ids in one such line. */
   refusalLogIdsMax: 100,
-  /** The time between two lines about an outage that goes on, in milliseconds. */
+  /** Interval of the log lines about an outage that goes on, in milliseconds. */
   outageLogMs: 60_000,
 
   // Requests.
   /** The answer of a priced tool, in bytes. */
   toolAnswerBytesMax: 2_097_152,
-  /** The time to look up the address of a priced tool, in milliseconds. */
+  /** Timeout of looking up the address of a priced tool, in milliseconds. */
   toolAddressTimeoutMs: 2_000,
   /** The time that a paid call of the Model Context Protocol needs at least to be settled and served, in milliseconds. */
   mcpPaidTimeMinMs: 15_000,
@@ -96,11 +96,11 @@ export const PROXY_LIMITS = {
   routeAttemptsMax: 4,
   /** An answer that is not streamed, in bytes, however much was asked for. */
   responseBodyBytesMax: 67_108_864,
-  /** Such answers that a process keeps in memory at once until they are read, in bytes. */
+  /** Memory of all such answers of a process until they are read, in bytes. */
   answerBytesOpenMax: 268_435_456,
   /** The part of them that comes from registered providers, in bytes: they cannot take the memory of others' answers. */
   registeredAnswerBytesOpenMax: 67_108_864,
-  /** What any answer may have beside the output that was asked for, in bytes. */
+  /** Bytes that any answer may have in addition to the requested output. */
   answerBytesBase: 65_536,
   /** A chat answer that is not streamed, in bytes for each output token that the hold pays for. */
   answerBytesPerTokenMax: 2_048,
@@ -122,7 +122,7 @@ export const PROXY_LIMITS = {
   answerAtOnceBytesMax: 262_144,
   /** Answers that wait for the thread that reads them. */
   largeAnswersWaitingMax: 256,
-  /** What any stream may have beside the output that was asked for, in bytes. */
+  /** Bytes that any stream may have in addition to the requested output. */
   streamBytesBase: 1_048_576,
   /** A stream of a chat answer, in bytes for each output token that the hold pays for. */
   streamBytesPerTokenMax: 4_096,
@@ -145,9 +145,9 @@ export const PROXY_LIMITS = {
    * there.
    */
   accountFaultCoolMs: 300_000,
-  /** The time from one connection that probes a provider to the next, in milliseconds. */
+  /** Interval of the connections that probe a provider, in milliseconds. */
   routeProbeMs: 30_000,
-  /** The time between probes while the provider cannot be reached, in milliseconds; below breakerOpenMs. */
+  /** Interval of the probes while the provider cannot be reached, in milliseconds; below breakerOpenMs. */
   routeProbeRetryMs: 5_000,
   /** How long such a connection may take, in milliseconds. */
   routeProbeTimeoutMs: 4_000,
@@ -159,27 +159,27 @@ export const PROXY_LIMITS = {
   strayHoldsMax: 10_000,
 
   // Leases.
-  /** The time from one delivery of endings of a shard to the next, in milliseconds. */
+  /** Interval of the deliveries of endings of a shard, in milliseconds. */
   leaseDeliverMs: 50,
   /** Endings in one delivery. */
   leaseDeliverBatchMax: 256,
-  /** The stretch of time that a key's need is judged by, in milliseconds. */
+  /** Length of the window over which a key's demand is measured, in milliseconds. */
   leaseDemandMs: 250,
-  /** Requests of a key within such a stretch from which on more is leased than they need. */
+  /** Requests of a key per demand window above which the process leases in advance. */
   leaseDemandRequests: 4,
   /** How long an unused lease is kept, in milliseconds. */
   leaseIdleMs: 1_000,
   /** How long leases may be used while Redis does not answer, in milliseconds; less than heartbeatTimeoutMs. */
   leaseSilenceMs: 10_000,
-  /** The time from one question to the next whether control has loaded the state of a Redis that took over, in milliseconds. */
+  /** Interval of the checks whether control has loaded the state of a Redis that took over, in milliseconds. */
   serversAskMs: 50,
   /** How long a request waits for recalled leases of other processes, in milliseconds. */
   recallWaitMs: 50,
   /** How long an account is leased hold by hold after such a recall, in milliseconds. */
   recallExactMs: 2_000,
-  /** How long the answer is remembered that this process serves a request, in milliseconds. */
+  /** How long the answer that this process serves a request stays in Redis, in milliseconds. */
   askedMs: 5_000,
-  /** Requests that have ended, of which it is known that they were served here. */
+  /** Ended requests that a process remembers to have served. */
   endedKnownMax: 10_000,
   // The journal.
   /** One file of the journal, in bytes. */
@@ -198,34 +198,34 @@ export const PROXY_LIMITS = {
   journalPinnedMax: 8,
   /** The wait before a disk that failed is tried again, in milliseconds. */
   journalRetryMs: 250,
-  /** The time between two scans for journals of dead processes, in milliseconds. */
+  /** Interval of the scans for journals of dead processes, in milliseconds. */
   replayScanMs: 1_000,
-  /** The time from one question whether such a journal is booked to the next, in milliseconds. */
+  /** Interval of the checks whether a dead process's journal is booked, in milliseconds. */
   replayPollMs: 200,
   // Video jobs.
   /** How long a job that was opened counts while its hold is not visible yet, in milliseconds. */
   videoOpenGraceMs: 10_000,
-  /** The time from one question for the state of a job to the next at least, in milliseconds. */
+  /** The shortest interval of the polls for the state of a video job, in milliseconds. */
   videoPollMinMs: 1_000,
-  /** The longest time between two questions for the state of a video job, in milliseconds. */
+  /** The longest interval of the polls for the state of a video job, in milliseconds. */
   videoPollMaxMs: 10_000,
-  /** The time that a provider has to answer such a question, in milliseconds. */
+  /** Timeout of a poll, in milliseconds. */
   videoPollTimeoutMs: 15_000,
-  /** Refusals of such questions in a row after which a job has failed. */
+  /** Refusals of polls in a row after which a job has failed. */
   videoPollRefusalsMax: 5,
   /** A provider's answer about a job, in bytes. */
   videoStatusBytesMax: 262_144,
   /** How long the state of a job is kept in Redis, in milliseconds. */
   videoStateKeptMs: 86_400_000,
-  /** Clips that are fetched at once from a process. */
+  /** Clips that are fetched concurrently from a process. */
   videoDownloadsMax: 128,
 
   // Calls to control, and the cache of their answers.
-  /** The time from one call that measures whether control answers to the next, in milliseconds. */
+  /** Interval of the calls that measure whether control answers, in milliseconds. */
   pulseIntervalMs: 5_000,
-  /** The time from one exchange of what the proxy processes see of routes to the next, in milliseconds. */
+  /** Interval at which the proxy processes exchange their views of routes, in milliseconds. */
   routeViewMs: 2_000,
-  /** How long what a process saw counts, in milliseconds. */
+  /** How long the view of a process counts, in milliseconds. */
   routeViewKeptMs: 10_000,
   /** Routes of each kind in such a view. */
   routeViewRoutesMax: 1_000,

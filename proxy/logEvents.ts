@@ -63,7 +63,7 @@ export const PROXY_EVENTS = {
   redis_connection_failed: ['warn', 'connection to Redis failed; reconnecting', 'Check Redis and REDIS_URL.'],
   redis_connection_restored: ['info', 'connection to Redis works again'],
   redis_still_away: ['warn', 'Redis is still away', 'Check Redis and REDIS_URL.'],
-  redis_identity_unknown: ['warn', 'could not tell which Redis server answers; no new holds until it is known'],
+  redis_identity_unknown: ['warn', 'could not determine which Redis server answers; no new holds until it is known'],
   request_crashed: [
     'error',
     'request failed by a fault of the gateway; it was not charged',

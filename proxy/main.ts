@@ -48,7 +48,7 @@ async function start(): Promise<void> {
 }
 
 process.on('SIGTERM', () => void stop(limits.leaveNoticeMs))
-// Whoever is at the terminal does not wait for load balancers.
+// A user at the terminal does not wait for load balancers.
 process.on('SIGINT', () => void stop(0))
 process.on('disconnect', () => void stop(0))
 

@@ -57,7 +57,7 @@ export interface RouteParts {
   readonly videos: VideoJobs
   readonly batches: BatchJobs
   readonly health: RouteHealth
-  /** What all processes see of routes. */
+  /** The view of routes of all processes. */
   readonly routeViews: Pick<RouteViews, 'isOpen'>
   readonly rpc: RpcClient
   readonly kept: KeptAnswers

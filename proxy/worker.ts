@@ -250,7 +250,7 @@ async function stop(noticeMs: number): Promise<void> {
   services.active.cutAll()
   await Promise.race([whenDone(), sleep(limits.shutdownTimeoutMs)])
   tell({ drained: true })
-  // Leaving first would break connections of clients that are still sent here beside the other workers.
+  // Leaving first would break connections of clients that are still sent here while the other workers run.
   if (process.connected) await Promise.race([mayLeave.promise, sleep(limits.drainGraceMs + limits.shutdownTimeoutMs)])
   server.close()
   const isDelivered = await own.stop(limits.settleTimeoutMs)

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { isStale } from './install.mjs'
 
-/** What two of the packages do once they are installed, which newer versions of npm leave to the user. */
+/** Scripts that two of the packages run once they are installed, which newer versions of npm leave to the user. */
 const PREPARED_BY = { '@anthropic-ai/claude-code': 'install.cjs', 'opencode-ai': 'postinstall.mjs' }
 
 const folder = join(fileURLToPath(new URL('..', import.meta.url)), 'test/agents')

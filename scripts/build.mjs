@@ -75,7 +75,7 @@ function removeStale() {
   }
 }
 
-/** What the metric sluice_build_info says. */
+/** Writes the labels of the metric sluice_build_info. */
 function writeBuildInfo() {
   const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
   const git = spawnSync('git', ['rev-parse', '--short=12', 'HEAD'], { cwd: root, encoding: 'utf8' })

@@ -1,5 +1,5 @@
 // Pays for one chat request on the running `make run`, as any agent with a wallet can: no account, no key. The client of
-// x402 asks, is told the price (402), signs a transfer of it and sends the request again with the signature.
+// x402 asks, gets the price (402), signs a transfer of it and sends the request again with the signature.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { x402Client } from '@x402/core/client'

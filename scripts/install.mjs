@@ -26,7 +26,7 @@ export function isStale(folder) {
  * @throws when npm fails, which has then said why
  */
 export function installPackages(folder, env = process.env) {
-  // What npm says goes to stderr, so that the output of what runs next can be read by a program. Its warnings are about
+  // The output of npm goes to stderr, so that the output of the next program can be read by a program. Its warnings are about
   // packages that only tests and benchmarks use, and read like a fault of this installation.
   console.error('Installing the npm packages ...')
   const command = ['ci', '--no-audit', '--no-fund', '--loglevel=error']

@@ -120,7 +120,7 @@ function innerFolder(path) {
 
 /**
  * The source that a unit test is named for, without its ending: a file, or the folder whose files it tests together. Where
- * one source has several tests, what they are about follows its name: `routes.fuzz.test.ts`.
+ * one source has several tests, their subject follows its name: `routes.fuzz.test.ts`.
  */
 function testedSource(path) {
   return /^test\/unit\/(.+?)(\.[^./]+)?\.test\.ts$/.exec(path)?.[1]

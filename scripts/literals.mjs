@@ -1,7 +1,7 @@
 // The SQL in the sources: the literals of a file, and the tables that a text names. Both read as much as they need and pass
 // over the rest: they know no grammar.
 
-/** What may come before a regular expression: after anything else a slash divides. */
+/** Text that may come before a regular expression: after anything else a slash divides. */
 const BEFORE_PATTERN = /(?:^|[(,=:[!&|?{};+*%~^<>-]|\b(?:return|typeof|case|of|in|do|else|void|delete))\s*$/
 const SLOT = '\u0001'
 

@@ -1,21 +1,29 @@
-// Checks the links and the spelling of every Markdown file of the project.
+// Checks the links and the spelling of every Markdown file of the project, and the wording of these and of comments.
 import { spawnSync } from 'node:child_process'
+import { existsSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { brokenLinks } from './docs/links.mjs'
+import { wordingFaultsOf } from './wording.mjs'
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..')
 
-const listed = spawnSync('git', ['ls-files', '--cached', '--others', '--exclude-standard', '*.md'], {
+/** Not contracts, whose comments are in the hash at the end of their byte code, and not SQL, as migrations are never edited. */
+const PATTERNS = ['*.md', '*.ts', '*.mjs', '*.js', '*.lua', '*.proto']
+/** Titles and comments of tests describe a story each, in freer words. */
+const isChecked = (name) => !name.startsWith('test/')
+
+const listed = spawnSync('git', ['ls-files', '--cached', '--others', '--exclude-standard', ...PATTERNS], {
   cwd: root,
   encoding: 'utf8',
 })
 if (listed.status !== 0) {
-  console.log('links and spelling are checked in a git checkout only')
+  console.log('links, wording and spelling are checked in a git checkout only')
   process.exit(0)
 }
-const files = listed.stdout.split('\n').filter((name) => name !== '')
-const faults = brokenLinks(root, files)
+const written = listed.stdout.split('\n').filter((name) => name !== '' && existsSync(join(root, name)))
+const files = written.filter((name) => name.endsWith('.md'))
+const faults = [...brokenLinks(root, files), ...wordingFaultsOf(root, written.filter(isChecked))]
 for (const fault of faults) console.error(fault)
 const spelling = spawnSync(
   join(root, 'node_modules/.bin/cspell'),

@@ -176,7 +176,7 @@ ${LEAF_LAYOUTS.map(leafTextCase).join('')}    default:
 }
 
 ${leafLines()}
-/** SQL of leafText of a row of \`receipts\`, for reads of so many rows that the database has to build the text. */
+/** SQL of leafText of a row of \`receipts\`, for reads of many rows, whose text the database has to build. */
 export const LEAF_TEXT_SQL = \`CASE leaf_layout
 ${LEAF_LAYOUTS.map(leafSqlCase).join('')}  ELSE '' END\`
 `

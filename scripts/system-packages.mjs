@@ -50,7 +50,7 @@ function has(program) {
   return spawnSync('sh', ['-c', `command -v ${program}`]).status === 0
 }
 
-/** What to put before a package manager's command, or undefined when this user may not install. */
+/** The words before a package manager's command, or undefined when this user may not install. */
 function privilege(manager) {
   if (manager === 'brew' || process.getuid?.() === 0) return []
   return spawnSync('sudo', ['-n', 'true'], { stdio: 'ignore' }).status === 0 ? ['sudo', '-n'] : undefined

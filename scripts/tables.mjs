@@ -10,7 +10,7 @@ import { usesIn } from './sqlUses.mjs'
 const MIGRATIONS = 'control/runtime/db/migrations/'
 const CREATED = /^CREATE (?:OR REPLACE )?(?:UNLOGGED )?(?:TABLE|VIEW|FUNCTION|SEQUENCE) (\w+)/gm
 const DROPPED = /^DROP (?:TABLE|VIEW|FUNCTION|SEQUENCE) (\w+)/gm
-/** What the code makes itself, before any migration. */
+/** Tables that the code makes itself, before any migration. */
 const MADE_BY_CODE = ['schema_migrations']
 /** They compare and show everything. */
 const READS_ALL = ['audit', 'cli']
@@ -36,7 +36,7 @@ function floorOf(path) {
   return FLOORS.findIndex((floor) => isWithin(path, floor))
 }
 
-/** What is wrong with a use, or undefined. */
+/** The fault of a use, or undefined. */
 function faultOf(path, { name, use }, owner) {
   if (isWithin(path, owner)) return undefined
   if (use === 'write') return `${path} writes to ${name}, which only control/${owner} may`

@@ -1,6 +1,6 @@
 // Runs the tests under Node.js 22, also where `node` is another version: node scripts/test-node22.mjs [FOLDER or FILE...]
 //
-// The compiled programs are copied to dist-node22/. Whatever they import is looked for in test/node22/node_modules first
+// The compiled programs are copied to dist-node22/. Their imports are looked for in test/node22/node_modules first
 // (the HTTP server for Node.js 22 and the newest clients) and in the project's node_modules then, which stays as it is.
 import { spawnSync } from 'node:child_process'
 import { cpSync, existsSync, rmSync, symlinkSync } from 'node:fs'

@@ -31,10 +31,18 @@ function testFiles(wanted: readonly string[]): string[] {
   const chosen =
     wanted.length === 0
       ? files.filter((file) => !LONG_FOLDERS.some((folder) => file.startsWith(`${folder}/`)))
-      : files.filter((file) =>
-          wanted.some((part) => (isFolder(part) ? file.startsWith(`${part}/`) : file.includes(part))),
-        )
+      : files.filter((file) => wanted.some((part) => names(part, file)))
   return chosen.sort().map((file) => join(here, file))
+}
+
+/** Whether an argument names a file. `long` names the files that do more in the long part as well. */
+function names(part: string, file: string): boolean {
+  if (!isFolder(part)) return file.includes(part)
+  return file.startsWith(`${part}/`) || (part === 'long' && hasRounds(file))
+}
+
+function hasRounds(file: string): boolean {
+  return readFileSync(join(here, file), 'utf8').includes('/support/rounds.js')
 }
 
 function isFolder(name: string): boolean {

@@ -65,7 +65,10 @@ function readAttestation(file: Members): Found<Attestation> {
   statement.oneOf('object', ['reserve_attestation'])
   statement.oneOf('layout', [LAYOUT])
   for (const name of statement.names()) {
-    must(isEqual(statement.value(name), file.value(name)), `${name} beside the statement is not what it says`)
+    must(
+      isEqual(statement.value(name), file.value(name)),
+      `${name} outside of the statement differs from the statement`,
+    )
   }
   const number = statement.text('number')
   must(file.text('message') === `${LAYOUT}\n${number}\n${toHex(digest)}`, 'the message is not that of the statement')

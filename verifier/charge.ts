@@ -62,7 +62,7 @@ function heldBesideTokens({ hold, lock }: Receipt): bigint {
 
 function chargeText(receipt: Receipt, due: bigint): string {
   const { cost, clamped, lock } = receipt
-  const tokens = lock === null ? '' : ` beside ${lock.units} units of tokens`
+  const tokens = lock === null ? '' : ` and ${lock.units} units of tokens`
   if (cost.units === due) return `${due} units${tokens}`
   const held = heldBesideTokens(receipt)
   if (clamped && cost.units === held) return `${held} units of ${due}${tokens}, because no more was held`
@@ -128,7 +128,7 @@ function unnamedSizes({ place }: Receipt, sizes: Prices): bigint[] {
   return place.entry.startsWith('sluice-receipt/1\n') ? [...sizes.values()] : []
 }
 
-/** The rates of a prompt of so many tokens; undefined where the sheet has none of the kind. */
+/** The rates of a prompt of this many tokens; undefined where the sheet has none of the kind. */
 function ratesOf(price: Price, { rate }: Kind, usage: TokenUsage): Rates | undefined {
   const standard = ratesIn(price, '', usage)
   if (standard === undefined || rate !== 'batch') return standard?.rates
@@ -159,7 +159,7 @@ function ratesIn(
   return rates && { from, rates }
 }
 
-/** A class without a price of its own has the price of input. */
+/** A class without its own price has the price of input. */
 function ratesFrom(prices: Prices, prefix: string): Rates | undefined {
   const input = prices.get(`${prefix}input`)
   if (input === undefined) return undefined

@@ -1,4 +1,4 @@
-/** A step of the verification failed; the message tells the receipt's reader why. */
+/** A step of the verification failed; the message gives the reader of the receipt the reason. */
 export class Failed extends Error {}
 
 /** @throws Failed with the reason unless the condition holds */

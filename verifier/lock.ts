@@ -15,7 +15,7 @@ export interface Burnt {
   readonly units: bigint
 }
 
-/** A series of compute locks, as far as a receipt needs it. */
+/** The parts of a series of compute locks that a receipt needs. */
 export interface Series {
   readonly id: string
   readonly model: string

@@ -75,7 +75,7 @@ export interface Receipt {
   readonly durationMs: number
   readonly errorCode: string
   readonly paid: Paid | null
-  /** Tokens of a compute lock that were burnt beside `cost`; null for none. */
+  /** Tokens of a compute lock that were burnt in addition to `cost`; null for none. */
   readonly lock: Burnt | null
   readonly place: Place
 }

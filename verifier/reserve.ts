@@ -53,7 +53,7 @@ function amountOf(members: Members, name: string): bigint {
   return decimalOf(members.text(name), DECIMALS)
 }
 
-/** @throws Failed for anything but a decimal that is not negative and has at most so many places */
+/** @throws Failed for anything but a decimal that is not negative and has at most this many places */
 function decimalOf(text: string, places: number): bigint {
   const match = /^(0|[1-9]\d{0,39})(?:\.(\d+))?$/.exec(text)
   const fraction = match?.[2] ?? ''

@@ -27,7 +27,7 @@ export interface ToolPrice {
   readonly result: bigint
 }
 
-/** A version of the price sheet, as far as a receipt needs it. */
+/** The parts of a version of the price sheet that a receipt needs. */
 export interface Sheet {
   readonly version: string
   readonly coinUsdUnits: bigint

@@ -21,7 +21,7 @@ export interface PoolBounds {
   readonly idleTimeoutMs: number
   /** How much the threads yield to others of the machine, as nice does; absent is 0. */
   readonly niceIncrement?: number
-  /** Told of a thread that fails while it has no task; another takes its place with the next one. */
+  /** Called when a thread fails while it has no task; another takes its place with the next one. */
   readonly onFault: (error: Error) => void
 }
 
@@ -30,7 +30,7 @@ export class PoolBusy extends Error {
   override readonly name = 'PoolBusy'
 }
 
-/** Worker threads for work that would block the event loop. Work that must not wait for other work takes a pool of its own. */
+/** Worker threads for work that would block the event loop. Work that must not wait for other work takes its own pool. */
 export class WorkerPool {
   private readonly bounds: PoolBounds
   private readonly threads: Piscina

@@ -16,7 +16,7 @@ const PER_HOUR = 10
 const HOUR_MS = 3_600_000
 const CREDIT_NANOS = 1_000_000_000
 const BATCH = 6_000
-/** One of so many fails, and another one is of a batch job. */
+/** One of this many fails, and another one is of a batch job. */
 const SELDOM = 20
 
 /** The prices do not matter here, as long as each charge is at most the price of its usage. */

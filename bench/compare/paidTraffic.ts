@@ -23,7 +23,7 @@ interface PaidReceipt {
   readonly paid: { readonly refund: { readonly transaction: string | null } | null; readonly credit: object | null }
 }
 
-/** Requests that wallets pay for by x402, to one stack with a development chain of its own. */
+/** Requests that wallets pay for by x402, to one stack with its own development chain. */
 export class PaidTraffic {
   /** Requests that were served so far; each has a receipt in the book. */
   served = 0

@@ -39,7 +39,7 @@ export function resultLine(name: string, pairs: readonly Pair[]): string {
 
 /**
  * One line for a case that was measured in several starts of both builds. Compiled code differs between processes of
- * one build, so that pairs of one start tell about its processes alone: each start counts as one ratio, the median of its
+ * one build, so that pairs of one start describe its processes alone: each start counts as one ratio, the median of its
  * pairs, because neighbors of a virtual machine disturb both measurements of a pair alike.
  * @param starts the pairs of each start
  */

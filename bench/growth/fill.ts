@@ -8,7 +8,7 @@ import { type Client, type Pool, withTransaction } from '../../control/runtime/d
 
 /** Receipts of an account, independent of the size of the book: books grow by customers. */
 const PER_ACCOUNT = 1_000
-/** An account calls so often, at most, that it has so many receipts in an hour. */
+/** Most receipts of one account in an hour. */
 const PER_VISIT = 10
 /** Months that the receipts are of, the present one among them. */
 const MONTHS = 12
@@ -64,7 +64,7 @@ function unguarded<T>(pool: Pool, work: (client: Client) => Promise<T>): Promise
   })
 }
 
-/** The partitions that a book has which ran for a year. */
+/** The partitions of a book that has run for a year. */
 function addPastMonths(pool: Pool): Promise<void> {
   const bound = idBound(monthStartMs(Date.now(), 1 - MONTHS))
   return withTransaction(pool, async (client) => {
@@ -88,7 +88,7 @@ async function openAll(client: Client, accounts: readonly GrowthAccount[]): Prom
     textArray(accounts.map(({ keyId }) => keyId)),
     intArray(accounts.map(({ log }) => log)),
   ]
-  // The number of accounts of its log before an account, and of all: positions are computed from them.
+  // For each account, how many accounts of its log come before it, and how many there are; positions follow from both.
   await client.query(
     `CREATE TABLE growth_accounts AS
      SELECT account_id COLLATE "C" AS account_id, key_id COLLATE "C" AS key_id, log, place - 1 AS place,
@@ -132,7 +132,7 @@ async function insertRounds(client: Client, from: number, to: number): Promise<v
   )
 }
 
-/** The sums that booking keeps beside the receipts. */
+/** The sums that booking keeps in addition to the receipts. */
 async function sumUp(client: Client, accounts: readonly GrowthAccount[]): Promise<void> {
   await client.query(`INSERT INTO usage_days
     SELECT account_id, (held_at_ms / 86400000)::integer, key_id, model, count(*), sum(charge_units), sum(input_tokens +

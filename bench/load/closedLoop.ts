@@ -73,7 +73,7 @@ class Run {
       this.note(answer)
       sendOrRest(answer)
     }
-    // With a ramp they are also opened one after the other: so many at once could overflow the queue of the listener.
+    // With a ramp they are also opened one after the other: all of them together could overflow the queue of the listener.
     const open = () => {
       const connection = new Connection(target, this.source, streamed, onAnswer, fail)
       this.connections.push(connection)

@@ -30,7 +30,7 @@ export interface LoadOptions {
   /** A right answer carries usage; a right streamed answer has a receipt comment, any other a receipt member. */
   readonly expectUsage: boolean
   readonly expectReceipt: boolean
-  /** Connections start their first requests spread over so many milliseconds. */
+  /** Connections start their first requests spread over this many milliseconds. */
   readonly rampMs?: number
 }
 

@@ -12,7 +12,7 @@ import { FEW_ACCOUNTS, modelOf, pinStack, sluiceMeasured } from '../targets/worl
 
 const MANY_ACCOUNTS = 100_000
 const ACTIVE_ACCOUNTS = 10_000
-/** A short run has so many times fewer. */
+/** A short run divides the numbers by this. */
 const QUICK_DIVISOR = 50
 const WARM_UP_SECONDS_MAX = 120
 const WARM_UP_REQUESTS = 10_000
@@ -73,7 +73,7 @@ async function startIdle(world: World, accounts: number, stops: (() => Promise<v
   return stack
 }
 
-/** Small answers of a stack's gateway to so many of its accounts in turn. */
+/** Small answers of a stack's gateway to a number of its accounts in turn. */
 function smallLoad(
   stack: Stack,
   accounts: number,

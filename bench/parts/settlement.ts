@@ -8,7 +8,7 @@ const RECEIPTS = 100_000
 const QUICK_RECEIPTS = 10_000
 const ACCOUNTS = 1_000
 
-/** Measures booking into PostgreSQL, each run in a process with servers of its own. */
+/** Measures booking into PostgreSQL, each run in a process with its own servers. */
 export async function measureSettlement(settings: Settings): Promise<SettlementResult> {
   const receipts = settings.quick ? QUICK_RECEIPTS : RECEIPTS
   const runs: SettlementResult['runs'] = []
@@ -18,7 +18,7 @@ export async function measureSettlement(settings: Settings): Promise<SettlementR
 }
 
 /**
- * Books receipts once, in a process with servers of its own.
+ * Books receipts once, in a process with its own servers.
  * @param program the compiled bench/settlement.ts of a build
  */
 export function runSettlement(program: string, receipts: number): Promise<SettlementResult['runs'][number]> {

@@ -57,7 +57,7 @@ export function bars(results: BenchResults): Bar[] {
       value: addedP99(results),
     },
     {
-      figure: `paced ${PACE_MS} ms streams at once, no lost frame, no stall over 100 ms`,
+      figure: `paced ${PACE_MS} ms concurrent streams, no lost frame, no stall over 100 ms`,
       bar: 1_000,
       hope: 2_000,
       show: whole,
@@ -139,7 +139,7 @@ export function addedP99(results: BenchResults): number | undefined {
   return medianOf(paired(p99('sluice'), p99('direct'), (sluice, direct) => sluice - direct))
 }
 
-/** The most streams at once with which, as with all fewer, no frame was lost and nothing stalled in any round. */
+/** The most concurrent streams with which, as with all fewer, no frame was lost and nothing stalled in any round. */
 export function pacedAtOnce(results: BenchResults): number | undefined {
   let most: number | undefined
   for (const connections of PACED_CONNECTIONS) {

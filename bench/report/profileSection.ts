@@ -4,7 +4,7 @@ import { NOTHING, section, table } from './text.ts'
 
 const ROWS = 20
 
-/** The worker's CPU profiles, beside the earlier ones. */
+/** The worker's CPU profiles, next to the earlier ones. */
 export function profileSection(file: ProfileFile | undefined): string {
   if (file === undefined) return ''
   const { before, now } = file

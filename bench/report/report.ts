@@ -110,7 +110,7 @@ function barsSection(list: readonly Bar[]): string {
     table(['', 'bar', 'hope', 'measured', 'reached'], rows),
     `A bar is what has to be reached, a hope what would be good. One worker, one core. Ratios are medians of the ratios of single rounds. How a stream's chunks arrive decides what one
 costs: by itself each is a read and a write in any gateway (a model sends a chunk every few milliseconds); in bulk nginx
-passes on a hundred at once without looking, while Sluice has to find and rewrite each.`,
+passes on a hundred together without looking, while Sluice has to find and rewrite each.`,
   )
 }
 
@@ -139,8 +139,8 @@ ${auditOutput}
 function methodSection({ seconds, rounds, pinned, background }: BenchResults): string {
   const cores =
     pinned === null
-      ? 'Processes were not kept on cores of their own.'
-      : `What is measured runs on core ${pinned.measured}; the mock provider on core ${pinned.provider}, the load generator on core ${pinned.load}, Redis, control and
+      ? 'Processes were not kept on separate cores.'
+      : `The measured process runs on core ${pinned.measured}; the mock provider on core ${pinned.provider}, the load generator on core ${pinned.load}, Redis, control and
 PostgreSQL on core ${pinned.others}.`
   const kept = {
     idle: `Control and PostgreSQL stand for other machines here, so they get the CPU time that the load leaves over: they
@@ -154,7 +154,7 @@ over: their autogroups (/proc/PID/autogroup) have nice 19.`,
     'How it was measured',
     `\`make bench\` does it again: it installs nginx, haproxy and Redis where they are missing, and Portkey into
 \`bench/portkey\`, and takes about a quarter of an hour on a machine that should do nothing else.
-\`node dist/bench/run.js --help\` tells how to measure less; \`BENCH_QUICK=1 make bench\` shows in a few minutes that all of
+\`node dist/bench/run.js --help\` explains how to measure less; \`BENCH_QUICK=1 make bench\` shows in a few minutes that all of
 it works.`,
     `${rounds} rounds of ${seconds} s a load (fewer and longer ones for paced streams, fewer for large bodies and many keys). In a
 round every load runs against every gateway before the next load. Before each, everything that has ended is booked. The

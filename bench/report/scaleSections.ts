@@ -46,7 +46,7 @@ export function accountsSection({ accounts }: BenchResults): string {
     ),
     `Small answers on two stacks by turns; the accounts take turns too. From nothing to ready, with ${whole(many)} accounts in the
 book and loaded into Redis, took ${startSeconds.toFixed(0)} s. A key in use is looked up again in the background every five to ten minutes; rounds
-in which that falls on many keys at once are dearer.`,
+in which that falls on many keys together are dearer.`,
   )
 }
 

@@ -62,7 +62,7 @@ function pacedRow(results: BenchResults, connections: number, target: TargetName
     const added = paired(of(value), direct, (with_, without) => with_ - without)
     return added.length === 0 ? NOTHING : `+${median(added).toFixed(2)}`.replace('+-', '-')
   }
-  // Less than the pace of all streams together: they do not all begin and end at once.
+  // Less than the pace of all streams together: they do not all begin and end together.
   const chunks = median(values(({ load }) => (load.requests * STREAM_TOKENS) / load.seconds))
   return [
     [

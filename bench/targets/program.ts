@@ -40,7 +40,7 @@ export interface Program {
 }
 
 /**
- * Starts a program in a folder of its own and waits until it takes connections.
+ * Starts a program in its own folder and waits until it takes connections.
  * @throws Error when it ends or does not listen in time
  */
 export async function startProgram(definition: ProgramDefinition): Promise<Program> {

@@ -31,7 +31,7 @@ const LIMITS = JSON.stringify({ requestsPerMinute: 1_000_000_000, requestBurst: 
 const NODE_FLAGS = ['--inspect-port=0']
 
 export interface StackOptions extends ProviderPorts {
-  /** Accounts that are in the book from the start, beside the one with `apiKey`, and API keys of each. */
+  /** Accounts that are in the book from the start, in addition to the one with `apiKey`, and API keys of each. */
   readonly accounts: number
   readonly keysPerAccount: number
   /** Whether a second proxy runs that meters nothing. */
@@ -68,7 +68,7 @@ export interface Stack {
 }
 
 /**
- * Starts PostgreSQL, Redis, control and proxy in a folder of their own, in front of the mock provider.
+ * Starts PostgreSQL, Redis, control and proxy in a separate folder, in front of the mock provider.
  * @param stops receives the functions that end them, before the first of them runs
  */
 export async function startStack(options: StackOptions, stops: (() => Promise<void>)[]): Promise<Stack> {

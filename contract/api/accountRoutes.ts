@@ -16,7 +16,7 @@ export const usageQuery = (limits: ContractLimits) => ({
   model: text('a model id', 256),
   key: { type: 'string', pattern: '^key_[0-9A-Z]{26}$', description: 'the id of a key (key_...)' },
   limit: pageLimit(limits.usagePageMax),
-  after: text('what the page before gave as next', 1_024),
+  after: text('next of the page before', 1_024),
 })
 
 /** Reads and settings of the account itself. */
@@ -61,7 +61,7 @@ export const accountRoutes = (limits: ContractLimits) =>
         group_by: {
           type: 'string',
           pattern: '^(day|model|key|agent)(,(day|model|key|agent)){0,3}$',
-          description: 'some of day, model, key and agent, separated by commas; agent adds what the agents used',
+          description: 'some of day, model, key and agent, separated by commas; agent adds the usage of agents',
         },
       }),
     },

@@ -24,7 +24,7 @@ const SLUG: JsonSchema = {
 
 const NOTE = text('a text of at most 200 characters', 200)
 
-/** Agents, each with coin, a key and a policy of its own. */
+/** Agents, each with its own coin, key and policy. */
 export const agentRoutes = (limits: ContractLimits) =>
   ({
     list_agents: {

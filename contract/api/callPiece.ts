@@ -11,7 +11,7 @@ export interface CallPiece {
   readonly arguments: string
   /** The arguments came as JSON in place of a text, so that they are whole. */
   readonly isWhole: boolean
-  /** Members of other names, such as Gemini's signature of the thought behind the call; null without any. */
+  /** Members of other names, such as Gemini's signature of the thought that led to the call; null without any. */
   readonly extra: JsonObject | null
 }
 

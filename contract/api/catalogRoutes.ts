@@ -22,7 +22,7 @@ const time = (what: string): JsonSchema => ({
   description: `${what} such as "2027-01-31T12:00:00Z"`,
 })
 
-/** The signed catalog, and the prices of others beside it. */
+/** The signed catalog, and the prices of others. */
 export const catalogRoutes = (limits: ContractLimits) =>
   ({
     get_catalog: {
@@ -63,7 +63,7 @@ export const catalogRoutes = (limits: ContractLimits) =>
       method: 'GET',
       path: '/v1/pricing/observations',
       auth: 'open',
-      summary: 'Observed list prices of providers, newest first, beside the prices sold',
+      summary: 'Observed list prices of providers, newest first, with the prices sold',
       query: members({
         model: text('a model of the catalog, or as its provider names it', 200),
         provider: text('a provider as the routes of the price sheet name it', 128),

@@ -62,7 +62,7 @@ export const chainRoutes = (limits: ContractLimits) =>
       method: 'GET',
       path: '/v1/reserve',
       auth: 'open',
-      summary: 'What is owed, what is held against it on the chain, and by which contracts',
+      summary: 'The debts, the holdings on the chain, and the contracts that hold them',
       cache: { maxAgeSeconds: 5 },
     },
     list_reserve_days: {

@@ -31,7 +31,7 @@ export const holderRoutes = (limits: ContractLimits) =>
       method: 'GET',
       path: '/v1/holders/rewards/{address}',
       auth: 'open',
-      summary: 'Whether an address earns, what it has earned, and the proofs of its claims',
+      summary: 'Whether an address earns, its earnings, and the proofs of its claims',
       cache: { maxAgeSeconds: 10 },
     },
     get_vault: {

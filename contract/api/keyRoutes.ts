@@ -67,6 +67,6 @@ export const keyRoutes = (limits: ContractLimits) =>
       method: 'GET',
       path: '/v1/keys/{id}/limits',
       auth: 'session',
-      summary: 'Limits of a key: what it may spend and use, what it has spent, and what is left',
+      summary: 'Limits of a key: its caps and allowlists, its spending, and the rest',
     },
   }) as const satisfies Record<string, ApiRoute>

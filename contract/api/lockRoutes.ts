@@ -42,7 +42,7 @@ export const lockRoutes = (limits: ContractLimits) =>
       method: 'POST',
       path: '/v1/locks/quote',
       auth: 'key_or_session',
-      summary: 'Price a buy of tokens: what fills it, fees, and until when the price holds',
+      summary: 'Price a buy of tokens: the offers that fill it, fees, and until when the price holds',
       body: members({ series: ID('lock', 'a series'), tokens: TOKENS }, ['series', 'tokens']),
     },
     create_lock_order: {
@@ -66,7 +66,7 @@ export const lockRoutes = (limits: ContractLimits) =>
       method: 'POST',
       path: '/v1/locks/orders/{id}/cancel',
       auth: 'key_or_session',
-      summary: 'Take an open order out of the book; what it has in escrow comes back',
+      summary: 'Take an open order out of the book; its escrow comes back',
       body: members({}),
     },
     list_lock_withdrawals: {
@@ -95,7 +95,7 @@ export const lockRoutes = (limits: ContractLimits) =>
             pattern: DECIMAL,
             description: 'whole tokens as a decimal string such as "2.5", with at most six digits after the point',
           },
-          // The handler checks its form, because a malformed address has an error code of its own.
+          // The handler checks its form, because a malformed address has its own error code.
           address: text('a linked wallet, as 0x and 40 hex digits; without it, the wallet that is signed in', 256),
         },
         ['series', 'tokens'],

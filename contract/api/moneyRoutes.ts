@@ -90,7 +90,7 @@ export const moneyRoutes = (limits: ContractLimits) =>
             enum: ['coin', 'stablecoin'],
             description: 'coin or stablecoin: the token to be sent',
           },
-          // The handler checks its form, because a malformed address has an error code of its own.
+          // The handler checks its form, because a malformed address has its own error code.
           address: text('a linked wallet, as 0x and 40 hex digits; without it, the wallet that is signed in', 256),
         },
         ['amount'],

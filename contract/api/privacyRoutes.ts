@@ -6,7 +6,7 @@ export const PRIVACY_ROUTES = {
     method: 'GET',
     path: '/v1/privacy/attestation',
     auth: 'open',
-    summary: 'What the providers of the private tier have proved of their hardware, or one report with its evidence',
+    summary: 'The reports on the hardware of the providers of the private tier, or one report with its evidence',
     query: members({
       report: {
         type: 'string',

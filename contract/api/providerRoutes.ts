@@ -37,7 +37,7 @@ export const providerRoutes = (limits: ContractLimits) =>
           data_policy: {
             type: 'string',
             enum: DATA_POLICIES,
-            description: 'none, or retained: whether the endpoint keeps what is sent to it',
+            description: 'none, or retained: whether the endpoint keeps its requests',
           },
           offered: flag('offers the endpoint for serving requests of others, for pay; api_key is then kept'),
         },
@@ -48,7 +48,7 @@ export const providerRoutes = (limits: ContractLimits) =>
       method: 'GET',
       path: '/v1/account/providers',
       auth: 'session',
-      summary: "What the account's providers are admitted for, what was measured of them, and what they earned",
+      summary: "Admissions, measurements and earnings of the account's providers",
     },
     remove_provider: {
       method: 'DELETE',

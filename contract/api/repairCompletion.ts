@@ -4,7 +4,7 @@ import { type Completion, choicesOf } from './completion.ts'
 import { givenReason, reasonWithCalls } from './finishReason.ts'
 import { REASONING_NAMES, saidIn, TEXT_NAMES } from './saidText.ts'
 
-/** Calls of other kinds have members of their own, and stay as they are. */
+/** Calls of other kinds have their own members, and stay as they are. */
 const isFunction = (call: unknown): boolean => isJsonObject(call) && (call['type'] ?? 'function') === 'function'
 
 /**

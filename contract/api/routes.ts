@@ -49,7 +49,7 @@ export const apiRoutes: (limits: ContractLimits) => ApiRoutes = tableOf
  */
 export const API_ROUTES: ApiRoutes = apiRoutes(CONTRACT_LIMITS)
 
-/** Whether `name` names an operation, as names that arrive over Redis must. */
+/** Whether `name` is a known operation; names that arrive over Redis are checked with it. */
 export function isApiOperation(name: string): name is ApiOperation {
   return Object.hasOwn(API_ROUTES, name)
 }

@@ -1,6 +1,6 @@
 import { isJsonObject, type JsonObject } from '../std/jsonObject.ts'
 
-/** What a message or a delta of the OpenAI dialect says, besides its tool calls. */
+/** The contents of a message or a delta of the OpenAI dialect, besides its tool calls. */
 export interface Said {
   text: string
   reasoning: string
@@ -23,7 +23,7 @@ export const REASONING_NAMES = [
 
 /** Parts may hold parts, as Mistral's thinking does; deeper ones are not read. */
 const PARTS_DEPTH_MAX = 6
-/** Where a part holds its text, by what it is. */
+/** Where a part holds its text, by its type. */
 const REASONING_PARTS = ['thinking', 'reasoning', 'text', 'summary', 'content']
 const REFUSAL_PARTS = ['refusal', 'text', 'content']
 const TEXT_PARTS = ['text', 'content', 'output_text', 'value']

@@ -2,7 +2,7 @@ import { ENDPOINTS, type Endpoint } from './catalog.ts'
 
 type Headers = Readonly<Record<string, string>>
 
-/** What tells a wire format of providers from the others, wherever a provider is asked. */
+/** The differences between the wire formats of providers, wherever a provider is called. */
 interface DialectRow {
   /** The headers of the format: its version, and the provider's key unless that is ''. */
   readonly headers: (apiKey: string) => Headers

@@ -4,7 +4,7 @@ export interface RequestForm {
   readonly omit: readonly string[]
   /** Members beyond the usual ones that it takes. */
   readonly extra: readonly string[]
-  /** The member by which it is told whether and how much to think; '' passes on reasoning_effort alone. */
+  /** The member that says whether and how much to think; '' passes on reasoning_effort alone. */
   readonly thinking: string
   /** It takes system messages at the beginning alone, as one. */
   readonly systemFirst: boolean

@@ -1,20 +1,20 @@
 /**
- * The limits that clients meet: those that GET /v1/limits lists by a name of their own, and those that an answer or an error
+ * The limits that clients meet: those that GET /v1/limits lists by their own names, and those that an answer or an error
  * states. Operators change them with SLUICE_LIMITS.
  */
 export const CLIENT_LIMITS = {
   // Rates.
   /** Requests to models that a key may make, per minute. */
   requestsPerMinute: 60_000,
-  /** Requests to models that a key may make at once after a quiet time. */
+  /** Requests to models that a key may make in a burst after a quiet time. */
   requestBurst: 3_000,
   /** Requests to the account API that a caller may make, per minute. */
   apiRequestsPerMinute: 600,
-  /** Requests to the account API that a caller may make at once after a quiet time. */
+  /** Requests to the account API that a caller may make in a burst after a quiet time. */
   apiRequestBurst: 100,
   /** Requests for nonces and sessions from one client network, per minute. */
   signInRequestsPerMinute: 120,
-  /** Requests for nonces and sessions from one client network at once after a quiet time. */
+  /** Requests for nonces and sessions from one client network in a burst after a quiet time. */
   signInRequestBurst: 30,
   /** Wrong signatures for one wallet from one client network, per minute. */
   signatureFailuresPerMinute: 10,
@@ -22,17 +22,17 @@ export const CLIENT_LIMITS = {
   providerChecksPerMinute: 10,
   /** Payments of one kind from one client network that the chain refused after it was asked, per minute. */
   paymentRefusalsPerMinute: 300,
-  /** Such payments from one client network at once after a quiet time. */
+  /** Such payments from one client network in a burst after a quiet time. */
   paymentRefusalBurst: 100,
   /** Payments of one kind from all client networks that the chain refused after it was asked, per minute. */
   paymentRefusalsOverallPerMinute: 1_200,
-  /** Such payments from all client networks at once after a quiet time. */
+  /** Such payments from all client networks in a burst after a quiet time. */
   paymentRefusalOverallBurst: 400,
   /** Accounts that may be attached to a referrer from one client network within referralAttachWindowMs. */
   referralAttachesMax: 5,
   /** The time over which referralAttachesMax counts, in milliseconds. */
   referralAttachWindowMs: 86_400_000,
-  /** Requests open at once in one proxy process. */
+  /** Requests open concurrently in one proxy process. */
   openRequestsMax: 20_000,
 
   // Bodies.
@@ -116,7 +116,7 @@ export const CLIENT_LIMITS = {
   // Video jobs.
   /** Video jobs of a key that are not charged yet. */
   videoJobsPerKeyMax: 2,
-  /** Video jobs open at once in one proxy process. */
+  /** Video jobs open concurrently in one proxy process. */
   videoJobsMax: 500,
   /** The time that a video job has, in milliseconds; its hold has to outlive it, so at most half of holdAgeMaxMs. */
   videoJobMaxMs: 1_800_000,
@@ -126,7 +126,7 @@ export const CLIENT_LIMITS = {
   videoImageBytesMax: 10_485_760,
   /** A side of the first frame of a video, in pixels. */
   videoImageSideMax: 8_192,
-  /** Clips that a key fetches at once from one proxy process. */
+  /** Clips that a key fetches concurrently from one proxy process. */
   videoDownloadsPerKeyMax: 8,
 
   // Batch jobs.
@@ -134,7 +134,7 @@ export const CLIENT_LIMITS = {
   batchLifetimeMs: 86_400_000,
   /** How long the result of a batch job can be read, in milliseconds. */
   batchResultKeptMs: 604_800_000,
-  /** Batch jobs of a key that are open at once. */
+  /** Batch jobs of a key that are open concurrently. */
   batchJobsPerKeyMax: 10_000,
   /** The URL of a webhook, in characters. */
   webhookUrlCharactersMax: 2_048,
@@ -156,9 +156,9 @@ export const CLIENT_LIMITS = {
   withdrawalsPerDay: 100,
   /** Withdrawals of tokens of compute locks of an account in 24 hours. */
   lockWithdrawalsPerDay: 20,
-  /** Payments of a wallet in 24 hours that failed on the chain or went back whole, whose gas nobody pays; then it is refused. */
+  /** Payments of a wallet in 24 hours that failed on the chain or went back whole, whose gas is not paid; then it is refused. */
   uncoveredPaymentsPerDay: 50,
-  /** Withdrawals of an account that are under way at once. */
+  /** Withdrawals of an account that are under way concurrently. */
   withdrawalsOpenMax: 5,
 
   // The account API.
@@ -184,7 +184,7 @@ export const CLIENT_LIMITS = {
   listPageMax: 100,
   /** Receipts on a page. */
   receiptsPageMax: 100,
-  /** Days that one question about usage spans. */
+  /** Days that one query of usage spans. */
   usageDaysMax: 366,
   /** Rows of usage on a page. */
   usagePageMax: 1_000,
@@ -199,15 +199,15 @@ export const CLIENT_LIMITS = {
   /** Days that the leaderboard spans. */
   leaderboardDaysMax: 90,
   /**
-   * The least number of accounts behind every figure of the public statistics; usage by fewer accounts is added to other
+   * The least number of accounts in every figure of the public statistics; usage by fewer accounts is added to other
    * figures, or left out.
    */
   statsAccountsMin: 5,
-  /** Days that one question about the public statistics of all models spans. */
+  /** Days that one query of the public statistics of all models spans. */
   statsDaysMax: 31,
-  /** Days that one question about those of one model spans. */
+  /** Days that one query of those of one model spans. */
   statsModelDaysMax: 366,
-  /** Days that one question about the price index spans. */
+  /** Days that one query of the price index spans. */
   indexDaysMax: 366,
   /** The least coin that a link holds, in units of 1e-9 USD. */
   linkUnitsMin: 10_000_000,
@@ -215,11 +215,11 @@ export const CLIENT_LIMITS = {
   linkLifetimeMs: 2_592_000_000,
   /** How long a link may last, in milliseconds. */
   linkLifetimeMaxMs: 31_536_000_000,
-  /** Links of an account that are open at once. */
+  /** Links of an account that are open concurrently. */
   linksPerAccountMax: 1_000,
   /** Open orders of an account for tokens of compute locks. */
   lockOrdersOpenMax: 100,
-  /** Series of compute locks that an account holds or has orders for at once. */
+  /** Series of compute locks that an account holds or has orders for concurrently. */
   lockSeriesPerAccountMax: 20,
   /** The least that a limit order for tokens is worth at its price, in units of 1e-9 USD. */
   lockOrderUnitsMin: 10_000_000,

@@ -9,7 +9,7 @@ type Table<Name extends string> = Readonly<Record<Name, number>>
 
 export type ContractLimitName = keyof typeof CONTRACT_LIMITS
 export type ContractLimits = Table<ContractLimitName>
-/** The parts that have limits of their own, as SLUICE_LIMITS names them. */
+/** The parts that have their own limits, as SLUICE_LIMITS names them. */
 export type PartName = 'proxy' | 'control'
 
 const PARTS: ReadonlySet<string> = new Set<PartName>(['proxy', 'control'])

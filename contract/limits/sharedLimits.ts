@@ -11,7 +11,7 @@ export const SHARED_LIMITS = {
   ledgerStreamEntriesMax: 100_000,
   /** The age at which a hold is voided, whichever process took it, in milliseconds. */
   holdAgeMaxMs: 3_600_000,
-  /** The time from one heartbeat of a proxy process to the next, in milliseconds. */
+  /** Interval of the heartbeats of a proxy process, in milliseconds. */
   heartbeatIntervalMs: 1_000,
   /** How long a proxy process may miss heartbeats before its leases are taken back, in milliseconds. */
   heartbeatTimeoutMs: 15_000,
@@ -27,21 +27,21 @@ export const SHARED_LIMITS = {
   redisTimeoutMs: 2_000,
   /** The time that control has for the answer to a call, in milliseconds. */
   rpcTimeoutMs: 5_000,
-  /** Calls that one control works on at once, half of them calls that requests to models wait for. */
+  /** Calls that one control works on concurrently, half of them calls that requests to models wait for. */
   rpcConcurrencyMax: 32,
   /** Calls that may wait in a stream. */
   rpcStreamEntriesMax: 10_000,
   /** The time of a request to the account API in milliseconds; it leaves room to answer 503 within two seconds. */
   apiTimeoutMs: 1_800,
-  /** Requests to the account API that one control works on at once. */
+  /** Requests to the account API that one control works on concurrently. */
   apiConcurrencyMax: 8,
   /** Requests to the account API that may wait in their stream. */
   apiStreamEntriesMax: 1_000,
-  /** Batch jobs that one control takes in at once. */
+  /** Batch jobs that one control takes in concurrently. */
   batchSubmitsMax: 8,
 
   // Paying per request.
-  /** Payments by signed authorization that settle at once in one control. */
+  /** Payments by signed authorization that settle concurrently in one control. */
   paymentsInFlightMax: 256,
   /** The margin that control adds to the time of a payment before it gives up, in milliseconds. */
   paymentMarginMs: 5_000,

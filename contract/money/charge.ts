@@ -2,7 +2,7 @@ import { MAX_UNITS } from './units.ts'
 
 const TOKENS_PER_PRICE = 1_000_000
 
-/** Units per million tokens for every class of tokens; classes without a price of their own carry the input price. */
+/** Units per million tokens for every class of tokens; classes without their own price carry the input price. */
 export interface RateSet {
   readonly input: number
   readonly output: number
@@ -47,7 +47,7 @@ export interface StatedRates {
   readonly cacheWrite1h?: number | null
 }
 
-/** Fills in the classes without a price of their own with the input price. */
+/** Fills in the classes without their own price with the input price. */
 export function resolveRateSet(stated: StatedRates): RateSet {
   return {
     input: stated.input,
@@ -59,7 +59,7 @@ export function resolveRateSet(stated: StatedRates): RateSet {
 }
 
 /**
- * The rates of a batch: a class without a price of its own costs what input costs in a batch, or its standard rate where
+ * The rates of a batch: a class without its own price costs what input costs in a batch, or its standard rate where
  * that is lower, so that no batch is dearer than the same request without it.
  * @param standard the rates of the same prompts without a batch
  */
@@ -137,7 +137,7 @@ function chargeUnitsWide(set: RateSet, usage: TokenUsage): number {
 }
 
 /**
- * The output tokens that `units` can pay beside a prompt; for holds that shrank to the balance.
+ * The output tokens that `units` can pay in addition to a prompt; for holds that shrank to the balance.
  * @returns tokens, 0 when the prompt alone costs more
  */
 export function affordableTokens(

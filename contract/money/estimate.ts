@@ -33,7 +33,7 @@ export function estimateUsage(delivered: Delivered): TokenUsage {
 }
 
 /**
- * A report with what it lacks from an estimate; the estimate itself where there is no report.
+ * A report whose missing counts are from an estimate; the estimate itself where there is no report.
  * @param outputFollowed the report came before the last output, so that its output is the least that it can be
  */
 export function mendedUsage(usage: ReportedUsage | null, estimate: TokenUsage, outputFollowed: boolean): TokenUsage {

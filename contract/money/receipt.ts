@@ -99,7 +99,7 @@ export interface ReceiptFields {
   readonly errorCode: string | null
   /** Of a request that was paid per call. */
   readonly paid?: ReceiptPaid
-  /** Burnt beside `costUnits`; absent for none. */
+  /** Burnt in addition to `costUnits`; absent for none. */
   readonly lock?: ReceiptLock
   readonly log?: ReceiptLog
 }

@@ -7,7 +7,7 @@ export interface UsageBounds {
 }
 
 /**
- * What one report says, in tokens. A count is null where the report has none that can be read: none at all, or one that is
+ * The counts of one report, in tokens. A count is null where the report has none that can be read: none at all, or one that is
  * negative, fractional or beyond the bounds.
  */
 export interface StatedUsage {
@@ -16,9 +16,9 @@ export interface StatedUsage {
   readonly cached: number | null
   /** Written to the cache, of every lifetime. */
   readonly written: number | null
-  /** Those of them that are kept for an hour; null where the lifetimes are not told. */
+  /** Those of them that are kept for an hour; null where the report has no lifetimes. */
   readonly writtenHour: number | null
-  /** Whether the prompt contains the cached and written tokens; null where nothing in the report tells. */
+  /** Whether the prompt contains the cached and written tokens; null where the report does not show it. */
   readonly inside: boolean | null
   /** With the reasoning. */
   readonly output: number | null
@@ -77,7 +77,7 @@ export function readStatedUsage(value: JsonObject, bounds: UsageBounds): StatedU
 }
 
 interface Sums {
-  /** Whether the total contains the cache as a part of the prompt; null where it does not tell. */
+  /** Whether the total contains the cache as a part of the prompt; null where it does not show it. */
   readonly inside: boolean | null
   readonly addsReasoning: boolean
   readonly contradict: boolean

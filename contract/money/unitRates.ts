@@ -23,7 +23,7 @@ export function unitRates(record: sluice.UnitRates.$Properties | null | undefine
 /**
  * The price of a quantity: one product, one division, rounded up.
  * @param quantity a safe integer, not negative
- * @param size of an image, WxH; a size without a price of its own has the default price
+ * @param size of an image, WxH; a size without its own price has the default price
  * @returns units, exact; MAX_UNITS when the charge would exceed what any hold can cover
  */
 export function quantityUnits(rates: UnitRates, quantity: number, size = ''): number {

@@ -57,7 +57,7 @@ export class UsageReports {
   }
 
   /**
-   * Takes the usage of an answer or a chunk from wherever it is: beside the choices, in `x_groq`, or in a choice, of which
+   * Takes the usage of an answer or a chunk from wherever it is: next to the choices, in `x_groq`, or in a choice, of which
    * the last one counts.
    * @returns as `note` does
    */
@@ -102,7 +102,7 @@ export class UsageReports {
   private sum(): ReportedUsage | null {
     const { prompt, output, reasoning } = this
     if (prompt === null && output === null) return null
-    // No prompt is empty, so a provider that says so beside an output has not counted it.
+    // No prompt is empty, so a provider that says so with an output has not counted it.
     const hasPrompt = prompt !== null && (!isNothing(prompt) || (output ?? 0) === 0)
     const { input, cachedInput, cacheWrite5m, cacheWrite1h } = prompt ?? NO_PROMPT
     // Nearly all reports are whole: they get objects of one shape, and are not copied.
@@ -124,7 +124,7 @@ export function usageOfAnswer(answer: JsonObject, bounds: UsageBounds): Reported
   return reports.current
 }
 
-// Tokens that the prompt contains are taken out of it, so that no token is billed twice. Writes whose lifetime is not told
+// Tokens that the prompt contains are taken out of it, so that no token is billed twice. Writes whose lifetime is not stated
 // are of five minutes.
 function classesOf(prompt: number, { cached, written, writtenHour, inside }: StatedPrompt): PromptClasses {
   const isInside = inside !== false

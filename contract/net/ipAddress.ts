@@ -44,7 +44,7 @@ const SPECIAL_IPV6 = blockListOf('ipv6', [
   ['3fff::', 20],
 ])
 
-// BlockList takes an IPv4 address and its mapped form for the same, so addresses of each family have lists of their own.
+// BlockList takes an IPv4 address and its mapped form for the same, so addresses of each family have their own lists.
 const LOOPBACK_IPV4 = blockListOf('ipv4', [['127.0.0.0', 8]])
 const LOOPBACK_IPV6 = blockListOf('ipv6', [['::1', 128]])
 const UNSPECIFIED = blockListOf('ipv4', [['0.0.0.0', 32]])

@@ -1,7 +1,7 @@
 import { isIpAddress, isPublicAddress, withoutBrackets } from './ipAddress.ts'
 
 /**
- * What the names end with that public DNS never has: RFC 2606, RFC 6761, RFC 6762, RFC 8375, and common names of internal
+ * Ends of the names that public DNS never has: RFC 2606, RFC 6761, RFC 6762, RFC 8375, and common names of internal
  * networks, clusters and home routers. The resolver of a page reader may know them even where the gateway's does not.
  */
 const INNER_ENDS: ReadonlySet<string> = new Set(
@@ -39,7 +39,7 @@ export function parseWebUrl(text: string): URL | undefined {
 }
 
 /**
- * Whether an address belongs to the public web as far as its text says it: a public address, or a name that public DNS may
+ * Whether an address belongs to the public web by its text alone: a public address, or a name that public DNS may
  * have, and a port on which the web is served. Names are not resolved.
  */
 export function mayBePublicHost({ hostname, port }: Pick<URL, 'hostname' | 'port'>): boolean {

@@ -52,6 +52,6 @@ export function wholeAtomic(
  * @param backUnits the part to refund, at most paidUnits
  */
 export function atomicBack(paidAtomic: bigint, paidUnits: number, backUnits: number): bigint {
-  if (backUnits < 0 || backUnits > paidUnits) throw new RangeError(`${backUnits} of ${paidUnits} units can not go back`)
+  if (backUnits < 0 || backUnits > paidUnits) throw new RangeError(`${backUnits} of ${paidUnits} units cannot go back`)
   return paidUnits === 0 ? paidAtomic : (paidAtomic * BigInt(backUnits)) / BigInt(paidUnits)
 }

@@ -1,5 +1,5 @@
 import { createRequire } from 'node:module'
-import { keccak256 } from 'viem'
+import { keccak256 } from 'viem/utils'
 import type { KeySignature } from './signature.ts'
 
 type Hex = `0x${string}`

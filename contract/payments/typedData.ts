@@ -1,4 +1,4 @@
-import { concat, domainSeparator, encodePacked, hashStruct, keccak256, stringToHex } from 'viem'
+import { concat, encodePacked, hashStruct, keccak256, stringToHex } from 'viem/utils'
 import { PERMIT2_ADDRESS } from './addresses.ts'
 import type { MppPermit2Payment, SignedPayment } from './signedPayment.ts'
 
@@ -8,6 +8,14 @@ const TOKEN_PERMISSIONS = [
   { name: 'token', type: 'address' },
   { name: 'amount', type: 'uint256' },
 ] as const
+
+/** https://eips.ethereum.org/EIPS/eip-712#definition-of-domainseparator; a domain without a version has no such member. */
+const DOMAIN: readonly { name: string; type: string }[] = [
+  { name: 'name', type: 'string' },
+  { name: 'version', type: 'string' },
+  { name: 'chainId', type: 'uint256' },
+  { name: 'verifyingContract', type: 'address' },
+]
 
 /** https://eips.ethereum.org/EIPS/eip-3009 */
 export const EIP3009_TYPES = {
@@ -66,7 +74,8 @@ function separatorFor(domain: { name: string; version?: string; chainId: number;
   const key = `${domain.name}\n${domain.version ?? ''}\n${domain.chainId}\n${domain.verifyingContract}`
   const known = separators.get(key)
   if (known !== undefined) return known
-  const separator = domainSeparator({ domain })
+  const types = { EIP712Domain: DOMAIN.filter(({ name }) => name !== 'version' || domain.version !== undefined) }
+  const separator = hashStruct({ data: domain, primaryType: 'EIP712Domain', types })
   if (separators.size >= SEPARATORS_MAX) separators.clear()
   separators.set(key, separator)
   return separator

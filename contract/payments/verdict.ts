@@ -20,7 +20,7 @@ export interface PaymentCheck {
   readonly challenge?: { readonly id: string; readonly realm: string }
 }
 
-/** Checks the signature of a payment; takes a recovery of secp256k1, so many at once belong on a thread. */
+/** Checks the signature of a payment; takes a recovery of secp256k1, so a batch of them belongs on a thread. */
 export function verdictOf({ payment, challenge }: PaymentCheck): Verdict {
   if (challenge !== undefined && !answers(payment, challengeHash(challenge.id, challenge.realm))) {
     return { kind: 'refused', reason: 'challenge' }

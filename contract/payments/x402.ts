@@ -46,7 +46,7 @@ export interface SettleResponse {
   readonly payer?: string
 }
 
-/** A payment header, parsed as far as its shape. */
+/** A payment header whose shape alone is checked. */
 export interface X402Payment {
   /** The offer that the client claims to pay; it has to be compared with the offers that were made. */
   readonly accepted: Readonly<Record<string, unknown>>

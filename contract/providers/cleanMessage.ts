@@ -16,7 +16,7 @@ export function cleanMessage(message: string): string {
     .slice(0, MESSAGE_CHARACTERS_MAX)
 }
 
-/** What the client may read of a provider's error: its clean message, unless it is about the gateway's own account. */
+/** The part of a provider's error that the client may read: its clean message, unless it is about the gateway's own account. */
 export function shownMessage(status: number, error: ProviderError): string {
   return faultOf(status, error).owner === 'account' ? '' : cleanMessage(error.message)
 }

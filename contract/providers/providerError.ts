@@ -5,7 +5,7 @@ import { readJsonPrefix } from '../std/jsonPrefix.ts'
 export interface ProviderError {
   readonly message: string
   readonly code: string
-  /** Its code, type, status and reasons, in lower case; absent where they are not told apart from the code. */
+  /** Its code, type, status and reasons, in lower case; absent where they are not separate from the code. */
   readonly names?: readonly string[]
   /** How long the body asks for no requests, in milliseconds; absent where it does not. */
   readonly retryAfterMs?: number

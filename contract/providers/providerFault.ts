@@ -17,7 +17,7 @@ export interface ProviderFault {
   /** The name in the table that decided; '' where the status or the sentence did. */
   readonly name: string
   /**
-   * The provider has said by a name of its own, or by a status that says nothing else, that the account is at fault. A sentence
+   * The provider has said by a name or a status for this alone that the account is at fault. A sentence
    * in an answer that refuses the request may be an echo of the request.
    */
   readonly certain: boolean
@@ -91,7 +91,7 @@ const OWNER_OF: ReadonlyMap<string, FaultOwner> = new Map(
 const CONTEXT =
   /maximum context length|context_length_exceeded|context window|prompt is too long|too many tokens|exceeds? (?:the available )?context/i
 
-/** What providers say of an account without naming it. */
+/** Words in which providers speak of an account without naming it. */
 const ACCOUNT: readonly RegExp[] = [
   /credit balance is too low/i,
   /billing (?:hard )?limit has been reached/i,
@@ -136,7 +136,7 @@ export function ownerOfStatus(status: number): FaultOwner {
 }
 
 function saysAccount({ message, retryAfterMs }: ProviderError): boolean {
-  // The same words stand for a limit by the minute where the answer says when to come again.
+  // The same words mean a limit by the minute where the answer says when to come again.
   if (retryAfterMs !== undefined) return false
   const sentence = message.replace(QUOTED, '').slice(0, SENTENCE_CHARACTERS_MAX)
   return ACCOUNT.some((pattern) => pattern.test(sentence))

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { Ajv2020, type AnySchemaObject, type ErrorObject, type Options, type ValidateFunction } from 'ajv/dist/2020.js'
 import { parseUsd } from '../money/units.ts'
 
-/** Keywords of the schemas beside those of JSON Schema; environment.schema.json explains them. */
+/** Keywords of the schemas in addition to those of JSON Schema; environment.schema.json explains them. */
 export const ANNOTATIONS = ['errorMessage', 'readBy', 'requiredBy'] as const
 
 const FORMATS = {
@@ -64,7 +64,7 @@ function ajvOf(options: Options): Ajv2020 {
 /** One fault for each value, in place of all violations of its schema. */
 function faultsOf(errors: readonly ErrorObject[]): SchemaFault[] {
   const faults = new Map<string, SchemaFault>()
-  // A fault of the value alone is preferred over one that depends on the values beside it.
+  // A fault of the value alone is preferred over one that depends on the values next to it.
   const general = errors.filter(({ schemaPath }) => !schemaPath.includes('/then/'))
   for (const error of new Set([...general, ...errors])) {
     // A failed condition is reported by the fault of its branch; a failed choice, which has many branches, as a whole.

@@ -1,13 +1,13 @@
 import { readFileSync } from 'node:fs'
 
-/** The metric by which two builds side by side are told apart; its value is 1. */
+/** The metric that tells two builds side by side apart; its value is 1. */
 export const BUILD_INFO = {
   name: 'sluice_build_info',
   help: 'The build that runs: its version, the commit that it was made of, and the version of Node.js',
   labelNames: ['version', 'revision', 'node'],
 } as const
 
-/** What is known of a build. */
+/** The facts about a build. */
 interface Build {
   readonly version: string
   /** Of git; '' where it was built without. */

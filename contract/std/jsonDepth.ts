@@ -8,7 +8,7 @@ const SMALL_BYTES = 2_048
 /** A string of at least this many bytes is a long one. */
 const LONG_STRING_BYTES = 2_048
 const COLON = 58
-/** What is read behind an escaped quote before the next one is searched. */
+/** Bytes that are read after an escaped quote before the next one is searched. */
 const NEAR_BYTES = 1_024
 
 /**

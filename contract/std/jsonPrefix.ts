@@ -3,7 +3,7 @@ const STRING = /"(?:[^"\\]|\\.)*"/sy
 const WORD = /[^\s,\]}]+/y
 
 /**
- * Reads JSON that may be cut off anywhere: the value as far as it goes, with the members and elements that are whole or have
+ * Reads JSON that may be cut off anywhere: the value up to the cut, with the members and elements that are whole or have
  * a whole beginning. A string or number at the cut is left out.
  * @param depthMax what is nested deeper ends the reading
  * @returns undefined for what is no JSON from its beginning

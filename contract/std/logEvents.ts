@@ -8,7 +8,7 @@ export type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'fatal'
 /** Rows by the stable name of the event, in snake_case. */
 export type LogEventTable = Readonly<Record<string, LogEventRow>>
 
-/** Writes one line of the log: the level and the text of the event's row, its name, and `fields` beside them. */
+/** Writes one line of the log: the level and the text of the event's row, its name, and `fields`. */
 export type LogEvent<Table extends LogEventTable> = (
   log: Logger,
   event: keyof Table & string,

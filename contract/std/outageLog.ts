@@ -1,4 +1,4 @@
-/** How an outage is told. */
+/** The log lines of an outage. */
 export interface OutageLines {
   /** At its start. */
   readonly began: (error: unknown) => void

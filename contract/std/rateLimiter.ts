@@ -1,6 +1,6 @@
 import { GatewayError } from '../errors/errors.ts'
 
-/** How often something may happen, and how often at once after a quiet time. */
+/** How often something may happen, and how often in a burst after a quiet time. */
 export interface Rate {
   readonly perMinute: number
   readonly burst: number

@@ -4,7 +4,7 @@ export class WakeableSleep {
   private end: (() => void) | undefined
   private woken = false
 
-  /** Resolves after `ms`, or as soon as `wake` is called; at once when it was called since the last sleep. */
+  /** Resolves after `ms`, or as soon as `wake` is called; immediately when it was called since the last sleep. */
   sleep(ms: number): Promise<void> {
     if (this.woken) {
       this.woken = false

@@ -16,7 +16,7 @@ const TIME_MASK = 0xff >> NUMBER_BITS
 const VALUES = new Uint8Array(128)
 for (const [value, code] of CODES.entries()) VALUES[code] = value
 
-/** What an attempt id stands for. */
+/** The attempt that an id names. */
 export interface NamedAttempt {
   readonly requestId: string
   /** Modulo 64; see `AttemptIds.of`. */
@@ -25,7 +25,7 @@ export interface NamedAttempt {
 
 /**
  * Ids under which requests are known to providers: a keyed permutation of the request id and the number of the attempt.
- * Whoever has the key gets from an id to the receipt; to others, ids show neither the request, which has a public
+ * A holder of the key can find the receipt of an id; to others, ids show neither the request, which has a public
  * receipt, nor which of them are of the same one.
  */
 export class AttemptIds {
@@ -56,7 +56,7 @@ export class AttemptIds {
     return this.ciphers.map((cipher) => this.encrypted(cipher, requestId, number))
   }
 
-  /** What an id may stand for: one attempt for each key. None if it does not have the form of an id. */
+  /** The attempts that an id may name: one for each key. None if it does not have the form of an id. */
   read(attemptId: string): NamedAttempt[] {
     if (!FORM.test(attemptId)) return []
     const { block } = this

@@ -26,7 +26,7 @@ export class CallSeal {
 
   /**
    * @param busKeys of SLUICE_BUS_KEY, 32 bytes each: the first one seals, each of them opens
-   * @param channel the reply channel of the proxy process. Each channel has a key of its own, so that random nonces stay
+   * @param channel the reply channel of the proxy process. Each channel has its own key, so that random nonces stay
    *   far below the bound of 2^32 messages for one key (NIST SP 800-38D, 8.3).
    */
   constructor(busKeys: readonly Buffer[], channel: string) {

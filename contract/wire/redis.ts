@@ -8,14 +8,14 @@ type Commands = Pick<SingleRedis, keyof SingleRedis & keyof Cluster>
 type OfOneServer = 'pipeline' | 'multi' | 'scan' | 'duplicate' | 'status'
 
 /**
- * A connection to Redis of any kind. Writes to keys of several shards at once, and scans over all keys, are in
+ * A connection to Redis of any kind. Joint writes to keys of several shards, and scans over all keys, are in
  * redisShards.ts, because a cluster takes neither as one command.
  */
 export type Redis = Omit<Commands, keyof EventEmitter | OfOneServer> &
   Pick<EventEmitter, 'on' | 'once' | 'off'> & { readonly status: string }
 
 /**
- * Whether calls wait until a lost connection is restored, or fail: at once, and after this timeout when they get no answer.
+ * Whether calls wait until a lost connection is restored, or fail: immediately, and after this timeout when they get no answer.
  */
 export type LostConnection = 'wait' | { readonly failAfterMs: number }
 
@@ -58,7 +58,7 @@ export function connectRedis(url: string, lost: LostConnection): Redis {
   return redis
 }
 
-/** The cluster behind a connection; undefined when there is one server at a time. */
+/** The cluster of a connection; undefined when there is one server at a time. */
 export function clusterOf(redis: object): Cluster | undefined {
   return redis instanceof Cluster ? redis : undefined
 }

@@ -84,7 +84,7 @@ export interface RpcRow<Name extends RpcOperation> {
  */
 export const RPC: { readonly [Name in RpcOperation]: RpcRow<Name> } = TABLE
 
-/** Whether `name` names an operation, as names that arrive over Redis must. */
+/** Whether `name` is a known operation; names that arrive over Redis are checked with it. */
 export function isRpcOperation(name: string): name is RpcOperation {
   return Object.hasOwn(RPC, name)
 }

@@ -4,7 +4,7 @@ import { RPC_API_STREAM, RPC_BATCHES_STREAM, RPC_PAYMENTS_STREAM, RPC_READS_STRE
 /** A stream of calls with its own bounds, so that no kind of call delays another. */
 export interface RpcStream {
   readonly stream: string
-  /** Calls that one control works on at once. */
+  /** Calls that one control works on concurrently. */
   readonly placesMax: number
   /** Calls that may wait in the stream. */
   readonly entriesMax: number

@@ -45,7 +45,7 @@ interface OpenPot {
 }
 
 /**
- * Takes what is left of expired grants and of holdings of ended series off the accounts, and those with nothing left out of
+ * Takes the rest of expired grants and of holdings of ended series off the accounts, and those with nothing left out of
  * the admission state.
  * Runs under the admission lock: a loading from the book must not bring back what is being swept.
  */
@@ -66,7 +66,7 @@ export class GrantSweeper {
     })
   }
 
-  /** Sweeps at once. */
+  /** Sweeps immediately. */
   wake(): void {
     this.loop.wake()
   }

@@ -105,12 +105,12 @@ async function stateOf(pool: Pool): Promise<StateRow> {
   return found.rows[0] ?? { epoch: '', redis_run_id: '' }
 }
 
-/** @returns why the admission state can not be trusted; undefined when it can */
+/** @returns why the admission state cannot be trusted; undefined when it can */
 async function findFault(redis: Redis, pool: Pool): Promise<string | undefined> {
   const state = await stateOf(pool)
   if (state.epoch === '') return FIRST_TIME
   if (!areKnown(await serversOf(redis), state.redis_run_id)) return REDIS_RESTARTED
-  // The book first: its positions only grow, so that a stream read later can not seem to be behind.
+  // The book first: its positions only grow, so that a stream read later cannot seem to be behind.
   const positions = await readPositions(pool)
   const pipeline = pipelineOf(redis)
   for (let shard = 0; shard < SHARD_COUNT; shard++) pipeline.get(epochKey(shard))

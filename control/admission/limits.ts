@@ -1,16 +1,16 @@
 /** The limits of keeping the admission state in Redis. */
 export const ADMISSION_LIMITS = {
-  /** The time from one check that Redis has the admission state to the next, in milliseconds. */
+  /** Interval of the checks that Redis has the admission state, in milliseconds. */
   admissionCheckMs: 1_000,
-  /** The time from one look for changes that the book has made to the next, in milliseconds. */
+  /** Interval of the polls for changes that the book has made, in milliseconds. */
   admissionPollMs: 250,
   /** Such changes that are applied in one step. */
   admissionEventsBatchMax: 500,
   /** How long a request that made such a change waits until it is applied, in milliseconds. */
   admissionApplyMs: 500,
-  /** Rows that are read or written at once while a shard is loaded. */
+  /** Rows that are read or written together while a shard is loaded. */
   admissionLoadBatchMax: 500,
-  /** The time from one call for the reports of leases to the next while a loading waits for them, in milliseconds. */
+  /** Interval at which lease reports are requested again while a loading waits for them, in milliseconds. */
   leaseReportAskMs: 200,
   /** The time between two checks for owners that have reported, in milliseconds. */
   leaseReportPollMs: 20,
@@ -18,13 +18,13 @@ export const ADMISSION_LIMITS = {
   leaseReportersMs: 1_200,
   /** The time between two searches for holds without an owner, in milliseconds. */
   orphanCheckMs: 1_000,
-  /** The time from one look at every hold there is to the next, in milliseconds. */
+  /** Interval of the scans of all holds, in milliseconds. */
   ownerScanMs: 60_000,
-  /** The time from one removal of grants that are spent or have expired to the next, in milliseconds. */
+  /** Interval of the removals of grants that are spent or have expired, in milliseconds. */
   grantSweepMs: 60_000,
   /** How long a debit waits for units that idle in leases when it lacks them, in milliseconds. */
   recallMs: 50,
-  /** The time from one try to take them to the next, in milliseconds. */
+  /** Interval of the tries to take them, in milliseconds. */
   recallStepMs: 5,
   /** The time that Redis has to take a debit, in milliseconds; a transaction waits for it. */
   debitTakeMs: 1_000,

@@ -53,7 +53,7 @@ function isUnused(error: unknown): boolean {
   return error instanceof GatewayError && error.status === 404
 }
 
-/** The public reads that have one answer: those with a path of their own. */
+/** The public reads that have one answer: those with their own path. */
 function publicReads(): ApiOperation[] {
   const routes: [string, ApiRoute][] = Object.entries(API_ROUTES)
   return routes

@@ -62,7 +62,7 @@ export interface ReadHandler {
 }
 
 /**
- * Answers requests that change something, in a transaction of its own: all of it is done, with its entry in the audit
+ * Answers requests that change something, each in one transaction: all of it is done, with its entry in the audit
  * trail and its answer under the Idempotency-Key, or nothing.
  */
 export interface WriteHandler<Prepared> {

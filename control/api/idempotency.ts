@@ -18,7 +18,7 @@ export interface FirstAnswer {
   readonly body: string
 }
 
-/** Tells requests with one Idempotency-Key apart; bodies with the same JSON value have the same fingerprint. */
+/** Distinguishes requests with one Idempotency-Key; bodies with the same JSON value have the same fingerprint. */
 export function fingerprintOf(method: string, path: string, query: string, body: object): string {
   return hash('sha256', `${method} ${path}?${query}\n${canonicalJson(body)}`, 'base64url')
 }
@@ -71,7 +71,7 @@ export async function freeIdempotencyKey(client: Client, { caller, key }: Repeat
   await client.query('DELETE FROM idempotency_keys WHERE caller = $1 AND key = $2', [caller, key])
 }
 
-/** Forgets keys past their time, a bounded number at once. @returns how many */
+/** Forgets keys past their time, a bounded number in one call. @returns how many */
 export async function forgetIdempotencyKeys(db: Queryable, limits: Limits): Promise<number> {
   const removed = await db.query(
     `DELETE FROM idempotency_keys WHERE ctid = ANY (ARRAY (SELECT ctid FROM idempotency_keys

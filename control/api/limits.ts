@@ -6,9 +6,9 @@ export const API_LIMITS = {
   housekeepingMs: 60_000,
   /** How often a change is tried whose transaction is in the way of another one. */
   apiWriteAttemptsMax: 3,
-  /** Rows that such a removal takes at once. */
+  /** Rows that one removal takes. */
   housekeepingBatchMax: 5_000,
-  /** The time from one renewal of the answers to public reads in Redis to the next, in milliseconds. */
+  /** Interval at which the answers to public reads in Redis are renewed, in milliseconds. */
   keptAnswersMs: 30_000,
   /** How long such an answer stays there without control, in milliseconds. */
   keptAnswerTtlMs: 86_400_000,

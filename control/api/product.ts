@@ -28,7 +28,7 @@ export interface ProductSettings {
   readonly payments?: PaymentsConfig | undefined
 }
 
-/** What products are made with. */
+/** The parts that products are made with. */
 export interface ProductParts {
   readonly pool: Pool
   readonly redis: Redis
@@ -44,7 +44,7 @@ export interface ProductParts {
   readonly limits: Limits
 }
 
-/** What products add to the answer to a ping. */
+/** The parts of a ping's answer that products add. */
 export interface PingPart {
   /** One of WITHDRAWAL_STATES. */
   readonly withdrawals?: string
@@ -58,7 +58,7 @@ export interface RunningProduct {
   readonly rpc?: Partial<RpcHandlers>
   /** Its part of each ping of a proxy. @returns members of the answer */
   readonly onPing?: (ping: sluice.PingRequest) => Promise<PingPart>
-  /** Told when ended requests were booked. */
+  /** Called when ended requests were booked. */
   readonly onBooked?: () => void
   readonly gauges?: readonly GaugeGroup[]
   readonly totals?: readonly LabelledTotal[]
@@ -68,7 +68,7 @@ export interface RunningProduct {
   readonly stop?: () => Promise<unknown>
 }
 
-/** What the gateway sells beside requests: one folder below products/, and one row in the table of products. */
+/** Anything that the gateway sells except requests: one folder below products/, and one row in the table of products. */
 export interface Product {
   readonly name: string
   /** How it books the outcomes of its transactions. */

@@ -45,7 +45,7 @@ export class ReceiptFindings {
 
 /**
  * SQL of how a transfer `t` fits the split of its receipt `r`: 0 as the split says, 1 by its account with another amount, 2 not at
- * all. The house bears what the account no longer had. What was paid and what was not is revenue of the same shard.
+ * all. The house bears what the account no longer had. The paid and the unpaid part are revenue of the same shard.
  */
 const STRANGE = `CASE
   WHEN t.debit IS NULL THEN 0
@@ -124,7 +124,7 @@ const ADD = addSql(
   true,
 )
 
-/** Receipts of a range of ids lie beside each other, and so do their transfers. */
+/** Receipts of a range of ids lie next to each other, and so do their transfers. */
 const ADD_RANGE = addSql(
   'request_id BETWEEN $1 AND $2',
   `SELECT r.request_id, r.charge_units, t.debit, t.credit, t.units, ${STRANGE}

@@ -81,7 +81,7 @@ const UNCHARGED = `
   SELECT k.id, k.account_id FROM api_keys k
   WHERE k.id > $1 AND NOT EXISTS (SELECT FROM key_usage u WHERE u.key_id = k.id) ORDER BY k.id LIMIT $2`
 
-/** Keys that were never charged have no counters, but for their holds and what waits. @returns their number */
+/** Keys that were never charged have no counters, but for their holds and waiting endings. @returns their number */
 async function compareUncharged(spent: Spent, faults: Faults, limits: Limits): Promise<number> {
   let count = 0
   for (let after = ''; ; ) {

@@ -1,7 +1,7 @@
 import type { Client } from '../runtime/db/pool.ts'
 import type { AuditCheck } from './check.ts'
 
-/** What a check is that ended with an error: broken, with the reason. */
+/** The result of a check that ended with an error: broken, with the reason. */
 export function broken(name: string, error: unknown): AuditCheck {
   const reason = error instanceof Error ? error.message : String(error)
   return { name, ok: false, detail: `could not be checked: ${reason.split('\n')[0]}` }

@@ -95,7 +95,7 @@ export async function writeMark(
   ])
 }
 
-/** Marks are signed under a name of their own, so that none can pass for a checkpoint. */
+/** Marks are signed under their own name, so that none can pass for a checkpoint. */
 function signerOf(key: NoteKey): NoteKey {
   return key.named(`${key.name}/audit`)
 }

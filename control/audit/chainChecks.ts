@@ -60,7 +60,7 @@ async function compareOnce(pool: Pool, rpcUrl: string | undefined, limits: Limit
       if (has !== BigInt(amount)) faults.add(`${token}: ${has} on the chain, ${amount} by the book`)
     }
   } catch (error) {
-    faults.add(`the chain can not be read: ${(error as Error).message.split('\n')[0]}`)
+    faults.add(`the chain cannot be read: ${(error as Error).message.split('\n')[0]}`)
   }
   const treasuryCheck = faults.check(CHECK, `${tokens.length} tokens at block ${blockNumber}`)
   return [
@@ -86,7 +86,7 @@ async function checkBatch(pool: Pool, chain: PublicClient): Promise<AuditCheck> 
     if (content.root !== `0x${root}`) faults.add(`batch ${number} has the root ${content.root} there, ${root} here`)
     if (content.statement !== `0x${digest}`) faults.add(`batch ${number} has another statement there`)
   } catch (error) {
-    faults.add(`batch ${number} can not be read: ${(error as Error).message.split('\n')[0]}`)
+    faults.add(`batch ${number} cannot be read: ${(error as Error).message.split('\n')[0]}`)
   }
   return faults.check(ANCHORED, `batch ${number} in ${address}`)
 }
@@ -117,7 +117,7 @@ async function checkDistributors(pool: Pool, chain: PublicClient): Promise<Audit
         )
       }
     } catch (error) {
-      faults.add(`${address} can not be read: ${(error as Error).message.split('\n')[0]}`)
+      faults.add(`${address} cannot be read: ${(error as Error).message.split('\n')[0]}`)
     }
   }
   return faults.check(COVERED, `${found.rows.length} distributors`)

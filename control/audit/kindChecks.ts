@@ -1,6 +1,6 @@
 import type { Invariant } from './check.ts'
 
-/** A kind of transfers beside charges: between which classes of ledger accounts it moves, and what it is booked for. */
+/** A kind of transfers other than charges: between which classes of ledger accounts it moves, and what it is booked for. */
 interface Kind {
   readonly kind: string
   /** Pairs of classes, which are the ids of ledger accounts up to the first colon. */
@@ -38,12 +38,12 @@ const fill = (condition: string): string => `EXISTS (
   WHERE f.taker_order = split_part(t.ref, ':', 1) AND f.maker_order = split_part(t.ref, ':', 2) AND ${condition})`
 /** When coin began to be kept in coin: earlier books have transfers without such rows, and those that converted them. */
 const SINCE = '(SELECT applied_at FROM schema_migrations WHERE version = 160)'
-/** What is an operator's gift is in the activity of its account; there are ledger accounts of no account in tests alone. */
+/** An operator's gift is in the activity of its account; there are ledger accounts of no account in tests alone. */
 const CREDITED = `
   EXISTS (SELECT FROM activity a WHERE a.account_id = substr(t.credit, 6) AND a.type = 'coin.credited' AND a.details ->> 'ref' = t.ref)
   OR NOT EXISTS (SELECT FROM accounts a WHERE a.id = substr(t.credit, 6))`
 
-/** Every kind of transfers that the gateway books beside charges. */
+/** Every kind of transfers that the gateway books in addition to charges. */
 const KINDS: readonly Kind[] = [
   {
     kind: 'expire',
@@ -246,7 +246,7 @@ const SOURCES = KINDS.flatMap(({ kind, source }) => (source === undefined ? [] :
 export const KIND_INVARIANTS: readonly Invariant[] = [
   {
     name: 'every transfer is of a known kind, between its accounts',
-    checked: `SELECT '${KINDS.length} kinds beside charges'`,
+    checked: `SELECT '${KINDS.length} kinds other than charges'`,
     faults: `
       SELECT t.ref || ' is a transfer of the kind ' || t.kind || ' of ' || t.units || ' units from ' || t.debit || ' to ' || t.credit
       FROM transfers t LEFT JOIN (VALUES ${WAYS.join(', ')}) AS w (kind, debit, credit)
@@ -255,7 +255,7 @@ export const KIND_INVARIANTS: readonly Invariant[] = [
   },
   {
     name: 'every transfer has what it was booked for',
-    checked: `SELECT '${SOURCES.length} kinds with a row of their own'`,
+    checked: `SELECT '${SOURCES.length} kinds with their own row'`,
     faults: `
       SELECT t.ref || ' is a ' || t.kind || ' of ' || t.units || ' units from ' || t.debit || ' to ' || t.credit || ', for which there is nothing'
       FROM transfers t WHERE t.kind <> 'charge' AND t.at > ${SINCE} AND NOT CASE t.kind ${SOURCES.join(' ')} ELSE true END`,

@@ -1,12 +1,12 @@
 /** The limits of the audit. */
 export const AUDIT_LIMITS = {
-  /** Rows that are read at once. */
+  /** Rows that are read together. */
   auditPageMax: 1_000,
-  /** Positions of one log whose leaves are read at once, of 32 bytes each. */
+  /** Positions of one log whose leaves are read together, of 32 bytes each. */
   auditLeafPositions: 16_384,
   /** Receipts that one statement adds up. */
   auditSumReceipts: 50_000,
-  /** Rows of sums whose digest is taken at once. */
+  /** Rows of sums whose digest is taken together. */
   auditDigestRows: 5_000,
   /** One statement of an audit, ms: some read a whole table. */
   auditStatementMs: 86_400_000,

@@ -6,7 +6,7 @@ import { type AuditCheck, Faults, type Invariant } from './check.ts'
 /** The name of the check of the chain. */
 export const LOCK_TOKENS = 'contracts have the lock tokens that were minted and not redeemed'
 
-/** What has to hold of lock tokens on the chain by the book alone. */
+/** Invariants of lock tokens on the chain by the book alone. */
 export const LOCK_TOKEN_INVARIANTS: readonly Invariant[] = [
   {
     name: 'tokens on the chain are those withdrawn and neither returned nor redeemed',
@@ -68,7 +68,7 @@ export async function checkLockTokens(pool: Pool, chain: PublicClient): Promise<
         `${address} has ${supply} of ${seriesId} at block ${block}, ${micros} by the book and ${pending} pending`,
       )
     } catch (error) {
-      faults.add(`${address} can not be read: ${(error as Error).message.split('\n')[0]}`)
+      faults.add(`${address} cannot be read: ${(error as Error).message.split('\n')[0]}`)
     }
   }
   return faults.check(LOCK_TOKENS, `${found.rows.length} tokens`)

@@ -48,7 +48,7 @@ export async function readLeaves(
   limits: Limits,
 ): Promise<LeafPage | undefined> {
   const until = from + limits.auditLeafPositions
-  // Both are asked for at once, so that the database is at them while the caller is at the page before.
+  // The queries run concurrently, so that the database prepares the next page while the caller reads the page before.
   const [page, archived] = await Promise.all([
     client.query<PageRow>(longQuery(limits, PAGE, [log, from, until])),
     archivedLeaves(client, log, [from, until], limits),

@@ -11,7 +11,7 @@ export interface Lost {
   /** By usage log, where any are. */
   readonly receipts: readonly { readonly log: number; readonly receipts: number }[]
   readonly receiptsTotal: number
-  /** Whether entries were added after the restore. What the lost ones moved is then no longer known. */
+  /** Whether entries were added after the restore. The amounts that the lost ones moved are then no longer known. */
   readonly movedOn: boolean
   /** The total charge of these receipts; null when the book has moved on. */
   readonly chargedUnits: WideAmount | null

@@ -1,6 +1,6 @@
 import type { Invariant } from './check.ts'
 
-/** What proxy processes said of their requests while they lived, against the endings that the book has of them. */
+/** Reports of living proxy processes about their requests, against the endings that the book has of them. */
 export const OPENING_INVARIANTS: readonly Invariant[] = [
   {
     name: 'every request of a process that is gone has ended',

@@ -1,7 +1,7 @@
 import type { Invariant } from './check.ts'
 import { sumsOf } from './sumTables.ts'
 
-/** Invariants of what belongs to whom: ledger accounts, grants and keys. */
+/** Invariants of the owners of ledger accounts, grants and keys. */
 export const OWNER_INVARIANTS: readonly Invariant[] = [
   {
     name: 'ledger accounts of customers are those of their owners',
@@ -26,7 +26,7 @@ export const OWNER_INVARIANTS: readonly Invariant[] = [
         ELSE (o.account_id, o.expires_at_ms) IS DISTINCT FROM (g.account_id, g.expires_at_ms) END
         OR l.owner IS DISTINCT FROM g.account_id
       UNION ALL
-      SELECT g.id || ' expires at ' || g.expires_at_ms || ', its account was told ' || (a.details ->> 'expires_at')
+      SELECT g.id || ' expires at ' || g.expires_at_ms || ', its account was shown ' || (a.details ->> 'expires_at')
       FROM grants g JOIN activity a ON a.account_id = g.account_id AND a.type = 'credits.granted' AND a.target = g.id
       WHERE floor(extract(epoch FROM (a.details ->> 'expires_at')::timestamptz) * 1000) <> g.expires_at_ms`,
   },

@@ -6,7 +6,7 @@ const CHARGES = `
   FROM transfers WHERE kind IN ('charge', 'burn') AND starts_with(credit, 'revenue')
     AND at >= (SELECT since FROM paid_revenue)`
 
-/** Invariants of what shares are taken of: by them and by the totals of the periods, shares are of paid charges alone. */
+/** Invariants of the base of shares: by them and by the totals of the periods, shares are of paid charges alone. */
 export const PAID_INVARIANTS: readonly Invariant[] = [
   {
     name: 'revenue that is shared was paid in coin',

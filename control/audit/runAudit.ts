@@ -42,7 +42,7 @@ export interface AuditOptions {
   readonly onProgress?: OnProgress | undefined
 }
 
-/** What the checks of one audit share. */
+/** The parts that the checks of one audit share. */
 interface Scope {
   /** To continue from. */
   readonly mark: AuditMark | undefined
@@ -54,7 +54,7 @@ interface Scope {
 /** Checks that read the audit's snapshot over one connection; the name is reported when they end with an error. */
 type CheckRow = readonly [name: string, check: (client: Client, scope: Scope) => Promise<AuditCheck[]>]
 
-/** Of receipts and their logs; read beside the charges, over another connection that sees the same moment. */
+/** Of receipts and their logs; read in parallel to the charges, over another connection that shares the snapshot. */
 const LOG_CHECKS: readonly CheckRow[] = [
   ['receipts are as their price sheets say', (reader, { mark, limits }) => checkRates(reader, mark, limits)],
   ['private requests are attested', (reader, { mark, limits }) => checkAttested(reader, mark, limits)],
@@ -79,7 +79,7 @@ const CHECKS: readonly CheckRow[] = [
 
 /**
  * Verifies the invariants of the book, of the usage logs and their checkpoints, of the signed catalogs, and that the admission
- * state agrees with the book. Reads in pages; may run beside traffic. When all hold, it leaves a mark, from which the next
+ * state agrees with the book. Reads in pages; may run during traffic. When all hold, it leaves a mark, from which the next
  * audit continues.
  * A check that ends with an error is reported as broken, and the others go on.
  * @returns every check, including those that hold
@@ -134,7 +134,7 @@ function inPart(client: Client, name: string, work: () => Promise<AuditCheck[]>)
   return attemptIn(client, work, (error) => [broken(name, error)])
 }
 
-/** Checks the charges and, beside them, the logs: each keeps the database as busy as one connection can. */
+/** Checks the charges and, in parallel, the logs: each keeps the database as busy as one connection can. */
 async function checkBoth(pool: Pool, client: Client, scope: Scope): Promise<AuditCheck[]> {
   const snapshot = await exportSnapshot(client)
   const logs = inReader(pool, snapshot, async (reader) => {
@@ -150,7 +150,7 @@ async function markFor(client: Client, marking: Marking | undefined, limits: Lim
   return attemptIn<Awaited<ReturnType<typeof readMark>>>(
     client,
     () => readMark(client, marking.key, limits),
-    (error) => ({ refused: `it can not be read: ${(error as Error).message}` }),
+    (error) => ({ refused: `it cannot be read: ${(error as Error).message}` }),
   )
 }
 

@@ -46,7 +46,7 @@ async function boundSheets(client: Client): Promise<Bound[]> {
   return found.rows.flatMap(({ bound }) => (bound === null ? [] : [bound]))
 }
 
-/** What is computed of a sheet; undefined for a text that is no sheet. */
+/** The value that is computed of a sheet; undefined for a text that is no sheet. */
 function ofSheet(compute: (text: string) => string, text: string): string | undefined {
   try {
     return compute(text)

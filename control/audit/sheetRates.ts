@@ -8,7 +8,7 @@ const MILLION = 1_000_000
 const MOST_TOKENS = Number.MAX_SAFE_INTEGER
 const NO_RATES: RateSet = { input: 0, cachedInput: 0, cacheWrite5m: 0, cacheWrite1h: 0, output: 0 }
 
-/** What a sheet sells at its standard rate, for prompts within two lengths: all prices per million, in units. */
+/** The standard rate of a sheet, for prompts within two lengths: all prices per million, in units. */
 interface Rated extends RateSet {
   readonly version: number
   readonly item: string

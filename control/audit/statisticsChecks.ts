@@ -27,7 +27,7 @@ const sums = SUMS.map((name) => `coalesce(sum(${name}), 0) AS ${name}`).join(', 
 export const statisticsInvariants = (isSinceMark: boolean): readonly Invariant[] => [
   {
     name: 'statistics equal the receipts',
-    checked: `SELECT coalesce(sum(requests), 0) || ' requests that are told' FROM public_statistics`,
+    checked: `SELECT coalesce(sum(requests), 0) || ' requests that are published' FROM public_statistics`,
     faults: `
       WITH counted AS MATERIALIZED (
         SELECT day, ${sums} FROM (${COUNTED}) AS parts GROUP BY day

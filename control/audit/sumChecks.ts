@@ -1,14 +1,14 @@
 import type { Invariant } from './check.ts'
 import { sumsOf } from './sumTables.ts'
 
-/** Movements beside charges, which are few and found by an index. */
+/** Movements other than charges, which are few and found by an index. */
 const OTHERS = `SELECT account, currency, amount FROM postings WHERE kind <> 'charge'`
 
 /** Invariants of all postings together. */
 export const balanceInvariants = (isSinceMark: boolean): readonly Invariant[] => [
   {
     name: 'postings sum to zero',
-    checked: `SELECT count(*) || ' transfers beside charges' FROM transfers WHERE kind <> 'charge'`,
+    checked: `SELECT count(*) || ' transfers other than charges' FROM transfers WHERE kind <> 'charge'`,
     faults: `
       SELECT 'the sum of ' || currency || ' is ' || sum(amount)
       FROM (SELECT currency, amount FROM ${sumsOf('charges', isSinceMark)} c UNION ALL

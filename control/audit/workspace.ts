@@ -31,7 +31,7 @@ export function inWorkspace<T>(pool: Pool, isMarking: boolean, work: (client: Cl
   })
 }
 
-/** Names the moment at which a transaction sees the book, for readers beside it while it is open. */
+/** Names the moment at which a transaction sees the book, for parallel readers while it is open. */
 export async function exportSnapshot(client: Client): Promise<string> {
   const { rows } = await client.query<{ name: string }>('SELECT quote_literal(pg_export_snapshot()) AS name')
   return rows[0]?.name ?? ''

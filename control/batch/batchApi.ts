@@ -21,7 +21,7 @@ const SHORT_ANSWER_BYTES = 1_048_576
 const SHORT_ANSWER_BOUNDS = { depthMax: 64, membersMax: 32_768, elementsMax: 32_768 }
 /** The rest of a longer error, an echo mostly, is not read. */
 const ERROR_BODY_BYTES_MAX = 65_536
-/** What a batch would have been answered with, had it been refused at once. */
+/** The status of the answer if the batch had been refused immediately. */
 const REFUSED_STATUS = 400
 
 /** A batch as its provider reports it. */

@@ -35,7 +35,7 @@ export class BatchHolds {
   }
 
   /**
-   * Takes a hold over from the proxy that took it, which can not end it afterwards.
+   * Takes a hold over from the proxy that took it, which cannot end it afterwards.
    * @param byMs the latest time, on Redis's clock
    * @returns false when the proxy does not have it any more, `byMs` is over, or admission is closed
    */

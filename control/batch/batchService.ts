@@ -46,7 +46,7 @@ export class BatchService {
   private readonly singles: SingleCalls
   private readonly loops: Loop[] = []
   private ends: Loop | undefined
-  /** Whether any job is open, as far as is known; saves the other loops from asking. */
+  /** Whether any job is known to be open; saves the other loops from asking. */
   private hasOpen = true
   private known: Providers | undefined
   private providersAtMs = 0

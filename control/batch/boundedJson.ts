@@ -23,7 +23,7 @@ export async function parseResult(bytes: Buffer, limits: ResultLimits): Promise<
   return parsed
 }
 
-/** Whatever is read of so many bytes takes no time that counts. */
+/** Reading so many bytes takes no time that counts. */
 const SMALL_BYTES = 65_536
 
 function boundsOf({ jsonDepthMax, batchResultValuesMax: valuesMax }: ResultLimits): JsonBounds {

@@ -26,7 +26,7 @@ export interface ChargerOptions {
 export async function endDecided(options: ChargerOptions): Promise<number> {
   let ended = 0
   let last = ''
-  // Jobs that can not be ended yet do not block the jobs after them.
+  // Jobs that cannot be ended yet do not block the jobs after them.
   for (let page = 0; page < options.limits.batchPassMax; page++) {
     const found = await options.pool.query<JobRow>(
       `SELECT ${JOB_COLUMNS} FROM batch_jobs WHERE state = 'ending' AND id > $1 ORDER BY id LIMIT $2`,

@@ -2,11 +2,11 @@
 export const BATCH_LIMITS = {
   /** How long a job may take from its row to its hold, in milliseconds. */
   batchOpenMs: 60_000,
-  /** Jobs of all keys that are open at once. */
+  /** Jobs of all keys that are open concurrently. */
   batchJobsOpenMax: 1_000_000,
-  /** The time from one step of the work on jobs to the next, in milliseconds. */
+  /** Interval of the steps of the work on jobs, in milliseconds. */
   batchTickMs: 500,
-  /** Rows that such a step takes at once, and repetitions of it. */
+  /** Rows per step, and repetitions of a step. */
   batchPassMax: 200,
   /** How long jobs wait for others that travel with them, in milliseconds. */
   batchGatherMs: 2_000,
@@ -14,7 +14,7 @@ export const BATCH_LIMITS = {
   batchGroupJobsMax: 1_000,
   /** The requests of a group, in bytes. */
   batchGroupBytesMax: 33_554_432,
-  /** Groups that one control works on at once. */
+  /** Groups that one control works on concurrently. */
   batchLanes: 4,
   /** How long a group is reserved for the control that works on it, in milliseconds. */
   batchLeaseMs: 120_000,
@@ -22,7 +22,7 @@ export const BATCH_LIMITS = {
   batchFindGraceMs: 60_000,
   /** Pages of a provider's batches that are searched. */
   batchFindPagesMax: 50,
-  /** The time from one question for the state of a batch to the next, in milliseconds. */
+  /** Interval of the polls for the state of a batch, in milliseconds. */
   batchPollMs: 15_000,
   /** How long before the deadline of its jobs a batch is cancelled, in milliseconds. */
   batchCancelLeadMs: 900_000,
@@ -40,13 +40,13 @@ export const BATCH_LIMITS = {
   batchResultBytesMax: 4_194_304,
   /** Members of all objects in the result of one job, and elements of all arrays. */
   batchResultValuesMax: 131_072,
-  /** A part of a result that crosses Redis at once, in characters. */
+  /** A part of a result that crosses Redis in one piece, in characters. */
   batchResultPartChars: 262_144,
-  /** Calls at once to a provider that takes no batches. */
+  /** Concurrent calls to a provider that takes no batches. */
   batchCallsPerProviderMax: 4,
   /** The time from the start of one such call to the next, in milliseconds. */
   batchCallPaceMs: 100,
-  /** The time that such a call has, in milliseconds. */
+  /** Timeout of such a call, in milliseconds. */
   batchCallTimeoutMs: 600_000,
   /** The margin after batchCallTimeoutMs before a call counts as lost, in milliseconds. */
   batchCallMarginMs: 5_000,
@@ -56,6 +56,6 @@ export const BATCH_LIMITS = {
   webhookRetryMaxMs: 3_600_000,
   /** How long webhooks and their delivery attempts are kept, in milliseconds. */
   webhookKeptMs: 2_592_000_000,
-  /** Webhooks that are sent at once. */
+  /** Webhooks that are sent concurrently. */
   webhooksAtOnceMax: 16,
 } as const

@@ -10,7 +10,7 @@ const EXPIRED = 'batch_expired'
 const LF = 10
 /** No result is shorter. */
 const LINE_BYTES_MIN = 16
-/** What is read of lines in one turn of the event loop, in bytes, and what a line costs beside its bytes, or a blank one. */
+/** Bytes of lines that one turn of the event loop reads; the cost of a line beside its bytes, and of a blank one. */
 const TURN_BYTES = 1_048_576
 const LINE_COST_BYTES = 8_192
 const BLANK_COST_BYTES = 64

@@ -76,7 +76,7 @@ export async function recoverOpening({
   return found.rows.length
 }
 
-/** A name is resolved when it is called; an address can be refused at once. */
+/** A name is resolved when it is called; an address can be refused immediately. */
 function checkWebhook(url: string, allowPrivate: boolean): void {
   if (url === '' || allowPrivate) return
   if (!mayBePublicHost(new URL(url)))

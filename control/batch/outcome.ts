@@ -14,7 +14,7 @@ import type { JobRow, Outcome } from './jobRow.ts'
 
 const DURATION_MS_MAX = 2 ** 31 - 1
 const MESSAGE_CHARACTERS_MAX = 1_000
-/** Of an error in place of a completion, which has no status of its own. */
+/** Of an error in place of a completion, which has no status. */
 const LINE_STATUS = 400
 const USAGE_SOURCE_NAMES = namesOf(USAGE_SOURCE)
 

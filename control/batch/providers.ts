@@ -9,7 +9,7 @@ export interface BatchProvider {
   /** Without a slash at its end. */
   readonly baseUrl: string
   readonly apiKey: string
-  /** It takes many jobs at once; the others are called for each. */
+  /** It takes many jobs in one batch; the others are called for each. */
   readonly batch: boolean
 }
 

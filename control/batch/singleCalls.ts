@@ -27,13 +27,13 @@ export interface SingleCallsOptions {
   /** By which providers know jobs. */
   readonly attemptIds: AttemptIds
   readonly now: () => number
-  /** Told when a job is decided or may be sent again. */
+  /** Called when a job is decided or may be sent again. */
   readonly onDone: () => void
   readonly limits: Limits
 }
 
 /**
- * Runs jobs of providers that take no batches, each by a call of its own: a few at once, at a steady pace. A call that
+ * Runs jobs of providers that take no batches, each by its own call: a few concurrently, at a steady pace. A call that
  * may have been read is never made again; when its answer is lost, the job fails and costs nothing.
  */
 export class SingleCalls {

@@ -19,7 +19,7 @@ export interface WebhookSenderOptions {
 }
 
 /**
- * Sends the webhooks that are due, a few at once.
+ * Sends the webhooks that are due, a few concurrently.
  * @returns how many attempts were made
  */
 export async function sendWebhooks(options: WebhookSenderOptions): Promise<number> {

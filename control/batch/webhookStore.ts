@@ -45,7 +45,7 @@ export async function addWebhook(db: Queryable, job: JobRow, nowMs: number): Pro
 
 /**
  * Takes webhooks that are due. Each is due again at the next step of its backoff, which is later than the end of any attempt,
- * so that a webhook is retried if its sender crashes, and never sent by two senders at once.
+ * so that a webhook is retried if its sender crashes, and never sent by two senders concurrently.
  */
 export async function takeDueWebhooks(db: Queryable, nowMs: number, limits: Limits): Promise<DueWebhook[]> {
   const taken = await db.query<DueWebhook>(

@@ -1,21 +1,21 @@
 /** The limits of settling into the book. */
 export const BOOK_LIMITS = {
   /**
-   * Ended requests that are booked in one transaction; those of one stream entry stay together, however many they are. What
-   * is added up by account and key is written once in it, so that larger ones cost less a request.
+   * Ended requests that are booked in one transaction; those of one stream entry stay together, however many they are. The
+   * sums by account and key are written once in it, so that larger batches cost less a request.
    */
   settlementBatchMax: 6_000,
-  /** Transactions that book at once, each the shards of its own. */
+  /** Transactions that book concurrently, each its own shards. */
   settlementLanes: 4,
   /** Ended requests that are divided among the lanes; fewer are booked in one transaction. */
   settlementDivideMin: 512,
-  /** The time from one sign of life of a control that books to the next, in milliseconds. */
+  /** Interval of the heartbeats of a control that books, in milliseconds. */
   bookerBeatMs: 1_000,
   /** How long the shards of a control that gives no sign of life stay its own, in milliseconds. */
   bookerLeaseMs: 3_000,
   /** The most ended requests of one read of the ledger streams; Redis serves nothing else while it returns them. */
   settlementReadMax: 3_000,
-  /** Entries that are read from a ledger stream at once at least. */
+  /** The least number of entries that are read together from a ledger stream. */
   settlementReadMin: 32,
   /** How long entries gather before the next read, in milliseconds. */
   settlementGatherMs: 25,
@@ -25,21 +25,21 @@ export const BOOK_LIMITS = {
   settlementBlockMs: 1_000,
   /** The wait before a batch or a read that failed is tried again, in milliseconds. */
   settlementRetryMs: 500,
-  /** The time from one checkpoint of the usage logs to the next, in milliseconds, of all controls together. */
+  /** Interval of the checkpoints of the usage logs, of all controls together, in milliseconds. */
   checkpointMs: 1_000,
   /** How long checkpoints and the entries of the log of heads are kept, in milliseconds; hashes of the latter stay for good. */
   checkpointsKeptMs: 2_592_000_000,
-  /** Old checkpoints that are removed at once. */
+  /** Old checkpoints that are removed together. */
   checkpointsForgottenMax: 5_000,
-  /** Tiles of 256 old entries of the log of heads that are removed at once. */
+  /** Tiles of 256 old entries of the log of heads that are removed together. */
   headTilesForgottenMax: 32,
   /** How long after it was signed a checkpoint may be cosigned, in milliseconds. */
   cosignatureAfterMs: 3_600_000,
   /** By how much the clock of a witness may differ, in milliseconds. */
   cosignatureSkewMs: 60_000,
-  /** The time from one look whether receipts of the next months have their partitions to the next, in milliseconds. */
+  /** Interval of the checks that receipts of the next months have their partitions, in milliseconds. */
   receiptMonthsMs: 3_600_000,
-  /** The time from one count of receipts for the public statistics to the next, in milliseconds. */
+  /** Interval of the counts of receipts for the public statistics, in milliseconds. */
   statisticsMs: 10_000,
   /** Batches that are counted for the public statistics in one step. */
   statisticsBatchesMax: 1_000,

@@ -26,7 +26,7 @@ export function createChainClient(rpcUrl: string, limits: Limits): ChainClient {
   })
 }
 
-/** The node can not be reached, or can not answer; to be tried again. */
+/** The node cannot be reached, or cannot answer; to be tried again. */
 export function chainUnavailable(cause: unknown): GatewayError {
   return new GatewayError('chain_unavailable', { retryAfterSeconds: 2, cause })
 }

@@ -17,7 +17,7 @@ export interface ChainParts {
   readonly quoteSecret: Buffer
 }
 
-/** What every product on the chain is started with. */
+/** The parts that every product on the chain is started with. */
 export interface ChainOptions {
   readonly config: PaymentsConfig
   readonly pool: Pool

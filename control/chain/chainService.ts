@@ -16,7 +16,7 @@ export interface ChainServiceOptions extends ChainOptions {
   readonly handlers: OutcomeHandlers
 }
 
-/** What runs once the chain is known to be the right one. */
+/** The parts that run once the chain is known to be the right one. */
 interface Running {
   readonly chain: ChainClient
   readonly fees: FeeOracle

@@ -17,11 +17,11 @@ export interface ChainStateOptions {
   readonly limits: Limits
 }
 
-/** Who admits payments. */
+/** The part that admits payments. */
 export interface Admitting {
   /** Whether the chain is known to be the one of the book. */
   readonly isBound: boolean
-  /** Whether it takes payments, as far as it depends on this process. */
+  /** Whether this process is ready for payments. */
   readonly isReady: boolean
   /** Whether transactions can be paid for. @throws errors of the node */
   hasGas(): Promise<boolean>

@@ -48,8 +48,8 @@ export async function recordTransfer(client: Client, transfer: Unclaimed, deposi
 
 /**
  * The transfers that no transaction of the book has claimed, that were not counted before, and that were made after the book
- * opened their token. A transaction that the book follows and has given up, because it seemed not to come, has come: it is
- * looked for again.
+ * opened their token. A transaction that was given up as lost was mined after all if it makes one of them: it is looked for
+ * again.
  */
 export async function newTransfers(client: Client, transfers: readonly Seen[]): Promise<Unclaimed[]> {
   if (transfers.length === 0) return []
@@ -77,7 +77,7 @@ interface Counted {
   readonly rows: number
 }
 
-/** What is counted of transfers, by their key; by the hash alone where a transaction of the book has all that it moves. */
+/** The counted transfers, by their key; by the hash alone where a transaction of the book has all that it moves. */
 async function countedTransfers(client: Client, hashes: string): Promise<ReadonlyMap<string, Counted>> {
   const found = await client.query<{ key: string; claims: number; rows: number }>(
     `SELECT key, sum(claims)::int AS claims, sum(rows)::int AS rows FROM (

@@ -28,9 +28,9 @@ export const CHAIN_LIMITS = {
   replaceAfterMs: 30_000,
   /** How often a transaction is sent with a higher fee. */
   replacementsMax: 8,
-  /** The time from one reading of new blocks to the next, in milliseconds. */
+  /** Interval of the reads of new blocks, in milliseconds. */
   chainScanMs: 2_000,
-  /** Blocks that are read at once. */
+  /** Blocks that are read together. */
   chainScanBlocksMax: 1_000,
   /** Blocks that are searched for a transfer whose transaction has no receipt, the newest first. */
   chainSearchBlocksMax: 200_000,

@@ -14,7 +14,7 @@ export interface MadeTransfer {
 }
 
 /**
- * What a node shows of a transaction that it has no receipt of: the transfer; a block that has the transaction, without the
+ * The traces on a node of a transaction that it has no receipt of: the transfer; a block that has the transaction, without the
  * transfer, which a node that prunes may have forgotten; or neither.
  */
 export type Finding = MadeTransfer | { readonly kind: 'included' } | { readonly kind: 'absent' }

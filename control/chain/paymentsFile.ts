@@ -38,7 +38,7 @@ export interface PaymentsFile {
   readonly holders: HolderSettings | null
   /** The contract that tokens of compute locks are withdrawn to; null for none. */
   readonly lockTokens: Address | null
-  /** Holds tokens that count as reserve beside the treasury; null for none. */
+  /** Holds tokens that count as reserve in addition to the treasury; null for none. */
   readonly reserveVault: Address | null
 }
 

@@ -36,7 +36,7 @@ export function outcomeHandler(handlers: OutcomeHandlers, purpose: Purpose): Out
 export class OutcomeRecorder {
   private readonly pool: Pool
   private readonly handlers: OutcomeHandlers
-  /** Told after each commit. */
+  /** Called after each commit. */
   private readonly onRecorded: (transactionId: number, state: TransactionState) => void
 
   constructor(pool: Pool, handlers: OutcomeHandlers, onRecorded: (id: number, state: TransactionState) => void) {
@@ -114,7 +114,7 @@ export class OutcomeRecorder {
   }
 
   /**
-   * Leaves a transaction to an operator: its nonce was used, and nothing shows whether it was made. What it is for stays as it is.
+   * Leaves a transaction to an operator: its nonce was used, and nothing shows whether it was made. The row that it is for stays as it is.
    * @returns whether this is new
    */
   async leaveStuck(row: TransactionRow): Promise<boolean> {

@@ -4,7 +4,7 @@ import { EXACT_PROXY_ADDRESS, PERMIT2_ADDRESS } from '../../contract/payments/ad
 import type { SignedPayment } from '../../contract/payments/signedPayment.ts'
 import { MPP_WITNESS_TYPE, paymentWitness } from '../../contract/payments/typedData.ts'
 
-/** Functions of tokens, of Permit2 and of its spender that make payments, or report why a payment can not be made. */
+/** Functions of tokens, of Permit2 and of its spender that make payments, or report why a payment cannot be made. */
 export const PAYMENT_ABI = parseAbi([
   'function transferWithAuthorization(address from, address to, uint256 value, uint256 validAfter, uint256 validBefore, bytes32 nonce, uint8 v, bytes32 r, bytes32 s)',
   'function transferWithAuthorization(address from, address to, uint256 value, uint256 validAfter, uint256 validBefore, bytes32 nonce, bytes signature)',

@@ -115,7 +115,7 @@ export class TransactionSweeper {
   }
 
   /**
-   * Decides a transaction whose nonce was used and that has no receipt. What nothing shows to be made may still be: such a
+   * Decides a transaction whose nonce was used and that has no receipt. A transaction without any trace may still be made: such a
    * transaction is given up only where making it again cannot pay twice.
    */
   private async decide(row: TransactionRow): Promise<void> {

@@ -97,7 +97,7 @@ function toTransaction(row: Row): TransactionRow {
   }
 }
 
-/** Transactions that are in no block as far as the book knows, in the order in which they have to get in. */
+/** Transactions that are in no block by the book, in the order in which they have to get in. */
 export async function pendingTransactions(db: Queryable, limit: number): Promise<TransactionRow[]> {
   const found = await db.query<Row>(
     `SELECT ${COLUMNS} FROM chain_transactions t WHERE t.state IN ('pending', 'stuck') ORDER BY t.sender, t.nonce, t.id LIMIT $1`,

@@ -24,7 +24,7 @@ export interface TreasuryTransfer extends Omit<ExpectedTransfer, 'from'> {
 }
 
 /**
- * Sends tokens of the treasury by a transaction of their own.
+ * Sends tokens of the treasury by a separate transaction.
  * @param claim books their purpose, in the database transaction that stores the one for the chain. It returns the ref of the
  *   latter, or undefined when nothing has to be sent any more
  * @returns false when the token refuses the transfer; nothing was claimed then. True also while a stuck transaction pauses the

@@ -13,7 +13,7 @@ const POLL_FIRST_MS = 10
 
 interface Watched {
   row: TransactionRow
-  /** Told when it is in a block, or can never be. */
+  /** Called when it is in a block, or can never be. */
   readonly waiting: Array<(state: TransactionState) => void>
 }
 
@@ -142,7 +142,7 @@ export class TransactionWatcher {
     this.soon()
   }
 
-  /** A fresh transaction is often in a block at once; the looks become rarer while nothing happens. */
+  /** A fresh transaction is often in a block immediately; the polls become rarer while nothing happens. */
   private soon(): void {
     if (this.stopping) return
     this.pollMs = POLL_FIRST_MS

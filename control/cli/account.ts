@@ -35,7 +35,7 @@ const { name: _name, expires: _expires, ...KEY_FLAGS } = SETTING_FLAGS
 const CREDIT_FLAGS = {
   credits: { value: 'USD', help: 'free credits, such as 10' },
   coin: { value: 'AMOUNT', help: 'coin, such as 5' },
-  source: { value: 'TEXT', help: 'who gave the credits, as shown to the customer (operator)' },
+  source: { value: 'TEXT', help: 'the giver of the credits, as shown to the customer (operator)' },
   expires: { value: 'TIME', help: 'when the credits expire, such as 2027-01-31T12:00:00Z (in a year)' },
 }
 

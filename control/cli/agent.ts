@@ -37,7 +37,7 @@ const { expires: _, platform: __, 'no-platform': ___, ...KEY_FLAGS } = SETTING_F
 const POLICY_FLAGS = {
   ...KEY_FLAGS,
   name: { value: 'TEXT', help: 'a name for people' },
-  description: { value: 'TEXT', help: 'what it does; public' },
+  description: { value: 'TEXT', help: 'its description; public' },
   'request-cap': { value: 'USD', help: 'most that one request or payment may cost at worst; "none" removes it' },
   'approval-above': {
     value: 'USD',
@@ -182,7 +182,7 @@ async function leaderboard(args: Arguments, context: CliContext): Promise<undefi
 
 export const AGENT: CommandGroup = {
   name: 'agent',
-  summary: 'agents with coin, a key and a policy of their own',
+  summary: 'agents with their own coin, key and policy',
   commands: [
     { synopsis: 'list <ACCOUNT>', summary: 'Lists the agents of an account.', flags: LIST_FLAGS, run: list },
     { synopsis: 'show <SLUG>', summary: 'Shows the coin and the policy of an agent.', run: show },

@@ -14,13 +14,13 @@ interface Deployment {
   readonly initCode: (deployer: `0x${string}`) => Promise<`0x${string}`>
   /** The wallet that will send transactions to it. Control manages the nonces of that wallet, so another wallet deploys. */
   readonly sender?: string
-  /** Shown beside the contract, by name; addresses. */
+  /** Shown with the contract, by name; addresses. */
   readonly roles: (deployer: string) => Readonly<Record<string, string>>
   /** The field of the payments file that names it. */
   readonly field: string
 }
 
-/** Deploys by a key of its own: control counts the nonces of the treasury and the relayers. */
+/** Deploys by its own key: control counts the nonces of the treasury and the relayers. */
 async function deploy(context: CliContext, { initCode, sender, roles, field }: Deployment): Promise<undefined> {
   const { chainRpcUrl, deployerKey } = context
   if (chainRpcUrl === undefined) throw new CommandError('the chain is not known: set CHAIN_RPC_URL')
@@ -128,7 +128,7 @@ function vestSecondsOf(stated: string | undefined): number {
   throw new UsageError(`--vest-seconds is a whole number from 1 to ${VEST_SECONDS_MAX}`)
 }
 
-const ADMIN = { value: 'ADDRESS', help: 'who may name other senders (the deploying wallet)' }
+const ADMIN = { value: 'ADDRESS', help: 'the address that may name other senders (the deploying wallet)' }
 
 export const CHAIN: CommandGroup = {
   name: 'chain',

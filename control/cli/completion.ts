@@ -43,7 +43,7 @@ function bashScript(program: Program, shell: 'bash' | 'zsh'): string {
     const pattern = isLeaf(place) ? `"${place.path}" | "${place.path} "*` : `"${place.path}"`
     return `    ${pattern}) words="${place.words.join(' ')}" ;;`
   })
-  // zsh takes the script of bash by a loader of its own.
+  // zsh takes the script of bash by its own loader.
   const head = shell === 'zsh' ? 'autoload -U +X bashcompinit && bashcompinit\n' : ''
   return `${head}_sluice() {
   local path=sluice word words=

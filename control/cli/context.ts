@@ -17,7 +17,7 @@ import { addressForLog } from '../service/environment.ts'
 
 const REDIS_TIMEOUT_MS = 2_000
 
-/** A command that can not do its work; the message says how to fix it. Exit status 1. */
+/** A command that cannot do its work; the message says how to fix it. Exit status 1. */
 export class CommandError extends Error {
   override readonly name = 'CommandError'
 }
@@ -161,13 +161,13 @@ export class CliContext {
     return this.addresses.databaseUrl !== undefined
   }
 
-  /** The book. @throws CommandError when it can not be reached */
+  /** The book. @throws CommandError when it cannot be reached */
   pool(): Promise<Pool> {
     this.openedPool ??= this.openPool()
     return this.openedPool
   }
 
-  /** Redis. @throws CommandError when it can not be reached */
+  /** Redis. @throws CommandError when it cannot be reached */
   redis(): Promise<Redis> {
     this.openedRedis ??= this.openRedis()
     return this.openedRedis
@@ -213,7 +213,7 @@ export class CliContext {
     }
   }
 
-  /** What to look at when a server does not answer, by who named its address. */
+  /** The advice when a server does not answer, by the place that named its address. */
   private addressAdvice(variable: 'DATABASE_URL' | 'REDIS_URL'): string {
     return this.env[variable] ? `does ${variable} name the right one, and does it run?` : 'is `make run` running?'
   }
@@ -228,7 +228,7 @@ export class CliContext {
     if (!process.stdout.write(text)) await once(process.stdout, 'drain')
   }
 
-  /** Says something beside the result; programs that read the output are not disturbed. */
+  /** Says something in addition to the result; programs that read the output are not disturbed. */
   warn(text: string): void {
     process.stderr.write(`${text}\n`)
   }

@@ -124,7 +124,7 @@ export const KEY: CommandGroup = {
     { synopsis: 'show <ID>', summary: 'Shows the settings of a key.', run: show },
     {
       synopsis: 'limits <ID>',
-      summary: 'Shows how much of its caps and budget a key has spent, and what is left.',
+      summary: 'Shows how much of its caps and budget a key has spent, and the rest.',
       run: showLimits,
     },
     {

@@ -30,7 +30,7 @@ async function list(_args: Arguments, context: CliContext): Promise<undefined> {
 
 export const LEASES: CommandGroup = {
   name: 'leases',
-  summary: 'show what the proxies have leased',
+  summary: 'show the leases of the proxies',
   commands: [
     {
       synopsis: 'list',

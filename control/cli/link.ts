@@ -38,7 +38,7 @@ async function create(args: Arguments, context: CliContext): Promise<undefined> 
   const link = await operate<LinkJson>(context, 'create_link', { accountId, body })
   context.print(
     link,
-    `${text(link)}\ntoken:    ${link.token}\nIt is shown only once; whoever has it can claim the coin.`,
+    `${text(link)}\ntoken:    ${link.token}\nIt is shown only once; anybody who has it can claim the coin.`,
   )
 }
 

@@ -28,7 +28,7 @@ export interface OperatorRequest {
  * Runs an operation of the account API for the operator, with the checks, the transaction and the entry in the audit trail
  * that it has there. The operator needs no key or session of the account.
  * @returns the body of the answer
- * @throws GatewayError as the API answers; CommandError when PostgreSQL or Redis can not be reached
+ * @throws GatewayError as the API answers; CommandError when PostgreSQL or Redis cannot be reached
  */
 export async function operate<Json>(
   context: CliContext,
@@ -46,7 +46,9 @@ export async function operate<Json>(
     return handler.write(call, transaction.client, prepared, transaction)
   })
   await done.afterCommit?.().catch((error: unknown) => {
-    context.warn(`the book is changed, but the proxies could not be told; control tells them when it can (${error})`)
+    context.warn(
+      `the book is changed, but the proxies could not be notified; control notifies them when it can (${error})`,
+    )
   })
   return done.json as Json
 }

@@ -63,7 +63,7 @@ function addCommand(parent: Program, command: Command, run: RunCommand): void {
 
 function optionOf(node: Program, name: string, { value, help, repeatable }: Flag): Option {
   const option = new Option(value === undefined ? `--${name}` : `--${name} <${value}>`, help)
-  // A switch such as --no-logs is a flag of its own, not the negation of --logs.
+  // A switch such as --no-logs is its own flag, not the negation of --logs.
   option.negate = false
   if (value === undefined) return option
   return option.argParser<readonly string[] | undefined>((text, earlier) => {

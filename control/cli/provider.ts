@@ -79,7 +79,7 @@ async function remove(args: Arguments, context: CliContext): Promise<undefined> 
 
 export const PROVIDER: CommandGroup = {
   name: 'provider',
-  summary: 'endpoints that accounts have registered, and what they serve',
+  summary: 'endpoints that accounts have registered, and their models',
   commands: [
     { synopsis: 'list', summary: 'Lists the registered endpoints, newest first.', flags: LIST_FLAGS, run: list },
     {

@@ -163,7 +163,7 @@ export const ADMISSION_COMMANDS: readonly Command[] = [
       'Lets an offered endpoint serve a share of the requests to a chat model of the catalog, on probation first.',
     flags: {
       'upstream-model': { value: 'NAME', help: 'how the endpoint calls the model (as the catalog does)' },
-      share: { value: 'SHARE', help: 'what it is paid: of each charge, such as 0.7' },
+      share: { value: 'SHARE', help: 'its pay: the part of each charge, such as 0.7' },
       'price-input': { value: 'USD', help: 'or a price per million input tokens, never more than the charge' },
       'price-cached-input': { value: 'USD', help: 'the same of cached ones (as input)' },
       'price-output': { value: 'USD', help: 'the same of output tokens' },
@@ -193,7 +193,7 @@ export const ADMISSION_COMMANDS: readonly Command[] = [
   },
   {
     synopsis: 'retire <ID> <MODEL>',
-    summary: 'Ends what an endpoint is admitted for; it may be admitted again, by other terms.',
+    summary: 'Ends the admission of an endpoint; it may be admitted again, by other terms.',
     run: retire,
   },
 ]

@@ -78,7 +78,7 @@ async function attempt(args: Arguments, context: CliContext): Promise<undefined>
 
 export const RECEIPTS: CommandGroup = {
   name: 'receipts',
-  summary: 'archive receipts of past months, and find those of what providers report',
+  summary: "archive receipts of past months, and find those of providers' reports",
   commands: [
     {
       synopsis: 'archive <MONTH>',

@@ -32,11 +32,11 @@ async function attach(args: Arguments, context: CliContext): Promise<undefined> 
 
 export const REFERRAL: CommandGroup = {
   name: 'referral',
-  summary: 'who referred whom, and what they earned',
+  summary: 'referrals, and their earnings',
   commands: [
     {
       synopsis: 'show <ACCOUNT>',
-      summary: 'Shows the code of an account, the accounts it referred, and what it earned.',
+      summary: 'Shows the code of an account, the accounts it referred, and its earnings.',
       flags: LIST_FLAGS,
       run: show,
     },

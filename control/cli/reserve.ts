@@ -59,7 +59,7 @@ async function attest(_args: Arguments, context: CliContext): Promise<undefined>
 
 export const RESERVE: CommandGroup = {
   name: 'reserve',
-  summary: 'what is owed, and what is held against it',
+  summary: 'debts, and the holdings against them',
   commands: [
     { synopsis: 'show', summary: 'Shows the last reading of the reserve and the last attestation.', run: show },
     { synopsis: 'attest', summary: 'Has control attest the reserve now, and waits for it.', run: attest },

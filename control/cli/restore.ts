@@ -100,7 +100,7 @@ function linesOf(then: BookMark, lost: Lost): string[] {
   if (lost.forked.length > 0) lines.push(`logs ${lost.forked.join(', ')} went on in another way than before`)
   if (lost.signedHeads > 0 || lost.forked.length > 0) {
     lines.push(
-      'What is signed from here on contradicts checkpoints that were given out. Sign under another name from now on',
+      'Heads signed from here on contradict checkpoints that were given out. Sign under another name from now on',
       '(log key NAME), and publish this report with the last checkpoint',
     )
   }
@@ -122,7 +122,7 @@ function balanceLine(account: string, difference: bigint): string {
 
 export const RESTORE: CommandGroup = {
   name: 'restore',
-  summary: 'find out what a restored book lacks',
+  summary: 'find the gaps of a restored book',
   commands: [
     {
       synopsis: 'mark <FILE>',
@@ -138,7 +138,7 @@ export const RESTORE: CommandGroup = {
     },
     {
       synopsis: 'drill <MARK>',
-      summary: 'Brings up a restored copy of the book with an empty Redis, verifies it, and reports what it lacks.',
+      summary: 'Brings up a restored copy of the book with an empty Redis, verifies it, and reports its gaps.',
       run: drill,
     },
   ],

@@ -28,7 +28,7 @@ async function recomputeRoot(args: Arguments, context: CliContext): Promise<numb
   const told = periods.at(-1)?.root ?? null
   const published = (await rewards.publishedRoot(rpcUrl, distributor, number)) ?? null
   const faults = all.flatMap((one) => one.faults.map((fault) => `period ${one.number}: ${fault}`))
-  if (root !== told) faults.push(`the gateway tells the root ${told}`)
+  if (root !== told) faults.push(`the gateway publishes the root ${told}`)
   if (published !== null && root !== published) faults.push(`the distributor has the root ${published}`)
   const shown = {
     number,

@@ -32,6 +32,6 @@ export const SESSION: CommandGroup = {
   summary: 'list and end the sessions of an account',
   commands: [
     { synopsis: 'list <ACCOUNT>', summary: 'Lists the sessions of an account.', run: list },
-    { synopsis: 'end <ID>', summary: 'Ends a session at once.', run: end },
+    { synopsis: 'end <ID>', summary: 'Ends a session immediately.', run: end },
   ],
 }

@@ -1,7 +1,7 @@
 import { verify, type X509Certificate } from 'node:crypto'
 import { DER, type DerValue, derChild, derChildren, derInteger, derTimeMs, readDer } from './der.ts'
 
-/** A list of revoked certificates, RFC 5280 section 5.1. Only its signature tells its issuer. */
+/** A list of revoked certificates, RFC 5280 section 5.1. Only its signature shows its issuer. */
 export interface RevocationList {
   /** The signed bytes. */
   readonly signed: Buffer

@@ -15,7 +15,7 @@ const QE_DEBUG = 0x02
 /** Bits of TDATTRIBUTES (Intel TDX module ABI, "TD_ATTRIBUTES"): all of the first byte make a domain debuggable. */
 const SEPT_VE_DISABLE = 0x10
 
-/** Data that a provider sends beside a quote, so that the state of its platform can be judged. */
+/** Data that a provider sends with a quote, so that the state of its platform can be judged. */
 export interface TdxCollateral {
   readonly tcbInfo: SignedTcbInfo
   /** In DER: of the root, and of the issuer of PCK certificates. */

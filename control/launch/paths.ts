@@ -16,7 +16,7 @@ function findRoot(): string {
 export const projectRoot = findRoot()
 export const systemPackagesScript = join(projectRoot, 'scripts/system-packages.mjs')
 
-/** A compiled program beside this one, such as `proxy/main.js`. */
+/** A compiled program next to this one, such as `proxy/main.js`. */
 export function compiled(program: string): string {
   return fileURLToPath(new URL(`../../${program}`, import.meta.url))
 }

@@ -21,7 +21,7 @@ export interface PostgresOptions {
   /** Holds the cluster; made and filled when missing. */
   readonly dir: string
   readonly logFile: string
-  /** Settings beside the defaults, such as { fsync: 'off' } for a cluster that a test throws away. */
+  /** Settings in addition to the defaults, such as { fsync: 'off' } for a cluster that a test throws away. */
   readonly settings?: Readonly<Record<string, string>>
   /** Lets this process end while the server runs; the server is stopped then. */
   readonly unref?: boolean

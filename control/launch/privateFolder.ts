@@ -9,7 +9,7 @@ const STICKY = 0o1000
 export function provideDataFolder(dir: string): void {
   const { mode, uid } = made(dir)
   const isOurs = process.getuid === undefined || uid === process.getuid()
-  if ((mode & STICKY) !== 0) throw refusal(dir, 'which all users share; name a folder of its own')
+  if ((mode & STICKY) !== 0) throw refusal(dir, 'which all users share; name a separate folder')
   if (!isOurs)
     throw refusal(dir, `which belongs to the user with the id ${uid}; run this as that user, or name another folder`)
   try {

@@ -16,7 +16,7 @@ const SAME_INTERRUPT_MS = 1_000
 class StopRequest {
   /** Resolves when it is to stop. */
   readonly stop: Promise<void>
-  /** Resolves when it is to stop at once: Ctrl-C, again. */
+  /** Resolves when it is to stop immediately: Ctrl-C, again. */
   readonly cut: Promise<void>
 
   constructor() {
@@ -106,13 +106,13 @@ async function runUntilAsked(show: (text: string) => void, limits: Limits): Prom
     await Promise.race([starting, asked.stop])
     await asked.stop
     const graceSeconds = Math.ceil(limits.drainGraceMs / 1_000)
-    show(`\nStopping; running streams get up to ${graceSeconds} s to end. Ctrl-C again stops at once ...`)
+    show(`\nStopping; running streams get up to ${graceSeconds} s to end. Ctrl-C again stops immediately ...`)
   } catch (error) {
     failed = true
     show(`Sluice did not start: ${error instanceof Error ? error.message : String(error)}`)
   }
   void asked.cut.then(() => {
-    show('Stopping at once; requests that were running are not charged.')
+    show('Stopping immediately; requests that were running are not charged.')
     return runner.cut()
   })
   await runner.stop()

@@ -1,14 +1,14 @@
 /** The limits of receipts, statements and the archive. */
 export const RECORDS_LIMITS = {
-  /** How long a question for a receipt waits while its request is under way, in milliseconds. */
+  /** How long a read of a receipt waits while its request is under way, in milliseconds. */
   receiptWaitMs: 2_000,
-  /** How long such a question waits for a proxy process that knows of the request, in milliseconds. */
+  /** Timeout for asking the proxies about a receipt that is not booked, in milliseconds. */
   receiptAskMs: 300,
-  /** Such questions without a key that are asked, or wait, at once in one control. */
+  /** Such reads without a key that run or wait concurrently in one control. */
   receiptPublicAsksMax: 4,
   /** Movements on a page of a statement. */
   statementPageMax: 1_000,
-  /** Rows that are read for such a page. */
+  /** Rows that are read for a page. */
   statementRowsReadMax: 20_000,
   /** Receipts that are read at a time when a month is archived. */
   archivePageMax: 1_000,

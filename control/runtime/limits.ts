@@ -2,7 +2,7 @@
 export const RUNTIME_LIMITS = {
   /** Connections to PostgreSQL of one process. */
   databaseConnectionsMax: 10,
-  /** The time of a statement, and of a transaction that stands still, in milliseconds. */
+  /** The time of a statement, and of an idle transaction, in milliseconds. */
   databaseTimeoutMs: 30_000,
   /** How long a start waits for PostgreSQL, Redis or the admission state, in milliseconds. */
   dependencyTimeoutMs: 300_000,
@@ -12,6 +12,6 @@ export const RUNTIME_LIMITS = {
   keyChangesBatchMax: 1_000,
   /** Such steps in a row before anything else gets its turn. */
   keyChangesBatchesMax: 20,
-  /** The time from one comparison of the machine's clock with Redis's to the next, in milliseconds. */
+  /** Interval of the comparisons of the machine's clock with Redis's, in milliseconds. */
   clockCheckMs: 10_000,
 } as const

@@ -76,7 +76,7 @@ export const CONTROL_EVENTS = {
   chain_nonce_conflict: [
     'error',
     'another program used a nonce of this key',
-    'Give every program a key of its own: no other may send transactions from the keys of the payments file.',
+    'Give every program its own key: no other may send transactions from the keys of the payments file.',
   ],
   chain_payer_transaction_refused: ['debug', 'the node did not accept a transaction of a payer; retrying'],
   chain_reorganized: ['warn', 'the chain dropped a block; resending its transactions'],
@@ -223,7 +223,7 @@ export const CONTROL_EVENTS = {
   rpc_call_failed: [
     'error',
     'an RPC failed by a fault of the gateway',
-    'Report it with the stack trace in `err`; `failure` is the name that the client was told.',
+    'Report it with the stack trace in `err`; `failure` is the name in the error of the client.',
   ],
   rpc_call_unsealed: [
     'warn',

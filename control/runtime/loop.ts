@@ -2,7 +2,7 @@ import type { Logger } from 'pino'
 import { WakeableSleep } from '../../contract/std/wakeableSleep.ts'
 import { logEvent } from './logEvents.ts'
 
-/** Repeats a piece of work until it is stopped: after an interval, or at once when woken. Errors are logged. */
+/** Repeats a piece of work until it is stopped: after an interval, or immediately when woken. Errors are logged. */
 export class Loop {
   private readonly name: string
   private readonly intervalMs: number
@@ -21,7 +21,7 @@ export class Loop {
     this.done = this.run()
   }
 
-  /** Starts the next pass at once; if a pass is running, another one follows it. */
+  /** Starts the next pass immediately; if a pass is running, another one follows it. */
   wake(): void {
     this.pause.wake()
   }

@@ -24,7 +24,7 @@ export function backlogGauges(redis: Redis): GaugeGroup {
   )
 }
 
-/** Measures the backlog in Redis. @throws Error when Redis can not be asked */
+/** Measures the backlog in Redis. @throws Error when Redis cannot be asked */
 async function sampleBacklog(redis: Redis) {
   if (redis.status !== 'ready') throw new Error('no connection to Redis')
   const shards = Array.from({ length: SHARD_COUNT }, (_, shard) => shard)

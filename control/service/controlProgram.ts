@@ -13,7 +13,7 @@ export interface ControlProgramParts {
   readonly products: readonly Product[]
   readonly environment: NodeJS.ProcessEnv
   readonly log: Logger
-  /** Takes the texts for whoever has started the program. */
+  /** Takes the texts for the program that has started this one. */
   readonly print: (text: string) => void
   /** The program has ended with this status. */
   readonly onEnd: (status: number) => void

@@ -63,7 +63,7 @@ function platformRecord(platform: ApiKey): Fields<sluice.PlatformRecord.$Propert
   return { keyId: id, capHourUnits, capDayUnits, capMonthUnits, budgetUnits }
 }
 
-/** The policy of an agent's requests, and the account whose defaults apply to them. @throws when it can not be read */
+/** The policy of an agent's requests, and the account whose defaults apply to them. @throws when it cannot be read */
 async function agentPolicyOf(
   db: Queryable,
   agentId: string,

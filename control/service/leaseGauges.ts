@@ -15,7 +15,7 @@ export function leaseGauges(redis: Redis): GaugeGroup {
   )
 }
 
-/** Adds up the leases. @throws Error when Redis can not be asked */
+/** Adds up the leases. @throws Error when Redis cannot be asked */
 async function sampleLeases(redis: Redis) {
   if (redis.status !== 'ready') throw new Error('no connection to Redis')
   const owners = await redis.zrange(OWNERS_KEY, '0', '-1')

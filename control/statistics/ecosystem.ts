@@ -82,7 +82,7 @@ async function usageFigures({ db, limits, nowMs }: Parts): Promise<SiteFigure[]>
   return [await requestsFigure(db), ...quoted(source, stats, rows, true)]
 }
 
-/** All receipts: the signed heads of the usage logs tell everybody how many there are, so that nothing is left out. */
+/** All receipts: the signed heads of the usage logs show how many there are, so that nothing is left out. */
 async function requestsFigure(db: Queryable): Promise<SiteFigure> {
   const found = await db.query<{ size: number }>(
     'SELECT coalesce(sum(size), 0) AS size FROM usage_log_heads WHERE log <> $1',

@@ -8,6 +8,6 @@ export const STATISTICS_LIMITS = {
   indexBaseDays: 28,
   /** Models of a basket of the price index, those with the most tokens. */
   indexModelsMax: 100,
-  /** Price sheets that are read at once for the price index. */
+  /** Price sheets that are read together for the price index. */
   indexSheetsPage: 20,
 } as const

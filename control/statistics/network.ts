@@ -19,7 +19,7 @@ export interface NetworkParts {
 const MODELS_PATH = '/v1/models'
 const MCP_PATH = '/mcp'
 
-/** GET /v1/network: addresses of the gateway and the keys and contracts to verify it with, as far as they are configured. */
+/** GET /v1/network: the configured addresses of the gateway, and the keys and contracts to verify it with. */
 export async function networkJson(db: Queryable, { publicUrl, logKey, payments }: NetworkParts) {
   const base = publicUrl?.href.replace(/\/+$/, '') ?? null
   const address = (path: string): string => `${base ?? ''}${path}`

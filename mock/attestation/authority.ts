@@ -42,7 +42,7 @@ export class Authority {
     this.name = parts.name
   }
 
-  /** A root with a key of its own. */
+  /** A root with its own key. */
   static root(name: string, curve: Curve = 'P-256'): Authority {
     return Authority.certified({ name, curve, isAuthority: true }, undefined)
   }

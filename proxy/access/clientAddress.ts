@@ -2,7 +2,7 @@ import { isIpAddress } from '../../contract/net/ipAddress.ts'
 import type { Exchange } from '../server/exchange.ts'
 
 /**
- * The address of the client behind the load balancers that the operator trusts.
+ * The address of the client that has connected to the load balancers that the operator trusts.
  * @param trustedProxies number of them that add an entry to X-Forwarded-For; earlier entries can be forged by any client
  */
 export function clientAddress(exchange: Exchange, trustedProxies: number): string {

@@ -11,7 +11,7 @@ const REPLY_PER_ITEM = 3
 /** Arguments of an item that are in the principal. */
 const OF_PRINCIPAL = 7
 
-/** Tokens of a compute lock that a request burns, as far as its account has them. Amounts are units at the locked price. */
+/** Tokens of a compute lock that a request burns if its account has them. Amounts are units at the locked price. */
 export interface LockWant {
   readonly seriesId: string
   /** Of one micro-token. */

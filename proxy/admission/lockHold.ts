@@ -6,8 +6,8 @@ import { grantedOutputTokens, type HoldSize, holdRates, sizeHold } from './holdS
 import type { LockWant } from './holds.ts'
 
 /**
- * The hold of a request that burns tokens of a lock: the tokens cover the worst case at the prices of the series, as far as
- * the account has them; credits and coin cover the same share of the worst case at the price sheet that is left.
+ * The hold of a request that burns tokens of a lock: the tokens that the account has cover the worst case at the prices of
+ * the series; if they cover a part, credits and coin cover the remaining share of the worst case at the price sheet.
  */
 export class LockHold implements LockWant {
   readonly wantUnits: number
@@ -55,7 +55,7 @@ export class LockHold implements LockWant {
     if (lockUnits === 0) return grantedOutputTokens(this.sheet, heldUnits)
     const restUnits = heldUnits - lockUnits
     if (restUnits >= sheetRest(wantUnits, this.wantUnits, lockUnits)) return outputTokens
-    // The cost of the output beside the tokens of the lock rises with its length, so a binary search finds the limit.
+    // The cost in addition to the tokens of the lock rises with the length of the output, so a binary search finds the limit.
     let [least, most] = [0, outputTokens]
     while (least < most) {
       const tokens = Math.ceil((least + most) / 2)

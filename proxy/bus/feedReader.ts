@@ -12,7 +12,7 @@ const RETRY_MS = 100
 
 export interface FeedListener {
   onKeyChanged(keyHash: string): void
-  /** The catalog is another one, or who serves its models beside its own routes. */
+  /** The catalog is another one, or who serves its models in addition to its own routes. */
   onCatalogPublished(): void
   onStatusChanged(): void
   /** Events may have been missed: every cached record has to be read again. */

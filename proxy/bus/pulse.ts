@@ -57,7 +57,7 @@ export class Pulse {
   /** Whether withdrawals are accepted, by control's last report; while control does not answer, they are not. */
   withdrawals: WithdrawalState = 'not_configured'
 
-  /** Whether payments can be made, by control's last report; while control does not answer, they can not. */
+  /** Whether payments can be made, by control's last report; while control does not answer, they cannot. */
   payments: PaymentState = 'not_configured'
 
   /** At the last answer control was loading the state that holds are taken on, so that nothing could be held for. */

@@ -58,7 +58,7 @@ export class CatalogStore {
   }
 
   /**
-   * Reads the catalog; who else serves its models follows in the background.
+   * Reads the catalog; the registered providers of its models follow in the background.
    * @returns whether there is one
    */
   refresh(): Promise<boolean> {

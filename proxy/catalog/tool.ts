@@ -10,7 +10,7 @@ export interface AnswerPlaces {
   readonly results: string
   /** The members of each result by the names that clients see; none takes results as they are. */
   readonly result: readonly (readonly [name: string, pointer: string])[]
-  /** The members of the output beside the results. */
+  /** The members of the output outside of the results. */
   readonly output: readonly (readonly [name: string, pointer: string])[]
   /** How many results the upstream bills. */
   readonly billed: string

@@ -36,7 +36,7 @@ export const messagesSurface: ChatSurface<'messages'> = {
 
 const BYTES_PER_TOKEN_USUAL = 4
 
-/** The tokens of a prompt by what is usual, for clients to show until the provider has counted them. */
+/** The tokens of a prompt by a usual ratio, for clients to show until the provider has counted them. */
 function usualTokens({ prompt }: AnswerContext['request'], { imageTokens }: AnswerContext['model']): number {
   return Math.ceil(prompt.textBytes / BYTES_PER_TOKEN_USUAL) + mediaCount(prompt) * imageTokens
 }

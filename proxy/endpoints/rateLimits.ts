@@ -6,10 +6,10 @@ export interface RateLimit {
   readonly applies_to: string
   readonly requests: number
   readonly period_seconds: number
-  /** Requests that are allowed at once after a quiet time. */
+  /** Requests that are allowed in a burst after a quiet time. */
   readonly burst: number
   /**
-   * What the rate applies to: a key, an account, a client network (an IPv4 address or the /64 of an IPv6 one), the whole
+   * The subject of the rate: a key, an account, a client network (an IPv4 address or the /64 of an IPv6 one), the whole
    * gateway.
    */
   readonly scope: string
@@ -20,7 +20,7 @@ type RateName = Extract<LimitName, `${string}PerMinute`>
 
 /** One use of a rate of the table of limits. */
 interface RateUse extends Pick<RateLimit, 'id' | 'scope' | 'applies_to' | 'note'> {
-  /** Absent when a whole minute's quota is allowed at once. */
+  /** Absent when a whole minute's quota is allowed in a burst. */
   readonly burst?: Extract<LimitName, `${string}Burst`>
   /** The burst never exceeds a minute's quota. */
   readonly isBurstCapped?: true
@@ -35,7 +35,7 @@ const USES: Readonly<Record<RateName, readonly RateUse[]>> = {
       applies_to: 'model endpoints',
       burst: 'requestBurst',
       isBurstCapped: true,
-      note: 'A key may have a rate of its own.',
+      note: 'A key may have its own rate.',
     },
   ],
   apiRequestsPerMinute: [
@@ -79,7 +79,7 @@ const USES: Readonly<Record<RateName, readonly RateUse[]>> = {
       id: 'refused_payments',
       scope: 'client network',
       burst: 'paymentRefusalBurst',
-      applies_to: 'payments that the chain was asked about in vain, of one kind',
+      applies_to: 'payments that were refused after a look at the chain, of one kind',
       note: 'Answered with payments_busy.',
     },
   ],
@@ -88,7 +88,7 @@ const USES: Readonly<Record<RateName, readonly RateUse[]>> = {
       id: 'refused_payments_overall',
       scope: 'gateway',
       burst: 'paymentRefusalOverallBurst',
-      applies_to: 'payments that the chain was asked about in vain, of one kind',
+      applies_to: 'payments that were refused after a look at the chain, of one kind',
       note: 'Answered with payments_busy.',
     },
   ],

@@ -29,7 +29,7 @@ export interface ScanBounds {
   readonly cut: CutMembers
 }
 
-/** The bounds of an answer that is parsed at once, except for what is cut out of it. */
+/** The bounds of an answer that is parsed on the event loop, except for the parts that are cut out of it. */
 export function scanBounds(limits: AnswerBounds, cut: CutMembers): ScanBounds {
   const { jsonDepthMax: depthMax, answerMembersMax: membersMax, answerElementsMax: elementsMax } = limits
   return { depthMax, membersMax, elementsMax, bytesMax: limits.answerParsedBytesMax, cut }

@@ -72,7 +72,7 @@ export function readModel(body: JsonObject): ModelChoice {
 }
 
 /**
- * Refuses a batch job on endpoints without batches; running the request at once would cost the standard price.
+ * Refuses a batch job on endpoints without batches; running the request immediately would cost the standard price.
  * @throws GatewayError batch_unavailable
  */
 export function refuseBatch({ batchParam }: Pick<ModelChoice, 'batchParam'>): void {

@@ -2,7 +2,7 @@ import type { Span } from '../../contract/std/span.ts'
 import { type AnswerBounds, isWithin } from './jsonObject.ts'
 import { arraySpans, objectSpans, spanBytes, spanValue } from './jsonSpans.ts'
 
-/** What of an answer is read, beside where its members are. */
+/** The parts of an answer that are read, besides the places of its members. */
 export interface MembersReading {
   /** Members whose values are parsed. */
   readonly values: readonly string[]
@@ -15,7 +15,7 @@ export interface MembersReading {
 /** The members of an answer, as another thread may have found them. */
 export interface MembersContent {
   readonly spans: ReadonlyMap<string, Span>
-  /** Only those that are present and within the bounds of what is read at once. */
+  /** Only those that are present and within the bounds of JSON that is read on the event loop. */
   readonly values: ReadonlyMap<string, unknown>
   /** The elements that were to be looked into; null where there is no list. */
   readonly items: readonly ListItem[] | null

@@ -17,13 +17,13 @@ export function parseAnswer(body: Buffer, bounds: AnswerBounds): JsonObject | nu
   return isWithin(body, bounds) ? parseJsonObject(body.toString('utf8')) : null
 }
 
-/** Whether JSON of a provider has no more bytes, depth, members and elements than are read at once. */
+/** Whether JSON of a provider has no more bytes, depth, members and elements than are read on the event loop. */
 export function isWithin(bytes: Buffer, bounds: AnswerBounds): boolean {
   if (bytes.length > bounds.answerParsedBytesMax) return false
   return !nestsDeeper(bytes, bounds.jsonDepthMax) && hasFewValues(bytes, bounds)
 }
 
-/** Whether JSON of a provider has no more members and elements than are read at once. */
+/** Whether JSON of a provider has no more members and elements than are read on the event loop. */
 export function hasFewValues(
   bytes: Buffer,
   { jsonDepthMax, answerMembersMax, answerElementsMax }: AnswerBounds,

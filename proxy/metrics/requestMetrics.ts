@@ -1,4 +1,4 @@
-/** What one counter counts, and how Prometheus knows it. */
+/** The meaning of one counter, and its name in Prometheus. */
 export interface CounterRow {
   readonly name: string
   readonly help: string
@@ -74,7 +74,7 @@ type CounterOf<Row> = Row extends { readonly buckets: readonly number[] }
 /** Counters of one process: plain members, because they are touched on the hot path. The supervisor adds up the workers'. */
 export type RequestCounters = { [Name in CounterName]: CounterOf<(typeof COUNTERS)[Name]> }
 
-/** The rows with what was counted by each. */
+/** The rows with the counts of each. */
 export function countersBy(counters: RequestCounters): [CounterRow, number | Labelled | Histogram][] {
   return (Object.keys(COUNTERS) as CounterName[]).map((name) => [COUNTERS[name], counters[name]])
 }

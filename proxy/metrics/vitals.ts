@@ -27,7 +27,7 @@ export function hindrances({ redis, journal, draining }: Pick<Vitals, 'redis' | 
   return reasons
 }
 
-/** What a process knows of control and of what control reports. */
+/** The state of control that a process knows, and control's reports. */
 type Reports = Pick<Vitals, 'chain' | 'payments' | 'withdrawals'> & {
   readonly alive: boolean
   readonly silentMs: number

@@ -6,7 +6,7 @@ import { type PaymentFault, paymentFault } from '../../contract/payments/offerCh
 import type { SignedPayment } from '../../contract/payments/signedPayment.ts'
 import type { PaymentAsset, PaymentTerms } from '../../contract/payments/terms.ts'
 
-/** A payment that matches the offer, as far as can be checked without its signature and the chain. */
+/** A payment that matches the offer by all checks that need neither its signature nor the chain. */
 export interface CheckedPayment {
   readonly protocol: 'x402' | 'mpp'
   readonly asset: PaymentAsset
@@ -14,7 +14,7 @@ export interface CheckedPayment {
   readonly amount: bigint
   /** The claimed payer; the signature has to prove it. */
   readonly payer: Address
-  /** Absent when the payer sends a transaction of its own. */
+  /** Absent when the payer sends its own transaction. */
   readonly payment: SignedPayment | undefined
   /** The challenge of MPP that it answers. */
   readonly challenge: { readonly id: string; readonly realm: string } | undefined

@@ -6,7 +6,7 @@ import type { RequestHead } from '../server/exchange.ts'
 /** The payment credential of a request. */
 export type PaymentCredential =
   | { readonly kind: 'none' }
-  /** A payment of the version before, under a header of its own. */
+  /** A payment of the version before, under its own header. */
   | { readonly kind: 'x402 v1' }
   | { readonly kind: 'x402'; readonly header: string }
   | { readonly kind: 'mpp'; readonly authorization: string }

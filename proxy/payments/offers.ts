@@ -66,7 +66,7 @@ export function credentialTypes(asset: PaymentAsset): readonly string[] {
   return asset.decimals >= JITTER_DECIMALS_MIN ? ['permit2', 'transaction', 'hash'] : ['permit2']
 }
 
-/** The values that a challenge binds beside the body: the route, the price sheet, the hold and the smallest charge. */
+/** The values that a challenge binds in addition to the body: the route, the price sheet, the hold and the smallest charge. */
 export function opaqueOf({ minUnits }: PaymentTerms, priced: Priced): string {
   const { path, sheetVersion, units } = priced
   return canonicalText({ path, sheet: String(sheetVersion), units: String(units), min: String(minUnits) })

@@ -189,7 +189,7 @@ export class PaidRequest implements AnswerDecorator {
     // A payer who pays before the quote expires thus signs a validity that is long enough.
     const windowSeconds = Math.floor(this.services.limits.quoteWindowMs / 1_000) + terms.marginSeconds
     const realm = base.slice(base.indexOf('//') + 2)
-    // A tool of the Model Context Protocol has an address of its own.
+    // A tool of the Model Context Protocol has its own address.
     const url = priced.path.startsWith('/') ? base + priced.path : priced.path
     return { terms, priced, url, realm, windowSeconds, acceptPayment, requestId }
   }
@@ -244,7 +244,7 @@ const REFUSALS = {
   counterfactual: 'Signatures of wallets that are not deployed (ERC-6492) are not taken; deploy the wallet first.',
   malformed: 'The payment has no signature; sign it.',
   malleable: 'The signature has the higher of its two s values, which the token refuses; sign with the lower one.',
-  challenge: 'What is signed does not name the challenge; sign for the challenge that you answer.',
+  challenge: 'The signed text does not name the challenge; sign for the challenge that you answer.',
 } as const
 
 /** The amount credited for a payment: the value of its tokens at the price of the quote. */

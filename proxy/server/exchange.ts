@@ -13,7 +13,7 @@ export const HEADERS_MAX = 98
 export const HEAD_BYTES_MAX = 32_768
 
 /**
- * How long clients are told to keep a connection that is not used, in seconds. The HTTP server package closes it after 9 to
+ * How long clients are asked to keep a connection that is not used, in seconds. The HTTP server package closes it after 9 to
  * 11 s, which it has no setting for.
  */
 export const KEEP_ALIVE_SECONDS = 8

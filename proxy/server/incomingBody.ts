@@ -219,7 +219,7 @@ export class IncomingBody implements BodyLease {
     return to
   }
 
-  // All of the announced length at once, because growing would mean copying: pages that were never written take no memory.
+  // All of the announced length together, because growing would mean copying: pages that were never written take no memory.
   private shared(bytes: number): Buffer {
     const { buffer: memory } = this.buffer
     if (memory instanceof SharedArrayBuffer && memory.byteLength >= bytes) return Buffer.from(memory, 0, bytes)

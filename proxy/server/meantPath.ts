@@ -20,7 +20,7 @@ const INSTEAD: readonly (readonly [path: string, hint: string])[] = [
 ]
 
 /**
- * What a client that calls an unknown path probably looks for. Clients use base URLs with and without /v1, call what is not paid
+ * The path that a client of an unknown path probably looks for. Clients use base URLs with and without /v1, call what is not paid
  * per request under /x402, and know the APIs of other providers.
  * @param isServed whether there is such a path
  * @returns the end of the sentence "There is no GET /path; ..."

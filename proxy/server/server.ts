@@ -28,7 +28,7 @@ export interface ServerOptions {
   readonly limits: Limits
   /** Called with the exception of a handler; the client gets 500. */
   readonly onError: (error: unknown, requestId: string) => void
-  /** Called with every error that a client is answered, whoever answers it. */
+  /** Called with every error that a client is answered, whichever part answers it. */
   readonly onFailed: (error: GatewayError, requestId: string) => void
   /** Called with every refusal that the server itself answers. */
   readonly onRefusal: (error: GatewayError) => void

@@ -20,7 +20,7 @@ const DEFAULT_RETRY_SECONDS = 1
 export const EXPOSED_HEADERS =
   'x-request-id, request-id, x-cost-units, retry-after, etag, age, x-should-retry, content-disposition, idempotent-replayed, payment-required, payment-response, www-authenticate, payment-receipt'
 
-/** What an exchange knows of its server. */
+/** The functions of the server that an exchange uses. */
 export interface ExchangeHost {
   /** Connections end with their next answer. */
   readonly isLeaving: boolean
@@ -198,7 +198,7 @@ export class UwsExchange implements Exchange {
   private writeStreamHead(): void {
     if (!this.headDue) return
     this.headDue = false
-    // The client closes the connection then: told to do so at the end, the server package writes this header into the body.
+    // The client closes the connection then: if this is said at the end, the server package writes this header into the body.
     const isLast = this.closes || this.host.isLeaving
     const head = this.host.isLeaving ? `${this.streamHead}\r\nconnection: close` : this.streamHead
     this.writeHead(OK, head, this.streamHeaders, isLast)

@@ -1,12 +1,12 @@
 const BOM = 0xfeff
 /** The beginning of an event: a field that the format knows, or a comment. */
 const FIELD = /^(?:(?:data|event|id|retry)[ \t]*:|:)/
-/** The beginning of one, as far as it has arrived. */
+/** The arrived beginning of one. */
 const FIELD_BEGUN = /^(?:d(?:a(?:ta?)?)?|e(?:v(?:e(?:nt?)?)?)?|id?|r(?:e(?:t(?:ry?)?)?)?)[ \t]*$/
 /** Blanks before the answer, and the longest name. */
 const HEAD_BYTES = 1_024
 
-/** What a body begins as, whatever its label says. */
+/** The kind of a body by its beginning, whatever its label says. */
 export type BodyKind = 'events' | 'object' | 'other' | 'unknown'
 
 /** Looks at the first bytes of a body; `unknown` while there are too few of them. */

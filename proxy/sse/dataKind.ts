@@ -6,7 +6,7 @@ const END = /^["'\s]*\[\s*done\s*\]["'\s]*$/i
 const END_BYTES_MAX = 64
 const DONE = Buffer.from('[DONE]')
 
-/** What the data of an event of the OpenAI dialect is. */
+/** The kind of the data of an event of the OpenAI dialect. */
 export type DataKind =
   /** By its first byte; whether it can be read is not known. */
   | 'object'
@@ -17,7 +17,7 @@ export type DataKind =
   /** Anything else. */
   | 'other'
 
-/** What bytes [start, end), the data of one event, are; objects, which most are, are known by their first byte. */
+/** The kind of the bytes [start, end), the data of one event; objects, which most are, are known by their first byte. */
 export function dataKind(bytes: Buffer, start: number, end: number): DataKind {
   if (bytes[start] === OPEN_BRACE) return 'object'
   if (end - start === DONE.length && bytes.compare(DONE, 0, DONE.length, start, end) === 0) return 'end'
@@ -30,7 +30,7 @@ export function dataKind(bytes: Buffer, start: number, end: number): DataKind {
 
 /**
  * Providers may leave out the blank line between two events, so that the lines of data look like one event.
- * @returns where each line is, if each is an event of its own; null for data that is spread over its lines
+ * @returns where each line is, if each is its own event; null for data that is spread over its lines
  */
 export function separateLines(bytes: Buffer, start: number, end: number): [start: number, end: number][] | null {
   const lines: [number, number][] = []

@@ -54,7 +54,7 @@ export class JournalReplays {
     this.running = this.run()
   }
 
-  /** Looks at once: a process has just ended. */
+  /** Looks immediately: a process has just ended. */
   lookNow(): void {
     this.wake?.()
   }
@@ -119,7 +119,7 @@ export class JournalReplays {
     }
   }
 
-  /** Charges nothing of a journal that is not read in full. What its process held is given back by control in time. */
+  /** Charges nothing of a journal that is not read in full. The holds of its process are given back by control in time. */
   private async setAside(owner: string, folders: readonly string[], unread: readonly string[]): Promise<void> {
     for (const folder of folders) await rename(folder, unreadName(folder))
     logEvent(this.options.log, 'journal_unreadable', { owner, folders: folders.map(unreadName), unread })

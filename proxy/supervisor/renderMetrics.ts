@@ -14,7 +14,7 @@ const GAUGES = [
   ['openRequests', 'sluice_open_requests', 'Requests whose answer has not ended'],
   ['activeRuns', 'sluice_active_runs', 'Requests that hold money'],
   ['settlementsOpen', 'sluice_settlements_waiting', 'Endings that Redis has not accepted yet'],
-  ['journalLagBytes', 'sluice_journal_lag_bytes', 'What the workers have not on disk yet of their journals'],
+  ['journalLagBytes', 'sluice_journal_lag_bytes', 'Bytes of their journals that the workers do not have on disk yet'],
   ['residentBytes', 'sluice_resident_bytes', 'Resident memory of the workers'],
 ] as const
 
@@ -22,7 +22,7 @@ const LEASE_GAUGES = [
   ['leases', 'sluice_leases', 'Leases that the workers have units of'],
   ['outUnits', 'sluice_leased_units', 'Units out in leases (1e-9 USD): free, held, and charged but not delivered'],
   ['openHolds', 'sluice_leased_holds', 'Requests that hold units of leases'],
-  ['undelivered', 'sluice_endings_undelivered', 'Requests on leases that have ended and that Redis does not know of'],
+  ['undelivered', 'sluice_endings_undelivered', 'Endings of requests on leases that are not delivered to Redis'],
 ] as const
 
 type Snapshots = readonly WorkerSnapshot[]
@@ -48,7 +48,7 @@ const READ_GAUGES: readonly (readonly [name: string, help: string, read: (snapsh
   ],
   [
     'sluice_journal_bytes',
-    'What the workers keep in their journals',
+    'Bytes that the workers keep in their journals',
     (snapshots) => sumOf(snapshots, ({ journalBytes }) => journalBytes),
   ],
   [

@@ -8,7 +8,7 @@ import type { WorkerSnapshot } from './workerMessages.ts'
 /** Part of the time between ticks that the histogram of the event loop measures. */
 export const LOOP_RESOLUTION_MS = 20
 
-/** What a worker reports of. */
+/** The parts of a worker that its report covers. */
 export interface SnapshotParts {
   readonly metrics: Pick<RequestMetrics, 'counters'>
   readonly server: { readonly open: number }

@@ -5,7 +5,7 @@ export function tell(message: WorkerToMain): void {
   process.send?.(message)
 }
 
-/** What a worker does when it is told to. */
+/** The actions that the supervisor asks of a worker. */
 export interface WorkerActions {
   /** @param noticeMs how long it still serves, so that load balancers notice */
   stop(noticeMs: number): void

@@ -10,7 +10,7 @@ import { HEAD_BYTES_MAX } from '../server/exchange.ts'
 import type { MainToWorker, WorkerSnapshot, WorkerToMain } from './workerMessages.ts'
 
 const WORKER_FILE = fileURLToPath(new URL('../worker.js', import.meta.url))
-// Objects that a request allocates are dead when it ends; the more of them the young space holds at once, the less the
+// Objects that a request allocates are dead when it ends; the more of them the young space holds, the less the
 // collector copies. It has its full size from the start, because otherwise it grows late under load and shrinks afterwards.
 const YOUNG_SPACE_MIB = 32
 const YOUNG_SPACE = [`--min-semi-space-size=${YOUNG_SPACE_MIB}`, `--max-semi-space-size=${YOUNG_SPACE_MIB}`]

@@ -6,7 +6,7 @@ import type { AnswerMemory } from './answerMemory.ts'
 /** Smaller bodies cannot have so many values that reading them takes long. */
 const COUNTED_BYTES_MIN = 65_536
 
-/** What is copied in one turn of the event loop, in bytes. */
+/** Bytes that are copied in one turn of the event loop. */
 const TURN_BYTES = 1_048_576
 
 /**

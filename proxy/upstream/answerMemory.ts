@@ -12,7 +12,7 @@ export class AnswerMemory {
     this.whole = whole
   }
 
-  /** What is taken now, in bytes. */
+  /** The memory taken now, in bytes. */
   get bytesOpen(): number {
     return this.bytes
   }

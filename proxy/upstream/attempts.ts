@@ -21,12 +21,12 @@ import {
   type UpstreamListener,
 } from './transport/transport.ts'
 
-/** So short that its JSON is within all bounds of what is parsed at once. The rest of a longer one, an echo mostly, is not read. */
+/** So short that its JSON is within all bounds of JSON that is parsed on the event loop. The rest of a longer one, an echo mostly, is not read. */
 const ERROR_BODY_BYTES_MAX = 65_536
 
 /**
- * One request over the routes that may serve it. Until `commit` a failure fails over to the next route, as far as the rule
- * of the operation allows; after it every failure is final, because the client has seen output that another route would
+ * One request over the routes that may serve it. Until `commit` a failure fails over to the next route, if the rule
+ * of the operation allows it; after it every failure is final, because the client has seen output that another route would
  * repeat.
  */
 export class Attempts implements UpstreamListener {

@@ -93,7 +93,7 @@ export class CanaryAttempt {
   /** Of a stream: since when its next output, or its end, is awaited; 0 while its client reads none. */
   private awaitedSinceMs = 0
   private longestWaitMs = 0
-  /** What all outputs after the first one took together. */
+  /** The time of all outputs after the first one together. */
   private waitedMs = 0
   private outputBytes = 0
   private over = false

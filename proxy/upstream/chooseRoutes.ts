@@ -59,7 +59,7 @@ function withCanary(
   return canary === undefined ? open : [canary, ...open]
 }
 
-/** The routes without the registered provider that would be asked first. */
+/** The routes without the canary. */
 export function ownRoutes(routes: readonly Route[]): readonly Route[] {
   return routes[0]?.registered === undefined ? routes : routes.slice(1)
 }

@@ -1,6 +1,6 @@
 import type { TransportFailure } from './transport/transport.ts'
 
-/** What a connection failed of: the label of a counter, so that the set is closed. */
+/** The causes of failed connections: the label of a counter, so that the set is closed. */
 export const FAULT_CAUSES = ['name', 'refused', 'unreachable', 'reset', 'certificate', 'tls', 'other'] as const
 
 export interface FaultCause {
@@ -22,7 +22,7 @@ const KIND_OF: ReadonlyMap<string, FaultCause['kind']> = new Map([
 const CERTIFICATE = /CERT|^UNABLE_TO_|^HOSTNAME_MISMATCH|^INVALID_(?:CA|PURPOSE)|^CRL_/
 const TLS = /^(?:ERR_SSL_|ERR_TLS_|EPROTO)/
 
-/** The cause of a failure, as far as the system told one; undefined where it told none, as for a timeout. */
+/** The cause of a failure if the system gave one; undefined where it gave none, as for a timeout. */
 export function causeOf({ cause }: TransportFailure): FaultCause | undefined {
   if (!(cause instanceof Error)) return undefined
   const code = codeOf(cause)

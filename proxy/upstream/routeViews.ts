@@ -23,7 +23,7 @@ interface Votes {
 }
 
 /**
- * What the proxy processes see of routes, exchanged over Redis, so that all of them show one status. Which routes a process sends
+ * The views of routes of all proxy processes, exchanged over Redis, so that all of them show one status. Which routes a process sends
  * requests to it decides by what it sees itself.
  */
 export class RouteViews {

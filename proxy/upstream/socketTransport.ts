@@ -17,7 +17,7 @@ import {
   type UpstreamRequest,
 } from './transport/transport.ts'
 
-/** Deadlines are checked this often, for all requests at once, instead of by a timer each. */
+/** Deadlines are checked this often, for all requests together, instead of by a timer each. */
 const CHECK_MS = 50
 const HTTP_PORT = 80
 const HTTPS_PORT = 443

@@ -3,7 +3,7 @@ import { code, page, sentence, table } from './markdown.mjs'
 import { SchemaTables } from './schemaTables.mjs'
 
 function variable([name, stated], defs) {
-  // Members beside a reference win, as the description of the variable.
+  // Members next to a reference win, as the description of the variable.
   const schema = { ...defs[stated.$ref?.split('/').at(-1)], ...stated }
   const value = schema.errorMessage ?? (schema.type && `is a ${schema.type}`)
   if (value === undefined) throw new Error(`${name} says nothing about its values: it needs errorMessage or type`)
@@ -30,7 +30,7 @@ export function configurationPage(root) {
   const tables = new SchemaTables(payments)
   return page('Configuration', '`contract/schemas/environment.schema.json` and `payments.schema.json`', [
     'The programs are configured by environment variables; a variable that is empty counts as not set. A value that does not hold stops the start with a line that names the variable and says what it must be; values of secret variables are never repeated. An unknown variable that begins with `SLUICE_` is logged as `configuration_variable_unknown`.',
-    'The catalog, that is providers, models and prices, has [a file of its own](catalog-file.md); bounds, timeouts and rate limits are [limits](limits.md).',
+    'The catalog, that is providers, models and prices, has [its own file](catalog-file.md); bounds, timeouts and rate limits are [limits](limits.md).',
     '## Environment variables',
     table(['variable', 'meaning'], summary),
     ...entries.flatMap((entry) => variable(entry, environment.$defs)),

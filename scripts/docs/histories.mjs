@@ -10,7 +10,7 @@ function kinds(list, unknown) {
 /** docs/reference/histories.md: what becomes of the items and blocks of a conversation. */
 export function historiesPage() {
   return page('Histories', '`proxy/dialects/responses/itemKinds.ts` and `proxy/dialects/anthropic/blockKinds.ts`', [
-    'An agent sends its whole conversation with every request and cannot take anything back. What a provider cannot be shown is therefore left out of a history rather than refused.',
+    'An agent sends its whole conversation with every request and cannot take anything back. Items that a provider cannot be shown are therefore left out of a history rather than refused.',
     '## Items of `/v1/responses`',
     'read, translate: the provider gets it in its own form. join: its tools join those of the request. skip: it is left out, and so is the output of a call that is left out. refuse: the request is answered with 400 `unsupported_parameter`.',
     kinds(ITEM_KINDS, UNKNOWN_ITEM),

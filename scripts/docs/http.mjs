@@ -105,7 +105,7 @@ function answersOf({ responses }) {
   return [table(['status', 'answer', 'meaning'], rows)]
 }
 
-/** The credentials, and all headers that are read and sent beside the common ones of HTTP. */
+/** The credentials, and all headers that are read and sent in addition to the common ones of HTTP. */
 function headersTable() {
   const rows = (headers, direction) =>
     Object.entries(headers).map(([name, meaning]) => [code(name), direction, sentence(meaning)])

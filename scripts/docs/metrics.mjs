@@ -19,7 +19,7 @@ async function proxyMetrics() {
   })
 }
 
-/** The groups of gauges of control: each is made by a function of its own, in a file that is named for it. */
+/** The groups of gauges of control: each is made by its own function, in a file that is named for it. */
 async function gaugeGroups() {
   const control = new URL('../../dist/control/', import.meta.url)
   const paths = readdirSync(control, { recursive: true }).filter((path) => path.endsWith('Gauges.js'))
@@ -51,7 +51,7 @@ function rows(metrics) {
 
 const HEAD = ['name', 'type', 'labels', 'meaning']
 
-/** docs/reference/metrics.md: what Prometheus is told. */
+/** docs/reference/metrics.md: the metrics for Prometheus. */
 export async function metricsPage() {
   const [proxy, control] = [await proxyMetrics(), await controlMetrics()]
   const own = control.filter(({ name }) => !RUNTIME.test(name))

@@ -11,7 +11,7 @@ import { metricsPage } from './metrics.mjs'
 import { overviewPicture } from './picture.mjs'
 
 /**
- * The generated files: their paths in the project, and what they say.
+ * The generated files: their paths in the project, and their texts.
  * @param {string} root the folder of the project, compiled to dist/
  * @returns {Promise<[name: string, text: string][]>}
  */

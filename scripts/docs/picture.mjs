@@ -57,7 +57,7 @@ function drawnArrow(from, to, label, back) {
 }
 
 /**
- * docs/images/overview.svg, drawn from the text beside it.
+ * docs/images/overview.svg, drawn from the text next to it.
  * @param {string} root the folder of the project
  * @returns {string} the picture as SVG
  */

@@ -1,6 +1,6 @@
 import { code, sentence, table } from './markdown.mjs'
 
-/** What becomes of an object's schema: one section of the page, with a table of its fields. */
+/** The form of an object's schema: one section of the page, with a table of its fields. */
 export class SchemaTables {
   root
   queue = []

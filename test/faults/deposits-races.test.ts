@@ -99,7 +99,7 @@ test('a deposit included in another block, at another index, is credited once', 
   assert.equal(await coin(), COIN_NANOS)
 })
 
-test('a deposit that its account can not hold beside what it has is credited to none, and those of others are', async () => {
+test('a deposit that its account cannot hold in addition to what it has is credited to none, and those of others are', async () => {
   const { wallet, coin } = await newHolder()
   const full = await bench.chain.newPayer()
   bench.wallets.set(full.address.toLowerCase(), await newAccount(bench.book.pool, MAX_UNITS))

@@ -94,7 +94,7 @@ async function answersCome(workload: Workload): Promise<void> {
   await until('answers come', () => workload.answered() >= seen + 10)
 }
 
-/** Going over all keys does not end before the slot has moved, and a slot can not move while this is waited for. */
+/** Going over all keys does not end before the slot has moved, and a slot cannot move while this is waited for. */
 async function keysOfAll(redis: Redis): Promise<void> {
   const pages = scanKeys(redis, { match: 'acct:*', count: 100 })
   assert.equal((await pages.next()).done, false)

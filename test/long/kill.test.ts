@@ -91,7 +91,7 @@ test('PostgreSQL is killed in the middle of batches', async () => {
   })
 })
 
-test('all processes are killed at once', async () => {
+test('all processes are killed together', async () => {
   await survive(async () => {
     const pid = stack.proxy.pid
     assert.ok(pid !== undefined && stack.postgres !== undefined)

@@ -86,7 +86,7 @@ async function timed<T>(what: string, mostMs: number, work: () => Promise<T>): P
   return done
 }
 
-test('a book of 100,000 orders is read, quoted and traded at once, and ends with its series', async () => {
+test('a book of 100,000 orders is read, quoted and traded immediately, and ends with its series', async () => {
   const taker = await fundedAccount(book, 1_000 * OFFER_NANOS)
   const quote = (micros: number) =>
     withTransaction(book.pool, (client) => quoteBuy(client, series, taker, micros, limits))

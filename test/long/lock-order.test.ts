@@ -29,7 +29,7 @@ before(async () => {
 })
 after(() => book.stop())
 
-test('settlements, purchases, transfers, credits and shares at once never deadlock', async () => {
+test('settlements, purchases, transfers, credits and shares never deadlock when they run together', async () => {
   const market = new LockMarket(book)
   const [one, two] = [await market.issue(), await market.issue()]
   const accounts: string[] = []

@@ -77,7 +77,7 @@ interface Refusal {
   readonly error: { message: string; code: string }
 }
 
-describe('a full context is told in the words by which agents shorten the conversation', () => {
+describe('a full context is reported in the words by which agents shorten the conversation', () => {
   for (const [said, told] of ROWS) {
     for (const stream of [false, true]) {
       test(`${stream ? 'streamed: ' : ''}${said}`, async () => {

@@ -155,7 +155,7 @@ describe('a chat is put into the order that the Messages format demands', () => 
     assert.deepEqual(provider.last.body['system'], [text('Answer with a single JSON object and nothing else.')])
   })
 
-  test('a model with a budget does not think anew behind a result, whatever the user adds', async () => {
+  test('a model with a budget does not think anew after a result, whatever the user adds', async () => {
     const body = { model: 'test/thinks', reasoning_effort: 'high', max_tokens: 4_096 }
     await create({ ...body, messages: [said, asks, answers, said] })
     assert.ok(!('thinking' in provider.last.body))

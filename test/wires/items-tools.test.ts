@@ -117,7 +117,7 @@ describe('tools of a request', () => {
     )
   })
 
-  test('a grammar is told to the model, and the tool takes one text', async () => {
+  test('a grammar is shown to the model, and the tool takes one text', async () => {
     await post(stack.baseUrl, '/v1/responses', apiKey, { model: MODEL, tools: [PATCH], input: 'hi' })
     const [{ function: sent }] = provider.last.body['tools'] as [{ function: Record<string, unknown> }]
     assert.equal(sent['description'], 'Patches.\n\nThe input has to match this lark grammar:\nstart: "x"')

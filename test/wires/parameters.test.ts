@@ -110,19 +110,19 @@ async function sent(model: string, body: object): Promise<{ members: object; dro
 
 describe('how much to think, in every spelling', () => {
   for (const member of THINKING) {
-    test(`off, for a provider that is told by ${member}`, async () => {
+    test(`off, for a provider that is controlled by ${member}`, async () => {
       for (const said of SAID_OFF) {
         assert.deepEqual((await sent(`thinks-${member}`, said)).members, OFF[member], JSON.stringify(said))
       }
     })
 
-    test(`on, for a provider that is told by ${member}`, async () => {
+    test(`on, for a provider that is controlled by ${member}`, async () => {
       for (const said of SAID_ON) {
         assert.deepEqual((await sent(`thinks-${member}`, said)).members, ON[member], JSON.stringify(said))
       }
     })
 
-    test(`Messages and Responses, for a provider that is told by ${member}`, async () => {
+    test(`Messages and Responses, for a provider that is controlled by ${member}`, async () => {
       const model = `test/thinks-${member}`
       await messages(stack.baseUrl, apiKey, { model, thinking: { type: 'disabled' } })
       assert.deepEqual({ ...provider.last.body, ...OFF[member] }, provider.last.body)
@@ -131,7 +131,7 @@ describe('how much to think, in every spelling', () => {
     })
   }
 
-  test('a provider that states nothing gets reasoning_effort alone, and the client is told of the others', async () => {
+  test('a provider that states nothing gets reasoning_effort alone, and the answer names the others', async () => {
     assert.deepEqual(await sent('plain', { reasoning_effort: 'low' }), {
       members: { reasoning_effort: 'low' },
       dropped: null,
@@ -161,7 +161,7 @@ describe('members that not every provider takes', () => {
     assert.deepEqual(await sent('extra', { extra_body: EXTRAS }), { members: EXTRAS, dropped: null })
   })
 
-  test('are left out elsewhere, and the client is told', async () => {
+  test('are left out elsewhere, and the answer names them', async () => {
     assert.deepEqual(await sent('plain', { ...EXTRAS, service_tier: 'flex', store: null }), {
       members: {},
       dropped: 'service_tier, guided_json, prediction, min_tokens',
@@ -184,7 +184,7 @@ describe('members that not every provider takes', () => {
     assert.deepEqual(await sent('plain', said), { members: said, dropped: null })
   })
 
-  test('are told once, at the head of a stream too', async () => {
+  test('are named once, at the head of a stream too', async () => {
     const reply = await chat(stack.baseUrl, apiKey, {
       model: 'test/plain',
       stream: true,

@@ -96,7 +96,7 @@ after(async () => {
 
 for (const row of ROWS) {
   const { name, code, shown, retryAfter, rests, isFinal } = row
-  test(`${name}: ${isFinal === true ? 'the client is told' : 'the next route serves'}`, async () => {
+  test(`${name}: ${isFinal === true ? 'the client gets the error' : 'the next route serves'}`, async () => {
     const model = `two/${modelOf(row)}`
     const before = asked.get('good') ?? 0
     const reply = await chat(stack.baseUrl, apiKey, { model })

@@ -153,7 +153,7 @@ describe('thinking comes back to its provider', () => {
     )
   })
 
-  test('a model with a budget goes on thinking behind a result, if its thinking comes back', async () => {
+  test('a model with a budget goes on thinking after a result, if its thinking comes back', async () => {
     const body = { model: 'test/budget', reasoning: { effort: 'high' }, max_output_tokens: 4_096 }
     const { output } = await ask({ reasoning: 'hm', calls: [CALL] }, body)
     await ask({ text: 'ok' }, { ...body, input: goneOn(output) })

@@ -124,7 +124,7 @@ export const ACCOUNT_SHAPES = {
       }),
       { from: text, to: text, group_by: list(text), total: shape(USAGE) },
     ),
-    shape({ next: said('What the next page takes as after', orNull(text)) }),
+    shape({ next: said('The value of after for the next page', orNull(text)) }),
   ),
   ReceiptList: pageOf(ref('Receipt')),
   ApiKey: KEY,

@@ -19,7 +19,7 @@ import {
   time,
 } from './shape.ts'
 
-/** Prices by class; `long_context` has prices of its own, and `sizes` those of images. */
+/** Prices by class; `long_context` has its own prices, and `sizes` those of images. */
 const PRICE = { type: 'object', additionalProperties: { type: ['string', 'object'] } }
 
 const VIDEO = shape({
@@ -36,7 +36,7 @@ const SHEET_MODEL = shape({
   name: text,
   owned_by: text,
   modality: oneOf(MODALITIES),
-  unit: said('What the price is per', text),
+  unit: said('The unit of the price', text),
   endpoints: list(oneOf(ENDPOINTS)),
   context: orNull(integer),
   max_output: orNull(integer),

@@ -63,7 +63,7 @@ export const MONEY_SHAPES = {
   Amount: said('An amount of money', shape(AMOUNT)),
   UsdAmount: said('A sum over requests, whose coin may have had several prices', shape({ units: text, usd: decimal })),
   Receipt: said(
-    'What a request cost, by which prices, and where it stands in the usage log',
+    'The cost of a request, its prices, and its place in the usage log',
     shape({
       object: is('receipt'),
       request_id: text,
@@ -73,8 +73,8 @@ export const MONEY_SHAPES = {
       price_sheet: said('The version whose prices were used', text),
       rate: said('standard or batch', orNull(text)),
       tier: said('standard or private', orNull(text)),
-      cost: said('What was charged', ref('Amount')),
-      hold: said('What was held, and the most that could be charged', ref('Amount')),
+      cost: said('The charge', ref('Amount')),
+      hold: said('The hold, which is the most that could be charged', ref('Amount')),
       usage: USAGE,
       usage_source: oneOf(['reported', 'estimated', 'none']),
       clamped: said('Whether the provider reported more than the hold', flag),

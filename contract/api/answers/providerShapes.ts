@@ -6,7 +6,7 @@ const TRAFFIC = said('Its share of eligible requests now', number)
 const UPTIME = said('The share of the time since it was admitted in which it was not suspended', number)
 const TOLD = 'null unless enough accounts were served'
 
-/** The public view of what a provider is admitted for. */
+/** The public view of a provider's admission. */
 const SERVING = shape({
   model: text,
   state: STATE,
@@ -31,7 +31,7 @@ export const PROVIDER_SHAPES = {
     data_policy: text,
     models: list(text),
     offered: said('Whether its owner offers it for serving', flag),
-    serving: said('What it is admitted for, and how it did', list(SERVING)),
+    serving: said('Its admissions, and its results', list(SERVING)),
     checked_at: time,
     created_at: time,
   }),

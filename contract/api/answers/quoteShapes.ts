@@ -40,7 +40,7 @@ export const QUOTE_SHAPES = {
       units: said('Integer of 1e-9 USD', text),
       usd: text,
       coin: text,
-      minimum_charge: said('What a settled request costs at least', ref('Amount')),
+      minimum_charge: said('The least charge of a settled request', ref('Amount')),
       price_sheet: text,
       expires_at: time,
     }),

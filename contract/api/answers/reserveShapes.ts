@@ -41,7 +41,7 @@ const STATED = shape({
   held_usd: decimal,
   owed: list(shape({ class: text, asset: text, accounts: integer, amount: decimal, usd: decimal })),
   owed_usd: decimal,
-  ratio: said('What is held by what is owed', orNull(decimal)),
+  ratio: said('Holdings divided by debts', orNull(decimal)),
   covered: orNull(flag),
 })
 

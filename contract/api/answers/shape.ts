@@ -1,6 +1,6 @@
 import type { JsonSchema, ObjectSchema } from '../route.ts'
 
-/** Parts of the schemas of answers. Texts, numbers and flags as JSON has them. */
+/** Parts of the schemas of answers: JSON strings, numbers and booleans. */
 export const text: JsonSchema = { type: 'string' }
 export const integer: JsonSchema = { type: 'integer' }
 export const number: JsonSchema = { type: 'number' }
@@ -42,7 +42,7 @@ export function shape(members: Readonly<Record<string, JsonSchema>>): ObjectSche
   return { type: 'object', properties: Object.fromEntries(named), required }
 }
 
-/** The same where a provider may add members of its own, which are passed on. */
+/** The same where a provider may add its own members, which are passed on. */
 export const openShape = (members: Readonly<Record<string, JsonSchema>>): ObjectSchema => ({
   ...shape(members),
   additionalProperties: true,

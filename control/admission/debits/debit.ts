@@ -60,7 +60,7 @@ export interface Debit extends Omit<Taking, 'series'> {
 }
 
 /**
- * Moves coin out of an account other than by a request: the coin is taken in Redis, at once and only when it is available, so
+ * Moves coin out of an account other than by a request: the coin is taken in Redis, immediately and only when it is available, so
  * that no request can spend it as well; then it is booked with everything else that the caller's transaction does.
  *
  * In every case, the table `debits` decides between two outcomes, and the first row wins: the debit is booked, and an event of
@@ -85,7 +85,7 @@ export class Debits {
   /**
    * Moves coin inside the caller's transaction.
    * @throws GatewayError insufficient_balance, spend_limit_exceeded, key_budget_exceeded; admission_unavailable when Redis
-   *   can not say now. The transaction has to be rolled back then
+   *   cannot say now. The transaction has to be rolled back then
    */
   async move(transaction: UndoableTransaction, debit: Debit): Promise<void> {
     const takenAtMs = await this.take(transaction, debit)
@@ -112,7 +112,7 @@ export class Debits {
       mayBeTaken = false
       throw refusalOf(taken, taking)
     }
-    // At once: from here on, voiding it waits for this transaction, however long that waits for others.
+    // Immediately: from here on, voiding it waits for this transaction, however long that waits for others.
     await client.query(
       'INSERT INTO debits (id, account_id, key_id, units, taken_at_ms, voided) VALUES ($1, $2, $3, $4, $5, false)',
       [taking.id, taking.accountId, taking.spender?.keyId ?? '', taking.units, taken.nowMs],
@@ -200,7 +200,7 @@ async function book(client: Client, debit: Debit, takenAtMs: number): Promise<vo
 }
 
 /**
- * Books the amount that Redis has taken as spent for good, beside the transfers that the caller posts in the same transaction
+ * Books the amount that Redis has taken as spent for good, in addition to the transfers that the caller posts in the same transaction
  * and under the name of the debit. The accounts that change have to be locked with `lockAccounts` before, and the transfers posted:
  * settlements lock ledger accounts before the usage of keys, too, so that neither waits for the other in a circle.
  */

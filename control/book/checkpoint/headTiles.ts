@@ -5,7 +5,7 @@ import { leafHash } from '../usagelog/merkle.ts'
 import { splitHashes, TILE } from '../usagelog/tile.ts'
 import { headText, type LogHead } from './checkpointText.ts'
 
-/** The entries of the log of heads from `from` until `until`, as far as they are kept. */
+/** The kept entries of the log of heads from `from` until `until`. */
 export async function headEntries(db: Queryable, from: number, until: number): Promise<string[]> {
   const found = await db.query<LogHead & { log: number }>(
     'SELECT log, size, root FROM log_heads WHERE position >= $1 AND position < $2 ORDER BY position',

@@ -12,7 +12,7 @@ const PUBLIC_DER = Buffer.from('302a300506032b6570032100', 'hex')
 /** The key that a verifier key names. */
 export interface Verifier {
   readonly name: string
-  /** The first bytes of its signatures, which also tell the type. */
+  /** The first bytes of its signatures, which also show the type. */
   readonly id: Buffer
   readonly key: KeyObject
 }

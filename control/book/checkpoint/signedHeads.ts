@@ -21,7 +21,7 @@ const LAST_SIGNED = `
 
 /** Compares the current heads of the usage logs with the last signed head of each. */
 export async function compareHeads(db: Queryable): Promise<{ grown: Grown[]; rewound: Rewound[] }> {
-  // Read first, so that a head that is signed meanwhile can not be ahead of its log.
+  // Read first, so that a head that is signed meanwhile cannot be ahead of its log.
   const signed = await readSigned(db)
   const grown: Grown[] = []
   const rewound: Rewound[] = []

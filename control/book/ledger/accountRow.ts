@@ -1,7 +1,7 @@
 import { locking, making } from '../../runtime/db/lockOrder.ts'
 import type { Client, Queryable } from '../../runtime/db/pool.ts'
 
-/** Locks an account until the transaction ends, so that changes of it that are made at once come one after the other. */
+/** Locks an account until the transaction ends, so that concurrent changes of it come one after the other. */
 export async function lockAccount(client: Client, accountId: string): Promise<void> {
   locking(client, 'accountRows', () => [accountId])
   await client.query('SELECT 1 FROM accounts WHERE id = $1 FOR NO KEY UPDATE', [accountId])

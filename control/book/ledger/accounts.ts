@@ -16,7 +16,7 @@ const UNPAID = 'revenue_unpaid'
 /** Whether a ledger account has the charges of a shard, paid or not. */
 export const hasCharges = (id: string): boolean => id.startsWith(`${REVENUE}:`) || id.startsWith(`${UNPAID}:`)
 
-/** The revenue from requests of one shard, so that shards which are booked at once do not wait for each other. */
+/** The revenue from requests of one shard, so that shards which are booked concurrently do not wait for each other. */
 export const revenueOfShard = (shard: number): string => `${REVENUE}:${String(shard).padStart(2, '0')}`
 /** The charges of one shard that nobody paid: free credits and the house. No share is taken of them. */
 export const unpaidOfShard = (shard: number): string => `${UNPAID}:${String(shard).padStart(2, '0')}`
@@ -45,6 +45,6 @@ export const lockUnearnedAccount = (seriesId: string): string => `lock_unearned:
 const LOCK_ID = 'lock_'
 /** Whether a pot of an account is a holding, by its id. */
 export const isLockId = (potId: string): boolean => potId.startsWith(LOCK_ID)
-/** The ledger account of one pot beside coin: a holding, or a credit grant. */
+/** The ledger account of one pot other than coin: a holding, or a credit grant. */
 export const potAccount = (potId: string, accountId: string): string =>
   isLockId(potId) ? holdingAccount(potId, accountId) : grantAccount(potId)

@@ -3,7 +3,7 @@ import { textArray } from '../../runtime/db/arrays.ts'
 import type { Queryable } from '../../runtime/db/pool.ts'
 import { coinAccount } from './accounts.ts'
 
-/** How much coin accounts can be credited beside what they have; nanos, less with everything that is taken of it. */
+/** How much coin accounts can be credited in addition to what they have; nanos, less with everything that is taken of it. */
 export class CoinRoom {
   private readonly left = new Map<string, number>()
 
@@ -21,7 +21,7 @@ export class CoinRoom {
     }
   }
 
-  /** Whether an account can hold an amount beside what it has and what was taken. */
+  /** Whether an account can hold an amount in addition to what it has and what was taken. */
   fits(accountId: string, nanos: bigint): boolean {
     return nanos <= BigInt(this.left.get(accountId) ?? 0)
   }

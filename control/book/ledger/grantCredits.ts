@@ -26,12 +26,12 @@ export interface GrantResult {
   readonly granted: boolean
 }
 
-/** More open grants than an account may have at once. */
+/** More open grants than an account may have. */
 export class TooManyGrantsError extends Error {
   override name = 'TooManyGrantsError'
 }
 
-/** Grants with units left; the account's row is locked first, so that two grants at once can not both pass. */
+/** Grants with units left; the account's row is locked first, so that two concurrent grants cannot both pass. */
 async function openGrants(client: Client, accountId: string): Promise<number> {
   locking(client, 'accounts', () => [accountId])
   await client.query('SELECT 1 FROM admission_accounts WHERE account_id = $1 FOR UPDATE', [accountId])

@@ -5,7 +5,7 @@ const GRANTS = grantAccount('')
 /**
  * Whether a charge was paid in coin or stablecoin, by the ledger account that it debits. Free credits pay nothing, and the house
  * bears what a balance lacks. Everything that is shared in coin (rewards, the vault, referrals, registered providers) is shared
- * of paid charges alone; otherwise credits would become coin of whoever has a share.
+ * of paid charges alone; otherwise credits would become coin of the account that has a share.
  */
 export const isPaid = (debit: string): boolean => !debit.startsWith(GRANTS) && debit !== HOUSE
 

@@ -3,7 +3,7 @@ import { coinAccount } from './accounts.ts'
 import { appendAdmissionEvent, lockAccounts } from './appendAdmissionEvent.ts'
 import { postTransfers, type Transfer } from './postTransfers.ts'
 
-/** What an account has earned by receipts of other accounts. */
+/** The earnings of an account by receipts of other accounts. */
 export interface Earning {
   readonly accountId: string
   readonly units: number
@@ -13,7 +13,7 @@ export interface Earning {
 
 /**
  * Pays earnings in coin; those of no unit are left out.
- * @param from where each is taken from, by a transfer of its own
+ * @param from where each is taken from, by its own transfer
  * @throws Error where one of the transfers was posted before
  */
 export async function payEarnings<Earned extends Earning>(

@@ -3,8 +3,8 @@ import type { Client } from '../../runtime/db/pool.ts'
 import { lockAccount } from './accountRow.ts'
 
 /**
- * Refuses another one of what an account may have a number of. The account's row is locked until the end of the transaction, so
- * that those made at once are counted one after the other.
+ * Refuses another item of a kind of which an account may have a limited number. The account's row is locked until the end of the transaction, so
+ * that concurrent ones are counted one after the other.
  * @param count how many the account has
  * @throws GatewayError `refusal` where it has `max` already
  */

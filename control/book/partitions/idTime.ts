@@ -22,7 +22,7 @@ export function idBound(ms: number, prefix = 'req'): string {
   return `${prefix}_${text}`
 }
 
-/** The first moment of the month that is so many months from the one of a moment; milliseconds since 1970, UTC. */
+/** The first moment of the month that is a number of months after the one of a moment; milliseconds since 1970, UTC. */
 export function monthStartMs(ms: number, months = 0): number {
   const at = new Date(ms)
   return Date.UTC(at.getUTCFullYear(), at.getUTCMonth() + months)

@@ -30,7 +30,7 @@ export const RECEIPT_FIELDS = [
   { name: 'model', type: 'text', proto: 'model', leaf: 1 },
   { name: 'endpoint', type: 'text', proto: 'endpoint', leaf: 1 },
   { name: 'sheetVersion', type: 'integer', proto: 'sheet_version', leaf: 1 },
-  // What was taken, which is what Redis or the proxy reports rather than what the settlement says.
+  // The amount taken, as Redis or the proxy reports it, rather than the settlement's.
   { name: 'chargeUnits', type: 'bigint', proto: 'charge_units', from: 'ending', leaf: 1 },
   { name: 'inputTokens', type: 'bigint', proto: 'usage.input', leaf: 1 },
   { name: 'cachedInputTokens', type: 'bigint', proto: 'usage.cached_input', leaf: 1 },

@@ -9,7 +9,7 @@ const BOOK_CONSTRAINT = /^(receipts_\w+_place_key|usage_log_nodes_pkey)$/
 const REQUEST_CONSTRAINT = /^receipts_\w+_pkey$/
 
 /**
- * Whether an error comes from the content of a batch, so that a retry can not help: SQLSTATE classes 22 (data exception) and 23
+ * Whether an error comes from the content of a batch, so that a retry cannot help: SQLSTATE classes 22 (data exception) and 23
  * (integrity constraint violation), https://www.postgresql.org/docs/current/errcodes-appendix.html, and JavaScript's own
  * complaints about values.
  */

@@ -39,7 +39,7 @@ export interface Booked {
 /**
  * Books a batch in one transaction: receipts, transfers, places in the usage log, usage, positions, rejects.
  * It is idempotent, regardless of the part that was booked before.
- * @param asked the entries to look up among the receipts. The numbers of delivered endings tell whether they were booked, which
+ * @param asked the entries to look up among the receipts. The numbers of delivered endings show whether they were booked, which
  *   is looked up where they say so, but not whether their requests had ended in another way; if one had, inserting the receipts fails (SQLSTATE 23505), and all
  *   have to be looked up.
  * @throws the database error; nothing is booked then, or (connection lost at the commit) everything is
@@ -157,7 +157,7 @@ interface Known {
   readonly owners: OwnerPositions
   /** Endings that the position of their owner counts as booked, and that the book does not have. */
   readonly missing: ReadonlySet<Entry>
-  /** Archived months, for which the book can not tell whether a request is booked. */
+  /** Archived months, for which the book does not know whether a request is booked. */
   readonly archived: readonly IdRange[]
   /** By ledger account, which stay locked. */
   readonly balances: Map<string, number>

@@ -47,7 +47,7 @@ class Stopped extends Error {}
 
 /**
  * Moves ended requests from the ledger streams into the book until it is stopped. Several controls share the shards, and
- * each books several of its shards at once.
+ * each books several of its shards concurrently.
  */
 export class SettlementConsumer {
   readonly stats: SettlementStats = {
@@ -59,7 +59,7 @@ export class SettlementConsumer {
     retries: 0,
   }
   private readonly options: SettlementOptions
-  /** Reads block, so they have a connection of their own. */
+  /** Reads block, so they have their own connection. */
   private readonly reader: Redis
   private readonly commands: Redis
   private readonly done: Promise<void>
@@ -215,7 +215,7 @@ export class SettlementConsumer {
     for (const part of inParts(entries, settlementBatchMax)) await this.bookIn(0, part)
   }
 
-  /** Books the shards of each lane beside those of the others. */
+  /** Books the shards of each lane in parallel to those of the others. */
   private async bookDivided(entries: readonly OpenEntry[]): Promise<void> {
     const ofLanes = Array.from({ length: this.lanes.count }, (): OpenEntry[] => [])
     for (const entry of entries) ofLanes[entry.raw.shard % ofLanes.length]?.push(entry)

@@ -39,7 +39,7 @@ function contentOfEntry(raw: RawEntry): Content {
   return { settlement, fields: JSON.stringify(fields) }
 }
 
-/** Stores entries that can not be booked, with all their bytes, so that they do not block the streams and nothing is lost. */
+/** Stores entries that cannot be booked, with all their bytes, so that they do not block the streams and nothing is lost. */
 export async function keepRejects(client: Queryable, rejects: readonly Reject[]): Promise<void> {
   for (const { from, reason } of rejects) {
     const { settlement, fields } = contentOf(from)

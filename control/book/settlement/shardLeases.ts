@@ -25,7 +25,7 @@ const TAKE = `
 
 /**
  * The shards that this control books while it lives. Controls share the shards evenly, so that no two of them wait for the
- * head of one log. Only speed depends on it: a shard that two controls book at once is still booked once.
+ * head of one log. Only speed depends on it: a shard that two controls book concurrently is still booked once.
  */
 export class ShardLeases {
   private readonly pool: Pool

@@ -43,7 +43,7 @@ export async function ensureGroups(redis: Redis): Promise<void> {
 }
 
 /**
- * Reads all streams at once for one consumer of the group. A cluster, where one read can not block over several slots, is
+ * Reads all streams together for one consumer of the group. A cluster, where one read cannot block over several slots, is
  * polled instead, with backoff.
  * @param from '>' for entries that were never delivered, '0' for those delivered to this consumer and not acknowledged
  * @param countPerStream most entries of each stream

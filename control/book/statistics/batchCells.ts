@@ -64,7 +64,7 @@ function count(counts: number[], ms: number): void {
   counts[place] = (counts[place] ?? 0) + 1
 }
 
-/** Adds up receipts by the day of the hold and model. Agents are listed among the owners as accounts of their own. */
+/** Adds up receipts by the day of the hold and model. Agents are listed among the owners as separate accounts. */
 export function batchCells(receipts: readonly CountedReceipt[]): OwnedCell[] {
   const cells = new Map<string, Building>()
   for (const receipt of receipts) {

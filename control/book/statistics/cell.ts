@@ -31,7 +31,7 @@ export interface Cell extends Figures {
   readonly first_tokens: readonly number[]
 }
 
-/** The same with the accounts that used it, as far as they are named. */
+/** The same with the accounts that used it, of those that are named. */
 export interface OwnedCell extends Cell {
   readonly owners: readonly string[]
 }

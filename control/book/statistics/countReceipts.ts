@@ -23,7 +23,7 @@ interface Step {
 /**
  * Counts the next receipts for the public statistics, and publishes the cells that may be published. The same transaction
  * advances the cursors of the usage logs, so that every receipt counts exactly once, even if it was booked late, and even if
- * processes count at once or crash.
+ * processes count concurrently or crash.
  * @param nowMs milliseconds since 1970
  * @returns whether there is more to count
  */

@@ -52,7 +52,7 @@ const FRESH = `
 
 /**
  * Adds up the receipts of some stretches by day and model.
- * @param least how many accounts are enough; of a row that has more, only so many are named
+ * @param least how many accounts are enough; of a row that has more, only this many are named
  */
 export async function freshReceipts(
   client: Client,

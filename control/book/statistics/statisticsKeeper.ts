@@ -4,7 +4,7 @@ import type { Pool } from '../../runtime/db/pool.ts'
 import { Loop } from '../../runtime/loop.ts'
 import { countReceipts } from './countReceipts.ts'
 
-/** Counts receipts for the public statistics, a stretch of the usage logs after the other. */
+/** Counts receipts for the public statistics, one stretch of the usage logs at a time. */
 export class StatisticsKeeper {
   private readonly loop: Loop
 

@@ -32,7 +32,7 @@ interface UsageRow {
   readonly key_id?: string
   readonly account_id?: string
   readonly requests: number
-  /** As decimal text: over a year it may be beyond what an account can hold at once. */
+  /** As decimal text: over a year it may exceed the largest balance of an account. */
   readonly units: string
   readonly input_tokens: number
   readonly cached_input_tokens: number

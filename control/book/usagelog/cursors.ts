@@ -5,7 +5,7 @@ import { firstOf, type Stretch, sizeOf } from './stretches.ts'
 
 /**
  * Counts the next receipts of the usage logs and advances the cursors of the caller, in the caller's transaction: every receipt
- * counts exactly once, even if processes count at once or crash.
+ * counts exactly once, even if processes count concurrently or crash.
  * @param table of the cursors, (log, position) of every log
  * @param most receipts that are counted in one step
  * @param counts whether any receipt counts; called once the ends of the logs are known. If none does, the cursors skip to the

@@ -51,7 +51,7 @@ export class Tiles {
     return Promise.all(Array.from({ length: width }, (_, at) => this.hashOf({ level, index: first + at })))
   }
 
-  /** The hashes of a stored height that are beneath a subtree, as far as they are there, read in groups of a width. */
+  /** The stored hashes of a height that are beneath a subtree, read in groups of a width. */
   private async beneath({ level, index }: Subtree, stored: number, groupWidth: number): Promise<Buffer[]> {
     const width = 2 ** (level - stored)
     const hashes: Buffer[] = []
@@ -122,7 +122,7 @@ async function pathOf(tiles: Tiles, parts: readonly ProofPart[]): Promise<string
 export interface LoggedLeaf {
   readonly log: number
   readonly position: number
-  /** Says where its leaf and those beside it are read first. */
+  /** Says where its leaf and the neighbors are read first. */
   readonly requestId?: string
 }
 

@@ -18,7 +18,7 @@ interface LeafRow {
 
 /**
  * Reads the leaves of a usage log, which are stored with their receipts, or with the remains of archived ones. The month that
- * most likely has all of them is read first: that of a receipt in the same tile, else the present one; then those beside it,
+ * most likely has all of them is read first: that of a receipt in the same tile, else the present one; then its neighbors,
  * then all.
  * @param near a receipt of the log
  */
@@ -68,7 +68,7 @@ async function allLeaves(client: Queryable, log: number, from: number, until: nu
   return found.rows
 }
 
-/** @returns the leaves from the first one on, as far as none is missing */
+/** @returns the leaves from the first one on, up to the first gap */
 function inOrder(rows: readonly LeafRow[], from: number, until: number): Buffer[] {
   const leaves: (Buffer | undefined)[] = Array.from({ length: until - from })
   for (const { position, hashes } of rows) {

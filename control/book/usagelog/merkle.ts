@@ -22,7 +22,7 @@ export function nodeHash(left: Buffer, right: Buffer): Buffer {
   return digest(nodeInput)
 }
 
-/** Takes a third of the time that a digest as a buffer does, which has memory of its own. */
+/** Takes a third of the time that a digest as a buffer does, which has its own memory. */
 function digest(input: string | Buffer): Buffer {
   return Buffer.from(hash('sha256', input, 'binary'), 'latin1')
 }

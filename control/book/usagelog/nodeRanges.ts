@@ -29,7 +29,7 @@ export class NodeRanges {
     this.log = log
   }
 
-  /** The hashes of one level from an index until another, as far as they are stored, in their order. */
+  /** The stored hashes of one level from an index until another, in their order. */
   read(level: number, from: number, until: number): Promise<Buffer[]> {
     return new Promise((resolve, reject) => {
       if (this.waiting.length === 0) queueMicrotask(() => void this.flush())

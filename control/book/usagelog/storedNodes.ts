@@ -2,7 +2,7 @@ import type { Queryable } from '../../runtime/db/pool.ts'
 import type { StoredNode } from './frontier.ts'
 import { foldComplete, TILE, TILE_LEVELS } from './tile.ts'
 
-/** Reads the nodes of one level of a log from an index until another, as far as they are there, in their order. */
+/** Reads the stored nodes of one level of a log from an index until another, in their order. */
 export async function readNodes(
   db: Queryable,
   log: number,

@@ -49,7 +49,7 @@ export function soldModels(encoded: Uint8Array): SoldModels {
   return { sheetVersion: record.version ?? 0, routes }
 }
 
-/** A model of a provider's list beside every model of the catalog that it is sold as. */
+/** A model of a provider's list with every model of the catalog that it is sold as. */
 export function compare(provider: string, { id, price }: ListedModel, sold: SoldModels): Comparison[] {
   const models = sold.routes.get(routeKey(provider, id)) ?? []
   if (models.length === 0) return [comparison(id, price, undefined, undefined)]
@@ -78,7 +78,7 @@ function json(amounts: ReadonlyArray<readonly [string, ExactUsd]>): string {
   return JSON.stringify(Object.fromEntries(amounts.map(([key, amount]) => [key, exactText(amount)])))
 }
 
-/** The price of a key by the sheet; tokens of a class without a price of its own cost as much as input. */
+/** The price of a key by the sheet; tokens of a class without its own price cost as much as input. */
 function soldAmount(price: PriceJson, key: string): ExactUsd | undefined {
   const followsInput = key === 'cached_input' || key.startsWith('cache_write_')
   const stated = price[key] ?? (followsInput ? price['input'] : undefined)

@@ -21,7 +21,7 @@ export function completeBatchRates(file: YamlFile, base: TokenPrices, long: Toke
   for (const [key, rate] of TOKEN_CLASSES) {
     if (standard === undefined || batch[rate] <= standard[rate]) continue
     const what = `${key} ${formatUsd(standard[rate])} is below the batch rate ${formatUsd(batch[rate])}`
-    file.problem(long.path, `needs batch rates of its own: for long prompts, ${what}`)
+    file.problem(long.path, `needs its own batch rates: for long prompts, ${what}`)
   }
 }
 

@@ -1,6 +1,6 @@
 import type { Client, Queryable } from '../../runtime/db/pool.ts'
 
-/** What becomes of the configured file when control starts. */
+/** The treatment of the configured file when control starts. */
 export type StartChoice =
   /** It is published. */
   | 'publish'

@@ -75,7 +75,7 @@ export function readModel(place: ModelPlace, content: ModelContent): CatalogMode
   return model
 }
 
-// A page may hold any text, and nothing in a compressed file tells how many pages there are; the provider reads no more than
+// A page may hold any text, and the number of its pages cannot be read from a compressed file; the provider reads no more than
 // the context.
 function pdfTokens({ pdf_page_tokens: page = 0, pdf_pages: pages, context = 0 }: ModelContent): number {
   if (page === 0) return 0
@@ -92,7 +92,7 @@ function checkModel({ file, path, dialects }: ModelPlace, model: CatalogModel, c
   if (model.defaultOutput > model.maxOutput) file.problem([...path, 'default_output'], 'must not be above max_output')
   for (const endpoint of model.endpoints) {
     const serving = DIALECTS_OF[endpoint]
-    // A provider that the file does not have is a problem of its own.
+    // A provider that the file does not have is a separate problem.
     if (model.routes.some(({ provider }) => serving.has(dialects.get(provider) ?? 'openai'))) continue
     const names = [...serving].join(' or ')
     file.problem([...path, 'endpoints'], `names ${endpoint}, which only providers of the dialect ${names} serve`)

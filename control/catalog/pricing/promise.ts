@@ -106,7 +106,7 @@ function states(price: Price, key: string): boolean {
   return price.amounts.has(key) || price.longContext?.amounts.has(key) === true
 }
 
-/** Prices per image, character, second or search; a size without a price of its own costs the plain `image` price. */
+/** Prices per image, character, second or search; a size without its own price costs the plain `image` price. */
 function flatRises(path: string, before: Price, after: Price): Rise[] {
   const rises: Rise[] = []
   const add = (key: string, promised: number | undefined, now: number | undefined) => {

@@ -7,7 +7,7 @@ import type { Client, Queryable } from '../../runtime/db/pool.ts'
 import type { Catalog } from './catalogFile.ts'
 import { placeOf } from './promiseViolation.ts'
 
-/** What of a model decides whether requests that burn tokens can be served. */
+/** The parts of a model that decide whether requests that burn tokens can be served. */
 export interface ServedModel {
   readonly id: string
   readonly isChat: boolean
@@ -31,7 +31,7 @@ export interface BrokenSeries {
   readonly id: string
   readonly model: string
   readonly provider: string
-  /** What the catalog lacks. */
+  /** The part that the catalog lacks. */
   readonly fault: string
   /** One line for the operator. */
   readonly text: string

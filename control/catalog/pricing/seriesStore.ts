@@ -1,7 +1,7 @@
 import type { Client } from '../../runtime/db/pool.ts'
 import type { PriceJson } from './price.ts'
 
-/** What a series of compute locks promises. */
+/** The promise of a series of compute locks. */
 export interface SeriesTerms {
   readonly id: string
   readonly model: string
@@ -16,7 +16,7 @@ export interface SeriesTerms {
   /** Prices of the token classes, in the form of a price sheet. */
   readonly price: PriceJson
   readonly supplyMicros: number
-  /** Millionths of what a taker trades. */
+  /** Millionths of a taker's trade. */
   readonly takerFeePpm: number
 }
 

@@ -6,7 +6,7 @@ import { intArray, textArray } from '../../runtime/db/arrays.ts'
 import type { Pool, Queryable } from '../../runtime/db/pool.ts'
 import { Loop } from '../../runtime/loop.ts'
 
-/** A proxy reports its observations from a time without control, for at most so many days. */
+/** A proxy reports its observations from a time without control, for at most this many days. */
 const DAYS_LATE_MAX = 2
 
 /** The state of the service on a day, as the gateway saw it. */

@@ -168,7 +168,7 @@ export async function accountBalance(db: Queryable, accountId: string): Promise<
   return balance
 }
 
-/** `createAccount` in a transaction of its own. */
+/** `createAccount` in its own transaction. */
 export function openNewAccount(pool: Pool, limits: Limits, options: Credit & { name?: string } = {}): Promise<string> {
   return withTransaction(pool, (client) => createAccount(client, limits, options))
 }

@@ -45,7 +45,7 @@ export async function transferDayOf(
 
 /**
  * Counts a transfer against the account's cap of the day, inside the transaction that moves the coin. The account's row is
- * locked, so that transfers made at once are counted one after the other.
+ * locked, so that concurrent transfers are counted one after the other.
  * @throws GatewayError spend_limit_exceeded
  */
 export async function countKeyTransfer(

@@ -7,7 +7,7 @@ import { settingsJson } from './settingsJson.ts'
 
 /**
  * Changes of keys with their entries in the audit trail, inside the caller's transaction. After the commit the caller notifies
- * the proxies with `announceKeyChanges`; not of a new key, whose random secret can not have been used before.
+ * the proxies with `announceKeyChanges`; not of a new key, whose random secret cannot have been used before.
  */
 export async function makeKey(
   client: Client,

@@ -105,7 +105,7 @@ export async function updateKey(db: Queryable, keyId: string, settings: KeySetti
   )
   const [row] = changed.rows
   if (row !== undefined) return asApiKey(row)
-  throw new UnknownKeyError(keyId, (await keyOf(db, keyId)) ? 'a revoked key can not be changed:' : undefined)
+  throw new UnknownKeyError(keyId, (await keyOf(db, keyId)) ? 'a revoked key cannot be changed:' : undefined)
 }
 
 /**

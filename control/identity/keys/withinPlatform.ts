@@ -16,7 +16,7 @@ export function withinPlatform(key: ApiKey, platform: ApiKey): ApiKey {
     tools: inBoth(key.tools, platform.tools),
     noLogs: key.noLogs || platform.noLogs,
     privateTier: key.privateTier || platform.privateTier,
-    // Settings that it leaves open are inherited, and it can not allow more than the platform key.
+    // Settings that it leaves open are inherited, and it cannot allow more than the platform key.
     allowRetention: key.allowRetention === false ? false : platform.allowRetention,
     canTransfer: false,
     // Zero is the gateway's own rate, as null is no expiry.

@@ -25,7 +25,7 @@ export interface WalletProofOptions {
   readonly db: Queryable
   /** Where clients reach the gateway; undefined accepts the loopback names only. */
   readonly publicUrl: URL | undefined
-  /** Undefined where no chain is configured: then only wallets with a key of their own can sign in. */
+  /** Undefined where no chain is configured: then only wallets with their own key can sign in. */
   readonly contracts: ContractWallets | undefined
   /** The chain that messages have to name; undefined where none is configured. @throws GatewayError chain_unavailable */
   readonly chainId: (() => Promise<number>) | undefined

@@ -7,7 +7,7 @@ import { freePort } from '../process/freePort.ts'
 import { stopLeftover } from '../process/leftover.ts'
 import { ManagedProcess } from '../process/managedProcess.ts'
 
-/** Other platforms than that of the optional dependency in package.json have a package each, of the same version. */
+/** Each platform has its own npm package of this version; package.json names one as an optional dependency. */
 const VERSION = '1.7.1'
 const PORT_ATTEMPTS = 5
 const PROBE_TIMEOUT_MS = 1_000
@@ -125,7 +125,7 @@ function anvilProcess(program: string, options: AnvilOptions, port: number): Man
 }
 
 /**
- * A node makes a genesis block of its own at each start, beside that of the state that it loads. Both are the same block when
+ * A node makes a genesis block of its own at each start, in addition to that of the state that it loads. Both are the same block when
  * they have the same time; else the chain has two blocks 0, and either may answer.
  */
 function stateFlags(file: string): string[] {

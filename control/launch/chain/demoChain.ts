@@ -27,7 +27,7 @@ const REVENUE_SECONDS = 60
 const TOP_UP = 1_000n
 const TOP_UP_BELOW = 100n
 
-/** A wallet that a stranger can pay with at once; its key is public, like every key of a development chain. */
+/** A wallet that a stranger can pay with immediately; its key is public, like every key of a development chain. */
 export interface DemoPayer {
   readonly address: Address
   readonly private_key: Hex

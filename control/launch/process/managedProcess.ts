@@ -48,7 +48,7 @@ process.on('exit', () => {
 })
 
 /**
- * One process that this one starts, watches and stops. It leads a session of its own, so that a Ctrl-C at the terminal
+ * One process that this one starts, watches and stops. It leads its own session, so that a Ctrl-C at the terminal
  * reaches only the starter, which then stops everything in order.
  */
 export class ManagedProcess {

@@ -4,8 +4,8 @@ import { noted, processOf, runs } from './leftover.ts'
 const ATTEMPTS_MAX = 100
 
 /**
- * Notes this process in a pid file, so that of several processes that start at once one has it. A file that a dead process left
- * behind is taken over.
+ * Notes this process in a pid file, so that of several processes that start concurrently one has it. A file of a dead
+ * process is taken over.
  * @param program part of the command line of the processes that compete, because ids are used again
  * @returns the id of the process that has it, or is taking it over; undefined when it is this one
  */

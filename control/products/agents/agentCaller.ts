@@ -20,7 +20,7 @@ export async function namedAgent(db: Queryable, call: ApiCall): Promise<Agent> {
 }
 
 /**
- * Rejects callers that may not manage the account's agents: agents, and keys with bounds of their own, which could evade
+ * Rejects callers that may not manage the account's agents: agents, and keys with their own bounds, which could evade
  * those bounds through an agent.
  * @throws GatewayError permission_denied
  */
@@ -30,7 +30,7 @@ export function requireOwnerCredential(call: ApiCall): void {
   }
   if (call.caller.kind === 'key' && call.caller.isRestricted) {
     const message =
-      'A key with caps, a budget, a rate, allowlists, privacy settings or an expiry, or without can_transfer, can not ' +
+      'A key with caps, a budget, a rate, allowlists, privacy settings or an expiry, or without can_transfer, cannot ' +
       'manage agents; use a session or another key.'
     throw new GatewayError('permission_denied', { message })
   }

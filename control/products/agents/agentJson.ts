@@ -11,7 +11,7 @@ import type { Agent, AgentSettings } from './agents.ts'
 
 const usdText = (units: number | null): string | null => (units === null ? null : formatUsd(units))
 
-/** The settings of an agent beside those of its key, as the API names them; absent settings are omitted. */
+/** The settings of an agent in addition to those of its key, as the API names them; absent settings are omitted. */
 export function agentSettingsJson(settings: AgentSettings): Record<string, unknown> {
   const { name, description, requestCapUnits, approvalThresholdUnits } = settings
   return {

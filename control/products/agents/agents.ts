@@ -7,7 +7,7 @@ import { countOf } from '../../runtime/db/count.ts'
 import { locking } from '../../runtime/db/lockOrder.ts'
 import type { Client, Queryable } from '../../runtime/db/pool.ts'
 
-/** Settings of agents beside those of their keys. Amounts are units; null clears a setting; absent fields stay unchanged. */
+/** Settings of agents in addition to those of their keys. Amounts are units; null clears a setting; absent fields stay unchanged. */
 export interface AgentSettings {
   readonly name?: string
   readonly description?: string
@@ -62,7 +62,7 @@ const asAgent = (row: AgentRow): Agent => ({
 })
 
 /**
- * Opens an agent with an account and a key of its own, inside the caller's transaction. The key's secret is not kept:
+ * Opens an agent with its own account and key, inside the caller's transaction. The key's secret is not kept:
  * issuing one makes it usable.
  * @throws GatewayError slug_taken
  */

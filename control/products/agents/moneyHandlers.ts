@@ -100,7 +100,7 @@ interface Receiver {
 
 async function receiver(client: Client, agent: Agent, to: string): Promise<Receiver> {
   if (to === OWNER) return { accountId: agent.ownerId, ownerId: agent.ownerId, slug: OWNER }
-  if (to === agent.slug) throw invalidRequest('to must be another agent; an agent can not pay itself.', 'to')
+  if (to === agent.slug) throw invalidRequest('to must be another agent; an agent cannot pay itself.', 'to')
   const found = await agentBySlug(client, to)
   if (found === undefined) throw new GatewayError('agent_not_found', { param: 'to' })
   return { accountId: found.id, ownerId: found.ownerId, slug: found.slug }
@@ -121,7 +121,7 @@ async function withinPolicy(
 ) {
   const { requestCapUnits: cap, approvalThresholdUnits: threshold } = agent
   if (cap !== null && units > cap) {
-    const message = `The agent may spend at most ${formatUsd(cap)} USD at once.`
+    const message = `The agent may spend at most ${formatUsd(cap)} USD in one payment.`
     throw new GatewayError('request_cap_exceeded', { message, param: 'amount' })
   }
   if (threshold === null || units <= threshold) return undefined
@@ -147,7 +147,7 @@ async function pay(
   const { id, agent, to, amount } = payment
   const { client } = transaction
   const { caller } = call
-  // Transfers between the owner and its agents can be reversed by a transfer back; transfers to others can not.
+  // Transfers between the owner and its agents can be reversed by a transfer back; transfers to others cannot.
   if (caller.kind === 'key' && to.ownerId !== agent.ownerId) {
     const transfer = { debitId: id, accountId: agent.ownerId, keyId: caller.keyId, units: amount.units }
     await countKeyTransfer(client, transfer, Date.now(), payment.limits)

@@ -3,7 +3,7 @@ import { agentHandlers } from './agentHandlers.ts'
 import { approvalHandlers } from './approvalHandlers.ts'
 import { approvalRpc } from './approvalRpc.ts'
 
-/** Agents with budgets of their own, and approvals of what they may spend. */
+/** Agents with their own budgets, and approvals of their spending. */
 export const AGENTS: Product = {
   name: 'agents',
   make: (parts) => ({

@@ -10,7 +10,7 @@ export const HOLDERS_LIMITS = {
   revenueRefusedMs: 60_000,
   /** Holders that share a reward. */
   rewardHoldersMax: 200_000,
-  /** Hashes of the tree of rewards after which other work has its turn. */
+  /** Hashes of the tree of rewards that are computed before yielding to the event loop. */
   rewardHashesPerTurn: 500,
   /** Rewards that the answer about a holder lists. */
   rewardClaimsShown: 100,

@@ -14,7 +14,7 @@ export interface LockUse {
   readonly atMs: number
 }
 
-/** What an account holds, soonest end first; series of which it has nothing are left out. */
+/** The holdings of an account, soonest end first; series of which it has nothing are left out. */
 export async function holdingsOf(db: Queryable, accountId: string): Promise<Holding[]> {
   const found = await db.query<Holding>(
     `SELECT h.series_id AS "seriesId", l.balance AS units

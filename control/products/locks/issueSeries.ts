@@ -34,7 +34,7 @@ export async function issueSeries(client: Client, made: NewSeries, limits: Limit
   const series: LockSeries = { ...made, id: newId('lock'), endsAtMs, state: 'open', unavailable: '' }
   if (series.endsAtMs <= Date.now()) throw invalidRequest(`The month ${made.month} is over.`)
   if ((await countLivingSeries(client)) >= limits.lockSeriesMax) {
-    throw new GatewayError('invalid_request', { message: `At most ${limits.lockSeriesMax} series are open at once.` })
+    throw new GatewayError('invalid_request', { message: `At most ${limits.lockSeriesMax} series are open together.` })
   }
   const units = unitsOfTokens(series.supplyMicros, series.lockedPriceUnits)
   await insertSeries(client, series)

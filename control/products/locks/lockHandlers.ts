@@ -36,7 +36,7 @@ export interface LockParts {
   readonly pool: Pool
   readonly redis: Redis
   readonly debits: Debits
-  /** Has what was booked for these accounts brought to the admission state. */
+  /** Applies the booked changes of these accounts to admission. */
   readonly applyToAdmission: (accountIds: readonly string[]) => Promise<unknown>
   readonly limits: Limits
 }

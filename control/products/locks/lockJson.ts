@@ -10,7 +10,7 @@ import type { LockOrder } from './orderStore.ts'
 import type { LockSeries } from './series.ts'
 import { LOT_MICROS, TICK_NANOS, tokensOfUnits } from './tradeAmounts.ts'
 
-/** What holds for all series. */
+/** The rules of all series. */
 export function rulesJson(limits: Limits) {
   return {
     token: 'One whole token is one million tokens of its model at the locked price until the month ends.',
@@ -18,8 +18,8 @@ export function rulesJson(limits: Limits) {
     limit_order_usd_min: formatUsd(limits.lockOrderUnitsMin),
     tick: coinDecimal(TICK_NANOS),
     priority: 'price, then time',
-    self_trade: 'An order that would fill an order of its own account is refused.',
-    market_order: 'Fills at once what is offered; what is left of it is cancelled.',
+    self_trade: 'An order that would fill an order of the same account is refused.',
+    market_order: 'Fills immediately against the offers; the remainder is cancelled.',
     month_end: 'Open orders expire, coin in escrow comes back, and tokens that are left burn.',
     quote_seconds: Math.floor(limits.lockQuoteMs / 1_000),
     orders_open_max: limits.lockOrdersOpenMax,
@@ -59,7 +59,7 @@ interface LevelRow {
   readonly token_micros: number
 }
 
-/** What is bid and asked for a series, by price, the best first. */
+/** Bids and asks of a series, by price, the best first. */
 export async function bookJson(db: Queryable, seriesId: string, limits: Limits) {
   const side = async (which: Side) => {
     const found = await db.query<LevelRow>(

@@ -46,7 +46,7 @@ export interface LockWithdrawalParts {
   readonly pool: Pool
   readonly redis: Redis
   readonly debits: Debits
-  /** Has what was booked for these accounts brought to the admission state. */
+  /** Applies the booked changes of these accounts to admission. */
   readonly applyToAdmission: (accountIds: readonly string[]) => Promise<unknown>
   /** Undefined when the gateway has no chain. */
   readonly chain: ChainService | undefined

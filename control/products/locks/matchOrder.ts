@@ -19,14 +19,14 @@ export interface WantedOrder {
   readonly spender?: Spender
 }
 
-/** What matching made of an order. */
+/** The result of matching an order. */
 export interface Matched {
   readonly fills: readonly Fill[]
   readonly feesNanos: readonly number[]
   readonly costNanos: number
   readonly feeNanos: number
   readonly filledMicros: number
-  /** What rests in the book. */
+  /** The part that rests in the book. */
   readonly restMicros: number
 }
 
@@ -46,7 +46,7 @@ export async function matchOrder(
   const other = wanted.side === 'buy' ? 'sell' : 'buy'
   const opposite = await frontOrders(client, series.id, other, wanted.micros, fillsMax + 1)
   const book = wanted.side === 'buy' ? { bids: [], asks: opposite } : { bids: opposite, asks: [] }
-  // Behind all that rest: its place in time is drawn when it is written.
+  // After all that rest: its place in time is drawn when it is written.
   const order = { id, place: Number.MAX_SAFE_INTEGER, ...wanted }
   const { changes } = inBounds(() => applyEvent(book, { kind: 'place', order, fillsMax }))
   const refused = changes.find((change) => change.kind === 'refused')

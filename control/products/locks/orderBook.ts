@@ -15,7 +15,7 @@ export interface RestingOrder {
   readonly micros: number
 }
 
-/** An order that comes in. Without a price it is a market order: it fills at once or not at all, and never rests. */
+/** An order that comes in. Without a price it is a market order: it fills immediately or not at all, and never rests. */
 export interface IncomingOrder extends Omit<RestingOrder, 'priceNanos'> {
   readonly priceNanos: number | undefined
 }
@@ -27,7 +27,7 @@ export interface OrderBook {
 }
 
 export type BookEvent =
-  /** @param fillsMax resting orders that it may fill; what is left then is cancelled */
+  /** @param fillsMax resting orders that it may fill; the remainder is cancelled */
   | { readonly kind: 'place'; readonly order: IncomingOrder; readonly fillsMax: number }
   | { readonly kind: 'cancel'; readonly orderId: string }
   /** The series ends, and all open orders with it. */
@@ -43,7 +43,7 @@ export interface Fill {
   readonly costNanos: number
 }
 
-/** What an event does, in order. */
+/** The effects of an event, in order. */
 export type BookChange =
   | Fill
   | { readonly kind: 'rested'; readonly order: RestingOrder }
@@ -104,7 +104,7 @@ function place(book: OrderBook, order: IncomingOrder, fillsMax: number): BookSte
   return { book: after, changes: [...changes, { kind: 'rested', order: resting }] }
 }
 
-/** Fills of the best orders of the other side; what is left, and whether the next order would still be filled. */
+/** Fills of the best orders of the other side; the remainder, and whether the next order would still be filled. */
 function fillsOf(opposite: readonly RestingOrder[], order: IncomingOrder, fillsMax: number) {
   const fills: Fill[] = []
   let left = order.micros

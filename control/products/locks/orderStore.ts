@@ -15,7 +15,7 @@ export interface LockOrder {
   readonly micros: number
   readonly filledMicros: number
   readonly status: OrderStatus
-  /** What is in escrow for it: coin of a bid, tokens of an ask. */
+  /** The escrow for it: coin of a bid, tokens of an ask. */
   readonly escrowNanos: number
   readonly escrowMicros: number
   readonly createdAtMs: number
@@ -66,7 +66,7 @@ const asResting = (row: OrderRow): RestingOrder => ({
 })
 
 /**
- * The best open orders of one side that an order of so many micro-tokens would meet, in their order.
+ * The best open orders of one side that an order of this many micro-tokens would meet, in their order.
  * @param limit the most of them
  */
 export async function frontOrders(
@@ -141,7 +141,7 @@ export async function insertOrder(
   return asOrder(row)
 }
 
-/** Writes the fills of an order in their order, and what is left of the orders that rested. @param feesNanos by fill */
+/** Writes the fills of an order in their order, and the remainders of the orders that rested. @param feesNanos by fill */
 export async function insertFills(
   client: Client,
   seriesId: string,
@@ -214,7 +214,7 @@ export async function countOpenOrders(db: Queryable, accountId: string): Promise
   return countOf(db, `SELECT count(*) FROM lock_orders WHERE account_id = $1 AND status = 'open'`, [accountId])
 }
 
-/** The orders of an account, newest first. @param after the id of an order to go on behind, or '' */
+/** The orders of an account, newest first. @param after the id of the last order of the page before, or '' */
 export async function pageOfOrders(
   db: Queryable,
   accountId: string,
@@ -228,7 +228,7 @@ export async function pageOfOrders(
   return found.rows.map(asOrder)
 }
 
-/** What orders were filled at, by order: coin and fees, in nanos. */
+/** The costs of filled orders, by order: coin and fees, in nanos. */
 export async function costsOf(db: Queryable, orderIds: readonly string[]) {
   const found = await db.query<{ id: string; cost_nanos: number; fee_nanos: number }>(
     `SELECT o.id, coalesce(sum(f.cost_nanos), 0)::bigint AS cost_nanos,

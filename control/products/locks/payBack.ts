@@ -102,7 +102,7 @@ async function heldUnits(client: Client, seriesId: string, accountId: string): P
   return found.rows[0]?.balance ?? 0
 }
 
-/** The share of what is not earned, rounded down; the last holder gets what is left. Locks all that is posted. */
+/** The share of the unearned units, rounded down; the last holder gets the rest. Locks all accounts that it posts to. */
 async function shareOf(client: Client, seriesId: string, accountId: string, units: number): Promise<bigint> {
   const tokens = [holdingAccount(seriesId, accountId), lockIssuedAccount(seriesId)]
   await lockLedgerAccounts(client, [coinAccount(accountId), ...tokens])

@@ -68,7 +68,7 @@ export async function placeOrder(
   return { order, ...matched, accountIds }
 }
 
-/** A limit order rests, so that it has to be worth something; one at market ends at once. */
+/** A limit order rests, so that it has to be worth something; one at market ends immediately. */
 function refuseDust({ accountId, priceNanos, micros }: WantedOrder, coinUsdUnits: number, limits: Limits): void {
   if (priceNanos === undefined || accountId === LOCK_OPERATOR) return
   const nanos = (BigInt(priceNanos) * BigInt(micros)) / BigInt(MICROS_PER_TOKEN)
@@ -78,7 +78,7 @@ function refuseDust({ accountId, priceNanos, micros }: WantedOrder, coinUsdUnits
   throw new GatewayError('below_minimum', { message, param: 'tokens', status: 409 })
 }
 
-/** What has to be taken off the account: what the fills cost, or give, and what the rest of the order may. */
+/** The amount to be taken off the account: the cost or tokens of the fills, and the most for the rest of the order. */
 function takingOf(
   series: LockSeries,
   id: string,

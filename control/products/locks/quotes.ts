@@ -10,7 +10,7 @@ import type { LockSeries } from './series.ts'
 export interface LockQuote {
   readonly id: string
   readonly matched: Matched
-  /** What a market order of the account could buy now. */
+  /** The amount that a market order of the account could buy now. */
   readonly fillableMicros: number
   readonly validUntilMs: number
 }

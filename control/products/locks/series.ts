@@ -109,7 +109,7 @@ async function whileOpen(db: Queryable, series: LockSeries): Promise<LockSeries>
   throw new GatewayError('lock_series_ended')
 }
 
-/** What cannot be used is not sold. */
+/** Series that cannot be used are not sold. */
 function whileServed(series: LockSeries): LockSeries {
   if (series.unavailable === '') return series
   throw new GatewayError('lock_series_unavailable', {

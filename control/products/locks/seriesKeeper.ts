@@ -25,7 +25,7 @@ import { endedSeries, type LockSeries, lockSeries } from './series.ts'
 
 /**
  * Ends series whose month is over, however long ago: open orders expire, the operator's stock burns, and once the holdings
- * are burnt as well, which is the sweep of admission, what was not earned yet becomes revenue. Broken series end at once: open
+ * are burnt as well, which is the sweep of admission, what was not earned yet becomes revenue. Broken series end immediately: open
  * orders are cancelled, and holders are paid back.
  */
 export class SeriesKeeper {
@@ -51,8 +51,8 @@ export class SeriesKeeper {
 }
 
 /**
- * Takes the next step of a series whose month is over. Every step is done once, whoever repeats it.
- * @returns whether there is another step that can be taken at once
+ * Takes the next step of a series whose month is over. Every step is done once, whichever process repeats it.
+ * @returns whether there is another step that can be taken immediately
  */
 export async function endSeries(client: Client, id: string, limits: Limits): Promise<boolean> {
   const series = await lockSeries(client, id)
@@ -91,7 +91,7 @@ async function endOpen(client: Client, { id, state, endsAtMs }: LockSeries): Pro
   return true
 }
 
-/** What the operator did not sell, and what is on the chain, where the contract counts it as burnt from the same moment on. */
+/** Unsold tokens of the operator, and tokens on the chain, where the contract counts them as burnt from the same moment on. */
 async function burn(client: Client, id: string, holdings: readonly string[]): Promise<void> {
   await lockLedgerAccounts(client, [...holdings, lockIssuedAccount(id)])
   for (const debit of holdings) {

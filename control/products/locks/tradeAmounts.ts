@@ -11,7 +11,7 @@ export const TICK_NANOS = 1_000
 const PPM = 1_000_000n
 
 /**
- * What tokens cost, exact.
+ * The cost of tokens, exact.
  * @param priceNanos per whole token, a multiple of TICK_NANOS
  * @param micros a multiple of LOT_MICROS
  * @returns nanos of coin
@@ -28,7 +28,7 @@ export function feeOf(costNanos: number, feePpm: number): number {
   return Number((BigInt(costNanos) * BigInt(feePpm) + PPM - 1n) / PPM)
 }
 
-/** What tokens count at the locked price. @param lockedPriceUnits per whole token, a multiple of MICROS_PER_TOKEN */
+/** The value of tokens at the locked price. @param lockedPriceUnits per whole token, a multiple of MICROS_PER_TOKEN */
 export function unitsOfTokens(micros: number, lockedPriceUnits: number): number {
   const units = micros * (lockedPriceUnits / MICROS_PER_TOKEN)
   if (!Number.isSafeInteger(units)) throw new RangeError(`${micros} micro-tokens are too many`)

@@ -14,7 +14,7 @@ import type { Fill, Side } from './orderBook.ts'
 import type { LockSeries } from './series.ts'
 import { unitsOfTokens } from './tradeAmounts.ts'
 
-/** Both sides of a piece of trading: the transfers of the book, and what admission is told. */
+/** The effects of a trade: ledger transfers and admission events. */
 export interface Postings {
   readonly transfers: readonly Transfer[]
   readonly changes: readonly AdmissionChange[]
@@ -25,7 +25,7 @@ export function coinSide(accountId: string, seriesId: string): string {
   return accountId === LOCK_OPERATOR ? lockUnearnedAccount(seriesId) : coinAccount(accountId)
 }
 
-/** What goes into escrow for an order, of which fills are then paid: coin to buy with, or tokens to be sold. */
+/** Moves an order's coin or tokens into escrow; fills are paid from there. */
 export function escrowPosting(
   series: LockSeries,
   order: { readonly id: string; readonly accountId: string; readonly side: Side },
@@ -40,7 +40,7 @@ export function escrowPosting(
   return { kind: 'lock_order', ref, debit, credit: lockEscrowAccount(series.id), units: amount.units }
 }
 
-/** What the fills of one order are with one account together. */
+/** The sum of the fills of one order with one account. */
 interface Counterpart {
   readonly accountId: string
   /** Names the transfers: the first of its orders that was filled. */
@@ -121,12 +121,12 @@ export function oncePerAccount(changes: readonly AdmissionChange[]): AdmissionCh
   return [...byAccount.values()]
 }
 
-/** Tells admission of coin that an account got. */
+/** Reports coin that an account got to admission. */
 export function coinChange(accountId: string, nanos: number): AdmissionChange[] {
   return accountId === LOCK_OPERATOR || nanos === 0 ? [] : [{ accountId, coinDelta: nanos }]
 }
 
-/** Tells admission of tokens that an account got. */
+/** Reports tokens that an account got to admission. */
 export function tokenChange({ id, endsAtMs }: LockSeries, accountId: string, units: number): AdmissionChange[] {
   if (accountId === LOCK_OPERATOR) return []
   return [{ accountId, coinDelta: 0, grant: { id, expiresAtMs: endsAtMs, units } }]

@@ -2,7 +2,7 @@ import { GatewayError } from '../../../contract/errors/errors.ts'
 import { isId } from '../../../contract/wire/ids.ts'
 import type { ApiCall } from '../../api/call.ts'
 
-/** Who is told nothing about the account. @throws GatewayError permission_denied */
+/** Refuses sub-keys, which must not see the account's holdings. @throws GatewayError permission_denied */
 export function refuseSubKey({ caller }: ApiCall): void {
   if (caller.kind === 'key' && caller.isSubKey) throw new GatewayError('permission_denied')
 }
@@ -17,7 +17,7 @@ export function requireTrader({ caller, accountId }: ApiCall): void {
   }
   if (caller.kind !== 'key' || !caller.isRestricted) return
   const message =
-    'A key with caps, a budget, a rate, allowlists, privacy settings or an expiry, or without can_transfer, can not trade; ' +
+    'A key with caps, a budget, a rate, allowlists, privacy settings or an expiry, or without can_transfer, cannot trade; ' +
     'use a session or another key.'
   throw new GatewayError('permission_denied', { message })
 }

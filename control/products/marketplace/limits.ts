@@ -16,17 +16,17 @@ export const MARKETPLACE_LIMITS = {
   providerOverReportsMin: 3,
   /** How many of a million requests may have such a report. */
   providerOverReportPpmMax: 10_000,
-  /** After so many suspensions only the operator can resume a provider. */
+  /** Number of suspensions after which only the operator can resume a provider. */
   providerSuspensionsMax: 3,
   /** How long a first suspension lasts, in milliseconds; each one lasts twice as long as the one before. */
   providerCoolDownMs: 3_600_000,
   /** How long measures are kept, in milliseconds; longer than any probation. */
   providerMeasuresKeptMs: 2_764_800_000,
-  /** The time from one payment of registered providers to the next, in milliseconds. */
+  /** Interval of the payments of registered providers, in milliseconds. */
   providerPayMs: 60_000,
   /** Entries of the usage log that are counted for registered providers in one step. */
   providerPayBatchMax: 50_000,
-  /** The time from one comparison of a provider's answer to the next, in milliseconds; 0 for none. */
+  /** Interval of the comparisons of a provider's answers, in milliseconds; 0 for none. */
   providerProbeMs: 300_000,
   /** The time that an answer to a comparison has, in milliseconds. */
   providerProbeTimeoutMs: 20_000,
@@ -38,7 +38,7 @@ export const MARKETPLACE_LIMITS = {
   providerProbesMin: 5,
   /** How long comparisons count, in milliseconds. */
   providerProbeWindowMs: 86_400_000,
-  /** Answers that have at least so many of a million tokens in common are the same. */
+  /** Tokens in common, of a million, from which on two answers count as the same. */
   providerSameAnswerPpm: 500_000,
   /** Days that the public record of a provider shows. */
   providerRecordDays: 30,

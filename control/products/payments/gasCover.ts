@@ -22,7 +22,7 @@ export interface SentByGateway {
 const RETRY_SECONDS = 3_600
 
 /**
- * Bounds by day how often an account has the gateway pay gas. Its row has to be locked, so that requests at once are counted one
+ * Bounds by day how often an account has the gateway pay gas. Its row has to be locked, so that concurrent requests are counted one
  * after the other. @throws GatewayError rate_limited
  */
 export async function refuseBeyondDay(
@@ -34,7 +34,7 @@ export async function refuseBeyondDay(
   const count = await countSince(client, accountId, idBound(Date.now() - DAY_MS, prefix))
   if (count < limits[perDay]) return
   throw new GatewayError('rate_limited', {
-    message: `An account has at most ${limits[perDay]} of these in 24 hours, because the gateway pays their gas; wait, or move more at once.`,
+    message: `An account has at most ${limits[perDay]} of these in 24 hours, because the gateway pays their gas; wait, or move more in one transfer.`,
     retryAfterSeconds: RETRY_SECONDS,
   })
 }

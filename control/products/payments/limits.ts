@@ -1,12 +1,12 @@
 /** The limits of payments, refunds, deposits and withdrawals. */
 export const PAYMENTS_LIMITS = {
-  /** Payments by transaction of the payer that settle at once. */
+  /** Payments by transaction of the payer that settle concurrently. */
   payerTransactionsInFlightMax: 64,
-  /** Signed authorizations that are checked on the chain at once before they settle. */
+  /** Signed authorizations that are checked on the chain concurrently before they settle. */
   paymentChecksMax: 256,
-  /** Signatures of contract wallets that are checked on the chain at once. */
+  /** Signatures of contract wallets that are checked on the chain concurrently. */
   contractChecksMax: 16,
-  /** Transactions of payers that are checked on the chain at once. */
+  /** Transactions of payers that are checked on the chain concurrently. */
   payerTransactionChecksMax: 32,
   /** Payers that have paid before and whose checks do not count against a network. */
   trustedPayersMax: 10_000,

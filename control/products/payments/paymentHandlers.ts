@@ -23,7 +23,7 @@ type PaymentOperation = 'payment_terms' | 'make_payment'
 type PaymentMaker = Pick<Payments, 'terms' | 'settle' | 'refusals'>
 
 /**
- * Handlers of the proxies' calls about payments. No terms are told while no payment can be made.
+ * Handlers of the proxies' calls about payments. No terms are sent while no payment can be made.
  * @param payments undefined when the gateway takes none
  */
 export function paymentHandlers(

@@ -140,7 +140,7 @@ export async function readWallet(
   throw new GatewayError('wallet_not_found', { param: 'address' })
 }
 
-/** The refusal of another withdrawal, of coin or of tokens, beside so many that are not sent. */
+/** The refusal of another withdrawal, of coin or of tokens, while too many are not sent. */
 export function tooManyUnderWay(max: number): GatewayError {
   return new GatewayError('rate_limited', {
     message: `An account has at most ${max} withdrawals under way; wait for one to be sent.`,

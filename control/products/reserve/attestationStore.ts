@@ -92,7 +92,7 @@ export async function insertAttestation(client: Client, attestation: Attestation
   )
 }
 
-/** What decides whether another attestation follows the last one. */
+/** The state that decides whether another attestation follows the last one. */
 export interface LastProgress {
   readonly ageMs: number
   readonly addresses: string

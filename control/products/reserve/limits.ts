@@ -2,7 +2,7 @@
 export const RESERVE_LIMITS = {
   /** Interval of the checks whether the reserve is to be read, in milliseconds. */
   reserveCheckMs: 1_000,
-  /** The time from one reading of the reserve to the next, in milliseconds. */
+  /** Interval of the readings of the reserve, in milliseconds. */
   reserveReadMs: 60_000,
   /** The same while less is held than owed, in milliseconds. */
   reserveRecheckMs: 5_000,
@@ -12,7 +12,7 @@ export const RESERVE_LIMITS = {
   reserveReadingMaxMs: 300_000,
   /** Interval of the checks whether an attestation is due, in milliseconds. */
   attestationCheckMs: 5_000,
-  /** Accounts that are read at once for an attestation. */
+  /** Accounts that are read together for an attestation. */
   attestationRowsMax: 500,
   /** The time that an attestation waits for a moment without a transfer, in milliseconds. */
   attestationLockMs: 2_000,

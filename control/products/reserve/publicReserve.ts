@@ -15,7 +15,7 @@ export function publicReserve(reserve: StatedReserve): StatedReserve {
   }
 }
 
-/** A decimal that is not negative without the digits behind its hundredths. */
+/** A decimal that is not negative without the digits after its hundredths. */
 function cut(decimal: string): string {
   const [whole = '0', fraction = ''] = decimal.split('.')
   const kept = fraction.slice(0, STEP_DECIMALS).replace(/0+$/, '')

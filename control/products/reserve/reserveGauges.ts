@@ -10,8 +10,8 @@ import { withdrawalGate } from './withdrawalGate.ts'
 export function reserveGauges(db: Queryable, limits: Limits): GaugeGroup {
   return gaugeGroup(
     {
-      reserve_held_units: 'What is held on the chain against what is owed, as far as it can be counted exactly',
-      reserve_owed_units: 'What is owed to accounts and payers',
+      reserve_held_units: 'Holdings on the chain against the debts, at most 2^53 - 1',
+      reserve_owed_units: 'Debts to accounts and payers',
       reserve_short: '1 while less is held than owed',
       reserve_reading_age_seconds: 'Age of the last reading of the reserve',
       withdrawals_paused: '1 while withdrawals are not taken',

@@ -37,7 +37,7 @@ export interface SaltedAccount {
   readonly salt: Buffer
 }
 
-/** HMAC in SQL, so that the database sorts by salts: the rows are never all in memory at once. */
+/** HMAC in SQL, so that the database sorts by salts: the rows are never all in memory together. */
 const ACCOUNTS = `
   SELECT a.id, a.balance::text AS balance, sha256(decode(current_setting('sluice.salt_outer'), 'hex')
     || sha256(decode(current_setting('sluice.salt_inner'), 'hex') || convert_to(a.id, 'UTF8'))) AS salt

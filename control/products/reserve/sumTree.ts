@@ -68,14 +68,14 @@ export function levelAbove(nodes: readonly SumNode[]): SumNode[] {
   return above
 }
 
-/** The node that so many levels above some nodes are one. */
+/** The node that joins some nodes, a number of levels above them. */
 export function topOf(nodes: readonly SumNode[], levels: number): SumNode {
   let level = nodes
   for (let height = 0; height < levels; height++) level = levelAbove(level)
   return level[0] ?? EMPTY_NODE
 }
 
-/** The neighbours of a node and of those above it, so many levels up. */
+/** The neighbours of a node and of those above it, for a number of levels. */
 export function neighbours(nodes: readonly SumNode[], place: number, levels: number): SumNode[] {
   const path: SumNode[] = []
   let [level, at] = [nodes, place]

@@ -1,6 +1,6 @@
 import { EMPTY_NODE, heightOf, type SumNode, topOf } from './sumTree.ts'
 
-/** Nodes of one level that are stored together: all below one node so many levels up. */
+/** Nodes of one level that are stored together: all below one node a number of levels up. */
 export const TILE_LEVELS = 8
 export const TILE_NODES = 2 ** TILE_LEVELS
 

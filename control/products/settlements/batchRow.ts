@@ -72,7 +72,7 @@ interface Row {
   readonly confirmations: number | null
 }
 
-/** Stands between the number of a batch and that of the attempt in the ref of a transaction. */
+/** Separates the number of a batch and that of the attempt in the ref of a transaction. */
 export const ATTEMPT = '#'
 
 /** The number of the batch that a transaction anchors. */

@@ -4,7 +4,7 @@ export const SETTLEMENTS_LIMITS = {
   settlementWaitIntervals: 24,
   /** Interval of the checks whether a settlement batch is due, in milliseconds. */
   settlementCheckMs: 2_000,
-  /** Receipts whose charges are added up at once. */
+  /** Receipts whose charges are added up together. */
   settlementSumReceipts: 10_000,
   /** Batches, from the last one back, that the chain may have taken back. */
   settlementsReorgMax: 100,

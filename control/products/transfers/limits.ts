@@ -2,7 +2,7 @@
 export const TRANSFERS_LIMITS = {
   /** Interval of the polls for links that have expired, in milliseconds. */
   linkExpiryMs: 2_000,
-  /** The time from one payment of referrers to the next, in milliseconds. */
+  /** Interval of the payments of referrers, in milliseconds. */
   referralPayMs: 60_000,
   /** Entries of the usage log that are counted for referrers in one step. */
   referralBatchMax: 5_000,

@@ -23,7 +23,7 @@ export interface LogPart {
   last: number
 }
 
-/** The contents of an archive; a file beside it. */
+/** The contents of an archive; a file next to it. */
 export interface Manifest {
   readonly format: string
   readonly month: string

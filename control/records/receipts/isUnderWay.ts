@@ -5,7 +5,7 @@ import { redisNowMs } from '../../runtime/redisClock.ts'
 
 /**
  * Whether Redis knows a request of this shard: its hold is open, or it ended in the last minutes.
- * @throws Error when Redis can not be asked
+ * @throws Error when Redis cannot be asked
  */
 export function isUnderWay(redis: Redis, shard: number, requestId: string, limits: Limits): Promise<boolean> {
   return isInShards(redis, [shard], requestId, limits)

@@ -210,7 +210,7 @@ export async function othersBehind(
   }))
 }
 
-/** How many charges are read at once, so that many keys do not make a page large. */
+/** How many charges are read together, so that many keys do not make a page large. */
 export async function chargesPage(
   db: Queryable,
   { accountId, startMs, endMs }: StatementMonth,

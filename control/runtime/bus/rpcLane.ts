@@ -18,7 +18,7 @@ export interface RpcLaneOptions {
   readonly stream: string
   /** The name of this process in the consumer group. */
   readonly consumer: string
-  /** Requests under way at once. */
+  /** Requests under way concurrently. */
   readonly placesMax: number
   readonly writer: Redis
   readonly log: Logger

@@ -25,7 +25,7 @@ export async function callOperation<Name extends RpcOperation>(
   return reply.encode(await handler(readRequest(request, payload), call))
 }
 
-/** The refusal of what belongs to a product that this process does not run. */
+/** The refusal of an operation of a product that this process does not run. */
 export function notOffered(): GatewayError {
   return new GatewayError('not_found', { message: 'This gateway does not offer this.' })
 }

@@ -1,6 +1,6 @@
 import type { Queryable } from './pool.ts'
 
-/** What a statement with one row and the column `count` has counted. */
+/** The count of a statement with one row and the column `count`. */
 export async function countOf(db: Queryable, sql: string, values: readonly unknown[] = []): Promise<number> {
   const counted = await db.query<{ count: number }>(sql, [...values])
   return counted.rows[0]?.count ?? 0

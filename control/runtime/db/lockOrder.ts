@@ -1,8 +1,8 @@
 import type { Queryable } from './pool.ts'
 
 /**
- * What transactions lock until their end, in the order in which every one of them does so; docs/architecture/ledger.md says what
- * each is. A transaction leaves out what it does not need. Where it locks several of one kind, it locks them in the order of
+ * The locks that transactions take until their end, in the order in which every one of them does so; docs/architecture/ledger.md
+ * explains each. A transaction leaves out those that it does not need. Where it locks several of one kind, it locks them in the order of
  * their ids, or all of them by one statement, which does.
  */
 export const LOCK_ORDER = [
@@ -45,7 +45,7 @@ export const LOCK_ORDER = [
 
 export type LockKind = (typeof LOCK_ORDER)[number]
 
-/** Told of the locks of transactions; tests check their order by it (test/support/lockWatch.ts). */
+/** Called with the locks of transactions; tests check their order by it (test/support/lockWatch.ts). */
 export interface LockWatch {
   /** Before the statement that takes them. */
   locks(client: Queryable, kind: LockKind, ids: readonly string[]): void

@@ -23,7 +23,7 @@ async function readMigrations(): Promise<Migration[]> {
 
 async function apply(client: Client, migration: Migration): Promise<boolean> {
   await client.query('SET LOCAL statement_timeout = 0')
-  // Held to the end of the transaction, so that each migration runs in only one of several processes that start at once.
+  // Held to the end of the transaction, so that each migration runs in only one of several processes that start concurrently.
   await lockUntilCommit(client, 'migration')
   const known = await client.query('SELECT 1 FROM schema_migrations WHERE version = $1', [migration.version])
   if (known.rowCount !== 0) return false
@@ -37,7 +37,7 @@ async function apply(client: Client, migration: Migration): Promise<boolean> {
 
 /**
  * Brings the schema of the book up to date: runs the files of `migrations/` that have not run yet, in the order of
- * their numbers, each in a transaction of its own. Safe to call from several processes at once.
+ * their numbers, each in its own transaction. Safe to call from several processes concurrently.
  * @returns the names of the files that ran now
  * @throws the error of the database, with the name of the file in its message; earlier files stay applied
  */

@@ -47,7 +47,7 @@ export function connectionOptions(url: string, limits: Limits): pg.ClientConfig 
 export function createPool(url: string, limits: Limits, onError: (error: Error) => void = () => {}): Pool {
   const pool = new pg.Pool({
     ...connectionOptions(url, limits),
-    // Statements that a transaction gives without waiting are sent at once, in their order. After one that failed the
+    // Statements that a transaction gives without waiting are sent immediately, in their order. After one that failed the
     // server refuses the others until the rollback.
     pipeline: true,
     max: limits.databaseConnectionsMax,
@@ -58,7 +58,7 @@ export function createPool(url: string, limits: Limits, onError: (error: Error) 
 }
 
 /**
- * Runs `work` on a connection of its own, which is returned to the pool afterwards, or closed when it broke.
+ * Runs `work` on its own connection, which is returned to the pool afterwards, or closed when it broke.
  * @param work also gets a function to report a failure after which the connection must not be reused
  */
 export async function withClient<T>(

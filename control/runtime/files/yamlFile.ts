@@ -23,7 +23,7 @@ export class FileError extends Error {
   }
 }
 
-/** A YAML file of an operator. It collects all problems, so that an operator sees them at once. */
+/** A YAML file of an operator. It collects all problems, so that an operator sees them together. */
 export class YamlFile {
   /** As messages name it. */
   readonly name: string
@@ -103,7 +103,7 @@ export class YamlFile {
     this.problems.set(`${this.name}:${line}: ${text}`, line)
   }
 
-  /** Where a value stands, `models[0].price.input` at line 12: the line of its key, or of the item of a list. */
+  /** The place of a value, `models[0].price.input` at line 12: the line of its key, or of the item of a list. */
   private placeOf(path: Path): { readonly name: string; readonly line: number } {
     let node: unknown = this.document.contents
     let name = ''

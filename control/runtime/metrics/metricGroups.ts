@@ -1,6 +1,6 @@
 /** Gauges whose values one read of the book or of Redis has. */
 export interface GaugeGroup<Name extends string = string> {
-  /** What each gauge means, by its name without the prefix of control. */
+  /** The meaning of each gauge, by its name without the prefix of control. */
   readonly help: Readonly<Record<Name, string>>
   /** @throws errors of the server that is read; the gauges keep their last values then */
   read(): Promise<Readonly<Record<Name, number>>>

@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 
-/** What is copied in one turn of the event loop, in bytes. */
+/** Bytes that one turn of the event loop copies. */
 export const TURN_BYTES = 4_194_304
 
 /** Bytes in one piece; no turn of the event loop copies more than a part of them. */

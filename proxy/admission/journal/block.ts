@@ -57,7 +57,7 @@ export class BlockWriter {
     const { buffer, end } = this
     buffer.writeUInt32LE(end - BODY_AT, KEY_BYTES + LENGTH_AT)
     buffer.writeUInt32LE(this.nextNumber++ >>> 0, KEY_BYTES + NUMBER_AT)
-    // A digest as text takes a third of the time of one in a buffer of its own.
+    // A digest as text takes a third of the time of one in its own buffer.
     buffer.write(hash('sha256', buffer.subarray(0, end), 'binary'), end, MAC_BYTES, 'latin1')
     this.end = BODY_AT
     return buffer.subarray(KEY_BYTES, end + MAC_BYTES)

@@ -5,7 +5,7 @@ import { type EndingRecord, endingText, leaseText } from './records.ts'
 import { segmentName, segmentNumber } from './segmentFile.ts'
 
 /**
- * Adds endings to the journal of a process that is gone, all or none of them, in a file of their own.
+ * Adds endings to the journal of a process that is gone, all or none of them, in a separate file.
  * @param folders of the journal; one of them gets the file, the first that can be written
  * @param key of the journal's owner
  * @throws the error of the file system when none can be written

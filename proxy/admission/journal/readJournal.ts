@@ -17,9 +17,9 @@ export interface JournalContent {
   readonly endings: ReadonlyMap<number, EndingRecord[]>
 }
 
-/** The content with what is not in it. */
+/** The content, and the parts that are not in it. */
 export interface ReadJournal extends JournalContent {
-  /** What was not read, each with its reason: files and folders of others, links, and files that no key verifies. */
+  /** Parts that were not read, each with its reason: files and folders of others, links, and files that no key verifies. */
   readonly unread: readonly string[]
 }
 

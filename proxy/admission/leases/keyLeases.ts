@@ -61,7 +61,7 @@ export class KeyLeases {
     return this.principal.accountId
   }
 
-  /** Holds for a request, at once where the lease has it. */
+  /** Holds for a request, immediately where the lease has it. */
   take(waiter: HoldWaiter, nowMs: number): void {
     if (waiter.principal !== this.principal) this.follow(waiter.principal)
     this.coinUsdUnits = waiter.coinUsdUnits
@@ -69,7 +69,7 @@ export class KeyLeases {
     else this.lockQueue().take(waiter, waiter.lock, this.usable(nowMs), nowMs)
   }
 
-  /** Holds credits and coin for a request, at once where the lease has them. */
+  /** Holds credits and coin for a request, immediately where the lease has them. */
   holdRest(waiter: HoldWaiter, nowMs: number): void {
     if (this.waiting.length === 0 && this.tryHold(waiter, nowMs)) return
     this.waiting.push(waiter)

@@ -71,7 +71,7 @@ export class Lease implements HeldFrom {
   readonly text: string
   /** From then on nothing may be held on it, on Redis's clock. */
   readonly endMs: number
-  /** The coin that Redis has out for it, as far as its answers show: free, held, given up, and charged but not delivered. */
+  /** The coin that Redis has out for it by its answers: free, held, given up, and charged but not delivered. */
   private outNanos = 0
   private outCoinUnits = 0
   private outGrantUnits = 0

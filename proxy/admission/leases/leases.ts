@@ -50,7 +50,7 @@ export interface LeaseCounts {
   readonly undelivered: number
   /** Accounts that were called back. */
   readonly recalls: number
-  /** Since the oldest request that has ended and that Redis does not know of was held, in milliseconds; 0 for none. */
+  /** Age of the oldest undelivered ending, counted from its hold, in milliseconds; 0 for none. */
   readonly deliveryLagMs: number
 }
 
@@ -206,7 +206,7 @@ export class Leases implements Holding, Settlements {
     return this.shards.every((shard) => shard.isIdle)
   }
 
-  /** The uncharged part of such a hold is freed by the delivery, so it is delivered at once. */
+  /** The uncharged part of such a hold is freed by the delivery, so it is delivered immediately. */
   private endSingle(hold: OpenHold, { shard, chargeUnits, settlement }: Ending, waiter: EndingWaiter | null): void {
     // After a silence of that length control may give the request up.
     const isLate = this.silentMs >= this.options.limits.orphanVoidMs / 2

@@ -120,7 +120,7 @@ export class OwnLeases {
     }
   }
 
-  /** All shards that ask at once share one answer. */
+  /** All shards that ask concurrently share one answer. */
   private booked(): Promise<ReadonlyMap<number, number>> {
     this.asking ??= askBooked(this.options.rpc, this.options.owner, false).finally(() => {
       this.asking = undefined

@@ -122,7 +122,7 @@ export class ShardLeases implements KeyShard {
     return this.leases.of(accountId, keys, hour)
   }
 
-  /** Gives back at once everything of an account that is not held. */
+  /** Gives back immediately everything of an account that is not held. */
   recall(accountId: string): void {
     const nowMs = this.context.clock.now()
     for (const key of this.keys.values()) if (key.accountId === accountId) key.giveUp(nowMs, true)

@@ -21,8 +21,8 @@ export interface SingleOrigin {
 }
 
 /**
- * A hold that Redis keeps by itself, because it may outlive this process or because control has taken it. It ends as if it
- * were all of a lease of its own, which is how Redis records it then.
+ * A hold that Redis keeps by itself, because it may outlive this process or because control has taken it. On ending, Redis
+ * records it as a lease that holds nothing else.
  */
 export class SingleHold implements HeldFrom {
   readonly name: LeaseIdentity

@@ -4,7 +4,7 @@ import { type HeaderBlock, jsonHeaders } from '../../upstream/transport/headerBl
 
 /**
  * The headers of a request to a provider of the Anthropic dialect. Nothing of the client's own headers is passed on, above
- * all no beta features, which have prices of their own.
+ * all no beta features, which have their own prices.
  */
 export function anthropicHeaders(provider: Provider, accept: string): HeaderBlock {
   return jsonHeaders(provider, accept, () => {

@@ -20,10 +20,10 @@ interface Turn extends JsonObject {
   readonly content: JsonObject[]
 }
 
-/** What the user says in a conversation that the assistant begins. */
+/** The user's text in a conversation that the assistant begins. */
 export const NOTHING_SAID = '...'
 const NOT_BLANK = /\S/
-/** What tool call ids of this format cannot have. */
+/** Characters that tool call ids of this format cannot have. */
 const NOT_IN_IDS = /[^A-Za-z0-9_-]/g
 
 /**

@@ -20,7 +20,7 @@ export function finishOfStop(stopReason: unknown): FinishReason {
 /** A tool call whose block is open. */
 interface OpenCall {
   readonly index: number
-  /** The arguments as far as the block's start had them; pieces that follow take their place. */
+  /** Arguments sent with content_block_start; replaced by later deltas. */
   readonly input: unknown
   pieces: boolean
 }

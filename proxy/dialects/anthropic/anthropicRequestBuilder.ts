@@ -80,8 +80,8 @@ function outputConfig(config: unknown, format: string | Uint8Array | undefined):
   return [`"output_config":{${stated}${stated === '' ? '' : ','}"format":`, format, '},']
 }
 
-// A model with a budget has to be shown the thinking that led to a tool call, which not every client's format carries. What
-// the user says behind the result belongs to the same turn.
+// A model with a budget has to be shown the thinking that led to a tool call, which not every client's format carries. The
+// user's text after the result belongs to the same turn.
 function lacksThought(turns: readonly JsonObject[]): boolean {
   const [asked, answered] = turns.slice(-2)
   const answers = (answered?.['content'] ?? []) as readonly JsonObject[]

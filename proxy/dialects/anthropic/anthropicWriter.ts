@@ -120,7 +120,7 @@ export class AnthropicWriter implements MessageWriter {
     )
   }
 
-  /** Writes all blocks that can be sent: the first one as far as it has arrived, and the next ones once it is complete. */
+  /** Writes all blocks that can be sent: the arrived part of the first one, and the next ones once it is complete. */
   private write(): void {
     for (;;) {
       const [block, next] = this.blocks

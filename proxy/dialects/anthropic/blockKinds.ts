@@ -1,12 +1,12 @@
 import { isJsonObject, type JsonObject } from '../../../contract/std/jsonObject.ts'
 
-/** What becomes of a block of a conversation. */
+/** The treatment of a block of a conversation. */
 export type BlockAction = 'read' | 'text' | 'join' | 'skip' | 'note'
 
 /** A kind of blocks in a message. */
 export interface BlockKind {
   readonly action: BlockAction
-  /** What the provider gets for it, or why it gets nothing. */
+  /** The provider's text or block for it, or why it gets none. */
   readonly becomes: string
   /** The text in its place, for the action `text`. */
   readonly text?: (block: JsonObject) => string
@@ -15,7 +15,7 @@ export interface BlockKind {
 const SERVER_RUN: BlockKind = { action: 'skip', becomes: 'a call that another provider ran itself, or its result' }
 
 /**
- * The kinds of blocks that clients send, and what becomes of each. An agent sends its whole history with every request and
+ * The kinds of blocks that clients send, and the treatment of each. An agent sends its whole history with every request and
  * cannot take anything back, so what a provider cannot be shown is left out, and the conversation goes on.
  */
 export const BLOCK_KINDS: Readonly<Record<string, BlockKind>> = {

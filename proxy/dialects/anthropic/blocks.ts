@@ -101,7 +101,7 @@ function readOther(
     const kinds = Object.keys(readers).join(', ')
     throw invalidRequest(`${field}.type must be one of ${kinds}; other blocks are not priced.`, `${field}.type`)
   }
-  // What the model itself or the system has written in unknown blocks is nothing that the model has to be told of.
+  // The model does not have to see unknown blocks that the model itself or the system has written.
   return readers === BLOCKS['assistant'] || readers === BLOCKS['system']
     ? null
     : said(leftOut(block['type']), field, size)

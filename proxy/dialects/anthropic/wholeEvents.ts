@@ -3,7 +3,7 @@ import { type AnswerBounds, parseAnswer } from '../../json/jsonObject.ts'
 import { anthropicEvent, MESSAGE_END } from './anthropicEvents.ts'
 import { blocksIn } from './anthropicMessage.ts'
 
-/** What a block of each kind begins with, and the deltas that follow: the member with their piece, by their type. */
+/** The members that a block of each kind begins with, and its deltas: the member with their piece, by their type. */
 const STREAMED: Readonly<Record<string, readonly (readonly [delta: string, member: string])[]>> = {
   text: [['text_delta', 'text']],
   thinking: [

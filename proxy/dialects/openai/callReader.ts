@@ -8,7 +8,7 @@ const EMPTY = '{}'
 
 /** A tool call of the stream. */
 interface Call {
-  /** What the provider gave last, for telling its pieces from those of others. */
+  /** The id that the provider gave last, by which its pieces are distinguished from those of others. */
   id: string
   name: string
   /** The place in the message, once the client knows of the call; -1 before. */
@@ -22,7 +22,7 @@ interface Call {
   hasObject: boolean
   /** The chunk that brought its last piece. */
   chunk: number
-  /** What the arguments were if they came in one piece. */
+  /** The arguments if they came in one piece. */
   only: string
   extra: JsonObject | null
   /** The client got arguments that were not read, so that nobody knows whether they are whole. */
@@ -35,7 +35,7 @@ interface CallSink extends Pick<MessageSink, 'toolArguments'> {
 }
 
 /**
- * Tells the tool calls of a stream of the OpenAI dialect apart: by index, by id or, where a provider gives neither or the
+ * Distinguishes the tool calls of a stream of the OpenAI dialect: by index, by id or, where a provider gives neither or the
  * same for all, by a new name or a new object of arguments. Calls are passed on in their order,
  * each when it has its id and its name is complete, which the first of its arguments, another call or the end shows. Those
  * that have no id at the end get one.
@@ -75,7 +75,7 @@ export class CallReader {
       if (call === undefined) {
         if (saysNothing(piece)) continue
         if (this.calls.length >= TOOL_CALLS_MAX) return false
-        // One that the same chunk has a piece of may go on side by side with the new one.
+        // One that the same chunk has a piece of may continue in parallel to the new one.
         this.sendReady(sink, (earlier) => hasHead(earlier) && earlier.chunk !== this.chunk)
         call = this.begin(piece)
       }
@@ -171,11 +171,11 @@ export class CallReader {
     if (piece.extra !== null) call.extra = { ...call.extra, ...piece.extra }
   }
 
-  // Ids in pieces come before the arguments. Behind them another id for the same call says nothing.
+  // Ids in pieces come before the arguments. After them another id for the same call says nothing.
   private addId(call: Call, { id, name, arguments: text }: CallPiece): void {
     if (id === '' || call.number >= 0 || call.id === id) return
     if (call.id !== '' && (call.hasArguments || name !== '' || text !== '')) return
-    // What was the id so far may be the beginning of another call's as well.
+    // The id so far may be the beginning of another call's as well.
     this.byId.delete(call.id)
     call.id += id
     this.byId.set(call.id, call)
@@ -199,7 +199,7 @@ export class CallReader {
     call.hasArguments = false
   }
 
-  /** Passes on what is held of the calls, in their order, as far as they are ready. */
+  /** Passes on the held calls that are ready, in their order. */
   private sendReady(sink: CallSink, isReady: (call: Call) => boolean): void {
     for (const call of this.calls) {
       if (call.number < 0) {
@@ -246,7 +246,7 @@ function saysNothing({ index, id, name, arguments: text }: CallPiece): boolean {
   return index === null && id === '' && name === '' && text === ''
 }
 
-/** Whether a piece that gives no other index and no other id begins a call of its own all the same. */
+/** Whether a piece that gives no other index and no other id begins its own call all the same. */
 function startsAnew(call: Call, { id, name, arguments: text }: CallPiece, chunk: number): boolean {
   const isSameId = id !== '' && id === call.id
   if (name === '' || call.name === '') return !isSameId && isEnded(call, text) && isNewObject(call, text)
@@ -265,7 +265,7 @@ function isEnded(call: Call, text: string): boolean {
   return text.trimStart().startsWith('{') && parseJsonObject(text) !== null
 }
 
-/** A name comes in one piece, in several, or again with every piece, as a whole or as far as it goes. */
+/** A name comes in one piece, in several, or again with every piece, as a whole or up to this piece. */
 function joinedName(name: string, piece: string): string {
   return piece === name || piece === '' ? name : piece.startsWith(name) ? piece : name + piece
 }

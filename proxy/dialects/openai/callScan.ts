@@ -11,7 +11,7 @@ const NINE = 57
 /** `"function"`. */
 const FUNCTION_TYPE_BYTES = 10
 
-/** What a scan finds of the tool calls of a chunk: how many there are, and the members of the last one. */
+/** The tool calls of a chunk, as a scan finds them: how many there are, and the members of the last one. */
 export class CallScan {
   count = 0
   /** -1 for one that is no small number. */

@@ -21,7 +21,7 @@ const USAGE = Buffer.from('"usage"')
 /** The event that ends every stream of chunks. */
 export const STREAM_END = 'data: [DONE]\n\n'
 
-// Held events are copied out of it at once.
+// Held events are copied out of it immediately.
 const scratch = new OutBuffer()
 // One scan serves all streams of the process: it is used within one turn.
 const scan = new ChunkScan()
@@ -53,7 +53,7 @@ export class ChatStream implements FrameSink, RelayStream {
 
   /**
    * @param keepNullUsage the client asked for usage, so `usage: null` on ordinary chunks stays
-   * @param echo text of the gateway's own that the answer begins with, in a chunk of its own
+   * @param echo text of the gateway's own that the answer begins with, in its own chunk
    */
   constructor(
     identity: ChunkIdentity,
@@ -123,7 +123,7 @@ export class ChatStream implements FrameSink, RelayStream {
   }
 
   private readChunk(bytes: Buffer, start: number, end: number): void {
-    // Clients trust a receipt, whoever wrote it.
+    // Clients trust a receipt, whichever part wrote it.
     if (!scan.scan(bytes, start, end) || scan.hasReceipt) {
       // Nothing is missing of an answer that has ended, whatever the provider adds to it.
       if (!this.finished) this.state = 'broken'
@@ -154,7 +154,7 @@ export class ChatStream implements FrameSink, RelayStream {
     return last + (receipt === '' ? '' : `: receipt ${receipt}\n\n`) + STREAM_END
   }
 
-  // Some providers report in other places than beside the choices, which can only be with the end of the answer or after it.
+  // Some providers report in other places than next to the choices, which can only be with the end of the answer or after it.
   private noteUsage(bytes: Buffer, start: number, end: number): boolean {
     if (scan.usageStart >= 0 && !scan.usageIsNull) {
       return this.reports.note(parseBytes(bytes, scan.usageStart, scan.usageEnd))

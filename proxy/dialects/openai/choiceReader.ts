@@ -20,7 +20,7 @@ export class ChoiceReader {
   readonly calls: CallReader
   /** Deltas have had text, reasoning or a refusal. */
   hasSaid = false
-  /** The provider reports a failure, or the calls cannot be told. */
+  /** The provider reports a failure, or the calls cannot be distinguished. */
   broken = false
   /** Of a failure, if the choice has one. */
   error: unknown = null
@@ -48,7 +48,7 @@ export class ChoiceReader {
     this.readReason(choice, sink)
   }
 
-  /** The stream has ended: passes on what was held. */
+  /** The stream has ended: passes on the held text. */
   close(sink: MessageSink): void {
     if (!this.calls.close(sink)) this.broken = true
   }
@@ -66,7 +66,7 @@ export class ChoiceReader {
     return says || pieces.length > 0
   }
 
-  // A message behind deltas is all of them once more.
+  // A message after deltas is all of them once more.
   private readMessage(message: JsonObject, sink: MessageSink): void {
     if (!this.hasSaid) {
       const { text, reasoning, refusal } = saidIn(message)
@@ -95,7 +95,7 @@ export class ChoiceReader {
   }
 }
 
-/** What a message adds to those before it. */
+/** The text that a message adds to those before it. */
 function added(grown: Growing, text: string): string {
   if (text === '' || text === grown.text) return ''
   if (grown.text !== '') grown.isCumulative ??= text.startsWith(grown.text)

@@ -11,7 +11,7 @@ const HAS_INDEX = 2
 const HAS_REASONING = 4
 const HAS_DETAILS = 8
 
-/** What a scan finds of the choices of a chunk, besides their output. */
+/** The choices of a chunk, as a scan finds them, without their output. */
 export class ChoiceScan {
   /** A choice has a finish_reason, and where the last of them is, with its quotes. */
   finished = false
@@ -38,7 +38,7 @@ export class ChoiceScan {
   end(): void {
     const { has } = this
     if ((has & HAS_DELTA) === 0 || (has & HAS_INDEX) === 0) this.isOdd = true
-    // Details beside the reasoning itself repeat it.
+    // Details next to the reasoning itself repeat it.
     if ((has & HAS_DETAILS) !== 0 && (has & HAS_REASONING) === 0) this.isOdd = true
   }
 

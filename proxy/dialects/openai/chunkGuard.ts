@@ -9,7 +9,7 @@ const REASONS: ReadonlySet<string> = new Set<FinishReason>(['stop', 'length', 't
 /** `{}`, which some providers put before the arguments themselves. */
 const EMPTY_ARGUMENTS_BYTES = 2
 
-/** What becomes of a chunk. */
+/** The treatment of a chunk. */
 export type ChunkFate =
   /** The client gets it as it is. */
   | 'relay'

@@ -10,7 +10,7 @@ const NOTHING = Buffer.alloc(0)
 /** Consecutive chunks that may differ from the learned template before the stream stops learning. */
 const MISSES_MAX = 8
 
-// Templates are copied out of it at once.
+// Templates are copied out of it immediately.
 const scratch = new OutBuffer()
 
 /**

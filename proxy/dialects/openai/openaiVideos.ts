@@ -9,7 +9,7 @@ import { openaiHeaders, openaiReadHeaders } from './openaiHeaders.ts'
 const PATH = '/videos'
 const ID_CHARACTERS_MAX = 256
 const SECONDS_MAX = 86_400
-/** What a failed job would have been answered with, had it failed at once. */
+/** The status of the answer if the job had failed immediately. */
 const FAILED_STATUS = 422
 
 /** A video request to a provider. Empty texts are left out. */
@@ -84,7 +84,7 @@ export function askForClip(
   return { path: `${PATH}/${encodeURIComponent(upstreamId)}/content`, headers, requestId, body: null }
 }
 
-/** Reads a provider's job; null when the body is not a job, or exceeds the bounds of what is read at once. */
+/** Reads a provider's job; null when the body is not a job, or exceeds the bounds of JSON that is read on the event loop. */
 export function readUpstreamVideo(body: Buffer, bounds: AnswerBounds): UpstreamVideo | null {
   const value = parseAnswer(body, bounds)
   if (value === null) return null

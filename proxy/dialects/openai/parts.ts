@@ -18,7 +18,7 @@ export function readParts(parts: readonly unknown[], field: string, size: Prompt
     const name = `${field}.content[${i}]`
     if (!isJsonObject(part)) throw invalidRequest(`${name} must be an object with a type.`, name)
     const clean = readPart(part, name, size)
-    // A longer cache lifetime has a price of its own at some providers, which the usage they report does not show.
+    // A longer cache lifetime has its own price at some providers, which the usage they report does not show.
     if (isJsonObject(part['cache_control'])) clean['cache_control'] = { type: 'ephemeral' }
     return clean
   })

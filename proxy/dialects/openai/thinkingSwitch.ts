@@ -1,6 +1,6 @@
 import { isJsonObject, type JsonObject } from '../../../contract/std/jsonObject.ts'
 
-/** What is meant where thinking is switched on without saying how much. */
+/** The effort where thinking is switched on without saying how much. */
 const USUAL = 'medium'
 const OFF = 'none'
 const WORD = /^[\w-]{1,32}$/
@@ -29,7 +29,7 @@ export interface Effort {
 }
 
 /**
- * Reads the effort in any of its spellings; reasoning_effort counts before all others. What is none of them says nothing.
+ * Reads the effort in any of its spellings; reasoning_effort counts before all others. Other values are ignored.
  * @param body with what a client has put into `extra_body`
  */
 export function readEffort(body: JsonObject): Effort {

@@ -1,10 +1,10 @@
-/** What becomes of an item of a conversation. */
+/** The treatment of an item of a conversation. */
 export type ItemAction = 'read' | 'translate' | 'join' | 'skip' | 'refuse'
 
 /** A kind of items in `input`. */
 export interface ItemKind {
   readonly action: ItemAction
-  /** What the provider gets for it, or why it gets nothing. */
+  /** The provider's text or item for it, or why it gets none. */
   readonly becomes: string
 }
 
@@ -13,7 +13,7 @@ const output: ItemKind = { action: 'translate', becomes: 'the output of its call
 const hosted = (what: string): ItemKind => ({ action: 'skip', becomes: `${what} that another provider ran itself` })
 
 /**
- * The kinds of items that clients send, and what becomes of each. An agent sends its whole history with every request and
+ * The kinds of items that clients send, and the treatment of each. An agent sends its whole history with every request and
  * cannot take anything back, so what a provider cannot be shown is left out, and the conversation goes on.
  */
 export const ITEM_KINDS: Readonly<Record<string, ItemKind>> = {

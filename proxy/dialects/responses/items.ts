@@ -116,7 +116,7 @@ class InputReader implements Input {
     return true
   }
 
-  // What cannot be read is another gateway's, and is left out like all that no provider can be shown.
+  // Reasoning that cannot be read is another gateway's, and is left out like every item that no provider can be shown.
   private addThought(item: JsonObject): void {
     const thought = unpackThought(item['encrypted_content'])
     if (thought === null) return
@@ -185,7 +185,7 @@ class InputReader implements Input {
     this.messages.splice(this.placeOf(message.tool_call_id), 0, message)
   }
 
-  /** Outputs follow their call at once, whatever was said meanwhile, since providers refuse any other order. */
+  /** Outputs follow their call immediately, whatever was said meanwhile, since providers refuse any other order. */
   private placeOf(callId: string): number {
     const { messages } = this
     const calls = messages.findLastIndex(

@@ -40,7 +40,7 @@ export class ReasoningItem implements OutputItem {
   readonly id: string
   readonly index: number
   text = ''
-  /** What the client sends back for the provider to read; '' for nothing. */
+  /** The text that the client sends back for the provider to read; '' for none. */
   packed = ''
 
   constructor(ids: ItemIds, index: number) {

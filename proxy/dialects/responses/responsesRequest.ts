@@ -99,7 +99,7 @@ export function readResponseRequest(body: JsonObject, limits: Limits): ChatReque
   }
 }
 
-/** What Codex and the official clients send is named, where a model is to read it or it changes the answer. */
+/** Members that Codex and the official clients send, which a model is to read or which change the answer. */
 const KNOWN: ReadonlySet<string> = new Set(
   (
     'model input instructions tools tool_choice parallel_tool_calls text reasoning temperature top_p presence_penalty ' +

@@ -1,7 +1,7 @@
 import { isJsonObject } from '../../../contract/std/jsonObject.ts'
 import type { PromptSize } from '../../admission/holdSize.ts'
 
-/** What a model is told where its provider has no mode for an answer of any JSON object. */
+/** The instruction to a model whose provider has no mode for an answer of any JSON object. */
 export const ANY_JSON = 'Answer with a single JSON object and nothing else.'
 
 /** Whether a response_format asks for any JSON object. */

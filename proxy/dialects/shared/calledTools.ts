@@ -4,7 +4,7 @@ import type { PromptSize } from '../../admission/holdSize.ts'
 
 const ANY_INPUT: JsonObject = { type: 'object', properties: {} }
 const NO_CALL: JsonObject = { type: 'none' }
-/** Providers want definitions beside calls, but not one for each of them. */
+/** Providers want definitions with calls, but not one for each of them. */
 const DEFINED_MAX = 128
 
 /**

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 
-/** What the client calls a tool: a function, or one of the kinds that providers get as functions. */
+/** The kind of a tool for the client: a function, or one of the kinds that providers get as functions. */
 export type ClientToolKind = 'function' | 'custom' | 'tool_search' | 'local_shell'
 
 /** A tool that its client knows by another name, or as another kind, than the provider. */
@@ -34,7 +34,7 @@ export function sentName(name: string, namespace = ''): string {
   return `${start}_${hash}`
 }
 
-/** Whether the client has to be told of a tool in other words than the provider's. */
+/** Whether the client's name or kind of a tool differs from the provider's. */
 export function differs({ sent, name, namespace, kind }: ClientTool): boolean {
   return sent !== name || namespace !== undefined || kind !== 'function'
 }

@@ -20,7 +20,7 @@ import type { RelayStream } from './relayStream.ts'
 export interface CutRequest {
   /** Reads the request again, with marks in place of the long strings. */
   marked(): ChatRequest
-  /** The bytes of JSON that has marks, each in a string of its own as the client's string was. */
+  /** The bytes of JSON that has marks, each in its own string as the client's string was. */
   fill(json: string): Buffer[]
 }
 

@@ -1,7 +1,7 @@
 import type { Endpoint } from '../../../contract/catalog/catalog.ts'
 import { GatewayError } from '../../../contract/errors/errors.ts'
 
-/** What an error says of a full context, in tokens; null where it does not. */
+/** The numbers in an error about a full context, in tokens; null where it has none. */
 interface ContextNumbers {
   readonly prompt: number | null
   readonly output: number | null

@@ -1,7 +1,7 @@
 const HEAD = /^data:([^;,]*)((?:;[^;,]*)*),/i
 const HEAD_CHARACTERS_MAX = 256
 const SNIFFED_CHARACTERS = 24
-/** What every provider of images takes. */
+/** The type that every provider of images takes. */
 const JPEG = 'image/jpeg'
 export const IMAGE_TYPES = [JPEG, 'image/png', 'image/gif', 'image/webp'] as const
 export type ImageType = (typeof IMAGE_TYPES)[number]
@@ -28,7 +28,7 @@ export function imageType(stated: string): ImageType | null {
 }
 
 /**
- * Takes a data URL of an image apart. Where its type says nothing, the first bytes tell.
+ * Takes a data URL of an image apart. Where its type says nothing, the first bytes decide.
  * @returns null for one that is not base64, or of another type
  */
 export function readDataUrl(url: string): ImageData | null {

@@ -15,7 +15,7 @@ export function textOfDataUrl(url: unknown): string | null {
   return head === null ? null : textOfBase64(String(url).slice(head[0].length))
 }
 
-/** What base64 encodes, read as UTF-8. */
+/** The text that base64 encodes, read as UTF-8. */
 export function textOfBase64(data: string): string {
   return Buffer.from(data, 'base64').toString('utf8')
 }

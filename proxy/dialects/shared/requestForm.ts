@@ -44,7 +44,7 @@ export function shapedBody(
   return body
 }
 
-/** The names of members that a provider does not get, for the client to be told. */
+/** The names of members that a provider does not get, which the client's answer lists. */
 export function droppedNames({ asides, named = [] }: ChatFields, { dialect, form }: Provider): readonly string[] {
   if (asides === undefined && form === null) return NOTHING
   const { unknown = [], extra = [], thinking = [] } = asides ?? {}

@@ -5,7 +5,7 @@ export type Thought =
   | { readonly type: 'thinking'; readonly thinking: string; readonly signature: string }
   | { readonly type: 'redacted_thinking'; readonly data: string }
 
-/** Where a thought stands in a message of a chat: before its text, or before one of its calls. */
+/** The place of a thought in a message of a chat: before its text, or before one of its calls. */
 export interface PlacedThought {
   readonly thought: Thought
   /** null for before the text. */
@@ -40,7 +40,7 @@ export function thoughtOf(block: JsonObject | null): Thought | null {
   return type === 'redacted_thinking' && isText(data) ? { type, data } : null
 }
 
-/** What is shown of a thought. */
+/** The visible text of a thought. */
 export function shownOf(thought: Thought): string {
   return thought.type === 'thinking' ? thought.thinking : ''
 }

@@ -4,7 +4,7 @@ import type { Limits } from '../../limits.ts'
 
 /**
  * The tools that a request lists; none where it has no list.
- * @param form of an entry, for the client to be told
+ * @param form of an entry, for the client's error
  * @throws GatewayError invalid_request for what is no list, and beyond limits.toolsMax
  */
 export function toolList(tools: unknown, form: string, limits: Limits, param = 'tools'): readonly unknown[] {

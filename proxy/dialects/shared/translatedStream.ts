@@ -21,7 +21,7 @@ export class TranslatedStream implements RelayStream, MessageSink {
   private calls = 0
   /** The reason that the writer has got last. */
   private reason: FinishReason | null = null
-  /** Of blocks of thinking, beside the output. */
+  /** Of blocks of thinking, in addition to the output. */
   private thoughtBytes = 0
   private seenUsage: ReportedUsage | null = null
 
@@ -32,7 +32,7 @@ export class TranslatedStream implements RelayStream, MessageSink {
     this.outputBytesMax = outputBytesMax
     if (writer.thoughtEnds === undefined) return
     this.thoughtEnds = (thought) => {
-      // The writer keeps it, so that it counts for the bound of what is kept.
+      // The writer keeps it, so that it counts for the bound of kept text.
       this.thoughtBytes += JSON.stringify(thought).length
       writer.thoughtEnds?.(thought)
     }
@@ -123,7 +123,7 @@ export class TranslatedStream implements RelayStream, MessageSink {
     if (this.state === 'waiting') this.state = 'flowing'
   }
 
-  // Called before each piece, so that output after a report within one read counts as later than the report.
+  // Called before each piece, so that output that follows a usage report in the same read is counted after it.
   private noteUsage(): void {
     if (this.reader.usage === this.seenUsage) return
     this.seenUsage = this.reader.usage

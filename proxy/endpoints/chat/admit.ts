@@ -96,7 +96,7 @@ function checkBatch(request: ChatFields, principal: Principal, model: Model): vo
 }
 
 /**
- * @param endpoint whose clients are told
+ * @param endpoint whose form the error has
  * @throws GatewayError context_length_exceeded for a prompt or an output beyond the model's limits
  */
 export function checkContext(request: ChatFields, model: Model, endpoint: Endpoint): void {
@@ -108,7 +108,7 @@ export function checkContext(request: ChatFields, model: Model, endpoint: Endpoi
   throw toldRefusal(error, request, model, endpoint)
 }
 
-/** A refusal as the client of the endpoint is told, whose words for a full context its agents know. */
+/** A refusal in the form of the endpoint, whose words for a full context its agents know. */
 export function toldRefusal(
   error: GatewayError,
   request: ChatFields,

@@ -9,7 +9,7 @@ const MEMBERS = ['partial_json', 'name']
 
 /**
  * The output that a registered provider has delivered in a stream, of any kind and in any choice: the gateway counts its tokens,
- * because the provider's report is not evidence. It reads beside the relay.
+ * because the provider's report is not evidence. It reads in parallel to the relay.
  */
 export class DeliveredText implements FrameSink {
   text = ''

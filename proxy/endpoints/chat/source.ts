@@ -22,7 +22,7 @@ export interface ChatSource {
   prompt(imageTokens: number): Prompt | Promise<Prompt>
 }
 
-/** A request that was read at once. */
+/** A request that was read on the event loop. */
 export class SmallSource implements ChatSource {
   private readonly request: ChatRequest
   /** Until the first provider is asked: it holds the whole body, which translations have no use for. */

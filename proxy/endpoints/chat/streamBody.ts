@@ -52,7 +52,7 @@ export class StreamBody {
     return null
   }
 
-  /** The body has ended. @returns what is left of it, as an event stream */
+  /** The body has ended. @returns the rest of it, as an event stream */
   end(): Buffer {
     const rest = Buffer.concat(this.parts)
     this.parts = []

@@ -38,7 +38,7 @@ export class StreamRun implements RunListener, CallListener, DrainListener {
   private delivered: DeliveredText | undefined
   private preamble: Buffer[] = []
   private preambleBytes = 0
-  /** What the provider may still send. */
+  /** Bytes that the provider may still send. */
   private bytesLeft = 0
   /** The last of the answer, where it leaves in one write with the end of the stream. */
   private rest = NOTHING
@@ -202,7 +202,7 @@ export class StreamRun implements RunListener, CallListener, DrainListener {
   }
 
   private begin(stream: RelayStream): boolean {
-    // A stream that broke off or ended without any output is not an answer; a stream that ends at once must have a usage.
+    // A stream that broke off or ended without any output is not an answer; a stream that ends immediately must have a usage.
     const { state } = stream
     const empty = stream.outputFrames === 0 && !stream.finished
     if (empty && (state === 'broken' || (state === 'done' && !isWhole(stream.usage)))) return false

@@ -15,7 +15,7 @@ const LARGE_BYTES_LEAST = 16_384
 
 /** The kind of the body's sender: one with a valid credential, or any other. */
 export type BodyOwner = 'customer' | 'stranger'
-/** Answers of providers come beside the bodies of requests. */
+/** Answers of providers are read in addition to the bodies of requests. */
 type Source = BodyOwner | 'provider'
 
 interface Lane {
@@ -58,7 +58,7 @@ export class LargeBody {
 }
 
 /**
- * Reads large bodies in threads of their own, so that none of them holds up the event loop: they parse, check, measure and
+ * Reads large bodies in their own threads, so that none of them holds up the event loop: they parse, check, measure and
  * write for the providers. Strangers' bodies have a thread to themselves, and are bounded more closely.
  */
 export class LargeBodies {
@@ -89,7 +89,7 @@ export class LargeBodies {
         bounds: { depthMax, membersMax: limits.strangerJsonMembersMax, elementsMax: limits.strangerJsonElementsMax },
         atOnceBytesMax: Math.max(LARGE_BYTES_LEAST, limits.strangerJsonAtOnceBytesMax),
       },
-      // What is parsed of them was counted while they arrived.
+      // Their parsed parts were counted while they arrived.
       provider: {
         pool: newPool(0, limits.largeAnswersWaitingMax),
         bounds: { depthMax, membersMax: Number.POSITIVE_INFINITY, elementsMax: Number.POSITIVE_INFINITY },
@@ -98,7 +98,7 @@ export class LargeBodies {
     }
   }
 
-  /** @returns undefined for a body or an answer that is small enough to be read at once */
+  /** @returns undefined for a body or an answer that is small enough to be read on the event loop */
   of(body: Buffer, owner: Source): LargeBody | undefined {
     if (body.length <= LARGE_BYTES_LEAST) return undefined
     const lane = this.lanes[owner]

@@ -13,7 +13,7 @@ import type { MembersContent, MembersReading } from '../../json/findMembers.ts'
 import type { Limits } from '../../limits.ts'
 import type { Refusal } from '../../upstream/refusal.ts'
 
-/** The operations beside chat that take JSON. */
+/** The operations other than chat that take JSON. */
 export type UnitEndpoint = 'embeddings' | 'rerank' | 'images' | 'speech'
 
 /** A request that another thread has read. */
@@ -95,7 +95,7 @@ export interface ReadResult {
  * so that receiving them costs nothing.
  */
 export interface LargeTasks {
-  /** Reads a request of a chat model. `answers` tells whether the request wants an answer rather than a count. */
+  /** Reads a request of a chat model. `answers` says whether the request wants an answer rather than a count. */
   readonly chat: {
     readonly input: { readonly endpoint: ChatEndpoint; readonly answers: boolean }
     readonly output: ChatFields

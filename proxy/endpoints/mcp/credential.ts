@@ -25,7 +25,7 @@ export interface CallCredential {
 
 /**
  * The credential of a call: a key in the headers, or a payment, in `_meta` or in the headers as on other endpoints.
- * @param path the path that a payment is bound to beside the arguments
+ * @param path the path that a payment is bound to in addition to the arguments
  * @throws GatewayError payment_with_key, payment_conflict; RpcError for a malformed payment
  */
 export function readCallCredential(head: RequestHead, meta: JsonObject, path: string): CallCredential {

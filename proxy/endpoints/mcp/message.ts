@@ -14,7 +14,7 @@ export interface Message {
 
 /**
  * The request that a message is, as the library takes it: with an id of the gateway's own, because numbers lose digits
- * when they are parsed, and with `_meta` in its parameters, where some clients have it beside them.
+ * when they are parsed, and with `_meta` in its parameters, where some clients have it next to them.
  * @throws RpcError
  */
 export function requestOf({ method, parsed }: Message): JSONRPCRequest {

@@ -31,7 +31,7 @@ export async function listModelsTool(call: McpCall, parts: McpParts): Promise<Ca
 export async function balanceTool(call: McpCall, { keys, rpc }: McpParts): Promise<CallToolResult> {
   const { accountId, platform } = await callerOf(call, keys)
   if (platform !== null) {
-    throw new GatewayError('permission_denied', { message: 'The sub-key of a platform is not told of its balance.' })
+    throw new GatewayError('permission_denied', { message: 'The sub-key of a platform cannot read its balance.' })
   }
   const balance = parseJsonObject(await rpc.call('get_balance', { accountId }))
   return structured({ object: 'balance', ...balance })

@@ -36,7 +36,7 @@ export class ExchangeTransport extends PerRequestHTTPServerTransport {
   deliver(request: JSONRPCRequest): Promise<void> {
     return new Promise((resolve) => {
       this.onAnswered = resolve
-      // Errors of a request are reported at once; its method runs later.
+      // Errors of a request are reported immediately; its method runs later.
       this.isDelivering = true
       this.onmessage?.(request, this.revision && { classification: this.revision })
       this.isDelivering = false

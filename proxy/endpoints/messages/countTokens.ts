@@ -30,7 +30,7 @@ const COUNTING = dialectsWith(({ countsTokens }) => countsTokens)
  * answer. Nothing is held or charged.
  */
 export function countTokensHandler(keys: KeyCache, catalog: CatalogStore, services: RunServices): Handler {
-  // Counting says little about how a route serves, so it has a health record of its own.
+  // Counting says little about how a route serves, so it has its own health record.
   const health = new RouteHealth(services.limits)
   const open = new OpenCounts(services.limits)
 

@@ -19,7 +19,7 @@ export function countedRates(model: Model, principal: Principal): UnitRates {
 /**
  * The bill for a quantity.
  * @param source `reported` also where the price is for the input, for which no report is needed
- * @param size of images, where sizes have prices of their own
+ * @param size of images, where sizes have their own prices
  */
 export function countedBill(rates: UnitRates, quantity: number, source: UsageSourceName, size = ''): Bill {
   const bill = { units: quantityUnits(rates, quantity, size), usage: NO_USAGE, quantity, source }

@@ -227,7 +227,7 @@ function encodingOf(data: Buffer, limits: Limits): Encoding | null {
   return data[vector.start] === OPEN_ARRAY ? 'float' : null
 }
 
-/** The bytes of one vector with the members beside it. */
+/** The bytes of one vector with the members next to it. */
 function vectorBytesMax({ answerBytesBase, embeddingDimensionsMax, vectorNumberBytesMax }: Limits): number {
   return answerBytesBase + embeddingDimensionsMax * vectorNumberBytesMax
 }

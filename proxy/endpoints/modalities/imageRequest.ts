@@ -15,7 +15,7 @@ export interface ImageRequest extends UnitRequest {
   readonly n: number
   /** As sent; null when it is left to the gateway. */
   readonly size: string | null
-  /** Members that are forwarded to the provider unchanged. Quality, style and the like have prices of their own: dropped. */
+  /** Members that are forwarded to the provider unchanged. Quality, style and the like have their own prices: dropped. */
   readonly forward: readonly (readonly [name: string, text: string])[]
 }
 
@@ -53,7 +53,7 @@ export function readImageRequest(body: JsonObject, limits: Limits): ImageRequest
 }
 
 /**
- * The size to ask for. When sizes have prices of their own, one of them has to be chosen, so that the price matches the
+ * The size to ask for. When sizes have their own prices, one of them has to be chosen, so that the price matches the
  * image.
  * @returns WxH, or '' to leave it to the provider
  * @throws GatewayError invalid_size

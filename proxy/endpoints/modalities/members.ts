@@ -26,7 +26,7 @@ export class Members {
     return span === undefined ? undefined : spanBytes(this.bytes, span)
   }
 
-  /** One of the values that were parsed; undefined when it is absent, or exceeds the bounds of what is read at once. */
+  /** One of the values that were parsed; undefined when it is absent, or exceeds the bounds of JSON that is read on the event loop. */
   value(name: string): unknown {
     return this.content.values.get(name)
   }

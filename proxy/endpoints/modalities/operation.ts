@@ -52,9 +52,9 @@ export interface BufferedAnswer {
 export interface BufferedPlan extends UnitPlan {
   /** The most bytes that an answer to this request may have. */
   readonly answerBytesMax: number
-  /** The bounds of its JSON, and what of it is never parsed. */
+  /** The bounds of its JSON, and the parts of it that are never parsed. */
   readonly answerBounds: ScanBounds
-  /** What is read of it. */
+  /** The members that are read. */
   readonly reading: MembersReading
   /** @param body the whole answer, for what was cut out of it */
   answer(

@@ -30,7 +30,7 @@ import { isSubtitles, SUBTITLES, type SubtitleFormat, subtitlesOf } from './subt
 const FORMATS = ['json', 'text', 'verbose_json', 'srt', 'vtt'] as const
 const DECIMAL = /^[0-9]{1,9}(?:\.[0-9]{1,18})?$/
 const TEXT_TYPE = 'text/plain; charset=utf-8'
-/** Of a second of speech; what has more is not read. */
+/** Of a second of speech; answers with more are not read. */
 const SEGMENTS_PER_SECOND = 2
 const SEGMENTS_BASE = 100
 const OWNED: ReadonlySet<string> = new Set(['text', 'usage'])
@@ -50,7 +50,7 @@ const CONTENT_TYPES: Readonly<Record<Container, string>> = {
   webm: 'audio/webm',
 }
 
-/** What a model makes of speech: its words, or what they mean in English. */
+/** The output of a model for speech: its words, or their meaning in English. */
 type Task = 'transcriptions' | 'translations'
 
 interface TranscriptionRequest extends UnitRequest {
@@ -226,7 +226,7 @@ class TranscriptionPlan implements BufferedPlan {
 }
 
 /**
- * The duration that an answer states, in `usage` or beside the text, where one of them may be 0 for unknown; null when it
+ * The duration that an answer states, in `usage` or next to the text, where one of them may be 0 for unknown; null when it
  * states none. Tokens are not sold here.
  */
 function reportedSeconds(members: Members): number | null {

@@ -52,7 +52,7 @@ const ERROR: JsonSchema = {
       type: 'object',
       required: ['message', 'type', 'code', 'param'],
       properties: {
-        message: { type: 'string', description: 'What to change' },
+        message: { type: 'string', description: 'The change that the request needs' },
         type: { type: 'string' },
         code: { type: ['string', 'null'] },
         param: { type: ['string', 'null'], description: 'The field at fault' },
@@ -199,7 +199,7 @@ const UNCHANGED = { 304: { description: 'The client has this answer: its entity 
 const ERROR_CONTENT = { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } }
 const QUOTED = {
   402: {
-    description: 'The price, to be paid with the same request, or what was wrong with a payment',
+    description: 'The price, to be paid with the same request, or the fault of a payment',
     content: { 'application/problem+json': { schema: { $ref: '#/components/schemas/PaymentRequired' } } },
   },
 }

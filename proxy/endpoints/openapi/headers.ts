@@ -1,4 +1,4 @@
-/** What clients send, by the name of the header; OpenAPI shows it with the operations that read it. */
+/** Headers of clients, by name; OpenAPI shows each with the operations that read it. */
 export const REQUEST_HEADERS = {
   'Idempotency-Key': 'The same request with the same key is done once within 24 hours',
   'x-approval-id': "The approval of an agent's owner by which the request runs",
@@ -8,7 +8,7 @@ export const REQUEST_HEADERS = {
   'x-erc8004-agent': 'The ERC-8004 agent behind the payment: its id, or eip155:CHAIN:REGISTRY:ID',
 } as const
 
-/** What answers carry, by the name of the header. */
+/** Headers of answers, by name. */
 export const RESPONSE_HEADERS = {
   'x-request-id': 'The id of the request, which is also the id of its receipt; request-id has the same value',
   'x-cost-units': 'The cost of an answer that is not streamed, in units of 1e-9 USD',
@@ -31,7 +31,7 @@ const IN_REFUSALS: readonly ResponseHeader[] = ['Retry-After', 'x-should-retry',
 const IN_QUOTES: readonly ResponseHeader[] = ['PAYMENT-REQUIRED', 'WWW-Authenticate']
 const OF_PAYMENTS: readonly ResponseHeader[] = ['PAYMENT-RESPONSE', 'Payment-Receipt']
 
-/** Which headers the answers of an operation have, beside those of every answer. */
+/** Which headers the answers of an operation have, in addition to those of every answer. */
 export interface AnswerHeaders {
   readonly isCharged: boolean
   readonly isPaid: boolean

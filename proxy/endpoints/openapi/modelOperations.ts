@@ -166,7 +166,7 @@ const soldOf = (limits: Limits): readonly Sold[] => [
           seconds: integer('Length of the clip in seconds'),
           image: text('The first frame, as a data URL of a PNG or JPEG'),
           aspect_ratio: text('Aspect ratio such as 16:9, for models that support it'),
-          negative_prompt: text('What the clip must not show, for models that support it'),
+          negative_prompt: text('Contents that the clip must not show, for models that support it'),
           resolution: text('The resolution of the model; each model has one'),
         },
         ['prompt'],

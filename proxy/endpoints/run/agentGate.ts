@@ -42,7 +42,7 @@ export class AgentGate {
   /**
    * Admits a request, synchronously unless an approval has to be requested or used.
    * @throws (or rejects with) GatewayError request_cap_exceeded; approval_required, whose answer is the approval; the codes
-   *   of an approval that can not be used; policy_unavailable when control cannot be asked
+   *   of an approval that cannot be used; policy_unavailable when control cannot be asked
    */
   pass(policy: AgentPolicy, request: AgentRequest): AgentPass | Promise<AgentPass> {
     const { requestCapUnits: cap, approvalThresholdUnits: threshold } = policy

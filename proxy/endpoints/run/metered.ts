@@ -3,7 +3,7 @@ import type { RATE, TIER } from '../../../contract/wire/settlementNames.ts'
 import type { LockHold } from '../../admission/lockHold.ts'
 import type { PricedItem, Route } from '../../catalog/pricedItem.ts'
 
-/** Tokens of a compute lock that pay for a request as far as its account has them, and the routes that serve it then. */
+/** Tokens of a compute lock that pay for a request if its account has them, and the routes that serve it then. */
 export interface LockUse {
   readonly hold: LockHold
   /** That of the provider of the series alone. */

@@ -1,6 +1,6 @@
 import type { DrainListener, Exchange, HeaderList } from '../../server/exchange.ts'
 
-/** What is copied and written in one turn of the event loop, in bytes; a shorter answer is sent at once. */
+/** Bytes that are copied and written in one turn of the event loop; a shorter answer is sent in one piece. */
 const PART_BYTES = 1_048_576
 
 /**

@@ -44,7 +44,7 @@ export interface RunServices {
   /** See `ownAddress`. */
   readonly publicUrl: string
   readonly metrics: RequestMetrics
-  /** The output of one read from a provider, gathered here and written at once; empty between reads. */
+  /** The output of one read from a provider, gathered here and written together; empty between reads. */
   readonly outgoing: OutBuffer
   /** The memory of answers that are read to their end. */
   readonly answers: AnswerMemory

@@ -8,7 +8,7 @@ import { serves } from '../models.ts'
 interface Report {
   readonly status: 'ok' | 'degraded' | 'draining'
   readonly control: 'ok' | 'unavailable'
-  /** By what control says; unknown while it says nothing. */
+  /** By control's report; unknown while there is none. */
   readonly database: 'ok' | 'unavailable' | 'unknown'
   readonly ledger: 'ok' | 'unavailable'
   readonly chain: ChainHealth

@@ -42,7 +42,7 @@ function notPublic(param: string): GatewayError {
 }
 
 /**
- * DNS over sockets of its own: the system's resolver takes threads that the rest of the process waits for.
+ * DNS over its own sockets: the system's resolver takes threads that the rest of the process waits for.
  * @param servers asked in place of the system's
  */
 export function lookUpFor(timeoutMs: number, servers?: readonly string[]): LookupAll {

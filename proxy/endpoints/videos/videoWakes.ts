@@ -11,7 +11,7 @@ export interface VideoWakesOptions {
 }
 
 /**
- * Notifies the process that follows a video job that a client asks for it, so that the provider is polled at once and not
+ * Notifies the process that follows a video job that a client asks for it, so that the provider is polled immediately and not
  * only at the next interval. A lost message only delays the answer.
  */
 export class VideoWakes {

@@ -33,7 +33,7 @@ const LONG_GROUPS = [1]
 
 /**
  * Counts the blocks of sound in one sample of AAC-LC (ISO/IEC 14496-3, section 4.4.2). A sample should be one block, but
- * decoders play what is behind it, too. Where a block ends is known only from its Huffman codes.
+ * decoders play the data after it, too. Where a block ends is known only from its Huffman codes.
  */
 export class AacBlocks {
   private readonly longBands: Uint16Array

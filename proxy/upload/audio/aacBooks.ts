@@ -1,14 +1,14 @@
 /**
  * The Huffman codebooks of AAC (ISO/IEC 14496-3, section 4.A). Only lengths matter to the measurement, so a book is the
- * number of its codes of each length, from 0 bits on: those of one length follow each other, behind all shorter ones.
+ * number of its codes of each length, from 0 bits on: those of one length follow each other, after all shorter ones.
  */
 
-/** Bits whose codes are found at once. */
+/** Bits whose codes are found by one look-up. */
 const FAST_BITS = 12
 const LENGTH_MAX = 19
 const SIGN = 32
 const LONG = 256
-/** What follows a code: so many signs, or a sign for each of two values of which one or both are continued. */
+/** The bits that follow a code: that many signs, or a sign for each of two values of which one or both are continued. */
 const KINDS: Readonly<Record<string, number>> = {
   0: 0,
   1: SIGN,
@@ -26,7 +26,7 @@ export interface AacBook {
   readonly values: number
   /** Entries by the next 12 bits; 0 for codes that are longer. */
   readonly fast: Uint16Array
-  /** By length: the first 19 bits behind its codes. */
+  /** By length: the first 19 bits after its codes. */
   readonly ends: Int32Array
   /** In the order of their codes. */
   readonly entries: Uint16Array

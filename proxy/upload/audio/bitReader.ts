@@ -1,4 +1,4 @@
-/** The bits of a packet, the highest of each byte first; behind its end they are zeros. */
+/** The bits of a packet, the highest of each byte first; after its end they are zeros. */
 export class BitReader {
   private readonly bytes: Buffer
   private at = 0
@@ -34,7 +34,7 @@ export class BitReader {
     this.at += count
   }
 
-  /** Goes on with the next whole byte. */
+  /** Continues with the next whole byte. */
   align(): void {
     this.at = (this.at + 7) & ~7
   }

@@ -34,7 +34,7 @@ const AC3_RATES = [32, 40, 48, 56, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320
 export function* holdsCodedSound(file: Buffer, from: number): Generator<void, boolean> {
   let first = from
   while (first < file.length && file[first] === 0) first++
-  // How many frames follow each other from each place on, kept for as far as a frame reaches.
+  // How many frames follow each other from each place on, kept for the length of the longest frame.
   const chains = new Uint8Array(WINDOW_BYTES)
   let marks = 0
   for (let at = file.length - MARK_BYTES; at >= from; at--) {

@@ -7,10 +7,10 @@ import { longestOf, PacketBudget, Unmeasured } from './soundTrack.ts'
 
 /** Samples of all tracks of sound: four hours of blocks of 1,024 at 96 kHz are 1,350,000. */
 const SAMPLES_MAX = 2_000_000
-/** Boxes beside each other: a fragment, its data and its type for every quarter of a second. */
+/** Boxes next to each other: a fragment, its data and its type for every quarter of a second. */
 const BOXES_MAX = 200_000
 const FRAGMENTS_PER_STEP = 64
-/** Bytes of samples that are read in a step, and what a sample costs beside its bytes. */
+/** Bytes of samples that are read in a step, and what a sample costs in addition to its bytes. */
 const BYTES_PER_STEP = 32_768
 const SAMPLE_COST_BYTES = 32
 /** Of a box that lists samples. */
@@ -33,7 +33,7 @@ interface Layout {
 
 /**
  * Measures an MP4 file (ISO/IEC 14496-12), also one in fragments, by the samples of its tracks of sound and by what these
- * hold. What it states only raises the bound. A player plays one of several tracks.
+ * hold. Its stated lengths only raise the bound. A player plays one of several tracks.
  */
 export function* readMp4(file: Buffer): AudioReader {
   try {

@@ -31,7 +31,7 @@ export function boxAt(file: Buffer, at: number, limit: number): Mp4Box | null {
 
 /**
  * The boxes in a box.
- * @param from of the first one; the box's data where it has no fields of its own
+ * @param from of the first one; the box's data where it has no fields
  */
 export function boxesIn(file: Buffer, { dataAt, end }: Mp4Box, from = dataAt): readonly Mp4Box[] {
   const boxes: Mp4Box[] = []
@@ -51,14 +51,14 @@ export function onlyBox(boxes: readonly Mp4Box[], type: string): Mp4Box | undefi
   return found
 }
 
-/** The box of a type, which has to be there, with so many bytes of data. @throws Unmeasured */
+/** The box of a type, which has to be there, with this many bytes of data. @throws Unmeasured */
 export function requiredBox(boxes: readonly Mp4Box[], type: string, bytesMin: number): Mp4Box {
   const found = onlyBox(boxes, type)
   if (found === undefined || found.end - found.dataAt < bytesMin) throw new Unmeasured()
   return found
 }
 
-/** A table of a box: entries of equal size behind their number. @throws Unmeasured when it is longer than the box */
+/** A table of a box: entries of equal size after their number. @throws Unmeasured when it is longer than the box */
 export interface Mp4Table {
   readonly at: number
   readonly count: number

@@ -68,7 +68,7 @@ function byteAt(file: Buffer, at: number, limit: number): number {
   return file[at] as number
 }
 
-/** ISO/IEC 14496-3, section 1.6.2.1. Rates beside the table, and blocks of 960 samples, are those of broadcasts. */
+/** ISO/IEC 14496-3, section 1.6.2.1. Rates outside of the table, and blocks of 960 samples, are those of broadcasts. */
 function rateIndexOf(config: Buffer): number {
   const bits = new BitReader(config)
   let kind = bits.take(5)

@@ -22,7 +22,7 @@ interface Usual {
   readonly size: number
 }
 
-/** What mvex states for each track. */
+/** The defaults that mvex states for each track. */
 export function usualOf(file: Buffer, movie: readonly Mp4Box[]): ReadonlyMap<number, Usual> {
   const usual = new Map<number, Usual>()
   const extended = onlyBox(movie, 'mvex')
@@ -39,7 +39,7 @@ export function usualOf(file: Buffer, movie: readonly Mp4Box[]): ReadonlyMap<num
 /** The fields of a tfhd. */
 interface RunHead extends Usual {
   readonly id: number
-  /** What the offsets of runs count from; null when it depends on other tracks. */
+  /** The base of the offsets of runs; null when it depends on other tracks. */
   readonly base: number | null
 }
 

@@ -3,7 +3,7 @@ import type { Mp4Sound } from './mp4Tracks.ts'
 import type { Duration } from './reader.ts'
 import { type PacketBudget, Unmeasured } from './soundTrack.ts'
 
-/** Where the samples of one track are taken from, and what is found of them. */
+/** Where the samples of one track are taken from, and the samples found. */
 export class Mp4Samples {
   /** The longest time that may pass between the samples, by what they state. */
   statedSeconds: number
@@ -23,12 +23,12 @@ export class Mp4Samples {
   /** @throws Unmeasured */
   take(at: number, bytes: number): void {
     this.budget.take(bytes)
-    // What a file that was cut off lacks is not played.
+    // Samples that a file that was cut off lacks are not played.
     if (at >= this.file.length) this.missing++
     else if (!this.sound.sum.take(this.file.subarray(at, at + bytes))) throw new Unmeasured()
   }
 
-  /** Notes that samples which begin at a time go on for so long, in ticks of the track. */
+  /** Notes that samples which begin at a time last this long, in ticks of the track. */
   noteTimes(start: number, ticks: number): void {
     if (this.firstTime < 0) this.firstTime = start
     this.statedSeconds = Math.max(this.statedSeconds, (start - this.firstTime + ticks) / this.sound.timescale)

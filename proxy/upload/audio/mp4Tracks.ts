@@ -2,7 +2,7 @@ import { boxesIn, type Mp4Box, onlyBox, requiredBox, tableIn } from './mp4Boxes.
 import { type Mp4Codec, mp4Codec } from './mp4Codecs.ts'
 import { Unmeasured } from './soundTrack.ts'
 
-/** What a player takes for sound, pictures, or neither, by their codec. Others may be any of them. */
+/** Codecs that a player takes for sound, pictures, or neither. Others may be any of them. */
 const SOUND: ReadonlySet<string> = new Set(['mp4a', 'alac', 'Opus'])
 const PICTURES: ReadonlySet<string> = new Set('avc1 avc3 hvc1 hev1 dvh1 vp08 vp09 av01 mp4v s263 h263 jpeg'.split(' '))
 const OTHERS: ReadonlySet<string> = new Set(
@@ -20,7 +20,7 @@ export interface Mp4Sound {
   /** Ticks of its times in a second. */
   readonly timescale: number
   readonly sum: Mp4Codec
-  /** What the heads state. */
+  /** The length that the heads state. */
   readonly statedSeconds: number
 }
 
@@ -66,7 +66,7 @@ function soundEntry(file: Buffer, handler: Mp4Box, descriptions: Mp4Box): Mp4Box
   return entry
 }
 
-/** Where the timescale of mvhd or mdhd is, and behind it the duration. */
+/** Where the timescale of mvhd or mdhd is, and after it the duration. */
 function timesAt(file: Buffer, { dataAt, end }: Mp4Box): number {
   const isLarge = file[dataAt] === 1
   if (isLarge && end - dataAt < 32) throw new Unmeasured()

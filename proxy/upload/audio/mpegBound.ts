@@ -19,7 +19,7 @@ export interface MpegBound {
  * wherever it loses synchronization: the longest sound of any choice of frames that do not overlap.
  */
 export function* mpegBound(file: Buffer, start: number): Generator<void, MpegBound> {
-  // The ticks that can be played from each place to the end, kept for as far as a frame reaches.
+  // The ticks that can be played from each place to the end, kept for the length of the longest frame.
   const rest = new Float64Array(WINDOW_BYTES)
   let longest = 0
   let behindStart = 0

@@ -20,7 +20,7 @@ export function oggCodec(packet: Buffer): OggCodec | undefined {
   if (start === 'OpusHead') return OpusSum.of(packet)
   if (start.startsWith('\x01vorbis')) return VorbisSum.of(packet)
   if (start.startsWith('\x7fFLAC')) return OggFlac.of(packet)
-  // An index of other streams, without sound of its own.
+  // An index of other streams, without its own sound.
   return start === 'fishead\0' ? SILENT : undefined
 }
 

@@ -7,7 +7,7 @@ export class Unmeasured extends Error {}
 export interface PacketSum {
   /** @returns false when the packet shows that the track cannot be measured */
   take(packet: Buffer): boolean
-  /** What the packets hold. @param granule the samples that the file states; 0 for none */
+  /** The length of the packets. @param granule the samples that the file states; 0 for none */
   duration(granule: number): Duration
 }
 

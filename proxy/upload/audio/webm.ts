@@ -12,7 +12,7 @@ const SEGMENT = 0x18538067
 
 /**
  * Measures a WebM or Matroska file (RFC 9559), also one whose sizes were not known when it was written, by the packets of
- * its tracks of sound. What it states only raises the bound. A player plays one of several tracks.
+ * its tracks of sound. Its stated lengths only raise the bound. A player plays one of several tracks.
  */
 export function* readWebm(file: Buffer): AudioReader {
   try {

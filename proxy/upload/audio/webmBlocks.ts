@@ -4,7 +4,7 @@ import { Unmeasured } from './soundTrack.ts'
 const LACING = 6
 const XIPH = 2
 const FIXED = 4
-/** Of the time and the flags, behind the number of the track. */
+/** Of the time and the flags, after the number of the track. */
 const HEAD_BYTES = 3
 
 /** A block of a Matroska file (RFC 9559, section 10): packets of one track. */

@@ -23,7 +23,7 @@ type State = 'head' | 'length' | 'close' | 'chunk-size' | 'chunk-data' | 'chunk-
 
 /**
  * Reads one HTTP/1.1 answer after another from the bytes of a connection (RFC 9112): content-length, chunked and
- * close-delimited bodies, interim answers, trailers. Whatever is malformed leaves it broken; it never guesses.
+ * close-delimited bodies, interim answers, trailers. Malformed bytes leave it broken; it never guesses.
  */
 export class ResponseReader {
   private state: State = 'head'

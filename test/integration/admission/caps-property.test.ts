@@ -6,9 +6,10 @@ import type { Served } from '../../../mock/main.ts'
 import { chat, type Receipt } from '../../support/clients/chatClient.ts'
 import { itemOf } from '../../support/present.ts'
 import { assertReconciled } from '../../support/reconcile.ts'
+import { rounds } from '../../support/rounds.ts'
 import { type Stack, startStack } from '../../support/stack.ts'
 
-const RUNS = 4
+const RUNS = rounds({ short: 3, long: 20 })
 const START_UNITS = 1_000_000_000
 const ENDS = ['ok', 'cut', 'fails', 'fails over', 'leaves', 'refused', 'rejected'] as const
 const MODELS: Record<(typeof ENDS)[number], string> = {

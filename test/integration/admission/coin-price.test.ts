@@ -42,7 +42,7 @@ import { makeTempDir, removeTempDir } from '../../support/tempDir.ts'
 
 const FUNDS_NANOS = 1_000_000_000
 const GRANT_UNITS = 50_000_000
-const RUNS = rounds({ short: 6, long: 60 })
+const RUNS = rounds({ short: 3, long: 60 })
 let book: Book
 let debits: Debits
 before(async () => {

@@ -43,7 +43,7 @@ async function replay(worker: LeasingWorker, written?: (content: JournalContent)
   await done
 }
 
-test('requests that were open get receipts behind endings that were trimmed', { timeout: 30_000 }, async (t) => {
+test('requests that were open get receipts after endings that were trimmed', { timeout: 30_000 }, async (t) => {
   const folder = makeTempDir('journal')
   t.after(() => removeTempDir(folder))
   const accountId = await fundedAccount(book, 100_000)

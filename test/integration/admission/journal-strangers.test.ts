@@ -115,7 +115,7 @@ test('a gateway refuses a folder that another user has made, or has linked, befo
   await stack.audit()
 })
 
-test('the same journal by whoever has another key is set aside, in the right place and of the right user', {
+test('the same journal by an owner of another key is set aside, in the right place and of the right user', {
   skip,
 }, async () => {
   const before = await charged()

@@ -99,7 +99,7 @@ test('held amounts are not recalled: the debit is rejected in bounded time and l
   await assertCleanAudit(book)
 })
 
-test('a debit is rejected at once if no recalled lease could cover it', async () => {
+test('a debit is rejected immediately if no recalled lease could cover it', async () => {
   const accountId = await fundedAccount(book, 1_000)
   const subscriber = connectRedis(book.redisServer.url, 'wait')
   const recalls: string[] = []

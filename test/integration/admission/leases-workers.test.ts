@@ -17,7 +17,7 @@ import { makeTempDir, removeTempDir } from '../../support/tempDir.ts'
 
 const WORKERS = 3
 const FUNDS = 100_000
-const RUNS = rounds({ short: 10, long: 100 })
+const RUNS = rounds({ short: 5, long: 100 })
 
 type Step =
   | {

@@ -47,7 +47,7 @@ async function coinOf(owner: Owner): Promise<[book: string, free: string]> {
   return [account.balance.coin, account.available.coin]
 }
 
-test('coin waits in a link, is claimed once, and can be spent at once', async () => {
+test('coin waits in a link, is claimed once, and can be spent immediately', async () => {
   const [giver, taker] = [await newOwner(stack, { coin: '5' }), await newOwner(stack, { coin: '1' })]
   const link = await made(giver, '2.5', { note: 'for lunch' })
   assert.match(link.id, /^lnk_/)

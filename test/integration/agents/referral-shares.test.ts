@@ -65,7 +65,7 @@ async function failed(): Promise<string[]> {
   return checks.filter((check) => !check.ok).map((check) => `${check.name}: ${check.detail}`)
 }
 
-test('without referrals the position advances at once, and a referral counts from there', async () => {
+test('without referrals the position advances immediately, and a referral counts from there', async () => {
   const [referrer, accountId] = [
     await openNewAccount(book.pool, limits),
     await openNewAccount(book.pool, limits, { coinNanos: COIN_UNITS }),

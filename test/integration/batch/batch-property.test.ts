@@ -9,6 +9,7 @@ import { createPool, type Pool } from '../../../control/runtime/db/pool.ts'
 import { batchLimits as limits } from '../../support/limits.ts'
 import type { Fault } from '../../support/parts/batchModels.ts'
 import { BatchWorld } from '../../support/parts/batchWorld.ts'
+import { rounds } from '../../support/rounds.ts'
 import { freshDatabase } from '../../support/services.ts'
 
 const DAY_MS = 86_400_000
@@ -115,6 +116,6 @@ test('any order of answers, duplicates and restarts: one end, one charge, no hol
       }
       await world.assertEnded()
     }),
-    { numRuns: 120 },
+    { numRuns: rounds({ short: 40, long: 400 }) },
   )
 })

@@ -21,6 +21,7 @@ import {
   TestProxy,
 } from '../../support/parts/ledger.ts'
 import { findingsOf, tamperingsAt } from '../../support/parts/tamperings.ts'
+import { sampled } from '../../support/rounds.ts'
 
 let book: Book
 let accountId: string
@@ -55,7 +56,7 @@ async function failedChecks(): Promise<string[]> {
 
 test('an untouched book passes every check', () => assertCleanAudit(book))
 
-for (const tampering of tamperingsAt({ charged: 7, failed: 0, last: 299 })) {
+for (const tampering of sampled(tamperingsAt({ charged: 7, failed: 0, last: 299 }), 3)) {
   test(`the audit finds ${tampering.name}`, async () => {
     assert.deepEqual(await findingsOf(book.pool, tampering, failedChecks), tampering.found)
     await assertCleanAudit(book)

@@ -133,7 +133,7 @@ test('an order to sell more tokens than there are is not covered, however many t
   }
 })
 
-test('a series that can not end, because an account is too full for what comes back, does not keep others from ending', async () => {
+test('a series that cannot end, because an account is too full for what comes back, does not keep others from ending', async () => {
   const [stuck, other] = [await market.issue(), await market.issue()]
   const bidder = await fundedAccount(book, OFFER_NANOS)
   await market.trade(stuck, { accountId: bidder, side: 'buy', micros: MICROS_PER_TOKEN, priceNanos: OFFER_NANOS / 2 })

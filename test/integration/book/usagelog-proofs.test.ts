@@ -65,7 +65,7 @@ test('positions outside the log return no entry', async () => {
     assert.equal(await inclusionProof(book.pool, leafAt(position)), undefined)
 })
 
-test('a proof reads the leaves of a tile at once where nodes of 16 leaves are missing', async () => {
+test('a proof reads the leaves of a tile together where nodes of 16 leaves are missing', async () => {
   await bookReceipts(300)
   await tamperWith(book.pool, ['DELETE FROM usage_log_nodes WHERE level = 4', []])
   const size = await scalar<number>(book.pool, 'SELECT size FROM usage_log_heads WHERE log = $1', [shardOf(accountId)])

@@ -137,7 +137,7 @@ test('while the provider does not respond, the report stays valid until it expir
   assert.equal((await shown()).since, new Date(START_MS + 80 * MINUTE_MS).toISOString())
 })
 
-test('a response of another machine invalidates the report at once, and a later one of the right machine renews it', async () => {
+test('a response of another machine invalidates the report immediately, and a later one of the right machine renews it', async () => {
   state = { mrtd: '12'.repeat(48) }
   await pass(START_MS + 90 * MINUTE_MS)
   assert.equal(served(), 'model_unverified')

@@ -32,7 +32,7 @@ const revoke = (id: string, token = owner.token) => api(url, 'DELETE', `/v1/acco
 
 const ask = (apiKey: string, model = M) => chat(url, apiKey, { model, max_tokens: 1 })
 
-test('a new key has all its settings, shows its secret once, and works at once', async () => {
+test('a new key has all its settings, shows its secret once, and works immediately', async () => {
   const settings = {
     name: 'app "one"',
     paused: false,

@@ -41,7 +41,7 @@ function start(overrides: Partial<typeof limits> = {}): { control: Control; cach
   return { control, cache: new KeyCache(control, { ...limits, ...overrides }) }
 }
 
-test('an expired cache entry is served at once, and refreshed from control in the background at a bounded rate', async () => {
+test('an expired cache entry is served immediately, and refreshed from control in the background at a bounded rate', async () => {
   const { control, cache } = start()
   const secret = control.addKey()
   await cache.find(secret, Date.now())

@@ -126,7 +126,7 @@ test('changed caps, allowlists and modes apply within a second', async () => {
   })
 })
 
-test('a new key is served at once', async () => {
+test('a new key is served immediately', async () => {
   const { accountId } = await stack.createAccount()
   const made = await stack.cli('key', 'create', accountId)
   const { api_key: apiKey } = made.json as { api_key: string }

@@ -38,7 +38,7 @@ const list = (token: string, query = '') =>
 const revoke = (token: string, id: string) => api<Key>(url, 'POST', `/v1/platform/keys/${id}/revoke`, { token })
 const ask = (apiKey: string, model = M) => chat(url, apiKey, { model, max_tokens: 1 })
 
-test('a platform key creates sub-keys that work at once, are listed, and can be revoked', async () => {
+test('a platform key creates sub-keys that work immediately, are listed, and can be revoked', async () => {
   const platform = await platformKey()
   const made = await make(platform.api_key, { user: 'user-1', name: 'for user 1', caps: { day: '1' } })
   assert.equal(made.status, 201, made.text)

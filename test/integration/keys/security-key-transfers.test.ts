@@ -1,4 +1,4 @@
-// Goal: whoever has stolen an API key can not empty the account: what keys pay to other accounts is bounded by a cap of the
+// Goal: whoever has stolen an API key cannot empty the account: what keys pay to other accounts is bounded by a cap of the
 // day, also when many payments run at once, and a key can be made without the right to move coin. Method: a whole stack
 // with two proxy processes; a thief's account with an agent; every test ends with the audit.
 

@@ -101,7 +101,7 @@ test('log lines of an earlier run are not reported as the reason of this one', a
   }
 })
 
-test('a killed process ends at once, together with its child processes', async (t) => {
+test('a killed process ends immediately, together with its child processes', async (t) => {
   const script = `
     const { spawn } = require('node:child_process')
     process.on('SIGTERM', () => {})

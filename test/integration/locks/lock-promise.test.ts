@@ -144,7 +144,7 @@ test('a series that cannot be served is neither quoted nor traded, and its order
   await inClient((client) => quoteBuy(client, again, newId('acct'), MICROS_PER_TOKEN, limits))
 })
 
-test('a series that is broken with a reason ends at once and pays its holders back by their shares', async () => {
+test('a series that is broken with a reason ends immediately and pays its holders back by their shares', async () => {
   await publish(undefined, SOLD, OTHER)
   const series = await market.issue()
   const [one, two] = [await market.buyer(series), await market.buyer(series)]

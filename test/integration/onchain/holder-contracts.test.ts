@@ -1,4 +1,4 @@
-// Goal: nobody gets more out of the vault than their shares are worth, revenue can not be caught by a deposit right before it,
+// Goal: nobody gets more out of the vault than their shares are worth, revenue cannot be caught by a deposit right before it,
 // and every reward is claimed once, by its account, while the distributor always has the coin for the rest.
 // Method: the compiled contracts on a real EVM node, under random deposits, withdrawals and revenue, and under what they refuse.
 import assert from 'node:assert/strict'

@@ -153,7 +153,7 @@ test('what may not be withdrawn is refused, and nothing moves', async () => {
   assert.equal(await tokensOf(url, one.token, series), '5.000000')
 })
 
-test('tokens that are withdrawn at once are never more than there are', async () => {
+test('tokens that are withdrawn concurrently are never more than there are', async () => {
   const one = await buyer('5')
   const answers = await Promise.all(Array.from({ length: 6 }, () => withdraw(one, { tokens: '2' })))
   const taken = answers.filter(({ status }) => status === 202)
@@ -175,7 +175,7 @@ test('redemptions of a wallet that is linked to no account wait until it is link
   await holds(two, '2.000000')
 })
 
-test('a transaction that fails is sent again, and tokens that the wallet can not take go back once', async () => {
+test('a transaction that fails is sent again, and tokens that the wallet cannot take go back once', async () => {
   const one = await buyer('4')
   // A contract in place of the wallet, which takes no tokens of this kind.
   const code = await paid.chain.client.getCode({ address: paid.chain.contracts.coin })

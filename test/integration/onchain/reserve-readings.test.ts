@@ -85,7 +85,7 @@ function chainWith(tokens: bigint, holders: ReserveChain['holders'], down = fals
   return { client, chainId: CHAIN_ID, holders, assets: [{ id: 'coin', address: TOKEN, ...token }] }
 }
 
-test('movements after the block that is read count, and other addresses are attested at once', async () => {
+test('movements after the block that is read count, and other addresses are attested immediately', async () => {
   await pool.query(
     `INSERT INTO chain_identity (chain_id, genesis_hash, treasury, quote_secret, scanned_block) VALUES ($1, '0x0', $2, '', 7)`,
     [CHAIN_ID, TREASURY],

@@ -76,7 +76,7 @@ test('a catalog is checked and published, and its promises are enforced', async 
   world.writeCatalog('1')
 })
 
-test('an account is created with a key that works at once', async () => {
+test('an account is created with a key that works immediately', async () => {
   const made = await ok<{ account_id: string; key_id: string; api_key: string; balance: object }>(
     'account',
     'create',
@@ -215,7 +215,7 @@ test('a key is limited, paused, resumed and revoked, and the proxies are notifie
   assert.equal((await ok('key', 'revoke', keyId))['state'], 'revoked')
   assert.equal(await redis.xlen(FEED_STREAM), events + 1)
   await assert.rejects(resolveKey(pool, hash), { code: 'invalid_api_key' })
-  assert.match((await cli('key', 'resume', keyId)).stderr, /a revoked key can not be changed/)
+  assert.match((await cli('key', 'resume', keyId)).stderr, /a revoked key cannot be changed/)
   assert.match((await cli('key', 'show', keyId)).stdout, /^state: +revoked$/m)
 })
 

@@ -106,7 +106,7 @@ for (const [path, body] of Object.entries(REQUESTS)) {
   })
 }
 
-test('a video job is paid for at once, read only with its token, and its clip fetched', async () => {
+test('a video job is paid for immediately, read only with its token, and its clip fetched', async () => {
   const answer = await buy('/v1/videos/generations', { model: 'test/video', prompt: 'a cat', seconds: 4 })
   assert.equal(answer.status, 202, answer.bytes.toString())
   const job = JSON.parse(answer.bytes.toString()) as { id: string; read_token: string; poll: string }

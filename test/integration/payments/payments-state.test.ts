@@ -1,4 +1,4 @@
-// Goal: quotes, /health, /v1/status and the pulse agree whether payments can be made, for every reason why they can not.
+// Goal: quotes, /health, /v1/status and the pulse agree whether payments can be made, for every reason why they cannot.
 // Method: the whole stack over a real chain; each cause is turned on and off.
 import assert from 'node:assert/strict'
 import test, { after, before } from 'node:test'

@@ -82,7 +82,7 @@ async function stored(): Promise<number | undefined> {
   return found.rows[0]?.count
 }
 
-test('transactions of wallets without money are rejected at once without a trace, while a customer pays', async () => {
+test('transactions of wallets without money are rejected immediately without a trace, while a customer pays', async () => {
   const before = await stored()
   const wallets = Array.from({ length: STRANGERS }, newWallet)
   const flood = Promise.all(wallets.map((wallet) => payByTransaction(wallet, STRANGER)))
@@ -133,7 +133,7 @@ test('a transaction that no block can include is rejected before it is stored', 
   assert.equal(await stored(), before)
 })
 
-test('a transaction that the node rejects ends at once', async () => {
+test('a transaction that the node rejects ends immediately', async () => {
   const payer = await paid.chain.newPayer()
   paid.rpc.refused.add('eth_sendRawTransaction')
   assert.equal(codeOf(await payByTransaction(payer, CUSTOMER)), 'settlement_failed')

@@ -159,7 +159,7 @@ test('the script from the documentation verifies a report with only the root', a
   await assert.rejects(run(other), /the root does not hold/)
 })
 
-test('a machine with another measurement is disabled at once, and enabled again when it matches', async () => {
+test('a machine with another measurement is disabled immediately, and enabled again when it matches', async () => {
   await setEvidence({ mrtd: '12'.repeat(48) })
   await untilStatus(503)
   assertError(await ask('test/private'), 503, 'model_unverified')

@@ -116,7 +116,7 @@ test('errors reach the caller by code; internal errors reveal no details', async
   assert.ok(!broken.errorMessage.includes('secret'))
 })
 
-test('an unknown or unreadable call is rejected at once and changes no state', async () => {
+test('an unknown or unreadable call is rejected immediately and changes no state', async () => {
   assert.equal((await replyTo(await send('no_such_call', Buffer.alloc(0)))).errorCode, 'gateway_restarting')
   const garbled = await replyTo(await send('resolve_key', Buffer.from([0x0a, 0xff])))
   assert.equal(garbled.errorCode, 'gateway_restarting')

@@ -44,7 +44,7 @@ async function nextCall(operation: RpcOperation): Promise<sluice.RpcRequest> {
   return sluice.RpcRequest.decode(fields[1] ?? assert.fail())
 }
 
-test('an unreadable reply fails the call at once', async () => {
+test('an unreadable reply fails the call immediately', async () => {
   const calling = client.call('resolve_key', { keyHash: 'one' }, 60_000)
   const refused = assert.rejects(calling, (error) => error instanceof UnreadableReply && error.status === 503)
   const { id, replyTo } = await nextCall('resolve_key')

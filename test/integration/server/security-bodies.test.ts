@@ -111,7 +111,7 @@ const MALFORMED: readonly (readonly [what: string, text: string, status: number]
   ['trailers', 'POST /echo HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n0\r\nA: b\r\n\r\n', 505],
 ]
 
-test('malformed heads are rejected at once, and their connections closed', async () => {
+test('malformed heads are rejected immediately, and their connections closed', async () => {
   const server = await start()
   const results = MALFORMED.map(async ([what, text, status]) => {
     const client = await open(server)
@@ -125,7 +125,7 @@ test('malformed heads are rejected at once, and their connections closed', async
   assert.equal(server.server.open, 0)
 })
 
-test('a second request before the first is answered ends the connection at once', async () => {
+test('a second request before the first is answered ends the connection immediately', async () => {
   const handler: Handler = async (exchange) => {
     await sleep(100)
     exchange.answer(200, 'text/plain', 'late')

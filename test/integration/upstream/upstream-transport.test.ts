@@ -10,6 +10,7 @@ import type { Transport, TransportFailure, UpstreamHeaders } from '../../../prox
 import { UndiciTransport } from '../../../proxy/upstream/undiciTransport.ts'
 import { limits } from '../../support/limits.ts'
 import { itemOf } from '../../support/present.ts'
+import { rounds } from '../../support/rounds.ts'
 
 interface Verdict {
   readonly status: number
@@ -164,7 +165,7 @@ test('valid responses are read whole for any segmentation', async () => {
         header: parts.lines.includes('X-Mark: one') ? 'one' : undefined,
       })
     }),
-    { numRuns: 400 },
+    { numRuns: rounds({ short: 150, long: 1_000 }) },
   )
 })
 
@@ -192,7 +193,7 @@ test('mutated responses are rejected, or read as undici reads them', async () =>
         assert.deepEqual([mine.status, mine.body], [theirs.status, theirs.body], JSON.stringify(text))
       },
     ),
-    { numRuns: 600 },
+    { numRuns: rounds({ short: 200, long: 1_000 }) },
   )
 })
 

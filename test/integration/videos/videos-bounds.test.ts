@@ -64,7 +64,7 @@ test('of many concurrent requests of a key, over all workers, two become jobs', 
   }
 })
 
-test('a job that has ended, or never started, frees its slot at once', async () => {
+test('a job that has ended, or never started, frees its slot immediately', async () => {
   const { apiKey } = await stack.createAccount({ credits: '100' })
   for (let i = 0; i < 4; i++) {
     assertError(await generate(stack.baseUrl, apiKey, { model: 'test/refused' }), 400, 'upstream_rejected')

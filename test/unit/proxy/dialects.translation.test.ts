@@ -210,7 +210,7 @@ describe('a translated Messages stream', () => {
     assert.deepEqual([late.framesAtUsage, late.usage?.output, late.usage?.input], [1, 8, 3])
   })
 
-  test('a call without arguments gets an empty object; input given at once is used unchanged', () => {
+  test('a call without arguments gets an empty object; input given in one piece is used unchanged', () => {
     for (const [input, expected] of [
       [{}, '{}'],
       [{ a: 1 }, '{"a":1}'],

@@ -15,8 +15,8 @@ import { newProxy, SOUND } from '../../support/parts/soundRequests.ts'
 import { rounds } from '../../support/rounds.ts'
 import { Mutator, seededRandom } from '../../support/samples/mutations.ts'
 
-const MUTATIONS = rounds({ short: 10_000, long: 100_000 })
-const PAYMENT_MUTATIONS = rounds({ short: 4_000, long: 20_000 })
+const MUTATIONS = rounds({ short: 4_000, long: 100_000 })
+const PAYMENT_MUTATIONS = rounds({ short: 2_000, long: 20_000 })
 const AT_ONCE = 100
 const NO_KEY = { authorization: '' }
 const PAID_PATH = '/x402/v1/rerank'

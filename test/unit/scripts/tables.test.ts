@@ -98,7 +98,7 @@ test('an exception allows one use of one file, and is refused once nothing needs
   assert.match(faultsOf('control/book/ledger/a.ts', query('DELETE FROM agents'), [exception]).join('\n'), /writes to/)
 })
 
-test('the schema is what is left after all migrations', () => {
+test('the schema is the result of all migrations', () => {
   const first =
     'CREATE TABLE one (id text);\nCREATE VIEW two AS SELECT 1;\nCREATE FUNCTION three() RETURNS trigger AS 1;'
   const second = 'DROP TABLE one;\nCREATE OR REPLACE FUNCTION three() RETURNS trigger AS 2;\nCREATE SEQUENCE four;'

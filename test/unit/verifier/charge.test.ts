@@ -188,8 +188,8 @@ const burnt = (charged: number, micros: number, changes: Partial<Receipt> = {}):
   })
 
 test('burnt tokens equal the usage at the rates of the series, and the sheet charges the remaining share', () => {
-  assert.equal(checkCharge(burnt(0, 10), SHEET, SERIES), '0 units beside 10000 units of tokens')
-  assert.equal(checkCharge(burnt(14_000, 3), SHEET, SERIES), '14000 units beside 3000 units of tokens')
+  assert.equal(checkCharge(burnt(0, 10), SHEET, SERIES), '0 units and 10000 units of tokens')
+  assert.equal(checkCharge(burnt(14_000, 3), SHEET, SERIES), '14000 units and 3000 units of tokens')
   assert.throws(() => checkCharge(burnt(14_001, 3), SHEET, SERIES), /where the sheet has 14000/)
   assert.throws(() => checkCharge(burnt(0, 11), SHEET, SERIES), /11000 units were burnt, where the series has 10000/)
   assert.throws(() => checkCharge(burnt(0, 10), SHEET), /was not given/)

@@ -4,6 +4,7 @@ import fc from 'fast-check'
 import { consistencyParts, type ProofPart, proofParts } from '../../../control/book/usagelog/merkle.ts'
 import { isConsistent, leafHash, rootOf } from '../../../verifier/tree.ts'
 import { referenceConsistency, referenceRoot } from '../../support/referenceTree.ts'
+import { rounds } from '../../support/rounds.ts'
 
 const LEAVES = Array.from({ length: 140 }, (_, at) => Buffer.from(leafHash(`entry ${at}\n`)))
 const bytes = (hash: Buffer): Uint8Array<ArrayBuffer> => Uint8Array.from(hash)
@@ -39,7 +40,7 @@ test('every leaf is proved in every tree, only at its position and only with its
       const other = pick % (count + 3)
       if (other !== position) assert.notDeepEqual(rootOf(leaf, other, count, proof), root)
     }),
-    { numRuns: 2_000 },
+    { numRuns: rounds({ short: 300, long: 2_000 }) },
   )
 })
 
@@ -56,7 +57,7 @@ test('every tree is proved to extend every smaller one, only with the proof for 
       assert.ok(!isConsistent(head(first), { size: second, root: leafHash('another') }, proof))
       if (first !== second) assert.ok(!isConsistent(head(second), head(first), proof))
     }),
-    { numRuns: 2_000 },
+    { numRuns: rounds({ short: 300, long: 2_000 }) },
   )
   assert.ok(!isConsistent({ size: 0, root: leafHash('') }, head(3), []))
 })

@@ -4,7 +4,7 @@ import type { Queryable } from '../../../runtime/db/pool.ts'
 import type { DueReward } from './dueRewards.ts'
 
 /**
- * Leaves out the wallets whose accounts cannot hold their rewards beside the coin that they have; those are paid by the root.
+ * Leaves out the wallets whose accounts cannot hold their rewards in addition to the coin that they have; those are paid by the root.
  * @param accounts by wallet
  */
 export async function withRoom(

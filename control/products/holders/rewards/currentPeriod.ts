@@ -9,7 +9,7 @@ import { splitRevenue } from './splitRevenue.ts'
 const SHOWN_EVERY_MS = 600_000
 const SHOWN_STEP_UNITS = 10_000_000n
 
-/** The period that runs, as far as it is; amounts are units unless said otherwise. */
+/** The current period, up to now; amounts are units unless said otherwise. */
 export interface CurrentPeriod extends PeriodSpan {
   readonly number: number
   readonly netUnits: bigint

@@ -40,7 +40,7 @@ export interface DueRoot {
   readonly attempts: number
 }
 
-/** Stands between the number of a period and that of the attempt in the ref of a transaction. */
+/** Separates the number of a period and that of the attempt in the ref of a transaction. */
 export const ATTEMPT = '#'
 
 /** The number of the period that a transaction is for. */
@@ -131,7 +131,7 @@ export async function movePayout(
   await postTransfers(client, [{ ...transfer, units: BigInt(row.units), coinNanos: BigInt(row.nanos) }])
 }
 
-/** Allows a payout, as `PURPOSE/NUMBER`, that is not sent so many attempts more. @returns whether there is one */
+/** Allows a payout, as `PURPOSE/NUMBER`, that is not sent, a number of further attempts. @returns whether there is one */
 export async function allowPayoutAttempts(client: Queryable, id: string, attempts: number): Promise<boolean> {
   const raised = await client.query(
     `UPDATE revenue_payouts SET attempts_max = attempts + $2 WHERE purpose || '/' || number = $1 AND state = 'sending'`,

@@ -61,7 +61,7 @@ export class PayoutSender {
     if (!isAllowed) this.refused(due)
   }
 
-  /** Customers come first: while they can not withdraw because the reserve is short, no revenue leaves the treasury. */
+  /** Customers come first: while they cannot withdraw because the reserve is short, no revenue leaves the treasury. */
   private async isShort(): Promise<boolean> {
     const { pool, limits } = this.options
     return withdrawalGate(await lastReading(pool), limits) === 'short'

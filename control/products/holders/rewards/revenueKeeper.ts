@@ -36,7 +36,7 @@ export class RevenueKeeper {
   private async pass(): Promise<void> {
     const { pool, scanner, sender, keepVault } = this.options
     await tryLock(pool, 'revenuePeriods', async () => {
-      // Payouts that were set aside are sent even while transfers can not be read.
+      // Payouts that were set aside are sent even while transfers cannot be read.
       const errors: unknown[] = []
       for (const step of [() => scanner?.next(), () => this.close(), () => sender.sendDue(), () => keepVault?.()]) {
         try {

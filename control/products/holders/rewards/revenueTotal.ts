@@ -7,7 +7,7 @@ export const VAULT_SHARE = 'vault_share'
 
 /**
  * SQL of the accounts that net revenue counts: all revenue, and what registered providers are paid. Without the latter, a large
- * holder would earn more in rewards from requests to an endpoint of its own than the requests cost it.
+ * holder would earn more in rewards from requests to its own endpoint than the requests cost it.
  */
 const counts = (account: string): string =>
   `${account} IN ('${REVENUE}', '${PROVIDER_COST}') OR starts_with(${account}, '${REVENUE}:')`

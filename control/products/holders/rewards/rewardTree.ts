@@ -24,8 +24,8 @@ export function leafHash({ account, amount }: RewardLeaf): Hex {
 
 /**
  * Builds the tree of a period.
- * @param leaves one an account, at least one
- * @param leavesPerTurn after so many hashes other work of the process has its turn
+ * @param leaves one per account, not empty
+ * @param leavesPerTurn hashes computed before yielding to the event loop
  * @see https://github.com/OpenZeppelin/merkle-tree
  */
 export async function rewardTree(leaves: readonly RewardLeaf[], leavesPerTurn: number): Promise<RewardTree> {

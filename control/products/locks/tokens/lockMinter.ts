@@ -34,7 +34,7 @@ export interface LockMinterOptions extends CallParts {
 export class LockMinter {
   private readonly options: LockMinterOptions
   private readonly loop: Loop
-  /** The withdrawal behind which the next pass begins. */
+  /** The withdrawal after which the next pass begins. */
   private after = ''
   /** Nothing is minted before this moment of performance.now(). */
   private restsUntilMs = 0

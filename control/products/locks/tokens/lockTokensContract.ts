@@ -46,7 +46,7 @@ export function seriesOfToken(tokenId: bigint): string {
   return rest === 0n ? `lock_${text}` : `token_${tokenId.toString(16)}`
 }
 
-/** By what a contract knows a withdrawal. */
+/** The key by which a contract knows a withdrawal. */
 export const withdrawalKey = (withdrawalId: string): Hex => numberToHex(numberOfId(withdrawalId), { size: 32 })
 
 /** Tokens that are to be minted. */
@@ -82,7 +82,7 @@ export interface Redeemed {
   readonly block: number
   readonly seriesId: string
   readonly wallet: Address
-  /** What the wallet has noted, 32 bytes. */
+  /** The 32-byte note that the wallet passed to `redeem`. */
   readonly note: Hex
   readonly micros: bigint
 }

@@ -46,7 +46,7 @@ export async function insertLockWithdrawal(
   return row
 }
 
-/** The withdrawals of an account, newest first. @param after the id of one to go on behind, or '' */
+/** The withdrawals of an account, newest first. @param after the id of the last one of the page before, or '' */
 export async function pageOfLockWithdrawals(db: Queryable, accountId: string, limit: number, after: string) {
   const found = await db.query<LockWithdrawal>(
     `SELECT ${COLUMNS} FROM lock_withdrawals w WHERE w.account_id = $1 AND ($2 = '' OR w.id < $2)
@@ -80,7 +80,7 @@ const LIVE_TRANSACTIONS = `${OWN_TRANSACTIONS}
 
 /**
  * Withdrawals that have to be sent, oldest first: those that no transaction may still mint.
- * @param after the id behind which to begin; those up to it come last
+ * @param after the id after which to begin; those up to it come last
  */
 export async function dueMints(db: Queryable, limit: number, after: string): Promise<DueMint[]> {
   const found = await db.query<DueMint>(

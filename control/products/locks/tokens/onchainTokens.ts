@@ -13,7 +13,7 @@ export const LOCK_WITHDRAWAL = 'lock_withdrawal'
 export const LOCK_RETURNED = 'lock_returned'
 export const LOCK_REDEEMED = 'lock_redeemed'
 
-/** A series, as far as tokens on the chain are concerned. */
+/** The parts of a series that tokens on the chain need. */
 export interface OnchainSeries {
   readonly id: string
   readonly endsAtMs: number

@@ -2,7 +2,7 @@ import { countOf } from '../../../runtime/db/count.ts'
 import type { Queryable } from '../../../runtime/db/pool.ts'
 
 /**
- * How many series an account holds or bids for, beside one. They are listed in its admission state, which every request
+ * How many other series than one an account holds or bids for. They are listed in its admission state, which every request
  * reads.
  */
 export async function countOtherSeries(db: Queryable, accountId: string, seriesId: string): Promise<number> {

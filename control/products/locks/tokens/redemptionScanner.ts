@@ -88,7 +88,7 @@ export class RedemptionScanner {
     return last < head
   }
 
-  /** @throws when the node that answers does not have the last of the blocks, as one that lags behind */
+  /** @throws when the answering node has not synced the last block */
   private async read(first: number, last: number): Promise<Redeemed[]> {
     const { chain, contract: address } = this.options
     const [fromBlock, toBlock] = [first, last].map((block) => `0x${block.toString(16)}` as const)

@@ -35,7 +35,7 @@ const FAULTS: Readonly<Record<CallFault, string>> = {
   not_found: 'The host of base_url is not known; check how it is written.',
   not_public: 'The host of base_url has an address that is not public; use one that the internet reaches.',
   timeout: 'The endpoint did not answer in time; make sure that it runs, and try again.',
-  unreachable: 'The endpoint can not be connected to; make sure that it runs and has a valid certificate.',
+  unreachable: 'The endpoint cannot be connected to; make sure that it runs and has a valid certificate.',
   too_large: 'The answer of the endpoint to GET models is too large; let it list fewer models.',
 }
 

@@ -76,7 +76,7 @@ export async function registerProvider(
   limits: Limits,
 ): Promise<{ provider: Provider; isNew: boolean }> {
   const { accountId, name, baseUrl, dialect, dataPolicy, models, offered } = provider
-  // The account's row is locked, so that registrations at once are counted one after the other.
+  // The account's row is locked, so that concurrent registrations are counted one after the other.
   await lockAccount(client, accountId)
   const values = [accountId, baseUrl, name, dialect, dataPolicy, textArray(models), offered]
   const served = await servedAs(client, accountId, baseUrl)

@@ -7,7 +7,7 @@ import type { Client, Queryable } from '../../../runtime/db/pool.ts'
 import { type Admission, admissionsOf, lockAdmissions, lockOpenAdmissions, PPM, type Terms } from './admission.ts'
 import { changeState } from './transition.ts'
 
-/** The operator's request can not be carried out; the message says why. */
+/** The operator's request cannot be carried out; the message says why. */
 export class AdmissionError extends Error {
   override readonly name = 'AdmissionError'
 }
@@ -23,7 +23,7 @@ interface Offered {
  * Admits a registered provider for a model of the catalog, on probation, in the caller's transaction.
  * @param upstreamModel how the provider calls the model
  * @throws AdmissionError when the provider is not offered, does not list the model, or is admitted for it already; when
- *   the catalog in force has no such chat model with a route of its own, or the model runs on attested hardware
+ *   the catalog in force has no such chat model with its own route, or the model runs on attested hardware
  */
 export async function admitProvider(
   client: Client,

@@ -12,7 +12,7 @@ export interface OutputLimits {
   readonly maxOutput: number
 }
 
-/** What a route and a registered provider are both asked, made as a customer's request may be. */
+/** The request to both a route and a registered provider, made as a customer's request may be. */
 export interface Comparison {
   readonly prompt: ProbePrompt
   readonly stream: boolean

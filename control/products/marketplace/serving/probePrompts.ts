@@ -75,7 +75,7 @@ const TASKS: readonly ((draw: Draw) => string)[] = [
 
 /**
  * A prompt that never was before: a task of some twenty over words that are drawn, in one of many wordings. They are the
- * gateway's own, so that no customer data is sent, and cannot be told from customers' by a list of them.
+ * gateway's own, so that no customer data is sent, and cannot be distinguished from customers' by a list of them.
  * @param draw from a source that nobody can predict
  */
 export function newPrompt(draw: Draw): ProbePrompt {

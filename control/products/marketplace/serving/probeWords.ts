@@ -1,4 +1,4 @@
-/** What the gateway's own prompts are about. They are put together anew for each comparison; no list of prompts exists. */
+/** The subjects of the gateway's own prompts. They are put together anew for each comparison; no list of prompts exists. */
 const words = (text: string): readonly string[] => text.split(' ')
 
 export const NOUNS = words(

@@ -123,7 +123,7 @@ export class DepositScanner {
     })
   }
 
-  /** Locks all accounts that may be credited at once: each by itself could wait for another transaction in a circle. */
+  /** Locks all accounts that may be credited together: each by itself could wait for another transaction in a circle. */
   private async lockReceivers(client: Client, transfers: readonly Seen[]): Promise<void> {
     const wallets = [...new Set(transfers.map(({ from }) => from))]
     const receivers = new Set<string>()
@@ -152,7 +152,7 @@ export class DepositScanner {
   }
 }
 
-/** Whether an account can hold this coin beside what it has. */
+/** Whether an account can hold this coin in addition to what it has. */
 async function hasRoom(client: Client, accountId: string, nanos: number): Promise<boolean> {
   const room = new CoinRoom()
   await room.read(client, [accountId])

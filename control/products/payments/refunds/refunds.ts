@@ -52,7 +52,7 @@ export class Refunder {
   /** Cursors of the next pass: payer and token, and the refund, after which it begins. */
   private afterDue = ''
   private afterFailed = ''
-  /** Payer and token of refunds that can not be made now; a handful at worst, as each was a customer. */
+  /** Payer and token of refunds that cannot be made now; a handful at worst, as each was a customer. */
   private readonly refusedUntil = new Map<string, number>()
 
   constructor(options: RefunderOptions) {

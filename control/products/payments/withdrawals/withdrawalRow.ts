@@ -41,7 +41,7 @@ interface Row {
   readonly hash: string | null
 }
 
-/** Stands between the id of a withdrawal and the number of its attempt in the ref of a transaction. */
+/** Separates the id of a withdrawal and the number of its attempt in the ref of a transaction. */
 export const ATTEMPT = '#'
 
 const COLUMNS = `w.id, w.account_id, w.wallet, w.asset, w.token, w.amount::text AS amount, w.units, w.coin_nanos, w.state,
@@ -150,7 +150,7 @@ export interface MovedWithdrawal {
 
 /**
  * Follows the chain: the state of a withdrawal changes when it was the other one.
- * @param attempts only while it has so many; a control that has claimed the next one sends it
+ * @param attempts only while it has this many; a control that has claimed the next one sends it
  * @returns undefined when nothing changed
  */
 export async function moveWithdrawal(
@@ -172,7 +172,7 @@ export async function moveWithdrawal(
   return { nanos: row.coin_nanos, units: row.units, accountId: row.account_id, moveRef: `${id}:${row.moves}` }
 }
 
-/** Allows a withdrawal that is not sent so many attempts more. @returns whether there is one */
+/** Allows a withdrawal that is not sent a number of further attempts. @returns whether there is one */
 export async function allowWithdrawalAttempts(client: Queryable, id: string, attempts: number): Promise<boolean> {
   const raised = await client.query(
     `UPDATE withdrawals SET attempts_max = attempts + $2 WHERE id = $1 AND state = 'sending'`,

@@ -73,7 +73,7 @@ async function storeSending(client: Client, order: PaymentOrder, sending: Sendin
     const id = await storeForeign(client, { purpose: 'payment', ref, transfer }, sending)
     return { id, hash: sending.hash, raw: sending.raw ?? '0x' }
   }
-  if (order.payment === undefined) throw new Error('a payment without a signature can not be sent')
+  if (order.payment === undefined) throw new Error('a payment without a signature cannot be sent')
   const { signer, chainId, gas, fees } = sending
   const call = settlementCall(order.payment)
   return storeTransaction(client, signer, { purpose: 'payment', ref, chainId, ...call, gas, fees, transfer })

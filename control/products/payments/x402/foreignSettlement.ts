@@ -19,7 +19,7 @@ export interface ForeignSettlement {
  * payers replace their own transactions with a higher fee. Searches the last blocks for a transaction that made the transfer,
  * with the authorization's nonce in its input. One transaction may make several payments; each transfer counts for one.
  * @param nonce 32 bytes; undefined for a transfer without one, which is identified by its amount
- * @param seenBlock the block in which the payment was seen, so a node without this block can not answer
+ * @param seenBlock the block in which the payment was seen, so a node without this block cannot answer
  * @throws GatewayError chain_unavailable
  */
 export async function findForeignSettlement(

@@ -44,7 +44,7 @@ async function parse(raw: Hex) {
     const signer = await recoverTransactionAddress({ serializedTransaction })
     return { ...parseTransaction(serializedTransaction), signer: signer.toLowerCase() }
   } catch {
-    throw wrong('The transaction can not be read; sign an EIP-1559 transaction.')
+    throw wrong('The transaction cannot be read; sign an EIP-1559 transaction.')
   }
 }
 

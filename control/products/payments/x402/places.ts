@@ -1,6 +1,6 @@
 import { GatewayError } from '../../../../contract/errors/errors.ts'
 
-/** A bounded number of pieces of work that may be under way at once. */
+/** A bounded number of pieces of work that may be under way concurrently. */
 export class Places {
   private readonly max: number
   private takenCount = 0

@@ -87,7 +87,7 @@ export async function createLink(
 }
 
 /**
- * Moves the coin of a link to the account that has its token. Claims at once take turns, and the first one wins.
+ * Moves the coin of a link to the account that has its token. Concurrent claims take turns, and the first one wins.
  * @throws GatewayError link_not_found; link_gone when it is claimed, cancelled or expired
  */
 export async function claimLink(client: Client, actor: Actor, token: string, accountId: string): Promise<Link> {

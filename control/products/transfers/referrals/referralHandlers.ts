@@ -70,10 +70,10 @@ export function attachedJson(referral: Referral) {
   }
 }
 
-/** A key with bounds of its own, or of an agent, may be in other hands than the account. */
+/** A key with its own bounds, or of an agent, may be in other hands than the account. */
 function requireOwner(call: ApiCall): void {
   const isBound = call.caller.kind === 'key' && call.caller.isRestricted
   if (!isBound && !isId('agt', call.accountId)) return
-  const message = 'This takes a session, or a key of the account without bounds of its own.'
+  const message = 'This takes a session, or a key of the account without its own bounds.'
   throw new GatewayError('permission_denied', { message })
 }

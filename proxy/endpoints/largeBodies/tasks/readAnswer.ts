@@ -29,7 +29,7 @@ export function readLargeAnswer(
   return { usage, outputBytes, written, head: typeof head === 'string' ? sharedText(head) : sharedBytes(head) }
 }
 
-/** Finds the members of a large answer, and of what is left of it without the values that are cut out. */
+/** Finds the members of a large answer, and of its rest without the values that are cut out. */
 export function readLargeMembers(
   { reading, cuts }: LargeTasks['members']['input'],
   bytes: Buffer,

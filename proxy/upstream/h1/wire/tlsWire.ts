@@ -52,7 +52,7 @@ export class TlsWire implements Wire, TurnReader {
     this.socket.pause()
   }
 
-  // Resuming does not call the reader back at once, and the socket is read again only when nothing is held any more.
+  // Resuming does not call the reader back immediately, and the socket is read again only when nothing is held any more.
   resume(): void {
     this.paused = false
     if (this.held.length > 0 || this.endDue) setImmediate(() => this.release())

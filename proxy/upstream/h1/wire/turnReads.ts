@@ -1,4 +1,4 @@
-/** The size of a TLS record, the most that OpenSSL decrypts at once. */
+/** The size of a TLS record, the most that OpenSSL decrypts in one call. */
 const RECORD_BYTES = 16_384
 const GATHERED_BYTES = 65_536
 
@@ -40,7 +40,7 @@ export class TurnReads {
     setImmediate(this.endTurn)
   }
 
-  /** Delivers a reader's bytes at once, before an event that must not overtake them. */
+  /** Delivers a reader's bytes immediately, before an event that must not overtake them. */
   finish(reader: TurnReader): void {
     if (this.reader === reader) this.handOn()
   }

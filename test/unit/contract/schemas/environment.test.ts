@@ -85,7 +85,7 @@ for (const [name, value, text] of WRONG) {
   })
 }
 
-test('a program reports a required variable that is not set, and all invalid variables at once', () => {
+test('a program reports a required variable that is not set, and all invalid variables together', () => {
   const lines = (program: Program, env: NodeJS.ProcessEnv): string[] => {
     try {
       readVariables(env, program)

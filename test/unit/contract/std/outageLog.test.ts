@@ -31,7 +31,7 @@ test('an outage of 150 seconds that fails ten times a second on three connection
   assert.deepEqual(lines, ['began refused', 'goes on refused 1800', 'goes on refused 1800', 'ended 150000'])
 })
 
-test('it ends when the last connection works, and the next one is told anew', () => {
+test('it ends when the last connection works, and the next one is logged anew', () => {
   const { log, lines, advance } = world()
   log.works('a')
   log.failed('a', 'reset')

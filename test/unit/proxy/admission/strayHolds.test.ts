@@ -60,7 +60,7 @@ function waiterOf(): EndingWaiter & { told: string[] } {
   }
 }
 
-test('it is polled until it appears; waiting callers are notified at once that its charge is zero', async () => {
+test('it is polled until it appears; waiting callers are notified immediately that its charge is zero', async () => {
   let code: number = SettleCode.UNKNOWN
   const { strays, sent } = over(() => code)
   const waiter = waiterOf()
@@ -77,7 +77,7 @@ test('it is polled until it appears; waiting callers are notified at once that i
   assert.equal(sent.length, after)
 })
 
-test('a hold that never appears is given up after a timeout, and one ended by another process at once', async () => {
+test('a hold that never appears is given up after a timeout, and one ended by another process immediately', async () => {
   const codes: Record<string, number> = { req_never: SettleCode.UNKNOWN, req_ended: SettleCode.ALREADY_SETTLED }
   let nowMs = 0
   const { strays, sent } = over((id) => codes[id] ?? SettleCode.SETTLED, { now: () => nowMs })

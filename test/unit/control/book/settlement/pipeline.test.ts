@@ -12,7 +12,7 @@ function gate(): { opened: Promise<void>; open: () => void; fail: (error: Error)
   return { opened, open, fail }
 }
 
-test('a task is started at once without waiting for it; the next one waits for it', async () => {
+test('a task is started immediately without waiting for it; the next one waits for it', async () => {
   const behind = new Pipeline()
   const [first, second] = [gate(), gate()]
   const events: string[] = []

@@ -108,7 +108,7 @@ const CASES: ReadonlyArray<[name: string, text: string, problem: RegExp]> = [
     price(
       '{ input: "2", output: "2", batch_input: "1", batch_output: "1", long_context: { threshold: 9, input: "0.5", output: "2" } }',
     ),
-    /price\.long_context needs batch rates of its own: for long prompts, input 0\.5 is below the batch rate 1$/,
+    /price\.long_context needs its own batch rates: for long prompts, input 0\.5 is below the batch rate 1$/,
   ],
   [
     'a private price without attested hardware',
@@ -193,7 +193,7 @@ for (const [name, text, problem] of CASES) {
   })
 }
 
-test('all problems of a file are reported at once', () => {
+test('all problems of a file are reported together', () => {
   const text = LINES.with(9, '    context: -1').with(7, '    modality: none').join('\n')
   assert.equal(problemsOf(text).length >= 2, true)
 })

@@ -8,6 +8,7 @@ import { buildSheet, withPromiseEnd } from '../../../../../control/catalog/prici
 import { catalogContent, catalogText } from '../../../../../control/catalog/signing/catalogText.ts'
 import { sha256Hex, sheetDigest } from '../../../../../control/catalog/signing/statements.ts'
 import { canonical } from '../../../../support/clients/catalogClient.ts'
+import { rounds } from '../../../../support/rounds.ts'
 import { randomCatalog } from '../../../../support/samples/randomCatalogs.ts'
 
 const NOW = Date.UTC(2026, 0, 1)
@@ -63,7 +64,7 @@ test('no catalog contains private fields, and a change of one makes no new versi
       assert.equal(textOf(other), textOf(catalog))
       assert.equal(catalogContent(recordOf(other)).hash, catalogContent(recordOf(catalog)).hash)
     }),
-    { numRuns: 50 },
+    { numRuns: rounds({ short: 15, long: 100 }) },
   )
 })
 
@@ -81,7 +82,7 @@ test('texts are canonical, with every model, price and route of the sheet', () =
       assert.equal(json.tools.length, catalog.tools.length)
       assert.deepEqual(json.coin, sheet.coin)
     }),
-    { numRuns: 50 },
+    { numRuns: rounds({ short: 15, long: 100 }) },
   )
 })
 
@@ -98,6 +99,6 @@ test('extending a promise changes neither the content nor the hash of the sheet;
       const ending = { ...catalog, renewsPromise: !catalog.renewsPromise }
       assert.notEqual(catalogContent(recordOf(ending)).hash, before?.hash)
     }),
-    { numRuns: 50 },
+    { numRuns: rounds({ short: 15, long: 100 }) },
   )
 })

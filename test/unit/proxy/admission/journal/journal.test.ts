@@ -104,7 +104,7 @@ test('a record in memory is acknowledged in the turn that wrote it, and is on di
   assert.deepEqual(faults, [])
 })
 
-test('a slow disk delays no request; if it is far behind, no requests are opened', async () => {
+test('a slow disk delays no request; if it lags too far, no requests are opened', async () => {
   const slow = new SlowDisk()
   open({ createDisk: slow.create }, { journalLagBytesMax: 2_000 })
   for (let i = 0; i < 20; i++) {

@@ -74,7 +74,7 @@ test('numbers lost from the journal are not reused, and an operator is warned', 
   assert.equal(faults.length, 1)
 })
 
-test('a caller that begins to wait for an ending already in Redis is notified at once', () => {
+test('a caller that begins to wait for an ending already in Redis is notified immediately', () => {
   const { queue } = newQueue([])
   const told: number[] = []
   const waiter = { onSettled: (units: number) => void told.push(units), onSettleDelayed() {}, onCrashed() {} }

@@ -88,7 +88,7 @@ test('waiting requests are combined into one call, and served in order of arriva
   assert.equal(queue.isWaiting, false)
 })
 
-test('free tokens of a lease are taken at once, unless they have expired', () => {
+test('free tokens of a lease are taken immediately, unless they have expired', () => {
   const { rests, take, wanted } = queueOf()
   const lease = newLease()
   lease.addLock({ grantId: SERIES, expiresAtMs: 2 * NOW, units: 100 })

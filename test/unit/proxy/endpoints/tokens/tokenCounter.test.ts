@@ -11,6 +11,7 @@ import { PoolBusy, type TaskName, WorkerPool } from '../../../../../workers/pool
 import { sampleText } from '../../../../../workers/textSample.ts'
 import { limits } from '../../../../support/limits.ts'
 import { itemOf } from '../../../../support/present.ts'
+import { rounds } from '../../../../support/rounds.ts'
 import { until } from '../../../../support/stack.ts'
 import { FAIL_NOW } from '../../../../support/threadFaults.ts'
 
@@ -53,7 +54,7 @@ describe('the tokenizer', () => {
         // A cut within a repeated character or a surrogate pair may also shorten a merge by a token on each side.
         assert.ok(Math.abs(cut - whole) <= 2 * Math.ceil(text.length / 256), `${cut} for ${whole}`)
       }),
-      { numRuns: 100 },
+      { numRuns: rounds({ short: 30, long: 300 }) },
     )
   })
 
@@ -136,7 +137,7 @@ describe('the worker threads', () => {
     await pool.close()
   })
 
-  test('a full queue rejects at once, and queued counts are still done', async () => {
+  test('a full queue rejects immediately, and queued counts are still done', async () => {
     const pool = new WorkerPool(bounds)
     const first = pool.run('countTokens', inputOf(slow))
     const waiting = [pool.run('countTokens', inputOf(['a'])), pool.run('countTokens', inputOf(['b']))]

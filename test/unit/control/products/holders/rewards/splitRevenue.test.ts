@@ -18,7 +18,7 @@ test('over all periods holders get half of the income less the expenses, to the 
         vault += split.vaultUnits
         sum += net
         highest = sum > highest ? sum : highest
-        // What was shared out can not be taken back, so all that is shared is the highest sum that ever was.
+        // What was shared out cannot be taken back, so all that is shared is the highest sum that ever was.
         shared = highest
         assert.equal(rewards, shared / 2n)
         assert.equal(vault, (shared * BigInt(bps)) / 10_000n)

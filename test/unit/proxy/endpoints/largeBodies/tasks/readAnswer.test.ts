@@ -6,6 +6,7 @@ import { limits } from '../../../../../support/limits.ts'
 import type { OfflineAnswer } from '../../../../../support/parts/offlineAnswer.ts'
 import { newProxy } from '../../../../../support/parts/soundRequests.ts'
 import { longestTurn } from '../../../../../support/parts/turnWatch.ts'
+import { sampled } from '../../../../../support/rounds.ts'
 
 /** What a worker may stand still for. */
 const TURN_MS = 50
@@ -166,7 +167,7 @@ const CASES: readonly Case[] = [
   })),
 ]
 
-for (const { what, dialect, path, body, make, isServed = true } of CASES) {
+for (const { what, dialect, path, body, make, isServed = true } of sampled(CASES, 4)) {
   test(`${path} of ${dialect}: ${what}`, async (t) => {
     const proxy = proxies[dialect]
     proxy.answer = make()
