@@ -231,6 +231,12 @@ export const PROXY_LIMITS = {
   // Calls to control, and the cache of their answers.
   /** Interval of the calls that measure whether control answers, in milliseconds. */
   pulseIntervalMs: 5_000,
+  /** Interval at which the proxy processes exchange their views of routes, in milliseconds. */
+  routeViewMs: 2_000,
+  /** How long the view of a process counts, in milliseconds. */
+  routeViewKeptMs: 10_000,
+  /** Routes of each kind in such a view. */
+  routeViewRoutesMax: 1_000,
   /** Calls of a process that wait for an answer. */
   rpcPendingMax: 10_000,
   /** Keys that a process knows. */

@@ -7,6 +7,12 @@ export const PROXY_EVENTS = {
   agent_approval_return_failed: ['warn', 'could not return an unused approval of an agent'],
   catalog_in_force: ['info', 'catalog in force'],
   catalog_read_failed: ['warn', 'could not read the catalog from Redis; keeping the one in force'],
+  clock_agrees: ['info', "the clock of this machine agrees with Redis's again"],
+  clock_differs: [
+    'warn',
+    "the clock of this machine differs from Redis's: money goes by Redis's, but times of receipts and log lines are wrong",
+    'Set the clock of this machine, or of the one of Redis, by NTP; `differenceMs` is how far this one is ahead.',
+  ],
   configuration_variable_unknown: [
     'warn',
     'environment variable unknown; ignored',
@@ -80,6 +86,10 @@ export const PROXY_EVENTS = {
     'warn',
     'provider route failed',
     'Check the provider; failover, retries and the circuit breaker keep the model available while another route works.',
+  ],
+  route_views_failed: [
+    'debug',
+    'could not exchange with the other processes which routes fail; /v1/status shows the own view',
   ],
   settlement_failed: ['warn', 'could not record the ending of a request'],
   sign_off_failed: ['warn', 'could not remove the heartbeat of this process; it will expire'],

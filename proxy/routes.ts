@@ -48,6 +48,7 @@ import type { Vitals } from './metrics/vitals.ts'
 import type { PaymentServices } from './payments/paidRequest.ts'
 import type { RouteEntry } from './server/routeTable.ts'
 import type { RouteHealth } from './upstream/routeHealth.ts'
+import type { RouteViews } from './upstream/routeViews.ts'
 
 /** The parts that the endpoints of a process need. */
 export interface RouteParts {
@@ -57,6 +58,8 @@ export interface RouteParts {
   readonly videos: VideoJobs
   readonly batches: BatchJobs
   readonly health: RouteHealth
+  /** The view of routes of all processes. */
+  readonly routeViews: Pick<RouteViews, 'isOpen'>
   readonly rpc: RpcClient
   readonly kept: KeptAnswers
   readonly limits: Limits
@@ -150,7 +153,11 @@ export function routes(parts: RouteParts): RouteEntry[] {
     { method: 'GET', path: '/v1/log/*', handler: logFileHandler(rpc) },
     { method: 'GET', path: '/skill.md', handler: pageHandler('skill.md', payments.publicUrl) },
     { method: 'GET', path: '/llms.txt', handler: pageHandler('llms.txt', payments.publicUrl) },
-    { method: 'GET', path: '/v1/status', handler: statusHandler({ catalog, health, vitals, incidents }) },
+    {
+      method: 'GET',
+      path: '/v1/status',
+      handler: statusHandler({ catalog, health: parts.routeViews, vitals, incidents }),
+    },
     { method: 'GET', path: '/v1/status/history', handler: statusHistoryHandler(incidents, limits) },
     { method: 'GET', path: '/health', handler: healthHandler(catalog, health, vitals) },
     { method: 'GET', path: '/ready', handler: readyHandler(catalog, vitals) },

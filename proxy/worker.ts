@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { pino } from 'pino'
 import { worstState } from '../contract/api/incidents.ts'
 import { newSignal } from '../contract/std/signal.ts'
+import { ClockDifference } from '../contract/wire/clockDifference.ts'
 import { newId } from '../contract/wire/ids.ts'
 import { clusterOf, connectRedis } from '../contract/wire/redis.ts'
 import { defineScript } from '../contract/wire/scripts.ts'
@@ -48,15 +49,15 @@ import { providerFaults } from './providerFaults.ts'
 import { routes } from './routes.ts'
 import { Server } from './server/server.ts'
 import { OutBuffer } from './sse/outBuffer.ts'
-import type { MainToWorker, WorkerSnapshot, WorkerToMain } from './supervisor/workerMessages.ts'
+import { LOOP_RESOLUTION_MS, snapshotOf } from './supervisor/snapshot.ts'
+import { obeyMain, tell } from './supervisor/workerChannel.ts'
+import type { WorkerSnapshot } from './supervisor/workerMessages.ts'
 import { answerMemories } from './upstream/answerMemory.ts'
 import { CanaryWatch } from './upstream/canaryWatch.ts'
 import { newTransport } from './upstream/newTransport.ts'
 import { RouteProbes } from './upstream/probes/routeProbes.ts'
 import { RouteHealth } from './upstream/routeHealth.ts'
-
-/** Part of the time between ticks that the histogram measures. */
-const LOOP_RESOLUTION_MS = 20
+import { RouteViews } from './upstream/routeViews.ts'
 
 const config = readConfig(process.env)
 const limits = readLimits(process.env['SLUICE_LIMITS'])
@@ -129,8 +130,15 @@ const own = new OwnLeases({
 })
 const { leases } = own
 const beat = defineScript(commands, 'heartbeat')
-const heartbeat = new Heartbeat(beat, commands, owner, limits.heartbeatIntervalMs, leases.heard)
+const clock = new ClockDifference(limits.clockDifferenceMaxMs, (differs, differenceMs) =>
+  logEvent(log, differs ? 'clock_differs' : 'clock_agrees', { differenceMs: Math.round(differenceMs) }),
+)
+const heartbeat = new Heartbeat(beat, commands, owner, limits.heartbeatIntervalMs, (sentAtMs, redisMs) => {
+  leases.heard(sentAtMs, redisMs)
+  clock.note(performance.now() - sentAtMs, redisMs)
+})
 const feed = new FeedReader(feedRedis, feedListener({ keys, catalog, incidents }), fault('feed_read_failed'))
+const routeViews = new RouteViews({ commands, owner, health, clock, limits, onFault: fault('route_views_failed') })
 const probes = new RouteProbes({ catalog: () => catalog.current, health, limits })
 const services: RunServices = {
   holds: config.unmetered ? new UnmeteredHolds(fault('hold_failed')) : leases,
@@ -186,6 +194,7 @@ const server = new Server({
     videos,
     batches,
     health,
+    routeViews,
     rpc,
     kept: new KeptAnswers({ redis: commands, controlAlive: () => pulse.alive, limits }),
     limits,
@@ -206,10 +215,6 @@ function noteBooked(positions: readonly BookedPosition[]): void {
   leases.noteBooked(new Map(positions.map(({ shard, seq }) => [shard, seq])))
 }
 
-function tell(message: WorkerToMain): void {
-  process.send?.(message)
-}
-
 async function start(): Promise<void> {
   loopDelay.enable()
   await untilDone(log, 'Redis to answer', () => heartbeat.start().then(() => true))
@@ -226,6 +231,7 @@ async function start(): Promise<void> {
   })
   incidents.renew()
   pulse.start()
+  routeViews.start()
   probes.start()
   const port = await server.listen(config.host, config.port)
   if (config.unmetered) logEvent(log, 'metering_disabled')
@@ -252,6 +258,7 @@ async function stop(noticeMs: number): Promise<void> {
   strays.stop()
   probes.stop()
   pulse.stop()
+  await routeViews.stop().catch(fault('route_views_failed'))
   if (isAllVoided && isDelivered) await heartbeat.stop().catch(fault('sign_off_failed'))
   refusals.stop()
   logEvent(log, 'worker_stopped')
@@ -265,32 +272,25 @@ async function whenDone(): Promise<void> {
 }
 
 function snapshot(): WorkerSnapshot {
-  return {
-    counters: metrics.counters,
-    openRequests: server.open,
-    activeRuns: services.active.size,
-    settlementsOpen: strays.size + leases.undelivered,
-    leases: leases.counts,
-    journalBytes: own.journal.bytes,
-    journalLagBytes: own.journal.lagBytes,
-    residentBytes: process.memoryUsage.rss(),
-    loopDelayP99Ms: Math.max(0, loopDelay.percentile(99) / 1e6 - LOOP_RESOLUTION_MS),
-    vitals: vitals(),
-  }
+  return snapshotOf({
+    metrics,
+    server,
+    active: services.active,
+    strays,
+    leases,
+    journal: own.journal,
+    loopDelay,
+    clock,
+    vitals,
+  })
 }
 
-process.on('message', (message: MainToWorker) => {
-  if ('drain' in message) void stop(message.noticeMs)
-  else if ('leave' in message) mayLeave.resolve()
-  else tell({ snapshot: { id: message.takeSnapshot, data: snapshot() } })
+obeyMain({
+  stop: (noticeMs) => void stop(noticeMs),
+  leave: mayLeave.resolve,
+  snapshot,
+  leaveNoticeMs: limits.leaveNoticeMs,
 })
-process.on('disconnect', () => {
-  mayLeave.resolve()
-  void stop(0)
-})
-process.on('SIGTERM', () => void stop(limits.leaveNoticeMs))
-// A terminal sends Ctrl-C to the whole group; the supervisor decides when its workers stop.
-process.on('SIGINT', () => undefined)
 
 start().catch((error: unknown) => {
   logEvent(log, 'startup_failed', { err: error })

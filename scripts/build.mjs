@@ -75,11 +75,20 @@ function removeStale() {
   }
 }
 
+/** Writes the labels of the metric sluice_build_info. */
+function writeBuildInfo() {
+  const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
+  const git = spawnSync('git', ['rev-parse', '--short=12', 'HEAD'], { cwd: root, encoding: 'utf8' })
+  const revision = git.status === 0 ? git.stdout.trim() : ''
+  writeFileSync(join(root, 'dist/build.json'), `${JSON.stringify({ version, revision })}\n`)
+}
+
 generateMessages()
 writeReceiptCode(root)
 if (process.argv.includes('--proto')) process.exit(0)
 removeStale()
 run(join(root, 'node_modules/.bin/tsc'), ['-p', 'tsconfig.json'])
+writeBuildInfo()
 copyAssets('contract', ['.lua', 'messages.js', '.schema.json'])
 copyAssets('control', ['.lua', '.sql'])
 copyAssets('contracts', ['.json'])

@@ -46,6 +46,10 @@ export const SHARED_LIMITS = {
   /** The margin that control adds to the time of a payment before it gives up, in milliseconds. */
   paymentMarginMs: 5_000,
 
+  // Clocks.
+  /** How far the clock of a machine may differ from Redis's before it is logged, in milliseconds. */
+  clockDifferenceMaxMs: 2_000,
+
   // Stopping.
   /** How long a proxy that gets SIGTERM still serves while /ready answers 503, so that load balancers notice, in milliseconds. */
   leaveNoticeMs: 5_000,

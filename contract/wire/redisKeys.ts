@@ -86,6 +86,8 @@ export const REPORT_CHANNEL = 'report'
 export const CATALOG_KEY = 'catalog'
 /** String: the StatusRecord in force. */
 export const STATUS_KEY = 'status'
+/** Hash: proxy process to the RouteView of what it sees. */
+export const ROUTE_VIEWS_KEY = 'routes'
 /** String: the ServingRecord in force. */
 export const SERVING_KEY = 'serving'
 /** String: the last KeptAnswer to a public read. @param path of the request, without a query */

@@ -1,10 +1,13 @@
 import { randomUUID } from 'node:crypto'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { DIALECT } from '../../contract/catalog/dialects.ts'
 import { shownMessage } from '../../contract/providers/cleanMessage.ts'
 import { providerErrorOf, readProviderError } from '../../contract/providers/providerError.ts'
 import { type FaultOwner, faultOf } from '../../contract/providers/providerFault.ts'
-import { isJsonObject, type JsonObject } from '../../contract/std/jsonObject.ts'
+import { excessOf } from '../../contract/std/jsonExcess.ts'
+import { isJsonObject, type JsonObject, parseJsonObject } from '../../contract/std/jsonObject.ts'
 import type { Limits } from '../limits.ts'
+import { gatherBytes, TURN_BYTES } from '../runtime/net/gatherBytes.ts'
 import type { CallHttp, HttpAnswer, HttpCall } from '../runtime/net/httpCall.ts'
 import type { BatchProvider } from './providers.ts'
 
@@ -13,7 +16,11 @@ export const LINE_PATH = '/v1/chat/completions'
 const WINDOW = '24h'
 /** Under which our own id of a batch is kept with it. */
 const GROUP_NAME = 'sluice_group'
-const SHORT_ANSWER_BYTES = 4_194_304
+/** An answer about batches, of which a page has 100. */
+const SHORT_ANSWER_BYTES = 1_048_576
+const SHORT_ANSWER_BOUNDS = { depthMax: 64, membersMax: 32_768, elementsMax: 32_768 }
+/** The rest of a longer error, an echo mostly, is not read. */
+const ERROR_BODY_BYTES_MAX = 65_536
 /** The status of the answer if the batch had been refused immediately. */
 const REFUSED_STATUS = 400
 
@@ -41,7 +48,7 @@ export class ProviderRefusal extends Error {
   /** @param answer not 2xx */
   constructor(answer: HttpAnswer) {
     const { status, body, retryAfterSeconds } = answer
-    const error = readProviderError(body.toString('utf8'))
+    const error = readProviderError(body.toString('utf8', 0, ERROR_BODY_BYTES_MAX))
     super(shownMessage(status, error) || `The provider answered ${status}.`)
     this.status = status
     this.owner = faultOf(status, error).owner
@@ -86,13 +93,24 @@ export class BatchApi {
   }
 
   /** Uploads the lines of a batch. @returns the id of the file */
-  async upload(name: string, lines: string): Promise<string> {
+  async upload(name: string, lines: Iterable<string>): Promise<string> {
     const boundary = `sluice-${randomUUID()}`
-    const body = Buffer.from(
+    const head =
       `--${boundary}\r\ncontent-disposition: form-data; name="purpose"\r\n\r\nbatch\r\n` +
-        `--${boundary}\r\ncontent-disposition: form-data; name="file"; filename="${name}.jsonl"\r\n` +
-        `content-type: application/jsonl\r\n\r\n${lines}\r\n--${boundary}--\r\n`,
-    )
+      `--${boundary}\r\ncontent-disposition: form-data; name="file"; filename="${name}.jsonl"\r\n` +
+      'content-type: application/jsonl\r\n\r\n'
+    const pieces = [Buffer.from(head)]
+    let turnBytes = 0
+    for (const line of lines) {
+      const encoded = Buffer.from(line)
+      pieces.push(encoded)
+      turnBytes += encoded.length
+      if (turnBytes < TURN_BYTES) continue
+      turnBytes = 0
+      await nextTurn()
+    }
+    pieces.push(Buffer.from(`\r\n--${boundary}--\r\n`))
+    const body = await gatherBytes(pieces)
     const answer = await this.ask('POST', '/files', `multipart/form-data; boundary=${boundary}`, body)
     return textOf(objectOf(answer), 'id')
   }
@@ -130,10 +148,10 @@ export class BatchApi {
     throw new Error(`the provider has more than ${this.limits.batchFindPagesMax} pages of batches`)
   }
 
-  /** The lines of a file. */
-  async lines(fileId: string): Promise<string[]> {
+  /** A file of lines. */
+  async file(fileId: string): Promise<Buffer> {
     const answer = await this.send('GET', `/files/${encodeURIComponent(fileId)}/content`, this.limits.batchFileBytesMax)
-    return answer.body.toString('utf8').split('\n')
+    return answer.body
   }
 
   /** Removes a file, which the provider would keep for long. */
@@ -180,12 +198,12 @@ export function providerHeaders(apiKey: string, contentType: string): Record<str
 
 /** The message of a provider's error for the owner of a job; '' without one, or where it is about our account. */
 export function reasonOf({ status, body }: HttpAnswer): string {
-  return shownMessage(status, readProviderError(body.toString('utf8')))
+  return shownMessage(status, readProviderError(body.toString('utf8', 0, ERROR_BODY_BYTES_MAX)))
 }
 
 function objectOf({ body }: HttpAnswer): JsonObject {
-  const parsed: unknown = JSON.parse(body.toString('utf8'))
-  if (isJsonObject(parsed)) return parsed
+  const parsed = excessOf(body, SHORT_ANSWER_BOUNDS) === null ? parseJsonObject(body.toString('utf8')) : null
+  if (parsed !== null) return parsed
   throw new Error('the provider answered no JSON object')
 }
 

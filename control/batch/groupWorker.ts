@@ -70,8 +70,7 @@ export class GroupWorker {
     if (now() >= group.deadlineMs) return this.end(group, 'expired', '')
     const jobs = await this.runnable(group)
     if (jobs.length === 0) return changeGroup(pool, group, { state: 'ended', release: true })
-    const fileId =
-      group.inputFileId ?? (await api.upload(group.id, jobs.map((job) => lineOf(job, attemptIds)).join('\n')))
+    const fileId = group.inputFileId ?? (await api.upload(group.id, linesOf(jobs, attemptIds)))
     await changeGroup(pool, group, { inputFileId: fileId, postedAtMs: now() })
     try {
       await this.sent(group, await api.create(fileId, group.id))
@@ -130,7 +129,7 @@ export class GroupWorker {
     let contradicted = 0
     for (const fileId of [batch.outputFileId, batch.errorFileId]) {
       if (fileId === '') continue
-      for (const line of readLines(await api.lines(fileId), this.options.limits)) {
+      for await (const line of readLines(await api.file(fileId), this.options.limits)) {
         const job = jobs.get(line.customId)
         if (job === undefined) continue
         const decision =
@@ -198,6 +197,10 @@ export class GroupWorker {
 /** The outcome of jobs without a result line when their batch is over. */
 function endOf({ status }: UpstreamBatch, { cancelled }: GroupRow): 'failed' | 'expired' {
   return status === 'expired' || (status === 'cancelled' && cancelled) ? 'expired' : 'failed'
+}
+
+function* linesOf(jobs: readonly JobWithBody[], attemptIds: AttemptIds): Generator<string> {
+  for (const [i, job] of jobs.entries()) yield (i === 0 ? '' : '\n') + lineOf(job, attemptIds)
 }
 
 function lineOf(job: JobRow & { readonly body: string }, attemptIds: AttemptIds): string {

@@ -37,7 +37,9 @@ export const BATCH_LIMITS = {
   /** A file of results from a provider, in bytes. */
   batchFileBytesMax: 134_217_728,
   /** The result of one job, in bytes. */
-  batchResultBytesMax: 16_777_216,
+  batchResultBytesMax: 4_194_304,
+  /** Members of all objects in the result of one job, and elements of all arrays. */
+  batchResultValuesMax: 131_072,
   /** A part of a result that crosses Redis in one piece, in characters. */
   batchResultPartChars: 262_144,
   /** Concurrent calls to a provider that takes no batches. */

@@ -1,5 +1,4 @@
 import type { Logger } from 'pino'
-import { parseJsonObject } from '../../contract/std/jsonObject.ts'
 import type { AttemptIds } from '../../contract/wire/attemptIds.ts'
 import type { Limits } from '../limits.ts'
 import { backoffMs } from '../runtime/backoff.ts'
@@ -10,9 +9,11 @@ import { logEvent } from '../runtime/logEvents.ts'
 import { CallError, type CallHttp, type HttpAnswer } from '../runtime/net/httpCall.ts'
 import { ProviderRefusal, providerHeaders } from './batchApi.ts'
 import type { BatchHolds } from './batchHolds.ts'
+import { parseResult } from './boundedJson.ts'
 import type { Contradictions } from './contradictions.ts'
 import { JOB_COLUMNS, type JobRow, type JobWithBody, requestText } from './jobRow.ts'
 import { decide, requeue } from './jobStore.ts'
+import { EXCESS_REASONS } from './lines.ts'
 import { type Decision, decideAnswer, decideFailure, decideNotHeld } from './outcome.ts'
 import type { BatchProvider, Providers } from './providers.ts'
 
@@ -139,7 +140,7 @@ export class SingleCalls {
       if (error.maybeSent) return this.decide(job, decideFailure(job, 'failed', LOST_ANSWER, now()))
       return this.again(job, UNREACHED, 0, true)
     }
-    if (answer.status === 200) return this.decide(job, this.read(provider, job, answer))
+    if (answer.status === 200) return this.decide(job, await this.read(provider, job, answer))
     const refusal = new ProviderRefusal(answer)
     // Below 400 the provider may have taken it.
     if (refusal.isFinal || answer.status < 400)
@@ -147,11 +148,14 @@ export class SingleCalls {
     return this.again(job, refusal.message, refusal.retryAfterMs, !refusal.isForNow)
   }
 
-  private read({ outputFromTotal }: BatchProvider, job: JobRow, answer: HttpAnswer): Decision {
-    const completion = parseJsonObject(answer.body.toString('utf8'))
-    const nowMs = this.options.now()
-    if (completion !== null) return decideAnswer(job, completion, nowMs, outputFromTotal)
-    return decideFailure(job, 'failed', 'The provider answered with what is no completion.', nowMs)
+  private async read({ outputFromTotal }: BatchProvider, job: JobRow, answer: HttpAnswer): Promise<Decision> {
+    const { now, limits } = this.options
+    const completion = await parseResult(answer.body, limits)
+    if (completion === null) {
+      return decideFailure(job, 'failed', 'The provider answered with what is no completion.', now())
+    }
+    if (typeof completion === 'string') return decideFailure(job, 'failed', EXCESS_REASONS[completion], now())
+    return decideAnswer(job, completion, now(), outputFromTotal)
   }
 
   private async decide(job: JobRow, decision: Decision): Promise<void> {

@@ -32,6 +32,10 @@ export const CATALOG_LIMITS = {
   attestationTimeoutMs: 15_000,
   /** The evidence of a provider, in bytes. */
   attestationBytesMax: 1_048_576,
+  /** Evidence that was refused and is kept all the same, in bytes. */
+  attestationRefusedBytesMax: 65_536,
+  /** How long reports without a proof are kept, in milliseconds; the last one before a proof is kept for good. */
+  attestationRefusedKeptMs: 2_592_000_000,
   /** Interval of the reads of the incidents, in milliseconds. */
   statusCheckMs: 5_000,
   /** Interval at which the observed states are written, in milliseconds. */

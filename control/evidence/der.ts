@@ -22,6 +22,10 @@ export interface DerValue {
 }
 
 const LENGTH_BYTES_MAX = 4
+/** Values within one: a list of revoked certificates has the most. */
+const CHILDREN_MAX = 4_096
+/** Serial numbers have at most 20 bytes (RFC 5280 section 4.1.2.2), the other integers here fewer. */
+const INTEGER_BYTES_MAX = 32
 
 /** The one value that these bytes are. @throws EvidenceError malformed */
 export function readDer(bytes: Buffer): DerValue {
@@ -34,6 +38,7 @@ export function readDer(bytes: Buffer): DerValue {
 export function derChildren({ content }: DerValue): DerValue[] {
   const children: DerValue[] = []
   for (let offset = 0; offset < content.length; ) {
+    if (children.length === CHILDREN_MAX) malformed(`DER: more than ${CHILDREN_MAX} values within one`)
     const child = valueAt(content, offset)
     children.push(child)
     offset += child.whole.length
@@ -50,7 +55,8 @@ export function derChild(children: readonly DerValue[], place: number, tag: numb
 
 /** An integer, by its two's complement. @throws EvidenceError malformed */
 export function derInteger({ tag, content }: DerValue): bigint {
-  if (tag !== DER.integer || content.length === 0) malformed('DER: expected an integer')
+  const isInteger = tag === DER.integer && content.length > 0 && content.length <= INTEGER_BYTES_MAX
+  if (!isInteger) malformed('DER: expected an integer')
   return BigInt.asIntN(content.length * 8, BigInt(`0x${content.toString('hex')}`))
 }
 

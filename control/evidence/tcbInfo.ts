@@ -2,6 +2,7 @@ import { verify } from 'node:crypto'
 import type { Anchors } from './certificateChain.ts'
 import { readPemChain, verifyChain } from './certificateChain.ts'
 import { EvidenceError, malformed } from './evidenceError.ts'
+import { parseEvidence } from './evidenceJson.ts'
 import type { PckExtension } from './pckExtension.ts'
 
 // Intel PCS API v4, "Get TDX TCB Info", and the matching of levels that is described there.
@@ -71,7 +72,7 @@ function isReached({ sgx, tdx, pceSvn }: TcbLevel, platform: PlatformTcb): boole
 }
 
 function readTcbInfo(text: string) {
-  const info = objectOf(parsed(text))
+  const info = objectOf(parseEvidence(Buffer.from(text), 'the TCB info'))
   if (info['id'] !== 'TDX') malformed('the TCB info is not of TDX')
   const nextUpdateMs = Date.parse(String(info['nextUpdate']))
   if (Number.isNaN(nextUpdateMs)) malformed('the TCB info has no nextUpdate')
@@ -104,14 +105,6 @@ function componentsOf(value: unknown): number[] {
 function svnOf(value: unknown): number {
   if (typeof value !== 'number' || !Number.isInteger(value) || value < 0) malformed('a level has no security version')
   return value
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return malformed('the TCB info is not JSON')
-  }
 }
 
 function objectOf(value: unknown): Readonly<Record<string, unknown>> {

@@ -12,4 +12,6 @@ export const RUNTIME_LIMITS = {
   keyChangesBatchMax: 1_000,
   /** Such steps in a row before anything else gets its turn. */
   keyChangesBatchesMax: 20,
+  /** Interval of the comparisons of the machine's clock with Redis's, in milliseconds. */
+  clockCheckMs: 10_000,
 } as const

@@ -88,6 +88,12 @@ export const CONTROL_EVENTS = {
   chain_transfer_found: ['warn', 'the logs of the chain show a transfer whose receipt the node does not have'],
   chain_transaction_refused: ['debug', 'the node did not accept a transaction; retrying'],
   chain_transaction_repriced: ['info', 'resent a pending transaction with a higher fee'],
+  clock_agrees: ['info', "the clock of this machine agrees with Redis's again"],
+  clock_differs: [
+    'warn',
+    "the clock of this machine differs from Redis's: money goes by Redis's, but times of receipts and log lines are wrong",
+    'Set the clock of this machine, or of the one of Redis, by NTP; `differenceMs` is how far this one is ahead.',
+  ],
   compute_lock_series_changed: ['info', 'published a change of the series of compute locks'],
   configuration_variable_unknown: [
     'warn',

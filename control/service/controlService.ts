@@ -32,6 +32,8 @@ import { ArchiveKeeper } from '../records/archive/archiveKeeper.ts'
 import { ReceiptReader } from '../records/receipts/receiptReader.ts'
 import { beforeDeadline } from '../runtime/beforeDeadline.ts'
 import { RpcServer } from '../runtime/bus/rpcServer.ts'
+import { clockGauges } from '../runtime/clockGauges.ts'
+import { ClockWatch } from '../runtime/clockWatch.ts'
 import { migrate } from '../runtime/db/migrate.ts'
 import { createPool, type Pool } from '../runtime/db/pool.ts'
 import { logEvent } from '../runtime/logEvents.ts'
@@ -218,14 +220,17 @@ export class ControlService {
     attestation: AttestationKeeper,
     { contradictions }: BatchService,
   ): ControlMetrics {
-    const { pool, redis, environment, products } = this
+    const { pool, redis, environment, products, log, limits } = this
+    const clock = new ClockWatch({ redis, log, limits })
+    this.running.push({ name: 'clock', stop: () => clock.stop() })
+    const own = [...gaugesOf(pool, redis, environment), clockGauges(clock)]
     const ofProducts = products.flatMap(({ totals }) => totals ?? [])
     return new ControlMetrics({
       settlement: () => settlement.stats,
       orphansVoided: () => this.voider.voided,
       takenBackUnits: () => this.orphans?.takenBackUnits ?? 0,
       priceLists: () => this.observer.stats,
-      gauges: [...gaugesOf(pool, redis, environment), ...products.flatMap(({ gauges }) => gauges ?? [])],
+      gauges: [...own, ...products.flatMap(({ gauges }) => gauges ?? [])],
       totals: [attestation.rejected.total, contradictions.total, ...ofProducts],
     })
   }

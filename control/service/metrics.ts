@@ -1,6 +1,7 @@
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
+import { BUILD_INFO, buildLabels } from '../../contract/std/buildInfo.ts'
 import type { SettlementStats } from '../book/settlement/consumer.ts'
 import type { RpcObserver } from '../runtime/bus/rpcServer.ts'
 import type { GaugeGroup, LabelledTotal } from '../runtime/metrics/metricGroups.ts'
@@ -33,6 +34,11 @@ export class ControlMetrics {
   constructor(sources: MetricsSources) {
     const registers = [this.registry]
     collectDefaultMetrics({ register: this.registry, prefix: PREFIX })
+    // Gauges that are named like counters; those without _total say the same, by type.
+    for (const what of ['handles', 'requests', 'resources']) {
+      this.registry.removeSingleMetric(`${PREFIX}nodejs_active_${what}_total`)
+    }
+    new Gauge({ ...BUILD_INFO, registers }).set(buildLabels(), 1)
     this.rpcCount = new Counter({
       name: `${PREFIX}rpc_total`,
       help: 'Calls of the proxies by operation and outcome',

@@ -38,7 +38,7 @@ export function required(catalog: CatalogStore): Catalog {
 }
 
 /** Whether a model has a route that may be tried now. */
-export function serves(model: Model, health: RouteHealth, nowMs: number): boolean {
+export function serves(model: Model, health: Pick<RouteHealth, 'isOpen'>, nowMs: number): boolean {
   return !model.unverified && model.enabledRoutes.some((route) => health.isOpen(route.id, nowMs))
 }
 

@@ -1,9 +1,10 @@
+import { soundStringEnd, soundValueEnd } from './soundJson.ts'
+
 const QUOTE = 34
 const COMMA = 44
 const COLON = 58
 const OPEN_BRACKET = 91
 const BACKSLASH = 92
-const CLOSE_BRACKET = 93
 const OPEN_BRACE = 123
 const CLOSE_BRACE = 125
 
@@ -69,49 +70,17 @@ export abstract class JsonScan {
 
   /** From after the opening quote to after the closing one. */
   protected passString(): boolean {
-    const { bytes, end } = this
-    let at = this.at
-    while (at < end) {
-      const c = bytes[at]
-      if (c === QUOTE) {
-        this.at = at + 1
-        return true
-      }
-      at += c === BACKSLASH ? 2 : 1
-    }
-    return false
+    const at = soundStringEnd(this.bytes, this.at, this.end)
+    if (at < 0) return false
+    this.at = at
+    return true
   }
 
   protected passValue(): boolean {
-    const first = this.bytes[this.at]
-    if (first === QUOTE) {
-      this.at++
-      return this.passString()
-    }
-    if (first === OPEN_BRACE || first === OPEN_BRACKET) return this.passNested()
-    const start = this.at
-    while (this.at < this.end) {
-      const c = this.bytes[this.at] as number
-      if (c === COMMA || c === CLOSE_BRACE || c === CLOSE_BRACKET || c <= 32) break
-      this.at++
-    }
-    return this.at > start
-  }
-
-  protected passNested(): boolean {
-    let depth = 0
-    while (this.at < this.end) {
-      const c = this.bytes[this.at++]
-      if (c === QUOTE) {
-        if (!this.passString()) return false
-      } else if (c === OPEN_BRACE || c === OPEN_BRACKET) {
-        depth++
-      } else if (c === CLOSE_BRACE || c === CLOSE_BRACKET) {
-        depth--
-        if (depth === 0) return true
-      }
-    }
-    return false
+    const at = soundValueEnd(this.bytes, this.at, this.end)
+    if (at < 0) return false
+    this.at = at
+    return true
   }
 }
 
@@ -120,4 +89,13 @@ export function isName(bytes: Buffer, nameStart: number, nameEnd: number, name: 
   if (nameEnd - nameStart - 1 !== name.length) return false
   for (let i = 0; i < name.length; i++) if (bytes[nameStart + 1 + i] !== name[i]) return false
   return true
+}
+
+/** Whether that name is this one, in whatever escapes: readers of JSON cannot tell them apart. */
+export function isSameName(bytes: Buffer, nameStart: number, nameEnd: number, name: Buffer): boolean {
+  if (isName(bytes, nameStart, nameEnd, name)) return true
+  let at = nameStart
+  while (at < nameEnd && bytes[at] !== BACKSLASH) at++
+  if (at === nameEnd) return false
+  return JSON.parse(bytes.toString('utf8', nameStart, nameEnd + 1)) === name.toString()
 }

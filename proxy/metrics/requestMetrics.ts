@@ -40,10 +40,10 @@ export const COUNTERS = {
     label: 'provider',
   },
   routeFaults: { name: 'sluice_route_faults_total', help: 'Failed attempts, by provider', label: 'provider' },
-  admissionMs: {
-    name: 'sluice_admission_ms',
+  admissionSeconds: {
+    name: 'sluice_admission_seconds',
     help: "From a request's arrival to its provider's being called",
-    buckets: [0.25, 0.5, 1, 2, 5, 10, 50, 250],
+    buckets: [0.00025, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.05, 0.25],
   },
 } as const satisfies Record<string, CounterRow>
 
@@ -116,12 +116,13 @@ export class RequestMetrics {
   detached = 0
 
   noteAdmission(ms: number): void {
-    const { buckets } = COUNTERS.admissionMs
-    const { admissionMs } = this.counters
+    const { buckets } = COUNTERS.admissionSeconds
+    const { admissionSeconds } = this.counters
+    const seconds = ms / 1_000
     let bucket = 0
-    while (bucket < buckets.length && ms > (buckets[bucket] as number)) bucket++
-    admissionMs.counts[bucket] = (admissionMs.counts[bucket] as number) + 1
-    admissionMs.sum += ms
+    while (bucket < buckets.length && seconds > (buckets[bucket] as number)) bucket++
+    admissionSeconds.counts[bucket] = (admissionSeconds.counts[bucket] as number) + 1
+    admissionSeconds.sum += seconds
   }
 
   noteError(row: string): void {

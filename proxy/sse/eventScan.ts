@@ -1,4 +1,4 @@
-import { JsonScan } from '../json/jsonScan.ts'
+import { isSameName, JsonScan } from '../json/jsonScan.ts'
 import { jsonTextBytes } from '../json/jsonText.ts'
 
 const OPEN_BRACE = 123
@@ -28,6 +28,7 @@ const NAMES = {
   block: Buffer.from('content_block'),
   usage: Buffer.from('usage'),
   error: Buffer.from('error'),
+  receipt: Buffer.from('receipt'),
   id: Buffer.from('id'),
   model: Buffer.from('model'),
   stopReason: Buffer.from('stop_reason'),
@@ -56,6 +57,8 @@ export class EventScan extends JsonScan {
   usageEnd = -1
   errorStart = -1
   errorEnd = -1
+  /** The event or its message has a member `receipt`, which is the gateway's own. */
+  hasReceipt = false
   /** The event has the reason why the message ends. */
   finished = false
   /** Bytes of text, thinking or tool calls that the event adds. Text has its escapes included. */
@@ -71,7 +74,7 @@ export class EventScan extends JsonScan {
     this.end = end
     this.kind = -1
     this.messageStart = this.idStart = this.modelStart = this.usageStart = this.errorStart = -1
-    this.finished = false
+    this.finished = this.hasReceipt = false
     this.outputBytes = 0
     this.skipSpace()
     if (this.take() !== OPEN_BRACE || !this.members(TOP)) return false
@@ -90,6 +93,7 @@ export class EventScan extends JsonScan {
       }
     }
     if (!this.passValue()) return false
+    if (level !== PIECE && isSameName(this.bytes, nameStart, nameEnd, NAMES.receipt)) this.hasReceipt = true
     if (level === PIECE) this.notePiece(nameStart, nameEnd, start)
     else this.note(level, nameStart, nameEnd, start)
     return true

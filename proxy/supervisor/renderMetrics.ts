@@ -1,4 +1,5 @@
 import { Counter, Gauge, Registry } from 'prom-client'
+import { BUILD_INFO, buildLabels } from '../../contract/std/buildInfo.ts'
 import {
   type CounterRow,
   countersBy,
@@ -24,6 +25,54 @@ const LEASE_GAUGES = [
   ['undelivered', 'sluice_endings_undelivered', 'Endings of requests on leases that are not delivered to Redis'],
 ] as const
 
+type Snapshots = readonly WorkerSnapshot[]
+
+const sumOf = (snapshots: Snapshots, read: (snapshot: WorkerSnapshot) => number): number =>
+  snapshots.reduce((sum, snapshot) => sum + read(snapshot), 0)
+const mostOf = (snapshots: Snapshots, read: (snapshot: WorkerSnapshot) => number): number =>
+  Math.max(0, ...snapshots.map(read))
+/** The value that is farthest from zero. */
+const farthestOf = (snapshots: Snapshots, read: (snapshot: WorkerSnapshot) => number): number =>
+  snapshots.map(read).reduce((far, value) => (Math.abs(value) > Math.abs(far) ? value : far), 0)
+
+const READ_GAUGES: readonly (readonly [name: string, help: string, read: (snapshots: Snapshots) => number])[] = [
+  [
+    'sluice_lease_recalls',
+    'Accounts whose idle leases the workers have called back',
+    (snapshots) => sumOf(snapshots, ({ leases }) => leases.recalls),
+  ],
+  [
+    'sluice_delivery_lag_seconds',
+    'Age of the oldest request on a lease whose ending is not delivered, from its hold on',
+    (snapshots) => mostOf(snapshots, ({ leases }) => leases.deliveryLagMs / 1_000),
+  ],
+  [
+    'sluice_journal_bytes',
+    'Bytes that the workers keep in their journals',
+    (snapshots) => sumOf(snapshots, ({ journalBytes }) => journalBytes),
+  ],
+  [
+    'sluice_journal_failed',
+    'Workers that admit no requests because their journal cannot be written',
+    (snapshots) => snapshots.filter(({ vitals }) => !vitals.journal).length,
+  ],
+  [
+    'sluice_control_silent_seconds',
+    'How long no control has answered; 0 while one answers',
+    (snapshots) => mostOf(snapshots, ({ vitals }) => vitals.controlSilentMs / 1_000),
+  ],
+  [
+    'sluice_clock_difference_seconds',
+    "How far this machine's clock is ahead of Redis's; below zero when it is behind",
+    (snapshots) => farthestOf(snapshots, ({ clockDifferenceMs }) => clockDifferenceMs / 1_000),
+  ],
+  [
+    'sluice_event_loop_delay_p99_seconds',
+    'p99 event-loop delay of the slowest worker',
+    (snapshots) => mostOf(snapshots, ({ loopDelayP99Ms }) => loopDelayP99Ms / 1_000),
+  ],
+]
+
 const SHARE = 'sluice_worker_requests_total'
 
 /** The supervisor's own figures of its workers. */
@@ -37,7 +86,7 @@ export interface Fleet {
 
 /** The metrics of all workers, running and dead, in the Prometheus text format. */
 export async function renderMetrics(
-  snapshots: readonly WorkerSnapshot[],
+  snapshots: Snapshots,
   { retired, restarts, requestsBySlot }: Fleet,
 ): Promise<{ text: string; contentType: string }> {
   const registry = new Registry()
@@ -53,30 +102,13 @@ export async function renderMetrics(
     }
   }
   for (const [field, name, help] of GAUGES) {
-    new Gauge({ name, help, registers }).set(snapshots.reduce((sum, snapshot) => sum + snapshot[field], 0))
+    new Gauge({ name, help, registers }).set(sumOf(snapshots, (snapshot) => snapshot[field]))
   }
   for (const [field, name, help] of LEASE_GAUGES) {
-    new Gauge({ name, help, registers }).set(snapshots.reduce((sum, { leases }) => sum + leases[field], 0))
+    new Gauge({ name, help, registers }).set(sumOf(snapshots, ({ leases }) => leases[field]))
   }
-  const recallHelp = 'Accounts whose idle leases the workers have called back'
-  const recalls = snapshots.reduce((sum, { leases }) => sum + leases.recalls, 0)
-  new Gauge({ name: 'sluice_lease_recalls', help: recallHelp, registers }).set(recalls)
-  const lagHelp = 'Age of the oldest request on a lease whose ending is not delivered, from its hold on'
-  const lags = snapshots.map(({ leases }) => leases.deliveryLagMs / 1_000)
-  new Gauge({ name: 'sluice_delivery_lag_seconds', help: lagHelp, registers }).set(Math.max(0, ...lags))
-  const journalBytes = snapshots.reduce((sum, snapshot) => sum + snapshot.journalBytes, 0)
-  new Gauge({ name: 'sluice_journal_bytes', help: 'Bytes that the workers keep in their journals', registers }).set(
-    journalBytes,
-  )
-  const unwritable = snapshots.filter(({ vitals }) => !vitals.journal).length
-  const unwritableHelp = 'Workers that admit no requests because their journal cannot be written'
-  new Gauge({ name: 'sluice_journal_failed', help: unwritableHelp, registers }).set(unwritable)
-  const silences = snapshots.map(({ vitals }) => vitals.controlSilentMs / 1_000)
-  const silentHelp = 'How long no control has answered; 0 while one answers'
-  new Gauge({ name: 'sluice_control_silent_seconds', help: silentHelp, registers }).set(Math.max(0, ...silences))
-  const delays = snapshots.map((snapshot) => snapshot.loopDelayP99Ms)
-  const delayHelp = 'p99 event-loop delay of the slowest worker'
-  new Gauge({ name: 'sluice_event_loop_delay_p99_ms', help: delayHelp, registers }).set(Math.max(0, ...delays))
+  for (const [name, help, read] of READ_GAUGES) new Gauge({ name, help, registers }).set(read(snapshots))
+  new Gauge({ ...BUILD_INFO, registers }).set(buildLabels(), 1)
   new Gauge({ name: 'sluice_workers', help: 'Workers that answer', registers }).set(snapshots.length)
   new Counter({ name: 'sluice_worker_restarts_total', help: 'Workers replaced', registers }).inc(restarts)
   const shareHelp = 'Requests for model endpoints, by worker: how connections spread'

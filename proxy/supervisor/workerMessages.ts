@@ -12,6 +12,8 @@ export interface WorkerSnapshot {
   readonly journalBytes: number
   readonly residentBytes: number
   readonly loopDelayP99Ms: number
+  /** How far this machine's clock is ahead of Redis's. */
+  readonly clockDifferenceMs: number
   /** Of the journal that the disk does not have yet. */
   readonly journalLagBytes: number
   readonly vitals: Pick<Vitals, 'redis' | 'journal' | 'control' | 'controlSilentMs' | 'draining'>

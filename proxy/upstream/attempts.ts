@@ -50,6 +50,7 @@ export class Attempts implements UpstreamListener {
   private outputTimer: OutputTimer | undefined
   private phase: AttemptPhase = 'ready'
   private last = false
+  private paused = false
   private resetRetried = false
   /** The error answer that arrives in phase `refusing`. */
   private refusal: RefusedAnswer | null = null
@@ -92,18 +93,26 @@ export class Attempts implements UpstreamListener {
     this.last = true
   }
 
-  /** Output of a committed stream has arrived. */
-  noteOutput(): void {
-    if (this.phase !== 'over' && this.phase !== 'complete') this.outputTimer?.again()
+  /** Output of a committed stream has arrived. @param outputBytes of the stream so far */
+  noteOutput(outputBytes: number): void {
+    if (this.phase === 'over' || this.phase === 'complete' || this.paused) return
+    this.outputTimer?.again()
+    this.watched?.onNextOutput(Date.now(), outputBytes)
   }
 
   pause(): void {
+    this.paused = true
     this.outputTimer?.stop()
+    this.watched?.onPaused(Date.now())
     this.call?.pause()
   }
 
   resume(): void {
-    this.noteOutput()
+    this.paused = false
+    if (this.phase !== 'over' && this.phase !== 'complete') {
+      this.outputTimer?.again()
+      this.watched?.onResumed(Date.now())
+    }
     this.call?.resume()
   }
 
@@ -175,7 +184,7 @@ export class Attempts implements UpstreamListener {
 
   private succeed(): void {
     this.options.health.succeeded(this.route.id)
-    this.watched?.succeeded()
+    this.watched?.succeeded(Date.now())
   }
 
   onFailure(failure: TransportFailure): void {

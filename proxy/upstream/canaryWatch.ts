@@ -90,6 +90,12 @@ export class CanaryAttempt {
   private readonly streamed: boolean
   private readonly startedAtMs: number
   private firstOutputMs = -1
+  /** Of a stream: since when its next output, or its end, is awaited; 0 while its client reads none. */
+  private awaitedSinceMs = 0
+  private longestWaitMs = 0
+  /** The time of all outputs after the first one together. */
+  private waitedMs = 0
+  private outputBytes = 0
   private over = false
 
   constructor(watch: CanaryWatch, route: Route, firstOutputMaxMs: number, streamed: boolean, startedAtMs: number) {
@@ -101,16 +107,39 @@ export class CanaryAttempt {
   }
 
   /**
-   * The first output of an answer has arrived, or a whole answer.
+   * Output of a stream has arrived, or a whole answer.
    * @param outputBytes of a whole answer; the time that they may take does not count
    */
   onOutput(nowMs: number, outputBytes = 0): void {
     if (this.firstOutputMs < 0) {
       this.firstOutputMs = Math.max(0, nowMs - this.startedAtMs - outputBytes * OUTPUT_BYTE_MS)
     }
+    if (this.streamed) this.awaitedSinceMs = nowMs
   }
 
-  succeeded(): void {
+  /** More output of a stream has arrived. @param outputBytes of the stream so far; the time that they may take does not count */
+  onNextOutput(nowMs: number, outputBytes: number): void {
+    this.outputBytes = outputBytes
+    this.onPaused(nowMs)
+    this.awaitedSinceMs = nowMs
+  }
+
+  /** The client reads no more for now: until `onResumed`, the provider is not waited for. */
+  onPaused(nowMs: number): void {
+    if (this.awaitedSinceMs === 0) return
+    const waitMs = Math.max(0, nowMs - this.awaitedSinceMs)
+    this.awaitedSinceMs = 0
+    this.waitedMs += waitMs
+    this.longestWaitMs = Math.max(this.longestWaitMs, waitMs)
+  }
+
+  onResumed(nowMs: number): void {
+    if (this.firstOutputMs >= 0 && this.awaitedSinceMs === 0) this.awaitedSinceMs = nowMs
+  }
+
+  /** The answer is whole. */
+  succeeded(nowMs: number): void {
+    this.onPaused(nowMs)
     this.end('')
   }
 
@@ -121,6 +150,7 @@ export class CanaryAttempt {
 
   /** The request was given up. If it had waited longer than the bar, that is the provider's fault. */
   givenUp(nowMs: number): void {
+    this.onPaused(nowMs)
     if (this.firstOutputMs >= 0) this.end('')
     else if (this.streamed && nowMs - this.startedAtMs > this.firstOutputMaxMs) this.end('stalls')
     else this.over = true
@@ -135,6 +165,11 @@ export class CanaryAttempt {
     if (this.firstOutputMs < 0) return
     measure.timed++
     measure.firstOutputMs += this.firstOutputMs
-    if (this.firstOutputMs > this.firstOutputMaxMs) measure.slow++
+    if (this.isSlow) measure.slow++
+  }
+
+  private get isSlow(): boolean {
+    const restMs = this.waitedMs - this.outputBytes * OUTPUT_BYTE_MS
+    return Math.max(this.firstOutputMs, this.longestWaitMs, restMs) > this.firstOutputMaxMs
   }
 }

@@ -15,6 +15,7 @@ export interface CanaryCandidate {
 /** The part of a request's policy that decides whether a registered provider may serve it; see RoutePolicy. */
 interface Wishes {
   readonly allowRetention: boolean
+  readonly allowRegistered: boolean
   readonly cheapest: boolean
   readonly dialects: ReadonlySet<Dialect>
   readonly privateImage?: string | undefined
@@ -32,7 +33,7 @@ export function chooseCanary(
   health: RouteHealth,
   nowMs: number,
 ): Route | undefined {
-  if (policy.cheapest || policy.privateImage !== undefined) return undefined
+  if (!policy.allowRegistered || policy.cheapest || policy.privateImage !== undefined) return undefined
   let left = placeOf(requestId)
   for (const canary of canaries) {
     left -= canary.trafficPpm

@@ -9,6 +9,8 @@ import type { RouteHealth } from './routeHealth.ts'
 export interface RoutePolicy {
   /** Providers that retain data may serve. */
   readonly allowRetention: boolean
+  /** Registered providers may serve. */
+  readonly allowRegistered: boolean
   /** The routes of the cheapest providers are tried first. */
   readonly cheapest: boolean
   /** Only providers of these dialects can be asked. */

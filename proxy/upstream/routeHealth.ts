@@ -24,6 +24,8 @@ export class RouteHealth {
   private readonly limits: Limits
   private readonly routes = new Map<string, Health>()
   private disabled: ReadonlySet<string> = new Set()
+  /** Routes that have answered since `take`; as many as there are in the catalog. */
+  private well = new Set<string>()
 
   constructor(limits: Limits) {
     this.limits = limits
@@ -68,6 +70,14 @@ export class RouteHealth {
   /** An answer has arrived whole. */
   succeeded(routeId: string): void {
     this.routes.delete(routeId)
+    this.well.add(routeId)
+  }
+
+  /** The routes that requests are kept from now, and those that have answered whole since the last call. */
+  take(nowMs: number): { readonly failing: string[]; readonly well: string[] } {
+    const { well } = this
+    this.well = new Set()
+    return { failing: [...this.routes.keys()].filter((routeId) => !this.isOpen(routeId, nowMs)), well: [...well] }
   }
 
   /** The first output of an answer has arrived. Whether the route breaks its answers off is not known yet. */

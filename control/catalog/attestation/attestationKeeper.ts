@@ -16,7 +16,7 @@ import { republishReports } from '../pricing/standingReports.ts'
 import { syncCatalog } from '../pricing/syncCatalog.ts'
 import { fetchEvidence } from './fetchEvidence.ts'
 import { RejectedEvidence } from './rejectedEvidence.ts'
-import { insertReport, lastReport, type StoredReport, type Verdict } from './reportStore.ts'
+import { forgetRefused, insertReport, lastReport, type StoredReport, type Verdict } from './reportStore.ts'
 
 const NONCE_BYTES = 32
 /** The length of a stored reason. */
@@ -35,7 +35,7 @@ export interface AttestationKeeperParts {
 }
 
 /**
- * Asks providers with `attestation` to prove their hardware, keeps every answer, and notifies the proxies through the catalog
+ * Asks providers with `attestation` to prove their hardware, keeps their answers, and notifies the proxies through the catalog
  * in force: a verified report is valid until it is too old or a later answer is rejected.
  */
 export class AttestationKeeper {
@@ -104,7 +104,8 @@ export class AttestationKeeper {
       evidence,
     }
     await withTransaction(pool, async (client) => {
-      await insertReport(client, { ...report, outcome })
+      await insertReport(client, { ...report, outcome }, limits)
+      await forgetRefused(client, provider.id, this.now() - limits.attestationRefusedKeptMs)
       await republishReports(client, this.now())
     })
     await syncCatalog(pool, redis, limits)

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { policyDigest } from '../../evidence/attestationPolicy.ts'
 import type { EvidenceFault } from '../../evidence/evidenceError.ts'
 import type { Verified } from '../../evidence/verifyEvidence.ts'
+import type { Limits } from '../../limits.ts'
 import type { Queryable } from '../../runtime/db/pool.ts'
 
 /** The verdict on an answer. */
@@ -47,9 +48,17 @@ export interface StoredReport {
 const COLUMNS = `id, provider, policy, policy_sha256 AS "policySha256", nonce, verdict, fault, reason, measurements,
   report_data AS "reportData", tcb, fetched_at AS "fetchedAt", valid_until AS "validUntil", evidence_sha256 AS "evidenceSha256"`
 
-/** Keeps a report for good. */
-export async function insertReport(db: Queryable, report: NewReport): Promise<void> {
+/**
+ * Keeps a report, a verified one for good. Of refusals in a row only the first keeps its evidence, unless it is long, so that no
+ * provider fills the table.
+ */
+export async function insertReport(
+  db: Queryable,
+  report: NewReport,
+  limits: Pick<Limits, 'attestationRefusedBytesMax'>,
+): Promise<void> {
   const { outcome } = report
+  const evidence = (await keepsEvidence(db, report, limits)) ? report.evidence : Buffer.alloc(0)
   const fault = outcome.verdict === 'refused' ? outcome.fault : outcome.verdict === 'unreachable' ? 'unreachable' : ''
   const isVerified = outcome.verdict === 'verified'
   await db.query(
@@ -70,9 +79,37 @@ export async function insertReport(db: Queryable, report: NewReport): Promise<vo
       isVerified ? outcome.tcb : '',
       new Date(report.fetchedAtMs),
       new Date(report.validUntilMs),
-      report.evidence,
-      createHash('sha256').update(report.evidence).digest('hex'),
+      evidence,
+      createHash('sha256').update(evidence).digest('hex'),
     ],
+  )
+}
+
+async function keepsEvidence(
+  db: Queryable,
+  { provider, evidence, outcome }: NewReport,
+  { attestationRefusedBytesMax }: Pick<Limits, 'attestationRefusedBytesMax'>,
+): Promise<boolean> {
+  if (outcome.verdict !== 'refused') return true
+  if (evidence.length > attestationRefusedBytesMax) return false
+  const found = await db.query<{ verdict: Verdict['verdict'] }>(
+    `SELECT verdict FROM attestation_reports WHERE provider = $1 AND verdict <> 'unreachable' ORDER BY id DESC LIMIT 1`,
+    [provider],
+  )
+  return found.rows[0]?.verdict !== 'refused'
+}
+
+/**
+ * Removes reports of a provider that proved nothing and are older than a time, but for the last refusal before each verified
+ * report, which says since when the provider is verified.
+ */
+export async function forgetRefused(db: Queryable, provider: string, beforeMs: number): Promise<void> {
+  await db.query(
+    `DELETE FROM attestation_reports r WHERE provider = $1 AND fetched_at < $2 AND verdict <> 'verified'
+       AND EXISTS (SELECT FROM attestation_reports WHERE provider = $1 AND id > r.id)
+       AND (verdict = 'unreachable' OR 'refused' = (SELECT n.verdict FROM attestation_reports n
+         WHERE n.provider = $1 AND n.id > r.id AND n.verdict <> 'unreachable' ORDER BY n.id LIMIT 1))`,
+    [provider, new Date(beforeMs)],
   )
 }
 

@@ -6,6 +6,7 @@ import {
   pinnedLookup,
   resolveHost,
 } from '../../../contract/net/resolveHost.ts'
+import { gatherBytes } from './gatherBytes.ts'
 
 const HEADER_BYTES_MAX = 16_384
 const CONNECT_TIMEOUT_MS = 5_000
@@ -116,7 +117,7 @@ async function readBody(stream: AsyncIterable<Buffer>, bytesMax: number): Promis
     if (bytes > bytesMax) throw new TooLargeError(`the answer is larger than ${bytesMax} bytes`)
     pieces.push(piece)
   }
-  return Buffer.concat(pieces)
+  return gatherBytes(pieces)
 }
 
 function faultOf(error: unknown, signal: AbortSignal): CallFault {

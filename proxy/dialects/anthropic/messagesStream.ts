@@ -60,7 +60,8 @@ export class MessagesStream implements FrameSink, RelayStream {
   onData(bytes: Buffer, start: number, end: number, lines: number): void {
     if (this.over) return
     if (lines > 1) joinLines(bytes, start, end)
-    if (!scan.scan(bytes, start, end)) this.state = 'broken'
+    // Clients trust a receipt, whoever wrote it.
+    if (!scan.scan(bytes, start, end) || scan.hasReceipt) this.state = 'broken'
     else if (scan.kind === ERROR) this.fail(bytes)
     else if (scan.kind === MESSAGE_STOP) this.state = 'done'
     else if (scan.kind >= 0) this.relay(bytes, start, end)

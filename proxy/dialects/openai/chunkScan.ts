@@ -1,4 +1,5 @@
-import { isName } from '../../json/jsonScan.ts'
+import { isName, isSameName } from '../../json/jsonScan.ts'
+import { soundStringEnd, soundValueEnd } from '../../json/soundJson.ts'
 import { CallScan } from './callScan.ts'
 import { ChoiceScan } from './choiceScan.ts'
 import { NAMES } from './chunkNames.ts'
@@ -7,7 +8,6 @@ const QUOTE = 34
 const COMMA = 44
 const COLON = 58
 const OPEN_BRACKET = 91
-const BACKSLASH = 92
 const CLOSE_BRACKET = 93
 const OPEN_BRACE = 123
 const CLOSE_BRACE = 125
@@ -192,7 +192,7 @@ export class ChunkScan {
     } else if (isName(this.bytes, nameStart, nameEnd, NAMES.object)) {
       this.objectStart = start
       this.objectEnd = this.at
-    } else if (isName(this.bytes, nameStart, nameEnd, NAMES.receipt)) {
+    } else if (isSameName(this.bytes, nameStart, nameEnd, NAMES.receipt)) {
       this.hasReceipt = true
     }
   }
@@ -252,49 +252,17 @@ export class ChunkScan {
 
   /** From after the opening quote to after the closing one. */
   private passString(): boolean {
-    const { bytes, end } = this
-    let at = this.at
-    while (at < end) {
-      const c = bytes[at]
-      if (c === QUOTE) {
-        this.at = at + 1
-        return true
-      }
-      at += c === BACKSLASH ? 2 : 1
-    }
-    return false
+    const at = soundStringEnd(this.bytes, this.at, this.end)
+    if (at < 0) return false
+    this.at = at
+    return true
   }
 
   private passValue(): boolean {
-    const first = this.bytes[this.at]
-    if (first === QUOTE) {
-      this.at++
-      return this.passString()
-    }
-    if (first === OPEN_BRACE || first === OPEN_BRACKET) return this.passNested()
-    const start = this.at
-    while (this.at < this.end) {
-      const c = this.bytes[this.at] as number
-      if (c === COMMA || c === CLOSE_BRACE || c === CLOSE_BRACKET || c <= 32) break
-      this.at++
-    }
-    return this.at > start
-  }
-
-  private passNested(): boolean {
-    let depth = 0
-    while (this.at < this.end) {
-      const c = this.bytes[this.at++]
-      if (c === QUOTE) {
-        if (!this.passString()) return false
-      } else if (c === OPEN_BRACE || c === OPEN_BRACKET) {
-        depth++
-      } else if (c === CLOSE_BRACE || c === CLOSE_BRACKET) {
-        depth--
-        if (depth === 0) return true
-      }
-    }
-    return false
+    const at = soundValueEnd(this.bytes, this.at, this.end)
+    if (at < 0) return false
+    this.at = at
+    return true
   }
 }
 

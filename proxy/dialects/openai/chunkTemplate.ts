@@ -1,3 +1,4 @@
+import { escapeEnd } from '../../json/soundJson.ts'
 import { OutBuffer } from '../../sse/outBuffer.ts'
 import type { ChunkScan } from './chunkScan.ts'
 import { appendPart, type ChunkIdentity, DATA, END } from './rewrite.ts'
@@ -77,14 +78,15 @@ export class ChunkTemplate {
   }
 }
 
-/** The end of the JSON string whose inside begins at `start`, or the first character that may end a line of its event. */
+/** The end of the JSON string whose inside begins at `start`, or the first character that it cannot have. */
 function endOfText(bytes: Buffer, start: number, end: number): number {
   let at = start
   while (at < end) {
     const c = bytes[at] as number
     if (c === QUOTE || c < SPACE) return at
-    at++
-    if (c === BACKSLASH && (bytes[at] as number) >= SPACE) at++
+    const next = c === BACKSLASH ? escapeEnd(bytes, at, end) : at + 1
+    if (next < 0) return at
+    at = next
   }
   return at
 }

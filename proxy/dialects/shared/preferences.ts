@@ -6,6 +6,8 @@ import { isJsonObject, type JsonObject } from '../../../contract/std/jsonObject.
 /** A request's own routing preferences. Prices are units per million tokens; null is no preference. */
 export interface Preferences {
   readonly allowRetention: boolean | null
+  /** Registered providers may serve it; their operators are other accounts. */
+  readonly allowRegistered: boolean
   readonly maxInputPrice: number | null
   readonly maxOutputPrice: number | null
   /** Whether max_price was sent, with any value. */
@@ -15,22 +17,26 @@ export interface Preferences {
 /** Of a price that is read; see `parseUsd`. */
 const PRICE_DECIMALS = 9
 
-const NONE: Preferences = { allowRetention: null, maxInputPrice: null, maxOutputPrice: null, hasMaxPrice: false }
+const NONE: Preferences = {
+  allowRetention: null,
+  allowRegistered: true,
+  maxInputPrice: null,
+  maxOutputPrice: null,
+  hasMaxPrice: false,
+}
 
 /**
- * Reads the member `provider`: allow_retention, and max_price as {prompt, completion} in USD per million tokens. The
+ * Reads the member `provider`: allow_retention, allow_registered, and max_price as {prompt, completion} in USD per million tokens. The
  * names input and output are taken too; members that are not known are ignored.
  * @throws GatewayError 400 with the field at fault
  */
 export function readPreferences(provider: unknown): Preferences {
   if (provider === undefined || provider === null) return NONE
   if (!isJsonObject(provider)) throw invalidRequest('provider must be an object.', 'provider')
-  const allowRetention = provider['allow_retention'] ?? null
-  if (allowRetention !== null && typeof allowRetention !== 'boolean') {
-    throw invalidRequest('provider.allow_retention must be true or false.', 'provider.allow_retention')
-  }
+  const allowRetention = readFlag(provider, 'allow_retention')
+  const allowRegistered = readFlag(provider, 'allow_registered') ?? true
   const maxPrice = provider['max_price'] ?? null
-  if (maxPrice === null) return { ...NONE, allowRetention }
+  if (maxPrice === null) return { ...NONE, allowRetention, allowRegistered }
   if (!isJsonObject(maxPrice)) {
     throw invalidRequest(
       'provider.max_price must be {prompt, completion} in USD per million tokens.',
@@ -39,6 +45,7 @@ export function readPreferences(provider: unknown): Preferences {
   }
   return {
     allowRetention,
+    allowRegistered,
     maxInputPrice: readPrice(maxPrice, ['prompt', 'input']),
     maxOutputPrice: readPrice(maxPrice, ['completion', 'output']),
     hasMaxPrice: true,
@@ -71,6 +78,12 @@ export function checkMaxPrice(
  */
 export function refuseMaxPrice({ hasMaxPrice }: Preferences): void {
   if (hasMaxPrice) throw new GatewayError('max_price_unsupported', { param: 'provider.max_price' })
+}
+
+function readFlag(provider: JsonObject, name: string): boolean | null {
+  const flag = provider[name] ?? null
+  if (flag === null || typeof flag === 'boolean') return flag
+  throw invalidRequest(`provider.${name} must be true or false.`, `provider.${name}`)
 }
 
 function readPrice(maxPrice: JsonObject, names: readonly string[]): number | null {

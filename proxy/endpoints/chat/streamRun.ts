@@ -107,7 +107,7 @@ export class StreamRun implements RunListener, CallListener, DrainListener {
     stream.push(bytes, out)
     if (this.delivered !== undefined) {
       this.delivered.push(bytes)
-      if (stream.outputFrames > framesBefore) this.call.noteOutput()
+      if (stream.outputFrames > framesBefore) this.call.noteOutput(stream.outputBytes)
     }
     this.pass(stream, out)
     if (stream.state === 'broken') this.brokeOff(stream)

@@ -1,7 +1,7 @@
 import { GatewayError } from '../../../contract/errors/errors.ts'
+import type { JsonBounds } from '../../../contract/std/jsonExcess.ts'
 import { errorOf } from '../../../contract/wire/refusal.ts'
 import { PoolBusy, WorkerPool } from '../../../workers/pool.ts'
-import type { JsonBounds } from '../../json/jsonBounds.ts'
 import type { Limits } from '../../limits.ts'
 import type { LargeReply, LargeTask, LargeTaskName, LargeTasks } from './largeTasks.ts'
 import { sharedBytes } from './sharedBytes.ts'

@@ -1,13 +1,14 @@
 import type { JSONRPCRequest } from '@modelcontextprotocol/server'
 import type { Dialect } from '../../../contract/catalog/dialects.ts'
 import type { TokenUsage } from '../../../contract/money/charge.ts'
+import type { JsonBounds } from '../../../contract/std/jsonExcess.ts'
 import type { Span } from '../../../contract/std/span.ts'
 import type { sluice } from '../../../contract/wire/generated/messages.js'
 import type { TextSample } from '../../../workers/textSample.ts'
+import type { AnswerPlaces } from '../../catalog/tool.ts'
 import type { ChatFields } from '../../dialects/shared/chatRequest.ts'
 import type { AnswerContext, AskModel, Printed, SurfaceName } from '../../dialects/shared/codec.ts'
 import type { MembersContent, MembersReading } from '../../json/findMembers.ts'
-import type { JsonBounds } from '../../json/jsonBounds.ts'
 import type { Limits } from '../../limits.ts'
 import type { Refusal } from '../../upstream/refusal.ts'
 
@@ -69,6 +70,25 @@ export interface LargeRejection {
   readonly rejected: Omit<Refusal, 'error'> & { readonly error: sluice.Refusal.$Properties }
 }
 
+/** How the answer of a tool's upstream is read. */
+export interface ToolReading {
+  readonly places: AnswerPlaces
+  /** How many results the client asked for; 0 is any number. */
+  readonly resultsMax: number
+  /** The tool reads a page that has to be on the public internet. */
+  readonly isPublicAlone: boolean
+}
+
+/** Such an answer that was read. */
+export interface ReadResult {
+  /** The client's result as JSON; null where the answer has none. */
+  readonly output: Uint8Array | null
+  /** Results that the upstream bills. */
+  readonly billed: number
+  /** A page led to an address that the client could not have asked for. */
+  readonly leftPublic: boolean
+}
+
 /**
  * The tasks of another thread on a large body, by name. Results that grow with the body are bytes that both threads share,
  * so that receiving them costs nothing.
@@ -105,6 +125,8 @@ export interface LargeTasks {
   readonly vectors: { readonly input: { readonly to: 'float' | 'base64' }; readonly output: Uint8Array | null }
   /** Reads a provider's answer to a chat request. */
   readonly answer: { readonly input: AnswerInput; readonly output: LargeAnswer | LargeRejection }
+  /** Reads the answer of a tool's upstream. */
+  readonly tool: { readonly input: ToolReading; readonly output: ReadResult }
   /** Reads a request for a clip. */
   readonly video: { readonly input: null; readonly output: object }
 }

@@ -31,7 +31,8 @@ export const SAMPLING = {
     type: 'object',
     description:
       'Routing and privacy preferences: allow_retention (true opts in to providers and tools that keep data, false opts out, ' +
-      'absent takes the default of the key, else of the account), max_price',
+      'absent takes the default of the key, else of the account), allow_registered (false keeps the request from the endpoints that other ' +
+      'accounts have registered), max_price',
   },
 }
 /** The output limit, and its two names in chats. */

@@ -45,8 +45,10 @@ export function routePolicy(
   dialects: ReadonlySet<Dialect>,
   privateImage?: string,
 ): RoutePolicy {
-  const allowRetention = mayRetain(request.preferences, principal)
-  return { allowRetention, cheapest: request.cheapest, dialects, privateImage, attested: principal.privateTier }
+  const { preferences, cheapest } = request
+  const allowRetention = mayRetain(preferences, principal)
+  const { allowRegistered } = preferences
+  return { allowRetention, allowRegistered, cheapest, dialects, privateImage, attested: principal.privateTier }
 }
 
 /**

@@ -114,17 +114,21 @@ export class ProviderCall implements AttemptListener {
   }
 
   /**
-   * Goes on with a whole answer when work on it elsewhere is done, unless the request is decided by then. Where it cannot be
-   * done now, the request is refused.
+   * Goes on with a whole answer when work on it elsewhere is done, unless the request is decided by then.
+   * @param onBusy called where it cannot be done now; absent, the request is refused
    */
-  later<Result>(work: Promise<Result>, onDone: (result: Result) => void): void {
+  later<Result>(
+    work: Promise<Result>,
+    onDone: (result: Result) => void,
+    onBusy = (): void => this.reject(NO_MEMORY),
+  ): void {
     work
       .then((result) => {
         if (isServed(this.run.phase)) onDone(result)
       })
       .catch((error: unknown) => {
         if (!isServed(this.run.phase)) return
-        if (error instanceof GatewayError) this.reject(NO_MEMORY)
+        if (error instanceof GatewayError) onBusy()
         else this.run.crash(error)
       })
   }
@@ -139,9 +143,12 @@ export class ProviderCall implements AttemptListener {
     this.attempts?.breakOff(reason)
   }
 
-  /** Output of a committed stream has arrived; the next one of a registered provider is timed. */
-  noteOutput(): void {
-    this.attempts?.noteOutput()
+  /**
+   * Output of a committed stream has arrived; the next one of a registered provider is timed.
+   * @param outputBytes of the stream so far
+   */
+  noteOutput(outputBytes: number): void {
+    this.attempts?.noteOutput(outputBytes)
   }
 
   pause(): void {

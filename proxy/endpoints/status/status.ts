@@ -17,14 +17,14 @@ import type { IncidentStore } from './incidentStore.ts'
 
 export interface StatusParts {
   readonly catalog: CatalogStore
-  readonly health: RouteHealth
+  readonly health: Pick<RouteHealth, 'isOpen'>
   readonly vitals: () => Vitals
   readonly incidents: IncidentStore
 }
 
 /**
- * GET /v1/status: the state of the service and of its parts as this process sees them, or the operator's incidents where
- * these are worse, with the open incidents. It is answered from memory, even while dependencies are down.
+ * GET /v1/status: the state of the service and of its parts as the proxy processes together see them, or the operator's incidents
+ * where these are worse, with the open incidents. It is answered from memory, even while dependencies are down.
  */
 export function statusHandler({ catalog, health, vitals, incidents }: StatusParts): Handler {
   return (exchange) => {
@@ -100,7 +100,7 @@ function concernsAll({ models }: Incident): boolean {
 }
 
 /** Models that no provider is set up for are not offered, and so not missing. */
-function modelsNow(catalog: Catalog | null, health: RouteHealth, open: readonly Incident[], nowMs: number) {
+function modelsNow(catalog: Catalog | null, health: StatusParts['health'], open: readonly Incident[], nowMs: number) {
   const offered = [...(catalog?.models.values() ?? [])].filter(
     (model) => !model.unverified && model.routes.some((route) => route.offered),
   )

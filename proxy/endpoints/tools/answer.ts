@@ -2,9 +2,30 @@ import { countOf } from '../../../contract/money/statedUsage.ts'
 import { isJsonObject, type JsonObject } from '../../../contract/std/jsonObject.ts'
 import { valueAt } from '../../../contract/tools/pointer.ts'
 import type { AnswerPlaces } from '../../catalog/tool.ts'
+import type { AnswerJson } from '../../json/answerJson.ts'
+import type { AnswerBounds } from '../../json/jsonObject.ts'
+import type { ReadResult, ToolReading } from '../largeBodies/largeTasks.ts'
+import { mayBePublic } from './publicUrl.ts'
 
 /** A report may exceed the requested number by this factor before it is treated as a fault. */
 const PLAUSIBLE_FACTOR = 2
+
+/** Reads an upstream's answer, and writes the client's result. */
+export function readResult(
+  json: AnswerJson,
+  { places, resultsMax, isPublicAlone }: ToolReading,
+  bounds: AnswerBounds,
+): ReadResult {
+  const parsed = json.parse(bounds)
+  const answer = parsed === null ? null : readAnswer(parsed, places, resultsMax)
+  if (answer === null) {
+    const billed = parsed === null ? null : reportedResults(parsed, places, resultsMax)
+    return { output: null, billed: billed ?? 0, leftPublic: false }
+  }
+  const { output, billed, finalUrl } = answer
+  if (finalUrl !== '' && isPublicAlone && !mayBePublic(finalUrl)) return { output: null, billed, leftPublic: true }
+  return { output: Buffer.from(JSON.stringify(output)), billed, leftPublic: false }
+}
 
 /** The content of an upstream's answer. */
 export interface ToolAnswer {

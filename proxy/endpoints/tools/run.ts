@@ -6,21 +6,25 @@ import { toolUnits } from '../../../contract/tools/rates.ts'
 import { fillTemplate } from '../../../contract/tools/template.ts'
 import type { Principal } from '../../access/principal.ts'
 import type { Tool } from '../../catalog/tool.ts'
-import { parseAnswer } from '../../json/jsonObject.ts'
-import { type Exchange, JSON_TYPE } from '../../server/exchange.ts'
+import { type CutMembers, scanBounds } from '../../json/answerScan.ts'
+import { type Exchange, type HeaderList, JSON_TYPE } from '../../server/exchange.ts'
 import { AnswerBody } from '../../upstream/answerBody.ts'
 import type { Classify } from '../../upstream/attemptsOptions.ts'
 import { HeaderBlock } from '../../upstream/transport/headerBlock.ts'
 import type { UpstreamHeaders, UpstreamRequest } from '../../upstream/transport/transport.ts'
+import type { ReadResult, ToolReading } from '../largeBodies/largeTasks.ts'
 import type { Bill } from '../run/bill.ts'
 import type { Metered } from '../run/metered.ts'
 import type { Outcome } from '../run/outcome.ts'
-import type { CallListener, ProviderCall } from '../run/providerCall.ts'
+import { type CallListener, NO_MEMORY, type ProviderCall } from '../run/providerCall.ts'
 import { Run, type RunListener } from '../run/run.ts'
+import { sendParts } from '../run/sendParts.ts'
 import type { RunServices } from '../run/services.ts'
-import { readAnswer, reportedResults } from './answer.ts'
-import { mayBePublic } from './publicUrl.ts'
+import { readResult, reportedResults } from './answer.ts'
 import { classifyToolRefusal, toolError } from './refusal.ts'
+
+/** Any part of an answer may be a part of the result. */
+const NO_CUTS: CutMembers = new Map()
 
 /** A call of a tool with a valid input. */
 export interface PricedToolCall {
@@ -47,8 +51,8 @@ export class ToolRun implements RunListener, CallListener {
   private readonly order: PricedToolCall
   private readonly body: AnswerBody
   private refusedBody = ''
-  /** JSON text without the brace at its end, for the receipt to be put in. */
-  private answer: string | undefined
+  /** The output as JSON. */
+  private answer: Uint8Array | undefined
   private failure: GatewayError | undefined
 
   constructor(exchange: Exchange, principal: Principal, order: PricedToolCall, services: RunServices) {
@@ -64,7 +68,7 @@ export class ToolRun implements RunListener, CallListener {
       tier: 'standard',
     }
     this.run = new Run(exchange, principal, metered, services, this)
-    this.body = new AnswerBody(services.answers)
+    this.body = new AnswerBody(services.answers, scanBounds(services.limits, NO_CUTS))
     this.call = this.run.callFor(this)
     this.order = order
   }
@@ -84,26 +88,19 @@ export class ToolRun implements RunListener, CallListener {
   }
 
   onEnd(): void {
-    const { tool, resultsMax } = this.order
-    const { services, hold } = this.run
-    const parsed = parseAnswer(this.body.take(), services.limits)
-    const answer = parsed === null ? null : readAnswer(parsed, tool.places, resultsMax)
-    if (answer === null) {
-      this.failAnswered(parsed === null ? 0 : (reportedResults(parsed, tool.places, resultsMax) ?? 0))
+    const { limits, large } = this.run.services
+    const reading = this.reading()
+    if (this.body.size <= limits.answerAtOnceBytesMax) {
+      this.take(readResult(this.body.takeJson(), reading, limits))
       return
     }
-    // A page may have redirected to an address that the client could not have asked for.
-    if (answer.finalUrl !== '' && tool.publicUrl !== '' && !mayBePublic(answer.finalUrl)) {
-      const message = 'The page led to an address that is not on the public internet; what it billed is charged.'
-      this.failAnswered(answer.billed, new GatewayError('tool_upstream_error', { message }))
-      return
-    }
-    const output = JSON.stringify(answer.output)
-    this.answer = `{"id":"${hold.requestId}","object":"tool.result","tool":${JSON.stringify(tool.id)},"output":${output}`
-    const quantity = tool.unit === 'result' ? answer.billed : 1
-    const units = toolUnits(tool.price, answer.billed)
-    const bill: Bill = { units, usage: NO_USAGE, quantity, source: 'reported' }
-    this.run.settle('ok', bill, this.call.detached ? 'client_gone' : null)
+    const read = this.body.gather().then((json) => {
+      const elsewhere = large.of(json.bytes, 'provider')
+      return elsewhere?.run('tool', reading) ?? readResult(json, reading, limits)
+    })
+    // The upstream bills the call, but the gateway lacks the room to read its answer: nothing is charged.
+    const onBusy = (): void => this.run.refuse(NO_MEMORY.error)
+    this.call.later(read, (result) => this.take(result), onBusy)
   }
 
   onBroken(): void {
@@ -138,15 +135,12 @@ export class ToolRun implements RunListener, CallListener {
   onSettled(outcome: Outcome, chargedUnits: number): void {
     const headers = ['x-cost-units', String(chargedUnits)]
     if (this.failure !== undefined) this.run.fail(this.failure, headers)
-    else if (this.answer !== undefined) {
-      const body = `${this.answer},"receipt":${outcome.receipt(chargedUnits)}}`
-      this.run.exchange.answer(200, JSON_TYPE, body, headers)
-    }
+    else if (this.answer !== undefined) this.send(this.answer, `,"receipt":${outcome.receipt(chargedUnits)}`, headers)
   }
 
   onSettleDelayed(): void {
     if (this.failure !== undefined) this.run.fail(this.failure)
-    else if (this.answer !== undefined) this.run.exchange.answer(200, JSON_TYPE, `${this.answer}}`)
+    else if (this.answer !== undefined) this.send(this.answer, '')
   }
 
   makeRequest(_route: unknown, totalTimeoutMs: number, fresh: boolean): UpstreamRequest {
@@ -187,6 +181,36 @@ export class ToolRun implements RunListener, CallListener {
 
   billOfPart(): Bill {
     return this.billAtCost(0)
+  }
+
+  private reading(): ToolReading {
+    const { tool, resultsMax } = this.order
+    return { places: tool.places, resultsMax, isPublicAlone: tool.publicUrl !== '' }
+  }
+
+  private take({ output, billed, leftPublic }: ReadResult): void {
+    if (output === null) {
+      const message = 'The page led to an address that is not on the public internet; what it billed is charged.'
+      this.failAnswered(billed, new GatewayError('tool_upstream_error', leftPublic ? { message } : {}))
+      return
+    }
+    const { tool } = this.order
+    this.answer = output
+    const bill: Bill = {
+      units: toolUnits(tool.price, billed),
+      usage: NO_USAGE,
+      quantity: tool.unit === 'result' ? billed : 1,
+      source: 'reported',
+    }
+    this.run.settle('ok', bill, this.call.detached ? 'client_gone' : null)
+  }
+
+  /** @param members of the answer, each with a comma before it */
+  private send(output: Uint8Array, members: string, headers?: HeaderList): void {
+    const { exchange, hold } = this.run
+    const tool = JSON.stringify(this.order.tool.id)
+    const head = `{"id":"${hold.requestId}","object":"tool.result","tool":${tool},"output":`
+    sendParts(exchange, JSON_TYPE, [Buffer.from(head), output, Buffer.from(`${members}}`)], headers)
   }
 
   /** Ends a call that the upstream has answered, and billed, without a result. @param results that it billed */

@@ -51,7 +51,11 @@ async function report(fetchedAtMs: number, changes: Partial<NewReport> = {}): Pr
   const id = newId('att', fetchedAtMs)
   const given = { id, provider: 'acme', policy: '{"kind":"tdx"}', nonce: 'a'.repeat(64), evidence: Buffer.from('{}') }
   const outcome = { verdict: 'verified', measurements: {}, reportData: '', tcb: '' } as const
-  await insertReport(book.pool, { ...given, fetchedAtMs, validUntilMs: fetchedAtMs + HOUR_MS, outcome, ...changes })
+  await insertReport(
+    book.pool,
+    { ...given, fetchedAtMs, validUntilMs: fetchedAtMs + HOUR_MS, outcome, ...changes },
+    limits,
+  )
   return id
 }
 

@@ -5,9 +5,11 @@ import { createHash } from 'node:crypto'
 import { after, before, test } from 'node:test'
 import { pino } from 'pino'
 import { DIALECTS_OF } from '../../../contract/catalog/dialects.ts'
+import { newId } from '../../../contract/wire/ids.ts'
 import type { Redis } from '../../../contract/wire/redis.ts'
 import { AttestationKeeper } from '../../../control/catalog/attestation/attestationKeeper.ts'
 import { attestationListJson, attestationReportJson } from '../../../control/catalog/attestation/attestationReads.ts'
+import { insertReport, verifiedSince } from '../../../control/catalog/attestation/reportStore.ts'
 import { parseCatalog } from '../../../control/catalog/pricing/catalogFile.ts'
 import { publishCatalog } from '../../../control/catalog/pricing/publish.ts'
 import { migrate } from '../../../control/runtime/db/migrate.ts'
@@ -26,7 +28,13 @@ import { mockAttestation, testCatalog } from '../../support/testCatalog.ts'
 const START_MS = Date.parse('2026-11-23T12:00:00Z')
 const MINUTE_MS = 60_000
 const URL_OF_PROVIDER = 'https://provider.test/v1'
-const POLICY = { allowRetention: false, cheapest: false, attested: true, dialects: DIALECTS_OF.chat }
+const POLICY = {
+  allowRegistered: true,
+  allowRetention: false,
+  cheapest: false,
+  attested: true,
+  dialects: DIALECTS_OF.chat,
+}
 const machine = demoMachine()
 
 let pool: Pool
@@ -170,4 +178,67 @@ test('every response is stored with its verdict and cannot be changed', async ()
   }
   await assert.rejects(pool.query("UPDATE attestation_reports SET verdict = 'verified'"), /append|change|refuse/i)
   await assert.rejects(attestationReportJson(pool, 'att_00000000000000000000000000'), { code: 'not_found' })
+})
+
+test('a provider that is refused for months fills no table, and since when it is verified stays right', async () => {
+  await publish()
+  state = {}
+  const dayMs = 24 * 60 * MINUTE_MS
+  const [verifiedMs, refusedMs] = [START_MS + dayMs, START_MS + dayMs + 10 * MINUTE_MS]
+  await pass(verifiedMs)
+  const standing = served()
+  assert.match(standing, /^att_/)
+  state = { mrtd: '12'.repeat(48) }
+  const refusals = 20
+  for (let i = 0; i < refusals; i++) await pass(refusedMs + i * MINUTE_MS)
+  const rows = async () =>
+    (
+      await pool.query<{ id: string; verdict: string; bytes: number; at: Date }>(
+        `SELECT id, verdict, length(evidence) AS bytes, fetched_at AS at FROM attestation_reports
+         WHERE fetched_at >= $1 ORDER BY id`,
+        [new Date(verifiedMs)],
+      )
+    ).rows
+  const kept = await rows()
+  assert.equal(kept.length, 1 + refusals)
+  assert.equal(kept.filter(({ verdict, bytes }) => verdict === 'refused' && bytes > 0).length, 1)
+  assert.equal((await attestationReportJson(pool, itemOf(kept, 2).id)).evidence, '')
+  // After it is verified again, the refusals but the last one are of no use.
+  state = {}
+  const againMs = refusedMs + refusals * MINUTE_MS
+  await pass(againMs)
+  const since = new Date(againMs).toISOString()
+  assert.equal((await shown()).since, since)
+  for (let atMs = againMs; atMs <= againMs + 40 * MINUTE_MS; atMs += 10 * MINUTE_MS) await pass(atMs)
+  const later = limits.attestationRefusedKeptMs + 2 * MINUTE_MS
+  const counted = asked.length
+  await pass(refusedMs + refusals * MINUTE_MS + later)
+  assert.equal(asked.length, counted + 1)
+  const left = await rows()
+  assert.deepEqual(
+    left.filter(({ verdict }) => verdict !== 'verified').map(({ at }) => at.getTime()),
+    [againMs - MINUTE_MS],
+  )
+  const verified = await pool.query<{ id: string }>(
+    `SELECT id FROM attestation_reports WHERE verdict = 'verified' AND fetched_at < $1 ORDER BY id DESC LIMIT 1`,
+    [new Date(againMs + 41 * MINUTE_MS)],
+  )
+  assert.equal((await verifiedSince(pool, 'mock', itemOf(verified.rows, 0).id))?.toISOString(), since)
+  await assert.rejects(pool.query('DELETE FROM attestation_reports WHERE id = $1', [standing]), /is kept/)
+})
+
+test('long evidence that is refused is not kept', async () => {
+  const report = {
+    id: newId('att', nowMs),
+    provider: 'long',
+    policy: '{}',
+    nonce: 'a'.repeat(64),
+    fetchedAtMs: nowMs,
+    validUntilMs: nowMs,
+    evidence: Buffer.alloc(limits.attestationRefusedBytesMax + 1, 'x'),
+    outcome: { verdict: 'refused', fault: 'malformed', reason: 'x' },
+  } as const
+  await insertReport(pool, report, limits)
+  const { evidence, evidence_sha256: digest } = await attestationReportJson(pool, report.id)
+  assert.deepEqual([evidence, digest], ['', createHash('sha256').digest('hex')])
 })

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
 import { after, before, test } from 'node:test'
 import { chat, chatStream, completion } from '../../support/clients/chatClient.ts'
 import { type Stack, startStack, until } from '../../support/stack.ts'
@@ -63,8 +64,8 @@ test('served requests count, with their charges', async () => {
     sluice_streams_total: 1,
     'sluice_requests_ended_total{status="ok"}': 2,
     sluice_charged_units_total: Number(whole.cost.units) + Number(streamed?.cost.units),
-    sluice_admission_ms_count: 2,
-    'sluice_admission_ms_bucket{le="+Inf"}': 2,
+    sluice_admission_seconds_count: 2,
+    'sluice_admission_seconds_bucket{le="+Inf"}': 2,
     sluice_charges_clamped_total: 0,
     sluice_usage_estimated_total: 0,
     sluice_holds_refused_total: 0,
@@ -114,7 +115,7 @@ test('gauges show running requests', async () => {
   const now = await samples(stack.metricsUrl)
   assert.deepEqual([now.get('sluice_open_requests'), now.get('sluice_workers')], [5, 2])
   assert.ok((now.get('sluice_resident_bytes') ?? 0) > 50e6)
-  assert.ok((now.get('sluice_event_loop_delay_p99_ms') ?? -1) >= 0)
+  assert.ok((now.get('sluice_event_loop_delay_p99_seconds') ?? -1) >= 0)
   const leased = await samples(stack.controlMetricsUrl)
   const [owners = 0, leases = 0, units = 0] = LEASE_GAUGES.map((name) => leased.get(name))
   assert.ok(owners >= 1 && owners <= 2 && leases >= owners && leases <= 5, `${leases} leases of ${owners} owners`)
@@ -166,5 +167,58 @@ test('the private ports keep no connection alive, so no later request meets a cl
     const response = await fetch(url)
     assert.equal(response.headers.get('connection'), 'close')
     await response.arrayBuffer()
+  }
+})
+
+/** What Prometheus's own linter says of names. https://prometheus.io/docs/practices/naming */
+function namingFaults(text: string): string[] {
+  const types = [...text.matchAll(/^# TYPE (\S+) (\w+)$/gm)].map(([, name = '', type = '']) => ({ name, type }))
+  const helps = new Set([...text.matchAll(/^# HELP (\S+) \S/gm)].map(([, name]) => name))
+  const labels = [...text.matchAll(/[{,](\w+)="/g)].map(([, label = '']) => label)
+  const abbreviated = /(?:^|_)(?:s|ms|us|ns|sec|b|kb|mb|gb|tb|pb|m|h|d)(?:_|$)/
+  const notBase =
+    /(?:^|_)(?:milliseconds?|microseconds?|nanoseconds?|minutes?|hours?|days?|kilobytes?|megabytes?|bits|percent)(?:_|$)/
+  return [
+    ...types.flatMap(({ name, type }) => [
+      ...((type === 'counter') === name.endsWith('_total') ? [] : [`${name}: _total is for counters`]),
+      ...(abbreviated.test(name) ? [`${name}: an abbreviated unit`] : []),
+      ...(notBase.test(name) ? [`${name}: no base unit`] : []),
+      ...(/_(?:count|sum|bucket)$/.test(name) ? [`${name}: a suffix of histograms`] : []),
+      ...(/(?:^|_)(?:gauge|counter|histogram|summary)(?:_|$)/.test(name) ? [`${name}: its type`] : []),
+      ...(/^[a-z][a-z0-9_]*$/.test(name) ? [] : [`${name}: not in snake case`]),
+      ...(helps.has(name) ? [] : [`${name}: no help`]),
+    ]),
+    ...labels.filter((label) => !/^[a-z][a-z0-9_]*$/.test(label)).map((label) => `${label}: not in snake case`),
+  ]
+}
+
+test('names of metrics follow the rules of Prometheus, and each part names its build', async () => {
+  const { version } = JSON.parse(readFileSync('package.json', 'utf8')) as { version: string }
+  for (const url of [stack.metricsUrl, stack.controlMetricsUrl]) {
+    const text = await (await fetch(url)).text()
+    assert.deepEqual(namingFaults(text), [])
+    assert.match(
+      text,
+      new RegExp(
+        `^sluice_build_info\\{version="${version}",revision="[0-9a-f]*",node="${process.versions.node}"\\} 1$`,
+        'm',
+      ),
+    )
+  }
+  assert.deepEqual(
+    namingFaults(
+      '# HELP a_ms x\n# TYPE a_ms histogram\n# TYPE some_total gauge\n# HELP other x\n# TYPE other counter\n',
+    ).length,
+    4,
+  )
+})
+
+test('clocks are compared with the one of Redis', async () => {
+  for (const [url, name] of [
+    [stack.metricsUrl, 'sluice_clock_difference_seconds'],
+    [stack.controlMetricsUrl, 'sluice_control_clock_difference_seconds'],
+  ] as const) {
+    const value = (await samples(url)).get(name)
+    assert.ok(value !== undefined && Math.abs(value) < 2, `${name} ${value}`)
   }
 })

@@ -52,6 +52,8 @@ const TERMS: PaymentTerms = {
   minUnits: 0,
   marginSeconds: 8,
 }
+/** Longer bytes of an answer are not shown as text. */
+const SHOWN_BYTES_MAX = 16_384
 const NO_CALL = { pause: () => undefined, resume: () => undefined, cancel: () => undefined }
 
 /** How a request was answered. */
@@ -162,6 +164,7 @@ export class OfflineProxy {
       catalog,
       services,
       health,
+      routeViews: health,
       rpc,
       limits: LIMITS,
       trustedProxies: 0,
@@ -234,8 +237,9 @@ class OfflineExchange implements Exchange {
   }
 
   answer(status: number, _contentType: string, body: string | Uint8Array): void {
-    const text = typeof body === 'string' ? body : ''
-    this.onReply({ status, text, headers: [], bytes: typeof body === 'string' ? 0 : body.length })
+    const isText = typeof body === 'string'
+    const text = isText ? body : body.length > SHOWN_BYTES_MAX ? '' : Buffer.from(body).toString()
+    this.onReply({ status, text, headers: [], bytes: isText ? 0 : body.length })
   }
 
   fail(error: GatewayError): void {

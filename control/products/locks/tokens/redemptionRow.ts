@@ -37,12 +37,24 @@ export async function insertRedemptions(
   return added
 }
 
-/** Redemptions that wait. @param after the id after which to begin; those up to it come last */
-export async function waitingRedemptions(db: Queryable, limit: number, after: string): Promise<WaitingRedemption[]> {
+/**
+ * Redemptions that wait: one of each wallet, then a second one of each, so that thousands of one wallet delay no other.
+ * @param after the wallet behind which to begin; those up to it come last
+ * @param pivot an id; of each wallet, those behind it come first
+ */
+export async function waitingRedemptions(
+  db: Queryable,
+  limit: number,
+  after: string,
+  pivot: string,
+): Promise<WaitingRedemption[]> {
   const found = await db.query<Omit<WaitingRedemption, 'micros'> & { micros: string }>(
-    `SELECT id, series_id AS "seriesId", wallet, micros::text AS micros FROM lock_redemptions
-     WHERE state = 'waiting' ORDER BY id > $2 DESC, id LIMIT $1`,
-    [limit, after],
+    `SELECT id, series_id AS "seriesId", wallet, micros::text AS micros
+     FROM (SELECT id, series_id, wallet, micros,
+         row_number() OVER (PARTITION BY wallet ORDER BY id > $3 DESC, id) AS turn
+       FROM lock_redemptions WHERE state = 'waiting') AS waiting
+     ORDER BY turn, wallet > $2 DESC, wallet LIMIT $1`,
+    [limit, after, pivot],
   )
   return found.rows.map((row) => ({ ...row, micros: BigInt(row.micros) }))
 }

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto'
 import type { Logger } from 'pino'
 import type { Address } from '../../../../contract/payments/address.ts'
 import type { ChainClient } from '../../../chain/chainClient.ts'
@@ -11,6 +12,9 @@ import { REDEEMED_TOPIC, type Redeemed, redeemedOf } from './lockTokensContract.
 import { bookBack, LOCK_REDEEMED, lockOnchainSeries, onchainUnits } from './onchainTokens.ts'
 import { countOtherSeries } from './otherSeries.ts'
 import { endRedemption, insertRedemptions, type WaitingRedemption, waitingRedemptions } from './redemptionRow.ts'
+
+/** Ids of redemptions begin with the hash of their transaction. */
+const HASH_BYTES = 32
 
 export interface RedemptionScannerOptions {
   readonly pool: Pool
@@ -34,7 +38,7 @@ export interface RedemptionScannerOptions {
 export class RedemptionScanner {
   private readonly options: RedemptionScannerOptions
   private readonly loop: Loop
-  /** The redemption after which the next pass begins. */
+  /** The wallet behind which the next pass begins. */
   private after = ''
 
   constructor(options: RedemptionScannerOptions) {
@@ -105,8 +109,10 @@ export class RedemptionScanner {
   private async creditWaiting(signal: AbortSignal): Promise<void> {
     const { pool, limits } = this.options
     const most = limits.lockRedemptionBatchMax
-    const waiting = await waitingRedemptions(pool, most, this.after)
-    this.after = cursorBehind(waiting, most, ({ id }) => id)
+    // Any place among a wallet's redemptions, so that those that cannot be credited yet hold up no other for good.
+    const pivot = `0x${randomBytes(HASH_BYTES).toString('hex')}`
+    const waiting = await waitingRedemptions(pool, most, this.after, pivot)
+    this.after = cursorBehind(waiting, most, ({ wallet }) => wallet)
     await eachApart(waiting, signal, (one) => withTransaction(pool, (client) => this.credit(client, one)))
   }
 

@@ -12,7 +12,7 @@ import { readLargeMessage } from '../../mcp/largeMessage.ts'
 import { promptTexts } from '../../tokens/promptTexts.ts'
 import type { LargeReply, LargeTask, PromptSample } from '../largeTasks.ts'
 import { sharedText } from '../sharedBytes.ts'
-import { readLargeAnswer, readLargeMembers, readLargeVectors } from './readAnswer.ts'
+import { readLargeAnswer, readLargeMembers, readLargeResult, readLargeVectors } from './readAnswer.ts'
 import { readLargeVideo, readUnit } from './readUnit.ts'
 import { SURFACES } from './surfaces.ts'
 
@@ -49,6 +49,8 @@ function perform(task: LargeTask): unknown {
       return readLargeVectors(task.input.to, bytesOf(task))
     case 'answer':
       return readLargeAnswer(task.input, bytesOf(task), task.limits)
+    case 'tool':
+      return readLargeResult(task.input, bytesOf(task), task.limits)
     case 'video':
       return readLargeVideo(bytesOf(task), task.limits)
   }

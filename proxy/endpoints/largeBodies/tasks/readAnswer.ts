@@ -6,7 +6,8 @@ import { AnswerJson } from '../../../json/answerJson.ts'
 import { findMembers } from '../../../json/findMembers.ts'
 import type { Limits } from '../../../limits.ts'
 import { convertVectors } from '../../modalities/vectors.ts'
-import type { AnswerInput, LargeAnswer, LargeRejection, LargeTasks } from '../largeTasks.ts'
+import { readResult } from '../../tools/answer.ts'
+import type { AnswerInput, LargeAnswer, LargeRejection, LargeTasks, ReadResult, ToolReading } from '../largeTasks.ts'
 import { sharedBuffer, sharedBytes, sharedText } from '../sharedBytes.ts'
 import { SURFACES } from './surfaces.ts'
 
@@ -36,6 +37,12 @@ export function readLargeMembers(
 ): LargeTasks['members']['output'] {
   const rest = sharedBytes(new AnswerJson(bytes, cuts).rest)
   return { content: findMembers(sharedBuffer(rest), reading, limits), rest }
+}
+
+/** Reads the large answer of a tool's upstream; its values were counted while it arrived. */
+export function readLargeResult(reading: ToolReading, bytes: Buffer, limits: Limits): ReadResult {
+  const read = readResult(new AnswerJson(bytes, []), reading, limits)
+  return read.output === null ? read : { ...read, output: sharedBytes(read.output) }
 }
 
 /** Writes the vectors of a large answer in another encoding. */

@@ -47,11 +47,49 @@ for (const [what, read] of Object.entries(READERS)) {
   })
 }
 
+const INNER = [
+  'localhost',
+  'nas',
+  'a.local',
+  'b.internal.',
+  'c.home.arpa',
+  '127.1',
+  '0x7f000001',
+  '[::1]',
+  'kubernetes.default.svc',
+  'api.default.svc.cluster.local',
+  'db.service.consul',
+  'localhost.localdomain',
+  'gw.fritz.box',
+  'fritz.box',
+  'a.test',
+  'b.invalid',
+  'c.example',
+  'wiki.intra',
+  'KUBERNETES.Default.SVC',
+]
+const PUBLIC = [
+  'example.com',
+  'example.com.',
+  'a.b.example.org',
+  'svc.example.com',
+  'test.de',
+  'consul.io',
+  'my.box',
+  '93.184.215.14',
+  '[2606:2800:21f::1]',
+]
+const WEB_PORTS = ['', ':80', ':443', ':3000', ':8080', ':8443', ':49152']
+const OTHER_PORTS = [':1', ':22', ':25', ':445', ':2375', ':5432', ':6379', ':8500', ':10250', ':11211', ':27017']
+
 test('names outside public DNS, and addresses that are not public, are not public hosts', () => {
-  for (const host of ['localhost', 'nas', 'a.local', 'b.internal.', 'c.home.arpa', '127.1', '0x7f000001', '[::1]']) {
-    assert.equal(mayBePublicHost(new URL(`http://${host}/`)), false, host)
-  }
-  for (const host of ['example.com', 'example.com.', '93.184.215.14', '[2606:2800:21f::1]']) {
-    assert.equal(mayBePublicHost(new URL(`http://${host}/`)), true, host)
+  for (const host of INNER) assert.equal(mayBePublicHost(new URL(`http://${host}/`)), false, host)
+  for (const host of PUBLIC) assert.equal(mayBePublicHost(new URL(`http://${host}/`)), true, host)
+})
+
+test('ports on which no web is served are not public', () => {
+  for (const host of PUBLIC) {
+    for (const port of WEB_PORTS) assert.equal(mayBePublicHost(new URL(`https://${host}${port}/`)), true, port)
+    for (const port of OTHER_PORTS) assert.equal(mayBePublicHost(new URL(`http://${host}${port}/`)), false, port)
   }
 })

@@ -10,7 +10,13 @@ const principalOf = (record: sluice.KeyRecord.$Properties) =>
   toPrincipal(sluice.KeyRecord.create({ ...KNOWN, ...record }), limits)
 
 test('caps are in the order of hour, day, month and ever; one that is absent is empty, one of zero is not', () => {
-  const { caps } = principalOf({ capHourUnits: 0, capMonthUnits: 30, budgetUnits: 40 })
+  const { caps } = principalOf({
+    caps: [
+      { span: 'life', units: 40 },
+      { span: 'hour', units: 0 },
+      { span: 'month', units: 30 },
+    ],
+  })
   assert.deepEqual(caps.texts.slice(0, 4), ['0', '', '30', '40'])
 })
 
@@ -47,7 +53,7 @@ test('a policy of zero is a cap, and an absent one is none', () => {
 })
 
 test('a sub-key counts against its platform key, in its own shard', () => {
-  const { platform } = principalOf({ platform: { keyId: 'key_0', capDayUnits: 9 } })
+  const { platform } = principalOf({ platform: { keyId: 'key_0', caps: [{ span: 'day', units: 9 }] } })
   assert.deepEqual(platform?.caps.texts, ['key_0', '', '9', '', ''])
   assert.match(String(platform?.countersKey), /key_0/)
 })

@@ -129,7 +129,7 @@ test('property: no notation makes a private IPv4 address public', () => {
 })
 
 test('a name without an address is left to the upstream; a private one is rejected with its field', async () => {
-  await checkPublicUrl('https://nothing.invalid/', 'url', 500)
+  await checkPublicUrl('https://nothing.example.com/', 'url', 500)
   for (const value of ['http://127.0.0.1/', 7, 'nonsense', '//example.com/']) {
     await assert.rejects(checkPublicUrl(value, 'url', 500), { code: 'tool_input_invalid', param: 'url' })
   }
@@ -137,7 +137,7 @@ test('a name without an address is left to the upstream; a private one is reject
 
 test('a name is rejected for any address of it that is not public', async () => {
   const named = (...addresses: string[]) =>
-    checkPublicUrl('https://rebound.example/', 'url', 500, async () =>
+    checkPublicUrl('https://rebound.example.com/', 'url', 500, async () =>
       addresses.map((address) => ({ address, family: address.includes(':') ? 6 : 4 })),
     )
   await named('93.184.215.14', '2606:2800:21f:cb07::1')

@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
+import { excessOf } from '../../../../contract/std/jsonExcess.ts'
 import { AnswerJson } from '../../../../proxy/json/answerJson.ts'
 import { AnswerScan, type CutMembers, scanBounds } from '../../../../proxy/json/answerScan.ts'
-import { excessOf } from '../../../../proxy/json/jsonBounds.ts'
 import { limits } from '../../../support/limits.ts'
 
 const NOTHING_CUT: CutMembers = new Map()

@@ -37,7 +37,11 @@ test('every row starts at zero, with the values of its label', () => {
 test('sums have every member of every process, also labels that only one of them has, and after a way over JSON', () => {
   const all = [filled(1), newCounters(), JSON.parse(JSON.stringify(filled(2))), newCounters()] as const
   const expected = filled(3)
-  expected.admissionMs.counts.splice(0, Number.POSITIVE_INFINITY, ...filled(3).admissionMs.counts.map((n, i) => n + i))
+  expected.admissionSeconds.counts.splice(
+    0,
+    Number.POSITIVE_INFINITY,
+    ...filled(3).admissionSeconds.counts.map((n, i) => n + i),
+  )
   assert.deepEqual(sumCounters(all), expected)
   const one = newCounters()
   for (const counters of all) addCounters(one, counters)
@@ -52,7 +56,7 @@ test('the text for Prometheus has a line for every counter, label and bucket', a
     const counted: unknown = Reflect.get(counters, name)
     assert.ok(lines.has(`# HELP ${row.name} ${row.help}`), row.name)
     if (row.buckets !== undefined) {
-      const { counts, sum } = counters.admissionMs
+      const { counts, sum } = counters.admissionSeconds
       let count = 0
       for (const [i, more] of counts.entries()) {
         count += more
@@ -69,7 +73,7 @@ test('the text for Prometheus has a line for every counter, label and bucket', a
 })
 
 test('a time falls into the first bucket whose bound it does not exceed', () => {
-  const { buckets } = COUNTERS.admissionMs
+  const { buckets } = COUNTERS.admissionSeconds
   for (const [ms, bucket] of [
     [0, 0],
     [0.25, 0],
@@ -79,7 +83,7 @@ test('a time falls into the first bucket whose bound it does not exceed', () => 
   ] as const) {
     const metrics = new RequestMetrics()
     metrics.noteAdmission(ms)
-    const { counts, sum } = metrics.counters.admissionMs
-    assert.deepEqual([counts.indexOf(1), counts.reduce((a, b) => a + b), sum], [bucket, 1, ms])
+    const { counts, sum } = metrics.counters.admissionSeconds
+    assert.deepEqual([counts.indexOf(1), counts.reduce((a, b) => a + b), sum], [bucket, 1, ms / 1_000])
   }
 })

@@ -43,7 +43,7 @@ const canary = (of: ReturnType<typeof provider>, trafficPpm: number): Canary => 
 })
 const modelWith = (canaries: readonly Canary[]) =>
   ({ canaries, enabledRoutes: [route(provider('catalog'))] }) as unknown as Model
-const WISHES = { allowRetention: false, cheapest: false, dialects: new Set(DIALECTS) }
+const WISHES = { allowRetention: false, allowRegistered: true, cheapest: false, dialects: new Set(DIALECTS) }
 const ASKER = { requestId: newId('req'), accountId: 'acct_other' }
 const limits = limitsWith({})
 
@@ -84,6 +84,7 @@ test('a provider serves only requests that it is allowed to', () => {
   assert.equal(chosen(all), 'a')
   assert.equal(chosen(all, {}, { ...ASKER, accountId: 'acct_a' }), undefined)
   assert.equal(chosen(all, { cheapest: true }), undefined)
+  assert.equal(chosen(all, { allowRegistered: false }), undefined)
   assert.equal(chosen(all, { privateImage: 'messages' }), undefined)
   assert.equal(chosen(all, { dialects: new Set(['anthropic'] as const) }), undefined)
   const keeping = modelWith([canary(provider('k', 'retained'), 1_000_000)])

@@ -74,6 +74,13 @@ function choose(routes: readonly RouteSpec[], policy: RoutePolicy): readonly num
   }
 }
 
+const WISHES: RoutePolicy = {
+  allowRetention: false,
+  allowRegistered: true,
+  cheapest: false,
+  attested: false,
+  dialects: ANY,
+}
 const spec: fc.Arbitrary<RouteSpec> = fc.record({
   enabled: fc.boolean(),
   policy: fc.constantFrom('none', 'retained'),
@@ -85,6 +92,7 @@ const spec: fc.Arbitrary<RouteSpec> = fc.record({
 })
 const policies: fc.Arbitrary<RoutePolicy> = fc.record({
   allowRetention: fc.boolean(),
+  allowRegistered: fc.boolean(),
   cheapest: fc.boolean(),
   dialects: fc.constantFrom(ANY, new Set(['openai'] as const), new Set(['anthropic'] as const)),
   attested: fc.boolean(),
@@ -137,24 +145,15 @@ test('the cheapest route is first, and routes of unknown cost are last', () => {
     reportMs: null,
   }
   const routes = [null, 3, 1, null, 2].map((costUnits) => ({ ...base, costUnits }))
-  assert.deepEqual(
-    choose(routes, { allowRetention: true, cheapest: false, attested: false, dialects: ANY }),
-    [0, 1, 2, 3, 4],
-  )
-  assert.deepEqual(
-    choose(routes, { allowRetention: true, cheapest: true, attested: false, dialects: ANY }),
-    [2, 4, 1, 0, 3],
-  )
+  assert.deepEqual(choose(routes, { ...WISHES, allowRetention: true, cheapest: false }), [0, 1, 2, 3, 4])
+  assert.deepEqual(choose(routes, { ...WISHES, allowRetention: true, cheapest: true }), [2, 4, 1, 0, 3])
   const kept = routes.map((route, index): RouteSpec => (index === 2 ? { ...route, policy: 'retained' } : route))
-  assert.deepEqual(
-    choose(kept, { allowRetention: false, cheapest: true, attested: false, dialects: ANY }),
-    [4, 1, 0, 3],
-  )
+  assert.deepEqual(choose(kept, { ...WISHES, allowRetention: false, cheapest: true }), [4, 1, 0, 3])
 })
 
 test('the private tier has no route of a model that is not attested, even on an attested provider', () => {
   const spec = { enabled: true, policy: 'none', dialect: 'openai', keySet: true, costUnits: null, open: true } as const
   const model = { ...modelOf([{ ...spec, reportMs: 1 }]), attested: false }
-  const policy = { allowRetention: false, cheapest: false, attested: true, dialects: ANY }
+  const policy = { ...WISHES, attested: true }
   assert.throws(() => chooseRoutes(model, policy, new RouteHealth(limits), NOW_MS), { code: 'no_route_for_policy' })
 })

@@ -226,6 +226,30 @@ describe('the native Messages stream', () => {
   })
 })
 
+const DELTA = '{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"x"},"y":[1]}'
+const UNSOUND: readonly (readonly [what: string, event: string])[] = [
+  ['a value without its first quote', DELTA.replace('"x"', 'x"')],
+  ['a raw control character', DELTA.replace('"x"', '"x\ty"')],
+  ['an unknown escape', DELTA.replace('"x"', '"\\q"')],
+  ['a comma too many', DELTA.replace('[1]', '[1,]')],
+]
+for (const [what, event] of UNSOUND) {
+  test(`${what} is not relayed`, () => {
+    const { out, stream } = relay(`data: ${DELTA}\n\ndata: ${event}\n\n`)
+    assert.deepEqual([stream.state, events(out).length], ['broken', 1])
+  })
+}
+
+test('clients get no receipt of a provider, in the event or in its message', () => {
+  const receipt = { cost: { units: '0' } }
+  for (const event of [start({ receipt }), { ...delta('x'), receipt }]) {
+    for (const text of [sse(event), sse(event).replace('receipt', '\\u0072eceipt')]) {
+      const { out, stream } = relay(text)
+      assert.deepEqual([stream.state, out], ['broken', ''], text)
+    }
+  }
+})
+
 test('truncated JSON of an event is rejected', () => {
   const json = JSON.stringify({ ...start(usage({ x: [1, '"}'] })), error: null })
   const scan = new EventScan()
