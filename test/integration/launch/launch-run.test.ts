@@ -122,7 +122,7 @@ test('a port in use and invalid settings are named', async (t) => {
   const cases: Array<[number, NodeJS.ProcessEnv, RegExp]> = [
     [address.port, {}, /port \d+ of 127\.0\.0\.1 is taken; .* set PORT/],
     [0, { HOST: '192.0.2.1', PORT: '8080' }, /port 8080 of 192\.0\.2\.1 cannot be opened, because .* set HOST to one/],
-    [0, { SLUICE_DATA: '/tmp' }, /SLUICE_DATA is \/tmp, which all users share; name a folder of its own/],
+    [0, { SLUICE_DATA: '/tmp' }, /SLUICE_DATA is \/tmp, which all users share; name a separate folder/],
     [0, { SLUICE_DATA: '/dev/null/data' }, /SLUICE_DATA is \/dev\/null\/data, which cannot be made \(ENOTDIR\)/],
     [0, { PORT: 'http' }, /PORT must be a number/],
     [0, { SLUICE_WORKERS: '0' }, /^Sluice did not start: SLUICE_WORKERS must be a number from 1 to 256, not "0"\n$/],

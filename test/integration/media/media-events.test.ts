@@ -5,7 +5,7 @@ import { after, before, describe, test } from 'node:test'
 import OpenAI, { toFile } from 'openai'
 import { receiptOf } from '../../support/clients/chatClient.ts'
 import { mediaModel, postForm, postJson } from '../../support/clients/mediaClient.ts'
-import { assertCounted, type CountedReceipt, priceOf } from '../../support/reconcile.ts'
+import { assertCounted, type CountedReceipt, priceOf, servedFor } from '../../support/reconcile.ts'
 import { type Stack, startStack, until } from '../../support/stack.ts'
 import type { TestModel } from '../../support/testCatalog.ts'
 
@@ -240,6 +240,8 @@ describe('images as events', () => {
     leaving.abort()
     const receipt = await booked({ id, receipt: null })
     assert.deepEqual([receipt.cost.units, receipt.error], [String(IMAGE), 'client_gone'])
+    // The gateway has all that it pays for before the provider ends its answer and notes it.
+    await until('the provider noted it', async () => servedFor(id, await stack.provider.log()).length > 0)
     assertCounted(receipt, 'image', await stack.provider.log())
   })
 })

@@ -33,7 +33,7 @@ test('a folder that all users share, and a file, are refused', () => {
   mkdirSync(shared)
   chmodSync(shared, 0o1777)
   assert.throws(() => provideDataFolder(shared), {
-    message: `SLUICE_DATA is ${shared}, which all users share; name a folder of its own`,
+    message: `SLUICE_DATA is ${shared}, which all users share; name a separate folder`,
   })
   const file = join(dir, 'file')
   writeFileSync(file, '')
