@@ -8,6 +8,7 @@ import { CATALOG_LIMITS } from './catalog/limits.ts'
 import { CHAIN_LIMITS } from './chain/limits.ts'
 import { IDENTITY_LIMITS } from './identity/limits.ts'
 import { LAUNCH_LIMITS } from './launch/limits.ts'
+import { AGENTS_LIMITS } from './products/agents/limits.ts'
 import { HOLDERS_LIMITS } from './products/holders/limits.ts'
 import { LOCKS_LIMITS } from './products/locks/limits.ts'
 import { MARKETPLACE_LIMITS } from './products/marketplace/limits.ts'
@@ -28,6 +29,7 @@ export const CONTROL_LIMITS = {
   ...ADMISSION_LIMITS,
   ...API_LIMITS,
   ...IDENTITY_LIMITS,
+  ...AGENTS_LIMITS,
   ...BATCH_LIMITS,
   ...RESERVE_LIMITS,
   ...HOLDERS_LIMITS,

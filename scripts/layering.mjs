@@ -35,11 +35,19 @@ export const FLOORS = [
   'cli',
 ]
 
+/** The parts that products are given; each product takes the limits that it uses. */
+const TAKE_ALL_LIMITS = ['control/api/product.ts', 'control/chain/chainParts.ts']
+
 /** Rules on what a file may import. `to` is a path in the project, or a package's name. */
 const RULES = [
   {
     why: 'a floor of control imports only those below it',
     breaks: (from, to) => floorOf(from) < floorOf(to),
+  },
+  {
+    why: 'floors of control take their own limits and those of floors below; what composes them takes all',
+    breaks: (from, to) =>
+      to === 'control/limits.ts' && floorOf(from) < FLOORS.indexOf('service') && !TAKE_ALL_LIMITS.includes(from),
   },
   {
     why: 'the folders of proxy see proxy/server through exchange.ts alone',
@@ -57,6 +65,10 @@ const RULES = [
   {
     why: 'Redis is reached through contract/wire/redis.ts alone',
     breaks: (from, to) => to === 'ioredis' && !isHarness(from) && !isIn(from, 'contract/wire'),
+  },
+  {
+    why: 'a table of limits imports tables of limits alone',
+    breaks: (from, to) => /^(proxy|control)\/.*limits\.ts$/.test(from) && !/^contract\/limits\/|\/limits\.ts$/.test(to),
   },
   {
     why: 'programs are started, not imported',
@@ -98,7 +110,7 @@ function packageOf(name) {
   return name.split('/', name.startsWith('@') ? 2 : 1).join('/')
 }
 
-/** The arrows between folders. Files that lie in a part itself (its programs and limits) belong to no folder. */
+/** The arrows between folders. Programs and tables of limits, which import nothing but such tables, belong to no folder. */
 function folderArrows(files) {
   const arrows = new Map()
   for (const [path, text] of files) {
@@ -112,10 +124,10 @@ function folderArrows(files) {
   return arrows
 }
 
-/** The folder of a file of contract, proxy or control; undefined for files of other parts and of a part itself. */
+/** The folder of a file of contract, proxy or control; undefined for limits, and for files of other parts and of a part itself. */
 function innerFolder(path) {
   const folder = posix.dirname(path)
-  return /^(contract|proxy|control)\//.test(folder) ? folder : undefined
+  return /^(contract|proxy|control)\//.test(folder) && !path.endsWith('/limits.ts') ? folder : undefined
 }
 
 /**

@@ -7,6 +7,9 @@ export const CONTRACT_LIMITS = { ...CLIENT_LIMITS, ...SHARED_LIMITS }
 
 type Table<Name extends string> = Readonly<Record<Name, number>>
 
+/** The limits of a table, as an operator may have changed them. */
+export type LimitsOf<Limits extends object> = Table<keyof Limits & string>
+
 export type ContractLimitName = keyof typeof CONTRACT_LIMITS
 export type ContractLimits = Table<ContractLimitName>
 /** The parts that have their own limits, as SLUICE_LIMITS names them. */

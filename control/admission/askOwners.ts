@@ -2,8 +2,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Redis } from '../../contract/wire/redis.ts'
 import { REPORT_CHANNEL, REPORTED_KEY } from '../../contract/wire/redisKeys.ts'
 import { subscribersOf } from '../../contract/wire/redisShards.ts'
-import type { Limits } from '../limits.ts'
 import type { Pool } from '../runtime/db/pool.ts'
+import type { AdmissionLimits } from './limits.ts'
 
 /**
  * Asks the proxy processes, while admission is closed, to report into the shards the leases that they still need, and waits up
@@ -17,7 +17,7 @@ export async function askOwners(
   redis: Redis,
   pool: Pool,
   loadNumber: number,
-  limits: Limits,
+  limits: AdmissionLimits,
 ): Promise<ReadonlySet<string>> {
   const beganMs = performance.now()
   // Read once: heartbeats during the wait have a later `seen_at`, which would drop the awaited owners from the result.
@@ -49,7 +49,7 @@ async function reportedTo(redis: Redis, loadNumber: number): Promise<Set<string>
  * The owners that were alive when control last saw any heartbeat. After control was down, no heartbeat is recent, although
  * proxies may have served requests from leases meanwhile.
  */
-async function lastLiving(pool: Pool, limits: Limits): Promise<string[]> {
+async function lastLiving(pool: Pool, limits: AdmissionLimits): Promise<string[]> {
   const found = await pool.query<{ owner: string }>(
     `SELECT owner FROM proxy_owners
      WHERE seen_at > (SELECT max(seen_at) FROM proxy_owners) - make_interval(secs => $1)`,

@@ -5,12 +5,12 @@ import { accountKey, debitsKey, shardOf } from '../../contract/wire/redisKeys.ts
 import { defineScript, type Script } from '../../contract/wire/scripts.ts'
 import { removeAdmissionEvents } from '../book/ledger/appendAdmissionEvent.ts'
 import { markDirty } from '../book/settlement/dirtyShards.ts'
-import type { Limits } from '../limits.ts'
 import { textArray } from '../runtime/db/arrays.ts'
 import { tryLock } from '../runtime/db/locks.ts'
 import type { Pool } from '../runtime/db/pool.ts'
 import { logEvent } from '../runtime/logEvents.ts'
 import { Loop } from '../runtime/loop.ts'
+import type { AdmissionLimits } from './limits.ts'
 
 const APPLY_POLL_MS = 5
 
@@ -30,9 +30,9 @@ export class EventDispatcher {
   private readonly log: Logger
   private readonly credit: Script
   private readonly loop: Loop
-  private readonly limits: Limits
+  private readonly limits: AdmissionLimits
 
-  constructor(options: { pool: Pool; redis: Redis; log: Logger; limits: Limits }) {
+  constructor(options: { pool: Pool; redis: Redis; log: Logger; limits: AdmissionLimits }) {
     this.limits = options.limits
     this.pool = options.pool
     this.log = options.log

@@ -5,8 +5,8 @@ import type { RawEntry } from '../book/settlement/entry.ts'
 import { entriesOf, inParts, openEntry } from '../book/settlement/openEntry.ts'
 import { ReadSize } from '../book/settlement/readSize.ts'
 import { removeEntries } from '../book/settlement/streamReader.ts'
-import type { Limits } from '../limits.ts'
 import type { Pool } from '../runtime/db/pool.ts'
+import type { AdmissionLimits } from './limits.ts'
 
 /** The oldest entries of a shard's stream, regardless of the consumer that they were delivered to. */
 export async function readStream(redis: Redis, shard: number, from: string, count: number): Promise<RawEntry[]> {
@@ -18,7 +18,7 @@ export async function readStream(redis: Redis, shard: number, from: string, coun
 }
 
 /** Books everything in a shard's stream. Entries that the consumer books at the same time are booked once. */
-export async function drainStream(redis: Redis, pool: Pool, shard: number, limits: Limits): Promise<void> {
+export async function drainStream(redis: Redis, pool: Pool, shard: number, limits: AdmissionLimits): Promise<void> {
   const size = new ReadSize(limits.settlementReadMin, limits.settlementReadMax)
   for (;;) {
     const entries = (await readStream(redis, shard, '-', size.countPerStream)).map(openEntry)

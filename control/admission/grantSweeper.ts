@@ -4,11 +4,11 @@ import { accountKey, ledgerStream, shardOf } from '../../contract/wire/redisKeys
 import { defineScript, type Script } from '../../contract/wire/scripts.ts'
 import { forgetGrant } from '../book/ledger/grantCredits.ts'
 import { dropHolding } from '../book/ledger/openHolding.ts'
-import type { Limits } from '../limits.ts'
 import { tryLock } from '../runtime/db/locks.ts'
 import type { Pool, Queryable } from '../runtime/db/pool.ts'
 import { Loop } from '../runtime/loop.ts'
 import { redisNowMs } from '../runtime/redisClock.ts'
+import type { AdmissionLimits } from './limits.ts'
 
 /** Finds the pots that may have to be removed, and forgets a removed one. */
 interface Pots {
@@ -54,9 +54,9 @@ export class GrantSweeper {
   private readonly pool: Pool
   private readonly sweep: Script
   private readonly loop: Loop
-  private readonly limits: Limits
+  private readonly limits: AdmissionLimits
 
-  constructor(options: { redis: Redis; pool: Pool; log: Logger; limits: Limits }) {
+  constructor(options: { redis: Redis; pool: Pool; log: Logger; limits: AdmissionLimits }) {
     this.limits = options.limits
     this.redis = options.redis
     this.pool = options.pool

@@ -4,10 +4,10 @@ import { sluice } from '../../contract/wire/generated/messages.js'
 import type { Redis } from '../../contract/wire/redis.ts'
 import { BATCH_OWNER, holdsKey, settleKeys, videoKey } from '../../contract/wire/redisKeys.ts'
 import { defineScript, type Script, SettleCode } from '../../contract/wire/scripts.ts'
-import type { Limits } from '../limits.ts'
 import { logEvent } from '../runtime/logEvents.ts'
 import { redisNowMs } from '../runtime/redisClock.ts'
 import type { HoldRecord } from './holdRecord.ts'
+import type { AdmissionLimits } from './limits.ts'
 import { readHolds, shardsWith } from './listHolds.ts'
 import { orphanSettlement } from './orphanSettlement.ts'
 
@@ -25,10 +25,10 @@ export class HoldVoider {
   voided = 0
   private readonly redis: Redis
   private readonly log: Logger
-  private readonly limits: Limits
+  private readonly limits: AdmissionLimits
   private readonly settle: Script
 
-  constructor({ redis, log, limits }: { redis: Redis; log: Logger; limits: Limits }) {
+  constructor({ redis, log, limits }: { redis: Redis; log: Logger; limits: AdmissionLimits }) {
     this.redis = redis
     this.log = log
     this.limits = limits

@@ -6,12 +6,12 @@ import { areKnown, serversOf } from '../../contract/wire/servers.ts'
 import { compareStreamIds, parseStreamId } from '../../contract/wire/streamId.ts'
 import { dirtyShards } from '../book/settlement/dirtyShards.ts'
 import { readPositions } from '../book/settlement/positions.ts'
-import type { Limits } from '../limits.ts'
 import { tryLock } from '../runtime/db/locks.ts'
 import type { Pool } from '../runtime/db/pool.ts'
 import { logEvent } from '../runtime/logEvents.ts'
 import { Loop } from '../runtime/loop.ts'
 import { withoutDebits } from './debitLock.ts'
+import type { AdmissionLimits } from './limits.ts'
 import { rebuildAll, reloadShards } from './rebuild.ts'
 import { answersOf } from './scripts.ts'
 
@@ -26,7 +26,7 @@ export interface AdmissionOptions {
   readonly serving?: boolean
   /** Brings back what else the proxies need from Redis, such as the catalog, before admission opens. */
   readonly beforeOpen?: () => Promise<void>
-  readonly limits: Limits
+  readonly limits: AdmissionLimits
 }
 
 /** 'busy': another control is doing it. */

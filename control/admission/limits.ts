@@ -1,3 +1,6 @@
+import type { LimitsOf } from '../../contract/limits/limits.ts'
+import type { CatalogLimits } from '../catalog/limits.ts'
+
 /** The limits of keeping the admission state in Redis. */
 export const ADMISSION_LIMITS = {
   /** Interval of the checks that Redis has the admission state, in milliseconds. */
@@ -35,3 +38,6 @@ export const ADMISSION_LIMITS = {
   /** How long a debit that was given back is remembered, so that it is not booked after all, in milliseconds. */
   debitVoidKeptMs: 86_400_000,
 } as const
+
+/** The limits of this floor, and of those below that it uses. */
+export type AdmissionLimits = LimitsOf<typeof ADMISSION_LIMITS> & CatalogLimits

@@ -4,7 +4,6 @@ import { parseStreamId } from '../../contract/wire/streamId.ts'
 import { potAccount } from '../book/ledger/accounts.ts'
 import { setPosition } from '../book/settlement/positions.ts'
 import { lockHeads } from '../book/usagelog/head.ts'
-import type { Limits } from '../limits.ts'
 import { textArray } from '../runtime/db/arrays.ts'
 import { type Client, type Pool, withTransaction } from '../runtime/db/pool.ts'
 import { readDebits } from './debitRecord.ts'
@@ -12,6 +11,7 @@ import { drainStream, lastEntryId } from './drainStream.ts'
 import { HeldParts } from './heldParts.ts'
 import { addSpending, countersOf, type KeySpending, noSpending, spendingColumns } from './keySpending.ts'
 import { listLeases } from './leaseRecord.ts'
+import type { AdmissionLimits } from './limits.ts'
 import { type OwnedKey, readHolds } from './listHolds.ts'
 import type { ShardWriter, Write } from './shardWriter.ts'
 import { readSubKeySpending } from './subKeySpending.ts'
@@ -29,7 +29,7 @@ export interface ShardLoad {
   readonly leasesKeys: readonly OwnedKey[]
   /** The owners that have reported to this loading which leases they need; absent when all leases are kept. */
   readonly reports?: LeaseReports
-  readonly limits: Limits
+  readonly limits: AdmissionLimits
 }
 
 /** The reports of proxy processes on their leases; see askOwners.ts. */

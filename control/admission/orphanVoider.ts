@@ -3,12 +3,12 @@ import type { Redis } from '../../contract/wire/redis.ts'
 import { BATCH_OWNER, epochKey, leasesKey, OWNERS_KEY } from '../../contract/wire/redisKeys.ts'
 import { pipelineOf } from '../../contract/wire/redisShards.ts'
 import { defineScript, LeaseCode, type Script } from '../../contract/wire/scripts.ts'
-import type { Limits } from '../limits.ts'
 import { logEvent } from '../runtime/logEvents.ts'
 import { Loop } from '../runtime/loop.ts'
 import { redisNowMs } from '../runtime/redisClock.ts'
 import type { HoldVoider } from './holdVoider.ts'
 import { scanLeasesKeys } from './leaseRecord.ts'
+import type { AdmissionLimits } from './limits.ts'
 import { type OwnedKey, readHolds, scanHoldsKeys, shardsWith } from './listHolds.ts'
 import { adoptOwners } from './rebuild.ts'
 import { answersOf, controlScript } from './scripts.ts'
@@ -50,9 +50,9 @@ export class OrphanVoider {
     this.observed.clear()
     this.scanAtMs = performance.now() + this.limits.lostHoldWatchMs
   }
-  private readonly limits: Limits
+  private readonly limits: AdmissionLimits
 
-  constructor(options: { redis: Redis; log: Logger; voider: HoldVoider; limits: Limits }) {
+  constructor(options: { redis: Redis; log: Logger; voider: HoldVoider; limits: AdmissionLimits }) {
     this.limits = options.limits
     this.redis = options.redis
     this.log = options.log

@@ -3,10 +3,10 @@ import type { Redis } from '../../contract/wire/redis.ts'
 import { BATCH_OWNER, OWNERS_KEY, SERVERS_KEY, SHARD_COUNT } from '../../contract/wire/redisKeys.ts'
 import { scanKeys } from '../../contract/wire/redisShards.ts'
 import { unmarkDirty } from '../book/settlement/dirtyShards.ts'
-import type { Limits } from '../limits.ts'
 import type { Pool } from '../runtime/db/pool.ts'
 import { askOwners } from './askOwners.ts'
 import { scanLeasesKeys } from './leaseRecord.ts'
+import type { AdmissionLimits } from './limits.ts'
 import { type OwnedKey, scanHoldsKeys } from './listHolds.ts'
 import { bookStream, type LeaseReports, loadShard } from './loadShard.ts'
 import { ShardWriter, type Write } from './shardWriter.ts'
@@ -33,7 +33,7 @@ export async function rebuildAll(
   pool: Pool,
   servers: string,
   beforeOpen: () => Promise<void>,
-  limits: Limits,
+  limits: AdmissionLimits,
 ): Promise<string> {
   const writer = await nextWriter(redis, pool)
   const closedMs = await Promise.all(SHARDS.map((shard) => writer.close(shard)))
@@ -60,7 +60,7 @@ async function loadAll(
   pool: Pool,
   writer: ShardWriter,
   reports: LeaseReports,
-  limits: Limits,
+  limits: AdmissionLimits,
 ): Promise<void> {
   const closedMs = await Promise.all(SHARDS.map((shard) => writer.close(shard, reports.loadNumber)))
   const holdsKeys = await scanHoldsKeys(redis)
@@ -82,7 +82,7 @@ export async function reloadShards(
   pool: Pool,
   shards: readonly number[],
   epoch: string,
-  limits: Limits,
+  limits: AdmissionLimits,
 ): Promise<void> {
   const writer = await nextWriter(redis, pool)
   for (const shard of shards) {
@@ -97,7 +97,7 @@ export async function reloadShards(
 }
 
 /** Removes every account and every key counter; those that the book knows are written again. */
-async function clearState(redis: Redis, writer: ShardWriter, limits: Limits): Promise<void> {
+async function clearState(redis: Redis, writer: ShardWriter, limits: AdmissionLimits): Promise<void> {
   for await (const keys of scanKeys(redis, { count: limits.admissionLoadBatchMax })) {
     const byShard = new Map<number, Write[]>()
     for (const key of keys) {

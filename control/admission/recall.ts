@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Redis } from '../../contract/wire/redis.ts'
 import { RECALL_CHANNEL } from '../../contract/wire/redisKeys.ts'
-import type { Limits } from '../limits.ts'
+import type { AdmissionLimits } from './limits.ts'
 
 /**
  * Takes units of an account. When too few are available while others are out in leases, recalls the idle ones and retries for
@@ -12,7 +12,7 @@ import type { Limits } from '../limits.ts'
 export async function takeRecalling<Answer>(
   redis: Redis,
   accountId: string,
-  limits: Limits,
+  limits: AdmissionLimits,
   take: (isLast: boolean) => Promise<Answer>,
   isShort: (answer: Answer) => boolean,
 ): Promise<Answer> {

@@ -12,10 +12,10 @@ import {
   shardOf,
 } from '../../contract/wire/redisKeys.ts'
 import { bookPriceOfSheet } from '../catalog/pricing/coinAmounts.ts'
-import type { Limits } from '../limits.ts'
 import type { Pool } from '../runtime/db/pool.ts'
 import { redisNowMs } from '../runtime/redisClock.ts'
 import { readStream } from './drainStream.ts'
+import type { AdmissionLimits } from './limits.ts'
 import { takeRecalling } from './recall.ts'
 import { controlScript } from './scripts.ts'
 
@@ -42,7 +42,12 @@ export interface LostEnd {
 }
 
 /** As `endLost`. @returns the units charged */
-export async function settleLost(redis: Redis, pool: Pool, encoded: Uint8Array, limits: Limits): Promise<number> {
+export async function settleLost(
+  redis: Redis,
+  pool: Pool,
+  encoded: Uint8Array,
+  limits: AdmissionLimits,
+): Promise<number> {
   return (await endLost(redis, pool, encoded, limits)).chargedUnits
 }
 
@@ -57,7 +62,7 @@ export async function endLost(
   redis: Redis,
   pool: Pool,
   encoded: Uint8Array,
-  limits: Limits,
+  limits: AdmissionLimits,
   isShown = false,
 ): Promise<LostEnd> {
   const settlement = sluice.Settlement.decode(encoded)
@@ -86,7 +91,7 @@ export async function endLost(
  * An entry that waits for longer than first results are remembered could be this very request: neither Redis nor the
  * book would know it.
  */
-async function requireFreshStream(redis: Redis, shard: number, limits: Limits): Promise<void> {
+async function requireFreshStream(redis: Redis, shard: number, limits: AdmissionLimits): Promise<void> {
   const [oldest] = await readStream(redis, shard, '-', 1)
   if (oldest === undefined) return
   const ageMs = (await redisNowMs(redis)) - Number(oldest.id.split('-')[0])
@@ -128,7 +133,7 @@ interface LostCharge {
 async function charge(
   redis: Redis,
   { settlement, platformKeyId, coinUsdUnits, encoded, waits, isShown }: LostCharge,
-  limits: Limits,
+  limits: AdmissionLimits,
 ): Promise<[code: number, units: number]> {
   const shard = shardOf(settlement.accountId)
   const reply = await scriptOn(redis)(

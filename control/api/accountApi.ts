@@ -5,7 +5,6 @@ import { GatewayError } from '../../contract/errors/errors.ts'
 import { readJsonBody } from '../../contract/std/jsonBody.ts'
 import type { JsonObject } from '../../contract/std/jsonObject.ts'
 import { sluice } from '../../contract/wire/generated/messages.js'
-import type { Limits } from '../limits.ts'
 import { notOffered, notUnderstood } from '../runtime/bus/rpcOperations.ts'
 import type { Pool } from '../runtime/db/pool.ts'
 import { retryConflicts } from '../runtime/db/retryConflicts.ts'
@@ -21,6 +20,7 @@ import {
   type RepeatableRequest,
   takeIdempotencyKey,
 } from './idempotency.ts'
+import type { ApiLimits } from './limits.ts'
 import { ApiRates } from './rates.ts'
 import { checkBody, checkQuery } from './validate.ts'
 
@@ -35,7 +35,7 @@ export interface AccountApiOptions {
   readonly handlers: Partial<ApiHandlers>
   /** Finds the caller by the hash of a credential; undefined for an unknown one. */
   readonly callers: Readonly<Record<'key' | 'session', (hash: string) => Promise<Caller | undefined>>>
-  readonly limits: Limits
+  readonly limits: ApiLimits
 }
 
 /** Serves the account API: finds the caller and the account, checks the fields, runs the handler. */
@@ -146,7 +146,7 @@ async function writeOnce(
   handler: WriteHandler<unknown>,
   call: ApiCall,
   transaction: UndoableTransaction,
-  { repeatable, prepared, limits }: { repeatable: RepeatableRequest | undefined; prepared: unknown; limits: Limits },
+  { repeatable, prepared, limits }: { repeatable: RepeatableRequest | undefined; prepared: unknown; limits: ApiLimits },
 ): Promise<ApiResult> {
   const { client } = transaction
   if (repeatable === undefined) return handler.write(call, client, prepared, transaction)
@@ -183,7 +183,7 @@ function repeated({ status, body }: FirstAnswer): ApiResult {
 }
 
 /** A body as the client sent it. @throws GatewayError body_too_large; 400 as of `readJsonBody` */
-function readBody({ required }: ObjectSchema, body: Uint8Array, limits: Limits): JsonObject {
+function readBody({ required }: ObjectSchema, body: Uint8Array, limits: ApiLimits): JsonObject {
   if (body.length === 0 && required.length === 0) return {}
   if (body.length > limits.apiBodyBytesMax) throw new GatewayError('body_too_large')
   return readJsonBody(Buffer.from(body.buffer, body.byteOffset, body.byteLength), limits.jsonDepthMax)

@@ -5,16 +5,16 @@ import { GatewayError } from '../../contract/errors/errors.ts'
 import { sluice } from '../../contract/wire/generated/messages.js'
 import type { Redis } from '../../contract/wire/redis.ts'
 import { keptAnswerKey } from '../../contract/wire/redisKeys.ts'
-import type { Limits } from '../limits.ts'
 import { logEvent } from '../runtime/logEvents.ts'
 import { Loop } from '../runtime/loop.ts'
 import type { AccountApi } from './accountApi.ts'
+import type { ApiLimits } from './limits.ts'
 
 export interface AnswerKeeperOptions {
   readonly api: Pick<AccountApi, 'answerPublic'>
   readonly redis: Redis
   readonly log: Logger
-  readonly limits: Limits
+  readonly limits: ApiLimits
 }
 
 /** Keeps the answers to public reads in Redis, from which the proxies serve them while control is down. */

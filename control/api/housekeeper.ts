@@ -1,10 +1,10 @@
 import type { Logger } from 'pino'
 import { forgetCheckpoints } from '../book/checkpoint/forgetCheckpoints.ts'
 import { forgetOwners } from '../book/settlement/proxyOwners.ts'
-import type { Limits } from '../limits.ts'
 import type { Pool, Queryable } from '../runtime/db/pool.ts'
 import { Loop } from '../runtime/loop.ts'
 import { forgetIdempotencyKeys } from './idempotency.ts'
+import type { ApiLimits } from './limits.ts'
 
 /** Tables whose rows expire at `expires_at`, with their keys. */
 const EXPIRING = { sessions: 'id', used_nonces: 'nonce', link_codes: 'hash' } as const
@@ -15,7 +15,7 @@ const EXPIRING = { sessions: 'id', used_nonces: 'nonce', link_codes: 'hash' } as
 export class Housekeeper {
   private readonly loop: Loop
 
-  constructor({ pool, log, limits }: { pool: Pool; log: Logger; limits: Limits }) {
+  constructor({ pool, log, limits }: { pool: Pool; log: Logger; limits: ApiLimits }) {
     this.loop = new Loop('housekeeping', limits.housekeepingMs, log, async () => {
       const isMore = [await removeExpired(pool, limits), await forgetCheckpoints(pool, limits)]
       if (isMore.includes(true)) this.loop.wake()
@@ -28,7 +28,7 @@ export class Housekeeper {
 }
 
 /** Removes a bounded number of expired rows of each kind. @returns whether there may be more */
-export async function removeExpired(db: Queryable, limits: Limits): Promise<boolean> {
+export async function removeExpired(db: Queryable, limits: ApiLimits): Promise<boolean> {
   let removedMost = Math.max(await forgetIdempotencyKeys(db, limits), await forgetOwners(db, limits))
   for (const [table, key] of Object.entries(EXPIRING)) {
     const removed = await db.query(

@@ -1,8 +1,8 @@
 import { hash } from 'node:crypto'
 import { GatewayError } from '../../contract/errors/errors.ts'
 import { canonicalJson } from '../../contract/payments/canonicalJson.ts'
-import type { Limits } from '../limits.ts'
 import type { Client, Queryable } from '../runtime/db/pool.ts'
+import type { ApiLimits } from './limits.ts'
 
 /**
  * A request that may be retried: requests with the same caller (usually an account), key and fingerprint are the same request.
@@ -32,7 +32,7 @@ export function fingerprintOf(method: string, path: string, query: string, body:
 export async function takeIdempotencyKey(
   client: Client,
   request: RepeatableRequest,
-  limits: Limits,
+  limits: ApiLimits,
 ): Promise<FirstAnswer | undefined> {
   const { caller, key, fingerprint } = request
   const taken = await client.query(
@@ -72,7 +72,7 @@ export async function freeIdempotencyKey(client: Client, { caller, key }: Repeat
 }
 
 /** Forgets keys past their time, a bounded number in one call. @returns how many */
-export async function forgetIdempotencyKeys(db: Queryable, limits: Limits): Promise<number> {
+export async function forgetIdempotencyKeys(db: Queryable, limits: ApiLimits): Promise<number> {
   const removed = await db.query(
     `DELETE FROM idempotency_keys WHERE ctid = ANY (ARRAY (SELECT ctid FROM idempotency_keys
        WHERE created_at < now() - make_interval(secs => $1) LIMIT $2))`,

@@ -1,5 +1,5 @@
-import type { Limits } from '../limits.ts'
 import type { ApiCall } from './call.ts'
+import type { ApiLimits } from './limits.ts'
 
 const PAGE_DEFAULT = 20
 
@@ -11,7 +11,7 @@ export interface Page {
 }
 
 /** @param limits of which listPageMax bounds the usual page; the schema of the query has bounded the others */
-export function pageOf(call: ApiCall, limits: Limits): Page {
+export function pageOf(call: ApiCall, limits: ApiLimits): Page {
   const { limit, after } = call.query
   const usual = Math.min(PAGE_DEFAULT, limits.listPageMax)
   return { limit: typeof limit === 'number' ? limit : usual, after: typeof after === 'string' ? after : '' }

@@ -1,9 +1,9 @@
 import type { ApiAuth } from '../../contract/api/route.ts'
 import { clientNetwork } from '../../contract/net/ipAddress.ts'
 import { RateLimiter, refuseAfter } from '../../contract/std/rateLimiter.ts'
-import type { Limits } from '../limits.ts'
 import type { Caller } from './call.ts'
 import { ownerOf } from './callers.ts'
+import type { ApiLimits } from './limits.ts'
 
 /** Rate limits of the account API, counted by each control process separately. Clients are distinguished by `clientNetwork`. */
 export class ApiRates {
@@ -14,7 +14,7 @@ export class ApiRates {
   private readonly readers: RateLimiter
   private readonly callers: RateLimiter
 
-  constructor(limits: Limits) {
+  constructor(limits: ApiLimits) {
     const signIn = { perMinute: limits.signInRequestsPerMinute, burst: limits.signInRequestBurst }
     const api = { perMinute: limits.apiRequestsPerMinute, burst: limits.apiRequestBurst }
     this.signIns = new RateLimiter(signIn, limits.rateLimiterEntriesMax)

@@ -1,10 +1,10 @@
 import { daysOf, hoursOf } from '../book/usage/receiptSums.ts'
 import { LOG_COUNT } from '../book/usagelog/head.ts'
-import type { Limits } from '../limits.ts'
 import { referredCharges } from '../products/transfers/referrals/referredCharges.ts'
 import { intArray } from '../runtime/db/arrays.ts'
 import type { Client } from '../runtime/db/pool.ts'
 import { Faults } from './check.ts'
+import type { AuditLimits } from './limits.ts'
 import type { Progress } from './progress.ts'
 import { DUE, ratedBy } from './sheetRates.ts'
 import { sidesOf } from './sides.ts'
@@ -161,7 +161,7 @@ export async function addAllReceipts(
   client: Client,
   findings: ReceiptFindings,
   progress: Progress,
-  limits: Limits,
+  limits: AuditLimits,
 ): Promise<void> {
   // Without statistics the server might compare every receipt of a range with every transfer in it.
   await client.query('SET LOCAL enable_nestloop = off')
@@ -178,7 +178,7 @@ export async function addAllReceipts(
 }
 
 /** Adds up the transfers of all charges, with or without receipts. @returns the number of transfers */
-export async function addAllCharges(client: Client, limits: Limits): Promise<number> {
+export async function addAllCharges(client: Client, limits: AuditLimits): Promise<number> {
   const found = await client.query<{ transfers: number }>(longQuery(limits, ADD_CHARGES))
   return found.rows[0]?.transfers ?? 0
 }
@@ -193,7 +193,7 @@ export async function addReceipts(
   from: readonly number[],
   findings: ReceiptFindings,
   progress: Progress,
-  limits: Limits,
+  limits: AuditLimits,
 ): Promise<void> {
   for (const log of await logsFrom(client, from)) {
     await eachChunk(client, { log, from: from[log] ?? 0, until: Number.MAX_SAFE_INTEGER }, limits, async (values) => {
@@ -222,7 +222,7 @@ export async function logsFrom(client: Client, from: readonly number[]): Promise
  * Adds the coin charges that were counted for referrals.
  * @param from by log, up to where those are counted that are in the mark
  */
-export async function addReferred(client: Client, from: readonly number[], limits: Limits): Promise<void> {
+export async function addReferred(client: Client, from: readonly number[], limits: AuditLimits): Promise<void> {
   const any = await client.query('SELECT 1 FROM referrals LIMIT 1')
   if (any.rows.length === 0) return
   for (const [log, until] of (await readCursors(client)).entries()) {
@@ -241,7 +241,7 @@ export async function readCursors(client: Client): Promise<number[]> {
 async function eachChunk(
   client: Client,
   { log, from, until }: { log: number; from: number; until: number },
-  limits: Limits,
+  limits: AuditLimits,
   work: (values: [log: number, from: number, until: number]) => Promise<void>,
 ): Promise<void> {
   for (let next = from; ; ) {

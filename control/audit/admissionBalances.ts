@@ -4,10 +4,10 @@ import { pipelineOf } from '../../contract/wire/redisShards.ts'
 import type { HeldParts } from '../admission/heldParts.ts'
 import { answersOf } from '../admission/scripts.ts'
 import { coinAccount, potAccount } from '../book/ledger/accounts.ts'
-import type { Limits } from '../limits.ts'
 import { textArray } from '../runtime/db/arrays.ts'
 import type { Client } from '../runtime/db/pool.ts'
 import type { Faults } from './check.ts'
+import type { AuditLimits } from './limits.ts'
 import type { Unread } from './unread.ts'
 
 interface AccountRow {
@@ -55,7 +55,7 @@ export async function compareBalances(
   redis: Redis,
   apart: Apart,
   faults: Faults,
-  limits: Limits,
+  limits: AuditLimits,
 ): Promise<number> {
   let count = 0
   for (let after = ''; ; ) {

@@ -8,7 +8,6 @@ import { listLeases, scanLeasesKeys } from '../admission/leaseRecord.ts'
 import { listHolds } from '../admission/listHolds.ts'
 import { answersOf } from '../admission/scripts.ts'
 import { windowsAt } from '../admission/windows.ts'
-import type { Limits } from '../limits.ts'
 import { textArray } from '../runtime/db/arrays.ts'
 import type { Client, Pool } from '../runtime/db/pool.ts'
 import { redisNowMs } from '../runtime/redisClock.ts'
@@ -19,6 +18,7 @@ import { type AuditCheck, Faults } from './check.ts'
 import { addDebits } from './debitChecks.ts'
 import { checkDeliveries, readDeliveries } from './deliveryChecks.ts'
 import { checkLeaseOwners } from './leaseChecks.ts'
+import type { AuditLimits } from './limits.ts'
 import { checkPositions } from './positionChecks.ts'
 import { inSnapshot } from './snapshot.ts'
 import { readUnread } from './unread.ts'
@@ -31,7 +31,7 @@ const GRACE_MS = 60_000
  * Compares Redis with the book. Money moves while they are read one after the other, so differences are checked again a few
  * times: a difference that remains is a fault.
  */
-export async function checkAdmission(pool: Pool, redis: Redis, limits: Limits): Promise<AuditCheck[]> {
+export async function checkAdmission(pool: Pool, redis: Redis, limits: AuditLimits): Promise<AuditCheck[]> {
   let checks: AuditCheck[] = []
   for (let attempt = 0; attempt < limits.auditRechecksMax; attempt++) {
     if (attempt > 0) await sleep(RECHECK_MS)
@@ -41,7 +41,7 @@ export async function checkAdmission(pool: Pool, redis: Redis, limits: Limits): 
   return checks
 }
 
-async function compareOnce(client: Client, redis: Redis, limits: Limits): Promise<AuditCheck[]> {
+async function compareOnce(client: Client, redis: Redis, limits: AuditLimits): Promise<AuditCheck[]> {
   const nowMs = await redisNowMs(redis)
   const windows = windowsAt(nowMs)
   const deliveries = await readDeliveries(client, redis)
@@ -94,7 +94,7 @@ async function checkEpochs(client: Client, redis: Redis): Promise<AuditCheck> {
   return faults.check('admission is open with one epoch', `epoch ${epoch}`)
 }
 
-async function checkEnded(client: Client, holds: readonly HoldRecord[], limits: Limits): Promise<AuditCheck> {
+async function checkEnded(client: Client, holds: readonly HoldRecord[], limits: AuditLimits): Promise<AuditCheck> {
   const faults = new Faults()
   for (let i = 0; i < holds.length; i += limits.auditPageMax) {
     const page = holds.slice(i, i + limits.auditPageMax)
@@ -119,7 +119,7 @@ function checkOwners(
   holds: readonly HoldRecord[],
   beats: ReadonlyMap<string, number>,
   nowMs: number,
-  limits: Limits,
+  limits: AuditLimits,
 ): AuditCheck {
   const faults = new Faults()
   for (const { requestId, owner } of holds) {
@@ -130,7 +130,7 @@ function checkOwners(
   return faults.check('every hold has a living owner', `${holds.length} holds of ${beats.size} owners`)
 }
 
-function checkAges(holds: readonly HoldRecord[], nowMs: number, limits: Limits): AuditCheck {
+function checkAges(holds: readonly HoldRecord[], nowMs: number, limits: AuditLimits): AuditCheck {
   const faults = new Faults()
   for (const { requestId, heldAtMs } of holds) {
     if (nowMs - heldAtMs > limits.holdAgeMaxMs) faults.add(`${requestId} is held since ${heldAtMs}`)

@@ -16,10 +16,10 @@ import {
 import { answersOf } from '../admission/scripts.ts'
 import { readSubKeySpending } from '../admission/subKeySpending.ts'
 import type { Windows } from '../admission/windows.ts'
-import type { Limits } from '../limits.ts'
 import { textArray } from '../runtime/db/arrays.ts'
 import type { Client } from '../runtime/db/pool.ts'
 import type { Faults } from './check.ts'
+import type { AuditLimits } from './limits.ts'
 import type { Unread } from './unread.ts'
 
 interface KeyRow extends KeySpending {
@@ -64,7 +64,7 @@ export async function shareSpending(client: Client, windows: Windows, unread: Un
  * @param spent including the additions of `shareSpending`
  * @returns the number of keys
  */
-export async function compareKeys(spent: Spent, faults: Faults, limits: Limits): Promise<number> {
+export async function compareKeys(spent: Spent, faults: Faults, limits: AuditLimits): Promise<number> {
   const sql = pageSql(spent.windows)
   let count = 0
   for (let after = ''; ; ) {
@@ -82,7 +82,7 @@ const UNCHARGED = `
   WHERE k.id > $1 AND NOT EXISTS (SELECT FROM key_usage u WHERE u.key_id = k.id) ORDER BY k.id LIMIT $2`
 
 /** Keys that were never charged have no counters, but for their holds and waiting endings. @returns their number */
-async function compareUncharged(spent: Spent, faults: Faults, limits: Limits): Promise<number> {
+async function compareUncharged(spent: Spent, faults: Faults, limits: AuditLimits): Promise<number> {
   let count = 0
   for (let after = ''; ; ) {
     const { rows } = await spent.client.query<{ id: string; account_id: string }>(UNCHARGED, [

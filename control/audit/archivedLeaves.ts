@@ -1,6 +1,6 @@
 import { splitHashes, TILE } from '../book/usagelog/tile.ts'
-import type { Limits } from '../limits.ts'
 import type { Client } from '../runtime/db/pool.ts'
+import type { AuditLimits } from './limits.ts'
 import { longQuery } from './workspace.ts'
 
 /** A leaf of a usage log. */
@@ -14,7 +14,7 @@ export async function archivedLeaves(
   client: Client,
   log: number,
   [from, until]: readonly [number, number],
-  limits: Limits,
+  limits: AuditLimits,
 ): Promise<PlacedLeaf[]> {
   const found = await client.query<{ position: number; hashes: Buffer }>(
     longQuery(

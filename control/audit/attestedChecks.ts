@@ -1,11 +1,11 @@
 import { LOG_COUNT } from '../book/usagelog/head.ts'
-import type { Limits } from '../limits.ts'
 import { privateReceipts } from '../records/receipts/privateReceipts.ts'
 import { textArray } from '../runtime/db/arrays.ts'
 import type { Client } from '../runtime/db/pool.ts'
 import { logsFrom } from './addReceipts.ts'
 import type { AuditMark } from './auditMark.ts'
 import { type AuditCheck, Faults } from './check.ts'
+import type { AuditLimits } from './limits.ts'
 import { SheetModels } from './sheetModels.ts'
 import { longQuery } from './workspace.ts'
 
@@ -56,7 +56,7 @@ const REPORTS = `
 export async function checkAttested(
   client: Client,
   mark: AuditMark | undefined,
-  limits: Limits,
+  limits: AuditLimits,
 ): Promise<AuditCheck[]> {
   const [unproved, stale] = [new Faults(), new Faults()]
   let receipts = 0
@@ -79,7 +79,7 @@ export async function checkAttested(
   ]
 }
 
-async function* pages(client: Client, mark: AuditMark | undefined, limits: Limits): AsyncGenerator<Attested[]> {
+async function* pages(client: Client, mark: AuditMark | undefined, limits: AuditLimits): AsyncGenerator<Attested[]> {
   const { auditPageMax: most } = limits
   const from = mark?.logs.slice(0, LOG_COUNT).map(({ size }) => size) ?? []
   for (const log of await logsFrom(client, from)) {
@@ -99,7 +99,7 @@ async function* pages(client: Client, mark: AuditMark | undefined, limits: Limit
 }
 
 /** The reports that receipts name, which are few. */
-async function reportsOf(client: Client, page: readonly Attested[], limits: Limits): Promise<Map<string, Report>> {
+async function reportsOf(client: Client, page: readonly Attested[], limits: AuditLimits): Promise<Map<string, Report>> {
   const ids = [...new Set(page.map(({ attestation }) => attestation))].filter((id) => id !== '')
   if (ids.length === 0) return new Map()
   const { rows } = await client.query<Report>(longQuery(limits, REPORTS, [textArray(ids)]))
@@ -124,6 +124,10 @@ async function unlisted({ sheetVersion, model, provider }: Attested, sheets: She
   return isRouted ? undefined : `price sheet ${sheetVersion} has no route of ${model} to ${provider}`
 }
 
-function wasStanding(row: Attested, { fromMs, untilMs }: Report, { auditReportSlackMs: slackMs }: Limits): boolean {
+function wasStanding(
+  row: Attested,
+  { fromMs, untilMs }: Report,
+  { auditReportSlackMs: slackMs }: AuditLimits,
+): boolean {
   return row.firstHeldMs >= fromMs - slackMs && row.lastHeldMs <= untilMs + slackMs
 }

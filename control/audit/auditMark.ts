@@ -1,8 +1,8 @@
 import { type NoteKey, openNote } from '../book/checkpoint/noteKey.ts'
 import { LOG_COUNT } from '../book/usagelog/head.ts'
-import type { Limits } from '../limits.ts'
 import type { Client, Pool } from '../runtime/db/pool.ts'
 import { readCursors } from './addReceipts.ts'
+import type { AuditLimits } from './limits.ts'
 import { digestSums, keepSums } from './sumTables.ts'
 
 /** Names the layout of marks; a changed one gets another name. */
@@ -53,7 +53,7 @@ export async function bookedUntil(pool: Pool): Promise<string> {
 export async function readMark(
   client: Client,
   key: NoteKey | undefined,
-  limits: Limits,
+  limits: AuditLimits,
 ): Promise<{ mark?: AuditMark; refused?: string }> {
   const found = await client.query<{ note: string }>('SELECT note FROM audit_mark')
   const note = found.rows[0]?.note
@@ -76,7 +76,7 @@ export async function writeMark(
   key: NoteKey | undefined,
   before: AuditMark | undefined,
   since: string,
-  limits: Limits,
+  limits: AuditLimits,
 ): Promise<void> {
   await keepSums(client, before !== undefined)
   const archives = await client.query<{ month: string }>('SELECT month FROM receipt_archives ORDER BY month')

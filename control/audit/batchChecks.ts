@@ -1,11 +1,11 @@
 import type { HoldRecord } from '../admission/holdRecord.ts'
 import { strayAmong } from '../batch/strayHolds.ts'
-import type { Limits } from '../limits.ts'
 import type { Client } from '../runtime/db/pool.ts'
 import { type AuditCheck, Faults, type Invariant } from './check.ts'
+import type { AuditLimits } from './limits.ts'
 
 /** Invariants of batch jobs in the book. */
-export const batchInvariants = (limits: Limits): readonly Invariant[] => [
+export const batchInvariants = (limits: AuditLimits): readonly Invariant[] => [
   {
     name: 'every batch job is charged as its receipt says',
     checked: `SELECT count(*) || ' jobs, ' || count(*) FILTER (WHERE ended_at_ms IS NULL) || ' of them open'
@@ -29,7 +29,7 @@ export async function checkBatchHolds(
   client: Client,
   holds: readonly HoldRecord[],
   nowMs: number,
-  limits: Limits,
+  limits: AuditLimits,
 ): Promise<AuditCheck> {
   const faults = new Faults()
   for (let i = 0; i < holds.length; i += limits.auditPageMax) {

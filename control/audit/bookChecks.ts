@@ -1,4 +1,3 @@
-import type { Limits } from '../limits.ts'
 import type { Client } from '../runtime/db/pool.ts'
 import { attemptIn, broken } from './attempt.ts'
 import type { AuditMark } from './auditMark.ts'
@@ -9,6 +8,7 @@ import { creditInvariants } from './creditChecks.ts'
 import { escrowBy } from './escrow.ts'
 import { KEY_TRANSFER_INVARIANTS } from './keyTransferChecks.ts'
 import { KIND_INVARIANTS } from './kindChecks.ts'
+import type { AuditLimits } from './limits.ts'
 import { LOCK_INVARIANTS } from './lockChecks.ts'
 import { LOCK_TOKEN_INVARIANTS } from './lockTokenChecks.ts'
 import { LOCK_USE_INVARIANTS } from './lockUseChecks.ts'
@@ -81,7 +81,7 @@ const INVARIANTS: readonly Invariant[] = [
  * @param ofSums what becomes of invariants of the sums over all receipts
  */
 function steps(
-  limits: Limits,
+  limits: AuditLimits,
   isSinceMark: boolean,
   charges: readonly AuditCheck[],
   ofSums: (invariants: readonly Invariant[]) => readonly Step[],
@@ -126,7 +126,7 @@ export async function checkBook(
   client: Client,
   mark: AuditMark | undefined,
   progress: Progress,
-  limits: Limits,
+  limits: AuditLimits,
 ): Promise<AuditCheck[]> {
   const checks: AuditCheck[] = []
   for (const step of await stepsAfterCharges(client, mark, progress, limits)) {
@@ -141,7 +141,7 @@ function stepsAfterCharges(
   client: Client,
   mark: AuditMark | undefined,
   progress: Progress,
-  limits: Limits,
+  limits: AuditLimits,
 ): Promise<readonly Step[]> {
   const isSinceMark = mark !== undefined
   return attemptIn<readonly Step[]>(
@@ -157,7 +157,7 @@ function stepsAfterCharges(
   )
 }
 
-async function checkInvariant(client: Client, invariant: Invariant, limits: Limits): Promise<AuditCheck> {
+async function checkInvariant(client: Client, invariant: Invariant, limits: AuditLimits): Promise<AuditCheck> {
   const faults = new Faults()
   const query = longQuery(limits, `${invariant.faults} LIMIT ${FAULTS_READ_MAX}`)
   const found = await client.query({ ...query, rowMode: 'array' })

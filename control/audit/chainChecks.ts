@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createPublicClient, http, type PublicClient, parseAbi } from 'viem'
-import type { Limits } from '../limits.ts'
 import { DISTRIBUTOR_ABI } from '../products/holders/rewards/distributorContract.ts'
 import { ANCHOR_ABI } from '../products/settlements/anchorContract.ts'
 import type { Client, Pool } from '../runtime/db/pool.ts'
 import { type AuditCheck, Faults } from './check.ts'
+import type { AuditLimits } from './limits.ts'
 import { checkLockTokens, LOCK_TOKENS } from './lockTokenChecks.ts'
 import { inSnapshot } from './snapshot.ts'
 
@@ -26,7 +26,7 @@ interface Expected {
  * @returns no check when the book has no chain
  * @throws errors of PostgreSQL
  */
-export async function checkChain(pool: Pool, rpcUrl: string | undefined, limits: Limits): Promise<AuditCheck[]> {
+export async function checkChain(pool: Pool, rpcUrl: string | undefined, limits: AuditLimits): Promise<AuditCheck[]> {
   let checks: AuditCheck[] = []
   // A transaction may be in a block and not in the book yet; a difference that stays is a fault.
   for (let attempt = 0; attempt < limits.auditRechecksMax; attempt++) {
@@ -37,7 +37,7 @@ export async function checkChain(pool: Pool, rpcUrl: string | undefined, limits:
   return checks
 }
 
-async function compareOnce(pool: Pool, rpcUrl: string | undefined, limits: Limits): Promise<AuditCheck[]> {
+async function compareOnce(pool: Pool, rpcUrl: string | undefined, limits: AuditLimits): Promise<AuditCheck[]> {
   const book = await inSnapshot(pool, readBook)
   if (book === undefined) return []
   if (rpcUrl === undefined) {

@@ -1,9 +1,9 @@
 import { LOG_COUNT } from '../book/usagelog/head.ts'
-import type { Limits } from '../limits.ts'
 import type { Client } from '../runtime/db/pool.ts'
 import { addAllCharges, addAllReceipts, addReceipts, addReferred, ReceiptFindings } from './addReceipts.ts'
 import type { AuditMark } from './auditMark.ts'
 import type { AuditCheck } from './check.ts'
+import type { AuditLimits } from './limits.ts'
 import { addArchives, addStrays, findRepeated, findStrays } from './otherCharges.ts'
 import type { Progress } from './progress.ts'
 import { createSheetRates } from './sheetRates.ts'
@@ -18,7 +18,7 @@ export async function checkCharges(
   client: Client,
   mark: AuditMark | undefined,
   progress: Progress,
-  limits: Limits,
+  limits: AuditLimits,
 ): Promise<AuditCheck[]> {
   const findings = new ReceiptFindings()
   const from = mark?.logs.slice(0, LOG_COUNT).map(({ size }) => size)
@@ -41,7 +41,12 @@ export async function checkCharges(
   ]
 }
 
-async function addAll(client: Client, findings: ReceiptFindings, progress: Progress, limits: Limits): Promise<void> {
+async function addAll(
+  client: Client,
+  findings: ReceiptFindings,
+  progress: Progress,
+  limits: AuditLimits,
+): Promise<void> {
   await addAllReceipts(client, findings, progress, limits)
   const charges = await addAllCharges(client, limits)
   const archived = await addArchives(client, [], true, findings.booked, limits)

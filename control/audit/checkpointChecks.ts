@@ -5,10 +5,10 @@ import { Frontier, type StoredNode } from '../book/usagelog/frontier.ts'
 import { HEADS_LOG } from '../book/usagelog/head.ts'
 import { leafHash } from '../book/usagelog/merkle.ts'
 import { TILE } from '../book/usagelog/tile.ts'
-import type { Limits } from '../limits.ts'
 import type { Client } from '../runtime/db/pool.ts'
 import type { AuditMark } from './auditMark.ts'
 import { type AuditCheck, Faults } from './check.ts'
+import type { AuditLimits } from './limits.ts'
 import { compareNodes, nodesBetween } from './logNodes.ts'
 
 interface HeadRow {
@@ -35,7 +35,7 @@ const PAGE = 'SELECT position, log, size, root FROM log_heads WHERE position >= 
 export async function checkCheckpoints(
   client: Client,
   mark: AuditMark | undefined,
-  limits: Limits,
+  limits: AuditLimits,
 ): Promise<AuditCheck[]> {
   const log = new HeadsLog(client, mark, await forgottenSize(client))
   for (let next = mark?.logs[HEADS_LOG]?.size ?? 0; ; ) {

@@ -2,10 +2,10 @@ import type { Redis } from '../../contract/wire/redis.ts'
 import { SHARD_COUNT } from '../../contract/wire/redisKeys.ts'
 import { type DebitRecord, readDebits } from '../admission/debitRecord.ts'
 import type { HeldParts } from '../admission/heldParts.ts'
-import type { Limits } from '../limits.ts'
 import { textArray } from '../runtime/db/arrays.ts'
 import type { Client } from '../runtime/db/pool.ts'
 import { type AuditCheck, Faults } from './check.ts'
+import type { AuditLimits } from './limits.ts'
 
 /** How long a debit may stay taken beyond the time after which it is voided. */
 const GRACE_MS = 60_000
@@ -16,7 +16,7 @@ export async function addDebits(
   redis: Redis,
   held: HeldParts,
   nowMs: number,
-  limits: Limits,
+  limits: AuditLimits,
 ): Promise<AuditCheck> {
   const faults = new Faults()
   let count = 0

@@ -1,6 +1,6 @@
 import { type LeaseRecord, unitsOf } from '../admission/leaseRecord.ts'
-import type { Limits } from '../limits.ts'
 import { type AuditCheck, Faults } from './check.ts'
+import type { AuditLimits } from './limits.ts'
 
 /** How long the leases of a proxy process may stay out beyond the heartbeat timeout after which it counts as dead. */
 const GRACE_MS = 60_000
@@ -10,7 +10,7 @@ export function checkLeaseOwners(
   leases: readonly LeaseRecord[],
   beats: ReadonlyMap<string, number>,
   nowMs: number,
-  limits: Limits,
+  limits: AuditLimits,
 ): AuditCheck {
   const faults = new Faults()
   let units = 0

@@ -1,3 +1,10 @@
+import type { LimitsOf } from '../../contract/limits/limits.ts'
+import type { BatchLimits } from '../batch/limits.ts'
+import type { HoldersLimits } from '../products/holders/limits.ts'
+import type { LocksLimits } from '../products/locks/limits.ts'
+import type { SettlementsLimits } from '../products/settlements/limits.ts'
+import type { RecordsLimits } from '../records/limits.ts'
+
 /** The limits of the audit. */
 export const AUDIT_LIMITS = {
   /** Rows that are read together. */
@@ -18,3 +25,11 @@ export const AUDIT_LIMITS = {
   /** How often a check of data that is changing is repeated before its finding counts. */
   auditRechecksMax: 10,
 } as const
+
+/** The limits of this floor, and of those below that it uses. */
+export type AuditLimits = LimitsOf<typeof AUDIT_LIMITS> &
+  BatchLimits &
+  HoldersLimits &
+  LocksLimits &
+  SettlementsLimits &
+  RecordsLimits

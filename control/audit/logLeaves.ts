@@ -1,9 +1,9 @@
 import { LEAF_TEXT_SQL } from '../book/receipt/generated/receipt.ts'
 import { HASH_BYTES } from '../book/usagelog/merkle.ts'
 import { splitHashes, TILE } from '../book/usagelog/tile.ts'
-import type { Limits } from '../limits.ts'
 import type { Client } from '../runtime/db/pool.ts'
 import { archivedLeaves, type PlacedLeaf } from './archivedLeaves.ts'
+import type { AuditLimits } from './limits.ts'
 import { longQuery } from './workspace.ts'
 
 /** The leaves of a stretch of a usage log. */
@@ -45,7 +45,7 @@ export async function readLeaves(
   client: Client,
   log: number,
   from: number,
-  limits: Limits,
+  limits: AuditLimits,
 ): Promise<LeafPage | undefined> {
   const until = from + limits.auditLeafPositions
   // The queries run concurrently, so that the database prepares the next page while the caller reads the page before.

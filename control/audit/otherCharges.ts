@@ -1,8 +1,8 @@
-import type { Limits } from '../limits.ts'
 import { textArray } from '../runtime/db/arrays.ts'
 import type { Client } from '../runtime/db/pool.ts'
 import { logsFrom, type ReceiptFindings } from './addReceipts.ts'
 import type { Faults } from './check.ts'
+import type { AuditLimits } from './limits.ts'
 import { sidesOf } from './sides.ts'
 import { longQuery } from './workspace.ts'
 
@@ -40,7 +40,7 @@ export async function addArchives(
   known: readonly string[],
   isAdded: boolean,
   faults: Faults,
-  limits: Limits,
+  limits: AuditLimits,
 ): Promise<number> {
   const { rows: months } = await client.query<Archived>(
     `SELECT month, from_id, until_id, charge_units::text AS charge_units FROM receipt_archives WHERE month <> ALL ($1::text[]) ORDER BY month`,
@@ -75,7 +75,7 @@ const FIND_STRAYS = strays('')
 const ADD_STRAYS = strays(`, charges AS (INSERT INTO new_charges ${sidesOf('stray')})`)
 
 /** Finds charges without a receipt. */
-export function findStrays(client: Client, faults: Faults, limits: Limits): Promise<void> {
+export function findStrays(client: Client, faults: Faults, limits: AuditLimits): Promise<void> {
   return nameStrays(client, FIND_STRAYS, '-infinity', faults, limits)
 }
 
@@ -83,11 +83,17 @@ export function findStrays(client: Client, faults: Faults, limits: Limits): Prom
  * Finds charges without a receipt, and adds them up, so that their transfers are not reported as a second fault.
  * @param since the moment from which on charges may be missing from the mark
  */
-export function addStrays(client: Client, since: string, faults: Faults, limits: Limits): Promise<void> {
+export function addStrays(client: Client, since: string, faults: Faults, limits: AuditLimits): Promise<void> {
   return nameStrays(client, ADD_STRAYS, since, faults, limits)
 }
 
-async function nameStrays(client: Client, sql: string, since: string, faults: Faults, limits: Limits): Promise<void> {
+async function nameStrays(
+  client: Client,
+  sql: string,
+  since: string,
+  faults: Faults,
+  limits: AuditLimits,
+): Promise<void> {
   const found = await client.query<{ ref: string; units: string }>(longQuery(limits, sql, [since]))
   for (const { ref, units } of found.rows) {
     faults.add(`${ref} was charged without a receipt, its transfers are ${units}`)
@@ -107,7 +113,7 @@ export async function findRepeated(
   client: Client,
   from: readonly number[] | undefined,
   { ended }: ReceiptFindings,
-  limits: Limits,
+  limits: AuditLimits,
 ): Promise<void> {
   const note = (rows: readonly { request_id: string }[]): void => {
     for (const { request_id } of rows) ended.add(`${request_id} has several receipts`)

@@ -3,11 +3,11 @@ import { MAX_UNITS } from '../../contract/money/units.ts'
 import { LOG_COUNT } from '../book/usagelog/head.ts'
 import { effectiveRates, priceFromJson } from '../catalog/pricing/price.ts'
 import type { SheetModel } from '../catalog/pricing/sheet.ts'
-import type { Limits } from '../limits.ts'
 import type { Client } from '../runtime/db/pool.ts'
 import { logsFrom } from './addReceipts.ts'
 import type { AuditMark } from './auditMark.ts'
 import { type AuditCheck, Faults } from './check.ts'
+import type { AuditLimits } from './limits.ts'
 import { SheetModels } from './sheetModels.ts'
 import { longQuery } from './workspace.ts'
 
@@ -37,7 +37,11 @@ const PAGE = `
  * Compares the receipts of batches, of the private tier and of sized images with the price sheets that they name.
  * @param mark to continue from
  */
-export async function checkRates(client: Client, mark: AuditMark | undefined, limits: Limits): Promise<AuditCheck[]> {
+export async function checkRates(
+  client: Client,
+  mark: AuditMark | undefined,
+  limits: AuditLimits,
+): Promise<AuditCheck[]> {
   const [unsold, tooDear] = [new Faults(), new Faults()]
   let receipts = 0
   const from = mark?.logs.slice(0, LOG_COUNT).map(({ size }) => size) ?? []
@@ -60,7 +64,7 @@ export async function checkRates(client: Client, mark: AuditMark | undefined, li
   ]
 }
 
-async function* ratedRows(client: Client, log: number, from: number, limits: Limits) {
+async function* ratedRows(client: Client, log: number, from: number, limits: AuditLimits) {
   for (let next = from; ; ) {
     const sheets = new SheetModels(client)
     const page = await client.query<RatedRow>(longQuery(limits, PAGE, [log, next, limits.auditPageMax]))

@@ -1,7 +1,6 @@
 import { listSigners } from '../catalog/signing/catalogStore.ts'
 import { sha256Hex } from '../catalog/signing/statements.ts'
 import { verifySignatures } from '../catalog/signing/verifySignatures.ts'
-import type { Limits } from '../limits.ts'
 import { type Attestation, attestationNumbered, lastAttestation } from '../products/reserve/attestationStore.ts'
 import { attestationStatement } from '../products/reserve/attestationText.ts'
 import { LIABILITIES, LIABILITY_CLASS } from '../products/reserve/liabilities.ts'
@@ -11,6 +10,7 @@ import { decodeNodes } from '../products/reserve/treeStore.ts'
 import { countOf } from '../runtime/db/count.ts'
 import type { Client } from '../runtime/db/pool.ts'
 import { type AuditCheck, Faults, type Invariant } from './check.ts'
+import type { AuditLimits } from './limits.ts'
 import { longQuery } from './workspace.ts'
 
 /** Invariants of the reserve within the book. */
@@ -39,7 +39,7 @@ export const RESERVE_INVARIANTS: readonly Invariant[] = [
 ]
 
 /** Follows the attestations as a stranger would, and compares the last one with the book and with its tree. */
-export async function checkAttestations(client: Client, limits: Limits): Promise<AuditCheck[]> {
+export async function checkAttestations(client: Client, limits: AuditLimits): Promise<AuditCheck[]> {
   const [chained, summed, rooted] = [new Faults(), new Faults(), new Faults()]
   const count = await followChain(client, chained)
   const last = await lastAttestation(client)
@@ -86,7 +86,12 @@ const OWED_THEN = `
   SELECT ${LIABILITY_CLASS} AS class, sum(a.balance - coalesce(l.amount, 0))::text AS amount
   FROM ledger_accounts a LEFT JOIN later l ON l.account = a.id GROUP BY 1`
 
-async function compareBook(client: Client, attestation: Attestation, faults: Faults, limits: Limits): Promise<void> {
+async function compareBook(
+  client: Client,
+  attestation: Attestation,
+  faults: Faults,
+  limits: AuditLimits,
+): Promise<void> {
   const { statement, transfersUntil, attestedAt, sumNanos } = attestation
   const query = longQuery(limits, OWED_THEN, [transfersUntil, attestedAt])
   const found = await client.query<{ class: string | null; amount: string }>(query)

@@ -1,7 +1,6 @@
 import type { Redis } from '../../contract/wire/redis.ts'
 import type { NoteKey } from '../book/checkpoint/noteKey.ts'
 import { HEADS_LOG } from '../book/usagelog/head.ts'
-import type { Limits } from '../limits.ts'
 import type { Client, Pool } from '../runtime/db/pool.ts'
 import { together } from '../runtime/db/together.ts'
 import { checkAdmission } from './admissionChecks.ts'
@@ -14,6 +13,7 @@ import { checkCatalogs } from './catalogChecks.ts'
 import { checkChain } from './chainChecks.ts'
 import type { AuditCheck } from './check.ts'
 import { checkCheckpoints } from './checkpointChecks.ts'
+import type { AuditLimits } from './limits.ts'
 import { type OnProgress, Progress } from './progress.ts'
 import { checkRates } from './rateChecks.ts'
 import { checkAttestations } from './reserveChecks.ts'
@@ -47,7 +47,7 @@ interface Scope {
   /** To continue from. */
   readonly mark: AuditMark | undefined
   readonly progress: Progress
-  readonly limits: Limits
+  readonly limits: AuditLimits
   readonly archiveDir: string | undefined
 }
 
@@ -88,7 +88,7 @@ const CHECKS: readonly CheckRow[] = [
 export async function runAudit(
   pool: Pool,
   redis: Redis,
-  limits: Limits,
+  limits: AuditLimits,
   { rpcUrl, archiveDir, marking, onProgress }: AuditOptions = {},
 ): Promise<AuditCheck[]> {
   const since = await bookedUntil(pool)
@@ -122,7 +122,7 @@ function leaveMark(
   { key }: Marking,
   mark: AuditMark | undefined,
   since: string,
-  limits: Limits,
+  limits: AuditLimits,
 ): Promise<AuditCheck[]> {
   return inPart(client, 'the audit leaves a mark', async () => {
     await writeMark(client, key, mark, since, limits)
@@ -145,7 +145,7 @@ async function checkBoth(pool: Pool, client: Client, scope: Scope): Promise<Audi
   return (await together([checkBook(client, scope.mark, scope.progress, scope.limits), logs])).flat()
 }
 
-async function markFor(client: Client, marking: Marking | undefined, limits: Limits) {
+async function markFor(client: Client, marking: Marking | undefined, limits: AuditLimits) {
   if (marking === undefined || marking.isFull) return { mark: undefined, refused: undefined }
   return attemptIn<Awaited<ReturnType<typeof readMark>>>(
     client,
@@ -176,6 +176,6 @@ function describeMark(
 }
 
 /** Verifies the whole book by itself, without Redis and the chain. @throws errors of PostgreSQL */
-export function auditBook(pool: Pool, limits: Limits): Promise<AuditCheck[]> {
+export function auditBook(pool: Pool, limits: AuditLimits): Promise<AuditCheck[]> {
   return inWorkspace(pool, false, (client) => checkBook(client, undefined, new Progress(undefined), limits))
 }

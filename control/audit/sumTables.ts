@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
-import type { Limits } from '../limits.ts'
 import type { Client } from '../runtime/db/pool.ts'
+import type { AuditLimits } from './limits.ts'
 
 /** A table of sums over receipts: `audited_NAME` has those up to the mark, `new_NAME` those of the running audit. */
 interface SumTable {
@@ -63,7 +63,7 @@ export async function keepSums(client: Client, isSinceMark: boolean): Promise<vo
 }
 
 /** A hash of all sums of the mark, in the order of their keys, read in pages. @returns hex */
-export async function digestSums(client: Client, limits: Limits): Promise<string> {
+export async function digestSums(client: Client, limits: AuditLimits): Promise<string> {
   const digest = createHash('sha256')
   for (const { name, keys, sums } of SUM_TABLES) {
     digest.update(`${name}\n`)

@@ -8,9 +8,9 @@ import type { Entry } from '../book/settlement/entry.ts'
 import { entriesOf, openEntry } from '../book/settlement/openEntry.ts'
 import { eachRun, OwnerPositions, type OwnerRun } from '../book/settlement/ownerPositions.ts'
 import { ReadSize } from '../book/settlement/readSize.ts'
-import type { Limits } from '../limits.ts'
 import { textArray } from '../runtime/db/arrays.ts'
 import type { Queryable } from '../runtime/db/pool.ts'
+import type { AuditLimits } from './limits.ts'
 
 /** Entries of the streams that are not in the book. */
 export interface Unread {
@@ -29,7 +29,7 @@ export interface Unread {
 }
 
 /** Reads all streams, a page at a time. */
-export async function readUnread(client: Queryable, redis: Redis, limits: Limits): Promise<Unread> {
+export async function readUnread(client: Queryable, redis: Redis, limits: AuditLimits): Promise<Unread> {
   const unread: Unread = { entries: 0, booked: 0, pending: 0, runs: [], amounts: new Map(), keyCharges: new Map() }
   for (let shard = 0; shard < SHARD_COUNT; shard++) {
     unread.pending += await pendingOf(redis, shard)

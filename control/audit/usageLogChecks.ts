@@ -1,9 +1,9 @@
 import { Frontier, type StoredNode } from '../book/usagelog/frontier.ts'
 import { LOG_COUNT } from '../book/usagelog/head.ts'
-import type { Limits } from '../limits.ts'
 import type { Client } from '../runtime/db/pool.ts'
 import type { AuditMark } from './auditMark.ts'
 import { type AuditCheck, Faults } from './check.ts'
+import type { AuditLimits } from './limits.ts'
 import { type LeafPage, readLeaves } from './logLeaves.ts'
 import { compareNodes, nodesBetween } from './logNodes.ts'
 import type { Progress } from './progress.ts'
@@ -24,7 +24,7 @@ export async function checkUsageLogs(
   client: Client,
   mark: AuditMark | undefined,
   progress: Progress,
-  limits: Limits,
+  limits: AuditLimits,
 ): Promise<AuditCheck[]> {
   const faults = {
     positions: new Faults(),
@@ -59,7 +59,7 @@ interface Rebuilding {
   readonly frontier: Frontier
   readonly faults: LogFaults
   readonly progress: Progress
-  readonly limits: Limits
+  readonly limits: AuditLimits
 }
 
 /** @returns how many of the log's heads were signed */

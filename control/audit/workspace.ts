@@ -1,9 +1,9 @@
-import type { Limits } from '../limits.ts'
 import { locking } from '../runtime/db/lockOrder.ts'
 import { type Client, type Pool, withTransaction } from '../runtime/db/pool.ts'
+import type { AuditLimits } from './limits.ts'
 import { createSums } from './sumTables.ts'
 
-/** Limits for the statements of an audit, which read much more than those of the gateway. */
+/** AuditLimits for the statements of an audit, which read much more than those of the gateway. */
 const SETTINGS: readonly string[] = [
   'SET LOCAL statement_timeout = 0',
   'SET LOCAL idle_in_transaction_session_timeout = 0',
@@ -51,6 +51,6 @@ export function inReader<T>(pool: Pool, snapshot: string, work: (client: Client)
 }
 
 /** A statement that may take long: the time after which a silent server is given up is that of an audit. */
-export function longQuery(limits: Limits, text: string, values: unknown[] = []) {
+export function longQuery(limits: AuditLimits, text: string, values: unknown[] = []) {
   return { text, values, query_timeout: limits.auditStatementMs }
 }

@@ -6,9 +6,9 @@ import { providerErrorOf, readProviderError } from '../../contract/providers/pro
 import { type FaultOwner, faultOf } from '../../contract/providers/providerFault.ts'
 import { excessOf } from '../../contract/std/jsonExcess.ts'
 import { isJsonObject, type JsonObject, parseJsonObject } from '../../contract/std/jsonObject.ts'
-import type { Limits } from '../limits.ts'
 import { gatherBytes, TURN_BYTES } from '../runtime/net/gatherBytes.ts'
 import type { CallHttp, HttpAnswer, HttpCall } from '../runtime/net/httpCall.ts'
+import type { BatchLimits } from './limits.ts'
 import type { BatchProvider } from './providers.ts'
 
 /** The endpoint of a batch's lines, as OpenAI names it. https://platform.openai.com/docs/api-reference/batch */
@@ -77,10 +77,10 @@ export class BatchApi {
   private readonly provider: BatchProvider
   private readonly call: CallHttp
   private readonly leftMs: () => number
-  private readonly limits: Limits
+  private readonly limits: BatchLimits
 
   /** @param leftMs how long a call may take from now; none is begun once it is not above zero */
-  constructor(provider: BatchProvider, call: CallHttp, leftMs: () => number, limits: Limits) {
+  constructor(provider: BatchProvider, call: CallHttp, leftMs: () => number, limits: BatchLimits) {
     this.limits = limits
     this.provider = provider
     this.call = call

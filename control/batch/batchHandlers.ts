@@ -3,17 +3,17 @@ import { DAY_MS } from '../../contract/api/time.ts'
 import { GatewayError } from '../../contract/errors/errors.ts'
 import { isId } from '../../contract/wire/ids.ts'
 import type { ApiCall, ReadHandler } from '../api/call.ts'
-import type { Limits } from '../limits.ts'
 import type { Pool } from '../runtime/db/pool.ts'
 import { type JobRow, statusOf } from './jobRow.ts'
 import { jobOf } from './jobStore.ts'
+import type { BatchLimits } from './limits.ts'
 import { failureOf, shownJob } from './shownJob.ts'
 import { webhookSecretOf } from './webhookSecret.ts'
 
 const RETRY_SECONDS = 15
 
 /** GET /v1/batches/{id} and its result. */
-export function batchHandlers(pool: Pool, limits: Limits): Record<'get_batch' | 'get_batch_result', ReadHandler> {
+export function batchHandlers(pool: Pool, limits: BatchLimits): Record<'get_batch' | 'get_batch_result', ReadHandler> {
   return {
     get_batch: {
       read: async (call) => {
@@ -58,7 +58,7 @@ async function resultPart(
   pool: Pool,
   job: JobRow,
   part: string,
-  limits: Limits,
+  limits: BatchLimits,
 ): Promise<{ text: string; next: string }> {
   const from = Number(part || 0)
   const found = await pool.query<{ piece: string | null; size: number }>(

@@ -3,8 +3,8 @@ import { BATCH_OWNER, epochKey, holdsKey, settleKeys, shardOf } from '../../cont
 import { defineScript, type Script, SettleCode } from '../../contract/wire/scripts.ts'
 import { controlScript } from '../admission/scripts.ts'
 import { endLost, type LostEnd } from '../admission/settleLost.ts'
-import type { Limits } from '../limits.ts'
 import type { Pool } from '../runtime/db/pool.ts'
+import type { BatchLimits } from './limits.ts'
 
 const VOID = -1
 
@@ -24,9 +24,9 @@ export class BatchHolds {
   private readonly pool: Pool
   private readonly handOver: Script
   private readonly settle: Script
-  private readonly limits: Limits
+  private readonly limits: BatchLimits
 
-  constructor(redis: Redis, pool: Pool, limits: Limits) {
+  constructor(redis: Redis, pool: Pool, limits: BatchLimits) {
     this.limits = limits
     this.redis = redis
     this.pool = pool

@@ -2,7 +2,6 @@ import type { Logger } from 'pino'
 import type { AttemptIds } from '../../contract/wire/attemptIds.ts'
 import { sluice } from '../../contract/wire/generated/messages.js'
 import type { Redis } from '../../contract/wire/redis.ts'
-import type { Limits } from '../limits.ts'
 import type { Pool } from '../runtime/db/pool.ts'
 import { Loop } from '../runtime/loop.ts'
 import { type CallHttp, callHttp } from '../runtime/net/httpCall.ts'
@@ -12,6 +11,7 @@ import { Contradictions } from './contradictions.ts'
 import { eraseOld, expireJobs } from './expiry.ts'
 import { packGroups } from './groupStore.ts'
 import { GroupWorker } from './groupWorker.ts'
+import type { BatchLimits } from './limits.ts'
 import { openJob, recoverOpening } from './openJob.ts'
 import { type Providers, readProviders } from './providers.ts'
 import { SingleCalls } from './singleCalls.ts'
@@ -34,7 +34,7 @@ export interface BatchServiceOptions {
   readonly callProvider?: CallHttp
   /** By which providers know jobs. */
   readonly attemptIds: AttemptIds
-  readonly limits: Limits
+  readonly limits: BatchLimits
 }
 
 /** Batch jobs from their submission to their end. Several controls may run it side by side. */
@@ -42,7 +42,7 @@ export class BatchService {
   readonly holds: BatchHolds
   readonly contradictions: Contradictions
   private readonly options: BatchServiceOptions
-  private readonly limits: Limits
+  private readonly limits: BatchLimits
   private readonly now: () => number
   private readonly groups: GroupWorker
   private readonly singles: SingleCalls

@@ -1,10 +1,10 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { excessOf, type JsonBounds } from '../../contract/std/jsonExcess.ts'
 import { type JsonObject, parseJsonObject } from '../../contract/std/jsonObject.ts'
-import type { Limits } from '../limits.ts'
+import type { BatchLimits } from './limits.ts'
 
 /** The bounds of the JSON in a provider's answer. */
-export type ResultLimits = Pick<Limits, 'jsonDepthMax' | 'batchResultBytesMax' | 'batchResultValuesMax'>
+export type ResultLimits = Pick<BatchLimits, 'jsonDepthMax' | 'batchResultBytesMax' | 'batchResultValuesMax'>
 
 /** Why an answer is not read. */
 export type ResultExcess = 'bytes' | 'values'

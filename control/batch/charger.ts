@@ -1,10 +1,10 @@
 import type { Logger } from 'pino'
-import type { Limits } from '../limits.ts'
 import { releaseApproval } from '../products/agents/approvals.ts'
 import { type Client, type Pool, withTransaction } from '../runtime/db/pool.ts'
 import { logEvent } from '../runtime/logEvents.ts'
 import type { BatchHolds, Ended } from './batchHolds.ts'
 import { JOB_COLUMNS, type JobRow } from './jobRow.ts'
+import type { BatchLimits } from './limits.ts'
 import { receiptOf } from './outcome.ts'
 import { addWebhook } from './webhookStore.ts'
 
@@ -15,7 +15,7 @@ export interface ChargerOptions {
   readonly holds: Pick<BatchHolds, 'end'>
   readonly log: Logger
   readonly now: () => number
-  readonly limits: Limits
+  readonly limits: BatchLimits
 }
 
 /**

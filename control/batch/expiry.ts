@@ -1,7 +1,7 @@
-import type { Limits } from '../limits.ts'
 import type { Pool } from '../runtime/db/pool.ts'
 import { JOB_COLUMNS, type JobRow } from './jobRow.ts'
 import { decide } from './jobStore.ts'
+import type { BatchLimits } from './limits.ts'
 import { decideFailure } from './outcome.ts'
 
 /**
@@ -9,7 +9,7 @@ import { decideFailure } from './outcome.ts'
  * time at the deadline.
  * @returns the number of expired jobs
  */
-export async function expireJobs(pool: Pool, nowMs: number, limits: Limits): Promise<number> {
+export async function expireJobs(pool: Pool, nowMs: number, limits: BatchLimits): Promise<number> {
   const found = await pool.query<JobRow>(
     `SELECT ${JOB_COLUMNS} FROM batch_jobs
      WHERE (state = 'queued' AND deadline_ms <= $1) OR (state = 'grouped' AND deadline_ms <= $2)
@@ -24,7 +24,7 @@ export async function expireJobs(pool: Pool, nowMs: number, limits: Limits): Pro
 }
 
 /** Erases results and webhook logs whose retention has expired. @returns whether there may be more */
-export async function eraseOld(pool: Pool, nowMs: number, limits: Limits): Promise<boolean> {
+export async function eraseOld(pool: Pool, nowMs: number, limits: BatchLimits): Promise<boolean> {
   const results = await pool.query(
     `UPDATE batch_jobs SET result = NULL WHERE id IN (
        SELECT id FROM batch_jobs WHERE result IS NOT NULL AND ended_at_ms <= $1 LIMIT $2)`,

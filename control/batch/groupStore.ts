@@ -1,9 +1,9 @@
 import { newId } from '../../contract/wire/ids.ts'
-import type { Limits } from '../limits.ts'
 import { textArray } from '../runtime/db/arrays.ts'
 import { camelColumns } from '../runtime/db/columns.ts'
 import { type Client, type Pool, type Queryable, withTransaction } from '../runtime/db/pool.ts'
 import { JOB_COLUMNS, type JobRow, type JobWithBody } from './jobRow.ts'
+import type { BatchLimits } from './limits.ts'
 
 /** A group of jobs that travel in one batch of a provider. Times are milliseconds since 1970. */
 export interface GroupRow {
@@ -40,7 +40,7 @@ export async function packGroups(
   pool: Pool,
   providers: readonly string[],
   nowMs: number,
-  limits: Limits,
+  limits: BatchLimits,
 ): Promise<number> {
   if (providers.length === 0) return 0
   const waiting = await pool.query<Waiting>(
@@ -59,7 +59,7 @@ async function packGroup(
   client: Client,
   { provider, upstreamModel }: Waiting,
   nowMs: number,
-  limits: Limits,
+  limits: BatchLimits,
 ): Promise<number> {
   const found = await client.query<{ id: string; bodyBytes: number; deadlineMs: number }>(
     `SELECT ${camelColumns('id, body_bytes, deadline_ms')} FROM batch_jobs
@@ -93,7 +93,7 @@ async function packGroup(
  * Leases a group that is due, for limits.batchLeaseMs; no other control works on it meanwhile.
  * @returns undefined when none is due
  */
-export async function leaseGroup(db: Queryable, nowMs: number, limits: Limits): Promise<GroupRow | undefined> {
+export async function leaseGroup(db: Queryable, nowMs: number, limits: BatchLimits): Promise<GroupRow | undefined> {
   const leased = await db.query<GroupRow>(
     `UPDATE batch_groups SET leased_until_ms = $1::bigint + $2::bigint, lease = $3, attempts = attempts + 1
      WHERE id = (SELECT id FROM batch_groups WHERE state <> 'ended' AND due_at_ms <= $1 AND leased_until_ms <= $1

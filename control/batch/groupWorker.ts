@@ -1,7 +1,6 @@
 import type { Logger } from 'pino'
 import { batchIdOf } from '../../contract/api/batch.ts'
 import type { AttemptIds } from '../../contract/wire/attemptIds.ts'
-import type { Limits } from '../limits.ts'
 import { backoffMs } from '../runtime/backoff.ts'
 import type { Pool } from '../runtime/db/pool.ts'
 import { logEvent } from '../runtime/logEvents.ts'
@@ -12,6 +11,7 @@ import type { Contradictions } from './contradictions.ts'
 import { changeGroup, fullJobsOfGroup, type GroupRow, jobsOfGroup, leaseGroup } from './groupStore.ts'
 import { type JobRow, type JobWithBody, requestText } from './jobRow.ts'
 import { decide } from './jobStore.ts'
+import type { BatchLimits } from './limits.ts'
 import { readLines } from './lines.ts'
 import { decideAnswer, decideFailure, decideNotHeld } from './outcome.ts'
 import type { Providers } from './providers.ts'
@@ -28,7 +28,7 @@ export interface GroupWorkerOptions {
   /** By which providers know jobs. */
   readonly attemptIds: AttemptIds
   readonly now: () => number
-  readonly limits: Limits
+  readonly limits: BatchLimits
 }
 
 /** Sends groups of jobs to their provider and fetches the results, one step of one group at a time. */

@@ -1,3 +1,6 @@
+import type { LimitsOf } from '../../contract/limits/limits.ts'
+import type { AgentsLimits } from '../products/agents/limits.ts'
+
 /** The limits of batch jobs and webhooks. A group is the jobs that are sent in one batch of a provider. */
 export const BATCH_LIMITS = {
   /** How long a job may take from its row to its hold, in milliseconds. */
@@ -59,3 +62,6 @@ export const BATCH_LIMITS = {
   /** Webhooks that are sent concurrently. */
   webhooksAtOnceMax: 16,
 } as const
+
+/** The limits of this floor, and of those below that it uses. */
+export type BatchLimits = LimitsOf<typeof BATCH_LIMITS> & AgentsLimits

@@ -1,11 +1,11 @@
 import { GatewayError, invalidRequest } from '../../contract/errors/errors.ts'
 import { mayBePublicHost } from '../../contract/net/publicUrl.ts'
 import { sluice } from '../../contract/wire/generated/messages.js'
-import type { Limits } from '../limits.ts'
 import { camelColumns } from '../runtime/db/columns.ts'
 import type { Pool, Queryable } from '../runtime/db/pool.ts'
 import type { BatchHolds } from './batchHolds.ts'
 import type { JobRoute } from './jobRow.ts'
+import type { BatchLimits } from './limits.ts'
 import type { Providers } from './providers.ts'
 import { webhookSecretOf } from './webhookSecret.ts'
 
@@ -16,7 +16,7 @@ export interface OpenJobParts {
   readonly now: () => number
   /** Webhooks may be sent to private addresses. */
   readonly allowPrivate: boolean
-  readonly limits: Limits
+  readonly limits: BatchLimits
 }
 
 /**
@@ -58,7 +58,7 @@ export async function recoverOpening({
   pool: Pool
   holds: Pick<BatchHolds, 'held'>
   now: () => number
-  limits: Limits
+  limits: BatchLimits
 }): Promise<number> {
   const found = await pool.query<{ id: string; accountId: string; keyId: string }>(
     `SELECT ${camelColumns('id, account_id, key_id')} FROM batch_jobs WHERE state = 'opening' AND created_at_ms <= $1 LIMIT $2`,
@@ -91,7 +91,7 @@ async function runnableRoutes(parts: OpenJobParts, request: sluice.SubmitBatchRe
   throw unavailable('No provider of the model runs batch jobs now; try again after Retry-After seconds.')
 }
 
-async function checkRoom(db: Queryable, keyId: string, limits: Limits): Promise<void> {
+async function checkRoom(db: Queryable, keyId: string, limits: BatchLimits): Promise<void> {
   const counted = await db.query<{ own: number; all: number }>(
     `SELECT (SELECT count(*) FROM (SELECT FROM batch_jobs WHERE key_id = $1 AND ended_at_ms IS NULL LIMIT $2) o) AS own,
        (SELECT reltuples::bigint FROM pg_class WHERE oid = 'batch_jobs_open'::regclass) AS all`,
@@ -114,7 +114,7 @@ async function insertOpening(
   request: sluice.SubmitBatchRequest,
   routes: readonly JobRoute[],
   nowMs: number,
-  limits: Limits,
+  limits: BatchLimits,
 ): Promise<void> {
   const [first] = routes
   const body = Buffer.from(request.body).toString('utf8')

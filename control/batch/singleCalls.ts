@@ -1,6 +1,5 @@
 import type { Logger } from 'pino'
 import type { AttemptIds } from '../../contract/wire/attemptIds.ts'
-import type { Limits } from '../limits.ts'
 import { backoffMs } from '../runtime/backoff.ts'
 import { beforeDeadline } from '../runtime/beforeDeadline.ts'
 import { textArray } from '../runtime/db/arrays.ts'
@@ -13,6 +12,7 @@ import { parseResult } from './boundedJson.ts'
 import type { Contradictions } from './contradictions.ts'
 import { JOB_COLUMNS, type JobRow, type JobWithBody, requestText } from './jobRow.ts'
 import { decide, requeue } from './jobStore.ts'
+import type { BatchLimits } from './limits.ts'
 import { EXCESS_REASONS } from './lines.ts'
 import { type Decision, decideAnswer, decideFailure, decideNotHeld } from './outcome.ts'
 import type { BatchProvider, Providers } from './providers.ts'
@@ -31,7 +31,7 @@ export interface SingleCallsOptions {
   readonly now: () => number
   /** Called when a job is decided or may be sent again. */
   readonly onDone: () => void
-  readonly limits: Limits
+  readonly limits: BatchLimits
 }
 
 /**

@@ -4,13 +4,13 @@ import { BATCH_OWNER } from '../../contract/wire/redisKeys.ts'
 import type { HoldRecord } from '../admission/holdRecord.ts'
 import { readHolds, scanHoldsKeys } from '../admission/listHolds.ts'
 import { orphanSettlement } from '../admission/orphanSettlement.ts'
-import type { Limits } from '../limits.ts'
 import { textArray } from '../runtime/db/arrays.ts'
 import type { Pool, Queryable } from '../runtime/db/pool.ts'
 import { logEvent } from '../runtime/logEvents.ts'
 import { redisNowMs } from '../runtime/redisClock.ts'
 import type { BatchHolds } from './batchHolds.ts'
 import { jobOf } from './jobStore.ts'
+import type { BatchLimits } from './limits.ts'
 import { endAgain } from './unbooked.ts'
 
 /** Every hold of a batch job. */
@@ -43,7 +43,7 @@ export async function endStrayHolds({
   redis: Redis
   holds: BatchHolds
   log: Logger
-  limits: Limits
+  limits: BatchLimits
 }): Promise<void> {
   const nowMs = await redisNowMs(redis)
   for await (const page of batchHolds(redis)) {

@@ -1,10 +1,10 @@
 import type { Logger } from 'pino'
 import { sluice } from '../../contract/wire/generated/messages.js'
-import type { Limits } from '../limits.ts'
 import type { Pool } from '../runtime/db/pool.ts'
 import { logEvent } from '../runtime/logEvents.ts'
 import type { BatchHolds } from './batchHolds.ts'
 import { JOB_COLUMNS, type JobRow } from './jobRow.ts'
+import type { BatchLimits } from './limits.ts'
 import { receiptOf } from './outcome.ts'
 
 export interface UnbookedOptions {
@@ -12,7 +12,7 @@ export interface UnbookedOptions {
   readonly holds: Pick<BatchHolds, 'end'>
   readonly log: Logger
   readonly now: () => number
-  readonly limits: Limits
+  readonly limits: BatchLimits
 }
 
 /**

@@ -1,8 +1,8 @@
 import type { Logger } from 'pino'
-import type { Limits } from '../limits.ts'
 import type { Pool } from '../runtime/db/pool.ts'
 import { logEvent } from '../runtime/logEvents.ts'
 import { CallError, callHttp } from '../runtime/net/httpCall.ts'
+import type { BatchLimits } from './limits.ts'
 import { signatureHeaders } from './webhookSecret.ts'
 import { type Attempt, type DueWebhook, noteAttempt, takeDueWebhooks } from './webhookStore.ts'
 
@@ -15,7 +15,7 @@ export interface WebhookSenderOptions {
   /** Webhooks may be sent to private addresses. */
   readonly allowPrivate: boolean
   readonly now: () => number
-  readonly limits: Limits
+  readonly limits: BatchLimits
 }
 
 /**

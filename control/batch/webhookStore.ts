@@ -1,9 +1,9 @@
 import { newId } from '../../contract/wire/ids.ts'
-import type { Limits } from '../limits.ts'
 import { backoffMs } from '../runtime/backoff.ts'
 import { camelColumns } from '../runtime/db/columns.ts'
 import type { Queryable } from '../runtime/db/pool.ts'
 import type { JobRow } from './jobRow.ts'
+import type { BatchLimits } from './limits.ts'
 import { shownJob } from './shownJob.ts'
 
 const ATTEMPT_MARGIN_MS = 2_000
@@ -47,7 +47,7 @@ export async function addWebhook(db: Queryable, job: JobRow, nowMs: number): Pro
  * Takes webhooks that are due. Each is due again at the next step of its backoff, which is later than the end of any attempt,
  * so that a webhook is retried if its sender crashes, and never sent by two senders concurrently.
  */
-export async function takeDueWebhooks(db: Queryable, nowMs: number, limits: Limits): Promise<DueWebhook[]> {
+export async function takeDueWebhooks(db: Queryable, nowMs: number, limits: BatchLimits): Promise<DueWebhook[]> {
   const taken = await db.query<DueWebhook>(
     `UPDATE webhooks w SET attempts = attempts + 1,
        due_at_ms = $1::bigint + LEAST($3::bigint, $2::bigint * power(2, LEAST(w.attempts, 20))::bigint)
@@ -62,7 +62,12 @@ export async function takeDueWebhooks(db: Queryable, nowMs: number, limits: Limi
 }
 
 /** Records the result of an attempt; the webhook is over when it was delivered, or is too old for another attempt. */
-export async function noteAttempt(db: Queryable, hook: DueWebhook, attempt: Attempt, limits: Limits): Promise<void> {
+export async function noteAttempt(
+  db: Queryable,
+  hook: DueWebhook,
+  attempt: Attempt,
+  limits: BatchLimits,
+): Promise<void> {
   const { atMs, tookMs, status, fault } = attempt
   await db.query(
     `INSERT INTO webhook_attempts (webhook_id, attempt, at_ms, took_ms, status, fault)
@@ -79,10 +84,10 @@ export async function noteAttempt(db: Queryable, hook: DueWebhook, attempt: Atte
   ])
 }
 
-function firstRetryMs(limits: Limits): number {
+function firstRetryMs(limits: BatchLimits): number {
   return Math.max(limits.webhookRetryMs, limits.webhookTimeoutMs + ATTEMPT_MARGIN_MS)
 }
 
-function giveUpAtMs(hook: DueWebhook, limits: Limits): number {
+function giveUpAtMs(hook: DueWebhook, limits: BatchLimits): number {
   return hook.createdAtMs + limits.webhookLifetimeMs
 }

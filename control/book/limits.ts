@@ -1,3 +1,6 @@
+import type { LimitsOf } from '../../contract/limits/limits.ts'
+import type { RuntimeLimits } from '../runtime/limits.ts'
+
 /** The limits of settling into the book. */
 export const BOOK_LIMITS = {
   /**
@@ -55,3 +58,6 @@ export const BOOK_LIMITS = {
   /** Open grants of credits that an account may have. */
   grantsPerAccountMax: 64,
 } as const
+
+/** The limits of this floor, and of those below that it uses. */
+export type BookLimits = LimitsOf<typeof BOOK_LIMITS> & RuntimeLimits

@@ -1,3 +1,6 @@
+import type { LimitsOf } from '../../contract/limits/limits.ts'
+import type { BookLimits } from '../book/limits.ts'
+
 /** The limits of the catalog and of the state of the service. */
 export const CATALOG_LIMITS = {
   /** Interval of the checks of the catalog's file and of the price sheet in force, in milliseconds. */
@@ -47,3 +50,6 @@ export const CATALOG_LIMITS = {
   /** Incidents that are shown. */
   incidentsShownMax: 500,
 } as const
+
+/** The limits of this floor, and of those below that it uses. */
+export type CatalogLimits = LimitsOf<typeof CATALOG_LIMITS> & BookLimits

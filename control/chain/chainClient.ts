@@ -10,12 +10,12 @@ import {
   type Transaction,
 } from 'viem'
 import { GatewayError } from '../../contract/errors/errors.ts'
-import type { Limits } from '../limits.ts'
+import type { ChainLimits } from './limits.ts'
 
 export type ChainClient = PublicClient
 
 /** JSON-RPC of a chain over HTTP; concurrent calls are batched into one request. */
-export function createChainClient(rpcUrl: string, limits: Limits): ChainClient {
+export function createChainClient(rpcUrl: string, limits: ChainLimits): ChainClient {
   return createPublicClient({
     transport: http(rpcUrl, {
       timeout: limits.chainTimeoutMs,

@@ -1,9 +1,9 @@
 import type { Logger } from 'pino'
 import type { ChainHealth, PaymentState } from '../../contract/wire/chainHealth.ts'
-import type { Limits } from '../limits.ts'
 import type { Queryable } from '../runtime/db/pool.ts'
 import { Loop } from '../runtime/loop.ts'
 import { type ChainClient, createChainClient } from './chainClient.ts'
+import type { ChainLimits } from './limits.ts'
 
 export interface ChainStateOptions {
   /** Undefined where the operator has named no chain. */
@@ -14,7 +14,7 @@ export interface ChainStateOptions {
   readonly service: Admitting | undefined
   readonly pool: Queryable
   readonly log: Logger
-  readonly limits: Limits
+  readonly limits: ChainLimits
 }
 
 /** The part that admits payments. */

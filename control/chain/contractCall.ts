@@ -1,9 +1,9 @@
 import type { Hex } from 'viem'
 import type { Address } from '../../contract/payments/address.ts'
-import type { Limits } from '../limits.ts'
 import { type Client, type Pool, withTransaction } from '../runtime/db/pool.ts'
 import type { ChainClient } from './chainClient.ts'
 import type { FeeOracle } from './fees.ts'
+import type { ChainLimits } from './limits.ts'
 import { type Purpose, storeTransaction } from './outbox.ts'
 import type { Signer } from './signer.ts'
 import { estimateGas } from './simulation.ts'
@@ -17,7 +17,7 @@ export interface CallParts {
   readonly sender: Signer
   readonly fees: FeeOracle
   readonly watcher: TransactionWatcher
-  readonly limits: Limits
+  readonly limits: ChainLimits
 }
 
 /**

@@ -9,7 +9,7 @@ import {
   type PublicClient,
 } from 'viem'
 import { GatewayError } from '../../contract/errors/errors.ts'
-import type { Limits } from '../limits.ts'
+import type { ChainLimits } from './limits.ts'
 
 /** The value that `isValidSignature` returns for a valid signature; https://eips.ethereum.org/EIPS/eip-1271 */
 const VALID = '0x1626ba7e'
@@ -29,7 +29,7 @@ export class ContractWallets {
   private knownChainId: Promise<number> | undefined
 
   /** @param rpcUrl JSON-RPC over HTTP of the chain that the contracts are on */
-  constructor(rpcUrl: string, limits: Limits) {
+  constructor(rpcUrl: string, limits: ChainLimits) {
     this.client = createPublicClient({
       transport: http(rpcUrl, { timeout: limits.chainTimeoutMs, retryCount: 0 }),
       cacheTime: 0,

@@ -1,5 +1,5 @@
-import type { Limits } from '../limits.ts'
 import { type ChainClient, chainUnavailable, readChain } from './chainClient.ts'
+import type { ChainLimits } from './limits.ts'
 
 const GWEI = 1_000_000_000n
 /** A node takes a replacement that pays an eighth more; https://geth.ethereum.org/docs/interacting-with-geth/rpc */
@@ -22,9 +22,9 @@ export class FeeOracle {
   private readonly chain: ChainClient
   private known: Known | undefined
   private asking: Promise<Known> | undefined
-  private readonly limits: Limits
+  private readonly limits: ChainLimits
 
-  constructor(chain: ChainClient, limits: Limits) {
+  constructor(chain: ChainClient, limits: ChainLimits) {
     this.limits = limits
     this.chain = chain
   }

@@ -1,3 +1,6 @@
+import type { LimitsOf } from '../../contract/limits/limits.ts'
+import type { BookLimits } from '../book/limits.ts'
+
 /** The limits of the chain's node and the gateway's transactions. */
 export const CHAIN_LIMITS = {
   /** The time that the node has for an answer, in milliseconds. */
@@ -36,4 +39,11 @@ export const CHAIN_LIMITS = {
   chainSearchBlocksMax: 200_000,
   /** Blocks that are searched for a payment that another sender may have submitted. */
   chainLookbackBlocks: 1_000,
+  /** How long a wallet that could not fund a payment is refused without asking the chain, in milliseconds. */
+  paymentRefusalMs: 60_000,
+  /** The age at which a transaction of a payer that is in no block is given up, in milliseconds. */
+  payerTransactionMs: 600_000,
 } as const
+
+/** The limits of this floor, and of those below that it uses. */
+export type ChainLimits = LimitsOf<typeof CHAIN_LIMITS> & BookLimits

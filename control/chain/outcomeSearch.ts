@@ -1,6 +1,6 @@
 import { type Hex, pad, type RpcLog } from 'viem'
-import type { Limits } from '../limits.ts'
 import { type ChainClient, findTransaction } from './chainClient.ts'
+import type { ChainLimits } from './limits.ts'
 import type { ExpectedTransfer } from './outbox.ts'
 import type { TransactionRow } from './transactionRow.ts'
 import { isTransfer, TRANSFER_TOPIC } from './transferLog.ts'
@@ -24,7 +24,7 @@ export type Finding = MadeTransfer | { readonly kind: 'included' } | { readonly 
  * An absent receipt proves nothing: nodes prune receipts, and of two nodes behind one address one may lag behind.
  * @throws errors of the node, also when it does not have the blocks that are searched
  */
-export async function searchOutcome(chain: ChainClient, row: TransactionRow, limits: Limits): Promise<Finding> {
+export async function searchOutcome(chain: ChainClient, row: TransactionRow, limits: ChainLimits): Promise<Finding> {
   const [head, ...found] = await Promise.all([
     chain.getBlockNumber(),
     ...row.attempts.map(({ hash }) => findTransaction(chain, hash)),
@@ -43,7 +43,7 @@ async function searchTransfer(
   { attempts, sinceBlock }: TransactionRow,
   transfer: ExpectedTransfer,
   head: number,
-  limits: Limits,
+  limits: ChainLimits,
 ): Promise<MadeTransfer | undefined> {
   const hashes = new Set<string>(attempts.map(({ hash }) => hash))
   const first = Math.max(sinceBlock, head - limits.chainSearchBlocksMax + 1, 0)

@@ -2,9 +2,9 @@ import { type ErrorCode, GatewayError } from '../../contract/errors/errors.ts'
 import type { Address } from '../../contract/payments/address.ts'
 import { PERMIT2_ADDRESS } from '../../contract/payments/addresses.ts'
 import type { SignedPayment } from '../../contract/payments/signedPayment.ts'
-import type { Limits } from '../limits.ts'
 import type { ChainClient } from './chainClient.ts'
 import { chainUnavailable, isRevert, readChain } from './chainClient.ts'
+import type { ChainLimits } from './limits.ts'
 import { PAYMENT_ABI, settlementCall } from './settlementCall.ts'
 
 /** Margin above the gas of a simulation: storage may differ in another block. */
@@ -32,7 +32,7 @@ export async function simulatePayment(
   chain: ChainClient,
   payment: SignedPayment,
   sender: Address,
-  limits: Limits,
+  limits: ChainLimits,
 ): Promise<Simulation> {
   const gas = await estimateGas(chain, sender, settlementCall(payment), limits)
   return gas === undefined ? refusalOf(chain, payment) : { gas }
@@ -48,7 +48,7 @@ export async function estimateGas(
   chain: ChainClient,
   sender: Address,
   call: { to: Address; data: `0x${string}` },
-  limits: Limits,
+  limits: ChainLimits,
   blockNumber?: bigint,
 ): Promise<bigint | undefined> {
   try {
@@ -106,7 +106,7 @@ async function isUsed(chain: ChainClient, payment: SignedPayment): Promise<boole
 /** The error for a refusal of the chain. */
 export function refusalError(
   refusal: Extract<Simulation, { refusal: unknown }>['refusal'],
-  limits: Limits,
+  limits: ChainLimits,
 ): GatewayError {
   const retryAfterSeconds = Math.ceil(limits.paymentRefusalMs / 1_000)
   const waits = refusal === 'insufficient_funds' || refusal === 'allowance_required'

@@ -1,5 +1,4 @@
 import type { Logger } from 'pino'
-import type { Limits } from '../limits.ts'
 import { tryLock } from '../runtime/db/locks.ts'
 import { type Pool, withTransaction } from '../runtime/db/pool.ts'
 import { logEvent } from '../runtime/logEvents.ts'
@@ -7,6 +6,7 @@ import { Loop } from '../runtime/loop.ts'
 import type { ChainClient } from './chainClient.ts'
 import { eachApart } from './eachApart.ts'
 import type { FeeOracle } from './fees.ts'
+import type { ChainLimits } from './limits.ts'
 import { storeAttempt } from './outbox.ts'
 import { searchOutcome } from './outcomeSearch.ts'
 import type { Signer } from './signer.ts'
@@ -23,7 +23,7 @@ export interface SweeperOptions {
   /** Blocks after which nothing is expected to be taken back. */
   readonly finalBlocks: number
   readonly log: Logger
-  readonly limits: Limits
+  readonly limits: ChainLimits
 }
 
 /**

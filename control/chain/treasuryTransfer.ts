@@ -1,7 +1,7 @@
-import type { Limits } from '../limits.ts'
 import { type Client, type Pool, withTransaction } from '../runtime/db/pool.ts'
 import type { ChainClient } from './chainClient.ts'
 import type { FeeOracle } from './fees.ts'
+import type { ChainLimits } from './limits.ts'
 import { type ExpectedTransfer, isPaused, type Purpose, storeTransaction } from './outbox.ts'
 import { transferCall } from './settlementCall.ts'
 import type { Signer } from './signer.ts'
@@ -15,7 +15,7 @@ export interface TreasuryParts {
   readonly treasury: Signer
   readonly fees: FeeOracle
   readonly watcher: TransactionWatcher
-  readonly limits: Limits
+  readonly limits: ChainLimits
 }
 
 /** Tokens that leave the treasury. */

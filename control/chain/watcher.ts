@@ -1,10 +1,10 @@
 import type { Logger } from 'pino'
 import type { Hex, TransactionReceipt } from 'viem'
-import type { Limits } from '../limits.ts'
 import type { Pool } from '../runtime/db/pool.ts'
 import { logEvent } from '../runtime/logEvents.ts'
 import { Loop } from '../runtime/loop.ts'
 import { type ChainClient, findTransaction, isUnanswered } from './chainClient.ts'
+import type { ChainLimits } from './limits.ts'
 import type { Purpose, StoredTransaction } from './outbox.ts'
 import { type OutcomeHandler, type OutcomeHandlers, OutcomeRecorder } from './recorder.ts'
 import { type TransactionRow, type TransactionState, transactionOf } from './transactionRow.ts'
@@ -24,7 +24,7 @@ export interface WatcherOptions {
   readonly handlers: OutcomeHandlers
   /** Blocks that a transaction has to be deep, its own counted, before it counts: one of them by its handler's `depth`. */
   readonly confirmations: Readonly<Record<OutcomeHandler['depth'], number>>
-  readonly limits: Limits
+  readonly limits: ChainLimits
 }
 
 /** Sends stored transactions and follows them until they are final. */
@@ -39,7 +39,7 @@ export class TransactionWatcher {
   private pollMs = POLL_FIRST_MS
   private timer: NodeJS.Timeout | undefined
   private stopping = false
-  private readonly limits: Limits
+  private readonly limits: ChainLimits
 
   constructor(options: WatcherOptions) {
     this.limits = options.limits

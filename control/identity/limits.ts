@@ -1,3 +1,6 @@
+import type { LimitsOf } from '../../contract/limits/limits.ts'
+import type { ApiLimits } from '../api/limits.ts'
+
 /** The limits of accounts, keys, wallets and sessions. */
 export const IDENTITY_LIMITS = {
   /** Interval of the polls for changed keys, in milliseconds. */
@@ -9,3 +12,6 @@ export const IDENTITY_LIMITS = {
   /** How long checks may be waited for without a break before some are refused, in milliseconds. */
   signatureOverloadMs: 2_000,
 } as const
+
+/** The limits of this floor, and of those below that it uses. */
+export type IdentityLimits = LimitsOf<typeof IDENTITY_LIMITS> & ApiLimits

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Limits } from '../limits.ts'
 import { backoffMs } from '../runtime/backoff.ts'
+import type { LaunchLimits } from './limits.ts'
 import type { ManagedProcess } from './process/managedProcess.ts'
 
 // A process that ran this long was well; its next failure is not counted with the earlier ones.
@@ -16,7 +16,7 @@ export function keepRunning(
   process: ManagedProcess,
   start: () => Promise<void>,
   report: (text: string) => void,
-  limits: Limits,
+  limits: LaunchLimits,
 ): () => void {
   let watching = true
   let failures = 0

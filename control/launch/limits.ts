@@ -1,3 +1,7 @@
+import type { LimitsOf } from '../../contract/limits/limits.ts'
+import type { CatalogLimits } from '../catalog/limits.ts'
+import type { ChainLimits } from '../chain/limits.ts'
+
 /** The limits of the processes that `make run` and the tests start. */
 export const LAUNCH_LIMITS = {
   /** The time that a process has to start, in milliseconds. */
@@ -7,3 +11,6 @@ export const LAUNCH_LIMITS = {
   /** The longest wait before a program is started again, in milliseconds. */
   restartDelayMaxMs: 5_000,
 } as const
+
+/** The limits of this floor, and of those below that it uses. */
+export type LaunchLimits = LimitsOf<typeof LAUNCH_LIMITS> & CatalogLimits & ChainLimits

@@ -4,7 +4,7 @@ import { chownSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, wri
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
-import type { Limits } from '../limits.ts'
+import type { LaunchLimits } from './limits.ts'
 import { clusterFolder, postgresFolder, postgresUser } from './postgresFiles.ts'
 import { serverEnvironment } from './process/childEnvironment.ts'
 import { freePort } from './process/freePort.ts'
@@ -25,7 +25,7 @@ export interface PostgresOptions {
   readonly settings?: Readonly<Record<string, string>>
   /** Lets this process end while the server runs; the server is stopped then. */
   readonly unref?: boolean
-  readonly limits: Limits
+  readonly limits: LaunchLimits
 }
 
 /** A PostgreSQL server of our own. */

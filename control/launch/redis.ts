@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process'
 import { mkdirSync } from 'node:fs'
 import { connect, type NetConnectOpts } from 'node:net'
 import { join } from 'node:path'
-import type { Limits } from '../limits.ts'
+import type { LaunchLimits } from './limits.ts'
 import { systemPackagesScript } from './paths.ts'
 import { serverEnvironment } from './process/childEnvironment.ts'
 import { freePort } from './process/freePort.ts'
@@ -24,7 +24,7 @@ export interface RedisOptions {
   readonly logFile: string
   /** Path of a Unix domain socket, only for this user; Redis then has no port. By default it listens on a port. */
   readonly socket?: string
-  readonly limits: Limits
+  readonly limits: LaunchLimits
   /** The program to run, as `findRedis` has found it; searched for when absent. */
   readonly program?: string | undefined
 }

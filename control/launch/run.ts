@@ -2,7 +2,7 @@ import { mkdirSync, rmSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import { unknownVariables } from '../../contract/schemas/environment.ts'
 import { newSignal } from '../../contract/std/signal.ts'
-import type { Limits } from '../limits.ts'
+import type { LaunchLimits } from './limits.ts'
 import { closeFolder, provideDataFolder } from './privateFolder.ts'
 import { portFault } from './process/freePort.ts'
 import { takePidFile } from './process/pidFile.ts'
@@ -91,7 +91,7 @@ Pay for a request by itself, without a key, on a development chain with test tok
   npm run demo:pay
 `
 
-async function runUntilAsked(show: (text: string) => void, limits: Limits): Promise<number> {
+async function runUntilAsked(show: (text: string) => void, limits: LaunchLimits): Promise<number> {
   const asked = new StopRequest()
   const settings = readSettings(process.env)
   for (const sentence of unknownVariables(process.env)) show(sentence)
@@ -126,7 +126,7 @@ async function runUntilAsked(show: (text: string) => void, limits: Limits): Prom
  * @param show prints a line on the terminal
  * @returns the exit status
  */
-export function run(show: (text: string) => void, limits: Limits): Promise<number> {
+export function run(show: (text: string) => void, limits: LaunchLimits): Promise<number> {
   return runUntilAsked(show, limits).catch((error: unknown) => {
     show(`Sluice did not start: ${error instanceof Error ? error.message : String(error)}`)
     return 1

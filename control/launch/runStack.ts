@@ -3,7 +3,6 @@ import { join } from 'node:path'
 import type { ContractLimits } from '../../contract/limits/limits.ts'
 import { workerStopMaxMs } from '../../contract/limits/stopTime.ts'
 import { readCatalogFile } from '../catalog/pricing/catalogFile.ts'
-import type { Limits } from '../limits.ts'
 import { provideBusKey } from './busKey.ts'
 import { provideCatalogKey } from './catalogKey.ts'
 import { AnvilMissing } from './chain/anvil.ts'
@@ -11,6 +10,7 @@ import { type DemoChain, type DemoPayer, startDemoChain } from './chain/demoChai
 import { type DemoAccount, provideDemoAccount } from './demoAccount.ts'
 import { chooseCatalog } from './demoCatalog.ts'
 import { keepRunning } from './keepRunning.ts'
+import type { LaunchLimits } from './limits.ts'
 import { provideLogKey } from './logKey.ts'
 import { OutageFilter } from './outage.ts'
 import { compiled } from './paths.ts'
@@ -59,10 +59,10 @@ export class StackRunner {
   private readonly watches: Array<() => void> = []
   private redisSocket: SocketPlace | undefined
   private stopped = false
-  private readonly limits: Limits
+  private readonly limits: LaunchLimits
 
   /** @param show prints a line on the terminal */
-  constructor(settings: Settings, show: (text: string) => void, limits: Limits) {
+  constructor(settings: Settings, show: (text: string) => void, limits: LaunchLimits) {
     this.limits = limits
     this.settings = settings
     this.show = show

@@ -1,3 +1,7 @@
+import type { LimitsOf } from '../../contract/limits/limits.ts'
+import type { MarketplaceLimits } from '../products/marketplace/limits.ts'
+import type { TransfersLimits } from '../products/transfers/limits.ts'
+
 /** The limits of receipts, statements and the archive. */
 export const RECORDS_LIMITS = {
   /** How long a read of a receipt waits while its request is under way, in milliseconds. */
@@ -19,3 +23,6 @@ export const RECORDS_LIMITS = {
   /** The most attempts at archiving a month. */
   archiveLockTries: 60,
 } as const
+
+/** The limits of this floor, and of those below that it uses. */
+export type RecordsLimits = LimitsOf<typeof RECORDS_LIMITS> & MarketplaceLimits & TransfersLimits

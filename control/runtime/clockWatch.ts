@@ -1,7 +1,7 @@
 import type { Logger } from 'pino'
 import { ClockDifference } from '../../contract/wire/clockDifference.ts'
 import type { Redis } from '../../contract/wire/redis.ts'
-import type { Limits } from '../limits.ts'
+import type { RuntimeLimits } from './limits.ts'
 import { logEvent } from './logEvents.ts'
 import { Loop } from './loop.ts'
 import { redisNowMs } from './redisClock.ts'
@@ -9,7 +9,7 @@ import { redisNowMs } from './redisClock.ts'
 export interface ClockWatchOptions {
   readonly redis: Redis
   readonly log: Logger
-  readonly limits: Limits
+  readonly limits: RuntimeLimits
 }
 
 /** Compares this machine's clock with Redis's, and logs when they begin to differ and when they agree again. */

@@ -1,3 +1,5 @@
+import type { ContractLimits, LimitsOf } from '../../contract/limits/limits.ts'
+
 /** The limits of control's connections, calls and feeds. */
 export const RUNTIME_LIMITS = {
   /** Connections to PostgreSQL of one process. */
@@ -14,4 +16,11 @@ export const RUNTIME_LIMITS = {
   keyChangesBatchesMax: 20,
   /** Interval of the comparisons of the machine's clock with Redis's, in milliseconds. */
   clockCheckMs: 10_000,
+  /** The time between two removals of expired data, in milliseconds. */
+  housekeepingMs: 60_000,
+  /** Rows that one removal takes. */
+  housekeepingBatchMax: 5_000,
 } as const
+
+/** The limits of this floor, and of those below that it uses. */
+export type RuntimeLimits = LimitsOf<typeof RUNTIME_LIMITS> & ContractLimits

@@ -5,11 +5,11 @@ import type { Sheet } from '../catalog/pricing/sheet.ts'
 import { latestSheet } from '../catalog/pricing/sheetStore.ts'
 import { shownIncidents } from '../catalog/status/incidents.ts'
 import { shownDays } from '../catalog/status/observedDays.ts'
-import type { Limits } from '../limits.ts'
 import { Leaderboard } from '../products/agents/leaderboard.ts'
 import type { Queryable } from '../runtime/db/pool.ts'
 import { quotient } from './decimal.ts'
 import { indexJson } from './indexJson.ts'
+import type { StatisticsLimits } from './limits.ts'
 import { at } from './pointer.ts'
 import type { PriceIndexes } from './priceIndex.ts'
 import { statsJson } from './stats.ts'
@@ -36,12 +36,17 @@ export interface SiteFigure {
 interface Parts {
   readonly db: Queryable
   readonly indexes: PriceIndexes
-  readonly limits: Limits
+  readonly limits: StatisticsLimits
   readonly nowMs: number
 }
 
 /** GET /v1/ecosystem: each figure is taken from the answer of its source. */
-export async function ecosystemJson(db: Queryable, indexes: PriceIndexes, limits: Limits, nowMs: number = Date.now()) {
+export async function ecosystemJson(
+  db: Queryable,
+  indexes: PriceIndexes,
+  limits: StatisticsLimits,
+  nowMs: number = Date.now(),
+) {
   const parts = { db, indexes, limits, nowMs }
   const groups = await Promise.all(
     [usageFigures, catalogFigures, indexFigures, uptimeFigures, agentFigures, logFigures].map((read) => read(parts)),

@@ -2,8 +2,8 @@ import { DAY_MS, formatDay } from '../../contract/api/time.ts'
 import { GatewayError } from '../../contract/errors/errors.ts'
 import type { RateSet } from '../../contract/money/charge.ts'
 import { formatUsd } from '../../contract/money/units.ts'
-import type { Limits } from '../limits.ts'
 import { type BasketItem, CLASSES } from './basket.ts'
+import type { StatisticsLimits } from './limits.ts'
 import { type Period, periodOf } from './period.ts'
 import type { PriceIndex, PriceIndexes } from './priceIndex.ts'
 
@@ -19,7 +19,7 @@ const BASKET_ID = 1
 export async function indexJson(
   indexes: PriceIndexes,
   query: Readonly<Record<string, unknown>>,
-  limits: Limits,
+  limits: StatisticsLimits,
   nowMs: number = Date.now(),
 ) {
   const asked = query['basket']

@@ -1,9 +1,13 @@
+import type { LimitsOf } from '../../contract/limits/limits.ts'
+import type { AgentsLimits } from '../products/agents/limits.ts'
+
 /** The limits of the public figures. */
 export const STATISTICS_LIMITS = {
-  /** How long a leaderboard that was read is shown, in milliseconds. */
-  leaderboardKeptMs: 10_000,
   /** Models in the basket of the price index, the first by name. */
   indexModelsMax: 100,
   /** Price sheets that are read together for the price index. */
   indexSheetsPage: 20,
 } as const
+
+/** The limits of this floor, and of those below that it uses. */
+export type StatisticsLimits = LimitsOf<typeof STATISTICS_LIMITS> & AgentsLimits

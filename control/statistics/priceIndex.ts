@@ -1,8 +1,8 @@
 import type { RateSet } from '../../contract/money/charge.ts'
-import type { Limits } from '../limits.ts'
 import type { Queryable } from '../runtime/db/pool.ts'
 import { type Basket, type BasketItem, basketOf, costOf } from './basket.ts'
 import { quotient } from './decimal.ts'
+import type { StatisticsLimits } from './limits.ts'
 import { readSheetPrices, type SheetPrices } from './sheetHistory.ts'
 
 const VALUE_PLACES = 4
@@ -85,13 +85,13 @@ export class PriceIndex {
 /** Keeps the price index by the sheets that were published; sheets never change, so each is read once. */
 export class PriceIndexes {
   private readonly db: Queryable
-  private readonly limits: Limits
+  private readonly limits: StatisticsLimits
   private index: PriceIndex | undefined
   /** The version of the last sheet that was read, or 0. */
   private version = 0
   private reading: Promise<unknown> = Promise.resolve()
 
-  constructor(db: Queryable, limits: Limits) {
+  constructor(db: Queryable, limits: StatisticsLimits) {
     this.db = db
     this.limits = limits
   }

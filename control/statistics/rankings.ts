@@ -4,9 +4,9 @@ import { FIGURES, type Figures, OTHERS } from '../book/statistics/cell.ts'
 import { allTokens, readModelSums } from '../book/statistics/publicStatistics.ts'
 import type { Sheet } from '../catalog/pricing/sheet.ts'
 import { latestSheet } from '../catalog/pricing/sheetStore.ts'
-import type { Limits } from '../limits.ts'
 import type { Queryable } from '../runtime/db/pool.ts'
 import { quotient } from './decimal.ts'
+import type { StatisticsLimits } from './limits.ts'
 import { type Period, periodOf } from './period.ts'
 
 const LIMIT_USUAL = 20
@@ -34,7 +34,7 @@ const VALUE_OF: Readonly<Record<Measure, (sums: Figures) => number>> = {
 export async function rankingsJson(
   db: Queryable,
   query: Readonly<Record<string, unknown>>,
-  limits: Limits,
+  limits: StatisticsLimits,
   nowMs: number = Date.now(),
 ) {
   const over = (query['over'] ?? 'week') as keyof typeof DAYS_OF

@@ -11,9 +11,9 @@ import {
   type Told,
   type WideFigures,
 } from '../book/statistics/publicStatistics.ts'
-import type { Limits } from '../limits.ts'
 import type { Queryable } from '../runtime/db/pool.ts'
 import { quotient } from './decimal.ts'
+import type { StatisticsLimits } from './limits.ts'
 import { periodOf } from './period.ts'
 
 const DAYS_USUAL = 30
@@ -28,7 +28,7 @@ const RATE_PLACES = 6
 export async function statsJson(
   db: Queryable,
   query: Readonly<Record<string, unknown>>,
-  limits: Limits,
+  limits: StatisticsLimits,
   nowMs: number = Date.now(),
 ) {
   const days = Number(query['days'] ?? Math.min(DAYS_USUAL, limits.statsDaysMax))

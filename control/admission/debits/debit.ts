@@ -9,11 +9,11 @@ import { appendAdmissionEvent, lockAccounts } from '../../book/ledger/appendAdmi
 import { postTransfers } from '../../book/ledger/postTransfers.ts'
 import type { Spender } from '../../book/ledger/spender.ts'
 import { addDebitUsage } from '../../book/settlement/keyUsage.ts'
-import type { Limits } from '../../limits.ts'
 import { beforeDeadline } from '../../runtime/beforeDeadline.ts'
 import type { Client, Pool } from '../../runtime/db/pool.ts'
 import type { UndoableTransaction } from '../../runtime/db/undoable.ts'
 import { tryDebitLock } from '../debitLock.ts'
+import type { AdmissionLimits } from '../limits.ts'
 import { takeRecalling } from '../recall.ts'
 import { controlScript } from '../scripts.ts'
 import { keysText } from '../spendingKeys.ts'
@@ -63,9 +63,9 @@ export class Debits {
   private readonly redis: Redis
   private readonly takeScript: Script
   private readonly giveBack: Script
-  private readonly limits: Limits
+  private readonly limits: AdmissionLimits
 
-  constructor(pool: Pool, redis: Redis, limits: Limits) {
+  constructor(pool: Pool, redis: Redis, limits: AdmissionLimits) {
     this.limits = limits
     this.pool = pool
     this.redis = redis
@@ -236,7 +236,7 @@ const TOKENS_MESSAGE = 'The tokens that are free of this holding do not cover th
 const BALANCE_MESSAGE = 'The coin that is free on the account does not cover this; add coin or send less.'
 
 /** A connection that waits for Redis has no answer and no error, and a transaction must not wait with it. */
-async function inTime<T>(answer: Promise<T>, limits: Limits): Promise<T> {
+async function inTime<T>(answer: Promise<T>, limits: AdmissionLimits): Promise<T> {
   try {
     return await beforeDeadline(answer, limits.debitTakeMs, () => {
       throw unavailable()

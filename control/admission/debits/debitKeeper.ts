@@ -4,13 +4,13 @@ import type { Redis } from '../../../contract/wire/redis.ts'
 import { debitsKey, SHARD_COUNT } from '../../../contract/wire/redisKeys.ts'
 import { pipelineOf } from '../../../contract/wire/redisShards.ts'
 import { markDirty } from '../../book/settlement/dirtyShards.ts'
-import type { Limits } from '../../limits.ts'
 import { textArray } from '../../runtime/db/arrays.ts'
 import type { Pool } from '../../runtime/db/pool.ts'
 import { logEvent } from '../../runtime/logEvents.ts'
 import { Loop } from '../../runtime/loop.ts'
 import { redisNowMs } from '../../runtime/redisClock.ts'
 import { type DebitRecord, readDebits } from '../debitRecord.ts'
+import type { AdmissionLimits } from '../limits.ts'
 import { answersOf } from '../scripts.ts'
 import type { Debits } from './debit.ts'
 
@@ -21,9 +21,9 @@ export class DebitKeeper {
   private readonly log: Logger
   private readonly debits: Debits
   private readonly loop: Loop
-  private readonly limits: Limits
+  private readonly limits: AdmissionLimits
 
-  constructor(options: { pool: Pool; redis: Redis; log: Logger; debits: Debits; limits: Limits }) {
+  constructor(options: { pool: Pool; redis: Redis; log: Logger; debits: Debits; limits: AdmissionLimits }) {
     this.limits = options.limits
     this.pool = options.pool
     this.redis = options.redis

@@ -1,8 +1,8 @@
 import type { Logger } from 'pino'
-import type { Limits } from '../../limits.ts'
 import type { Pool } from '../../runtime/db/pool.ts'
 import { logEvent } from '../../runtime/logEvents.ts'
 import { Loop } from '../../runtime/loop.ts'
+import type { BookLimits } from '../limits.ts'
 import type { NoteKey } from './noteKey.ts'
 import { signCheckpoint } from './signCheckpoint.ts'
 import type { Rewound } from './signedHeads.ts'
@@ -11,7 +11,7 @@ export interface CheckpointOptions {
   readonly pool: Pool
   readonly log: Logger
   readonly key: NoteKey
-  readonly limits: Limits
+  readonly limits: BookLimits
 }
 
 /** Signs a checkpoint whenever usage logs have grown, together with all other controls one each limits.checkpointMs. */

@@ -1,7 +1,7 @@
 import { GatewayError, invalidRequest } from '../../../contract/errors/errors.ts'
-import type { Limits } from '../../limits.ts'
 import { intArray, textArray } from '../../runtime/db/arrays.ts'
 import type { Client } from '../../runtime/db/pool.ts'
+import type { BookLimits } from '../limits.ts'
 import { type NoteParts, splitNote } from './noteParts.ts'
 import type { Cosignature, WitnessKey } from './witnessKey.ts'
 
@@ -24,7 +24,7 @@ export async function cosign(
   client: Client,
   note: string,
   witnesses: readonly WitnessKey[],
-  limits: Limits,
+  limits: BookLimits,
 ): Promise<{ size: number; witnesses: string[] }> {
   const parts = splitNote(note)
   if (parts === undefined) throw refused('a signed note: a checkpoint, an empty line and lines of signatures')
@@ -60,7 +60,7 @@ function cosignaturesIn(parts: NoteParts, witnesses: readonly WitnessKey[]): Cos
   return found
 }
 
-function checkTime(atSeconds: number, { signed_seconds, now_seconds }: SignedRow, limits: Limits): void {
+function checkTime(atSeconds: number, { signed_seconds, now_seconds }: SignedRow, limits: BookLimits): void {
   const skewSeconds = limits.cosignatureSkewMs / 1_000
   if (now_seconds - signed_seconds > limits.cosignatureAfterMs / 1_000) {
     throw refused('a newer checkpoint; witnesses cosign the last one')

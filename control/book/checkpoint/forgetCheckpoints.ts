@@ -1,7 +1,7 @@
-import type { Limits } from '../../limits.ts'
 import { intArray } from '../../runtime/db/arrays.ts'
 import { lockUntilCommit } from '../../runtime/db/locks.ts'
 import { type Client, type Pool, withTransaction } from '../../runtime/db/pool.ts'
+import type { BookLimits } from '../limits.ts'
 import { HEADS_LOG } from '../usagelog/head.ts'
 import { isFullTile } from '../usagelog/storedNodes.ts'
 import { TILE } from '../usagelog/tile.ts'
@@ -14,7 +14,7 @@ import { headLeaves, tilesInUse } from './headTiles.ts'
  * @returns whether there may be more
  * @throws Error when entries do not match their signed hash; nothing is removed then
  */
-export function forgetCheckpoints(pool: Pool, limits: Limits): Promise<boolean> {
+export function forgetCheckpoints(pool: Pool, limits: BookLimits): Promise<boolean> {
   return withTransaction(pool, async (client) => {
     await lockUntilCommit(client, 'oldCheckpoints')
     const forgotten = await removeCheckpoints(client, limits)
@@ -24,7 +24,7 @@ export function forgetCheckpoints(pool: Pool, limits: Limits): Promise<boolean> 
   })
 }
 
-async function removeCheckpoints(client: Client, limits: Limits): Promise<number> {
+async function removeCheckpoints(client: Client, limits: BookLimits): Promise<number> {
   const found = await client.query<{ size: number }>(
     `SELECT size FROM (SELECT size, signed_at FROM checkpoints ORDER BY size LIMIT $1) AS oldest
      WHERE signed_at < now() - $2 * interval '1 ms' AND size < (SELECT max(size) FROM checkpoints)`,
@@ -38,7 +38,7 @@ async function removeCheckpoints(client: Client, limits: Limits): Promise<number
 }
 
 /** Tiles before the first checkpoint that is kept, that have no head which is still the newest of its log. */
-async function oldTiles(client: Client, limits: Limits): Promise<number[]> {
+async function oldTiles(client: Client, limits: BookLimits): Promise<number[]> {
   const found = await client.query<{ tile: number }>(
     `SELECT position / ${TILE} AS tile FROM log_heads
      WHERE position % ${TILE} = ${TILE - 1} AND position < (SELECT min(size) FROM checkpoints)

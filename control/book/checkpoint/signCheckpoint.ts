@@ -1,6 +1,6 @@
-import type { Limits } from '../../limits.ts'
 import { byteaArray, intArray } from '../../runtime/db/arrays.ts'
 import { type Client, type Pool, withTransaction } from '../../runtime/db/pool.ts'
+import type { BookLimits } from '../limits.ts'
 import { appendLeaves, type CurrentHead, HEADS_LOG, lockHeads } from '../usagelog/head.ts'
 import { leafHash } from '../usagelog/merkle.ts'
 import { checkpointText, headText } from './checkpointText.ts'
@@ -19,7 +19,7 @@ export interface Signed {
  * control signs at a time, and a crashed one releases the lock with its connection.
  * @returns undefined while the last checkpoint is too young for another one
  */
-export function signCheckpoint(pool: Pool, key: NoteKey, limits: Limits): Promise<Signed | undefined> {
+export function signCheckpoint(pool: Pool, key: NoteKey, limits: BookLimits): Promise<Signed | undefined> {
   return withTransaction(pool, async (client) => {
     const frontier = (await lockHeads(client, [HEADS_LOG])).get(HEADS_LOG)
     if (frontier === undefined || (await isYoung(client, limits))) return undefined
@@ -37,7 +37,7 @@ export function signCheckpoint(pool: Pool, key: NoteKey, limits: Limits): Promis
 }
 
 /** Whether the last checkpoint is too young for another one, regardless of its signer. */
-async function isYoung(client: Client, limits: Limits): Promise<boolean> {
+async function isYoung(client: Client, limits: BookLimits): Promise<boolean> {
   const found = await client.query<{ is_young: boolean }>(
     `SELECT signed_at > clock_timestamp() - $1 * interval '1 ms' AS is_young FROM checkpoints ORDER BY size DESC LIMIT 1`,
     [limits.checkpointMs],

@@ -1,9 +1,9 @@
 import { formatUsd } from '../../../contract/money/units.ts'
 import { newId } from '../../../contract/wire/ids.ts'
-import type { Limits } from '../../limits.ts'
 import { countOf } from '../../runtime/db/count.ts'
 import { locking, making } from '../../runtime/db/lockOrder.ts'
 import type { Client, Queryable } from '../../runtime/db/pool.ts'
+import type { BookLimits } from '../limits.ts'
 import { grantAccount, HOUSE } from './accounts.ts'
 import { appendAdmissionEvent } from './appendAdmissionEvent.ts'
 import { postTransfers } from './postTransfers.ts'
@@ -48,7 +48,7 @@ async function openGrants(client: Client, accountId: string): Promise<number> {
  * @throws TooManyGrantsError beyond limits.grantsPerAccountMax; ReusedRefError when the same event granted another amount
  *   to this account; Error when the account is unknown
  */
-export async function grantCredits(client: Client, grant: CreditGrant, limits: Limits): Promise<GrantResult> {
+export async function grantCredits(client: Client, grant: CreditGrant, limits: BookLimits): Promise<GrantResult> {
   if (!Number.isSafeInteger(grant.units) || grant.units <= 0) {
     throw new RangeError(`a grant has to be a positive number of units, not ${grant.units}`)
   }

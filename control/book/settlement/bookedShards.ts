@@ -1,7 +1,7 @@
 import { SHARD_COUNT } from '../../../contract/wire/redisKeys.ts'
-import type { Limits } from '../../limits.ts'
 import { intArray } from '../../runtime/db/arrays.ts'
 import { type Client, type Pool, withTransaction } from '../../runtime/db/pool.ts'
+import type { BookLimits } from '../limits.ts'
 
 /** The result of one renewal of the leases. */
 export interface LeaseChange {
@@ -30,12 +30,12 @@ const TAKE = `
 export class BookedShards {
   private readonly pool: Pool
   private readonly booker: string
-  private readonly limits: Limits
+  private readonly limits: BookLimits
   private held: readonly number[] = []
   private dueAtMs = 0
 
   /** @param booker name of this control, unique among the running ones */
-  constructor(pool: Pool, booker: string, limits: Limits) {
+  constructor(pool: Pool, booker: string, limits: BookLimits) {
     this.pool = pool
     this.booker = booker
     this.limits = limits

@@ -1,9 +1,9 @@
 import { setTimeout as sleep, setImmediate as turn } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import { connectRedis, type Redis } from '../../../contract/wire/redis.ts'
-import type { Limits } from '../../limits.ts'
 import type { Pool } from '../../runtime/db/pool.ts'
 import { logEvent } from '../../runtime/logEvents.ts'
+import type { BookLimits } from '../limits.ts'
 import { bookBatch } from './bookBatch.ts'
 import type { Booked } from './bookEntries.ts'
 import { BookedShards } from './bookedShards.ts'
@@ -34,7 +34,7 @@ export interface SettlementOptions {
   readonly consumer: string
   /** Called for every batch after its commit. */
   readonly onBooked?: (booked: Booked) => void
-  readonly limits: Limits
+  readonly limits: BookLimits
 }
 
 /** Pending entries of each stream that one read takes up again after a crash. */

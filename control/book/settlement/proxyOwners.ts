@@ -1,6 +1,6 @@
 import type { sluice } from '../../../contract/wire/generated/messages.js'
-import type { Limits } from '../../limits.ts'
 import type { Queryable } from '../../runtime/db/pool.ts'
+import type { BookLimits } from '../limits.ts'
 
 const NOTE = `
   WITH seen AS (
@@ -46,7 +46,7 @@ export async function bookedPositions(db: Queryable, owner: string): Promise<slu
  * Forgets proxy processes that are gone for long, and how far their endings are booked.
  * @returns rows removed, at most limits.housekeepingBatchMax of each kind
  */
-export async function forgetOwners(db: Queryable, limits: Limits): Promise<number> {
+export async function forgetOwners(db: Queryable, limits: BookLimits): Promise<number> {
   const most = limits.housekeepingBatchMax
   const owners = await db.query(
     `DELETE FROM proxy_owners WHERE owner IN (

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { clusterOf, type Redis } from '../../../contract/wire/redis.ts'
 import { LEDGER_GROUP, ledgerStream, SHARD_COUNT } from '../../../contract/wire/redisKeys.ts'
 import { pipelineOf } from '../../../contract/wire/redisShards.ts'
-import type { Limits } from '../../limits.ts'
+import type { BookLimits } from '../limits.ts'
 import type { RawEntry } from './entry.ts'
 
 const ALL_SHARDS: readonly number[] = Array.from({ length: SHARD_COUNT }, (_, shard) => shard)
@@ -134,7 +134,7 @@ export async function claimIdle(
  * Removes booked entries. They are deleted before they are acknowledged: after a crash in between, the pending entry is empty
  * and the next reader acknowledges it. In the other order, a booked entry would stay in its stream for good.
  */
-export async function removeEntries(redis: Redis, entries: readonly RawEntry[], limits: Limits): Promise<void> {
+export async function removeEntries(redis: Redis, entries: readonly RawEntry[], limits: BookLimits): Promise<void> {
   // Redis serves no other command meanwhile, so each call removes few entries.
   const size = Math.max(limits.settlementReadMin, Math.ceil(entries.length / REMOVALS_MAX))
   for (let i = 0; i < entries.length; i += size) await removeAtOnce(redis, entries.slice(i, i + size))

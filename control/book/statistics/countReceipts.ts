@@ -1,8 +1,8 @@
 import { DAY_MS } from '../../../contract/api/time.ts'
-import type { Limits } from '../../limits.ts'
 import { intArray, textArray } from '../../runtime/db/arrays.ts'
 import { lockUntilCommit } from '../../runtime/db/locks.ts'
 import { type Client, type Pool, withTransaction } from '../../runtime/db/pool.ts'
+import type { BookLimits } from '../limits.ts'
 import { firstOf, type Stretch, sizeOf } from '../usagelog/stretches.ts'
 import { CELL_COLUMNS, type Cell, type CellRow, cellOfRow, FIGURES, type OwnedCell, together } from './cell.ts'
 import { freshReceipts } from './freshReceipts.ts'
@@ -27,7 +27,7 @@ interface Step {
  * @param nowMs milliseconds since 1970
  * @returns whether there is more to count
  */
-export function countReceipts(pool: Pool, limits: Limits, nowMs: number = Date.now()): Promise<boolean> {
+export function countReceipts(pool: Pool, limits: BookLimits, nowMs: number = Date.now()): Promise<boolean> {
   return withTransaction(pool, async (client) => {
     await lockUntilCommit(client, 'statistics')
     const step = await nextStep(client, limits)
@@ -59,7 +59,7 @@ export async function readUncounted(client: Pick<Client, 'query'>): Promise<Stre
  * The next batches, and the places before them without a batch. A log is locked while it is booked, so that a transaction that
  * sees a batch sees all before it in its logs, and the batches of a log are in the order of its places.
  */
-async function nextStep(client: Client, limits: Limits): Promise<Step> {
+async function nextStep(client: Client, limits: BookLimits): Promise<Step> {
   const uncounted = await readUncounted(client)
   // Read later than the heads, so that no place before those is missed.
   const batches = await readStaged(client, limits.statisticsBatchesMax)
@@ -85,7 +85,7 @@ function firstGaps(gaps: readonly Stretch[]): Stretch[] {
 }
 
 /** When too many places have no batch, they are counted first. */
-function gapsAlone(gaps: readonly Stretch[], limits: Limits): Step {
+function gapsAlone(gaps: readonly Stretch[], limits: BookLimits): Step {
   const first = firstOf(gaps, limits.statisticsReceiptsMax)
   return { batches: [], gaps: first, cursors: new Map(first.map(({ log, to }) => [log, to])), isMore: true }
 }

@@ -1,5 +1,5 @@
 import { DAY_MS, parseDay } from '../../../contract/api/time.ts'
-import type { Limits } from '../../limits.ts'
+import type { BookLimits } from '../limits.ts'
 import type { UsageGroup, UsageQuery } from './usageReads.ts'
 
 const DAYS_USUAL = 30
@@ -17,7 +17,7 @@ export interface UsageFields {
 }
 
 /** A usage query with its defaults filled in: the last 30 days, by day. */
-export function usageQuery(accountId: string, fields: UsageFields, limits: Limits): UsageQuery {
+export function usageQuery(accountId: string, fields: UsageFields, limits: BookLimits): UsageQuery {
   const today = Math.floor(Date.now() / DAY_MS)
   const from = fields.from === undefined ? undefined : parseDay(fields.from)
   const toDay = (fields.to === undefined ? undefined : parseDay(fields.to)) ?? Math.max(today, from ?? 0)

@@ -2,9 +2,9 @@ import { formatDay } from '../../../contract/api/time.ts'
 import { invalidRequest } from '../../../contract/errors/errors.ts'
 import { formatUsdWide } from '../../../contract/money/units.ts'
 import { isId } from '../../../contract/wire/ids.ts'
-import type { Limits } from '../../limits.ts'
 import { textArray } from '../../runtime/db/arrays.ts'
 import type { Queryable } from '../../runtime/db/pool.ts'
+import type { BookLimits } from '../limits.ts'
 
 /** The groups of usage, and their columns. */
 const COLUMNS = { day: 'day', model: 'model', key: 'key_id', agent: 'account_id' } as const
@@ -49,7 +49,7 @@ const OF_ACCOUNT = `FROM usage_days WHERE account_id = ANY ($1::text[]) AND day 
   AND ($6 = '' OR key_id IN (SELECT k.key_id FROM sub_keys k WHERE k.platform_key_id = $6))`
 
 /** The usage of an account: the whole, and a page of its groups, latest day first. @throws GatewayError */
-export async function readUsage(db: Queryable, query: UsageQuery, limits: Limits) {
+export async function readUsage(db: Queryable, query: UsageQuery, limits: BookLimits) {
   const { fromDay, toDay, groupBy, model, keyId, platformKeyId, limit } = query
   if (toDay < fromDay) throw invalidRequest('to must not be before from.', 'to')
   if (toDay - fromDay >= limits.usageDaysMax) {

@@ -6,11 +6,11 @@ import type { Redis } from '../../../contract/wire/redis.ts'
 import { policyDigest, policyOf } from '../../evidence/attestationPolicy.ts'
 import { EvidenceError } from '../../evidence/evidenceError.ts'
 import { verifyEvidence } from '../../evidence/verifyEvidence.ts'
-import type { Limits } from '../../limits.ts'
 import { type Pool, withTransaction } from '../../runtime/db/pool.ts'
 import { logEvent } from '../../runtime/logEvents.ts'
 import { Loop } from '../../runtime/loop.ts'
 import type { CallHttp } from '../../runtime/net/httpCall.ts'
+import type { CatalogLimits } from '../limits.ts'
 import { currentRecord } from '../pricing/sheetStore.ts'
 import { republishReports } from '../pricing/standingReports.ts'
 import { syncCatalog } from '../pricing/syncCatalog.ts'
@@ -26,7 +26,7 @@ export interface AttestationKeeperParts {
   readonly pool: Pool
   readonly redis: Redis
   readonly log: Logger
-  readonly limits: Limits
+  readonly limits: CatalogLimits
   /** Where the providers' keys are. */
   readonly environment: NodeJS.ProcessEnv
   /** Milliseconds since 1970. */

@@ -1,5 +1,5 @@
-import type { Limits } from '../../limits.ts'
 import { type CallHttp, callHttp } from '../../runtime/net/httpCall.ts'
+import type { CatalogLimits } from '../limits.ts'
 
 /** A request for a provider's evidence. */
 export interface EvidenceRequest {
@@ -20,7 +20,7 @@ export interface EvidenceRequest {
  */
 export async function fetchEvidence(
   { url, baseUrl, apiKey, nonce }: EvidenceRequest,
-  limits: Limits,
+  limits: CatalogLimits,
   call: CallHttp = callHttp,
 ): Promise<Buffer> {
   const asked = new URL(url)

@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto'
 import { policyDigest } from '../../evidence/attestationPolicy.ts'
 import type { EvidenceFault } from '../../evidence/evidenceError.ts'
 import type { Verified } from '../../evidence/verifyEvidence.ts'
-import type { Limits } from '../../limits.ts'
 import type { Queryable } from '../../runtime/db/pool.ts'
+import type { CatalogLimits } from '../limits.ts'
 
 /** The verdict on an answer. */
 export type Verdict =
@@ -55,7 +55,7 @@ const COLUMNS = `id, provider, policy, policy_sha256 AS "policySha256", nonce, v
 export async function insertReport(
   db: Queryable,
   report: NewReport,
-  limits: Pick<Limits, 'attestationRefusedBytesMax'>,
+  limits: Pick<CatalogLimits, 'attestationRefusedBytesMax'>,
 ): Promise<void> {
   const { outcome } = report
   const evidence = (await keepsEvidence(db, report, limits)) ? report.evidence : Buffer.alloc(0)
@@ -88,7 +88,7 @@ export async function insertReport(
 async function keepsEvidence(
   db: Queryable,
   { provider, evidence, outcome }: NewReport,
-  { attestationRefusedBytesMax }: Pick<Limits, 'attestationRefusedBytesMax'>,
+  { attestationRefusedBytesMax }: Pick<CatalogLimits, 'attestationRefusedBytesMax'>,
 ): Promise<boolean> {
   if (outcome.verdict !== 'refused') return true
   if (evidence.length > attestationRefusedBytesMax) return false

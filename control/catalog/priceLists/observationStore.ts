@@ -1,8 +1,8 @@
 import { newId } from '../../../contract/wire/ids.ts'
-import type { Limits } from '../../limits.ts'
 import { textArray } from '../../runtime/db/arrays.ts'
 import { locking } from '../../runtime/db/lockOrder.ts'
 import type { Client, Queryable } from '../../runtime/db/pool.ts'
+import type { CatalogLimits } from '../limits.ts'
 import type { Comparison } from './compare.ts'
 
 /** A list as it was read. */
@@ -93,7 +93,7 @@ export async function endOtherLists(
 }
 
 /** Removes the least recently seen observations beyond limits.observationsMax. */
-export async function forgetObservations(db: Queryable, limits: Limits): Promise<void> {
+export async function forgetObservations(db: Queryable, limits: CatalogLimits): Promise<void> {
   await db.query(
     `DELETE FROM price_observations WHERE id IN (
        SELECT id FROM price_observations ORDER BY last_seen_at, id

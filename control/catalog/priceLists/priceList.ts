@@ -1,4 +1,4 @@
-import type { Limits } from '../../limits.ts'
+import type { CatalogLimits } from '../limits.ts'
 import { AMOUNT_KEYS, type AmountKey } from '../pricing/price.ts'
 import { type ExactUsd, parseExact } from './exactDecimal.ts'
 
@@ -29,7 +29,7 @@ const PER_TOKEN: ReadonlyArray<[member: string, key: AmountKey]> = [
  * @param prefix precedes the provider's own names in the list; entries without it belong to other providers
  * @returns undefined when the body is not a list of models; at most limits.observedModelsMax models
  */
-export function readPriceList(body: Buffer, prefix: string, limits: Limits): ListedModel[] | undefined {
+export function readPriceList(body: Buffer, prefix: string, limits: CatalogLimits): ListedModel[] | undefined {
   const entries = entriesOf(body)
   if (entries === undefined) return undefined
   const models = new Map<string, ListedModel>()

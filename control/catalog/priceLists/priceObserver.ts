@@ -1,9 +1,9 @@
 import type { Logger } from 'pino'
-import type { Limits } from '../../limits.ts'
 import { lockTextUntilCommit } from '../../runtime/db/locks.ts'
 import { type Pool, withTransaction } from '../../runtime/db/pool.ts'
 import { logEvent } from '../../runtime/logEvents.ts'
 import { Loop } from '../../runtime/loop.ts'
+import type { CatalogLimits } from '../limits.ts'
 import { type CatalogPriceList, readCatalogFile } from '../pricing/catalogFile.ts'
 import { currentRecord } from '../pricing/sheetStore.ts'
 import { type Comparison, compare, type SoldModels, soldModels } from './compare.ts'
@@ -17,7 +17,7 @@ export interface PriceObserverParts {
   readonly log: Logger
   /** Milliseconds since 1970. */
   readonly now?: () => number
-  readonly limits: Limits
+  readonly limits: CatalogLimits
 }
 
 /** Reads providers' price lists, stores their prices, and warns of prices above those that are sold. */

@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto'
 import { readFile, stat } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
 import { mayBePublicHost } from '../../../contract/net/publicUrl.ts'
-import type { Limits } from '../../limits.ts'
 import { callHttp } from '../../runtime/net/httpCall.ts'
+import type { CatalogLimits } from '../limits.ts'
 import type { CatalogPriceList } from '../pricing/catalogFile.ts'
 import { type ListedModel, readPriceList } from './priceList.ts'
 
@@ -34,7 +34,7 @@ export function shownUrl({ place, isNamed }: CatalogPriceList): string | undefin
  * @param catalogPath the path that the paths of files are relative to
  * @throws PriceListError; CallError where the address does not answer
  */
-export async function readList(list: CatalogPriceList, catalogPath: string, limits: Limits): Promise<ReadList> {
+export async function readList(list: CatalogPriceList, catalogPath: string, limits: CatalogLimits): Promise<ReadList> {
   const { place, prefix } = list
   const body = 'url' in place ? await fetched(place.url, limits) : await readOf(place.file, catalogPath, limits)
   const models = readPriceList(body, prefix, limits)
@@ -43,7 +43,7 @@ export async function readList(list: CatalogPriceList, catalogPath: string, limi
 }
 
 /** The operator has named the host, so that it may be a private one. No key is sent: the list is public. */
-async function fetched(url: string, limits: Limits): Promise<Buffer> {
+async function fetched(url: string, limits: CatalogLimits): Promise<Buffer> {
   const { status, body } = await callHttp({
     method: 'GET',
     url: new URL(url),
@@ -56,7 +56,7 @@ async function fetched(url: string, limits: Limits): Promise<Buffer> {
   return body
 }
 
-async function readOf(file: string, catalogPath: string, limits: Limits): Promise<Buffer> {
+async function readOf(file: string, catalogPath: string, limits: CatalogLimits): Promise<Buffer> {
   const path = resolve(dirname(catalogPath), file)
   const found = await stat(path).catch((error: Error) => {
     throw new PriceListError(`it cannot be read: ${error.message}`)

@@ -1,12 +1,12 @@
 import type { Logger } from 'pino'
 import type { Redis } from '../../../contract/wire/redis.ts'
 import { CATALOG_KEY } from '../../../contract/wire/redisKeys.ts'
-import type { Limits } from '../../limits.ts'
 import { publishCatalogRecord } from '../../runtime/bus/feed.ts'
 import { type Pool, withTransaction } from '../../runtime/db/pool.ts'
 import { FileError } from '../../runtime/files/yamlFile.ts'
 import { logEvent } from '../../runtime/logEvents.ts'
 import { Loop } from '../../runtime/loop.ts'
+import type { CatalogLimits } from '../limits.ts'
 import { type Catalog, readCatalogFile } from './catalogFile.ts'
 import { chooseAtStart } from './catalogFiles.ts'
 import { publishLockSeries } from './lockSeriesRecords.ts'
@@ -29,7 +29,7 @@ export interface CatalogKeeperParts {
   readonly now?: () => number
   /** Undefined where nothing is signed. */
   readonly sign?: SignCatalog | undefined
-  readonly limits: Limits
+  readonly limits: CatalogLimits
 }
 
 /**

@@ -1,9 +1,9 @@
 import { formatUsd } from '../../../contract/money/units.ts'
-import type { Limits } from '../../limits.ts'
 import { GATEWAY_WIDE, OPERATOR, recordActivity } from '../../runtime/activity/activity.ts'
 import { lockUntilCommit } from '../../runtime/db/locks.ts'
 import { type Client, type Pool, type Queryable, withTransaction } from '../../runtime/db/pool.ts'
 import { FileError } from '../../runtime/files/yamlFile.ts'
+import type { CatalogLimits } from '../limits.ts'
 import type { Catalog } from './catalogFile.ts'
 import { noteCatalogFile } from './catalogFiles.ts'
 import { lockSeriesRecords } from './lockSeriesRecords.ts'
@@ -60,7 +60,7 @@ export interface PublishOptions {
 export async function publishCatalog(
   pool: Pool,
   catalog: Catalog,
-  limits: Limits,
+  limits: CatalogLimits,
   nowMs: number = Date.now(),
   { coinChangeReason, breakSeriesReason, sign, isConfigured = false }: PublishOptions = {},
 ): Promise<Published> {

@@ -1,8 +1,8 @@
 import { sluice } from '../../../contract/wire/generated/messages.js'
-import type { Limits } from '../../limits.ts'
 import { type Actor, GATEWAY_WIDE, recordActivity } from '../../runtime/activity/activity.ts'
 import { lockUntilCommit } from '../../runtime/db/locks.ts'
 import type { Client, Queryable } from '../../runtime/db/pool.ts'
+import type { CatalogLimits } from '../limits.ts'
 import { currentRecord, insertRecord } from './sheetStore.ts'
 
 /** A route that cannot be switched; the message says why. */
@@ -29,7 +29,7 @@ export interface ListedRoute {
 
 const ALL = '/*'
 
-export async function routeSwitches(db: Queryable, limits: Limits): Promise<RouteSwitch[]> {
+export async function routeSwitches(db: Queryable, limits: CatalogLimits): Promise<RouteSwitch[]> {
   const found = await db.query<{ route: string; reason: string; disabled_at: Date }>(
     'SELECT route, reason, disabled_at FROM route_switches ORDER BY route LIMIT $1',
     [limits.routeSwitchesMax],
@@ -46,7 +46,7 @@ export function switchOf(
 }
 
 /** The routes of the catalog in force. */
-export async function listRoutes(db: Queryable, limits: Limits): Promise<ListedRoute[]> {
+export async function listRoutes(db: Queryable, limits: CatalogLimits): Promise<ListedRoute[]> {
   const encoded = await currentRecord(db)
   return encoded === undefined ? [] : listed(sluice.CatalogRecord.decode(encoded), await routeSwitches(db, limits))
 }
@@ -73,7 +73,7 @@ export async function disableRoute(
   actor: Actor,
   route: string,
   reason: string,
-  limits: Limits,
+  limits: CatalogLimits,
 ): Promise<readonly ListedRoute[]> {
   await lockUntilCommit(client, 'publication')
   const known = (await listRoutes(client, limits)).some((one) =>
@@ -98,7 +98,7 @@ export async function enableRoute(
   client: Client,
   actor: Actor,
   route: string,
-  limits: Limits,
+  limits: CatalogLimits,
 ): Promise<readonly ListedRoute[]> {
   await lockUntilCommit(client, 'publication')
   const removed = await client.query('DELETE FROM route_switches WHERE route = $1', [route])
@@ -119,7 +119,7 @@ function partsOf({ route }: ListedRoute): { provider: string; model: string } {
 }
 
 /** Puts the switches into the record in force. @returns its routes */
-async function republish(client: Client, limits: Limits): Promise<readonly ListedRoute[]> {
+async function republish(client: Client, limits: CatalogLimits): Promise<readonly ListedRoute[]> {
   const before = await currentRecord(client)
   if (before === undefined) throw new RouteSwitchError('no catalog is published yet: start control')
   const record = sluice.CatalogRecord.decode(before)

@@ -1,7 +1,7 @@
-import type { Limits } from '../../limits.ts'
 import { GATEWAY_WIDE, OPERATOR, recordActivity } from '../../runtime/activity/activity.ts'
 import { lockUntilCommit } from '../../runtime/db/locks.ts'
 import type { Client } from '../../runtime/db/pool.ts'
+import type { CatalogLimits } from '../limits.ts'
 import type { CatalogKey, SignerKeys } from './catalogKey.ts'
 import { insertSigner, lastCatalog, listSigners } from './catalogStore.ts'
 import { signCatalog } from './signCatalog.ts'
@@ -29,7 +29,7 @@ export async function rotateSigner(
   client: Client,
   present: CatalogKey,
   next: CatalogKey,
-  limits: Limits,
+  limits: CatalogLimits,
   nowMs: number = Date.now(),
 ): Promise<Rotation> {
   await lockUntilCommit(client, 'publication')

@@ -1,6 +1,6 @@
-import type { Limits } from '../../limits.ts'
 import { lockUntilCommit } from '../../runtime/db/locks.ts'
 import type { Client } from '../../runtime/db/pool.ts'
+import type { CatalogLimits } from '../limits.ts'
 import { currentRecord } from '../pricing/sheetStore.ts'
 import type { SignCatalog, Signing } from '../pricing/signing.ts'
 import type { CatalogKey } from './catalogKey.ts'
@@ -17,7 +17,7 @@ import { type CatalogContent, catalogContent, catalogText } from './catalogText.
 import { catalogStatement, sha256Hex, signerStatement } from './statements.ts'
 
 /** Signs by a key, as publications have it done. */
-export function signingWith(key: CatalogKey | undefined, limits: Limits): SignCatalog | undefined {
+export function signingWith(key: CatalogKey | undefined, limits: CatalogLimits): SignCatalog | undefined {
   if (key === undefined) return undefined
   const read = readOnce()
   return (client, nowMs) => signCatalog(client, key, limits, nowMs, read)
@@ -41,7 +41,7 @@ function readOnce(): (encoded: Buffer) => CatalogContent {
 export async function signCatalog(
   client: Client,
   key: CatalogKey,
-  limits: Limits,
+  limits: CatalogLimits,
   nowMs: number,
   read: (encoded: Buffer) => CatalogContent = catalogContent,
 ): Promise<Signing> {
@@ -68,7 +68,7 @@ interface NextCatalog {
   readonly key: CatalogKey
   readonly signer: StoredSigner
   readonly last: SignedCatalog | undefined
-  readonly limits: Limits
+  readonly limits: CatalogLimits
   readonly nowMs: number
 }
 

@@ -1,12 +1,12 @@
 import type { Incident } from '../../../contract/api/incidents.ts'
 import { DAY_MS } from '../../../contract/api/time.ts'
 import { newId } from '../../../contract/wire/ids.ts'
-import type { Limits } from '../../limits.ts'
 import { type Actor, GATEWAY_WIDE, recordActivity } from '../../runtime/activity/activity.ts'
 import { textArray } from '../../runtime/db/arrays.ts'
 import { msColumns } from '../../runtime/db/columns.ts'
 import { countOf } from '../../runtime/db/count.ts'
 import type { Client, Queryable } from '../../runtime/db/pool.ts'
+import type { CatalogLimits } from '../limits.ts'
 
 const COLUMNS = `id, title, impact, models, note, resolution, ${msColumns('opened_at, closed_at')}`
 
@@ -25,7 +25,7 @@ export async function openIncident(
   client: Client,
   actor: Actor,
   incident: NewIncident,
-  limits: Limits,
+  limits: CatalogLimits,
 ): Promise<Incident> {
   const open = await countOf(client, 'SELECT count(*) FROM incidents WHERE closed_at IS NULL')
   if (open >= limits.incidentsOpenMax) {
@@ -67,7 +67,7 @@ export async function closeIncident(client: Client, actor: Actor, id: string, re
  * The incidents that are shown, newest first: all that are open, and those that were closed in the last
  * limits.incidentDaysShown days, at most limits.incidentsShownMax.
  */
-export async function shownIncidents(db: Queryable, limits: Limits): Promise<Incident[]> {
+export async function shownIncidents(db: Queryable, limits: CatalogLimits): Promise<Incident[]> {
   const found = await db.query<Incident>(
     `SELECT ${COLUMNS} FROM incidents WHERE closed_at IS NULL OR closed_at > $1
      ORDER BY closed_at IS NULL DESC, id DESC LIMIT $2`,

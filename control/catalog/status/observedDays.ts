@@ -1,10 +1,10 @@
 import type { Logger } from 'pino'
 import { type ServiceState, worstState } from '../../../contract/api/incidents.ts'
 import { dayOf, type Observed, ObservedTimes } from '../../../contract/api/observedDays.ts'
-import type { Limits } from '../../limits.ts'
 import { intArray, textArray } from '../../runtime/db/arrays.ts'
 import type { Pool, Queryable } from '../../runtime/db/pool.ts'
 import { Loop } from '../../runtime/loop.ts'
+import type { CatalogLimits } from '../limits.ts'
 
 /** A proxy reports its observations from a time without control, for at most this many days. */
 const DAYS_LATE_MAX = 2
@@ -21,9 +21,9 @@ export class ObservedDays {
   private readonly pool: Pool
   private readonly times = new ObservedTimes()
   private readonly loop: Loop
-  private readonly limits: Limits
+  private readonly limits: CatalogLimits
 
-  constructor({ pool, log, limits }: { pool: Pool; log: Logger; limits: Limits }) {
+  constructor({ pool, log, limits }: { pool: Pool; log: Logger; limits: CatalogLimits }) {
     this.limits = limits
     this.pool = pool
     this.loop = new Loop('observed days', limits.statusWriteMs, log, () => this.write())
@@ -55,7 +55,7 @@ export class ObservedDays {
   }
 }
 
-async function writeObserved(db: Queryable, all: readonly Observed[], limits: Limits): Promise<void> {
+async function writeObserved(db: Queryable, all: readonly Observed[], limits: CatalogLimits): Promise<void> {
   await db.query(
     `INSERT INTO observed_days (day, state, ms)
      SELECT * FROM unnest($1::integer[], $2::text[], $3::bigint[])
@@ -73,7 +73,7 @@ async function writeObserved(db: Queryable, all: readonly Observed[], limits: Li
  * The days on which the gateway ran, newest first, each with the worst state that lasted at least
  * limits.statusStateMinMs of it, added up.
  */
-export async function shownDays(db: Queryable, limits: Limits): Promise<DayState[]> {
+export async function shownDays(db: Queryable, limits: CatalogLimits): Promise<DayState[]> {
   const { rows } = await db.query<{ day: number; states: ServiceState[] }>(
     `SELECT day, coalesce(array_agg(state) FILTER (WHERE ms >= $1), '{}') AS states
      FROM observed_days WHERE day > $2 GROUP BY day ORDER BY day DESC`,

@@ -1,9 +1,9 @@
 import type { Logger } from 'pino'
 import type { Redis } from '../../../contract/wire/redis.ts'
-import type { Limits } from '../../limits.ts'
 import type { Pool } from '../../runtime/db/pool.ts'
 import { logEvent } from '../../runtime/logEvents.ts'
 import { Loop } from '../../runtime/loop.ts'
+import type { CatalogLimits } from '../limits.ts'
 import { syncStatus } from './statusRecord.ts'
 
 /**
@@ -14,7 +14,7 @@ export class StatusKeeper {
   private readonly redis: Redis
   private readonly loop: Loop
 
-  constructor({ pool, redis, log, limits }: { pool: Pool; redis: Redis; log: Logger; limits: Limits }) {
+  constructor({ pool, redis, log, limits }: { pool: Pool; redis: Redis; log: Logger; limits: CatalogLimits }) {
     this.redis = redis
     this.loop = new Loop('incidents', limits.statusCheckMs, log, async () => {
       if (redis.status === 'ready' && (await syncStatus(pool, redis, limits))) logEvent(log, 'incidents_changed')

@@ -3,9 +3,9 @@ import { type Fields, nothingLeft } from '../../../contract/wire/fields.ts'
 import { sluice } from '../../../contract/wire/generated/messages.js'
 import type { Redis } from '../../../contract/wire/redis.ts'
 import { STATUS_KEY } from '../../../contract/wire/redisKeys.ts'
-import type { Limits } from '../../limits.ts'
 import { publishStatusRecord } from '../../runtime/bus/feed.ts'
 import type { Queryable } from '../../runtime/db/pool.ts'
+import type { CatalogLimits } from '../limits.ts'
 import { shownIncidents } from './incidents.ts'
 import { type DayState, shownDays } from './observedDays.ts'
 
@@ -37,7 +37,7 @@ const WRITES_MAX = 3
  * Writes the status by the book into Redis and notifies every proxy, if Redis has another one.
  * @returns whether it did
  */
-export async function syncStatus(db: Queryable, redis: Redis, limits: Limits): Promise<boolean> {
+export async function syncStatus(db: Queryable, redis: Redis, limits: CatalogLimits): Promise<boolean> {
   // Another process may have read the book before a change of this one and write after it, so that both compare again.
   for (let written = 0; ; written++) {
     const record = encodeStatus(await shownIncidents(db, limits), await shownDays(db, limits))

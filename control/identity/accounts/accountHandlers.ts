@@ -4,10 +4,10 @@ import type { ReadHandler, WriteHandler } from '../../api/call.ts'
 import { listJson, pageOf } from '../../api/lists.ts'
 import { type UsageFields, usageQuery } from '../../book/usage/usageQuery.ts'
 import { readUsage } from '../../book/usage/usageReads.ts'
-import type { Limits } from '../../limits.ts'
 import { listActivity, recordActivity } from '../../runtime/activity/activity.ts'
 import { announceKeyChanges } from '../../runtime/bus/announceKeyChanges.ts'
 import type { Pool } from '../../runtime/db/pool.ts'
+import type { IdentityLimits } from '../limits.ts'
 import { accountJson } from './accountJson.ts'
 import { type AccountChanges, changeAccount } from './settings.ts'
 
@@ -17,7 +17,7 @@ type AccountOperation = 'get_account' | 'update_account' | 'list_activity' | 'ge
 export function accountHandlers(
   pool: Pool,
   redis: Redis,
-  limits: Limits,
+  limits: IdentityLimits,
 ): Record<AccountOperation, ReadHandler | WriteHandler<unknown>> {
   return {
     get_account: {

@@ -2,8 +2,8 @@ import { coinDecimal } from '../../../contract/money/coin.ts'
 import { formatUsd } from '../../../contract/money/units.ts'
 import type { Redis } from '../../../contract/wire/redis.ts'
 import { sumText } from '../../catalog/pricing/coinAmounts.ts'
-import type { Limits } from '../../limits.ts'
 import type { Queryable } from '../../runtime/db/pool.ts'
+import type { IdentityLimits } from '../limits.ts'
 import { accountBalance, accountOf, UnknownAccountError } from './accounts.ts'
 import { availableOf } from './available.ts'
 import { transferDayOf } from './keyTransfers.ts'
@@ -42,7 +42,7 @@ async function readBalance(db: Queryable, redis: Redis, accountId: string) {
  * is the part that requests may hold now.
  * @throws UnknownAccountError
  */
-export async function accountJson(db: Queryable, redis: Redis, accountId: string, limits: Limits) {
+export async function accountJson(db: Queryable, redis: Redis, accountId: string, limits: IdentityLimits) {
   const account = await accountOf(db, accountId)
   if (account === undefined) throw new UnknownAccountError(accountId)
   const { json, grants } = await readBalance(db, redis, accountId)

@@ -11,11 +11,11 @@ import { lockLedgerAccounts } from '../../book/ledger/lockLedgerAccounts.ts'
 import { openAccount } from '../../book/ledger/openAccount.ts'
 import { ReusedRefError } from '../../book/ledger/reusedRefError.ts'
 import { bookableCoin, bookPrice, type CoinAmount } from '../../catalog/pricing/coinAmounts.ts'
-import type { Limits } from '../../limits.ts'
 import { OPERATOR, recordActivity } from '../../runtime/activity/activity.ts'
 import { msColumns } from '../../runtime/db/columns.ts'
 import { locking } from '../../runtime/db/lockOrder.ts'
 import { type Client, type Pool, type Queryable, withTransaction } from '../../runtime/db/pool.ts'
+import type { IdentityLimits } from '../limits.ts'
 
 const YEAR_MS = 365 * 86_400_000
 
@@ -51,7 +51,7 @@ export interface Account {
 /** Opens an account for the operator with its first balance, inside the caller's transaction. @returns its id */
 export async function createAccount(
   client: Client,
-  limits: Limits,
+  limits: IdentityLimits,
   options: Credit & { name?: string } = {},
 ): Promise<string> {
   const accountId = newId('acct')
@@ -101,7 +101,7 @@ export async function creditAccount(
   client: Client,
   accountId: string,
   credit: Credit,
-  limits: Limits,
+  limits: IdentityLimits,
 ): Promise<boolean> {
   if ((await accountOf(client, accountId)) === undefined) throw new UnknownAccountError(accountId)
   if (credit.ref !== undefined && (await isRepeat(client, accountId, credit.ref, credit))) return false
@@ -164,6 +164,10 @@ export async function accountBalance(db: Queryable, accountId: string): Promise<
 }
 
 /** `createAccount` in its own transaction. */
-export function openNewAccount(pool: Pool, limits: Limits, options: Credit & { name?: string } = {}): Promise<string> {
+export function openNewAccount(
+  pool: Pool,
+  limits: IdentityLimits,
+  options: Credit & { name?: string } = {},
+): Promise<string> {
   return withTransaction(pool, (client) => createAccount(client, limits, options))
 }

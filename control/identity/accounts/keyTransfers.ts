@@ -2,8 +2,8 @@ import { DAY_MS } from '../../../contract/api/time.ts'
 import { GatewayError } from '../../../contract/errors/errors.ts'
 import { formatUsd } from '../../../contract/money/units.ts'
 import { lockAccount } from '../../book/ledger/accountRow.ts'
-import type { Limits } from '../../limits.ts'
 import type { Client, Queryable } from '../../runtime/db/pool.ts'
+import type { IdentityLimits } from '../limits.ts'
 
 /** Coin that an API key moves from an agent to an agent of another account. */
 export interface KeyTransfer {
@@ -27,7 +27,7 @@ export async function transferDayOf(
   db: Queryable,
   accountId: string,
   nowMs: number,
-  limits: Limits,
+  limits: IdentityLimits,
 ): Promise<TransferDay> {
   const day = Math.floor(nowMs / DAY_MS)
   const found = await db.query<{ cap: number | null; used: number | null }>(
@@ -52,7 +52,7 @@ export async function countKeyTransfer(
   client: Client,
   transfer: KeyTransfer,
   nowMs: number,
-  limits: Limits,
+  limits: IdentityLimits,
 ): Promise<void> {
   const { debitId, accountId, keyId, units } = transfer
   await lockAccount(client, accountId)

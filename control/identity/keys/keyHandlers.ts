@@ -4,10 +4,10 @@ import type { Redis } from '../../../contract/wire/redis.ts'
 import type { ApiCall, ReadHandler, WriteHandler } from '../../api/call.ts'
 import { listJson, pageOf } from '../../api/lists.ts'
 import { refuseTooMany } from '../../book/ledger/refuseTooMany.ts'
-import type { Limits } from '../../limits.ts'
 import { announceKeyChanges } from '../../runtime/bus/announceKeyChanges.ts'
 import { countOf } from '../../runtime/db/count.ts'
 import type { Client, Pool, Queryable } from '../../runtime/db/pool.ts'
+import type { IdentityLimits } from '../limits.ts'
 import { changeKey, endKey, makeKey } from './keyChanges.ts'
 import { keyLimits } from './keyLimits.ts'
 import type { ApiKey } from './keyRow.ts'
@@ -21,7 +21,7 @@ type KeyOperation = 'list_keys' | 'create_key' | 'update_key' | 'revoke_key' | '
 export function keyHandlers(
   pool: Pool,
   redis: Redis,
-  limits: Limits,
+  limits: IdentityLimits,
 ): Record<KeyOperation, ReadHandler | WriteHandler<unknown>> {
   const afterCommit = () => announceKeyChanges(pool, redis, limits)
   return {

@@ -5,7 +5,6 @@ import type { ApiCall, ReadHandler, WriteHandler } from '../../api/call.ts'
 import { listJson, pageOf } from '../../api/lists.ts'
 import { type UsageFields, usageQuery } from '../../book/usage/usageQuery.ts'
 import { readUsage } from '../../book/usage/usageReads.ts'
-import type { Limits } from '../../limits.ts'
 import { announceKeyChanges } from '../../runtime/bus/announceKeyChanges.ts'
 import { locking } from '../../runtime/db/lockOrder.ts'
 import type { Client, Pool } from '../../runtime/db/pool.ts'
@@ -13,6 +12,7 @@ import type { ApiKey } from '../keys/keyRow.ts'
 import { keyOf } from '../keys/keys.ts'
 import { readSettings } from '../keys/readSettings.ts'
 import { keyJson } from '../keys/settingsJson.ts'
+import type { IdentityLimits } from '../limits.ts'
 import { countSubKeys, endSubKey, lockSubKey, makeSubKey, noSubKey, pageOfSubKeys, withinBounds } from './subKeys.ts'
 
 type PlatformOperation = 'list_sub_keys' | 'create_sub_key' | 'revoke_sub_key' | 'get_platform_usage'
@@ -25,7 +25,7 @@ export function platformHandlers({
 }: {
   readonly pool: Pool
   readonly redis: Redis
-  limits: Limits
+  limits: IdentityLimits
 }): Record<PlatformOperation, ReadHandler | WriteHandler<unknown>> {
   return {
     list_sub_keys: {
@@ -96,7 +96,7 @@ async function lockPlatform(client: Client, call: ApiCall): Promise<ApiKey> {
   throw new GatewayError('permission_denied', { message })
 }
 
-async function refuseTooMany(client: Client, platformKeyId: string, limits: Limits): Promise<void> {
+async function refuseTooMany(client: Client, platformKeyId: string, limits: IdentityLimits): Promise<void> {
   if ((await countSubKeys(client, platformKeyId)) < limits.subKeysPerPlatformMax) return
   throw invalidRequest(
     `A platform key has at most ${limits.subKeysPerPlatformMax} sub-keys; revoke one that is not used.`,

@@ -1,6 +1,6 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
-import type { Limits } from '../../limits.ts'
 import type { Queryable } from '../../runtime/db/pool.ts'
+import type { IdentityLimits } from '../limits.ts'
 
 const TIME_DIGITS = 12
 const RANDOM_BYTES = 12
@@ -14,9 +14,9 @@ const NONCE = /^[0-9a-f]{68}$/
 export class Nonces {
   private readonly db: Queryable
   private secret: Promise<string> | undefined
-  private readonly limits: Limits
+  private readonly limits: IdentityLimits
 
-  constructor(db: Queryable, limits: Limits) {
+  constructor(db: Queryable, limits: IdentityLimits) {
     this.limits = limits
     this.db = db
   }

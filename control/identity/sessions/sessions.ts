@@ -1,8 +1,8 @@
 import { hashSecret, newId, newSecret } from '../../../contract/wire/ids.ts'
-import type { Limits } from '../../limits.ts'
 import { type Actor, recordActivity } from '../../runtime/activity/activity.ts'
 import { camelColumns, msColumns } from '../../runtime/db/columns.ts'
 import type { Client, Queryable } from '../../runtime/db/pool.ts'
+import type { IdentityLimits } from '../limits.ts'
 
 /** A session that is in force. */
 export interface Session {
@@ -28,7 +28,7 @@ export async function beginSession(
   client: Client,
   actor: Actor,
   address: string,
-  limits: Limits,
+  limits: IdentityLimits,
 ): Promise<{ session: Session; secret: string }> {
   const secret = newSecret('ses')
   const id = newId('sid')

@@ -1,7 +1,7 @@
 import type { Hex } from 'viem'
 import { getAddress } from 'viem/utils'
 import { preparedWrite, type ReadHandler, type WriteHandler } from '../../api/call.ts'
-import type { Limits } from '../../limits.ts'
+import type { IdentityLimits } from '../limits.ts'
 import { beginSession, endSession } from './sessions.ts'
 import type { WalletProof, WalletProofs } from './walletProof.ts'
 
@@ -11,7 +11,7 @@ type SignInOperation = 'create_nonce' | 'sign_in' | 'sign_out'
 export function signInHandlers(
   proofs: WalletProofs,
   publicUrl: URL | undefined,
-  limits: Limits,
+  limits: IdentityLimits,
 ): Record<SignInOperation, ReadHandler | WriteHandler<unknown>> {
   return {
     create_nonce: {

@@ -6,8 +6,8 @@ import { clientNetwork } from '../../../contract/net/ipAddress.ts'
 import { RateLimiter, refuseAfter } from '../../../contract/std/rateLimiter.ts'
 import { FairTurns } from '../../api/fairTurns.ts'
 import type { ContractWallets } from '../../chain/contractSignature.ts'
-import type { Limits } from '../../limits.ts'
 import type { Queryable } from '../../runtime/db/pool.ts'
+import type { IdentityLimits } from '../limits.ts'
 import { Nonces, useNonce } from './nonces.ts'
 import { isOwnOrigin } from './ownOrigin.ts'
 
@@ -29,7 +29,7 @@ export interface WalletProofOptions {
   readonly contracts: ContractWallets | undefined
   /** The chain that messages have to name; undefined where none is configured. @throws GatewayError chain_unavailable */
   readonly chainId: (() => Promise<number>) | undefined
-  readonly limits: Limits
+  readonly limits: IdentityLimits
 }
 
 type Fields = ReturnType<typeof parseSiweMessage>
@@ -132,7 +132,7 @@ export class WalletProofs {
 }
 
 /** Dates that are given but cannot be read are not in force. */
-function checkTimes({ issuedAt, expirationTime, notBefore }: Fields, nowMs: number, limits: Limits): void {
+function checkTimes({ issuedAt, expirationTime, notBefore }: Fields, nowMs: number, limits: IdentityLimits): void {
   const issuedMs = issuedAt?.getTime() ?? Number.NaN
   const isFresh = Math.abs(nowMs - issuedMs) <= limits.nonceLifetimeMs + CLOCK_SLACK_MS
   if (!isFresh || issuedMs > nowMs + CLOCK_SLACK_MS) throw refuse('must have been issued now (Issued At)')

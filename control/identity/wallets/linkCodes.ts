@@ -1,7 +1,7 @@
 import { hashSecret, newSecret } from '../../../contract/wire/ids.ts'
-import type { Limits } from '../../limits.ts'
 import { type Actor, recordActivity } from '../../runtime/activity/activity.ts'
 import type { Client } from '../../runtime/db/pool.ts'
+import type { IdentityLimits } from '../limits.ts'
 
 /**
  * Makes a one-time code by which a wallet that has signed in is linked to an account.
@@ -11,7 +11,7 @@ export async function newLinkCode(
   client: Client,
   actor: Actor,
   accountId: string,
-  limits: Limits,
+  limits: IdentityLimits,
 ): Promise<{ code: string; expiresAtMs: number }> {
   const code = newSecret('lc')
   const expiresAtMs = Date.now() + limits.linkCodeLifetimeMs

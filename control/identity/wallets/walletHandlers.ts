@@ -3,8 +3,8 @@ import { getAddress } from 'viem/utils'
 import { GatewayError, invalidRequest } from '../../../contract/errors/errors.ts'
 import { preparedWrite, type ReadHandler, type WriteHandler } from '../../api/call.ts'
 import { listJson } from '../../api/lists.ts'
-import type { Limits } from '../../limits.ts'
 import type { Pool } from '../../runtime/db/pool.ts'
+import type { IdentityLimits } from '../limits.ts'
 import type { WalletProof, WalletProofs } from '../sessions/walletProof.ts'
 import { takeLinkCode } from './linkCodes.ts'
 import { linkWallet, listWallets, unlinkWallet } from './wallets.ts'
@@ -15,7 +15,7 @@ type WalletOperation = 'link_sign_in' | 'list_wallets' | 'link_wallet' | 'unlink
 export function walletHandlers(
   pool: Pool,
   proofs: WalletProofs,
-  limits: Limits,
+  limits: IdentityLimits,
 ): Record<WalletOperation, ReadHandler | WriteHandler<unknown>> {
   return {
     link_sign_in: {

@@ -1,12 +1,12 @@
 import { GatewayError, invalidRequest } from '../../../contract/errors/errors.ts'
 import type { Address } from '../../../contract/payments/address.ts'
 import { lockAccount } from '../../book/ledger/accountRow.ts'
-import type { Limits } from '../../limits.ts'
 import { type Actor, recordActivity } from '../../runtime/activity/activity.ts'
 import { textArray } from '../../runtime/db/arrays.ts'
 import { msColumns } from '../../runtime/db/columns.ts'
 import { countOf } from '../../runtime/db/count.ts'
 import type { Client, Queryable } from '../../runtime/db/pool.ts'
+import type { IdentityLimits } from '../limits.ts'
 
 /** A wallet that signs in to an account. */
 export interface Wallet {
@@ -57,7 +57,7 @@ export async function linkWallet(
   actor: Actor,
   accountId: string,
   address: string,
-  limits: Limits,
+  limits: IdentityLimits,
 ): Promise<boolean> {
   const count = await countWallets(client, accountId)
   const linked = await client.query(

@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
-import type { Limits } from '../../limits.ts'
+import type { LaunchLimits } from '../limits.ts'
 import { serverEnvironment } from '../process/childEnvironment.ts'
 import { freePort } from '../process/freePort.ts'
 import { stopLeftover } from '../process/leftover.ts'
@@ -27,7 +27,7 @@ export interface AnvilOptions {
   readonly keepState?: boolean
   /** More flags, such as ['--block-time', '1']. */
   readonly flags?: readonly string[]
-  readonly limits: Limits
+  readonly limits: LaunchLimits
 }
 
 /** There is no node for this platform, or its optional package was left out. */

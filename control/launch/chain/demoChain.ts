@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { type Address, getContractAddress, type Hex, maxUint256, parseEther } from 'viem'
 import { distributorInitCode, vaultInitCode } from '../../chain/deploy/deployHolders.ts'
 import { lockTokensInitCode } from '../../chain/deploy/deployLockTokens.ts'
-import type { Limits } from '../../limits.ts'
+import type { LaunchLimits } from '../limits.ts'
 import { type AnvilNode, DEV_CHAIN_ID, startAnvil } from './anvil.ts'
 import {
   DEMO_TOKEN_ABI,
@@ -47,7 +47,7 @@ export interface DemoChain {
  * same chain, since the book is bound to it.
  * @throws AnvilMissing with instructions; Error when the node does not start, or its chain is incomplete
  */
-export async function startDemoChain(dataDir: string, logFile: string, limits: Limits): Promise<DemoChain> {
+export async function startDemoChain(dataDir: string, logFile: string, limits: LaunchLimits): Promise<DemoChain> {
   const dir = join(dataDir, 'chain')
   const node = await startAnvil({ dir, logFile, keepState: true, limits })
   try {

@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Limits } from '../../limits.ts'
+import type { LaunchLimits } from '../limits.ts'
 
 const CHECK_INTERVAL_MS = 50
 
@@ -47,7 +47,7 @@ export async function stopLeftover(
   pidFile: string,
   program: RegExp,
   signal: NodeJS.Signals,
-  limits: Limits,
+  limits: LaunchLimits,
 ): Promise<void> {
   const pid = processOf(pidFile, program)
   if (pid === undefined) return

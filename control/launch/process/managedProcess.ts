@@ -4,7 +4,7 @@ import { closeSync, createWriteStream, openSync } from 'node:fs'
 import { createInterface } from 'node:readline'
 import { finished } from 'node:stream/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Limits } from '../../limits.ts'
+import type { LaunchLimits } from '../limits.ts'
 import { lastLines, logLength } from './logFile.ts'
 
 const PROBE_INTERVAL_MS = 50
@@ -37,7 +37,7 @@ export interface ProcessDefinition {
   readonly stopTimeoutMs: number
   /** Lets this process end while that one runs; it is stopped then. */
   readonly unref?: boolean
-  readonly limits: Limits
+  readonly limits: LaunchLimits
 }
 
 const alive = new Map<ChildProcess, NodeJS.Signals>()
@@ -190,7 +190,7 @@ function readyOf(message: unknown): Record<string, number> | undefined {
   return message.ready as Record<string, number>
 }
 
-async function poll(probe: () => Promise<boolean>, ended: AbortSignal, limits: Limits): Promise<boolean> {
+async function poll(probe: () => Promise<boolean>, ended: AbortSignal, limits: LaunchLimits): Promise<boolean> {
   const deadlineMs = Date.now() + limits.startTimeoutMs
   while (!ended.aborted && Date.now() < deadlineMs) {
     if (await probe()) return true

@@ -1,7 +1,7 @@
 import type { Redis } from '../../../contract/wire/redis.ts'
 import type { Debits } from '../../admission/debits/debit.ts'
-import type { Limits } from '../../limits.ts'
 import type { Pool } from '../../runtime/db/pool.ts'
+import type { AgentsLimits } from './limits.ts'
 
 /** Dependencies of the endpoints of agents. */
 export interface AgentParts {
@@ -10,5 +10,5 @@ export interface AgentParts {
   readonly debits: Debits
   /** Applies bookings for these accounts to the admission state. */
   readonly applyToAdmission: (accountIds: readonly string[]) => Promise<unknown>
-  readonly limits: Limits
+  readonly limits: AgentsLimits
 }

@@ -3,10 +3,10 @@ import { isId } from '../../../contract/wire/ids.ts'
 import type { ApiCall, ReadHandler, WriteHandler } from '../../api/call.ts'
 import { listJson, pageOf } from '../../api/lists.ts'
 import { coinPrice } from '../../catalog/pricing/coinAmounts.ts'
-import type { Limits } from '../../limits.ts'
 import type { Pool } from '../../runtime/db/pool.ts'
 import { isOfOwner, namedAgent, ownedAgent } from './agentCaller.ts'
 import { type ApprovalStatus, approvalJson, decideApproval, pageOfApprovals } from './approvals.ts'
+import type { AgentsLimits } from './limits.ts'
 
 type ApprovalOperation = 'list_approvals' | 'approve' | 'deny'
 
@@ -16,7 +16,7 @@ export function approvalHandlers({
   limits,
 }: {
   readonly pool: Pool
-  limits: Limits
+  limits: AgentsLimits
 }): Record<ApprovalOperation, ReadHandler | WriteHandler<unknown>> {
   const decide = (decision: 'approved' | 'denied'): WriteHandler<unknown> => ({
     authorize: async (call, client) => void (await ownedAgent(client, call)),

@@ -1,8 +1,8 @@
 import type { sluice } from '../../../contract/wire/generated/messages.js'
-import type { Limits } from '../../limits.ts'
 import type { RpcHandlers } from '../../runtime/bus/rpcOperations.ts'
 import { type Pool, withTransaction } from '../../runtime/db/pool.ts'
 import { approvalAsked, askApproval, releaseApproval, useApproval, type Wanted } from './approvals.ts'
+import type { AgentsLimits } from './limits.ts'
 
 function wantedOf({ agentId, endpoint, model, bodyHash }: sluice.ApprovalRequest): Wanted {
   return { agentId, subject: 'request', endpoint, model, bodyHash }
@@ -11,7 +11,7 @@ function wantedOf({ agentId, endpoint, model, bodyHash }: sluice.ApprovalRequest
 /** The proxies' calls about approvals, for requests of agents that are above their threshold. */
 export function approvalRpc(
   pool: Pool,
-  limits: Limits,
+  limits: AgentsLimits,
 ): Pick<RpcHandlers, 'ask_approval' | 'use_approval' | 'release_approval'> {
   return {
     ask_approval: (request) =>

@@ -2,13 +2,13 @@ import { type ErrorCode, GatewayError } from '../../../contract/errors/errors.ts
 import { formatUsd } from '../../../contract/money/units.ts'
 import { newId } from '../../../contract/wire/ids.ts'
 import { amountJson, coinPrice } from '../../catalog/pricing/coinAmounts.ts'
-import type { Limits } from '../../limits.ts'
 import { type Actor, GATEWAY, recordActivity } from '../../runtime/activity/activity.ts'
 import { camelColumns, msColumns } from '../../runtime/db/columns.ts'
 import { countOf } from '../../runtime/db/count.ts'
 import { locking } from '../../runtime/db/lockOrder.ts'
 import type { Client, Queryable } from '../../runtime/db/pool.ts'
 import type { Agent } from './agents.ts'
+import type { AgentsLimits } from './limits.ts'
 
 export type ApprovalStatus = 'pending' | 'approved' | 'denied' | 'used' | 'expired'
 
@@ -50,7 +50,7 @@ const COLUMNS = `${camelColumns('id, agent_id, subject, endpoint, model, body_ha
 export async function askApproval(
   client: Client,
   wanted: Wanted & { units: number; requestId: string },
-  limits: Limits,
+  limits: AgentsLimits,
 ): Promise<Approval> {
   const { agentId, subject, endpoint, model, bodyHash, units, requestId } = wanted
   locking(client, 'agents', () => [agentId])
@@ -86,7 +86,7 @@ export async function askApproval(
   return row
 }
 
-async function refuseTooMany(client: Client, agentId: string, limits: Limits): Promise<void> {
+async function refuseTooMany(client: Client, agentId: string, limits: AgentsLimits): Promise<void> {
   const counted = await countOf(client, `SELECT count(*) FROM approvals WHERE agent_id = $1 AND status = 'pending'`, [
     agentId,
   ])

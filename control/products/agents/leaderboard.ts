@@ -1,6 +1,6 @@
 import { DAY_MS } from '../../../contract/api/time.ts'
-import type { Limits } from '../../limits.ts'
 import type { Queryable } from '../../runtime/db/pool.ts'
+import type { AgentsLimits } from './limits.ts'
 
 interface RankRow {
   readonly slug: string
@@ -24,9 +24,9 @@ export class Leaderboard {
   private readonly db: Queryable
   /** By the number of days, which has few possible values. */
   private readonly kept = new Map<number, Kept>()
-  private readonly limits: Limits
+  private readonly limits: AgentsLimits
 
-  constructor(db: Queryable, limits: Limits) {
+  constructor(db: Queryable, limits: AgentsLimits) {
     this.limits = limits
     this.db = db
   }

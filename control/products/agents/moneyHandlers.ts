@@ -7,7 +7,6 @@ import type { ApiCall, WriteHandler } from '../../api/call.ts'
 import type { Spender } from '../../book/ledger/spender.ts'
 import { type CoinAmount, coinAmountJson, coinPrice, readCoin } from '../../catalog/pricing/coinAmounts.ts'
 import { countKeyTransfer } from '../../identity/accounts/keyTransfers.ts'
-import type { Limits } from '../../limits.ts'
 import { GATEWAY, recordActivity } from '../../runtime/activity/activity.ts'
 import type { Client } from '../../runtime/db/pool.ts'
 import type { UndoableTransaction } from '../../runtime/db/undoable.ts'
@@ -15,6 +14,7 @@ import { isOfOwner, namedAgent, ownedAgent, requireOwnerCredential, requireTrans
 import type { AgentParts } from './agentParts.ts'
 import { type Agent, agentBySlug } from './agents.ts'
 import { approvalAsked, askApproval, useApproval } from './approvals.ts'
+import type { AgentsLimits } from './limits.ts'
 
 /** Denotes the account of the agent's owner. */
 const OWNER = 'owner'
@@ -112,7 +112,7 @@ interface AgentPayment {
   readonly agent: Agent
   readonly to: Receiver
   readonly amount: CoinAmount
-  readonly limits: Limits
+  readonly limits: AgentsLimits
 }
 
 /**

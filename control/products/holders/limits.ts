@@ -1,3 +1,7 @@
+import type { LimitsOf } from '../../../contract/limits/limits.ts'
+import type { IdentityLimits } from '../../identity/limits.ts'
+import type { ReserveLimits } from '../reserve/limits.ts'
+
 /** The limits of shares of the revenue. */
 export const HOLDERS_LIMITS = {
   /** How often a share of the revenue to holders or the vault that failed in its block is sent. */
@@ -17,3 +21,6 @@ export const HOLDERS_LIMITS = {
   /** Deposits of revenue that the answer about the vault lists. */
   vaultDepositsShown: 100,
 } as const
+
+/** The limits of this floor, and of those below that it uses. */
+export type HoldersLimits = LimitsOf<typeof HOLDERS_LIMITS> & IdentityLimits & ReserveLimits

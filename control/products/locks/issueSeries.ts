@@ -11,9 +11,9 @@ import { openHolding } from '../../book/ledger/openHolding.ts'
 import { openSystemAccounts } from '../../book/ledger/openLedgerAccount.ts'
 import { postTransfers } from '../../book/ledger/postTransfers.ts'
 import { insertSeries } from '../../catalog/pricing/seriesStore.ts'
-import type { Limits } from '../../limits.ts'
 import { GATEWAY_WIDE, OPERATOR, recordActivity } from '../../runtime/activity/activity.ts'
 import type { Client } from '../../runtime/db/pool.ts'
+import type { LocksLimits } from './limits.ts'
 import { countLivingSeries, type LockSeries } from './series.ts'
 import { unitsOfTokens } from './tradeAmounts.ts'
 
@@ -29,7 +29,7 @@ export function endOfMonthMs(month: string): number {
  * Issues a series: all its tokens are the operator's at first.
  * @throws GatewayError invalid_request when its month is over, or more series are open than may be
  */
-export async function issueSeries(client: Client, made: NewSeries, limits: Limits): Promise<LockSeries> {
+export async function issueSeries(client: Client, made: NewSeries, limits: LocksLimits): Promise<LockSeries> {
   const endsAtMs = endOfMonthMs(made.month)
   const series: LockSeries = { ...made, id: newId('lock'), endsAtMs, state: 'open', unavailable: '' }
   if (series.endsAtMs <= Date.now()) throw invalidRequest(`The month ${made.month} is over.`)

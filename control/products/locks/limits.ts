@@ -1,3 +1,6 @@
+import type { LimitsOf } from '../../../contract/limits/limits.ts'
+import type { PaymentsLimits } from '../payments/limits.ts'
+
 /** The limits of compute locks and their tokens on the chain. */
 export const LOCKS_LIMITS = {
   /** Transactions per withdrawal of compute lock tokens at most; after that the tokens return to the holding. */
@@ -13,3 +16,6 @@ export const LOCKS_LIMITS = {
   /** Interval of the polls for series of compute locks whose month is over, in milliseconds. */
   lockSeriesCheckMs: 5_000,
 } as const
+
+/** The limits of this floor, and of those below that it uses. */
+export type LocksLimits = LimitsOf<typeof LOCKS_LIMITS> & PaymentsLimits

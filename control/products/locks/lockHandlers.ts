@@ -9,11 +9,11 @@ import type { ApiCall, ReadHandler, WriteHandler } from '../../api/call.ts'
 import { listJson, pageOf } from '../../api/lists.ts'
 import { refuseTooMany } from '../../book/ledger/refuseTooMany.ts'
 import { coinAmount, coinAmountJson, coinPrice } from '../../catalog/pricing/coinAmounts.ts'
-import type { Limits } from '../../limits.ts'
 import { announceKeyChanges } from '../../runtime/bus/announceKeyChanges.ts'
 import type { Client, Pool } from '../../runtime/db/pool.ts'
 import { cancelOrder } from './endOrders.ts'
 import { holdingsOf, usesOf } from './holdings.ts'
+import type { LocksLimits } from './limits.ts'
 import { bookJson, holdingJson, levelsOf, orderJson, rulesJson, seriesJson, useJson } from './lockJson.ts'
 import type { WantedOrder } from './matchOrder.ts'
 import { costsOf, countOpenOrders, pageOfOrders } from './orderStore.ts'
@@ -38,7 +38,7 @@ export interface LockParts {
   readonly debits: Debits
   /** Applies the booked changes of these accounts to admission. */
   readonly applyToAdmission: (accountIds: readonly string[]) => Promise<unknown>
-  readonly limits: Limits
+  readonly limits: LocksLimits
 }
 
 const NO_COSTS = { costNanos: 0, feeNanos: 0 }
@@ -104,7 +104,7 @@ export function lockHandlers(parts: LockParts): Record<LockOperation, ReadHandle
   }
 }
 
-async function locksJson(pool: Pool, call: ApiCall, limits: Limits) {
+async function locksJson(pool: Pool, call: ApiCall, limits: LocksLimits) {
   const series = await listSeries(pool, 'living', limits.lockSeriesMax)
   const isKnown = call.caller.kind !== 'nobody'
   const data = await Promise.all(
@@ -124,7 +124,7 @@ async function oneSeriesJson(pool: Pool, call: ApiCall) {
   return seriesJson(series)
 }
 
-async function ownLocksJson(pool: Pool, call: ApiCall, limits: Limits) {
+async function ownLocksJson(pool: Pool, call: ApiCall, limits: LocksLimits) {
   const { limit, after } = pageOf(call, limits)
   const { accountId } = call
   const [holdings, orders, uses] = await Promise.all([
@@ -166,7 +166,7 @@ function quoteJson(
   series: LockSeries,
   micros: number,
   coinUsdUnits: number,
-  limits: Limits,
+  limits: LocksLimits,
 ) {
   const amount = (nanos: number) => coinAmountJson(coinAmount(nanos, coinUsdUnits))
   const averageNanos = (BigInt(matched.costNanos) * BigInt(MICROS_PER_TOKEN)) / BigInt(micros)
@@ -215,7 +215,12 @@ function readPrice({ body }: ApiCall): number {
   throw invalidRequest(`A limit order needs price, a multiple of ${tick} coin above zero, such as "0.125".`, 'price')
 }
 
-async function refuseTooManyOrders(client: Client, accountId: string, seriesId: string, limits: Limits): Promise<void> {
+async function refuseTooManyOrders(
+  client: Client,
+  accountId: string,
+  seriesId: string,
+  limits: LocksLimits,
+): Promise<void> {
   const max = limits.lockOrdersOpenMax
   const refusal = () => invalidRequest(`An account has at most ${max} open orders; cancel one.`)
   await refuseTooMany(client, accountId, countOpenOrders, max, refusal)

@@ -2,16 +2,16 @@ import { coinDecimal } from '../../../contract/money/coin.ts'
 import { formatTokens } from '../../../contract/money/lockTokens.ts'
 import { formatUsd } from '../../../contract/money/units.ts'
 import { coinAmount, coinAmountJson } from '../../catalog/pricing/coinAmounts.ts'
-import type { Limits } from '../../limits.ts'
 import type { Queryable } from '../../runtime/db/pool.ts'
 import type { Holding, LockUse } from './holdings.ts'
+import type { LocksLimits } from './limits.ts'
 import type { Fill, Side } from './orderBook.ts'
 import type { LockOrder } from './orderStore.ts'
 import type { LockSeries } from './series.ts'
 import { LOT_MICROS, TICK_NANOS, tokensOfUnits } from './tradeAmounts.ts'
 
 /** The rules of all series. */
-export function rulesJson(limits: Limits) {
+export function rulesJson(limits: LocksLimits) {
   return {
     token: 'One whole token is one million tokens of its model at the locked price until the month ends.',
     lot: formatTokens(LOT_MICROS),
@@ -60,7 +60,7 @@ interface LevelRow {
 }
 
 /** Bids and asks of a series, by price, the best first. */
-export async function bookJson(db: Queryable, seriesId: string, limits: Limits) {
+export async function bookJson(db: Queryable, seriesId: string, limits: LocksLimits) {
   const side = async (which: Side) => {
     const found = await db.query<LevelRow>(
       `SELECT side, price_nanos, sum(token_micros - filled_micros)::bigint AS token_micros FROM lock_orders

@@ -13,13 +13,13 @@ import { refuseTooMany } from '../../book/ledger/refuseTooMany.ts'
 import { coinPrice } from '../../catalog/pricing/coinAmounts.ts'
 import type { ChainService } from '../../chain/chainService.ts'
 import { accountOfWallet } from '../../identity/wallets/wallets.ts'
-import type { Limits } from '../../limits.ts'
 import { recordActivity } from '../../runtime/activity/activity.ts'
 import { announceKeyChanges } from '../../runtime/bus/announceKeyChanges.ts'
 import type { Pool } from '../../runtime/db/pool.ts'
 import type { UndoableTransaction } from '../../runtime/db/undoable.ts'
 import { GAS_FEE, gasFee, refuseBeyondDay, type SentByGateway } from '../payments/gasCover.ts'
 import { readWallet, tooManyUnderWay } from '../payments/withdrawalHandlers.ts'
+import type { LocksLimits } from './limits.ts'
 import { type LockSeries, lockTradedSeries, refuseMoreThanSupply } from './series.ts'
 import { numberOfId } from './tokens/lockTokensContract.ts'
 import {
@@ -50,7 +50,7 @@ export interface LockWithdrawalParts {
   readonly applyToAdmission: (accountIds: readonly string[]) => Promise<unknown>
   /** Undefined when the gateway has no chain. */
   readonly chain: ChainService | undefined
-  readonly limits: Limits
+  readonly limits: LocksLimits
 }
 
 /** The endpoints of holdings that leave to a wallet. */
@@ -153,13 +153,13 @@ function lockTokensOf({ chain }: LockWithdrawalParts) {
 }
 
 /** @throws GatewayError lock_series_ended shortly before the end, when a mint may come too late */
-function refuseLate({ endsAtMs }: LockSeries, { lockWithdrawalCutoffMs: cutoffMs }: Limits): void {
+function refuseLate({ endsAtMs }: LockSeries, { lockWithdrawalCutoffMs: cutoffMs }: LocksLimits): void {
   if (Date.now() < endsAtMs - cutoffMs) return
   const message = `Tokens are withdrawn until ${cutoffMs / HOUR_MS} hours before the end of their series.`
   throw new GatewayError('lock_series_ended', { message, param: 'series' })
 }
 
-function readTokens({ body }: ApiCall, { lockWithdrawalMicrosMin: min }: Limits): number {
+function readTokens({ body }: ApiCall, { lockWithdrawalMicrosMin: min }: LocksLimits): number {
   const micros = parseTokens(String(body['tokens']))
   if (micros === undefined || micros === 0) {
     throw invalidRequest('tokens must have at most six digits after the point and be above zero.', 'tokens')

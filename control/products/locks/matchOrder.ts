@@ -1,7 +1,7 @@
 import { GatewayError, invalidRequest } from '../../../contract/errors/errors.ts'
 import type { Spender } from '../../book/ledger/spender.ts'
-import type { Limits } from '../../limits.ts'
 import type { Queryable } from '../../runtime/db/pool.ts'
+import type { LocksLimits } from './limits.ts'
 import { applyEvent, type BookChange, type Fill, type Side } from './orderBook.ts'
 import { frontOrders } from './orderStore.ts'
 import type { LockSeries } from './series.ts'
@@ -40,7 +40,7 @@ export async function matchOrder(
   series: LockSeries,
   id: string,
   wanted: WantedOrder,
-  limits: Limits,
+  limits: LocksLimits,
 ): Promise<Matched> {
   const fillsMax = limits.lockFillsPerOrderMax
   const other = wanted.side === 'buy' ? 'sell' : 'buy'

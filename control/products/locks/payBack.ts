@@ -11,11 +11,11 @@ import { lockUnearned, soldUnits } from '../../book/ledger/lockProceeds.ts'
 import { postTransfers, type Transfer } from '../../book/ledger/postTransfers.ts'
 import { bookPrice } from '../../catalog/pricing/coinAmounts.ts'
 import { eachApart } from '../../chain/eachApart.ts'
-import type { Limits } from '../../limits.ts'
 import { GATEWAY, recordActivity } from '../../runtime/activity/activity.ts'
 import type { Client, Pool, Queryable } from '../../runtime/db/pool.ts'
 import { type UndoableTransaction, withUndo } from '../../runtime/db/undoable.ts'
 import { logEvent } from '../../runtime/logEvents.ts'
+import type { LocksLimits } from './limits.ts'
 import { lockSeriesRow } from './series.ts'
 import { tokensOfUnits } from './tradeAmounts.ts'
 
@@ -26,7 +26,7 @@ export interface PayBackParts {
   readonly pool: Pool
   readonly debits: Debits
   readonly log: Logger
-  readonly limits: Limits
+  readonly limits: LocksLimits
 }
 
 /**
@@ -53,7 +53,7 @@ function whenHeld(error: unknown): void {
   throw error
 }
 
-async function holdersOf(db: Queryable, seriesId: string, after: string, limits: Limits): Promise<string[]> {
+async function holdersOf(db: Queryable, seriesId: string, after: string, limits: LocksLimits): Promise<string[]> {
   const found = await db.query<{ account_id: string }>(
     `SELECT h.account_id FROM lock_holdings h
        JOIN ledger_accounts l ON l.id = 'lock:' || h.series_id || ':' || h.account_id

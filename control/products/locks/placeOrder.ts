@@ -8,10 +8,10 @@ import { LOCK_OPERATOR } from '../../book/ledger/accounts.ts'
 import { appendAdmissionEvents, lockAccounts } from '../../book/ledger/appendAdmissionEvent.ts'
 import { openHoldings } from '../../book/ledger/openHolding.ts'
 import { postTransfers } from '../../book/ledger/postTransfers.ts'
-import type { Limits } from '../../limits.ts'
 import { type Actor, type Change, GATEWAY, recordActivity } from '../../runtime/activity/activity.ts'
 import type { Client } from '../../runtime/db/pool.ts'
 import type { UndoableTransaction } from '../../runtime/db/undoable.ts'
+import type { LocksLimits } from './limits.ts'
 import { inBounds, type Matched, matchOrder, tooLarge, type WantedOrder } from './matchOrder.ts'
 import type { Fill } from './orderBook.ts'
 import { insertFills, insertOrder, type LockOrder } from './orderStore.ts'
@@ -40,7 +40,7 @@ export async function placeOrder(
   debits: Debits,
   actor: Actor,
   { series, wanted, coinUsdUnits }: { series: LockSeries; wanted: WantedOrder; coinUsdUnits: number },
-  limits: Limits,
+  limits: LocksLimits,
 ): Promise<PlacedOrder> {
   const { client } = transaction
   refuseDust(wanted, coinUsdUnits, limits)
@@ -69,7 +69,7 @@ export async function placeOrder(
 }
 
 /** A limit order rests, so that it has to be worth something; one at market ends immediately. */
-function refuseDust({ accountId, priceNanos, micros }: WantedOrder, coinUsdUnits: number, limits: Limits): void {
+function refuseDust({ accountId, priceNanos, micros }: WantedOrder, coinUsdUnits: number, limits: LocksLimits): void {
   if (priceNanos === undefined || accountId === LOCK_OPERATOR) return
   const nanos = (BigInt(priceNanos) * BigInt(micros)) / BigInt(MICROS_PER_TOKEN)
   if (valueOfCoinWide(nanos, coinUsdUnits) >= BigInt(limits.lockOrderUnitsMin)) return

@@ -1,8 +1,8 @@
 import { GatewayError, invalidRequest } from '../../../contract/errors/errors.ts'
 import { formatTokens } from '../../../contract/money/lockTokens.ts'
 import { newId } from '../../../contract/wire/ids.ts'
-import type { Limits } from '../../limits.ts'
 import type { Client } from '../../runtime/db/pool.ts'
+import type { LocksLimits } from './limits.ts'
 import { type Matched, matchOrder } from './matchOrder.ts'
 import { fillableMicros } from './orderStore.ts'
 import type { LockSeries } from './series.ts'
@@ -24,7 +24,7 @@ export async function quoteBuy(
   series: LockSeries,
   accountId: string,
   micros: number,
-  limits: Limits,
+  limits: LocksLimits,
 ): Promise<LockQuote> {
   const id = newId('lqt')
   const wanted = { accountId, side: 'buy', priceNanos: undefined, micros } as const

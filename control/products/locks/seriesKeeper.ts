@@ -13,12 +13,12 @@ import { bookPrice } from '../../catalog/pricing/coinAmounts.ts'
 import { breakUnserved } from '../../catalog/pricing/seriesPromise.ts'
 import { setSeriesState } from '../../catalog/pricing/seriesStore.ts'
 import { eachApart } from '../../chain/eachApart.ts'
-import type { Limits } from '../../limits.ts'
 import { GATEWAY } from '../../runtime/activity/activity.ts'
 import { locking } from '../../runtime/db/lockOrder.ts'
 import { type Client, type Pool, withTransaction } from '../../runtime/db/pool.ts'
 import { Loop } from '../../runtime/loop.ts'
 import { giveBack } from './endOrders.ts'
+import type { LocksLimits } from './limits.ts'
 import { openOrdersOfOne } from './orderStore.ts'
 import { type PayBackParts, payBackHolders } from './payBack.ts'
 import { endedSeries, type LockSeries, lockSeriesRow } from './series.ts'
@@ -54,7 +54,7 @@ export class SeriesKeeper {
  * Takes the next step of a series whose month is over. Every step is done once, whichever process repeats it.
  * @returns whether there is another step that can be taken immediately
  */
-export async function endSeries(client: Client, id: string, limits: Limits): Promise<boolean> {
+export async function endSeries(client: Client, id: string, limits: LocksLimits): Promise<boolean> {
   const series = await lockSeriesRow(client, id)
   if (series.state === 'closed') return false
   if (series.state === 'open' && series.unavailable !== '') {
@@ -135,7 +135,7 @@ async function balanceOf(client: Client, ledgerAccount: string): Promise<bigint>
   return BigInt(found.rows[0]?.balance ?? 0)
 }
 
-async function forgetQuotes(pool: Pool, limits: Limits): Promise<void> {
+async function forgetQuotes(pool: Pool, limits: LocksLimits): Promise<void> {
   await pool.query(
     'DELETE FROM lock_quotes WHERE id IN (SELECT id FROM lock_quotes WHERE valid_until < now() LIMIT $1)',
     [limits.housekeepingBatchMax],

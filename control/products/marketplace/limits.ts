@@ -1,3 +1,6 @@
+import type { LimitsOf } from '../../../contract/limits/limits.ts'
+import type { ApiLimits } from '../../api/limits.ts'
+
 /** The limits of registered providers. */
 export const MARKETPLACE_LIMITS = {
   /** The time that a registered provider has for its answer, in milliseconds. */
@@ -43,3 +46,6 @@ export const MARKETPLACE_LIMITS = {
   /** Days that the public record of a provider shows. */
   providerRecordDays: 30,
 } as const
+
+/** The limits of this floor, and of those below that it uses. */
+export type MarketplaceLimits = LimitsOf<typeof MARKETPLACE_LIMITS> & ApiLimits

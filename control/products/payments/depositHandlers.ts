@@ -8,7 +8,6 @@ import { type ApiCall, preparedWrite, type ReadHandler, type WriteHandler } from
 import { listJson, pageOf } from '../../api/lists.ts'
 import { lockAccount } from '../../book/ledger/accountRow.ts'
 import { amountJson, coinAmountJson, coinPrice } from '../../catalog/pricing/coinAmounts.ts'
-import type { Limits } from '../../limits.ts'
 import { recordActivity } from '../../runtime/activity/activity.ts'
 import type { Pool, Queryable } from '../../runtime/db/pool.ts'
 import { readDeposit, refuseAuthorization } from './deposits/depositOrder.ts'
@@ -21,6 +20,7 @@ import {
 } from './deposits/depositRow.ts'
 import type { CheckedDeposit } from './deposits/deposits.ts'
 import { refuseBeyondDay, type SentByGateway } from './gasCover.ts'
+import type { PaymentsLimits } from './limits.ts'
 import type { Payments } from './payments.ts'
 
 const SENT: SentByGateway = { prefix: 'dep', perDay: 'signedDepositsPerDay', countSince: countSignedDeposits }
@@ -33,7 +33,7 @@ export interface DepositParts {
   readonly payments: Payments | undefined
   /** The account that a wallet is linked to. */
   readonly accountOfWallet: (db: Queryable, address: Address) => Promise<string | undefined>
-  readonly limits: Limits
+  readonly limits: PaymentsLimits
 }
 
 /** @throws GatewayError not_found when the gateway takes no payments */

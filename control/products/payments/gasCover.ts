@@ -4,8 +4,8 @@ import { coinFor } from '../../../contract/money/coin.ts'
 import { type IdPrefix, newId } from '../../../contract/wire/ids.ts'
 import type { Taking } from '../../admission/debits/debit.ts'
 import { idBound } from '../../book/partitions/idTime.ts'
-import type { Limits } from '../../limits.ts'
 import type { Client } from '../../runtime/db/pool.ts'
+import type { PaymentsLimits } from './limits.ts'
 
 /** The kind of the transfers of fees that accounts pay for the gas of their transactions. */
 export const GAS_FEE = 'gas_fee'
@@ -29,7 +29,7 @@ export async function refuseBeyondDay(
   client: Client,
   { prefix, perDay, countSince }: SentByGateway,
   accountId: string,
-  limits: Limits,
+  limits: PaymentsLimits,
 ): Promise<void> {
   const count = await countSince(client, accountId, idBound(Date.now() - DAY_MS, prefix))
   if (count < limits[perDay]) return

@@ -1,3 +1,7 @@
+import type { LimitsOf } from '../../../contract/limits/limits.ts'
+import type { IdentityLimits } from '../../identity/limits.ts'
+import type { ReserveLimits } from '../reserve/limits.ts'
+
 /** The limits of payments, refunds, deposits and withdrawals. */
 export const PAYMENTS_LIMITS = {
   /** Payments by transaction of the payer that settle concurrently. */
@@ -12,10 +16,6 @@ export const PAYMENTS_LIMITS = {
   trustedPayersMax: 10_000,
   /** The time over which refused payments are summed up in one line of the log, in milliseconds. */
   paymentRefusalLogMs: 10_000,
-  /** How long a wallet that could not fund a payment is refused without asking the chain, in milliseconds. */
-  paymentRefusalMs: 60_000,
-  /** The age at which a transaction of a payer that is in no block is given up, in milliseconds. */
-  payerTransactionMs: 600_000,
   /** A signed transaction of a payer, in bytes. */
   payerTransactionBytesMax: 4_096,
   /** Interval of the polls for payments whose request has ended, in milliseconds. */
@@ -45,3 +45,6 @@ export const PAYMENTS_LIMITS = {
   /** Withdrawals per poll at most. */
   withdrawalBatchMax: 50,
 } as const
+
+/** The limits of this floor, and of those below that it uses. */
+export type PaymentsLimits = LimitsOf<typeof PAYMENTS_LIMITS> & IdentityLimits & ReserveLimits

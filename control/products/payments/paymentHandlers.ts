@@ -8,9 +8,9 @@ import { replayKey } from '../../../contract/payments/signedPayment.ts'
 import type { sluice } from '../../../contract/wire/generated/messages.js'
 import type { Redis } from '../../../contract/wire/redis.ts'
 import type { ChainState } from '../../chain/chainState.ts'
-import type { Limits } from '../../limits.ts'
 import type { RpcHandlers } from '../../runtime/bus/rpcOperations.ts'
 import { redisNowMs } from '../../runtime/redisClock.ts'
+import type { PaymentsLimits } from './limits.ts'
 import type { Payments } from './payments.ts'
 import { TRANSACTION_KEY } from './x402/foreignSettlement.ts'
 import type { PaymentOrder } from './x402/paymentOrder.ts'
@@ -30,7 +30,7 @@ export function paymentHandlers(
   payments: PaymentMaker | undefined,
   chain: Pick<ChainState, 'payments'>,
   redis: Redis,
-  limits: Limits,
+  limits: PaymentsLimits,
 ): Pick<RpcHandlers, PaymentOperation> {
   const service = (): PaymentMaker => {
     if (payments !== undefined) return payments
@@ -52,7 +52,7 @@ async function settle(
   redis: Redis,
   request: sluice.MakePaymentRequest,
   waitMs: number,
-  limits: Limits,
+  limits: PaymentsLimits,
 ): Promise<sluice.MakePaymentReply.$Properties> {
   try {
     const serveMs = Math.floor(Math.min(waitMs, limits.paymentTimeoutMs))
@@ -69,7 +69,7 @@ function orderOf(
   request: sluice.MakePaymentRequest,
   waitMs: number,
   nowMs: number,
-  limits: Limits,
+  limits: PaymentsLimits,
 ): PaymentOrder {
   const { terms } = payments
   const { asset: assetId, protocol } = request
@@ -106,7 +106,7 @@ function orderOf(
   }
 }
 
-function transactionOf(request: sluice.MakePaymentRequest, limits: Limits): PaymentOrder['transaction'] {
+function transactionOf(request: sluice.MakePaymentRequest, limits: PaymentsLimits): PaymentOrder['transaction'] {
   const raw = parseBytes(request.transactionRaw, limits.payerTransactionBytesMax)
   if (raw !== undefined && raw !== '0x') return { hash: keccak256(raw), raw }
   const hash = parseBytes32(request.transactionHash)

@@ -12,12 +12,12 @@ import { listJson, pageOf } from '../../api/lists.ts'
 import { ESCROW_COIN, REVENUE } from '../../book/ledger/accounts.ts'
 import { refuseTooMany } from '../../book/ledger/refuseTooMany.ts'
 import { type CoinAmount, coinAmount, coinAmountJson, coinPrice, readCoin } from '../../catalog/pricing/coinAmounts.ts'
-import type { Limits } from '../../limits.ts'
 import { recordActivity } from '../../runtime/activity/activity.ts'
 import type { Client } from '../../runtime/db/pool.ts'
 import { requireReserve } from '../reserve/withdrawalGate.ts'
 import { type DepositParts, paymentsOf } from './depositHandlers.ts'
 import { GAS_FEE, gasFee, refuseBeyondDay, type SentByGateway } from './gasCover.ts'
+import type { PaymentsLimits } from './limits.ts'
 import {
   countOpenWithdrawals,
   countWithdrawals,
@@ -35,7 +35,7 @@ type WithdrawalOperation = 'list_withdrawals' | 'get_withdrawal' | 'create_withd
 
 export interface WithdrawalParts extends DepositParts {
   readonly debits: Debits
-  readonly limits: Limits
+  readonly limits: PaymentsLimits
 }
 
 /** The endpoints of withdrawals. */

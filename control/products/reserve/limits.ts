@@ -1,3 +1,6 @@
+import type { LimitsOf } from '../../../contract/limits/limits.ts'
+import type { ApiLimits } from '../../api/limits.ts'
+
 /** The limits of the reserve and its attestations. */
 export const RESERVE_LIMITS = {
   /** Interval of the checks whether the reserve is to be read, in milliseconds. */
@@ -21,3 +24,6 @@ export const RESERVE_LIMITS = {
   /** Attestations, from the last one back, whose trees are kept. */
   attestationTreesKept: 7,
 } as const
+
+/** The limits of this floor, and of those below that it uses. */
+export type ReserveLimits = LimitsOf<typeof RESERVE_LIMITS> & ApiLimits

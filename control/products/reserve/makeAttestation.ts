@@ -4,10 +4,10 @@ import { lockTransfers } from '../../book/ledger/postTransfers.ts'
 import type { CatalogKey } from '../../catalog/signing/catalogKey.ts'
 import { signerOfNumber } from '../../catalog/signing/catalogStore.ts'
 import { sha256Hex } from '../../catalog/signing/statements.ts'
-import type { Limits } from '../../limits.ts'
 import { type Client, type Pool, withTransaction } from '../../runtime/db/pool.ts'
 import { type Attestation, insertAttestation, lastAttestation } from './attestationStore.ts'
 import { type AttestationReason, attestationStatement, attestationText } from './attestationText.ts'
+import type { ReserveLimits } from './limits.ts'
 import { type ReserveChain, readReserve } from './reading.ts'
 import { liabilitySecret, saltedAccounts, saltKey } from './salts.ts'
 import { statedReserve } from './statedReserve.ts'
@@ -20,7 +20,7 @@ export interface AttestationOptions {
   readonly key: CatalogKey
   /** Undefined where the gateway has no chain. */
   readonly chain: ReserveChain | undefined
-  readonly limits: Limits
+  readonly limits: ReserveLimits
 }
 
 /** Another key signs the catalogs of this book, and so its attestations. */
@@ -100,7 +100,7 @@ async function momentOf(client: Client): Promise<Date> {
   return found.rows[0]?.now ?? new Date()
 }
 
-async function storeTree(client: Client, number: number, key: Buffer, limits: Limits): Promise<TreeTop> {
+async function storeTree(client: Client, number: number, key: Buffer, limits: ReserveLimits): Promise<TreeTop> {
   const builder = new TreeBuilder()
   for await (const accounts of saltedAccounts(client, key, limits.attestationRowsMax)) {
     for (const { id, balance, salt } of accounts) builder.add(sumLeaf(salt, id, balance), salt)

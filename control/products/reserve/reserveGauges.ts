@@ -1,13 +1,13 @@
 import { parseUsd } from '../../../contract/money/units.ts'
-import type { Limits } from '../../limits.ts'
 import type { Queryable } from '../../runtime/db/pool.ts'
 import { type GaugeGroup, gaugeGroup } from '../../runtime/metrics/metricGroups.ts'
 import { attestationProgress } from './attestationStore.ts'
+import type { ReserveLimits } from './limits.ts'
 import { lastReading } from './readingStore.ts'
 import { withdrawalGate } from './withdrawalGate.ts'
 
 /** The last reading of the reserve, and the last attestation, whichever control made them; 0 before the first. */
-export function reserveGauges(db: Queryable, limits: Limits): GaugeGroup {
+export function reserveGauges(db: Queryable, limits: ReserveLimits): GaugeGroup {
   return gaugeGroup(
     {
       reserve_held_units: 'Holdings on the chain against the debts, at most 2^53 - 1',

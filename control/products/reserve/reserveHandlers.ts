@@ -2,11 +2,11 @@ import { GatewayError } from '../../../contract/errors/errors.ts'
 import type { ApiCall, ReadHandler } from '../../api/call.ts'
 import { listJson, pageOf } from '../../api/lists.ts'
 import { signerOfNumber } from '../../catalog/signing/catalogStore.ts'
-import type { Limits } from '../../limits.ts'
 import type { Queryable } from '../../runtime/db/pool.ts'
 import { type Attestation, attestationNumbered, lastAttestation } from './attestationStore.ts'
 import { attestationStatement } from './attestationText.ts'
 import { liabilityJson } from './liabilityJson.ts'
+import type { ReserveLimits } from './limits.ts'
 import { publicReserve } from './publicReserve.ts'
 import { lastReading, pageOfDays, type ReserveDay } from './readingStore.ts'
 import { withdrawalGate } from './withdrawalGate.ts'
@@ -19,7 +19,7 @@ type ReserveOperation =
   | 'get_liability'
 
 /** The reads of the reserve, and each account's proof that it is counted. */
-export function reserveHandlers(db: Queryable, limits: Limits): Record<ReserveOperation, ReadHandler> {
+export function reserveHandlers(db: Queryable, limits: ReserveLimits): Record<ReserveOperation, ReadHandler> {
   return {
     get_reserve: { read: async () => ({ json: await reserveJson(db, limits) }) },
     list_reserve_days: {
@@ -47,7 +47,7 @@ export function reserveHandlers(db: Queryable, limits: Limits): Record<ReserveOp
 }
 
 /** GET /v1/reserve. @throws GatewayError not_found before the first reading */
-async function reserveJson(db: Queryable, limits: Limits) {
+async function reserveJson(db: Queryable, limits: ReserveLimits) {
   const reading = await lastReading(db)
   if (reading === undefined) {
     throw new GatewayError('not_found', { message: 'The reserve has not been read yet; try again in some seconds.' })

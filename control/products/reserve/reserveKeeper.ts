@@ -1,10 +1,10 @@
 import type { Logger } from 'pino'
 import { GatewayError } from '../../../contract/errors/errors.ts'
-import type { Limits } from '../../limits.ts'
 import { tryLock } from '../../runtime/db/locks.ts'
 import { type Pool, withTransaction } from '../../runtime/db/pool.ts'
 import { logEvent } from '../../runtime/logEvents.ts'
 import { Loop } from '../../runtime/loop.ts'
+import type { ReserveLimits } from './limits.ts'
 import { type ReserveChain, readReserve } from './reading.ts'
 import { type LastReading, lastReading, storeReading } from './readingStore.ts'
 import { type StatedReserve, statedReserve } from './statedReserve.ts'
@@ -15,7 +15,7 @@ export interface ReserveKeeperOptions {
   /** Undefined where the gateway has no chain. */
   readonly chain: ReserveChain | undefined
   readonly log: Logger
-  readonly limits: Limits
+  readonly limits: ReserveLimits
 }
 
 /** Reads the reserve periodically, in one of the controls, and logs when withdrawals pause and resume. */
@@ -73,7 +73,7 @@ export class ReserveKeeper {
   }
 }
 
-function isDue(reading: LastReading | undefined, limits: Limits): boolean {
+function isDue(reading: LastReading | undefined, limits: ReserveLimits): boolean {
   if (reading === undefined) return true
   const { ageMs, at, shortReadings } = reading
   const isYesterdays = new Date(at.getTime() + ageMs).getUTCDate() !== at.getUTCDate()

@@ -1,16 +1,16 @@
 import type { Logger } from 'pino'
 import type { CatalogKey } from '../../catalog/signing/catalogKey.ts'
 import type { PaymentsConfig } from '../../chain/paymentsConfig.ts'
-import type { Limits } from '../../limits.ts'
 import type { Pool } from '../../runtime/db/pool.ts'
 import { AttestationKeeper } from './attestationKeeper.ts'
+import type { ReserveLimits } from './limits.ts'
 import { reserveChain } from './reserveChain.ts'
 import { ReserveKeeper } from './reserveKeeper.ts'
 
 export interface ReserveServiceOptions {
   readonly pool: Pool
   readonly log: Logger
-  readonly limits: Limits
+  readonly limits: ReserveLimits
   /** Undefined without a chain: then only the debts are read and attested. */
   readonly payments?: PaymentsConfig | undefined
   /** Signs attestations; without it none are made. */

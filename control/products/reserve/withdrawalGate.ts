@@ -1,7 +1,7 @@
 import { GatewayError } from '../../../contract/errors/errors.ts'
 import type { WithdrawalState } from '../../../contract/wire/chainHealth.ts'
-import type { Limits } from '../../limits.ts'
 import type { Queryable } from '../../runtime/db/pool.ts'
+import type { ReserveLimits } from './limits.ts'
 import { type LastReading, lastReading } from './readingStore.ts'
 
 /** Whether withdrawals are taken. `short`: less is held than owed. `stale`: the last reading is too old to decide. */
@@ -11,7 +11,7 @@ export type WithdrawalGate = 'open' | 'short' | 'stale'
  * Decides withdrawals by the last reading of the reserve. A single reading may fall between a block and its entry in the
  * book; only a shortage in several readings counts.
  */
-export function withdrawalGate(reading: LastReading | undefined, limits: Limits): WithdrawalGate {
+export function withdrawalGate(reading: LastReading | undefined, limits: ReserveLimits): WithdrawalGate {
   if (reading === undefined || reading.ageMs > limits.reserveReadingMaxMs) return 'stale'
   return reading.shortReadings >= limits.reserveShortReadings ? 'short' : 'open'
 }
@@ -24,7 +24,7 @@ const MESSAGES = {
 } as const
 
 /** @throws GatewayError withdrawals_paused unless the reserve is known to cover the debts */
-export async function requireReserve(db: Queryable, limits: Limits): Promise<void> {
+export async function requireReserve(db: Queryable, limits: ReserveLimits): Promise<void> {
   const gate = withdrawalGate(await lastReading(db), limits)
   if (gate === 'open') return
   throw new GatewayError('withdrawals_paused', {
@@ -40,7 +40,7 @@ export async function requireReserve(db: Queryable, limits: Limits): Promise<voi
 export async function withdrawalState(
   db: Queryable,
   service: { readonly isReady: boolean } | undefined,
-  limits: Limits,
+  limits: ReserveLimits,
 ): Promise<WithdrawalState> {
   if (service === undefined) return 'not_configured'
   if (!service.isReady) return 'paused'

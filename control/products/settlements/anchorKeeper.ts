@@ -9,7 +9,6 @@ import type { OutcomeHandler } from '../../chain/recorder.ts'
 import type { Signer } from '../../chain/signer.ts'
 import { estimateGas } from '../../chain/simulation.ts'
 import type { TransactionWatcher } from '../../chain/watcher.ts'
-import type { Limits } from '../../limits.ts'
 import { tryLock } from '../../runtime/db/locks.ts'
 import { type Client, type Pool, withTransaction } from '../../runtime/db/pool.ts'
 import { logEvent } from '../../runtime/logEvents.ts'
@@ -24,6 +23,7 @@ import {
   lastProgress,
   type SettlementBatch,
 } from './batchRow.ts'
+import type { SettlementsLimits } from './limits.ts'
 import { newBatch } from './newBatch.ts'
 import type { ReserveOptions } from './reserve.ts'
 
@@ -43,7 +43,7 @@ export interface AnchorOptions extends Omit<ReserveOptions, 'coinUsdUnits'> {
   readonly fees: FeeOracle
   readonly watcher: TransactionWatcher
   readonly log: Logger
-  readonly limits: Limits
+  readonly limits: SettlementsLimits
 }
 
 /**

@@ -1,6 +1,6 @@
 import { paidSql } from '../../book/ledger/paidCharges.ts'
-import type { Limits } from '../../limits.ts'
 import type { Queryable } from '../../runtime/db/pool.ts'
+import type { SettlementsLimits } from './limits.ts'
 
 /**
  * The assets that pay charges: coin of accounts and of payments, stablecoin of payments, free credits, and the house, which
@@ -45,7 +45,7 @@ const CHARGED = `
 export async function chargedUnits(
   db: Queryable,
   ranges: readonly LogRange[],
-  limits: Pick<Limits, 'settlementSumReceipts'>,
+  limits: Pick<SettlementsLimits, 'settlementSumReceipts'>,
 ): Promise<Map<ChargedAsset, bigint>> {
   const sums = new Map<ChargedAsset, bigint>(CHARGED_ASSETS.map((asset) => [asset, 0n]))
   for (const { log, from, until } of ranges) {

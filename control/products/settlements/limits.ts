@@ -1,3 +1,6 @@
+import type { LimitsOf } from '../../../contract/limits/limits.ts'
+import type { ReserveLimits } from '../reserve/limits.ts'
+
 /** The limits of settlement batches. */
 export const SETTLEMENTS_LIMITS = {
   /** Intervals that a settlement batch waits for receipts of enough accounts, at most. */
@@ -11,3 +14,6 @@ export const SETTLEMENTS_LIMITS = {
   /** How long a batch rests that its contract does not take, in milliseconds. */
   settlementRefusedMs: 60_000,
 } as const
+
+/** The limits of this floor, and of those below that it uses. */
+export type SettlementsLimits = LimitsOf<typeof SETTLEMENTS_LIMITS> & ReserveLimits

@@ -2,10 +2,10 @@ import { lastCheckpoint } from '../../book/checkpoint/checkpointReads.ts'
 import { parseCheckpoint } from '../../book/checkpoint/checkpointText.ts'
 import { LOG_COUNT } from '../../book/usagelog/head.ts'
 import type { ChainClient } from '../../chain/chainClient.ts'
-import type { Limits } from '../../limits.ts'
 import type { Queryable } from '../../runtime/db/pool.ts'
 import { batchNumbered, type SettlementBatch } from './batchRow.ts'
 import { chargedUnits, hasAccounts, type LogRange } from './chargedUnits.ts'
+import type { SettlementsLimits } from './limits.ts'
 import { type ReserveOptions, readReserve } from './reserve.ts'
 import { owedUnits, receiptsOf, statementText } from './statement.ts'
 
@@ -15,7 +15,7 @@ export interface NewBatchOptions {
   readonly chain: ChainClient
   readonly chainId: number
   readonly reserve: ReserveOptions
-  readonly limits: Limits
+  readonly limits: SettlementsLimits
 }
 
 /**

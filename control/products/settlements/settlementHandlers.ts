@@ -3,15 +3,15 @@ import { getAddress } from 'viem/utils'
 import { GatewayError } from '../../../contract/errors/errors.ts'
 import type { ApiCall, ReadHandler } from '../../api/call.ts'
 import { listJson, pageOf } from '../../api/lists.ts'
-import type { Limits } from '../../limits.ts'
 import type { Queryable } from '../../runtime/db/pool.ts'
 import { batchNumbered, pageOfBatches, type StoredBatch } from './batchRow.ts'
+import type { SettlementsLimits } from './limits.ts'
 import type { Statement } from './statement.ts'
 
 /** The public reads of settlement batches; a gateway that anchors none has none. */
 export function settlementHandlers(
   db: Queryable,
-  limits: Limits,
+  limits: SettlementsLimits,
 ): Record<'list_settlements' | 'get_settlement', ReadHandler> {
   return {
     list_settlements: {

@@ -1,3 +1,6 @@
+import type { LimitsOf } from '../../../contract/limits/limits.ts'
+import type { ApiLimits } from '../../api/limits.ts'
+
 /** The limits of links and referrals. */
 export const TRANSFERS_LIMITS = {
   /** Interval of the polls for links that have expired, in milliseconds. */
@@ -7,3 +10,6 @@ export const TRANSFERS_LIMITS = {
   /** Entries of the usage log that are counted for referrers in one step. */
   referralBatchMax: 5_000,
 } as const
+
+/** The limits of this floor, and of those below that it uses. */
+export type TransfersLimits = LimitsOf<typeof TRANSFERS_LIMITS> & ApiLimits

@@ -6,8 +6,8 @@ import { Readable, Transform } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { createGunzip, createGzip } from 'node:zlib'
 import { LOG_COUNT } from '../../book/usagelog/head.ts'
-import type { Limits } from '../../limits.ts'
 import type { Pool } from '../../runtime/db/pool.ts'
+import type { RecordsLimits } from '../limits.ts'
 import { ArchiveError } from './archiveError.ts'
 import { identifier, type KeptMonth } from './refusals.ts'
 
@@ -49,7 +49,7 @@ interface Line {
  * not grow with the month. Existing files of these names are replaced once the new files are complete.
  * @param dir created if missing
  */
-export async function writeArchive(pool: Pool, kept: KeptMonth, dir: string, limits: Limits): Promise<Manifest> {
+export async function writeArchive(pool: Pool, kept: KeptMonth, dir: string, limits: RecordsLimits): Promise<Manifest> {
   await mkdir(dir, { recursive: true })
   const file = `receipts-${kept.month}.ndjson.gz`
   const logs: LogPart[] = []
@@ -96,7 +96,12 @@ function count(logs: LogPart[], log: number, position: number): void {
   }
 }
 
-async function* pagesOf(pool: Pool, { partition }: KeptMonth, log: number, limits: Limits): AsyncGenerator<Line[]> {
+async function* pagesOf(
+  pool: Pool,
+  { partition }: KeptMonth,
+  log: number,
+  limits: RecordsLimits,
+): AsyncGenerator<Line[]> {
   for (let last = -1; ; ) {
     const found = await pool.query<Line>(
       `SELECT position, charge_units AS "chargeUnits", (to_jsonb(r) || jsonb_build_object('leaf_hash', encode(leaf_hash, 'hex'),

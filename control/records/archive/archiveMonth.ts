@@ -3,9 +3,9 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Redis } from '../../../contract/wire/redis.ts'
 import { countReceipts } from '../../book/statistics/countReceipts.ts'
 import { storeArchivedLeaves } from '../../book/usagelog/archivedLeaves.ts'
-import type { Limits } from '../../limits.ts'
 import { tryLock } from '../../runtime/db/locks.ts'
 import type { Pool } from '../../runtime/db/pool.ts'
+import type { RecordsLimits } from '../limits.ts'
 import { ArchiveError } from './archiveError.ts'
 import { type Manifest, writeArchive } from './archiveFile.ts'
 import { checkArchive } from './checkArchive.ts'
@@ -18,7 +18,7 @@ export interface ArchiveOptions {
   readonly redis: Redis
   /** The folder of the archives. */
   readonly dir: string
-  readonly limits: Limits
+  readonly limits: RecordsLimits
 }
 
 /** Codes of PostgreSQL for a lock that was not given in time, and for a circle of such waits. */
@@ -51,7 +51,7 @@ export async function archiveMonth(options: ArchiveOptions, month: string): Prom
 }
 
 /** Retries until no other transaction holds the receipts. */
-async function drop(work: () => Promise<void>, limits: Limits): Promise<void> {
+async function drop(work: () => Promise<void>, limits: RecordsLimits): Promise<void> {
   for (let attempt = 1; ; attempt++) {
     try {
       return await work()
@@ -69,11 +69,11 @@ async function drop(work: () => Promise<void>, limits: Limits): Promise<void> {
 class LeafKeeper {
   private readonly pool: Pool
   private readonly month: string
-  private readonly limits: Limits
+  private readonly limits: RecordsLimits
   private runs: LeafRun[] = []
   private count = 0
 
-  constructor(pool: Pool, month: string, limits: Limits) {
+  constructor(pool: Pool, month: string, limits: RecordsLimits) {
     this.pool = pool
     this.month = month
     this.limits = limits

@@ -1,13 +1,13 @@
 import { dropPartition, recordArchive } from '../../book/partitions/archives.ts'
 import { daysOf, hoursOf } from '../../book/usage/receiptSums.ts'
 import { LOG_COUNT } from '../../book/usagelog/head.ts'
-import type { Limits } from '../../limits.ts'
 import { servedReceipts } from '../../products/marketplace/serving/servedReceipts.ts'
 import { referredCharges } from '../../products/transfers/referrals/referredCharges.ts'
 import { intArray } from '../../runtime/db/arrays.ts'
 import { locking } from '../../runtime/db/lockOrder.ts'
 import { lockUntilCommit } from '../../runtime/db/locks.ts'
 import { type Client, type Pool, withTransaction } from '../../runtime/db/pool.ts'
+import type { RecordsLimits } from '../limits.ts'
 import { privateReceipts } from '../receipts/privateReceipts.ts'
 import { ArchiveError } from './archiveError.ts'
 import type { Manifest } from './archiveFile.ts'
@@ -37,7 +37,7 @@ const KEPT = (partition: string): readonly string[] => [
  * @throws ArchiveError when the month has got receipts since it was written; the database error 55P03 while other transactions
  * keep reading receipts: retry then
  */
-export function dropMonth(pool: Pool, kept: KeptMonth, manifest: Manifest, limits: Limits): Promise<void> {
+export function dropMonth(pool: Pool, kept: KeptMonth, manifest: Manifest, limits: RecordsLimits): Promise<void> {
   const partition = identifier(kept.partition)
   return withTransaction(pool, async (client) => {
     await client.query('SET LOCAL statement_timeout = 0')

@@ -1,9 +1,9 @@
 import type { Redis } from '../../../contract/wire/redis.ts'
 import { listHolds } from '../../admission/listHolds.ts'
 import { idTimeMs } from '../../book/partitions/idTime.ts'
-import type { Limits } from '../../limits.ts'
 import { countOf } from '../../runtime/db/count.ts'
 import type { Pool } from '../../runtime/db/pool.ts'
+import type { RecordsLimits } from '../limits.ts'
 import { ArchiveError } from './archiveError.ts'
 
 /** A month that has its receipts in the database. */
@@ -47,7 +47,7 @@ export async function keptMonth(pool: Pool, month: string): Promise<KeptMonth> {
 }
 
 /** @throws ArchiveError while something of the month may still change */
-export async function requireQuiet(pool: Pool, redis: Redis, kept: KeptMonth, limits: Limits): Promise<void> {
+export async function requireQuiet(pool: Pool, redis: Redis, kept: KeptMonth, limits: RecordsLimits): Promise<void> {
   const { month, fromId, untilId, partition } = kept
   const overMs = idTimeMs(untilId)
   if (Date.now() < overMs + limits.archiveAgeMinMs) {

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Redis } from '../../../contract/wire/redis.ts'
 import { ASK_CHANNEL, askedKey } from '../../../contract/wire/redisKeys.ts'
-import type { Limits } from '../../limits.ts'
+import type { RecordsLimits } from '../limits.ts'
 
 /** Delay before the first poll for an answer; the delay doubles with every further poll. */
 const FIRST_LOOK_MS = 3
@@ -16,7 +16,7 @@ const LOOK_MS_MAX = 40
 export async function askProxies(
   redis: Pick<Redis, 'publish' | 'exists'>,
   requestId: string,
-  limits: Limits,
+  limits: RecordsLimits,
 ): Promise<boolean> {
   const deadlineMs = performance.now() + limits.receiptAskMs
   await redis.publish(ASK_CHANNEL, requestId)

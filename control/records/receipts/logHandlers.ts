@@ -10,14 +10,14 @@ import {
 } from '../../book/checkpoint/checkpointReads.ts'
 import { cosign } from '../../book/checkpoint/cosign.ts'
 import type { WitnessKey } from '../../book/checkpoint/witnessKey.ts'
-import type { Limits } from '../../limits.ts'
 import type { Queryable } from '../../runtime/db/pool.ts'
+import type { RecordsLimits } from '../limits.ts'
 
 /**
  * The public reads of the checkpoints of the usage logs, and the write with which witnesses cosign them.
  * @param witnesses the witnesses whose cosignatures are accepted
  */
-export function logHandlers(db: Queryable, witnesses: readonly WitnessKey[], limits: Limits) {
+export function logHandlers(db: Queryable, witnesses: readonly WitnessKey[], limits: RecordsLimits) {
   return {
     get_checkpoint: {
       read: async ({ query }) => {

@@ -11,8 +11,8 @@ import { idTimeMs } from '../../book/partitions/idTime.ts'
 import { leafText, READ_COLUMNS, type ReceiptRow } from '../../book/receipt/generated/receipt.ts'
 import { inclusionProof } from '../../book/usagelog/inclusionProof.ts'
 import { CoinPrices } from '../../catalog/pricing/sheetReads.ts'
-import type { Limits } from '../../limits.ts'
 import type { Queryable } from '../../runtime/db/pool.ts'
+import type { RecordsLimits } from '../limits.ts'
 import { askProxies } from './askProxies.ts'
 import { isUnderWay, isUnderWayAnywhere } from './isUnderWay.ts'
 import { Places } from './places.ts'
@@ -32,9 +32,9 @@ export class ReceiptReader {
   /** Waiting occupies a place among the reads; half of those stay free for reads that need no waiting. */
   private readonly places: Places
   private readonly publicPlaces: Places
-  private readonly limits: Limits
+  private readonly limits: RecordsLimits
 
-  constructor(db: Queryable, redis: Redis, limits: Limits) {
+  constructor(db: Queryable, redis: Redis, limits: RecordsLimits) {
     this.limits = limits
     this.db = db
     this.redis = redis

@@ -1,9 +1,9 @@
 import { DAY_MS } from '../../../contract/api/time.ts'
 import { coinAccount } from '../../book/ledger/accounts.ts'
 import { idBound, idTimeMs } from '../../book/partitions/idTime.ts'
-import type { Limits } from '../../limits.ts'
 import { countOf } from '../../runtime/db/count.ts'
 import type { Queryable } from '../../runtime/db/pool.ts'
+import type { RecordsLimits } from '../limits.ts'
 
 /** One line of a statement: credits are positive, debits negative. */
 export interface Movement {
@@ -214,7 +214,7 @@ export async function othersBehind(
 export async function chargesPage(
   db: Queryable,
   { accountId, startMs, endMs }: StatementMonth,
-  limits: Limits,
+  limits: RecordsLimits,
 ): Promise<number> {
   const counted = await countOf(
     db,

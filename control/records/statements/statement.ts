@@ -3,8 +3,8 @@ import { formatTokens } from '../../../contract/money/lockTokens.ts'
 import { formatUsd } from '../../../contract/money/units.ts'
 import { requireKept } from '../../book/partitions/archives.ts'
 import { idBound } from '../../book/partitions/idTime.ts'
-import type { Limits } from '../../limits.ts'
 import type { Queryable } from '../../runtime/db/pool.ts'
+import type { RecordsLimits } from '../limits.ts'
 import {
   chargesBehind,
   chargesPage,
@@ -39,7 +39,7 @@ export async function statementPart(
   db: Queryable,
   month: StatementMonth,
   part: string,
-  limits: Limits,
+  limits: RecordsLimits,
 ): Promise<StatementPart> {
   await requireKept(db, idBound(month.startMs), idBound(month.endMs))
   const place = part === '' ? START : (JSON.parse(part) as StatementPlace)

@@ -1,12 +1,12 @@
 import { parseMonth } from '../../../contract/api/time.ts'
 import { invalidRequest } from '../../../contract/errors/errors.ts'
 import type { ReadHandler } from '../../api/call.ts'
-import type { Limits } from '../../limits.ts'
 import type { Pool } from '../../runtime/db/pool.ts'
+import type { RecordsLimits } from '../limits.ts'
 import { statementPart } from './statement.ts'
 
 /** GET /v1/statements/{month}.csv, in parts. */
-export function statementHandler(pool: Pool, limits: Limits): ReadHandler {
+export function statementHandler(pool: Pool, limits: RecordsLimits): ReadHandler {
   return {
     read: async ({ params, accountId, part }) => {
       const name = params['month'] ?? ''

@@ -1,7 +1,7 @@
 import type { Redis } from '../../../contract/wire/redis.ts'
-import type { Limits } from '../../limits.ts'
 import { intArray } from '../db/arrays.ts'
 import type { Pool } from '../db/pool.ts'
+import type { RuntimeLimits } from '../limits.ts'
 import { publishKeyChanged } from './feed.ts'
 
 interface ChangeRow {
@@ -15,7 +15,7 @@ interface ChangeRow {
  * fetch the key once more.
  * @returns false when there was more than limits.keyChangesBatchesMax batches, and the rest is left for the next call
  */
-export async function announceKeyChanges(pool: Pool, redis: Redis, limits: Limits): Promise<boolean> {
+export async function announceKeyChanges(pool: Pool, redis: Redis, limits: RuntimeLimits): Promise<boolean> {
   for (let batch = 0; batch < limits.keyChangesBatchesMax; batch++) {
     if ((await announceBatch(pool, redis, limits)) < limits.keyChangesBatchMax) return true
   }
@@ -23,7 +23,7 @@ export async function announceKeyChanges(pool: Pool, redis: Redis, limits: Limit
 }
 
 /** @returns how many changes were read */
-async function announceBatch(pool: Pool, redis: Redis, limits: Limits): Promise<number> {
+async function announceBatch(pool: Pool, redis: Redis, limits: RuntimeLimits): Promise<number> {
   // Newest first, so that a change does not wait for a backlog of other accounts.
   const { rows } = await pool.query<ChangeRow>('SELECT seq, hash FROM key_changes ORDER BY seq DESC LIMIT $1', [
     limits.keyChangesBatchMax,

@@ -3,7 +3,7 @@ import type { Logger } from 'pino'
 import { connectRedis, type Redis } from '../../../contract/wire/redis.ts'
 import { RPC_GROUP } from '../../../contract/wire/redisKeys.ts'
 import { pipelineOf } from '../../../contract/wire/redisShards.ts'
-import type { Limits } from '../../limits.ts'
+import type { RuntimeLimits } from '../limits.ts'
 import { logEvent } from '../logEvents.ts'
 import { redisNowMs } from '../redisClock.ts'
 
@@ -27,7 +27,7 @@ export interface RpcLaneOptions {
    * @param ageMs how long the entry has been in the stream, by Redis's clock alone
    */
   readonly serve: (fields: Buffer[], ageMs: number) => Promise<{ channel: string; message: Buffer } | undefined>
-  readonly limits: Limits
+  readonly limits: RuntimeLimits
 }
 
 /** One stream of requests: reads it as a member of its group, has each entry served, and takes it off the stream. */

@@ -8,8 +8,8 @@ import { connectRedis, type Redis } from '../../../contract/wire/redis.ts'
 import { refusalOf } from '../../../contract/wire/refusal.ts'
 import { isRpcOperation, type RpcOperation } from '../../../contract/wire/rpc.ts'
 import { rpcLanes } from '../../../contract/wire/rpcStreams.ts'
-import type { Limits } from '../../limits.ts'
 import { isDatabaseDown } from '../db/isDatabaseDown.ts'
+import type { RuntimeLimits } from '../limits.ts'
 import { logEvent } from '../logEvents.ts'
 import { RpcLane } from './rpcLane.ts'
 import { callOperation, notUnderstood, type RpcHandlers } from './rpcOperations.ts'
@@ -28,7 +28,7 @@ export interface RpcServerOptions {
   readonly handlers: Partial<RpcHandlers>
   readonly log: Logger
   readonly observe?: RpcObserver
-  readonly limits: Limits
+  readonly limits: RuntimeLimits
 }
 
 /**
@@ -46,7 +46,7 @@ export class RpcServer {
   private readonly writer: Redis
   private readonly lanes: readonly RpcLane[]
   private warnedMs = -UNSEALED_WARNING_INTERVAL_MS
-  private readonly limits: Limits
+  private readonly limits: RuntimeLimits
 
   constructor({ redisUrl, busKeys, handlers, log, observe = () => {}, limits }: RpcServerOptions) {
     this.limits = limits

@@ -1,5 +1,5 @@
 import pg from 'pg'
-import type { Limits } from '../../limits.ts'
+import type { RuntimeLimits } from '../limits.ts'
 
 const INT8_OID = 20
 const NUMERIC_OID = 1700
@@ -23,7 +23,7 @@ function typeParser(oid: number, format?: 'text' | 'binary'): unknown {
 }
 
 /** The options that every connection to the book shares, also those that listen or lock outside of the pool. */
-export function connectionOptions(url: string, limits: Limits): pg.ClientConfig {
+export function connectionOptions(url: string, limits: RuntimeLimits): pg.ClientConfig {
   return {
     connectionString: url,
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
@@ -44,7 +44,7 @@ export function connectionOptions(url: string, limits: Limits): pg.ClientConfig 
  * @param url postgres:// address
  * @param onError called when an idle connection breaks; the pool replaces it by itself
  */
-export function createPool(url: string, limits: Limits, onError: (error: Error) => void = () => {}): Pool {
+export function createPool(url: string, limits: RuntimeLimits, onError: (error: Error) => void = () => {}): Pool {
   const pool = new pg.Pool({
     ...connectionOptions(url, limits),
     // Statements that a transaction gives without waiting are sent immediately, in their order. After one that failed the

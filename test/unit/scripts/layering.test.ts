@@ -18,6 +18,8 @@ function faultsOf(files: Record<string, string>): string[] {
 const BAD: ReadonlyArray<readonly [path: string, text: string, fault: RegExp]> = [
   ['control/book/ledger/a.ts', "import { x } from '../../identity/keys/b.ts'\n", /only those below it/],
   ['control/runtime/db/a.ts', "import { x } from '../../new/b.ts'\n", /only those below it/],
+  ['control/book/ledger/a.ts', "import type { Limits } from '../../limits.ts'\n", /take their own limits/],
+  ['control/book/limits.ts', "import { x } from './ledger/a.ts'\n", /tables of limits alone/],
   ['proxy/endpoints/a.ts', "import {\n  a,\n  b,\n} from '../server/server.ts'\n", /through exchange\.ts alone/],
   ['proxy/sse/a.ts', "export * from '../endpoints/chat.ts'\n", /nothing below imports proxy\/endpoints/],
   ['proxy/sse/a.ts', "import '../main.ts'\n", /programs are started, not imported/],
@@ -26,6 +28,9 @@ const BAD: ReadonlyArray<readonly [path: string, text: string, fault: RegExp]> =
 ]
 
 const GOOD: ReadonlyArray<readonly [path: string, text: string]> = [
+  ['control/book/limits.ts', "import type { RuntimeLimits } from '../runtime/limits.ts'\n"],
+  ['control/book/ledger/a.ts', "import type { BookLimits } from '../limits.ts'\n"],
+  ['control/service/a.ts', "import type { Limits } from '../limits.ts'\n"],
   ['proxy/endpoints/a.ts', "import type { Exchange } from '../server/exchange.ts'\n"],
   ['proxy/worker.ts', "import { chat } from './endpoints/chat.ts'\nimport { serve } from './server/server.ts'\n"],
   ['control/cli/a.ts', "import { x } from '../service/b.ts'\n"],

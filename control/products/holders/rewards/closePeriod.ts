@@ -6,8 +6,8 @@ import { creditCoin } from '../../../book/ledger/creditCoin.ts'
 import { lockLedgerAccounts } from '../../../book/ledger/lockLedgerAccounts.ts'
 import { postTransfers } from '../../../book/ledger/postTransfers.ts'
 import type { HolderSettings } from '../../../chain/holderSettings.ts'
-import type { Limits } from '../../../limits.ts'
 import { type Client, type Pool, withTransaction } from '../../../runtime/db/pool.ts'
+import type { HoldersLimits } from '../limits.ts'
 import { withRoom } from './creditRoom.ts'
 import { type DueReward, dueRewards, tokensOf } from './dueRewards.ts'
 import { carriedNanos, storeRewards } from './holderRow.ts'
@@ -30,7 +30,7 @@ export interface CloseOptions {
   readonly coinUsdUnits: (client: Client) => Promise<number>
   /** The accounts that wallets are linked to, by address. */
   readonly accountsOfWallets: (client: Client, addresses: readonly Address[]) => Promise<ReadonlyMap<Address, string>>
-  readonly limits: Limits
+  readonly limits: HoldersLimits
 }
 
 /** The division of a reward. */

@@ -2,8 +2,8 @@ import { formatUnits, getAddress } from 'viem/utils'
 import type { Address } from '../../../../contract/payments/address.ts'
 import { bookPrice } from '../../../catalog/pricing/coinAmounts.ts'
 import type { HolderSettings } from '../../../chain/holderSettings.ts'
-import type { Limits } from '../../../limits.ts'
 import type { Queryable } from '../../../runtime/db/pool.ts'
+import type { HoldersLimits } from '../limits.ts'
 import { type CurrentPeriod, currentPeriod } from './currentPeriod.ts'
 import { tokensOf } from './dueRewards.ts'
 import { type HolderShare, type HolderTotals, holderShares, holderTotals, rewardProof } from './holderRow.ts'
@@ -13,7 +13,12 @@ import { decimal, estimatedNanos } from './rewardJson.ts'
 import type { PaidTerms } from './rewardTerms.ts'
 
 /** The current and past earnings of one address, with the proofs of its claims. @param address lower case */
-export async function holderJson(db: Queryable, { holders, excluded }: PaidTerms, address: Address, limits: Limits) {
+export async function holderJson(
+  db: Queryable,
+  { holders, excluded }: PaidTerms,
+  address: Address,
+  limits: HoldersLimits,
+) {
   const [totals, shares, current, last, price] = await Promise.all([
     holderTotals(db, address),
     holderShares(db, address, limits.rewardClaimsShown),

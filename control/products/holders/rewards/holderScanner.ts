@@ -2,9 +2,9 @@ import type { Hex, RpcLog } from 'viem'
 import type { Address } from '../../../../contract/payments/address.ts'
 import { type ChainClient, readChain } from '../../../chain/chainClient.ts'
 import { TRANSFER_TOPIC } from '../../../chain/transferLog.ts'
-import type { Limits } from '../../../limits.ts'
 import { intArray, textArray } from '../../../runtime/db/arrays.ts'
 import { type Client, type Pool, type Queryable, withTransaction } from '../../../runtime/db/pool.ts'
+import type { HoldersLimits } from '../limits.ts'
 import { CLAIMED_TOPIC } from './distributorContract.ts'
 
 export interface HolderScannerOptions {
@@ -17,7 +17,7 @@ export interface HolderScannerOptions {
   readonly fromBlock: number
   /** Blocks that a transfer has to be deep, its own counted. */
   readonly confirmations: number
-  readonly limits: Limits
+  readonly limits: HoldersLimits
 }
 
 /** How far transfers are read. */

@@ -1,7 +1,7 @@
 import type { Address } from '../../../../contract/payments/address.ts'
-import type { Limits } from '../../../limits.ts'
 import { textArray } from '../../../runtime/db/arrays.ts'
 import type { Queryable } from '../../../runtime/db/pool.ts'
+import type { HoldersLimits } from '../limits.ts'
 import type { Weight } from './allocate.ts'
 
 /** A stretch of time in seconds since 1970, the end not included. */
@@ -30,7 +30,7 @@ export async function holderWeights(
   db: Queryable,
   { fromSeconds, untilSeconds }: Span,
   excluded: readonly Address[],
-  limits: Limits,
+  limits: HoldersLimits,
 ): Promise<Weight[]> {
   const found = await db.query<{ address: Address; weight: string }>(
     `SELECT address, sum(weight)::text AS weight FROM (${PARTS}) AS parts WHERE address <> ALL ($3::text[])

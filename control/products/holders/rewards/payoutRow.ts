@@ -3,9 +3,9 @@ import type { Address } from '../../../../contract/payments/address.ts'
 import { PAYMENTS_IN, REWARDS, VAULT } from '../../../book/ledger/accounts.ts'
 import { postTransfers } from '../../../book/ledger/postTransfers.ts'
 import { MAY_BE_MADE } from '../../../chain/transactionRow.ts'
-import type { Limits } from '../../../limits.ts'
 import { locking } from '../../../runtime/db/lockOrder.ts'
 import type { Client, Queryable } from '../../../runtime/db/pool.ts'
+import type { HoldersLimits } from '../limits.ts'
 
 /** The purpose of a payout: the rewards of a period to the distributor, or revenue to the vault. */
 export type PayoutPurpose = 'reward' | 'vault'
@@ -67,7 +67,11 @@ export async function insertPayout(db: Queryable, payout: Payout): Promise<void>
 }
 
 /** The oldest payout of a kind that is not sent, where nothing that was sent for it can still be made and attempts are left. */
-export async function duePayout(db: Queryable, purpose: PayoutPurpose, limits: Limits): Promise<DuePayout | undefined> {
+export async function duePayout(
+  db: Queryable,
+  purpose: PayoutPurpose,
+  limits: HoldersLimits,
+): Promise<DuePayout | undefined> {
   const found = await db.query<Row>(
     `SELECT purpose, number, token, receiver, amount::text AS amount, nanos::text AS nanos, units::text AS units, attempts
      FROM (SELECT * FROM revenue_payouts WHERE purpose = $1 AND state = 'sending' ORDER BY number LIMIT 1) p

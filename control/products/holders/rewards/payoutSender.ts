@@ -7,6 +7,7 @@ import { sendFromTreasury, type TreasuryParts } from '../../../chain/treasuryTra
 import { logEvent } from '../../../runtime/logEvents.ts'
 import { lastReading } from '../../reserve/readingStore.ts'
 import { withdrawalGate } from '../../reserve/withdrawalGate.ts'
+import type { HoldersLimits } from '../limits.ts'
 import { hasPublished, publishCall } from './distributorContract.ts'
 import {
   ATTEMPT,
@@ -20,6 +21,7 @@ import {
 } from './payoutRow.ts'
 
 export interface PayoutSenderOptions extends TreasuryParts {
+  readonly limits: HoldersLimits
   /** Publishes the roots. */
   readonly publisher: CallParts['sender']
   readonly log: Logger

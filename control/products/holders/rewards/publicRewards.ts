@@ -1,7 +1,7 @@
 import { type Address, createPublicClient, http, numberToHex, type PublicClient, type RpcLog } from 'viem'
 import { parseAddress } from '../../../../contract/payments/address.ts'
 import { TRANSFER_TOPIC } from '../../../chain/transferLog.ts'
-import type { Limits } from '../../../limits.ts'
+import type { HoldersLimits } from '../limits.ts'
 import { DISTRIBUTOR_ABI } from './distributorContract.ts'
 import type { PublicPeriod, TokenTransfer } from './recompute.ts'
 
@@ -31,7 +31,11 @@ interface Answer {
  * @param baseUrl without /v1
  * @throws Error where the gateway does not answer, pays no rewards, or has no such period
  */
-export async function readPublicRewards(baseUrl: string, number: number, limits: Limits): Promise<PublicRewards> {
+export async function readPublicRewards(
+  baseUrl: string,
+  number: number,
+  limits: HoldersLimits,
+): Promise<PublicRewards> {
   const periods: PublicPeriod[] = []
   for (let after = number + 1; after > 1; ) {
     const url = `${baseUrl.replace(/\/+$/, '')}/v1/holders/rewards?limit=${PAGE}&after=${after}`
@@ -62,7 +66,7 @@ export async function readTransfers(
   rpcUrl: string,
   token: Address,
   fromBlock: number,
-  limits: Limits,
+  limits: HoldersLimits,
 ): Promise<TokenTransfer[]> {
   const chain = createPublicClient({ transport: http(rpcUrl, { batch: { batchSize: limits.chainBatchMax } }) })
   const head = Number(await chain.getBlockNumber())

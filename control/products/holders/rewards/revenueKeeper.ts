@@ -1,9 +1,9 @@
 import type { Logger } from 'pino'
-import type { Limits } from '../../../limits.ts'
 import { tryLock } from '../../../runtime/db/locks.ts'
 import type { Pool } from '../../../runtime/db/pool.ts'
 import { logEvent } from '../../../runtime/logEvents.ts'
 import { Loop } from '../../../runtime/loop.ts'
+import type { HoldersLimits } from '../limits.ts'
 import { type CloseOptions, closePeriod } from './closePeriod.ts'
 import type { HolderScanner } from './holderScanner.ts'
 import type { PayoutSender } from './payoutSender.ts'
@@ -16,7 +16,7 @@ export interface RevenueKeeperOptions extends CloseOptions {
   /** The vault's work, done with every pass; undefined without a vault. */
   readonly keepVault: (() => Promise<void>) | undefined
   readonly log: Logger
-  readonly limits: Limits
+  readonly limits: HoldersLimits
 }
 
 /** Distributes revenue: reads the holders of the token, closes periods, and sends their payouts. */

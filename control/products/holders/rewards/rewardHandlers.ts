@@ -3,8 +3,8 @@ import { type Address, parseAddress } from '../../../../contract/payments/addres
 import type { ApiCall, ReadHandler } from '../../../api/call.ts'
 import { listJson, pageOf } from '../../../api/lists.ts'
 import { bookPrice } from '../../../catalog/pricing/coinAmounts.ts'
-import type { Limits } from '../../../limits.ts'
 import type { Queryable } from '../../../runtime/db/pool.ts'
+import type { HoldersLimits } from '../limits.ts'
 import { currentPeriod } from './currentPeriod.ts'
 import { holderJson } from './holderJson.ts'
 import { creditedAddresses } from './holderRow.ts'
@@ -19,7 +19,7 @@ export interface RewardParts {
   readonly rewards: RewardTerms | undefined
   /** Wallets of an account. */
   readonly listWallets: (db: Queryable, accountId: string) => Promise<ReadonlyArray<{ readonly address: string }>>
-  readonly limits: Limits
+  readonly limits: HoldersLimits
 }
 
 type RewardOperation = 'get_rewards' | 'get_holder_rewards' | 'get_own_rewards'

@@ -5,8 +5,8 @@ import type { ReadHandler } from '../../../api/call.ts'
 import { bookPrice } from '../../../catalog/pricing/coinAmounts.ts'
 import type { ChainClient } from '../../../chain/chainClient.ts'
 import type { HolderSettings } from '../../../chain/holderSettings.ts'
-import type { Limits } from '../../../limits.ts'
 import type { Queryable } from '../../../runtime/db/pool.ts'
+import type { HoldersLimits } from '../limits.ts'
 import { readVault, type VaultState } from './vaultContract.ts'
 import { type VaultDeposit, vaultDeposits } from './vaultDeposits.ts'
 import { priceBefore, type VaultPrice } from './vaultPrices.ts'
@@ -25,7 +25,7 @@ export interface VaultParts {
         readonly chain: ChainClient
       }
     | undefined
-  readonly limits: Limits
+  readonly limits: HoldersLimits
 }
 
 /** The read of the vault; answers not_found without a vault. */

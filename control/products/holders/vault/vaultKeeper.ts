@@ -3,11 +3,13 @@ import type { Address } from '../../../../contract/payments/address.ts'
 import { type CallParts, sendCall } from '../../../chain/contractCall.ts'
 import type { OutcomeHandler } from '../../../chain/recorder.ts'
 import { logEvent } from '../../../runtime/logEvents.ts'
+import type { HoldersLimits } from '../limits.ts'
 import { ATTEMPT } from '../rewards/payoutRow.ts'
 import { hasVested, readVault, vestCall } from './vaultContract.ts'
 import { hourOf, keepPrice } from './vaultPrices.ts'
 
 export interface VaultKeeperOptions extends CallParts {
+  readonly limits: HoldersLimits
   readonly vault: Address
   readonly log: Logger
 }

@@ -10,6 +10,7 @@ import { tryLock } from '../../../runtime/db/locks.ts'
 import { withTransaction } from '../../../runtime/db/pool.ts'
 import { logEvent } from '../../../runtime/logEvents.ts'
 import { Loop } from '../../../runtime/loop.ts'
+import type { LocksLimits } from '../limits.ts'
 import { hasMinted, LOCK_TOKENS_ABI, mintCall, withdrawalKey } from './lockTokensContract.ts'
 import {
   claimDueMint,
@@ -24,6 +25,7 @@ import { bookBack, LOCK_RETURNED, lockOnchainSeries } from './onchainTokens.ts'
 const ATTEMPT = '#'
 
 export interface LockMinterOptions extends CallParts {
+  readonly limits: LocksLimits
   readonly log: Logger
 }
 

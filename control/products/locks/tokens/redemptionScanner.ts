@@ -3,11 +3,11 @@ import type { Logger } from 'pino'
 import type { Address } from '../../../../contract/payments/address.ts'
 import type { ChainClient } from '../../../chain/chainClient.ts'
 import { cursorBehind, eachApart } from '../../../chain/eachApart.ts'
-import type { Limits } from '../../../limits.ts'
 import { tryLock } from '../../../runtime/db/locks.ts'
 import { type Client, type Pool, withTransaction } from '../../../runtime/db/pool.ts'
 import { logEvent } from '../../../runtime/logEvents.ts'
 import { Loop } from '../../../runtime/loop.ts'
+import type { LocksLimits } from '../limits.ts'
 import { REDEEMED_TOPIC, type Redeemed, redeemedOf } from './lockTokensContract.ts'
 import { bookBack, LOCK_REDEEMED, lockOnchainSeries, onchainUnits } from './onchainTokens.ts'
 import { countOtherSeries } from './otherSeries.ts'
@@ -28,7 +28,7 @@ export interface RedemptionScannerOptions {
   /** The account that a wallet is linked to. */
   readonly accountOfWallet: (client: Client, address: Address) => Promise<string | undefined>
   readonly log: Logger
-  readonly limits: Limits
+  readonly limits: LocksLimits
 }
 
 /**

@@ -1,8 +1,8 @@
 import { DIALECT, type Dialect } from '../../../../contract/catalog/dialects.ts'
 import { GatewayError, invalidRequest } from '../../../../contract/errors/errors.ts'
 import { parseWebUrl } from '../../../../contract/net/publicUrl.ts'
-import type { Limits } from '../../../limits.ts'
 import { CallError, type CallFault, callHttp, type HttpCall } from '../../../runtime/net/httpCall.ts'
+import type { MarketplaceLimits } from '../limits.ts'
 
 /** An endpoint as it was given. */
 export interface ProviderUrl {
@@ -47,7 +47,7 @@ const FAULTS: Readonly<Record<CallFault, string>> = {
 export async function checkEndpoint(
   endpoint: ProviderUrl,
   options: Pick<HttpCall, 'allowPrivate' | 'lookup'>,
-  limits: Limits,
+  limits: MarketplaceLimits,
 ): Promise<string[]> {
   const { baseUrl, dialect, apiKey } = endpoint
   const { modelsPath, headers } = DIALECT[dialect]
@@ -68,7 +68,7 @@ export async function checkEndpoint(
   }
 }
 
-function modelsOf(status: number, body: Buffer, hasKey: boolean, limits: Limits): string[] {
+function modelsOf(status: number, body: Buffer, hasKey: boolean, limits: MarketplaceLimits): string[] {
   if (status === 401 || status === 403) {
     const what = hasKey ? 'refuses the key; send another api_key' : 'asks for a key; send one as api_key'
     throw invalid(`answered GET models with ${status}: it ${what}.`)

@@ -5,8 +5,8 @@ import { RateLimiter, refuseAfter } from '../../../../contract/std/rateLimiter.t
 import { isId } from '../../../../contract/wire/ids.ts'
 import { type ApiCall, preparedWrite, type ReadHandler, type WriteHandler } from '../../../api/call.ts'
 import { listJson, pageOf } from '../../../api/lists.ts'
-import type { Limits } from '../../../limits.ts'
 import type { Pool } from '../../../runtime/db/pool.ts'
+import type { MarketplaceLimits } from '../limits.ts'
 import { ownProvidersJson } from '../serving/ownProviders.ts'
 import { type RecordJson, readRecords } from '../serving/record.ts'
 import { checkEndpoint, readBaseUrl } from './checkEndpoint.ts'
@@ -17,7 +17,7 @@ type ProviderOperation = 'list_providers' | 'register_provider' | 'get_own_provi
 export interface ProviderParts {
   readonly pool: Pool
   readonly environment: { readonly allowPrivateProviders: boolean }
-  readonly limits: Limits
+  readonly limits: MarketplaceLimits
 }
 
 /** The endpoints of providers. */

@@ -3,13 +3,13 @@ import type { Dialect } from '../../../../contract/catalog/dialects.ts'
 import { GatewayError, invalidRequest } from '../../../../contract/errors/errors.ts'
 import { newId } from '../../../../contract/wire/ids.ts'
 import { lockAccount } from '../../../book/ledger/accountRow.ts'
-import type { Limits } from '../../../limits.ts'
 import { type Actor, recordActivity } from '../../../runtime/activity/activity.ts'
 import { textArray } from '../../../runtime/db/arrays.ts'
 import { camelColumns, msColumns } from '../../../runtime/db/columns.ts'
 import { countOf } from '../../../runtime/db/count.ts'
 import { locking } from '../../../runtime/db/lockOrder.ts'
 import type { Client, Queryable } from '../../../runtime/db/pool.ts'
+import type { MarketplaceLimits } from '../limits.ts'
 import { retireProvider } from '../serving/admit.ts'
 
 /** The registration of a checked endpoint. */
@@ -46,7 +46,7 @@ export async function registerProvider(
   actor: Actor,
   provider: NewProvider,
   apiKey: string | undefined,
-  limits: Limits,
+  limits: MarketplaceLimits,
 ): Promise<{ provider: Provider; isNew: boolean }> {
   const { accountId, name, baseUrl, dialect, dataPolicy, models, offered } = provider
   // The account's row is locked, so that concurrent registrations are counted one after the other.
@@ -91,7 +91,7 @@ async function insert(
   client: Client,
   accountId: string,
   values: readonly unknown[],
-  limits: Limits,
+  limits: MarketplaceLimits,
 ): Promise<Provider> {
   const counted = await countOf(client, 'SELECT count(*) FROM providers WHERE account_id = $1 AND removed_at IS NULL', [
     accountId,

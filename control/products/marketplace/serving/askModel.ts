@@ -1,7 +1,7 @@
 import { DIALECT, type Dialect } from '../../../../contract/catalog/dialects.ts'
 import { randomAttemptId } from '../../../../contract/wire/attemptIds.ts'
-import type { Limits } from '../../../limits.ts'
 import { CallError, type CallHttp } from '../../../runtime/net/httpCall.ts'
+import type { MarketplaceLimits } from '../limits.ts'
 import type { ProbeAnswer } from './compareAnswers.ts'
 import type { Comparison } from './comparison.ts'
 import { readAnswer } from './probeAnswer.ts'
@@ -38,7 +38,7 @@ export async function askModel(
   asked: AskedModel,
   comparison: Comparison,
   call: CallHttp,
-  limits: Limits,
+  limits: MarketplaceLimits,
 ): Promise<ProbeAnswer | undefined> {
   const { path, body: bodyOf } = REQUESTS[asked.dialect]
   try {

@@ -1,4 +1,4 @@
-import type { Limits } from '../../../limits.ts'
+import type { MarketplaceLimits } from '../limits.ts'
 import { PPM, type ProviderAdmission } from './admission.ts'
 import type { Window } from './measures.ts'
 import type { Transition } from './transition.ts'
@@ -7,7 +7,7 @@ import type { Transition } from './transition.ts'
 const SLOW_PPM_MAX = 50_000
 
 type JudgeLimits = Pick<
-  Limits,
+  MarketplaceLimits,
   | 'providerRequestsMin'
   | 'providerProbesMin'
   | 'providerOverReportsMin'

@@ -1,8 +1,8 @@
 import type { Logger } from 'pino'
-import type { Limits } from '../../../limits.ts'
 import { GATEWAY } from '../../../runtime/activity/activity.ts'
 import { type Pool, withTransaction } from '../../../runtime/db/pool.ts'
 import { logEvent } from '../../../runtime/logEvents.ts'
+import type { MarketplaceLimits } from '../limits.ts'
 import { lockOpenAdmissions } from './admission.ts'
 import { judge } from './judge.ts'
 import { readWindow } from './measures.ts'
@@ -12,7 +12,7 @@ import { changeState } from './transition.ts'
  * Suspends, promotes and resumes registered providers by their measurements. Rows are locked, so that controls which run
  * this concurrently change each state once.
  */
-export function judgeAll(pool: Pool, log: Logger, nowMs: number, limits: Limits): Promise<void> {
+export function judgeAll(pool: Pool, log: Logger, nowMs: number, limits: MarketplaceLimits): Promise<void> {
   return withTransaction(pool, async (client) => {
     for (const admission of await lockOpenAdmissions(client)) {
       const { window, served } = await readWindow(client, admission, nowMs, limits)

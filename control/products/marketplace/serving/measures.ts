@@ -1,6 +1,6 @@
-import type { Limits } from '../../../limits.ts'
 import { intArray, textArray } from '../../../runtime/db/arrays.ts'
 import type { Queryable } from '../../../runtime/db/pool.ts'
+import type { MarketplaceLimits } from '../limits.ts'
 import type { ProviderAdmission } from './admission.ts'
 
 const MINUTE_MS = 60_000
@@ -64,7 +64,7 @@ export async function noteMeasures(db: Queryable, measures: readonly Measure[], 
 }
 
 /** Removes measurements that are no longer read. */
-export async function forgetMeasures(db: Queryable, limits: Limits, nowMs: number): Promise<void> {
+export async function forgetMeasures(db: Queryable, limits: MarketplaceLimits, nowMs: number): Promise<void> {
   const oldest = Math.floor((nowMs - limits.providerMeasuresKeptMs) / MINUTE_MS)
   await db.query('DELETE FROM provider_measures WHERE minute < $1', [oldest])
 }
@@ -77,7 +77,7 @@ export async function readWindow(
   db: Queryable,
   { id, providerId, model, stateAtMs, admittedAtMs }: ProviderAdmission,
   nowMs: number,
-  limits: Limits,
+  limits: MarketplaceLimits,
 ): Promise<{ window: Window; served: number }> {
   const changed = Math.floor(stateAtMs / MINUTE_MS)
   const since = Math.max(nowMs - limits.providerWindowMs, stateAtMs)

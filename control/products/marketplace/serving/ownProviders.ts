@@ -1,13 +1,13 @@
 import { coinAmountJson } from '../../../catalog/pricing/coinAmounts.ts'
-import type { Limits } from '../../../limits.ts'
 import type { Queryable } from '../../../runtime/db/pool.ts'
+import type { MarketplaceLimits } from '../limits.ts'
 import { admissionsOfAccount, PPM, type ProviderAdmission, trafficPpm } from './admission.ts'
 import { readWindow, type Window } from './measures.ts'
 import { payJson } from './payJson.ts'
 import { uptimeOf } from './record.ts'
 
 /** The present and past admissions of an account's providers, with exact figures, for their owner. */
-export async function ownProvidersJson(db: Queryable, accountId: string, nowMs: number, limits: Limits) {
+export async function ownProvidersJson(db: Queryable, accountId: string, nowMs: number, limits: MarketplaceLimits) {
   const data = []
   for (const admission of await admissionsOfAccount(db, accountId)) {
     const { window } = await readWindow(db, admission, nowMs, limits)

@@ -5,9 +5,9 @@ import { type Earning, payEarnings } from '../../../book/ledger/payEarnings.ts'
 import { countAlong } from '../../../book/usagelog/cursors.ts'
 import type { Stretch } from '../../../book/usagelog/stretches.ts'
 import { bookPrice } from '../../../catalog/pricing/coinAmounts.ts'
-import type { Limits } from '../../../limits.ts'
 import { intArray, textArray } from '../../../runtime/db/arrays.ts'
 import { type Client, type Pool, withTransaction } from '../../../runtime/db/pool.ts'
+import type { MarketplaceLimits } from '../limits.ts'
 import { PPM } from './admission.ts'
 import { servedReceipts } from './servedReceipts.ts'
 
@@ -38,7 +38,7 @@ const DUE = `
  * the cursors of the logs: every receipt counts exactly once, even if processes run this concurrently or crash.
  * @returns whether a log has receipts after its stretch
  */
-export function payProviders(pool: Pool, limits: Limits): Promise<boolean> {
+export function payProviders(pool: Pool, limits: MarketplaceLimits): Promise<boolean> {
   return withTransaction(pool, async (client) => {
     // Receipts in the logs can only name providers that were admitted before.
     const counts = async () => (await client.query('SELECT FROM provider_admissions LIMIT 1')).rowCount !== 0

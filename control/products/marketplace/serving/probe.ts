@@ -4,9 +4,9 @@ import { newId } from '../../../../contract/wire/ids.ts'
 import { PROVIDER_COST } from '../../../book/ledger/accounts.ts'
 import { creditCoin } from '../../../book/ledger/creditCoin.ts'
 import { bookPrice } from '../../../catalog/pricing/coinAmounts.ts'
-import type { Limits } from '../../../limits.ts'
 import { type Pool, withTransaction } from '../../../runtime/db/pool.ts'
 import type { CallHttp } from '../../../runtime/net/httpCall.ts'
+import type { MarketplaceLimits } from '../limits.ts'
 import { type Pay, PPM, type ProviderAdmission } from './admission.ts'
 import { askModel } from './askModel.ts'
 import { isOverReported, type ProbeAnswer, similarityPpm } from './compareAnswers.ts'
@@ -19,7 +19,7 @@ export interface ProbeParts {
   readonly call: CallHttp
   /** Providers may have private addresses. */
   readonly allowPrivate: boolean
-  readonly limits: Limits
+  readonly limits: MarketplaceLimits
 }
 
 /**
@@ -52,7 +52,13 @@ export async function probe(
 }
 
 /** The amount due for an answer. Its usage counts no further than the reference answer makes plausible. */
-function dueUnits(answer: ProbeAnswer, reference: ProbeAnswer, rates: ModelRates, pay: Pay, limits: Limits): number {
+function dueUnits(
+  answer: ProbeAnswer,
+  reference: ProbeAnswer,
+  rates: ModelRates,
+  pay: Pay,
+  limits: MarketplaceLimits,
+): number {
   const input = Math.min(answer.promptTokens ?? 0, reference.promptTokens ?? 0)
   const output = Math.min(answer.outputTokens ?? 0, limits.providerProbeTokens)
   const charge = chargeUnits(rates, { ...NO_USAGE, input, output })

@@ -1,7 +1,7 @@
 import { DAY_MS } from '../../../../contract/api/time.ts'
-import type { Limits } from '../../../limits.ts'
 import { textArray } from '../../../runtime/db/arrays.ts'
 import type { Queryable } from '../../../runtime/db/pool.ts'
+import type { MarketplaceLimits } from '../limits.ts'
 import { admissionsOf, PPM, type ProviderAdmission, trafficPpm } from './admission.ts'
 
 interface DaysRow {
@@ -25,7 +25,7 @@ export async function readRecords(
   db: Queryable,
   providerIds: readonly string[],
   nowMs: number,
-  limits: Limits,
+  limits: MarketplaceLimits,
 ): Promise<ReadonlyMap<string, RecordJson[]>> {
   const found = await db.query<DaysRow>(
     `SELECT provider_id, model, sum(requests) AS requests, sum(failures) AS failures, sum(timed) AS timed,
@@ -83,7 +83,7 @@ function ratio(part: number, whole: number): number | null {
  * accounts (limits.statsAccountsMin), so that the difference between two reads never shows a single account's use.
  * @param nowMs milliseconds since 1970
  */
-export async function closeDays(db: Queryable, nowMs: number, limits: Limits): Promise<void> {
+export async function closeDays(db: Queryable, nowMs: number, limits: MarketplaceLimits): Promise<void> {
   const today = Math.floor(nowMs / DAY_MS)
   const day = today - 1
   await db.query(

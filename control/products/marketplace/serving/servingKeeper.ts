@@ -1,9 +1,9 @@
 import type { Logger } from 'pino'
 import type { Redis } from '../../../../contract/wire/redis.ts'
-import type { Limits } from '../../../limits.ts'
 import type { Pool } from '../../../runtime/db/pool.ts'
 import { logEvent } from '../../../runtime/logEvents.ts'
 import { Loop } from '../../../runtime/loop.ts'
+import type { MarketplaceLimits } from '../limits.ts'
 import { judgeAll } from './judgeAll.ts'
 import { forgetMeasures, type Measure, noteMeasures } from './measures.ts'
 import { closeDays } from './record.ts'
@@ -13,7 +13,7 @@ export interface ServingKeeperParts extends ServingParts {
   readonly pool: Pool
   readonly redis: Redis
   readonly log: Logger
-  readonly limits: Limits
+  readonly limits: MarketplaceLimits
 }
 
 /**

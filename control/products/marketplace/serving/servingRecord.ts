@@ -3,9 +3,9 @@ import type { Fields } from '../../../../contract/wire/fields.ts'
 import { sluice } from '../../../../contract/wire/generated/messages.js'
 import type { Redis } from '../../../../contract/wire/redis.ts'
 import { SERVING_KEY } from '../../../../contract/wire/redisKeys.ts'
-import type { Limits } from '../../../limits.ts'
 import { publishServingRecord } from '../../../runtime/bus/feed.ts'
 import type { Queryable } from '../../../runtime/db/pool.ts'
+import type { MarketplaceLimits } from '../limits.ts'
 import { openAdmissions, type ProviderAdmission, trafficPpm } from './admission.ts'
 import { type ServedEndpoint, servedEndpoints } from './servedEndpoints.ts'
 
@@ -24,7 +24,12 @@ const WRITES_MAX = 3
  * Writes the providers that serve by the book to Redis and notifies every proxy, if the record in Redis differs.
  * @returns whether it differed
  */
-export async function syncServing(db: Queryable, redis: Redis, parts: ServingParts, limits: Limits): Promise<boolean> {
+export async function syncServing(
+  db: Queryable,
+  redis: Redis,
+  parts: ServingParts,
+  limits: MarketplaceLimits,
+): Promise<boolean> {
   const seal = new CallSeal(parts.busKeys, KEPT_CHANNEL)
   // Another process may have read the book before a change of this one and write after it, so both check again.
   for (let written = 0; ; written++) {

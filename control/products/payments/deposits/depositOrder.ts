@@ -6,7 +6,7 @@ import { unitsOf } from '../../../../contract/payments/conversion.ts'
 import { parseBytes, parseBytes32, parseUint256 } from '../../../../contract/payments/encoding.ts'
 import type { Eip3009Payment } from '../../../../contract/payments/signedPayment.ts'
 import type { PaymentAsset, PaymentTerms } from '../../../../contract/payments/terms.ts'
-import type { Limits } from '../../../limits.ts'
+import type { PaymentsLimits } from '../limits.ts'
 
 /** A deposit that a wallet has signed for; all but the signature and the chain has been checked. */
 export interface DepositOrder {
@@ -34,7 +34,7 @@ export function readDeposit(
   terms: PaymentTerms,
   depositMinUnits: number,
   coinUsdUnits: number,
-  limits: Limits,
+  limits: PaymentsLimits,
 ): DepositOrder {
   const asset = terms.assets.find(({ method }) => method === 'eip3009')
   if (asset === undefined) {
@@ -74,7 +74,7 @@ function known<T>(value: T | undefined, name: string, form: string): T {
   throw refuseAuthorization(`${field} must be ${form}.`, field)
 }
 
-function checkWindow({ validAfter, validBefore }: Eip3009Payment, nowSeconds: number, limits: Limits): void {
+function checkWindow({ validAfter, validBefore }: Eip3009Payment, nowSeconds: number, limits: PaymentsLimits): void {
   if (validAfter >= BigInt(nowSeconds)) {
     throw refuseAuthorization(
       'The authorization is not valid yet; sign one with validAfter 0.',

@@ -17,11 +17,11 @@ import { followTransfers } from '../../../chain/followTransfers.ts'
 import { advanceScan, lockScan, newTransfers, recordTransfer } from '../../../chain/foreignTransfers.ts'
 import { type Seen, seenOf } from '../../../chain/seenTransfer.ts'
 import { TRANSFER_TOPIC } from '../../../chain/transferLog.ts'
-import type { Limits } from '../../../limits.ts'
 import { tryLock } from '../../../runtime/db/locks.ts'
 import { type Client, type Pool, withTransaction } from '../../../runtime/db/pool.ts'
 import { logEvent } from '../../../runtime/logEvents.ts'
 import { Loop } from '../../../runtime/loop.ts'
+import type { PaymentsLimits } from '../limits.ts'
 import { insertDeposit } from './depositRow.ts'
 
 /** Kind of the transfers that deposits are booked by. */
@@ -41,7 +41,7 @@ export interface ScannerOptions {
   /** USD of one coin in units. */
   readonly coinUsdUnits: (client: Client) => Promise<number>
   readonly log: Logger
-  readonly limits: Limits
+  readonly limits: PaymentsLimits
 }
 
 interface Scanned {

@@ -13,10 +13,10 @@ import { settlementCall } from '../../../chain/settlementCall.ts'
 import type { Signer } from '../../../chain/signer.ts'
 import { simulatePayment } from '../../../chain/simulation.ts'
 import type { TransactionWatcher } from '../../../chain/watcher.ts'
-import type { Limits } from '../../../limits.ts'
 import { type Client, type Pool, type Queryable, withTransaction } from '../../../runtime/db/pool.ts'
 import { logEvent } from '../../../runtime/logEvents.ts'
 import { Loop } from '../../../runtime/loop.ts'
+import type { PaymentsLimits } from '../limits.ts'
 import { type ForeignSettlement, findForeignSettlement, nonceOf } from '../x402/foreignSettlement.ts'
 import { type DepositOrder, refuseAuthorization } from './depositOrder.ts'
 import { type Deposit, depositOf, insertDeposit, unmovedDeposits } from './depositRow.ts'
@@ -31,7 +31,7 @@ export interface DepositsOptions {
   readonly relayers: readonly [Signer, ...Signer[]]
   readonly treasury: Address
   readonly log: Logger
-  readonly limits: Limits
+  readonly limits: PaymentsLimits
 }
 
 /** A deposit that the chain would make. */

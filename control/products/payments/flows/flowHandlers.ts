@@ -5,8 +5,8 @@ import { networkOf } from '../../../../contract/payments/address.ts'
 import type { ApiCall, ReadHandler } from '../../../api/call.ts'
 import { listJson, pageOf } from '../../../api/lists.ts'
 import { idBound, idTimeMs } from '../../../book/partitions/idTime.ts'
-import type { Limits } from '../../../limits.ts'
 import type { Queryable } from '../../../runtime/db/pool.ts'
+import type { PaymentsLimits } from '../limits.ts'
 import { type Flow, type FlowQuery, pageOfFlows } from './flows.ts'
 
 const PREFIX = 'flow'
@@ -14,7 +14,7 @@ const PREFIX = 'flow'
 const LAST = 'flow_~'
 
 /** The public read of movements on the chain; empty without a chain. */
-export function flowHandlers(db: Queryable, limits: Limits): Record<'list_flows', ReadHandler> {
+export function flowHandlers(db: Queryable, limits: PaymentsLimits): Record<'list_flows', ReadHandler> {
   return {
     list_flows: {
       read: async (call) => {

@@ -9,13 +9,13 @@ import { cursorBehind, eachApart } from '../../../chain/eachApart.ts'
 import type { OutcomeHandler } from '../../../chain/recorder.ts'
 import { MAY_BE_MADE } from '../../../chain/transactionRow.ts'
 import { sendFromTreasury, type TreasuryParts } from '../../../chain/treasuryTransfer.ts'
-import type { Limits } from '../../../limits.ts'
 import { textArray } from '../../../runtime/db/arrays.ts'
 import { locking } from '../../../runtime/db/lockOrder.ts'
 import { tryLock } from '../../../runtime/db/locks.ts'
 import type { Client, Pool } from '../../../runtime/db/pool.ts'
 import { logEvent } from '../../../runtime/logEvents.ts'
 import { Loop } from '../../../runtime/loop.ts'
+import type { PaymentsLimits } from '../limits.ts'
 
 const ATTEMPT = '#'
 
@@ -29,7 +29,7 @@ export const REFUND_RETURNED = 'refund_returned'
 
 export interface RefunderOptions extends TreasuryParts {
   readonly log: Logger
-  readonly limits: Limits
+  readonly limits: PaymentsLimits
 }
 
 interface DueRow {
@@ -143,7 +143,7 @@ export class Refunder {
  * Refunds whose newest transaction can no longer make the transfer. A transaction that failed in a block that may still be
  * taken back does not count: it might succeed in another block.
  */
-async function failedRefunds(pool: Pool, after: string, limits: Limits): Promise<string[]> {
+async function failedRefunds(pool: Pool, after: string, limits: PaymentsLimits): Promise<string[]> {
   const found = await pool.query<{ id: string }>(
     `SELECT id FROM refunds r WHERE state = 'sending' AND NOT EXISTS (
        SELECT FROM chain_transactions t WHERE t.purpose = 'refund' AND t.ref = r.id || '#' || r.attempts
@@ -155,7 +155,7 @@ async function failedRefunds(pool: Pool, after: string, limits: Limits): Promise
 }
 
 /** The refunds due for closed payments, by payer and token. */
-async function dueRefunds(pool: Pool, after: string, limits: Limits): Promise<DueRow[]> {
+async function dueRefunds(pool: Pool, after: string, limits: PaymentsLimits): Promise<DueRow[]> {
   const found = await pool.query<DueRow>(
     `SELECT payer, token, (array_agg(id ORDER BY id))[1:$1] AS ids,
        (SELECT sum(back) FROM unnest((array_agg(back_amount ORDER BY id))[1:$1]) AS back)::text AS amount

@@ -1,10 +1,10 @@
 import type { Address } from '../../../../contract/payments/address.ts'
 import { MAY_BE_MADE } from '../../../chain/transactionRow.ts'
-import type { Limits } from '../../../limits.ts'
 import { camelColumns } from '../../../runtime/db/columns.ts'
 import { countOf } from '../../../runtime/db/count.ts'
 import { locking } from '../../../runtime/db/lockOrder.ts'
 import type { Client, Queryable } from '../../../runtime/db/pool.ts'
+import type { PaymentsLimits } from '../limits.ts'
 
 export type WithdrawalState = 'sending' | 'sent' | 'returned'
 
@@ -87,7 +87,7 @@ export async function dueWithdrawals(
   db: Queryable,
   limit: number,
   after: string,
-  limits: Limits,
+  limits: PaymentsLimits,
 ): Promise<Withdrawal[]> {
   const found = await db.query<Row>(
     `SELECT ${COLUMNS} FROM withdrawals w
@@ -102,7 +102,7 @@ export async function dueWithdrawals(
 }
 
 /** Withdrawals whose transactions have all failed, as many as are made without an operator. */
-export async function abandonedWithdrawals(db: Queryable, limits: Limits): Promise<string[]> {
+export async function abandonedWithdrawals(db: Queryable, limits: PaymentsLimits): Promise<string[]> {
   const found = await db.query<{ id: string }>(
     `SELECT w.id FROM withdrawals w
      WHERE w.state = 'sending' AND w.attempts >= coalesce(w.attempts_max, $1) AND NOT EXISTS (SELECT FROM chain_transactions t

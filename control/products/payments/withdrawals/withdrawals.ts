@@ -8,12 +8,12 @@ import type { OutcomeHandler } from '../../../chain/recorder.ts'
 import { PAYMENT_ABI, transferCall } from '../../../chain/settlementCall.ts'
 import { estimateGas } from '../../../chain/simulation.ts'
 import { sendFromTreasury, type TreasuryParts } from '../../../chain/treasuryTransfer.ts'
-import type { Limits } from '../../../limits.ts'
 import { locking } from '../../../runtime/db/lockOrder.ts'
 import { tryLock } from '../../../runtime/db/locks.ts'
 import { type Client, withTransaction } from '../../../runtime/db/pool.ts'
 import { logEvent } from '../../../runtime/logEvents.ts'
 import { Loop } from '../../../runtime/loop.ts'
+import type { PaymentsLimits } from '../limits.ts'
 import {
   ATTEMPT,
   abandonedWithdrawals,
@@ -34,7 +34,7 @@ export const WITHDRAWAL_RETURNED = 'withdrawal_returned'
 
 export interface WithdrawerOptions extends TreasuryParts {
   readonly log: Logger
-  readonly limits: Limits
+  readonly limits: PaymentsLimits
 }
 
 /**

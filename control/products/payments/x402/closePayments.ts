@@ -6,9 +6,9 @@ import type { PaymentAsset } from '../../../../contract/payments/terms.ts'
 import { coinAccount, payerCreditAccount, REVENUE } from '../../../book/ledger/accounts.ts'
 import { appendAdmissionEvent, lockAccounts } from '../../../book/ledger/appendAdmissionEvent.ts'
 import { postTransfers, type Transfer } from '../../../book/ledger/postTransfers.ts'
-import type { Limits } from '../../../limits.ts'
 import { boolArray, intArray, textArray } from '../../../runtime/db/arrays.ts'
 import { type Client, type Pool, withTransaction } from '../../../runtime/db/pool.ts'
+import type { PaymentsLimits } from '../limits.ts'
 import { CREDIT_KEPT, CREDIT_USED, creditsOf, openCredits } from './payerCredits.ts'
 import { type Remainder, remainderOf, type TokenPrice } from './remainder.ts'
 
@@ -23,7 +23,7 @@ export interface CloseOptions {
   readonly coinUsdUnits: (client: Client) => Promise<number>
   /** The rest of a payment and the credit of its payer are refunded once together they reach this many units. */
   readonly refundMinUnits: number
-  readonly limits: Limits
+  readonly limits: PaymentsLimits
 }
 
 interface EndedRow {

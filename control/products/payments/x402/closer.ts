@@ -2,10 +2,10 @@ import type { Logger } from 'pino'
 import { sluice } from '../../../../contract/wire/generated/messages.js'
 import type { Redis } from '../../../../contract/wire/redis.ts'
 import { settleLost } from '../../../admission/settleLost.ts'
-import type { Limits } from '../../../limits.ts'
 import { logEvent } from '../../../runtime/logEvents.ts'
 import { Loop } from '../../../runtime/loop.ts'
 import { redisNowMs } from '../../../runtime/redisClock.ts'
+import type { PaymentsLimits } from '../limits.ts'
 import { type CloseOptions, closeEnded } from './closePayments.ts'
 import { isHeld } from './payHold.ts'
 import { markHeld, type PaymentRow, unmovedPayments, unservedPayments } from './paymentRow.ts'
@@ -17,7 +17,7 @@ export interface CloserOptions extends CloseOptions {
   readonly resolveUnmoved: (payment: PaymentRow) => Promise<void>
   /** Called when payments were closed and a refund is due. */
   readonly onClosed: () => void
-  readonly limits: Limits
+  readonly limits: PaymentsLimits
 }
 
 /**

@@ -3,8 +3,8 @@ import type { ChainClient } from '../../../chain/chainClient.ts'
 import { readChain } from '../../../chain/chainClient.ts'
 import { claimsOf, type ExpectedTransfer } from '../../../chain/outbox.ts'
 import { TRANSFER_TOPIC } from '../../../chain/transferLog.ts'
-import type { Limits } from '../../../limits.ts'
 import type { Queryable } from '../../../runtime/db/pool.ts'
+import type { PaymentsLimits } from '../limits.ts'
 
 const CANDIDATES_MAX = 20
 
@@ -33,7 +33,7 @@ export async function findForeignSettlement(
   db: Queryable,
   chain: ChainClient,
   { transfer, nonce, seenBlock }: SoughtPayment,
-  limits: Limits,
+  limits: PaymentsLimits,
 ): Promise<ForeignSettlement | undefined> {
   const counts = await readChain(() => transfersOf(chain, transfer, seenBlock, limits))
   for (const [hash, transfers] of [...counts].slice(-CANDIDATES_MAX).reverse()) {
@@ -50,7 +50,7 @@ async function transfersOf(
   chain: ChainClient,
   { token, from, to, amount }: ExpectedTransfer,
   seenBlock: number,
-  limits: Limits,
+  limits: PaymentsLimits,
 ): Promise<ReadonlyMap<Hex, number>> {
   const head = await chain.getBlockNumber()
   const first = head - BigInt(limits.chainLookbackBlocks)

@@ -10,8 +10,8 @@ import {
   shardOf,
 } from '../../../../contract/wire/redisKeys.ts'
 import { controlScript } from '../../../admission/scripts.ts'
-import type { Limits } from '../../../limits.ts'
 import type { Pool } from '../../../runtime/db/pool.ts'
+import type { PaymentsLimits } from '../limits.ts'
 import type { PaymentRow } from './paymentRow.ts'
 
 /** Codes that payHold.lua answers with. */
@@ -32,7 +32,12 @@ export type PayHold = { readonly heldAtMs: number } | 'later' | 'late'
  * Takes the hold of a request that is paid, in the name of the proxy that serves it.
  * @throws errors of Redis and PostgreSQL; then the hold may or may not exist
  */
-export async function takePaidHold(redis: Redis, pool: Pool, payment: PaymentRow, limits: Limits): Promise<PayHold> {
+export async function takePaidHold(
+  redis: Redis,
+  pool: Pool,
+  payment: PaymentRow,
+  limits: PaymentsLimits,
+): Promise<PayHold> {
   const { accountId, id, owner } = payment
   const shard = shardOf(accountId)
   // If the proxy is gone and its journal is replayed, no process is left to end the hold.

@@ -9,7 +9,7 @@ import {
 import type { FeeOracle } from '../../../chain/fees.ts'
 import type { ExpectedTransfer } from '../../../chain/outbox.ts'
 import { PAYMENT_ABI, transferCall } from '../../../chain/settlementCall.ts'
-import type { Limits } from '../../../limits.ts'
+import type { PaymentsLimits } from '../limits.ts'
 import type { PayerTransaction } from './payerTransaction.ts'
 
 /**
@@ -22,7 +22,7 @@ export async function checkFunds(
   fees: FeeOracle,
   transaction: PayerTransaction,
   transfer: ExpectedTransfer,
-  limits: Limits,
+  limits: PaymentsLimits,
 ): Promise<void> {
   if (transaction.isMined) return
   const { token, from, amount } = transfer
@@ -70,7 +70,7 @@ async function isInBlock(chain: ChainClient, { hash }: PayerTransaction): Promis
   return found !== undefined && found.blockNumber !== null
 }
 
-function insufficient(limits: Limits, message?: string): GatewayError {
+function insufficient(limits: PaymentsLimits, message?: string): GatewayError {
   const retryAfterSeconds = Math.ceil(limits.paymentRefusalMs / 1_000)
   return new GatewayError(
     'insufficient_funds',

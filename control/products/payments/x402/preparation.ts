@@ -6,8 +6,8 @@ import type { ContractWallets } from '../../../chain/contractSignature.ts'
 import type { FeeOracle } from '../../../chain/fees.ts'
 import type { Signer } from '../../../chain/signer.ts'
 import { refusalError, simulatePayment } from '../../../chain/simulation.ts'
-import type { Limits } from '../../../limits.ts'
 import type { Pool } from '../../../runtime/db/pool.ts'
+import type { PaymentsLimits } from '../limits.ts'
 import { checkAgent } from './agents.ts'
 import type { Sending } from './claim.ts'
 import { findForeignSettlement, nonceOf } from './foreignSettlement.ts'
@@ -26,7 +26,7 @@ export interface PreparationParts {
   readonly relayers: readonly Signer[]
   /** Of the ERC-8004 agents that requests may name. */
   readonly agentRegistry: Address | null
-  readonly limits: Limits
+  readonly limits: PaymentsLimits
 }
 
 /** Finds out on the chain whether a payment can be made, before anything of it is stored or sent. */

@@ -1,7 +1,7 @@
 import { GatewayError } from '../../../../contract/errors/errors.ts'
 import type { Address } from '../../../../contract/payments/address.ts'
 import { RateLimiter } from '../../../../contract/std/rateLimiter.ts'
-import type { Limits } from '../../../limits.ts'
+import type { PaymentsLimits } from '../limits.ts'
 import { kindOf, type PaymentKind, type PaymentOrder } from './paymentOrder.ts'
 
 /** The fields by which refused payments are counted. */
@@ -19,7 +19,7 @@ export class RefusalBudget {
   /** Payers whose last payment settled, least recently seen first. */
   private readonly trusted = new Set<Address>()
 
-  constructor(limits: Limits) {
+  constructor(limits: PaymentsLimits) {
     this.byNetwork = new RateLimiter(
       { perMinute: limits.paymentRefusalsPerMinute, burst: limits.paymentRefusalBurst },
       limits.rateLimiterEntriesMax,

@@ -1,8 +1,8 @@
 import type { Logger } from 'pino'
 import type { ErrorCode } from '../../../../contract/errors/errors.ts'
-import type { Limits } from '../../../limits.ts'
 import { logEvent } from '../../../runtime/logEvents.ts'
 import type { LabelledTotal } from '../../../runtime/metrics/metricGroups.ts'
+import type { PaymentsLimits } from '../limits.ts'
 
 /** Counts refused payments by code, for the metrics, and logs a summary while there are any. */
 export class RefusalCounts {
@@ -10,9 +10,9 @@ export class RefusalCounts {
   private readonly totalByCode = new Map<string, number>()
   private sinceSummary = new Map<string, number>()
   private timer: NodeJS.Timeout | undefined
-  private readonly limits: Limits
+  private readonly limits: PaymentsLimits
 
-  constructor(log: Logger, limits: Limits) {
+  constructor(log: Logger, limits: PaymentsLimits) {
     this.limits = limits
     this.log = log
   }

@@ -1,7 +1,7 @@
 import { GatewayError } from '../../../../contract/errors/errors.ts'
 import type { Address } from '../../../../contract/payments/address.ts'
 import type { Redis } from '../../../../contract/wire/redis.ts'
-import type { Limits } from '../../../limits.ts'
+import type { PaymentsLimits } from '../limits.ts'
 
 const keyOf = (token: Address, payer: Address): string => `refused:${token}:${payer}`
 
@@ -21,6 +21,11 @@ export async function refuseRecentlyRefused(redis: Redis, token: Address, payer:
 }
 
 /** Remembers that a wallet could not fund a payment, for limits.paymentRefusalMs. */
-export async function rememberRefused(redis: Redis, token: Address, payer: Address, limits: Limits): Promise<void> {
+export async function rememberRefused(
+  redis: Redis,
+  token: Address,
+  payer: Address,
+  limits: PaymentsLimits,
+): Promise<void> {
   await redis.set(keyOf(token, payer), '1', 'PX', limits.paymentRefusalMs)
 }

@@ -6,9 +6,9 @@ import { OTHER_SUFFIX } from '../../../chain/chainLoss.ts'
 import { type StoredTransaction, storeForeign } from '../../../chain/outbox.ts'
 import type { TransactionState } from '../../../chain/transactionRow.ts'
 import type { TransactionWatcher } from '../../../chain/watcher.ts'
-import type { Limits } from '../../../limits.ts'
 import { withTransaction } from '../../../runtime/db/pool.ts'
 import { logEvent } from '../../../runtime/logEvents.ts'
+import type { PaymentsLimits } from '../limits.ts'
 import { claimPayment, refuseConflict, type Sending } from './claim.ts'
 import { findForeignSettlement, nonceOf } from './foreignSettlement.ts'
 import type { PayerTransaction } from './payerTransaction.ts'
@@ -40,7 +40,7 @@ export interface Settled {
 export interface SettlerOptions extends PreparationParts {
   readonly watcher: TransactionWatcher
   readonly log: Logger
-  readonly limits: Limits
+  readonly limits: PaymentsLimits
 }
 
 /** Settles payments: unpaid requests are not served, and paid requests that are not served are refunded. */

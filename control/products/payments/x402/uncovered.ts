@@ -2,8 +2,8 @@ import { DAY_MS } from '../../../../contract/api/time.ts'
 import { GatewayError } from '../../../../contract/errors/errors.ts'
 import type { Address } from '../../../../contract/payments/address.ts'
 import { idBound } from '../../../book/partitions/idTime.ts'
-import type { Limits } from '../../../limits.ts'
 import type { Queryable } from '../../../runtime/db/pool.ts'
+import type { PaymentsLimits } from '../limits.ts'
 
 const RETRY_SECONDS = 3_600
 
@@ -12,7 +12,7 @@ const RETRY_SECONDS = 3_600
  * because nothing was served. All others are charged the smallest charge, which covers it.
  * @throws GatewayError payments_busy
  */
-export async function refuseUncovered(db: Queryable, payer: Address, limits: Limits): Promise<void> {
+export async function refuseUncovered(db: Queryable, payer: Address, limits: PaymentsLimits): Promise<void> {
   const most = limits.uncoveredPaymentsPerDay
   const found = await db.query(
     `SELECT FROM payments WHERE payer = $1 AND id >= $2 AND (state = 'failed' OR back_now) LIMIT $3`,

@@ -13,8 +13,8 @@ import {
   coinPrice,
   readCoin,
 } from '../../../catalog/pricing/coinAmounts.ts'
-import type { Limits } from '../../../limits.ts'
 import type { Pool } from '../../../runtime/db/pool.ts'
+import type { TransfersLimits } from '../limits.ts'
 import { cancelLink, claimLink, countOpenLinks, createLink, type Link, pageOfLinks } from './links.ts'
 
 type LinkOperation = 'list_links' | 'create_link' | 'claim_link' | 'cancel_link'
@@ -24,7 +24,7 @@ export interface LinkParts {
   readonly debits: Debits
   /** Applies bookings for these accounts to the admission state. */
   readonly applyToAdmission: (accountIds: readonly string[]) => Promise<unknown>
-  readonly limits: Limits
+  readonly limits: TransfersLimits
 }
 
 /** The endpoints of links. */
@@ -101,7 +101,7 @@ export function linkJson(link: Link, coinUsdUnits: number) {
   }
 }
 
-function readAmount({ body }: ApiCall, price: number, limits: Limits): CoinAmount {
+function readAmount({ body }: ApiCall, price: number, limits: TransfersLimits): CoinAmount {
   const amount = readCoin(body['amount'], price, 'amount')
   if (amount.units >= limits.linkUnitsMin) return amount
   const message = `A link holds at least ${formatUsd(limits.linkUnitsMin)} USD of coin.`
@@ -109,7 +109,7 @@ function readAmount({ body }: ApiCall, price: number, limits: Limits): CoinAmoun
 }
 
 /** @returns milliseconds since 1970 */
-function readExpiry({ body }: ApiCall, limits: Limits): number {
+function readExpiry({ body }: ApiCall, limits: TransfersLimits): number {
   const text = body['expires_at']
   const nowMs = Date.now()
   if (typeof text !== 'string') return nowMs + limits.linkLifetimeMs

@@ -3,8 +3,8 @@ import { isId } from '../../../../contract/wire/ids.ts'
 import type { ApiCall, ReadHandler, WriteHandler } from '../../../api/call.ts'
 import { listJson, pageOf } from '../../../api/lists.ts'
 import { coinAmountJson } from '../../../catalog/pricing/coinAmounts.ts'
-import type { Limits } from '../../../limits.ts'
 import type { Pool, Queryable } from '../../../runtime/db/pool.ts'
+import type { TransfersLimits } from '../limits.ts'
 import { referralCode } from './codes.ts'
 import { attachReferrer, pageOfReferrals, type Referral, referralOf, referralTotals } from './referrals.ts'
 
@@ -16,7 +16,7 @@ export function referralHandlers({
   limits,
 }: {
   readonly pool: Pool
-  limits: Limits
+  limits: TransfersLimits
 }): Record<ReferralOperation, ReadHandler | WriteHandler<unknown>> {
   return {
     get_referrals: {
@@ -40,7 +40,13 @@ export function referralHandlers({
  * not named to each other.
  * @throws GatewayError code_unavailable
  */
-export async function referralsJson(db: Queryable, accountId: string, limit: number, after: string, limits: Limits) {
+export async function referralsJson(
+  db: Queryable,
+  accountId: string,
+  limit: number,
+  after: string,
+  limits: TransfersLimits,
+) {
   const code = await referralCode(db, accountId)
   const own = await referralOf(db, accountId)
   const totals = await referralTotals(db, accountId)

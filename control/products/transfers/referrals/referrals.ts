@@ -3,12 +3,12 @@ import { clientNetwork } from '../../../../contract/net/ipAddress.ts'
 import { isId, newId } from '../../../../contract/wire/ids.ts'
 import { LOG_COUNT } from '../../../book/usagelog/head.ts'
 import type { CoinAmount } from '../../../catalog/pricing/coinAmounts.ts'
-import type { Limits } from '../../../limits.ts'
 import { type Actor, recordActivity } from '../../../runtime/activity/activity.ts'
 import { camelColumns, msColumns } from '../../../runtime/db/columns.ts'
 import { locking } from '../../../runtime/db/lockOrder.ts'
 import { lockTextUntilCommit } from '../../../runtime/db/locks.ts'
 import type { Client, Queryable } from '../../../runtime/db/pool.ts'
+import type { TransfersLimits } from '../limits.ts'
 import { accountOfCode } from './codes.ts'
 
 export interface Referral {
@@ -36,7 +36,7 @@ export async function attachReferrer(
   actor: Actor,
   accountId: string,
   code: string,
-  limits: Limits,
+  limits: TransfersLimits,
 ): Promise<Referral> {
   if (isId('agt', accountId)) throw invalidRequest('An agent has no referrer; its owner has.')
   // Waits for processes that are counting receipts: their receipts then lie before the positions that are read below.
@@ -75,7 +75,7 @@ async function refuseExchange(client: Client, accountId: string, referrerId: str
 }
 
 /** The lock serializes concurrent attachments from one network, until the end of the transaction. */
-async function refuseTooMany(client: Client, network: string, limits: Limits): Promise<void> {
+async function refuseTooMany(client: Client, network: string, limits: TransfersLimits): Promise<void> {
   await lockTextUntilCommit(client, 'referralNetworks', `referral ${network}`)
   const windowSeconds = limits.referralAttachWindowMs / 1_000
   const found = await client.query<{ count: number; wait_seconds: number | null }>(

@@ -6,9 +6,9 @@ import { countAlong } from '../../../book/usagelog/cursors.ts'
 import { FIRST_LOG } from '../../../book/usagelog/head.ts'
 import type { Stretch } from '../../../book/usagelog/stretches.ts'
 import { bookPrice } from '../../../catalog/pricing/coinAmounts.ts'
-import type { Limits } from '../../../limits.ts'
 import { intArray, textArray } from '../../../runtime/db/arrays.ts'
 import { type Client, type Pool, withTransaction } from '../../../runtime/db/pool.ts'
+import type { TransfersLimits } from '../limits.ts'
 import { referredCharges } from './referredCharges.ts'
 
 const WHOLE_BPS = 10_000n
@@ -38,7 +38,7 @@ const DUE = `
  * cursors of the logs: every receipt counts exactly once, even if processes run this concurrently or crash.
  * @returns whether a log has receipts after its stretch
  */
-export function payShares(pool: Pool, limits: Limits): Promise<boolean> {
+export function payShares(pool: Pool, limits: TransfersLimits): Promise<boolean> {
   return withTransaction(pool, async (client) => {
     // Without referrals there is nothing to count; a new referral begins after the present end of the logs.
     const counts = async () => (await client.query('SELECT FROM referrals LIMIT 1')).rowCount !== 0
@@ -47,7 +47,7 @@ export function payShares(pool: Pool, limits: Limits): Promise<boolean> {
   })
 }
 
-async function payStretches(client: Client, stretches: readonly Stretch[], limits: Limits): Promise<void> {
+async function payStretches(client: Client, stretches: readonly Stretch[], limits: TransfersLimits): Promise<void> {
   const earned: Share[] = []
   const price = await bookPrice(client)
   const room = new CoinRoom()
@@ -75,7 +75,7 @@ function shareRef({ id, stretch: { log, to } }: Share): string {
  * The fraction of a nano that remains when coin is bought for the share is dropped, and what the account is too full for: one
  * full account must not keep the others from their shares.
  */
-function shareOf(due: Due, stretch: Stretch, coinUsdUnits: number, room: CoinRoom, limits: Limits): Share {
+function shareOf(due: Due, stretch: Stretch, coinUsdUnits: number, room: CoinRoom, limits: TransfersLimits): Share {
   const sum = BigInt(due.base) * BigInt(limits.referralShareBps) + BigInt(due.rest)
   const units = Number(sum / WHOLE_BPS)
   const nanos = room.take(due.accountId, coinBoughtFor(units, coinUsdUnits))
@@ -86,7 +86,7 @@ async function noteShares(
   client: Client,
   shares: readonly Share[],
   { log, from, to }: Stretch,
-  limits: Limits,
+  limits: TransfersLimits,
 ): Promise<void> {
   const values = [
     textArray(shares.map((share) => share.id)),

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import { CLIENT_LIMITS } from '../../../../contract/limits/clientLimits.ts'
-import { limitsHandler } from '../../../../proxy/endpoints/limits.ts'
+import { limitsHandler } from '../../../../proxy/endpoints/publicLimits.ts'
 import type { Exchange } from '../../../../proxy/server/exchange.ts'
 import { limits } from '../../../support/limits.ts'
 
