@@ -56,7 +56,7 @@ test('settlements, purchases, transfers, credits and shares never deadlock when 
       market.trade(series, { accountId, side: 'buy', micros: 1_000, spender: keyOf(accountId) })
     const move = (accountId: string, to: string) =>
       market.inUndoable((transaction) => {
-        const debit = { id: newId('lnk'), accountId, nanos: 5, units: 5, kind: 'link', to: { accountId: to } }
+        const debit = { id: newId('pay'), accountId, nanos: 5, units: 5, kind: 'agent_pay', to: { accountId: to } }
         return debits.move(transaction, { ...debit, spender: keyOf(accountId) })
       })
     // Nobody spends the credits, and an account has so many grants at most.
