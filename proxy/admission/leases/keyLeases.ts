@@ -277,8 +277,9 @@ export class KeyLeases {
     const refused = this.waiting.filter(isShort)
     this.waiting = this.waiting.filter((waiting) => !isShort(waiting))
     this.permits = Math.max(0, this.permits - refused.length)
-    for (const waiting of refused) this.refuse(waiting, code, 0)
+    // First, because whoever hears of a refusal may ask for another hold immediately.
     this.askAgain()
+    for (const waiting of refused) this.refuse(waiting, code, 0)
   }
 
   /** Recalls the idle leases of other processes and retries soon. @returns false when nothing is out, or the wait is over */

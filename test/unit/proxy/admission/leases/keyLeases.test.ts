@@ -23,7 +23,7 @@ interface Refused {
 }
 
 /** The leases of one key, with everything that they ask of their shard and process. */
-function keyOf() {
+function keyOf(onRefused?: () => void) {
   const lease = new Lease({ shard: 0, accountId: principal.accountId, keys: principal.keyId, hour: 1 })
   const seen = { wants: 0, recalls: 0, held: [] as Held[], refused: [] as Refused[] }
   const context = {
@@ -33,6 +33,7 @@ function keyOf() {
     isExact: () => false,
     refuse: ({ requestId }: HoldWaiter, refusal: { code: number; leastUnits: number }) => {
       seen.refused.push({ requestId, code: refusal.code, leastUnits: refusal.leastUnits })
+      onRefused?.()
     },
     recall: () => void seen.recalls++,
     retrySoon: () => undefined,
@@ -102,6 +103,21 @@ test('when a recall brings nothing in time, its requests are refused, and one th
   answer(key, answerOf(HoldCode.OK, 100))
   assert.deepEqual([seen.recalls, seen.held.map(({ units }) => units)], [2, [100]])
   assert.deepEqual([key.asks(NOW), key.isDone(NOW)], [[], false])
+})
+
+test('a request that comes while another one is refused waits for its own answer', () => {
+  const { key, seen } = keyOf(() => key.take(waiterOf('req_2', 50), NOW))
+  key.take(waiterOf('req_1', 100), NOW)
+  answer(key, answerOf(HoldCode.BALANCE, 0))
+  assert.deepEqual(
+    seen.refused.map(({ requestId }) => requestId),
+    ['req_1'],
+  )
+  answer(key, answerOf(HoldCode.OK, 50))
+  assert.deepEqual(
+    seen.held.map(({ units }) => units),
+    [50],
+  )
 })
 
 test('tokens are free again when the rest is refused, and a part of the hold when it is granted', () => {
