@@ -1,60 +1,25 @@
 import { GatewayError } from '../../../contract/errors/errors.ts'
-import type { Principal } from '../../access/principal.ts'
-import type { Route } from '../../catalog/pricedItem.ts'
-import type { BodyLease, DrainListener, Exchange } from '../../server/exchange.ts'
 import { errorEvent } from '../../sse/errorEvent.ts'
 import { refusalOfError } from '../../upstream/providerErrors.ts'
-import type { UpstreamHeaders, UpstreamRequest } from '../../upstream/transport/transport.ts'
+import type { UpstreamHeaders } from '../../upstream/transport/transport.ts'
 import type { Bill } from '../run/bill.ts'
-import type { Metered } from '../run/metered.ts'
 import type { Outcome } from '../run/outcome.ts'
-import type { CallListener, ProviderCall } from '../run/providerCall.ts'
-import { Run, type RunListener } from '../run/run.ts'
-import type { RunServices } from '../run/services.ts'
 import { MediaEvents } from './mediaEvents.ts'
 import type { EventPlan } from './operation.ts'
-import { unitRequest } from './unitRequest.ts'
+import { RelayedRun } from './relayedRun.ts'
 
 /**
  * A request whose answer is events that are relayed as they arrive; the receipt is a comment at their end. The events that came
  * decide the bill, so that an answer whose client has disconnected is read to its end.
  */
-export class EventRun implements RunListener, CallListener, DrainListener {
-  private readonly run: Run
-  private readonly call: ProviderCall
-  private readonly plan: EventPlan
-  private readonly upload: BodyLease | undefined
-  private events: MediaEvents
-  private bytesLeft = 0
-  /** The client has received the beginning of the answer. */
-  private begun = false
+export class EventRun extends RelayedRun<EventPlan> {
+  private events = this.newEvents()
   /** The error that is sent to the client before the stream ends. */
   private fault: GatewayError | null = null
 
-  constructor(exchange: Exchange, principal: Principal, metered: Metered, plan: EventPlan, services: RunServices) {
-    this.run = new Run(exchange, principal, metered, services, this)
-    this.call = this.run.callFor(this)
-    this.plan = plan
-    this.events = new MediaEvents(plan, services.limits)
-    // Failover may send it to another route after its client has disconnected.
-    this.upload = exchange.takeBody()
-  }
-
-  start(): void {
-    this.run.start()
-  }
-
-  serve(): void {
-    this.call.start()
-  }
-
-  makeRequest(route: Route, totalTimeoutMs: number, fresh: boolean): UpstreamRequest {
-    return unitRequest(this.run, this.plan, route, totalTimeoutMs, fresh)
-  }
-
-  onAttempt(): void {
-    this.events = new MediaEvents(this.plan, this.run.services.limits)
-    this.bytesLeft = this.plan.answerBytesMax
+  override onAttempt(): void {
+    super.onAttempt()
+    this.events = this.newEvents()
   }
 
   onAnswer(headers: UpstreamHeaders): void {
@@ -76,10 +41,6 @@ export class EventRun implements RunListener, CallListener, DrainListener {
 
   onBroken(): void {
     this.interrupt()
-  }
-
-  onDrain(): void {
-    this.call.resume()
   }
 
   onGone(): void {
@@ -104,16 +65,16 @@ export class EventRun implements RunListener, CallListener, DrainListener {
     this.finish('')
   }
 
-  onDone(): void {
-    this.upload?.release()
-  }
-
   billOfPart(): Bill {
     return this.plan.billOf(this.events.ends)
   }
 
   faultEvents(fault: GatewayError): string {
     return errorEvent(fault)
+  }
+
+  private newEvents(): MediaEvents {
+    return new MediaEvents(this.plan, this.run.services.limits)
   }
 
   private read(step: (events: MediaEvents) => void): void {
@@ -127,13 +88,8 @@ export class EventRun implements RunListener, CallListener, DrainListener {
   }
 
   private send(bytes: Buffer): void {
-    const { exchange, services } = this.run
     if (!this.begun) this.begin()
-    if (exchange.gone) return
-    services.metrics.counters.chunksOut++
-    if (exchange.write(bytes)) return
-    this.call.pause()
-    exchange.setDrainListener(this)
+    if (!this.run.exchange.gone) this.relay(bytes)
   }
 
   private begin(): void {
