@@ -1,12 +1,10 @@
 // Goal: a provider of the Anthropic dialect that answers a request for an answer in one piece with a stream is read, whatever
 // the answer is labelled and encoded as, and so are its streams where one was asked for. One row a shape.
 import assert from 'node:assert/strict'
-import type { ServerResponse } from 'node:http'
 import { after, before, describe, test } from 'node:test'
 import { gzipSync } from 'node:zlib'
-import { ScriptedProvider } from '../support/providers/scriptedProvider.ts'
-import { type Stack, startStack } from '../support/stack.ts'
-import { type Ask, type Got, ReceiptTap, wireClients } from '../support/wires/wireClients.ts'
+import { type AnthropicWire, startAnthropicWire } from '../support/wires/anthropicWire.ts'
+import { type Got, ReceiptTap } from '../support/wires/wireClients.ts'
 
 const NOTHING: Got = { text: '', reasoning: '', refusal: '', calls: [], finish: 'stop' }
 const said = { ...NOTHING, text: 'It is 4.' }
@@ -102,42 +100,21 @@ const ROWS: readonly Row[] = [
   { name: 'no message', body: event('ping') + STOP },
 ]
 
-let stack: Stack
-let provider: ScriptedProvider
+let wire: AnthropicWire
 const tap = new ReceiptTap()
-let clients: Record<string, Ask>
 
 before(async () => {
-  provider = await ScriptedProvider.start({
-    wire: (response: ServerResponse, body) => {
-      const row = ROWS[Number(/row (\d+)/.exec(JSON.stringify(body['messages']))?.[1])]
-      const bytes = Buffer.from(row?.body ?? '')
-      const encoded = row?.gzip === true ? { 'content-encoding': 'gzip' } : {}
-      response
-        .writeHead(200, { 'content-type': row?.type ?? 'text/event-stream', ...encoded })
-        .end(row?.gzip === true ? gzipSync(bytes) : bytes)
-    },
+  wire = await startAnthropicWire(tap, (place, _body, response) => {
+    const row = ROWS[place]
+    const bytes = Buffer.from(row?.body ?? '')
+    const encoded = row?.gzip === true ? { 'content-encoding': 'gzip' } : {}
+    response
+      .writeHead(200, { 'content-type': row?.type ?? 'text/event-stream', ...encoded })
+      .end(row?.gzip === true ? gzipSync(bytes) : bytes)
   })
-  stack = await startStack({
-    limits: { breakerFailures: 10_000 },
-    catalog: {
-      providers: [{ id: 'wire', base_url: provider.url, dialect: 'anthropic' }],
-      models: [
-        {
-          id: 'test/wire',
-          endpoints: ['chat', 'messages', 'responses'],
-          routes: [{ provider: 'wire', model: 'wire' }],
-        },
-      ],
-    },
-  })
-  clients = wireClients(stack.baseUrl, (await stack.createAccount()).apiKey, tap)
 })
 
-after(async () => {
-  await stack.finish()
-  await provider.stop()
-})
+after(() => wire.stop())
 
 for (const format of ['chat', 'messages', 'responses']) {
   for (const isStream of [false, true]) {
@@ -145,8 +122,7 @@ for (const format of ['chat', 'messages', 'responses']) {
       for (const [place, { name, got, both }] of ROWS.entries()) {
         if (isStream && both !== true) continue
         test(name, async () => {
-          const ask = clients[format] ?? assert.fail()
-          const asked = ask('test/wire', `row ${place}`, isStream)
+          const asked = wire.ask(format, `row ${place}`, isStream)
           if (got === undefined) {
             await assert.rejects(asked)
             assert.equal(tap.receipt, undefined)

@@ -1,11 +1,9 @@
 // Goal: a provider of the Anthropic dialect that answers a request for a stream in one piece is read, and its answer comes as
 // a stream of the client's format. One row a shape.
 import assert from 'node:assert/strict'
-import type { ServerResponse } from 'node:http'
 import { after, before, describe, test } from 'node:test'
-import { ScriptedProvider } from '../support/providers/scriptedProvider.ts'
-import { type Stack, startStack } from '../support/stack.ts'
-import { type Ask, type Got, ReceiptTap, wireClients } from '../support/wires/wireClients.ts'
+import { type AnthropicWire, startAnthropicWire } from '../support/wires/anthropicWire.ts'
+import { type Got, ReceiptTap } from '../support/wires/wireClients.ts'
 
 const HEAD = { id: 'msg', type: 'message', role: 'assistant', model: 'm', stop_sequence: null }
 const USAGE = { input_tokens: 10, output_tokens: 5 }
@@ -58,46 +56,24 @@ const ROWS: readonly Row[] = [
   { name: 'another object', body: '{"ok":true}' },
 ]
 
-let stack: Stack
-let provider: ScriptedProvider
+let wire: AnthropicWire
 const tap = new ReceiptTap()
-let clients: Record<string, Ask>
 
 before(async () => {
-  provider = await ScriptedProvider.start({
-    wire: (response: ServerResponse, body) => {
-      const row = ROWS[Number(/row (\d+)/.exec(JSON.stringify(body['messages']))?.[1])]
-      assert.equal(body['stream'], true)
-      response.writeHead(200, { 'content-type': row?.type ?? 'application/json' }).end(row?.body)
-    },
+  wire = await startAnthropicWire(tap, (place, body, response) => {
+    const row = ROWS[place]
+    assert.equal(body['stream'], true)
+    response.writeHead(200, { 'content-type': row?.type ?? 'application/json' }).end(row?.body)
   })
-  stack = await startStack({
-    limits: { breakerFailures: 10_000 },
-    catalog: {
-      providers: [{ id: 'wire', base_url: provider.url, dialect: 'anthropic' }],
-      models: [
-        {
-          id: 'test/wire',
-          endpoints: ['chat', 'messages', 'responses'],
-          routes: [{ provider: 'wire', model: 'wire' }],
-        },
-      ],
-    },
-  })
-  clients = wireClients(stack.baseUrl, (await stack.createAccount()).apiKey, tap)
 })
 
-after(async () => {
-  await stack.finish()
-  await provider.stop()
-})
+after(() => wire.stop())
 
 for (const format of ['chat', 'messages', 'responses']) {
   describe(`an answer in one piece for a stream: ${format}`, () => {
     for (const [place, { name, got, passed = got?.finish }] of ROWS.entries()) {
       test(name, async () => {
-        const ask = clients[format] ?? assert.fail()
-        const asked = ask('test/wire', `row ${place}`, true)
+        const asked = wire.ask(format, `row ${place}`, true)
         if (got === undefined) {
           await assert.rejects(asked)
           assert.equal(tap.receipt, undefined)
