@@ -1,4 +1,4 @@
-import { CONTRACT_LIMITS, type ContractLimits, readPart } from '../contract/limits/limits.ts'
+import { CONTRACT_LIMITS, type ContractLimits, type LimitsOf, readPart } from '../contract/limits/limits.ts'
 import { ADMISSION_LIMITS } from './admission/limits.ts'
 import { API_LIMITS } from './api/limits.ts'
 import { AUDIT_LIMITS } from './audit/limits.ts'
@@ -44,8 +44,7 @@ export const CONTROL_LIMITS = {
   ...LAUNCH_LIMITS,
 }
 
-type OwnLimits = Readonly<Record<keyof typeof CONTROL_LIMITS, number>>
-export type Limits = ContractLimits & OwnLimits
+export type Limits = ContractLimits & LimitsOf<typeof CONTROL_LIMITS>
 export type LimitName = keyof Limits
 
 /**

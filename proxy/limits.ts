@@ -1,4 +1,4 @@
-import { CONTRACT_LIMITS, type ContractLimits, readPart } from '../contract/limits/limits.ts'
+import { CONTRACT_LIMITS, type ContractLimits, type LimitsOf, readPart } from '../contract/limits/limits.ts'
 import { UPLOAD_LIMITS } from './upload/limits.ts'
 
 /** The limits of the proxy alone. */
@@ -279,8 +279,7 @@ export const PROXY_LIMITS = {
   paymentHeaderBytesMax: 16_384,
 } as const
 
-type OwnLimits = Readonly<Record<keyof typeof PROXY_LIMITS, number>>
-export type Limits = ContractLimits & OwnLimits
+export type Limits = ContractLimits & LimitsOf<typeof PROXY_LIMITS>
 export type LimitName = keyof Limits
 
 /**

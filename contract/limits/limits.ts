@@ -10,8 +10,7 @@ type Table<Name extends string> = Readonly<Record<Name, number>>
 /** The limits of a table, as an operator may have changed them. */
 export type LimitsOf<Limits extends object> = Table<keyof Limits & string>
 
-export type ContractLimitName = keyof typeof CONTRACT_LIMITS
-export type ContractLimits = Table<ContractLimitName>
+export type ContractLimits = LimitsOf<typeof CONTRACT_LIMITS>
 /** The parts that have their own limits, as SLUICE_LIMITS names them. */
 export type PartName = 'proxy' | 'control'
 

@@ -286,7 +286,5 @@ export const CONTROL_EVENTS = {
   withdrawal_refused: ['error', 'the token contract rejected a withdrawal; returned the coin to its account'],
 } as const satisfies LogEventTable
 
-export type ControlEvent = keyof typeof CONTROL_EVENTS
-
 /** Logs an event of control. */
 export const logEvent = logEventOf(CONTROL_EVENTS)

@@ -1,3 +1,5 @@
+import type { LimitsOf } from '../../contract/limits/limits.ts'
+
 /** The limits of reading forms and measuring sound. A file beyond one of them is refused, because its length is not known. */
 export const UPLOAD_LIMITS = {
   /** Lookalikes of the boundary that one part of a form may contain, so that the search for the real one takes little time. */
@@ -18,4 +20,4 @@ export const UPLOAD_LIMITS = {
   webmPacketsMax: 6_000_000,
 } as const
 
-export type UploadLimits = Readonly<Record<keyof typeof UPLOAD_LIMITS, number>>
+export type UploadLimits = LimitsOf<typeof UPLOAD_LIMITS>
