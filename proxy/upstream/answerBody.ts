@@ -1,4 +1,4 @@
-import { setImmediate as nextTurn } from 'node:timers/promises'
+import { copyInTurns } from '../../contract/std/copyInTurns.ts'
 import { AnswerJson } from '../json/answerJson.ts'
 import { AnswerScan, type ScanBounds } from '../json/answerScan.ts'
 import type { AnswerMemory } from './answerMemory.ts'
@@ -67,11 +67,6 @@ export class AnswerBody {
     return this.memory === memory
   }
 
-  /** Bytes that have arrived. */
-  get size(): number {
-    return this.bytes
-  }
-
   /**
    * The body as JSON in memory that threads share, where it is large; its memory is given back then. No turn of the event loop
    * copies more than a part of it.
@@ -83,15 +78,7 @@ export class AnswerBody {
     this.pieces = []
     this.bytes = 0
     const whole = Buffer.from(new SharedArrayBuffer(bytes))
-    let copied = 0
-    let turnBytes = 0
-    for (const piece of pieces) {
-      copied += piece.copy(whole, copied)
-      turnBytes += piece.length
-      if (turnBytes < TURN_BYTES) continue
-      turnBytes = 0
-      await nextTurn()
-    }
+    await copyInTurns(pieces, whole, TURN_BYTES)
     memory?.release(bytes)
     return new AnswerJson(whole, cuts)
   }

@@ -69,7 +69,7 @@ export class WholeCall implements CallListener {
   }
 
   onEnd(): void {
-    if (this.body.size <= this.run.services.limits.answerAtOnceBytesMax) this.listener.onWhole(this.body.takeJson())
+    if (this.body.length <= this.run.services.limits.answerAtOnceBytesMax) this.listener.onWhole(this.body.takeJson())
     else this.call.later(this.body.gather(), (body) => this.listener.onWhole(body))
   }
 

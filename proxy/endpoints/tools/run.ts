@@ -90,7 +90,7 @@ export class ToolRun implements RunListener, CallListener {
   onEnd(): void {
     const { limits, large } = this.run.services
     const reading = this.reading()
-    if (this.body.size <= limits.answerAtOnceBytesMax) {
+    if (this.body.length <= limits.answerAtOnceBytesMax) {
       this.take(readResult(this.body.takeJson(), reading, limits))
       return
     }

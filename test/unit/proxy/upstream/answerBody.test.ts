@@ -60,7 +60,7 @@ test('a large body is gathered whole, its memory given back at the end', async (
   const pieces = Array.from({ length: 100 }, (_, i) => Buffer.alloc(50_000, i))
   for (const piece of pieces) assert.equal(body.add(piece, 10_000_000), null)
   const gathered = body.gather()
-  assert.deepEqual([body.size, memory.bytesOpen], [0, 5_000_000])
+  assert.deepEqual([body.length, memory.bytesOpen], [0, 5_000_000])
   assert.ok((await gathered).bytes.equals(Buffer.concat(pieces)))
   assert.equal(memory.bytesOpen, 0)
 })
