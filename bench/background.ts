@@ -1,6 +1,7 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs'
 import { setPriority } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 
 const LOWEST = 19
 const NORMAL = 0
@@ -8,6 +9,8 @@ const NORMAL = 0
 const CGROUP_ROOTS = ['/sys/fs/cgroup/cpu', '/sys/fs/cgroup']
 const IDLE_GROUP = `sluice-bench-${process.pid}`
 const MEMBERS = 'cgroup.procs'
+const GROUP_EMPTY_MS = 30_000
+const GROUP_POLL_MS = 20
 const AUTOGROUP_SWITCH = '/proc/sys/kernel/sched_autogroup_enabled'
 
 /** How processes were kept back, for the report. */
@@ -38,10 +41,17 @@ export function bringForward(pids: readonly number[]): void {
   for (const pid of pids) weighGroup(pid, NORMAL)
 }
 
-/** Removes the control group, once no process is in it any more. */
-export function removeIdleGroup(): void {
-  for (const root of CGROUP_ROOTS) {
-    if (existsSync(join(root, IDLE_GROUP))) rmdirSync(join(root, IDLE_GROUP))
+/** Removes the control group, once no process is in it any more: the kernel takes out one that was killed a little later. */
+export async function removeIdleGroup(): Promise<void> {
+  for (const group of CGROUP_ROOTS.map((root) => join(root, IDLE_GROUP)).filter((folder) => existsSync(folder))) {
+    const untilMs = performance.now() + GROUP_EMPTY_MS
+    while (readFileSync(join(group, MEMBERS), 'utf8') !== '' && performance.now() < untilMs) await sleep(GROUP_POLL_MS)
+    try {
+      rmdirSync(group)
+    } catch (error) {
+      // The group has the id of this process in its name, and weighs on nothing.
+      console.error(`the control group ${group} stays: ${error instanceof Error ? error.message : String(error)}`)
+    }
   }
 }
 

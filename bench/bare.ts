@@ -21,7 +21,7 @@ const { values } = parseArgs({
 const NO_BYTES = Buffer.alloc(0)
 type Dial = (listener: WireListener) => Wire
 const dialPlain: Dial = (listener) => new PlainWire({ host: HOST, port: Number(values.upstream) }, listener)
-const tls = { context: createSecureContext(), sessions: new TlsSessions(readLimits(undefined)) }
+const tls = { context: createSecureContext(), prefix: '', sessions: new TlsSessions(readLimits(undefined)) }
 const tlsEnd = { host: TLS_HOST, port: Number(values['tls-upstream']) }
 const dialTls: Dial = (listener) => new TlsWire(tlsEnd, tls, listener)
 

@@ -4,6 +4,7 @@ import type { Exchange } from './exchange.ts'
 import { contentLimit, echoText } from './exchange.ts'
 import type { Behaviour } from './grammar.ts'
 import { messagesAnswer } from './messagesPlan.ts'
+import { usageText } from './quirks.ts'
 import type { ChatBody } from './request.ts'
 import type { ReportedUsage } from './usage.ts'
 import { usageOf } from './usage.ts'
@@ -56,7 +57,8 @@ function chatAnswer(
   usage: ReportedUsage | null,
 ): { body: string; contentBytes: number } {
   const message = behaviour.echo ? echoMessage(exchange, kind) : messageOf(behaviour, kind, limit.frames)
-  const usageJson = usage !== null ? JSON.stringify(usage) : behaviour.words.usage === 'null' ? 'null' : undefined
+  const usageJson =
+    usage !== null ? usageText(behaviour.quirks, usage) : behaviour.words.usage === 'null' ? 'null' : undefined
   const body = completionText(behaviour, kind, message.json, limit.finishReason, usageJson)
   return { body, contentBytes: message.contentBytes }
 }
@@ -66,7 +68,8 @@ export function completionOf(behaviour: Behaviour, request: ChatBody): { body: s
   const limit = contentLimit(behaviour, request)
   const usage = usageOf(behaviour, request.promptTokens, limit.frames)
   const message = messageOf(behaviour, 'chat', limit.frames)
-  const usageJson = usage !== null ? JSON.stringify(usage) : behaviour.words.usage === 'null' ? 'null' : undefined
+  const usageJson =
+    usage !== null ? usageText(behaviour.quirks, usage) : behaviour.words.usage === 'null' ? 'null' : undefined
   return { body: completionText(behaviour, 'chat', message.json, limit.finishReason, usageJson), usage }
 }
 

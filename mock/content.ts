@@ -33,10 +33,21 @@ export function contentDelta(behaviour: Behaviour, text: string): string {
 
 /** The delta of content frame `index` as JSON text, when the behaviour answers with a tool call. */
 export function toolDelta(behaviour: Behaviour, index: number): string {
+  if (behaviour.quirks?.wholeTool === true) return wholeToolDelta(behaviour, index)
   const call = index === 0 ? { index: 0, id: TOOL_ID, type: 'function' } : { index: 0 }
   const argumentsPart = toolArguments(behaviour, index)
   const named = index === 0 ? { name: TOOL_NAME, arguments: argumentsPart } : { arguments: argumentsPart }
   return JSON.stringify({ tool_calls: [{ ...call, function: named }] })
+}
+
+function wholeToolDelta(behaviour: Behaviour, index: number): string {
+  if (index > 0) return '{}'
+  const call = { id: TOOL_ID, type: 'function', function: { name: TOOL_NAME, arguments: wholeArguments(behaviour) } }
+  return JSON.stringify({ tool_calls: [call] })
+}
+
+function wholeArguments(behaviour: Behaviour): string {
+  return Array.from({ length: Math.max(1, behaviour.chunks) }, (_, i) => toolArguments(behaviour, i)).join('')
 }
 
 /** The part of the call's arguments in frame `index`; all parts together are one JSON object. */
@@ -63,6 +74,11 @@ export function thinkingText(index: number): string {
   return ` thought${index}`
 }
 
+/** The member of a delta or a message that has the thinking. */
+export function reasoningMember({ quirks }: Behaviour): string {
+  return quirks?.reasoning ?? 'reasoning_content'
+}
+
 /** All of the thinking; '' for a behaviour without any. */
 export function wholeThinking(behaviour: Behaviour): string {
   return Array.from({ length: behaviour.integers.thinking ?? 0 }, (_, i) => thinkingText(i)).join('')
@@ -73,7 +89,7 @@ export function messageText(behaviour: Behaviour, frames: number): { json: strin
   const text = wholeText(behaviour, frames)
   const contentBytes = Buffer.byteLength(text)
   const thinking = wholeThinking(behaviour)
-  const said = thinking === '' ? {} : { reasoning_content: thinking }
+  const said = thinking === '' ? {} : { [reasoningMember(behaviour)]: thinking }
   if (!behaviour.tool) {
     const [content, refusal] = behaviour.refuse ? [null, text] : [text, null]
     return { json: JSON.stringify({ role: 'assistant', content, refusal, ...said }), contentBytes }

@@ -1,4 +1,5 @@
 import type { Behaviour } from './grammar.ts'
+import { withMembers } from './quirks.ts'
 
 const EOL = { lf: '\n', crlf: '\r\n', cr: '\r' } as const
 const CREATED = 1_763_683_200
@@ -11,8 +12,12 @@ export function chunkStart(behaviour: Behaviour, kind: Kind): string {
   const object = kind === 'chat' ? 'chat.completion.chunk' : 'text_completion'
   return (
     `{"id":"${answerId(behaviour)}","object":"${object}","created":${CREATED},` +
-    `"model":${JSON.stringify(behaviour.name)},"system_fingerprint":"fp_5f1c2e9a3b",`
+    `"model":${JSON.stringify(behaviour.name)},"system_fingerprint":"fp_5f1c2e9a3b",${chunkMembers(behaviour)}`
   )
+}
+
+function chunkMembers({ quirks }: Behaviour): string {
+  return quirks?.chunk === undefined ? '' : `${JSON.stringify(quirks.chunk).slice(1, -1)},`
 }
 
 /** The id of a behaviour's answers: `chatcmpl-` and 29 characters, as at OpenAI. */
@@ -76,9 +81,9 @@ export function completionText(
 ): string {
   const tail = usage === undefined ? '' : `,"usage":${usage}`
   const [object, member] = kind === 'chat' ? ['chat.completion', 'message'] : ['text_completion', 'text']
-  return (
+  const text =
     `{"id":"${answerId(behaviour)}","object":"${object}","created":${CREATED},` +
     `"model":${JSON.stringify(behaviour.name)},"choices":[{"index":0,"${member}":${message},"logprobs":null,` +
     `"finish_reason":"${finish}"}]${tail},"system_fingerprint":"fp_5f1c2e9a3b"}`
-  )
+  return withMembers(text, { ...behaviour.quirks?.chunk, ...behaviour.quirks?.last?.(usage) })
 }

@@ -106,7 +106,10 @@ export function contentLimit(behaviour: Behaviour, request: ChatBody): { frames:
   if (behaviour.echo) return { frames: 1, finishReason: 'stop' }
   const frames = Math.max(0, Math.min(behaviour.chunks, Math.floor(request.maxTokens)))
   if (frames < behaviour.chunks) return { frames, finishReason: 'length' }
-  return { frames, finishReason: behaviour.tool && request.kind !== 'text' ? 'tool_calls' : 'stop' }
+  return {
+    frames,
+    finishReason: behaviour.tool && request.kind !== 'text' ? 'tool_calls' : (behaviour.quirks?.stop ?? 'stop'),
+  }
 }
 
 /** The answer of `echo`: the request as it arrived here, without the credential. */

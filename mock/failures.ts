@@ -33,8 +33,14 @@ export function answerError(
   const retryAfter = behaviour?.integers.retry_after
   res.writeStatus(`${status} ${REASONS[status] ?? 'Error'}`)
   res.writeHeader('content-type', form === 'html' ? 'text/html' : 'application/json')
-  if (retryAfter !== undefined) res.writeHeader('retry-after', String(retryAfter))
-  const text = errorBody(form, status, message ?? `The mock provider was asked for status ${status}`)
+  const quirks = exchange.request?.kind === 'messages' ? undefined : behaviour?.quirks
+  if (retryAfter !== undefined) {
+    const headers = quirks?.retryHeaders?.(retryAfter, Date.now()) ?? { 'retry-after': String(retryAfter) }
+    for (const [name, value] of Object.entries(headers)) res.writeHeader(name, value)
+  }
+  const said = message ?? `The mock provider was asked for status ${status}`
+  const text =
+    quirks?.error === undefined ? errorBody(form, status, said) : JSON.stringify(quirks.error(status, said, retryAfter))
   exchange.sent(status, 0, 0, null)
   exchange.end('error', withBilled(text, behaviour?.integers.error_billed))
 }
@@ -107,6 +113,12 @@ export function answerFailure(
   failures: Map<string, number>,
 ): boolean {
   const { error, fail_first: failFirst } = behaviour.integers
+  const { refuses } = behaviour.quirks ?? {}
+  const refused = refuses?.members.find((name) => exchange.request?.kind === 'chat' && name in exchange.request.body)
+  if (refuses !== undefined && refused !== undefined) {
+    answerError(exchange, refuses.status, behaviour, `Unsupported parameter: ${refused}`)
+    return true
+  }
   if (behaviour.reset) exchange.destroy()
   else if (failFirst !== undefined && countFailure(failures, behaviour.name, failFirst)) {
     answerError(exchange, 500, behaviour)

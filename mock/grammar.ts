@@ -1,5 +1,6 @@
 import type { FlagOption, IntegerOption, WordOption } from './options.ts'
 import { FLAG_OPTIONS, INTEGER_OPTIONS, WORD_OPTIONS } from './options.ts'
+import { QUIRKS, type Quirks } from './quirks.ts'
 
 /** The mock provider's behaviour for one model name. `undefined` means that the option was not given. */
 export interface Behaviour extends Readonly<Record<FlagOption, boolean>> {
@@ -7,6 +8,8 @@ export interface Behaviour extends Readonly<Record<FlagOption, boolean>> {
   readonly integers: Readonly<Partial<Record<IntegerOption, number>>>
   readonly words: Readonly<Partial<Record<WordOption, string>>>
   readonly text: string | undefined
+  /** Of the provider that it plays. */
+  readonly quirks: Quirks | undefined
   /** Content frames of an answer without a token limit, one token each. */
   readonly chunks: number
   /** Content frames per write. */
@@ -39,7 +42,10 @@ function parseBehaviour(modelName: string): Behaviour {
   const words: Partial<Record<WordOption, string>> = {}
   const flags = Object.fromEntries(FLAG_OPTIONS.map((name) => [name, false])) as Record<FlagOption, boolean>
   let text: string | undefined
-  for (const part of modelName.split(',').slice(1)) {
+  const own = modelName.split(',').slice(1)
+  const quirks = quirksOf(own)
+  const always = quirks?.options?.split(',') ?? []
+  for (const part of [...always, ...own]) {
     const [key = '', value] = splitOnce(part.trim())
     if (isFlag(key)) flags[key] = readFlag(key, value)
     else if (isInteger(key)) integers[key] = readInteger(key, value)
@@ -53,12 +59,18 @@ function parseBehaviour(modelName: string): Behaviour {
     words,
     ...flags,
     text,
+    quirks,
     chunks: integers.chunks ?? DEFAULT_CHUNKS,
     batch: Math.max(1, integers.batch ?? 1),
     delayMs: integers.delay ?? 0,
     ttftMs: integers.ttft ?? 0,
     slowHeadersMs: integers.slow_headers ?? 0,
   }
+}
+
+function quirksOf(options: readonly string[]): Quirks | undefined {
+  const name = options.map(splitOnce).find(([key]) => key === 'as')?.[1]
+  return name === undefined ? undefined : QUIRKS[name]
 }
 
 function splitOnce(part: string): [string, string | undefined] {

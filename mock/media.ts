@@ -80,7 +80,7 @@ async function take(
 /** The answer in pieces; null for one that is sent immediately. */
 function piecesOf(path: string, behaviour: Behaviour, fields: Fields): Pieces | null {
   if (path === SPEECH) return speechPieces(behaviour, fields)
-  return String(fields['stream']) === 'true' ? imagePieces(behaviour, fields, path) : null
+  return String(fields['stream']) === 'true' && !behaviour.unstreamed ? imagePieces(behaviour, fields, path) : null
 }
 
 /** Half of the body for behaviours that break off, after a head that promised all of it. */

@@ -1,3 +1,5 @@
+import { QUIRKS } from './quirks.ts'
+
 /** Options with a whole number. Those named after a place in the stream count content frames sent before it. */
 export const INTEGER_OPTIONS = [
   // The shape of the stream: content frames, milliseconds between writes, frames per write.
@@ -78,6 +80,8 @@ export const FLAG_OPTIONS = [
   'round',
   // There is no counting of tokens.
   'nocount',
+  // Images in one piece, also where they are asked for as events.
+  'unstreamed',
   // Content as a refusal.
   'refuse',
   // A video job that does not report the length of its clip.
@@ -89,6 +93,8 @@ export const FLAG_OPTIONS = [
 
 /** Options with one of a few words. */
 export const WORD_OPTIONS = {
+  // The provider whose quirks it has.
+  as: Object.keys(QUIRKS),
   // Where usage is reported and how it is wrong. `every` and `finish` report it unasked, as some providers do; `start` is
   // of the Anthropic dialect and leaves it out at the end.
   usage: ['none', 'start', 'zero', 'every', 'finish', 'negative', 'fractional', 'absurd', 'twice', 'null'],

@@ -1,6 +1,15 @@
-import { contentDelta, contentPeriod, thinkingText, tokenText, toolArguments, toolDelta } from './content.ts'
+import {
+  contentDelta,
+  contentPeriod,
+  reasoningMember,
+  thinkingText,
+  tokenText,
+  toolArguments,
+  toolDelta,
+} from './content.ts'
 import { azurePreamble, choiceChunk, chunkStart, eventText, type Kind, textChunk, usageChunk } from './events.ts'
 import type { Behaviour } from './grammar.ts'
+import { usageText, withMembers } from './quirks.ts'
 import type { ReportedUsage } from './usage.ts'
 
 /** The bytes of a behaviour's streams in one dialect. */
@@ -87,7 +96,7 @@ export class StreamPlan implements AnswerPlan {
   }
 
   contentWithUsage(index: number, usage: ReportedUsage): Buffer {
-    return this.buildFrame(index % this.period, JSON.stringify(usage)).buffer
+    return this.buildFrame(index % this.period, usageText(this.behaviour.quirks, usage)).buffer
   }
 
   contentBytes(frames: number): number {
@@ -111,9 +120,9 @@ export class StreamPlan implements AnswerPlan {
       this.ends.set(finishReason, end)
       return end
     }
-    const json = JSON.stringify(usage)
+    const json = usageText(this.behaviour.quirks, usage)
     const onFinish = kind === 'finish' || kind === 'every' ? json : this.ordinaryUsage
-    const parts = [this.finish(finishReason, onFinish)]
+    const parts = [this.finish(finishReason, onFinish, json)]
     if (kind === 'twice') parts.push(this.event(usageChunk(this.start, JSON.stringify(halfOf(usage)))))
     if (kind !== 'finish' && usageAsked) parts.push(this.event(usageChunk(this.start, json)))
     parts.push(this.done)
@@ -141,16 +150,17 @@ export class StreamPlan implements AnswerPlan {
     }
     parts.push(this.event(choiceChunk(this.start, role, null, this.ordinaryUsage)))
     for (let i = 0; i < (this.behaviour.integers.thinking ?? 0); i++) {
-      const delta = JSON.stringify({ reasoning_content: thinkingText(i) })
+      const delta = JSON.stringify({ [reasoningMember(this.behaviour)]: thinkingText(i) })
       parts.push(this.event(choiceChunk(this.start, delta, null, this.ordinaryUsage)))
     }
     return Buffer.concat(parts)
   }
 
-  private finish(reason: string, usage: string | undefined): Buffer {
+  private finish(reason: string, usage: string | undefined, reported?: string): Buffer {
     if (this.behaviour.words.finish === 'no') return Buffer.alloc(0)
     if (this.kind === 'text') return this.event(textChunk(this.start, '', reason, usage))
-    return this.event(choiceChunk(this.start, '{}', reason, usage))
+    const last = this.behaviour.quirks?.last?.(reported)
+    return this.event(withMembers(choiceChunk(this.start, '{}', reason, usage), last))
   }
 
   private textChunk(text: string, usage: string | undefined = this.ordinaryUsage): string {

@@ -1,14 +1,7 @@
 import type { Behaviour } from './grammar.ts'
+import type { ReportedUsage } from './reportedUsage.ts'
 
-/** Usage as the OpenAI dialect reports it. */
-export interface ReportedUsage {
-  readonly prompt_tokens: number
-  readonly completion_tokens: number
-  readonly total_tokens: number
-  /** Writes of an hour's lifetime are part of cache_write_tokens; only the Anthropic dialect distinguishes them. */
-  prompt_tokens_details?: { cached_tokens?: number; cache_write_tokens?: number; cache_write_1h_tokens?: number }
-  completion_tokens_details?: { reasoning_tokens: number }
-}
+export type { ReportedUsage } from './reportedUsage.ts'
 
 const ABSURD_TOKENS = 1e15
 
@@ -46,6 +39,20 @@ function usage(prompt: number, completion: number): ReportedUsage {
 
 function withDetails(reported: ReportedUsage, behaviour: Behaviour): ReportedUsage {
   const { cached, cache_write: minutes, cache_write_1h: hour, reasoning } = behaviour.integers
+  const added = behaviour.quirks?.addedReasoning
+  const total = reported.total_tokens + (added === undefined ? 0 : (reasoning ?? 0))
+  const whole = { ...reported, total_tokens: total }
+  return withTokens(whole, { cached, minutes, hour, reasoning: added === 'total' ? undefined : reasoning })
+}
+
+interface DetailTokens {
+  readonly cached: number | undefined
+  readonly minutes: number | undefined
+  readonly hour: number | undefined
+  readonly reasoning: number | undefined
+}
+
+function withTokens(reported: ReportedUsage, { cached, minutes, hour, reasoning }: DetailTokens): ReportedUsage {
   const cacheWrite = minutes === undefined && hour === undefined ? undefined : (minutes ?? 0) + (hour ?? 0)
   if (cached !== undefined || cacheWrite !== undefined) {
     reported.prompt_tokens_details = {}

@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { readVariables } from '../contract/schemas/environment.ts'
 import { busKeysOf } from '../contract/wire/busKeys.ts'
+import { type TraceSettings, traceSettingsOf } from './traces/settings.ts'
 import type { TransportName } from './upstream/newTransport.ts'
 
 /** Enough that no two folders of a machine have the same name. */
@@ -14,7 +15,10 @@ export interface ProxyConfig {
   readonly host: string
   readonly port: number
   readonly workers: number
+  readonly metricsHost: string
   readonly metricsPort: number
+  /** The bearer token of scrapes; empty for none. */
+  readonly metricsToken: string
   readonly redisUrl: string
   /** Shared with control: encrypts the calls between them. */
   readonly busKeys: readonly Buffer[]
@@ -30,6 +34,12 @@ export interface ProxyConfig {
   /** How many load balancers in front of the gateway add to X-Forwarded-For; zero trusts none of it. */
   readonly trustedProxies: number
   readonly logLevel: string
+  /** The file of the access log, `-` for standard output; empty for none. */
+  readonly accessLog: string
+  /** It has the addresses of clients. */
+  readonly accessLogAddresses: boolean
+  /** Undefined where no traces are exported. */
+  readonly traces: TraceSettings | undefined
   /** Requests run unpaid, to measure the cost of the money path. */
   readonly unmetered: boolean
 }
@@ -47,7 +57,9 @@ export function readConfig(environment: NodeJS.ProcessEnv): ProxyConfig {
     host: variables.HOST,
     port: variables.PORT,
     workers: variables.SLUICE_WORKERS,
+    metricsHost: variables.SLUICE_METRICS_HOST,
     metricsPort: variables.SLUICE_METRICS_PORT,
+    metricsToken: variables.SLUICE_METRICS_TOKEN ?? '',
     redisUrl: variables.REDIS_URL ?? REDIS_URL,
     busKeys: busKeysOf(variables.SLUICE_BUS_KEY),
     transport: variables.SLUICE_TRANSPORT,
@@ -57,6 +69,9 @@ export function readConfig(environment: NodeJS.ProcessEnv): ProxyConfig {
     publicUrl: (variables.SLUICE_PUBLIC_URL ?? '').replace(/\/+$/, ''),
     trustedProxies: variables.SLUICE_TRUSTED_PROXIES,
     logLevel: variables.LOG_LEVEL,
+    accessLog: variables.SLUICE_ACCESS_LOG ?? '',
+    accessLogAddresses: variables.SLUICE_ACCESS_LOG_ADDRESSES === '1',
+    traces: traceSettingsOf(variables),
     unmetered: variables.SLUICE_BENCH_UNMETERED === '1',
   }
 }

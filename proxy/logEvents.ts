@@ -4,6 +4,12 @@ import { type LogEventTable, logEventOf } from '../contract/std/logEvents.ts'
 
 /** Every line that the proxy logs. Operators alert on these names: one that has been released is never changed. */
 export const PROXY_EVENTS = {
+  access_log_failed: [
+    'error',
+    'could not write the access log; its lines are dropped beyond a bound, and requests go on',
+    'Look at the disk and the permissions of `path`.',
+  ],
+  access_log_recovered: ['info', 'the access log is written again'],
   agent_approval_return_failed: ['warn', 'could not return an unused approval of an agent'],
   catalog_in_force: ['info', 'catalog in force'],
   catalog_read_failed: ['warn', 'could not read the catalog from Redis; keeping the one in force'],
@@ -63,14 +69,22 @@ export const PROXY_EVENTS = {
   payment_failed: ['warn', 'could not take a payment'],
   provider_key_missing: [
     'warn',
-    'provider API key not set; routes disabled',
-    'Set the environment variable that `variable` names, and restart the proxy.',
+    'provider API key cannot be read; requests go to the other keys of the provider, and without any its routes are disabled',
+    'Set the environment variable that `variable` names, and restart the proxy; or write the file that `path` names, which is read again by itself.',
   ],
+  provider_key_refused: [
+    'error',
+    'the provider refuses an API key: it is revoked, suspended, or its account has no money; requests go to the other keys',
+    'Replace the secret of `key`, or pay the account at the provider. The key is asked again once its secret changes, and from time to time.',
+  ],
+  provider_keys_changed: ['info', 'the files with API keys of providers have changed, and are in use'],
   proxy_ready: ['info', 'proxy is ready'],
+  quota_failed: ['warn', 'could not take permits of quotas in Redis; keys of providers are asked without'],
   redis_connection_failed: ['warn', 'connection to Redis failed; reconnecting', 'Check Redis and REDIS_URL.'],
   redis_connection_restored: ['info', 'connection to Redis works again'],
   redis_still_away: ['warn', 'Redis is still away', 'Check Redis and REDIS_URL.'],
   redis_identity_unknown: ['warn', 'could not determine which Redis server answers; no new holds until it is known'],
+  refusal_records_failed: ['warn', 'could not keep the figures of refused requests, which cannot be explained'],
   request_crashed: [
     'error',
     'request failed by a fault of the gateway; it was not charged',
@@ -101,6 +115,12 @@ export const PROXY_EVENTS = {
     'provider API key not set; tool disabled',
     'Set the environment variable that `variable` names, and restart the proxy.',
   ],
+  traces_export_failed: [
+    'warn',
+    'could not export traces; they are dropped beyond a bound, and requests go on',
+    'Check the receiver at `url` and the OTEL_EXPORTER_OTLP_* variables.',
+  ],
+  traces_export_recovered: ['info', 'traces are exported again'],
   usage_contradicted: [
     'warn',
     'the counts of a usage report do not add up; charged as they are stated (logged once for each provider)',

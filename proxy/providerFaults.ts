@@ -2,6 +2,7 @@ import type { Logger } from 'pino'
 import type { RunServices } from './endpoints/run/services.ts'
 import { logEvent } from './logEvents.ts'
 import type { RequestMetrics } from './metrics/requestMetrics.ts'
+import type { KeyHealthOptions } from './upstream/keys/keyHealth.ts'
 
 /** Counts and logs the faults of providers that clients do not see. */
 export function providerFaults(
@@ -20,5 +21,13 @@ export function providerFaults(
         logEvent(log, 'usage_contradicted', { provider: provider.id, route: id })
       }
     },
+  }
+}
+
+/** Counts the keys of providers that are put out, and logs those that somebody has to replace. */
+export function keyFaults(metrics: RequestMetrics, log: Logger): KeyHealthOptions['onOut'] {
+  return ({ name }, fault, isNew) => {
+    metrics.noteKeyFault(name, fault)
+    if (fault !== 'rate' && isNew) logEvent(log, 'provider_key_refused', { key: name, fault })
   }
 }

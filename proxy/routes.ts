@@ -13,7 +13,7 @@ import { batchStart } from './endpoints/batches/run.ts'
 import { chatServe } from './endpoints/chat/chat.ts'
 import type { KeptAnswers } from './endpoints/keptAnswers.ts'
 import { logFileHandler } from './endpoints/logFiles.ts'
-import { mcpHandler, mcpPrecheck } from './endpoints/mcp/handler.ts'
+import { mcpEndpoint, mcpPrecheck } from './endpoints/mcp/endpoint.ts'
 import type { Site } from './endpoints/mcp/site.ts'
 import { countTokensHandler } from './endpoints/messages/countTokens.ts'
 import { embeddings } from './endpoints/modalities/embeddings.ts'
@@ -135,7 +135,7 @@ export function routes(parts: RouteParts): RouteEntry[] {
     {
       method: 'POST',
       path: '/mcp',
-      handler: mcpHandler({ ...parts, precheck: mcpSender }),
+      handler: mcpEndpoint({ ...parts, precheck: mcpSender }),
       precheck: mcpSender,
       comparesCredentials: true,
     },

@@ -5,23 +5,22 @@ import { worstState } from '../contract/api/incidents.ts'
 import { newSignal } from '../contract/std/signal.ts'
 import { ClockDifference } from '../contract/wire/clockDifference.ts'
 import { newId } from '../contract/wire/ids.ts'
-import { clusterOf, connectRedis } from '../contract/wire/redis.ts'
+import { connectRedis } from '../contract/wire/redis.ts'
 import { defineScript } from '../contract/wire/scripts.ts'
-import { WorkerPool } from '../workers/pool.ts'
+import { KeptKeyRecords } from './access/keptKeyRecords.ts'
 import { KeyCache } from './access/keyCache.ts'
+import { KeyRecords } from './access/keyRecords.ts'
+import { accessLogOf } from './accessLogs.ts'
 import { Heartbeat } from './admission/heartbeat.ts'
-import { Holds } from './admission/holds.ts'
 import { KnownServers } from './admission/knownServers.ts'
 import { OwnLeases } from './admission/leases/ownLeases.ts'
-import { StrayHolds } from './admission/strayHolds.ts'
 import { UnmeteredHolds, UnmeteredSettlements } from './admission/unmetered.ts'
 import { feedListener } from './bus/feedListener.ts'
 import { FeedReader } from './bus/feedReader.ts'
 import { type BookedPosition, Pulse } from './bus/pulse.ts'
 import { RpcClient } from './bus/rpcClient.ts'
 import { untilDone } from './bus/untilDone.ts'
-import { CatalogStore } from './catalog/catalogStore.ts'
-import { noteCatalog } from './catalog/noteCatalog.ts'
+import { catalogParts } from './catalogParts.ts'
 import { readConfig } from './config.ts'
 import { BatchJobs } from './endpoints/batches/batchJobs.ts'
 import { KeptAnswers } from './endpoints/keptAnswers.ts'
@@ -36,27 +35,28 @@ import { TokenCounter } from './endpoints/tokens/tokenCounter.ts'
 import { VideoJobs } from './endpoints/videos/jobs.ts'
 import { VideoStore } from './endpoints/videos/videoStore.ts'
 import { VideoWakes } from './endpoints/videos/videoWakes.ts'
+import { holdParts } from './holdParts.ts'
 import { readLimits } from './limits.ts'
 import { faultLog, logEvent } from './logEvents.ts'
+import { keyTokens } from './metrics/keyTokens.ts'
 import { logOutages } from './metrics/redisOutages.ts'
-import { RefusalLog } from './metrics/refusalLog.ts'
 import { RequestMetrics } from './metrics/requestMetrics.ts'
 import { vitalsOf } from './metrics/vitals.ts'
-import type { PaymentServices } from './payments/paidRequest.ts'
-import { TermsCache } from './payments/termsCache.ts'
-import { PaymentVerifier } from './payments/verifier.ts'
+import { paymentParts } from './paymentParts.ts'
 import { providerFaults } from './providerFaults.ts'
+import { newQuotas } from './quotas/quotas.ts'
+import { Refusals } from './refusals/refusals.ts'
 import { routes } from './routes.ts'
 import { Server } from './server/server.ts'
 import { OutBuffer } from './sse/outBuffer.ts'
 import { LOOP_RESOLUTION_MS, snapshotOf } from './supervisor/snapshot.ts'
 import { obeyMain, tell } from './supervisor/workerChannel.ts'
 import type { WorkerSnapshot } from './supervisor/workerMessages.ts'
+import { newTracer } from './traces/newTracer.ts'
 import { answerMemories } from './upstream/answerMemory.ts'
 import { CanaryWatch } from './upstream/canaryWatch.ts'
 import { newTransport } from './upstream/newTransport.ts'
 import { RouteProbes } from './upstream/probes/routeProbes.ts'
-import { RouteHealth } from './upstream/routeHealth.ts'
 import { RouteViews } from './upstream/routeViews.ts'
 
 const config = readConfig(process.env)
@@ -71,12 +71,14 @@ const feedRedis = connectRedis(config.redisUrl, 'wait')
 logOutages({ commands, subscriber, feed: feedRedis }, log, limits)
 
 const servers = new KnownServers(commands, limits, fault('redis_identity_unknown'))
-const metrics = new RequestMetrics()
-const refusals = new RefusalLog(log, limits)
-const health = new RouteHealth(limits)
+const access = accessLogOf(config, log, limits)
+const traces = newTracer(config, { limits, log, instance: owner, onCount: (...spans) => metrics.noteSpans(...spans) })
+const metrics = new RequestMetrics(limits, access, traces)
+const { busKeys } = config
+const { catalog, health, secrets, keysOut } = catalogParts({ redis: commands, busKeys, limits, metrics, log })
 const canaries = new CanaryWatch()
-const transport = await newTransport(config.transport, config.busKeys, limits)
-const rpc = new RpcClient({ commands, subscriber, owner, busKeys: config.busKeys, limits })
+const transport = await newTransport(config.transport, busKeys, limits)
+const rpc = new RpcClient({ commands, subscriber, owner, busKeys, limits })
 const seen = new SeenState({
   partsNow: () => {
     if (pulse.admissionClosed) return 'major_outage'
@@ -87,34 +89,13 @@ const seen = new SeenState({
 })
 const begun = () => leases.begun
 const pulse = new Pulse({ rpc, intervalMs: limits.pulseIntervalMs, seen, canaries, owner, begun, onBooked: noteBooked })
-const keys = new KeyCache(rpc, limits)
-const catalog = new CatalogStore({
-  redis: commands,
-  busKeys: config.busKeys,
-  environment: process.env,
-  onChange: (changed) => noteCatalog(changed, health, log),
-  onFault: fault('catalog_read_failed'),
-})
 const incidents = new IncidentStore(commands, fault('incidents_read_failed'))
 const schedule = (work: () => void) => void setImmediate(work)
 const connected = () => commands.status === 'ready'
 const canTake = () => connected() && servers.areKnown
-const holds = new Holds({
-  script: defineScript(commands, 'hold'),
-  schedule,
-  owner,
-  limits,
-  perShard: clusterOf(commands) !== undefined,
-  connected: canTake,
-  onFault: fault('hold_failed'),
-})
-const strays = new StrayHolds({
-  script: defineScript(commands, 'settle'),
-  limits,
-  perShard: clusterOf(commands) !== undefined,
-  connected,
-  onFault: fault('hold_void_failed'),
-})
+const serverChanges = () => servers.changes
+const kept = new KeptKeyRecords({ redis: commands, busKeys, owner, limits, usable: canTake, serverChanges })
+const { holds, strays } = holdParts({ commands, owner, limits, fault, connected, canTake })
 const own = new OwnLeases({
   config,
   owner,
@@ -123,7 +104,7 @@ const own = new OwnLeases({
   rpc,
   limits,
   connected: canTake,
-  serverChanges: () => servers.changes,
+  serverChanges,
   strays,
   onFault: fault('lease_failed'),
   onJournalFault: fault('journal_write_failed'),
@@ -137,10 +118,18 @@ const heartbeat = new Heartbeat(beat, commands, owner, limits.heartbeatIntervalM
   leases.heard(sentAtMs, redisMs)
   clock.note(performance.now() - sentAtMs, redisMs)
 })
-const feed = new FeedReader(feedRedis, feedListener({ keys, catalog, incidents }), fault('feed_read_failed'))
-const routeViews = new RouteViews({ commands, owner, health, clock, limits, onFault: fault('route_views_failed') })
+const records = new KeyRecords({ rpc, kept, schedule, limits, counts: metrics.counters.keyRecords })
+const keys = new KeyCache(records, () => feed.isFollowed, limits, leases)
+const refusalParts = { redis: commands, keys, log, metrics, traces, limits }
+const refusals = new Refusals({ ...refusalParts, onFault: fault('refusal_records_failed') })
+const feed = new FeedReader(feedRedis, feedListener({ keys, kept, catalog, incidents }), fault('feed_read_failed'))
+const tokensOfKeys = () => keyTokens(metrics.models.counts)
+const seenRoutes = { commands, owner, health, keysOut, keyTokens: tokensOfKeys, clock, limits }
+const routeViews = new RouteViews({ ...seenRoutes, onFault: fault('route_views_failed') })
 const probes = new RouteProbes({ catalog: () => catalog.current, health, limits })
+const quotas = newQuotas(commands, owner, limits, fault('quota_failed'))
 const services: RunServices = {
+  permits: quotas,
   holds: config.unmetered ? new UnmeteredHolds(fault('hold_failed')) : leases,
   lastingHolds: holds,
   singly: (source) => (config.unmetered ? source : leases.singly(source)),
@@ -152,6 +141,7 @@ const services: RunServices = {
   owner,
   publicUrl: config.publicUrl,
   metrics,
+  traces,
   outgoing: new OutBuffer(),
   ...answerMemories(limits),
   active: new ActiveRuns(),
@@ -161,24 +151,7 @@ const services: RunServices = {
   onCrash: (error, requestId) => logEvent(log, 'request_crashed', { err: error, requestId }),
   ...providerFaults(metrics, log),
 }
-const workers = new WorkerPool({
-  threadsMax: limits.verifyThreadsMax,
-  idleTimeoutMs: limits.verifyThreadIdleMs,
-  queueMax: limits.verifyPendingMax,
-  taskTimeoutMs: limits.verifyTimeoutMs,
-  onFault: fault('thread_failed'),
-})
-const payments: PaymentServices = {
-  rpc,
-  catalog,
-  limits,
-  owner,
-  publicUrl: config.publicUrl,
-  trustedProxies: config.trustedProxies,
-  terms: new TermsCache(rpc, () => pulse.payments !== 'unavailable', limits),
-  verifier: new PaymentVerifier(workers, limits),
-  onFault: fault('payment_failed'),
-}
+const { payments, verifying } = paymentParts({ config, rpc, catalog, pulse, owner, limits, fault })
 const videoWakes = new VideoWakes({ commands, subscriber, owner, onFault: fault('video_wake_failed') })
 const videos = new VideoJobs(new VideoStore(commands, limits), videoWakes, limits)
 const batches = new BatchJobs({ rpc, commands, owner, limits })
@@ -207,7 +180,7 @@ const server = new Server({
   limits,
   onError: (error, requestId) => logEvent(log, 'request_handler_failed', { err: error, requestId }),
   onRefusal: (error) => metrics.noteError(error.row),
-  onFailed: (error, requestId) => refusals.note(error.row, requestId),
+  onFailed: refusals.note,
 })
 const loopDelay = monitorEventLoopDelay({ resolution: LOOP_RESOLUTION_MS })
 
@@ -231,7 +204,9 @@ async function start(): Promise<void> {
   })
   incidents.renew()
   pulse.start()
+  secrets.start(() => catalog.renewKeys())
   routeViews.start()
+  quotas.start()
   probes.start()
   const port = await server.listen(config.host, config.port)
   if (config.unmetered) logEvent(log, 'metering_disabled')
@@ -246,23 +221,41 @@ async function stop(noticeMs: number): Promise<void> {
   await sleep(noticeMs)
   logEvent(log, 'worker_draining', { open: server.open })
   server.drain()
-  await Promise.race([whenDone(), sleep(limits.drainGraceMs)])
+  await Promise.race([whenDone(), atMost(limits.drainGraceMs)])
   services.active.cutAll()
-  await Promise.race([whenDone(), sleep(limits.shutdownTimeoutMs)])
+  await Promise.race([whenDone(), atMost(limits.shutdownTimeoutMs)])
   tell({ drained: true })
   // Leaving first would break connections of clients that are still sent here while the other workers run.
-  if (process.connected) await Promise.race([mayLeave.promise, sleep(limits.drainGraceMs + limits.shutdownTimeoutMs)])
+  if (process.connected) await Promise.race([mayLeave.promise, atMost(limits.drainGraceMs + limits.shutdownTimeoutMs)])
   server.close()
   const isDelivered = await own.stop(limits.settleTimeoutMs)
   const isAllVoided = strays.size === 0
   strays.stop()
+  await quotas.stop(limits.quotaStopMs)
   probes.stop()
+  secrets.stop()
   pulse.stop()
   await routeViews.stop().catch(fault('route_views_failed'))
   if (isAllVoided && isDelivered) await heartbeat.stop().catch(fault('sign_off_failed'))
-  refusals.stop()
+  await Promise.all([refusals.stop(), access?.stop(), traces?.stop()])
   logEvent(log, 'worker_stopped')
   process.exit(0)
+}
+
+/** Closes the rest, which otherwise ends with the process: tests run more than one worker in a process. */
+export async function release(): Promise<void> {
+  server.end()
+  loopDelay.disable()
+  rpc.stop()
+  catalog.stop()
+  incidents.stop()
+  await feed.stop()
+  for (const connection of [commands, subscriber]) connection.disconnect()
+  await Promise.all([transport, services.tokens, services.large, verifying].map((one) => one.close()))
+}
+
+function atMost(ms: number): Promise<void> {
+  return sleep(ms, undefined, { ref: false })
 }
 
 // The server does not count answers whose clients have disconnected, but these may still need a settlement.
@@ -274,6 +267,8 @@ async function whenDone(): Promise<void> {
 function snapshot(): WorkerSnapshot {
   return snapshotOf({
     metrics,
+    keysOut,
+    health,
     server,
     active: services.active,
     strays,
@@ -289,6 +284,7 @@ obeyMain({
   stop: (noticeMs) => void stop(noticeMs),
   leave: mayLeave.resolve,
   snapshot,
+  reopen: () => access?.reopen(),
   leaveNoticeMs: limits.leaveNoticeMs,
 })
 

@@ -1,4 +1,4 @@
-// Builds dist/: protobuf code from messages.proto, receipt code from its fields, TypeScript by tsc, and the files tsc does not carry over.
+// Builds dist/: protobuf code from its definitions, receipt code from its fields, TypeScript by tsc, and the files tsc does not carry over.
 import { spawnSync } from 'node:child_process'
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -7,16 +7,26 @@ import { writeReceiptCode } from './receiptFields.mjs'
 
 const FOLDERS = ['contract', 'proxy', 'control', 'workers', 'verifier', 'mock', 'bench', 'test']
 const root = join(dirname(fileURLToPath(import.meta.url)), '..')
-const proto = join(root, 'contract/wire/messages.proto')
 const generatedDir = join(root, 'contract/wire/generated')
-const generated = join(generatedDir, 'messages.js')
+const OTLP = join(root, 'contract/wire/otlp')
+/** The code that is made of definitions: its name, its root among those of the process, and the definition. */
+const GENERATED = [
+  { name: 'messages', space: 'sluice', proto: join(root, 'contract/wire/messages.proto') },
+  {
+    name: 'otlp',
+    space: 'otlp',
+    proto: join(OTLP, 'opentelemetry/proto/collector/trace/v1/trace_service.proto'),
+    path: OTLP,
+  },
+]
 
 function run(command, args) {
   const done = spawnSync(command, args, { cwd: root, stdio: 'inherit' })
   if (done.status !== 0) process.exit(done.status ?? 1)
 }
 
-function generateMessages() {
+function generateMessages({ name, space, proto, path }) {
+  const generated = join(generatedDir, `${name}.js`)
   if (existsSync(generated) && statSync(generated).mtimeMs > statSync(proto).mtimeMs) return
   mkdirSync(generatedDir, { recursive: true })
   const flags = ['--force-number', '--no-verify', '--no-convert', '--no-delimited', '--no-service', '--no-typeurl']
@@ -26,21 +36,22 @@ function generateMessages() {
     '-w',
     'esm',
     '-r',
-    'sluice',
+    space,
     '--dts',
     '-o',
     generated,
     ...flags,
+    ...(path === undefined ? [] : ['-p', path]),
     proto,
   ])
-  useNumbers()
+  useNumbers(generated)
 }
 
 /**
  * protobufjs decodes 64-bit integers into Long objects wherever the package `long` is installed, whatever its flags say
  * of the types. Every amount here is exact as a number, so the generated code switches that off before it sets up.
  */
-function useNumbers() {
+function useNumbers(generated) {
   const code = readFileSync(generated, 'utf8')
   const imported = 'import $protobuf from "protobufjs/minimal.js";\n'
   if (!code.includes(imported)) throw new Error('pbjs changed the start of its output; see useNumbers in build.mjs')
@@ -83,13 +94,13 @@ function writeBuildInfo() {
   writeFileSync(join(root, 'dist/build.json'), `${JSON.stringify({ version, revision })}\n`)
 }
 
-generateMessages()
+for (const one of GENERATED) generateMessages(one)
 writeReceiptCode(root)
 if (process.argv.includes('--proto')) process.exit(0)
 removeStale()
 run(join(root, 'node_modules/.bin/tsc'), ['-p', 'tsconfig.json'])
 writeBuildInfo()
-copyAssets('contract', ['.lua', 'messages.js', '.schema.json'])
+copyAssets('contract', ['.lua', 'generated/messages.js', 'generated/otlp.js', '.schema.json'])
 copyAssets('control', ['.lua', '.sql'])
 copyAssets('contracts', ['.json'])
 copyAssets('proxy', ['.md', '.txt'])

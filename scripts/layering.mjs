@@ -35,8 +35,8 @@ export const FLOORS = [
   'cli',
 ]
 
-/** The parts that products are given; each product takes the limits that it uses. */
-const TAKE_ALL_LIMITS = ['control/api/product.ts', 'control/chain/chainParts.ts']
+/** The parts that products and operations are given; each takes the limits that it uses. */
+const TAKE_ALL_LIMITS = ['control/api/product.ts', 'control/chain/chainParts.ts', 'proxy/endpoints/run/services.ts']
 
 /** Rules on what a file may import. `to` is a path in the project, or a package's name. */
 const RULES = [
@@ -50,12 +50,17 @@ const RULES = [
       to === 'control/limits.ts' && floorOf(from) < FLOORS.indexOf('service') && !TAKE_ALL_LIMITS.includes(from),
   },
   {
-    why: 'the folders of proxy see proxy/server through exchange.ts alone',
+    why: 'rooms of proxy take their own limits and those of rooms below; what composes them takes all',
+    breaks: (from, to) =>
+      to === 'proxy/limits.ts' && folderOf(from, 'proxy') !== undefined && !TAKE_ALL_LIMITS.includes(from),
+  },
+  {
+    why: 'the folders of proxy see proxy/server through exchange.ts and its limits alone',
     breaks: (from, to) =>
       folderOf(from, 'proxy') !== undefined &&
       !isIn(from, 'proxy/server') &&
       isIn(to, 'proxy/server') &&
-      to !== 'proxy/server/exchange.ts',
+      !['proxy/server/exchange.ts', 'proxy/server/limits.ts'].includes(to),
   },
   {
     why: 'nothing below imports proxy/endpoints',
@@ -110,24 +115,38 @@ function packageOf(name) {
   return name.split('/', name.startsWith('@') ? 2 : 1).join('/')
 }
 
-/** The arrows between folders. Programs and tables of limits, which import nothing but such tables, belong to no folder. */
-function folderArrows(files) {
+/**
+ * The arrows between folders.
+ * @param placeOf the folder that a file counts for, if any
+ */
+function folderArrows(files, placeOf) {
   const arrows = new Map()
   for (const [path, text] of files) {
-    const from = innerFolder(path)
+    const from = placeOf(path)
     if (from === undefined) continue
     for (const to of importsOf(path, text)) {
-      const target = to === 'proxy/server/exchange.ts' ? undefined : innerFolder(to)
+      const target = to === 'proxy/server/exchange.ts' ? undefined : placeOf(to)
       if (target !== undefined && target !== from) arrows.set(from, (arrows.get(from) ?? new Set()).add(target))
     }
   }
   return arrows
 }
 
-/** The folder of a file of contract, proxy or control; undefined for limits, and for files of other parts and of a part itself. */
+/**
+ * The folder of a file of contract, proxy or control; undefined for files of other parts and of a part itself, and for tables
+ * of limits, which import nothing but such tables.
+ */
 function innerFolder(path) {
+  return path.endsWith('/limits.ts') ? undefined : folderBelow(path)
+}
+
+function folderOfTable(path) {
+  return path.endsWith('/limits.ts') ? folderBelow(path) : undefined
+}
+
+function folderBelow(path) {
   const folder = posix.dirname(path)
-  return /^(contract|proxy|control)\//.test(folder) && !path.endsWith('/limits.ts') ? folder : undefined
+  return /^(contract|proxy|control)\//.test(folder) ? folder : undefined
 }
 
 /**
@@ -172,7 +191,10 @@ export function findFaults(files, scripts = []) {
     if (tested !== undefined && !names.some((name) => name.replace(/\.(ts|mjs)$/, '') === tested || isIn(name, tested)))
       faults.push(`${path} is named for ${tested}, which is neither a source file nor a folder`)
   }
-  for (const circle of circles(folderArrows(files))) faults.push(`folders import each other in a circle: ${circle}`)
+  for (const circle of circles(folderArrows(files, innerFolder)))
+    faults.push(`folders import each other in a circle: ${circle}`)
+  for (const circle of circles(folderArrows(files, folderOfTable)))
+    faults.push(`tables of limits import each other in a circle: ${circle}`)
   return faults
 }
 

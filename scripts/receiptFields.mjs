@@ -68,7 +68,7 @@ function members(fields) {
 
 /** The expression that reads a field from `settlement`, `usage` or `ending`. */
 function readOf(field) {
-  const { name, type, proto, from, names, isRequired, isEmptyForOrphans } = field
+  const { name, type, proto, from, names, max, isRequired, isEmptyForOrphans } = field
   if (from === 'ending') return `ending.${name}`
   const [first, second] = proto.split('.')
   const label = `'${second ?? first}'`
@@ -79,7 +79,9 @@ function readOf(field) {
     return isEmptyForOrphans ? `isOrphan ? '' : ${found}` : found
   }
   if (type === 'boolean') return value
-  if (type === 'text') return `${isRequired ? 'identifier' : 'printable'}(${label}, ${value})`
+  if (type === 'text') {
+    return `${isRequired ? 'identifier' : 'printable'}(${label}, ${value}${max === undefined ? '' : `, ${max}`})`
+  }
   return `amount(${label}, ${value}${type === 'integer' ? ', INT4_MAX' : ''})`
 }
 

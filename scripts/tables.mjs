@@ -8,8 +8,8 @@ import { literalsOf } from './literals.mjs'
 import { usesIn } from './sqlUses.mjs'
 
 const SCHEMA = 'control/runtime/db/schema'
-const CREATED = /^CREATE (?:OR REPLACE )?(?:UNLOGGED )?(?:TABLE|VIEW|FUNCTION|SEQUENCE) (\w+)/gm
-const DROPPED = /^DROP (?:TABLE|VIEW|FUNCTION|SEQUENCE) (\w+)/gm
+const CREATED = /^CREATE (?:OR REPLACE )?(?:UNLOGGED )?(?:TABLE|VIEW|FUNCTION|SEQUENCE) (?:IF NOT EXISTS )?(\w+)/gm
+const DROPPED = /^DROP (?:TABLE|VIEW|FUNCTION|SEQUENCE) (?:IF EXISTS )?(\w+)/gm
 /** Tables that the code makes itself, before any file of the schema. */
 const MADE_BY_CODE = ['schema_migrations']
 /** They compare and show everything. */

@@ -1,7 +1,7 @@
 import { Failed } from './failed.ts'
 import type { Receipt } from './receipt.ts'
 
-const LAYOUTS = ['sluice-receipt/1', 'sluice-receipt/2', 'sluice-receipt/3'] as const
+const LAYOUTS = ['sluice-receipt/1', 'sluice-receipt/2', 'sluice-receipt/3', 'sluice-receipt/4'] as const
 const NAME = /^sluice-receipt\/\d+$/
 
 /** The layout that the first line of a usage log's entry names. @throws Failed for an unknown layout */
@@ -38,8 +38,11 @@ export function entryOf(receipt: Receipt, layout: ReturnType<typeof layoutOf>): 
     const { rate, tier, size, hold, clamped, streamed, durationMs, errorCode } = receipt
     lines.push(rate, tier, size, hold.units, String(clamped), String(streamed), durationMs, errorCode)
   }
-  // Only the third layout commits to tokens that were burnt.
-  if (layout === 'sluice-receipt/3') lines.push(receipt.lock?.series ?? '', receipt.lock?.units ?? 0)
+  // Layouts before the third do not commit to tokens that were burnt, and those before the fourth not to tags.
+  if (layout === 'sluice-receipt/3' || layout === 'sluice-receipt/4')
+    lines.push(receipt.lock?.series ?? '', receipt.lock?.units ?? 0)
   else if (receipt.lock !== null) throw new Failed(`${layout} has no tokens that were burnt`)
+  if (layout === 'sluice-receipt/4') lines.push(receipt.tagging?.hash ?? '')
+  else if (receipt.tagging !== null) throw new Failed(`${layout} has no tags`)
   return lines.map((line) => `${line}\n`).join('')
 }

@@ -2,6 +2,7 @@ import type { Bytes } from './bytes.ts'
 import { must } from './failed.ts'
 import { type Burnt, readBurnt } from './lock.ts'
 import { Members } from './members.ts'
+import { readTagging, type Tagging } from './tags.ts'
 
 export const STATUSES = ['ok', 'partial', 'failed', 'cut', 'orphaned'] as const
 const USAGE_SOURCES = ['reported', 'estimated', 'none'] as const
@@ -77,6 +78,8 @@ export interface Receipt {
   readonly paid: Paid | null
   /** Tokens of a compute lock that were burnt in addition to `cost`; null for none. */
   readonly lock: Burnt | null
+  /** null for a request without tags and user. */
+  readonly tagging: Tagging | null
   readonly place: Place
 }
 
@@ -106,6 +109,7 @@ export function readReceipt(json: unknown): Receipt {
     errorCode: receipt.textOrNull('error'),
     paid: receipt.has('paid') ? readPaid(receipt.object('paid')) : null,
     lock: receipt.has('lock') ? readBurnt(receipt.object('lock')) : null,
+    tagging: readTagging(receipt),
     place: readPlace(receipt.object('log')),
   }
 }

@@ -11,6 +11,7 @@ import { type Place, type Receipt, readReceipt } from './receipt.ts'
 import { checkStatement, readBatch } from './settlement.ts'
 import { readSheet, type Sheet } from './sheet.ts'
 import { type Found, parse, type Report, type Step, Steps, told } from './steps.ts'
+import { checkTagging } from './tags.ts'
 import { leafHash, rootOf } from './tree.ts'
 
 export { type AttestationEvidence, verifyAttestation } from './attestation.ts'
@@ -53,6 +54,8 @@ export async function verify(evidence: Evidence): Promise<Report> {
   const { receipt, sheet } = read
   await checkPrices(steps, receipt, sheet, evidence.lock)
   const { place } = receipt
+  const { tagging } = receipt
+  if (tagging !== null) await steps.run('tags', () => told(checkTagging(tagging)))
   await steps.run('entry', () => checkEntry(receipt))
   await steps.run('leaf', () => checkLeaf(place))
   await steps.run('log', () => checkLog(place))

@@ -45,7 +45,7 @@ export async function startWorld(settings: Settings, stops: (() => Promise<void>
     stops.push(() => part.stop())
     return part
   }
-  stops.push(async () => removeIdleGroup())
+  stops.push(removeIdleGroup)
   const { plain, tls, ...ports } = await startProviders(stops)
   const load = keep(await startChild('load/main.js', []))
   const cores = pinSupport([plain, tls], load)

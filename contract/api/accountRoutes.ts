@@ -2,6 +2,18 @@ import type { ContractLimits } from '../limits/limits.ts'
 import { flagOrNone, pageAfter, pageLimit, text, usd } from './fields.ts'
 import { type ApiRoute, members } from './route.ts'
 
+/** Some of the groups of sums by day, or one of tag and user among some of the others, separated by commas. */
+const groups = (byDay: string, besideTags: string): RegExp =>
+  new RegExp(`^((${byDay})(,(${byDay})){0,6}|((${besideTags}),){0,2}(tag|user)(,(${besideTags})){0,2})$`)
+
+const BY_DAY = 'day|month|model|key|platform_key'
+const PERIOD = 'hour|day|month'
+
+/** The groups of the usage of an account. */
+export const ACCOUNT_USAGE_GROUPS: RegExp = groups(`${BY_DAY}|agent`, PERIOD)
+/** The groups of the usage of all accounts. */
+export const ALL_USAGE_GROUPS: RegExp = groups(`${BY_DAY}|account`, `${PERIOD}|account`)
+
 const DAY = { type: 'string', format: 'day' }
 
 /** The query for the usage of an account. */
@@ -55,13 +67,14 @@ export const accountRoutes = (limits: ContractLimits) =>
       method: 'GET',
       path: '/v1/account/usage',
       auth: 'session',
-      summary: 'Requests, tokens and costs by day, model, key and agent',
+      summary: 'Requests, tokens and costs by day, month, model, key and agent, or by tag or user',
       query: members({
         ...usageQuery(limits),
         group_by: {
           type: 'string',
-          pattern: '^(day|model|key|agent)(,(day|model|key|agent)){0,3}$',
-          description: 'some of day, model, key and agent, separated by commas; agent adds the usage of agents',
+          pattern: ACCOUNT_USAGE_GROUPS.source,
+          description:
+            'some of day, month, model, key, platform_key and agent, separated by commas; agent adds the usage of agents; or tag or user, beside hour, day or month',
         },
       }),
     },
@@ -70,6 +83,12 @@ export const accountRoutes = (limits: ContractLimits) =>
       path: '/v1/statements/{month}.csv',
       auth: 'session',
       summary: 'Every movement of money in a month, as CSV',
+    },
+    explain_request: {
+      method: 'GET',
+      path: '/v1/account/requests/{id}',
+      auth: 'key_or_session',
+      summary: 'Why a request was refused, with the figure of every check; of one that ran, its receipt',
     },
     list_receipts: {
       method: 'GET',

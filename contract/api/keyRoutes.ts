@@ -26,6 +26,24 @@ export const keySettings = (limits: ContractLimits) => ({
     maximum: 1_000_000_000,
     description: "a positive integer, or null for the gateway's own rate",
   },
+  tokens_per_minute: {
+    type: ['integer', 'null'],
+    minimum: 1,
+    maximum: 1_000_000_000_000,
+    description: 'a positive integer, the tokens of prompts and answers in any minute, or null for no limit',
+  },
+  parallel: {
+    type: ['integer', 'null'],
+    minimum: 1,
+    maximum: 1_000_000,
+    description: 'a positive integer, the requests in flight, or null for no limit',
+  },
+  tags: {
+    type: 'object',
+    additionalProperties: { type: 'string', description: 'a text' },
+    maxProperties: limits.tagsMax,
+    description: `an object of at most ${limits.tagsMax} texts, the tags of requests that do not say otherwise; an empty one removes them`,
+  },
   expires_at: timeOrNone('when the key ends, a time to come'),
   platform: flag('whether the key may make sub-keys'),
 })

@@ -6,6 +6,8 @@ type Headers = Readonly<Record<string, string>>
 interface DialectRow {
   /** The headers of the format: its version, and the provider's key unless that is ''. */
   readonly headers: (apiKey: string) => Headers
+  /** Below the provider's base path; takes a chat in this format. */
+  readonly chatPath: string
   /** Below the provider's base path; lists its models as {"data":[{"id":"..."}]}. */
   readonly modelsPath: string
   /** The endpoints that its providers can serve; each chat endpoint among them has a codec. */
@@ -27,6 +29,7 @@ interface DialectRow {
 export const DIALECT = {
   openai: {
     headers: (apiKey): Headers => (apiKey === '' ? {} : { authorization: `Bearer ${apiKey}` }),
+    chatPath: '/chat/completions',
     modelsPath: '/models',
     endpoints: [
       'chat',
@@ -52,6 +55,7 @@ export const DIALECT = {
       'anthropic-version': '2023-06-01',
       ...(apiKey !== '' && { 'x-api-key': apiKey }),
     }),
+    chatPath: '/messages',
     modelsPath: '/models',
     endpoints: ['chat', 'messages', 'responses'],
     batches: false,

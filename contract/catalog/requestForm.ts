@@ -14,7 +14,7 @@ export interface RequestForm {
 
 /**
  * Members of chat completions that some providers take beyond the usual ones: structured output and sampling of inference
- * servers, and predicted output. The schema of the catalog lists the same.
+ * servers, predicted output, and the tags of the request. The schema of the catalog lists the same.
  */
 export const EXTRA_MEMBERS: readonly string[] = [
   'structured_outputs',
@@ -31,4 +31,5 @@ export const EXTRA_MEMBERS: readonly string[] = [
   'include_stop_str_in_output',
   'skip_special_tokens',
   'length_penalty',
+  'metadata',
 ]

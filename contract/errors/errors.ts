@@ -1,3 +1,4 @@
+import type { RefusalFigures } from './figures.ts'
 import { GATEWAY_ERRORS } from './gateway.ts'
 import { PAYMENT_ERRORS } from './payments.ts'
 import { REQUEST_ERRORS } from './requests.ts'
@@ -26,6 +27,8 @@ export interface GatewayErrorOptions {
   /** JSON that replaces the error shape, where the contract requires it. */
   readonly body?: string
   readonly cause?: unknown
+  /** For those who ask later why it was refused. */
+  readonly figures?: RefusalFigures
 }
 
 /** An error that is shown to the client as it is. Everything else that is thrown is shown as internal_error. */
@@ -41,6 +44,7 @@ export class GatewayError extends Error {
   readonly retryable: boolean
   readonly retryAfterSeconds?: number
   readonly body?: string
+  readonly figures?: RefusalFigures
 
   constructor(code: ErrorCode, options: GatewayErrorOptions = {}) {
     const row = ERRORS[code]
@@ -54,6 +58,7 @@ export class GatewayError extends Error {
     this.retryable = row.retryable || this.status === 429 || this.status === 503
     if (options.retryAfterSeconds !== undefined) this.retryAfterSeconds = options.retryAfterSeconds
     if (options.body !== undefined) this.body = options.body
+    if (options.figures !== undefined) this.figures = options.figures
   }
 }
 

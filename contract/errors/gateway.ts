@@ -13,6 +13,10 @@ export const GATEWAY_ERRORS = {
   permission_denied: row(403, 'This belongs to someone else; use the credential that it was made with.'),
   not_found: row(404, 'There is no such path; see /llms.txt for what is served.'),
   method_not_allowed: row(405, 'This path does not serve the method; the Allow header names those it does.'),
+  request_not_found: row(
+    404,
+    'Nothing is kept of a request of yours with this id: it has not ended, was refused over a day ago, or never was.',
+  ),
   receipt_not_found: row(404, 'There is no receipt with this id.'),
   receipt_archived: row(410, 'This receipt was put into an archive; ask the operator for it.'),
   key_not_found: row(404, 'The account has no key with this id; see /v1/account/keys.'),

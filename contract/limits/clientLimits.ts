@@ -70,12 +70,24 @@ export const CLIENT_LIMITS = {
   // Requests to models.
   /** Messages of a conversation. */
   messagesMax: 4_096,
+  /** Models that a request names besides the first, each of which may serve it. */
+  fallbackModelsMax: 3,
   /** Tools that a request offers to the model. */
   toolsMax: 2_048,
   /** Images in a request. */
   imagesMax: 16,
   /** A name, a user or a stop sequence in a request, in characters. */
   nameCharactersMax: 512,
+  /** A user as receipts have it, percent-encoded, in bytes. */
+  userBytesMax: 1_024,
+  /** Tags of a request, with the defaults of its key. */
+  tagsMax: 16,
+  /** The name of a tag, in characters. */
+  tagNameCharactersMax: 64,
+  /** The value of a tag, in characters. */
+  tagValueCharactersMax: 512,
+  /** The tags of a request together, percent-encoded, in bytes. */
+  tagsBytesMax: 2_048,
   /** Stop sequences of the OpenAI dialect. */
   stopSequencesMax: 4,
   /** Stop sequences of the Anthropic dialect. */

@@ -31,6 +31,8 @@ export const SHARED_LIMITS = {
   rpcConcurrencyMax: 32,
   /** Calls that may wait in a stream. */
   rpcStreamEntriesMax: 10_000,
+  /** Keys whose records one call asks for. */
+  keysPerCallMax: 256,
   /** The time of a request to the account API in milliseconds; it leaves room to answer 503 within two seconds. */
   apiTimeoutMs: 1_800,
   /** Requests to the account API that one control works on concurrently. */

@@ -4,6 +4,7 @@ import { formatTokens } from './lockTokens.ts'
 import { quoted } from './quoted.ts'
 import type { ReceiptStatus } from './receiptStatus.ts'
 import { settlementFee } from './settlementFee.ts'
+import { decoded, tagsOf } from './tags.ts'
 import { formatCoin, formatUsd, UNITS_PER_USD } from './units.ts'
 
 export type ReceiptUsageSource = 'reported' | 'estimated' | 'none'
@@ -68,6 +69,15 @@ export interface ReceiptLock {
   readonly micros: number
 }
 
+/** The user and the tags of a request as contract/money/tags.ts has them, and what is needed to prove them. */
+export interface ReceiptTagging {
+  readonly user: string
+  readonly tags: string
+  readonly salt: string
+  /** In the entry of the usage log; absent before the receipt is booked. */
+  readonly hash?: string
+}
+
 /** Everything a receipt shows. The proxy fills it from a settlement, control from the book; both print the same. */
 export interface ReceiptFields {
   readonly requestId: string
@@ -101,6 +111,8 @@ export interface ReceiptFields {
   readonly paid?: ReceiptPaid
   /** Burnt in addition to `costUnits`; absent for none. */
   readonly lock?: ReceiptLock
+  /** Absent for none. Of one that is shown to anybody, the hash alone. */
+  readonly tagging?: ReceiptTagging | Pick<Required<ReceiptTagging>, 'hash'>
   readonly log?: ReceiptLog
 }
 
@@ -164,6 +176,14 @@ function lockJson(lock: ReceiptLock | undefined): string {
   return `,"lock":{"series":"${lock.seriesId}","tokens":"${formatTokens(lock.micros)}","units":"${lock.units}"}`
 }
 
+function taggingJson(tagging: ReceiptFields['tagging']): string {
+  if (tagging === undefined) return ''
+  const hash = tagging.hash === undefined ? '' : `,"tags_hash":"${tagging.hash}"`
+  if (!('salt' in tagging)) return hash
+  const user = tagging.user === '' ? '' : `,"user":${quoted(decoded(tagging.user))}`
+  return `${user},"tags":${JSON.stringify(tagsOf(tagging.tags))},"tags_salt":"${tagging.salt}"${hash}`
+}
+
 function logJson(log: ReceiptLog | undefined): string {
   if (log === undefined) return ''
   if (log.proof === undefined) return `,"log":{"number":${log.number},"position":${log.position}}`
@@ -200,6 +220,6 @@ export function receiptJson(fields: ReceiptFields): string {
     `,"clamped":${fields.clamped},"streamed":${fields.streamed}` +
     `,"created":"${isoTime(fields.createdMs)}","duration_ms":${fields.durationMs}` +
     `,"error":${fields.errorCode === null ? 'null' : quoted(fields.errorCode)}` +
-    `${paidJson(fields)}${lockJson(fields.lock)}${logJson(fields.log)}}`
+    `${taggingJson(fields.tagging)}${paidJson(fields)}${lockJson(fields.lock)}${logJson(fields.log)}}`
   )
 }

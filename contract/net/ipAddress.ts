@@ -1,5 +1,8 @@
 import { BlockList, isIP } from 'node:net'
 
+const HTTP_PORT = 80
+const HTTPS_PORT = 443
+
 /**
  * IPv4 networks that are not the public internet: the registry of special-purpose addresses as a whole, because even its
  * globally reachable entries are anycast services that a network may run internally; also multicast and reserved networks.
@@ -99,6 +102,11 @@ export function isUnspecifiedAddress(address: string): boolean {
  */
 export function withoutBrackets(hostname: string): string {
   return hostname.startsWith('[') ? hostname.slice(1, -1) : hostname
+}
+
+/** The port of an address of http or https, which its URL leaves out where it is the usual one. */
+export function portOf({ protocol, port }: Pick<URL, 'protocol' | 'port'>): number {
+  return Number(port || (protocol === 'https:' ? HTTPS_PORT : HTTP_PORT))
 }
 
 /**

@@ -3,55 +3,46 @@ import type { Address } from './address.ts'
 type Hex = `0x${string}`
 
 /** EIP-3009 TransferWithAuthorization. https://eips.ethereum.org/EIPS/eip-3009 */
-export interface Eip3009Payment {
-  readonly method: 'eip3009'
+/** The members of every payment that a wallet signs. */
+interface TokenPayment {
   readonly chainId: number
   readonly token: Address
-  /** Of the token's EIP-712 domain. */
-  readonly name: string
-  readonly version: string
   readonly from: Address
   readonly to: Address
   readonly value: bigint
+  readonly signature: Hex
+}
+
+export interface Eip3009Payment extends TokenPayment {
+  readonly method: 'eip3009'
+  /** Of the token's EIP-712 domain. */
+  readonly name: string
+  readonly version: string
   /** Seconds since 1970. */
   readonly validAfter: bigint
   readonly validBefore: bigint
   readonly nonce: Hex
-  readonly signature: Hex
 }
 
 /** Permit2 SignatureTransfer with the witness of x402 `exact`. */
-export interface Permit2Payment {
+export interface Permit2Payment extends TokenPayment {
   readonly method: 'permit2'
-  readonly chainId: number
-  readonly token: Address
-  /** The wallet that pays. It is not part of the signed message, so it has to be the signer. */
-  readonly from: Address
-  readonly to: Address
-  readonly value: bigint
   /** Seconds since 1970. */
   readonly validAfter: bigint
   readonly deadline: bigint
   readonly nonce: bigint
   readonly spender: Address
-  readonly signature: Hex
 }
 
 /** Permit2 SignatureTransfer of one token with the witness of MPP `charge`. */
-export interface MppPermit2Payment {
+export interface MppPermit2Payment extends TokenPayment {
   readonly method: 'mpp-permit2'
-  readonly chainId: number
-  readonly token: Address
-  readonly from: Address
-  readonly to: Address
-  readonly value: bigint
   readonly deadline: bigint
   readonly nonce: bigint
   readonly spender: Address
   /** keccak256 of the challenge's id and realm. */
   readonly challengeHash: Hex
   readonly externalId: string
-  readonly signature: Hex
 }
 
 /** A payment that moves by a signature of the payer. */

@@ -62,7 +62,12 @@ const NAMES: Readonly<Partial<Record<FaultOwner, readonly string[]>>> = {
     'unauthenticated',
     'unauthorized',
   ],
-  context: ['context_length_exceeded', 'context_window_exceeded', 'model_context_window_exceeded'],
+  context: [
+    'context_length_exceeded',
+    'context_window_exceeded',
+    'model_context_window_exceeded',
+    'exceed_context_size_error',
+  ],
   rate: [
     'rate_limit_error',
     'rate_limit_exceeded',
@@ -88,8 +93,16 @@ const OWNER_OF: ReadonlyMap<string, FaultOwner> = new Map(
   (Object.keys(NAMES) as FaultOwner[]).flatMap((owner) => (NAMES[owner] ?? []).map((name) => [name, owner] as const)),
 )
 
-const CONTEXT =
-  /maximum context length|context_length_exceeded|context window|prompt is too long|too many tokens|exceeds? (?:the available )?context/i
+/** Words in which providers say that a prompt is too long. */
+const CONTEXT: readonly RegExp[] = [
+  /maximum (?:context|prompt) length/i,
+  /context_length_exceeded|context window|too many tokens/i,
+  /(?:prompt|input) is too long/i,
+  /exceeds? (?:the available )?context/i,
+  /longer than the model's context length/i,
+  /input token count[^.]{0,40} exceeds the maximum number of tokens/i,
+  /`?inputs`? tokens \+ `?max_new_tokens`? must be/i,
+]
 
 /** Words in which providers speak of an account without naming it. */
 const ACCOUNT: readonly RegExp[] = [
@@ -115,7 +128,8 @@ export function faultOf(status: number, error: ProviderError): ProviderFault {
     const name = names.find((one) => OWNER_OF.get(one) === owner)
     if (name !== undefined && !isQuotaForNow(name, error)) return { owner, name, certain: true }
   }
-  if (CONTEXT.test(error.message) || CONTEXT.test(error.code)) return { owner: 'context', name: '', certain: true }
+  if (CONTEXT.some((pattern) => pattern.test(error.message) || pattern.test(error.code)))
+    return { owner: 'context', name: '', certain: true }
   if (saysAccount(error)) return { owner: 'account', name: '', certain: status !== 400 && status !== 422 }
   const name = names.find((one) => OWNER_OF.has(one))
   const owner = ownerOfStatus(status)

@@ -27,6 +27,9 @@ export function metCap(code: number): MetCap | undefined {
   return MET_CAPS.get(code)
 }
 
+/** The name of a cap where refusals are explained, such as `cap_day` or `platform_cap_life`. */
+export const capName = ({ span, isPlatforms }: MetCap): string => `${isPlatforms ? 'platform_cap' : 'cap'}_${span}`
+
 /** Caps as scripts take them: the digits of each span, or an empty text for none. */
 export function capArguments(caps: SpendingCaps): string[] {
   return SPANS.map((span) => String(caps[span] ?? ''))

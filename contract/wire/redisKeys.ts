@@ -31,12 +31,17 @@ export const debitsKey = (shard: number): string => `debits:${TAGS[shard]}`
 export const ledgerStream = (shard: number): string => `ledger:${TAGS[shard]}`
 /** Prefix of `holdsKey`, for scripts that find out the owner as they run. */
 export const holdsPrefix = (shard: number): string => `holds:${TAGS[shard]}`
+/** Hash: what counts against a quota. @param subject of whom or what it is, see proxy/quotas/pot.ts */
+export const quotaKey = (shard: number, subject: string): string => `quota:${TAGS[shard]}:${subject}`
 /** Hash: one video job, under the tag of its account. */
 export const videoKey = (shard: number, videoId: string): string => `video:${TAGS[shard]}:${videoId}`
 /** Hash: request id to `owner|openedAtMs`, for the video jobs of one key that are not billed yet. */
 export const videoSlotsKey = (shard: number, keyId: string): string => `videos:${TAGS[shard]}:${keyId}`
 /** String: the shard of a video job, for lookups by its id alone. */
 export const videoShardKey = (videoId: string): string => `videoshard:${videoId}`
+
+/** Stream: RefusalRecords of the refused requests of a shard's accounts. */
+export const refusalsKey = (shard: number): string => `refusals:${TAGS[shard]}`
 
 /** The keys of an account and of one of its API keys, in the order of hold.lua and settle.lua. */
 export function accountKeys(shard: number, accountId: string, keyId: string): FixedArguments {
@@ -76,6 +81,8 @@ export const OWNERS_KEY = 'owners'
 export const REPORTED_KEY = 'reported'
 /** Pub/sub channel: ids of accounts whose idle leases are recalled. */
 export const RECALL_CHANNEL = 'recall'
+/** Pub/sub channel: ids of accounts whose free balance is read: leases that rest are given back. */
+export const REST_CHANNEL = 'rest'
 /** Pub/sub channel: ids of requests whose state is asked for; the proxy process that serves one answers with `askedKey`. */
 export const ASK_CHANNEL = 'ask'
 /** String, for a few seconds: `open` while the request is served, `ended` once its ending is on its way to the book. */
@@ -92,6 +99,10 @@ export const ROUTE_VIEWS_KEY = 'routes'
 export const SERVING_KEY = 'serving'
 /** String: the last KeptAnswer to a public read. @param path of the request, without a query */
 export const keptAnswerKey = (path: string): string => `answer:${path}`
+/** String: the sealed record of an API key, or a claim to it. @param name of the key; see keptKeys.ts */
+export const keyRecordKey = (shard: number, name: string): string => `keyrec:${TAGS[shard]}:${name}`
+/** String, while the changes of keys are announced: without it the proxies use no records of `keyRecordKey`. */
+export const ANNOUNCED_KEY = 'announced'
 /** Stream: FeedEvents from control to every proxy. */
 export const FEED_STREAM = 'feed'
 /** Streams: RpcRequests from the proxies that requests wait for, those that only read, the account API's, and payments. */
@@ -104,5 +115,7 @@ export const RPC_BATCHES_STREAM = 'rpc:batches'
 export const RPC_GROUP = 'control'
 /** Pub/sub channel: RpcReplies to one proxy process. */
 export const rpcReplyChannel = (owner: string): string => `rpc:reply:${owner}`
+/** Stream: RefusalRecords of requests with keys that are not in force. */
+export const UNKNOWN_REFUSALS_KEY = 'refusals'
 /** Pub/sub channel: ids of video jobs that another process asks this proxy process about. */
 export const videoWakeChannel = (owner: string): string => `video:wake:${owner}`

@@ -28,7 +28,9 @@ const APPROVAL = message(sluice.ApprovalRequest)
 
 const TABLE = {
   ping: { lane: 'calls', request: message(sluice.PingRequest), reply: message(sluice.PingReply) },
+  // For proxies of the build before it.
   resolve_key: { lane: 'calls', request: message(sluice.ResolveKeyRequest), reply: message(sluice.KeyRecord) },
+  resolve_keys: { lane: 'calls', request: message(sluice.ResolveKeysRequest), reply: message(sluice.ResolveKeysReply) },
   void_holds: { lane: 'calls', request: message(sluice.VoidHoldsRequest), reply: message(sluice.VoidHoldsReply) },
   // For proxies of the build before it.
   settle_lost: { lane: 'calls', request: message(sluice.SettleLostRequest), reply: message(sluice.SettleLostReply) },

@@ -15,10 +15,13 @@ export type ScriptName =
   | 'closeOwner'
   | 'heartbeat'
   | 'serverOf'
+  | 'readKeyRecords'
+  | 'keepKeyRecords'
   | 'videoOpen'
   | 'videoWrite'
   | 'videoRead'
   | 'videoDrop'
+  | 'quota'
 
 /** Codes that hold.lua answers with, besides those of caps; see `metCap`. */
 export const HoldCode = {
@@ -47,6 +50,9 @@ export const LeaseCode = {
 /** Codes that settle.lua answers with. */
 export const SettleCode = { SETTLED: 0, ALREADY_SETTLED: 1, ALREADY_VOIDED: 2, UNKNOWN: 3, CLOSED: 4 } as const
 
+/** Codes that quota.lua answers with: for a request, why a quota has no room for it; `STALE` for the call. */
+export const QuotaCode = { OK: 0, REQUESTS: 1, TOKENS: 2, PARALLEL: 3, TOO_LARGE: 4, STALE: 20 } as const
+
 /** Codes that videoOpen.lua and videoWrite.lua answer with. */
 export const VideoCode = { OK: 0, FULL: 1, NO_HOLD: 2, OVERTAKEN: 3 } as const
 
@@ -66,6 +72,7 @@ const SHARED: Partial<Record<ScriptName, readonly string[]>> = {
   reportLeases: ['time', 'windows', 'counted', 'coin', 'pots', 'texts', 'lease'],
   closeOwner: ['time', 'windows', 'counted', 'coin', 'pots', 'texts', 'lease'],
   serverOf: ['server'],
+  quota: ['time'],
 }
 
 const sources = new Map<ScriptName, string>()

@@ -2,28 +2,21 @@ import { parseCoinPart } from '../../contract/wire/coinPart.ts'
 import { matchText } from '../../contract/wire/countedText.ts'
 import type { Redis } from '../../contract/wire/redis.ts'
 import { debitsKey } from '../../contract/wire/redisKeys.ts'
+import type { HoldRecord } from './holdRecord.ts'
 import { keysOf } from './spendingKeys.ts'
 
 const SCAN_COUNT = 1_000
 const FORM = /^([\d:]+)\|(\d+)\|([^|]*)\|([^|]*)\|v2:(\d+)(?:\|([^|=]+)=(\d+))?$/
 
 /** Coin, or tokens of a holding, that are taken for a debit, as Redis keeps it; see contract/wire/lua/README.md. */
-export interface DebitRecord {
+export interface DebitRecord extends Pick<HoldRecord, 'shard' | 'accountId' | 'keyId' | 'platformKeyId' | 'hour'> {
   readonly debitId: string
-  readonly shard: number
   /** The units that count in the windows, and the coin that was taken, in nanos. */
   readonly units: number
   readonly nanos: number
   /** The tokens that were taken in place of coin. */
   readonly tokens: { readonly seriesId: string; readonly units: number } | undefined
   readonly takenAtMs: number
-  readonly accountId: string
-  /** The API key whose caps it counts against; empty for none. */
-  readonly keyId: string
-  /** The platform key that it counts against as well, when the key is a sub-key; else empty. */
-  readonly platformKeyId: string
-  /** That it was counted in, since 1970, UTC; its windows follow from it. */
-  readonly hour: number
 }
 
 /** All open debits of a shard, a page at a time. A debit that changes during the scan may be returned twice or not at all. */

@@ -6,6 +6,7 @@ import { defineScript, type Script } from '../../contract/wire/scripts.ts'
 import { removeAdmissionEvents } from '../book/ledger/appendAdmissionEvent.ts'
 import { markDirty } from '../book/settlement/dirtyShards.ts'
 import { textArray } from '../runtime/db/arrays.ts'
+import { camelColumns } from '../runtime/db/columns.ts'
 import { tryLock } from '../runtime/db/locks.ts'
 import type { Pool } from '../runtime/db/pool.ts'
 import { logEvent } from '../runtime/logEvents.ts'
@@ -15,14 +16,17 @@ import type { AdmissionLimits } from './limits.ts'
 const APPLY_POLL_MS = 5
 
 interface EventRow {
-  readonly account_id: string
+  readonly accountId: string
   readonly seq: number
-  readonly coin_delta: number
-  readonly grant_id: string | null
-  readonly grant_expires_at_ms: number | null
-  readonly grant_units: number | null
-  readonly debit_id: string | null
+  readonly coinDelta: number
+  readonly grantId: string | null
+  readonly grantExpiresAtMs: number | null
+  readonly grantUnits: number | null
+  readonly debitId: string | null
 }
+
+const EVENTS = `SELECT ${camelColumns('account_id, seq, coin_delta, grant_id, grant_expires_at_ms, grant_units, debit_id')}
+  FROM admission_events ORDER BY account_id, seq LIMIT $1`
 
 /** Applies the events of the book's outbox to the admission state, in order by account, each exactly once. */
 export class EventDispatcher {
@@ -77,13 +81,11 @@ export class EventDispatcher {
 
   /** @returns how many events were applied */
   private async applyBatch(): Promise<number> {
-    const found = await this.pool.query<EventRow>('SELECT * FROM admission_events ORDER BY account_id, seq LIMIT $1', [
-      this.limits.admissionEventsBatchMax,
-    ])
+    const found = await this.pool.query<EventRow>(EVENTS, [this.limits.admissionEventsBatchMax])
     const byAccount = new Map<string, EventRow[]>()
     for (const event of found.rows) {
-      const events = byAccount.get(event.account_id)
-      if (events === undefined) byAccount.set(event.account_id, [event])
+      const events = byAccount.get(event.accountId)
+      if (events === undefined) byAccount.set(event.accountId, [event])
       else events.push(event)
     }
     const applied = (await Promise.all([...byAccount.values()].map((events) => this.applyInOrder(events)))).flat()
@@ -94,15 +96,15 @@ export class EventDispatcher {
   private async applyInOrder(events: readonly EventRow[]): Promise<EventRow[]> {
     const applied: EventRow[] = []
     for (const event of events) {
-      const shard = shardOf(event.account_id)
-      const grant = [event.grant_id ?? '', event.grant_expires_at_ms ?? '', event.grant_units ?? '']
+      const shard = shardOf(event.accountId)
+      const grant = [event.grantId ?? '', event.grantExpiresAtMs ?? '', event.grantUnits ?? '']
       const result = await this.credit(
-        [accountKey(shard, event.account_id), debitsKey(shard)],
-        [event.seq, event.coin_delta, ...grant, event.debit_id ?? ''],
+        [accountKey(shard, event.accountId), debitsKey(shard)],
+        [event.seq, event.coinDelta, ...grant, event.debitId ?? ''],
       )
       if (result === -1) {
         // Redis is missing earlier events of this account. Loading its shard from the book applies this one as well.
-        logEvent(this.log, 'admission_event_lost', { account: event.account_id, seq: event.seq })
+        logEvent(this.log, 'admission_event_lost', { account: event.accountId, seq: event.seq })
         await markDirty(this.pool, [shard], 'missing event')
         break
       }

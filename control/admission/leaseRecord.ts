@@ -1,7 +1,7 @@
 import { type CoinPart, parseCoinPart } from '../../contract/wire/coinPart.ts'
 import { parseLeaseText } from '../../contract/wire/countedText.ts'
 import type { Redis } from '../../contract/wire/redis.ts'
-import { partsOf } from './holdRecord.ts'
+import { type HoldRecord, partsOf } from './holdRecord.ts'
 import { type Owned, type OwnedKey, scanOwnedKeys } from './listHolds.ts'
 import { keysOf } from './spendingKeys.ts'
 
@@ -9,19 +9,11 @@ const SCAN_COUNT = 1_000
 const LEASE_FIELD = /^L:/
 
 /** The outstanding amount of a lease, as Redis keeps it; see contract/wire/lua/README.md. */
-export interface LeaseRecord extends CoinPart {
+export interface LeaseRecord
+  extends CoinPart,
+    Pick<HoldRecord, 'owner' | 'shard' | 'accountId' | 'keyId' | 'platformKeyId' | 'hour' | 'grants'> {
   /** Its name in the hash of its owner. */
   readonly field: string
-  readonly owner: string
-  readonly shard: number
-  readonly accountId: string
-  readonly keyId: string
-  /** The platform key that it counts against as well, when the key is a sub-key; else empty. */
-  readonly platformKeyId: string
-  /** That it is counted in, since 1970, UTC; its windows follow from it. */
-  readonly hour: number
-  /** The parts of it that were taken from grants. */
-  readonly grants: { grantId: string; units: number }[]
 }
 
 /** Units that a lease is counted for. */

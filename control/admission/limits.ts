@@ -39,5 +39,4 @@ export const ADMISSION_LIMITS = {
   debitVoidKeptMs: 86_400_000,
 } as const
 
-/** The limits of this floor, and of those below that it uses. */
 export type AdmissionLimits = LimitsOf<typeof ADMISSION_LIMITS> & CatalogLimits

@@ -2,7 +2,7 @@ import type { Redis } from '../../contract/wire/redis.ts'
 import { accountKey, debitsKey, keyCountersKey } from '../../contract/wire/redisKeys.ts'
 import { parseStreamId } from '../../contract/wire/streamId.ts'
 import { potAccount } from '../book/ledger/accounts.ts'
-import { setPosition } from '../book/settlement/positions.ts'
+import { type StreamPosition, setPositions } from '../book/settlement/positions.ts'
 import { lockHeads } from '../book/usagelog/head.ts'
 import { textArray } from '../runtime/db/arrays.ts'
 import { type Client, type Pool, withTransaction } from '../runtime/db/pool.ts'
@@ -51,12 +51,19 @@ interface KeyRow extends KeySpending {
   readonly key_id: string
 }
 
-/** Books all entries in the stream of a closed shard, including those that a consumer is booking. */
-export async function bookStream(
-  load: Pick<ShardLoad, 'redis' | 'pool' | 'shard' | 'closedMs' | 'limits'>,
+/** A shard that was closed, on Redis's clock. */
+export interface ClosedShard {
+  readonly shard: number
+  readonly closedMs: number
+}
+
+/** Books all entries in the streams of closed shards, including those that a consumer is booking. */
+export async function bookStreams(
+  load: Pick<ShardLoad, 'redis' | 'pool' | 'limits'>,
+  shards: readonly ClosedShard[],
 ): Promise<void> {
-  await drainStream(load.redis, load.pool, load.shard, load.limits)
-  await rememberPosition(load)
+  for (const { shard } of shards) await drainStream(load.redis, load.pool, shard, load.limits)
+  await rememberPositions(load, shards)
 }
 
 /**
@@ -73,9 +80,20 @@ export async function loadShard(load: ShardLoad): Promise<void> {
     // Balances and event numbers have to be of the same moment.
     await client.query('SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY')
     await client.query('SET LOCAL statement_timeout = 0')
+    if (held.keyUnits.size === 0 && (await isUnused(client, load.shard))) return
     await loadAccounts(load, client, held)
     await loadKeys(load, client, held)
   })
+}
+
+/** Whether the book has neither accounts nor spending in a shard, as in most shards of a small book. */
+async function isUnused(client: Client, shard: number): Promise<boolean> {
+  const found = await client.query<{ unused: boolean }>(
+    `SELECT (SELECT shard FROM admission_accounts WHERE shard = $1 LIMIT 1) IS NULL
+       AND (SELECT shard FROM key_usage WHERE shard = $1 LIMIT 1) IS NULL AS unused`,
+    [shard],
+  )
+  return found.rows[0]?.unused === true
 }
 
 async function keepOpenHolds(load: ShardLoad, key: OwnedKey, held: HeldParts): Promise<void> {
@@ -194,14 +212,21 @@ async function loadKeys(load: ShardLoad, client: Client, held: HeldParts): Promi
 }
 
 /**
- * From here on, the stream's own ids are authoritative: it may have lost its newest entries and assigned lower ids since. An
+ * From here on, the streams' own ids are authoritative: they may have lost their newest entries and assigned lower ids since. An
  * entry that was read before and is booked from here on marks the shard as dirty. Waits for batches that are being booked, so
  * that the balances that are read next include them.
  */
-async function rememberPosition(load: Parameters<typeof bookStream>[0]): Promise<void> {
-  const last = parseStreamId((await lastEntryId(load.redis, load.shard)) ?? '0-0')
-  await withTransaction(load.pool, async (client) => {
-    await lockHeads(client, [load.shard])
-    await setPosition(client, load.shard, { last, loadedMs: Math.max(load.closedMs, last.ms) })
+async function rememberPositions(
+  { redis, pool }: Pick<ShardLoad, 'redis' | 'pool'>,
+  shards: readonly ClosedShard[],
+): Promise<void> {
+  const positions = new Map<number, StreamPosition>()
+  for (const { shard, closedMs } of shards) {
+    const last = parseStreamId((await lastEntryId(redis, shard)) ?? '0-0')
+    positions.set(shard, { last, loadedMs: Math.max(closedMs, last.ms) })
+  }
+  await withTransaction(pool, async (client) => {
+    await lockHeads(client, [...positions.keys()])
+    await setPositions(client, positions)
   })
 }

@@ -8,7 +8,7 @@ import { askOwners } from './askOwners.ts'
 import { scanLeasesKeys } from './leaseRecord.ts'
 import type { AdmissionLimits } from './limits.ts'
 import { type OwnedKey, scanHoldsKeys } from './listHolds.ts'
-import { bookStream, type LeaseReports, loadShard } from './loadShard.ts'
+import { bookStreams, type LeaseReports, loadShard } from './loadShard.ts'
 import { ShardWriter, type Write } from './shardWriter.ts'
 
 const SHARDS = Array.from({ length: SHARD_COUNT }, (_, shard) => shard)
@@ -42,7 +42,10 @@ export async function rebuildAll(
   await unmarkDirty(pool)
   await clearState(redis, writer, limits)
   // Before the owners read how far their endings are booked, so that no ending in the streams is delivered again.
-  for (const shard of SHARDS) await bookStream({ redis, pool, shard, closedMs: closedMs[shard] ?? 0, limits })
+  await bookStreams(
+    { redis, pool, limits },
+    SHARDS.map((shard) => ({ shard, closedMs: closedMs[shard] ?? 0 })),
+  )
   const owners = await askOwners(redis, pool, writer.loadNumber, limits)
   const loader = await nextWriter(redis, pool)
   await loadAll(redis, pool, loader, { loadNumber: writer.loadNumber, owners }, limits)
@@ -89,7 +92,7 @@ export async function reloadShards(
     const closedMs = await writer.close(shard)
     // After the closing: if this process ends here, the closed shard itself is the mark.
     await unmarkDirty(pool, [shard])
-    await bookStream({ redis, pool, shard, closedMs, limits })
+    await bookStreams({ redis, pool, limits }, [{ shard, closedMs }])
     const [holdsKeys, leasesKeys] = [await scanHoldsKeys(redis, { shard }), await scanLeasesKeys(redis, { shard })]
     await loadShard({ redis, pool, writer, shard, closedMs, holdsKeys, leasesKeys, limits })
     await writer.open(shard, epoch)

@@ -18,22 +18,8 @@ export interface AnswerKeeperOptions {
 }
 
 /** Keeps the answers to public reads in Redis, from which the proxies serve them while control is down. */
-export class AnswerKeeper {
-  private readonly options: AnswerKeeperOptions
-  private readonly loop: Loop
-
-  constructor(options: AnswerKeeperOptions) {
-    this.options = options
-    const { keptAnswersMs } = options.limits
-    this.loop = new Loop('answers to public reads', keptAnswersMs, options.log, (signal) => this.renewAll(signal))
-  }
-
-  stop(): Promise<void> {
-    return this.loop.stop()
-  }
-
-  private async renewAll(signal: AbortSignal): Promise<void> {
-    const { api, redis, log, limits } = this.options
+export function answerKeeper({ api, redis, log, limits }: AnswerKeeperOptions): Loop {
+  return new Loop('answers to public reads', limits.keptAnswersMs, log, async (signal) => {
     for (const operation of publicReads()) {
       if (signal.aborted || redis.status !== 'ready') return
       try {
@@ -45,7 +31,7 @@ export class AnswerKeeper {
         logEvent(log, 'answer_cache_failed', { err: error, operation })
       }
     }
-  }
+  })
 }
 
 /** Whether the gateway does not have what the read is about, as the vault of a gateway without one. */

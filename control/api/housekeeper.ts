@@ -12,19 +12,11 @@ const EXPIRING = { sessions: 'id', used_nonces: 'nonce', link_codes: 'hash' } as
 /**
  * Removes expired rows: sessions, used nonces, link codes, Idempotency-Keys, proxies that are gone, old checkpoints.
  */
-export class Housekeeper {
-  private readonly loop: Loop
-
-  constructor({ pool, log, limits }: { pool: Pool; log: Logger; limits: ApiLimits }) {
-    this.loop = new Loop('housekeeping', limits.housekeepingMs, log, async () => {
-      const isMore = [await removeExpired(pool, limits), await forgetCheckpoints(pool, limits)]
-      if (isMore.includes(true)) this.loop.wake()
-    })
-  }
-
-  stop(): Promise<void> {
-    return this.loop.stop()
-  }
+export function housekeeper({ pool, log, limits }: { pool: Pool; log: Logger; limits: ApiLimits }): Loop {
+  return new Loop('housekeeping', limits.housekeepingMs, log, async () => {
+    const isMore = await removeExpired(pool, limits)
+    return (await forgetCheckpoints(pool, limits)) || isMore
+  })
 }
 
 /** Removes a bounded number of expired rows of each kind. @returns whether there may be more */

@@ -14,5 +14,4 @@ export const API_LIMITS = {
   keptAnswerTtlMs: 86_400_000,
 } as const
 
-/** The limits of this floor, and of those below that it uses. */
 export type ApiLimits = LimitsOf<typeof API_LIMITS> & ChainLimits & AdmissionLimits

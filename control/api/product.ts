@@ -63,7 +63,7 @@ export interface RunningProduct {
   readonly gauges?: readonly GaugeGroup[]
   readonly totals?: readonly LabelledTotal[]
   /** Begins its loops, once admission is open. @returns what ends them */
-  readonly start?: () => ReadonlyArray<{ stop(): Promise<unknown> }>
+  readonly start?: () => ReadonlyArray<{ readonly name: string; stop(): Promise<unknown> }>
   /** Ends what it began when it was made. */
   readonly stop?: () => Promise<unknown>
 }

@@ -16,13 +16,20 @@ const FORMATS = {
 
 type Fields = Readonly<Record<string, unknown>>
 
-/** The functions that check by a schema, each compiled once. */
+/** The functions that check by a schema, each compiled once. A test checks the schemas themselves by the meta-schema. */
 class Checks {
   private readonly ajv: Ajv2020
   private readonly compiled = new Map<ObjectSchema, ValidateFunction>()
 
   constructor(coerceTypes: boolean) {
-    this.ajv = new Ajv2020({ coerceTypes, formats: FORMATS, verbose: true, allowUnionTypes: true })
+    this.ajv = new Ajv2020({
+      coerceTypes,
+      formats: FORMATS,
+      verbose: true,
+      allowUnionTypes: true,
+      validateSchema: false,
+      code: { optimize: false },
+    })
   }
 
   of(schema: ObjectSchema): ValidateFunction {

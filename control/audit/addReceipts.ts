@@ -1,4 +1,4 @@
-import { daysOf, hoursOf } from '../book/usage/receiptSums.ts'
+import { daysOf, hoursOf, tagSumsOf } from '../book/usage/receiptSums.ts'
 import { LOG_COUNT } from '../book/usagelog/head.ts'
 import { referredCharges } from '../products/transfers/referrals/referredCharges.ts'
 import { intArray } from '../runtime/db/arrays.ts'
@@ -6,7 +6,6 @@ import type { Client } from '../runtime/db/pool.ts'
 import { Faults } from './check.ts'
 import type { AuditLimits } from './limits.ts'
 import type { Progress } from './progress.ts'
-import { DUE, ratedBy } from './sheetRates.ts'
 import { sidesOf } from './sides.ts'
 import { longQuery } from './workspace.ts'
 
@@ -18,7 +17,6 @@ interface Chunk {
   readonly booked: string[] | null
   readonly ended: string[] | null
   readonly exceeding: string[] | null
-  readonly priced: string[] | null
 }
 
 /** Findings about single receipts. */
@@ -30,7 +28,6 @@ export class ReceiptFindings {
   readonly booked = new Faults()
   readonly ended = new Faults()
   readonly exceeding = new Faults()
-  readonly priced = new Faults()
 
   add(chunk: Chunk): void {
     this.receipts += chunk.receipts
@@ -39,7 +36,6 @@ export class ReceiptFindings {
     for (const fault of chunk.booked ?? []) this.booked.add(fault)
     for (const fault of chunk.ended ?? []) this.ended.add(fault)
     for (const fault of chunk.exceeding ?? []) this.exceeding.add(fault)
-    for (const fault of chunk.priced ?? []) this.priced.add(fault)
   }
 }
 
@@ -59,7 +55,7 @@ const STRANGE = `CASE
   ELSE 2 END AS strange`
 
 /**
- * SQL that adds receipts up, and compares each with its charges and with its price sheet.
+ * SQL that adds receipts up, and compares each with its charges.
  * @param where which receipts
  * @param charges SQL of rows (request_id, charge_units, debit, credit, units, nanos, strange), of receipts `r` and their transfers
  * @param isMoving whether the amounts of the charges' transfers are added up as well
@@ -68,12 +64,14 @@ const addSql = (where: string, charges: string, isMoving: boolean): string => `
   WITH r AS MATERIALIZED (
     SELECT request_id, account_id, key_id, model, held_at_ms, charge_units, lock_units, hold_units, voided, status, input_tokens,
       cached_input_tokens, cache_write_5m_tokens, cache_write_1h_tokens, output_tokens, quantity, endpoint, provider, sheet_version,
-      rate, tier, size, split, usage_source
+      rate, tier, size, split, usage_source, end_user, tags, tags_hash
     FROM receipts WHERE ${where}
   ), x AS MATERIALIZED (${charges}), ${isMoving ? MOVED : ''} hours AS (
     INSERT INTO new_key_usage ${hoursOf('r')}
   ), days AS (
     INSERT INTO new_usage_days ${daysOf('r')}
+  ), tagged AS (
+    INSERT INTO new_usage_tags ${tagSumsOf('r')}
   )
   SELECT count(*) AS receipts, count(*) FILTER (WHERE voided) AS voided, (SELECT count(debit) FROM x) AS transfers,
     array_agg(request_id || ' was charged ' || charge_units::numeric + lock_units || ' of ' || hold_units)
@@ -86,25 +84,8 @@ const addSql = (where: string, charges: string, isMoving: boolean): string => `
       FROM x GROUP BY request_id HAVING min(charge_units) <> coalesce(sum(units), 0)
         OR min(split_part(credit, ':', 2)) <> max(split_part(credit, ':', 2))
         OR max(strange) > bool_or(debit = 'house')::integer
-    ) AS f) AS booked,
-    (${PRICED}) AS priced
+    ) AS f) AS booked
   FROM r`
-
-/**
- * SQL of standard receipts that are dearer than their price sheet, or were served by a provider to which it has no route; those of
- * registered providers are counted by their admissions, and an abandoned request has an estimate and no provider. The upstream of a
- * tool bills some unusable answers, which no sheet has.
- */
-const PRICED = `
-  SELECT array_agg(r.request_id || ' was charged ' || r.charge_units || ', price sheet ' || r.sheet_version ||
-    CASE WHEN s.version IS NULL THEN ' does not sell ' || r.model
-      WHEN r.charge_units > ${DUE} THEN ' says ' || ${DUE}
-      ELSE ' has no route to ' || r.provider END)
-  FROM r LEFT JOIN ${ratedBy('r')}
-  WHERE r.charge_units > 0 AND r.rate = 'standard' AND r.tier = 'standard' AND NOT (r.endpoint = 'tools' AND r.status = 'partial')
-    AND CASE WHEN s.version IS NULL THEN EXISTS (SELECT FROM sheet_rates) ELSE
-      r.charge_units > ${DUE} OR coalesce(r.provider <> ALL (s.providers), false)
-        AND (r.provider <> '' OR r.usage_source <> 'estimated') AND r.provider NOT LIKE 'prov\\_%' END`
 
 const MOVED = `
   moved AS (
@@ -166,9 +147,12 @@ export async function addAllReceipts(
   // Without statistics the server might compare every receipt of a range with every transfer in it.
   await client.query('SET LOCAL enable_nestloop = off')
   for (let from = ''; ; ) {
+    // Nor might it read and sort all receipts to find each range.
+    await client.query('SET LOCAL enable_sort = off')
     const found = await client.query<{ first: string | null; last: string | null }>(
       longQuery(limits, RANGE, [from, limits.auditSumReceipts]),
     )
+    await client.query('SET LOCAL enable_sort = on')
     const { first, last } = found.rows[0] ?? { first: null, last: null }
     if (last === null) break
     addChunk(await client.query<Chunk>(longQuery(limits, ADD_RANGE, [first, last])), findings, progress)

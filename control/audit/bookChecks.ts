@@ -3,9 +3,10 @@ import { attemptIn, broken } from './attempt.ts'
 import type { AuditMark } from './auditMark.ts'
 import { batchInvariants } from './batchChecks.ts'
 import { checkCharges } from './chargeChecks.ts'
-import { type AuditCheck, Faults, type Invariant } from './check.ts'
+import type { AuditCheck, Invariant } from './check.ts'
 import { creditInvariants } from './creditChecks.ts'
 import { escrowBy } from './escrow.ts'
+import { checkInvariant } from './invariant.ts'
 import { KEY_TRANSFER_INVARIANTS } from './keyTransferChecks.ts'
 import { KIND_INVARIANTS } from './kindChecks.ts'
 import type { AuditLimits } from './limits.ts'
@@ -25,9 +26,6 @@ import { REWARD_INVARIANTS } from './rewardChecks.ts'
 import { SETTLEMENT_INVARIANTS } from './settlementChecks.ts'
 import { statisticsInvariants } from './statisticsChecks.ts'
 import { balanceInvariants, usageInvariants } from './sumChecks.ts'
-import { longQuery } from './workspace.ts'
-
-const FAULTS_READ_MAX = 1_000
 
 const NOT_NEGATIVE: Invariant = {
   name: 'no customer balance is negative',
@@ -155,13 +153,4 @@ function stepsAfterCharges(
       return steps(limits, isSinceMark, charges, (all) => all.map(({ name }) => broken(name, error)))
     },
   )
-}
-
-async function checkInvariant(client: Client, invariant: Invariant, limits: AuditLimits): Promise<AuditCheck> {
-  const faults = new Faults()
-  const query = longQuery(limits, `${invariant.faults} LIMIT ${FAULTS_READ_MAX}`)
-  const found = await client.query({ ...query, rowMode: 'array' })
-  for (const [fault] of found.rows as unknown[][]) faults.add(String(fault))
-  const count = await client.query({ ...longQuery(limits, invariant.checked), rowMode: 'array' })
-  return faults.check(invariant.name, String((count.rows as unknown[][])[0]?.[0]))
 }

@@ -127,14 +127,14 @@ const LAST_PUBLISHED = `
   SELECT DISTINCT ON (o.receiver) o.number, o.receiver AS contract, o.token, encode(p.root, 'hex') AS root,
     o.amount::text AS amount
   FROM revenue_payouts o JOIN revenue_periods p USING (number)
-  JOIN chain_transactions t ON t.purpose = 'reward_root' AND split_part(t.ref, '#', 1) = o.number::text AND t.state = 'mined'
+  JOIN chain_transactions t ON t.purpose = 'reward_root' AND t.subject_id = o.number::text AND t.state = 'mined'
   WHERE o.purpose = 'reward' ORDER BY o.receiver, o.number DESC`
 
 const LAST_ANCHORED = `
   SELECT b.number, t.target AS contract, encode(b.root, 'hex') AS root,
     encode(sha256(convert_to(b.statement, 'UTF8')), 'hex') AS digest
   FROM (SELECT * FROM settlement_batches ORDER BY number DESC LIMIT 20) b
-  JOIN chain_transactions t ON t.purpose = 'settlement' AND split_part(t.ref, '#', 1) = b.number::text AND t.state = 'mined'
+  JOIN chain_transactions t ON t.purpose = 'settlement' AND t.subject_id = b.number::text AND t.state = 'mined'
   ORDER BY b.number DESC LIMIT 1`
 
 async function readBook(client: Client) {

@@ -26,7 +26,6 @@ export const AUDIT_LIMITS = {
   auditRechecksMax: 10,
 } as const
 
-/** The limits of this floor, and of those below that it uses. */
 export type AuditLimits = LimitsOf<typeof AUDIT_LIMITS> &
   BatchLimits &
   HoldersLimits &

@@ -82,7 +82,7 @@ const SUPPLIES = `
       WHERE r.contract = w.contract AND r.series_id = w.series_id AND r.block_number <= c.scanned_block), 0))::text AS micros,
     coalesce(sum(w.micros) FILTER (WHERE w.state IN ('sending', 'sent') AND t.block_number IS NULL), 0)::text AS pending
   FROM lock_withdrawals w JOIN lock_series s ON s.id = w.series_id JOIN lock_scans c ON c.contract = w.contract
-  LEFT JOIN chain_transactions t ON t.purpose = 'lock_mint' AND split_part(t.ref, '#', 1) = w.id AND t.state = 'mined'
+  LEFT JOIN chain_transactions t ON t.purpose = 'lock_mint' AND t.subject_id = w.id AND t.state = 'mined'
   WHERE s.state = 'open' AND s.ends_at_ms > extract(epoch FROM now()) * 1000
   GROUP BY w.series_id, w.contract, c.scanned_block
   HAVING count(t.id) FILTER (WHERE t.block_number <= c.scanned_block) > 0`

@@ -1,4 +1,5 @@
 import { LEAF_TEXT_SQL } from '../book/receipt/generated/receipt.ts'
+import { HAS_TAGS_HASH } from '../book/receipt/tagsHash.ts'
 import { HASH_BYTES } from '../book/usagelog/merkle.ts'
 import { splitHashes, TILE } from '../book/usagelog/tile.ts'
 import type { Client } from '../runtime/db/pool.ts'
@@ -25,9 +26,9 @@ interface PageRow {
 /** Leaf hashes as in merkle.ts. OFFSET 0 keeps the planner from computing them twice, once for each use. */
 const PAGE = `
   SELECT string_agg(position::text, ',' ORDER BY position) AS positions, string_agg(leaf, '' ORDER BY position) AS leaves,
-    array_agg(request_id || ' at ' || position ORDER BY position) FILTER (WHERE leaf <> leaf_hash) AS others
+    array_agg(request_id || ' at ' || position ORDER BY position) FILTER (WHERE leaf <> leaf_hash OR NOT tagged) AS others
   FROM (
-    SELECT position, request_id, leaf_hash, sha256('\\x00' || convert_to(${LEAF_TEXT_SQL}, 'UTF8')) AS leaf
+    SELECT position, request_id, leaf_hash, sha256('\\x00' || convert_to(${LEAF_TEXT_SQL}, 'UTF8')) AS leaf, ${HAS_TAGS_HASH} AS tagged
     FROM receipts WHERE log = $1 AND position >= $2 AND position < $3 ORDER BY position OFFSET 0
   ) AS r`
 

@@ -63,9 +63,9 @@ export const MOVEMENT_INVARIANTS: readonly Invariant[] = [
       UNION ALL
       SELECT w.id || ' is ' || w.state || ' and has ' || count(t.id) || ' transfers on the chain'
       FROM withdrawals w LEFT JOIN chain_transactions t
-        ON t.purpose = 'withdrawal' AND split_part(t.ref, '#', 1) = w.id AND t.state = 'mined'
+        ON t.purpose = 'withdrawal' AND t.subject_id = w.id AND t.state = 'mined'
       WHERE NOT EXISTS (SELECT FROM chain_transactions p WHERE p.purpose = 'withdrawal'
-        AND split_part(p.ref, '#', 1) = w.id AND p.state IN ('pending', 'stuck'))
+        AND p.subject_id = w.id AND p.state IN ('pending', 'stuck'))
       GROUP BY w.id, w.state HAVING count(t.id) <> CASE w.state WHEN 'sent' THEN 1 ELSE 0 END`,
   },
 ]

@@ -82,7 +82,7 @@ export const PAYMENT_INVARIANTS: readonly Invariant[] = [
       WHERE coalesce(t.units, 0) <> CASE f.state WHEN 'sent' THEN f.units ELSE 0 END
       UNION ALL
       SELECT f.id || ' is ' || f.state || ' and has ' || count(*) FILTER (WHERE t.state = 'mined') || ' transfers on the chain'
-      FROM refunds f LEFT JOIN chain_transactions t ON t.purpose = 'refund' AND split_part(t.ref, '#', 1) = f.id
+      FROM refunds f LEFT JOIN chain_transactions t ON t.purpose = 'refund' AND t.subject_id = f.id
       GROUP BY f.id, f.state
       HAVING count(*) FILTER (WHERE t.state = 'mined') > 1 OR (count(*) FILTER (WHERE t.state IN ('pending', 'stuck')) = 0
         AND count(*) FILTER (WHERE t.state = 'mined') <> CASE f.state WHEN 'sent' THEN 1 ELSE 0 END)
@@ -105,7 +105,7 @@ export const PAYMENT_INVARIANTS: readonly Invariant[] = [
         UNION ALL SELECT purpose, number::text, token, amount, receiver, false FROM revenue_payouts
         UNION ALL SELECT CASE purpose WHEN 'reward' THEN 'reward_root' ELSE 'vault_vest' END, number::text, NULL, NULL, NULL,
           NULL FROM revenue_payouts
-      ) r ON r.purpose = t.purpose AND r.id = split_part(split_part(t.ref, '#', 1), ':', 1)
+      ) r ON r.purpose = t.purpose AND r.id = t.subject_id
       WHERE r.id IS NULL OR (t.purpose IN ('settlement', 'reward_root', 'vault_vest', 'lock_mint')) <> (t.token IS NULL) OR t.token <> r.token OR t.amount <> r.amount
         OR t.transfer_from <> CASE WHEN r.is_in THEN r.wallet ELSE i.treasury END
         OR t.transfer_to <> CASE WHEN r.is_in THEN i.treasury ELSE r.wallet END`,

@@ -1,4 +1,5 @@
 import { chargeUnits, promptTokens, type RateSet, type TokenUsage } from '../../contract/money/charge.ts'
+import type { ReceiptFields } from '../../contract/money/receipt.ts'
 import { MAX_UNITS } from '../../contract/money/units.ts'
 import { LOG_COUNT } from '../book/usagelog/head.ts'
 import { effectiveRates, priceFromJson } from '../catalog/pricing/price.ts'
@@ -11,16 +12,12 @@ import type { AuditLimits } from './limits.ts'
 import { SheetModels } from './sheetModels.ts'
 import { longQuery } from './workspace.ts'
 
-interface RatedRow extends TokenUsage {
+interface RatedRow
+  extends TokenUsage,
+    Pick<ReceiptFields, 'requestId' | 'model' | 'sheetVersion' | 'unit' | 'quantity' | 'size'> {
   readonly position: number
-  readonly requestId: string
-  readonly model: string
-  readonly sheetVersion: number
   readonly rate: string
   readonly tier: string
-  readonly unit: string
-  readonly quantity: number
-  readonly size: string
   readonly chargeUnits: number
 }
 

@@ -73,7 +73,7 @@ export const REWARD_INVARIANTS: readonly Invariant[] = [
       SELECT o.purpose || ' ' || o.number || ' is ' || o.state || ' and has ' || count(t.id) FILTER (WHERE t.state = 'mined') ||
         ' transfers on the chain'
       FROM revenue_payouts o LEFT JOIN chain_transactions t
-        ON t.purpose = o.purpose AND split_part(t.ref, '#', 1) = o.number::text
+        ON t.purpose = o.purpose AND t.subject_id = o.number::text
       GROUP BY o.purpose, o.number, o.state
       HAVING count(t.id) FILTER (WHERE t.state = 'mined') > 1 OR (count(t.id) FILTER (WHERE t.state IN ('pending', 'stuck')) = 0
         AND count(t.id) FILTER (WHERE t.state = 'mined') <> CASE o.state WHEN 'sent' THEN 1 ELSE 0 END)`,

@@ -18,6 +18,7 @@ import { type OnProgress, Progress } from './progress.ts'
 import { checkRates } from './rateChecks.ts'
 import { checkAttestations } from './reserveChecks.ts'
 import { checkSheets } from './sheetChecks.ts'
+import { checkStandardRates } from './standardRateChecks.ts'
 import { checkUsageLogs } from './usageLogChecks.ts'
 import { exportSnapshot, inReader, inWorkspace } from './workspace.ts'
 
@@ -56,6 +57,10 @@ type CheckRow = readonly [name: string, check: (client: Client, scope: Scope) =>
 
 /** Of receipts and their logs; read in parallel to the charges, over another connection that shares the snapshot. */
 const LOG_CHECKS: readonly CheckRow[] = [
+  [
+    'standard rates are those of the price sheets',
+    (reader, { mark, limits }) => checkStandardRates(reader, mark, limits),
+  ],
   ['receipts are as their price sheets say', (reader, { mark, limits }) => checkRates(reader, mark, limits)],
   ['private requests are attested', (reader, { mark, limits }) => checkAttested(reader, mark, limits)],
   [
@@ -177,5 +182,8 @@ function describeMark(
 
 /** Verifies the whole book by itself, without Redis and the chain. @throws errors of PostgreSQL */
 export function auditBook(pool: Pool, limits: AuditLimits): Promise<AuditCheck[]> {
-  return inWorkspace(pool, false, (client) => checkBook(client, undefined, new Progress(undefined), limits))
+  return inWorkspace(pool, false, async (client) => [
+    ...(await checkBook(client, undefined, new Progress(undefined), limits)),
+    ...(await checkStandardRates(client, undefined, limits)),
+  ])
 }

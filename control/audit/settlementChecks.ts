@@ -26,7 +26,7 @@ export const SETTLEMENT_INVARIANTS: readonly Invariant[] = [
         OR (statement::jsonb #>> '{charged,units}')::numeric <> charged_units
       UNION ALL
       SELECT 'batch ' || b.number || ' is anchored ' || count(*) || ' times' FROM settlement_batches b
-      JOIN chain_transactions t ON t.purpose = 'settlement' AND split_part(t.ref, '#', 1) = b.number::text
+      JOIN chain_transactions t ON t.purpose = 'settlement' AND t.subject_id = b.number::text
         AND t.state = 'mined'
       GROUP BY b.number HAVING count(*) > 1`,
   },

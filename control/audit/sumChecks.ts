@@ -1,8 +1,14 @@
+import { tagSumsOf, uncountedReceipts } from '../book/usage/receiptSums.ts'
 import type { Invariant } from './check.ts'
 import { sumsOf } from './sumTables.ts'
 
 /** Movements other than charges, which are few and found by an index. */
 const OTHERS = `SELECT account, currency, amount FROM postings WHERE kind <> 'charge'`
+
+/** Receipts that were not counted yet are in no row: they are taken off the sums of all receipts. */
+const UNCOUNTED_TAGS = `
+  SELECT account_id, kind, hours, period, value, -requests, -units, -input_tokens, -cached_input_tokens, -output_tokens
+  FROM (${tagSumsOf(uncountedReceipts('true'))}) AS uncounted`
 
 /** Invariants of all postings together. */
 export const balanceInvariants = (isSinceMark: boolean): readonly Invariant[] => [
@@ -62,6 +68,26 @@ export const usageInvariants = (isSinceMark: boolean): readonly Invariant[] => [
           sum(input_tokens) AS input, sum(cached_input_tokens) AS cached, sum(output_tokens) AS output
         FROM ${sumsOf('usage_days', isSinceMark)} AS used GROUP BY 1, 2, 3, 4
       ) r ON r.account_id = u.account_id AND r.day = u.day AND r.key_id = u.key_id AND r.model = u.model
+      WHERE (u.units, u.requests, u.input_tokens, u.cached_input_tokens, u.output_tokens)
+        IS DISTINCT FROM (r.units, r.requests, r.input, r.cached, r.output)`,
+  },
+  {
+    name: 'usage by tag and user equals the receipts',
+    checked: `SELECT count(*) || ' hours and days of tags and users' FROM usage_tags`,
+    faults: `
+      SELECT coalesce(u.kind, r.kind) || ' ' || coalesce(nullif(coalesce(u.value, r.value), ''), 'others') || ' of ' ||
+        coalesce(u.account_id, r.account_id) || ' in period ' || coalesce(u.period, r.period) || ' of ' ||
+        coalesce(u.hours, r.hours) || ' h: ' || coalesce(u.units, 0) || ' in ' || coalesce(u.requests, 0) ||
+        ' requests, its receipts ' || coalesce(r.units, 0) || ' in ' || coalesce(r.requests, 0)
+      FROM usage_tags u FULL JOIN (
+        SELECT account_id, kind, hours, period, coalesce(named.value, '') AS value, sum(used.requests) AS requests,
+          sum(used.units) AS units, sum(used.input_tokens) AS input, sum(used.cached_input_tokens) AS cached,
+          sum(used.output_tokens) AS output
+        FROM (SELECT * FROM ${sumsOf('usage_tags', isSinceMark)} AS booked UNION ALL ${UNCOUNTED_TAGS}) AS used
+        LEFT JOIN usage_tags named USING (account_id, kind, hours, period, value) GROUP BY 1, 2, 3, 4, 5
+        HAVING (sum(used.requests), sum(used.units), sum(used.input_tokens), sum(used.cached_input_tokens), sum(used.output_tokens))
+          <> (0, 0, 0, 0, 0)
+      ) r ON r.account_id = u.account_id AND r.kind = u.kind AND r.hours = u.hours AND r.period = u.period AND r.value = u.value
       WHERE (u.units, u.requests, u.input_tokens, u.cached_input_tokens, u.output_tokens)
         IS DISTINCT FROM (r.units, r.requests, r.input, r.cached, r.output)`,
   },

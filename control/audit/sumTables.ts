@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { SUM_COLUMNS } from '../book/usage/usageSums.ts'
 import type { Client } from '../runtime/db/pool.ts'
 import type { AuditLimits } from './limits.ts'
 
@@ -9,7 +10,7 @@ interface SumTable {
   readonly sums: readonly string[]
 }
 
-export type SumName = 'charges' | 'key_usage' | 'usage_days' | 'referrals'
+export type SumName = 'charges' | 'key_usage' | 'usage_days' | 'usage_tags' | 'referrals'
 
 const SUM_TABLES: readonly SumTable[] = [
   { name: 'charges', keys: ['account', 'currency'], sums: ['amount'] },
@@ -17,7 +18,12 @@ const SUM_TABLES: readonly SumTable[] = [
   {
     name: 'usage_days',
     keys: ['account_id', 'day', 'key_id', 'model'],
-    sums: ['requests', 'units', 'input_tokens', 'cached_input_tokens', 'output_tokens'],
+    sums: SUM_COLUMNS,
+  },
+  {
+    name: 'usage_tags',
+    keys: ['account_id', 'kind', 'hours', 'period', 'value'],
+    sums: SUM_COLUMNS,
   },
   { name: 'referrals', keys: ['referral_id'], sums: ['units'] },
 ]

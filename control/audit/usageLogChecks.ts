@@ -7,6 +7,7 @@ import type { AuditLimits } from './limits.ts'
 import { type LeafPage, readLeaves } from './logLeaves.ts'
 import { compareNodes, nodesBetween } from './logNodes.ts'
 import type { Progress } from './progress.ts'
+import { quietLogs } from './quietLogs.ts'
 
 interface LogFaults {
   readonly positions: Faults
@@ -34,13 +35,18 @@ export async function checkUsageLogs(
     signed: new Faults(),
   }
   let [receipts, signed, before] = [0, 0, 0]
-  for (let log = 0; log < LOG_COUNT; log++) {
+  const frontiers = Array.from({ length: LOG_COUNT }, (_, log) => {
     const marked = mark?.logs[log]
-    const frontier = new Frontier(marked?.size ?? 0, Buffer.from(marked?.peaks ?? '', 'hex'))
-    signed += await rebuild({ client, log, frontier, faults, progress, limits })
-    await compareHead(client, log, frontier, faults.heads)
+    return new Frontier(marked?.size ?? 0, Buffer.from(marked?.peaks ?? '', 'hex'))
+  })
+  const quiet = await quietLogs(client, frontiers, limits)
+  for (const [log, frontier] of frontiers.entries()) {
+    before += frontier.size
+    if (!quiet.has(log)) {
+      signed += await rebuild({ client, log, frontier, faults, progress, limits })
+      await compareHead(client, log, frontier, faults.heads)
+    }
     receipts += frontier.size
-    before += marked?.size ?? 0
   }
   const size = mark === undefined ? `${receipts} receipts` : `${receipts - before} new receipts of ${receipts}`
   return [

@@ -38,12 +38,12 @@ export async function exportSnapshot(client: Client): Promise<string> {
 }
 
 /**
- * Runs reads of an audit over another connection.
+ * Runs reads of an audit over another connection; they write to temporary tables alone.
  * @param snapshot from exportSnapshot: they see the book at that moment
  */
 export function inReader<T>(pool: Pool, snapshot: string, work: (client: Client) => Promise<T>): Promise<T> {
   return withTransaction(pool, async (client) => {
-    await client.query('SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY')
+    await client.query('SET TRANSACTION ISOLATION LEVEL REPEATABLE READ')
     await client.query(`SET TRANSACTION SNAPSHOT ${snapshot}`)
     for (const setting of SETTINGS) await client.query(setting)
     return work(client)

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { DIALECT } from '../../contract/catalog/dialects.ts'
 import { shownMessage } from '../../contract/providers/cleanMessage.ts'
+import { withOwnQuery } from '../../contract/providers/ownParts.ts'
 import { providerErrorOf, readProviderError } from '../../contract/providers/providerError.ts'
 import { type FaultOwner, faultOf } from '../../contract/providers/providerFault.ts'
 import { excessOf } from '../../contract/std/jsonExcess.ts'
@@ -172,15 +173,15 @@ export class BatchApi {
   ): Promise<HttpAnswer> {
     const timeoutMs = Math.floor(this.leftMs())
     if (timeoutMs <= 0) throw new Error('the time for this batch is over')
-    const { baseUrl, apiKey } = this.provider
     const answer = await this.call({
       method,
-      url: new URL(baseUrl + path),
-      headers: providerHeaders(apiKey, contentType),
+      url: new URL(this.provider.baseUrl + withOwnQuery(path, this.provider.query)),
+      headers: providerHeaders(this.provider, contentType),
       ...(body === undefined ? {} : { body }),
       timeoutMs,
       answerBytesMax,
       allowPrivate: true,
+      reach: this.provider.reach,
     })
     if (answer.status < 200 || answer.status > 299) throw new ProviderRefusal(answer)
     return answer
@@ -188,11 +189,15 @@ export class BatchApi {
 }
 
 /** The headers of a call to a provider. @param contentType '' for a call without a body */
-export function providerHeaders(apiKey: string, contentType: string): Record<string, string> {
+export function providerHeaders(
+  { apiKey, headers }: Pick<BatchProvider, 'apiKey' | 'headers'>,
+  contentType: string,
+): Record<string, string> {
   return {
     accept: 'application/json',
     ...(contentType === '' ? {} : { 'content-type': contentType }),
     ...DIALECT.openai.headers(apiKey),
+    ...headers,
   }
 }
 

@@ -35,6 +35,10 @@ export interface JobRow {
   readonly approvalId: string
   readonly webhookUrl: string
   readonly baseUrl: string
+  /** As receipts have them. */
+  readonly endUser: string
+  readonly tags: string
+  readonly tagsSalt: string
   readonly routes: readonly JobRoute[]
   readonly route: number
   readonly provider: string
@@ -59,7 +63,7 @@ export interface JobRow {
 /** All but the request and the result, which may be large. */
 export const JOB_COLUMNS =
   camelColumns(`id, account_id, key_id, state, owner, model, sheet_version, coin_usd_units, rates, hold_units,
-  held_at_ms, started_at_ms, created_at_ms, deadline_ms, approval_id, webhook_url, base_url, routes, route, provider,
+  held_at_ms, started_at_ms, created_at_ms, deadline_ms, approval_id, webhook_url, base_url, end_user, tags, tags_salt, routes, route, provider,
   upstream_model, max_tokens, context, max_output, prompt_bytes, prompt_extra_tokens, group_id, attempts, due_at_ms,
   outcome, error_message, settlement, charge_units, receipt, ended_at_ms`)
 

@@ -63,5 +63,4 @@ export const BATCH_LIMITS = {
   webhooksAtOnceMax: 16,
 } as const
 
-/** The limits of this floor, and of those below that it uses. */
 export type BatchLimits = LimitsOf<typeof BATCH_LIMITS> & AgentsLimits

@@ -122,6 +122,7 @@ export function receiptOf(job: JobRow, chargedUnits: number): string {
     createdMs: job.heldAtMs,
     durationMs: told.durationMs,
     errorCode: told.errorCode === '' ? null : told.errorCode,
+    ...(job.tagsSalt !== '' && { tagging: { user: job.endUser, tags: job.tags, salt: job.tagsSalt } }),
   }
   return receiptJson(fields)
 }
@@ -146,6 +147,9 @@ function encode(job: JobRow, nowMs: number, ending: Partial<sluice.Settlement.$P
     provider: job.provider,
     sheetVersion: job.sheetVersion,
     rate: sluice.Rate.BATCH_RATE,
+    endUser: job.endUser,
+    tags: job.tags,
+    tagsSalt: job.tagsSalt,
     holdUnits: job.holdUnits,
     usage: usageMessage(NO_USAGE),
     startedAtMs: job.startedAtMs,

@@ -1,18 +1,15 @@
-import type { Logger } from 'pino'
-import type { AttemptIds } from '../../contract/wire/attemptIds.ts'
+import { DIALECT } from '../../contract/catalog/dialects.ts'
+import { withOwnQuery } from '../../contract/providers/ownParts.ts'
 import { backoffMs } from '../runtime/backoff.ts'
 import { beforeDeadline } from '../runtime/beforeDeadline.ts'
 import { textArray } from '../runtime/db/arrays.ts'
-import type { Pool } from '../runtime/db/pool.ts'
 import { logEvent } from '../runtime/logEvents.ts'
-import { CallError, type CallHttp, type HttpAnswer } from '../runtime/net/httpCall.ts'
+import { CallError, type HttpAnswer } from '../runtime/net/httpCall.ts'
 import { ProviderRefusal, providerHeaders } from './batchApi.ts'
-import type { BatchHolds } from './batchHolds.ts'
 import { parseResult } from './boundedJson.ts'
-import type { Contradictions } from './contradictions.ts'
+import type { GroupWorkerOptions } from './groupWorker.ts'
 import { JOB_COLUMNS, type JobRow, type JobWithBody, requestText } from './jobRow.ts'
 import { decide, requeue } from './jobStore.ts'
-import type { BatchLimits } from './limits.ts'
 import { EXCESS_REASONS } from './lines.ts'
 import { type Decision, decideAnswer, decideFailure, decideNotHeld } from './outcome.ts'
 import type { BatchProvider, Providers } from './providers.ts'
@@ -20,18 +17,9 @@ import type { BatchProvider, Providers } from './providers.ts'
 const UNREACHED = 'The provider could not be reached.'
 const LOST_ANSWER = 'The answer of the provider was lost. The job was not sent a second time.'
 
-export interface SingleCallsOptions {
-  readonly pool: Pool
-  readonly holds: Pick<BatchHolds, 'held'>
-  readonly log: Logger
-  readonly contradictions: Contradictions
-  readonly call: CallHttp
-  /** By which providers know jobs. */
-  readonly attemptIds: AttemptIds
-  readonly now: () => number
+export interface SingleCallsOptions extends GroupWorkerOptions {
   /** Called when a job is decided or may be sent again. */
   readonly onDone: () => void
-  readonly limits: BatchLimits
 }
 
 /**
@@ -128,12 +116,13 @@ export class SingleCalls {
     try {
       answer = await call({
         method: 'POST',
-        url: new URL(`${provider.baseUrl}/chat/completions`),
-        headers: { ...providerHeaders(provider.apiKey, 'application/json'), 'x-request-id': attemptId },
+        url: new URL(provider.baseUrl + withOwnQuery(DIALECT.openai.chatPath, provider.query)),
+        headers: { ...providerHeaders(provider, 'application/json'), 'x-request-id': attemptId },
         body: requestText(job),
         timeoutMs: this.options.limits.batchCallTimeoutMs,
         answerBytesMax: this.options.limits.batchResultBytesMax,
         allowPrivate: true,
+        reach: provider.reach,
       })
     } catch (error) {
       if (!(error instanceof CallError)) throw error

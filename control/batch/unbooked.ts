@@ -1,25 +1,14 @@
-import type { Logger } from 'pino'
 import { sluice } from '../../contract/wire/generated/messages.js'
-import type { Pool } from '../runtime/db/pool.ts'
 import { logEvent } from '../runtime/logEvents.ts'
-import type { BatchHolds } from './batchHolds.ts'
+import type { ChargerOptions } from './charger.ts'
 import { JOB_COLUMNS, type JobRow } from './jobRow.ts'
-import type { BatchLimits } from './limits.ts'
 import { receiptOf } from './outcome.ts'
-
-export interface UnbookedOptions {
-  readonly pool: Pool
-  readonly holds: Pick<BatchHolds, 'end'>
-  readonly log: Logger
-  readonly now: () => number
-  readonly limits: BatchLimits
-}
 
 /**
  * Charges jobs that are done and have no receipt although settlement had time for it: Redis had accepted their charge, and
  * lost it. Where it is only late, nothing changes.
  */
-export async function chargeUnbooked(options: UnbookedOptions): Promise<void> {
+export async function chargeUnbooked(options: ChargerOptions): Promise<void> {
   const nowMs = options.now()
   // Only jobs that are done have a result, by which they are found.
   const found = await options.pool.query<JobRow>(
@@ -38,7 +27,7 @@ export async function chargeUnbooked(options: UnbookedOptions): Promise<void> {
 
 /** Repeats the ending of a job's hold. The job shows the amount that is charged now from then on. */
 export async function endAgain(
-  { pool, holds, log }: Pick<UnbookedOptions, 'pool' | 'holds' | 'log'>,
+  { pool, holds, log }: Pick<ChargerOptions, 'pool' | 'holds' | 'log'>,
   job: JobRow,
 ): Promise<void> {
   const isDone = job.outcome === 'done'

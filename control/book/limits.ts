@@ -12,6 +12,11 @@ export const BOOK_LIMITS = {
   settlementLanes: 4,
   /** Ended requests that are divided among the lanes; fewer are booked in one transaction. */
   settlementDivideMin: 512,
+  /**
+   * Tags, and users, of an account that have sums of their own in an hour and in a day, in the order in which they come; the others
+   * are added up together.
+   */
+  usageTagsMax: 100,
   /** Interval of the heartbeats of a control that books, in milliseconds. */
   bookerBeatMs: 1_000,
   /** How long the shards of a control that gives no sign of life stay its own, in milliseconds. */
@@ -42,10 +47,12 @@ export const BOOK_LIMITS = {
   cosignatureSkewMs: 60_000,
   /** Interval of the checks that receipts of the next months have their partitions, in milliseconds. */
   receiptMonthsMs: 3_600_000,
-  /** Interval of the counts of receipts for the public statistics, in milliseconds. */
+  /** Interval of the counts of receipts for the public statistics and the sums by tag and user, in milliseconds. */
   statisticsMs: 10_000,
   /** Batches that are counted for the public statistics in one step. */
   statisticsBatchesMax: 1_000,
+  /** Bytes of sums by tag and user, of several batches, that are counted in one step. */
+  statisticsTagBytesMax: 16_777_216,
   /** Receipts that are in no batch and are counted in one step. */
   statisticsReceiptsMax: 20_000,
   /**
@@ -59,5 +66,4 @@ export const BOOK_LIMITS = {
   grantsPerAccountMax: 64,
 } as const
 
-/** The limits of this floor, and of those below that it uses. */
 export type BookLimits = LimitsOf<typeof BOOK_LIMITS> & RuntimeLimits

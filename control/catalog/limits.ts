@@ -19,6 +19,12 @@ export const CATALOG_LIMITS = {
   priceListTimeoutMs: 10_000,
   /** A price list, in bytes. */
   priceListBytesMax: 8_388_608,
+  /** The timeout of a call of a provider that an operator tries, in milliseconds. */
+  trialTimeoutMs: 30_000,
+  /** The answer to such a call, in bytes. */
+  trialAnswerBytesMax: 8_388_608,
+  /** A file of another gateway that a catalog is made from, and a file of prices for it, in bytes. */
+  importedFileBytesMax: 33_554_432,
   /** Models of a price list that are kept. */
   observedModelsMax: 2_000,
   /** Observed prices that are kept; those that were seen last longest ago go first. */
@@ -51,5 +57,4 @@ export const CATALOG_LIMITS = {
   incidentsShownMax: 500,
 } as const
 
-/** The limits of this floor, and of those below that it uses. */
 export type CatalogLimits = LimitsOf<typeof CATALOG_LIMITS> & BookLimits

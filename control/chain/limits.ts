@@ -45,5 +45,4 @@ export const CHAIN_LIMITS = {
   payerTransactionMs: 600_000,
 } as const
 
-/** The limits of this floor, and of those below that it uses. */
 export type ChainLimits = LimitsOf<typeof CHAIN_LIMITS> & BookLimits

@@ -1,29 +1,20 @@
 import type { Logger } from 'pino'
 import { tryLock } from '../runtime/db/locks.ts'
-import { type Pool, withTransaction } from '../runtime/db/pool.ts'
+import { withTransaction } from '../runtime/db/pool.ts'
 import { logEvent } from '../runtime/logEvents.ts'
 import { Loop } from '../runtime/loop.ts'
-import type { ChainClient } from './chainClient.ts'
+import type { SenderParts } from './contractCall.ts'
 import { eachApart } from './eachApart.ts'
-import type { FeeOracle } from './fees.ts'
-import type { ChainLimits } from './limits.ts'
 import { storeAttempt } from './outbox.ts'
 import { searchOutcome } from './outcomeSearch.ts'
 import type { Signer } from './signer.ts'
 import { type Attempt, isOutgoing, openBlocks, pendingTransactions, type TransactionRow } from './transactionRow.ts'
-import type { TransactionWatcher } from './watcher.ts'
 
-export interface SweeperOptions {
-  readonly pool: Pool
-  readonly chain: ChainClient
-  readonly chainId: number
-  readonly watcher: TransactionWatcher
-  readonly fees: FeeOracle
+export interface SweeperOptions extends SenderParts {
   readonly signers: ReadonlyMap<string, Signer>
   /** Blocks after which nothing is expected to be taken back. */
   readonly finalBlocks: number
   readonly log: Logger
-  readonly limits: ChainLimits
 }
 
 /**

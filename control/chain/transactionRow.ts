@@ -1,5 +1,6 @@
 import { type Hex, zeroAddress } from 'viem'
 import type { Address } from '../../contract/payments/address.ts'
+import { camelColumns } from '../runtime/db/columns.ts'
 import type { Queryable } from '../runtime/db/pool.ts'
 import type { Fees } from './fees.ts'
 import type { ExpectedTransfer, Purpose } from './outbox.ts'
@@ -41,58 +42,54 @@ export interface TransactionRow {
   readonly attempts: readonly Attempt[]
 }
 
-interface Row {
-  readonly id: number
-  readonly purpose: Purpose
-  readonly ref: string
-  readonly state: TransactionState
+type Row = Pick<TransactionRow, 'id' | 'purpose' | 'ref' | 'state' | 'sinceBlock'> & {
   readonly sender: Address | null
   readonly nonce: number | null
   readonly target: Address | null
   readonly data: Buffer | null
   readonly gas: number | null
   readonly token: Address | null
-  readonly transfer_from: Address | null
-  readonly transfer_to: Address | null
+  readonly from: Address | null
+  readonly to: Address | null
   readonly amount: string | null
-  readonly block_number: number | null
-  readonly block_hash: string | null
-  readonly since_block: number
-  readonly attempts: Array<{ hash: Hex; raw: string | null; max_fee: string; priority_fee: string; age_ms: number }>
+  readonly blockNumber: number | null
+  readonly blockHash: string | null
+  readonly attempts: Array<{ hash: Hex; raw: string | null; maxFee: string; priorityFee: string; ageMs: number }>
 }
 
-const COLUMNS = `t.id, t.purpose, t.ref, t.state, t.sender, t.nonce, t.target, t.data, t.gas, t.token, t.transfer_from,
-  t.transfer_to, t.amount::text AS amount, t.block_number, t.block_hash, t.since_block,
-  (SELECT json_agg(json_build_object('hash', a.hash, 'raw', encode(a.raw, 'hex'), 'max_fee', a.max_fee::text,
-     'priority_fee', a.priority_fee::text,
-     'age_ms', floor(extract(epoch FROM clock_timestamp() - a.signed_at) * 1000)) ORDER BY a.signed_at DESC, a.hash)
+const COLUMNS = `${camelColumns('t.id, t.purpose, t.ref, t.state, t.sender, t.nonce, t.target, t.data, t.gas, t.token')},
+  ${camelColumns('t.block_number, t.block_hash, t.since_block')}, t.transfer_from AS "from", t.transfer_to AS "to", t.amount::text AS amount,
+  (SELECT json_agg(json_build_object('hash', a.hash, 'raw', encode(a.raw, 'hex'), 'maxFee', a.max_fee::text,
+     'priorityFee', a.priority_fee::text,
+     'ageMs', floor(extract(epoch FROM clock_timestamp() - a.signed_at) * 1000)) ORDER BY a.signed_at DESC, a.hash)
    FROM chain_attempts a WHERE a.transaction_id = t.id) AS attempts`
 
-function transferOf({ token, transfer_from: from, transfer_to: to, amount }: Row): ExpectedTransfer | undefined {
+function transferOf({ token, from, to, amount }: Row): ExpectedTransfer | undefined {
   if (token === null || from === null || to === null || amount === null) return undefined
   return { token, from, to, amount: BigInt(amount) }
 }
 
 function toTransaction(row: Row): TransactionRow {
+  const { id, purpose, ref, state, sinceBlock } = row
   return {
-    id: row.id,
-    purpose: row.purpose,
-    ref: row.ref,
-    state: row.state,
+    id,
+    purpose,
+    ref,
+    state,
+    sinceBlock,
     sender: row.sender ?? undefined,
     nonce: row.nonce ?? -1,
     target: row.target ?? row.token ?? zeroAddress,
     data: `0x${row.data?.toString('hex') ?? ''}`,
     gas: BigInt(row.gas ?? 0),
     transfer: transferOf(row),
-    blockNumber: row.block_number ?? -1,
-    blockHash: row.block_hash ?? '',
-    sinceBlock: row.since_block,
-    attempts: (row.attempts ?? []).map((attempt) => ({
-      hash: attempt.hash,
-      raw: attempt.raw === null ? undefined : `0x${attempt.raw}`,
-      fees: { maxFeePerGas: BigInt(attempt.max_fee), maxPriorityFeePerGas: BigInt(attempt.priority_fee) },
-      ageMs: attempt.age_ms,
+    blockNumber: row.blockNumber ?? -1,
+    blockHash: row.blockHash ?? '',
+    attempts: (row.attempts ?? []).map(({ hash, raw, maxFee, priorityFee, ageMs }) => ({
+      hash,
+      raw: raw === null ? undefined : `0x${raw}`,
+      fees: { maxFeePerGas: BigInt(maxFee), maxPriorityFeePerGas: BigInt(priorityFee) },
+      ageMs,
     })),
   }
 }
@@ -134,10 +131,10 @@ export function isOutgoing({ sender, transfer }: TransactionRow): boolean {
 
 /** The blocks that transactions are in which are not final yet. */
 export async function openBlocks(db: Queryable, limit: number): Promise<Array<{ number: number; hash: string }>> {
-  const found = await db.query<{ block_number: number; block_hash: string }>(
-    `SELECT DISTINCT block_number, block_hash FROM chain_transactions
-     WHERE state IN ('mined', 'reverted') AND NOT final ORDER BY block_number LIMIT $1`,
+  const found = await db.query<{ number: number; hash: string }>(
+    `SELECT DISTINCT block_number AS number, block_hash AS hash FROM chain_transactions
+     WHERE state IN ('mined', 'reverted') AND NOT final ORDER BY number LIMIT $1`,
     [limit],
   )
-  return found.rows.map((row) => ({ number: row.block_number, hash: row.block_hash }))
+  return found.rows
 }

@@ -1,21 +1,11 @@
-import { type Client, type Pool, withTransaction } from '../runtime/db/pool.ts'
-import type { ChainClient } from './chainClient.ts'
-import type { FeeOracle } from './fees.ts'
-import type { ChainLimits } from './limits.ts'
-import { type ExpectedTransfer, isPaused, type Purpose, storeTransaction } from './outbox.ts'
+import type { Client } from '../runtime/db/pool.ts'
+import { type SenderParts, sendClaimed } from './contractCall.ts'
+import { type ExpectedTransfer, isPaused, type Purpose } from './outbox.ts'
 import { transferCall } from './settlementCall.ts'
 import type { Signer } from './signer.ts'
-import { estimateGas } from './simulation.ts'
-import type { TransactionWatcher } from './watcher.ts'
 
-export interface TreasuryParts {
-  readonly pool: Pool
-  readonly chain: ChainClient
-  readonly chainId: number
+export interface TreasuryParts extends SenderParts {
   readonly treasury: Signer
-  readonly fees: FeeOracle
-  readonly watcher: TransactionWatcher
-  readonly limits: ChainLimits
 }
 
 /** Tokens that leave the treasury. */
@@ -36,18 +26,10 @@ export async function sendFromTreasury(
   { purpose, token, to, amount }: TreasuryTransfer,
   claim: (client: Client) => Promise<string | undefined>,
 ): Promise<boolean> {
-  const { pool, chain, chainId, treasury, watcher } = parts
-  if (await isPaused(pool, treasury.address)) return true
-  const call = transferCall(token, to, amount)
-  const gas = await estimateGas(chain, treasury.address, call, parts.limits)
-  if (gas === undefined) return false
-  const fees = await parts.fees.current()
-  const stored = await withTransaction(pool, async (client) => {
+  const { pool, treasury: sender } = parts
+  if (await isPaused(pool, sender.address)) return true
+  return sendClaimed({ ...parts, sender }, transferCall(token, to, amount), async (client) => {
     const ref = await claim(client)
-    if (ref === undefined) return undefined
-    const transfer = { token, from: treasury.address, to, amount }
-    return storeTransaction(client, treasury, { purpose, ref, chainId, ...call, gas, fees, transfer })
+    return ref === undefined ? undefined : { purpose, ref, transfer: { token, from: sender.address, to, amount } }
   })
-  if (stored !== undefined) await watcher.send(stored, 0)
-  return true
 }

@@ -1,3 +1,4 @@
+import { quotaJson } from '../../contract/catalog/quota.ts'
 import { coinDecimal } from '../../contract/money/coin.ts'
 import { formatUsd, MAX_UNITS } from '../../contract/money/units.ts'
 import type { AccountBalance } from '../book/ledger/balanceOf.ts'
@@ -11,7 +12,7 @@ import {
   UnknownAccountError,
 } from '../identity/accounts/accounts.ts'
 import { transferDayOf } from '../identity/accounts/keyTransfers.ts'
-import { settingsOf as accountSettings, changeAccount } from '../identity/accounts/settings.ts'
+import { type AccountChanges, settingsOf as accountSettings, changeAccount } from '../identity/accounts/settings.ts'
 import { makeKey } from '../identity/keys/keyChanges.ts'
 import { listKeys } from '../identity/keys/keys.ts'
 import { linkWallet } from '../identity/wallets/wallets.ts'
@@ -23,7 +24,8 @@ import { applyToAdmission } from './admission.ts'
 import { announce } from './announce.ts'
 import { type Arguments, argument, type CommandGroup, flag, isSet, UsageError } from './command.ts'
 import { type CliContext, CommandError } from './context.ts'
-import { retentionOf, SETTING_FLAGS, settingsOf } from './keySettings.ts'
+import { countOf, retentionOf, SETTING_FLAGS, settingsOf } from './keySettings.ts'
+import { quotaText } from './quotaText.ts'
 import { facts, table } from './table.ts'
 import { addressOf, amountOf, formatTime, timeOf } from './values.ts'
 
@@ -109,6 +111,7 @@ async function describe(pool: Pool, limits: Limits, accountId: string): Promise<
     credits: grants,
     allow_retention: settings.allowRetention,
     transfer_cap_day: formatUsd(transfers.capUnits),
+    ...quotaJson(settings),
     keys: keys.map((key) => key.id),
   }
   const list = grants.map((grant) => [grant.id, grant.amount, grant.source, grant.expires_at])
@@ -120,6 +123,7 @@ async function describe(pool: Pool, limits: Limits, accountId: string): Promise<
     ['credits', `${credits} USD`],
     ['retention', settings.allowRetention === null ? 'not decided' : settings.allowRetention ? 'allowed' : 'refused'],
     ['transfers', `keys may pay ${formatUsd(transfers.capUnits)} USD a day to other accounts`],
+    ['limits', quotaText(settings)],
     ['keys', keys.map((key) => key.id).join(', ') || 'none'],
   ])
   const grantsTable = `\n\n${table(['CREDITS', 'USD', 'SOURCE', 'EXPIRES'], list)}`
@@ -164,30 +168,47 @@ const UPDATE_FLAGS = {
   'refuse-retention': { help: 'refuse them, unless a request or its key allows them' },
   'inherit-retention': { help: 'undo either: not decided, which refuses them' },
   'transfer-cap-day': { value: 'USD', help: 'most that API keys may pay to other accounts in a day' },
+  rpm: { value: 'N', help: 'requests per minute of all of its keys; 0 removes the limit' },
+  tpm: { value: 'N', help: 'tokens per minute of all of its keys; 0 removes the limit' },
+  parallel: { value: 'N', help: 'requests in flight of all of its keys; 0 removes the limit' },
+}
+
+/** @throws UsageError where no change is asked for */
+function changesOf(args: Arguments): AccountChanges {
+  const transferCap = flag(args, 'transfer-cap-day')
+  const changes = {
+    name: flag(args, 'name'),
+    allowRetention: retentionOf(args),
+    transferCapUnits: transferCap === undefined ? undefined : amountOf('transfer-cap-day', transferCap),
+    requestsPerMinute: countOf(args, 'rpm', 'requests per minute'),
+    tokensPerMinute: countOf(args, 'tpm', 'tokens per minute'),
+    parallel: countOf(args, 'parallel', 'requests in flight'),
+  }
+  const given = Object.entries(changes).filter(([, value]) => value !== undefined)
+  if (given.length > 0) return Object.fromEntries(given)
+  const names = Object.keys(UPDATE_FLAGS).map((flagName) => `--${flagName}`)
+  throw new UsageError(`say what to change: ${names.join(', ')}`)
 }
 
 async function update(args: Arguments, context: CliContext): Promise<undefined> {
-  const name = flag(args, 'name')
-  const allowRetention = retentionOf(args)
-  const transferCap = flag(args, 'transfer-cap-day')
-  if (name === undefined && allowRetention === undefined && transferCap === undefined) {
-    const names = Object.keys(UPDATE_FLAGS).map((flagName) => `--${flagName}`)
-    throw new UsageError(`say what to change: ${names.join(', ')}`)
-  }
+  const changes = changesOf(args)
   const pool = await context.pool()
   const accountId = argument(args, 'ID')
   if ((await accountOf(pool, accountId)) === undefined) throw new UnknownAccountError(accountId)
-  const changes = {
-    ...(name !== undefined && { name }),
-    ...(allowRetention !== undefined && { allowRetention }),
-    ...(transferCap !== undefined && { transferCapUnits: amountOf('transfer-cap-day', transferCap) }),
-  }
   await withTransaction(pool, async (client) => {
-    const details = { name, allow_retention: allowRetention, transfer_cap_day: transferCap }
+    const details = {
+      name: changes.name,
+      allow_retention: changes.allowRetention,
+      transfer_cap_day: flag(args, 'transfer-cap-day'),
+      requests_per_minute: changes.requestsPerMinute,
+      tokens_per_minute: changes.tokensPerMinute,
+      parallel: changes.parallel,
+    }
     await recordActivity(client, OPERATOR, [{ accountId, type: 'account.updated', target: accountId, details }])
     await changeAccount(client, accountId, changes)
   })
-  if (allowRetention !== undefined) await announce(context)
+  const { name: _, transferCapUnits: __, ...ofKeys } = changes
+  if (Object.keys(ofKeys).length > 0) await announce(context)
   const { json, text } = await describe(pool, context.limits, accountId)
   context.print(json, text)
 }

@@ -1,6 +1,4 @@
-import { parseDay, parseMonth } from '../../contract/api/time.ts'
-import { usageQuery } from '../book/usage/usageQuery.ts'
-import { readUsage } from '../book/usage/usageReads.ts'
+import { parseMonth } from '../../contract/api/time.ts'
 import { accountOf, UnknownAccountError } from '../identity/accounts/accounts.ts'
 import { statementPart } from '../records/statements/statement.ts'
 import { listActivity } from '../runtime/activity/activity.ts'
@@ -8,8 +6,7 @@ import type { Pool } from '../runtime/db/pool.ts'
 import { type Arguments, argument, type Command, flag, UsageError } from './command.ts'
 import type { CliContext } from './context.ts'
 import { table } from './table.ts'
-
-const GROUPING = /^(day|model|key|agent)(,(day|model|key|agent)){0,3}$/
+import { printUsage, USAGE_FLAGS } from './usage.ts'
 
 async function knownAccount(args: Arguments, pool: Pool): Promise<string> {
   const accountId = argument(args, 'ID')
@@ -31,39 +28,8 @@ async function activity(args: Arguments, context: CliContext): Promise<undefined
   if (hasMore) context.warn(`there are more: --after ${data.at(-1)?.id}`)
 }
 
-function dayOf(args: Arguments, name: string): string | undefined {
-  const text = flag(args, name)
-  if (text === undefined || parseDay(text) !== undefined) return text
-  throw new UsageError(`--${name} must be a day such as 2027-01-31, not "${text}"`)
-}
-
 async function usage(args: Arguments, context: CliContext): Promise<undefined> {
-  const by = flag(args, 'by') ?? 'day'
-  if (!GROUPING.test(by))
-    throw new UsageError(`--by must be some of day, model, key, agent, separated by commas, not "${by}"`)
-  const [from, to] = [dayOf(args, 'from'), dayOf(args, 'to')]
-  const pool = await context.pool()
-  const fields = {
-    group_by: by,
-    limit: context.limits.usagePageMax,
-    ...(from !== undefined && { from }),
-    ...(to !== undefined && { to }),
-  }
-  const found = await readUsage(
-    pool,
-    usageQuery(await knownAccount(args, pool), fields, context.limits),
-    context.limits,
-  )
-  const rows = found.data.map((group) => [
-    ...found.group_by.map((name) =>
-      String((name === 'key' ? group.key_id : name === 'agent' ? group.agent_id : group[name]) ?? ''),
-    ),
-    ...[group.requests, group.input_tokens, group.output_tokens].map(String),
-    group.cost.usd,
-  ])
-  const headings = [...found.group_by.map((name) => name.toUpperCase()), 'REQUESTS', 'INPUT', 'OUTPUT', 'USD']
-  context.print(found, table(headings, rows))
-  if (found.has_more) context.warn('there are more groups; choose fewer days')
+  await printUsage(args, context, async () => knownAccount(args, await context.pool()))
 }
 
 async function statement(args: Arguments, context: CliContext): Promise<undefined> {
@@ -90,11 +56,7 @@ export const ACCOUNT_BOOKS: readonly Command[] = [
   {
     synopsis: 'usage <ID>',
     summary: 'Sums up requests, tokens and costs of an account.',
-    flags: {
-      from: { value: 'DAY', help: 'the first day, such as 2027-01-01 (30 days before the last)' },
-      to: { value: 'DAY', help: 'the last day (today)' },
-      by: { value: 'GROUPS', help: 'some of day,model,key,agent (day)' },
-    },
+    flags: USAGE_FLAGS,
     run: usage,
   },
   {

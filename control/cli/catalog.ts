@@ -1,42 +1,18 @@
-import { stat } from 'node:fs/promises'
 import { relative } from 'node:path'
-import { type Catalog, readCatalogFile } from '../catalog/pricing/catalogFile.ts'
+import { readSecret } from '../../contract/providers/providerKeys.ts'
+import type { Catalog } from '../catalog/pricing/catalogFile.ts'
 import { publishCatalog, refuseBrokenPromises } from '../catalog/pricing/publish.ts'
 import { listSheets } from '../catalog/pricing/sheetStore.ts'
 import { unattestedModels } from '../catalog/pricing/unattested.ts'
 import { signingWith } from '../catalog/signing/signCatalog.ts'
 import { publishCatalogRecord } from '../runtime/bus/feed.ts'
-import { FileError } from '../runtime/files/yamlFile.ts'
+import { withCatalog } from './catalogOf.ts'
 import { CATALOG_SIGNER } from './catalogSigner.ts'
+import { TRY } from './catalogTry.ts'
 import { type Arguments, type CommandGroup, flag, UsageError } from './command.ts'
 import type { CliContext } from './context.ts'
 import { table } from './table.ts'
 import { formatTime } from './values.ts'
-
-/** Runs `work` on the file; its faults are printed line by line, and the status is 1. */
-async function withCatalog(
-  args: Arguments,
-  context: CliContext,
-  work: (catalog: Catalog, path: string) => Promise<number | undefined>,
-): Promise<number | undefined> {
-  const given = args.named.get('FILE')
-  const path = context.catalogPath(given)
-  try {
-    if (given !== undefined && !(await isFile(path))) throw new FileError([`${path}: there is no such file`])
-    return await work(await readCatalogFile(path), path)
-  } catch (error) {
-    if (!(error instanceof FileError)) throw error
-    context.print({ ok: false, problems: error.problems }, error.problems.join('\n'))
-    return 1
-  }
-}
-
-async function isFile(path: string): Promise<boolean> {
-  return stat(path).then(
-    (found) => found.isFile(),
-    () => false,
-  )
-}
 
 /** Keys that are not in this environment; control or the proxies may well have them in theirs. */
 function warnOfUnsetKeys(catalog: Catalog, context: CliContext): void {
@@ -44,9 +20,14 @@ function warnOfUnsetKeys(catalog: Catalog, context: CliContext): void {
     if (apiKeyEnv === '' || process.env[apiKeyEnv]) continue
     context.warn(`note: ${apiKeyEnv} is not set here; a proxy without it does not sell ${id}`)
   }
-  for (const { id, apiKeyEnv } of catalog.providers) {
-    if (apiKeyEnv === '' || process.env[apiKeyEnv]) continue
-    context.warn(`note: ${apiKeyEnv} is not set here; a proxy without it leaves out the routes to ${id}`)
+  for (const { id, keys } of catalog.providers) {
+    for (const key of keys) {
+      const { fault } = readSecret(key, process.env)
+      if (fault === '') continue
+      const lost = keys.length === 1 ? `the routes to ${id}` : `the key ${key.id} of ${id}`
+      const state = key.file === '' ? `${key.env} is not set` : `${key.file} cannot be read (${fault})`
+      context.warn(`note: ${state} here; a proxy without it leaves out ${lost}`)
+    }
   }
 }
 
@@ -151,6 +132,7 @@ export const CATALOG: CommandGroup = {
       run: publish,
     },
     { synopsis: 'sheets', summary: 'Lists the published price sheets, newest first.', run: sheets },
+    TRY,
     ...CATALOG_SIGNER,
   ],
 }

@@ -99,14 +99,18 @@ export class CliContext {
    * `make run`, else catalog.yaml.
    */
   catalogPath(given: string | undefined): string {
-    // npm changes to the project's folder and notes where it was called.
-    if (given !== undefined) return resolve(this.env['INIT_CWD'] ?? '.', given)
+    if (given !== undefined) return this.pathOf(given)
     return resolve(this.addresses.catalogPath ?? 'catalog.yaml')
   }
 
   /** The folder of the archives of receipts: SLUICE_ARCHIVE, relative to the operator's working directory. */
   get archiveDir(): string {
-    return resolve(this.env['INIT_CWD'] ?? '.', this.addresses.archiveDir)
+    return this.pathOf(this.addresses.archiveDir)
+  }
+
+  /** A path that is relative to the operator's working directory: npm changes to the project's folder and notes where it was called. */
+  pathOf(given: string): string {
+    return resolve(this.env['INIT_CWD'] ?? '.', given)
   }
 
   /** A node of the chain that the book is bound to, when one is known. */

@@ -1,3 +1,5 @@
+import { quotaJson } from '../../contract/catalog/quota.ts'
+import { decoded, tagsIn, tagsOf } from '../../contract/money/tags.ts'
 import { formatUsd } from '../../contract/money/units.ts'
 import { byWindow, WINDOWS } from '../../contract/money/windows.ts'
 import { accountOf, UnknownAccountError } from '../identity/accounts/accounts.ts'
@@ -34,7 +36,8 @@ function keyJson(key: ApiKey) {
     allow_retention: key.allowRetention,
     can_transfer: key.canTransfer,
     platform: key.isPlatform,
-    requests_per_minute: key.requestsPerMinute || null,
+    tags: tagsOf(key.tags),
+    ...quotaJson(key),
     expires_at: formatTime(key.expiresAtMs) || null,
     revoked_at: formatTime(key.revokedAtMs) || null,
     created_at: formatTime(key.createdAtMs),
@@ -60,8 +63,11 @@ function keyText(key: ApiKey): string {
     ['budget', budget ?? 'none'],
     ['models', key.models.join(', ') || 'any'],
     ['tools', key.tools.join(', ') || 'any'],
+    ['tags', tagsIn(key.tags).map(decoded).join(', ') || 'none'],
     ['modes', modes.filter(Boolean).join(', ') || 'none'],
     ['rate', key.requestsPerMinute > 0 ? `${key.requestsPerMinute} a minute` : 'the usual limit'],
+    ['tokens', key.tokensPerMinute > 0 ? `${key.tokensPerMinute} a minute` : 'no limit'],
+    ['in flight', key.parallel > 0 ? `${key.parallel}` : 'no limit'],
     ['expires', formatTime(key.expiresAtMs) || 'never'],
   ])
 }

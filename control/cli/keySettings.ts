@@ -1,3 +1,5 @@
+import { CONTRACT_LIMITS } from '../../contract/limits/limits.ts'
+import { readTagsHeader } from '../../contract/money/tags.ts'
 import { bySpan, oneOf, WINDOWS, type Window } from '../../contract/money/windows.ts'
 import { givenCaps, type KeySettings, unknownModels } from '../identity/keys/keys.ts'
 import type { Queryable } from '../runtime/db/pool.ts'
@@ -19,7 +21,10 @@ export const SETTING_FLAGS = {
   model: { value: 'ID', help: 'allow only this model; repeatable; "any" allows all', repeatable: true },
   tool: { value: 'ID', help: 'allow only this tool; repeatable; "any" allows all', repeatable: true },
   rpm: { value: 'N', help: 'rate limit, in requests per minute; 0 restores the default' },
+  tpm: { value: 'N', help: 'tokens per minute; 0 removes the limit' },
+  parallel: { value: 'N', help: 'requests in flight; 0 removes the limit' },
   expires: { value: 'TIME', help: 'when the key expires, such as 2027-01-31T12:00:00Z; "never" removes it' },
+  tags: { value: 'NAME=VALUE,...', help: 'tags of requests that do not say otherwise; "none" removes them' },
   'no-logs': { help: 'switch no-logs mode on' },
   logs: { help: 'switch no-logs mode off' },
   'private-tier': { help: 'put the key on the private tier' },
@@ -53,11 +58,12 @@ function capOf(args: Arguments, name: string): number | null | undefined {
   return text === 'none' ? null : amountOf(name, text)
 }
 
-function rateOf(args: Arguments): number | undefined {
-  const text = flag(args, 'rpm')
+/** A limit; 0 removes it. @throws UsageError for anything but a whole number */
+export function countOf(args: Arguments, name: string, what: string): number | undefined {
+  const text = flag(args, name)
   if (text === undefined) return undefined
   if (/^\d{1,9}$/.test(text)) return Number(text)
-  throw new UsageError(`--rpm must be a whole number of requests per minute, not "${text}"`)
+  throw new UsageError(`--${name} must be a whole number of ${what}, not "${text}"`)
 }
 
 function expiryOf(args: Arguments): number | null | undefined {
@@ -86,6 +92,18 @@ function toolsOf(args: Arguments): string[] | undefined {
   return given.includes('any') ? [] : [...given]
 }
 
+/** Tags as the header of requests has them. @throws UsageError */
+function tagsOf(args: Arguments): string | undefined {
+  const text = flag(args, 'tags')
+  if (text === undefined) return undefined
+  if (text === 'none') return ''
+  try {
+    return readTagsHeader(text, '--tags', CONTRACT_LIMITS)
+  } catch (error) {
+    throw new UsageError((error as Error).message)
+  }
+}
+
 /** The given settings; the others are absent, so that an update leaves them unchanged. */
 export async function settingsOf(args: Arguments, db: Queryable): Promise<KeySettings> {
   const settings = {
@@ -93,13 +111,16 @@ export async function settingsOf(args: Arguments, db: Queryable): Promise<KeySet
     caps: givenCaps(bySpan((span) => capOf(args, span === 'life' ? 'budget' : `cap-${span}`))),
     models: await modelsOf(args, db),
     tools: toolsOf(args),
-    requestsPerMinute: rateOf(args),
+    requestsPerMinute: countOf(args, 'rpm', 'requests per minute'),
+    tokensPerMinute: countOf(args, 'tpm', 'tokens per minute'),
+    parallel: countOf(args, 'parallel', 'requests in flight'),
     expiresAtMs: expiryOf(args),
     noLogs: switchOf(args, 'no-logs', 'logs'),
     privateTier: switchOf(args, 'private-tier', 'standard-tier'),
     allowRetention: retentionOf(args),
     canTransfer: switchOf(args, 'transfers', 'no-transfers'),
     isPlatform: switchOf(args, 'platform', 'no-platform'),
+    tags: tagsOf(args),
   }
   return Object.fromEntries(Object.entries(settings).filter(([, value]) => value !== undefined))
 }

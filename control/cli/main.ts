@@ -18,7 +18,9 @@ import { CHAIN } from './chain.ts'
 import { type Arguments, type Command, type CommandGroup, isSet, UsageError } from './command.ts'
 import { addCompletion } from './completion.ts'
 import { CliContext, CommandError } from './context.ts'
+import { EXPLAIN } from './explain.ts'
 import { HOLDS } from './holds.ts'
+import { IMPORT } from './import.ts'
 import { INCIDENT } from './incident.ts'
 import { KEY } from './key.ts'
 import { LEASES } from './leases.ts'
@@ -35,6 +37,7 @@ import { REWARDS } from './rewards.ts'
 import { ROUTE } from './route.ts'
 import { SESSION } from './session.ts'
 import { TRAIL } from './trail.ts'
+import { USAGE } from './usage.ts'
 import { WALLET } from './wallet.ts'
 
 /** All commands, in the order in which help lists them. */
@@ -50,6 +53,7 @@ export const COMMANDS: readonly (CommandGroup | Command)[] = [
   REFERRAL,
   PROVIDER,
   CATALOG,
+  IMPORT,
   ROUTE,
   INCIDENT,
   BATCH,
@@ -57,10 +61,12 @@ export const COMMANDS: readonly (CommandGroup | Command)[] = [
   CHAIN,
   RESERVE,
   REWARDS,
+  USAGE,
   RECEIPTS,
   RESTORE,
   TRAIL,
   AUDIT,
+  EXPLAIN,
   HOLDS,
   LEASES,
 ]

@@ -9,6 +9,7 @@ import { type CliContext, CommandError } from './context.ts'
 import { knownAccount } from './knownAccount.ts'
 import { LIST_FLAGS, type ListJson, operate, pageOf, printList } from './operate.ts'
 import { ADMISSION_COMMANDS } from './providerAdmission.ts'
+import { listKeys } from './providerKeys.ts'
 import { facts } from './table.ts'
 
 type ProviderJson = ReturnType<typeof providerJson>
@@ -79,7 +80,7 @@ async function remove(args: Arguments, context: CliContext): Promise<undefined> 
 
 export const PROVIDER: CommandGroup = {
   name: 'provider',
-  summary: 'endpoints that accounts have registered, and their models',
+  summary: 'endpoints that accounts have registered, their models, and the keys of the catalog',
   commands: [
     { synopsis: 'list', summary: 'Lists the registered endpoints, newest first.', flags: LIST_FLAGS, run: list },
     {
@@ -93,6 +94,12 @@ export const PROVIDER: CommandGroup = {
         offered: { help: 'its owner offers it for serving; the key is kept' },
       },
       run: register,
+    },
+    {
+      synopsis: 'keys [PROVIDER]',
+      summary:
+        "Lists the API keys of the catalog's providers: where they are, their shares, their cache hit rates, and which the proxies keep out.",
+      run: listKeys,
     },
     ...ADMISSION_COMMANDS,
     { synopsis: 'remove <ID>', summary: 'Removes an endpoint from the list and from service.', run: remove },

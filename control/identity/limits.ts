@@ -13,5 +13,4 @@ export const IDENTITY_LIMITS = {
   signatureOverloadMs: 2_000,
 } as const
 
-/** The limits of this floor, and of those below that it uses. */
 export type IdentityLimits = LimitsOf<typeof IDENTITY_LIMITS> & ApiLimits

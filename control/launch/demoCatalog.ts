@@ -1,5 +1,6 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { readSecret } from '../../contract/providers/providerKeys.ts'
 import { readCatalogFile } from '../catalog/pricing/catalogFile.ts'
 import { DEMO_MEASUREMENTS, DEMO_ROOT } from './demoAttestation.ts'
 import { freePort } from './process/freePort.ts'
@@ -20,7 +21,7 @@ export async function chooseCatalog(settings: Settings, env: NodeJS.ProcessEnv):
   if (settings.catalogPath !== undefined) return { path: settings.catalogPath }
   if (existsSync(settings.defaultCatalogPath)) {
     const { providers } = await readCatalogFile(settings.defaultCatalogPath)
-    if (providers.some(({ apiKeyEnv }) => apiKeyEnv === '' || env[apiKeyEnv])) {
+    if (providers.some(({ keys }) => keys.length === 0 || keys.some((key) => readSecret(key, env).text !== ''))) {
       return { path: settings.defaultCatalogPath }
     }
   }
@@ -41,7 +42,7 @@ export function demoCatalog(port: number): string {
   return `# Written at every start without a provider key. For your own models, see catalog.yaml.
 coin: { usd: "1" }
 providers:
-  - { id: demo, base_url: "http://127.0.0.1:${port}/v1", dialect: openai, data_policy: none, batch: true }
+  - { id: demo, base_url: "http://127.0.0.1:${port}/v1", dialect: openai, data_policy: none, batch: true, event_streams: [speech, images] }
   # Evidence of the mock provider, by a root whose key is public: it shows the private tier and proves nothing.
   - id: demo-attested
     base_url: "http://127.0.0.1:${port}/v1"

@@ -12,5 +12,4 @@ export const LAUNCH_LIMITS = {
   restartDelayMaxMs: 5_000,
 } as const
 
-/** The limits of this floor, and of those below that it uses. */
 export type LaunchLimits = LimitsOf<typeof LAUNCH_LIMITS> & CatalogLimits & ChainLimits

@@ -1,3 +1,5 @@
+import { secretNames } from '../../contract/schemas/environment.ts'
+import { takeSecretFiles } from '../../contract/schemas/secretFiles.ts'
 import { type Limits, readLimits } from '../limits.ts'
 import { run } from './run.ts'
 
@@ -8,9 +10,10 @@ process.stdout.on('error', () => {})
 // Files made from here on, also by child processes, are accessible to this user only.
 process.umask(0o077)
 
-/** The limits of the environment; prints the reason and exits if they are invalid. */
+/** The limits of the environment, whose secrets are read; prints the reason and exits if they are invalid. */
 function limitsOrExit(): Limits {
   try {
+    takeSecretFiles(process.env, secretNames('make run'))
     return readLimits(process.env['SLUICE_LIMITS'])
   } catch (error) {
     show(`Sluice did not start: ${error instanceof Error ? error.message : String(error)}`)

@@ -24,5 +24,4 @@ export const RECORDS_LIMITS = {
   archiveLockTries: 60,
 } as const
 
-/** The limits of this floor, and of those below that it uses. */
 export type RecordsLimits = LimitsOf<typeof RECORDS_LIMITS> & MarketplaceLimits & TransfersLimits

@@ -10,6 +10,10 @@ export const RUNTIME_LIMITS = {
   dependencyTimeoutMs: 300_000,
   /** Entries of the feed to the proxies; a proxy that has fallen further behind reads everything again. */
   feedEntriesMax: 100_000,
+  /** How long the record of a key stays in Redis, where proxies that do not have it read it, in milliseconds. */
+  keyRecordKeptMs: 21_600_000,
+  /** How long these records are used after all changes of keys were last announced, in milliseconds. */
+  keyRecordTrustMs: 5_000,
   /** Changes of keys that are announced in one step. */
   keyChangesBatchMax: 1_000,
   /** Such steps in a row before anything else gets its turn. */
@@ -22,5 +26,4 @@ export const RUNTIME_LIMITS = {
   housekeepingBatchMax: 5_000,
 } as const
 
-/** The limits of this floor, and of those below that it uses. */
 export type RuntimeLimits = LimitsOf<typeof RUNTIME_LIMITS> & ContractLimits

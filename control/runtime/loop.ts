@@ -2,18 +2,20 @@ import type { Logger } from 'pino'
 import { WakeableSleep } from '../../contract/std/wakeableSleep.ts'
 import { logEvent } from './logEvents.ts'
 
+/** One round of the work; it ends early when the signal aborts. With `true`, another one follows immediately. */
+type Pass = (signal: AbortSignal) => Promise<void> | Promise<boolean>
+
 /** Repeats a piece of work until it is stopped: after an interval, or immediately when woken. Errors are logged. */
 export class Loop {
-  private readonly name: string
+  readonly name: string
   private readonly intervalMs: number
-  private readonly pass: (signal: AbortSignal) => Promise<void>
+  private readonly pass: Pass
   private readonly log: Logger
   private readonly stopping = new AbortController()
   private readonly done: Promise<void>
   private readonly pause = new WakeableSleep()
 
-  /** @param pass one round of the work; it ends early when the signal aborts */
-  constructor(name: string, intervalMs: number, log: Logger, pass: (signal: AbortSignal) => Promise<void>) {
+  constructor(name: string, intervalMs: number, log: Logger, pass: Pass) {
     this.name = name
     this.intervalMs = intervalMs
     this.log = log
@@ -37,7 +39,7 @@ export class Loop {
     const signal = this.stopping.signal
     while (!signal.aborted) {
       try {
-        await this.pass(signal)
+        if ((await this.pass(signal)) === true) this.wake()
       } catch (error) {
         if (!signal.aborted) logEvent(this.log, 'loop_failed', { task: this.name, err: error })
         // A woken loop must not spin while the fault lasts.

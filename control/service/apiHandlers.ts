@@ -15,6 +15,8 @@ import { signInHandlers } from '../identity/sessions/signInHandlers.ts'
 import { WalletProofs } from '../identity/sessions/walletProof.ts'
 import { walletHandlers } from '../identity/wallets/walletHandlers.ts'
 import type { Limits } from '../limits.ts'
+import { Explainer } from '../records/explain/explainer.ts'
+import { explainHandler } from '../records/explain/explainHandler.ts'
 import { logHandlers } from '../records/receipts/logHandlers.ts'
 import { receiptListHandler } from '../records/receipts/receiptListHandler.ts'
 import type { ReceiptReader } from '../records/receipts/receiptReader.ts'
@@ -65,6 +67,7 @@ export function newAccountApi(parts: ApiParts): AccountApi {
       ...privacyHandlers(pool),
       ...figureHandlers(pool, { ...environment, payments: chain?.config }, limits),
       get_statement: statementHandler(pool, limits),
+      explain_request: explainHandler(new Explainer(pool, redis, receipts, limits)),
       list_receipts: receiptListHandler(receipts, limits),
       ...joined<ApiHandlers>(products.map(({ handlers }) => handlers)),
     },

@@ -1,34 +1,35 @@
 import type { Logger } from 'pino'
+import { PrivateServer } from '../../contract/net/privateServer.ts'
 import { AttemptIds } from '../../contract/wire/attemptIds.ts'
 import { newId } from '../../contract/wire/ids.ts'
 import { connectRedis, type Redis } from '../../contract/wire/redis.ts'
 import { Debits } from '../admission/debits/debit.ts'
-import { DebitKeeper } from '../admission/debits/debitKeeper.ts'
+import { debitKeeper } from '../admission/debits/debitKeeper.ts'
 import { EventDispatcher } from '../admission/dispatcher.ts'
 import { GrantSweeper } from '../admission/grantSweeper.ts'
 import { HoldVoider } from '../admission/holdVoider.ts'
 import { AdmissionKeeper, closeMarked, ensureAdmission } from '../admission/keeper.ts'
 import { OrphanVoider } from '../admission/orphanVoider.ts'
-import { AnswerKeeper } from '../api/answerKeeper.ts'
-import { Housekeeper } from '../api/housekeeper.ts'
+import { answerKeeper } from '../api/answerKeeper.ts'
+import { housekeeper } from '../api/housekeeper.ts'
 import type { Product, RunningProduct } from '../api/product.ts'
 import { BatchService } from '../batch/batchService.ts'
-import { CheckpointKeeper } from '../book/checkpoint/checkpointKeeper.ts'
+import { checkpointKeeper } from '../book/checkpoint/checkpointKeeper.ts'
 import { addMonthsAhead } from '../book/partitions/addMonths.ts'
-import { MonthKeeper } from '../book/partitions/monthKeeper.ts'
+import { monthKeeper } from '../book/partitions/monthKeeper.ts'
 import { SettlementConsumer } from '../book/settlement/consumer.ts'
-import { StatisticsKeeper } from '../book/statistics/statisticsKeeper.ts'
+import { statisticsKeeper } from '../book/statistics/statisticsKeeper.ts'
 import { AttestationKeeper } from '../catalog/attestation/attestationKeeper.ts'
 import { PriceObserver } from '../catalog/priceLists/priceObserver.ts'
 import { CatalogKeeper } from '../catalog/pricing/catalogKeeper.ts'
 import { signingWith } from '../catalog/signing/signCatalog.ts'
 import { ObservedDays } from '../catalog/status/observedDays.ts'
-import { StatusKeeper } from '../catalog/status/statusKeeper.ts'
+import { statusKeeper } from '../catalog/status/statusKeeper.ts'
 import type { ChainService } from '../chain/chainService.ts'
 import { ChainState } from '../chain/chainState.ts'
-import { KeyAnnouncer } from '../identity/keys/keyAnnouncer.ts'
+import { keyAnnouncer } from '../identity/keys/keyAnnouncer.ts'
 import type { Limits } from '../limits.ts'
-import { ArchiveKeeper } from '../records/archive/archiveKeeper.ts'
+import { archiveKeeper } from '../records/archive/archiveKeeper.ts'
 import { ReceiptReader } from '../records/receipts/receiptReader.ts'
 import { beforeDeadline } from '../runtime/beforeDeadline.ts'
 import { RpcServer } from '../runtime/bus/rpcServer.ts'
@@ -42,12 +43,11 @@ import { addressForLog, type Environment } from './environment.ts'
 import { gaugesOf } from './gauges.ts'
 import { ControlMetrics } from './metrics.ts'
 import { logMissingKeys } from './missingKeys.ts'
+import { pingRedis, Readiness } from './readiness.ts'
 import { requireRedisVersion } from './redisVersion.ts'
 import { rpcHandlers } from './rpcHandlers.ts'
 import { startChain } from './startChain.ts'
 import { waitFor } from './waitFor.ts'
-
-const PING_TIMEOUT_MS = 2_000
 
 /** The whole of control: brought up in order, stopped together. */
 export class ControlService {
@@ -60,6 +60,9 @@ export class ControlService {
   private readonly offered: readonly Product[]
   private chain: ChainService | undefined
   private products: readonly RunningProduct[] = []
+  private metrics: ControlMetrics | undefined
+  private readonly privateServer: PrivateServer
+  private readonly readiness: Readiness
   private readonly debits: Debits
   private readonly voider: HoldVoider
   /** Undefined until admission first opens in this process; until then orphaned holds stay, and events wait. */
@@ -80,6 +83,12 @@ export class ControlService {
     })
     this.redis = connectRedis(environment.redisUrl, 'wait')
     this.redis.on('error', (error: Error) => logEvent(log, 'redis_connection_failed', { reason: error.message }))
+    this.readiness = new Readiness(this.pool, this.redis)
+    this.privateServer = new PrivateServer({
+      token: environment.metricsToken,
+      metrics: async () => (await this.metrics?.write())?.text ?? '',
+      hindrances: () => this.readiness.hindrances(),
+    })
     this.debits = new Debits(this.pool, this.redis, limits)
     this.voider = new HoldVoider({ redis: this.redis, log, limits })
     const path = environment.catalogPath
@@ -95,8 +104,10 @@ export class ControlService {
    * @throws FileError for an invalid catalog; Error for everything else that prevents a start
    */
   async start(signal: AbortSignal): Promise<number> {
-    const { databaseUrl, redisUrl, busKeys, metricsPort } = this.environment
+    const { databaseUrl, redisUrl, busKeys, metricsHost, metricsPort } = this.environment
     const { environment, pool, redis, log, voider, limits } = this
+    const port = await this.privateServer.listen({ host: metricsHost, port: metricsPort })
+    this.running.push({ name: 'metrics', stop: () => this.privateServer.close() })
     await waitFor(`PostgreSQL at ${addressForLog(databaseUrl)}`, log, signal, () => pool.query('SELECT 1'), limits)
     await waitFor(`Redis at ${addressForLog(redisUrl)}`, log, signal, () => pingRedis(this.redis), limits)
     await requireRedisVersion(this.redis)
@@ -115,13 +126,14 @@ export class ControlService {
     const chainState = await this.startChainState()
     this.startProducts(chainState)
     const metrics = this.newMetrics(settlement, attestation, batches)
-    this.running.push({ name: 'metrics', stop: async () => metrics.close() })
+    this.metrics = metrics
+    this.running.push({ name: 'process metrics', stop: async () => metrics.stop() })
     const observedDays = new ObservedDays({ pool: this.pool, log: this.log, limits: this.limits })
     this.running.push({ name: 'observed days', stop: () => observedDays.stop() })
     const { chain, products } = this
     const parts = { environment, pool, redis, products, receipts: new ReceiptReader(pool, redis, limits), limits }
     const api = newAccountApi({ ...parts, chain, log })
-    const handlers = rpcHandlers({ ...parts, api, voider, batches, chainState, observedDays })
+    const handlers = rpcHandlers({ ...parts, api, voider, batches, chainState, observedDays, busKeys })
     const rpc = new RpcServer({ redisUrl, busKeys, handlers, log, observe: metrics.observeRpc, limits })
     rpc.start()
     this.running.push({ name: 'rpc', stop: () => rpc.stop(this.limits.shutdownTimeoutMs / 2) })
@@ -130,20 +142,21 @@ export class ControlService {
     const jobs = { pool, log, limits }
     for (const job of [
       ...products.flatMap(({ start }) => start?.() ?? []),
-      new AnswerKeeper({ ...jobs, api, redis }),
-      new Housekeeper(jobs),
-      new MonthKeeper(jobs),
-      new StatisticsKeeper(jobs),
-      new StatusKeeper({ ...jobs, redis }),
+      answerKeeper({ ...jobs, api, redis }),
+      housekeeper(jobs),
+      monthKeeper(jobs),
+      statisticsKeeper(jobs),
+      statusKeeper({ ...jobs, redis }),
     ]) {
-      this.running.push({ name: job.constructor.name, stop: async () => void (await job.stop()) })
+      this.running.push({ name: job.name, stop: async () => void (await job.stop()) })
     }
     this.startArchive()
     attestation.start()
     this.running.push({ name: 'attestation', stop: () => attestation.stop() })
     this.observer.start()
     this.running.push({ name: 'price lists', stop: () => this.observer.stop() })
-    return metrics.listen(metricsPort)
+    this.readiness.isStarted = true
+    return port
   }
 
   /** Reads the catalog file again; an invalid file is logged, and the current catalog stays in force. */
@@ -185,7 +198,7 @@ export class ControlService {
   private startCheckpoints(): void {
     const { logKey: key } = this.environment
     if (key === undefined) return
-    const keeper = new CheckpointKeeper({ pool: this.pool, log: this.log, key, limits: this.limits })
+    const keeper = checkpointKeeper({ pool: this.pool, log: this.log, key, limits: this.limits })
     this.running.push({ name: 'checkpoints', stop: () => keeper.stop() })
   }
 
@@ -193,7 +206,7 @@ export class ControlService {
     const { archive } = this.environment
     if (archive === undefined || archive.keptMonths === 0) return
     const { pool, redis, log, limits } = this
-    const keeper = new ArchiveKeeper({ pool, redis, log, limits, ...archive })
+    const keeper = archiveKeeper({ pool, redis, log, limits, ...archive })
     this.running.push({ name: 'archive', stop: () => keeper.stop() })
   }
 
@@ -281,8 +294,8 @@ export class ControlService {
     )
     this.orphans = new OrphanVoider({ ...options, voider: this.voider })
     this.events = new EventDispatcher(options)
-    const debits = new DebitKeeper({ ...options, debits: this.debits })
-    const announcer = new KeyAnnouncer(options)
+    const debits = debitKeeper({ ...options, debits: this.debits })
+    const announcer = keyAnnouncer(options)
     const keepers = [new AdmissionKeeper(options), new GrantSweeper(options), debits, announcer]
     const loops = [this.orphans, this.events, ...keepers]
     this.running.push({
@@ -290,11 +303,4 @@ export class ControlService {
       stop: async () => void (await Promise.all(loops.map((loop) => loop.stop()))),
     })
   }
-}
-
-/** A connection that waits for Redis has no answer and no error; the time limit turns that into one. */
-async function pingRedis(redis: Redis): Promise<void> {
-  await beforeDeadline(redis.ping(), PING_TIMEOUT_MS, () => {
-    throw new Error(`no answer (connection: ${redis.status})`)
-  })
 }

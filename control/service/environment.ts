@@ -1,41 +1,34 @@
 import { readVariables } from '../../contract/schemas/environment.ts'
 import { busKeysOf } from '../../contract/wire/busKeys.ts'
+import type { ProductSettings } from '../api/product.ts'
 import { NoteKey } from '../book/checkpoint/noteKey.ts'
 import { WitnessKey } from '../book/checkpoint/witnessKey.ts'
 import { CatalogKey } from '../catalog/signing/catalogKey.ts'
-import type { PaymentsConfig } from '../chain/paymentsConfig.ts'
 
 const CATALOG = 'catalog.yaml'
 
 /** Where control finds its parts. */
-export interface Environment {
+export interface Environment extends ProductSettings {
   readonly databaseUrl: string
   readonly redisUrl: string
-  /** Shared with the proxies: encrypts the messages between them. */
-  readonly busKeys: readonly Buffer[]
   /** Signs the checkpoints of the usage logs; undefined where nothing is signed. */
   readonly logKey?: NoteKey | undefined
   /** Witnesses whose cosignatures of checkpoints are accepted. */
   readonly logWitnesses?: readonly WitnessKey[]
-  /** Signs the catalog; undefined where it is not signed. */
-  readonly catalogKey?: CatalogKey | undefined
-  /** From one attestation of the reserve to the next. */
-  readonly attestationSeconds: number
   readonly catalogPath: string
   /** The folder of archives, and how many months before the present one stay in the database; 0 for all. */
   readonly archive?: { readonly dir: string; readonly keptMonths: number }
   /** Zero takes any free port. */
   readonly metricsPort: number
+  readonly metricsHost: string
+  /** The bearer token of scrapes; empty for none. */
+  readonly metricsToken: string
   /** Where clients reach the gateway; undefined when the operator has not said so. */
   readonly publicUrl: URL | undefined
   /** JSON-RPC of the chain that contract wallets are on; undefined for none. */
   readonly chainRpcUrl: string | undefined
-  /** Whether customers may register endpoints with private addresses and without TLS. */
-  readonly allowPrivateProviders: boolean
   /** Webhooks may be sent to private addresses. */
   readonly allowPrivateWebhooks?: boolean
-  /** How payments are taken; undefined for none. */
-  readonly payments?: PaymentsConfig | undefined
 }
 
 /**
@@ -56,6 +49,8 @@ export function readEnvironment(env: NodeJS.ProcessEnv): Environment {
     catalogPath: variables.SLUICE_CATALOG ?? CATALOG,
     archive: { dir: variables.SLUICE_ARCHIVE, keptMonths: variables.SLUICE_RECEIPTS_MONTHS },
     metricsPort: variables.SLUICE_CONTROL_METRICS_PORT,
+    metricsHost: variables.SLUICE_METRICS_HOST,
+    metricsToken: variables.SLUICE_METRICS_TOKEN ?? '',
     publicUrl: publicUrl === undefined ? undefined : new URL(publicUrl),
     chainRpcUrl: chainRpcUrl === undefined ? undefined : new URL(chainRpcUrl).href,
     allowPrivateProviders: variables.SLUICE_PRIVATE_PROVIDERS === '1',

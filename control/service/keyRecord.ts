@@ -1,28 +1,36 @@
-import { GatewayError } from '../../contract/errors/errors.ts'
+import { isLimited, type Quota } from '../../contract/catalog/quota.ts'
 import { SPANS, type SpendingCaps } from '../../contract/money/windows.ts'
 import type { Fields } from '../../contract/wire/fields.ts'
 import type { sluice } from '../../contract/wire/generated/messages.js'
-import { isId } from '../../contract/wire/ids.ts'
 import { shardOf } from '../../contract/wire/redisKeys.ts'
-import { settingsOf } from '../identity/accounts/settings.ts'
-import { keyInForce } from '../identity/keys/keyInForce.ts'
 import type { ApiKey } from '../identity/keys/keyRow.ts'
-import { isDatabaseDown } from '../runtime/db/isDatabaseDown.ts'
-import type { Queryable } from '../runtime/db/pool.ts'
+import { withinPlatform } from '../identity/keys/withinPlatform.ts'
+
+/** The parts of a key's record that are not of its own row or that of its platform key. */
+export interface KeySurroundings {
+  /** The default of its account; undefined when it could not be read. */
+  readonly defaultRetention: boolean | null | undefined
+  /** Of the key of an agent; null for all others. */
+  readonly agent: sluice.AgentPolicy.$Properties | null
+  /** The series of compute locks that have not ended and whose tokens its account holds. */
+  readonly lockSeries: readonly string[]
+  /** The account whose settings apply: of an agent's key, its owner's. */
+  readonly settingsOf: string
+  /** Its limits; null for none. */
+  readonly accountQuota: Quota | null
+}
 
 /**
- * The record of the key with this hash for a proxy. A paused key resolves: the proxy answers that it is paused. If the account
- * settings cannot be read, the record says so, and the proxy rejects the key's requests.
- * @throws GatewayError invalid_api_key when the key is unknown, revoked or expired
+ * The record of a key for the proxies. If the account settings could not be read, it says so, and the proxy rejects the
+ * key's requests.
+ * @param platform the platform key of a sub-key, else null
  */
-export async function resolveKey(db: Queryable, keyHash: string): Promise<Fields<sluice.KeyRecord.$Properties>> {
-  const key = await keyInForce(db, keyHash)
-  if (key === undefined) throw new GatewayError('invalid_api_key')
-  const agent = isId('agt', key.accountId) ? await agentPolicyOf(db, key.accountId) : undefined
-  const settings = await settingsOf(db, agent?.ownerId ?? key.accountId).catch((error: unknown) => {
-    if (isDatabaseDown(error)) throw error
-    return undefined
-  })
+export function keyRecordOf(
+  own: ApiKey,
+  platform: ApiKey | null,
+  { defaultRetention, agent, lockSeries, settingsOf, accountQuota }: KeySurroundings,
+): Fields<sluice.KeyRecord.$Properties> {
+  const key = platform === null ? own : withinPlatform(own, platform)
   return {
     keyId: key.id,
     accountId: key.accountId,
@@ -33,52 +41,41 @@ export async function resolveKey(db: Queryable, keyHash: string): Promise<Fields
     tools: [...key.tools],
     noLogs: key.noLogs,
     privateTier: key.privateTier,
-    allowRetention: key.allowRetention ?? settings?.allowRetention ?? false,
+    allowRetention: key.allowRetention ?? defaultRetention ?? false,
     requestsPerMinute: key.requestsPerMinute,
     expiresAtMs: key.expiresAtMs ?? 0,
     privacyKnown: true,
-    settingsKnown: settings !== undefined,
-    agent: agent?.policy,
-    platform: key.platform === null ? undefined : platformRecord(key.platform),
-    lockSeries: await heldSeries(db, key.accountId),
+    settingsKnown: defaultRetention !== undefined,
+    agent: agent ?? undefined,
+    platform: platform === null ? undefined : platformRecord(platform),
+    lockSeries: [...lockSeries],
+    quota: key.isPlatform ? platformQuota(key) : keyQuota(key),
+    accountQuota: accountQuota === null ? undefined : quotaOf(accountQuota),
+    quotaAccountId: settingsOf,
+    tags: key.tags,
   }
 }
 
-/** The series of compute locks that have not ended and whose tokens an account holds. */
-async function heldSeries(db: Queryable, accountId: string): Promise<string[]> {
-  const found = await db.query<{ series_id: string }>({
-    name: 'held_series',
-    text: `SELECT h.series_id FROM lock_holdings h JOIN lock_series s ON s.id = h.series_id
-             JOIN ledger_accounts l ON l.id = 'lock:' || h.series_id || ':' || h.account_id
-           WHERE h.account_id = $1 AND NOT h.is_dropped AND s.state = 'open' AND l.balance > 0 ORDER BY h.series_id`,
-    values: [accountId],
-  })
-  return found.rows.map((row) => row.series_id)
+function platformRecord(platform: ApiKey): Fields<sluice.PlatformRecord.$Properties> {
+  return { keyId: platform.id, caps: capsOf(platform.caps), quota: platformQuota(platform) }
 }
 
-function platformRecord(platform: ApiKey): Fields<sluice.PlatformRecord.$Properties> {
-  return { keyId: platform.id, caps: capsOf(platform.caps) }
+/** The limits of a key, or of an account; undefined where there are none. */
+function quotaOf(quota: Quota): Quota | undefined {
+  const { requestsPerMinute, tokensPerMinute, parallel } = quota
+  return isLimited(quota) ? { requestsPerMinute, tokensPerMinute, parallel } : undefined
+}
+
+/** The rate of a key alone is held by the leases of its requests; beside another limit it is counted with that one. */
+function keyQuota(key: ApiKey): Quota | undefined {
+  return key.tokensPerMinute + key.parallel === 0 ? undefined : quotaOf(key)
+}
+
+/** The rate of a platform key is that of each of its sub-keys; its other limits are of all together. */
+function platformQuota(platform: ApiKey): Quota | undefined {
+  return quotaOf({ ...platform, requestsPerMinute: 0 })
 }
 
 function capsOf(caps: SpendingCaps): sluice.Cap.$Properties[] {
   return SPANS.flatMap((span) => (caps[span] === null ? [] : [{ span, units: caps[span] }]))
-}
-
-/** The policy of an agent's requests, and the account whose defaults apply to them. @throws when it cannot be read */
-async function agentPolicyOf(
-  db: Queryable,
-  agentId: string,
-): Promise<{ ownerId: string; policy: sluice.AgentPolicy.$Properties }> {
-  const found = await db.query<{ owner_id: string; request_cap: number | null; threshold: number | null }>({
-    name: 'agent_policy',
-    text: `SELECT owner_id, request_cap_units AS request_cap, approval_threshold_units AS threshold
-           FROM agents WHERE id = $1`,
-    values: [agentId],
-  })
-  const [row] = found.rows
-  if (row === undefined) throw new GatewayError('policy_unavailable', { retryAfterSeconds: 1 })
-  return {
-    ownerId: row.owner_id,
-    policy: { requestCapUnits: row.request_cap, approvalThresholdUnits: row.threshold },
-  }
 }

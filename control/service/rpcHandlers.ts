@@ -13,10 +13,11 @@ import { sheetJson, sheetListJson } from '../catalog/pricing/sheetReads.ts'
 import type { ObservedDays } from '../catalog/status/observedDays.ts'
 import type { ChainState } from '../chain/chainState.ts'
 import { balanceJson } from '../identity/accounts/accountJson.ts'
+import { KeptKeyRecords } from '../runtime/bus/keptKeyRecords.ts'
 import type { RpcHandlers } from '../runtime/bus/rpcOperations.ts'
 import { joined } from '../runtime/joined.ts'
 import type { ApiParts } from './apiHandlers.ts'
-import { resolveKey } from './keyRecord.ts'
+import { answerKeys, resolveKey } from './keyRecords.ts'
 
 /** Handlers of the proxies' calls, over the book and the admission state. */
 export function rpcHandlers(
@@ -26,9 +27,11 @@ export function rpcHandlers(
     readonly voider: HoldVoider
     readonly chainState: Pick<ChainState, 'state' | 'payments'>
     readonly observedDays: ObservedDays
+    readonly busKeys: readonly Buffer[]
   },
 ): Partial<RpcHandlers> {
   const { api, pool, redis, receipts, products, batches, voider, chainState, observedDays, limits } = parts
+  const keys = { db: pool, kept: new KeptKeyRecords(redis, parts.busKeys, limits), limits }
   return {
     ping: async (ping) => {
       const { observed, owner, ended, begun } = ping
@@ -47,6 +50,7 @@ export function rpcHandlers(
       return { chain, payments, admissionClosed: isOpen === 0, booked, ...joined<PingPart>(own) }
     },
     resolve_key: ({ keyHash }) => resolveKey(pool, keyHash),
+    resolve_keys: (request) => answerKeys(keys, request),
     get_receipt: ({ requestId, keyId }) => receipts.single(requestId, keyId),
     get_balance: async ({ accountId }) => JSON.stringify(await balanceJson(pool, redis, accountId)),
     list_sheets: () => sheetListJson(pool),

@@ -9,5 +9,4 @@ export const STATISTICS_LIMITS = {
   indexSheetsPage: 20,
 } as const
 
-/** The limits of this floor, and of those below that it uses. */
 export type StatisticsLimits = LimitsOf<typeof STATISTICS_LIMITS> & AgentsLimits

@@ -1,7 +1,7 @@
 import { GatewayError } from '../../contract/errors/errors.ts'
+import type { sluice } from '../../contract/wire/generated/messages.js'
 import { hashSecret } from '../../contract/wire/ids.ts'
-import { type RpcClient, UnreadableReply } from '../bus/rpcClient.ts'
-import type { Limits } from '../limits.ts'
+import type { AccessLimits } from './limits.ts'
 import { type Principal, toPrincipal } from './principal.ts'
 
 /** As `newSecret` makes them; nothing else can be a key, and control need not be asked. */
@@ -10,31 +10,49 @@ const KEY_FORM = /^sk_[0-9A-Za-z]{43}$/
 /** The errors of `toPrincipal` for a record that lacks a part. */
 const PARTS_UNKNOWN: ReadonlySet<unknown> = new Set(['key_privacy_unavailable', 'settings_unavailable'])
 
+/** Where the records of keys come from; null for a key that is unknown. */
+export interface KeySource {
+  find(keyHash: string): Promise<sluice.KeyRecord | null>
+}
+
+/** A part that depends on the records of keys. */
+export interface KeyDependents {
+  /** A key has changed, or is gone. */
+  keyChanged(principal: Principal): void
+  /** Any key may have changed. */
+  keysChanged(): void
+}
+
 interface Entry {
   readonly principal: Principal
-  /** After it, the record is read again from control while the entry stays in use. */
-  refreshAtMs: number
+  /** After it, an entry in use is renewed. */
+  renewAtMs: number
   /** Still the one that is kept of its key. */
   current: boolean
 }
 
 /**
- * API keys. A hit costs one map read; changes arrive by control's feed and drop their entry. An
- * entry past its time is used on while control is asked in the background: the feed, not the time, keeps it right.
+ * API keys. A hit costs one map read; changes arrive by control's feed and drop their entry, so that an entry stays right
+ * however long it is used. Only while the feed cannot be read is an entry past its time read again, in the background.
  */
 export class KeyCache {
-  private readonly rpc: Pick<RpcClient, 'call'>
-  private readonly limits: Limits
-  /** In the order they were last asked for, so that the first is the one unused for longest. */
+  private readonly records: KeySource
+  private readonly limits: AccessLimits
+  private readonly isFollowed: () => boolean
+  /** In the order they were last read or renewed, so that the first is the one unused for longest. */
   private readonly entries = new Map<string, Entry>()
   /** The same entries by the key itself, which saves the hash; outdated entries are looked up again. */
   private readonly bySecret = new Map<string, Entry>()
   /** Hashes that control does not know, until when; apart from the others, so that guessing pushes out no real key. */
   private readonly unknown = new Map<string, number>()
   private readonly lookups = new Map<string, Promise<Principal | null>>()
+  private readonly dependents: KeyDependents | undefined
 
-  constructor(rpc: Pick<RpcClient, 'call'>, limits: Limits) {
-    this.rpc = rpc
+  /** @param isFollowed whether every change of a key that is announced arrives, and none was missed */
+  constructor(records: KeySource, isFollowed: () => boolean, limits: AccessLimits, dependents?: KeyDependents) {
+    this.dependents = dependents
+    this.records = records
+    this.isFollowed = isFollowed
     this.limits = limits
   }
 
@@ -45,11 +63,11 @@ export class KeyCache {
    */
   find(secret: string, nowMs: number): Principal | Promise<Principal> {
     const known = this.bySecret.get(secret)
-    if (known?.current === true && known.refreshAtMs > nowMs) return known.principal
+    if (known?.current === true && known.renewAtMs > nowMs) return known.principal
     const keyHash = hashSecret(secret)
     const entry = this.entries.get(keyHash)
     if (entry !== undefined) {
-      if (entry.refreshAtMs <= nowMs) this.refresh(keyHash, entry, nowMs)
+      if (entry.renewAtMs <= nowMs) this.renew(keyHash, entry, nowMs)
       makeRoom(this.bySecret, this.limits.keyCacheEntriesMax)
       this.bySecret.set(secret, entry)
       return entry.principal
@@ -58,8 +76,16 @@ export class KeyCache {
     return this.load(keyHash)
   }
 
+  /** The principal of a key that is kept here; control is not asked. */
+  peek(secret: string): Principal | undefined {
+    const known = this.bySecret.get(secret)
+    return known?.current === true ? known.principal : this.entries.get(hashSecret(secret))?.principal
+  }
+
   /** Evicts the cached record of a key. */
   drop(keyHash: string): void {
+    const entry = this.entries.get(keyHash)
+    if (entry !== undefined) this.dependents?.keyChanged(entry.principal)
     this.forget(keyHash)
     this.unknown.delete(keyHash)
     // A lookup that is under way may carry the state before the change, so its answer must not be kept.
@@ -72,10 +98,17 @@ export class KeyCache {
     this.bySecret.clear()
     this.unknown.clear()
     this.lookups.clear()
+    this.dependents?.keysChanged()
   }
 
-  private refresh(keyHash: string, entry: Entry, nowMs: number): void {
-    entry.refreshAtMs = nowMs + this.limits.keyRefreshRetryMs
+  private renew(keyHash: string, entry: Entry, nowMs: number): void {
+    if (this.isFollowed()) {
+      entry.renewAtMs = nowMs + this.lifetimeMs()
+      this.entries.delete(keyHash)
+      this.entries.set(keyHash, entry)
+      return
+    }
+    entry.renewAtMs = nowMs + this.limits.keyRefreshRetryMs
     // When control does not answer, for any reason, the entry stays and a later request retries.
     this.lookUp(keyHash).catch(() => undefined)
   }
@@ -116,16 +149,8 @@ export class KeyCache {
   }
 
   private async ask(keyHash: string): Promise<Principal | null> {
-    try {
-      return toPrincipal(await this.rpc.call('resolve_key', { keyHash }), this.limits)
-    } catch (error) {
-      // Without a readable record the key's privacy is unknown, and no request may run.
-      if (error instanceof UnreadableReply) {
-        throw new GatewayError('key_privacy_unavailable', { retryAfterSeconds: 1, cause: error })
-      }
-      if (error instanceof GatewayError && error.code === 'invalid_api_key') return null
-      throw error
-    }
+    const record = await this.records.find(keyHash)
+    return record && toPrincipal(record, this.limits)
   }
 
   private keep(keyHash: string, principal: Principal | null): void {
@@ -138,7 +163,7 @@ export class KeyCache {
     } else {
       const oldest = makeRoom(this.entries, this.limits.keyCacheEntriesMax)
       if (oldest !== undefined) oldest.current = false
-      this.entries.set(keyHash, { principal, refreshAtMs: nowMs + this.lifetimeMs(), current: true })
+      this.entries.set(keyHash, { principal, renewAtMs: nowMs + this.lifetimeMs(), current: true })
     }
   }
 

@@ -28,8 +28,11 @@ export function payerPrincipal(payer: Address): Principal {
     agent: null,
     platform: null,
     locks: null,
+    requestsPerMinute: 0,
+    quotas: { accountId, shard, pots: [] },
     keys: accountKeys(shard, accountId, accountId),
     ids: new FixedArguments(accountId, accountId),
     caps: UNBOUND,
+    tags: '',
   }
 }

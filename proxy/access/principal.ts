@@ -4,7 +4,8 @@ import { capArguments } from '../../contract/wire/caps.ts'
 import type { sluice } from '../../contract/wire/generated/messages.js'
 import { accountKeys, keyCountersKey } from '../../contract/wire/redisKeys.ts'
 import { FixedArguments } from '../../contract/wire/scriptArguments.ts'
-import type { Limits } from '../limits.ts'
+import { type CustomerQuotas, customerQuotas } from '../quotas/customerPots.ts'
+import type { AccessLimits } from './limits.ts'
 
 /** The cap of a single request of an agent, in units; null for no cap. */
 export interface AgentPolicy {
@@ -53,6 +54,12 @@ export interface Principal {
   readonly platform: PlatformKey | null
   /** Series of compute locks whose tokens its requests burn; null for keys without any, as nearly all are. */
   readonly locks: ReadonlySet<string> | null
+  /** The key's own rate; 0 where it has the gateway's. */
+  readonly requestsPerMinute: number
+  /** Limits that hold over all proxies, beside the rate. */
+  readonly quotas: CustomerQuotas
+  /** Tags of its requests that do not say otherwise, as contract/money/tags.ts has them; '' for none. */
+  readonly tags: string
 }
 
 /**
@@ -60,7 +67,7 @@ export interface Principal {
  * @throws GatewayError key_privacy_unavailable or settings_unavailable when that part of the record was not read,
  *   or has a cap that this version does not know
  */
-export function toPrincipal(record: sluice.KeyRecord, limits: Limits): Principal {
+export function toPrincipal(record: sluice.KeyRecord, limits: AccessLimits): Principal {
   if (!record.privacyKnown) throw new GatewayError('key_privacy_unavailable', { retryAfterSeconds: 1 })
   if (!record.settingsKnown) throw new GatewayError('settings_unavailable', { retryAfterSeconds: 1 })
   const perMinute = record.requestsPerMinute > 0 ? record.requestsPerMinute : limits.requestsPerMinute
@@ -84,6 +91,9 @@ export function toPrincipal(record: sluice.KeyRecord, limits: Limits): Principal
     agent: agentPolicy(record.agent),
     platform: platformKey(record.shard, record.platform),
     locks: locksOf(record),
+    requestsPerMinute: record.requestsPerMinute,
+    quotas: customerQuotas(record),
+    tags: record.tags,
   }
 }
 

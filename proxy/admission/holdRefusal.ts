@@ -1,7 +1,7 @@
 import { type ErrorCode, GatewayError } from '../../contract/errors/errors.ts'
 import { formatUsd } from '../../contract/money/units.ts'
 import { WINDOW } from '../../contract/money/windows.ts'
-import { type MetCap, metCap } from '../../contract/wire/caps.ts'
+import { capName, type MetCap, metCap } from '../../contract/wire/caps.ts'
 import { HoldCode } from '../../contract/wire/scripts.ts'
 
 /** The values of a request that its client's error for a refused hold depends on. */
@@ -31,10 +31,16 @@ export function holdRefusal(
 ): GatewayError {
   const cap = metCap(code)
   const short = cap !== undefined ? capRefusal(cap) : code === HoldCode.BALANCE ? BALANCE_REFUSAL : undefined
-  if (short !== undefined) return new GatewayError(short.code, { message: short.message(formatUsd(leastUnits)) })
+  if (short !== undefined) {
+    const figures = { refusedBy: cap === undefined ? 'balance' : capName(cap) }
+    return new GatewayError(short.code, { message: short.message(formatUsd(leastUnits)), figures })
+  }
   switch (code) {
     case HoldCode.RATE:
-      return new GatewayError('rate_limited', { retryAfterSeconds: Math.max(1, Math.ceil(retryMs / 1000)) })
+      return new GatewayError('rate_limited', {
+        retryAfterSeconds: Math.max(1, Math.ceil(retryMs / 1000)),
+        figures: { refusedBy: 'rate' },
+      })
     case HoldCode.NO_ACCOUNT:
       onFault(new Error(`account ${waiter.principal.accountId} is not loaded in Redis`))
       return new GatewayError('admission_unavailable', { retryAfterSeconds: 1 })

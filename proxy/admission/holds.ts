@@ -1,11 +1,13 @@
 import { GatewayError } from '../../contract/errors/errors.ts'
 import { assertMoney } from '../../contract/money/moneyFault.ts'
 import { SPANS } from '../../contract/money/windows.ts'
+import { metCap } from '../../contract/wire/caps.ts'
+import { FixedArguments } from '../../contract/wire/scriptArguments.ts'
 import { HoldCode, type Script, type ScriptArgument, type ScriptKey } from '../../contract/wire/scripts.ts'
 import type { Principal } from '../access/principal.ts'
-import type { Limits } from '../limits.ts'
 import { type Held, heldOf } from './held.ts'
 import { holdRefusal } from './holdRefusal.ts'
+import { type AdmissionLimits, RECALL_STEPS } from './limits.ts'
 import { notifyWaiter } from './notifyWaiter.ts'
 import { parseSplit } from './parts.ts'
 import { ShardKeyCache } from './shardKeyCache.ts'
@@ -38,6 +40,8 @@ export interface HoldWaiter {
   readonly coinUsdUnits: number
   /** Absent for a request that burns no tokens. */
   readonly lock?: LockWant | undefined
+  /** The permits of the key's rate that are left, for a hold on a lease. */
+  rateLeft?: number
   onHeld(held: Held): void
   onHoldRefused(error: GatewayError): void
   /** A callback threw; the hold may have been taken. */
@@ -55,20 +59,32 @@ export interface HoldsOptions {
   /** Runs work once the events of this turn are processed. */
   readonly schedule: (work: () => void) => void
   readonly owner: string
-  readonly limits: Limits
+  readonly limits: AdmissionLimits
   /** Whether a call can reach Redis now; if not, nothing is sent, so that nothing can be half done. */
   readonly connected: () => boolean
+  /** Recalls the idle leases of an account from all processes. */
+  readonly recall: (accountId: string) => void
   /** Redis Cluster takes no call across shards; a single server takes all holds of a turn in one. */
   readonly perShard: boolean
   /** An account that Redis does not know, or an invalid answer of Redis: to be reported to an operator. */
   readonly onFault: (error: unknown) => void
 }
 
-/** Takes holds. Those that arrive in one turn of the event loop travel in one call. */
+/** A request that waits for its hold. */
+interface Waiting {
+  readonly waiter: HoldWaiter
+  /** Until when recalled leases are waited for, by performance.now(); 0 when none were recalled. */
+  readonly recalledUntilMs: number
+}
+
+/**
+ * Takes holds. Those that arrive in one turn of the event loop travel in one call. One that would be refused while the account
+ * has something out in leases recalls them, and is tried again for a moment.
+ */
 export class Holds implements Holding {
   private readonly options: HoldsOptions
   private readonly shardKeys = new ShardKeyCache()
-  private waiting: HoldWaiter[] = []
+  private waiting: Waiting[] = []
   private scheduled = false
   private readonly flush = () => {
     this.scheduled = false
@@ -84,23 +100,28 @@ export class Holds implements Holding {
   }
 
   take(waiter: HoldWaiter): void {
-    this.waiting.push(waiter)
+    this.add({ waiter, recalledUntilMs: 0 })
+  }
+
+  private add(waiting: Waiting): void {
+    this.waiting.push(waiting)
     if (this.scheduled) return
     this.scheduled = true
     this.options.schedule(this.flush)
   }
 
-  private sendPerShard(waiting: readonly HoldWaiter[]): void {
-    const shards = new Map<number, HoldWaiter[]>()
-    for (const waiter of waiting) {
-      const shard = shards.get(waiter.principal.shard)
-      if (shard === undefined) shards.set(waiter.principal.shard, [waiter])
-      else shard.push(waiter)
+  private sendPerShard(waiting: readonly Waiting[]): void {
+    const shards = new Map<number, Waiting[]>()
+    for (const one of waiting) {
+      const number = one.waiter.principal.shard
+      const shard = shards.get(number)
+      if (shard === undefined) shards.set(number, [one])
+      else shard.push(one)
     }
     for (const shard of shards.values()) this.sendInBatches(shard)
   }
 
-  private sendInBatches(waiting: readonly HoldWaiter[]): void {
+  private sendInBatches(waiting: readonly Waiting[]): void {
     const size = this.options.limits.holdBatchMax
     for (let from = 0; from < waiting.length; from += size) {
       const batch = waiting.length <= size ? waiting : waiting.slice(from, from + size)
@@ -108,12 +129,14 @@ export class Holds implements Holding {
     }
   }
 
-  private send(batch: readonly HoldWaiter[]): void {
+  private send(batch: readonly Waiting[]): void {
     const keys: ScriptKey[] = []
     const args: ScriptArgument[] = [batch.length, this.options.limits.ledgerStreamEntriesMax]
-    for (const waiter of batch) {
+    for (const { waiter, recalledUntilMs } of batch) {
       const { principal } = waiter
-      const { ids, caps } = principal
+      const { ids } = principal
+      // The first try has used the permit of its rate.
+      const caps = recalledUntilMs === 0 ? principal.caps : withoutRate(principal.caps)
       if (ids.texts.length + caps.texts.length !== OF_PRINCIPAL)
         throw new Error(`hold.lua takes ${OF_PRINCIPAL} arguments of a principal`)
       const shard = this.shardKeys.of(this.options.owner, principal.shard)
@@ -128,12 +151,13 @@ export class Holds implements Holding {
     )
   }
 
-  private deliver(batch: readonly HoldWaiter[], reply: readonly unknown[]): void {
+  private deliver(batch: readonly Waiting[], reply: readonly unknown[]): void {
     const heldAtMs = reply[0] as number
     const splits = REPLY_HEAD + batch.length * REPLY_PER_ITEM
     for (const [i, held] of batch.entries()) {
       const at = REPLY_HEAD + i * REPLY_PER_ITEM
       const code = reply[at] as number
+      if (this.mayComeBack(held, code, Number(reply[splits + i]))) continue
       this.notify(held, (waiter) => {
         if (code === HoldCode.OK) waiter.onHeld(grantedOf(waiter, reply[at + 1], reply[splits + i], heldAtMs))
         else {
@@ -144,22 +168,39 @@ export class Holds implements Holding {
     }
   }
 
-  private notify(waiter: HoldWaiter, call: (waiter: HoldWaiter) => void): void {
+  /** Recalls leases and tries again soon. @returns false when nothing is out, or the wait is over */
+  private mayComeBack({ waiter, recalledUntilMs }: Waiting, code: number, out: number): boolean {
+    if ((code !== HoldCode.BALANCE && metCap(code) === undefined) || out <= 0) return false
+    const nowMs = performance.now()
+    const isFirst = recalledUntilMs === 0
+    if (!isFirst && nowMs >= recalledUntilMs) return false
+    const { recallWaitMs } = this.options.limits
+    if (isFirst) this.options.recall(waiter.principal.accountId)
+    const again = { waiter, recalledUntilMs: isFirst ? nowMs + recallWaitMs : recalledUntilMs }
+    setTimeout(() => this.add(again), recallWaitMs / RECALL_STEPS)
+    return true
+  }
+
+  private notify({ waiter }: Waiting, call: (waiter: HoldWaiter) => void): void {
     notifyWaiter(waiter, call, this.options.onFault)
   }
 
-  private failed(batch: readonly HoldWaiter[], error: unknown): void {
+  private failed(batch: readonly Waiting[], error: unknown): void {
     this.options.onFault(error)
     this.refuseAll(batch, LOST_ANSWER)
   }
 
-  private refuseAll(batch: readonly HoldWaiter[], cause: symbol | undefined): void {
-    for (const waiter of batch) {
-      this.notify(waiter, () =>
+  private refuseAll(batch: readonly Waiting[], cause: symbol | undefined): void {
+    for (const one of batch) {
+      this.notify(one, (waiter) =>
         waiter.onHoldRefused(new GatewayError('admission_unavailable', { retryAfterSeconds: 1, cause })),
       )
     }
   }
+}
+
+function withoutRate({ texts }: FixedArguments): FixedArguments {
+  return new FixedArguments(...texts.slice(0, -1), '')
 }
 
 /** A hold that Redis has granted. @throws MoneyFault where it is not the one that was asked for */
@@ -173,9 +214,9 @@ function grantedOf(waiter: HoldWaiter, reply: unknown, split: unknown, heldAtMs:
 }
 
 /** The arguments of hold.lua after the items: the platform keys of items whose key is a sub-key. */
-function appendPlatforms(batch: readonly HoldWaiter[], keys: ScriptKey[], args: ScriptArgument[]): void {
-  for (const [i, { principal }] of batch.entries()) {
-    const { platform } = principal
+function appendPlatforms(batch: readonly Waiting[], keys: ScriptKey[], args: ScriptArgument[]): void {
+  for (const [i, { waiter }] of batch.entries()) {
+    const { platform } = waiter.principal
     if (platform === null) continue
     keys.push(platform.countersKey)
     args.push(i, platform.caps)

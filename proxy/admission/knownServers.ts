@@ -3,7 +3,7 @@ import { clusterOf, type Redis } from '../../contract/wire/redis.ts'
 import { SERVERS_KEY } from '../../contract/wire/redisKeys.ts'
 import { onServersChange } from '../../contract/wire/redisShards.ts'
 import { areKnown, serversOf } from '../../contract/wire/servers.ts'
-import type { Limits } from '../limits.ts'
+import type { AdmissionLimits } from './limits.ts'
 
 /**
  * Knows whether Redis is served by those that control has opened admission for. A server that took over has the state of a
@@ -12,7 +12,7 @@ import type { Limits } from '../limits.ts'
  */
 export class KnownServers {
   private readonly redis: Redis
-  private readonly limits: Limits
+  private readonly limits: AdmissionLimits
   private readonly onFault: (error: unknown) => void
   private changeCount = 0
   private isKnown = false
@@ -23,7 +23,7 @@ export class KnownServers {
   }
 
   /** @param redis watched from its first connection on */
-  constructor(redis: Redis, limits: Limits, onFault: (error: unknown) => void) {
+  constructor(redis: Redis, limits: AdmissionLimits, onFault: (error: unknown) => void) {
     this.redis = redis
     this.limits = limits
     this.onFault = onFault

@@ -1,39 +1,28 @@
-import type { TokenUsage } from '../../contract/money/charge.ts'
+import type { ReceiptFields } from '../../contract/money/receipt.ts'
+import type { SaltedTagging } from '../../contract/money/tags.ts'
 import type { sluice } from '../../contract/wire/generated/messages.js'
 import { count, flag, message, text } from './protoText.ts'
 
 /** The content of a Settlement message; amounts are units, times milliseconds. Texts are ASCII, as all ids are. */
-export interface SettlementFields {
-  readonly requestId: string
+export interface SettlementFields
+  extends Pick<ReceiptFields, 'requestId' | 'model' | 'endpoint' | 'sheetVersion' | 'streamed' | 'holdUnits' | 'usage'>,
+    Pick<ReceiptFields, 'quantity' | 'unit' | 'size' | 'attestation' | 'clamped' | 'durationMs'> {
   readonly accountId: string
   readonly keyId: string
-  readonly model: string
-  readonly endpoint: string
   readonly provider: string
-  readonly sheetVersion: number
   readonly status: sluice.Status
   /** A code of the error table, or ''. */
   readonly errorCode: string
-  readonly streamed: boolean
-  readonly holdUnits: number
   readonly chargeUnits: number
-  readonly usage: TokenUsage
-  /** The quantity and unit of requests that are not priced by the token; 0 and '' for tokens. */
-  readonly quantity: number
-  readonly unit: string
   readonly usageSource: sluice.UsageSource
-  readonly clamped: boolean
   readonly startedAtMs: number
   readonly firstByteMs: number
-  readonly durationMs: number
   readonly rate: sluice.Rate
   readonly tier: sluice.Tier
-  /** The size of images whose price depends on it, WxH, or ''. */
-  readonly size: string
-  /** The report of attested hardware that the private tier was served by, or ''. */
-  readonly attestation: string
   /** Tokens that were burnt; absent for none. `chargeUnits` does not have them. */
   readonly lock?: BurntTokens | undefined
+  /** Absent for a request without tags and user. */
+  readonly tagging?: SaltedTagging | undefined
 }
 
 /** Tokens of a compute lock that a request has burnt. */
@@ -73,7 +62,8 @@ export function settlementText(fields: SettlementFields): string {
     count('\xa0\x01', fields.tier) +
     text('\xaa\x01', fields.size) +
     (fields.lock === undefined ? '' : lockText(fields.lock)) +
-    text('\xe2\x08', fields.attestation)
+    text('\xe2\x08', fields.attestation) +
+    (fields.tagging === undefined ? '' : taggingText(fields.tagging))
   )
 }
 
@@ -89,6 +79,10 @@ export function settlementOf(bytes: Uint8Array): string {
 
 function lockText({ seriesId, units, micros }: BurntTokens): string {
   return text('\xb2\x01', seriesId) + count('\xb8\x01', units) + count('\xc0\x01', micros)
+}
+
+function taggingText({ user, tags, salt }: SaltedTagging): string {
+  return text('\xa2\x1a', user) + text('\xaa\x1a', tags) + text('\xb2\x1a', salt)
 }
 
 function usageText({ usage, quantity, unit }: SettlementFields): string {

@@ -1,15 +1,15 @@
 import { MoneyFault } from '../../contract/money/moneyFault.ts'
 import type { FixedArguments } from '../../contract/wire/scriptArguments.ts'
 import { type Script, SettleCode } from '../../contract/wire/scripts.ts'
-import type { Limits } from '../limits.ts'
 import { type Ending, type EndingWaiter, inBatches, type Settling, type StrayEnding, settleCall } from './ending.ts'
+import type { AdmissionLimits } from './limits.ts'
 import { notifyWaiter } from './notifyWaiter.ts'
 import { ShardKeyCache } from './shardKeyCache.ts'
 
 export interface StrayHoldsOptions {
   /** settle.lua */
   readonly script: Script
-  readonly limits: Limits
+  readonly limits: AdmissionLimits
   readonly perShard: boolean
   /** Whether a call can reach Redis now; if not, nothing is sent. */
   readonly connected: () => boolean

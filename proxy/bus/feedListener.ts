@@ -8,15 +8,21 @@ interface Renewable {
 /** Updates a process's copies of control's records by the feed. */
 export function feedListener({
   keys,
+  kept,
   catalog,
   incidents,
 }: {
   readonly keys: { drop(keyHash: string): void; clear(): void }
+  /** The records in Redis. */
+  readonly kept: { drop(keyHash: string): void }
   readonly catalog: Renewable
   readonly incidents: Renewable
 }): FeedListener {
   return {
-    onKeyChanged: (keyHash) => keys.drop(keyHash),
+    onKeyChanged: (keyHash, recordDropped) => {
+      keys.drop(keyHash)
+      if (!recordDropped) kept.drop(keyHash)
+    },
     onCatalogPublished: () => catalog.renew(),
     onStatusChanged: () => incidents.renew(),
     onGap: () => {

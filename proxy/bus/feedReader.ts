@@ -11,7 +11,8 @@ const READ_COUNT = 512
 const RETRY_MS = 100
 
 export interface FeedListener {
-  onKeyChanged(keyHash: string): void
+  /** @param recordDropped control has dropped the record in Redis before */
+  onKeyChanged(keyHash: string, recordDropped: boolean): void
   /** The catalog is another one, or who serves its models in addition to its own routes. */
   onCatalogPublished(): void
   onStatusChanged(): void
@@ -32,7 +33,7 @@ export class FeedReader {
   private lastId = '0-0'
   /** The server that the feed was read from; another one may lack events that this one had. */
   private server = ''
-  private isUnsure = false
+  private isUnsure = true
   private readonly blockMs: number
   private readonly serverOf: Script
   private stopped = false
@@ -50,8 +51,17 @@ export class FeedReader {
   async start(): Promise<void> {
     this.server = String(await this.serverOf([FEED_STREAM], []))
     this.lastId = (await this.newestId()) ?? '0-0'
+    this.isUnsure = false
     this.redis.on('ready', () => this.checkGap())
     this.running = this.run()
+  }
+
+  /**
+   * Every event arrives, and none was missed: the last read was answered. A server that has not answered for 15 s is no longer
+   * followed, since its connection is dropped then.
+   */
+  get isFollowed(): boolean {
+    return !this.isUnsure
   }
 
   async stop(): Promise<void> {
@@ -64,7 +74,6 @@ export class FeedReader {
     while (!this.stopped) {
       try {
         if (this.isUnsure) await this.findGap()
-        this.isUnsure = false
         const answer = (await this.redis.callBuffer(
           'XREAD',
           'COUNT',
@@ -75,12 +84,16 @@ export class FeedReader {
           FEED_STREAM,
           this.lastId,
         )) as StreamAnswer
-        if (answer !== null) this.deliver(answer)
+        // Behind by so much, it may have been overtaken by the trimming; then everything is read again.
+        const isBehind = answer?.some(([, entries]) => entries.length === READ_COUNT)
+        const isLost = isBehind === true && (await this.findGap())
+        if (answer !== null && !isLost) this.deliver(answer)
+        this.isUnsure = false
       } catch (error) {
         if (this.stopped) return
+        this.isUnsure = true
         this.onError(error)
         await new Promise((resolve) => setTimeout(resolve, RETRY_MS))
-        this.isUnsure = true
       }
     }
   }
@@ -90,7 +103,7 @@ export class FeedReader {
       for (const [id, fields] of entries) {
         this.lastId = id.toString()
         const event = sluice.FeedEvent.decode(fields[1] ?? Buffer.alloc(0))
-        if (event.keyChanged) this.listener.onKeyChanged(event.keyChanged)
+        if (event.keyChanged) this.listener.onKeyChanged(event.keyChanged, event.recordDropped)
         else if (event.catalogPublished || event.servingChanged) this.listener.onCatalogPublished()
         else if (event.statusChanged) this.listener.onStatusChanged()
       }
@@ -106,17 +119,19 @@ export class FeedReader {
     this.findGap().catch((error: unknown) => this.onError(error))
   }
 
-  private async findGap(): Promise<void> {
+  /** @returns whether there was one */
+  private async findGap(): Promise<boolean> {
     const server = String(await this.serverOf([FEED_STREAM], []))
     const oldest = (await this.redis.xrange(FEED_STREAM, '-', '+', 'COUNT', 1)) as [string, string[]][]
     const newest = await this.newestId()
     const oldestId = oldest[0]?.[0]
     const lost = newest === undefined || isOlder(newest, this.lastId)
     const trimmed = oldestId !== undefined && this.lastId !== '0-0' && isOlder(this.lastId, oldestId)
-    if (!lost && !trimmed && server === this.server) return
+    if (!lost && !trimmed && server === this.server) return false
     this.server = server
     this.lastId = newest ?? '0-0'
     this.listener.onGap()
+    return true
   }
 }
 

@@ -21,6 +21,7 @@ export class KeptRecord {
   private bytes: Buffer | undefined
   private wanted = false
   private renewing = false
+  private stopped = false
 
   constructor(options: KeptRecordOptions) {
     this.options = options
@@ -45,10 +46,15 @@ export class KeptRecord {
     if (!this.renewing) void this.renewUntilDone()
   }
 
+  /** Tries no more. */
+  stop(): void {
+    this.stopped = true
+  }
+
   private async renewUntilDone(): Promise<void> {
     this.renewing = true
     let pauseMs = RETRY_MS
-    while (this.wanted) {
+    while (this.wanted && !this.stopped) {
       this.wanted = false
       try {
         await this.refresh()

@@ -65,6 +65,7 @@ export class Pulse {
 
   private readonly options: PulseOptions
   private timer: NodeJS.Timeout | undefined
+  private stopped = false
   /** By performance.now(). */
   private answeredAtMs = performance.now()
 
@@ -77,6 +78,7 @@ export class Pulse {
   }
 
   stop(): void {
+    this.stopped = true
     clearTimeout(this.timer)
   }
 
@@ -119,7 +121,7 @@ export class Pulse {
         },
       )
       .then((booked) => {
-        this.timer = setTimeout(() => this.ask(), intervalMs)
+        if (!this.stopped) this.timer = setTimeout(() => this.ask(), intervalMs)
         if (booked !== undefined) onBooked(booked.map((position) => sluice.BookedPosition.create(position)))
       })
   }

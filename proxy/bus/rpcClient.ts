@@ -6,7 +6,7 @@ import { rpcReplyChannel } from '../../contract/wire/redisKeys.ts'
 import { errorOf } from '../../contract/wire/refusal.ts'
 import { RPC, type RpcOperation, type RpcReplyRead, type RpcRequest } from '../../contract/wire/rpc.ts'
 import { type RpcLaneName, type RpcStream, rpcLanes } from '../../contract/wire/rpcStreams.ts'
-import type { Limits } from '../limits.ts'
+import type { BusLimits } from './limits.ts'
 
 interface Lane {
   readonly stream: string
@@ -47,7 +47,7 @@ export interface RpcClientOptions {
   readonly owner: string
   /** Shared with control; SLUICE_BUS_KEY. */
   readonly busKeys: readonly Buffer[]
-  readonly limits: Limits
+  readonly limits: BusLimits
 }
 
 /** Calls control over the `rpc` streams; answers arrive on a channel of this process. */
@@ -56,7 +56,7 @@ export class RpcClient {
   private readonly subscriber: Redis
   private readonly channel: string
   private readonly seal: CallSeal
-  private readonly limits: Limits
+  private readonly limits: BusLimits
   private readonly waiting = new Map<number, Waiting>()
   /** One for each stream, so that no number of calls of one kind leaves the others without a place. */
   private readonly lanes: Readonly<Record<RpcLaneName, Lane>>
@@ -189,7 +189,7 @@ export function readReply<Name extends RpcOperation>(operation: Name, payload: U
   }
 }
 
-function newLane({ stream, entriesMax }: RpcStream, limits: Limits): Lane {
+function newLane({ stream, entriesMax }: RpcStream, limits: BusLimits): Lane {
   return { stream, entriesMax, pendingMax: Math.min(limits.rpcPendingMax, entriesMax) / 2, pending: 0 }
 }
 

@@ -43,7 +43,7 @@ function routeOf(record: sluice.ServingRoute, seal: Pick<CallSeal, 'open'>): Rou
       basePath: url.pathname.replace(/\/+$/, ''),
       dialect,
       apiKey: Buffer.from(opened).toString(),
-      missingKeyEnv: '',
+      missingKey: '',
       dataPolicy: dataPolicy === 'none' ? 'none' : 'retained',
       maxTokensField: '',
       form: null,

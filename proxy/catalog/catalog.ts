@@ -1,21 +1,26 @@
 import {
   batchRates,
   COUNTED_BY,
-  type DataPolicy,
   type Endpoint,
   type Modality,
   modelRates,
   type Thinking,
 } from '../../contract/catalog/catalog.ts'
-import { DIALECT, isDialect } from '../../contract/catalog/dialects.ts'
-import type { RequestForm } from '../../contract/catalog/requestForm.ts'
+import { DIALECT } from '../../contract/catalog/dialects.ts'
+import type { FallbackReason } from '../../contract/catalog/fallback.ts'
+import type { Quota } from '../../contract/catalog/quota.ts'
+import type { RouteOrderRule } from '../../contract/catalog/routeOrder.ts'
 import { type VideoSettings, videoSettings } from '../../contract/catalog/video.ts'
 import type { ModelRates } from '../../contract/money/charge.ts'
 import { type UnitRates, unitRates } from '../../contract/money/unitRates.ts'
+import { freshReads, type ReachReads } from '../../contract/providers/reach.ts'
 import { sluice } from '../../contract/wire/generated/messages.js'
+import { quotaOf } from '../quotas/customerPots.ts'
 import type { Canary } from './canary.ts'
 import { type LockSeries, NO_SERIES, seriesByModel } from './lockSeries.ts'
 import type { Provider, Route, Sheet } from './pricedItem.ts'
+import { decodeProvider } from './provider.ts'
+import { byPriority, decodeRoute, leaveChoice } from './route.ts'
 import { decodeTool, type Tool } from './tool.ts'
 
 /** Those of a model's routes that can be asked, in the order they are tried. */
@@ -23,6 +28,12 @@ export interface RouteOrder {
   readonly all: readonly Route[]
   /** Routes whose provider does not retain data. */
   readonly traceless: readonly Route[]
+}
+
+/** A model that may serve in place of another. */
+export interface ModelFallback {
+  readonly modelId: string
+  readonly on: ReadonlySet<FallbackReason>
 }
 
 export interface Model {
@@ -40,6 +51,8 @@ export interface Model {
   /** The most tokens that a provider's own prompt for tools takes; 0 if none has one. */
   readonly toolTokens: number
   readonly thinking: Thinking
+  /** The limits of each account on it; absent for none. */
+  readonly quota?: Quota | undefined
   /** Whether one-hour cache writes have a price. */
   readonly pricesHour: boolean
   readonly rates: ModelRates
@@ -50,11 +63,17 @@ export interface Model {
   /** The counted unit: image, character, second, search; '' for tokens. */
   readonly unit: string
   readonly routes: readonly Route[]
+  /** The models that may serve in place of it, where a request names none itself. */
+  readonly fallbacks: readonly ModelFallback[]
   /** Those that are enabled. */
   readonly enabledRoutes: readonly Route[]
   /** The same for routing: in the order of the catalog, and with the cheapest first. */
   readonly usualOrder: RouteOrder
   readonly cheapestOrder: RouteOrder
+  /** Which key or route serves is chosen for each conversation; else by the orders above alone. */
+  readonly leavesChoice: boolean
+  /** The order of the routes of one priority. */
+  readonly order: RouteOrderRule
   /** Registered providers that serve a share of the requests. */
   readonly canaries: readonly Canary[]
   /** The rates of batch jobs; null if the model has no batch rates. */
@@ -79,9 +98,14 @@ export interface Catalog {
 
 /**
  * Decodes the catalog in force.
- * @param environment where the providers' keys are
+ * @param environment where the keys of tools are, and those of providers that are not in files
+ * @param reads reads the keys of providers and how they are reached; absent reads everything anew
  */
-export function decodeCatalog(bytes: Uint8Array, environment: NodeJS.ProcessEnv): Catalog {
+export function decodeCatalog(
+  bytes: Uint8Array,
+  environment: NodeJS.ProcessEnv,
+  reads: ReachReads = freshReads(environment),
+): Catalog {
   const record = sluice.CatalogRecord.decode(bytes)
   const sheet: Sheet = {
     version: record.version,
@@ -92,7 +116,7 @@ export function decodeCatalog(bytes: Uint8Array, environment: NodeJS.ProcessEnv)
   }
   const providers = new Map<string, Provider>()
   for (const provider of record.providers) {
-    const decoded = decodeProvider(sluice.ProviderRecord.create(provider), environment)
+    const decoded = decodeProvider(sluice.ProviderRecord.create(provider), reads)
     if (decoded !== undefined) providers.set(decoded.id, decoded)
   }
   const models = new Map<string, Model>()
@@ -101,38 +125,8 @@ export function decodeCatalog(bytes: Uint8Array, environment: NodeJS.ProcessEnv)
     const decoded = decodeModel(sluice.ModelRecord.create(model), providers, series, sheet)
     models.set(decoded.id, decoded)
   }
-  const tools = record.tools.map((tool) => decodeTool(tool, sheet, environment))
+  const tools = record.tools.map((tool) => decodeTool(tool, sheet, environment, reads))
   return { sheet, models, providers, tools: new Map(tools.map((tool) => [tool.id, tool])) }
-}
-
-/** @returns undefined for a provider of a dialect that only a later version of the gateway knows */
-function decodeProvider(record: sluice.ProviderRecord, environment: NodeJS.ProcessEnv): Provider | undefined {
-  const { dialect } = record
-  if (!isDialect(dialect)) return undefined
-  const url = new URL(record.baseUrl)
-  const apiKey = record.apiKeyEnv === '' ? '' : (environment[record.apiKeyEnv] ?? '').trim()
-  return {
-    id: record.id,
-    origin: url.origin,
-    host: url.host,
-    basePath: url.pathname.replace(/\/+$/, ''),
-    dialect,
-    apiKey,
-    missingKeyEnv: apiKey === '' ? record.apiKeyEnv : '',
-    dataPolicy: record.dataPolicy as DataPolicy,
-    maxTokensField: record.maxTokensField,
-    form: formOf(record),
-    privateImages: record.privateImages,
-    eventStreams: record.eventStreams,
-    outputFromTotal: record.outputFromTotal,
-    report: record.report ? { id: record.report.id ?? '', validUntilMs: record.report.validUntilMs ?? 0 } : null,
-  }
-}
-
-function formOf(record: sluice.ProviderRecord): RequestForm | null {
-  const { omitMembers: omit, extraMembers: extra, thinkingMember: thinking, systemFirst, refusesStreamOptions } = record
-  const isUsual = omit.length === 0 && extra.length === 0 && thinking === '' && !systemFirst && !refusesStreamOptions
-  return isUsual ? null : { omit, extra, thinking, systemFirst, refusesStreamOptions }
 }
 
 function decodeModel(
@@ -141,7 +135,8 @@ function decodeModel(
   series: ReadonlyMap<string, readonly LockSeries[]>,
   sheet: Sheet,
 ): Model {
-  const routes = record.routes.flatMap((route) => decodeRoute(sluice.RouteRecord.create(route), providers))
+  const order = record.order === '' ? 'weight' : (record.order as RouteOrderRule)
+  const routes = record.routes.flatMap((route) => decodeRoute(sluice.RouteRecord.create(route), providers, order))
   const enabledRoutes = routes.filter((route) => route.enabled)
   const rates = modelRates(record.rates ?? {})
   return {
@@ -156,6 +151,7 @@ function decodeModel(
     imageTokens: record.imageTokens,
     pdfTokens: record.pdfTokens,
     toolTokens: Math.max(0, ...routes.map(({ provider }) => DIALECT[provider.dialect].toolPromptTokens)),
+    quota: quotaOf(record.quota),
     thinking: record.thinking === '' ? 'none' : (record.thinking as Thinking),
     pricesHour: pricesHour(record.rates) && pricesHour(record.ratesPrivate),
     rates,
@@ -164,9 +160,12 @@ function decodeModel(
     unitRatesPrivate: unitRates(record.unitRatesPrivate),
     unit: COUNTED_BY[record.modality as Modality],
     routes,
+    fallbacks: record.fallbacks.map(decodeFallback),
     enabledRoutes,
-    usualOrder: orderOf(enabledRoutes),
+    usualOrder: orderOf(byPriority(enabledRoutes)),
     cheapestOrder: orderOf(cheapestFirst(enabledRoutes)),
+    leavesChoice: leaveChoice(enabledRoutes),
+    order,
     canaries: [],
     ratesBatch: record.ratesBatch ? batchRates(record.ratesBatch, rates) : null,
     attested: record.attested,
@@ -176,6 +175,10 @@ function decodeModel(
     lockSeries: series.get(record.id) ?? NO_SERIES,
     sheet,
   }
+}
+
+function decodeFallback({ model, on }: sluice.FallbackRecord.$Properties): ModelFallback {
+  return { modelId: model ?? '', on: new Set(on as FallbackReason[]) }
 }
 
 /** A catalog with the registered providers that serve its models; those of a model that runs on attested hardware do not. */
@@ -207,21 +210,4 @@ export function cheapestFirst(routes: readonly Route[]): readonly Route[] {
 export function disabledRoutes(models: ReadonlyMap<string, Model>): ReadonlySet<string> {
   const routes = [...models.values()].flatMap((model) => model.routes)
   return new Set(routes.filter((route) => route.switchedOff).map((route) => route.id))
-}
-
-function decodeRoute(record: sluice.RouteRecord, providers: ReadonlyMap<string, Provider>): Route[] {
-  const provider = providers.get(record.provider)
-  if (provider === undefined) return []
-  const offered = record.enabled && provider.missingKeyEnv === ''
-  return [
-    {
-      id: `${provider.id}/${record.model}`,
-      provider,
-      upstreamModel: record.model,
-      enabled: offered && !record.switchedOff,
-      switchedOff: record.switchedOff,
-      offered,
-      costUnits: record.costUnits ?? null,
-    },
-  ]
 }

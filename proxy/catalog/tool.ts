@@ -1,3 +1,4 @@
+import { type ReachReads, reachOf } from '../../contract/providers/reach.ts'
 import { compileInput, type InputCheck, type InputSchema } from '../../contract/tools/inputSchema.ts'
 import { type ToolRates, toolRates } from '../../contract/tools/rates.ts'
 import type { Template } from '../../contract/tools/template.ts'
@@ -50,11 +51,16 @@ export interface Tool {
 }
 
 /** Decodes a tool of the catalog in force. @param environment where the keys of upstreams are */
-export function decodeTool(bare: sluice.ToolRecord.$Properties, sheet: Sheet, environment: NodeJS.ProcessEnv): Tool {
+export function decodeTool(
+  bare: sluice.ToolRecord.$Properties,
+  sheet: Sheet,
+  environment: NodeJS.ProcessEnv,
+  reads: ReachReads,
+): Tool {
   const record = sluice.ToolRecord.create(bare)
   const inputSchema = JSON.parse(record.inputSchema) as InputSchema
   const { id, name, description, retained, limit, resultsMax, publicUrl, path, keyHeader } = record
-  const route = routeOf(record, environment)
+  const route = routeOf(record, environment, reads)
   const { results, billed, finalUrl } = record
   const price = toolRates(record.price)
   return {
@@ -82,24 +88,26 @@ export function decodeTool(bare: sluice.ToolRecord.$Properties, sheet: Sheet, en
 }
 
 /** The one upstream of a tool, in the form that attempts and route health know. */
-function routeOf(record: sluice.ToolRecord, environment: NodeJS.ProcessEnv): Route {
+function routeOf(record: sluice.ToolRecord, environment: NodeJS.ProcessEnv, reads: ReachReads): Route {
   const url = new URL(record.baseUrl)
   const apiKey = record.apiKeyEnv === '' ? '' : (environment[record.apiKeyEnv] ?? '').trim()
+  const { reach } = reachOf({ baseUrl: record.baseUrl }, reads)
   const provider = {
     id: `tool:${record.id}`,
+    ...(reach && { reach }),
     origin: url.origin,
     host: url.host,
     basePath: url.pathname.replace(/\/+$/, ''),
     dialect: 'openai' as const,
     apiKey,
-    missingKeyEnv: apiKey === '' ? record.apiKeyEnv : '',
+    missingKey: apiKey === '' ? record.apiKeyEnv : '',
     maxTokensField: '',
     form: null,
     privateImages: false,
     report: null,
     dataPolicy: record.retained ? ('retained' as const) : ('none' as const),
   }
-  const enabled = record.enabled && provider.missingKeyEnv === ''
+  const enabled = record.enabled && provider.missingKey === ''
   return {
     id: provider.id,
     provider,

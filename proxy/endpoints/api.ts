@@ -6,9 +6,9 @@ import { isId } from '../../contract/wire/ids.ts'
 import { type ApiCredential, readApiCredential } from '../access/apiCredential.ts'
 import { clientAddress } from '../access/clientAddress.ts'
 import { ControlUnavailable, type RpcClient } from '../bus/rpcClient.ts'
-import type { Limits } from '../limits.ts'
 import type { Exchange, Handler, HeaderList, Precheck } from '../server/exchange.ts'
 import type { KeptAnswers } from './keptAnswers.ts'
+import type { EndpointLimits } from './limits.ts'
 import { answerKept, PublicReaders } from './publicRead.ts'
 
 const IDEMPOTENCY_KEY = /^[\x21-\x7e]{1,255}$/
@@ -20,7 +20,7 @@ export interface ApiServices {
   readonly rpc: RpcClient
   /** The answers to public reads. */
   readonly kept: KeptAnswers
-  readonly limits: Limits
+  readonly limits: EndpointLimits
   readonly trustedProxies: number
 }
 
@@ -109,18 +109,18 @@ export function readApprovalId(text: string): string {
   throw new GatewayError('approval_not_found', { param: 'x-approval-id' })
 }
 
-function readBody(route: ApiRoute, body: Buffer, limits: Limits): Buffer {
+function readBody(route: ApiRoute, body: Buffer, limits: EndpointLimits): Buffer {
   if (route.body === undefined) return EMPTY
   if (body.length > limits.apiBodyBytesMax) throw tooLarge(limits)
   return body
 }
 
 /** The server calls this once a body exceeds the size that it reads unchecked; most such bodies are already too large. */
-function earlyTooLarge(limits: Limits): GatewayError | undefined {
+function earlyTooLarge(limits: EndpointLimits): GatewayError | undefined {
   return limits.apiBodyBytesMax <= limits.uncheckedBodyBytesMax ? tooLarge(limits) : undefined
 }
 
-function tooLarge(limits: Limits): GatewayError {
+function tooLarge(limits: EndpointLimits): GatewayError {
   const message = `The request body is larger than ${limits.apiBodyBytesMax} bytes; send a smaller one.`
   return new GatewayError('body_too_large', { message })
 }

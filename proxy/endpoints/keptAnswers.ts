@@ -3,7 +3,7 @@ import { GatewayError } from '../../contract/errors/errors.ts'
 import { sluice } from '../../contract/wire/generated/messages.js'
 import type { Redis } from '../../contract/wire/redis.ts'
 import { keptAnswerKey } from '../../contract/wire/redisKeys.ts'
-import type { Limits } from '../limits.ts'
+import type { EndpointLimits } from './limits.ts'
 
 const ETAG_BYTES = 16
 
@@ -31,7 +31,7 @@ export interface KeptAnswersOptions {
   readonly redis: Pick<Redis, 'getBuffer' | 'status'>
   /** Whether control has answered lately. */
   readonly controlAlive: () => boolean
-  readonly limits: Limits
+  readonly limits: EndpointLimits
 }
 
 /**

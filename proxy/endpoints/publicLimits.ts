@@ -1,12 +1,12 @@
 import { CLIENT_LIMITS } from '../../contract/limits/clientLimits.ts'
+import type { ContractLimits } from '../../contract/limits/limits.ts'
 import { unitOf } from '../../contract/limits/unitOf.ts'
 import { formatUsd } from '../../contract/money/units.ts'
-import type { Limits } from '../limits.ts'
 import { type Handler, HEAD_BYTES_MAX, HEADERS_MAX, JSON_TYPE } from '../server/exchange.ts'
 import { rateLimits } from './rateLimits.ts'
 
 /** GET /v1/limits: the rate limits, sizes and timeouts that concern clients, as they are in force. */
-export function limitsHandler(limits: Limits): Handler {
+export function limitsHandler(limits: ContractLimits): Handler {
   const body = JSON.stringify({
     object: 'limits',
     rate_limits: rateLimits(limits),
@@ -27,9 +27,16 @@ export function limitsHandler(limits: Limits): Handler {
       },
       mcp_message_bytes: limits.mcpBodyBytesMax,
       messages: limits.messagesMax,
+      fallback_models: limits.fallbackModelsMax,
       tools: limits.toolsMax,
       images: limits.imagesMax,
       user_characters: limits.nameCharactersMax,
+      tags: {
+        count: limits.tagsMax,
+        name_characters: limits.tagNameCharactersMax,
+        value_characters: limits.tagValueCharactersMax,
+        bytes: limits.tagsBytesMax,
+      },
       stop: { sequences: limits.stopSequencesMax, characters: limits.nameCharactersMax },
       logit_bias_entries: limits.logitBiasEntriesMax,
       n: 1,
@@ -79,7 +86,7 @@ export function limitsHandler(limits: Limits): Handler {
 }
 
 /** The limits that clients meet, by the names that SLUICE_LIMITS knows, with their units. */
-function clientLimits(limits: Limits): Record<string, { value: number; unit: string }> {
+function clientLimits(limits: ContractLimits): Record<string, { value: number; unit: string }> {
   const shown = Object.keys(CLIENT_LIMITS).map((name) => {
     const value = limits[name as keyof typeof CLIENT_LIMITS]
     return [name, { value, unit: unitOf(name) }] as const

@@ -1,14 +1,14 @@
 import { clientNetwork } from '../../contract/net/ipAddress.ts'
 import { RateLimiter, refuseAfter } from '../../contract/std/rateLimiter.ts'
-import type { Limits } from '../limits.ts'
 import type { Exchange } from '../server/exchange.ts'
 import type { KeptAnswer } from './keptAnswers.ts'
+import type { EndpointLimits } from './limits.ts'
 
 /** Counts the public reads that a process answers, by client network. */
 export class PublicReaders {
   private readonly limiter: RateLimiter
 
-  constructor({ apiRequestsPerMinute: perMinute, apiRequestBurst: burst, publicReadersMax }: Limits) {
+  constructor({ apiRequestsPerMinute: perMinute, apiRequestBurst: burst, publicReadersMax }: EndpointLimits) {
     this.limiter = new RateLimiter({ perMinute, burst }, publicReadersMax)
   }
 

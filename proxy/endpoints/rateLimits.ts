@@ -1,4 +1,4 @@
-import type { LimitName, Limits } from '../limits.ts'
+import type { ContractLimits } from '../../contract/limits/limits.ts'
 
 /** A rate that is answered with 429, as GET /v1/limits shows it. */
 export interface RateLimit {
@@ -16,12 +16,12 @@ export interface RateLimit {
   readonly note?: string
 }
 
-type RateName = Extract<LimitName, `${string}PerMinute`>
+type RateName = Extract<keyof ContractLimits, `${string}PerMinute`>
 
 /** One use of a rate of the table of limits. */
 interface RateUse extends Pick<RateLimit, 'id' | 'scope' | 'applies_to' | 'note'> {
   /** Absent when a whole minute's quota is allowed in a burst. */
-  readonly burst?: Extract<LimitName, `${string}Burst`>
+  readonly burst?: Extract<keyof ContractLimits, `${string}Burst`>
   /** The burst never exceeds a minute's quota. */
   readonly isBurstCapped?: true
 }
@@ -95,7 +95,7 @@ const USES: Readonly<Record<RateName, readonly RateUse[]>> = {
 }
 
 /** Every rate limit that is answered with 429, as it is in force. */
-export function rateLimits(limits: Limits): RateLimit[] {
+export function rateLimits(limits: ContractLimits): RateLimit[] {
   const minutely = Object.entries(USES).flatMap(([name, uses]) =>
     uses.map(({ burst: burstName, isBurstCapped, ...use }) => {
       const requests = limits[name as RateName]

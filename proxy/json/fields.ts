@@ -1,6 +1,6 @@
 import { GatewayError, invalidRequest } from '../../contract/errors/errors.ts'
 import type { JsonObject } from '../../contract/std/jsonObject.ts'
-import type { Limits } from '../limits.ts'
+import type { JsonLimits } from './limits.ts'
 
 /** No word that a provider documents is longer than eight letters. */
 const WORD_CHARACTERS_MAX = 32
@@ -54,9 +54,37 @@ export interface ModelChoice {
   readonly cheapest: boolean
 }
 
+/** The requested models. */
+export interface ModelsChoice extends ModelChoice {
+  /** The ids of the models that may serve in place of the first, in the order of the request; absent where it names none. */
+  readonly models?: readonly string[]
+}
+
+/**
+ * Reads the members `model`, `batch` and `models`. The first of `models` stands for `model` where that is absent.
+ * @throws GatewayError 400
+ */
+export function readModels(body: JsonObject, limits: Pick<JsonLimits, 'fallbackModelsMax'>): ModelsChoice {
+  const { models } = body
+  if (!isGiven(models)) return readModel(body)
+  const max = limits.fallbackModelsMax
+  if (!Array.isArray(models) || !models.every((id) => typeof id === 'string' && id !== '')) {
+    throw invalidRequest('models must be an array of model ids from GET /v1/models.', 'models')
+  }
+  const ids: readonly string[] = models
+  const first = body['model'] ?? ids[0]
+  const choice = modelChoice(first, body)
+  const rest = [...new Set(ids)].filter((id) => id !== first && id !== choice.modelId)
+  if (rest.length > max) throw invalidRequest(`models may name at most ${max} models besides the first.`, 'models')
+  return { ...choice, models: rest }
+}
+
 /** Reads the members `model` and `batch`. @throws GatewayError 400 */
 export function readModel(body: JsonObject): ModelChoice {
-  const { model } = body
+  return modelChoice(body['model'], body)
+}
+
+function modelChoice(model: unknown, body: JsonObject): ModelChoice {
   if (typeof model !== 'string' || model === '') {
     throw invalidRequest('model must be a model id from GET /v1/models.', 'model')
   }
@@ -83,7 +111,7 @@ export function refuseBatch({ batchParam }: Pick<ModelChoice, 'batchParam'>): vo
 }
 
 /** Reads a short text, such as a name. @returns null when absent. @throws GatewayError 400 */
-export function readName(body: JsonObject, name: string, limits: Limits, param: string = name): string | null {
+export function readName(body: JsonObject, name: string, limits: JsonLimits, param: string = name): string | null {
   const value = body[name]
   const max = limits.nameCharactersMax
   if (!isGiven(value)) return null

@@ -1,11 +1,11 @@
 import { nestsDeeper } from '../../contract/std/jsonDepth.ts'
 import { excessOf } from '../../contract/std/jsonExcess.ts'
 import { type JsonObject, parseJsonObject } from '../../contract/std/jsonObject.ts'
-import type { Limits } from '../limits.ts'
+import type { JsonLimits } from './limits.ts'
 
 /** The bounds of the JSON in a provider's answer, whole or in one event. */
 export type AnswerBounds = Pick<
-  Limits,
+  JsonLimits,
   'jsonDepthMax' | 'answerMembersMax' | 'answerElementsMax' | 'answerParsedBytesMax'
 >
 

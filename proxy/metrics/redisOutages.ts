@@ -1,14 +1,14 @@
 import type { Logger } from 'pino'
 import { OutageLog } from '../../contract/std/outageLog.ts'
 import type { Redis } from '../../contract/wire/redis.ts'
-import type { Limits } from '../limits.ts'
 import { logEvent } from '../logEvents.ts'
+import type { MetricsLimits } from './limits.ts'
 
 /** Logs the outages of Redis that the connections of a process meet, in few lines. @param connections by their names */
 export function logOutages(
   connections: Readonly<Record<string, Redis>>,
   log: Logger,
-  limits: Pick<Limits, 'outageLogMs'>,
+  limits: Pick<MetricsLimits, 'outageLogMs'>,
 ): void {
   const outage = new OutageLog(
     {

@@ -1,6 +1,6 @@
 import type { Logger } from 'pino'
-import type { Limits } from '../limits.ts'
 import { logEvent } from '../logEvents.ts'
+import type { MetricsLimits } from './limits.ts'
 
 /**
  * Logs the id of every request that was answered with an error, many in one line, so that a flood of refusals does not become
@@ -8,11 +8,11 @@ import { logEvent } from '../logEvents.ts'
  */
 export class RefusalLog {
   private readonly log: Logger
-  private readonly limits: Pick<Limits, 'refusalLogMs' | 'refusalLogIdsMax'>
+  private readonly limits: Pick<MetricsLimits, 'refusalLogMs' | 'refusalLogIdsMax'>
   private readonly gathered = new Map<string, string[]>()
   private timer: NodeJS.Timeout | undefined
 
-  constructor(log: Logger, limits: Pick<Limits, 'refusalLogMs' | 'refusalLogIdsMax'>) {
+  constructor(log: Logger, limits: Pick<MetricsLimits, 'refusalLogMs' | 'refusalLogIdsMax'>) {
     this.log = log
     this.limits = limits
   }

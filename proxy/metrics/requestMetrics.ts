@@ -1,3 +1,10 @@
+import { FALLBACK_REASONS, type FallbackReason } from '../../contract/catalog/fallback.ts'
+import { emptyHistogram, type Histogram, observe } from '../../contract/std/exposition.ts'
+import type { AccessLog, RequestRecorder } from './accessLog.ts'
+import { addMembers } from './addMembers.ts'
+import type { MetricsLimits } from './limits.ts'
+import { ModelMetrics } from './modelMetrics.ts'
+
 /** The meaning of one counter, and its name in Prometheus. */
 export interface CounterRow {
   readonly name: string
@@ -22,6 +29,12 @@ export const COUNTERS = {
   chargedUnits: { name: 'sluice_charged_units_total', help: 'Units charged (1e-9 USD)' },
   clamped: { name: 'sluice_charges_clamped_total', help: 'Charges that a provider reported above the hold' },
   estimated: { name: 'sluice_usage_estimated_total', help: 'Charges by estimate, where no usage was reported' },
+  fallbacks: {
+    name: 'sluice_fallbacks_total',
+    help: 'Requests that went on to another model, by the reason',
+    label: 'reason',
+    values: FALLBACK_REASONS,
+  },
   ended: {
     name: 'sluice_requests_ended_total',
     help: 'Requests with a hold, by how they ended',
@@ -40,6 +53,34 @@ export const COUNTERS = {
     label: 'provider',
   },
   routeFaults: { name: 'sluice_route_faults_total', help: 'Failed attempts, by provider', label: 'provider' },
+  keysRefused: {
+    name: 'sluice_provider_keys_refused_total',
+    help: 'API keys of providers that were put out because the provider refused them, by provider and key',
+    label: 'key',
+  },
+  keysLimited: {
+    name: 'sluice_provider_keys_limited_total',
+    help: 'API keys of providers that were put out because their quota was used up, by provider and key',
+    label: 'key',
+  },
+  spans: {
+    name: 'sluice_trace_spans_total',
+    help: 'Spans of traces, by what became of them: exported, dropped because too many waited, or failed at the receiver',
+    label: 'outcome',
+    values: ['exported', 'dropped', 'failed'],
+  },
+  refusalRecords: {
+    name: 'sluice_refusal_records_total',
+    help: 'Records of refused requests for `sluice explain`, by what became of them: written, dropped beyond their bounds, or failed at Redis',
+    label: 'outcome',
+    values: ['written', 'dropped', 'failed'],
+  },
+  keyRecords: {
+    name: 'sluice_key_records_total',
+    help: 'Records of API keys that were not in memory, by the place that was asked last',
+    label: 'source',
+    values: ['redis', 'control'],
+  },
   admissionSeconds: {
     name: 'sluice_admission_seconds',
     help: "From a request's arrival to its provider's being called",
@@ -51,13 +92,6 @@ type CounterName = keyof typeof COUNTERS
 
 /** How often each value of a label was counted. */
 type Labelled<Value extends string = string> = Record<Value, number>
-
-/** A histogram of one process. */
-export interface Histogram {
-  /** By bucket; the last one is everything above their bounds. */
-  readonly counts: number[]
-  sum: number
-}
 
 export function isHistogram(counted: Labelled | Histogram): counted is Histogram {
   return Array.isArray(counted['counts'])
@@ -86,7 +120,7 @@ export function newCounters(): RequestCounters {
 }
 
 function zeroOf({ label, values = [], buckets }: CounterRow): number | Labelled | Histogram {
-  if (buckets !== undefined) return { counts: new Array<number>(buckets.length + 1).fill(0), sum: 0 }
+  if (buckets !== undefined) return emptyHistogram(buckets)
   return label === undefined ? 0 : Object.fromEntries(values.map((value) => [value, 0]))
 }
 
@@ -102,27 +136,28 @@ export function addCounters(sum: RequestCounters, more: RequestCounters): void {
   addMembers(sum, more)
 }
 
-function addMembers(sum: object, more: object): void {
-  for (const [name, value] of Object.entries(more) as [string, number | object][]) {
-    const before: unknown = Reflect.get(sum, name)
-    if (typeof value === 'number') Reflect.set(sum, name, (typeof before === 'number' ? before : 0) + value)
-    else if (typeof before === 'object' && before !== null) addMembers(before, value)
-  }
-}
-
 export class RequestMetrics {
   readonly counters = newCounters()
+  readonly models: ModelMetrics
+  /** Undefined where no access log is written. */
+  readonly access: AccessLog | undefined
+  /** The access log and the traces, where there are any: they take each request at its end. */
+  readonly recorders: readonly RequestRecorder[]
   /** Answers that are read to their end now although the client has disconnected. */
   detached = 0
 
+  constructor(limits: Pick<MetricsLimits, 'metricSeriesMax'>, access?: AccessLog, traces?: RequestRecorder) {
+    this.access = access
+    this.recorders = [access, traces].filter((one) => one !== undefined)
+    this.models = new ModelMetrics(limits)
+  }
+
   noteAdmission(ms: number): void {
-    const { buckets } = COUNTERS.admissionSeconds
-    const { admissionSeconds } = this.counters
-    const seconds = ms / 1_000
-    let bucket = 0
-    while (bucket < buckets.length && seconds > (buckets[bucket] as number)) bucket++
-    admissionSeconds.counts[bucket] = (admissionSeconds.counts[bucket] as number) + 1
-    admissionSeconds.sum += seconds
+    observe(this.counters.admissionSeconds, COUNTERS.admissionSeconds.buckets, ms / 1_000)
+  }
+
+  noteFallback(reason: FallbackReason): void {
+    this.counters.fallbacks[reason]++
   }
 
   noteError(row: string): void {
@@ -133,11 +168,20 @@ export class RequestMetrics {
     this.counters.connectionFaults[cause] = (this.counters.connectionFaults[cause] ?? 0) + 1
   }
 
+  noteSpans(outcome: keyof RequestCounters['spans'], spans: number): void {
+    this.counters.spans[outcome] += spans
+  }
+
   /** @returns whether it is the provider's first */
   noteContradiction(providerId: string): boolean {
     const { contradictions } = this.counters
     contradictions[providerId] = (contradictions[providerId] ?? 0) + 1
     return contradictions[providerId] === 1
+  }
+
+  noteKeyFault(key: string, fault: 'rate' | 'account' | 'denied'): void {
+    const counts = fault === 'rate' ? this.counters.keysLimited : this.counters.keysRefused
+    counts[key] = (counts[key] ?? 0) + 1
   }
 
   noteRouteFault(providerId: string): void {

@@ -16,7 +16,6 @@ import { heldMoney } from '../admission/held.ts'
 import { type HoldWaiter, LOST_ANSWER } from '../admission/holds.ts'
 import { ControlUnavailable, type RpcClient } from '../bus/rpcClient.ts'
 import type { CatalogStore } from '../catalog/catalogStore.ts'
-import type { Limits } from '../limits.ts'
 import {
   type AnswerDecorator,
   type Exchange,
@@ -27,6 +26,7 @@ import {
 import { readAgent } from './agent.ts'
 import type { CheckedPayment } from './checkedPayment.ts'
 import { type PaymentCredential, readPaymentCredential } from './credential.ts'
+import type { PaymentLimits } from './limits.ts'
 import { checkMpp } from './mppCheck.ts'
 import type { Priced } from './offers.ts'
 import { type PaymentDemand, paidHeaders, paymentRequired } from './paymentAnswer.ts'
@@ -46,7 +46,7 @@ export interface PaymentServices {
   readonly verifier: PaymentVerifier
   readonly rpc: Pick<RpcClient, 'call'>
   readonly catalog: Pick<CatalogStore, 'current'>
-  readonly limits: Limits
+  readonly limits: PaymentLimits
   readonly owner: string
   /** The public address of the gateway; when it is empty, the client's Host header counts. */
   readonly publicUrl: string

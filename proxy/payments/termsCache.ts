@@ -1,7 +1,7 @@
 import { termsOfMessage } from '../../contract/payments/messages.ts'
 import type { PaymentTerms } from '../../contract/payments/terms.ts'
 import type { RpcClient } from '../bus/rpcClient.ts'
-import type { Limits } from '../limits.ts'
+import type { PaymentLimits } from './limits.ts'
 
 /**
  * Control's terms of payment. They are refreshed periodically in the background; until then the last terms stay in use, unless
@@ -9,13 +9,13 @@ import type { Limits } from '../limits.ts'
  */
 export class TermsCache {
   private readonly rpc: Pick<RpcClient, 'call'>
-  private readonly limits: Pick<Limits, 'paymentTermsMs'>
+  private readonly limits: Pick<PaymentLimits, 'paymentTermsMs'>
   private readonly canPay: () => boolean
   private known: { terms: PaymentTerms; refreshAtMs: number } | undefined
   private asking: Promise<PaymentTerms> | undefined
 
   /** @param canPay whether payments can be made, by control's last report */
-  constructor(rpc: Pick<RpcClient, 'call'>, canPay: () => boolean, limits: Pick<Limits, 'paymentTermsMs'>) {
+  constructor(rpc: Pick<RpcClient, 'call'>, canPay: () => boolean, limits: Pick<PaymentLimits, 'paymentTermsMs'>) {
     this.rpc = rpc
     this.canPay = canPay
     this.limits = limits

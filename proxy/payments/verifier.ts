@@ -1,7 +1,7 @@
 import { GatewayError } from '../../contract/errors/errors.ts'
 import type { PaymentCheck, Verdict } from '../../contract/payments/verdict.ts'
 import type { WorkerPool } from '../../workers/pool.ts'
-import type { Limits } from '../limits.ts'
+import type { PaymentLimits } from './limits.ts'
 
 interface Waiting {
   readonly check: PaymentCheck
@@ -12,11 +12,11 @@ interface Waiting {
 /** Has signatures checked on the threads of a pool. Those that arrive in one turn of the event loop travel together. */
 export class PaymentVerifier {
   private readonly pool: WorkerPool
-  private readonly limits: Pick<Limits, 'verifyBatchMax' | 'verifyPendingMax'>
+  private readonly limits: Pick<PaymentLimits, 'verifyBatchMax' | 'verifyPendingMax'>
   private waiting: Waiting[] = []
   private pending = 0
 
-  constructor(pool: WorkerPool, limits: Pick<Limits, 'verifyBatchMax' | 'verifyPendingMax'>) {
+  constructor(pool: WorkerPool, limits: Pick<PaymentLimits, 'verifyBatchMax' | 'verifyPendingMax'>) {
     this.pool = pool
     this.limits = limits
   }

@@ -1,8 +1,8 @@
 import type { GatewayError } from '../../contract/errors/errors.ts'
 import { checkDeadlines } from '../checkDeadlines.ts'
-import type { Limits } from '../limits.ts'
 import { type BodyShare, customerShare, strangerShare } from './bodyShare.ts'
 import { type BodyHost, type BodyOptions, IncomingBody } from './incomingBody.ts'
+import type { ServerLimits } from './limits.ts'
 import type { HttpResponse } from './uws.ts'
 import type { UwsExchange } from './uwsExchange.ts'
 
@@ -19,7 +19,7 @@ const CHECK_MAX_MS = 2_000
  * those of strangers may take together.
  */
 export class BodyReader implements BodyHost {
-  readonly limits: Limits
+  readonly limits: ServerLimits
   /** Called with every refusal that a body caused. */
   readonly onRefusal: (error: GatewayError) => void
   readonly customers: BodyShare
@@ -28,14 +28,20 @@ export class BodyReader implements BodyHost {
   // An array whose members know their index: most bodies are complete within the turn that they begin in, so that a timer
   // for each of them would cost more than the rest of their handling.
   private readonly open: IncomingBody[] = []
+  private readonly timer: NodeJS.Timeout
 
-  constructor(limits: Limits, onRefusal: (error: GatewayError) => void) {
+  constructor(limits: ServerLimits, onRefusal: (error: GatewayError) => void) {
     this.limits = limits
     this.onRefusal = onRefusal
     this.customers = customerShare(limits)
     this.strangers = strangerShare(limits)
     const everyMs = Math.max(1, Math.min(limits.bodyTimeoutMs / CHECKS_PER_TIMEOUT, CHECK_MAX_MS))
-    checkDeadlines(everyMs, (nowMs) => this.check(nowMs)).unref()
+    this.timer = checkDeadlines(everyMs, (nowMs) => this.check(nowMs)).unref()
+  }
+
+  /** No body is under way any more. */
+  stop(): void {
+    clearInterval(this.timer)
   }
 
   /** The maximum size of one body, for every sender. */

@@ -1,5 +1,5 @@
 import { GatewayError } from '../../contract/errors/errors.ts'
-import type { Limits } from '../limits.ts'
+import type { ServerLimits } from './limits.ts'
 
 const LARGE_BYTES = 1_048_576
 const LARGE_RETRY_SECONDS = 1
@@ -84,7 +84,7 @@ export class BodyShare {
 }
 
 /** The share of senders with a valid credential. */
-export function customerShare(limits: Limits): BodyShare {
+export function customerShare(limits: ServerLimits): BodyShare {
   const { bodyBytesMax, jsonBodyBytesMax } = limits
   return new BodyShare({
     bytesMax: Math.min(bodyBytesMax, jsonBodyBytesMax),
@@ -97,7 +97,7 @@ export function customerShare(limits: Limits): BodyShare {
 }
 
 /** The share of all other senders. */
-export function strangerShare(limits: Limits): BodyShare {
+export function strangerShare(limits: ServerLimits): BodyShare {
   const { bodyBytesMax, jsonBodyBytesMax, strangerBodyBytesMax, strangerUploadBytesMax } = limits
   return new BodyShare({
     bytesMax: Math.min(bodyBytesMax, jsonBodyBytesMax, strangerBodyBytesMax),

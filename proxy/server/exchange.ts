@@ -1,4 +1,6 @@
 import type { GatewayError } from '../../contract/errors/errors.ts'
+import type { RefusalFigures } from '../../contract/errors/figures.ts'
+import type { RequestTrace } from '../traces/requestTrace.ts'
 
 /** The content type of answers in JSON. */
 export const JSON_TYPE = 'application/json; charset=utf-8'
@@ -45,6 +47,13 @@ export interface RequestHead {
   /** Mcp-Method and Mcp-Name: the method of an MCP message and its name, as the client states them for intermediaries. */
   readonly mcpMethod: string
   readonly mcpName: string
+  /** The session of the client, by the first of the headers that name one; absent is ''. */
+  readonly session?: string
+  /** x-sluice-tags; absent is ''. */
+  readonly tags?: string
+  /** Absent is ''. */
+  readonly traceParent?: string
+  readonly traceState?: string
 }
 
 /** Extra response headers: name, value, name, value. */
@@ -97,8 +106,18 @@ export interface Exchange {
   readonly gone: boolean
   /** The status is decided; the head of a stream travels with its first bytes. */
   readonly begun: boolean
+  /** It has ended with a hold, so that it has a receipt; the access log and the traces have it. */
+  isRecorded: boolean
+  /** Of a request that was refused a hold; absent for others. */
+  figures?: RefusalFigures | undefined
+  /** The pattern of its path; absent where no route has it. */
+  readonly route?: string
+  /** Absent where no traces are made. */
+  trace?: RequestTrace | undefined
   /** Asked about the answer before it is sent. */
   decorator: AnswerDecorator | null
+  /** Headers of every answer to the request, errors included; absent for none. */
+  limitHeaders?: HeaderList | undefined
   /** The address of the connection's peer, or an empty string once the client has disconnected. */
   remoteAddress(): string
   setGoneListener(listener: GoneListener | null): void

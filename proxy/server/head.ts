@@ -43,6 +43,10 @@ export function parseHead(req: HttpRequest): ParsedHead {
   let mcpVersion = ''
   let mcpMethod = ''
   let mcpName = ''
+  let session = ''
+  let tags = ''
+  let traceParent = ''
+  let traceState = ''
   let contentLength = UNSET
   let chunked = false
   let isCoded = false
@@ -69,7 +73,7 @@ export function parseHead(req: HttpRequest): ParsedHead {
         host = value
         break
       case 'payment-signature':
-        paymentSignature = paymentSignature === '' ? value : `${paymentSignature},${value}`
+        paymentSignature = joined(paymentSignature, value)
         break
       case 'x-payment':
         hasPaymentV1 = value !== ''
@@ -87,10 +91,10 @@ export function parseHead(req: HttpRequest): ParsedHead {
         approvalId = value
         break
       case 'x-forwarded-for':
-        forwardedFor = forwardedFor === '' ? value : `${forwardedFor},${value}`
+        forwardedFor = joined(forwardedFor, value)
         break
       case 'if-none-match':
-        ifNoneMatch = ifNoneMatch === '' ? value : `${ifNoneMatch},${value}`
+        ifNoneMatch = joined(ifNoneMatch, value)
         break
       case 'mcp-protocol-version':
         mcpVersion = value
@@ -100,6 +104,13 @@ export function parseHead(req: HttpRequest): ParsedHead {
         break
       case 'mcp-name':
         mcpName = value
+        break
+      // Two of them are malformed together, and neither counts.
+      case 'traceparent':
+        traceParent = joined(traceParent, value)
+        break
+      case 'tracestate':
+        traceState = joined(traceState, value)
         break
       case 'content-length':
         if (contentLength !== UNSET) framingFault = 'Content-Length is sent twice'
@@ -112,6 +123,19 @@ export function parseHead(req: HttpRequest): ParsedHead {
       case 'transfer-encoding':
         if (chunked || value.trim().toLowerCase() !== 'chunked') framingFault = 'Transfer-Encoding is not just chunked'
         chunked = true
+        break
+      case 'x-sluice-tags':
+        tags = joined(tags, value)
+        break
+      // Of any client, and of common coding agents.
+      case 'x-session-id':
+      case 'x-claude-code-session-id':
+      case 'session-id':
+      case 'session_id':
+      case 'x-session-affinity':
+      case 'x-opencode-session':
+      case 'x-amp-thread-id':
+        if (session === '' || name === 'x-session-id') session = value
         break
     }
   })
@@ -136,10 +160,15 @@ export function parseHead(req: HttpRequest): ParsedHead {
     mcpVersion,
     mcpMethod,
     mcpName,
+    session,
+    tags,
+    traceParent,
+    traceState,
   }
   return { head, contentLength, chunked, isCoded, framingFault, hasTwoCredentials }
 }
 
+const joined = (before: string, value: string): string => (before === '' ? value : `${before},${value}`)
 const isSecond = (before: string, value: string): boolean => before !== '' && before !== value
 
 /** Decodes a path once and drops a trailing slash; a path that does not decode is left as it is. */

@@ -1,8 +1,8 @@
 import { GatewayError, invalidRequest } from '../../contract/errors/errors.ts'
-import type { Limits } from '../limits.ts'
 import { assertBody, type BodyPhase, isPending } from './bodyPhase.ts'
 import type { BodyShare } from './bodyShare.ts'
 import type { BodyLease, Precheck, Sender } from './exchange.ts'
+import type { ServerLimits } from './limits.ts'
 import type { UwsExchange } from './uwsExchange.ts'
 
 const EMPTY = Buffer.alloc(0)
@@ -23,7 +23,7 @@ export interface BodyOptions {
 
 /** Tracks the open bodies and bounds them together. */
 export interface BodyHost {
-  readonly limits: Limits
+  readonly limits: ServerLimits
   readonly customers: BodyShare
   readonly strangers: BodyShare
   /** The most bytes that a customer's body may have. */

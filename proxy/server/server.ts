@@ -1,14 +1,15 @@
 import { type ErrorCode, GatewayError, invalidRequest } from '../../contract/errors/errors.ts'
 import { newId } from '../../contract/wire/ids.ts'
-import type { Limits } from '../limits.ts'
 import { BodyReader } from './bodyReader.ts'
 import { carriesTwoCredentials } from './credentials.ts'
-import type { Handler, HeaderList, RequestHead } from './exchange.ts'
+import type { Exchange, Handler, HeaderList, RequestHead } from './exchange.ts'
 import { type ParsedHead, parseHead } from './head.ts'
 import { tooLarge } from './incomingBody.ts'
+import type { ServerLimits } from './limits.ts'
 import { hintFor } from './meantPath.ts'
 import { allowHeader, type RouteEntry, RouteTable } from './routeTable.ts'
 import {
+  type App,
   closeListener,
   type HttpRequest,
   type HttpResponse,
@@ -25,11 +26,11 @@ const UNCODED = ['accept-encoding', 'identity']
 
 export interface ServerOptions {
   readonly routes: readonly RouteEntry[]
-  readonly limits: Limits
+  readonly limits: ServerLimits
   /** Called with the exception of a handler; the client gets 500. */
   readonly onError: (error: unknown, requestId: string) => void
   /** Called with every error that a client is answered, whichever part answers it. */
-  readonly onFailed: (error: GatewayError, requestId: string) => void
+  readonly onFailed: (error: GatewayError, exchange: Exchange) => void
   /** Called with every refusal that the server itself answers. */
   readonly onRefusal: (error: GatewayError) => void
 }
@@ -41,13 +42,13 @@ export class Server {
   /** Every answer ends its connection. */
   isLeaving = false
 
-  readonly onFailed: (error: GatewayError, requestId: string) => void
+  readonly onFailed: (error: GatewayError, exchange: Exchange) => void
   readonly onEnded = (): void => {
     this.open--
     if (this.open === 0) this.idle?.()
   }
   private readonly table: RouteTable
-  private readonly limits: Limits
+  private readonly limits: ServerLimits
   private readonly bodies: BodyReader
   /** Bodies with a larger announced length are not even read to be discarded. */
   private readonly discardedMax: number
@@ -56,6 +57,7 @@ export class Server {
   private idle: (() => void) | undefined
   private draining = false
   private listener: ListenSocket | undefined
+  private app: App | undefined
 
   constructor(options: ServerOptions) {
     this.table = new RouteTable(options.routes)
@@ -73,6 +75,7 @@ export class Server {
    */
   listen(host: string, port: number): Promise<number> {
     const app = newApp()
+    this.app = app
     app.any('/*', (res, req) => this.handle(res, req))
     return new Promise((resolve, reject) => {
       const listening = (socket: unknown) => {
@@ -107,10 +110,17 @@ export class Server {
     })
   }
 
-  /** Stops listening; connections that are open stay open until the process ends. */
+  /** Stops listening; connections that are open stay open until the process ends, or `end` is called. */
   close(): void {
     if (this.listener !== undefined) closeListener(this.listener)
     this.listener = undefined
+  }
+
+  /** Ends every connection, as the end of the process does. */
+  end(): void {
+    this.close()
+    this.app?.close()
+    this.bodies.stop()
   }
 
   private handle(res: HttpResponse, req: HttpRequest): void {
@@ -141,6 +151,7 @@ export class Server {
       this.fail(exchange, new GatewayError('method_not_allowed', { message }), ['allow', allow])
       return
     }
+    exchange.route = route.path
     const hasBody = parsed.contentLength > 0 || parsed.chunked
     // RFC 9110 section 15.5.16 asks for the codings that would be taken.
     if (hasBody && parsed.isCoded) this.fail(exchange, new GatewayError('unsupported_encoding'), UNCODED)

@@ -1,11 +1,14 @@
 // The only file of the proxy that names the HTTP server package.
-import uWebSockets, { type us_listen_socket } from 'uWebSockets.js'
+import uWebSockets, { type TemplatedApp, type us_listen_socket } from 'uWebSockets.js'
 
 export type { HttpRequest, HttpResponse, TemplatedApp } from 'uWebSockets.js'
 
 export type ListenSocket = us_listen_socket
 
-export const newApp = uWebSockets.App
+/** The types of the package leave out how it is closed, which ends all its connections. */
+export type App = TemplatedApp & { close(): void }
+
+export const newApp = uWebSockets.App as () => App
 
 /** Stops accepting connections on a listening socket. */
 export const closeListener = uWebSockets.us_listen_socket_close

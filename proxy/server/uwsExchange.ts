@@ -1,5 +1,7 @@
 import { STATUS_CODES } from 'node:http'
 import { errorBody, type GatewayError } from '../../contract/errors/errors.ts'
+import type { RefusalFigures } from '../../contract/errors/figures.ts'
+import type { RequestTrace } from '../traces/requestTrace.ts'
 import {
   type AnswerDecorator,
   type BodyLease,
@@ -19,15 +21,15 @@ import type { HttpResponse } from './uws.ts'
 const STREAM_FIELDS = '\r\ncache-control: no-cache\r\nx-accel-buffering: no'
 const EVENT_STREAM_HEAD = `text/event-stream; charset=utf-8${STREAM_FIELDS}`
 const DEFAULT_RETRY_SECONDS = 1
-export const EXPOSED_HEADERS =
-  'x-request-id, request-id, x-cost-units, retry-after, etag, age, x-should-retry, content-disposition, idempotent-replayed, payment-required, payment-response, www-authenticate, payment-receipt'
+/** For pages of any origin. Requests of browsers have no cookies here, so that the asterisk stands for every header of the answer. */
+const OF_BROWSERS = '\r\naccess-control-allow-origin: *\r\naccess-control-expose-headers: *'
 
 /** The functions of the server that an exchange uses. */
 export interface ExchangeHost {
   /** Connections end with their next answer. */
   readonly isLeaving: boolean
   /** Called with every error that a client is answered. */
-  readonly onFailed: (error: GatewayError, requestId: string) => void
+  readonly onFailed: (error: GatewayError, exchange: Exchange) => void
   /** Called once for every exchange, when its answer has ended or its client has disconnected. */
   readonly onEnded: () => void
 }
@@ -47,6 +49,12 @@ function statusLine(status: number): string {
   return line
 }
 
+function fieldsOf(headers: HeaderList): string {
+  let fields = ''
+  for (let i = 0; i + 1 < headers.length; i += 2) fields += `\r\n${headers[i]}: ${headers[i + 1]}`
+  return fields
+}
+
 function errorHeaders(error: GatewayError, extra?: HeaderList): HeaderList {
   const headers = ['x-should-retry', error.retryable ? 'true' : 'false']
   const mayRetry = error.status === 429 || error.status === 503
@@ -62,7 +70,12 @@ export class UwsExchange implements Exchange {
   readonly startedAtMs: number
   readonly arrivedAt = performance.now()
   body: Buffer = EMPTY
+  isRecorded = false
+  route = ''
+  trace: RequestTrace | undefined = undefined
+  figures: RefusalFigures | undefined = undefined
   decorator: AnswerDecorator | null = null
+  limitHeaders: HeaderList | undefined = undefined
   /** The body while it arrives; an upload's body until the end. */
   incoming: BodyLease | undefined
 
@@ -132,7 +145,7 @@ export class UwsExchange implements Exchange {
   }
 
   fail(error: GatewayError, headers?: HeaderList): void {
-    this.host.onFailed(error, this.id)
+    this.host.onFailed(error, this)
     const own = this.decorator?.onFailure(error)
     if (own !== undefined) this.finish(error.status, own.contentType, own.body, errorHeaders(error, own.headers), false)
     else this.finish(error.status, JSON_TYPE, errorBody(error, this.id), errorHeaders(error, headers), false)
@@ -140,7 +153,7 @@ export class UwsExchange implements Exchange {
 
   /** Fails a request whose body has not arrived: the rest of it is not read and the connection is closed. */
   refuse(error: GatewayError): void {
-    this.host.onFailed(error, this.id)
+    this.host.onFailed(error, this)
     this.finish(error.status, JSON_TYPE, errorBody(error, this.id), errorHeaders(error), true)
   }
 
@@ -244,12 +257,9 @@ export class UwsExchange implements Exchange {
     // The server package writes a value without checking it. All fields as one value make one call into native code, which
     // costs more than the bytes it writes; every name and value here is the gateway's own.
     let fields = `${contentType}\r\nx-request-id: ${this.id}\r\nrequest-id: ${this.id}${isLast ? '' : KEEP_ALIVE}`
-    if (this.head.origin !== '') {
-      fields += `\r\naccess-control-allow-origin: *\r\naccess-control-expose-headers: ${EXPOSED_HEADERS}`
-    }
-    if (headers !== undefined) {
-      for (let i = 0; i + 1 < headers.length; i += 2) fields += `\r\n${headers[i]}: ${headers[i + 1]}`
-    }
+    if (this.head.origin !== '') fields += OF_BROWSERS
+    if (headers !== undefined) fields += fieldsOf(headers)
+    if (this.limitHeaders !== undefined) fields += fieldsOf(this.limitHeaders)
     // The server package writes 200 of its own accord.
     if (line !== OK) this.res.writeStatus(line)
     this.res.writeHeader('content-type', fields)

@@ -1,5 +1,5 @@
 import { type AnswerBounds, hasFewValues } from '../json/jsonObject.ts'
-import type { Limits } from '../limits.ts'
+import type { SseLimits } from './limits.ts'
 
 const LF = 10
 const CR = 13
@@ -17,7 +17,7 @@ const NONE = -1
 const NOT_SEARCHED = -2
 
 /** The bounds of one event. */
-export type EventBounds = AnswerBounds & Pick<Limits, 'eventBytesMax'>
+export type EventBounds = AnswerBounds & Pick<SseLimits, 'eventBytesMax'>
 
 /** Receives the frames of an event stream. Bytes are only lent for the time of the call. */
 export interface FrameSink {

@@ -16,15 +16,15 @@ import { leaseScripts } from '../admission/leases/leaseScripts.ts'
 import { processLives } from '../admission/processLives.ts'
 import type { RpcClient } from '../bus/rpcClient.ts'
 import type { ProxyConfig } from '../config.ts'
-import type { Limits } from '../limits.ts'
 import { logEvent } from '../logEvents.ts'
+import type { SupervisorLimits } from './limits.ts'
 import { OwnerReplay } from './ownerReplay.ts'
 
 export interface JournalReplaysOptions {
   readonly config: Pick<ProxyConfig, 'journalFolder' | 'journalMemoryFolder' | 'busKeys'>
   readonly redis: Redis
   readonly rpc: Pick<RpcClient, 'call'>
-  readonly limits: Limits
+  readonly limits: SupervisorLimits
   readonly log: Logger
   /** The processes that this one keeps, by their owner's name. */
   readonly living: () => ReadonlySet<string>

@@ -12,7 +12,7 @@ import { leasedEnding } from '../admission/leases/leasedEnding.ts'
 import { type CallContext, ShardCalls } from '../admission/leases/shardCalls.ts'
 import { NO_PARTS, parseSplit, unitsOf } from '../admission/parts.ts'
 import { settlementOf } from '../admission/settlementText.ts'
-import type { Limits } from '../limits.ts'
+import type { SupervisorLimits } from './limits.ts'
 
 /** Calls that a process had under way when it ended have smaller numbers than it had made plus this. */
 const CALLS_UNDER_WAY = 1_000
@@ -23,7 +23,7 @@ export interface OwnerReplayOptions {
   readonly redis: Redis
   readonly scripts: CallContext['scripts']
   readonly closeOwner: Script
-  readonly limits: Limits
+  readonly limits: SupervisorLimits
   /** How far the owner's endings are booked, by shard. @throws while control does not know or does not answer */
   readonly booked: () => Promise<ReadonlyMap<number, number>>
   /**

@@ -1,13 +1,8 @@
-import { Counter, Gauge, Registry } from 'prom-client'
 import { BUILD_INFO, buildLabels } from '../../contract/std/buildInfo.ts'
-import {
-  type CounterRow,
-  countersBy,
-  type Histogram,
-  isHistogram,
-  type RequestCounters,
-  sumCounters,
-} from '../metrics/requestMetrics.ts'
+import { Exposition } from '../../contract/std/exposition.ts'
+import { addModels, type ModelCounts, type SeriesBound } from '../metrics/modelMetrics.ts'
+import { countersBy, isHistogram, type RequestCounters, sumCounters } from '../metrics/requestMetrics.ts'
+import { writeModels } from './modelFamilies.ts'
 import type { WorkerSnapshot } from './workerMessages.ts'
 
 const GAUGES = [
@@ -15,11 +10,17 @@ const GAUGES = [
   ['activeRuns', 'sluice_active_runs', 'Requests that hold money'],
   ['settlementsOpen', 'sluice_settlements_waiting', 'Endings that Redis has not accepted yet'],
   ['journalLagBytes', 'sluice_journal_lag_bytes', 'Bytes of their journals that the workers do not have on disk yet'],
+  [
+    'accessLinesDropped',
+    'sluice_access_log_lines_dropped',
+    'Lines of the access log that the running workers did not write',
+  ],
   ['residentBytes', 'sluice_resident_bytes', 'Resident memory of the workers'],
 ] as const
 
 const LEASE_GAUGES = [
   ['leases', 'sluice_leases', 'Leases that the workers have units of'],
+  ['resting', 'sluice_leases_resting', 'Leases that no request has used for a while, and that stay all the same'],
   ['outUnits', 'sluice_leased_units', 'Units out in leases (1e-9 USD): free, held, and charged but not delivered'],
   ['openHolds', 'sluice_leased_holds', 'Requests that hold units of leases'],
   ['undelivered', 'sluice_endings_undelivered', 'Endings of requests on leases that are not delivered to Redis'],
@@ -73,58 +74,73 @@ const READ_GAUGES: readonly (readonly [name: string, help: string, read: (snapsh
   ],
 ]
 
-const SHARE = 'sluice_worker_requests_total'
-
 /** The supervisor's own figures of its workers. */
 export interface Fleet {
   /** The counts of dead workers. */
   readonly retired: RequestCounters
+  readonly retiredModels: ModelCounts
   readonly restarts: number
   /** Requests by slot: those of each worker and of its predecessors in the slot. */
   readonly requestsBySlot: readonly number[]
 }
 
-/** The metrics of all workers, running and dead, in the Prometheus text format. */
-export async function renderMetrics(
-  snapshots: Snapshots,
-  { retired, restarts, requestsBySlot }: Fleet,
-): Promise<{ text: string; contentType: string }> {
-  const registry = new Registry()
-  const registers = [registry]
-  const histograms: string[] = []
-  for (const [row, counted] of countersBy(sumCounters([retired, ...snapshots.map(({ counters }) => counters)]))) {
-    const { name, help, label } = row
-    if (typeof counted === 'number') new Counter({ name, help, registers }).inc(counted)
-    else if (isHistogram(counted)) histograms.push(histogramText(row, counted))
-    else if (label !== undefined) {
-      const counter = new Counter({ name, help, labelNames: [label], registers })
-      for (const [value, count] of Object.entries(counted)) counter.inc({ [label]: value }, count)
-    }
-  }
+/** The metrics of all workers, running and dead. */
+export function renderMetrics(snapshots: Snapshots, fleet: Fleet, bound: SeriesBound): Exposition {
+  const out = new Exposition()
+  writeCounters(out, sumCounters([fleet.retired, ...snapshots.map(({ counters }) => counters)]))
+  const models = structuredClone(fleet.retiredModels)
+  for (const snapshot of snapshots) addModels(models, snapshot.models, bound)
+  writeModels(out, models)
   for (const [field, name, help] of GAUGES) {
-    new Gauge({ name, help, registers }).set(sumOf(snapshots, (snapshot) => snapshot[field]))
+    out.family(name, help, 'gauge').sample(sumOf(snapshots, (snapshot) => snapshot[field]))
   }
   for (const [field, name, help] of LEASE_GAUGES) {
-    new Gauge({ name, help, registers }).set(sumOf(snapshots, ({ leases }) => leases[field]))
+    out.family(name, help, 'gauge').sample(sumOf(snapshots, ({ leases }) => leases[field]))
   }
-  for (const [name, help, read] of READ_GAUGES) new Gauge({ name, help, registers }).set(read(snapshots))
-  new Gauge({ ...BUILD_INFO, registers }).set(buildLabels(), 1)
-  new Gauge({ name: 'sluice_workers', help: 'Workers that answer', registers }).set(snapshots.length)
-  new Counter({ name: 'sluice_worker_restarts_total', help: 'Workers replaced', registers }).inc(restarts)
+  for (const [name, help, read] of READ_GAUGES) out.family(name, help, 'gauge').sample(read(snapshots))
+  writeOut(out, snapshots)
+  out.family(BUILD_INFO.name, BUILD_INFO.help, 'gauge', BUILD_INFO.labelNames).sample(1, buildLabels())
+  out.family('sluice_workers', 'Workers that answer', 'gauge').sample(snapshots.length)
+  out.family('sluice_worker_restarts_total', 'Workers replaced', 'counter').sample(fleet.restarts)
   const shareHelp = 'Requests for model endpoints, by worker: how connections spread'
-  const share = new Counter({ name: SHARE, help: shareHelp, labelNames: ['worker'], registers })
-  for (const [slot, requests] of requestsBySlot.entries()) share.inc({ worker: slot }, requests)
-  const text = (await registry.metrics()) + histograms.join('')
-  return { text, contentType: registry.contentType }
+  out.family('sluice_worker_requests_total', shareHelp, 'counter', ['worker'])
+  for (const [worker, requests] of fleet.requestsBySlot.entries()) out.sample(requests, { worker })
+  return out
 }
 
-// The workers count buckets themselves; prom-client offers no way to load a histogram with counts.
-function histogramText({ name, help, buckets = [] }: CounterRow, { counts, sum }: Histogram): string {
-  let text = `# HELP ${name} ${help}\n# TYPE ${name} histogram\n`
-  let count = 0
-  for (const [i, more] of counts.entries()) {
-    count += more
-    text += `${name}_bucket{le="${buckets[i] ?? '+Inf'}"} ${count}\n`
+function writeCounters(out: Exposition, counters: RequestCounters): void {
+  for (const [row, counted] of countersBy(counters)) {
+    const { name, help, label, buckets = [] } = row
+    if (typeof counted === 'number') out.family(name, help, 'counter').sample(counted)
+    else if (isHistogram(counted)) out.family(name, help, 'histogram').histogram(buckets, counted)
+    else if (label !== undefined) {
+      out.family(name, help, 'counter', [label])
+      for (const [value, count] of Object.entries(counted)) out.sample(count, { [label]: value })
+    }
   }
-  return `${text}${name}_sum ${sum}\n${name}_count ${count}\n`
+}
+
+/** The routes and keys that requests are kept from. */
+function writeOut(out: Exposition, snapshots: Snapshots): void {
+  const routes = countOf(snapshots.flatMap(({ routesOut }) => routesOut))
+  out.family(
+    'sluice_routes_out',
+    'Workers that keep requests from a route, whose breaker is open or that asked for a pause',
+    'gauge',
+    ['route'],
+  )
+  for (const [route, count] of routes) out.sample(count, { route })
+  const keys = countOf(snapshots.flatMap(({ keysOut }) => keysOut.map(({ key, fault }) => `${fault} ${key}`)))
+  const help = 'Keys of providers that are out, by provider and key and by fault, over all routes and workers'
+  out.family('sluice_provider_keys_out', help, 'gauge', ['key', 'fault'])
+  for (const [name, count] of keys) {
+    const [fault = '', key = ''] = name.split(' ', 2)
+    out.sample(count, { key, fault })
+  }
+}
+
+function countOf(names: readonly string[]): Map<string, number> {
+  const counts = new Map<string, number>()
+  for (const name of names) counts.set(name, (counts.get(name) ?? 0) + 1)
+  return counts
 }

@@ -1,8 +1,8 @@
 import type { MainToWorker, WorkerSnapshot, WorkerToMain } from './workerMessages.ts'
 
-/** Sends a message of a worker to the supervisor. */
+/** Sends a message of a worker to the supervisor, unless that has ended: the worker goes on without it until it has drained. */
 export function tell(message: WorkerToMain): void {
-  process.send?.(message)
+  if (process.connected) process.send?.(message)
 }
 
 /** The actions that the supervisor asks of a worker. */
@@ -12,15 +12,18 @@ export interface WorkerActions {
   /** All workers have drained. */
   leave(): void
   snapshot(): WorkerSnapshot
+  /** The access log was renamed. */
+  reopen(): void
   /** The notice of a signal. */
   readonly leaveNoticeMs: number
 }
 
 /** Has a worker obey its supervisor, and signals. */
-export function obeyMain({ stop, leave, snapshot, leaveNoticeMs }: WorkerActions): void {
+export function obeyMain({ stop, leave, snapshot, reopen, leaveNoticeMs }: WorkerActions): void {
   process.on('message', (message: MainToWorker) => {
     if ('drain' in message) stop(message.noticeMs)
     else if ('leave' in message) leave()
+    else if ('reopen' in message) reopen()
     else tell({ snapshot: { id: message.takeSnapshot, data: snapshot() } })
   })
   process.on('disconnect', () => {
@@ -30,4 +33,6 @@ export function obeyMain({ stop, leave, snapshot, leaveNoticeMs }: WorkerActions
   process.on('SIGTERM', () => stop(leaveNoticeMs))
   // A terminal sends Ctrl-C to the whole group; the supervisor decides when its workers stop.
   process.on('SIGINT', () => undefined)
+  // The supervisor passes it on.
+  process.on('SIGHUP', () => undefined)
 }

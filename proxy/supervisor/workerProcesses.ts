@@ -1,25 +1,33 @@
-import { type ChildProcess, fork } from 'node:child_process'
-import { fileURLToPath } from 'node:url'
 import type { Logger } from 'pino'
 import { workerStopMaxMs } from '../../contract/limits/stopTime.ts'
+import { newSignal, type Signal } from '../../contract/std/signal.ts'
 import type { ProxyConfig } from '../config.ts'
-import type { Limits } from '../limits.ts'
 import { logEvent } from '../logEvents.ts'
+import { addModels, type ModelCounts } from '../metrics/modelMetrics.ts'
 import { addCounters, newCounters } from '../metrics/requestMetrics.ts'
 import { HEAD_BYTES_MAX } from '../server/exchange.ts'
-import type { MainToWorker, WorkerSnapshot, WorkerToMain } from './workerMessages.ts'
+import type { StartWorker, WorkerProcess } from './forkWorker.ts'
+import type { SupervisorLimits } from './limits.ts'
+import type { WorkerSnapshot, WorkerToMain } from './workerMessages.ts'
 
-const WORKER_FILE = fileURLToPath(new URL('../worker.js', import.meta.url))
-// Objects that a request allocates are dead when it ends; the more of them the young space holds, the less the
-// collector copies. It has its full size from the start, because otherwise it grows late under load and shrinks afterwards.
-const YOUNG_SPACE_MIB = 32
-const YOUNG_SPACE = [`--min-semi-space-size=${YOUNG_SPACE_MIB}`, `--max-semi-space-size=${YOUNG_SPACE_MIB}`]
 const RESTART_MIN_MS = 100
 const RESTART_MAX_MS = 5_000
 const SNAPSHOT_TIMEOUT_MS = 1_000
 
+export interface WorkerProcessesOptions {
+  readonly config: ProxyConfig
+  readonly limits: SupervisorLimits
+  readonly log: Logger
+  /** That of the workers, but for what their supervisor decides. */
+  readonly environment: NodeJS.ProcessEnv
+  readonly startWorker: StartWorker
+  /** Called when a worker has ended. */
+  readonly onEnded: () => void
+}
+
 interface Worker {
-  readonly child: ChildProcess
+  readonly process: WorkerProcess
+  readonly ended: Signal
   /** Its place among the workers, from 0; its replacement takes the same. */
   readonly slot: number
   ready: boolean
@@ -34,28 +42,23 @@ interface Worker {
 export class WorkerProcesses {
   /** The counts of dead workers, so that no counter decreases. */
   readonly retired = newCounters()
+  readonly retiredModels: ModelCounts = {}
   restarts = 0
   /** Requests of the workers that have died, by slot. */
   private readonly retiredRequests: number[]
 
-  private readonly config: ProxyConfig
-  private readonly limits: Limits
-  private readonly log: Logger
-  private readonly onEnded: () => void
+  private readonly options: WorkerProcessesOptions
   private readonly workers = new Set<Worker>()
   private stopping = false
   private failuresInRow = 0
   private port: number
   private nextSnapshot = 1
 
-  /** @param onEnded called when a worker's process has ended */
-  constructor(config: ProxyConfig, limits: Limits, log: Logger, onEnded: () => void) {
-    this.onEnded = onEnded
-    this.config = config
-    this.limits = limits
-    this.log = log
-    this.port = config.port
-    this.retiredRequests = new Array<number>(config.workers).fill(0)
+  constructor(options: WorkerProcessesOptions) {
+    this.options = options
+    const { port, workers } = options.config
+    this.port = port
+    this.retiredRequests = new Array<number>(workers).fill(0)
   }
 
   /**
@@ -64,7 +67,7 @@ export class WorkerProcesses {
    */
   async start(): Promise<number> {
     this.port = await this.spawn(0)
-    await Promise.all(Array.from({ length: this.config.workers - 1 }, (_, i) => this.spawn(i + 1)))
+    await Promise.all(Array.from({ length: this.options.config.workers - 1 }, (_, i) => this.spawn(i + 1)))
     return this.port
   }
 
@@ -83,6 +86,11 @@ export class WorkerProcesses {
     await Promise.all(ended)
   }
 
+  /** Has the workers open the access log again. */
+  reopenLogs(): void {
+    for (const { process } of this.workers) process.send({ reopen: true })
+  }
+
   /** The current reports of all workers; a worker that does not answer in time contributes its last report. */
   async snapshots(): Promise<WorkerSnapshot[]> {
     const answers = await Promise.all([...this.workers].map((worker) => this.snapshotOf(worker)))
@@ -96,61 +104,71 @@ export class WorkerProcesses {
     return requests
   }
 
+  /** @returns the port, once the worker is ready */
   private spawn(slot: number): Promise<number> {
-    const env = { ...process.env, PORT: String(this.port), UWS_HTTP_MAX_HEADERS_SIZE: String(HEAD_BYTES_MAX) }
-    const execArgv = [...process.execArgv, ...YOUNG_SPACE]
-    const child = fork(WORKER_FILE, [], { env, execArgv, stdio: ['ignore', 'inherit', 'inherit', 'ipc'] })
-    const worker: Worker = {
-      child,
-      slot,
-      ready: false,
-      owner: '',
-      drained: false,
-      last: undefined,
-      snapshots: new Map(),
-    }
-    this.workers.add(worker)
+    const { environment, startWorker, log } = this.options
     return new Promise((resolve, reject) => {
-      child.on('message', (message: WorkerToMain) => {
-        if ('snapshot' in message) {
-          worker.last = message.snapshot.data
-          worker.snapshots.get(message.snapshot.id)?.(message.snapshot.data)
-          return
-        }
-        if ('drained' in message) {
-          worker.drained = true
-          this.releaseDrained(worker)
-          return
-        }
-        worker.ready = true
-        worker.owner = message.ready.owner
-        this.failuresInRow = 0
-        resolve(message.ready.port)
-      })
-      child.on('exit', (code, signal) => {
-        this.workers.delete(worker)
-        this.onEnded()
-        this.retire(worker)
-        this.releaseDrained(worker)
-        if (this.stopping) return
-        logEvent(this.log, 'worker_died', { pid: child.pid, code, signal })
-        if (worker.ready) this.replace(slot)
-        else reject(new Error(`a worker ended with ${code ?? signal} before it was ready`))
-      })
+      const env = { ...environment, PORT: String(this.port), UWS_HTTP_MAX_HEADERS_SIZE: String(HEAD_BYTES_MAX) }
+      const worker: Worker = {
+        process: startWorker(env, {
+          onMessage: (message) => this.heard(worker, message, resolve),
+          onExit: (code, signal) => {
+            this.gone(worker)
+            if (this.stopping) return
+            logEvent(log, 'worker_died', { pid: worker.process.pid, code, signal })
+            if (worker.ready) this.replace(slot)
+            else reject(new Error(`a worker ended with ${code ?? signal} before it was ready`))
+          },
+        }),
+        ended: newSignal(),
+        slot,
+        ready: false,
+        owner: '',
+        drained: false,
+        last: undefined,
+        snapshots: new Map(),
+      }
+      this.workers.add(worker)
     })
+  }
+
+  private heard(worker: Worker, message: WorkerToMain, onReady: (port: number) => void): void {
+    if ('snapshot' in message) {
+      worker.last = message.snapshot.data
+      worker.snapshots.get(message.snapshot.id)?.(message.snapshot.data)
+      return
+    }
+    if ('drained' in message) {
+      worker.drained = true
+      this.releaseDrained(worker)
+      return
+    }
+    worker.ready = true
+    worker.owner = message.ready.owner
+    this.failuresInRow = 0
+    onReady(message.ready.port)
+  }
+
+  private gone(worker: Worker): void {
+    this.workers.delete(worker)
+    worker.ended.resolve()
+    this.options.onEnded()
+    this.retire(worker)
+    this.releaseDrained(worker)
   }
 
   // Workers exit together: the kernel keeps sending new requests to each of them as long as it listens.
   private releaseDrained(worker: Worker): void {
-    if (!this.stopping) this.tell(worker, { leave: true })
+    if (!this.stopping) worker.process.send({ leave: true })
     else if ([...this.workers].every((one) => one.drained)) {
-      for (const one of this.workers) this.tell(one, { leave: true })
+      for (const one of this.workers) one.process.send({ leave: true })
     }
   }
 
   private retire({ slot, last }: Worker): void {
     if (last === undefined) return
     addCounters(this.retired, last.counters)
+    addModels(this.retiredModels, last.models, this.options.limits)
     this.retiredRequests[slot] = (this.retiredRequests[slot] ?? 0) + last.counters.requests
   }
 
@@ -161,22 +179,17 @@ export class WorkerProcesses {
     setTimeout(() => {
       if (this.stopping) return
       this.spawn(slot).catch((error: unknown) => {
-        logEvent(this.log, 'worker_restart_failed', { err: error })
+        logEvent(this.options.log, 'worker_restart_failed', { err: error })
         this.replace(slot)
       })
     }, delayMs)
   }
 
-  private end(worker: Worker, noticeMs: number): Promise<void> {
-    const { child } = worker
-    return new Promise((resolve) => {
-      const timer = setTimeout(() => child.kill('SIGKILL'), workerStopMaxMs(this.limits))
-      child.once('exit', () => {
-        clearTimeout(timer)
-        resolve()
-      })
-      this.tell(worker, { drain: true, noticeMs })
-    })
+  private async end({ process, ended }: Worker, noticeMs: number): Promise<void> {
+    const timer = setTimeout(() => process.kill9(), workerStopMaxMs(this.options.limits))
+    process.send({ drain: true, noticeMs })
+    await ended.promise
+    clearTimeout(timer)
   }
 
   private snapshotOf(worker: Worker): Promise<WorkerSnapshot | undefined> {
@@ -189,12 +202,7 @@ export class WorkerProcesses {
       }
       const timer = setTimeout(() => done(worker.last), SNAPSHOT_TIMEOUT_MS)
       worker.snapshots.set(id, done)
-      this.tell(worker, { takeSnapshot: id })
+      worker.process.send({ takeSnapshot: id })
     })
-  }
-
-  // A worker that has just died takes no message; its exit handler does the rest.
-  private tell(worker: Worker, message: MainToWorker): void {
-    if (worker.child.connected) worker.child.send(message, () => undefined)
   }
 }

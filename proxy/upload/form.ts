@@ -1,13 +1,13 @@
 import { GatewayError, invalidRequest } from '../../contract/errors/errors.ts'
-import type { Limits } from '../limits.ts'
+import type { UploadLimits } from './limits.ts'
 import { type FormPart, parseMultipart } from './multipart.ts'
 
 /** The fields and files of a form, by name. Clients name lists `name[]`. */
 export class Form {
   private readonly parts: readonly FormPart[]
-  private readonly limits: Limits
+  private readonly limits: UploadLimits
 
-  constructor(parts: readonly FormPart[], limits: Limits) {
+  constructor(parts: readonly FormPart[], limits: UploadLimits) {
     this.parts = parts
     this.limits = limits
   }
@@ -63,6 +63,6 @@ export class Form {
 }
 
 /** Reads a request's body as a form. @throws GatewayError as `parseMultipart` */
-export function readForm(body: Buffer, contentType: string, limits: Limits): Form {
+export function readForm(body: Buffer, contentType: string, limits: UploadLimits): Form {
   return new Form(parseMultipart(body, contentType, limits), limits)
 }

@@ -1,4 +1,4 @@
-import type { LimitsOf } from '../../contract/limits/limits.ts'
+import type { ContractLimits, LimitsOf } from '../../contract/limits/limits.ts'
 
 /** The limits of reading forms and measuring sound. A file beyond one of them is refused, because its length is not known. */
 export const UPLOAD_LIMITS = {
@@ -18,6 +18,8 @@ export const UPLOAD_LIMITS = {
   mp4BoxesMax: 200_000,
   /** Packets of all tracks of sound of a WebM file: four hours at 2.5 ms are 5,760,000. */
   webmPacketsMax: 6_000_000,
+  /** The head of a part of a form, in bytes. */
+  formHeadBytesMax: 16_384,
 } as const
 
-export type UploadLimits = LimitsOf<typeof UPLOAD_LIMITS>
+export type UploadLimits = LimitsOf<typeof UPLOAD_LIMITS> & ContractLimits

@@ -1,5 +1,5 @@
 import { GatewayError } from '../../contract/errors/errors.ts'
-import type { Limits } from '../limits.ts'
+import type { UploadLimits } from './limits.ts'
 
 const CRLF = Buffer.from('\r\n')
 const HEAD_END = Buffer.from('\r\n\r\n')
@@ -31,7 +31,7 @@ export function isMultipart(contentType: string): boolean {
  * GB), takes the beginning of a longer line for a boundary, and silently skips parts that it cannot parse.
  * @throws GatewayError not_multipart, bad_multipart, body_incomplete when the closing boundary is missing
  */
-export function parseMultipart(body: Buffer, contentType: string, limits: Limits): FormPart[] {
+export function parseMultipart(body: Buffer, contentType: string, limits: UploadLimits): FormPart[] {
   if (!isMultipart(contentType)) throw new GatewayError('not_multipart')
   const boundary = boundaryOf(contentType)
   if (boundary === undefined) throw bad('Content-Type names no boundary of 1 to 70 characters')
@@ -74,7 +74,7 @@ function unquote(quoted: string): string {
 }
 
 /** The position after the first delimiter, which may follow a preamble. */
-function firstDelimiter(body: Buffer, delimiter: Buffer, inner: Buffer, limits: Limits): number {
+function firstDelimiter(body: Buffer, delimiter: Buffer, inner: Buffer, limits: UploadLimits): number {
   const starts = body.subarray(0, delimiter.length).equals(delimiter)
   if (starts && isDelimiterEnd(body, delimiter.length)) return delimiter.length
   const found = nextDelimiter(body, inner, 0, limits)
@@ -83,7 +83,7 @@ function firstDelimiter(body: Buffer, delimiter: Buffer, inner: Buffer, limits: 
 }
 
 /** The position of the line end before the next delimiter, or -1. Bytes that only begin like the delimiter are content. */
-function nextDelimiter(body: Buffer, inner: Buffer, from: number, { formLookalikesMax }: Limits): number {
+function nextDelimiter(body: Buffer, inner: Buffer, from: number, { formLookalikesMax }: UploadLimits): number {
   let at = body.indexOf(inner, from)
   for (let alike = 0; at >= 0; alike++) {
     if (isDelimiterEnd(body, at + inner.length)) return at
@@ -113,7 +113,7 @@ interface PartHead {
   readonly filename: string | null
 }
 
-function readHead(body: Buffer, at: number, limits: Limits): { dataAt: number; head: PartHead } {
+function readHead(body: Buffer, at: number, limits: UploadLimits): { dataAt: number; head: PartHead } {
   const end = body.subarray(at, at + limits.formHeadBytesMax).indexOf(HEAD_END)
   if (end < 0) {
     if (body.length - at > limits.formHeadBytesMax) throw bad('the headers of a part are too long')

@@ -1,4 +1,4 @@
-import type { Limits } from '../limits.ts'
+import type { UpstreamLimits } from './limits.ts'
 
 /** The memory of all answers that a process keeps until they are read, in bytes. */
 export class AnswerMemory {
@@ -33,7 +33,7 @@ export class AnswerMemory {
 
 /** The memory of all answers of a process, and the share of it that registered providers have. */
 export function answerMemories(
-  limits: Pick<Limits, 'answerBytesOpenMax' | 'registeredAnswerBytesOpenMax'>,
+  limits: Pick<UpstreamLimits, 'answerBytesOpenMax' | 'registeredAnswerBytesOpenMax'>,
 ): Readonly<Record<'answers' | 'registeredAnswers', AnswerMemory>> {
   const answers = new AnswerMemory(limits.answerBytesOpenMax)
   return { answers, registeredAnswers: new AnswerMemory(limits.registeredAnswerBytesOpenMax, answers) }

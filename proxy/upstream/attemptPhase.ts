@@ -3,6 +3,7 @@ import { assertNext, type PhaseTable } from '../phases.ts'
 /**
  * The progress of a request over the routes that may serve it.
  * - `ready`: no route was asked yet.
+ * - `choosing`: the quota of a route's key is asked for a permit.
  * - `asking`: a route is asked, and the head of its answer has not arrived.
  * - `refusing`: it answers an error status; the body says why.
  * - `answering`: it answers 2xx, and failover is still possible.
@@ -13,6 +14,7 @@ import { assertNext, type PhaseTable } from '../phases.ts'
  */
 export type AttemptPhase =
   | 'ready'
+  | 'choosing'
   | 'asking'
   | 'refusing'
   | 'answering'
@@ -23,11 +25,12 @@ export type AttemptPhase =
 
 /** Another route is asked only before the commit, and an answer is complete once. */
 const NEXT: PhaseTable<AttemptPhase> = {
-  ready: ['asking', 'over'],
-  asking: ['refusing', 'answering', 'asking', 'over'],
-  refusing: ['asking', 'over'],
-  answering: ['committed', 'answered', 'asking', 'over'],
-  answered: ['complete', 'asking', 'over'],
+  ready: ['choosing', 'asking', 'over'],
+  choosing: ['choosing', 'asking', 'over'],
+  asking: ['refusing', 'answering', 'choosing', 'asking', 'over'],
+  refusing: ['choosing', 'asking', 'over'],
+  answering: ['committed', 'answered', 'choosing', 'asking', 'over'],
+  answered: ['complete', 'choosing', 'asking', 'over'],
   committed: ['complete', 'over'],
   complete: ['over'],
   over: [],

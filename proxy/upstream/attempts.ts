@@ -1,11 +1,10 @@
 import { GatewayError } from '../../contract/errors/errors.ts'
-import { readProviderError } from '../../contract/providers/providerError.ts'
+import { connectionFault } from '../../contract/net/connectionFault.ts'
 import type { Registered, Route } from '../catalog/pricedItem.ts'
-import { AnswerBody } from './answerBody.ts'
 import { type AttemptPhase, assertAttempt, isCommitted } from './attemptPhase.ts'
 import type { AttemptsOptions } from './attemptsOptions.ts'
 import type { CanaryAttempt } from './canaryWatch.ts'
-import { causeOf } from './faultCause.ts'
+import { type KeyPermit, keyPermitOf, potOf } from './keyPermit.ts'
 import {
   mayMoveOnAfterAnswer,
   mayMoveOnAfterFailure,
@@ -13,8 +12,9 @@ import {
   mayReuseConnection,
 } from './operationRules.ts'
 import { OutputTimer } from './outputTimer.ts'
-import { classifyRefusal, type Refusal, refusalOfRegistered } from './refusal.ts'
-import { retryAfterMs } from './retryAfter.ts'
+import { type Refusal, refusalOfRegistered } from './refusal.ts'
+import { RefusedAnswer } from './refusedAnswer.ts'
+import { RouteTurns, type Turn } from './routeTurns.ts'
 import {
   TransportFailure,
   type UpstreamCall,
@@ -22,26 +22,16 @@ import {
   type UpstreamListener,
 } from './transport/transport.ts'
 
-/** So short that its JSON is within all bounds of JSON that is parsed on the event loop. The rest of a longer one, an echo mostly, is not read. */
-const ERROR_BODY_BYTES_MAX = 65_536
-
-/** An answer with an error status, while it arrives. */
-interface RefusedAnswer {
-  readonly status: number
-  readonly headers: UpstreamHeaders
-  readonly body: AnswerBody
-}
-
 /**
  * One request over the routes that may serve it. Until `commit` a failure fails over to the next route, if the rule
  * of the operation allows it; after it every failure is final, because the client has seen output that another route would
  * repeat.
  */
 export class Attempts implements UpstreamListener {
+  /** Of the quotas of keys; undefined where no key has one. */
+  readonly permit: KeyPermit | undefined
   private readonly options: AttemptsOptions
-  private readonly deadlineMs: number
-  private tried = 0
-  private next = 1
+  readonly turns: RouteTurns
   private route: Route
   private call: UpstreamCall | undefined
   private watched: CanaryAttempt | undefined
@@ -60,11 +50,12 @@ export class Attempts implements UpstreamListener {
     const [first] = options.routes
     if (first === undefined) throw new RangeError('a request needs a route')
     this.route = first
-    this.deadlineMs = Date.now() + options.limits.totalTimeoutMs
+    this.turns = new RouteTurns(options)
+    this.permit = keyPermitOf(options)
   }
 
   start(): void {
-    this.send(this.route, false)
+    this.ask(this.route)
   }
 
   /** The first real output arrived: from here on there is no failover. @param outputBytes of a whole answer */
@@ -73,7 +64,10 @@ export class Attempts implements UpstreamListener {
     this.enter(this.phase === 'answered' ? 'complete' : 'committed')
     if (this.options.streamed === true) this.outputTimer?.again()
     else this.outputTimer?.stop()
-    this.options.health.answers(this.route.id)
+    const { health } = this.options
+    health.answers(this.route.id)
+    this.turns.noteOutput(this.route)
+    if (health.keys.anyOut) health.keys.worked(this.route, Date.now())
     this.accuser?.failed(false)
     this.watched?.onOutput(Date.now(), outputBytes)
     // A large answer is read elsewhere when it has ended, and commits after that.
@@ -143,7 +137,7 @@ export class Attempts implements UpstreamListener {
     try {
       if (status < 200 || status > 299) {
         this.enter('refusing')
-        this.refusal = { status, headers, body: new AnswerBody() }
+        this.refusal = new RefusedAnswer(status, headers)
         return
       }
       this.enter('answering')
@@ -156,7 +150,9 @@ export class Attempts implements UpstreamListener {
   onData(bytes: Buffer): void {
     if (this.phase === 'over') return
     if (this.refusal !== null) {
-      this.keepRefused(this.refusal, bytes)
+      if (this.refusal.add(bytes)) return
+      this.call?.cancel()
+      this.refused(this.refusal)
       return
     }
     try {
@@ -190,7 +186,7 @@ export class Attempts implements UpstreamListener {
   onFailure(failure: TransportFailure): void {
     if (this.phase === 'over') return
     this.outputTimer?.stop()
-    this.options.onFault(this.route, failure.message, causeOf(failure))
+    this.options.onFault(this.route, failure.message, connectionFault(failure.cause))
     if (isCommitted(this.phase)) {
       this.enter('over')
       this.watched?.failed(failure.kind === 'idle_timeout')
@@ -210,24 +206,10 @@ export class Attempts implements UpstreamListener {
     this.moveOn({ error, elsewhere: true, routeFault: true, retryAfterMs: 0, perhapsRequest: false }, mayMoveOn)
   }
 
-  private keepRefused(refusal: RefusedAnswer, bytes: Buffer): void {
-    const room = ERROR_BODY_BYTES_MAX - refusal.body.length
-    refusal.body.add(bytes.subarray(0, room), ERROR_BODY_BYTES_MAX)
-    if (bytes.length <= room) return
-    this.call?.cancel()
-    this.refused(refusal)
-  }
-
-  private refused({ status, headers, body: bytes }: RefusedAnswer): void {
-    const { rule, classify, limits, onFault } = this.options
-    const waitMsMax = limits.retryAfterSecondsMax * 1000
-    const body = bytes.take().toString('utf8')
-    const stated = readProviderError(body)
-    const headMs = retryAfterMs(headers, Date.now(), waitMsMax)
-    const waitMs = headMs > 0 ? headMs : Math.min(stated.retryAfterMs ?? 0, waitMsMax)
-    const refusal = classify?.(status, body, waitMs) ?? classifyRefusal(status, stated, waitMs, rule.ownStatus)
-    onFault(this.route, faultText(refusal, `status ${status}`))
-    this.moveOn(refusal, mayMoveOnAfterStatus(rule, status))
+  private refused(answer: RefusedAnswer): void {
+    const refusal = answer.read(this.options)
+    this.options.onFault(this.route, faultText(refusal, `status ${answer.status}`))
+    this.moveOn(refusal, mayMoveOnAfterStatus(this.options.rule, answer.status))
   }
 
   private enter(phase: AttemptPhase): void {
@@ -250,26 +232,39 @@ export class Attempts implements UpstreamListener {
   }
 
   private moveOn(answered: Refusal, mayMoveOn: boolean): void {
-    const { health, routes, limits, listener, accountId } = this.options
     const nowMs = Date.now()
     this.outputTimer?.stop()
     const refusal = this.route.registered === undefined ? answered : refusalOfRegistered(answered)
     if (answered.elsewhere) this.watched?.failed(false)
     else this.accuser = this.watched
-    const coolMs = refusal.accountFault === undefined ? refusal.retryAfterMs : limits.accountFaultCoolMs
-    if (coolMs > 0) health.coolDown(this.route.id, nowMs + coolMs)
-    if (refusal.routeFault) health.failed(this.route.id, nowMs, refusal.perhapsRequest ? accountId : undefined)
-    else health.undecided(this.route.id)
-    let other = routes[this.next]
-    while (other !== undefined && health.isDisabled(other.id)) other = routes[++this.next]
-    const left = this.tried < limits.routeAttemptsMax && nowMs < this.deadlineMs
-    if (other !== undefined && refusal.elsewhere && mayMoveOn && left && !this.last) {
-      this.next++
-      this.tell(() => this.send(other, false))
+    // A provider that answers an error has used nothing; whether one that is silent has is not known.
+    this.permit?.end(this.refusal === null ? undefined : 0)
+    this.follow(this.turns.after(this.route, refusal, mayMoveOn && !this.last, nowMs))
+  }
+
+  private follow({ route, error }: Turn): void {
+    if (route !== undefined) {
+      this.tell(() => this.ask(route))
       return
     }
     this.enter('over')
-    this.tell(() => listener.onRefused(refusal.error))
+    this.tell(() => this.options.listener.onRefused(error))
+  }
+
+  private ask(route: Route): void {
+    const pot = this.permit === undefined ? undefined : potOf(route)
+    if (pot === undefined) {
+      this.send(route, false)
+      return
+    }
+    this.enter('choosing')
+    this.route = route
+    this.permit?.take(pot, {
+      isWanted: () => this.phase !== 'over',
+      onPermit: () => this.send(route, false),
+      onFull: (waitMs) => this.follow(this.turns.afterFull(route, waitMs, !this.last, Date.now())),
+      onCrashed: (error) => this.crashed(error),
+    })
   }
 
   private send(route: Route, fresh: boolean): void {
@@ -277,15 +272,16 @@ export class Attempts implements UpstreamListener {
     this.enter('asking')
     this.route = route
     this.watched = watch?.begin(route, streamed === true, Date.now())
-    this.tried++
+    this.turns.begin(route)
     this.refusal = null
     listener.onAttempt(route)
     health.started(route.id)
+    if (health.keys.anyOut) health.keys.started(route, Date.now())
     // A kept connection may turn out to be dead after the request was sent; whether the provider took the request is unknown
     // then.
     const onNew = fresh || !mayReuseConnection(rule)
-    const request = makeRequest(route, Math.max(1, this.deadlineMs - Date.now()), onNew)
-    request.attempt = this.tried
+    const request = makeRequest(route, this.turns.leftMs(Date.now()), onNew)
+    request.attempt = this.turns.begun
     this.call = transport.send(request, this)
     if (route.registered !== undefined) this.awaitOutput(route.registered)
   }

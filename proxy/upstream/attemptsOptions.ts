@@ -1,8 +1,9 @@
 import type { GatewayError } from '../../contract/errors/errors.ts'
+import type { FaultCause } from '../../contract/net/connectionFault.ts'
 import type { Route } from '../catalog/pricedItem.ts'
-import type { Limits } from '../limits.ts'
+import type { Permits } from '../quotas/permit.ts'
 import type { CanaryWatch } from './canaryWatch.ts'
-import type { FaultCause } from './faultCause.ts'
+import type { UpstreamLimits } from './limits.ts'
 import type { OperationRule } from './operationRules.ts'
 import type { Refusal } from './refusal.ts'
 import type { RouteHealth } from './routeHealth.ts'
@@ -27,15 +28,26 @@ export interface AttemptListener {
 /** Classifies an error answer of a provider. */
 export type Classify = (status: number, body: string, retryAfterMs: number) => Refusal
 
+/** The count and the deadline of a request that go on from the routes of one model to those of another. */
+export interface EarlierTurns {
+  /** Attempts that were begun. */
+  readonly begun: number
+  readonly deadlineMs: number
+}
+
 export interface AttemptsOptions {
   readonly transport: Transport
   readonly health: RouteHealth
-  readonly limits: Limits
+  readonly limits: UpstreamLimits
   readonly rule: OperationRule
   /** The account of the request. */
   readonly accountId: string
   /** Candidates in the order they are tried. */
   readonly routes: readonly Route[]
+  /** Gives permits of the keys' quotas; absent where these do not count the request. */
+  readonly permits?: Permits
+  /** Tokens that the request may use, for these quotas; absent is none. */
+  readonly tokensMax?: number | undefined
   readonly makeRequest: (route: Route, totalTimeoutMs: number, fresh: boolean) => UpstreamRequest
   readonly listener: AttemptListener
   /** Measures registered providers; absent when none can be among the routes. */
@@ -44,6 +56,8 @@ export interface AttemptsOptions {
   readonly streamed?: boolean
   /** Tokens that an answer in one piece may have; absent where it is not priced by them. */
   readonly outputTokensMax?: number | undefined
+  /** The turns of the same request over the routes of another model, whose deadline and count go on; absent for none. */
+  readonly earlier?: EarlierTurns | undefined
   /** Sorts error answers; absent for those of a model's provider. */
   readonly classify?: Classify | undefined
   /** Called for faults that the client does not see: a provider that rejects our credential, a failing route. */

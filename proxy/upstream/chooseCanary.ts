@@ -1,5 +1,5 @@
 import type { Dialect } from '../../contract/catalog/dialects.ts'
-import { fnv1a } from '../../contract/std/fnv1a.ts'
+import { placeOf } from '../../contract/std/fnv1a.ts'
 import type { Model } from '../catalog/catalog.ts'
 import type { Route } from '../catalog/pricedItem.ts'
 import type { RouteHealth } from './routeHealth.ts'
@@ -34,7 +34,7 @@ export function chooseCanary(
   nowMs: number,
 ): Route | undefined {
   if (!policy.allowRegistered || policy.cheapest || policy.privateImage !== undefined) return undefined
-  let left = placeOf(requestId)
+  let left = placeInMillion(requestId)
   for (const canary of canaries) {
     left -= canary.trafficPpm
     if (left >= 0) continue
@@ -51,10 +51,7 @@ export function chooseCanary(
   return undefined
 }
 
-/** Maps an id evenly to one of a million places: FNV-1a with the finalizer of MurmurHash3. */
-export function placeOf(id: string): number {
-  let hash = fnv1a(id)
-  hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b)
-  hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35)
-  return ((hash ^ (hash >>> 16)) >>> 0) % MILLION
+/** Maps an id evenly to one of a million places. */
+export function placeInMillion(id: string): number {
+  return placeOf(id) % MILLION
 }

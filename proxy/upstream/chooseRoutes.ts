@@ -1,9 +1,12 @@
 import type { Dialect } from '../../contract/catalog/dialects.ts'
 import { GatewayError, invalidRequest } from '../../contract/errors/errors.ts'
+import type { RefusalFigures } from '../../contract/errors/figures.ts'
 import type { Model } from '../catalog/catalog.ts'
 import type { Route } from '../catalog/pricedItem.ts'
 import { type CanaryCandidate, chooseCanary } from './chooseCanary.ts'
+import { limited } from './keyVerdict.ts'
 import type { RouteHealth } from './routeHealth.ts'
+import { spreadRoutes } from './spreadRoutes.ts'
 
 /** The requirements of a request, its key and its account for routes. */
 export interface RoutePolicy {
@@ -24,6 +27,8 @@ export interface RoutePolicy {
   readonly events?: { readonly kind: string; readonly param: string } | undefined
   /** Only providers with an attestation in force may serve: the private tier. */
   readonly attested: boolean
+  /** The conversation of the request, see affinityOf; absent for a model that leaves no choice. */
+  readonly affinity?: number | undefined
   /** A registered provider may be asked first; absent is not. */
   readonly canary?: CanaryCandidate | undefined
 }
@@ -36,19 +41,46 @@ export interface RoutePolicy {
 export function chooseRoutes(model: Model, policy: RoutePolicy, health: RouteHealth, nowMs: number): readonly Route[] {
   const { dialects, cheapest } = policy
   if (policy.attested && !model.attested) throw notOnPrivateTier(model.id)
-  if (spoken(model.enabledRoutes, dialects).length === 0) throw new GatewayError('model_unavailable')
+  if (spoken(model.enabledRoutes, dialects).length === 0)
+    throw new GatewayError('model_unavailable', { figures: figuresOf(model, []) })
   if (policy.events !== undefined) checkStreams(model, policy.events)
   const order = cheapest ? model.cheapestOrder : model.usualOrder
   const kept = spoken(policy.allowRetention ? order.all : order.traceless, dialects)
-  if (kept.length === 0) throw new GatewayError('no_route_for_policy', { message: keepsAll(model.id) })
+  if (kept.length === 0) throw noneKept(model)
   const proved = policy.attested ? attested(kept, model.id, nowMs) : kept
   const allowed = policy.privateImage === undefined ? proved : reachingInside(proved, policy.privateImage)
   const able = policy.events === undefined ? allowed : streaming(allowed, policy.events.kind)
-  const open = those(able, (route) => health.isOpen(route.id, nowMs))
+  const healthy = those(able, (route) => health.isOpen(route.id, nowMs))
+  const open = model.leavesChoice
+    ? spreadRoutes(healthy, policy.affinity ?? 0, cheapest ? null : model.order, health, nowMs)
+    : healthy
   if (open.length > 0) return withCanary(open, model, policy, health, nowMs)
-  if (able.length === 0) throw new GatewayError('no_route_for_policy', { message: keepsAll(model.id) })
-  const waitMs = Math.min(...able.map((route) => health.waitMs(route.id, nowMs)))
-  throw new GatewayError('model_unavailable', { retryAfterSeconds: Math.max(1, Math.ceil(waitMs / 1000)) })
+  if (able.length === 0) throw noneKept(model)
+  throw noneNow(model, able, health, nowMs)
+}
+
+/** The error while no route can be asked, with the time until the first one can. */
+function noneNow(model: Model, routes: readonly Route[], health: RouteHealth, nowMs: number): GatewayError {
+  const figures = figuresOf(model, routes)
+  const waitMs = Math.min(...routes.map((route) => health.waitMs(route.id, nowMs)))
+  const isLimited = routes.some(({ id, keyed }) =>
+    keyed === undefined ? health.isLimited(id, nowMs) : health.keys.allOut(keyed, nowMs)?.limited,
+  )
+  if (isLimited) return limited(waitMs, figures)
+  return new GatewayError('model_unavailable', { retryAfterSeconds: Math.max(1, Math.ceil(waitMs / 1000)), figures })
+}
+
+/** The error for a model whose routes are all excluded by the policy. */
+function noneKept(model: Model): GatewayError {
+  return new GatewayError('no_route_for_policy', { message: keepsAll(model.id), figures: figuresOf(model, []) })
+}
+
+function figuresOf({ id, enabledRoutes }: Model, allowed: readonly Route[]): RefusalFigures {
+  return {
+    refusedBy: 'routes',
+    model: id,
+    routes: { enabled: enabledRoutes.length, allowed: allowed.length, open: 0 },
+  }
 }
 
 /** A registered provider is followed by the model's own routes, so that its failure does not affect the client. */

@@ -1,5 +1,5 @@
 import { AttemptIds } from '../../contract/wire/attemptIds.ts'
-import type { Limits } from '../limits.ts'
+import type { UpstreamLimits } from './limits.ts'
 import { NamedAttempts } from './namedAttempts.ts'
 import { SocketTransport } from './socketTransport.ts'
 import type { Transport } from './transport/transport.ts'
@@ -14,12 +14,12 @@ export type TransportName = 'sockets' | 'undici'
 export async function newTransport(
   name: TransportName,
   busKeys: readonly Buffer[],
-  limits: Limits,
+  limits: UpstreamLimits,
 ): Promise<Transport> {
   return new NamedAttempts(await plainTransport(name, limits), new AttemptIds(busKeys))
 }
 
-async function plainTransport(name: TransportName, limits: Limits): Promise<Transport> {
+async function plainTransport(name: TransportName, limits: UpstreamLimits): Promise<Transport> {
   if (name === 'sockets') return new SocketTransport(limits)
   const { UndiciTransport } = await import('./undiciTransport.ts')
   return new UndiciTransport(limits)

@@ -1,5 +1,6 @@
+import { withOwnQuery } from '../../contract/providers/ownParts.ts'
 import type { Provider } from '../catalog/pricedItem.ts'
-import type { Limits } from '../limits.ts'
+import type { UpstreamLimits } from './limits.ts'
 import type { UpstreamRequest } from './transport/transport.ts'
 
 /** A request to a provider; the path is relative to its base path. */
@@ -9,7 +10,7 @@ type Asked = Pick<UpstreamRequest, 'path' | 'headers' | 'requestId' | 'body'>
 export function postRequest(
   provider: Provider,
   asked: Asked,
-  limits: Limits,
+  limits: UpstreamLimits,
   totalTimeoutMs: number,
   fresh: boolean,
 ): UpstreamRequest {
@@ -17,7 +18,7 @@ export function postRequest(
 }
 
 /** A GET from a provider, with the timeouts of requests that clients wait for. */
-export function getRequest(provider: Provider, asked: Asked, limits: Limits, fresh: boolean): UpstreamRequest {
+export function getRequest(provider: Provider, asked: Asked, limits: UpstreamLimits, fresh: boolean): UpstreamRequest {
   return providerRequest('GET', provider, asked, limits, { totalTimeoutMs: limits.totalTimeoutMs, fresh })
 }
 
@@ -25,13 +26,13 @@ function providerRequest(
   method: UpstreamRequest['method'],
   provider: Provider,
   asked: Asked,
-  limits: Limits,
+  limits: UpstreamLimits,
   { totalTimeoutMs, fresh }: Pick<UpstreamRequest, 'totalTimeoutMs' | 'fresh'>,
 ): UpstreamRequest {
   return {
     origin: provider.origin,
     host: provider.host,
-    path: provider.basePath + asked.path,
+    path: provider.basePath + withOwnQuery(asked.path, provider.query),
     method,
     headers: asked.headers,
     requestId: asked.requestId,
@@ -43,5 +44,6 @@ function providerRequest(
     totalTimeoutMs,
     fresh,
     publicOnly: provider.publicOnly === true,
+    reach: provider.reach,
   }
 }

@@ -2,6 +2,7 @@ import { GatewayError } from '../../contract/errors/errors.ts'
 import { cleanMessage } from '../../contract/providers/cleanMessage.ts'
 import type { ProviderError } from '../../contract/providers/providerError.ts'
 import { faultOf } from '../../contract/providers/providerFault.ts'
+import type { KeyFault } from './keys/keyHealth.ts'
 
 /** The consequences of a provider's error answer for the request. */
 export interface Refusal {
@@ -17,6 +18,8 @@ export interface Refusal {
   readonly retryAfterMs: number
   /** The gateway's account at the provider is of no use for now, and why; absent is not, or not for certain. */
   readonly accountFault?: string
+  /** It is the fault of the key that the request was sent with, so that another key may serve; absent is not. */
+  readonly keyFault?: KeyFault
 }
 
 /** An unusable answer: an error, empty, or unreadable. */
@@ -54,12 +57,14 @@ export function classifyRefusal(
         ...(isEcho && { perhapsRequest: true }),
         retryAfterMs,
         ...(certain && { accountFault: name === '' ? 'no money' : name }),
+        // A key may be denied for what a request asks, and so must not be out for long.
+        ...(!isEcho && { keyFault: certain || status === 401 ? 'account' : 'denied' }),
       }
     }
     case 'rate': {
       const retryAfterSeconds = Math.max(1, Math.ceil(retryAfterMs / 1000))
       const error = new GatewayError('rate_limited', { message: BUSY, retryAfterSeconds })
-      return { error, elsewhere: true, routeFault: false, retryAfterMs }
+      return { error, elsewhere: true, routeFault: false, retryAfterMs, keyFault: 'rate' }
     }
     case 'timeout': {
       const error = new GatewayError('upstream_timeout')
@@ -82,7 +87,8 @@ export function refusalOfRegistered({ error, retryAfterMs, routeFault, perhapsRe
   return { ...route, error: shown, elsewhere: true }
 }
 
-const BUSY = 'Every provider of this model limits its rate; try again after Retry-After seconds.'
+/** Of an error that asks the client to wait. */
+export const BUSY = 'Every provider of this model limits its rate; try again after Retry-After seconds.'
 
 function unavailable(): { error: GatewayError; elsewhere: boolean } {
   return { error: new GatewayError('upstream_unavailable'), elsewhere: true }

@@ -1,4 +1,7 @@
-import type { Limits } from '../limits.ts'
+import type { Route } from '../catalog/pricedItem.ts'
+import { FirstTokens } from './firstTokens.ts'
+import { KeyHealth } from './keys/keyHealth.ts'
+import type { UpstreamLimits } from './limits.ts'
 
 /** How many times the usual number of failures a single account has to see before a route is closed for all accounts. */
 const SOLE_ACCOUNT_FACTOR = 4
@@ -17,18 +20,26 @@ interface Health {
   trying: boolean
   /** Until when the provider asked for no requests (Retry-After). */
   coolUntilMs: number
+  /** The same where it limits the gateway's rate. */
+  limitedUntilMs: number
 }
 
 /** Circuit breakers of the routes. A breaker opens after consecutive failures and closes on a success. */
 export class RouteHealth {
-  private readonly limits: Limits
+  private readonly limits: UpstreamLimits
   private readonly routes = new Map<string, Health>()
+  /** The health of the providers' keys. */
+  readonly keys: KeyHealth
+  /** Of routes that are chosen by it. */
+  readonly firstTokens: FirstTokens
   private disabled: ReadonlySet<string> = new Set()
   /** Routes that have answered since `take`; as many as there are in the catalog. */
   private well = new Set<string>()
 
-  constructor(limits: Limits) {
+  constructor(limits: UpstreamLimits, keys = new KeyHealth({ limits })) {
     this.limits = limits
+    this.keys = keys
+    this.firstTokens = new FirstTokens(limits)
   }
 
   /** Sets the routes that are disabled now, so that no request under way fails over to one of them. */
@@ -77,7 +88,12 @@ export class RouteHealth {
   take(nowMs: number): { readonly failing: string[]; readonly well: string[] } {
     const { well } = this
     this.well = new Set()
-    return { failing: [...this.routes.keys()].filter((routeId) => !this.isOpen(routeId, nowMs)), well: [...well] }
+    return { failing: this.out(nowMs), well: [...well] }
+  }
+
+  /** The routes that requests are kept from now. */
+  out(nowMs: number): string[] {
+    return [...this.routes.keys()].filter((routeId) => !this.isOpen(routeId, nowMs))
   }
 
   /** The first output of an answer has arrived. Whether the route breaks its answers off is not known yet. */
@@ -122,10 +138,27 @@ export class RouteHealth {
     if (health !== undefined) health.trying = false
   }
 
-  coolDown(routeId: string, untilMs: number): void {
+  /** @param isLimited the provider limits the gateway's rate */
+  coolDown(routeId: string, untilMs: number, isLimited = false): void {
     const health = this.healthOf(routeId)
     health.trying = false
     health.coolUntilMs = Math.max(health.coolUntilMs, untilMs)
+    if (isLimited) health.limitedUntilMs = Math.max(health.limitedUntilMs, untilMs)
+  }
+
+  /** Whether the provider has asked for no requests for now because it limits the gateway's rate. */
+  isLimited(routeId: string, nowMs: number): boolean {
+    return this.isCooling(routeId, nowMs) && (this.routes.get(routeId)?.limitedUntilMs ?? 0) > nowMs
+  }
+
+  /** Keys of providers have changed: requests are not kept from routes any more for keys that were replaced, or where one was added. */
+  keysChanged(routes: readonly Route[], nowMs: number): void {
+    const freed = this.keys.forgetReplaced(routes.flatMap((route) => route.keyed ?? [route]))
+    for (const { id, keyed } of routes) {
+      const health = this.routes.get(id)
+      const hasKey = keyed !== undefined && this.keys.allOut(keyed, nowMs) === undefined
+      if (health !== undefined && (hasKey || freed.has(id))) health.coolUntilMs = 0
+    }
   }
 
   private hasTripped({ ownFailures, answeredFailures, brokenAnswers, severalAccounts }: Health): boolean {
@@ -147,6 +180,7 @@ export class RouteHealth {
         openUntilMs: 0,
         trying: false,
         coolUntilMs: 0,
+        limitedUntilMs: 0,
       }
       this.routes.set(routeId, health)
     }

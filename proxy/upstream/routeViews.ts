@@ -2,7 +2,8 @@ import type { ClockDifference } from '../../contract/wire/clockDifference.ts'
 import { sluice } from '../../contract/wire/generated/messages.js'
 import type { Redis } from '../../contract/wire/redis.ts'
 import { ROUTE_VIEWS_KEY } from '../../contract/wire/redisKeys.ts'
-import type { Limits } from '../limits.ts'
+import type { KeyOut } from './keys/keyHealth.ts'
+import type { UpstreamLimits } from './limits.ts'
 import type { RouteHealth } from './routeHealth.ts'
 
 export interface RouteViewsOptions {
@@ -10,9 +11,12 @@ export interface RouteViewsOptions {
   /** This process. */
   readonly owner: string
   readonly health: Pick<RouteHealth, 'isOpen' | 'take'>
+  readonly keysOut: () => readonly KeyOut[]
+  /** Tokens of the prompts that this process has sent with each key. */
+  readonly keyTokens: () => readonly sluice.IKeyTokens[]
   /** Each view is dated by Redis's clock. */
   readonly clock: Pick<ClockDifference, 'ms'>
-  readonly limits: Pick<Limits, 'routeViewMs' | 'routeViewKeptMs' | 'routeViewRoutesMax'>
+  readonly limits: Pick<UpstreamLimits, 'routeViewMs' | 'routeViewKeptMs' | 'routeViewRoutesMax'>
   readonly onFault: (error: unknown) => void
 }
 
@@ -70,7 +74,12 @@ export class RouteViews {
     const atMs = Math.max(0, Math.floor(Date.now() - clock.ms))
     const { failing, well } = health.take(Date.now())
     const most = limits.routeViewRoutesMax
-    const view = { atMs, failing: failing.slice(0, most), well: this.recent(well).slice(0, most) }
+    const out = this.options.keysOut().slice(0, most)
+    const byRedis = (ms: number): number => (ms === 0 ? 0 : Math.max(0, Math.ceil(ms - clock.ms)))
+    const keysOut = out.map(({ untilMs, ...key }) => ({ ...key, untilMs: byRedis(untilMs) }))
+    const tokens = this.options.keyTokens().slice(0, most)
+    const states = { failing: failing.slice(0, most), well: this.recent(well).slice(0, most) }
+    const view = { atMs, ...states, keysOut, keyTokens: [...tokens] }
     try {
       await commands.hset(ROUTE_VIEWS_KEY, owner, Buffer.from(sluice.RouteView.encode(view).finish()))
       await this.read(atMs)

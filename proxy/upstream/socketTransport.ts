@@ -1,14 +1,16 @@
 import { createSecureContext, type SecureContext } from 'node:tls'
-import { withoutBrackets } from '../../contract/net/ipAddress.ts'
+import { portOf, withoutBrackets } from '../../contract/net/ipAddress.ts'
 import { isForbiddenHost, publicLookup } from '../../contract/net/publicLookup.ts'
+import type { Reach } from '../../contract/providers/reach.ts'
 import { checkDeadlines } from '../checkDeadlines.ts'
-import type { Limits } from '../limits.ts'
 import { type BodyDecoder, readCoded } from './bodyDecoder.ts'
 import type { Connection, Origin } from './h1/connection.ts'
 import { ConnectionPool } from './h1/pool.ts'
 import { TlsSessions } from './h1/wire/tlsSessions.ts'
 import type { TlsShared } from './h1/wire/tlsWire.ts'
+import type { UpstreamLimits } from './limits.ts'
 import {
+  poolName,
   type Transport,
   TransportFailure,
   type UpstreamCall,
@@ -19,22 +21,24 @@ import {
 
 /** Deadlines are checked this often, for all requests together, instead of by a timer each. */
 const CHECK_MS = 50
-const HTTP_PORT = 80
-const HTTPS_PORT = 443
 
 /** The transport of the hot path: HTTP/1.1 over kept connections, read into memory that all of them share. */
 export class SocketTransport implements Transport {
-  private readonly limits: Limits
+  private readonly limits: UpstreamLimits
   private readonly pools = new Map<string, ConnectionPool>()
   private readonly timer: NodeJS.Timeout
   private readonly tls: TlsShared
 
   /** @param context has the trusted certificates; by default those that Node.js trusts */
-  constructor(limits: Limits, context: SecureContext = createSecureContext()) {
+  constructor(limits: UpstreamLimits, context: SecureContext = createSecureContext()) {
     this.limits = limits
-    this.tls = { context, sessions: new TlsSessions(limits) }
+    this.tls = { context, prefix: '', sessions: new TlsSessions(limits) }
     this.timer = checkDeadlines(CHECK_MS, (nowMs) => {
-      for (const pool of this.pools.values()) pool.check(nowMs)
+      for (const [name, pool] of this.pools) {
+        pool.check(nowMs)
+        // Others take its place when a file of certificates has changed.
+        if (pool.isEmpty) this.pools.delete(name)
+      }
     })
   }
 
@@ -56,25 +60,30 @@ export class SocketTransport implements Transport {
   }
 
   /** @returns undefined for an address that must not be connected to */
-  private poolOf({ origin, publicOnly }: UpstreamRequest): ConnectionPool | undefined {
-    // Connections that were not checked never serve requests that have to go to public addresses.
-    const name = publicOnly === true ? `public ${origin}` : origin
+  private poolOf(request: UpstreamRequest): ConnectionPool | undefined {
+    const { origin, publicOnly, reach } = request
+    const name = poolName(request)
     const known = this.pools.get(name)
     if (known !== undefined) return known
     const url = new URL(origin)
     if (publicOnly === true && isForbiddenHost(url.hostname)) return undefined
     const { connectionsPerProviderMax: connectionsMax, connectionIdleMs: idleMs } = this.limits
-    const endpoint = this.endpointOf(url, publicOnly === true)
+    const endpoint = this.endpointOf(url, publicOnly === true, reach)
     const pool = new ConnectionPool({ endpoint, connectionsMax, idleMs })
     this.pools.set(name, pool)
     return pool
   }
 
-  private endpointOf({ protocol, hostname, port }: URL, publicOnly: boolean): Origin {
-    const host = withoutBrackets(hostname)
-    const checked = publicOnly ? { lookup: publicLookup() } : {}
-    if (protocol !== 'https:') return { host, port: Number(port || HTTP_PORT), ...checked }
-    return { host, port: Number(port || HTTPS_PORT), tls: this.tls, ...checked }
+  private endpointOf(url: URL, publicOnly: boolean, reach: Reach | undefined): Origin {
+    const end = { host: withoutBrackets(url.hostname), port: portOf(url) }
+    const way = publicOnly ? { lookup: publicLookup() } : reach?.proxy === undefined ? {} : { proxy: reach.proxy }
+    return url.protocol === 'https:' ? { ...end, tls: this.tlsOf(reach), ...way } : { ...end, ...way }
+  }
+
+  private tlsOf(reach: Reach | undefined): TlsShared {
+    if (reach === undefined) return this.tls
+    const { context = this.tls.context, name } = reach
+    return { context, prefix: `${name} `, sessions: this.tls.sessions }
   }
 }
 

@@ -1,12 +1,15 @@
 import { Readable } from 'node:stream'
-import { type Dispatcher, errors, Pool } from 'undici'
+import { buildConnector, type Dispatcher, errors, Pool } from 'undici'
 import { isForbiddenHost, publicLookup } from '../../contract/net/publicLookup.ts'
-import type { Limits } from '../limits.ts'
+import { TunnelError } from '../../contract/net/tunnel.ts'
+import { tunnelConnector } from '../../contract/net/tunnelConnector.ts'
 import { type BodyDecoder, type BodyReading, readCoded } from './bodyDecoder.ts'
+import type { UpstreamLimits } from './limits.ts'
 import {
   type FailureKind,
   isPieces,
   piecesBytes,
+  poolName,
   slicesOf,
   type Transport,
   TransportFailure,
@@ -21,9 +24,9 @@ type IncomingHeaders = Record<string, string | string[] | undefined>
 /** A transport over undici's dispatch interface, with one pool of keep-alive connections per origin. */
 export class UndiciTransport implements Transport {
   private readonly pools = new Map<string, Pool>()
-  private readonly limits: Limits
+  private readonly limits: UpstreamLimits
 
-  constructor(limits: Limits) {
+  constructor(limits: UpstreamLimits) {
     this.limits = limits
   }
 
@@ -34,12 +37,13 @@ export class UndiciTransport implements Transport {
     }
     const call = new UndiciCall(listener, request.totalTimeoutMs)
     const { body } = request
+    const traceList = request.traceHeaders?.list ?? []
     const length = isPieces(body) ? ['content-length', String(piecesBytes(body))] : []
     this.poolOf(request).dispatch(
       {
         path: request.path,
         method: request.method,
-        headers: [...request.headers.list, 'x-request-id', request.requestId, ...length],
+        headers: [...request.headers.list, ...traceList, 'x-request-id', request.requestId, ...length],
         body: isPieces(body) ? Readable.from(slicesOf(body), { objectMode: false }) : body,
         headersTimeout: request.firstByteTimeoutMs,
         bodyTimeout: request.idleTimeoutMs,
@@ -54,21 +58,32 @@ export class UndiciTransport implements Transport {
   }
 
   private poolOf(request: UpstreamRequest): Pool {
-    const name = request.publicOnly === true ? `public ${request.origin}` : request.origin
+    const name = poolName(request)
     let pool = this.pools.get(name)
     if (pool === undefined) {
       pool = new Pool(request.origin, {
         connections: this.limits.connectionsPerProviderMax,
         pipelining: 1,
-        connect: {
-          timeout: request.connectTimeoutMs,
-          ...(request.publicOnly === true && { lookup: publicLookup() }),
-        },
+        connect: connectorOf(request),
       })
       this.pools.set(name, pool)
+      this.closeOldest()
     }
     return pool
   }
+
+  private closeOldest(): void {
+    const [oldest] = this.pools
+    if (oldest === undefined || this.pools.size <= this.limits.undiciPoolsMax) return
+    this.pools.delete(oldest[0])
+    void oldest[1].close()
+  }
+}
+
+function connectorOf({ publicOnly, reach, connectTimeoutMs: timeout }: UpstreamRequest): buildConnector.connector {
+  if (publicOnly === true) return buildConnector({ timeout, lookup: publicLookup() })
+  const secure = buildConnector({ timeout, ...(reach?.context && { secureContext: reach.context }) })
+  return reach?.proxy === undefined ? secure : tunnelConnector(reach.proxy, secure, timeout)
 }
 
 class UndiciCall implements UpstreamCall, Dispatcher.DispatchHandler {
@@ -189,6 +204,7 @@ function kindOf(error: Error, headSeen: boolean): FailureKind {
   if (error instanceof errors.HeadersTimeoutError) return 'first_byte_timeout'
   if (error instanceof errors.BodyTimeoutError) return headSeen ? 'idle_timeout' : 'first_byte_timeout'
   if (error instanceof errors.HTTPParserError || error instanceof errors.HeadersOverflowError) return 'malformed'
+  if (error instanceof TunnelError) return 'connect'
   const code: unknown = Reflect.get(error, 'code')
   if (code === 'ECONNREFUSED' || code === 'ENOTFOUND' || code === 'EAI_AGAIN' || code === 'EHOSTUNREACH')
     return 'connect'

@@ -29,7 +29,7 @@ export function configurationPage(root) {
   })
   const tables = new SchemaTables(payments)
   return page('Configuration', '`contract/schemas/environment.schema.json` and `payments.schema.json`', [
-    'The programs are configured by environment variables; a variable that is empty counts as not set. A value that does not hold stops the start with a line that names the variable and says what it must be; values of secret variables are never repeated. An unknown variable that begins with `SLUICE_` is logged as `configuration_variable_unknown`.',
+    'The programs are configured by environment variables; a variable that is empty counts as not set. A value that does not hold stops the start with a line that names the variable and says what it must be; values of secret variables are never repeated. Each secret variable can be in a file instead, as a mounted secret is: `NAME_FILE` has the path, and `NAME` is not set. Such a file is read when a program starts. An unknown variable that begins with `SLUICE_` is logged as `configuration_variable_unknown`.',
     'The catalog, that is providers, models and prices, has [its own file](catalog-file.md); bounds, timeouts and rate limits are [limits](limits.md).',
     '## Environment variables',
     table(['variable', 'meaning'], summary),

@@ -1,14 +1,13 @@
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { dirname } from 'node:path'
 import { CLIENT_LIMITS } from '../../dist/contract/limits/clientLimits.js'
 import { SHARED_LIMITS } from '../../dist/contract/limits/sharedLimits.js'
 import { unitOf } from '../../dist/contract/limits/unitOf.js'
 import { CONTROL_LIMITS } from '../../dist/control/limits.js'
 import { PROXY_LIMITS } from '../../dist/proxy/limits.js'
-import { UPLOAD_LIMITS } from '../../dist/proxy/upload/limits.js'
 import { FLOORS } from '../layering.mjs'
 import { code, page, sentence, table } from './markdown.mjs'
 
-const PROXY_OWN = Object.fromEntries(Object.entries(PROXY_LIMITS).filter(([name]) => !(name in UPLOAD_LIMITS)))
 const ENTRY = /\/\*\*((?:(?!\*\/)[\s\S])*)\*\/\s*(\w+):\s*[^/\n]*,|^ {2}\/\/ (.+)$/gm
 /** The groups of a source of limits: a heading from its `//` comments, and the comment of each name. */
 function groupsOf(path) {
@@ -42,15 +41,26 @@ function checked(path, values, prefix) {
   return blocks
 }
 
+/** A section for each folder of a part that has a table of limits. */
+function sections(root, part, folders, values) {
+  const missing = new Set(Object.keys(values))
+  const shown = folders.flatMap((folder) => {
+    const { blocks, left } = tablesOf(`${root}/${part}/${folder}/limits.ts`, values, `${part}.`)
+    for (const name of missing) if (!left.has(name)) missing.delete(name)
+    return blocks.length === 0 ? [] : [`### ${part}/${folder}`, ...blocks]
+  })
+  if (missing.size > 0) throw new Error(`${part}: no comment for ${[...missing].join(', ')}`)
+  return shown
+}
+
 /** docs/reference/limits.md: every bound with its unit and its default. */
 export function limitsPage(root) {
   const floors = FLOORS.filter((floor) => existsSync(`${root}/control/${floor}/limits.ts`))
-  const control = floors.map((floor) => {
-    const path = `control/${floor}/limits.ts`
-    const { blocks } = tablesOf(`${root}/${path}`, CONTROL_LIMITS, 'control.')
-    return blocks.length === 0 ? [] : [`### control/${floor}`, ...blocks]
-  })
-  return page('Limits', '`contract/limits/`, `proxy/limits.ts`, `proxy/upload/limits.ts` and `control/*/limits.ts`', [
+  const rooms = readdirSync(`${root}/proxy`, { recursive: true })
+    .filter((path) => path.endsWith('/limits.ts'))
+    .map((path) => dirname(path))
+    .sort()
+  return page('Limits', '`contract/limits/`, and `limits.ts` of the folders of `proxy` and `control`', [
     'Every queue, buffer, timeout, retry and loop of the gateway has a bound in these tables. Clients read the rate limits, sizes and timeouts that concern them at `GET /v1/limits`.',
     'An operator changes a limit with the environment variable `SLUICE_LIMITS`, a JSON object of positive integers. Limits of one part alone stand below its name:',
     '```json\n{ "requestsPerMinute": 6000, "proxy": { "breakerFailures": 10 }, "control": { "batchPollMs": 5000 } }\n```',
@@ -60,10 +70,8 @@ export function limitsPage(root) {
     '## Limits that proxy and control share',
     ...checked(`${root}/contract/limits/sharedLimits.ts`, SHARED_LIMITS, ''),
     '## Limits of the proxy: backpressure, keep-alive, failover, circuit breaker, drain',
-    ...checked(`${root}/proxy/limits.ts`, PROXY_OWN, 'proxy.'),
-    '### proxy/upload',
-    ...checked(`${root}/proxy/upload/limits.ts`, UPLOAD_LIMITS, 'proxy.'),
+    ...sections(root, 'proxy', rooms, PROXY_LIMITS),
     '## Limits of control',
-    ...control.flat(),
+    ...sections(root, 'control', floors, CONTROL_LIMITS),
   ])
 }

@@ -3,21 +3,16 @@ import { Contradictions } from '../../dist/control/batch/contradictions.js'
 import { RejectedEvidence } from '../../dist/control/catalog/attestation/rejectedEvidence.js'
 import { RefusalCounts } from '../../dist/control/products/payments/x402/refusalCounts.js'
 import { ControlMetrics } from '../../dist/control/service/metrics.js'
-import { COUNTERS, newCounters } from '../../dist/proxy/metrics/requestMetrics.js'
+import { newCounters } from '../../dist/proxy/metrics/requestMetrics.js'
 import { renderMetrics } from '../../dist/proxy/supervisor/renderMetrics.js'
 import { code, page, sentence, table } from './markdown.mjs'
 
 const RUNTIME = /^sluice_control_(process|nodejs)_/
 
-/** The metrics of the proxy, each label with one value, so that the text names all labels. */
-async function proxyMetrics() {
-  const retired = newCounters()
-  for (const [name, { label }] of Object.entries(COUNTERS)) if (label !== undefined) retired[name].any = 1
-  const { text } = await renderMetrics([], { retired, restarts: 0, requestsBySlot: [0] })
-  return [...text.matchAll(/^# HELP (\S+) (.*)\n# TYPE \S+ (\w+)\n(.*)$/gm)].map(([, name, help, type, sample]) => {
-    const labels = [...sample.matchAll(/(\w+)="/g)].map(([, label]) => label)
-    return { name, help, type, labels: labels.filter((label) => label !== 'le') }
-  })
+/** The metrics of the proxy. */
+function proxyMetrics() {
+  const fleet = { retired: newCounters(), retiredModels: {}, restarts: 0, requestsBySlot: [] }
+  return renderMetrics([], fleet, { metricSeriesMax: 1 }).families
 }
 
 /** The groups of gauges of control: each is made by its own function, in a file that is named for it. */
@@ -39,34 +34,37 @@ async function controlMetrics() {
     gauges: await gaugeGroups(),
     totals: [new RejectedEvidence().total, new Contradictions().total, new RefusalCounts().total],
   })
-  const described = metrics.registry.getMetricsAsArray()
-  return described.map((metric) => {
-    const { name, help, labelNames: labels = [] } = metric
-    return { name, help, type: metric.constructor.name.toLowerCase(), labels }
-  })
+  const { families } = await metrics.write()
+  metrics.stop()
+  return families
 }
 
 function rows(metrics) {
   return metrics.map(({ name, help, type, labels }) => [code(name), type, labels.map(code).join(', '), sentence(help)])
 }
 
+/** The names of all metrics, those of the runtime among them. */
+export async function metricNames() {
+  return [...proxyMetrics(), ...(await controlMetrics())].map(({ name }) => name)
+}
+
 const HEAD = ['name', 'type', 'labels', 'meaning']
 
 /** docs/reference/metrics.md: the metrics for Prometheus. */
 export async function metricsPage() {
-  const [proxy, control] = [await proxyMetrics(), await controlMetrics()]
+  const [proxy, control] = [proxyMetrics(), await controlMetrics()]
   const own = control.filter(({ name }) => !RUNTIME.test(name))
   return page(
     'Metrics',
     '`proxy/supervisor/renderMetrics.ts`, `control/service/metrics.ts` and the files of control named `*Gauges.ts`',
     [
-      'Both programs serve Prometheus metrics at `/metrics` on 127.0.0.1: the proxy on the port `SLUICE_METRICS_PORT`, summed over its workers, control on `SLUICE_CONTROL_METRICS_PORT`. The values of labels come from closed sets, so that their number is bounded. Names ending in `_units` count 1e-9 USD.',
+      'Both programs serve Prometheus metrics at `/metrics` on `SLUICE_METRICS_HOST`: the proxy on the port `SLUICE_METRICS_PORT`, summed over its workers, control on `SLUICE_CONTROL_METRICS_PORT`. With `SLUICE_METRICS_TOKEN`, scrapes need it as a bearer token. The values of labels come from closed sets, so that their number is bounded: models are those of the catalog, and what is beyond `metricSeriesMax` series is counted as `other`. Names ending in `_units` count 1e-9 USD. The metrics `gen_ai_*` are those of the OpenTelemetry semantic conventions for generative AI, version 1.37.0, with their buckets.',
       '## Metrics of the proxy',
       table(HEAD, rows(proxy)),
       '## Metrics of control',
       table(HEAD, rows(own)),
       '## Metrics of the Node.js process of control',
-      'CPU time, memory, event-loop lag and garbage collection of control are the default metrics of [prom-client](https://github.com/siimon/prom-client#default-metrics) with the prefix `sluice_control_`; which there are depends on the operating system.',
+      table(HEAD, rows(control.filter(({ name }) => RUNTIME.test(name)))),
     ],
   )
 }

@@ -1,6 +1,8 @@
+import { alertsPage } from './alerts.mjs'
 import { catalogFilePage } from './catalogFile.mjs'
 import { cliPage } from './cli.mjs'
 import { configurationPage } from './configuration.mjs'
+import { dashboardFiles } from './dashboards.mjs'
 import { errorsPage } from './errors.mjs'
 import { readmeWithFigures } from './figures.mjs'
 import { historiesPage } from './histories.mjs'
@@ -9,6 +11,7 @@ import { limitsPage } from './limits.mjs'
 import { logsPage } from './logs.mjs'
 import { metricsPage } from './metrics.mjs'
 import { overviewPicture } from './picture.mjs'
+import { presetsPage } from './presets.mjs'
 
 /**
  * The generated files: their paths in the project, and their texts.
@@ -23,9 +26,12 @@ export async function pages(root) {
     ['docs/reference/limits.md', limitsPage(root)],
     ['docs/reference/configuration.md', configurationPage(root)],
     ['docs/reference/catalog-file.md', catalogFilePage(root)],
+    ['docs/reference/presets.md', presetsPage()],
     ['docs/reference/cli.md', cliPage()],
+    ['docs/reference/alerts.md', await alertsPage(root)],
     ['docs/reference/metrics.md', await metricsPage()],
     ['docs/reference/logs.md', logsPage()],
+    ...(await dashboardFiles()),
     ['docs/images/overview.svg', overviewPicture(root)],
     ['README.md', readmeWithFigures(root)],
   ]

@@ -38,6 +38,7 @@ before(async () => {
         { id: 'test/tool', upstream: 'mock,tool,chunks=5' },
         { id: 'test/cut', upstream: 'mock,cut=3' },
         { id: 'test/down', upstream: 'mock,error=500' },
+        { id: 'test/failing', upstream: 'mock,error=503' },
         { id: 'test/limited', upstream: 'mock,error=429,retry_after=30' },
       ],
     },
@@ -270,4 +271,13 @@ test('receipts are read through the client, with their place in the log', async 
     page.data.map((entry) => entry.request_id),
     [completion.id],
   )
+})
+
+test('a member that the client does not know names other models, and the answer says which served', async () => {
+  const request = { model: 'test/failing', models: ['test/other'], messages: MESSAGES }
+  const { data, response } = await client.chat.completions.create(request).withResponse()
+  assert.deepEqual([data.model, response.headers.get('x-served-model')], ['test/other', 'test/other'])
+  const chunks: string[] = []
+  for await (const chunk of await client.chat.completions.create({ ...request, stream: true })) chunks.push(chunk.model)
+  assert.deepEqual([...new Set(chunks)], ['test/other'])
 })

@@ -29,6 +29,8 @@ import { freshDatabase } from '../support/services.ts'
 const ACCOUNTS = 12
 const COIN_UNITS = 1_000_000
 const BOOKERS = 3
+/** So that the sums by tag and user are booked too, which the audit compares. */
+const TAGGED = { endUser: 'alice', tags: 'env=prod,team=search', tagsSalt: 'salt' }
 
 let databaseUrl: string
 let book: Book
@@ -93,7 +95,7 @@ async function deliver(accounts: readonly string[], { account, pieces, isRepeate
   const [accountId, owner] = [itemOf(accounts, account), newId('own')]
   let from = 1
   for (const size of pieces) {
-    const endings = Array.from({ length: size }, () => endedOf({ accountId, charge: 3 }))
+    const endings = Array.from({ length: size }, () => endedOf({ accountId, charge: 3, settlement: TAGGED }))
     await appendEndings(book.redis, accountId, owner, from, endings)
     if (isRepeated) await appendEndings(book.redis, accountId, owner, from, endings)
     from += size
@@ -150,7 +152,7 @@ test('control instances killed at any moment book every ending once, concurrentl
   await fc.assert(
     fc.asyncProperty(fc.array(step, { minLength: 2, maxLength: 5 }), async (steps) => {
       endings += await run(accounts, steps)
-      await until('everything is booked', streamsAreEmpty, 30_000)
+      await until('everything is booked', streamsAreEmpty, 120_000)
       const grown = await assertLogs()
       assert.ok(grown.every((size, log) => size >= itemOf(sizes, log)))
       sizes = grown

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { newId } from '../../contract/wire/ids.ts'
 import { readManifest } from '../../control/records/archive/archiveFile.ts'
-import { ArchiveKeeper } from '../../control/records/archive/archiveKeeper.ts'
+import { archiveKeeper } from '../../control/records/archive/archiveKeeper.ts'
 import { checkArchive } from '../../control/records/archive/checkArchive.ts'
 import { runCli } from '../support/cli.ts'
 import { limits, limitsWith } from '../support/limits.ts'
@@ -91,7 +91,7 @@ test('the operator archives a month, and verifies its file', async () => {
 
 test('control archives months past the configured retention, earliest first', async () => {
   const options = { pool: book.pool, redis: book.redis, dir: world.dir, limits, log, keptMonths: 1 }
-  const keeper = new ArchiveKeeper(options)
+  const keeper = archiveKeeper(options)
   await until('the months are archived', async () => (await world.kept(-5)) + (await world.kept(-4)) === 0, 30_000)
   await keeper.stop()
   const archives = await book.pool.query<{ month: string }>('SELECT month FROM receipt_archives ORDER BY until_id')

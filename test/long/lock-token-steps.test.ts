@@ -199,7 +199,7 @@ test('a redemption whose block is gone before it is confirmed is not booked; in 
 test('a mint whose transaction was given up, because the node did not show it, counts as sent and as minted', async () => {
   await mended()
   bench.rpc.altered = ({ id, method }, answer) =>
-    method === 'eth_getTransactionReceipt' ? { id, result: null } : answer
+    ['eth_getTransactionReceipt', 'eth_getTransactionByHash'].includes(method) ? { id, result: null } : answer
   const id = await tokens.withdraw(TOKEN)
   await until('it is minted', () => tokens.isMinted(id))
   await bench.chain.client.mine({ blocks: 30 })

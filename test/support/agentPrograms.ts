@@ -17,7 +17,8 @@ export interface AgentGateway {
 
 /** A coding agent, and how it is set up and asked. */
 export interface Agent {
-  readonly program: 'codex' | 'claude' | 'opencode'
+  /** Its path below the folder of the programs. */
+  readonly program: string
   readonly args: (task: string) => string[]
   /** Variables of its environment. */
   readonly env: (gateway: AgentGateway) => Record<string, string>
@@ -70,18 +71,44 @@ export const CODEX: Agent = {
   program: 'codex',
   args: (task) => ['exec', '--skip-git-repo-check', '--dangerously-bypass-approvals-and-sandbox', task],
   env: ({ apiKey }) => ({ [KEY]: apiKey }),
-  settings: ({ baseUrl, model }) => [
-    '.codex/config.toml',
-    [
-      `model = "${model}"`,
-      'model_provider = "sluice"',
-      '[model_providers.sluice]',
-      'name = "Sluice"',
-      `base_url = "${baseUrl}/v1"`,
-      `env_key = "${KEY}"`,
-      'wire_api = "responses"',
-    ].join('\n'),
-  ],
+  settings: (gateway) => codexSettings(gateway, 'Sluice', []),
+}
+
+/**
+ * Codex as it compacts a conversation that has grown beyond a limit: by its provider, if that has the name "OpenAI", with a
+ * `compaction_trigger`.
+ */
+export function compactingCodex(tokensMax: number): Agent {
+  const limit = `model_auto_compact_token_limit = ${tokensMax}`
+  return { ...CODEX, settings: (gateway) => codexSettings(gateway, 'OpenAI', [limit]) }
+}
+
+/** An older Codex, which compacts by /v1/responses/compact where its newer way is switched off. */
+export function codexThatCompactsByPath(tokensMax: number): Agent {
+  return {
+    ...compactingCodex(tokensMax),
+    program: '../codex-that-compacts-by-path/bin/codex.js',
+    args: (task) => ['--disable', 'remote_compaction_v2', ...CODEX.args(task)],
+  }
+}
+
+/** @param more lines before those of the provider */
+function codexSettings(
+  { baseUrl, model }: AgentGateway,
+  name: string,
+  more: readonly string[],
+): readonly [string, string] {
+  const lines = [
+    `model = "${model}"`,
+    'model_provider = "sluice"',
+    ...more,
+    '[model_providers.sluice]',
+    `name = "${name}"`,
+    `base_url = "${baseUrl}/v1"`,
+    `env_key = "${KEY}"`,
+    'wire_api = "responses"',
+  ]
+  return ['.codex/config.toml', lines.join('\n')]
 }
 
 /** Claude Code, which speaks Messages. */

@@ -5,6 +5,7 @@ import { createInterface } from 'node:readline'
 import { text } from 'node:stream/consumers'
 import { compiled } from '../../control/launch/paths.ts'
 import type { CliAnswer, CliCall, CliEnvironment } from './cliServer.ts'
+import { SHORT_LIVED_FLAGS } from './nodeFlags.ts'
 
 export interface CliResult {
   readonly code: number | null
@@ -14,7 +15,17 @@ export interface CliResult {
   readonly json: unknown
 }
 
-/** Runs the operator's command line as a process. */
+/** Runs one command in a process that has loaded the command line before, where the test run has such processes. */
+export async function callCli(args: readonly string[], env: NodeJS.ProcessEnv): Promise<CliResult> {
+  const commands = new CliProcess(env)
+  try {
+    return await commands.run(args)
+  } finally {
+    await commands.stop()
+  }
+}
+
+/** Runs one command as a process of its own, as an operator does: for tests of what only that shows. */
 export async function runCli(args: readonly string[], env: NodeJS.ProcessEnv): Promise<CliResult> {
   const child = spawn(process.execPath, [compiled('control/cli.js'), ...args], {
     env: { ...process.env, ...env },
@@ -81,7 +92,10 @@ export class CliProcess {
   }
 
   private fork(): Channel {
-    const child = fork(compiled('test/support/cliServer.js'), { env: { ...process.env, ...this.env }, execArgv: [] })
+    const child = fork(compiled('test/support/cliServer.js'), {
+      env: { ...process.env, ...this.env },
+      execArgv: SHORT_LIVED_FLAGS,
+    })
     child.on('message', (answer: CliAnswer) => this.answered(answer)).on('exit', (code) => this.ended(code))
     const close = async (): Promise<void> => {
       if (child.exitCode !== null) return

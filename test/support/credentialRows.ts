@@ -134,6 +134,11 @@ export const ROWS: Readonly<Record<string, Row>> = {
   'GET /health': row(all('200')),
   'GET /ready': row(all('200')),
 
+  'GET /v1/account/requests/{id}': row(
+    either('200', '404 request_not_found'),
+    undefined,
+    '/v1/account/requests/<receipt>',
+  ),
   'GET /v1/receipts': row(either('200')),
   'GET /v1/receipts/*': row(keyed('200', DENIED), undefined, '/v1/receipts/<receipt>'),
   'GET /x402/v1/receipts/*': row(all('200'), undefined, '/x402/v1/receipts/<receipt>'),

@@ -21,7 +21,7 @@ import { until } from './until.ts'
 
 export { until } from './until.ts'
 
-const SETTLED_TIMEOUT_MS = 30_000
+const SETTLED_TIMEOUT_MS = 90_000
 // Control that is stopped waits for its last read of the ledger streams.
 const BLOCK_MS = 200
 // No load balancer stands before these proxies; a test that is about the notice sets it.
@@ -201,18 +201,20 @@ export class Stack {
 
   /** Waits until admission is open, no hold is, no lease is out and every ended request is in the book. */
   settled(timeoutMs: number = SETTLED_TIMEOUT_MS): Promise<void> {
+    let left: readonly string[] = []
     return this.withAnyRedis((redis) =>
       until(
-        'admission is open, no hold is, no lease is out and the ledger streams are empty',
+        () =>
+          `admission is open, no hold is, no lease is out and the ledger streams are empty; held: ${left.join(' ')}`,
         async () => {
           // Holds first: a hold that ends between the two looks is in a stream at the second.
-          if ((await heldIn(redis)).length > 0) return false
+          left = await heldIn(redis)
           const [lengths, epochs] = [pipelineOf(redis), pipelineOf(redis)]
           for (let shard = 0; shard < SHARD_COUNT; shard++) {
             lengths.xlen(ledgerStream(shard))
             epochs.exists(epochKey(shard))
           }
-          return isAll(await lengths.exec(), 0) && isAll(await epochs.exec(), 1)
+          return left.length === 0 && isAll(await lengths.exec(), 0) && isAll(await epochs.exec(), 1)
         },
         timeoutMs,
       ),
@@ -277,7 +279,7 @@ export class Stack {
 export async function startStack(options: StackOptions = {}): Promise<Stack> {
   const dir = makeTempDir('stack')
   mkdirSync(dir, { recursive: true })
-  const provider = new TestProcess('provider', 'mock/main.js', ['--port', '0'], dir, {})
+  const provider = new TestProcess('provider', 'mock/main.js', [], dir, {})
   const postgres = options.ownPostgres === true ? await startTestPostgres() : undefined
   const started = options.redis ?? startTestRedis({ onSocket: options.redisSocket === true })
   const [redis] = await Promise.all([started, provider.start()])

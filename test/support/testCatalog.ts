@@ -54,7 +54,7 @@ export function testCatalog(providerUrl: string, options: TestCatalogOptions = {
   const providers = (options.providers ?? [{ id: 'mock' }]).map(({ attested = false, ...provider }: TestProvider) => ({
     base_url: providerUrl,
     dialect: 'openai',
-    api_key_env: 'SLUICE_TEST_PROVIDER_KEY',
+    ...(provider['keys'] === undefined && { api_key_env: 'SLUICE_TEST_PROVIDER_KEY' }),
     data_policy: 'none',
     ...(attested && { attestation: mockAttestation(providerUrl) }),
     ...provider,

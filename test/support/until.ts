@@ -4,15 +4,17 @@ import { setTimeout as sleep } from 'node:timers/promises'
 const POLL_MS = 50
 const TIMEOUT_MS = 60_000
 
-/** Waits until `condition` holds. */
+/** Waits until `condition` holds. @param what a function says at the end of the wait what is missing */
 export async function until(
-  what: string,
+  what: string | (() => string),
   condition: () => Promise<boolean> | boolean,
   timeoutMs: number = TIMEOUT_MS,
 ): Promise<void> {
   const deadlineMs = Date.now() + timeoutMs
   while (!(await condition())) {
-    assert.ok(Date.now() < deadlineMs, `after ${timeoutMs} ms still waiting until ${what}`)
+    if (Date.now() >= deadlineMs) {
+      assert.fail(`after ${timeoutMs} ms still waiting until ${typeof what === 'string' ? what : what()}`)
+    }
     await sleep(POLL_MS)
   }
 }

@@ -48,7 +48,9 @@ export function startWorkload(
 
   const one = async (turn: number): Promise<void> => {
     const stream = turn % 3 !== 0
-    const body: ChatBody = { model: itemOf(models, turn % models.length), stream, max_tokens: 50 }
+    // Tagged, so that the audit at the end has sums by tag and user to compare.
+    const tagged = turn % 4 === 0 ? {} : { user: `user ${turn % 5}`, metadata: { team: `t${turn % 4}` } }
+    const body: ChatBody = { model: itemOf(models, turn % models.length), stream, max_tokens: 50, ...tagged }
     const reply = await chat(stack.baseUrl, account.apiKey, body, ({ status, headers }) => {
       if (status === 200) begun.push(headers.get('x-request-id') ?? '')
     })

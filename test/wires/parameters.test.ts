@@ -153,7 +153,12 @@ describe('how much to think, in every spelling', () => {
   })
 })
 
-const EXTRAS = { guided_json: { type: 'object' }, prediction: { type: 'content', content: 'x' }, min_tokens: 3 }
+const EXTRAS = {
+  guided_json: { type: 'object' },
+  prediction: { type: 'content', content: 'x' },
+  min_tokens: 3,
+  metadata: { team: 'search' },
+}
 
 describe('members that not every provider takes', () => {
   test('go to the one that takes them', async () => {
@@ -164,7 +169,7 @@ describe('members that not every provider takes', () => {
   test('are left out elsewhere, and the answer names them', async () => {
     assert.deepEqual(await sent('plain', { ...EXTRAS, service_tier: 'flex', store: null }), {
       members: {},
-      dropped: 'service_tier, guided_json, prediction, min_tokens',
+      dropped: 'service_tier, guided_json, prediction, min_tokens, metadata',
     })
   })
 

@@ -36,6 +36,9 @@ export const GRANTS = {
   allow_retention: orNull(flag),
   can_transfer: flag,
   requests_per_minute: orNull(integer),
+  tokens_per_minute: orNull(integer),
+  parallel: said('Requests in flight', orNull(integer)),
+  tags: said('Tags of its requests that do not say otherwise', { type: 'object', additionalProperties: text }),
 }
 
 const KEY_HEAD = { id: text, last4: text, state: KEY_STATE, name: text }
@@ -96,6 +99,9 @@ export const ACCOUNT_SHAPES = {
     ),
     allow_retention: orNull(flag),
     transfer_cap_day: decimal,
+    requests_per_minute: orNull(integer),
+    tokens_per_minute: orNull(integer),
+    parallel: said('Requests in flight', orNull(integer)),
     transferred_today: decimal,
     created_at: time,
   }),
@@ -117,10 +123,17 @@ export const ACCOUNT_SHAPES = {
       shape({
         object: is('usage'),
         'day?': text,
+        'hour?': text,
+        'month?': text,
+        'tag?': said(
+          'Null for all beyond the bound of a period',
+          orNull({ type: 'object', additionalProperties: text }),
+        ),
         'model?': text,
         'key_id?': orNull(text),
+        'platform_key_id?': said('Null for keys of no platform', orNull(text)),
         'agent_id?': orNull(text),
-        'user?': text,
+        'user?': said('Null for all beyond the bound of a period', orNull(text)),
         ...USAGE,
       }),
       { from: text, to: text, group_by: list(text), total: shape(USAGE) },
@@ -135,7 +148,7 @@ export const ACCOUNT_SHAPES = {
     object: is('key_limits'),
     ...KEY_HEAD,
     ...GRANTS,
-    caps: shape({ hour: CAP, day: CAP, month: CAP }),
+    caps: shape(byWindow(() => CAP)),
     budget: CAP,
     ...KEY_TAIL,
   }),

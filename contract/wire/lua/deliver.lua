@@ -2,10 +2,12 @@
 -- KEYS: epoch, leases of the owner, ledger stream; then 2 per lease: account, key counters.
 -- ARGV: epoch, number of the call, number of the first and of the last ending (0, 0 for none), the EndingBatch, lease count;
 --   then 8 per lease: its field, accountId, keys, charged coin, charged grants, returned coin, returned grants (coin as in
---   shared/coin.lua), permits returned as "count,interval" ('' for none); then the minutes that first results are
+--   shared/coin.lua), permits returned as "count,interval" ('' for none; "-count,interval,burst": used and not taken);
+--   then the minutes that first results are
 --   remembered. The lease of a request with a single hold, see shared/lease.lua, represents that hold and gives back
 --   everything that is not charged.
--- Returns: code of the call (0 or one of shared/lease.lua), nowMs, number of the last ending that was delivered.
+-- Returns: code of the call (0 or one of shared/lease.lua), nowMs, number of the last ending that was delivered, the epoch,
+--   the permits that are left of those that were taken for leases, as `field=permits;...`.
 local OK, ITEM_KEYS, ITEM_ARGS = 0, 2, 8
 
 -- The part of a pot that stays leased out, and the part that the account gets back: negative where a lease was given up
@@ -32,8 +34,9 @@ local function settleLease(k, a, lease, isWhole)
   local back, uncounted, gone = takeOffCoin(lease, ARGV[a + 3], ARGV[a + 5], isWhole)
   for id in pairs(charged) do lease.parts[id] = lease.parts[id] or 0 end
   for id, out in pairs(lease.parts) do
-    lease.parts[id], backParts[id] = takeOff(out, charged[id] or 0, isWhole and out or returned[id] or 0)
-    gone = gone + out - lease.parts[id]
+    local left, back = takeOff(out, charged[id] or 0, isWhole and out or returned[id] or 0)
+    lease.parts[id], gone = left, gone + out - left
+    if back ~= 0 then backParts[id] = back end
   end
   writeLease(KEYS[2], ARGV[a], lease)
   changeAccount(KEYS[k], 1, back, backParts, -gone)
@@ -73,10 +76,18 @@ local function endSingle(k, a, requestId)
   remember(donePrefix, requestId, charged > 0 and charged or -1, minutes)
 end
 
-local function givePermitsBack(k, text)
-  local count, interval = string.match(text, '^(%d+),(%d+)$')
+local permitsLeft = {}
+local function changePermits(k, field, text)
+  local count, interval, burst = string.match(text, '^(%-?%d+),(%d+),?(%d*)$')
   local tat = count and redis.call('HGET', KEYS[k + 1], 'tat')
-  if tat then redis.call('HSET', KEYS[k + 1], 'tat', format('%d', math.max(tonumber(tat) - count * interval, 0))) end
+  if not tat then return end
+  if burst ~= '' then tat = math.max(tonumber(tat), nowMicros) end
+  tat = math.max(tat - count * interval, 0)
+  redis.call('HSET', KEYS[k + 1], 'tat', format('%d', tat))
+  if burst ~= '' then
+    local left = math.floor((nowMicros + interval * (burst - 1) - tat) / interval) + 1
+    permitsLeft[#permitsLeft + 1] = format('%s=%d', field, math.max(left, 0))
+  end
 end
 
 local refused = refusalOf(KEYS[1], KEYS[2], ARGV[1], ARGV[2])
@@ -94,11 +105,11 @@ for i = 0, tonumber(ARGV[6]) - 1 do
     local text = redis.call('HGET', KEYS[2], ARGV[a])
     settleLease(k, a, text and parseLease(text) or newLease(ARGV[a], ARGV[a + 1], ARGV[a + 2]), false)
   end
-  if ARGV[a + 7] ~= '' then givePermitsBack(k, ARGV[a + 7]) end
+  if ARGV[a + 7] ~= '' then changePermits(k, ARGV[a], ARGV[a + 7]) end
 end
 if to > 0 then
   redis.call('XADD', KEYS[3], '*', 'b', ARGV[5])
   redis.call('HSET', KEYS[2], 'seq', ARGV[4])
   delivered = to
 end
-return { OK, nowMs, delivered, ARGV[1] }
+return { OK, nowMs, delivered, ARGV[1], table.concat(permitsLeft, ';') }

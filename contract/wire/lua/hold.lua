@@ -6,7 +6,8 @@
 --   meta, units in one coin; then per item of a sub-key, in the order of the items: number of the item from 0, id of its
 --   platform key, and that one's cap for each span
 -- Returns: nowMs, then 3 per item: code, heldUnits (or the units that were left), retryAfterMs; then for each item the split
---   of its hold, as `grantId=units,...,coin=units:nanos` ('' for a refusal).
+--   of its hold, as `grantId=units,...,coin=units:nanos`; for a refusal by the balance or a cap, the amount that the account
+--   has out in leases; '' for other refusals.
 local ITEM_KEYS, ITEM_ARGS, PLATFORM_ARGS = 5, 8 + CAPS, 2 + CAPS
 local OK, BALANCE, RATE, NO_ACCOUNT, DUPLICATE, CLOSED, BACKLOG = 0, 1, 6, 7, 8, 9, 10
 
@@ -26,10 +27,10 @@ local function takeFromGrants(grants, units)
 end
 
 -- A refusal counts against the rate as well: a key without money must not be a way to keep the gateway busy.
-local function refuse(k, a, tat, code, left)
+local function refuse(k, a, tat, code, left, out)
   if redis.call('HEXISTS', KEYS[k + 3], ARGV[a]) == 1 then return DUPLICATE, 0, 0 end
   if tat then redis.call('HSET', KEYS[k + 2], 'tat', tat) end
-  return code, left, 0
+  return code, left, 0, out or '0'
 end
 
 -- Shrinks an amount to the rest of the caps, the first of them in ARGV[a]. Returns it; or nil, the index (from 0) of the
@@ -64,7 +65,7 @@ local function holdItem(k, a, p, pa)
   if backlogs[stream] == nil then backlogs[stream] = call('XLEN', stream) end
   if backlogs[stream] >= streamMax then return BACKLOG, 0, 0 end
 
-  local account = call('HMGET', KEYS[k + 1], 'coin', 'g')
+  local account = call('HMGET', KEYS[k + 1], 'coin', 'g', 'out')
   if not account[1] then return NO_ACCOUNT, 0, 0 end
   local counters = readSpent(KEYS[k + 2])
 
@@ -91,7 +92,7 @@ local function holdItem(k, a, p, pa)
   end
 
   local want, least = tonumber(ARGV[a + 3]), tonumber(ARGV[a + 4])
-  if available < least then return refuse(k, a, tat, BALANCE, available) end
+  if available < least then return refuse(k, a, tat, BALANCE, available, account[3]) end
   local amount = math.min(want, available)
 
   local met, left
@@ -100,10 +101,10 @@ local function holdItem(k, a, p, pa)
     keys = keys .. '/' .. ARGV[pa]
     shared = readSpent(KEYS[p])
     amount, met, left = withinCaps(pa + 1, amount, least, shared)
-    if not amount then return refuse(k, a, tat, PLATFORM_CAP + met, left) end
+    if not amount then return refuse(k, a, tat, PLATFORM_CAP + met, left, account[3]) end
   end
   amount, met, left = withinCaps(a + 5, amount, least, counters)
-  if not amount then return refuse(k, a, tat, CAP + met, left) end
+  if not amount then return refuse(k, a, tat, CAP + met, left, account[3]) end
 
   local need, split = takeFromGrants(grants, amount)
   local hold = format('%d|%d|%s|%s|%s|%s|%s|%s',

@@ -56,7 +56,7 @@ export interface Debit extends Omit<Taking, 'series'> {
  *
  * In every case, the table `debits` decides between two outcomes, and the first row wins: the debit is booked, and an event of
  * the outbox ends it in Redis; or it is voided, and Redis gives the coin back. When a process dies after the taking, the
- * DebitKeeper decides.
+ * loop of `debitKeeper` decides.
  */
 export class Debits {
   private readonly pool: Pool

@@ -65,11 +65,11 @@ export async function appendAdmissionEvents(client: Client, changes: readonly Ad
 /** Takes events that admission has applied out of the outbox. */
 export async function removeAdmissionEvents(
   db: Queryable,
-  applied: ReadonlyArray<{ readonly account_id: string; readonly seq: number }>,
+  applied: ReadonlyArray<{ readonly accountId: string; readonly seq: number }>,
 ): Promise<void> {
   await db.query(
     `DELETE FROM admission_events e USING unnest($1::text[], $2::bigint[]) AS done (account_id, seq)
      WHERE e.account_id = done.account_id AND e.seq = done.seq`,
-    [textArray(applied.map((event) => event.account_id)), intArray(applied.map((event) => event.seq))],
+    [textArray(applied.map((event) => event.accountId)), intArray(applied.map((event) => event.seq))],
   )
 }

@@ -6,17 +6,9 @@ import type { BookLimits } from '../limits.ts'
 import { addMonthsAhead } from './addMonths.ts'
 
 /** Creates the partitions of the next months before their first receipt is booked. */
-export class MonthKeeper {
-  private readonly loop: Loop
-
-  constructor({ pool, log, limits }: { pool: Pool; log: Logger; limits: BookLimits }) {
-    this.loop = new Loop('months of receipts', limits.receiptMonthsMs, log, async () => {
-      const added = await addMonthsAhead(pool, Date.now())
-      if (added > 0) logEvent(log, 'receipt_months_added', { added })
-    })
-  }
-
-  stop(): Promise<void> {
-    return this.loop.stop()
-  }
+export function monthKeeper({ pool, log, limits }: { pool: Pool; log: Logger; limits: BookLimits }): Loop {
+  return new Loop('months of receipts', limits.receiptMonthsMs, log, async () => {
+    const added = await addMonthsAhead(pool, Date.now())
+    if (added > 0) logEvent(log, 'receipt_months_added', { added })
+  })
 }

@@ -14,11 +14,12 @@
  * @property {true} [isEmptyForOrphans] '' where the process that had the request was lost
  * @property {number} [leaf] the first layout of a leaf that has it. Lines of a leaf have the order of this table, so rows of
  *   a layout are never moved, and a new row that has a leaf belongs to a new layout, after those of all others
+ * @property {number} [max] the most characters of a text, where that is not the usual bound
  * @property {true} [isShown] reads of receipts return it although no leaf has it
  */
 
 /** The layouts of leaves that exist; receipts stay provable in the layout in which they were booked. */
-export const LEAF_LAYOUTS = [1, 2, 3]
+export const LEAF_LAYOUTS = [1, 2, 3, 4]
 
 /** @type {readonly ReceiptField[]} */
 export const RECEIPT_FIELDS = [
@@ -56,6 +57,12 @@ export const RECEIPT_FIELDS = [
   { name: 'lockSeries', type: 'text', proto: 'lock_series', from: 'ending', leaf: 3 },
   { name: 'lockUnits', type: 'bigint', proto: 'lock_units', from: 'ending', leaf: 3 },
 
+  // Commits to user and tags without telling them to those who may read the receipt of others; '' for none.
+  { name: 'tagsHash', type: 'text', from: 'ending', leaf: 4 },
+
+  { name: 'endUser', type: 'text', proto: 'end_user', max: 4_096, isShown: true },
+  { name: 'tags', type: 'text', proto: 'tags', max: 16_384, isShown: true },
+  { name: 'tagsSalt', type: 'text', proto: 'tags_salt', isShown: true },
   { name: 'lockMicros', type: 'bigint', proto: 'lock_micros', from: 'ending', isShown: true },
   { name: 'accountId', type: 'text', proto: 'account_id', isRequired: true },
   { name: 'keyId', type: 'text', proto: 'key_id', isRequired: true, isShown: true },

@@ -15,9 +15,9 @@ export function identifier(name: string, value: string): string {
 }
 
 /** @throws Malformed where it is too long or has control characters */
-export function printable(name: string, value: string): string {
+export function printable(name: string, value: string, max: number = TEXT_MAX): string {
   if (value === '') return value
-  if (value.length > TEXT_MAX) throw new Malformed(`${name} is longer than ${TEXT_MAX} characters`)
+  if (value.length > max) throw new Malformed(`${name} is longer than ${max} characters`)
   if (CONTROL_CHARACTER.test(value)) throw new Malformed(`${name} has control characters`)
   return value
 }

@@ -235,12 +235,12 @@ export class SettlementConsumer {
 
   private async bookIn(lane: number, part: readonly OpenEntry[]): Promise<void> {
     const parsed = await parsedInTurns(part)
-    const raws = part.map((entry) => entry.raw)
+    const [raws, { pool, limits }] = [part.map((entry) => entry.raw), this.options]
     await this.lanes.begin(lane, {
       book: async () => {
-        if (parsed.length > 0) this.count(await this.untilBooked(() => bookBatch(this.options.pool, parsed)))
+        if (parsed.length > 0) this.count(await this.untilBooked(() => bookBatch(pool, parsed)))
       },
-      remove: () => removeEntries(this.commands, raws, this.options.limits),
+      remove: () => removeEntries(this.commands, raws, limits),
     })
   }
 

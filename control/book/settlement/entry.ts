@@ -2,6 +2,7 @@ import { type CoinPart, parseCoinPart } from '../../../contract/wire/coinPart.ts
 import { sluice } from '../../../contract/wire/generated/messages.js'
 import { coinAccount, isLockId, potAccount } from '../ledger/accounts.ts'
 import { leafText, type Receipt, receiptOf } from '../receipt/generated/receipt.ts'
+import { tagsHash } from '../receipt/tagsHash.ts'
 import { amount, identifier, integer, Malformed, notAmount } from '../receipt/values.ts'
 import { leafHash } from '../usagelog/merkle.ts'
 
@@ -60,6 +61,8 @@ export type BookableEntry = EndedEntry | ExpiredEntry
 const LEAF_LAYOUT = 2
 /** That of receipts which have burnt tokens of a compute lock. */
 const LOCK_LEAF_LAYOUT = 3
+/** That of receipts which have tags or a user. */
+const TAGS_LEAF_LAYOUT = 4
 /** The names of the fields of an entry, as their bytes. */
 const SETTLEMENT = 0x65 // e
 const CHARGED = 0x63 // c
@@ -134,8 +137,10 @@ function parseEnded(raw: RawEntry): Entry {
 }
 
 function loggedReceipt({ settlement, charged, heldAtMs, split }: EndingFacts, burnt: ChargePart | undefined): Receipt {
+  const { endUser, tags, tagsSalt: salt } = settlement
+  const isTagged = tags !== '' || endUser !== ''
   const receipt = receiptOf(settlement, {
-    leafLayout: burnt === undefined ? LEAF_LAYOUT : LOCK_LEAF_LAYOUT,
+    leafLayout: isTagged ? TAGS_LEAF_LAYOUT : burnt === undefined ? LEAF_LAYOUT : LOCK_LEAF_LAYOUT,
     chargeUnits: Math.max(charged, 0),
     voided: charged < 0,
     split,
@@ -143,6 +148,7 @@ function loggedReceipt({ settlement, charged, heldAtMs, split }: EndingFacts, bu
     lockSeries: burnt?.seriesId ?? '',
     lockUnits: burnt?.units ?? 0,
     lockMicros: burnt === undefined ? 0 : microsOf(settlement, burnt),
+    tagsHash: isTagged ? tagsHash({ user: endUser, tags, salt }) : '',
     leafHash: NO_HASH,
   })
   receipt.leafHash = leafHash(leafText(receipt))

@@ -45,11 +45,18 @@ export async function advancePositions(client: Queryable, entries: readonly RawE
   })
 }
 
-/** Sets the position of a shard whose admission state is loaded, also to an earlier one. */
-export async function setPosition(client: Queryable, shard: number, { last, loadedMs }: StreamPosition): Promise<void> {
+/** Sets the positions of shards whose admission state is loaded, also to earlier ones. */
+export async function setPositions(client: Queryable, positions: ReadonlyMap<number, StreamPosition>): Promise<void> {
+  const rows = [...positions.values()]
   await client.query(
-    `INSERT INTO stream_positions (shard, last_ms, last_seq, loaded_ms) VALUES ($1, $2, $3, $4)
-     ON CONFLICT (shard) DO UPDATE SET last_ms = $2, last_seq = $3, loaded_ms = $4`,
-    [shard, last.ms, last.seq, loadedMs],
+    `INSERT INTO stream_positions (shard, last_ms, last_seq, loaded_ms)
+     SELECT * FROM unnest($1::smallint[], $2::bigint[], $3::bigint[], $4::bigint[])
+     ON CONFLICT (shard) DO UPDATE SET last_ms = excluded.last_ms, last_seq = excluded.last_seq, loaded_ms = excluded.loaded_ms`,
+    [
+      intArray([...positions.keys()]),
+      intArray(rows.map(({ last }) => last.ms)),
+      intArray(rows.map(({ last }) => last.seq)),
+      intArray(rows.map(({ loadedMs }) => loadedMs)),
+    ],
   )
 }

@@ -8,6 +8,7 @@ import { CELL_COLUMNS, type Cell, type CellRow, cellOfRow, FIGURES, type OwnedCe
 import { freshReceipts } from './freshReceipts.ts'
 import { release } from './release.ts'
 import { cellsOf, readStaged, removeStaged, type StagedBatch } from './stagedBatches.ts'
+import { addUsageTags } from './usageTags.ts'
 
 /** The receipts that are counted in one step. */
 interface Step {
@@ -21,8 +22,8 @@ interface Step {
 }
 
 /**
- * Counts the next receipts for the public statistics, and publishes the cells that may be published. The same transaction
- * advances the cursors of the usage logs, so that every receipt counts exactly once, even if it was booked late, and even if
+ * Counts the next receipts for the public statistics, and publishes the cells that may be published, and adds them to the usage by
+ * tag and user. The same transaction advances the cursors of the usage logs, so that every receipt counts exactly once, even if it was booked late, and even if
  * processes count concurrently or crash.
  * @param nowMs milliseconds since 1970
  * @returns whether there is more to count
@@ -40,6 +41,12 @@ export function countReceipts(pool: Pool, limits: BookLimits, nowMs: number = Da
     const released = release([...waiting, ...fresh], openDay, limits.statsAccountsMin)
     await publish(client, released.published)
     if (fresh.length > 0 || released.published.length > 0) await keepWaiting(client, released.waiting)
+    // Only the sums of batches: what the versions before have booked without them has no tags.
+    await addUsageTags(
+      client,
+      step.batches.flatMap(({ tags }) => tags),
+      limits.usageTagsMax,
+    )
     await removeStaged(client, step.batches)
     await advance(client, step.cursors)
     return step.isMore
@@ -62,7 +69,7 @@ export async function readUncounted(client: Pick<Client, 'query'>): Promise<Stre
 async function nextStep(client: Client, limits: BookLimits): Promise<Step> {
   const uncounted = await readUncounted(client)
   // Read later than the heads, so that no place before those is missed.
-  const batches = await readStaged(client, limits.statisticsBatchesMax)
+  const { batches, isMore } = await readStaged(client, limits)
   const { rows } = await client.query<{ log: number; position: number }>('SELECT log, position FROM statistics_cursors')
   const cursors = new Map(rows.map(({ log, position }) => [log, position]))
   const gaps: Stretch[] = []
@@ -72,7 +79,6 @@ async function nextStep(client: Client, limits: BookLimits): Promise<Step> {
     cursors.set(log, Math.max(counted, to))
   }
   for (const { stretches } of batches) for (const stretch of stretches) goOn(stretch)
-  const isMore = batches.length === limits.statisticsBatchesMax
   // After the last batch of all there are only places without a batch.
   if (!isMore) for (const { log, to } of uncounted) goOn({ log, from: to, to })
   if (sizeOf(gaps) <= limits.statisticsReceiptsMax) return { batches, gaps, cursors, isMore }

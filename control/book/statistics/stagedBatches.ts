@@ -1,8 +1,10 @@
 import { intArray } from '../../runtime/db/arrays.ts'
 import type { Client } from '../../runtime/db/pool.ts'
+import type { BookLimits } from '../limits.ts'
 import type { Stretch } from '../usagelog/stretches.ts'
 import { batchCells, type CountedReceipt } from './batchCells.ts'
 import type { OwnedCell } from './cell.ts'
+import { type TagCell, type TaggedReceipt, tagCells } from './usageTags.ts'
 
 /** The receipts that were booked in one transaction. */
 export interface StagedBatch {
@@ -10,6 +12,7 @@ export interface StagedBatch {
   /** Its places in the usage logs. */
   readonly stretches: readonly Stretch[]
   readonly cells: readonly OwnedCell[]
+  readonly tags: readonly TagCell[]
 }
 
 interface BatchRow {
@@ -18,6 +21,8 @@ interface BatchRow {
   readonly firsts: number[]
   readonly lasts: number[]
   readonly cells: string
+  readonly tags: string
+  readonly waiting: number
 }
 
 /**
@@ -27,18 +32,19 @@ interface BatchRow {
 export async function stageBatch(
   client: Client,
   places: ReadonlyArray<{ readonly log: number; readonly position: number }>,
-  receipts: readonly CountedReceipt[],
+  receipts: readonly (CountedReceipt & TaggedReceipt)[],
 ): Promise<void> {
   if (receipts.length === 0) return
   const stretches = stretchesOf(places)
   await client.query({
     name: 'settlement_statistics',
-    text: 'INSERT INTO statistics_batches (logs, firsts, lasts, cells) VALUES ($1, $2, $3, $4)',
+    text: 'INSERT INTO statistics_batches (logs, firsts, lasts, cells, tags) VALUES ($1, $2, $3, $4, $5)',
     values: [
       intArray(stretches.map(({ log }) => log)),
       intArray(stretches.map(({ from }) => from)),
       intArray(stretches.map(({ to }) => to)),
       JSON.stringify(batchCells(receipts)),
+      JSON.stringify(tagCells(receipts)),
     ],
   })
 }
@@ -53,18 +59,25 @@ function stretchesOf(places: ReadonlyArray<{ readonly log: number; readonly posi
   return [...stretches.values()]
 }
 
-/** The first batches that wait to be counted. */
-export async function readStaged(client: Client, most: number): Promise<StagedBatch[]> {
-  const { rows } = await client.query<BatchRow>(
-    `SELECT id, to_json(logs) AS logs, to_json(firsts) AS firsts, to_json(lasts) AS lasts, cells
-     FROM statistics_batches ORDER BY id LIMIT $1`,
-    [most],
-  )
-  const batches = rows.map(({ id, logs, firsts, lasts, cells }): StagedBatch => {
+/** The first rows, of which the tags of all but the first are within $2 bytes together; these are known without reading them. */
+const FIRST = `
+  SELECT id, to_json(logs) AS logs, to_json(firsts) AS firsts, to_json(lasts) AS lasts, cells, tags, waiting FROM (
+    SELECT *, row_number() OVER (ORDER BY id) AS nth, sum(octet_length(tags)) OVER (ORDER BY id) AS bytes, count(*) OVER () AS waiting
+    FROM (SELECT * FROM statistics_batches ORDER BY id LIMIT $1) AS first
+  ) AS sized WHERE nth = 1 OR bytes <= $2 ORDER BY id`
+
+/** The first batches that wait to be counted, and whether there may be more. */
+export async function readStaged(
+  client: Client,
+  { statisticsBatchesMax, statisticsTagBytesMax }: BookLimits,
+): Promise<{ readonly batches: readonly StagedBatch[]; readonly isMore: boolean }> {
+  const { rows } = await client.query<BatchRow>(FIRST, [statisticsBatchesMax, statisticsTagBytesMax])
+  const batches = rows.map(({ id, logs, firsts, lasts, cells, tags }): StagedBatch => {
     const stretches = logs.map((log, i) => ({ log, from: firsts[i] ?? 0, to: lasts[i] ?? 0 }))
-    return { id, stretches, cells: JSON.parse(cells) as OwnedCell[] }
+    return { id, stretches, cells: JSON.parse(cells) as OwnedCell[], tags: JSON.parse(tags) as TagCell[] }
   })
-  return batches
+  const waiting = rows[0]?.waiting ?? 0
+  return { batches, isMore: waiting === statisticsBatchesMax || rows.length < waiting }
 }
 
 /** Their cells, with agents as the account that they belong to. */

@@ -21,3 +21,42 @@ export function hoursOf(receipts: string): string {
     SELECT key_id, (held_at_ms / 3600000)::integer, sum(charge_units + lock_units), count(*)
     FROM ${receipts} GROUP BY 1, 2`
 }
+
+/** The characters of a value that its sums are found by; a longer one would not fit into an index. */
+export const TAG_CHARACTERS_MAX = 2_048
+
+/**
+ * Sums of receipts by tag and user, of hours and of days. A value without a row in usage_tags counts under '' where others of its
+ * period were added up there, because no value gets a row from then on; else it keeps its name.
+ * @param receipts names rows of receipts
+ * @returns SQL of rows (account_id, kind, hours, period, value, requests, units, input_tokens, cached_input_tokens, output_tokens)
+ */
+export function tagSumsOf(receipts: string): string {
+  const row = (name: string, value: string): string => `
+    LEFT JOIN usage_tags ${name} ON ${name}.account_id = r.account_id AND ${name}.kind = v.kind AND ${name}.hours = s.hours
+      AND ${name}.period = r.held_at_ms / (3600000 * s.hours) AND ${name}.value = ${value}`
+  return `
+    SELECT r.account_id, v.kind, s.hours, (r.held_at_ms / (3600000 * s.hours))::integer AS period,
+      coalesce(u.value, others.value, left(v.whole, ${TAG_CHARACTERS_MAX})) AS value, count(*) AS requests,
+      sum(r.charge_units) AS units,
+      sum(r.input_tokens + r.cached_input_tokens + r.cache_write_5m_tokens + r.cache_write_1h_tokens) AS input_tokens,
+      sum(r.cached_input_tokens) AS cached_input_tokens, sum(r.output_tokens) AS output_tokens
+    FROM ${receipts} r CROSS JOIN LATERAL (
+      SELECT 'user' AS kind, r.end_user AS whole WHERE r.end_user <> ''
+      UNION ALL SELECT 'tag', tag FROM unnest(string_to_array(nullif(r.tags, ''), ',')) AS tag
+    ) AS v CROSS JOIN (VALUES (1), (24)) AS s (hours)${row('u', `left(v.whole, ${TAG_CHARACTERS_MAX})`)}${row('others', "''")}
+    WHERE r.tags_hash <> '' GROUP BY 1, 2, 3, 4, 5`
+}
+
+/**
+ * Receipts that the statistics have not counted yet, and that are in no sums by tag and user therefore.
+ * @param where which of them, by `c.log` and columns of `r`
+ * @returns SQL of a table of rows of receipts
+ */
+export function uncountedReceipts(where: string): string {
+  return `(
+    SELECT r.* FROM statistics_cursors c CROSS JOIN LATERAL (
+      SELECT * FROM receipts WHERE log = c.log AND position >= c.position OFFSET 0
+    ) AS r WHERE ${where}
+  )`
+}

@@ -1,6 +1,7 @@
 import { DAY_MS, parseDay } from '../../../contract/api/time.ts'
 import type { BookLimits } from '../limits.ts'
-import type { UsageGroup, UsageQuery } from './usageReads.ts'
+import type { UsageGroup } from './usageGroups.ts'
+import type { UsageQuery } from './usageReads.ts'
 
 const DAYS_USUAL = 30
 const PAGE_USUAL = 100
@@ -16,8 +17,11 @@ export interface UsageFields {
   readonly after?: string
 }
 
-/** A usage query with its defaults filled in: the last 30 days, by day. */
-export function usageQuery(accountId: string, fields: UsageFields, limits: BookLimits): UsageQuery {
+/**
+ * A usage query with its defaults filled in: the last 30 days, by day.
+ * @param accountId undefined for all accounts
+ */
+export function usageQuery(accountId: string | undefined, fields: UsageFields, limits: BookLimits): UsageQuery {
   const today = Math.floor(Date.now() / DAY_MS)
   const from = fields.from === undefined ? undefined : parseDay(fields.from)
   const toDay = (fields.to === undefined ? undefined : parseDay(fields.to)) ?? Math.max(today, from ?? 0)

@@ -1,5 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import type { Logger } from 'pino'
+import { firstSecret } from '../../../contract/providers/providerKeys.ts'
+import { freshReads, reachOfAddress } from '../../../contract/providers/reach.ts'
 import { sluice } from '../../../contract/wire/generated/messages.js'
 import { newId } from '../../../contract/wire/ids.ts'
 import type { Redis } from '../../../contract/wire/redis.ts'
@@ -123,10 +125,12 @@ export class AttestationKeeper {
   ): Promise<{ evidence: Buffer; outcome: Verdict }> {
     const { environment, limits, call } = this.parts
     const policy = policyOf(provider.attestation)
-    const apiKey = provider.apiKeyEnv === '' ? '' : (environment[provider.apiKeyEnv] ?? '').trim()
+    const apiKey = firstSecret(provider, environment) ?? ''
     let evidence: Buffer
     try {
-      evidence = await fetchEvidence({ url: policy.url, baseUrl: provider.baseUrl, apiKey, nonce }, limits, call)
+      const { reach, isClosed } = reachOfAddress(new URL(policy.url), provider, freshReads(environment))
+      if (isClosed) throw new Error('the proxy or the certificates of the provider cannot be read')
+      evidence = await fetchEvidence({ url: policy.url, baseUrl: provider.baseUrl, apiKey, nonce, reach }, limits, call)
     } catch (error) {
       return { evidence: Buffer.alloc(0), outcome: { verdict: 'unreachable', reason: reasonOf(error) } }
     }

@@ -1,3 +1,4 @@
+import type { Reach } from '../../../contract/providers/reach.ts'
 import { type CallHttp, callHttp } from '../../runtime/net/httpCall.ts'
 import type { CatalogLimits } from '../limits.ts'
 
@@ -11,6 +12,8 @@ export interface EvidenceRequest {
   readonly apiKey: string
   /** 32 bytes in hex. */
   readonly nonce: string
+  /** How the address is reached; absent is directly. */
+  readonly reach?: Reach | undefined
 }
 
 /**
@@ -19,7 +22,7 @@ export interface EvidenceRequest {
  * @throws Error with a readable message when it returns none: CallError, or a status other than 200
  */
 export async function fetchEvidence(
-  { url, baseUrl, apiKey, nonce }: EvidenceRequest,
+  { url, baseUrl, apiKey, nonce, reach }: EvidenceRequest,
   limits: CatalogLimits,
   call: CallHttp = callHttp,
 ): Promise<Buffer> {
@@ -34,6 +37,7 @@ export async function fetchEvidence(
     timeoutMs: limits.attestationTimeoutMs,
     answerBytesMax: limits.attestationBytesMax,
     allowPrivate: true,
+    reach,
   })
   if (status !== 200) throw new Error(`${asked.host}: answered with status ${status}`)
   return body

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { readFile, stat } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
 import { mayBePublicHost } from '../../../contract/net/publicUrl.ts'
+import { freshReads, reachOfAddress, type StatedReach } from '../../../contract/providers/reach.ts'
 import { callHttp } from '../../runtime/net/httpCall.ts'
 import type { CatalogLimits } from '../limits.ts'
 import type { CatalogPriceList } from '../pricing/catalogFile.ts'
@@ -35,15 +36,17 @@ export function shownUrl({ place, isNamed }: CatalogPriceList): string | undefin
  * @throws PriceListError; CallError where the address does not answer
  */
 export async function readList(list: CatalogPriceList, catalogPath: string, limits: CatalogLimits): Promise<ReadList> {
-  const { place, prefix } = list
-  const body = 'url' in place ? await fetched(place.url, limits) : await readOf(place.file, catalogPath, limits)
+  const { place, prefix, server } = list
+  const body = 'url' in place ? await fetched(place.url, server, limits) : await readOf(place.file, catalogPath, limits)
   const models = readPriceList(body, prefix, limits)
   if (models === undefined) throw new PriceListError('it is no list of models: {"data":[{"id":...,"pricing":{...}}]}')
   return { models, sha256: createHash('sha256').update(body).digest('hex') }
 }
 
 /** The operator has named the host, so that it may be a private one. No key is sent: the list is public. */
-async function fetched(url: string, limits: CatalogLimits): Promise<Buffer> {
+async function fetched(url: string, server: StatedReach, limits: CatalogLimits): Promise<Buffer> {
+  const { reach, isClosed } = reachOfAddress(new URL(url), server, freshReads(process.env))
+  if (isClosed) throw new PriceListError('the proxy or the certificates of the provider cannot be read')
   const { status, body } = await callHttp({
     method: 'GET',
     url: new URL(url),
@@ -51,6 +54,7 @@ async function fetched(url: string, limits: CatalogLimits): Promise<Buffer> {
     timeoutMs: limits.priceListTimeoutMs,
     answerBytesMax: limits.priceListBytesMax,
     allowPrivate: true,
+    reach,
   })
   if (status !== 200) throw new PriceListError(`it was answered with ${status}, not with 200`)
   return body

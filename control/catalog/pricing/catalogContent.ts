@@ -1,5 +1,7 @@
 import type { DataPolicy, Endpoint, Modality, Thinking } from '../../../contract/catalog/catalog.ts'
 import type { Dialect } from '../../../contract/catalog/dialects.ts'
+import type { FallbackReason } from '../../../contract/catalog/fallback.ts'
+import type { RouteOrderRule } from '../../../contract/catalog/routeOrder.ts'
 import type { FirstFrame } from '../../../contract/catalog/video.ts'
 import type { InputSchema } from '../../../contract/tools/inputSchema.ts'
 import type { AttestationKind } from '../../evidence/attestationPolicy.ts'
@@ -26,9 +28,17 @@ export interface PriceListContent {
 
 export interface ProviderContent {
   readonly id: string
+  readonly preset?: string
   readonly base_url: string
   readonly dialect: Dialect
   readonly api_key_env?: string
+  readonly keys?: readonly KeyContent[]
+  readonly headers: readonly OwnPartContent[]
+  readonly query: readonly OwnPartContent[]
+  readonly proxy?: { readonly url: string; readonly env?: string; readonly file?: string }
+  readonly ca_file?: string
+  readonly cert_file?: string
+  readonly key_file?: string
   readonly data_policy: DataPolicy
   readonly max_tokens_field?: string
   readonly stream_usage: boolean
@@ -40,7 +50,29 @@ export interface ProviderContent {
   readonly omit_members: readonly string[]
   readonly batch: boolean
   readonly private_images: boolean
+  readonly trace_context: boolean
   readonly attestation?: AttestationContent
+}
+
+export interface LimitsContent {
+  readonly requests_per_minute?: number
+  readonly tokens_per_minute?: number
+  readonly parallel?: number
+}
+
+export interface KeyContent extends LimitsContent {
+  readonly id: string
+  readonly env?: string
+  readonly file?: string
+  readonly weight: number
+  readonly models?: readonly string[]
+}
+
+export interface OwnPartContent {
+  readonly name: string
+  readonly value?: string
+  readonly env?: string
+  readonly file?: string
 }
 
 export interface AttestationContent {
@@ -66,7 +98,14 @@ export interface RouteContent {
   readonly provider: string
   readonly model?: string
   readonly enabled: boolean
+  readonly priority?: number
+  readonly weight: number
   readonly cost?: AmountsContent
+}
+
+export interface FallbackContent {
+  readonly model: string
+  readonly on: readonly FallbackReason[]
 }
 
 export interface VideoContent {
@@ -80,6 +119,7 @@ export interface VideoContent {
 }
 
 export interface ModelContent {
+  readonly limits?: LimitsContent
   readonly id: string
   readonly name?: string
   readonly owned_by: string
@@ -96,6 +136,8 @@ export interface ModelContent {
   readonly verified: boolean
   readonly price: PriceContent
   readonly price_private?: PriceContent
+  readonly order: RouteOrderRule
+  readonly fallbacks?: readonly FallbackContent[]
   readonly routes: readonly RouteContent[]
   readonly video?: VideoContent
 }

@@ -2,6 +2,9 @@ import type { DataPolicy } from '../../../contract/catalog/catalog.ts'
 import type { Dialect } from '../../../contract/catalog/dialects.ts'
 import { COIN_USD_UNITS_MAX, COIN_USD_UNITS_MIN } from '../../../contract/money/coin.ts'
 import { formatUsd } from '../../../contract/money/units.ts'
+import type { OwnPart } from '../../../contract/providers/ownParts.ts'
+import type { ListedKey } from '../../../contract/providers/providerKeys.ts'
+import type { StatedReach } from '../../../contract/providers/reach.ts'
 import { compileSchema, readSchema } from '../../../contract/schemas/schemaFaults.ts'
 import type { AttestationPolicy } from '../../evidence/attestationPolicy.ts'
 import { statedUnits } from '../../runtime/files/statedUnits.ts'
@@ -9,7 +12,11 @@ import { type Path, readYamlFile, YamlFile } from '../../runtime/files/yamlFile.
 import { plainAddress } from './address.ts'
 import { readAttestation } from './attestationReader.ts'
 import type { CatalogContent, PriceListContent, ProviderContent } from './catalogContent.ts'
+import { fillPresets } from './fillPresets.ts'
+import { readKeys } from './keyReader.ts'
 import { type CatalogModel, readModel } from './modelReader.ts'
+import { readOwn } from './ownPartReader.ts'
+import { readReach, type StatedProxy } from './reachReader.ts'
 import { type CatalogTool, readTool } from './toolReader.ts'
 
 const WHOLE = 'the catalog'
@@ -18,8 +25,17 @@ export interface CatalogProvider {
   readonly id: string
   readonly baseUrl: string
   readonly dialect: Dialect
-  /** '' for a provider that takes no key. */
-  readonly apiKeyEnv: string
+  /** None for a provider that takes no key. */
+  readonly keys: readonly ListedKey[]
+  /** Headers and parameters of the query that it wants with every request. */
+  readonly headers: readonly OwnPart[]
+  readonly query: readonly OwnPart[]
+  /** The proxy through which it is reached; absent leaves that to the environment. */
+  readonly proxy?: StatedProxy
+  /** Paths of PEM files; '' for none. */
+  readonly caFile: string
+  readonly certFile: string
+  readonly keyFile: string
   readonly dataPolicy: DataPolicy
   readonly maxTokensField: string
   /** It refuses the member of a streamed request that asks for usage. */
@@ -38,6 +54,8 @@ export interface CatalogProvider {
   readonly batch: boolean
   /** It may be sent addresses of images that are not https on the public internet. */
   readonly privateImages: boolean
+  /** It gets the context of the traces of requests. */
+  readonly traceContext: boolean
   /** The attestation that it needs before it gets requests of the private tier; absent when it never serves that tier. */
   readonly attestation?: AttestationPolicy
 }
@@ -51,6 +69,8 @@ export interface CatalogPriceList {
   readonly prefix: string
   /** Whether the operator has named the address for this, so that it may be shown. */
   readonly isNamed: boolean
+  /** The provider itself, which may have the list. */
+  readonly server: StatedReach
 }
 
 /** The places of a catalog's fields, so that an error about one can name its line. */
@@ -98,13 +118,14 @@ export function parseCatalog(name: string, text: string): Catalog {
  * here.
  */
 function catalogOf(file: YamlFile): Catalog {
-  const content = file.content(check) as CatalogContent
+  const content = file.content(check, fillPresets) as CatalogContent
   const coinUsdUnits = statedUnits(content.coin.usd)
   if (coinUsdUnits < COIN_USD_UNITS_MIN || coinUsdUnits > COIN_USD_UNITS_MAX) {
     const [least, most] = [COIN_USD_UNITS_MIN, COIN_USD_UNITS_MAX].map(formatUsd)
     file.problem(['coin', 'usd'], `must be from ${least} to ${most}`)
   }
   const dialects = new Map(content.providers.map(({ id, dialect }) => [id, dialect]))
+  const modalities = new Map(content.models.map(({ id, modality }) => [id, modality]))
   const tools = content.tools ?? []
   for (const [list, entries] of [
     ['providers', content.providers],
@@ -113,14 +134,17 @@ function catalogOf(file: YamlFile): Catalog {
   ] as const) {
     refuseRepeated(file, list, entries)
   }
+  const providers = content.providers.map((provider, index) => readProvider(file, ['providers', index], provider))
   const catalog: Catalog = {
     source: { file: file.name, digest: file.digest, lineOf: (path) => file.lineOf(path) },
     coinUsdUnits,
     renewsPromise: content.rate_lock?.renew ?? true,
-    providers: content.providers.map((provider, index) => readProvider(file, ['providers', index], provider)),
-    models: content.models.map((model, index) => readModel({ file, path: ['models', index], dialects }, model)),
+    providers,
+    models: content.models.map((model, index) =>
+      readModel({ file, path: ['models', index], dialects, modalities }, model),
+    ),
     tools: tools.map((tool, index) => readTool(file, ['tools', index], tool)),
-    priceLists: readPriceLists(file, content),
+    priceLists: readPriceLists(file, content, providers),
   }
   file.finish()
   return catalog
@@ -135,25 +159,29 @@ function refuseRepeated(file: YamlFile, list: string, entries: ReadonlyArray<{ r
   }
 }
 
-function readPriceLists(file: YamlFile, { price_lists: lists = [], providers }: CatalogContent): CatalogPriceList[] {
-  const baseUrls = new Map(providers.map(({ id, base_url: url }) => [id, url]))
+function readPriceLists(
+  file: YamlFile,
+  { price_lists: lists = [] }: CatalogContent,
+  providers: readonly CatalogProvider[],
+): CatalogPriceList[] {
+  const byId = new Map(providers.map((provider) => [provider.id, provider]))
   const seen = new Map<string, number>()
   return lists.map((list, index) => {
     const { provider, prefix = '' } = list
-    const baseUrl = baseUrls.get(provider)
-    if (baseUrl === undefined)
+    const server = byId.get(provider)
+    if (server === undefined)
       file.problem(['price_lists', index, 'provider'], `names an unknown provider "${provider}"`)
-    const place = placeOfList(list, baseUrl ?? 'http://unknown')
+    const place = placeOfList(list, server?.baseUrl ?? 'http://unknown')
     const name = JSON.stringify([provider, place, prefix])
     const first = seen.get(name)
     if (first === undefined) seen.set(name, index)
     else file.problem(['price_lists', index], `repeats price_lists[${first}]`)
-    return { provider, place, prefix, isNamed: list.url !== undefined }
+    return { provider, place, prefix, isNamed: list.url !== undefined, server: server ?? {} }
   })
 }
 
 function placeOfList({ url, file }: PriceListContent, baseUrl: string): CatalogPriceList['place'] {
-  return file === undefined ? { url: plainAddress(url ?? `${plainAddress(baseUrl)}/models`) } : { file }
+  return file === undefined ? { url: plainAddress(url ?? `${baseUrl}/models`) } : { file }
 }
 
 function readProvider(file: YamlFile, path: Path, content: ProviderContent): CatalogProvider {
@@ -162,7 +190,9 @@ function readProvider(file: YamlFile, path: Path, content: ProviderContent): Cat
     id: content.id,
     baseUrl: plainAddress(content.base_url),
     dialect: content.dialect,
-    apiKeyEnv: content.api_key_env ?? '',
+    keys: readKeys(file, path, content),
+    ...readOwn(file, path, content),
+    ...readReach(file, path, content),
     dataPolicy: content.data_policy,
     maxTokensField: content.max_tokens_field ?? '',
     refusesStreamOptions: !content.stream_usage,
@@ -174,6 +204,7 @@ function readProvider(file: YamlFile, path: Path, content: ProviderContent): Cat
     omitMembers: content.omit_members,
     batch: content.batch,
     privateImages: content.private_images,
+    traceContext: content.trace_context,
     ...(attestation && { attestation: readAttestation(file, [...path, 'attestation'], attestation) }),
   }
 }

@@ -1,12 +1,16 @@
 import { COUNTED_BY, type Modality } from '../../../contract/catalog/catalog.ts'
+import { isLimited } from '../../../contract/catalog/quota.ts'
 import type { VideoSettings } from '../../../contract/catalog/video.ts'
 import type { StatedRates } from '../../../contract/money/charge.ts'
+import type { OwnPart } from '../../../contract/providers/ownParts.ts'
+import { type ListedKey, SOLE_KEY } from '../../../contract/providers/providerKeys.ts'
 import { type Fields, nothingLeft } from '../../../contract/wire/fields.ts'
 import { sluice } from '../../../contract/wire/generated/messages.js'
 import { policyText } from '../../evidence/attestationPolicy.ts'
 import type { Catalog, CatalogProvider } from './catalogFile.ts'
-import type { CatalogModel, CatalogRoute } from './modelReader.ts'
+import type { CatalogFallback, CatalogModel, CatalogRoute } from './modelReader.ts'
 import { type Price, statedRates, UNIT_OF } from './price.ts'
+import type { StatedProxy } from './reachReader.ts'
 import { type RouteSwitch, switchOf } from './routeSwitches.ts'
 import { type StandingReports, standingReport } from './standingReports.ts'
 import type { ToolPrice } from './toolPrice.ts'
@@ -54,7 +58,8 @@ function providerRecord(
   provider: CatalogProvider,
   reports: StandingReports,
 ): Fields<sluice.ProviderRecord.$Properties> {
-  const { id, baseUrl, dialect, apiKeyEnv, dataPolicy, maxTokensField, batch, privateImages, ...form } = provider
+  const { id, baseUrl, dialect, keys, headers, query, dataPolicy, maxTokensField, batch, ...more } = provider
+  const { proxy, caFile, certFile, keyFile, privateImages, traceContext, ...form } = more
   const { refusesStreamOptions, thinkingMember, systemFirst, extraMembers, omitMembers, ...proof } = form
   const { attestation: policy, outputFromTotal, eventStreams, ...left } = proof
   nothingLeft(left)
@@ -63,11 +68,18 @@ function providerRecord(
     id,
     baseUrl,
     dialect,
-    apiKeyEnv,
+    ...keyRecords(keys),
+    headers: headers.map(ownPartRecord),
+    query: query.map(ownPartRecord),
+    proxy: proxy && proxyRecord(proxy),
+    caFile,
+    certFile,
+    keyFile,
     dataPolicy,
     maxTokensField,
     batch,
     privateImages,
+    traceContext,
     refusesStreamOptions,
     outputFromTotal,
     eventStreams: [...eventStreams],
@@ -80,13 +92,47 @@ function providerRecord(
   }
 }
 
+/** Processes before the list of keys read the variable alone; without one, they leave the provider out. */
+function keyRecords(keys: readonly ListedKey[]): Pick<Fields<sluice.ProviderRecord.$Properties>, 'apiKeyEnv' | 'keys'> {
+  const [first] = keys
+  if (first === undefined) return { apiKeyEnv: '', keys: [] }
+  if (keys.length === 1 && isShort(first)) return { apiKeyEnv: first.env, keys: [] }
+  const apiKeyEnv = keys.find(({ env }) => env !== '')?.env ?? first.id
+  return { apiKeyEnv, keys: keys.map(keyRecord) }
+}
+
+/** Whether `api_key_env` says all of a key. */
+function isShort(key: ListedKey): boolean {
+  return key.id === SOLE_KEY && key.file === '' && !isLimited(key)
+}
+
+function ownPartRecord(part: OwnPart): Fields<sluice.OwnPartRecord.$Properties> {
+  const { name, value, env, file, ...left } = part
+  nothingLeft(left)
+  return { name, value, env, file }
+}
+
+function proxyRecord(proxy: StatedProxy): Fields<sluice.ForwardProxyRecord.$Properties> {
+  const { url, env, file, ...left } = proxy
+  nothingLeft(left)
+  return { url, env, file }
+}
+
+function keyRecord(key: ListedKey): Fields<sluice.ProviderKeyRecord.$Properties> {
+  const { id, env, file, weight, models, requestsPerMinute, tokensPerMinute, parallel, ...left } = key
+  nothingLeft(left)
+  return { id, env, file, weight, models: [...models], requestsPerMinute, tokensPerMinute, parallel }
+}
+
 function modelRecord(
   model: CatalogModel,
   createdAtMs: number,
   switches: readonly RouteSwitch[],
 ): Fields<sluice.ModelRecord.$Properties> {
   const { id, name, ownedBy, modality, endpoints, context, maxOutput, defaultOutput, imageTokens, ...rest } = model
-  const { pdfTokens, thinking, attested, verified, price, pricePrivate, routes, video, ...left } = rest
+  const { pdfTokens, thinking, attested, verified, price, pricePrivate, fallbacks, order, routes, video, ...other } =
+    rest
+  const { limits, ...left } = other
   nothingLeft(left)
   return {
     id,
@@ -105,18 +151,27 @@ function modelRecord(
     ratesBatch: ratesRecord(price, 'batch_'),
     unitRates: unitRatesRecord(price, modality),
     unitRatesPrivate: pricePrivate && unitRatesRecord(pricePrivate, modality),
+    fallbacks: fallbacks.map(fallbackRecord),
+    order: order === 'weight' ? '' : order,
     routes: routes.map((route) => routeRecord(route, switchOf(switches, route) !== undefined)),
     attested,
     unverified: !verified,
     createdAtMs,
     video: video && videoRecord(video),
+    quota: limits && { ...limits },
   }
 }
 
-function routeRecord(route: CatalogRoute, isOff: boolean): Fields<sluice.RouteRecord.$Properties> {
-  const { provider, model, enabled, costUnits, ...left } = route
+function fallbackRecord(fallback: CatalogFallback): Fields<sluice.FallbackRecord.$Properties> {
+  const { model, on, ...left } = fallback
   nothingLeft(left)
-  return { provider, model, enabled, switchedOff: isOff || undefined, costUnits }
+  return { model, on: [...on] }
+}
+
+function routeRecord(route: CatalogRoute, isOff: boolean): Fields<sluice.RouteRecord.$Properties> {
+  const { provider, model, enabled, costUnits, priority, weight, ...left } = route
+  nothingLeft(left)
+  return { provider, model, enabled, switchedOff: isOff || undefined, costUnits, priority, weight }
 }
 
 function toolRecord(tool: CatalogTool): Fields<sluice.ToolRecord.$Properties> {

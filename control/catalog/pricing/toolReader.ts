@@ -1,4 +1,4 @@
-import { compileInput, type InputSchema } from '../../../contract/tools/inputSchema.ts'
+import { assertInputSchema, type InputSchema } from '../../../contract/tools/inputSchema.ts'
 import { placesOf, type Template } from '../../../contract/tools/template.ts'
 import type { Path, YamlFile } from '../../runtime/files/yamlFile.ts'
 import { plainAddress } from './address.ts'
@@ -84,14 +84,14 @@ function upstreamOf(content: UpstreamContent): CatalogUpstream {
   }
 }
 
-/** The input schema is compiled, so that an invalid one prevents the start. */
+/** An invalid input schema prevents the start. */
 function checkSchema(file: YamlFile, path: Path, schema: InputSchema): void {
   if (propertiesOf(schema).includes('provider')) {
     file.problem(path, 'must not have the member provider, which carries the routing wishes of a request')
   }
   try {
     if (JSON.stringify(schema).length > SCHEMA_BYTES_MAX) file.problem(path, `is larger than ${SCHEMA_BYTES_MAX} bytes`)
-    compileInput(schema)
+    assertInputSchema(schema)
   } catch (error) {
     file.problem(path, `is no JSON Schema: ${error instanceof Error ? error.message : 'it does not compile'}`)
   }

@@ -6,26 +6,21 @@ import { Loop } from '../../runtime/loop.ts'
 import type { CatalogLimits } from '../limits.ts'
 import { syncStatus } from './statusRecord.ts'
 
+interface StatusKeeperParts {
+  readonly pool: Pool
+  readonly redis: Redis
+  readonly log: Logger
+  readonly limits: CatalogLimits
+}
+
 /**
  * Keeps the incidents that the proxies know equal to those of the book: after a data loss in Redis, when a command ended
  * between the book and Redis, and when an incident has been over for long.
  */
-export class StatusKeeper {
-  private readonly redis: Redis
-  private readonly loop: Loop
-
-  constructor({ pool, redis, log, limits }: { pool: Pool; redis: Redis; log: Logger; limits: CatalogLimits }) {
-    this.redis = redis
-    this.loop = new Loop('incidents', limits.statusCheckMs, log, async () => {
-      if (redis.status === 'ready' && (await syncStatus(pool, redis, limits))) logEvent(log, 'incidents_changed')
-    })
-    redis.on('ready', this.wake)
-  }
-
-  async stop(): Promise<void> {
-    this.redis.off('ready', this.wake)
-    await this.loop.stop()
-  }
-
-  private readonly wake = (): void => this.loop.wake()
+export function statusKeeper({ pool, redis, log, limits }: StatusKeeperParts): Loop {
+  const loop = new Loop('incidents', limits.statusCheckMs, log, async () => {
+    if (redis.status === 'ready' && (await syncStatus(pool, redis, limits))) logEvent(log, 'incidents_changed')
+  })
+  redis.on('ready', () => loop.wake())
+  return loop
 }

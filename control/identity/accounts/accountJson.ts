@@ -1,3 +1,4 @@
+import { quotaJson } from '../../../contract/catalog/quota.ts'
 import { coinDecimal } from '../../../contract/money/coin.ts'
 import { formatUsd } from '../../../contract/money/units.ts'
 import type { Redis } from '../../../contract/wire/redis.ts'
@@ -62,6 +63,7 @@ export async function accountJson(db: Queryable, redis: Redis, accountId: string
     })),
     allow_retention: settings.allowRetention,
     transfer_cap_day: formatUsd(transfers.capUnits),
+    ...quotaJson(settings),
     transferred_today: formatUsd(transfers.usedUnits),
     created_at: new Date(account.createdAtMs).toISOString(),
   }

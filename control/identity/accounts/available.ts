@@ -1,5 +1,6 @@
 import type { Redis } from '../../../contract/wire/redis.ts'
 import { accountKey, shardOf } from '../../../contract/wire/redisKeys.ts'
+import { endRests } from '../../admission/endRests.ts'
 import { isLockId } from '../../book/ledger/accounts.ts'
 import { redisNowMs } from '../../runtime/redisClock.ts'
 
@@ -11,13 +12,21 @@ export interface Available {
   readonly creditUnits: readonly number[]
 }
 
-/** The free amounts of an account; undefined while admission does not know it. See contract/lua/README.md for the fields. */
+/**
+ * The free amounts of an account, those of leases that rest included; undefined while admission does not know it. See
+ * contract/lua/README.md for the fields.
+ */
 export async function availableOf(redis: Redis, accountId: string): Promise<Available | undefined> {
+  await endRests(redis, accountId)
   const [[coin, grants], nowMs] = await Promise.all([
     redis.hmget(accountKey(shardOf(accountId), accountId), 'coin', 'g'),
     redisNowMs(redis),
   ])
-  if (coin === null || coin === undefined) return undefined
+  return coin === null || coin === undefined ? undefined : readAvailable(coin, grants ?? null, nowMs)
+}
+
+/** The same by the fields of the account in Redis. */
+export function readAvailable(coin: string, grants: string | null, nowMs: number): Available {
   const creditUnits = (grants ?? '').split(';').flatMap((grant) => {
     const [id = '', expiresAtMs, freeUnits] = grant.split(',')
     // Tokens of locks pay only for requests of their models.

@@ -1,29 +1,26 @@
 import type { Logger } from 'pino'
 import type { Redis } from '../../../contract/wire/redis.ts'
 import { announceKeyChanges } from '../../runtime/bus/announceKeyChanges.ts'
+import { noteAllAnnounced } from '../../runtime/bus/keptKeyRecords.ts'
 import type { Pool } from '../../runtime/db/pool.ts'
 import { Loop } from '../../runtime/loop.ts'
+import { redisNowMs } from '../../runtime/redisClock.ts'
 import type { IdentityLimits } from '../limits.ts'
 
+interface KeyAnnouncerParts {
+  readonly pool: Pool
+  readonly redis: Redis
+  readonly log: Logger
+  readonly limits: IdentityLimits
+}
+
 /** Announces changes that were not announced: their process crashed after the commit, Redis was down, or SQL made them. */
-export class KeyAnnouncer {
-  private readonly pool: Pool
-  private readonly redis: Redis
-  private readonly loop: Loop
-  private readonly limits: IdentityLimits
-
-  constructor(options: { pool: Pool; redis: Redis; log: Logger; limits: IdentityLimits }) {
-    this.limits = options.limits
-    this.pool = options.pool
-    this.redis = options.redis
-    this.loop = new Loop('changes of keys', options.limits.keyChangePollMs, options.log, () => this.pass())
-  }
-
-  stop(): Promise<void> {
-    return this.loop.stop()
-  }
-
-  private async pass(): Promise<void> {
-    if (!(await announceKeyChanges(this.pool, this.redis, this.limits))) this.loop.wake()
-  }
+export function keyAnnouncer({ pool, redis, log, limits }: KeyAnnouncerParts): Loop {
+  return new Loop('changes of keys', limits.keyChangePollMs, log, async () => {
+    // Before the outbox is read: a change that is committed later counts as not announced.
+    const nowMs = await redisNowMs(redis)
+    if (!(await announceKeyChanges(pool, redis, limits))) return true
+    await noteAllAnnounced(redis, nowMs, limits)
+    return false
+  })
 }

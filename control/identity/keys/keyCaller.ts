@@ -1,3 +1,4 @@
+import { isLimited } from '../../../contract/catalog/quota.ts'
 import { GatewayError } from '../../../contract/errors/errors.ts'
 import type { Caller } from '../../api/call.ts'
 import type { Queryable } from '../../runtime/db/pool.ts'
@@ -27,7 +28,7 @@ export async function keyCaller(db: Queryable, keyHash: string): Promise<Caller 
 
 /** Whether a key may do less than its account may. */
 function isRestricted(key: KeyInForce): boolean {
-  const isCapped = Object.values(key.caps).some((cap) => cap !== null) || key.requestsPerMinute > 0
+  const isCapped = isLimited(key) || Object.values(key.caps).some((cap) => cap !== null)
   const isListed = key.models.length > 0 || key.tools.length > 0
   const isPrivate = key.noLogs || key.privateTier || key.allowRetention === false
   return isCapped || isListed || isPrivate || !key.canTransfer || key.platformKeyId !== null || key.expiresAtMs !== null

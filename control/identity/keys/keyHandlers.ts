@@ -34,7 +34,7 @@ export function keyHandlers(
     },
     create_key: {
       write: async (call, client) => {
-        const settings = await readSettings(client, call.body)
+        const settings = await readSettings(client, call.body, limits)
         const max = limits.keysPerAccountMax
         const refusal = () => invalidRequest(`An account has at most ${max} keys; revoke one that is not used.`)
         await refuseTooMany(client, call.accountId, countKeys, max, refusal)
@@ -49,7 +49,7 @@ export function keyHandlers(
     },
     update_key: {
       write: async (call, client) => {
-        const settings = await readSettings(client, call.body)
+        const settings = await readSettings(client, call.body, limits)
         const before = await ownKey(client, call)
         if (before.revokedAtMs !== null) throw revoked()
         const key = await changeKey(client, call.actor, before.id, settings).catch((error: unknown) => {

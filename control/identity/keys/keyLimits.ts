@@ -3,6 +3,7 @@ import { byWindow } from '../../../contract/money/windows.ts'
 import { COUNTERS } from '../../../contract/wire/caps.ts'
 import type { Redis } from '../../../contract/wire/redis.ts'
 import { keyCountersKey, shardOf } from '../../../contract/wire/redisKeys.ts'
+import { endRests } from '../../admission/endRests.ts'
 import { spendingIn } from '../../admission/keySpending.ts'
 import { endMsOf, windowsAt } from '../../admission/windows.ts'
 import { redisNowMs } from '../../runtime/redisClock.ts'
@@ -14,6 +15,7 @@ import { keyJson } from './settingsJson.ts'
  * same counters.
  */
 export async function keyLimits(redis: Redis, key: ApiKey) {
+  await endRests(redis, key.accountId)
   const [counters, nowMs] = await Promise.all([
     redis.hmget(keyCountersKey(shardOf(key.accountId), key.id), ...COUNTERS),
     redisNowMs(redis),

@@ -20,6 +20,9 @@ export interface ApiKey {
   /** It may move coin: fund agents, and pay from them. */
   readonly canTransfer: boolean
   readonly requestsPerMinute: number
+  /** Tokens in any minute, and requests in flight, over all proxies; zero is no limit. */
+  readonly tokensPerMinute: number
+  readonly parallel: number
   readonly expiresAtMs: number | null
   readonly revokedAtMs: number | null
   readonly createdAtMs: number
@@ -28,6 +31,8 @@ export interface ApiKey {
   /** The platform key that made it; null for an account's own key. */
   readonly platformKeyId: string | null
   readonly platformUser: string
+  /** Tags of its requests that do not say otherwise, as contract/money/tags.ts has them. */
+  readonly tags: string
 }
 
 /** The column of a cap. */
@@ -35,7 +40,7 @@ export const capColumn = (span: Span): string => (span === 'life' ? 'budget_unit
 
 export const COLUMNS = [
   camelColumns(`id, account_id, hash, last4, name, paused, models, tools, no_logs, private_tier, allow_retention,
-    can_transfer, requests_per_minute, is_platform, platform_key_id, platform_user`),
+    can_transfer, requests_per_minute, tokens_per_minute, parallel, is_platform, platform_key_id, platform_user, tags`),
   msColumns('expires_at, revoked_at, created_at'),
   `json_build_object(${SPANS.map((span) => `'${span}', ${capColumn(span)}`).join(', ')}) AS caps`,
 ].join(', ')

@@ -19,10 +19,15 @@ export interface KeySettings {
   readonly canTransfer?: boolean
   /** Zero leaves the gateway's own rate limit. */
   readonly requestsPerMinute?: number
+  /** Zero is no limit. */
+  readonly tokensPerMinute?: number
+  readonly parallel?: number
   /** Milliseconds since 1970; null never expires. */
   readonly expiresAtMs?: number | null
   /** It may make sub-keys. */
   readonly isPlatform?: boolean
+  /** As contract/money/tags.ts has them; '' for none. */
+  readonly tags?: string
 }
 
 /** The key is unknown or revoked. */
@@ -44,8 +49,11 @@ const COLUMN_OF: Readonly<Record<Exclude<keyof KeySettings, 'caps'>, string>> = 
   allowRetention: 'allow_retention',
   canTransfer: 'can_transfer',
   requestsPerMinute: 'requests_per_minute',
+  tokensPerMinute: 'tokens_per_minute',
+  parallel: 'parallel',
   expiresAtMs: 'expires_at',
   isPlatform: 'is_platform',
+  tags: 'tags',
 }
 
 /** Caps without the ones that are not given; undefined when none is. */

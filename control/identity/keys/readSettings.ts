@@ -1,5 +1,6 @@
 import { parseTime } from '../../../contract/api/time.ts'
 import { invalidRequest } from '../../../contract/errors/errors.ts'
+import { type TagLimits, tagsText } from '../../../contract/money/tags.ts'
 import { parseUsd } from '../../../contract/money/units.ts'
 import { bySpan, type SpendingCaps, type Window } from '../../../contract/money/windows.ts'
 import type { Queryable } from '../../runtime/db/pool.ts'
@@ -18,8 +19,11 @@ interface SettingsBody {
   readonly allow_retention?: boolean | null
   readonly can_transfer?: boolean
   readonly requests_per_minute?: number | null
+  readonly tokens_per_minute?: number | null
+  readonly parallel?: number | null
   readonly expires_at?: string | null
   readonly platform?: boolean
+  readonly tags?: Readonly<Record<string, string>>
 }
 
 /** Units of a cap; null removes it, undefined leaves it unchanged. The schema has checked the form. */
@@ -32,6 +36,10 @@ function capsIn(body: SettingsBody): Partial<SpendingCaps> | undefined {
   return givenCaps(bySpan((span) => capUnits(span === 'life' ? body.budget : body.caps?.[span])))
 }
 
+function zeroForNone(limit: number | null | undefined): number | undefined {
+  return limit === null ? 0 : limit
+}
+
 function expiryMs(text: string | null | undefined): number | null | undefined {
   if (typeof text !== 'string') return text
   const ms = parseTime(text)
@@ -39,8 +47,12 @@ function expiryMs(text: string | null | undefined): number | null | undefined {
   return ms
 }
 
-/** The settings in a body. @throws GatewayError for a time in the past and for unknown models */
-export async function readSettings(db: Queryable, fields: Readonly<Record<string, unknown>>): Promise<KeySettings> {
+/** The settings in a body. @throws GatewayError for a time in the past, for unknown models, and for tags that are refused */
+export async function readSettings(
+  db: Queryable,
+  fields: Readonly<Record<string, unknown>>,
+  limits: TagLimits,
+): Promise<KeySettings> {
   const body = fields as SettingsBody
   const [unknown] = await unknownModels(db, body.models ?? [])
   if (unknown !== undefined) {
@@ -57,9 +69,12 @@ export async function readSettings(db: Queryable, fields: Readonly<Record<string
     privateTier: body.private_tier,
     allowRetention: body.allow_retention,
     canTransfer: body.can_transfer,
-    requestsPerMinute: body.requests_per_minute === null ? 0 : body.requests_per_minute,
+    requestsPerMinute: zeroForNone(body.requests_per_minute),
+    tokensPerMinute: zeroForNone(body.tokens_per_minute),
+    parallel: zeroForNone(body.parallel),
     expiresAtMs: expiryMs(body.expires_at),
     isPlatform: body.platform,
+    tags: body.tags === undefined ? undefined : tagsText(Object.entries(body.tags), 'tags', limits),
   }
   return Object.fromEntries(Object.entries(settings).filter(([, value]) => value !== undefined))
 }

@@ -1,9 +1,11 @@
+import { tagsOf } from '../../../contract/money/tags.ts'
 import { formatUsd } from '../../../contract/money/units.ts'
 import { WINDOWS } from '../../../contract/money/windows.ts'
 import type { ApiKey } from './keyRow.ts'
 import type { KeySettings } from './keys.ts'
 
 const capText = (units: number | null): string | null => (units === null ? null : formatUsd(units))
+const nullForNone = (limit: number | undefined): number | null | undefined => (limit === 0 ? null : limit)
 const timeText = (ms: number | null): string | null => (ms === null ? null : new Date(ms).toISOString())
 
 /** Settings under the names and in the forms of the API; absent settings are omitted. */
@@ -23,9 +25,12 @@ export function settingsJson(settings: KeySettings): Record<string, unknown> {
     private_tier: settings.privateTier,
     allow_retention: settings.allowRetention,
     can_transfer: settings.canTransfer,
-    requests_per_minute: settings.requestsPerMinute === undefined ? undefined : settings.requestsPerMinute || null,
+    requests_per_minute: nullForNone(settings.requestsPerMinute),
+    tokens_per_minute: nullForNone(settings.tokensPerMinute),
+    parallel: nullForNone(settings.parallel),
     expires_at: settings.expiresAtMs === undefined ? undefined : timeText(settings.expiresAtMs),
     platform: settings.isPlatform,
+    tags: settings.tags === undefined ? undefined : tagsOf(settings.tags),
   }
   return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined))
 }

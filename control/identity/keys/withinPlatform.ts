@@ -21,6 +21,8 @@ export function withinPlatform(key: ApiKey, platform: ApiKey): ApiKey {
     canTransfer: false,
     // Zero is the gateway's own rate, as null is no expiry.
     requestsPerMinute: lesser(key.requestsPerMinute || null, platform.requestsPerMinute || null) ?? 0,
+    tokensPerMinute: lesser(key.tokensPerMinute || null, platform.tokensPerMinute || null) ?? 0,
+    parallel: lesser(key.parallel || null, platform.parallel || null) ?? 0,
     expiresAtMs: lesser(key.expiresAtMs, platform.expiresAtMs),
   }
 }

@@ -41,7 +41,7 @@ export function platformHandlers({
       write: async (call, client) => {
         const platform = await lockPlatform(client, call)
         const { user, ...fields } = call.body
-        const settings = withinBounds(platform, await readSettings(client, fields))
+        const settings = withinBounds(platform, await readSettings(client, fields, limits))
         await refuseTooMany(client, platform.id, limits)
         const { key, secret } = await makeSubKey(client, call.actor, platform, String(user ?? ''), settings)
         const json = subKeyJson(key)

@@ -97,7 +97,9 @@ export function withinBounds(platform: ApiKey, asked: KeySettings): KeySettings 
     allowRetention: retentionOf(platform.allowRetention, asked.allowRetention),
     // A sub-key is its user's, and the account's coin is not.
     canTransfer: false,
-    requestsPerMinute: rateOf(platform.requestsPerMinute, asked.requestsPerMinute),
+    requestsPerMinute: rateOf(platform.requestsPerMinute, asked.requestsPerMinute, 'requests_per_minute'),
+    tokensPerMinute: rateOf(platform.tokensPerMinute, asked.tokensPerMinute, 'tokens_per_minute'),
+    parallel: rateOf(platform.parallel, asked.parallel, 'parallel'),
     expiresAtMs: capOf(platform.expiresAtMs, asked.expiresAtMs, 'expires_at'),
   }
 }
@@ -128,9 +130,9 @@ function retentionOf(bound: boolean | null, asked: boolean | null | undefined): 
   return asked ?? bound
 }
 
-/** Zero is the gateway's own rate. */
-function rateOf(bound: number, asked: number | undefined): number {
+/** Zero is the gateway's own rate, or no limit. */
+function rateOf(bound: number, asked: number | undefined, field: string): number {
   if (asked === undefined || asked === 0) return bound
-  if (bound !== 0 && asked > bound) throw tooMuch('requests_per_minute')
+  if (bound !== 0 && asked > bound) throw tooMuch(field)
   return asked
 }

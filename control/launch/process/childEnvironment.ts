@@ -10,8 +10,12 @@ const NODE = ['NODE_ENV', 'NODE_OPTIONS', 'NODE_EXTRA_CA_CERTS', 'SSL_CERT_FILE'
 
 /** The part of a catalog that names the variables with the keys of providers and tools. */
 export interface KeyNames {
-  readonly providers: readonly Pick<CatalogProvider, 'dialect' | 'apiKeyEnv'>[]
+  readonly providers: readonly Pick<CatalogProvider, 'dialect' | 'keys'>[]
   readonly tools: readonly Pick<CatalogTool, 'apiKeyEnv'>[]
+}
+
+function keyVariables({ keys }: Pick<CatalogProvider, 'keys'>): string[] {
+  return keys.map(({ env }) => env)
 }
 
 function pick(env: NodeJS.ProcessEnv, names: readonly string[]): NodeJS.ProcessEnv {
@@ -34,12 +38,12 @@ export function commandEnvironment(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
 
 /** The environment of the proxy: its own settings and the keys of the catalog's providers and tools. */
 export function proxyEnvironment(env: NodeJS.ProcessEnv, { providers, tools }: KeyNames): NodeJS.ProcessEnv {
-  const keys = [...providers, ...tools].map(({ apiKeyEnv }) => apiKeyEnv)
+  const keys = [...providers.flatMap(keyVariables), ...tools.map(({ apiKeyEnv }) => apiKeyEnv)]
   return pick(env, [...SYSTEM, ...NODE, ...variableNames('proxy'), ...keys])
 }
 
 /** The environment of control: its own settings and the keys of the providers that run batch jobs. */
 export function controlEnvironment(env: NodeJS.ProcessEnv, { providers }: KeyNames): NodeJS.ProcessEnv {
-  const keys = providers.filter(({ dialect }) => DIALECT[dialect].batches).map(({ apiKeyEnv }) => apiKeyEnv)
+  const keys = providers.filter(({ dialect }) => DIALECT[dialect].batches).flatMap(keyVariables)
   return pick(env, [...SYSTEM, ...NODE, ...variableNames('control'), ...keys])
 }

@@ -39,7 +39,7 @@ export function agentHandlers(parts: AgentParts): Record<AgentOperation, ReadHan
       write: async (call, client) => {
         requireOwnerCredential(call)
         const slug = readSlug(call.body)
-        const { settings, policy } = await readAgentSettings(client, call.body)
+        const { settings, policy } = await readAgentSettings(client, call.body, parts.limits)
         const max = parts.limits.agentsPerAccountMax
         const refusal = () => invalidRequest(`An account has at most ${max} agents.`)
         await refuseTooMany(client, call.accountId, countAgents, max, refusal)
@@ -64,7 +64,7 @@ export function agentHandlers(parts: AgentParts): Record<AgentOperation, ReadHan
       authorize: async (call, client) => void (await ownedAgent(client, call)),
       write: async (call, client) => {
         const agent = await ownedAgent(client, call)
-        const { settings, policy } = await readAgentSettings(client, call.body)
+        const { settings, policy } = await readAgentSettings(client, call.body, parts.limits)
         const changed = await updateAgent(client, agent, settings, policy)
         await note(client, call, agent, 'agent.updated', { ...agentSettingsJson(settings), ...settingsJson(policy) })
         return {

@@ -7,5 +7,4 @@ export const AGENTS_LIMITS = {
   leaderboardKeptMs: 10_000,
 } as const
 
-/** The limits of this floor, and of those below that it uses. */
 export type AgentsLimits = LimitsOf<typeof AGENTS_LIMITS> & IdentityLimits

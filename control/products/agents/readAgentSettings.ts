@@ -1,4 +1,5 @@
 import { invalidRequest } from '../../../contract/errors/errors.ts'
+import type { TagLimits } from '../../../contract/money/tags.ts'
 import { parseUsd } from '../../../contract/money/units.ts'
 import type { KeySettings } from '../../identity/keys/keys.ts'
 import { readSettings } from '../../identity/keys/readSettings.ts'
@@ -19,10 +20,11 @@ export function readSlug(body: Readonly<Record<string, unknown>>): string {
   return slug
 }
 
-/** The settings in a body, whose schema has checked the forms. @throws GatewayError for unknown models */
+/** The settings in a body, whose schema has checked the forms. @throws GatewayError for unknown models and refused tags */
 export async function readAgentSettings(
   db: Queryable,
   body: Readonly<Record<string, unknown>>,
+  limits: TagLimits,
 ): Promise<{ settings: AgentSettings; policy: KeySettings }> {
   const { slug: _, name, description, request_cap, approval_threshold, ...rest } = body
   const settings = {
@@ -33,6 +35,6 @@ export async function readAgentSettings(
   }
   return {
     settings: Object.fromEntries(Object.entries(settings).filter(([, value]) => value !== undefined)) as AgentSettings,
-    policy: await readSettings(db, rest),
+    policy: await readSettings(db, rest, limits),
   }
 }

@@ -22,5 +22,4 @@ export const HOLDERS_LIMITS = {
   vaultDepositsShown: 100,
 } as const
 
-/** The limits of this floor, and of those below that it uses. */
 export type HoldersLimits = LimitsOf<typeof HOLDERS_LIMITS> & IdentityLimits & ReserveLimits

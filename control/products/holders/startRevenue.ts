@@ -2,9 +2,10 @@ import { zeroAddress } from 'viem'
 import type { Address } from '../../../contract/payments/address.ts'
 import type { ChainOptions, ChainParts } from '../../chain/chainParts.ts'
 import type { PaymentsConfig } from '../../chain/paymentsConfig.ts'
+import type { Loop } from '../../runtime/loop.ts'
 import { HolderScanner } from './rewards/holderScanner.ts'
 import { PayoutSender } from './rewards/payoutSender.ts'
-import { RevenueKeeper } from './rewards/revenueKeeper.ts'
+import { revenueKeeper } from './rewards/revenueKeeper.ts'
 import { VaultKeeper } from './vault/vaultKeeper.ts'
 
 /** Addresses that get no rewards, by their role and as the operator has named them. */
@@ -14,7 +15,7 @@ export function excludedHolders({ treasury, holders }: Pick<PaymentsConfig, 'tre
 }
 
 /** Begins to share revenue out. @returns undefined where the operator has named neither a vault nor a distributor */
-export function startRevenue(options: ChainOptions, parts: ChainParts): RevenueKeeper | undefined {
+export function startRevenue(options: ChainOptions, parts: ChainParts): Loop | undefined {
   const { config, pool, log, limits, accountsOfWallets, coinUsdUnits } = options
   const { holders: settings, treasury, chainId, depositConfirmations: confirmations } = config
   if (settings === null) return undefined
@@ -26,7 +27,7 @@ export function startRevenue(options: ChainOptions, parts: ChainParts): RevenueK
       ? undefined
       : new HolderScanner({ pool, chain: parts.chain, token, distributor, fromBlock, confirmations, limits })
   const vaultKeeper = vault === null ? undefined : new VaultKeeper({ ...common, vault, sender: relayer })
-  return new RevenueKeeper({
+  return revenueKeeper({
     pool,
     log,
     limits,

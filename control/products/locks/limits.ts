@@ -17,5 +17,4 @@ export const LOCKS_LIMITS = {
   lockSeriesCheckMs: 5_000,
 } as const
 
-/** The limits of this floor, and of those below that it uses. */
 export type LocksLimits = LimitsOf<typeof LOCKS_LIMITS> & PaymentsLimits

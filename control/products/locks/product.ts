@@ -1,7 +1,7 @@
 import type { Product } from '../../api/product.ts'
 import { lockHandlers } from './lockHandlers.ts'
 import { lockWithdrawalHandlers } from './lockWithdrawalHandlers.ts'
-import { SeriesKeeper } from './seriesKeeper.ts'
+import { seriesKeeper } from './seriesKeeper.ts'
 import { lockMintOutcome } from './tokens/lockMinter.ts'
 import { startLockTokens } from './tokens/startLockTokens.ts'
 
@@ -12,6 +12,6 @@ export const LOCKS: Product = {
   onChain: startLockTokens,
   make: (parts) => ({
     handlers: { ...lockHandlers(parts), ...lockWithdrawalHandlers(parts) },
-    start: () => [new SeriesKeeper(parts)],
+    start: () => [seriesKeeper(parts)],
   }),
 }

@@ -28,26 +28,18 @@ import { endedSeries, type LockSeries, lockSeriesRow } from './series.ts'
  * are burnt as well, which is the sweep of admission, what was not earned yet becomes revenue. Broken series end immediately: open
  * orders are cancelled, and holders are paid back.
  */
-export class SeriesKeeper {
-  private readonly loop: Loop
-
-  constructor(parts: PayBackParts) {
-    const { pool, log, limits } = parts
-    this.loop = new Loop('ended lock series', limits.lockSeriesCheckMs, log, async (signal) => {
-      await forgetQuotes(pool, limits)
-      const ended = await endedSeries(pool, limits.lockSeriesMax)
-      await eachApart(ended, signal, async ({ id }) => {
-        for (let isMore = true; isMore && !signal.aborted; ) {
-          isMore = await withTransaction(pool, (client) => endSeries(client, id, limits))
-        }
-        await payBackHolders(parts, id, signal)
-      })
+export function seriesKeeper(parts: PayBackParts): Loop {
+  const { pool, log, limits } = parts
+  return new Loop('ended lock series', limits.lockSeriesCheckMs, log, async (signal) => {
+    await forgetQuotes(pool, limits)
+    const ended = await endedSeries(pool, limits.lockSeriesMax)
+    await eachApart(ended, signal, async ({ id }) => {
+      for (let isMore = true; isMore && !signal.aborted; ) {
+        isMore = await withTransaction(pool, (client) => endSeries(client, id, limits))
+      }
+      await payBackHolders(parts, id, signal)
     })
-  }
-
-  stop(): Promise<void> {
-    return this.loop.stop()
-  }
+  })
 }
 
 /**

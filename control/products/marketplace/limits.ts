@@ -47,5 +47,4 @@ export const MARKETPLACE_LIMITS = {
   providerRecordDays: 30,
 } as const
 
-/** The limits of this floor, and of those below that it uses. */
 export type MarketplaceLimits = LimitsOf<typeof MARKETPLACE_LIMITS> & ApiLimits

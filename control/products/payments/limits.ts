@@ -46,5 +46,4 @@ export const PAYMENTS_LIMITS = {
   withdrawalBatchMax: 50,
 } as const
 
-/** The limits of this floor, and of those below that it uses. */
 export type PaymentsLimits = LimitsOf<typeof PAYMENTS_LIMITS> & IdentityLimits & ReserveLimits

@@ -17,54 +17,44 @@ export interface AttestationKeeperOptions extends AttestationOptions {
  * Has an attestation made at the set interval, when the addresses have changed, when the attested block is no longer part of the
  * chain, and when the operator asks for one.
  */
-export class AttestationKeeper {
-  private readonly options: AttestationKeeperOptions
-  private readonly loop: Loop
-  private toldOfSigner = false
-
-  constructor(options: AttestationKeeperOptions) {
-    this.options = options
-    this.loop = new Loop('attestations', options.limits.attestationCheckMs, options.log, () => this.pass())
-  }
-
-  stop(): Promise<void> {
-    return this.loop.stop()
-  }
-
-  private async pass(): Promise<void> {
-    const { pool, log } = this.options
-    if ((await this.dueReason()) === undefined) return
+export function attestationKeeper(options: AttestationKeeperOptions): Loop {
+  const { pool, log, limits } = options
+  let toldOfSigner = false
+  return new Loop('attestations', limits.attestationCheckMs, log, async () => {
+    if ((await dueReason(options)) === undefined) return
     await tryLock(pool, 'attestations', async () => {
       // Read again: another control may have made it a moment ago.
-      const reason = await this.dueReason()
+      const reason = await dueReason(options)
       if (reason === undefined) return
       try {
-        const made = await makeAttestation(this.options, reason)
+        const made = await makeAttestation(options, reason)
         if (made === undefined) return
         const { number, digest, leaves } = made
         logEvent(log, 'reserve_attested', { attestation: number, digest, leaves, reason })
       } catch (error) {
         if (!(error instanceof OtherSignerError)) throw error
-        if (!this.toldOfSigner) logEvent(log, 'reserve_attestation_signer_mismatch', { reason: error.message })
-        this.toldOfSigner = true
+        if (!toldOfSigner) logEvent(log, 'reserve_attestation_signer_mismatch', { reason: error.message })
+        toldOfSigner = true
       }
     })
-  }
+  })
+}
 
-  private async dueReason(): Promise<AttestationReason | undefined> {
-    const { pool, chain, intervalSeconds } = this.options
-    const { last, isAsked } = await attestationProgress(pool)
-    if (isAsked) return 'operator'
-    if (last === undefined || last.ageMs >= intervalSeconds * 1_000) return 'schedule'
-    if (last.addresses !== addressesText(chain)) return 'addresses'
-    return (await this.isReplaced(last)) ? 'reorganization' : undefined
-  }
+async function dueReason({
+  pool,
+  chain,
+  intervalSeconds,
+}: AttestationKeeperOptions): Promise<AttestationReason | undefined> {
+  const { last, isAsked } = await attestationProgress(pool)
+  if (isAsked) return 'operator'
+  if (last === undefined || last.ageMs >= intervalSeconds * 1_000) return 'schedule'
+  if (last.addresses !== addressesText(chain)) return 'addresses'
+  return (await isReplaced(chain, last)) ? 'reorganization' : undefined
+}
 
-  /** Whether the chain has another block in place of the attested one. Without an answer of the node that is not known. */
-  private async isReplaced({ block, blockHash }: LastProgress): Promise<boolean> {
-    const { chain } = this.options
-    if (chain === undefined || block === null) return false
-    const now = await hashOf(chain.client, block).catch(() => undefined)
-    return now !== undefined && now !== blockHash
-  }
+/** Whether the chain has another block in place of the attested one. Without an answer of the node that is not known. */
+async function isReplaced(chain: AttestationOptions['chain'], { block, blockHash }: LastProgress): Promise<boolean> {
+  if (chain === undefined || block === null) return false
+  const now = await hashOf(chain.client, block).catch(() => undefined)
+  return now !== undefined && now !== blockHash
 }

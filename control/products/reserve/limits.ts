@@ -25,5 +25,4 @@ export const RESERVE_LIMITS = {
   attestationTreesKept: 7,
 } as const
 
-/** The limits of this floor, and of those below that it uses. */
 export type ReserveLimits = LimitsOf<typeof RESERVE_LIMITS> & ApiLimits

@@ -19,58 +19,49 @@ export interface ReserveKeeperOptions {
 }
 
 /** Reads the reserve periodically, in one of the controls, and logs when withdrawals pause and resume. */
-export class ReserveKeeper {
-  private readonly options: ReserveKeeperOptions
-  private readonly loop: Loop
-  private told: WithdrawalGate | undefined
-
-  constructor(options: ReserveKeeperOptions) {
-    this.options = options
-    this.loop = new Loop('reserve', options.limits.reserveCheckMs, options.log, () => this.pass())
-  }
-
-  stop(): Promise<void> {
-    return this.loop.stop()
-  }
-
-  private async pass(): Promise<void> {
-    const { pool, limits } = this.options
+export function reserveKeeper(options: ReserveKeeperOptions): Loop {
+  const { pool, chain, log, limits } = options
+  let told: WithdrawalGate | undefined
+  return new Loop('reserve', limits.reserveCheckMs, log, async () => {
     if (isDue(await lastReading(pool), limits)) {
       // Read again: another control may have read a moment ago.
       await tryLock(pool, 'reserveReadings', async () => {
-        if (isDue(await lastReading(pool), limits)) await this.read()
+        if (isDue(await lastReading(pool), limits)) await read(options)
       })
     }
-    if (this.options.chain !== undefined) this.tell(await lastReading(pool))
-  }
+    if (chain !== undefined) told = tell(options, told, await lastReading(pool))
+  })
+}
 
-  private async read(): Promise<void> {
-    const { pool, chain, log } = this.options
-    try {
-      await withTransaction(pool, async (client) => {
-        await client.query('SET TRANSACTION ISOLATION LEVEL REPEATABLE READ')
-        const reading = await readReserve(client, chain)
-        if (reading !== undefined) await storeReading(client, statedReserve(reading))
-      })
-    } catch (error) {
-      // Withdrawals pause when readings keep failing, and that pause is reported.
-      if (!(error instanceof GatewayError)) throw error
-      logEvent(log, 'reserve_read_failed', { err: error })
-    }
+async function read({ pool, chain, log }: ReserveKeeperOptions): Promise<void> {
+  try {
+    await withTransaction(pool, async (client) => {
+      await client.query('SET TRANSACTION ISOLATION LEVEL REPEATABLE READ')
+      const reading = await readReserve(client, chain)
+      if (reading !== undefined) await storeReading(client, statedReserve(reading))
+    })
+  } catch (error) {
+    // Withdrawals pause when readings keep failing, and that pause is reported.
+    if (!(error instanceof GatewayError)) throw error
+    logEvent(log, 'reserve_read_failed', { err: error })
   }
+}
 
-  private tell(reading: LastReading | undefined): void {
-    const gate = withdrawalGate(reading, this.options.limits)
-    const isStart = this.told === undefined
-    // A start reads nothing before the chain has answered.
-    if (gate === this.told || (isStart && gate === 'stale')) return
-    this.told = gate
-    const { log } = this.options
-    if (gate === 'open') {
-      if (!isStart) logEvent(log, 'reserve_recovered', factsOf(reading?.reserve))
-    } else if (gate === 'short') logEvent(log, 'reserve_short', factsOf(reading?.reserve))
-    else logEvent(log, 'reserve_stale', { ageMs: reading?.ageMs })
-  }
+/** Logs a change of the gate. @returns the gate that was logged last */
+function tell(
+  { log, limits }: ReserveKeeperOptions,
+  told: WithdrawalGate | undefined,
+  reading: LastReading | undefined,
+): WithdrawalGate | undefined {
+  const gate = withdrawalGate(reading, limits)
+  const isStart = told === undefined
+  // A start reads nothing before the chain has answered.
+  if (gate === told || (isStart && gate === 'stale')) return told
+  if (gate === 'open') {
+    if (!isStart) logEvent(log, 'reserve_recovered', factsOf(reading?.reserve))
+  } else if (gate === 'short') logEvent(log, 'reserve_short', factsOf(reading?.reserve))
+  else logEvent(log, 'reserve_stale', { ageMs: reading?.ageMs })
+  return gate
 }
 
 function isDue(reading: LastReading | undefined, limits: ReserveLimits): boolean {

@@ -2,35 +2,24 @@ import { createHash } from 'node:crypto'
 import type { Logger } from 'pino'
 import type { Hex } from 'viem'
 import type { Address } from '../../../contract/payments/address.ts'
-import { type ChainClient, readChain } from '../../chain/chainClient.ts'
-import type { FeeOracle } from '../../chain/fees.ts'
+import { attemptRef, subjectOf } from '../../chain/attemptRef.ts'
+import { readChain } from '../../chain/chainClient.ts'
+import type { SenderParts } from '../../chain/contractCall.ts'
 import { storeTransaction } from '../../chain/outbox.ts'
 import type { OutcomeHandler } from '../../chain/recorder.ts'
 import type { Signer } from '../../chain/signer.ts'
 import { estimateGas } from '../../chain/simulation.ts'
-import type { TransactionWatcher } from '../../chain/watcher.ts'
 import { tryLock } from '../../runtime/db/locks.ts'
-import { type Client, type Pool, withTransaction } from '../../runtime/db/pool.ts'
+import { type Client, withTransaction } from '../../runtime/db/pool.ts'
 import { logEvent } from '../../runtime/logEvents.ts'
 import { Loop } from '../../runtime/loop.ts'
 import { type AnchoredBatch, anchorCall, anchoredBatch, hasAnchored } from './anchorContract.ts'
-import {
-  ATTEMPT,
-  type BatchProgress,
-  batchNumbered,
-  batchOfRef,
-  insertBatch,
-  lastProgress,
-  type SettlementBatch,
-} from './batchRow.ts'
+import { type BatchProgress, batchNumbered, insertBatch, lastProgress, type SettlementBatch } from './batchRow.ts'
 import type { SettlementsLimits } from './limits.ts'
 import { newBatch } from './newBatch.ts'
 import type { ReserveOptions } from './reserve.ts'
 
-export interface AnchorOptions extends Omit<ReserveOptions, 'coinUsdUnits'> {
-  readonly pool: Pool
-  readonly chain: ChainClient
-  readonly chainId: number
+export interface AnchorOptions extends SenderParts, Omit<ReserveOptions, 'coinUsdUnits' | 'limits'> {
   /** The SettlementAnchor contract. */
   readonly contract: Address
   /** Has the contract's role of an anchorer, and pays the gas. */
@@ -40,8 +29,6 @@ export interface AnchorOptions extends Omit<ReserveOptions, 'coinUsdUnits'> {
   readonly accountsMin: number
   /** USD of one coin in units. */
   readonly coinUsdUnits: (client: Client) => Promise<number>
-  readonly fees: FeeOracle
-  readonly watcher: TransactionWatcher
   readonly log: Logger
   readonly limits: SettlementsLimits
 }
@@ -125,7 +112,7 @@ export class AnchorKeeper {
     const current = await fees.current()
     // If two controls reach this point, the unique ref lets only one store it.
     const stored = await withTransaction(pool, (client) => {
-      const ref = `${number}${ATTEMPT}${attempts + 1}`
+      const ref = attemptRef(number, attempts + 1)
       return storeTransaction(client, anchorer, { purpose: 'settlement', ref, chainId, ...call, gas, fees: current })
     })
     // A transaction that reverted would revert again if it were resent immediately.
@@ -175,5 +162,5 @@ export const settlementOutcome: OutcomeHandler = {
   depth: 'depositConfirmations',
   mined: async () => {},
   unmade: async () => {},
-  isMade: (receipt, { target, ref }) => hasAnchored(receipt, target, batchOfRef(ref)),
+  isMade: (receipt, { target, ref }) => hasAnchored(receipt, target, Number(subjectOf(ref))),
 }

@@ -59,12 +59,6 @@ type Row = Omit<StoredBatch, Lists | Exact | 'anchored'> & {
   readonly [Name in keyof Anchored]: Anchored[Name] | null
 }
 
-/** Separates the number of a batch and that of the attempt in the ref of a transaction. */
-export const ATTEMPT = '#'
-
-/** The number of the batch that a transaction anchors. */
-export const batchOfRef = (ref: string): number => Number(ref.slice(0, ref.indexOf(ATTEMPT)))
-
 const BATCHES = `
   SELECT ${camelColumns(`b.number, b.tree_size_from, b.tree_size, b.root, b.note, b.key, b.receipts_from, b.receipts_until,
     b.statement, b.created_at`)}, ${textColumns('b.charged_units, b.held_units, b.owed_units')},
@@ -73,7 +67,7 @@ const BATCHES = `
   FROM settlement_batches b
   LEFT JOIN LATERAL (
     SELECT target, hash, block_number FROM chain_transactions
-    WHERE purpose = 'settlement' AND split_part(ref, '${ATTEMPT}', 1) = b.number::text AND state = 'mined' LIMIT 1
+    WHERE purpose = 'settlement' AND subject_id = b.number::text AND state = 'mined' LIMIT 1
   ) m ON true
   LEFT JOIN chain_identity i ON true`
 
@@ -97,7 +91,7 @@ export async function lastProgress(db: Queryable, limit: number): Promise<BatchP
      CROSS JOIN LATERAL (
        SELECT count(*) AS attempts, coalesce(bool_or(state IN ('pending', 'stuck')), false) AS "isOpen",
          coalesce(bool_or(state = 'mined'), false) AS "isAnchored" FROM chain_transactions
-       WHERE purpose = 'settlement' AND split_part(ref, '${ATTEMPT}', 1) = b.number::text
+       WHERE purpose = 'settlement' AND subject_id = b.number::text
      ) t ORDER BY b.number DESC`,
     [limit],
   )

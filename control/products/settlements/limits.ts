@@ -15,5 +15,4 @@ export const SETTLEMENTS_LIMITS = {
   settlementRefusedMs: 60_000,
 } as const
 
-/** The limits of this floor, and of those below that it uses. */
 export type SettlementsLimits = LimitsOf<typeof SETTLEMENTS_LIMITS> & ReserveLimits

@@ -18,7 +18,7 @@ export function settlementGauges(db: Queryable): GaugeGroup {
           coalesce(extract(epoch FROM now() - min(created_at)), 0)::float8 AS settlement_oldest_seconds
         FROM (SELECT number, created_at FROM settlement_batches ORDER BY number DESC LIMIT ${BATCHES_OPEN_MAX}) b
         WHERE NOT EXISTS (SELECT FROM chain_transactions WHERE purpose = 'settlement' AND state = 'mined'
-          AND split_part(ref, '#', 1) = b.number::text)`)
+          AND subject_id = b.number::text)`)
       return found.rows[0] ?? NONE
     },
   )

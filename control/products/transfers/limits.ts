@@ -11,5 +11,4 @@ export const TRANSFERS_LIMITS = {
   referralBatchMax: 5_000,
 } as const
 
-/** The limits of this floor, and of those below that it uses. */
 export type TransfersLimits = LimitsOf<typeof TRANSFERS_LIMITS> & ApiLimits

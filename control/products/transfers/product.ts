@@ -1,14 +1,14 @@
 import type { Product } from '../../api/product.ts'
-import { LinkExpirer } from './links/linkExpirer.ts'
+import { linkExpirer } from './links/linkExpirer.ts'
 import { linkHandlers } from './links/linkHandlers.ts'
 import { referralHandlers } from './referrals/referralHandlers.ts'
-import { ReferralPayer } from './referrals/referralPayer.ts'
+import { referralPayer } from './referrals/referralPayer.ts'
 
 /** Links that give credit, and referrals. */
 export const TRANSFERS: Product = {
   name: 'transfers',
   make: (parts) => ({
     handlers: { ...linkHandlers(parts), ...referralHandlers(parts) },
-    start: () => [new LinkExpirer(parts), new ReferralPayer(parts)],
+    start: () => [linkExpirer(parts), referralPayer(parts)],
   }),
 }

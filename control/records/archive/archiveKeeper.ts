@@ -12,18 +12,10 @@ export interface ArchiveKeeperOptions extends ArchiveOptions {
 }
 
 /** Archives months that are older than the operator's retention in the database. */
-export class ArchiveKeeper {
-  private readonly loop: Loop
-
-  constructor(options: ArchiveKeeperOptions) {
-    this.loop = new Loop('archive', options.limits.receiptMonthsMs, options.log, async (signal) => {
-      for (const month of await oldMonths(options)) if (!signal.aborted) await putAway(options, month)
-    })
-  }
-
-  stop(): Promise<void> {
-    return this.loop.stop()
-  }
+export function archiveKeeper(options: ArchiveKeeperOptions): Loop {
+  return new Loop('archive', options.limits.receiptMonthsMs, options.log, async (signal) => {
+    for (const month of await oldMonths(options)) if (!signal.aborted) await putAway(options, month)
+  })
 }
 
 /** Months whose retention is over, the earliest first. */

@@ -67,9 +67,25 @@ export class ReceiptReader {
       position: row.position,
       proof: { entry: leafText(row), leaf, treeSize, root, path, ...(signed && { signed }) },
     }
-    const fields = receiptFields(row, await this.coins.ofSheet(row.sheetVersion), log)
+    const own = receiptFields(row, await this.coins.ofSheet(row.sheetVersion), log)
+    // Anybody who has the id of a request may read its receipt, but not its user and its tags.
+    const fields = keyId === '' && row.tagsHash !== '' ? { ...own, tagging: { hash: row.tagsHash } } : own
     const paid = await this.paid(row)
     return receiptJson(paid === undefined ? fields : { ...fields, paid })
+  }
+
+  /**
+   * The receipt of a request without its proof, as JSON text; undefined where there is none. One that just ended is waited for.
+   * @param accountId whose it must be; '' for any
+   * @param keyId the same of the key
+   * @throws GatewayError receipt_archived
+   */
+  async booked(requestId: string, accountId: string, keyId: string): Promise<string | undefined> {
+    const row = (await this.keptRow(requestId)) ?? (await this.awaitRowOf(requestId, accountId))
+    if (row === undefined) return undefined
+    if ((keyId !== '' && row.keyId !== keyId) || !(await this.isOf(requestId, accountId))) return undefined
+    const log = { number: row.log, position: row.position }
+    return receiptJson(receiptFields(row, await this.coins.ofSheet(row.sheetVersion), log))
   }
 
   /** A page of receipts, newest first, as JSON text {object, data, has_more}. */
@@ -103,6 +119,27 @@ export class ReceiptReader {
     if (!isPayer(row.keyId)) return undefined
     const found = await this.db.query<PaidRow>(PAID_QUERY, [row.requestId])
     return found.rows[0] && paidOf(found.rows[0])
+  }
+
+  private async isOf(requestId: string, accountId: string): Promise<boolean> {
+    if (accountId === '') return true
+    const sql = 'SELECT 1 FROM receipts WHERE request_id = $1 AND account_id = $2'
+    return (await this.db.query(sql, [requestId, accountId])).rows.length > 0
+  }
+
+  /** @param accountId '' for any */
+  private async awaitRowOf(requestId: string, accountId: string): Promise<ReceiptRow | undefined> {
+    if (!isYounger(requestId, this.limits.holdAgeMaxMs)) return undefined
+    const isInRedis = () =>
+      accountId === ''
+        ? isUnderWayAnywhere(this.redis, requestId, this.limits)
+        : isUnderWay(this.redis, shardOf(accountId), requestId, this.limits)
+    try {
+      return await this.places.use(accountId, () => this.awaitKnown(requestId, isInRedis))
+    } catch (error) {
+      if (error instanceof GatewayError && error.row === 'receipt_not_found') return undefined
+      throw error
+    }
   }
 
   private async awaitRow(requestId: string, keyId: string): Promise<ReceiptRow> {

@@ -1,19 +1,19 @@
-import type { ReceiptFields, ReceiptLock, ReceiptLog, ReceiptPaid } from '../../../contract/money/receipt.ts'
+import type {
+  ReceiptFields,
+  ReceiptLock,
+  ReceiptLog,
+  ReceiptPaid,
+  ReceiptTagging,
+} from '../../../contract/money/receipt.ts'
 import { networkOf } from '../../../contract/payments/address.ts'
 import type { ReceiptRow } from '../../book/receipt/generated/receipt.ts'
 import { camelColumns } from '../../runtime/db/columns.ts'
 
 /** The payment for a request, as stored in the book. */
-export interface PaidRow {
-  readonly units: number
-  readonly minUnits: number
-  readonly asset: string
-  readonly token: string
-  readonly amount: string
+export interface PaidRow
+  extends Pick<ReceiptPaid, 'units' | 'minUnits' | 'asset' | 'token' | 'amount' | 'payer' | 'agent'> {
   readonly chainId: number
-  readonly payer: string
   readonly hash: string | null
-  readonly agent: string
   readonly backUnits: number | null
   readonly backAmount: string | null
   readonly creditUsedUnits: number
@@ -30,7 +30,7 @@ export const PAID_QUERY: string = `
   FROM payments p CROSS JOIN chain_identity c
     LEFT JOIN chain_transactions t ON t.purpose = 'payment' AND t.ref IN (p.id, p.id || ':other') AND t.state = 'mined'
     LEFT JOIN refunds f ON f.id = p.refund_id
-    LEFT JOIN chain_transactions b ON b.purpose = 'refund' AND b.ref = f.id || '#' || f.attempts AND b.state = 'mined'
+    LEFT JOIN chain_transactions b ON b.purpose = 'refund' AND b.subject_id = f.id AND b.attempt = f.attempts AND b.state = 'mined'
   WHERE p.id = $1`
 
 export function paidOf(row: PaidRow): ReceiptPaid {
@@ -64,8 +64,13 @@ export function receiptFields(row: ReceiptRow, coinUsdUnits: number, log: Receip
     createdMs: row.heldAtMs,
     errorCode: row.errorCode === '' ? null : row.errorCode,
     ...(row.lockUnits > 0 && { lock: lockOf(row) }),
+    ...(row.tagsHash !== '' && { tagging: taggingOf(row) }),
     log,
   }
+}
+
+function taggingOf({ endUser: user, tags, tagsSalt: salt, tagsHash: hash }: ReceiptRow): ReceiptTagging {
+  return { user, tags, salt, hash }
 }
 
 function lockOf({ lockSeries: seriesId, lockUnits: units, lockMicros: micros }: ReceiptRow): ReceiptLock {

@@ -1,6 +1,7 @@
 import { DAY_MS } from '../../../contract/api/time.ts'
 import { coinAccount } from '../../book/ledger/accounts.ts'
 import { idBound, idTimeMs } from '../../book/partitions/idTime.ts'
+import { camelColumns } from '../../runtime/db/columns.ts'
 import { countOf } from '../../runtime/db/count.ts'
 import type { Queryable } from '../../runtime/db/pool.ts'
 import type { RecordsLimits } from '../limits.ts'
@@ -17,6 +18,9 @@ export interface Movement {
   readonly model: string
   readonly endpoint: string
   readonly status: string
+  /** As contract/money/tags.ts has them, '' for none. */
+  readonly endUser: string
+  readonly tags: string
   readonly inputTokens: number | null
   readonly outputTokens: number | null
   /** The quantity and its unit, for prices by other units than tokens. */
@@ -56,23 +60,18 @@ export interface StatementMonth {
 /** A request belongs to the month of its hold; its id carries the time of its arrival, by the clock of a proxy. */
 const ID_SLACK_MS = 3_600_000
 
-interface ChargeRow {
-  readonly request_id: string
-  readonly key_id: string
-  readonly model: string
-  readonly endpoint: string
-  readonly status: string
-  readonly held_at_ms: number
-  readonly input_tokens: number
-  readonly output_tokens: number
-  readonly quantity: number
-  readonly unit: string
-  readonly coin_nanos: number
-  readonly coin_units: number
-  readonly credit_units: number
-  readonly lock_series: string
-  readonly token_units: number
-  readonly token_micros: number
+type ChargeRow = Amounts &
+  Pick<Movement, 'timeMs' | 'reference' | 'keyId' | 'model' | 'endpoint' | 'status' | 'unit' | 'endUser' | 'tags'> & {
+    readonly inputTokens: number
+    readonly outputTokens: number
+    readonly quantity: number
+  }
+
+/** The amounts of a movement; tokens of the series `lockSeries`, '' for none. */
+interface Amounts extends Pick<Movement, 'coinNanos' | 'coinUnits' | 'creditUnits'> {
+  readonly lockSeries: string
+  readonly tokenUnits: number
+  readonly tokenMicros: number
 }
 
 /** SQL of the micro-tokens that units of a series are, which are a whole number. @param units SQL */
@@ -80,12 +79,14 @@ const microsOf = (units: string): string => `(${units})::numeric * 1000000 / s.l
 
 // Each key's receipts are read in their order by the index, and merged.
 const CHARGES = `
-  SELECT r.*, t.coin_nanos, t.coin_units, t.credit_units, t.token_units,
-    trunc(coalesce(${microsOf('t.token_units')}, 0)) AS token_micros
+  SELECT ${camelColumns('r.key_id, r.model, r.endpoint, r.status, r.end_user, r.tags, r.input_tokens, r.output_tokens, r.quantity, r.unit')},
+    r.request_id AS reference, r.held_at_ms AS "timeMs", r.lock_series AS "lockSeries", -t.coin_nanos AS "coinNanos",
+    -t.coin_units AS "coinUnits", -t.credit_units AS "creditUnits", -t.token_units AS "tokenUnits",
+    -trunc(coalesce(${microsOf('t.token_units')}, 0)) AS "tokenMicros"
   FROM (
     SELECT own.* FROM (SELECT DISTINCT key_id FROM usage_days WHERE account_id = $1 AND day BETWEEN $2 AND $3) AS used,
     LATERAL (
-      SELECT request_id, key_id, model, endpoint, status, held_at_ms, output_tokens, quantity, unit, lock_series,
+      SELECT request_id, key_id, model, endpoint, status, end_user, tags, held_at_ms, output_tokens, quantity, unit, lock_series,
         input_tokens + cached_input_tokens + cache_write_5m_tokens + cache_write_1h_tokens AS input_tokens
       FROM receipts
       WHERE key_id = used.key_id AND request_id > $4 AND request_id < $5 AND (charge_units > 0 OR lock_units > 0)
@@ -114,42 +115,26 @@ export async function chargesBehind(
   const ids = [requestId || idBound(startMs - ID_SLACK_MS), idBound(endMs + ID_SLACK_MS)]
   const values = [accountId, ...days, ...ids, startMs, endMs, limit, coinAccount(accountId)]
   const found = await db.query<ChargeRow>(CHARGES, values)
-  return found.rows.map((row) => ({
-    orderMs: idTimeMs(row.request_id),
-    timeMs: row.held_at_ms,
+  return found.rows.map(({ lockSeries, tokenUnits, tokenMicros, ...row }) => ({
+    ...row,
+    orderMs: idTimeMs(row.reference),
     kind: 'charge',
-    reference: row.request_id,
-    keyId: row.key_id,
-    model: row.model,
-    endpoint: row.endpoint,
-    status: row.status,
-    inputTokens: row.input_tokens,
-    outputTokens: row.output_tokens,
     quantity: row.unit === '' ? null : row.quantity,
-    unit: row.unit,
-    coinNanos: -row.coin_nanos,
-    coinUnits: -row.coin_units,
-    creditUnits: -row.credit_units,
-    tokens: tokensIn(row.lock_series, -row.token_units, -row.token_micros),
-    place: { requestId: row.request_id },
+    tokens: tokensIn({ lockSeries, tokenUnits, tokenMicros }),
+    place: { requestId: row.reference },
   }))
 }
 
-interface OtherRow {
+interface OtherRow extends Amounts, Pick<Movement, 'kind' | 'reference'> {
   readonly id: number
-  readonly kind: string
-  readonly ref: string
-  readonly at_micros: number
-  readonly coin_nanos: number | null
-  readonly coin_units: number | null
-  readonly credit_units: number | null
-  readonly lock_series: string | null
-  readonly token_units: number | null
-  readonly token_micros: number | null
+  readonly atMicros: number
 }
 
-/** Minus zero, which would be written as such, counts as none. */
-function tokensIn(seriesId: string, units: number, micros: number): LockTokens | null {
+function tokensIn({
+  lockSeries: seriesId,
+  tokenUnits: units,
+  tokenMicros: micros,
+}: Pick<Amounts, 'lockSeries' | 'tokenUnits' | 'tokenMicros'>): LockTokens | null {
   return seriesId === '' || units === 0 ? null : { seriesId, units, micros }
 }
 
@@ -177,8 +162,11 @@ const OTHERS = `
     WHERE (at_micros, id) > ($4, $5)
     GROUP BY id, kind, ref, at_micros ORDER BY at_micros, id LIMIT $6
   )
-  SELECT m.*, trunc(${microsOf('token_units')}) AS token_micros FROM m LEFT JOIN lock_series s ON s.id = m.lock_series
-  ORDER BY at_micros, id`
+  SELECT m.id, m.kind, m.ref AS reference, m.at_micros AS "atMicros", coalesce(m.coin_nanos, 0) AS "coinNanos",
+    coalesce(m.coin_units, 0) AS "coinUnits", coalesce(m.credit_units, 0) AS "creditUnits",
+    coalesce(m.lock_series, '') AS "lockSeries", coalesce(m.token_units, 0) AS "tokenUnits",
+    coalesce(trunc(${microsOf('token_units')}), 0) AS "tokenMicros"
+  FROM m LEFT JOIN lock_series s ON s.id = m.lock_series ORDER BY at_micros, id`
 
 /** All movements after a transfer except charges, in the order of their booking. */
 export async function othersBehind(
@@ -189,26 +177,29 @@ export async function othersBehind(
 ): Promise<Movement[]> {
   const values = [accountId, startMs / 1_000, endMs / 1_000, atMicros, transferId, limit]
   const found = await db.query<OtherRow>(OTHERS, values)
-  return found.rows.map((row) => ({
-    orderMs: Math.floor(row.at_micros / 1_000),
-    timeMs: Math.floor(row.at_micros / 1_000),
-    kind: row.kind,
-    reference: row.ref,
-    keyId: '',
-    model: '',
-    endpoint: '',
-    status: '',
-    inputTokens: null,
-    outputTokens: null,
-    quantity: null,
-    unit: '',
-    coinNanos: row.coin_nanos ?? 0,
-    coinUnits: row.coin_units ?? 0,
-    creditUnits: row.credit_units ?? 0,
-    tokens: tokensIn(row.lock_series ?? '', row.token_units ?? 0, row.token_micros ?? 0),
-    place: { atMicros: row.at_micros, transferId: row.id },
+  return found.rows.map(({ id, atMicros: at, lockSeries, tokenUnits, tokenMicros, ...row }) => ({
+    ...NO_REQUEST,
+    ...row,
+    orderMs: Math.floor(at / 1_000),
+    timeMs: Math.floor(at / 1_000),
+    tokens: tokensIn({ lockSeries, tokenUnits, tokenMicros }),
+    place: { atMicros: at, transferId: id },
   }))
 }
+
+/** The members of movements that are of no request. */
+const NO_REQUEST = {
+  keyId: '',
+  model: '',
+  endpoint: '',
+  status: '',
+  endUser: '',
+  tags: '',
+  inputTokens: null,
+  outputTokens: null,
+  quantity: null,
+  unit: '',
+} as const
 
 /** How many charges are read together, so that many keys do not make a page large. */
 export async function chargesPage(

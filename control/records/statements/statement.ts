@@ -1,5 +1,6 @@
 import { coinDecimal } from '../../../contract/money/coin.ts'
 import { formatTokens } from '../../../contract/money/lockTokens.ts'
+import { decoded } from '../../../contract/money/tags.ts'
 import { formatUsd } from '../../../contract/money/units.ts'
 import { requireKept } from '../../book/partitions/archives.ts'
 import { idBound } from '../../book/partitions/idTime.ts'
@@ -17,7 +18,7 @@ import {
 export type { StatementMonth } from './movements.ts'
 
 const HEADINGS =
-  'time,type,reference,key_id,model,endpoint,status,input_tokens,output_tokens,quantity,unit,amount_usd,coin_usd,credits_usd,coin,lock_series,lock_tokens,lock_usd'
+  'time,type,reference,key_id,model,endpoint,status,input_tokens,output_tokens,quantity,unit,amount_usd,coin_usd,credits_usd,coin,lock_series,lock_tokens,lock_usd,user,tags'
 /** Kinds of transfers under the names that a customer reads; all others are shown as they are. */
 const TYPES: Readonly<Record<string, string>> = { grant: 'credit_grant', expire: 'credit_expiry' }
 const START: StatementPlace = { requestId: '', atMicros: 0, transferId: 0 }
@@ -84,6 +85,8 @@ function lineOf(line: Movement): string {
     ...[coinUnits + creditUnits, coinUnits, creditUnits].map(formatUsd),
     coinDecimal(coinNanos),
     ...(tokens === null ? ['', '', ''] : [cell(tokens.seriesId), signedTokens(tokens.micros), formatUsd(tokens.units)]),
+    cell(decoded(line.endUser)),
+    cell(line.tags),
   ]
   return `${cells.join(',')}\r\n`
 }

@@ -3,6 +3,7 @@ import { intArray } from '../db/arrays.ts'
 import type { Pool } from '../db/pool.ts'
 import type { RuntimeLimits } from '../limits.ts'
 import { publishKeyChanged } from './feed.ts'
+import { dropKeyRecords } from './keptKeyRecords.ts'
 
 interface ChangeRow {
   readonly seq: number
@@ -10,7 +11,7 @@ interface ChangeRow {
 }
 
 /**
- * Announces the key changes in the book's outbox to the proxies. Call it after a change commits and before its response is
+ * Announces the key changes in the book's outbox to the proxies, and drops their records in Redis. Call it after a change commits and before its response is
  * sent: once this resolves, the change is announced. Concurrent calls are safe: a duplicate announcement only makes a proxy
  * fetch the key once more.
  * @returns false when there was more than limits.keyChangesBatchesMax batches, and the rest is left for the next call
@@ -29,7 +30,10 @@ async function announceBatch(pool: Pool, redis: Redis, limits: RuntimeLimits): P
     limits.keyChangesBatchMax,
   ])
   if (rows.length === 0) return 0
-  await Promise.all([...new Set(rows.map(({ hash }) => hash))].map((hash) => publishKeyChanged(redis, hash, limits)))
+  const hashes = [...new Set(rows.map(({ hash }) => hash))]
+  // Before the events, so that a proxy that has one does not read the old record again.
+  await dropKeyRecords(redis, hashes)
+  await Promise.all(hashes.map((hash) => publishKeyChanged(redis, hash, limits)))
   // Deletes only the rows read: a transaction with a lower number may commit later. Locked rows are skipped: another process
   // has announced them and is deleting them, and waiting for its locks could deadlock.
   await pool.query(

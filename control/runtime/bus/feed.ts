@@ -8,9 +8,12 @@ async function publishEvent(redis: Redis, event: sluice.FeedEvent.$Properties, l
   await redis.xadd(FEED_STREAM, 'MAXLEN', '~', limits.feedEntriesMax, '*', 'e', bytes)
 }
 
-/** Notifies every proxy that a key has changed, so that it drops its state of the key. @param keyHash as in `hashSecret` */
+/**
+ * Notifies every proxy that a key has changed, so that it drops its state of the key. Call it once the record in Redis is
+ * dropped. @param keyHash as in `hashSecret`
+ */
 export function publishKeyChanged(redis: Redis, keyHash: string, limits: RuntimeLimits): Promise<void> {
-  return publishEvent(redis, { keyChanged: keyHash }, limits)
+  return publishEvent(redis, { keyChanged: keyHash, recordDropped: true }, limits)
 }
 
 /** Puts a CatalogRecord in force in Redis, then notifies every proxy; the record is there before the event. */

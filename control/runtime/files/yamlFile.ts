@@ -55,15 +55,17 @@ export class YamlFile {
   /**
    * The content as JSON has it, with the defaults of its schema. Scalars stay as YAML reads them: an amount of money is
    * a text, which the schema asks for, and never goes through a float.
+   * @param prepare changes the content before it is checked
    * @throws FileError with every violation of the schema
    */
-  content(check: SchemaCheck): unknown {
+  content(check: SchemaCheck, prepare: (content: unknown) => void = () => undefined): unknown {
     let content: unknown
     try {
       content = this.document.toJS({ maxAliasCount: ALIASES_MAX })
     } catch (error) {
       throw new FileError([`${this.name}:1: ${error instanceof Error ? error.message : String(error)}`])
     }
+    prepare(content)
     for (const { path, text } of check(content)) this.problem(path, text)
     this.finish()
     return content

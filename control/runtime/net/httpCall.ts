@@ -1,4 +1,4 @@
-import { Client, errors } from 'undici'
+import { buildConnector, Client, errors } from 'undici'
 import {
   HostError,
   type HostFault,
@@ -6,6 +6,8 @@ import {
   pinnedLookup,
   resolveHost,
 } from '../../../contract/net/resolveHost.ts'
+import { tunnelConnector } from '../../../contract/net/tunnelConnector.ts'
+import type { Reach } from '../../../contract/providers/reach.ts'
 import { gatherBytes } from './gatherBytes.ts'
 
 const HEADER_BYTES_MAX = 16_384
@@ -42,6 +44,8 @@ export interface HttpCall {
   readonly answerBytesMax: number
   /** Lets private and other special addresses pass: for hosts that the operator has named. */
   readonly allowPrivate: boolean
+  /** How the operator wants the server to be reached; absent is directly. A proxy resolves the name by itself, so that `allowPrivate` must be true. */
+  readonly reach?: Reach | undefined
   /** Sent as proxies send: without headers of its own, as if the connection were kept. */
   readonly bare?: boolean
   /** The system's resolver when absent. */
@@ -66,16 +70,12 @@ export type CallHttp = (call: HttpCall) => Promise<HttpAnswer>
  * @throws CallError
  */
 export const callHttp: CallHttp = async (call) => {
-  const { url, allowPrivate, lookup } = call
+  const { url } = call
   const signal = AbortSignal.timeout(call.timeoutMs)
   let client: Client | undefined
   let isConnected = false
   try {
-    const addresses = await resolveHost(url.hostname, { allowPrivate, signal, ...(lookup && { lookup }) })
-    client = new Client(url.origin, {
-      connect: { lookup: pinnedLookup(addresses), timeout: CONNECT_TIMEOUT_MS },
-      maxHeaderSize: HEADER_BYTES_MAX,
-    })
+    client = new Client(url.origin, { connect: await connector(call, signal), maxHeaderSize: HEADER_BYTES_MAX })
     client.once('connect', () => {
       isConnected = true
     })
@@ -85,6 +85,18 @@ export const callHttp: CallHttp = async (call) => {
   } finally {
     void client?.destroy()
   }
+}
+
+async function connector(
+  { url, allowPrivate, lookup, reach }: HttpCall,
+  signal: AbortSignal,
+): Promise<buildConnector.connector> {
+  const options = { timeout: CONNECT_TIMEOUT_MS, ...(reach?.context && { secureContext: reach.context }) }
+  if (reach?.proxy !== undefined && allowPrivate) {
+    return tunnelConnector(reach.proxy, buildConnector(options), CONNECT_TIMEOUT_MS)
+  }
+  const addresses = await resolveHost(url.hostname, { allowPrivate, signal, ...(lookup && { lookup }) })
+  return buildConnector({ ...options, lookup: pinnedLookup(addresses) })
 }
 
 async function send(client: Client, call: HttpCall, signal: AbortSignal): Promise<HttpAnswer> {

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Limits } from '../../limits.ts'
+import type { AdmissionLimits } from '../limits.ts'
 import { type JournalListener, notifyUnwritten, notifyWritten } from './listener.ts'
 import type { Segment } from './segment.ts'
 import { type DiskFile, DiskSegment } from './segmentFile.ts'
@@ -26,7 +26,7 @@ export interface DiskMirrorOptions {
   readonly createDisk?: (folder: string, number: number) => Promise<DiskFile>
   /** Waiters are called back once the data is on the device itself (fsync). */
   readonly sync: boolean
-  readonly limits: Limits
+  readonly limits: AdmissionLimits
   readonly onFault: (error: unknown) => void
 }
 

@@ -1,4 +1,4 @@
-import type { Limits } from '../../limits.ts'
+import type { AdmissionLimits } from '../limits.ts'
 import { BlockWriter } from './block.ts'
 import { DiskMirror, type DiskMirrorOptions } from './diskMirror.ts'
 import { type JournalListener, notifyWritten } from './listener.ts'
@@ -15,7 +15,7 @@ export interface JournalOptions {
   readonly sync: boolean
   /** Of the mirror. */
   readonly createDisk?: DiskMirrorOptions['createDisk']
-  readonly limits: Limits
+  readonly limits: AdmissionLimits
   readonly onFault: (error: unknown) => void
 }
 

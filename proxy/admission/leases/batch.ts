@@ -1,30 +1,23 @@
 import { coinPartText } from '../../../contract/wire/coinPart.ts'
 import { accountKeys } from '../../../contract/wire/redisKeys.ts'
 import type { ScriptArgument, ScriptKey } from '../../../contract/wire/scripts.ts'
+import type { EndingRecord, LeaseName } from '../journal/records.ts'
 import { grantsText, type Parts, PartsSum } from '../parts.ts'
 import { count, flag, message, text } from '../protoText.ts'
 import type { LeaseIdentity } from './lease.ts'
 
 /** An ended request that is being delivered to Redis. */
-export interface LeasedEnding {
+export interface LeasedEnding extends Omit<EndingRecord, 'kind' | keyof LeaseName> {
   readonly lease: LeaseIdentity
-  readonly requestId: string
-  /** By owner and shard, from 1. */
-  readonly seq: number
-  readonly voided: boolean
-  readonly heldAtMs: number
+  /** `split`, read. */
   readonly charged: Parts
-  /** `charged` as text. */
-  readonly split: string
-  /** A Settlement message, one character a byte. */
-  readonly settlement: string
 }
 
 /** The amounts that a lease gives back with a delivery. */
 export interface GivenBack {
   readonly lease: LeaseIdentity
   readonly parts: Parts
-  /** Permits of the rate, as `count,interval`; empty for none. */
+  /** Permits of the rate, as deliver.lua takes them; empty for none. */
   readonly permits: string
 }
 

@@ -1,6 +1,9 @@
-import type { Limits } from '../../limits.ts'
+import type { AdmissionLimits } from '../limits.ts'
 
-type DemandLimits = Pick<Limits, 'leaseDemandMs' | 'leaseDemandRequests'>
+/** More is leased once less than this part of the need is left. */
+const LOW_MARK = 0.5
+
+type DemandLimits = Pick<AdmissionLimits, 'leaseDemandMs' | 'leaseDemandRequests'>
 
 /** The recent use of a key, in periods, from which the lease beyond the needs of waiting requests is computed. */
 export class Demand {
@@ -31,6 +34,12 @@ export class Demand {
     const requests = Math.max(this.requests, this.requestsBefore)
     if (requests < this.limits.leaseDemandRequests) return NOTHING
     return { units: 2 * Math.max(this.units, this.unitsBefore), requests: 2 * requests }
+  }
+
+  /** Whether these are so much of the expected need that no more has to be leased yet. */
+  isCovered(units: number, requests: number, nowMs: number): boolean {
+    const need = this.next(nowMs)
+    return need.requests === 0 || (units >= need.units * LOW_MARK && requests >= need.requests * LOW_MARK)
   }
 
   private advance(nowMs: number, stretchMs: number): void {

@@ -2,31 +2,22 @@ import { assertMoney } from '../../../contract/money/moneyFault.ts'
 import { UNITS_PER_USD } from '../../../contract/money/units.ts'
 import { HoldCode } from '../../../contract/wire/scripts.ts'
 import type { Principal } from '../../access/principal.ts'
-import { type Held, heldOf } from '../held.ts'
+import { heldOf } from '../held.ts'
 import type { HoldWaiter } from '../holds.ts'
 import { Demand } from './demand.ts'
 import { assertKey, type KeyPhase } from './keyPhase.ts'
+import type { KeyShard } from './keyShard.ts'
 import { HOUR_MS, keysOf, Lease } from './lease.ts'
 import type { LeaseAnswer, LeaseAsk } from './leaseCall.ts'
 import type { LeaseContext } from './leaseContext.ts'
+import { LeaseRest } from './leaseRest.ts'
 import { LockQueue } from './lockQueue.ts'
+import { RatePermits } from './ratePermits.ts'
 import type { ReservedTokens } from './reservedTokens.ts'
-import { restOf, type WaitingRest } from './waitingRest.ts'
+import { leaseAsk, restOf, shortOf, type WaitingRest } from './waitingRest.ts'
 
 /** A lease keeps up to this multiple of the key's expected need before a part of it is given back. */
 const SLACK = 2
-/** More is leased once less than this part of it is left. */
-const LOW_MARK = 0.5
-
-/** The functions of their shard that a key's leases need. */
-export interface KeyShard {
-  /** Makes the shard ask Redis for this key. */
-  want(key: KeyLeases): void
-  /** A request has its hold. */
-  opened(waiter: HoldWaiter, lease: Lease, held: Held): void
-  /** The lease under this name, which is kept until Redis has all of it back. */
-  leaseOf(accountId: string, keys: string, hour: number): Lease
-}
 
 /** The requests of one key in this process, and the lease that they are held on. */
 export class KeyLeases {
@@ -37,7 +28,7 @@ export class KeyLeases {
   private coinUsdUnits = UNITS_PER_USD
   private waiting: WaitingRest[] = []
   private phase: KeyPhase = 'resting'
-  private permits = 0
+  readonly permits = new RatePermits()
   private usedAtMs = 0
   /** More is leased in advance from then on. */
   private renewAtMs = 0
@@ -46,18 +37,20 @@ export class KeyLeases {
   /** Of requests that burn tokens. */
   private readonly locks = new LockQueue(this)
   private readonly demand: Demand
-  private readonly shard: KeyShard
+  private readonly rest: LeaseRest
+  private readonly shard: KeyShard<KeyLeases>
   private readonly context: LeaseContext
   private readonly retry = (): void => {
     if (this.waiting.length > 0) this.shard.want(this)
   }
 
-  constructor(principal: Principal, shard: KeyShard, context: LeaseContext) {
+  constructor(principal: Principal, shard: KeyShard<KeyLeases>, context: LeaseContext) {
     this.keyId = principal.keyId
     this.principal = principal
     this.shard = shard
     this.context = context
     this.demand = new Demand(context.limits)
+    this.rest = new LeaseRest(context.limits)
   }
 
   get accountId(): string {
@@ -97,23 +90,15 @@ export class KeyLeases {
   private ask(nowMs: number): LeaseAsk | undefined {
     const coinUsdUnits = this.waiting[0]?.waiter.coinUsdUnits ?? this.coinUsdUnits
     const free = this.usable(nowMs)?.free(nowMs, coinUsdUnits) ?? 0
-    let wantUnits = -free
-    for (const waiting of this.waiting) wantUnits += restOf(waiting).wantUnits
     const isExact = this.context.isExact(this.accountId)
     const extra = isExact ? { units: 0, requests: 0 } : this.demand.next(nowMs)
     const [first] = this.waiting
     const renews = this.phase === 'renewing' && extra.requests > 0
     if (this.phase === 'renewing') this.enter('resting')
     if (first === undefined && !renews) return undefined
-    return {
-      principal: this.principal,
-      waiting: Math.max(0, this.waiting.length - this.permits),
-      leastUnits: Math.max(0, (first === undefined ? 0 : restOf(first).leastUnits) - free),
-      wantUnits: Math.max(0, wantUnits),
-      extraUnits: extra.units,
-      extraPermits: extra.requests,
-      coinUsdUnits,
-    }
+    const { principal, waiting, permits } = this
+    const rest = isExact || extra.requests > 0 ? undefined : this.rest
+    return leaseAsk({ principal, waiting, permits: permits.count, free, extra, rest, coinUsdUnits })
   }
 
   /** Processes Redis's answer to one of `asks`. @param nowMs its clock, by which the lease is counted */
@@ -124,14 +109,12 @@ export class KeyLeases {
       return
     }
     // Refused requests have used their permits, and requests that wait on keep theirs.
-    this.permits += answer.permits
-    if (answer.code !== HoldCode.OK) {
-      this.refused(answer, nowMs)
-      return
-    }
+    this.permits.add(answer.permits, answer.permitsLeft)
+    if (answer.code !== HoldCode.OK) return this.refused(answer, nowMs)
     if (this.phase === 'recalling') this.enter('asking')
     const lease = this.leaseAt(nowMs)
     lease.add(answer)
+    this.rest.allow(answer.mayRest ? lease.free(nowMs, this.coinUsdUnits) : 0)
     if (this.phase !== 'asking') return
     this.serve(lease, nowMs)
     this.askAgain()
@@ -151,21 +134,42 @@ export class KeyLeases {
     const { lease } = this
     if (lease === undefined) return
     const isOver = all || nowMs >= lease.endMs || this.context.isExact(this.accountId)
+    if (isOver) this.rest.end()
     const keep = isOver ? 0 : this.demand.next(nowMs).units
     const keepsLocks = this.locks.isWaiting
     if (!keepsLocks) lease.giveUpLocks()
-    if (keep === 0) lease.giveUpAll(keepsLocks)
+    if (this.rest.mayStay(lease, this.usedAtMs, nowMs)) this.rest.trim(lease, nowMs, this.coinUsdUnits)
+    else if (keep === 0) lease.giveUpAll(keepsLocks)
     else if (lease.free(nowMs, this.coinUsdUnits) > SLACK * keep) lease.giveUp(keep, nowMs, this.coinUsdUnits)
+    if (this.permits.count > 0 && this.isIdle(nowMs)) lease.noteDue()
     if (nowMs >= lease.endMs) this.lease = undefined
+  }
+
+  /** A request of the key has ended: gives up as `giveUp`, and takes the permit that was used on a lease that rests. */
+  ended(nowMs: number): void {
+    this.giveUp(nowMs)
+    if (this.permits.count < 0) this.lease?.noteDue()
+  }
+
+  /** The lease does not rest any longer. */
+  endRest(nowMs: number): void {
+    this.rest.end()
+    this.giveUp(nowMs)
+  }
+
+  /** Whether the key is not in use, and its lease stays all the same. */
+  rests(nowMs: number): boolean {
+    const { lease } = this
+    if (lease === undefined || this.waiting.length > 0 || this.locks.isWaiting || !this.isIdle(nowMs)) return false
+    return (
+      this.permits.count <= 0 && lease.isOut && nowMs < lease.endMs && this.rest.mayStay(lease, this.usedAtMs, nowMs)
+    )
   }
 
   /** Unused permits, as `count,interval` for the call that gives them back; empty when there are none. */
   takePermits(nowMs: number): string {
-    if (this.permits < 1 || this.waiting.length > 0 || !this.isIdle(nowMs)) return ''
-    const { permits } = this
-    this.permits = 0
-    const interval = this.principal.caps.texts.at(-1)?.split(',', 1)[0] ?? ''
-    return interval === '' ? '' : `${permits},${interval}`
+    if (this.permits.count > 0 && (this.waiting.length > 0 || !this.isIdle(nowMs))) return ''
+    return this.permits.takeAll(this.principal.caps.texts.at(-1) ?? '')
   }
 
   /** Nothing of it is needed any more. Permits that are left without a lease are as good as used: the rate forgets them soon. */
@@ -180,7 +184,8 @@ export class KeyLeases {
   /** The key has changed: its leases under the old caps are given back first. */
   private follow(principal: Principal): void {
     this.principal = principal
-    this.permits = 0
+    this.permits.void()
+    this.rest.end()
     this.lease?.giveUpAll()
   }
 
@@ -191,7 +196,7 @@ export class KeyLeases {
 
   private tryHold(waiter: HoldWaiter, tokens: ReservedTokens | null, nowMs: number): boolean {
     const lease = this.usable(nowMs)
-    if (lease === undefined || this.permits < 1) return false
+    if (lease === undefined || (this.permits.count < 1 && !this.rest.mayOwe(this.permits))) return false
     const { wantUnits } = tokens ?? waiter
     if (lease.free(nowMs, waiter.coinUsdUnits) < wantUnits) return false
     this.hold(waiter, tokens, lease, wantUnits, nowMs)
@@ -204,11 +209,12 @@ export class KeyLeases {
       this.take(waiter, nowMs)
       return
     }
-    this.permits--
+    waiter.rateLeft = this.permits.use()
     this.usedAtMs = nowMs
     this.demand.note(units, nowMs)
     const rest = lease.hold(units, nowMs, waiter.coinUsdUnits)
-    const held = heldOf(tokens?.holdWith(rest) ?? rest, this.context.clock.now(), tokens?.units)
+    const heldAtMs = lease.momentAt(this.context.clock.now())
+    const held = heldOf(tokens?.holdWith(rest) ?? rest, heldAtMs, tokens?.units)
     assertMoney(held.units - held.lockUnits === units, 'hold_is_its_parts', waiter.requestId, held.units, units)
     this.shard.opened(waiter, lease, held)
     if (this.waiting.length === 0 && nowMs >= this.renewAtMs) this.renewEarly(lease, nowMs)
@@ -216,9 +222,7 @@ export class KeyLeases {
 
   /** Leases more before a key that is used steadily has to wait for it. */
   private renewEarly(lease: Lease, nowMs: number): void {
-    const need = this.demand.next(nowMs)
-    const free = lease.free(nowMs, this.coinUsdUnits)
-    if (free >= need.units * LOW_MARK && this.permits >= need.requests * LOW_MARK) return
+    if (this.demand.isCovered(lease.free(nowMs, this.coinUsdUnits), this.permits.count, nowMs)) return
     if (this.context.isExact(this.accountId)) return
     this.renewAtMs = nowMs + this.context.limits.leaseDeliverMs
     if (this.phase === 'resting') this.enter('renewing')
@@ -256,7 +260,7 @@ export class KeyLeases {
       const { leastUnits, wantUnits } = restOf(waiting)
       const free = lease.free(nowMs, waiter.coinUsdUnits)
       const units = served === 0 && free >= leastUnits ? Math.min(wantUnits, free) : wantUnits
-      if (this.permits < 1 || units > free) break
+      if (this.permits.count < 1 || units > free) break
       served++
       this.hold(waiter, tokens, lease, units, nowMs)
     }
@@ -265,18 +269,14 @@ export class KeyLeases {
 
   private refused({ code, units, retryMs, out }: LeaseAnswer, nowMs: number): void {
     if (this.waiting.length === 0) return
-    if (code === HoldCode.RATE || code === HoldCode.NO_ACCOUNT || code === HoldCode.BACKLOG) {
-      this.refuseAll(code, retryMs)
-      return
-    }
+    if (code === HoldCode.RATE || code === HoldCode.NO_ACCOUNT || code === HoldCode.BACKLOG)
+      return this.refuseAll(code, retryMs)
     if (this.mayComeBack(out, nowMs)) return
     if (this.phase === 'recalling') this.enter('asking')
     const usable = this.usable(nowMs)
-    const isShort = (waiting: WaitingRest) =>
-      restOf(waiting).leastUnits > units + (usable?.free(nowMs, waiting.waiter.coinUsdUnits) ?? 0)
-    const refused = this.waiting.filter(isShort)
-    this.waiting = this.waiting.filter((waiting) => !isShort(waiting))
-    this.permits = Math.max(0, this.permits - refused.length)
+    const { refused, others } = shortOf(this.waiting, (price) => units + (usable?.free(nowMs, price) ?? 0))
+    this.waiting = others
+    this.permits.lose(refused.length)
     // First, because whoever hears of a refusal may ask for another hold immediately.
     this.askAgain()
     for (const waiting of refused) this.refuse(waiting, code, 0)

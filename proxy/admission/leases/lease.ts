@@ -87,12 +87,23 @@ export class Lease implements HeldFrom {
   private givenUpNanos = 0
   private givenUpCoinUnits = 0
   private readonly givenUpGrants = new Map<string, number>()
+  private readonly due: Set<Lease> | undefined
 
-  constructor(origin: LeaseOrigin) {
+  /** @param due where it puts itself when it has something for the next delivery */
+  constructor(origin: LeaseOrigin, due?: Set<Lease>) {
+    this.due = due
     this.field = leaseField(origin.keys, origin.hour)
     this.name = { ...origin, field: this.field, keyId: keyIdOf(origin) }
     this.text = leaseText(this.name)
     this.endMs = (origin.hour + 1) * HOUR_MS
+  }
+
+  /**
+   * The moment of a hold on it, within its hour: the book counts a hold in the hour of its moment, Redis in that of the lease,
+   * and the process may have been delayed beyond the hour since it chose the lease.
+   */
+  momentAt(nowMs: number): number {
+    return Math.min(Math.max(nowMs, this.endMs - HOUR_MS), this.endMs - 1)
   }
 
   /** Redis has something out for it. */
@@ -215,6 +226,16 @@ export class Lease implements HeldFrom {
     for (const { grantId, units } of this.freeLocks.takeAll()) this.giveUpGrant(grantId, units)
   }
 
+  /** Makes the next delivery include it. */
+  noteDue(): void {
+    this.due?.add(this)
+  }
+
+  /** Whether everything that is free stays so until then, on Redis's clock. */
+  lastsUntil(untilMs: number): boolean {
+    return this.freeGrants.every((grant) => grant.expiresAtMs > untilMs)
+  }
+
   /** Whether there is something to give back. */
   get hasGivenUp(): boolean {
     return this.givenUpNanos > 0 || this.givenUpCoinUnits > 0 || this.givenUpGrants.size > 0
@@ -234,6 +255,7 @@ export class Lease implements HeldFrom {
   giveUpAgain({ coinUnits, coinNanos, grants }: Parts): void {
     this.givenUpCoinUnits += coinUnits
     this.givenUpNanos += coinNanos
+    this.noteDue()
     for (const { grantId, units } of grants) this.giveUpGrant(grantId, units)
   }
 
@@ -257,6 +279,7 @@ export class Lease implements HeldFrom {
       const usedUnits = used.grants.find((part) => part.grantId === grantId)?.units ?? 0
       this.giveUpGrant(grantId, Math.max(0, units - usedUnits))
     }
+    this.noteDue()
   }
 
   /** Redis has lost the lease: its free units are void. @param used amounts that are held, or charged and not delivered */
@@ -278,13 +301,16 @@ export class Lease implements HeldFrom {
   }
 
   private giveUpCoin(keepUnits: number, keepNanos: number): void {
+    if (this.freeCoinUnits === keepUnits && this.freeNanos === keepNanos) return
     this.givenUpCoinUnits += this.freeCoinUnits - keepUnits
     this.givenUpNanos += this.freeNanos - keepNanos
     this.freeCoinUnits = keepUnits
     this.freeNanos = keepNanos
+    this.noteDue()
   }
 
   private giveUpGrant(grantId: string, units: number): void {
     if (units > 0) this.givenUpGrants.set(grantId, (this.givenUpGrants.get(grantId) ?? 0) + units)
+    if (units > 0) this.noteDue()
   }
 }

@@ -4,7 +4,16 @@ import type { Principal } from '../../access/principal.ts'
 import { sumUnits } from '../parts.ts'
 
 const HEAD = 2
-const PER_ITEM = 7
+const PER_ITEM = 9
+
+/** The units that a lease may rest with. */
+export interface RestAsk {
+  readonly mostUnits: number
+  /** With fewer it is not worth it. */
+  readonly leastUnits: number
+  /** That the lease has free. */
+  readonly freeUnits: number
+}
 
 /** A request for one key's lease. */
 export interface LeaseAsk {
@@ -17,6 +26,8 @@ export interface LeaseAsk {
   readonly wantUnits: number
   readonly extraUnits: number
   readonly extraPermits: number
+  /** The units beyond those wanted that the lease may rest with; absent for a lease that may not rest. */
+  readonly rest?: RestAsk
   /** Units in one coin, by which coin is taken. */
   readonly coinUsdUnits: number
   /** The holding that alone is leased from, and the units of a micro-token, of which whole ones are leased. */
@@ -37,16 +48,27 @@ export interface LeaseAnswer {
   readonly grants: { grantId: string; expiresAtMs: number; units: number }[]
   /** The amount that the account has out, over all processes: above zero as long as anything is out. */
   readonly out: number
+  /** Permits of the rate that are left for all processes. */
+  readonly permitsLeft: number
+  /** All of the lease that is free may stay while nobody uses it. */
+  readonly mayRest: boolean
 }
 
-/** Keys and arguments of lease.lua after those of the shard and the call. */
-export function leaseArguments(asks: readonly LeaseAsk[]): { keys: ScriptKey[]; args: ScriptArgument[] } {
+/**
+ * Keys and arguments of lease.lua after those of the shard and the call.
+ * @param restParts of what is free, one of which a lease may rest with
+ */
+export function leaseArguments(
+  asks: readonly LeaseAsk[],
+  restParts: number,
+): { keys: ScriptKey[]; args: ScriptArgument[] } {
   const keys: ScriptKey[] = []
-  const args: ScriptArgument[] = [asks.length]
+  const args: ScriptArgument[] = [restParts, asks.length]
   for (const { principal, ...ask } of asks) {
     keys.push(principal.keys)
     args.push(principal.ids, ask.waiting, ask.leastUnits, ask.wantUnits, ask.extraUnits, ask.extraPermits)
     args.push(principal.caps, ask.coinUsdUnits, ask.lock === undefined ? '' : lockText(ask.lock))
+    args.push(ask.rest?.mostUnits ?? 0, ask.rest?.leastUnits ?? 0, ask.rest?.freeUnits ?? 0)
   }
   for (const [i, { principal }] of asks.entries()) {
     if (principal.platform === null) continue
@@ -67,7 +89,7 @@ function lockText({ seriesId, microUnits }: NonNullable<LeaseAsk['lock']>): stri
 export function leaseAnswers(reply: readonly unknown[], asks: readonly LeaseAsk[]): LeaseAnswer[] {
   if (reply.length !== HEAD + asks.length * PER_ITEM) throw new Error(`lease.lua answered ${reply.length} values`)
   return asks.map((ask, i) => {
-    const [code, units, retryMs, permits, coinNanos, grantsText, out] = reply.slice(HEAD + i * PER_ITEM)
+    const [code, units, retryMs, permits, coinNanos, grantsText, out, left, rests] = reply.slice(HEAD + i * PER_ITEM)
     const grants = parseGrants(String(grantsText))
     if (Number(code) === HoldCode.OK) checkLeased(ask, Number(units), Number(coinNanos), grants)
     return {
@@ -79,13 +101,15 @@ export function leaseAnswers(reply: readonly unknown[], asks: readonly LeaseAsk[
       coinNanos: Number(coinNanos),
       grants,
       out: Number(out),
+      permitsLeft: Number(left),
+      mayRest: rests === 1,
     }
   })
 }
 
 function checkLeased(ask: LeaseAsk, units: number, coinNanos: number, grants: LeaseAnswer['grants']): void {
   const { keyId } = ask.principal
-  const most = ask.wantUnits + ask.extraUnits
+  const most = ask.wantUnits + ask.extraUnits + (ask.rest?.mostUnits ?? 0)
   assertMoney(units >= 0 && units <= most, 'grant_within_request', keyId, units, most)
   const granted = sumUnits(grants)
   assertMoney(granted <= units && coinNanos >= 0, 'hold_is_its_parts', keyId, granted, units)

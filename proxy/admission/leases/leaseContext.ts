@@ -1,18 +1,20 @@
-import type { Limits } from '../../limits.ts'
 import type { Refusal } from '../holdRefusal.ts'
 import type { HoldWaiter } from '../holds.ts'
 import type { Journal } from '../journal/journal.ts'
+import type { AdmissionLimits } from '../limits.ts'
 import type { LeasedEnding } from './batch.ts'
 import type { LeaseScripts } from './leaseScripts.ts'
 import type { RedisClock } from './redisClock.ts'
+import type { RestingKeys } from './restingKeys.ts'
 
 /** The services that the leases of a process share. */
 export interface LeaseContext {
   readonly owner: string
   readonly scripts: LeaseScripts
-  readonly limits: Limits
+  readonly limits: AdmissionLimits
   readonly clock: RedisClock
   readonly journal: Journal
+  readonly resting: RestingKeys
   /** A call can reach Redis now, and control has loaded its state. */
   readonly connected: () => boolean
   /** A number that changes when another server may have answered. */

@@ -12,6 +12,8 @@ export type UsedParts = ReadonlyMap<string, LeasedParts>
 export class LeaseTable {
   private readonly shard: number
   private readonly leases = new Map<string, Lease>()
+  /** Those with something for the next delivery. */
+  private readonly due = new Set<Lease>()
 
   constructor(shard: number) {
     this.shard = shard
@@ -32,19 +34,34 @@ export class LeaseTable {
     const field = leaseField(keys, hour)
     const known = this.leases.get(field)
     if (known !== undefined) return known
-    const lease = new Lease({ shard: this.shard, accountId, keys, hour })
+    const lease = new Lease({ shard: this.shard, accountId, keys, hour }, this.due)
     this.leases.set(field, lease)
     return lease
   }
 
+  /** Some have something for the next delivery. */
+  get isDue(): boolean {
+    return this.due.size > 0
+  }
+
+  /** Gives up everything of leases whose hour is over. @param field of the only one to look at; absent for all */
+  endPast(nowMs: number, field?: string): void {
+    const lease = field === undefined ? undefined : this.leases.get(field)
+    for (const one of field === undefined ? this.leases.values() : [lease]) {
+      if (one !== undefined && nowMs >= one.endMs) one.giveUpAll()
+    }
+  }
+
   /**
-   * The amounts that the leases give back now; leases whose hour is over give back all.
+   * The amounts that leases give back now.
+   * @param countMax of leases; the others give back with the next call
    * @param permitsOf unused permits of a key, as `count,interval`
    */
-  takeGivenUp(nowMs: number, permitsOf: (keyId: string) => string): GivenBack[] {
+  takeGivenUp(countMax: number, permitsOf: (keyId: string) => string): GivenBack[] {
     const given: GivenBack[] = []
-    for (const lease of this.leases.values()) {
-      if (nowMs >= lease.endMs) lease.giveUpAll()
+    for (const lease of this.due) {
+      if (given.length === countMax) break
+      this.due.delete(lease)
       const permits = permitsOf(lease.name.keyId)
       if (lease.hasGivenUp || permits !== '') given.push({ lease: lease.name, parts: lease.takeGivenUp(), permits })
     }

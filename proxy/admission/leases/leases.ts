@@ -2,48 +2,42 @@ import { GatewayError } from '../../../contract/errors/errors.ts'
 import { SHARD_COUNT, shardOf } from '../../../contract/wire/redisKeys.ts'
 import type { FixedArguments } from '../../../contract/wire/scriptArguments.ts'
 import { HoldCode } from '../../../contract/wire/scripts.ts'
+import type { KeyDependents } from '../../access/keyCache.ts'
+import type { Principal } from '../../access/principal.ts'
 import { checkDeadlines } from '../../checkDeadlines.ts'
-import type { Limits } from '../../limits.ts'
 import type { Ending, EndingWaiter, Settlements, Settling } from '../ending.ts'
 import { holdRefusal, type Refusal } from '../holdRefusal.ts'
 import type { Holding, HoldWaiter } from '../holds.ts'
-import type { Journal } from '../journal/journal.ts'
+import { RECALL_STEPS } from '../limits.ts'
 import { notifyWaiter } from '../notifyWaiter.ts'
 import type { LeasedEnding } from './batch.ts'
 import type { LeaseContext } from './leaseContext.ts'
-import type { LeaseScripts } from './leaseScripts.ts'
 import type { OpenHold } from './openHold.ts'
 import { OpenHolds } from './openHolds.ts'
 import { RecentEndings } from './recentEndings.ts'
 import { RedisClock } from './redisClock.ts'
+import { RestingKeys } from './restingKeys.ts'
 import { ShardLeases } from './shardLeases.ts'
 import { isSingle } from './singleHold.ts'
 import { SingleTaking, withoutCharge } from './singleTaking.ts'
 
-/** The number of retries within the time that recalled leases are waited for. */
-const RECALL_STEPS = 5
 const JOURNAL_CLOSED =
   'The gateway cannot write its journal; nothing ran. Try again after Retry-After seconds, which may reach another process.'
 
-export interface LeasesOptions {
-  readonly owner: string
-  readonly scripts: LeaseScripts
-  readonly limits: Limits
-  readonly journal: Journal
-  readonly connected: () => boolean
-  readonly serverChanges: () => number
-  readonly booked: LeaseContext['booked']
-  readonly journaled: LeaseContext['journaled']
+export interface LeasesOptions
+  extends Pick<LeaseContext, 'owner' | 'scripts' | 'limits' | 'journal' | 'connected' | 'serverChanges'>,
+    Pick<LeaseContext, 'booked' | 'journaled' | 'onFault'> {
   /** Publishes that an account is called back. */
   readonly publishRecall: (accountId: string) => void
   /** Ends holds that this process may have without knowing it. */
   readonly strays: Settling
-  readonly onFault: (error: unknown) => void
 }
 
 /** The leases of a process, for its metrics. */
 export interface LeaseCounts {
   readonly leases: number
+  /** Those of them that no request has used for a while, and that stay all the same. */
+  readonly resting: number
   readonly outUnits: number
   readonly openHolds: number
   readonly undelivered: number
@@ -57,12 +51,13 @@ export interface LeaseCounts {
  * Holds requests on units that this process has leased, and ends them: arithmetic and a line in the journal. Leases are
  * requested from Redis and endings are delivered to it in the background, in batches.
  */
-export class Leases implements Holding, Settlements {
+export class Leases implements Holding, Settlements, KeyDependents {
   private readonly options: LeasesOptions
   private readonly clock = new RedisClock()
   private readonly open: OpenHolds
   private readonly shards: readonly ShardLeases[]
   private readonly recent: RecentEndings
+  private readonly resting: RestingKeys
   private readonly exactUntilMs = new Map<string, number>()
   private readonly timers: readonly NodeJS.Timeout[]
   private heardAtMs = Number.NEGATIVE_INFINITY
@@ -73,6 +68,7 @@ export class Leases implements Holding, Settlements {
     const { limits } = options
     this.open = new OpenHolds(options.journal)
     this.recent = new RecentEndings(limits.endedKnownMax)
+    this.resting = new RestingKeys(limits)
     const context = this.newContext()
     this.shards = Array.from({ length: SHARD_COUNT }, (_, shard) => new ShardLeases(shard, context, this.open))
     this.timers = [
@@ -133,6 +129,8 @@ export class Leases implements Holding, Settlements {
 
   /** Redis has answered something else in time. @param sentAtMs by performance.now() */
   readonly heard = (sentAtMs: number, redisMs: number): void => {
+    // After such a silence the process may have been taken for dead, and its leases given to others.
+    if (sentAtMs - this.heardAtMs >= this.options.limits.leaseSilenceMs) this.endAllRests()
     this.heardAtMs = Math.max(this.heardAtMs, sentAtMs)
     this.clock.note(sentAtMs, redisMs)
   }
@@ -141,6 +139,25 @@ export class Leases implements Holding, Settlements {
   recalled(accountId: string): void {
     this.exactUntilMs.set(accountId, performance.now() + this.options.limits.recallExactMs)
     this.shards[shardOf(accountId)]?.recall(accountId)
+  }
+
+  /** Gives back the leases of an account that rest, so that its free balance is seen as it is. */
+  endRests(accountId: string): void {
+    this.shards[shardOf(accountId)]?.keys.endRests(accountId)
+  }
+
+  /** A key has changed, or is gone: gives back its lease if it rests. */
+  keyChanged({ keyId, shard }: Principal): void {
+    this.shards[shard]?.keys.endRestOf(keyId)
+  }
+
+  keysChanged(): void {
+    this.endAllRests()
+  }
+
+  /** Gives back all leases that rest, because messages of the other processes may have been missed. */
+  endAllRests(): void {
+    for (const shard of this.shards) shard.keys.endRests()
   }
 
   /**
@@ -171,6 +188,7 @@ export class Leases implements Holding, Settlements {
   get counts(): LeaseCounts {
     return {
       leases: this.shards.reduce((sum, shard) => sum + shard.leaseCount, 0),
+      resting: this.resting.size,
       outUnits: this.shards.reduce((sum, shard) => sum + shard.outUnits, 0),
       openHolds: this.open.size,
       undelivered: this.undelivered,
@@ -228,6 +246,7 @@ export class Leases implements Holding, Settlements {
 
   private review(): void {
     const nowMs = this.clock.now()
+    this.resting.review(nowMs)
     for (const shard of this.shards) if (!shard.isIdle) shard.review(nowMs)
     for (const [accountId, untilMs] of this.exactUntilMs) {
       if (untilMs < performance.now()) this.exactUntilMs.delete(accountId)
@@ -266,6 +285,7 @@ export class Leases implements Holding, Settlements {
       limits,
       clock,
       journal,
+      resting: this.resting,
       connected,
       serverChanges,
       get mayUse() {

@@ -7,16 +7,17 @@ import {
   RECALL_CHANNEL,
   REPORT_CHANNEL,
   REPORTED_KEY,
+  REST_CHANNEL,
 } from '../../../contract/wire/redisKeys.ts'
 import type { RpcClient } from '../../bus/rpcClient.ts'
 import type { ProxyConfig } from '../../config.ts'
-import type { Limits } from '../../limits.ts'
 import type { Settling } from '../ending.ts'
 import { Journal } from '../journal/journal.ts'
 import { makeJournalFolder } from '../journal/journalFolders.ts'
 import { sealingKey } from '../journal/journalKeys.ts'
 import { journalName } from '../journal/journalName.ts'
 import { readJournal } from '../journal/readJournal.ts'
+import type { AdmissionLimits } from '../limits.ts'
 import type { StrayHolds } from '../strayHolds.ts'
 import { askBooked } from './askBooked.ts'
 import type { LeasedEnding } from './batch.ts'
@@ -30,7 +31,7 @@ export interface OwnLeasesOptions {
   readonly commands: Redis
   readonly subscriber: Redis
   readonly rpc: Pick<RpcClient, 'call'>
-  readonly limits: Limits
+  readonly limits: AdmissionLimits
   /** A call can reach Redis now, and control has loaded its state. */
   readonly connected: () => boolean
   readonly serverChanges: () => number
@@ -79,11 +80,13 @@ export class OwnLeases {
 
   /** Listens to recalls, to questions for requests, and to loadings of the admission state. */
   async start(): Promise<void> {
-    const { subscriber, onJournalFault } = this.options
+    const { subscriber, commands, onJournalFault } = this.options
     // The folder shows the next process whose holds are left, even when nothing was written.
     await makeJournalFolder(this.diskFolder).catch(onJournalFault)
     subscriber.on('messageBuffer', (channel: Buffer, message: Buffer) => this.heard(String(channel), String(message)))
-    await subscriber.subscribe(RECALL_CHANNEL, ASK_CHANNEL, REPORT_CHANNEL)
+    await subscriber.subscribe(RECALL_CHANNEL, REST_CHANNEL, ASK_CHANNEL, REPORT_CHANNEL)
+    // Messages may have been missed while a connection was down.
+    for (const connection of [subscriber, commands]) connection.on('ready', () => this.leases.endAllRests())
   }
 
   /** Gives all leases back and ends the journal. @returns whether Redis has everything */
@@ -97,6 +100,7 @@ export class OwnLeases {
 
   private heard(channel: string, message: string): void {
     if (channel === RECALL_CHANNEL) this.leases.recalled(message)
+    else if (channel === REST_CHANNEL) this.leases.endRests(message)
     else if (channel === ASK_CHANNEL) this.answer(message)
     else if (channel === REPORT_CHANNEL) this.reportTo(message).catch(this.options.onFault)
   }

@@ -17,6 +17,12 @@ export interface LeasedParts {
   readonly parts: Parts
 }
 
+/** The permits that a key's rate has left once those of its lease were taken. */
+export interface PermitsLeft {
+  readonly keyId: string
+  readonly count: number
+}
+
 /** Redis's answer to a call that it took. */
 interface Taken {
   readonly code: typeof LeaseCode.OK
@@ -56,21 +62,25 @@ export class ShardCalls {
 
   /** @throws the error of a call whose answer was lost; it may have been taken */
   async lease(asks: readonly LeaseAsk[]): Promise<(Taken & { readonly answers: LeaseAnswer[] }) | NotTaken> {
-    const { keys, args } = leaseArguments(asks)
-    const { ledgerStreamEntriesMax } = this.context.limits
+    const { ledgerStreamEntriesMax, leaseRestParts } = this.context.limits
+    const { keys, args } = leaseArguments(asks, leaseRestParts)
     const reply = await this.call('lease', [...this.fixed, ...keys], [ledgerStreamEntriesMax, ...args])
     if (!isTaken(reply)) return this.notTaken(reply[0], reply[2])
     return { code: reply[0], nowMs: reply[1], answers: leaseAnswers(reply, asks) }
   }
 
   /** @throws as `lease` */
-  async deliver(endings: readonly LeasedEnding[], given: readonly GivenBack[]): Promise<Taken | NotTaken> {
+  async deliver(
+    endings: readonly LeasedEnding[],
+    given: readonly GivenBack[],
+  ): Promise<(Taken & { readonly permitsLeft: readonly PermitsLeft[] }) | NotTaken> {
     const { keys, args } = deliverArguments(endings, given)
     const batch = endings.length === 0 ? '' : Buffer.from(batchText(this.context.owner, endings), 'latin1')
     const range = [endings[0]?.seq ?? 0, endings.at(-1)?.seq ?? 0]
     args.push(this.context.limits.rememberResultMinutes)
     const reply = await this.call('deliver', [...this.fixed, ...keys], [...range, batch, ...args])
-    return isTaken(reply) ? { code: reply[0], nowMs: reply[1] } : this.notTaken(reply[0], reply[3])
+    if (!isTaken(reply)) return this.notTaken(reply[0], reply[3])
+    return { code: reply[0], nowMs: reply[1], permitsLeft: permitsLeftIn(String(reply[4])) }
   }
 
   /**
@@ -134,6 +144,14 @@ export class ShardCalls {
     }
     return leases
   }
+}
+
+function permitsLeftIn(text: string): PermitsLeft[] {
+  if (text === '') return []
+  return text.split(';').map((one) => {
+    const [field = '', count] = one.split('=')
+    return { keyId: field.slice(field.indexOf(':') + 1, field.lastIndexOf(':')), count: Number(count) }
+  })
 }
 
 type Reply = [code: number, nowMs: number, ...rest: unknown[]]

@@ -5,7 +5,9 @@ import type { HoldWaiter } from '../holds.ts'
 import { endingText } from '../journal/records.ts'
 import { Agreement } from './agreement.ts'
 import { EndingQueue } from './endingQueue.ts'
-import { KeyLeases, type KeyShard } from './keyLeases.ts'
+import type { KeyLeases } from './keyLeases.ts'
+import type { KeyShard } from './keyShard.ts'
+import { KeyTable } from './keyTable.ts'
 import type { Lease } from './lease.ts'
 import type { LeaseContext } from './leaseContext.ts'
 import { LeaseTable, type UsedParts, usedParts } from './leaseTable.ts'
@@ -17,12 +19,12 @@ import { type NotTaken, ShardCalls } from './shardCalls.ts'
  * The leases of a process in one shard. Its calls to Redis are sequential, so that each sees the result of the one before;
  * all requests of a turn of the event loop are one call.
  */
-export class ShardLeases implements KeyShard {
+export class ShardLeases implements KeyShard<KeyLeases> {
   readonly shard: number
+  readonly keys: KeyTable
   private readonly context: LeaseContext
   private readonly open: OpenHolds
   private readonly calls: ShardCalls
-  private readonly keys = new Map<string, KeyLeases>()
   private readonly leases: LeaseTable
   private readonly endings: EndingQueue
   private wanting = new Set<KeyLeases>()
@@ -45,12 +47,13 @@ export class ShardLeases implements KeyShard {
     this.open = open
     this.calls = new ShardCalls(shard, context)
     this.leases = new LeaseTable(shard)
+    this.keys = new KeyTable(this, context, () => this.deliverSoon())
     this.endings = new EndingQueue(context)
   }
 
   /** No lease is out, no hold is open, and no ending is undelivered. */
   get isIdle(): boolean {
-    return this.running === undefined && this.endings.length === 0 && this.leases.size === 0 && this.keys.size === 0
+    return this.running === undefined && this.endings.length === 0 && this.leases.size === 0 && this.keys.isEmpty
   }
 
   /** Endings that have a number. */
@@ -81,12 +84,7 @@ export class ShardLeases implements KeyShard {
   }
 
   take(waiter: HoldWaiter, nowMs: number): void {
-    let key = this.keys.get(waiter.principal.keyId)
-    if (key === undefined) {
-      key = new KeyLeases(waiter.principal, this, this.context)
-      this.keys.set(key.keyId, key)
-    }
-    key.take(waiter, nowMs)
+    this.keys.use(waiter.principal).take(waiter, nowMs)
   }
 
   /**
@@ -121,17 +119,16 @@ export class ShardLeases implements KeyShard {
   /** Gives back immediately everything of an account that is not held. */
   recall(accountId: string): void {
     const nowMs = this.context.clock.now()
-    for (const key of this.keys.values()) if (key.accountId === accountId) key.giveUp(nowMs, true)
+    this.keys.recall(accountId, nowMs)
+    this.leases.endPast(nowMs)
     this.deliverSoon()
   }
 
   /** Gives up the units that the keys do not need now. @param all everything that is not held */
   review(nowMs: number, all = false): void {
-    for (const key of this.keys.values()) {
-      key.giveUp(nowMs, all)
-      if (key.isDone(nowMs)) this.keys.delete(key.keyId)
-    }
-    this.isDue = true
+    this.keys.review(nowMs, all)
+    this.leases.endPast(nowMs)
+    if (this.keys.areUsed || this.leases.isDue) this.isDue = true
   }
 
   /** Compares with Redis what is out: amounts that were taken in part are free again then. */
@@ -210,7 +207,10 @@ export class ShardLeases implements KeyShard {
       for (const [i, { key, ask }] of asked.entries()) {
         const answer = done.answers[i]
         if (answer !== undefined) key.answered(ask, answer, done.nowMs)
+        // The recall came while the call was under way: nothing of it may stay idle.
+        if (this.context.isExact(key.accountId)) key.giveUp(done.nowMs, true)
       }
+      if (this.leases.isDue) this.isDue = true
       return true
     } catch (error) {
       for (const { key } of asked) this.wanting.add(key)
@@ -222,8 +222,10 @@ export class ShardLeases implements KeyShard {
     this.isDue = false
     const nowMs = this.context.clock.now()
     const endings = this.endings.first(this.context.limits.leaseDeliverBatchMax)
-    for (const { lease } of endings) this.keys.get(lease.keyId)?.giveUp(nowMs)
-    const given = this.leases.takeGivenUp(nowMs, (keyId) => this.keys.get(keyId)?.takePermits(nowMs) ?? '')
+    for (const { lease } of endings) this.keys.find(lease.keyId)?.ended(nowMs)
+    for (const { lease } of endings) this.leases.endPast(nowMs, lease.field)
+    const permitsOf = (keyId: string): string => this.keys.find(keyId)?.takePermits(nowMs) ?? ''
+    const given = this.leases.takeGivenUp(this.context.limits.leaseDeliverBatchMax, permitsOf)
     if (endings.length === 0 && given.length === 0) return false
     const done = await this.calls.deliver(endings, given)
     if (done.code !== LeaseCode.OK) {
@@ -235,8 +237,9 @@ export class ShardLeases implements KeyShard {
     }
     for (const { lease, charged } of endings) this.leases.takenOff(lease.field, charged)
     for (const { lease, parts } of given) this.leases.takenOff(lease.field, parts)
+    for (const { keyId, count } of done.permitsLeft) this.keys.find(keyId)?.permits.add(0, count)
     this.endings.delivered(endings.length)
-    if (this.endings.length > 0) this.isDue = true
+    if (this.endings.length > 0 || this.leases.isDue) this.isDue = true
     return true
   }
 
@@ -250,6 +253,7 @@ export class ShardLeases implements KeyShard {
     }
     this.endings.trim(done.deliveredSeq)
     this.leases.reconcile(done.leases, this.used())
+    this.keys.wakeAll()
     this.agreement.settle()
     this.isDue = true
     return true
@@ -260,6 +264,7 @@ export class ShardLeases implements KeyShard {
     await this.endings.goBackTo(bookedSeq, this.shard)
     const used = this.used()
     this.leases.keepUsed(used)
+    this.keys.wakeAll()
     const done = await this.calls.report(load, this.endings.lastDelivered, [...used.values()])
     if (done.code !== LeaseCode.OK) {
       if (load !== '') throw new Error(`the leases of shard ${this.shard} could not be reported: code ${done.code}`)

@@ -1,3 +1,4 @@
+import type { Ending } from '../ending.ts'
 import { leaseText } from '../journal/records.ts'
 import { type HeldFrom, HOUR_MS, type LeaseIdentity, leaseField } from './lease.ts'
 
@@ -9,13 +10,9 @@ export function isSingle(field: string): boolean {
 }
 
 /** The request that a hold belongs to. */
-export interface SingleOrigin {
-  readonly requestId: string
-  readonly shard: number
-  readonly accountId: string
+export interface SingleOrigin extends Pick<Ending, 'requestId' | 'shard' | 'accountId' | 'keyId'> {
   /** `keyId`, or `keyId/platformKeyId` of a sub-key. */
   readonly keys: string
-  readonly keyId: string
   /** On Redis's clock. */
   readonly heldAtMs: number
 }

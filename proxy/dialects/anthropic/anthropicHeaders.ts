@@ -9,6 +9,15 @@ import { type HeaderBlock, jsonHeaders } from '../../upstream/transport/headerBl
 export function anthropicHeaders(provider: Provider, accept: string): HeaderBlock {
   return jsonHeaders(provider, accept, () => {
     const own = Object.entries(DIALECT.anthropic.headers(provider.apiKey)).flat()
-    return ['content-type', 'application/json', 'accept', accept, 'accept-encoding', 'identity', ...own]
+    return [
+      'content-type',
+      'application/json',
+      'accept',
+      accept,
+      'accept-encoding',
+      'identity',
+      ...own,
+      ...(provider.headers ?? []),
+    ]
   })
 }

@@ -2,7 +2,8 @@ import type { UsageBounds } from '../../../contract/money/statedUsage.ts'
 import { type ReportedUsage, UsageReports } from '../../../contract/money/usageReports.ts'
 import { isJsonObject, type JsonObject, parseJsonObject } from '../../../contract/std/jsonObject.ts'
 import { type EventBounds, FrameReader, type FrameSink } from '../../sse/frameReader.ts'
-import { type FinishReason, type MessageReader, type MessageSink, TOOL_CALLS_MAX } from '../shared/message.ts'
+import type { CallBounds } from '../limits.ts'
+import type { FinishReason, MessageReader, MessageSink } from '../shared/message.ts'
 import { thoughtOf } from '../shared/thought.ts'
 
 const FINISH_REASONS: ReadonlyMap<unknown, FinishReason> = new Map<unknown, FinishReason>([
@@ -38,12 +39,14 @@ export class AnthropicReader implements MessageReader, FrameSink {
   error: unknown = null
 
   private readonly frames: FrameReader
+  private readonly callsMax: number
   private readonly reported: UsageReports
   private readonly calls = new Map<unknown, OpenCall>()
   private thinking: OpenThought | null = null
   private sink: MessageSink | undefined
 
-  constructor(bounds: UsageBounds, eventBounds: EventBounds) {
+  constructor(bounds: UsageBounds, eventBounds: EventBounds & CallBounds) {
+    this.callsMax = eventBounds.toolCallsMax
     this.reported = new UsageReports(bounds)
     this.frames = new FrameReader(eventBounds)
   }
@@ -126,7 +129,7 @@ export class AnthropicReader implements MessageReader, FrameSink {
 
   private startCall(index: unknown, block: JsonObject, sink: MessageSink): void {
     const call: OpenCall = { index: this.calls.size, input: block['input'], pieces: false }
-    if (call.index >= TOOL_CALLS_MAX) {
+    if (call.index >= this.callsMax) {
       this.broken = true
       return
     }

@@ -16,7 +16,7 @@ const SAMPLING = ['temperature', 'top_p', 'top_k'] as const
 
 /** A request in the format of chat completions as providers of the Anthropic dialect read it. */
 export function printAnthropic(
-  { forward, effort, thoughts, prompt: { pdfs = 0 } }: ChatRequest,
+  { forward, effort, thoughts, prompt: { pdfs = 0, tools = 0 } }: ChatRequest,
   model: Pick<AskModel, 'thinking' | 'pdfTokens'>,
 ): Printed {
   const said = forward['messages'] as readonly JsonObject[]
@@ -30,7 +30,7 @@ export function printAnthropic(
   const prompt = {
     ...(system.length === 0 ? {} : { system }),
     messages: turns,
-    ...(Array.isArray(forward['tools']) ? anthropicTools(forward) : calledTools(turns)),
+    ...(Array.isArray(forward['tools']) ? anthropicTools(forward) : calledTools(turns, tools)),
     ...stopOf(forward['stop']),
     ...userOf(forward['user'] ?? forward['safety_identifier']),
   }

@@ -1,8 +1,10 @@
 import { GatewayError, invalidRequest } from '../../../contract/errors/errors.ts'
+import type { Tagging } from '../../../contract/money/tags.ts'
 import { isJsonObject, type JsonObject } from '../../../contract/std/jsonObject.ts'
 import type { PromptSize } from '../../admission/holdSize.ts'
-import { isGiven, readBoolean, readModel, readName, readPositiveInteger, refuseBatch } from '../../json/fields.ts'
-import type { Limits } from '../../limits.ts'
+import { isGiven, readBoolean, readModels, readName, readPositiveInteger, refuseBatch } from '../../json/fields.ts'
+import { readMessagesTagging } from '../../json/tagging.ts'
+import type { DialectLimits } from '../limits.ts'
 import { countOption } from '../openai/options.ts'
 import { calledTools, countDefinitions } from '../shared/calledTools.ts'
 import type { ChatFields, ChatRequest } from '../shared/chatRequest.ts'
@@ -19,6 +21,7 @@ import { chatBody, effortFor } from './toChat.ts'
 /** A Messages request that is valid by itself. */
 export class MessagesRequest implements ChatRequest {
   readonly modelId: string
+  readonly models?: readonly string[] | undefined
   readonly batch: boolean
   readonly cheapest: boolean
   readonly stream: boolean
@@ -28,6 +31,7 @@ export class MessagesRequest implements ChatRequest {
   readonly prompt: PromptSize
   readonly preferences: ChatRequest['preferences']
   readonly tools: readonly ClientTool[]
+  readonly tagging?: Tagging
   /** The members of the body that may go to a provider that speaks the format. */
   readonly native: JsonObject
 
@@ -36,6 +40,7 @@ export class MessagesRequest implements ChatRequest {
 
   constructor(read: ChatFields, native: JsonObject) {
     this.modelId = read.modelId
+    this.models = read.models
     this.batch = read.batch
     this.cheapest = read.cheapest
     this.stream = read.stream
@@ -45,6 +50,7 @@ export class MessagesRequest implements ChatRequest {
     this.prompt = read.prompt
     this.preferences = read.preferences
     this.tools = read.tools ?? []
+    if (read.tagging !== undefined) this.tagging = read.tagging
     this.native = native
     this.read = read
   }
@@ -73,8 +79,8 @@ export class MessagesRequest implements ChatRequest {
  * @param answers whether the request asks for an answer, which needs max_tokens
  * @throws GatewayError 400 with the field at fault
  */
-export function readMessagesRequest(body: JsonObject, limits: Limits, answers = true): MessagesRequest {
-  const model = readModel(body)
+export function readMessagesRequest(body: JsonObject, limits: DialectLimits, answers = true): MessagesRequest {
+  const model = readModels(body, limits)
   if (answers) refuseBatch(model)
   const maxTokens = readPositiveInteger(body, 'max_tokens')
   if (answers && maxTokens === null)
@@ -96,9 +102,12 @@ export function readMessagesRequest(body: JsonObject, limits: Limits, answers = 
   }
   for (const name in given) if (given[name] !== null) native[name] = given[name]
   if (needsRepair(native)) prompt.rewritten = true
-  if (native['tools'] === undefined) countDefinitions(calledTools(native['messages'] as JsonObject[])['tools'], prompt)
+  if (native['tools'] === undefined) {
+    countDefinitions(calledTools(native['messages'] as JsonObject[], limits.calledToolsMax)['tools'], prompt)
+  }
   const read: ChatFields = {
     modelId: model.modelId,
+    models: model.models,
     batch: false,
     cheapest: model.cheapest,
     stream: readBoolean(body, 'stream'),
@@ -107,12 +116,13 @@ export function readMessagesRequest(body: JsonObject, limits: Limits, answers = 
     maxTokensName: 'max_tokens',
     prompt,
     preferences: readPreferences(body['provider']),
+    ...readMessagesTagging(body, limits),
     ...renamedTools(native['tools']),
   }
   return new MessagesRequest(read, native)
 }
 
-function readMessages(value: unknown, size: PromptSize, tools: unknown[], limits: Limits): JsonObject[] {
+function readMessages(value: unknown, size: PromptSize, tools: unknown[], limits: DialectLimits): JsonObject[] {
   if (!Array.isArray(value) || value.length === 0) {
     throw invalidRequest('messages must be a non-empty array of {role, content}.', 'messages')
   }
@@ -161,7 +171,7 @@ function renamedTools(tools: unknown): { tools?: readonly ClientTool[] } {
   return renamed.length === 0 ? {} : { tools: renamed }
 }
 
-function readMetadata(metadata: unknown, size: PromptSize, limits: Limits): JsonObject | null {
+function readMetadata(metadata: unknown, size: PromptSize, limits: DialectLimits): JsonObject | null {
   if (!isGiven(metadata)) return null
   if (!isJsonObject(metadata)) throw invalidRequest('metadata must be an object.', 'metadata')
   const user = readName(metadata, 'user_id', limits, 'metadata.user_id')

@@ -56,7 +56,7 @@ export function messagesOf(request: unknown): MessagesRequest {
 
 /** The body of a request as a model and its provider take it: thinking is only for models that think. */
 export function nativeBody(request: MessagesRequest, model: AskModel): JsonObject {
-  const whole = providerBody(shownTo(model, request))
+  const whole = providerBody(shownTo(model, request), request.prompt.tools ?? 0)
   if (model.thinking !== 'none') return whole
   const { thinking: _thinking, output_config: config, ...body } = whole
   const { format } = (config ?? {}) as JsonObject

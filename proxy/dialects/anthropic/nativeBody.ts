@@ -6,12 +6,13 @@ import { isBlank, isPdfDocument, NOTHING_SAID, trimmedTurn } from './anthropicMe
 /**
  * A checked Messages body as providers of the format take it: without texts of nothing but white space, without white space
  * at the end of an answer to continue, and with the tools that its calls name.
+ * @param toolsMax tools that were measured for the calls
  * @returns the body itself where nothing has to be repaired
  */
-export function providerBody(native: JsonObject): JsonObject {
+export function providerBody(native: JsonObject, toolsMax: number): JsonObject {
   const repaired = repairedTexts(native)
   if (repaired['tools'] !== undefined) return repaired
-  const called = calledTools(repaired['messages'] as JsonObject[])
+  const called = calledTools(repaired['messages'] as JsonObject[], toolsMax)
   return called['tools'] === undefined ? repaired : { ...repaired, ...called }
 }
 

@@ -3,7 +3,7 @@ import { invalidRequest } from '../../../contract/errors/errors.ts'
 import { isJsonObject, type JsonObject } from '../../../contract/std/jsonObject.ts'
 import type { PromptSize } from '../../admission/holdSize.ts'
 import { isGiven, readBoolean, readWord } from '../../json/fields.ts'
-import type { Limits } from '../../limits.ts'
+import type { DialectLimits } from '../limits.ts'
 import { checkStops, countOption } from '../openai/options.ts'
 import { readText } from '../shared/text.ts'
 import { boundedTools, toolList } from '../shared/toolList.ts'
@@ -20,7 +20,12 @@ const DISPLAYS: ReadonlySet<unknown> = new Set(['summarized', 'omitted'])
  * @param joined tools that blocks of the conversation bring along; of two with one name the newer one counts
  * @throws GatewayError 400
  */
-export function readTools(body: JsonObject, joined: readonly unknown[], size: PromptSize, limits: Limits): JsonObject {
+export function readTools(
+  body: JsonObject,
+  joined: readonly unknown[],
+  size: PromptSize,
+  limits: DialectLimits,
+): JsonObject {
   const { tool_choice: choice } = body
   const tools = toolList(body['tools'], '{name, input_schema}', limits)
   const all = [...tools, ...boundedTools(joined, limits)].map(readTool).filter((tool) => tool !== null)
@@ -110,7 +115,7 @@ export function readOutputConfig(config: unknown, size: PromptSize): JsonObject 
  * The members that say how the answer is drawn and where it stops.
  * @throws GatewayError 400
  */
-export function readSampling(body: JsonObject, size: PromptSize, limits: Limits): JsonObject {
+export function readSampling(body: JsonObject, size: PromptSize, limits: DialectLimits): JsonObject {
   const clean: JsonObject = {}
   for (const name of ['temperature', 'top_p']) {
     const value = body[name]

@@ -3,6 +3,7 @@ import { EXTRA_MEMBERS } from '../../../contract/catalog/requestForm.ts'
 import { isJsonObject, type JsonObject } from '../../../contract/std/jsonObject.ts'
 import type { PromptSize } from '../../admission/holdSize.ts'
 import { isGiven } from '../../json/fields.ts'
+import type { DialectLimits } from '../limits.ts'
 import type { Asides } from '../shared/asides.ts'
 import { unknownNames } from '../shared/requestForm.ts'
 import { CHAT_OPTIONS } from './options.ts'
@@ -10,6 +11,7 @@ import { readEffort, SWITCH_NAMES } from './thinkingSwitch.ts'
 
 const READ = [
   'model',
+  'models',
   'messages',
   'stream',
   'stream_options',
@@ -44,23 +46,24 @@ export interface Beside {
  * Reads the members that only some providers take, and measures those that a model may read. Members in `extra_body` count
  * as members of the body, because some clients send them so.
  */
-export function readAsides(body: JsonObject, size: PromptSize): Beside {
-  for (const name in body) if (!USUAL.has(name)) return readUnusual(body, size)
+export function readAsides(body: JsonObject, size: PromptSize, limits: DialectLimits): Beside {
+  for (const name in body) if (!USUAL.has(name)) return readUnusual(body, size, limits)
   const { reasoning_effort: effort } = body
   return typeof effort === 'string' ? { effort } : NOTHING
 }
 
 const NOTHING: Beside = {}
 
-function readUnusual(body: JsonObject, size: PromptSize): Beside {
+function readUnusual(body: JsonObject, size: PromptSize, { droppedNamesMax }: DialectLimits): Beside {
   const { extra_body: nested } = body
   const whole = isJsonObject(nested) ? { ...nested, ...body } : body
   const { effort, names } = readEffort(whole)
   const extras: JsonObject = {}
   for (const name of EXTRA_MEMBERS) if (isGiven(whole[name])) extras[name] = whole[name]
   const extra = Object.keys(extras)
-  if (extra.length > 0) size.textBytes += jsonBytes(extras)
-  const unknown = unknownNames(whole, KNOWN)
+  // No model reads metadata.
+  if (extra.length > 0) size.textBytes += jsonBytes({ ...extras, metadata: undefined })
+  const unknown = unknownNames(whole, KNOWN, droppedNamesMax)
   const some = unknown.length + extra.length + names.length > 0
   return {
     ...(some && { asides: { unknown, extra, thinking: names } }),

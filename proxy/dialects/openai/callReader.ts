@@ -1,7 +1,8 @@
 import { type CallPiece, madeCallId } from '../../../contract/api/callPiece.ts'
 import { type JsonObject, parseJsonObject } from '../../../contract/std/jsonObject.ts'
 import { JsonWhole } from '../../json/jsonWhole.ts'
-import { type MessageSink, TOOL_CALLS_MAX } from '../shared/message.ts'
+import type { CallBounds } from '../limits.ts'
+import type { MessageSink } from '../shared/message.ts'
 
 /** Arguments that say nothing; where more follows, they were only the beginning that some providers make. */
 const EMPTY = '{}'
@@ -42,6 +43,7 @@ interface CallSink extends Pick<MessageSink, 'toolArguments'> {
  */
 export class CallReader {
   private readonly requestId: string
+  private readonly callsMax: number
   private readonly calls: Call[] = []
   private readonly byIndex = new Map<number, Call>()
   private readonly byId = new Map<string, Call>()
@@ -50,8 +52,9 @@ export class CallReader {
   private chunk = 0
 
   /** @param requestId for the ids of calls that have none */
-  constructor(requestId: string) {
+  constructor(requestId: string, { toolCallsMax }: CallBounds) {
     this.requestId = requestId
+    this.callsMax = toolCallsMax
   }
 
   /** How many calls have begun. */
@@ -74,7 +77,7 @@ export class CallReader {
       let call = this.callOf(piece)
       if (call === undefined) {
         if (saysNothing(piece)) continue
-        if (this.calls.length >= TOOL_CALLS_MAX) return false
+        if (this.calls.length >= this.callsMax) return false
         // One that the same chunk has a piece of may continue in parallel to the new one.
         this.sendReady(sink, (earlier) => hasHead(earlier) && earlier.chunk !== this.chunk)
         call = this.begin(piece)
@@ -107,7 +110,7 @@ export class CallReader {
 
   /** Takes over a call whose chunk the client gets as it is. @returns false when another call has its id */
   adopt(index: number, id: string, name: string, isSent: boolean): boolean {
-    if (this.byId.has(id) || this.calls.length >= TOOL_CALLS_MAX) return false
+    if (this.byId.has(id) || this.calls.length >= this.callsMax) return false
     const call = this.begin({ index, id, name, arguments: '', isWhole: false, extra: null })
     call.name = name
     if (isSent) this.adoptSent()

@@ -2,8 +2,9 @@ import { jsonBytes } from '../../../contract/api/completion.ts'
 import { GatewayError, invalidRequest } from '../../../contract/errors/errors.ts'
 import { parseWebUrl } from '../../../contract/net/publicUrl.ts'
 import { isJsonObject, type JsonObject } from '../../../contract/std/jsonObject.ts'
-import { isGiven, readBoolean, readModel, readNumber, readPositiveInteger } from '../../json/fields.ts'
-import type { Limits } from '../../limits.ts'
+import { isGiven, readBoolean, readModels, readNumber, readPositiveInteger } from '../../json/fields.ts'
+import { readTagging } from '../../json/tagging.ts'
+import type { DialectLimits } from '../limits.ts'
 import { countCalledTools } from '../shared/calledTools.ts'
 import type { ChatRequest } from '../shared/chatRequest.ts'
 import { readPreferences } from '../shared/preferences.ts'
@@ -16,8 +17,8 @@ import { readMessages } from './prompt.ts'
  * Validates the body of POST /v1/chat/completions. A member that is null counts as absent.
  * @throws GatewayError 400 with the field at fault
  */
-export function readChatRequest(body: JsonObject, limits: Limits): ChatRequest {
-  const model = readModel(body)
+export function readChatRequest(body: JsonObject, limits: DialectLimits): ChatRequest {
+  const model = readModels(body, limits)
   refuseFunctions(body)
   const { messages, size: prompt } = readMessages(body['messages'], limits)
   if (isGiven(body['n']) && body['n'] !== 1) throw invalidRequest('n must be 1.', 'n')
@@ -26,14 +27,15 @@ export function readChatRequest(body: JsonObject, limits: Limits): ChatRequest {
   const forward: JsonObject = { messages }
   addOptions(body, forward, CHAT_OPTIONS, prompt, limits)
   const named = Object.keys(forward).slice(1)
-  const beside = readAsides(body, prompt)
+  const beside = readAsides(body, prompt, limits)
   prompt.tools = addTools(body, forward, limits)
-  if (prompt.tools === 0) countCalledTools(messages, prompt)
+  if (prompt.tools === 0) countCalledTools(messages, prompt, limits)
   prompt.textBytes += jsonBytes(forward['tools']) + jsonBytes(forward['tool_choice'])
   const batch = model.batchParam !== null
   const maxTokensName = isGiven(body['max_completion_tokens']) ? 'max_completion_tokens' : 'max_tokens'
   return {
     modelId: model.modelId,
+    models: model.models,
     batch,
     webhookUrl: batch ? readWebhookUrl(body['webhook_url'], limits) : '',
     cheapest: model.cheapest,
@@ -47,11 +49,12 @@ export function readChatRequest(body: JsonObject, limits: Limits): ChatRequest {
     forward,
     named,
     ...beside,
+    ...readTagging(body, limits),
   }
 }
 
 /** @throws GatewayError 400 for an invalid web address */
-function readWebhookUrl(value: unknown, limits: Limits): string {
+function readWebhookUrl(value: unknown, limits: DialectLimits): string {
   if (!isGiven(value)) return ''
   const max = limits.webhookUrlCharactersMax
   const url = typeof value === 'string' && value.length <= max ? parseWebUrl(value) : undefined
@@ -98,7 +101,7 @@ function readToolChoice(said: unknown): unknown {
 
 // Hosted tools run at the provider's prices, so only functions, which the client runs itself, are passed on. Answers
 // how many there are.
-function addTools(body: JsonObject, forward: JsonObject, limits: Limits): number {
+function addTools(body: JsonObject, forward: JsonObject, limits: DialectLimits): number {
   const functions: JsonObject[] = []
   for (const [i, tool] of toolList(body['tools'], '{type: "function", function}', limits).entries()) {
     if (!isJsonObject(tool)) throw invalidRequest('tools must hold objects {type: "function", function}.', 'tools')

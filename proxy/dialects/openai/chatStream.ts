@@ -1,4 +1,3 @@
-import { givenReason } from '../../../contract/api/finishReason.ts'
 import { usageJson } from '../../../contract/money/openaiUsage.ts'
 import type { UsageBounds } from '../../../contract/money/statedUsage.ts'
 import { type ReportedUsage, UsageReports } from '../../../contract/money/usageReports.ts'
@@ -8,13 +7,15 @@ import { errorEvent } from '../../sse/errorEvent.ts'
 import { dataStart, type EventBounds, FrameReader, type FrameSink } from '../../sse/frameReader.ts'
 import { NOWHERE, OutBuffer } from '../../sse/outBuffer.ts'
 import { appendComment, joinLines, parseBytes } from '../../sse/sseText.ts'
+import type { CallBounds } from '../limits.ts'
 import type { RelayStream, StreamState, StreamTail } from '../shared/relayStream.ts'
 import { ChunkGuard } from './chunkGuard.ts'
 import type { ChunkRepair } from './chunkRepair.ts'
 import { ChunkScan } from './chunkScan.ts'
 import { ChunkTemplate } from './chunkTemplate.ts'
 import { mentionsUsage } from './chunkUsage.ts'
-import { HeldRepeat } from './heldRepeat.ts'
+import { HeldRepeats } from './heldRepeats.ts'
+import { OwnChunks } from './ownChunks.ts'
 import { appendChunk, type ChunkIdentity } from './rewrite.ts'
 
 const LF = 10
@@ -48,10 +49,10 @@ export class ChatStream implements FrameSink, RelayStream {
   private readonly keepNullUsage: boolean
   private readonly reports: UsageReports
   private readonly template = new ChunkTemplate()
-  private created = ''
+  private readonly own: OwnChunks
   private echo: string
   private readonly guard: ChunkGuard
-  private readonly repeat = new HeldRepeat()
+  private readonly repeat = new HeldRepeats()
 
   /**
    * @param keepNullUsage the client asked for usage, so `usage: null` on ordinary chunks stays
@@ -61,14 +62,15 @@ export class ChatStream implements FrameSink, RelayStream {
     identity: ChunkIdentity,
     keepNullUsage: boolean,
     bounds: UsageBounds,
-    eventBounds: EventBounds,
+    eventBounds: EventBounds & CallBounds,
     echo: string = '',
   ) {
     this.identity = identity
     this.keepNullUsage = keepNullUsage
     this.reports = new UsageReports(bounds)
     this.reader = new FrameReader(eventBounds)
-    this.guard = new ChunkGuard(identity.requestId)
+    this.own = new OwnChunks(identity, keepNullUsage)
+    this.guard = new ChunkGuard(identity.requestId, eventBounds)
     this.echo = echo
   }
 
@@ -136,9 +138,7 @@ export class ChatStream implements FrameSink, RelayStream {
       this.state = 'broken'
       return
     }
-    if (this.created === '' && scan.createdStart >= 0) {
-      this.created = bytes.toString('latin1', scan.createdStart, scan.createdEnd)
-    }
+    this.own.note(bytes, scan)
     const isCounted = this.noteUsage(bytes, start, end)
     if (scan.hasChoices) this.relayChoices(bytes, start, end)
     if (isCounted) this.framesAtUsage = this.outputFrames
@@ -150,8 +150,8 @@ export class ChatStream implements FrameSink, RelayStream {
   }
 
   tail({ usage, fault, receipt, startedAtMs }: StreamTail): string {
-    if (this.created === '') this.created = String(Math.floor(startedAtMs / 1000))
-    const wanted = this.keepNullUsage ? this.ownEvent(`"choices":[],"usage":${usageJson(usage)}`) : ''
+    if (this.own.created === '') this.own.created = String(Math.floor(startedAtMs / 1000))
+    const wanted = this.keepNullUsage ? this.own.event(`"choices":[],"usage":${usageJson(usage)}`) : ''
     const last = fault !== null ? errorEvent(fault) : this.missingReason() + wanted
     return last + (receipt === '' ? '' : `: receipt ${receipt}\n\n`) + STREAM_END
   }
@@ -166,18 +166,12 @@ export class ChatStream implements FrameSink, RelayStream {
     return isJsonObject(chunk) && this.reports.noteIn(chunk)
   }
 
-  /** A chunk of the gateway's own, as one event. */
-  private ownEvent(members: string): string {
-    const { id, object, model } = this.identity
-    return `data: {"id":${id},"object":"${object}","created":${this.created || 0},"model":${model},${members}}\n\n`
-  }
-
   /** The chunk that clients of chats wait for, where the provider ended its stream without a reason. */
   private missingReason(): string {
     const { guard, identity } = this
     const isMissing = this.state === 'done' && guard.reason === null && this.outputFrames > 0
     if (!isMissing || identity.objectText !== null) return ''
-    return this.ownEvent(`${guard.repairer.ending()}${this.keepNullUsage ? ',"usage":null' : ''}`)
+    return this.own.chunk(guard.repairer.ending())
   }
 
   /** Writes the chunk that the template has just found. */
@@ -185,8 +179,9 @@ export class ChatStream implements FrameSink, RelayStream {
     const { template, out } = this
     this.guard.sendHeld(out)
     this.guard.hasRelayed = true
-    if (template.isContent && this.repeat.repeats(bytes, template.textStart, template.textEnd)) {
-      this.repeat.hold((event) => template.append(event, bytes))
+    const held = template.isContent ? this.repeat.text : template.isThought ? this.repeat.thought : null
+    if (held?.repeats(bytes, template.textStart, template.textEnd) === true) {
+      held.hold((event) => template.append(event, bytes))
       return
     }
     this.outputFrames++
@@ -194,33 +189,29 @@ export class ChatStream implements FrameSink, RelayStream {
     template.append(out, bytes)
   }
 
-  private sendRepeat(): void {
-    if (!this.repeat.isHeld) return
-    this.outputFrames++
-    this.outputBytes += this.repeat.send(this.out)
-  }
-
   private writeEcho(): void {
     const choice = `{"index":0,"text":${JSON.stringify(this.echo)},"logprobs":null,"finish_reason":null}`
-    this.out.appendText(this.ownEvent(`"choices":[${choice}]${this.keepNullUsage ? ',"usage":null' : ''}`))
+    this.out.appendText(this.own.chunk(`"choices":[${choice}]`))
     this.echo = ''
   }
 
   /** Relays what is as documented, and repairs the rest. */
   private relayChoices(bytes: Buffer, start: number, end: number): void {
-    if (this.identity.objectText !== null) {
-      const { finishStart, finishEnd } = scan.choice
-      if (scan.finished && givenReason(parseBytes(bytes, finishStart, finishEnd)) === 'error') this.state = 'broken'
-      else this.relay(bytes, start, end)
-      return
-    }
-    if (scan.outputs > 0) this.sendRepeat()
-    else if (scan.finished) this.repeat.drop()
-    const fate = this.repeat.repeatsChunk(bytes, scan) ? 'repeat' : this.guard.fateOf(bytes, scan, this.out)
-    if (fate === 'repeat') this.holdRepeat(bytes, start, end)
-    else if (fate === 'relay') this.relay(bytes, start, end)
+    const isText = this.identity.objectText !== null
+    // Only the reader of messages tells the texts of a chat that are no deltas.
+    const sentBytes = this.repeat.take(bytes, scan, !isText && !scan.choice.hasDelta && !scan.finished, this.out)
+    if (sentBytes > 0) this.note(1, sentBytes, false)
+    if (isText && scan.choice.hasFailed(bytes)) this.state = 'broken'
+    else if (this.repeat.found) this.holdRepeat(bytes, start, end, isText)
+    else if (isText) this.relay(bytes, start, end)
+    else this.relayChat(bytes, start, end)
+  }
+
+  private relayChat(bytes: Buffer, start: number, end: number): void {
+    const fate = this.guard.fateOf(bytes, scan, this.out)
+    if (fate === 'relay') this.relay(bytes, start, end)
     else if (fate === 'hold') this.hold(bytes, start, end)
-    else this.rewrite(bytes, start, end)
+    else this.rewrite(parseBytes(bytes, start, end), scan.outputs, scan.outputBytes)
   }
 
   private relay(bytes: Buffer, start: number, end: number): void {
@@ -234,14 +225,19 @@ export class ChatStream implements FrameSink, RelayStream {
     this.template.learn(bytes, start, end, scan, this.identity, dropUsage)
   }
 
-  /** Keeps a chunk that repeats the text of all before it; what else it says is passed on. */
-  private holdRepeat(bytes: Buffer, start: number, end: number): void {
-    if (scan.finished) {
-      this.send((repair) => repair.withoutText(parseBytes(bytes, start, end)))
-      this.note(0, 0, this.guard.reason !== null)
-      return
+  /** Keeps what repeats all before it; what else the chunk says is passed on. */
+  private holdRepeat(bytes: Buffer, start: number, end: number, isText: boolean): void {
+    const chunk = parseBytes(bytes, start, end)
+    if (!isJsonObject(chunk)) return
+    const hasCalls = scan.call.count > 0
+    this.repeat.takeOut(chunk, !scan.finished && !hasCalls, (out, choice) =>
+      out.appendText(this.own.chunk(`"choices":[${JSON.stringify(choice)}]`)),
+    )
+    if (!isText) this.rewrite(chunk, hasCalls ? 1 : 0, hasCalls ? scan.outputBytes : 0)
+    else if (scan.finished) {
+      this.note(0, 0, true)
+      this.out.appendText(this.own.chunk(`"choices":${JSON.stringify(chunk['choices'])}`))
     }
-    this.repeat.hold((event) => this.append(event, bytes, start, end))
   }
 
   private hold(bytes: Buffer, start: number, end: number): void {
@@ -266,15 +262,15 @@ export class ChatStream implements FrameSink, RelayStream {
     if (this.state === 'waiting' && (outputs > 0 || finished)) this.state = 'flowing'
   }
 
-  private rewrite(bytes: Buffer, start: number, end: number): void {
+  /** Has a chunk written anew. @param outputs what it adds as the provider wrote it */
+  private rewrite(chunk: unknown, outputs: number, bytes: number): void {
     // A call that is held is the reader's, which may have more of its name now.
     this.guard.dropHeld()
-    const chunk = parseBytes(bytes, start, end)
     if (!isJsonObject(chunk)) return
     this.send((repair) => repair.repaired(chunk))
     const { outputBytes } = this.guard.repairer
     // Calls count when they arrive, also those that wait for the rest of their name.
-    if (scan.call.count > 0 || outputBytes === 0) this.note(scan.outputs, scan.outputBytes, this.guard.reason !== null)
+    if (scan.call.count > 0 || outputBytes === 0) this.note(outputs, bytes, this.guard.reason !== null)
     else this.note(1, outputBytes, this.guard.reason !== null)
     this.forgetHeld()
   }
@@ -289,7 +285,9 @@ export class ChatStream implements FrameSink, RelayStream {
     const repair = guard.repairer
     const members = write(repair)
     guard.reason = repair.choices.finish
-    if (members !== '') this.out.appendText(this.ownEvent(`${members}${this.keepNullUsage ? ',"usage":null' : ''}`))
+    if (repair.outputBytes > 0 && !this.repeat.found) this.outputBytes += this.repeat.text.send(this.out)
+    else if (scan.finished) this.repeat.drop()
+    if (members !== '') this.out.appendText(this.own.chunk(members))
     if (!repair.choices.broken) return
     this.error = repair.choices.error
     this.state = 'broken'

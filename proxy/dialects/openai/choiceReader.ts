@@ -1,10 +1,11 @@
 import { callPieces } from '../../../contract/api/callPiece.ts'
 import { type FinishReason, givenReason } from '../../../contract/api/finishReason.ts'
-import { saidIn } from '../../../contract/api/saidText.ts'
+import { type Said, saidIn } from '../../../contract/api/saidText.ts'
 import { isJsonObject, type JsonObject } from '../../../contract/std/jsonObject.ts'
+import type { CallBounds } from '../limits.ts'
 import type { MessageSink } from '../shared/message.ts'
 import { CallReader } from './callReader.ts'
-import { RepeatedText } from './repeatedText.ts'
+import { HeldText } from './repeatedText.ts'
 
 /** The text of a stream whose chunks have messages in place of deltas. */
 interface Growing {
@@ -29,13 +30,12 @@ export class ChoiceReader {
   finish: FinishReason | null = null
   private readonly texts: Growing = { text: '', isCumulative: undefined }
   private readonly thoughts: Growing = { text: '', isCumulative: undefined }
-  private readonly said = new RepeatedText()
-  /** A piece that is the whole text once more, until what follows shows whether it was the last; '' for none. */
-  private repeated = ''
+  private readonly heldText = new HeldText()
+  private readonly heldThought = new HeldText()
 
   /** @param requestId for the ids of calls that have none */
-  constructor(requestId: string) {
-    this.calls = new CallReader(requestId)
+  constructor(requestId: string, bounds: CallBounds) {
+    this.calls = new CallReader(requestId, bounds)
   }
 
   /** Nothing has been passed on. */
@@ -54,29 +54,39 @@ export class ChoiceReader {
 
   /** The stream has ended: passes on the held text. */
   close(sink: MessageSink): void {
-    this.repeated = ''
+    this.dropHeld()
     if (!this.calls.close(sink)) this.broken = true
   }
 
   /** @returns whether the delta holds anything */
   private readDelta(delta: JsonObject, sink: MessageSink): boolean {
-    const { text, reasoning, refusal } = saidIn(delta)
+    const said = saidIn(delta)
     const pieces = callPieces(delta)
-    if (this.repeated !== '' && (text !== '' || reasoning !== '' || pieces.length > 0)) this.sayRepeated(sink)
-    if (reasoning !== '') sink.reasoning(reasoning)
-    if (text !== '' && this.said.repeats(text)) this.repeated = text
-    else if (text !== '') sink.text(text)
-    if (refusal !== '') sink.refusal(refusal)
-    const says = text !== '' || reasoning !== '' || refusal !== ''
+    const says = said.text !== '' || said.reasoning !== '' || said.refusal !== ''
+    if (says || pieces.length > 0) this.say(said, pieces.length > 0, sink)
     if (says) this.hasSaid = true
     if (pieces.length > 0 && !this.calls.take(pieces, sink)) this.broken = true
     return says || pieces.length > 0
   }
 
-  private sayRepeated(sink: MessageSink): void {
-    sink.text(this.repeated)
-    this.said.add(this.repeated)
-    this.repeated = ''
+  /** Passes on what a delta says, and before that what was held. Reasoning ends with the first output of another kind. */
+  private say({ text, reasoning, refusal }: Said, hasCalls: boolean, sink: MessageSink): void {
+    const { heldText, heldThought } = this
+    if (reasoning === '') heldThought.drop()
+    const thoughtBefore = heldThought.release()
+    if (thoughtBefore !== '') sink.reasoning(thoughtBefore)
+    const isNewThought = reasoning !== '' && !heldThought.holds(reasoning)
+    const textBefore = isNewThought || text !== '' || refusal !== '' || hasCalls ? heldText.release() : ''
+    if (textBefore !== '') sink.text(textBefore)
+    if (isNewThought) sink.reasoning(reasoning)
+    if (text !== '' && !heldText.holds(text)) sink.text(text)
+    if (refusal !== '') sink.refusal(refusal)
+    if (hasCalls) this.dropHeld()
+  }
+
+  private dropHeld(): void {
+    this.heldText.drop()
+    this.heldThought.drop()
   }
 
   // A message after deltas is all of them once more.

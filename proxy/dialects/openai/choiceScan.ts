@@ -1,4 +1,6 @@
+import { givenReason } from '../../../contract/api/finishReason.ts'
 import { isName } from '../../json/jsonScan.ts'
+import { parseBytes } from '../../sse/sseText.ts'
 import { NAMES, ODD_NAMES } from './chunkNames.ts'
 
 const QUOTE = 34
@@ -19,13 +21,26 @@ export class ChoiceScan {
   finishEnd = -1
   /** A choice of a chat is not written as the format's documentation has it, so that it has to be read. */
   isOdd = false
-  /** The output that was read last is the text of the message. */
-  isContent = false
+  /** Members with the text of a message, and the inside of the last one that is a string; -1 for none. */
+  texts = 0
+  textStart = -1
+  textEnd = -1
+  /** Members with reasoning, and the inside of the last one that is a string; -1 for none. */
+  thoughts = 0
+  thoughtStart = -1
+  thoughtEnd = -1
   /** The members of the choice that is read. */
   private has = 0
 
   reset(): void {
-    this.finished = this.isOdd = this.isContent = false
+    this.finished = this.isOdd = false
+    this.texts = this.thoughts = 0
+    this.textStart = this.thoughtStart = -1
+  }
+
+  /** Whether there is a reason, and it is a failure. */
+  hasFailed(bytes: Buffer): boolean {
+    return this.finished && givenReason(parseBytes(bytes, this.finishStart, this.finishEnd)) === 'error'
   }
 
   begin(): void {
@@ -44,20 +59,43 @@ export class ChoiceScan {
     if ((has & HAS_DETAILS) !== 0 && (has & HAS_REASONING) === 0) this.isOdd = true
   }
 
-  /** Takes a member of a delta that has output: clients of chat completions know three, and read them as texts. */
-  noteOutput(bytes: Buffer, nameStart: number, nameEnd: number, isText: boolean): void {
-    this.isContent = isText && isName(bytes, nameStart, nameEnd, NAMES.content)
-    if (this.isContent) return
+  /** The choice that was read last has an object as its delta. */
+  get hasDelta(): boolean {
+    return (this.has & HAS_DELTA) !== 0
+  }
+
+  /** Takes the text of a choice or a delta. @param start of its value, which ends before `end` */
+  noteText(isText: boolean, start: number, end: number): void {
+    this.texts++
+    if (!isText) return
+    this.textStart = start + 1
+    this.textEnd = end - 1
+  }
+
+  /**
+   * Takes a member of a delta that has output: clients of chat completions know three, and read them as texts.
+   * @param start of its value, which ends before `end`
+   */
+  noteOutput(bytes: Buffer, nameStart: number, nameEnd: number, start: number, end: number): void {
+    const isText = bytes[start] === QUOTE
     if (isName(bytes, nameStart, nameEnd, NAMES.content)) {
-      this.isOdd = true
+      this.noteText(isText, start, end)
+      if (!isText) this.isOdd = true
     } else if (
       isName(bytes, nameStart, nameEnd, NAMES.reasoningContent) ||
       isName(bytes, nameStart, nameEnd, NAMES.reasoning)
     ) {
       this.has |= HAS_REASONING
-      if (!isText) this.isOdd = true
+      this.thoughts++
+      if (!isText) {
+        this.isOdd = true
+        return
+      }
+      this.thoughtStart = start + 1
+      this.thoughtEnd = end - 1
     } else if (isName(bytes, nameStart, nameEnd, NAMES.reasoningDetails)) {
       this.has |= HAS_DETAILS
+      this.thoughts++
     } else if (ODD_NAMES.some((name) => isName(bytes, nameStart, nameEnd, name))) {
       this.isOdd = true
     }

@@ -1,6 +1,7 @@
 import type { FinishReason } from '../../../contract/api/finishReason.ts'
 import type { OutBuffer } from '../../sse/outBuffer.ts'
 import { parseBytes } from '../../sse/sseText.ts'
+import type { CallBounds } from '../limits.ts'
 import { ChunkRepair } from './chunkRepair.ts'
 import type { ChunkScan } from './chunkScan.ts'
 
@@ -30,6 +31,7 @@ export class ChunkGuard {
   /** The client has got the role of the message. */
   hasRole = false
   private readonly requestId: string
+  private readonly bounds: CallBounds
   private repair: ChunkRepair | undefined
   /** Calls that the provider numbers, names and identifies as documented, from the first one on. */
   private soundCalls = 0
@@ -37,13 +39,14 @@ export class ChunkGuard {
   private held: Buffer | null = null
 
   /** @param requestId for the ids of calls that have none */
-  constructor(requestId: string) {
+  constructor(requestId: string, bounds: CallBounds) {
     this.requestId = requestId
+    this.bounds = bounds
   }
 
   /** For chunks that are to be rewritten, and for what is missing at the end. */
   get repairer(): ChunkRepair {
-    this.repair ??= new ChunkRepair(this.requestId)
+    this.repair ??= new ChunkRepair(this.requestId, this.bounds)
     const { repair } = this
     repair.choices.finish = this.reason
     if (this.hasRelayed) repair.choices.hasSaid = true

@@ -1,6 +1,7 @@
 import { type FinishReason, reasonWithCalls } from '../../../contract/api/finishReason.ts'
 import { REASONING_NAMES, TEXT_NAMES } from '../../../contract/api/saidText.ts'
 import { isJsonObject, type JsonObject } from '../../../contract/std/jsonObject.ts'
+import type { CallBounds } from '../limits.ts'
 import type { MessageSink } from '../shared/message.ts'
 import { ChoiceReader } from './choiceReader.ts'
 
@@ -26,8 +27,8 @@ export class ChunkRepair implements MessageSink {
   hasRole = false
 
   /** @param requestId for the ids of calls that have none */
-  constructor(requestId: string) {
-    this.choices = new ChoiceReader(requestId)
+  constructor(requestId: string, bounds: CallBounds) {
+    this.choices = new ChoiceReader(requestId, bounds)
   }
 
   /**
@@ -44,15 +45,6 @@ export class ChunkRepair implements MessageSink {
     if (written === null && others.length === 0) return ''
     const more = JSON.stringify(rest).slice(1, -1)
     return `${more === '' ? '' : `${more},`}"choices":${JSON.stringify(written === null ? others : [written, ...others])}`
-  }
-
-  /** Reads a chunk whose text the client has already. @returns as `repaired` does */
-  withoutText(chunk: unknown): string {
-    if (!isJsonObject(chunk) || !Array.isArray(chunk['choices'])) return ''
-    for (const choice of chunk['choices'] as unknown[]) {
-      if (isJsonObject(choice) && isJsonObject(choice['delta'])) delete choice['delta']['content']
-    }
-    return this.repaired(chunk)
   }
 
   /** The stream has ended. @returns the members of a chunk with what the client lacks of the calls */

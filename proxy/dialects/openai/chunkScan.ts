@@ -131,7 +131,9 @@ export class ChunkScan {
       }
       if (!this.passValue()) return false
       this.choice.note(this.bytes, nameStart, nameEnd, start, this.at)
-      if (this.holdsSomething(start) && isName(this.bytes, nameStart, nameEnd, NAMES.text)) this.noteOutput(start)
+      if (!this.holdsSomething(start) || !isName(this.bytes, nameStart, nameEnd, NAMES.text)) return true
+      this.noteOutput(start)
+      this.choice.noteText(this.bytes[start] === QUOTE, start, this.at)
       return true
     }
     if (level > DELTA) return this.callMember(level, nameStart, nameEnd)
@@ -140,7 +142,7 @@ export class ChunkScan {
     if (!this.passValue()) return false
     if (this.holdsSomething(start) && !isName(this.bytes, nameStart, nameEnd, NAMES.role)) {
       this.noteOutput(start)
-      this.choice.noteOutput(this.bytes, nameStart, nameEnd, this.bytes[start] === QUOTE)
+      this.choice.noteOutput(this.bytes, nameStart, nameEnd, start, this.at)
     } else if (this.at - start > 2) this.hasRole = true
     return true
   }

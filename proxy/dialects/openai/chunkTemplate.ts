@@ -22,8 +22,9 @@ export class ChunkTemplate {
   /** The inside of the text of the chunk that matched last. */
   textStart = 0
   textEnd = 0
-  /** The text is that of the message, rather than reasoning. */
+  /** The text is that of the message, or reasoning. */
   isContent = false
+  isThought = false
 
   private before = NOTHING
   private after = NOTHING
@@ -39,7 +40,8 @@ export class ChunkTemplate {
     if (this.misses > MISSES_MAX || scan.outputs !== 1 || scan.textStart < 0 || scan.finished) return
     if (scan.usageStart >= 0 && !scan.usageIsNull) return
     this.misses++
-    this.isContent = scan.choice.isContent
+    this.isContent = scan.choice.texts === 1
+    this.isThought = scan.choice.thoughts === 1
     this.before = Buffer.from(bytes.subarray(start, scan.textStart))
     this.after = Buffer.from(bytes.subarray(scan.textEnd, end))
     scratch.clear()

@@ -1,8 +1,9 @@
 import { invalidRequest } from '../../../contract/errors/errors.ts'
 import type { JsonObject } from '../../../contract/std/jsonObject.ts'
 import type { PromptSize } from '../../admission/holdSize.ts'
-import { isGiven, readBoolean, readModel, readNumber, readPositiveInteger, refuseBatch } from '../../json/fields.ts'
-import type { Limits } from '../../limits.ts'
+import { isGiven, readBoolean, readModels, readNumber, readPositiveInteger, refuseBatch } from '../../json/fields.ts'
+import { readTagging } from '../../json/tagging.ts'
+import type { DialectLimits } from '../limits.ts'
 import type { ChatRequest } from '../shared/chatRequest.ts'
 import { readPreferences } from '../shared/preferences.ts'
 import { readText } from '../shared/text.ts'
@@ -17,8 +18,8 @@ const LOGPROBS_MAX = 5
  * the answer: the prompt, when the client asks for an echo.
  * @throws GatewayError 400 with the field at fault
  */
-export function readTextRequest(body: JsonObject, limits: Limits): ChatRequest {
-  const model = readModel(body)
+export function readTextRequest(body: JsonObject, limits: DialectLimits): ChatRequest {
+  const model = readModels(body, limits)
   refuseBatch(model)
   for (const name of ['n', 'best_of']) {
     if (isGiven(body[name]) && body[name] !== 1) throw invalidRequest(`${name} must be 1.`, name)
@@ -32,6 +33,7 @@ export function readTextRequest(body: JsonObject, limits: Limits): ChatRequest {
   if (isGiven(body['suffix'])) forward['suffix'] = readText(body['suffix'], 'suffix', size)
   return {
     modelId: model.modelId,
+    models: model.models,
     batch: false,
     cheapest: model.cheapest,
     stream: readBoolean(body, 'stream'),
@@ -44,10 +46,11 @@ export function readTextRequest(body: JsonObject, limits: Limits): ChatRequest {
     preferences: readPreferences(body['provider']),
     forward,
     echo: readEcho(body) ? checkEcho(prompt, limits) : '',
+    ...readTagging(body, limits),
   }
 }
 
-function checkEcho(prompt: string, { echoBytesMax }: Limits): string {
+function checkEcho(prompt: string, { echoBytesMax }: DialectLimits): string {
   if (prompt.length <= echoBytesMax) return prompt
   throw invalidRequest(`A prompt that is echoed may have at most ${echoBytesMax} characters; leave echo out.`, 'echo')
 }

@@ -1,5 +1,4 @@
 import { OutBuffer } from '../../sse/outBuffer.ts'
-import type { ChunkScan } from './chunkScan.ts'
 import { RepeatedText } from './repeatedText.ts'
 
 // A held event is copied out of it immediately.
@@ -28,15 +27,9 @@ export class HeldRepeat {
     return true
   }
 
-  /**
-   * The same for a chunk that was scanned, if its one output is a text. One that is rewritten before its client gets it does
-   * not repeat anything unless it has the reason: what rewrites it looks for that itself.
-   */
-  repeatsChunk(bytes: Buffer, { outputs, choice, finished, textStart, textEnd }: ChunkScan): boolean {
-    if (outputs !== 1 || !choice.isContent || !this.repeats(bytes, textStart, textEnd)) return false
-    if (!choice.isOdd || finished) return true
+  /** The chunk that was just recognized is passed on all the same. */
+  pass(): void {
     this.said.add(this.text)
-    return false
   }
 
   /** Keeps the chunk that was just recognized. @param write writes it as its client would get it */
@@ -46,16 +39,16 @@ export class HeldRepeat {
     this.event = Buffer.from(scratch.view())
   }
 
-  /** More of the answer follows, so that the chunk was a part of it. @returns the bytes of its text */
+  /** More of the answer follows, so that the chunk was a part of it. @returns the bytes of its text; 0 for no chunk */
   send(out: OutBuffer): number {
     if (this.event === null) return 0
     out.appendAll(this.event)
     this.event = null
-    this.said.add(this.text)
+    this.pass()
     return this.text.length
   }
 
-  /** The answer has ended. */
+  /** The chunk was the last. */
   drop(): void {
     this.event = null
   }

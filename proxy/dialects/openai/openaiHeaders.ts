@@ -17,5 +17,5 @@ export function openaiReadHeaders(provider: Provider, accept: string): HeaderBlo
 
 function readHeaders(provider: Provider, accept: string): string[] {
   const own = Object.entries(DIALECT.openai.headers(provider.apiKey)).flat()
-  return ['accept', accept, 'accept-encoding', 'identity', ...own]
+  return ['accept', accept, 'accept-encoding', 'identity', ...own, ...(provider.headers ?? [])]
 }

@@ -3,6 +3,7 @@ import { type ReportedUsage, UsageReports } from '../../../contract/money/usageR
 import { isJsonObject, parseJsonObject } from '../../../contract/std/jsonObject.ts'
 import { dataKind, separateLines } from '../../sse/dataKind.ts'
 import { type EventBounds, FrameReader, type FrameSink } from '../../sse/frameReader.ts'
+import type { CallBounds } from '../limits.ts'
 import type { MessageReader, MessageSink } from '../shared/message.ts'
 import { ChoiceReader } from './choiceReader.ts'
 
@@ -18,10 +19,10 @@ export class OpenaiReader implements MessageReader, FrameSink {
   private sink: MessageSink | undefined
 
   /** @param requestId for the ids of calls that have none */
-  constructor(bounds: UsageBounds, eventBounds: EventBounds, requestId: string = '') {
+  constructor(bounds: UsageBounds, eventBounds: EventBounds & CallBounds, requestId: string = '') {
     this.reports = new UsageReports(bounds)
     this.frames = new FrameReader(eventBounds)
-    this.choices = new ChoiceReader(requestId)
+    this.choices = new ChoiceReader(requestId, eventBounds)
   }
 
   get usage(): ReportedUsage | null {

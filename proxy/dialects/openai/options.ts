@@ -3,14 +3,14 @@ import { invalidRequest } from '../../../contract/errors/errors.ts'
 import { isJsonObject, type JsonObject } from '../../../contract/std/jsonObject.ts'
 import type { PromptSize } from '../../admission/holdSize.ts'
 import { isGiven, readBoolean, readName, readWord } from '../../json/fields.ts'
-import type { Limits } from '../../limits.ts'
+import type { DialectLimits } from '../limits.ts'
 import { countAnyJson } from '../shared/anyJson.ts'
 
 const LOGIT_BIAS_MAX = 100
 const TOKEN_ID = /^[0-9]{1,10}$/
 
 /** Checks an option that is forwarded, and adds the text to the size that a provider might add to the prompt. */
-type OptionCheck = (body: JsonObject, name: string, size: PromptSize, limits: Limits) => void
+type OptionCheck = (body: JsonObject, name: string, size: PromptSize, limits: DialectLimits) => void
 
 /** Options shared by chat completions and text completions. */
 const SAMPLING: readonly (readonly [name: string, check: OptionCheck])[] = [
@@ -52,7 +52,7 @@ export function addOptions(
   forward: JsonObject,
   options: ReadonlyMap<string, OptionCheck>,
   size: PromptSize,
-  limits: Limits,
+  limits: DialectLimits,
 ): void {
   for (const name in body) {
     const check = options.get(name)
@@ -77,7 +77,7 @@ export function checkStops(
   param: string,
   countMax: number,
   size: PromptSize,
-  limits: Limits,
+  limits: DialectLimits,
 ): void {
   const max = limits.nameCharactersMax
   if (stops.length > countMax) throw invalidRequest(`${param} may hold at most ${countMax} strings.`, param)
@@ -89,7 +89,7 @@ export function checkStops(
   }
 }
 
-function checkStop(body: JsonObject, name: string, size: PromptSize, limits: Limits): void {
+function checkStop(body: JsonObject, name: string, size: PromptSize, limits: DialectLimits): void {
   const stop = body[name]
   if (typeof stop !== 'string' && !Array.isArray(stop)) {
     throw invalidRequest(`${name} must be a string or an array of strings.`, name)
@@ -105,7 +105,7 @@ function checkBoolean(body: JsonObject, name: string): void {
   readBoolean(body, name)
 }
 
-function checkName(body: JsonObject, name: string, size: PromptSize, limits: Limits): void {
+function checkName(body: JsonObject, name: string, size: PromptSize, limits: DialectLimits): void {
   countOption(readName(body, name, limits), size)
 }
 
@@ -122,7 +122,7 @@ function checkFormat(body: JsonObject, name: string, size: PromptSize): void {
   countAnyJson(format, size)
 }
 
-function checkLogitBias(body: JsonObject, name: string, _size: PromptSize, limits: Limits): void {
+function checkLogitBias(body: JsonObject, name: string, _size: PromptSize, limits: DialectLimits): void {
   const bias = body[name]
   if (!isJsonObject(bias)) throw invalidRequest(`${name} must be an object of token ids and numbers.`, name)
   const max = limits.logitBiasEntriesMax

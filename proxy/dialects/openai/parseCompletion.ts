@@ -8,6 +8,7 @@ import { dataKind, separateLines } from '../../sse/dataKind.ts'
 import { FrameReader, type FrameSink } from '../../sse/frameReader.ts'
 import { refusalOfError } from '../../upstream/providerErrors.ts'
 import type { Rejected } from '../../upstream/refusal.ts'
+import type { CallBounds } from '../limits.ts'
 import type { AnswerContext } from '../shared/codec.ts'
 import type { MessageSink } from '../shared/message.ts'
 import { ChoiceReader } from './choiceReader.ts'
@@ -21,7 +22,7 @@ export function parseCompletion(
   { requestId, limits }: AnswerContext,
 ): { answer: Completion } | Rejected {
   let answer = body.parse(limits)
-  if (answer === null && beginsEvents(body.bytes)) answer = new JoinedEvents(requestId).read(body.bytes, limits)
+  if (answer === null && beginsEvents(body.bytes)) answer = new JoinedEvents(requestId, limits).read(body.bytes, limits)
   if (answer === null || isErrorAnswer(answer)) return { rejected: refusalOfError(answer?.['error']) }
   return repairCompletion(answer, requestId) ? { answer } : { rejected: refusalOfError(failureIn(answer)) }
 }
@@ -43,8 +44,8 @@ class JoinedEvents implements FrameSink, MessageSink {
   private ended = false
   private broken = false
 
-  constructor(requestId: string) {
-    this.choices = new ChoiceReader(requestId)
+  constructor(requestId: string, bounds: CallBounds) {
+    this.choices = new ChoiceReader(requestId, bounds)
   }
 
   /** @returns null when the bytes are no stream that ended well */

@@ -1,7 +1,7 @@
 import { GatewayError, invalidRequest } from '../../../contract/errors/errors.ts'
 import { isJsonObject, type JsonObject } from '../../../contract/std/jsonObject.ts'
 import type { PromptSize } from '../../admission/holdSize.ts'
-import type { Limits } from '../../limits.ts'
+import type { DialectLimits } from '../limits.ts'
 import { readText } from '../shared/text.ts'
 import { readParts } from './parts.ts'
 
@@ -15,7 +15,10 @@ const TEXT_MEMBERS = new Set(['name', 'refusal', 'reasoning_content', 'tool_call
  * forwarded: only known members, so that no text reaches the model that the hold does not cover.
  * @throws GatewayError 400 with the field at fault; too_many_images
  */
-export function readMessages(value: unknown, limits: Limits): { messages: readonly JsonObject[]; size: PromptSize } {
+export function readMessages(
+  value: unknown,
+  limits: DialectLimits,
+): { messages: readonly JsonObject[]; size: PromptSize } {
   if (!Array.isArray(value) || value.length === 0) {
     throw invalidRequest('messages must be a non-empty array of {role, content}.', 'messages')
   }

@@ -53,3 +53,30 @@ export class RepeatedText {
     return length >= (this.pieces > 1 ? CHARACTERS_MIN : ONE_PIECE_CHARACTERS_MIN)
   }
 }
+
+/** Keeps a piece of a text that is all before it once more, until what follows shows whether it was the last. */
+export class HeldText {
+  private readonly said = new RepeatedText()
+  private held = ''
+
+  /** Takes the next piece, which is not empty, after `release`. @returns whether it is held */
+  holds(piece: string): boolean {
+    if (!this.said.repeats(piece)) return false
+    this.held = piece
+    return true
+  }
+
+  /** More of the text follows. @returns the piece that was held, now a part of the text; '' for none */
+  release(): string {
+    const { held } = this
+    if (held === '') return ''
+    this.held = ''
+    this.said.add(held)
+    return held
+  }
+
+  /** The text has ended. */
+  drop(): void {
+    this.held = ''
+  }
+}

@@ -1,7 +1,7 @@
 import { invalidRequest } from '../../../contract/errors/errors.ts'
 import type { JsonObject } from '../../../contract/std/jsonObject.ts'
 import { isGiven } from '../../json/fields.ts'
-import type { Limits } from '../../limits.ts'
+import type { DialectLimits } from '../limits.ts'
 import type { ChatRequest } from '../shared/chatRequest.ts'
 import { readResponseRequest } from './responsesRequest.ts'
 import { keptMessages, summaryBody } from './summary.ts'
@@ -11,7 +11,7 @@ import { keptMessages, summaryBody } from './summary.ts'
  * the result has the messages that stay beside it.
  * @throws GatewayError 400 with the field at fault
  */
-export function readCompactRequest(body: JsonObject, limits: Limits): ChatRequest {
+export function readCompactRequest(body: JsonObject, limits: DialectLimits): ChatRequest {
   if (!isGiven(body['input'])) throw invalidRequest('input is missing; send the conversation to sum up.', 'input')
   const request = readResponseRequest(summaryBody(body), limits)
   return { ...request, stream: false, echo: keptMessages(body['input'], limits) }

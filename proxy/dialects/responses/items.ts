@@ -3,7 +3,7 @@ import { GatewayError, invalidRequest } from '../../../contract/errors/errors.ts
 import { isJsonObject, type JsonObject } from '../../../contract/std/jsonObject.ts'
 import type { PromptSize } from '../../admission/holdSize.ts'
 import { isGiven } from '../../json/fields.ts'
-import type { Limits } from '../../limits.ts'
+import type { DialectLimits } from '../limits.ts'
 import { readText } from '../shared/text.ts'
 import { type PlacedThought, type Thought, unpackThought } from '../shared/thought.ts'
 import { callIdOf, callOf, outputOf } from './calls.ts'
@@ -35,7 +35,7 @@ export interface Input {
  * of each kind of item.
  * @throws GatewayError 400 with the field at fault; too_many_images
  */
-export function readInput(body: JsonObject, limits: Limits): Input {
+export function readInput(body: JsonObject, limits: DialectLimits): Input {
   const { instructions, input } = body
   const reader = new InputReader(limits)
   const { size, messages } = reader
@@ -62,9 +62,9 @@ class InputReader implements Input {
   private pending: Thought[] = []
   /** The ids of calls that were left out, whose outputs are left out too. */
   private readonly skipped = new Set<string>()
-  private readonly limits: Limits
+  private readonly limits: DialectLimits
 
-  constructor(limits: Limits) {
+  constructor(limits: DialectLimits) {
     this.limits = limits
   }
 

@@ -4,14 +4,15 @@ import { isJsonObject, type JsonObject } from '../../../contract/std/jsonObject.
 import {
   isGiven,
   readBoolean,
-  readModel,
+  readModels,
   readName,
   readNumber,
   readPositiveInteger,
   readWord,
   refuseBatch,
 } from '../../json/fields.ts'
-import type { Limits } from '../../limits.ts'
+import { readTagging } from '../../json/tagging.ts'
+import type { DialectLimits } from '../limits.ts'
 import { countOption } from '../openai/options.ts'
 import { countAnyJson } from '../shared/anyJson.ts'
 import type { Asides } from '../shared/asides.ts'
@@ -23,10 +24,6 @@ import { readInput } from './items.ts'
 import { asksForSummary, summaryBody } from './summary.ts'
 import { readTextOptions } from './textOptions.ts'
 import { readTools } from './tools.ts'
-
-const METADATA_PAIRS_MAX = 16
-const METADATA_NAME_CHARACTERS_MAX = 64
-const METADATA_VALUE_CHARACTERS_MAX = 512
 
 /** Members that a stateless gateway rejects, with the alternative for each. */
 const REFUSED: Readonly<Record<string, string>> = {
@@ -41,14 +38,14 @@ const REFUSED: Readonly<Record<string, string>> = {
  * result has the members that the response repeats, as members of a JSON object.
  * @throws GatewayError 400 with the field at fault
  */
-export function readResponseRequest(body: JsonObject, limits: Limits): ChatRequest {
+export function readResponseRequest(body: JsonObject, limits: DialectLimits): ChatRequest {
   return asksForSummary(body)
     ? { ...readResponse(summaryBody(body), limits), compacts: true }
     : readResponse(body, limits)
 }
 
-function readResponse(body: JsonObject, limits: Limits): ChatRequest {
-  const model = readModel(body)
+function readResponse(body: JsonObject, limits: DialectLimits): ChatRequest {
+  const model = readModels(body, limits)
   refuseBatch(model)
   refuseState(body)
   const { messages, size, tools: joined, thoughts } = readInput(body, limits)
@@ -66,11 +63,11 @@ function readResponse(body: JsonObject, limits: Limits): ChatRequest {
     countOption(forward[name], size)
   }
   size.tools = Array.isArray(forward['tools']) ? forward['tools'].length : 0
-  if (size.tools === 0) countCalledTools(messages, size)
+  if (size.tools === 0) countCalledTools(messages, size, limits)
   const echo = {
     instructions: body['instructions'] ?? null,
     max_output_tokens: maxTokens,
-    metadata: readMetadata(body),
+    metadata: body['metadata'] ?? {},
     temperature: sampling.temperature ?? 1,
     top_p: sampling.top_p ?? 1,
     top_logprobs: 0,
@@ -85,6 +82,7 @@ function readResponse(body: JsonObject, limits: Limits): ChatRequest {
   }
   return {
     modelId: model.modelId,
+    models: model.models,
     batch: false,
     cheapest: model.cheapest,
     stream: readBoolean(body, 'stream'),
@@ -99,7 +97,8 @@ function readResponse(body: JsonObject, limits: Limits): ChatRequest {
     ...(thoughts.size > 0 && { thoughts }),
     ...(wantsThoughts(body['include']) && { returnsThoughts: true }),
     named: Object.keys(forward),
-    ...asidesOf(body),
+    ...readTagging(body, limits),
+    ...asidesOf(body, limits),
     ...(reasoning.effort !== null && { effort: reasoning.effort }),
     echo: readEcho(echo, limits),
     ...(tools.differing.length > 0 && { tools: tools.differing }),
@@ -109,7 +108,7 @@ function readResponse(body: JsonObject, limits: Limits): ChatRequest {
 /** Members that Codex and the official clients send, which a model is to read or which change the answer. */
 const KNOWN: ReadonlySet<string> = new Set(
   (
-    'model input instructions tools tool_choice parallel_tool_calls text reasoning temperature top_p presence_penalty ' +
+    'model models input instructions tools tool_choice parallel_tool_calls text reasoning temperature top_p presence_penalty ' +
     'frequency_penalty user prompt_cache_key safety_identifier max_output_tokens metadata stream store truncation ' +
     'background previous_response_id conversation prompt provider include client_metadata'
   ).split(' '),
@@ -120,13 +119,13 @@ function wantsThoughts(include: unknown): boolean {
   return Array.isArray(include) && include.includes('reasoning.encrypted_content')
 }
 
-function asidesOf(body: JsonObject): { asides?: Asides } {
-  const unknown = unknownNames(body, KNOWN)
+function asidesOf(body: JsonObject, limits: DialectLimits): { asides?: Asides } {
+  const unknown = unknownNames(body, KNOWN, limits.droppedNamesMax)
   return unknown.length === 0 ? {} : { asides: { unknown, extra: [], thinking: [] } }
 }
 
 // Repeated members are written into several events.
-function readEcho(echo: JsonObject, { echoBytesMax }: Limits): string {
+function readEcho(echo: JsonObject, { echoBytesMax }: DialectLimits): string {
   const json = JSON.stringify(echo)
   if (json.length > echoBytesMax) {
     const message = `instructions, tools and text are repeated in the response, and may have ${echoBytesMax} bytes together; send long texts in input.`
@@ -151,7 +150,7 @@ function refuseState(body: JsonObject): void {
 }
 
 /** Members that mean the same in a chat; null is absent. */
-function readSampling(body: JsonObject, limits: Limits) {
+function readSampling(body: JsonObject, limits: DialectLimits) {
   return {
     temperature: readNumber(body, 'temperature', 0, 2),
     top_p: readNumber(body, 'top_p', 0, 1),
@@ -172,24 +171,4 @@ function readReasoning(reasoning: unknown): { effort: string | null; summary: st
   if (!isJsonObject(reasoning)) throw invalidRequest('reasoning must be an object.', 'reasoning')
   const effort = readWord(reasoning['effort'], 'reasoning.effort')
   return { effort, summary: readWord(reasoning['summary'], 'reasoning.summary') }
-}
-
-function readMetadata(body: JsonObject): unknown {
-  const { metadata } = body
-  if (!isGiven(metadata)) return {}
-  if (!isJsonObject(metadata)) throw invalidRequest('metadata must be an object of strings.', 'metadata')
-  const pairs = Object.entries(metadata)
-  const fits = pairs.every(
-    ([name, value]) =>
-      name.length <= METADATA_NAME_CHARACTERS_MAX &&
-      typeof value === 'string' &&
-      value.length <= METADATA_VALUE_CHARACTERS_MAX,
-  )
-  if (!fits || pairs.length > METADATA_PAIRS_MAX) {
-    throw invalidRequest(
-      `metadata may hold ${METADATA_PAIRS_MAX} strings of at most ${METADATA_VALUE_CHARACTERS_MAX} characters.`,
-      'metadata',
-    )
-  }
-  return metadata
 }

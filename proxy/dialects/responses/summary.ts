@@ -1,6 +1,6 @@
 import { jsonBytes } from '../../../contract/api/completion.ts'
 import { isJsonObject, type JsonObject } from '../../../contract/std/jsonObject.ts'
-import type { Limits } from '../../limits.ts'
+import type { DialectLimits } from '../limits.ts'
 import type { Message } from '../shared/message.ts'
 import { type PackBound, pack, unpack } from '../shared/packed.ts'
 import type { ItemIds, OutputItem } from './responseItems.ts'
@@ -71,7 +71,7 @@ export function unpackSummary(packed: unknown, bound: PackBound): string | null 
  * @param input checked items of a request
  * @returns as JSON, from the oldest to the newest, separated by commas
  */
-export function keptMessages(input: unknown, { compactKeptBytesMax }: Limits): string {
+export function keptMessages(input: unknown, { compactKeptBytesMax }: DialectLimits): string {
   const kept: string[] = []
   let bytesLeft = compactKeptBytesMax
   const items: unknown[] = Array.isArray(input) ? input : [messageOf(input)]

@@ -1,7 +1,7 @@
 import { invalidRequest } from '../../../contract/errors/errors.ts'
 import { isJsonObject, type JsonObject } from '../../../contract/std/jsonObject.ts'
 import { isGiven, readBoolean, readName, readWord } from '../../json/fields.ts'
-import type { Limits } from '../../limits.ts'
+import type { DialectLimits } from '../limits.ts'
 
 /** How the text of the answer is to be: as a chat has it, and as the response repeats it. */
 export interface TextOptions {
@@ -14,7 +14,7 @@ export interface TextOptions {
  * Reads `text`: its format, which may be a JSON schema, and its verbosity.
  * @throws GatewayError 400 with the field at fault
  */
-export function readTextOptions(text: unknown, limits: Limits): TextOptions {
+export function readTextOptions(text: unknown, limits: DialectLimits): TextOptions {
   if (!isGiven(text)) return { forward: {}, echo: { format: { type: 'text' } } }
   if (!isJsonObject(text)) throw invalidRequest('text must be an object.', 'text')
   const format = readFormat(text['format'], limits)
@@ -28,7 +28,7 @@ export function readTextOptions(text: unknown, limits: Limits): TextOptions {
   return { forward, echo }
 }
 
-function readFormat(format: unknown, limits: Limits): TextOptions {
+function readFormat(format: unknown, limits: DialectLimits): TextOptions {
   if (!isGiven(format)) return { forward: {}, echo: { type: 'text' } }
   const type = isJsonObject(format) ? format['type'] : undefined
   if (type === 'text') return { forward: {}, echo: { type } }
@@ -37,7 +37,7 @@ function readFormat(format: unknown, limits: Limits): TextOptions {
   throw invalidRequest('text.format.type must be text, json_object or json_schema.', 'text.format.type')
 }
 
-function readSchema(format: JsonObject, limits: Limits): TextOptions {
+function readSchema(format: JsonObject, limits: DialectLimits): TextOptions {
   const name = readName(format, 'name', limits, 'text.format.name')
   const { schema, description } = format
   if (name === null) throw invalidRequest('text.format.name is missing; it must be a string.', 'text.format.name')

@@ -1,7 +1,7 @@
 import { invalidRequest } from '../../../contract/errors/errors.ts'
 import { isJsonObject, type JsonObject } from '../../../contract/std/jsonObject.ts'
 import { isGiven, readBoolean } from '../../json/fields.ts'
-import type { Limits } from '../../limits.ts'
+import type { DialectLimits } from '../limits.ts'
 import { type ClientTool, differs, sentName } from '../shared/clientTools.ts'
 import { boundedTools, toolList } from '../shared/toolList.ts'
 import { type FunctionTool, readTool } from './toolKinds.ts'
@@ -23,7 +23,7 @@ export interface Tools {
  * @param joined tools that the input brings along; of two with one name the newer one counts
  * @throws GatewayError 400 with the field at fault
  */
-export function readTools(body: JsonObject, joined: readonly unknown[], limits: Limits): Tools {
+export function readTools(body: JsonObject, joined: readonly unknown[], limits: DialectLimits): Tools {
   const own = readAll(body['tools'], 'tools', limits)
   const all = new Map([...own, ...readAll(joined, 'input.tools', limits)].map((tool) => [tool.client.sent, tool]))
   const functions = [...all.values()]
@@ -39,7 +39,7 @@ export function readTools(body: JsonObject, joined: readonly unknown[], limits: 
   return { forward, echo, differing: functions.map(({ client }) => client).filter(differs) }
 }
 
-function readAll(tools: unknown, param: string, limits: Limits): readonly FunctionTool[] {
+function readAll(tools: unknown, param: string, limits: DialectLimits): readonly FunctionTool[] {
   const listed = toolList(tools, '{type: "function", name, ...}', limits, param)
   const read = listed.flatMap((tool, i) => readTool(tool, `${param}[${i}]`))
   return boundedTools(read, limits, param)

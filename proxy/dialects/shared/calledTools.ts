@@ -1,21 +1,24 @@
 import { jsonBytes } from '../../../contract/api/completion.ts'
 import { isJsonObject, type JsonObject } from '../../../contract/std/jsonObject.ts'
 import type { PromptSize } from '../../admission/holdSize.ts'
+import type { DialectLimits } from '../limits.ts'
 
 const ANY_INPUT: JsonObject = { type: 'object', properties: {} }
 const NO_CALL: JsonObject = { type: 'none' }
-/** Providers want definitions with calls, but not one for each of them. */
-const DEFINED_MAX = 128
 
 /**
  * The members of a Messages body that define the tools which its turns call, for a request that offers none: providers of
  * this format refuse a history with calls otherwise. The model is not to call them again.
  * @param turns checked messages of the format
+ * @param max definitions; providers want some, but not one for each call
  */
-export function calledTools(turns: readonly JsonObject[]): JsonObject {
+export function calledTools(turns: readonly JsonObject[], max: number): JsonObject {
   const blocks = turns.flatMap(({ content }) => (Array.isArray(content) ? (content as unknown[]) : []))
   const calls = blocks.filter(isJsonObject).filter(({ type }) => type === 'tool_use')
-  const tools = definitions(calls.map(({ name }) => name))
+  const tools = definitions(
+    calls.map(({ name }) => name),
+    max,
+  )
   return tools.length === 0 ? {} : { tools, tool_choice: NO_CALL }
 }
 
@@ -23,12 +26,10 @@ export function calledTools(turns: readonly JsonObject[]): JsonObject {
  * Measures the definitions that a provider may be sent for the calls of a chat that offers no tools.
  * @param messages checked messages of chat completions
  */
-export function countCalledTools(messages: readonly JsonObject[], size: PromptSize): void {
+export function countCalledTools(messages: readonly JsonObject[], size: PromptSize, limits: DialectLimits): void {
   const calls = messages.flatMap(({ tool_calls: made }) => (Array.isArray(made) ? (made as JsonObject[]) : []))
-  countDefinitions(
-    definitions(calls.map((call) => (isJsonObject(call['function']) ? call['function']['name'] : null))),
-    size,
-  )
+  const names = calls.map((call) => (isJsonObject(call['function']) ? call['function']['name'] : null))
+  countDefinitions(definitions(names, limits.calledToolsMax), size)
 }
 
 /** Measures the tools of `calledTools`. */
@@ -38,7 +39,7 @@ export function countDefinitions(tools: unknown, size: PromptSize): void {
   size.optionBytes = (size.optionBytes ?? 0) + jsonBytes(tools) + jsonBytes(NO_CALL)
 }
 
-function definitions(names: readonly unknown[]): JsonObject[] {
+function definitions(names: readonly unknown[], max: number): JsonObject[] {
   const known = new Set(names.filter((name) => typeof name === 'string' && name !== ''))
-  return [...known].slice(0, DEFINED_MAX).map((name) => ({ name, input_schema: ANY_INPUT }))
+  return [...known].slice(0, max).map((name) => ({ name, input_schema: ANY_INPUT }))
 }

@@ -1,14 +1,17 @@
 import type { JsonObject } from '../../../contract/std/jsonObject.ts'
 import type { PromptSize } from '../../admission/holdSize.ts'
+import type { Tagged } from '../../json/tagging.ts'
 import type { Asides } from './asides.ts'
 import type { ClientTool } from './clientTools.ts'
 import type { Preferences } from './preferences.ts'
 import type { PlacedThought } from './thought.ts'
 
 /** A chat request that is valid by itself; the checks that depend on the model follow later. */
-export interface ChatRequest {
+export interface ChatRequest extends Tagged {
   /** Public model id, suffixes taken off. */
   readonly modelId: string
+  /** The models that may serve in place of it, in their order, as the client names them; absent for none. */
+  readonly models?: readonly string[] | undefined
   readonly batch: boolean
   /** Called when a batch job ends; absent or '' for no webhook. */
   readonly webhookUrl?: string
@@ -44,6 +47,10 @@ export interface ChatRequest {
   readonly returnsThoughts?: boolean
   /** The answer is a summary of the conversation, for its client to go on from; absent is false. */
   readonly compacts?: boolean
+  /** The body of a request in the format of Messages; absent for others. */
+  readonly native?: JsonObject
+  /** Absent where it is read from the body when it is needed. */
+  readonly conversation?: Conversation
   /** The names of its options that are forwarded, which a provider may refuse; absent for none. */
   readonly named?: readonly string[]
   /** The tools that the client knows otherwise than the provider does; absent for none. */
@@ -51,4 +58,15 @@ export interface ChatRequest {
 }
 
 /** A chat request without the members to forward. */
-export type ChatFields = Omit<ChatRequest, 'forward' | 'effort' | 'extras' | 'thoughts'>
+export type ChatFields = Omit<ChatRequest, 'forward' | 'native' | 'effort' | 'extras' | 'thoughts'>
+
+/** The conversation that a request belongs to. */
+export interface Conversation {
+  /** As the client names it, or its user; '' where it does not. */
+  readonly name: string
+  /** How it begins, where it has no name. */
+  readonly beginning: string
+}
+
+/** A request whose body is here, or was read by another thread. */
+export type ReadRequest = ChatFields & Partial<Pick<ChatRequest, 'forward' | 'native'>>

@@ -10,9 +10,9 @@ import type { Model } from '../../catalog/catalog.ts'
 import type { Route } from '../../catalog/pricedItem.ts'
 import type { AnswerJson } from '../../json/answerJson.ts'
 import type { AnswerBounds } from '../../json/jsonObject.ts'
-import type { Limits } from '../../limits.ts'
 import type { Rejected } from '../../upstream/refusal.ts'
 import type { HeaderBlock } from '../../upstream/transport/headerBlock.ts'
+import type { DialectLimits } from '../limits.ts'
 import type { ChatFields, ChatRequest } from './chatRequest.ts'
 import type { RelayStream } from './relayStream.ts'
 
@@ -68,7 +68,7 @@ export interface AnswerContext {
   /** See UsageBounds; absent is false. */
   readonly outputFromTotal?: boolean
   readonly request: Pick<ChatFields, 'includeUsage' | 'echo' | 'prompt' | 'tools' | 'returnsThoughts' | 'compacts'>
-  readonly limits: Limits
+  readonly limits: DialectLimits
 }
 
 /** A provider's answer in one piece. */
@@ -121,7 +121,7 @@ export interface ChatSurface<Served extends ChatEndpoint = ChatEndpoint> {
   readonly name: SurfaceName
   readonly endpoint: Served
   /** @throws GatewayError 400 with the field at fault */
-  read(body: JsonObject, limits: Limits): ChatRequest
+  read(body: JsonObject, limits: DialectLimits): ChatRequest
   readonly codecs: Codecs<Served>
   /** The events that report an internal error to the client and end its stream. */
   faultEvents(fault: GatewayError): string

@@ -2,11 +2,8 @@ import { withoutByteOrderMark } from '../../../contract/std/jsonBody.ts'
 import type { JsonObject } from '../../../contract/std/jsonObject.ts'
 import type { Span } from '../../../contract/std/span.ts'
 import { CutJson } from '../../json/cutJson.ts'
-import type { Limits } from '../../limits.ts'
+import type { DialectLimits } from '../limits.ts'
 import type { ChatSurface, CutRequest } from './codec.ts'
-
-/** With more of them, pieces cost more than the text that they save. */
-const STRINGS_MAX = 256
 
 /**
  * Cuts the long strings out of a request that was found valid as a whole.
@@ -17,9 +14,9 @@ export function cutRequest(
   body: Buffer,
   strings: readonly Span[],
   surface: ChatSurface,
-  limits: Limits,
+  limits: DialectLimits,
 ): CutRequest | null {
-  if (strings.length === 0 || strings.length > STRINGS_MAX) return null
+  if (strings.length === 0 || strings.length > limits.cutStringsMax) return null
   const cut = new CutJson(body, strings)
   return {
     // Of a long string, the readers of requests check only its size and whether it is a mark or a data URL, so that a mark

@@ -6,9 +6,6 @@ import type { Thought } from './thought.ts'
 
 export type { FinishReason }
 
-/** A stream that numbers more tool calls than this is broken. */
-export const TOOL_CALLS_MAX = 128
-
 /** A call that the model wants the client to make. */
 export interface ToolCall {
   readonly id: string

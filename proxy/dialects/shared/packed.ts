@@ -1,8 +1,8 @@
 import { type JsonObject, parseJsonObject } from '../../../contract/std/jsonObject.ts'
-import type { Limits } from '../../limits.ts'
+import type { DialectLimits } from '../limits.ts'
 
 /** The bound of a packed text, which is neither given out nor read beyond it. */
-export type PackBound = Pick<Limits, 'packedCharactersMax'>
+export type PackBound = Pick<DialectLimits, 'packedCharactersMax'>
 
 const MARK = 'slu1.'
 

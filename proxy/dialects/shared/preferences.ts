@@ -69,6 +69,11 @@ export function checkMaxPrice(
   throw new GatewayError('no_route_for_policy', {
     message: `${modelId} costs ${prices} per million tokens, more than provider.max_price allows.`,
     param: 'provider.max_price',
+    figures: {
+      refusedBy: 'max_price',
+      model: modelId,
+      prices: { input: rates.input, output: rates.output, maxInput: maxInputPrice, maxOutput: maxOutputPrice },
+    },
   })
 }
 

@@ -4,8 +4,6 @@ import type { JsonObject } from '../../../contract/std/jsonObject.ts'
 import type { Provider } from '../../catalog/pricedItem.ts'
 import type { ChatFields } from './chatRequest.ts'
 
-/** Longer lists of names would not fit a header. */
-const NAMES_MAX = 32
 const NAME = /^[\w.-]{1,64}$/
 const NOTHING: readonly string[] = []
 
@@ -44,23 +42,30 @@ export function shapedBody(
   return body
 }
 
-/** The names of members that a provider does not get, which the client's answer lists. */
-export function droppedNames({ asides, named = [] }: ChatFields, { dialect, form }: Provider): readonly string[] {
+/**
+ * The names of members that a provider does not get, which the client's answer lists.
+ * @param max names; longer lists would not fit
+ */
+export function droppedNames(
+  { asides, named = [] }: ChatFields,
+  { dialect, form }: Provider,
+  max: number,
+): readonly string[] {
   if (asides === undefined && form === null) return NOTHING
   const { unknown = [], extra = [], thinking = [] } = asides ?? {}
   const taken = new Set(form?.extra)
   const thinks = DIALECT[dialect].thinking || (form !== null && form.thinking !== '' && form.thinking !== 'none')
   const omitted = form === null ? [] : named.filter((name) => form.omit.includes(name))
   const dropped = [...unknown, ...extra.filter((name) => !taken.has(name)), ...(thinks ? [] : thinking), ...omitted]
-  return dropped.slice(0, NAMES_MAX)
+  return dropped.slice(0, max)
 }
 
 /** The names of a body's members that are given and not among the known ones. */
-export function unknownNames(body: JsonObject, known: ReadonlySet<string>): string[] {
+export function unknownNames(body: JsonObject, known: ReadonlySet<string>, max: number): string[] {
   const names: string[] = []
   for (const name in body) {
     if (!known.has(name) && body[name] !== null && body[name] !== undefined && NAME.test(name)) names.push(name)
-    if (names.length >= NAMES_MAX) break
+    if (names.length >= max) break
   }
   return names
 }

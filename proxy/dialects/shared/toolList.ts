@@ -1,20 +1,24 @@
 import { invalidRequest } from '../../../contract/errors/errors.ts'
 import { isGiven } from '../../json/fields.ts'
-import type { Limits } from '../../limits.ts'
+import type { DialectLimits } from '../limits.ts'
 
 /**
  * The tools that a request lists; none where it has no list.
  * @param form of an entry, for the client's error
  * @throws GatewayError invalid_request for what is no list, and beyond limits.toolsMax
  */
-export function toolList(tools: unknown, form: string, limits: Limits, param = 'tools'): readonly unknown[] {
+export function toolList(tools: unknown, form: string, limits: DialectLimits, param = 'tools'): readonly unknown[] {
   if (!isGiven(tools)) return []
   if (!Array.isArray(tools)) throw invalidRequest(`${param} must be an array of ${form}.`, param)
   return boundedTools(tools, limits, param)
 }
 
 /** The same tools. @throws GatewayError invalid_request beyond limits.toolsMax */
-export function boundedTools<Tool>(tools: readonly Tool[], { toolsMax }: Limits, param = 'tools'): readonly Tool[] {
+export function boundedTools<Tool>(
+  tools: readonly Tool[],
+  { toolsMax }: DialectLimits,
+  param = 'tools',
+): readonly Tool[] {
   if (tools.length > toolsMax) throw invalidRequest(`${param} may hold at most ${toolsMax} entries.`, param)
   return tools
 }

@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type ErrorCode, GatewayError } from '../../../contract/errors/errors.ts'
+import type { ContractLimits } from '../../../contract/limits/limits.ts'
 import type { sluice } from '../../../contract/wire/generated/messages.js'
 import type { Redis } from '../../../contract/wire/redis.ts'
 import { holdsKey, shardOf } from '../../../contract/wire/redisKeys.ts'
 import { ControlUnavailable, type RpcClient } from '../../bus/rpcClient.ts'
-import type { Limits } from '../../limits.ts'
 
 /** The cause of a refusal of a job that control may have taken all the same: its hold has to be released there as well. */
 export const MAYBE_TAKEN: unique symbol = Symbol('what became of a batch job is not known')
@@ -16,7 +16,7 @@ export interface BatchJobsOptions {
   readonly rpc: Pick<RpcClient, 'call'>
   readonly commands: Redis
   readonly owner: string
-  readonly limits: Limits
+  readonly limits: ContractLimits
 }
 
 export type BatchSubmission = Omit<sluice.SubmitBatchRequest.$Properties, 'owner' | 'takeByMs'> & {

@@ -8,6 +8,7 @@ import type { ChatFields } from '../../dialects/shared/chatRequest.ts'
 import { type Exchange, JSON_TYPE } from '../../server/exchange.ts'
 import type { Admitted } from '../chat/admit.ts'
 import type { BatchOrder, StartBatch } from '../chat/chat.ts'
+import { droppedBy } from '../chat/droppedHeader.ts'
 import { NO_BILL } from '../run/bill.ts'
 import type { Metered } from '../run/metered.ts'
 import { Run, type RunListener } from '../run/run.ts'
@@ -46,7 +47,9 @@ class BatchRun implements RunListener {
   ) {
     const { model, routes, size } = admitted
     const { wantUnits, leastUnits } = size
-    const metered: Metered = { endpoint: 'chat', model, routes, wantUnits, leastUnits, streamed: false, rate: 'batch' }
+    const { tagging } = request
+    const asked = { endpoint: 'chat', model, routes, wantUnits, leastUnits, streamed: false, tagging } as const
+    const metered: Metered = { ...asked, rate: 'batch' }
     this.run = new Run(exchange, principal, metered, services, this)
     this.request = request
     this.admitted = admitted
@@ -71,7 +74,9 @@ class BatchRun implements RunListener {
       const taken = await this.batches.submit(job)
       run.handOver()
       const body = this.jobJson(heldUnits, taken?.createdAtMs || Date.now(), taken?.webhookSecret ?? '')
-      run.exchange.answer(202, JSON_TYPE, body)
+      const [first] = this.admitted.routes
+      const headers = first === undefined ? [] : droppedBy(this.request, first.provider, run.services.limits)
+      run.exchange.answer(202, JSON_TYPE, body, headers)
     } catch (error) {
       if (!(error instanceof GatewayError)) throw error
       this.giveUp(error)
@@ -89,7 +94,7 @@ class BatchRun implements RunListener {
 
   private submission(heldUnits: number): BatchSubmission {
     const { request } = this
-    const { principal, exchange, hold } = this.run
+    const { principal, exchange, hold, tagging } = this.run
     const { model, routes, size } = this.admitted
     return {
       requestId: hold.requestId,
@@ -116,6 +121,9 @@ class BatchRun implements RunListener {
       webhookUrl: request.webhookUrl ?? '',
       approvalId: hold.approvalId,
       baseUrl: this.baseUrl,
+      endUser: tagging?.user ?? '',
+      tags: tagging?.tags ?? '',
+      tagsSalt: tagging?.salt ?? '',
     }
   }
 

@@ -1,18 +1,20 @@
 import type { Endpoint } from '../../../contract/catalog/catalog.ts'
 import { DIALECTS_OF, dialectsWith } from '../../../contract/catalog/dialects.ts'
+import type { FallbackReason } from '../../../contract/catalog/fallback.ts'
 import { GatewayError, invalidRequest } from '../../../contract/errors/errors.ts'
 import type { ModelRates } from '../../../contract/money/charge.ts'
 import type { Principal } from '../../access/principal.ts'
 import { type HoldSize, hasMedia, holdRates, promptTokensMax, sizeHold } from '../../admission/holdSize.ts'
 import type { Model } from '../../catalog/catalog.ts'
 import type { Route } from '../../catalog/pricedItem.ts'
-import type { ChatFields } from '../../dialects/shared/chatRequest.ts'
+import type { ChatFields, ReadRequest } from '../../dialects/shared/chatRequest.ts'
 import type { ChatSurface } from '../../dialects/shared/codec.ts'
 import { contextWords } from '../../dialects/shared/contextWords.ts'
 import { checkMaxPrice } from '../../dialects/shared/preferences.ts'
 import type { CanaryCandidate } from '../../upstream/chooseCanary.ts'
-import { chooseRoutes } from '../../upstream/chooseRoutes.ts'
+import { chooseRoutes, type RoutePolicy } from '../../upstream/chooseRoutes.ts'
 import type { RouteHealth } from '../../upstream/routeHealth.ts'
+import { affinityOf, conversationOf } from '../run/affinity.ts'
 import { checkModel, routePolicy, tierRates } from '../run/checkModel.ts'
 import type { LockUse } from '../run/metered.ts'
 import { lockUse } from './lockUse.ts'
@@ -30,6 +32,27 @@ export interface Admitted {
   readonly size: HoldSize
   /** Undefined for a request that burns no tokens of a lock. */
   readonly lock: LockUse | undefined
+  /** Absent for a request that no other model may serve. */
+  readonly fallback?: Fallback
+}
+
+/** The other models that may serve a request; see admitAny. */
+export interface Fallback {
+  /** The most that the request costs at any of the models that its key may use, itself included. */
+  readonly wantUnits: number
+  /** In the order they are asked. */
+  readonly candidates: readonly Candidate[]
+  /** Why the model that the request names does not serve it; absent where it may. */
+  readonly since?: FallbackReason | undefined
+  /** The shortest time until a model can be asked that is left out because it cannot be asked now; absent where none is. */
+  readonly waitSeconds?: number | undefined
+}
+
+/** A request for one of these models. */
+export interface Candidate {
+  readonly admitted: Admitted
+  /** When it may be asked. */
+  readonly on: ReadonlySet<FallbackReason>
 }
 
 /** When a request is admitted. */
@@ -38,6 +61,8 @@ export interface Moment {
   readonly nowMs: number
   /** Decides whether a registered provider is asked first; '' for none, as for a quote. */
   readonly requestId: string
+  /** The session that a header names; '' for none. */
+  readonly session: string
 }
 
 const BATCH_DIALECTS = dialectsWith(({ batches }) => batches)
@@ -47,28 +72,62 @@ const BATCH_DIALECTS = dialectsWith(({ batches }) => batches)
  * @throws GatewayError with the code of the first rule that the request breaks
  */
 export function admit(
-  request: ChatFields,
+  request: ReadRequest,
   surface: ChatSurface,
   principal: Principal,
   found: Model | undefined,
-  { health, nowMs, requestId }: Moment,
+  moment: Moment,
 ): Admitted {
+  const { health, nowMs } = moment
   const model = checkModel(request.modelId, found, surface.endpoint, principal)
   if (request.batch) checkBatch(request, principal, model)
   checkContext(request, model, surface.endpoint)
   checkPdf(request, model)
   const rates = ratesFor(model, principal, request)
   const dialects = request.batch ? BATCH_DIALECTS : DIALECTS_OF[surface.endpoint]
-  const policy = routePolicy(request, principal, dialects, request.prompt.privateImage)
-  // Few models have canaries: the others do without another object per request.
-  const canary = model.canaries.length === 0 ? undefined : mayServeRegistered(request, principal, requestId)
-  const routes = chooseRoutes(model, canary === undefined ? policy : { ...policy, canary }, health, nowMs)
+  const usual = routePolicy(request, principal, dialects, request.prompt.privateImage)
+  // Few models have canaries or a choice of keys: the others do without more objects per request.
+  const isUsual = model.canaries.length === 0 && !model.leavesChoice
+  const policy = isUsual ? usual : { ...usual, ...choiceOf(request, principal, model, moment) }
+  const routes = chooseRoutes(model, policy, health, nowMs)
+  const size = sizeFor(request, model, rates)
+  const lock = principal.locks === null ? undefined : lockUse(request, principal.locks, model, { routes, size }, nowMs)
+  return { model, rates, routes, size, lock }
+}
+
+/** The hold of an admitted request: the most that it costs at any of the models that may serve it. */
+export function wantUnitsOf({ size, fallback }: Admitted): number {
+  return fallback?.wantUnits ?? size.wantUnits
+}
+
+/** The most tokens that a request can use, with any of the models that may serve it. */
+export function tokensMaxOf({ size, fallback }: Admitted): number {
+  const own = size.promptTokens + size.outputTokens
+  return fallback === undefined
+    ? own
+    : Math.max(own, ...fallback.candidates.map(({ admitted }) => tokensMaxOf(admitted)))
+}
+
+/** The hold of a request at a model's rates. */
+export function sizeFor(request: ChatFields, model: Model, rates: ModelRates): HoldSize {
   const promptTokens = promptTokensMax(request.prompt, rates, model.imageTokens, model.toolTokens, model.pdfTokens)
   const outputTokens = request.maxTokens ?? defaultOutput(request, model)
   const set = holdRates(rates, promptTokens, hasMedia(request.prompt))
-  const size = sizeHold(set, promptTokens, outputTokens, request.maxTokens === null)
-  const lock = principal.locks === null ? undefined : lockUse(request, principal.locks, model, { routes, size }, nowMs)
-  return { model, rates, routes, size, lock }
+  return sizeHold(set, promptTokens, outputTokens, request.maxTokens === null)
+}
+
+/** The part of the policy that chooses among several providers or keys. */
+function choiceOf(
+  request: ReadRequest,
+  principal: Principal,
+  { canaries, leavesChoice }: Model,
+  moment: Moment,
+): Pick<RoutePolicy, 'canary' | 'affinity'> {
+  const canary = canaries.length === 0 ? undefined : mayServeRegistered(request, principal, moment.requestId)
+  if (!leavesChoice) return { canary }
+  const body = request.native ?? request.forward
+  const conversation = request.conversation ?? (body && conversationOf(body))
+  return { canary, affinity: affinityOf(principal, moment, conversation) }
 }
 
 /** @throws GatewayError 400 for a PDF that is to be read by a model that takes none */
@@ -90,6 +149,12 @@ function checkBatch(request: ChatFields, principal: Principal, model: Model): vo
   }
   if (principal.privateTier || model.attested) throw new GatewayError('private_batch_unavailable')
   if (request.stream) throw new GatewayError('batch_unavailable', { message: 'A batch job cannot be streamed.' })
+  if (request.models !== undefined && request.models.length > 0) {
+    throw new GatewayError('batch_unavailable', {
+      message: 'A batch job has one model; leave models out.',
+      param: 'models',
+    })
+  }
   if (principal.noLogs) throw new GatewayError('batch_unavailable', { message: 'A key in no-logs mode has no batch.' })
   if (model.ratesBatch === null) {
     throw new GatewayError('batch_unavailable', { message: `${model.id} has no batch rates.`, param: 'model' })
@@ -137,7 +202,8 @@ function checkOutput(maxTokens: number | null, param: string, model: Model, endp
   throw new GatewayError('context_length_exceeded', { message, param })
 }
 
-function ratesFor(model: Model, principal: Principal, request: ChatFields): ModelRates {
+/** @throws GatewayError no_route_for_policy where the key or the request does not allow them */
+export function ratesFor(model: Model, principal: Principal, request: ChatFields): ModelRates {
   const rates = tierRates(model, principal, model.rates, model.ratesPrivate)
   checkMaxPrice(request.preferences, rates, model.id)
   return rates

@@ -16,9 +16,7 @@ import { Run, type RunListener } from '../run/run.ts'
 import { sendParts } from '../run/sendParts.ts'
 import type { RunServices } from '../run/services.ts'
 import { WholeCall, type WholeListener } from '../run/wholeCall.ts'
-import { toldRefusal } from './admit.ts'
 import { billOf, NOTHING_PRODUCED, settleUsed } from './chatBill.ts'
-import { droppedHeader } from './droppedHeader.ts'
 import { readLarge } from './largeAnswer.ts'
 import { type ChatOrder, meteredOf } from './order.ts'
 import { ProviderRequests } from './providerRequests.ts'
@@ -89,9 +87,12 @@ export class BodyRun implements RunListener, WholeListener {
     if (!this.call.detach()) this.run.leave(this.billOfPart())
   }
 
+  fallBack(error: GatewayError): boolean | Promise<void> {
+    return this.requests.fallBack(error)
+  }
+
   onRefused(error: GatewayError): void {
-    const { admitted, request, surface } = this.requests.order
-    this.run.refuse(toldRefusal(error, request, admitted.model, surface.endpoint))
+    this.run.refuse(this.requests.told(error))
   }
 
   onCut(): void {
@@ -100,7 +101,7 @@ export class BodyRun implements RunListener, WholeListener {
 
   onSettled(outcome: Outcome, chargedUnits: number): void {
     const costUnits = String(outcome.costUnits(chargedUnits))
-    const headers = ['x-cost-units', costUnits, ...droppedHeader(this.run, this.requests.order)]
+    const headers = ['x-cost-units', costUnits, ...this.requests.headers]
     this.send(outcome, outcome.receipt(chargedUnits), headers)
   }
 

@@ -1,18 +1,20 @@
+import { isDeepStrictEqual } from 'node:util'
 import { GatewayError } from '../../../contract/errors/errors.ts'
 import { readJsonBody } from '../../../contract/std/jsonBody.ts'
 import type { Span } from '../../../contract/std/span.ts'
 import type { Principal } from '../../access/principal.ts'
 import type { CatalogStore } from '../../catalog/catalogStore.ts'
 import type { ChatFields } from '../../dialects/shared/chatRequest.ts'
-import type { ChatSurface } from '../../dialects/shared/codec.ts'
+import { type ChatSurface, codecOf } from '../../dialects/shared/codec.ts'
 import { cutRequest } from '../../dialects/shared/cutRequest.ts'
 import type { Exchange } from '../../server/exchange.ts'
 import type { LargeBody } from '../largeBodies/largeBodies.ts'
 import { ownerOf, type Serve } from '../run/serve.ts'
 import type { RunServices } from '../run/services.ts'
-import { type Admitted, admit, type Moment } from './admit.ts'
+import type { Admitted, Moment } from './admit.ts'
 import { BodyRun } from './bodyRun.ts'
-import { LargeSource, SmallSource } from './source.ts'
+import { admitAny } from './fallback.ts'
+import { type ChatSource, LargeSource, SmallSource } from './source.ts'
 import { StreamRun } from './streamRun.ts'
 
 /** A request that is admitted as a batch job. */
@@ -47,15 +49,15 @@ export function chatServe(
     services: RunServices,
   ): Promise<void> => {
     const request = await body.run('chat', { surface: surface.name, answers: true })
-    const model = catalog.model(request.modelId)
-    const admitted = admit(request, surface, principal, model, momentOf(exchange, services))
+    const admitted = admitAny(request, surface, principal, catalog, momentOf(exchange, services))
+    const routes = request.batch ? admitted.routes.slice(0, 1) : admitted.routes
+    const source = new LargeSource(body, surface.name)
+    await source.prepare({ model: admitted.model, routes })
     if (request.batch) {
-      const printed = await body.run('printBatch', null)
-      const order = { request, admitted, body: Buffer.from(printed.buffer) }
+      const order = batchOrder(request, admitted, surface, source)
       if (!exchange.gone) startBatch(exchange, principal, order, services)
       return
     }
-    const source = await LargeSource.of(body, surface.name, admitted.model, admitted.routes)
     const Kind = request.stream ? StreamRun : BodyRun
     // No hold was taken yet, so a client that has disconnected meanwhile needs no cleanup.
     if (!exchange.gone) new Kind(exchange, principal, { request, admitted, surface, source }, services).start()
@@ -66,11 +68,10 @@ export function chatServe(
     const { limits } = services
     const longStrings: Span[] = []
     const request = surface.read(readJsonBody(body, limits.jsonDepthMax, longStrings), limits)
-    const model = catalog.model(request.modelId)
-    const admitted = admit(request, surface, principal, model, momentOf(exchange, services))
+    const admitted = admitAny(request, surface, principal, catalog, momentOf(exchange, services))
     if (request.batch) {
-      const printed = Buffer.from(JSON.stringify(request.forward))
-      startBatch(exchange, principal, { request, admitted, body: printed }, services)
+      const order = batchOrder(request, admitted, surface, new SmallSource(request, null))
+      startBatch(exchange, principal, order, services)
       return
     }
     const Kind = request.stream ? StreamRun : BodyRun
@@ -82,6 +83,19 @@ export function chatServe(
   }
 }
 
-function momentOf({ id, startedAtMs }: Exchange, { health }: RunServices): Moment {
-  return { health, nowMs: startedAtMs, requestId: id }
+/** A job is kept with one body: it has the routes that want their requests in the form of the first. */
+function batchOrder(request: ChatFields, admitted: Admitted, surface: ChatSurface, source: ChatSource): BatchOrder {
+  const [first] = admitted.routes
+  if (first === undefined) throw new GatewayError('model_unavailable')
+  const { dialect, form } = first.provider
+  const { rest } = source.print(first.provider, codecOf(surface, dialect), admitted.model)
+  const formed = admitted.routes.filter(({ provider }) => isDeepStrictEqual(provider.form, form))
+  // control has the keys: for a job, a route with several is one.
+  const routes = formed.filter(({ id }, index) => formed.findIndex((route) => route.id === id) === index)
+  const body = Buffer.concat([Buffer.from('{'), typeof rest === 'string' ? Buffer.from(rest) : rest])
+  return { request, admitted: { ...admitted, routes }, body }
+}
+
+function momentOf({ id, startedAtMs, head }: Exchange, { health }: RunServices): Moment {
+  return { health, nowMs: startedAtMs, requestId: id, session: head.session ?? '' }
 }

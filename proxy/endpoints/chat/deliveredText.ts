@@ -1,8 +1,9 @@
 import { choicesOf, toolCallTexts } from '../../../contract/api/completion.ts'
 import { saidIn } from '../../../contract/api/saidText.ts'
 import { isJsonObject, type JsonObject, parseJsonObject } from '../../../contract/std/jsonObject.ts'
-import type { Limits } from '../../limits.ts'
+import { HeldText } from '../../dialects/openai/repeatedText.ts'
 import { type EventBounds, FrameReader, type FrameSink } from '../../sse/frameReader.ts'
+import type { ChatLimits } from './limits.ts'
 
 /** The members of a content block that carry output besides the texts that both dialects have. */
 const MEMBERS = ['partial_json', 'name']
@@ -14,10 +15,12 @@ const MEMBERS = ['partial_json', 'name']
 export class DeliveredText implements FrameSink {
   text = ''
   private readonly frames: FrameReader
+  private readonly heldText = new HeldText()
+  private readonly heldThought = new HeldText()
   /** Output beyond it is not counted, in UTF-16 code units. */
   private readonly charactersMax: number
 
-  constructor(limits: EventBounds & Pick<Limits, 'countCharactersMax' | 'eventParsedBytesMax'>) {
+  constructor(limits: EventBounds & Pick<ChatLimits, 'countCharactersMax' | 'eventParsedBytesMax'>) {
     this.frames = new FrameReader({ ...limits, eventBytesMax: limits.eventParsedBytesMax })
     this.charactersMax = limits.countCharactersMax
   }
@@ -39,16 +42,25 @@ export class DeliveredText implements FrameSink {
 
   private take(holder: JsonObject): void {
     const { text, delta, content_block: block } = holder
-    if (typeof text === 'string') this.text += text
+    if (typeof text === 'string') this.say(text, this.heldText)
     for (const part of [delta, block]) {
       if (!isJsonObject(part)) continue
       const { text: words, reasoning, refusal } = saidIn(part)
-      this.text += reasoning + words + refusal
+      this.say(reasoning, this.heldThought)
+      this.say(words, this.heldText)
+      this.text += refusal
       for (const name of MEMBERS) {
         const value = part[name]
         if (typeof value === 'string') this.text += value
       }
       this.text += toolCallTexts(part['tool_calls']).join('')
     }
+  }
+
+  // A last piece that repeats all before it reaches no client.
+  private say(piece: string, held: HeldText): void {
+    if (piece === '') return
+    this.text += held.release()
+    if (!held.holds(piece)) this.text += piece
   }
 }

@@ -1,4 +1,5 @@
 import type { Dialect } from '../../../contract/catalog/dialects.ts'
+import type { GatewayError } from '../../../contract/errors/errors.ts'
 import type { Span } from '../../../contract/std/span.ts'
 import { grantedOutputTokens } from '../../admission/holdSize.ts'
 import type { Provider, Route } from '../../catalog/pricedItem.ts'
@@ -8,28 +9,55 @@ import {
   codecOf,
   type ProviderRequestBuilder,
 } from '../../dialects/shared/codec.ts'
+import type { HeaderList } from '../../server/exchange.ts'
+import { limited } from '../../upstream/keyVerdict.ts'
 import { postRequest } from '../../upstream/providerRequest.ts'
 import type { UpstreamRequest } from '../../upstream/transport/transport.ts'
 import type { AnswerInput } from '../largeBodies/largeTasks.ts'
 import type { RunContext } from '../run/context.ts'
+import type { Metered } from '../run/metered.ts'
+import { type Candidate, toldRefusal } from './admit.ts'
 import type { GrantedOrder } from './chatBill.ts'
-import type { ChatOrder } from './order.ts'
+import { droppedHeader } from './droppedHeader.ts'
+import { nextCandidate, reasonOf, sooner } from './fallback.ts'
+import { type ChatOrder, meteredOf } from './order.ts'
 import { formKey } from './source.ts'
+
+/** The run of a request whose model may change before it is served. */
+interface ServingRun extends RunContext {
+  /** The route that answers, or was asked last; null before any is. */
+  readonly asked: Route | null
+  /** From now on another model serves: its routes are asked, and its price sheet counts. */
+  serveBy(metered: Metered): void
+}
+
+const NONE: readonly Candidate[] = []
 
 /** The requests to providers for a chat request, and the readers of their answers: one codec for each dialect. */
 export class ProviderRequests implements GrantedOrder {
-  private readonly run: RunContext
-  readonly order: ChatOrder
+  private readonly run: ServingRun
+  /** For the model that serves the request, or is asked. */
+  order: ChatOrder
   private dialect: Dialect = 'openai'
   private builder: ProviderRequestBuilder | undefined
   private form = ''
   private outputFromTotal = false
   /** Output tokens that the hold pays for. */
   maxTokens = 0
+  private heldUnits = 0
+  /** Models that may be asked yet. */
+  private candidates: readonly Candidate[]
+  /** The shortest wait of the models that could not serve the request; undefined where none states one. */
+  private waitSeconds: number | undefined
+  /** The answer has a header with the model that serves. */
+  private readonly isFlexible: boolean
 
-  constructor(run: RunContext, order: ChatOrder) {
+  constructor(run: ServingRun, order: ChatOrder) {
     this.run = run
     this.order = order
+    this.candidates = order.admitted.fallback?.candidates ?? NONE
+    this.waitSeconds = order.admitted.fallback?.waitSeconds
+    this.isFlexible = order.admitted.fallback !== undefined
   }
 
   /** The codec for the provider that is being asked. */
@@ -71,8 +99,45 @@ export class ProviderRequests implements GrantedOrder {
    * @param lockUnits the part of the hold that is tokens of a lock
    */
   grant(heldUnits: number, lockUnits: number): void {
-    const { size, lock } = this.order.admitted
+    const { size, lock, fallback } = this.order.admitted
+    this.heldUnits = heldUnits
+    if (fallback?.since !== undefined) this.run.services.metrics.noteFallback(fallback.since)
     this.maxTokens = lock?.hold.outputTokens(heldUnits, lockUnits) ?? grantedOutputTokens(size, heldUnits)
+  }
+
+  /**
+   * Goes on to the next model that may serve the request after this error.
+   * @returns whether there is one; a promise where its requests are being written first
+   */
+  fallBack(error: GatewayError): boolean | Promise<void> {
+    if (error.row === 'rate_limited') this.waitSeconds = sooner(this.waitSeconds, error.retryAfterSeconds)
+    if (this.candidates.length === 0) return false
+    const { order, heldUnits } = this
+    const next = nextCandidate(this.candidates, order.admitted, error, heldUnits)
+    const reason = reasonOf(error)
+    if (next === undefined || reason === undefined) return false
+    this.candidates = this.candidates.slice(this.candidates.indexOf(next) + 1)
+    this.order = { ...order, admitted: next.admitted }
+    this.builder = undefined
+    this.maxTokens = grantedOutputTokens(next.admitted.size, heldUnits)
+    this.run.serveBy(meteredOf(this.order))
+    this.run.services.metrics.noteFallback(reason)
+    return this.order.source.prepare(next.admitted) ?? true
+  }
+
+  /** The error as the client gets it when no model is left: one that asks it to wait names the shortest wait of all models. */
+  told(error: GatewayError): GatewayError {
+    const { admitted, request, surface } = this.order
+    const seconds = sooner(this.waitSeconds, error.retryAfterSeconds)
+    const isSooner = error.row === 'rate_limited' && seconds !== undefined && seconds !== error.retryAfterSeconds
+    return toldRefusal(isSooner ? limited(seconds * 1000) : error, request, admitted.model, surface.endpoint)
+  }
+
+  /** The headers of the answer that only some requests have. */
+  get headers(): HeaderList {
+    const { run, order, isFlexible } = this
+    const dropped = droppedHeader(run, order)
+    return isFlexible ? [...dropped, 'x-served-model', order.admitted.model.id] : dropped
   }
 
   /** The most bytes that an answer in one piece may have, by what the hold pays for. */

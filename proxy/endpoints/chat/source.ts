@@ -13,9 +13,17 @@ export interface Prompt {
   readonly extraTokens: number
 }
 
+/** A model and the routes over which it may be asked. */
+export interface RoutedModel {
+  readonly model: Model
+  readonly routes: readonly Route[]
+}
+
 /** The parts of a chat request for providers and for the tokenizer. */
 export interface ChatSource {
-  /** The request as providers of a dialect read it. */
+  /** Has the request written for all providers of a model. @returns undefined where nothing is to be waited for */
+  prepare(asked: RoutedModel): Promise<void> | undefined
+  /** The request as providers of a dialect read it, after `prepare` for its model. */
   print(provider: Provider, codec: ChatCodec, model: Model): Printed
   /** @param imageTokens tokens that an image counts as */
   prompt(imageTokens: number): Prompt | Promise<Prompt>
@@ -32,6 +40,10 @@ export class SmallSource implements ChatSource {
     this.cut = cut
   }
 
+  prepare(): undefined {
+    return undefined
+  }
+
   print({ form }: Provider, codec: ChatCodec, model: Model): Printed {
     const { cut } = this
     this.cut = null
@@ -43,33 +55,36 @@ export class SmallSource implements ChatSource {
   }
 }
 
-/** A request that another thread has read, and written for the providers that may be asked. */
+/** A request that another thread has read, and writes for the providers that are asked. */
 export class LargeSource implements ChatSource {
   private readonly body: LargeBody
   private readonly surface: SurfaceName
-  /** By the key of the form that they are in. */
-  private readonly printed: ReadonlyMap<string, Printed>
+  /** By printKey. */
+  private readonly printed = new Map<string, Printed>()
 
-  constructor(body: LargeBody, surface: SurfaceName, printed: ReadonlyMap<string, Printed>) {
+  constructor(body: LargeBody, surface: SurfaceName) {
     this.body = body
     this.surface = surface
-    this.printed = printed
   }
 
-  /** Has a request written for all providers of its routes. */
-  static async of(body: LargeBody, surface: SurfaceName, model: Model, routes: readonly Route[]): Promise<LargeSource> {
-    const printed = new Map<string, Printed>()
-    for (const { provider } of routes) {
-      const key = formKey(provider)
-      if (printed.has(key)) continue
-      const { dialect, form } = provider
+  prepare({ model, routes }: RoutedModel): Promise<void> | undefined {
+    const missing = new Map(
+      routes
+        .map(({ provider }) => [printKey(provider, model), provider] as const)
+        .filter(([key]) => !this.printed.has(key)),
+    )
+    return missing.size === 0 ? undefined : this.write(missing, model)
+  }
+
+  private async write(providers: ReadonlyMap<string, Provider>, model: Model): Promise<void> {
+    const { body, surface, printed } = this
+    for (const [key, { dialect, form }] of providers) {
       printed.set(key, await body.run('print', { surface, dialect, model: askModel(model, form) }))
     }
-    return new LargeSource(body, surface, printed)
   }
 
-  print(provider: Provider): Printed {
-    const printed = this.printed.get(formKey(provider))
+  print(provider: Provider, _codec: ChatCodec, model: Model): Printed {
+    const printed = this.printed.get(printKey(provider, model))
     if (printed === undefined) throw new Error(`the request was not written for ${provider.id}`)
     return printed
   }
@@ -90,4 +105,8 @@ export function askModel(
 /** Providers with the same key get the same requests, but for the model's name and the output limit. */
 export function formKey({ id, dialect, form }: Provider): string {
   return form === null ? dialect : `${dialect} ${id}`
+}
+
+function printKey(provider: Provider, { id }: Model): string {
+  return `${id} ${formKey(provider)}`
 }

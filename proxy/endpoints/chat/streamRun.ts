@@ -12,16 +12,13 @@ import type { Outcome } from '../run/outcome.ts'
 import type { CallListener, ProviderCall } from '../run/providerCall.ts'
 import { Run, type RunListener } from '../run/run.ts'
 import type { RunServices } from '../run/services.ts'
-import { toldRefusal } from './admit.ts'
+import { StreamBody } from '../run/streamBody.ts'
 import { billOf, NOTHING_PRODUCED, settleUsed } from './chatBill.ts'
 import { DeliveredText } from './deliveredText.ts'
-import { droppedHeader } from './droppedHeader.ts'
 import { type ChatOrder, meteredOf } from './order.ts'
 import { ProviderRequests } from './providerRequests.ts'
-import { StreamBody } from './streamBody.ts'
 
 const NOTHING = Buffer.alloc(0)
-const EVENT_STREAM = 'text/event-stream'
 
 /** A streamed chat request: chunks are relayed as they arrive, the receipt and the end follow the settlement. */
 export class StreamRun implements RunListener, CallListener, DrainListener {
@@ -30,7 +27,6 @@ export class StreamRun implements RunListener, CallListener, DrainListener {
   // Of the run, here too for the sake of every chunk.
   private readonly exchange: Exchange
   private readonly services: RunServices
-  private readonly order: ChatOrder
   private readonly requests: ProviderRequests
   private stream: RelayStream | undefined
   private body: StreamBody | undefined
@@ -52,7 +48,6 @@ export class StreamRun implements RunListener, CallListener, DrainListener {
     this.call = this.run.callFor(this)
     this.exchange = exchange
     this.services = services
-    this.order = order
     this.requests = new ProviderRequests(this.run, order)
   }
 
@@ -81,8 +76,7 @@ export class StreamRun implements RunListener, CallListener, DrainListener {
     const { codec } = this.requests
     this.stream = codec.stream(this.requests.answerContext)
     if (this.run.asked?.registered !== undefined) this.delivered = new DeliveredText(this.services.limits)
-    const type = headers.get('content-type')?.toLowerCase() ?? EVENT_STREAM
-    this.body = new StreamBody(type.startsWith(EVENT_STREAM), this.services.limits, codec.wholeEvents)
+    this.body = new StreamBody(headers.get('content-type'), this.services.limits, codec.wholeEvents)
     if (headers.unreadable === true) this.call.reject(refusalOfError(null))
     else if (this.call.detached) this.leave()
   }
@@ -146,9 +140,12 @@ export class StreamRun implements RunListener, CallListener, DrainListener {
     else if (isTaken) this.call.linger(() => this.leave())
   }
 
+  fallBack(error: GatewayError): boolean | Promise<void> {
+    return this.requests.fallBack(error)
+  }
+
   onRefused(error: GatewayError): void {
-    const { admitted, request, surface } = this.order
-    this.run.refuse(toldRefusal(error, request, admitted.model, surface.endpoint))
+    this.run.refuse(this.requests.told(error))
   }
 
   onCut(): void {
@@ -174,7 +171,7 @@ export class StreamRun implements RunListener, CallListener, DrainListener {
   }
 
   faultEvents(fault: GatewayError): string {
-    return this.rest.toString() + this.order.surface.faultEvents(fault)
+    return this.rest.toString() + this.requests.order.surface.faultEvents(fault)
   }
 
   // Until the first real output, failover is still possible, so earlier bytes are held back.
@@ -209,7 +206,7 @@ export class StreamRun implements RunListener, CallListener, DrainListener {
     this.begun = true
     this.call.commit()
     this.services.metrics.counters.streams++
-    this.exchange.beginStream(droppedHeader(this.run, this.order))
+    this.exchange.beginStream(this.requests.headers)
     return true
   }
 

@@ -2,8 +2,8 @@ import { GatewayError } from '../../../contract/errors/errors.ts'
 import type { JsonBounds } from '../../../contract/std/jsonExcess.ts'
 import { errorOf } from '../../../contract/wire/refusal.ts'
 import { PoolBusy, WorkerPool } from '../../../workers/pool.ts'
-import type { Limits } from '../../limits.ts'
-import type { LargeReply, LargeTask, LargeTaskName, LargeTasks } from './largeTasks.ts'
+import type { LargeReply, LargeTask, LargeTaskName, LargeTasks, TaskLimits } from './largeTasks.ts'
+import type { LargeBodyLimits } from './limits.ts'
 import { sharedBytes } from './sharedBytes.ts'
 
 const TASK_FILE = new URL('./tasks/largeTask.js', import.meta.url).href
@@ -28,9 +28,9 @@ interface Lane {
 export class LargeBody {
   private readonly bytes: Uint8Array
   private readonly lane: Lane
-  private readonly limits: Limits
+  private readonly limits: TaskLimits
 
-  constructor(body: Buffer, lane: Lane, limits: Limits) {
+  constructor(body: Buffer, lane: Lane, limits: TaskLimits) {
     this.bytes = sharedBytes(body)
     this.lane = lane
     this.limits = limits
@@ -62,11 +62,11 @@ export class LargeBody {
  * write for the providers. Strangers' bodies have a thread to themselves, and are bounded more closely.
  */
 export class LargeBodies {
-  private readonly limits: Limits
+  private readonly limits: TaskLimits
   private readonly lanes: Readonly<Record<Source, Lane>>
 
   /** @param onFault called for threads that fail while they are idle */
-  constructor(limits: Limits, onFault: (error: unknown) => void) {
+  constructor(limits: LargeBodyLimits & TaskLimits, onFault: (error: unknown) => void) {
     this.limits = limits
     const { jsonDepthMax: depthMax } = limits
     const newPool = (niceIncrement: number, queueMax: number = limits.largeBodiesWaitingMax) =>

@@ -6,11 +6,16 @@ import type { Span } from '../../../contract/std/span.ts'
 import type { sluice } from '../../../contract/wire/generated/messages.js'
 import type { TextSample } from '../../../workers/textSample.ts'
 import type { AnswerPlaces } from '../../catalog/tool.ts'
+import type { DialectLimits } from '../../dialects/limits.ts'
 import type { ChatFields } from '../../dialects/shared/chatRequest.ts'
 import type { AnswerContext, AskModel, Printed, SurfaceName } from '../../dialects/shared/codec.ts'
 import type { MembersContent, MembersReading } from '../../json/findMembers.ts'
-import type { Limits } from '../../limits.ts'
+import type { JsonLimits } from '../../json/limits.ts'
 import type { Refusal } from '../../upstream/refusal.ts'
+import type { McpLimits } from '../mcp/limits.ts'
+import type { ModalityLimits } from '../modalities/limits.ts'
+import type { TokenLimits } from '../tokens/limits.ts'
+import type { VideoLimits } from '../videos/limits.ts'
 
 /** The operations other than chat that take JSON. */
 export type UnitEndpoint = 'embeddings' | 'rerank' | 'images' | 'speech'
@@ -106,8 +111,6 @@ export interface LargeTasks {
   }
   /** Serializes the request for counting its tokens, without the model. */
   readonly printCount: { readonly input: { readonly model: AskModel }; readonly output: Uint8Array }
-  /** Writes it for a batch job. */
-  readonly printBatch: { readonly input: null; readonly output: Uint8Array }
   readonly prompt: {
     readonly input: { readonly surface: SurfaceName; readonly imageTokens: number }
     readonly output: PromptSample
@@ -131,6 +134,9 @@ export interface LargeTasks {
   readonly video: { readonly input: null; readonly output: object }
 }
 
+/** The limits that the tasks go by. */
+export type TaskLimits = JsonLimits & DialectLimits & TokenLimits & ModalityLimits & VideoLimits & McpLimits
+
 export type LargeTaskName = keyof LargeTasks
 
 /** A task as it is sent to the thread. */
@@ -141,7 +147,7 @@ export type LargeTask = {
     /** In memory that both threads share. */
     readonly body: Uint8Array
     readonly bounds: JsonBounds
-    readonly limits: Limits
+    readonly limits: TaskLimits
   }
 }[LargeTaskName]
 

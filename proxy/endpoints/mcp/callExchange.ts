@@ -7,6 +7,7 @@ import type {
   HeaderList,
   RequestHead,
 } from '../../server/exchange.ts'
+import type { RequestTrace } from '../../traces/requestTrace.ts'
 
 /** How a call inside a message ended. */
 export type CallOutcome =
@@ -20,6 +21,8 @@ export type CallOutcome =
 export class CallExchange implements Exchange {
   readonly head: RequestHead
   readonly body: Buffer
+  isRecorded = false
+  trace: RequestTrace | undefined = undefined
   decorator: AnswerDecorator | null = null
   begun = false
   private readonly outer: Exchange
@@ -35,6 +38,10 @@ export class CallExchange implements Exchange {
 
   get id(): string {
     return this.outer.id
+  }
+
+  get route(): string {
+    return this.outer.route ?? ''
   }
 
   get startedAtMs(): number {

@@ -8,14 +8,7 @@ import {
 import { GatewayError } from '../../../contract/errors/errors.ts'
 import type { JsonObject } from '../../../contract/std/jsonObject.ts'
 import { errorOf } from '../../../contract/wire/refusal.ts'
-import {
-  type Exchange,
-  type Handler,
-  JSON_TYPE,
-  type Precheck,
-  type RequestHead,
-  type Sender,
-} from '../../server/exchange.ts'
+import { type Exchange, type Handler, JSON_TYPE, type RequestHead } from '../../server/exchange.ts'
 import type { LargeBody } from '../largeBodies/largeBodies.ts'
 import { CHAT_PATH, chatTool } from './chat.ts'
 import { readCallCredential } from './credential.ts'
@@ -107,15 +100,6 @@ async function readLarge(body: LargeBody): Promise<Received> {
     id,
     request: () => request ?? requestOf({ id, method: '', parsed: {} }),
     chat: chat === undefined ? refused : Buffer.from(chat.buffer),
-  }
-}
-
-/** Holders of keys are customers. The handler reports errors of other clients in the form of the protocol. */
-export function mcpPrecheck(keyed: Precheck): Precheck {
-  const known = (sender: Sender): Sender => (sender === 'customer' ? sender : 'stranger')
-  return (head) => {
-    const sender = keyed(head)
-    return sender instanceof Promise ? sender.then(known) : known(sender)
   }
 }
 

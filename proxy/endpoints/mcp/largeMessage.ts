@@ -2,10 +2,10 @@ import { INVALID_PARAMS, type JSONRPCRequest } from '@modelcontextprotocol/serve
 import { GatewayError } from '../../../contract/errors/errors.ts'
 import { isJsonObject, type JsonObject } from '../../../contract/std/jsonObject.ts'
 import { refusalOf } from '../../../contract/wire/refusal.ts'
-import type { Limits } from '../../limits.ts'
 import type { LargeMessage, LargeMessageFault } from '../largeBodies/largeTasks.ts'
 import { chatBody } from './chatBody.ts'
 import { checkToolInput } from './inputCheck.ts'
+import type { McpLimits } from './limits.ts'
 import { type RpcMessage, readMessage, requestOf } from './message.ts'
 import { RpcError } from './protocol.ts'
 
@@ -15,7 +15,7 @@ const SMALL_CHARACTERS_MAX = 65_536
 const CHAT_TOOLS: ReadonlySet<unknown> = new Set(['chat', 'quote'])
 
 /** Reads a large message, so that its reader gets only small values. */
-export function readLargeMessage(body: Buffer, limits: Limits): LargeMessage | LargeMessageFault {
+export function readLargeMessage(body: Buffer, limits: McpLimits): LargeMessage | LargeMessageFault {
   let id: string | undefined
   try {
     const message = readMessage(body, limits)

@@ -1,7 +1,7 @@
 import { INVALID_PARAMS, INVALID_REQUEST, type JSONRPCRequest, PARSE_ERROR } from '@modelcontextprotocol/server'
 import { isJsonObject, type JsonObject } from '../../../contract/std/jsonObject.ts'
 import { objectSpans, spanBytes } from '../../json/jsonSpans.ts'
-import type { Limits } from '../../limits.ts'
+import type { McpLimits } from './limits.ts'
 import { RpcError } from './protocol.ts'
 
 /** A message of a client. */
@@ -30,7 +30,7 @@ export function requestOf({ method, parsed }: RpcMessage): JSONRPCRequest {
  * Reads the one message of a request's body.
  * @throws RpcError with status 400 for an invalid message; batches, which only one past revision has, are rejected
  */
-export function readMessage(body: Buffer, { jsonDepthMax }: Limits): RpcMessage {
+export function readMessage(body: Buffer, { jsonDepthMax }: McpLimits): RpcMessage {
   const parsed = parse(body)
   if (Array.isArray(parsed)) throw invalid('Batches are not served; send one message a request.')
   const spans = objectSpans(body, jsonDepthMax)

@@ -7,8 +7,9 @@ import { payerPrincipal } from '../../access/payerPrincipal.ts'
 import type { Sheet } from '../../catalog/pricedItem.ts'
 import { chatSurface } from '../../dialects/chatSurface.ts'
 import { PaidRequest } from '../../payments/paidRequest.ts'
-import { type Admitted, admit } from '../chat/admit.ts'
+import { type Admitted, wantUnitsOf } from '../chat/admit.ts'
 import { refuseAdmittedBatch } from '../chat/chat.ts'
+import { admitAny } from '../chat/fallback.ts'
 import { CallExchange } from './callExchange.ts'
 import { bodyOfCall, CHAT_PATH } from './chat.ts'
 import { callerOf, type McpCall, type McpParts } from './parts.ts'
@@ -29,11 +30,11 @@ export async function quoteTool(call: McpCall, parts: McpParts): Promise<CallToo
       ? chatSurface.read(parseJsonObject(body.toString('utf8')) ?? {}, services.limits)
       : await large.run('chat', { surface: 'chat', answers: true })
   const principal = credential.hasKey ? await callerOf(call, keys) : NOBODY
-  const model = catalog.model(request.modelId)
-  const admitted = admit(request, chatSurface, principal, model, {
+  const admitted = admitAny(request, chatSurface, principal, catalog, {
     health: services.health,
     nowMs: exchange.startedAtMs,
     requestId: '',
+    session: exchange.head.session ?? '',
   })
   if (request.batch) refuseAdmittedBatch()
   const { size } = admitted
@@ -44,7 +45,7 @@ export async function quoteTool(call: McpCall, parts: McpParts): Promise<CallToo
     model: id,
     endpoint: 'chat',
     price_sheet: String(sheet.version),
-    hold: JSON.parse(amountJson(size.wantUnits, sheet.coinUsdUnits)) as JsonObject,
+    hold: JSON.parse(amountJson(wantUnitsOf(admitted), sheet.coinUsdUnits)) as JsonObject,
     price: priceOf(sheet, id, principal.privateTier),
     prompt_tokens_max: size.promptTokens,
     max_tokens: size.outputTokens,
@@ -56,9 +57,10 @@ export async function quoteTool(call: McpCall, parts: McpParts): Promise<CallToo
 async function offer(
   call: McpCall,
   body: Buffer,
-  { size, model }: Admitted,
+  admitted: Admitted,
   { payments }: McpParts,
 ): Promise<JsonObject | undefined> {
+  const { model } = admitted
   const head = { ...call.credential.head, path: CHAT_PATH, authorization: '', paymentSignature: '' }
   const inner = new CallExchange(call.exchange, head, body, () => undefined)
   const paid = new PaidRequest(payments, inner, body)
@@ -69,7 +71,7 @@ async function offer(
     streamed: false,
   })
   try {
-    await paid.quote({ requestId: inner.id, wantUnits: size.wantUnits, holdMeta })
+    await paid.quote({ requestId: inner.id, wantUnits: wantUnitsOf(admitted), holdMeta })
     return undefined
   } catch (error) {
     if (!(error instanceof GatewayError)) throw error

@@ -38,6 +38,7 @@ const CHAT_INPUT: Tool['inputSchema'] = {
     temperature: { ...NUMBER, minimum: 0, maximum: 2 },
     tools: { type: 'array', items: OBJECT },
     response_format: OBJECT,
+    models: { type: 'array', items: TEXT, description: 'models that serve where the first cannot, in this order' },
     provider: { ...OBJECT, description: 'routing wishes: allow_retention, max_price' },
   },
   required: ['model', 'messages'],

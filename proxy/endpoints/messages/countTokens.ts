@@ -15,6 +15,7 @@ import { chooseRoutes } from '../../upstream/chooseRoutes.ts'
 import { RouteHealth } from '../../upstream/routeHealth.ts'
 import { checkContext } from '../chat/admit.ts'
 import { askModel, type Prompt } from '../chat/source.ts'
+import { unitAffinity } from '../run/affinity.ts'
 import { checkKey } from '../run/checkKey.ts'
 import { checkModel, routePolicy } from '../run/checkModel.ts'
 import type { RunServices } from '../run/services.ts'
@@ -50,7 +51,7 @@ export function countTokensHandler(keys: KeyCache, catalog: CatalogStore, servic
     { request, rest, prompt }: Countable,
     model: Model,
   ): Promise<object> {
-    const routes = countingRoutes(model, request, principal, health, exchange.startedAtMs)
+    const routes = countingRoutes(model, request, principal, health, exchange)
     if (routes.length > 0) {
       const tokens = await new ProviderCount(exchange, principal, await rest(model), { routes, health }, services).ask()
       if (tokens !== null || exchange.gone) return { input_tokens: tokens }
@@ -97,10 +98,12 @@ function countingRoutes(
   request: ChatFields,
   principal: Principal,
   health: RouteHealth,
-  nowMs: number,
+  exchange: Exchange,
 ): readonly Route[] {
   try {
-    return chooseRoutes(model, routePolicy(request, principal, COUNTING, request.prompt.privateImage), health, nowMs)
+    const policy = routePolicy(request, principal, COUNTING, request.prompt.privateImage)
+    const affinity = unitAffinity(model, principal, exchange)
+    return chooseRoutes(model, { ...policy, affinity }, health, exchange.startedAtMs)
   } catch (error) {
     if (error instanceof GatewayError) return []
     throw error

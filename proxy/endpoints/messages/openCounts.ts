@@ -1,15 +1,15 @@
 import { GatewayError } from '../../../contract/errors/errors.ts'
-import type { Limits } from '../../limits.ts'
+import type { MessageLimits } from './limits.ts'
 
 const RETRY_SECONDS = 1
 
 /** Bounds how many counts are under way, because nothing that they cost is charged. */
 export class OpenCounts {
-  private readonly limits: Limits
+  private readonly limits: MessageLimits
   private readonly byKey = new Map<string, number>()
   private open = 0
 
-  constructor(limits: Limits) {
+  constructor(limits: MessageLimits) {
     this.limits = limits
   }
 

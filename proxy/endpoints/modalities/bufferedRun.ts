@@ -1,49 +1,28 @@
 import type { Principal } from '../../access/principal.ts'
-import type { Route } from '../../catalog/pricedItem.ts'
 import type { AnswerJson } from '../../json/answerJson.ts'
 import { findMembers } from '../../json/findMembers.ts'
-import type { BodyLease, Exchange, HeaderList } from '../../server/exchange.ts'
+import type { Exchange, HeaderList } from '../../server/exchange.ts'
 import type { Rejected } from '../../upstream/refusal.ts'
-import type { UpstreamRequest } from '../../upstream/transport/transport.ts'
 import { sharedBuffer } from '../largeBodies/sharedBytes.ts'
 import type { Bill } from '../run/bill.ts'
 import type { Metered } from '../run/metered.ts'
 import type { Outcome } from '../run/outcome.ts'
 import type { ProviderCall } from '../run/providerCall.ts'
-import { Run, type RunListener } from '../run/run.ts'
 import { sendParts } from '../run/sendParts.ts'
 import type { RunServices } from '../run/services.ts'
 import { WholeCall, type WholeListener } from '../run/wholeCall.ts'
 import { type Members, membersOf } from './members.ts'
 import type { BufferedAnswer, BufferedPlan } from './operation.ts'
-import { unitRequest } from './unitRequest.ts'
+import { UnitRun } from './unitRun.ts'
 
 /** A request whose answer is buffered and sent in one piece. */
-export class BufferedRun implements RunListener, WholeListener {
-  private readonly run: Run
-  private readonly call: ProviderCall
-  private readonly plan: BufferedPlan
-  private readonly upload: BodyLease | undefined
+export class BufferedRun extends UnitRun<BufferedPlan> implements WholeListener {
+  protected readonly call: ProviderCall
   private answer: BufferedAnswer | undefined
 
   constructor(exchange: Exchange, principal: Principal, metered: Metered, plan: BufferedPlan, services: RunServices) {
-    this.run = new Run(exchange, principal, metered, services, this)
+    super(exchange, principal, metered, plan, services)
     this.call = new WholeCall(this.run, this, () => plan.answerBytesMax, plan.answerBounds).call
-    this.plan = plan
-    // Failover may send the file to another route after its client has disconnected.
-    this.upload = exchange.takeBody()
-  }
-
-  start(): void {
-    this.run.start()
-  }
-
-  serve(): void {
-    this.call.start()
-  }
-
-  makeRequest(route: Route, totalTimeoutMs: number, fresh: boolean): UpstreamRequest {
-    return unitRequest(this.run, this.plan, route, totalTimeoutMs, fresh)
   }
 
   onWhole(body: AnswerJson): void {
@@ -98,10 +77,6 @@ export class BufferedRun implements RunListener, WholeListener {
     const body = this.answer.body(receipt)
     if (typeof body === 'string') exchange.answer(200, this.answer.contentType, body, headers)
     else sendParts(exchange, this.answer.contentType, body, headers)
-  }
-
-  onDone(): void {
-    this.upload?.release()
   }
 
   billOfPart(): Bill {

@@ -10,7 +10,7 @@ import { type CutMembers, type ScanBounds, scanBounds } from '../../json/answerS
 import { isGiven, readChoice, readModel, readPositiveInteger } from '../../json/fields.ts'
 import type { MembersReading } from '../../json/findMembers.ts'
 import { arraySpans, objectSpans } from '../../json/jsonSpans.ts'
-import type { Limits } from '../../limits.ts'
+import { readTagging } from '../../json/tagging.ts'
 import { JSON_TYPE } from '../../server/exchange.ts'
 import type { Rejected } from '../../upstream/refusal.ts'
 import type { LargeBodies } from '../largeBodies/largeBodies.ts'
@@ -19,6 +19,7 @@ import type { Bill } from '../run/bill.ts'
 import { tierRates } from '../run/checkModel.ts'
 import { type BodyRest, bodyOf, restOf } from './bodyRest.ts'
 import { BufferedRun } from './bufferedRun.ts'
+import type { ModalityLimits } from './limits.ts'
 import { type Members, rejected } from './members.ts'
 import type {
   BufferedAnswer,
@@ -70,7 +71,7 @@ export const embeddings: Operation<EmbeddingsRequest, BufferedPlan> = {
 }
 
 /** @throws GatewayError 400 with the field at fault */
-export function readEmbeddings(bytes: Buffer, limits: Limits): EmbeddingsRequest {
+export function readEmbeddings(bytes: Buffer, limits: ModalityLimits): EmbeddingsRequest {
   const body = readJsonBody(bytes, limits.jsonDepthMax)
   const { modelId, batchParam, cheapest } = readModel(body)
   const encoding = readChoice(body, 'encoding_format', ENCODINGS)
@@ -87,17 +88,18 @@ export function readEmbeddings(bytes: Buffer, limits: Limits): EmbeddingsRequest
     encoding: encoding ?? 'float',
     rest: restOf(forward),
     preferences: readPreferences(body['provider']),
+    ...readTagging(body, limits),
   }
 }
 
 // Without a bound, one request could occupy a provider until its time is up.
-function readDimensions(body: JsonObject, { embeddingDimensionsMax: max }: Limits): number | null {
+function readDimensions(body: JsonObject, { embeddingDimensionsMax: max }: ModalityLimits): number | null {
   const dimensions = readPositiveInteger(body, 'dimensions')
   if (dimensions === null || dimensions <= max) return dimensions
   throw invalidRequest(`dimensions may be at most ${max}.`, 'dimensions')
 }
 
-function measureInput(input: unknown, limits: Limits) {
+function measureInput(input: unknown, limits: ModalityLimits) {
   const size = { inputs: 0, tokensMax: 0, tokensUsual: 0, largestTokens: 0 }
   const add = (max: number, usual: number, least: number): void => {
     size.inputs++
@@ -118,7 +120,7 @@ function measureInput(input: unknown, limits: Limits) {
   return size
 }
 
-function inputsOf(input: unknown, limits: Limits): readonly unknown[] {
+function inputsOf(input: unknown, limits: ModalityLimits): readonly unknown[] {
   if (typeof input === 'string' || isTokens(input)) return [input]
   if (!Array.isArray(input) || input.length === 0) {
     throw invalidRequest('input must be a text, an array of texts, or an array of tokens.', 'input')
@@ -139,7 +141,7 @@ class EmbeddingsPlan implements BufferedPlan {
   private readonly request: EmbeddingsRequest
   private readonly context: PlanContext
   private readonly rates: ModelRates
-  private readonly tokensMax: number
+  readonly tokensMax: number
 
   constructor(request: EmbeddingsRequest, context: PlanContext) {
     const { model, principal } = context
@@ -217,7 +219,7 @@ class EmbeddingsPlan implements BufferedPlan {
 }
 
 /** The encoding of an answer's vectors, judged by the first one; null when there is no vector. */
-function encodingOf(data: Buffer, limits: Limits): Encoding | null {
+function encodingOf(data: Buffer, limits: ModalityLimits): Encoding | null {
   const { jsonDepthMax: depthMax } = limits
   const begin = { start: 0, end: Math.min(data.length, vectorBytesMax(limits)) }
   const [first] = arraySpans(data, depthMax, begin, 1) ?? []
@@ -228,6 +230,6 @@ function encodingOf(data: Buffer, limits: Limits): Encoding | null {
 }
 
 /** The bytes of one vector with the members next to it. */
-function vectorBytesMax({ answerBytesBase, embeddingDimensionsMax, vectorNumberBytesMax }: Limits): number {
+function vectorBytesMax({ answerBytesBase, embeddingDimensionsMax, vectorNumberBytesMax }: ModalityLimits): number {
   return answerBytesBase + embeddingDimensionsMax * vectorNumberBytesMax
 }

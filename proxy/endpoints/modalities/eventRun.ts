@@ -4,6 +4,7 @@ import { refusalOfError } from '../../upstream/providerErrors.ts'
 import type { UpstreamHeaders } from '../../upstream/transport/transport.ts'
 import type { Bill } from '../run/bill.ts'
 import type { Outcome } from '../run/outcome.ts'
+import { StreamBody } from '../run/streamBody.ts'
 import { MediaEvents } from './mediaEvents.ts'
 import type { EventPlan } from './operation.ts'
 import { RelayedRun } from './relayedRun.ts'
@@ -14,28 +15,41 @@ import { RelayedRun } from './relayedRun.ts'
  */
 export class EventRun extends RelayedRun<EventPlan> {
   private events = this.newEvents()
+  private body: StreamBody | undefined
   /** The error that is sent to the client before the stream ends. */
   private fault: GatewayError | null = null
 
   override onAttempt(): void {
     super.onAttempt()
+    this.body = undefined
     this.events = this.newEvents()
   }
 
   onAnswer(headers: UpstreamHeaders): void {
+    const { eventBytesMax, wholeEvents } = this.plan
+    const limits = { ...this.run.services.limits, eventBytesMax, eventParsedBytesMax: eventBytesMax }
+    this.body = new StreamBody(headers.get('content-type'), limits, wholeEvents)
     if (headers.unreadable === true) this.call.reject(refusalOfError(null))
   }
 
   onData(bytes: Buffer): void {
     this.bytesLeft -= bytes.length
-    if (this.bytesLeft < 0) this.brokeOff()
-    else this.read((events) => events.push(bytes, this.run.services.outgoing))
+    const events = this.bytesLeft < 0 ? null : (this.body?.push(bytes) ?? null)
+    if (events !== null) this.push(events)
+    else if (this.bytesLeft < 0 || this.body?.unusable === true) this.brokeOff()
   }
 
   onEnd(): void {
-    this.read((events) => events.finish(this.run.services.outgoing))
-    if (this.events.whole || this.events.broken) return
-    if (this.begun) this.interrupt()
+    const { body, events } = this
+    if (body === undefined) return
+    const rest = body.end()
+    if (rest.length > 0) this.push(rest)
+    if (this.events !== events || isOver(events)) return
+    this.read(() => events.finish(this.run.services.outgoing))
+    if (isOver(events)) return
+    // A provider may block some of the images that were asked for.
+    if (this.begun && body.isWhole) this.complete()
+    else if (this.begun) this.interrupt()
     else this.call.reject(refusalOfError(null))
   }
 
@@ -75,6 +89,10 @@ export class EventRun extends RelayedRun<EventPlan> {
 
   private newEvents(): MediaEvents {
     return new MediaEvents(this.plan, this.run.services.limits)
+  }
+
+  private push(bytes: Buffer): void {
+    this.read((events) => events.push(bytes, this.run.services.outgoing))
   }
 
   private read(step: (events: MediaEvents) => void): void {
@@ -124,4 +142,8 @@ export class EventRun extends RelayedRun<EventPlan> {
     const fault = this.fault === null ? '' : errorEvent(this.fault)
     exchange.end(Buffer.from(fault + receipt))
   }
+}
+
+function isOver({ whole, broken }: MediaEvents): boolean {
+  return whole || broken
 }

@@ -9,6 +9,7 @@ import type { Exchange, Precheck, RequestHead } from '../../server/exchange.ts'
 import { isMultipart } from '../../upload/multipart.ts'
 import { chooseRoutes } from '../../upstream/chooseRoutes.ts'
 import type { UnitEndpoint } from '../largeBodies/largeTasks.ts'
+import { unitAffinity } from '../run/affinity.ts'
 import { checkModel, routePolicy, tierRates } from '../run/checkModel.ts'
 import type { Metered } from '../run/metered.ts'
 import { ownerOf, type Serve } from '../run/serve.ts'
@@ -32,10 +33,13 @@ export function unitServe<Request extends UnitRequest, Plan extends UnitPlan>(
     const model = checkModel(request.modelId, catalog.model(request.modelId), endpoint, principal)
     checkWishes(request, model, principal)
     const events = operation.events?.asks(request) === true ? operation.events : undefined
-    const policy = { ...routePolicy(request, principal, DIALECTS_OF[endpoint]), events }
+    const affinity = unitAffinity(model, principal, exchange)
+    const policy = { ...routePolicy(request, principal, DIALECTS_OF[endpoint]), events, affinity }
     const routes = chooseRoutes(model, policy, services.health, exchange.startedAtMs)
-    const meteredOf = ({ holdUnits }: UnitPlan, isStreamed: boolean): Metered => {
-      return { endpoint, model, routes, wantUnits: holdUnits, leastUnits: holdUnits, streamed: isStreamed }
+    const meteredOf = ({ holdUnits, tokensMax = 0 }: UnitPlan, isStreamed: boolean): Metered => {
+      const { tagging } = request
+      const [wantUnits, leastUnits] = [holdUnits, holdUnits]
+      return { endpoint, model, routes, wantUnits, leastUnits, tokensMax, streamed: isStreamed, tagging }
     }
     const start = (plan: Plan): void => {
       // No hold was taken yet, so a client that has disconnected meanwhile needs no cleanup.

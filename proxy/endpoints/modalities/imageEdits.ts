@@ -1,6 +1,5 @@
 import { GatewayError, invalidRequest } from '../../../contract/errors/errors.ts'
 import type { Route } from '../../catalog/pricedItem.ts'
-import type { Limits } from '../../limits.ts'
 import type { RequestHead } from '../../server/exchange.ts'
 import { readForm } from '../../upload/form.ts'
 import { type FormFile, formBody } from '../../upload/formBody.ts'
@@ -8,6 +7,7 @@ import { BufferedRun } from './bufferedRun.ts'
 import { formObject, formProvider } from './formFields.ts'
 import { ImageEventPlan, ImagePlan } from './imagePlan.ts'
 import { type ImageRequest, readImageRequest } from './imageRequest.ts'
+import type { ModalityLimits } from './limits.ts'
 import type { BufferedPlan, Operation, PlanContext, UnitProviderRequest } from './operation.ts'
 
 interface EditRequest extends ImageRequest {
@@ -45,7 +45,7 @@ export const imageEdits: Operation<EditRequest, BufferedPlan> = {
   },
 }
 
-function readRequest(bytes: Buffer, head: RequestHead, limits: Limits): EditRequest {
+function readRequest(bytes: Buffer, head: RequestHead, limits: ModalityLimits): EditRequest {
   const form = readForm(bytes, head.contentType, limits)
   const body = formObject(form, {
     texts: ['model', 'prompt', 'size', 'response_format', 'user'],

@@ -1,14 +1,16 @@
 import type { UnitRates } from '../../../contract/money/unitRates.ts'
+import type { Span } from '../../../contract/std/span.ts'
 import type { Route } from '../../catalog/pricedItem.ts'
 import type { ScanBounds } from '../../json/answerScan.ts'
-import type { ListItem, MembersReading } from '../../json/findMembers.ts'
+import { findMembers, type ListItem, type MembersContent, type MembersReading } from '../../json/findMembers.ts'
 import { spanBytes } from '../../json/jsonSpans.ts'
-import type { Limits } from '../../limits.ts'
 import { JSON_TYPE } from '../../server/exchange.ts'
 import type { Rejected } from '../../upstream/refusal.ts'
 import type { Bill } from '../run/bill.ts'
+import { oneEvent, onOneLine } from '../run/streamBody.ts'
 import { countedBill, countedRates } from './counted.ts'
 import { chooseSize, type ImageRequest } from './imageRequest.ts'
+import type { ModalityLimits } from './limits.ts'
 import { type Members, memberBounds, rejected } from './members.ts'
 import type {
   BufferedAnswer,
@@ -20,6 +22,9 @@ import type {
 } from './operation.ts'
 
 const OWNED: ReadonlySet<string> = new Set(['created', 'model', 'data'])
+const OWN_NAMES: ReadonlySet<string> = new Set(['type', 'created_at'])
+/** The members of an answer that its events have too, under the same names. */
+const STATED = ['background', 'output_format', 'quality', 'size', 'usage']
 const QUOTE = 34
 
 /** Images that are priced by the piece: held for the number requested, charged for the number received. */
@@ -104,7 +109,7 @@ export class ImageEventPlan implements EventPlan {
   readonly pieces: EventKind
   readonly ends: EventKind
   private readonly plan: ImagePlan
-  private readonly limits: Limits
+  private readonly limits: ModalityLimits
 
   /** @param kind of the events' types */
   constructor(plan: ImagePlan, kind: string, { limits }: PlanContext) {
@@ -138,9 +143,32 @@ export class ImageEventPlan implements EventPlan {
     return this.plan.bill(ends)
   }
 
+  /** @param body an answer in one piece; what is none becomes the only event */
+  readonly wholeEvents = (body: Buffer): Buffer => {
+    const found = findMembers(body, this.plan.reading, this.limits)
+    const images = found?.items?.filter(({ members }) => members?.has('b64_json')) ?? []
+    if (found === null || images.length === 0) return oneEvent(body)
+    return Buffer.concat(images.flatMap((image) => this.eventOf(body, found, image)))
+  }
+
   ask(route: Route): UnitProviderRequest {
     return { ...this.plan.ask(route), accept: 'text/event-stream' }
   }
+
+  /** The image with what the answer states of all of them. */
+  private eventOf(body: Buffer, { spans, values }: MembersContent, { members }: ListItem): Buffer[] {
+    const stated = STATED.flatMap((name) => (members?.has(name) ? [] : memberOf(body, name, spans.get(name))))
+    const own = [...(members ?? [])].flatMap(([name, span]) => (OWN_NAMES.has(name) ? [] : memberOf(body, name, span)))
+    const created = values.get('created')
+    const createdAt = Number.isSafeInteger(created) ? `,"created_at":${String(created)}` : ''
+    const start = `data: {"type":"${this.ends.type}"${createdAt}`
+    return [Buffer.from(start), ...own, ...stated, Buffer.from('}\n\n')]
+  }
+}
+
+function memberOf(body: Buffer, name: string, span: Span | undefined): Buffer[] {
+  if (span === undefined) return []
+  return [Buffer.from(`,${JSON.stringify(name)}:`), onOneLine(spanBytes(body, span))]
 }
 
 function isImage(body: Buffer, { members }: ListItem): boolean {

@@ -11,7 +11,8 @@ import {
   readPositiveInteger,
   readRequiredText,
 } from '../../json/fields.ts'
-import type { Limits } from '../../limits.ts'
+import { readTagging } from '../../json/tagging.ts'
+import type { ModalityLimits } from './limits.ts'
 import type { UnitRequest } from './operation.ts'
 
 const SIZE = /^([1-9][0-9]{0,4})x([1-9][0-9]{0,4})$/
@@ -32,7 +33,7 @@ export interface ImageRequest extends UnitRequest {
 }
 
 /** @throws GatewayError 400 with the field at fault */
-export function readImageRequest(body: JsonObject, limits: Limits): ImageRequest {
+export function readImageRequest(body: JsonObject, limits: ModalityLimits): ImageRequest {
   const { modelId, batchParam, cheapest } = readModel(body)
   const n = readPositiveInteger(body, 'n') ?? 1
   if (n > limits.imagesPerAnswerMax) throw invalidRequest(`n may be at most ${limits.imagesPerAnswerMax}.`, 'n')
@@ -63,6 +64,7 @@ export function readImageRequest(body: JsonObject, limits: Limits): ImageRequest
     partialImages,
     forward,
     preferences: readPreferences(body['provider']),
+    ...readTagging(body, limits),
   }
 }
 
@@ -81,7 +83,7 @@ function readPartialImages(body: JsonObject): number {
  * @returns WxH, or '' to leave it to the provider
  * @throws GatewayError invalid_size
  */
-export function chooseSize(size: string | null, rates: UnitRates, limits: Limits): string {
+export function chooseSize(size: string | null, rates: UnitRates, limits: ModalityLimits): string {
   const priced = [...rates.sizes.keys()]
   if (size === null) {
     if (priced.length === 0) return ''

@@ -1,9 +1,9 @@
 import { findMembers } from '../../json/findMembers.ts'
-import type { Limits } from '../../limits.ts'
 import { dataKind } from '../../sse/dataKind.ts'
 import { FrameReader, type FrameSink } from '../../sse/frameReader.ts'
 import { NOWHERE, type OutBuffer } from '../../sse/outBuffer.ts'
 import { joinLines } from '../../sse/sseText.ts'
+import type { ModalityLimits } from './limits.ts'
 import type { EventKind, EventPlan } from './operation.ts'
 
 const READING = { values: ['type'] }
@@ -19,11 +19,11 @@ export class MediaEvents implements FrameSink {
   /** An error event of the provider, parsed. */
   error: unknown = null
   private readonly plan: EventPlan
-  private readonly limits: Limits
+  private readonly limits: ModalityLimits
   private readonly reader: FrameReader
   private out: OutBuffer = NOWHERE
 
-  constructor(plan: EventPlan, limits: Limits) {
+  constructor(plan: EventPlan, limits: ModalityLimits) {
     this.plan = plan
     this.limits = limits
     this.reader = new FrameReader({ ...limits, eventBytesMax: plan.eventBytesMax })

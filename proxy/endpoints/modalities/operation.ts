@@ -2,22 +2,24 @@ import type { Endpoint } from '../../../contract/catalog/catalog.ts'
 import type { Principal } from '../../access/principal.ts'
 import type { Model } from '../../catalog/catalog.ts'
 import type { Route } from '../../catalog/pricedItem.ts'
+import type { WholeEvents } from '../../dialects/shared/codec.ts'
 import type { Preferences } from '../../dialects/shared/preferences.ts'
 import type { AnswerJson } from '../../json/answerJson.ts'
 import type { ScanBounds } from '../../json/answerScan.ts'
 import type { ModelChoice } from '../../json/fields.ts'
 import type { MembersReading } from '../../json/findMembers.ts'
-import type { Limits } from '../../limits.ts'
+import type { Tagged } from '../../json/tagging.ts'
 import type { Exchange, RequestHead } from '../../server/exchange.ts'
 import type { Rejected } from '../../upstream/refusal.ts'
 import type { LargeBodies } from '../largeBodies/largeBodies.ts'
 import type { Bill } from '../run/bill.ts'
 import type { Metered } from '../run/metered.ts'
 import type { RunServices } from '../run/services.ts'
+import type { ModalityLimits } from './limits.ts'
 import type { Members } from './members.ts'
 
 /** A request that is valid by itself; the checks that depend on the model follow later. */
-export interface UnitRequest extends ModelChoice {
+export interface UnitRequest extends ModelChoice, Tagged {
   readonly preferences: Preferences
 }
 
@@ -34,6 +36,8 @@ export interface UnitProviderRequest {
 export interface UnitPlan {
   /** The worst case. */
   readonly holdUnits: number
+  /** Tokens at worst; absent where it is not priced by them. */
+  readonly tokensMax?: number
   ask(route: Route): UnitProviderRequest
 }
 
@@ -84,6 +88,8 @@ export interface EventPlan extends UnitPlan {
   readonly ends: EventKind
   /** How many `ends` the whole answer has. */
   readonly endsMax: number
+  /** Writes an answer in one piece as the events of a stream; absent where it has no events. */
+  readonly wholeEvents?: WholeEvents
   /** @param ends how many of them have come */
   billOf(ends: number): Bill
   /** The charge for an answer that may be made, and that is not read to its end. */
@@ -112,7 +118,7 @@ export interface PlanContext {
   readonly requestId: string
   readonly model: Model
   readonly principal: Principal
-  readonly limits: Limits
+  readonly limits: ModalityLimits
 }
 
 /** An operation that is priced by a counted unit, or by the tokens of its input. */
@@ -133,7 +139,7 @@ export interface Operation<Request extends UnitRequest, Plan extends UnitPlan> {
   /** Its answer as events, where a request asks for them; absent where it has none. */
   readonly events?: EventOperation<Request>
   /** @throws GatewayError 400 with the field at fault */
-  read(body: Buffer, head: RequestHead, limits: Limits): Request
+  read(body: Buffer, head: RequestHead, limits: ModalityLimits): Request
   /** @throws GatewayError with the code of the rule that the request breaks; nothing is held then */
   plan(request: Request, context: PlanContext): Plan | Promise<Plan>
 }

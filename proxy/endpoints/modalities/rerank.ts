@@ -9,13 +9,13 @@ import { readPreferences } from '../../dialects/shared/preferences.ts'
 import type { ScanBounds } from '../../json/answerScan.ts'
 import { readBoolean, readModel, readPositiveInteger, readRequiredText } from '../../json/fields.ts'
 import type { MembersReading } from '../../json/findMembers.ts'
-import type { Limits } from '../../limits.ts'
 import { JSON_TYPE } from '../../server/exchange.ts'
 import type { Rejected } from '../../upstream/refusal.ts'
 import type { Bill } from '../run/bill.ts'
 import { type BodyRest, bodyOf, restOf } from './bodyRest.ts'
 import { BufferedRun } from './bufferedRun.ts'
 import { countedBill, countedRates } from './counted.ts'
+import type { ModalityLimits } from './limits.ts'
 import { type Members, memberBounds, rejected } from './members.ts'
 import type {
   BufferedAnswer,
@@ -60,7 +60,7 @@ export const rerank: Operation<RerankRequest, BufferedPlan> = {
 }
 
 /** @throws GatewayError 400 with the field at fault */
-export function readRerank(bytes: Buffer, limits: Limits): RerankRequest {
+export function readRerank(bytes: Buffer, limits: ModalityLimits): RerankRequest {
   const body = readJsonBody(bytes, limits.jsonDepthMax)
   const { modelId, batchParam, cheapest } = readModel(body)
   const documents = readDocuments(body['documents'], limits)
@@ -80,7 +80,7 @@ export function readRerank(bytes: Buffer, limits: Limits): RerankRequest {
   }
 }
 
-function readDocuments(documents: unknown, limits: Limits): string[] {
+function readDocuments(documents: unknown, limits: ModalityLimits): string[] {
   if (!Array.isArray(documents) || documents.length === 0) {
     throw invalidRequest('documents must be an array of texts, not empty.', 'documents')
   }

@@ -4,11 +4,11 @@ import { isJsonObject, type JsonObject } from '../../../contract/std/jsonObject.
 import type { Route } from '../../catalog/pricedItem.ts'
 import { readPreferences } from '../../dialects/shared/preferences.ts'
 import { isGiven, readChoice, readModel, readRequiredText } from '../../json/fields.ts'
-import type { Limits } from '../../limits.ts'
 import type { Bill } from '../run/bill.ts'
 import { type BodyRest, bodyOf, restOf } from './bodyRest.ts'
 import { ByteRun } from './byteRun.ts'
 import { countedBill, countedRates } from './counted.ts'
+import type { ModalityLimits } from './limits.ts'
 import type { BytePlan, EventPlan, Operation, PlanContext, UnitProviderRequest, UnitRequest } from './operation.ts'
 
 /** Providers require a voice, which clients of the OpenAI format may omit. */
@@ -51,7 +51,7 @@ export const speech: Operation<SpeechRequest, BytePlan> = {
 }
 
 /** @throws GatewayError 400 with the field at fault */
-export function readSpeech(bytes: Buffer, limits: Limits): SpeechRequest {
+export function readSpeech(bytes: Buffer, limits: ModalityLimits): SpeechRequest {
   const body = readJsonBody(bytes, limits.jsonDepthMax)
   const { modelId, batchParam, cheapest } = readModel(body)
   const input = readRequiredText(body, 'input')

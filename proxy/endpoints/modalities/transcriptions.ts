@@ -6,7 +6,6 @@ import { readPreferences } from '../../dialects/shared/preferences.ts'
 import type { ScanBounds } from '../../json/answerScan.ts'
 import { readBoolean, readChoice, readModel } from '../../json/fields.ts'
 import type { MembersReading } from '../../json/findMembers.ts'
-import type { Limits } from '../../limits.ts'
 import { JSON_TYPE, type RequestHead } from '../../server/exchange.ts'
 import { type Container, type MeasuredAudio, measureAudio } from '../../upload/audio/measure.ts'
 import { readForm } from '../../upload/form.ts'
@@ -16,6 +15,7 @@ import type { Bill } from '../run/bill.ts'
 import { BufferedRun } from './bufferedRun.ts'
 import { countedBill, countedRates } from './counted.ts'
 import { formObject, formProvider } from './formFields.ts'
+import type { ModalityLimits } from './limits.ts'
 import { type Members, memberBounds, rejected } from './members.ts'
 import type {
   BufferedAnswer,
@@ -78,7 +78,7 @@ function operationOf(task: Task): Operation<TranscriptionRequest, BufferedPlan> 
   }
 }
 
-function readRequest(bytes: Buffer, head: RequestHead, limits: Limits, task: Task): TranscriptionRequest {
+function readRequest(bytes: Buffer, head: RequestHead, limits: ModalityLimits, task: Task): TranscriptionRequest {
   const form = readForm(bytes, head.contentType, limits)
   const body = formObject(form, {
     texts: ['model', 'language', 'prompt', 'response_format'],
@@ -123,7 +123,7 @@ function granularitiesOf(granularities: readonly string[], format: string): read
   return granularities.slice(0, 2)
 }
 
-async function measured(file: Buffer, limits: Limits): Promise<MeasuredAudio> {
+async function measured(file: Buffer, limits: ModalityLimits): Promise<MeasuredAudio> {
   const audio = await measureAudio(file, limits)
   if (audio === null) throw new GatewayError('unsupported_audio', { param: 'file' })
   if (audio.secondsMax > limits.audioSecondsMax) throw new GatewayError('audio_too_long', { param: 'file' })

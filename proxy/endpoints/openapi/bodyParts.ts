@@ -1,5 +1,5 @@
 import { type JsonSchema, members, type ObjectSchema } from '../../../contract/api/route.ts'
-import type { Limits } from '../../limits.ts'
+import type { ContractLimits } from '../../../contract/limits/limits.ts'
 
 /** A member that is a text. */
 export const text = (description: string): JsonSchema => ({ type: 'string', description })
@@ -16,7 +16,7 @@ export const open = (properties: Readonly<Record<string, JsonSchema>>, required:
 })
 
 /** The messages of a chat. */
-export const messagesOf = (limits: Limits): JsonSchema => ({
+export const messagesOf = (limits: ContractLimits): JsonSchema => ({
   type: 'array',
   minItems: 1,
   maxItems: limits.messagesMax,
@@ -27,6 +27,13 @@ export const messagesOf = (limits: Limits): JsonSchema => ({
 export const SAMPLING = {
   stream: { type: 'boolean', description: 'Stream the answer as server-sent events' },
   temperature: { type: 'number', minimum: 0, maximum: 2, description: 'Sampling temperature' },
+  models: {
+    type: 'array',
+    items: { type: 'string' },
+    description:
+      'Models that serve in place of the first where it cannot: it fails before its first output, its providers limit the gateway, ' +
+      'or the request does not fit into its context. The receipt and x-served-model name the one that served. [] leaves out those of the catalog',
+  },
   provider: {
     type: 'object',
     description:

@@ -2,7 +2,7 @@ import { API_ANSWERS } from '../../../contract/api/answers/apiAnswers.ts'
 import { ANSWER_SHAPES, type Answers, type ShapeName } from '../../../contract/api/answers/shapes.ts'
 import type { ApiAuth, ApiRoute, JsonSchema, ObjectSchema } from '../../../contract/api/route.ts'
 import { type ApiOperation, apiRoutes } from '../../../contract/api/routes.ts'
-import type { Limits } from '../../limits.ts'
+import type { ContractLimits } from '../../../contract/limits/limits.ts'
 import { headerComponents, headerParameter, withHeaders } from './headers.ts'
 import { proxyOperations } from './modelOperations.ts'
 import type { ProxyOperation } from './proxyOperation.ts'
@@ -66,7 +66,7 @@ const ERROR: JsonSchema = {
  * The OpenAPI 3.1 document of everything that is served, https://spec.openapis.org/oas/v3.1.1. The endpoints of control are
  * described by the schemas that validate their requests; a route without a description is left out.
  */
-export function openapiDocument(served: readonly ServedRoute[], limits: Limits) {
+export function openapiDocument(served: readonly ServedRoute[], limits: ContractLimits) {
   const routes = Object.entries(apiRoutes(limits)) as [ApiOperation, ApiRoute][]
   const known: KnownOperations = {
     api: new Map(routes.map(([id, route]) => [`${route.method} ${route.path}`, { id, route }])),
@@ -137,6 +137,7 @@ function apiOperation(id: ApiOperation, { method, path, auth, summary, query, bo
       },
       {
         isCharged: false,
+        mayFallBack: false,
         isPaid: false,
         isCached: cache !== undefined,
         isIdempotent: headers.includes('Idempotency-Key'),
@@ -145,12 +146,15 @@ function apiOperation(id: ApiOperation, { method, path, auth, summary, query, bo
   }
 }
 
+const UNKEPT = { isCached: false, isIdempotent: false }
+
 function proxyOperation(method: string, path: string, operation: ProxyOperation) {
   const { summary, auth, body, bodyType = 'application/json', answerType, answers, streams } = operation
   const takesApproval = auth === 'key' && body !== undefined
   const isPaid = auth === 'paid'
   const headers = [
     ...(takesApproval ? ['x-approval-id' as const] : []),
+    ...(takesApproval || isPaid ? ['x-sluice-tags' as const] : []),
     ...(isPaid ? ['PAYMENT-SIGNATURE' as const, 'x-erc8004-agent' as const] : []),
   ]
   return {
@@ -171,7 +175,7 @@ function proxyOperation(method: string, path: string, operation: ProxyOperation)
         ...(isPaid && QUOTED),
         ...FAILED,
       },
-      { isCharged: takesApproval, isPaid, isCached: false, isIdempotent: false },
+      { isCharged: takesApproval, mayFallBack: body?.properties['models'] !== undefined, isPaid, ...UNKEPT },
     ),
   }
 }

@@ -1,10 +1,10 @@
 import type { ShapeName } from '../../../contract/api/answers/shapes.ts'
-import type { Limits } from '../../limits.ts'
+import type { ContractLimits } from '../../../contract/limits/limits.ts'
 import { messagesOf, open, SAMPLING, TOKENS } from './bodyParts.ts'
 import type { ProxyOperation } from './proxyOperation.ts'
 import { soldOf } from './soldOperations.ts'
 
-const soldOperations = (limits: Limits) =>
+const soldOperations = (limits: ContractLimits) =>
   soldOf(limits).flatMap(({ path, operation }): [string, ProxyOperation][] => [
     [`POST ${path}`, { ...operation, auth: 'key' }],
     [`POST /x402${path}`, { ...operation, summary: `${operation.summary}; paid per request`, auth: 'paid' }],
@@ -36,7 +36,7 @@ const CLIP: Readonly<Record<string, ProxyOperation>> = {
 }
 
 /** By the method and path of the table of routes. */
-export const proxyOperations = (limits: Limits): Readonly<Record<string, ProxyOperation>> => ({
+export const proxyOperations = (limits: ContractLimits): Readonly<Record<string, ProxyOperation>> => ({
   ...Object.fromEntries(soldOperations(limits)),
   'POST /v1/messages': {
     summary: 'Create a message with the chat models, in the Messages format of Anthropic',

@@ -1,4 +1,4 @@
-import type { Limits } from '../../limits.ts'
+import type { ContractLimits } from '../../../contract/limits/limits.ts'
 import { FILE, integer, MAX_TOKENS, messagesOf, open, SAMPLING, text } from './bodyParts.ts'
 import type { ProxyOperation } from './proxyOperation.ts'
 
@@ -27,7 +27,7 @@ const STREAMED_IMAGES = {
   partial_images: integer('How many images of a stream come on the way, 0 to 3; they are not charged'),
 }
 
-const chatOf = (limits: Limits) =>
+const chatOf = (limits: ContractLimits) =>
   open(
     {
       messages: messagesOf(limits),
@@ -49,7 +49,7 @@ export interface Sold {
 }
 
 /** Operations that are sold to keys and, below /x402, to clients that pay per request. */
-export const soldOf = (limits: Limits): readonly Sold[] => [
+export const soldOf = (limits: ContractLimits): readonly Sold[] => [
   {
     path: '/v1/chat/completions',
     operation: {

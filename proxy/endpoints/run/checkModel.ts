@@ -8,11 +8,11 @@ import { notOnPrivateTier, type RoutePolicy } from '../../upstream/chooseRoutes.
 
 const MODEL_ID_CHARACTERS_SHOWN = 128
 
-/** The error for an unknown model id. */
-export function modelNotFound(modelId: string): GatewayError {
+/** The error for an unknown model id. @param param the member that names it */
+export function modelNotFound(modelId: string, param = 'model'): GatewayError {
   const shown = JSON.stringify(modelId.slice(0, MODEL_ID_CHARACTERS_SHOWN))
   const message = `There is no model ${shown}; GET /v1/models lists those that serve.`
-  return new GatewayError('model_not_found', { message, param: 'model' })
+  return new GatewayError('model_not_found', { message, param })
 }
 
 /**
@@ -23,7 +23,7 @@ export function modelNotFound(modelId: string): GatewayError {
 export function checkModel(modelId: string, model: Model | undefined, endpoint: Endpoint, principal: Principal): Model {
   if (model === undefined) throw modelNotFound(modelId)
   if (principal.models !== null && !principal.models.has(model.id)) {
-    throw new GatewayError('model_not_allowed', { param: 'model' })
+    throw new GatewayError('model_not_allowed', { param: 'model', figures: { model: model.id } })
   }
   if (model.attested && endpoint !== 'chat') throw new GatewayError('endpoint_not_supported', { param: 'model' })
   if (!model.endpoints.has(endpoint)) {

@@ -1,3 +1,4 @@
+import type { SaltedTagging } from '../../../contract/money/tags.ts'
 import type { Principal } from '../../access/principal.ts'
 import type { Exchange } from '../../server/exchange.ts'
 import type { Metered } from './metered.ts'
@@ -9,6 +10,8 @@ export interface RunContext {
   readonly exchange: Exchange
   readonly principal: Principal
   readonly metered: Metered
+  /** Undefined for a request without tags and user. */
+  readonly tagging?: SaltedTagging | undefined
   readonly services: RunServices
   readonly phase: Phase
   /** The one way to another phase. @throws PhaseFault where it cannot follow */

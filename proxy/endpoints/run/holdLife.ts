@@ -1,4 +1,5 @@
 import { GatewayError } from '../../../contract/errors/errors.ts'
+import type { RefusalFigures } from '../../../contract/errors/figures.ts'
 import type { ReceiptPaid } from '../../../contract/money/receipt.ts'
 import { UNITS_PER_USD } from '../../../contract/money/units.ts'
 import { isPayer } from '../../../contract/payments/payerAccount.ts'
@@ -7,6 +8,10 @@ import type { AgentPolicy, Principal } from '../../access/principal.ts'
 import type { Ending, EndingWaiter } from '../../admission/ending.ts'
 import type { Held } from '../../admission/held.ts'
 import type { HoldWaiter, LockWant } from '../../admission/holds.ts'
+import { potsFor } from '../../quotas/customerPots.ts'
+import { limitFigures, limitHeaders, limitRefusal, rateUse } from '../../quotas/limitAnswer.ts'
+import type { Permit } from '../../quotas/permit.ts'
+import type { Pot } from '../../quotas/pot.ts'
 import { AgentApproval } from './agentApproval.ts'
 import type { RunContext } from './context.ts'
 
@@ -54,11 +59,15 @@ export class HoldLife implements HoldWaiter, EndingWaiter {
   creditUnits = 0
   /** On Redis's clock, as the book has it. */
   heldAtMs = 0
+  /** Permits that are left of the key's rate; below zero where that is not known. */
+  rateLeft = -1
 
   private readonly run: RunContext
   private readonly listener: HoldListener
   /** The approval by which an agent's request runs; null for requests of other keys. */
   private approval: AgentApproval | null = null
+  /** Of the limits of the key, its account and the model; undefined for a request without. */
+  private permit: Permit | undefined
 
   constructor(run: RunContext, listener: HoldListener) {
     const { model, endpoint, streamed, wantUnits, leastUnits, lock } = run.metered
@@ -84,16 +93,36 @@ export class HoldLife implements HoldWaiter, EndingWaiter {
     return this.run.services.paid?.receipt
   }
 
+  /** For those who ask why it was refused. */
+  get figures(): RefusalFigures {
+    const { model, endpoint, tokensMax } = this.run.metered
+    return {
+      model: model.id,
+      endpoint,
+      sheetVersion: model.sheet.version,
+      wantUnits: this.wantUnits,
+      leastUnits: this.leastUnits,
+      coinUsdUnits: this.coinUsdUnits,
+      ...(tokensMax !== undefined && { tokensMax }),
+      ...(this.permit !== undefined && { limits: limitFigures(this.permit.uses) }),
+    }
+  }
+
   /** Asks for the hold; the listener gets the answer. */
   take(): void {
     const { agent } = this.principal
-    if (agent === null) this.run.services.holds.take(this)
+    if (agent === null) this.takeHold()
     else this.takeWithin(agent).catch((error: unknown) => this.listener.onCrashed(error))
   }
 
   /** Leaves the approval of a request that is not charged to the next attempt; it may be called more than once. */
   release(): void {
     this.approval?.release()
+  }
+
+  /** Ends the permit of its limits, once. @param usedTokens of a request that the book has */
+  endPermit(usedTokens: number): void {
+    this.permit?.end(usedTokens)
   }
 
   /** Ends the hold; the listener gets the result. */
@@ -112,10 +141,12 @@ export class HoldLife implements HoldWaiter, EndingWaiter {
     this.lockUnits = lockUnits
     this.creditUnits = creditUnits
     this.heldAtMs = heldAtMs
+    if (this.principal.requestsPerMinute > 0) this.showLimits(this.rateLeft)
     this.listener.onHeld()
   }
 
   onHoldRefused(error: GatewayError): void {
+    if (this.principal.requestsPerMinute > 0 && error.row === 'rate_limited') this.showLimits(0)
     this.listener.onHoldRefused(error)
   }
 
@@ -131,6 +162,13 @@ export class HoldLife implements HoldWaiter, EndingWaiter {
     this.listener.onCrashed(error)
   }
 
+  /** @param left of the key's rate; below zero where that is not known */
+  private showLimits(left: number): void {
+    const { requestsPerMinute } = this.principal
+    const uses = this.permit?.uses ?? []
+    if (left >= 0) this.run.exchange.limitHeaders = limitHeaders([...uses, rateUse(requestsPerMinute, left)])
+  }
+
   private async takeWithin(policy: AgentPolicy): Promise<void> {
     const { exchange, services, metered } = this.run
     const approval = new AgentApproval(services, this.requestId)
@@ -142,11 +180,41 @@ export class HoldLife implements HoldWaiter, EndingWaiter {
       return
     }
     if (!exchange.gone && this.run.phase === 'admitting') {
-      services.holds.take(this)
+      this.takeHold()
       return
     }
     approval.release()
     this.listener.onHoldSpared()
+  }
+
+  /** Takes the permit of its limits first, where the request has any. */
+  private takeHold(): void {
+    const { services, metered } = this.run
+    const pots =
+      services.paid === undefined ? potsFor(this.principal.quotas, metered.model.id, metered.model.quota) : null
+    if (pots === null) services.holds.take(this)
+    else this.takePermit(pots)
+  }
+
+  private takePermit(pots: readonly Pot[]): void {
+    const { services, metered, exchange } = this.run
+    services.permits.take(pots, metered.tokensMax ?? 0, {
+      onPermit: (permit) => {
+        this.permit = permit
+        exchange.limitHeaders = limitHeaders(permit.uses)
+        if (!exchange.gone && this.run.phase === 'admitting') {
+          services.holds.take(this)
+          return
+        }
+        this.release()
+        this.listener.onHoldSpared()
+      },
+      onDenied: (denial) => {
+        exchange.limitHeaders = limitHeaders(denial.uses)
+        this.refuse(limitRefusal(denial))
+      },
+      onCrashed: (error) => this.listener.onCrashed(error),
+    })
   }
 
   private refuse(error: unknown): void {

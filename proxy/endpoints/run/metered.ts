@@ -1,4 +1,5 @@
 import type { Endpoint } from '../../../contract/catalog/catalog.ts'
+import type { Tagging } from '../../../contract/money/tags.ts'
 import type { RATE, TIER } from '../../../contract/wire/settlementNames.ts'
 import type { LockHold } from '../../admission/lockHold.ts'
 import type { PricedItem, Route } from '../../catalog/pricedItem.ts'
@@ -19,6 +20,8 @@ export interface Metered {
   /** The worst case, and the least that the hold may shrink to. */
   readonly wantUnits: number
   readonly leastUnits: number
+  /** Tokens of prompt and answer at worst, which count against quotas; absent where it is not priced by them. */
+  readonly tokensMax?: number
   /** The answer is relayed as it arrives. */
   readonly streamed: boolean
   /** Which rates the bill is made by; absent are the standard ones. */
@@ -27,4 +30,6 @@ export interface Metered {
   readonly tier?: keyof typeof TIER
   /** Absent for a request that burns no tokens. */
   readonly lock?: LockUse | undefined
+  /** The tags and the user that its body names; absent for none. */
+  readonly tagging?: Tagging | undefined
 }

@@ -1,14 +1,17 @@
+import { promptTokens } from '../../../contract/money/charge.ts'
 import type { LockCharge } from '../../../contract/money/lockCharge.ts'
 import { assertMoney } from '../../../contract/money/moneyFault.ts'
 import { receiptJson } from '../../../contract/money/receipt.ts'
 import { RATE, STATUS, TIER, USAGE_SOURCE } from '../../../contract/wire/settlementNames.ts'
-import type { Principal } from '../../access/principal.ts'
 import { type BurntTokens, settlementText } from '../../admission/settlementText.ts'
 import type { Route } from '../../catalog/pricedItem.ts'
-import type { RequestCounters } from '../../metrics/requestMetrics.ts'
+import type { RequestRecorder } from '../../metrics/accessLog.ts'
+import type { EndedRequest } from '../../metrics/modelMetrics.ts'
+import type { RequestMetrics } from '../../metrics/requestMetrics.ts'
 import type { Bill, RunStatus } from './bill.ts'
 import type { RunContext } from './context.ts'
 import type { HoldEnd, HoldLife } from './holdLife.ts'
+import { tierOf } from './tier.ts'
 
 const VOID = -1
 
@@ -18,6 +21,8 @@ export interface ServedBy {
   readonly route: Route | null
   /** From the request's arrival; 0 before there is any. */
   readonly firstByteMs: number
+  /** Attempts at providers. */
+  readonly tries: number
 }
 
 /** How a request has ended. */
@@ -28,7 +33,7 @@ export interface RunEnd {
 }
 
 /** A request that no provider has answered. */
-export const NOBODY: ServedBy = { route: null, firstByteMs: 0 }
+export const NOBODY: ServedBy = { route: null, firstByteMs: 0, tries: 0 }
 
 /**
  * The outcome of a request, fixed when it is decided, so that the client's receipt and the book agree. The bill counts for
@@ -50,11 +55,13 @@ export class Outcome implements HoldEnd {
 
   private readonly run: RunContext
   private readonly hold: HoldLife
+  private readonly servedBy: ServedBy
   private readonly durationMs: number
 
   constructor(run: RunContext, hold: HoldLife, servedBy: ServedBy, { status, bill, errorCode }: RunEnd) {
     this.run = run
     this.hold = hold
+    this.servedBy = servedBy
     this.status = status
     this.bill = bill
     this.errorCode = errorCode
@@ -77,12 +84,47 @@ export class Outcome implements HoldEnd {
     return this.status === 'ok' || this.status === 'partial'
   }
 
-  /** Notes it among the counters of the process. */
-  count(counters: RequestCounters): void {
+  /** All tokens of its usage; undefined where nothing is known of it. */
+  get usedTokens(): number | undefined {
+    const { usage, source } = this.bill
+    return this.isCharged && source !== 'none' ? promptTokens(usage) + usage.output : undefined
+  }
+
+  /** Notes it among the counters of the process. @param admissionMs from its arrival to its provider's being called */
+  count(metrics: RequestMetrics, admissionMs: number): void {
+    const { run, servedBy, bill } = this
+    const provider = servedBy.route?.provider
+    const { counters } = metrics
+    const ended = {
+      model: run.metered.model.id,
+      provider: provider?.id ?? '',
+      key: provider?.key?.id ?? '',
+      operation: run.metered.endpoint,
+      status: this.status,
+      errorCode: this.errorCode,
+      usage: bill.usage,
+      chargedUnits: this.isCharged ? this.costUnits(this.chargeUnits) : 0,
+      streamed: run.metered.streamed,
+      durationMs: this.durationMs,
+      admissionMs,
+      firstByteMs: servedBy.firstByteMs,
+    }
+    metrics.models.note(ended)
+    if (metrics.recorders.length > 0) this.record(metrics.recorders, ended)
+    run.exchange.isRecorded = true
     counters.ended[this.status]++
     if (this.clamped) counters.clamped++
-    if (this.bill.source === 'estimated') counters.estimated++
+    if (bill.source === 'estimated') counters.estimated++
     if (this.chargeUnits > 0) counters.chargedUnits += this.costUnits(this.chargeUnits)
+  }
+
+  private record(recorders: readonly RequestRecorder[], ended: EndedRequest): void {
+    const { hold, servedBy } = this
+    const { exchange, principal } = this.run
+    const { accountId, keyId } = principal
+    const { requestId, heldUnits: holdUnits } = hold
+    const entry = { ...ended, requestId, accountId, keyId, holdUnits, tries: servedBy.tries }
+    for (const recorder of recorders) recorder.ended(exchange, entry, Date.now())
   }
 
   /** The part of a charge that is taken from credits and coin: all except the tokens of a lock. */
@@ -93,7 +135,7 @@ export class Outcome implements HoldEnd {
   /** The receipt, as JSON. @param chargedUnits the charge that the ledger has accepted */
   receipt(chargedUnits: number): string {
     const { bill, hold } = this
-    const { metered, principal } = this.run
+    const { metered, tagging } = this.run
     const { model } = metered
     const { paid } = hold
     return receiptJson({
@@ -103,7 +145,7 @@ export class Outcome implements HoldEnd {
       endpoint: metered.endpoint,
       sheetVersion: model.sheet.version,
       rate: metered.rate ?? 'standard',
-      tier: metered.tier ?? tierOf(principal),
+      tier: tierOf(this.run),
       costUnits: this.costUnits(chargedUnits),
       holdUnits: hold.heldUnits,
       coinUsdUnits: model.sheet.coinUsdUnits,
@@ -120,12 +162,13 @@ export class Outcome implements HoldEnd {
       errorCode: this.errorCode,
       ...(paid && { paid }),
       ...(this.burnt && { lock: this.burnt }),
+      ...(tagging && { tagging }),
     })
   }
 
   private settlementText({ route, firstByteMs }: ServedBy): string {
     const { bill, hold } = this
-    const { metered, principal, exchange } = this.run
+    const { metered, principal, exchange, tagging } = this.run
     const { model } = metered
     return settlementText({
       requestId: hold.requestId,
@@ -151,8 +194,9 @@ export class Outcome implements HoldEnd {
       firstByteMs,
       durationMs: this.durationMs,
       rate: RATE[metered.rate ?? 'standard'],
-      tier: TIER[metered.tier ?? tierOf(principal)],
+      tier: TIER[tierOf(this.run)],
       attestation: this.attestation,
+      tagging,
     })
   }
 }
@@ -161,8 +205,8 @@ export class Outcome implements HoldEnd {
  * The attestation report of the route that served a request of the private tier, the one in force when the request began;
  * '' for others.
  */
-function attestationOf({ metered, principal }: RunContext, { route }: ServedBy): string {
-  if ((metered.tier ?? tierOf(principal)) !== 'private') return ''
+function attestationOf(run: RunContext, { route }: ServedBy): string {
+  if (tierOf(run) !== 'private') return ''
   return route?.provider.report?.id ?? ''
 }
 
@@ -175,9 +219,4 @@ function burntTokens({ metered }: RunContext, { lockUnits: units }: LockCharge):
   return hold === undefined || units === 0
     ? undefined
     : { seriesId: hold.seriesId, units, micros: units / hold.microUnits }
-}
-
-/** The tier whose prices a key pays. */
-function tierOf({ privateTier }: Principal): keyof typeof TIER {
-  return privateTier ? 'private' : 'standard'
 }

@@ -1,12 +1,14 @@
 import { GatewayError } from '../../../contract/errors/errors.ts'
 import type { Route } from '../../catalog/pricedItem.ts'
 import { Attempts } from '../../upstream/attempts.ts'
-import type { AttemptListener, Classify } from '../../upstream/attemptsOptions.ts'
+import type { AttemptListener, AttemptsOptions, Classify } from '../../upstream/attemptsOptions.ts'
 import { ruleOf } from '../../upstream/operationRules.ts'
 import type { Refusal } from '../../upstream/refusal.ts'
+import { traced } from '../../upstream/tracedAttempts.ts'
 import type { UpstreamHeaders, UpstreamRequest } from '../../upstream/transport/transport.ts'
 import type { RunContext } from './context.ts'
 import { isServed } from './phase.ts'
+import { tierOf } from './tier.ts'
 
 /** No route is at fault when the process cannot take another answer, and another route's answer would take as much. */
 export const NO_MEMORY: Refusal = {
@@ -30,6 +32,11 @@ export interface CallListener {
   onEnd(): void
   /** The answer broke off. Phase `committed`; absent when the listener needs no more of the answer by then. */
   onBroken?(): void
+  /**
+   * No route is left, or the request is at fault: another model may serve it, whose routes the run has when this returns true,
+   * or a promise of its requests. Phase `calling` or `answering`; absent where none may.
+   */
+  fallBack?(error: GatewayError): boolean | Promise<void>
   /**
    * No route is left, or the request is at fault. Phase `calling` or `answering`; absent when nothing is charged in that
    * case.
@@ -77,16 +84,23 @@ export class ProviderCall implements AttemptListener {
     this.listener = listener
   }
 
-  /** Asks the first route; once, when the request is held. */
+  /** Attempts at providers, over all models that the request was sent to. */
+  get tries(): number {
+    return this.attempts?.turns.begun ?? 0
+  }
+
+  /** Asks the first route of the run: once when the request is held, and once for each model that it goes on to. */
   start(): void {
     const { services, metered, principal } = this.run
     const { listener } = this
-    this.attempts = new Attempts({
+    const options: AttemptsOptions = {
       transport: services.transport,
       health: services.health,
       limits: services.limits,
       rule: ruleOf(metered.endpoint, services.paid !== undefined),
       accountId: principal.accountId,
+      permits: services.permits,
+      tokensMax: metered.tokensMax,
       routes: this.run.routes,
       watch: services.canaries,
       streamed: metered.streamed,
@@ -95,7 +109,10 @@ export class ProviderCall implements AttemptListener {
       onFault: services.onRouteFault,
       classify: listener.classify,
       outputTokensMax: listener.outputTokensMax,
-    })
+      earlier: this.attempts?.turns,
+    }
+    const trace = services.traces?.of(this.run.exchange)
+    this.attempts = new Attempts(traced(options, trace, tierOf(this.run) === 'private'))
     this.attempts.start()
   }
 
@@ -181,8 +198,12 @@ export class ProviderCall implements AttemptListener {
     this.attempts?.resume()
   }
 
-  /** Nothing is awaited any more; the place of a request without a client is free. */
-  close(): void {
+  /**
+   * Nothing is awaited any more; the place of a request without a client is free.
+   * @param usedTokens undefined where they are not known
+   */
+  close(usedTokens: number | undefined): void {
+    this.attempts?.permit?.end(usedTokens)
     clearTimeout(this.lingering)
     this.lingering = undefined
     this.listener.onClosed?.()
@@ -221,6 +242,17 @@ export class ProviderCall implements AttemptListener {
 
   onRefused(error: GatewayError): void {
     if (!isServed(this.run.phase)) return
+    const mayGoOn = !this.detached && this.attempts?.turns.isOver(Date.now()) === false
+    const next = mayGoOn && (this.listener.fallBack?.(error) ?? false)
+    if (next === true) this.start()
+    else if (next === false) this.refuse(error)
+    else {
+      const goOn = (): void => (this.detached ? this.refuse(error) : this.start())
+      this.later(next, goOn, () => this.refuse(error))
+    }
+  }
+
+  private refuse(error: GatewayError): void {
     if (this.listener.onRefused === undefined) this.run.refuse(error)
     else this.listener.onRefused(error)
   }

@@ -1,4 +1,5 @@
 import { type ErrorCode, GatewayError } from '../../../contract/errors/errors.ts'
+import type { SaltedTagging } from '../../../contract/money/tags.ts'
 import type { Principal } from '../../access/principal.ts'
 import { LOST_ANSWER } from '../../admission/holds.ts'
 import type { Route } from '../../catalog/pricedItem.ts'
@@ -12,6 +13,7 @@ import { NOBODY, Outcome } from './outcome.ts'
 import { assertChange, isDecided, isServed, type Phase } from './phase.ts'
 import { type CallingRun, type CallListener, ProviderCall } from './providerCall.ts'
 import type { RunServices } from './services.ts'
+import { taggingOf } from './tagging.ts'
 
 /** An operation, as the listener of its run. */
 export interface RunListener {
@@ -52,15 +54,19 @@ export class Run implements CallingRun, HoldListener, GoneListener, ActiveRun {
   activeIndex = -1
   readonly exchange: Exchange
   readonly principal: Principal
-  readonly metered: Metered
+  metered: Metered
   readonly services: RunServices
+  readonly tagging: SaltedTagging | undefined
   readonly hold: HoldLife
 
   private readonly operation: RunListener
   private call: ProviderCall | null = null
   private outcome: Outcome | null = null
   private current: Phase = 'admitting'
+  /** From the request's arrival to its provider's being called; 0 before. */
+  private admissionMs = 0
 
+  /** @throws GatewayError 400 for tags that are refused; nothing is held then */
   constructor(
     exchange: Exchange,
     principal: Principal,
@@ -73,6 +79,7 @@ export class Run implements CallingRun, HoldListener, GoneListener, ActiveRun {
     this.metered = metered
     this.services = services
     this.operation = operation
+    this.tagging = taggingOf(principal, exchange.head, metered.tagging, services.limits)
     this.hold = new HoldLife(this, this)
   }
 
@@ -95,6 +102,11 @@ export class Run implements CallingRun, HoldListener, GoneListener, ActiveRun {
   enter(phase: Phase): void {
     assertChange(this.current, phase)
     this.current = phase
+  }
+
+  /** Another model serves: its routes are asked, and its price sheet counts. The hold stays. */
+  serveBy(metered: Metered): void {
+    this.metered = metered
   }
 
   /** The call by which the request is served; an operation that asks no provider has none. */
@@ -127,7 +139,7 @@ export class Run implements CallingRun, HoldListener, GoneListener, ActiveRun {
   /** Settles the outcome, once; the operation is notified when the ledger has accepted it. */
   deliver(outcome: Outcome): void {
     this.enter('settling')
-    outcome.count(this.services.metrics.counters)
+    outcome.count(this.services.metrics, this.admissionMs)
     this.hold.end(outcome)
   }
 
@@ -194,12 +206,14 @@ export class Run implements CallingRun, HoldListener, GoneListener, ActiveRun {
       return
     }
     this.enter('calling')
-    this.services.metrics.noteAdmission(performance.now() - this.exchange.arrivedAt)
+    this.admissionMs = performance.now() - this.exchange.arrivedAt
+    this.services.metrics.noteAdmission(this.admissionMs)
     this.operation.serve(this.hold.heldUnits, this.hold.lockUnits)
   }
 
   onHoldRefused(error: GatewayError): void {
     this.services.metrics.counters.holdsRefused++
+    this.exchange.figures = this.hold.figures
     if (error.cause === LOST_ANSWER) this.settle('failed', NO_BILL, error.code)
     this.hold.release()
     this.close()
@@ -259,7 +273,9 @@ export class Run implements CallingRun, HoldListener, GoneListener, ActiveRun {
     if (this.current === 'done') return
     this.enter('done')
     this.services.active.remove(this)
-    this.call?.close()
+    const usedTokens = this.outcome?.usedTokens
+    this.call?.close(usedTokens)
+    this.hold.endPermit(usedTokens ?? 0)
     this.operation.onDone?.()
   }
 

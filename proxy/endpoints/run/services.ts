@@ -1,13 +1,15 @@
 import type { ReceiptPaid } from '../../../contract/money/receipt.ts'
+import type { FaultCause } from '../../../contract/net/connectionFault.ts'
 import type { Settlements } from '../../admission/ending.ts'
 import type { Holding, HoldWaiter } from '../../admission/holds.ts'
 import type { Route } from '../../catalog/pricedItem.ts'
 import type { Limits } from '../../limits.ts'
 import type { RequestMetrics } from '../../metrics/requestMetrics.ts'
+import type { Permits } from '../../quotas/permit.ts'
 import type { OutBuffer } from '../../sse/outBuffer.ts'
+import type { Tracer } from '../../traces/tracer.ts'
 import type { AnswerMemory } from '../../upstream/answerMemory.ts'
 import type { CanaryWatch } from '../../upstream/canaryWatch.ts'
-import type { FaultCause } from '../../upstream/faultCause.ts'
 import type { RouteHealth } from '../../upstream/routeHealth.ts'
 import type { Transport } from '../../upstream/transport/transport.ts'
 import type { LargeBodies } from '../largeBodies/largeBodies.ts'
@@ -35,6 +37,7 @@ export interface RunServices {
   /** The payment of a request that is paid per call; absent for requests with a key. */
   readonly paid?: PaidFor
   readonly settlements: Settlements
+  readonly permits: Permits
   readonly transport: Transport
   readonly health: RouteHealth
   /** Measures registered providers. */
@@ -44,6 +47,8 @@ export interface RunServices {
   /** See `ownAddress`. */
   readonly publicUrl: string
   readonly metrics: RequestMetrics
+  /** Absent where no traces are made. */
+  readonly traces?: Tracer | undefined
   /** The output of one read from a provider, gathered here and written together; empty between reads. */
   readonly outgoing: OutBuffer
   /** The memory of answers that are read to their end. */

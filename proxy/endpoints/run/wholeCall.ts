@@ -14,6 +14,8 @@ export interface WholeListener {
   /** The answer is complete. Phase `answering`: it is either committed or rejected. */
   onWhole(body: AnswerJson): void
   /** As of CallListener. */
+  fallBack?(error: GatewayError): boolean | Promise<void>
+  /** As of CallListener. */
   onRefused?(error: GatewayError): void
   readonly outputTokensMax?: number
 }
@@ -71,6 +73,10 @@ export class WholeCall implements CallListener {
   onEnd(): void {
     if (this.body.length <= this.run.services.limits.answerAtOnceBytesMax) this.listener.onWhole(this.body.takeJson())
     else this.call.later(this.body.gather(), (body) => this.listener.onWhole(body))
+  }
+
+  fallBack(error: GatewayError): boolean | Promise<void> {
+    return this.listener.fallBack?.(error) ?? false
   }
 
   onClosed(): void {

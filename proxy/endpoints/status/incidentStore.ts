@@ -37,4 +37,9 @@ export class IncidentStore {
   renew(): void {
     this.record.renew()
   }
+
+  /** Reads them no more. */
+  stop(): void {
+    this.record.stop()
+  }
 }

@@ -1,8 +1,8 @@
 import { type ServiceState, worstState } from '../../../contract/api/incidents.ts'
 import { dayOf, type Observed, ObservedTimes } from '../../../contract/api/observedDays.ts'
 import { ERRORS } from '../../../contract/errors/errors.ts'
-import type { Limits } from '../../limits.ts'
 import type { RequestCounters } from '../../metrics/requestMetrics.ts'
+import type { StatusLimits } from './limits.ts'
 
 /** The percentage of requests with errors of the gateway or its providers, from which on the service counts as disturbed. */
 const DISTURBED_PERCENT = 5
@@ -14,7 +14,7 @@ export interface SeenStateOptions {
   /** The state of the parts of the service now. */
   readonly partsNow: () => ServiceState
   readonly counters: Counts
-  readonly limits: Pick<Limits, 'statusRequestsMin' | 'pulseIntervalMs' | 'rpcTimeoutMs'>
+  readonly limits: Pick<StatusLimits, 'statusRequestsMin' | 'pulseIntervalMs' | 'rpcTimeoutMs'>
   readonly now?: () => number
 }
 

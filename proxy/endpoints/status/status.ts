@@ -8,12 +8,12 @@ import {
 import { DAY_MS } from '../../../contract/api/time.ts'
 import type { Catalog } from '../../catalog/catalog.ts'
 import type { CatalogStore } from '../../catalog/catalogStore.ts'
-import type { Limits } from '../../limits.ts'
 import type { Vitals } from '../../metrics/vitals.ts'
 import { type Handler, JSON_TYPE } from '../../server/exchange.ts'
 import type { RouteHealth } from '../../upstream/routeHealth.ts'
 import { serves } from '../models.ts'
 import type { IncidentStore } from './incidentStore.ts'
+import type { StatusLimits } from './limits.ts'
 
 export interface StatusParts {
   readonly catalog: CatalogStore
@@ -82,7 +82,10 @@ export function componentsNow(
  * GET /v1/status/history: the days of the last months on which the gateway ran, newest first, each with its incidents and
  * with the worst state that the gateway observed or the operator reported.
  */
-export function statusHistoryHandler(incidents: IncidentStore, limits: Pick<Limits, 'incidentDaysShown'>): Handler {
+export function statusHistoryHandler(
+  incidents: IncidentStore,
+  limits: Pick<StatusLimits, 'incidentDaysShown'>,
+): Handler {
   let made: { readonly of: readonly Incident[]; readonly today: number; readonly text: string } | undefined
   return (exchange) => {
     const nowMs = Date.now()

@@ -2,7 +2,7 @@ import { GatewayError } from '../../../contract/errors/errors.ts'
 import type { CountInput } from '../../../workers/countTokens.ts'
 import { PoolBusy, WorkerPool } from '../../../workers/pool.ts'
 import { sampleText, type TextSample } from '../../../workers/textSample.ts'
-import type { Limits } from '../../limits.ts'
+import type { TokenLimits } from './limits.ts'
 
 const RETRY_SECONDS = 1
 /** The share of the timeout that is reserved for returning the answer. */
@@ -14,10 +14,10 @@ const WAY_SHARE = 0.2
  */
 export class TokenCounter {
   private readonly pool: WorkerPool
-  private readonly limits: Limits
+  private readonly limits: TokenLimits
 
   /** @param onFault called for threads that fail while they are idle */
-  constructor(limits: Limits, onFault: (error: unknown) => void) {
+  constructor(limits: TokenLimits, onFault: (error: unknown) => void) {
     this.limits = limits
     this.pool = new WorkerPool({
       threadsMax: limits.countThreadsMax,

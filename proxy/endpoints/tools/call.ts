@@ -6,10 +6,10 @@ import type { Principal } from '../../access/principal.ts'
 import type { CatalogStore } from '../../catalog/catalogStore.ts'
 import type { Tool } from '../../catalog/tool.ts'
 import { type Preferences, readPreferences, refuseMaxPrice } from '../../dialects/shared/preferences.ts'
-import type { Limits } from '../../limits.ts'
 import type { RouteHealth } from '../../upstream/routeHealth.ts'
 import { mayRetain } from '../run/checkModel.ts'
 import type { Serve } from '../run/serve.ts'
+import type { ToolLimits } from './limits.ts'
 import { toolOf } from './list.ts'
 import { checkPublicUrl } from './publicUrl.ts'
 import { type PricedToolCall, ToolRun } from './run.ts'
@@ -47,7 +47,7 @@ function checkKeyTools({ tools }: Principal, toolId: string): void {
 }
 
 /** @throws GatewayError 400 */
-function readInput(body: Buffer, limits: Limits): { input: ToolInput; preferences: Preferences } {
+function readInput(body: Buffer, limits: ToolLimits): { input: ToolInput; preferences: Preferences } {
   if (body.length > limits.toolInputBytesMax) {
     throw new GatewayError('body_too_large', { message: `Send at most ${limits.toolInputBytesMax} bytes to a tool.` })
   }

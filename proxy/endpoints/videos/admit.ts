@@ -6,10 +6,12 @@ import type { Principal } from '../../access/principal.ts'
 import type { Model } from '../../catalog/catalog.ts'
 import type { Route } from '../../catalog/pricedItem.ts'
 import type { VideoOrder } from '../../dialects/openai/openaiVideos.ts'
-import type { Limits } from '../../limits.ts'
+import type { Exchange } from '../../server/exchange.ts'
 import { chooseRoutes } from '../../upstream/chooseRoutes.ts'
 import type { RouteHealth } from '../../upstream/routeHealth.ts'
+import { unitAffinity } from '../run/affinity.ts'
 import { checkModel, routePolicy, tierRates } from '../run/checkModel.ts'
+import type { VideoLimits } from './limits.ts'
 import { orderOf } from './order.ts'
 import type { VideoRequest } from './request.ts'
 
@@ -31,15 +33,17 @@ export function admitVideo(
   request: VideoRequest,
   principal: Principal,
   found: Model | undefined,
-  { health, limits }: { readonly health: RouteHealth; readonly limits: Limits },
-  nowMs: number,
+  { health, limits }: { readonly health: RouteHealth; readonly limits: VideoLimits },
+  exchange: Exchange,
 ): AdmittedVideo {
   const model = checkModel(request.modelId, found, 'videos', principal)
   const { video, unitRates } = model
   if (video === null || unitRates === null) throw new GatewayError('model_unavailable')
   const order = orderOf(request, video, limits)
   const rates = tierRates(model, principal, unitRates, model.unitRatesPrivate)
-  const routes = chooseRoutes(model, routePolicy(request, principal, DIALECTS_OF.videos), health, nowMs)
+  const affinity = unitAffinity(model, principal, exchange)
+  const policy = { ...routePolicy(request, principal, DIALECTS_OF.videos), affinity }
+  const routes = chooseRoutes(model, policy, health, exchange.startedAtMs)
   const holdUnits = quantityUnits(rates, order.seconds)
   if (holdUnits === MAX_UNITS) throw new GatewayError('insufficient_balance')
   return { model, rates, routes, order, holdUnits }

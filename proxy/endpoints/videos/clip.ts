@@ -1,7 +1,6 @@
 import { GatewayError } from '../../../contract/errors/errors.ts'
 import type { Provider } from '../../catalog/pricedItem.ts'
 import { askForClip } from '../../dialects/openai/openaiVideos.ts'
-import type { Limits } from '../../limits.ts'
 import type { DrainListener, Exchange, GoneListener } from '../../server/exchange.ts'
 import { getRequest } from '../../upstream/providerRequest.ts'
 import {
@@ -11,6 +10,7 @@ import {
   type UpstreamHeaders,
   type UpstreamListener,
 } from '../../upstream/transport/transport.ts'
+import type { VideoLimits } from './limits.ts'
 
 const NOTHING = Buffer.alloc(0)
 const CLIP_TYPE = 'video/mp4'
@@ -19,7 +19,7 @@ const TYPE = /^(?:video\/[a-z0-9.+-]{1,64}|application\/octet-stream)$/
 export interface ClipParts {
   readonly exchange: Exchange
   readonly transport: Transport
-  readonly limits: Limits
+  readonly limits: VideoLimits
   readonly provider: Provider
   readonly upstreamId: string
   /** Called once when the clip has been sent, or will not be. */

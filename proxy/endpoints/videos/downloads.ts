@@ -1,12 +1,12 @@
-import type { Limits } from '../../limits.ts'
+import type { VideoLimits } from './limits.ts'
 
 /** Clips that are on their way to clients, bounded for the process and for each key. */
 export class Downloads {
-  private readonly limits: Pick<Limits, 'videoDownloadsMax' | 'videoDownloadsPerKeyMax'>
+  private readonly limits: Pick<VideoLimits, 'videoDownloadsMax' | 'videoDownloadsPerKeyMax'>
   private readonly byKey = new Map<string, number>()
   private open = 0
 
-  constructor(limits: Pick<Limits, 'videoDownloadsMax' | 'videoDownloadsPerKeyMax'>) {
+  constructor(limits: Pick<VideoLimits, 'videoDownloadsMax' | 'videoDownloadsPerKeyMax'>) {
     this.limits = limits
   }
 

@@ -1,5 +1,5 @@
 import { GatewayError } from '../../../contract/errors/errors.ts'
-import type { Limits } from '../../limits.ts'
+import type { VideoLimits } from './limits.ts'
 
 const HEAD = /^data:image\/(png|jpeg|jpg);base64,/i
 const HEAD_CHARACTERS_MAX = 32
@@ -19,7 +19,7 @@ interface Size {
  */
 export function checkFirstFrame(
   sent: unknown,
-  limits: Pick<Limits, 'videoImageBytesMax' | 'videoImageSideMax'>,
+  limits: Pick<VideoLimits, 'videoImageBytesMax' | 'videoImageSideMax'>,
 ): string {
   const head = typeof sent === 'string' ? HEAD.exec(sent.slice(0, HEAD_CHARACTERS_MAX)) : null
   if (typeof sent !== 'string' || head === null) throw invalid('image must be a data URL of a PNG or JPEG, in base64.')

@@ -4,12 +4,12 @@ import { readJsonBody } from '../../../contract/std/jsonBody.ts'
 import { hashSecret, newSecret } from '../../../contract/wire/ids.ts'
 import type { Principal } from '../../access/principal.ts'
 import type { CatalogStore } from '../../catalog/catalogStore.ts'
-import type { Limits } from '../../limits.ts'
 import type { Exchange } from '../../server/exchange.ts'
 import { ownerOf, type Serve } from '../run/serve.ts'
 import { lastingServices } from '../run/services.ts'
 import { type AdmittedVideo, admitVideo } from './admit.ts'
 import type { VideoJobs } from './jobs.ts'
+import type { VideoLimits } from './limits.ts'
 import { readVideoRequest, type VideoRequest } from './request.ts'
 import { VideoRun } from './run.ts'
 import type { VideoJobFields } from './videoStore.ts'
@@ -29,7 +29,7 @@ export function videoServe({ catalog, jobs }: VideoParts): Serve {
         ? readVideoRequest(readJsonBody(body, limits.jsonDepthMax), limits)
         : ((await large.run('video', null)) as VideoRequest)
     const model = catalog.model(request.modelId)
-    const admitted = admitVideo(request, principal, model, services, exchange.startedAtMs)
+    const admitted = admitVideo(request, principal, model, services, exchange)
     const readToken = paid === undefined ? '' : newSecret('rt')
     const job = newJob(exchange, principal, admitted, services.owner, readToken)
     const run = new VideoRun(exchange, principal, { admitted, job, jobs, readToken }, lastingServices(services))
@@ -63,7 +63,7 @@ function newJob(
 }
 
 /** Takes a place in this process and among the jobs of the key, or none. */
-async function open(jobs: VideoJobs, job: VideoJobFields, limits: Limits): Promise<void> {
+async function open(jobs: VideoJobs, job: VideoJobFields, limits: VideoLimits): Promise<void> {
   const videoId = videoIdOf(job.requestId)
   if (!jobs.reserve(videoId)) throw tooMany('The gateway makes as many videos as it can', limits)
   try {
@@ -76,7 +76,7 @@ async function open(jobs: VideoJobs, job: VideoJobFields, limits: Limits): Promi
   throw tooMany(`A key may have ${limits.videoJobsPerKeyMax} videos in the making`, limits)
 }
 
-function tooMany(what: string, { videoPollMaxMs }: Limits): GatewayError {
+function tooMany(what: string, { videoPollMaxMs }: VideoLimits): GatewayError {
   return new GatewayError('too_many_video_jobs', {
     message: `${what}; wait until one has finished.`,
     retryAfterSeconds: Math.max(1, Math.ceil(videoPollMaxMs / 1000)),

@@ -1,7 +1,7 @@
 import { VideoState, videoIdOf } from '../../../contract/catalog/video.ts'
 import { ERRORS } from '../../../contract/errors/errors.ts'
 import { amountJson } from '../../../contract/money/receipt.ts'
-import type { Limits } from '../../limits.ts'
+import type { VideoLimits } from './limits.ts'
 import type { VideoJobFields } from './videoStore.ts'
 
 /** A job as its clients see it; a clip that is made but not charged yet counts as in progress. */
@@ -18,7 +18,7 @@ export interface ShownVideo {
  */
 export function jobJson(
   { job, state, madeAtMs }: ShownVideo,
-  limits: Pick<Limits, 'videoKeptMs'>,
+  limits: Pick<VideoLimits, 'videoKeptMs'>,
   baseUrl: string,
 ): string {
   const id = videoIdOf(job.requestId)
@@ -54,7 +54,7 @@ export function jobJson(
  */
 export function takenJobJson(
   shown: ShownVideo,
-  limits: Pick<Limits, 'videoKeptMs'>,
+  limits: Pick<VideoLimits, 'videoKeptMs'>,
   baseUrl: string,
   readToken: string,
 ): string {

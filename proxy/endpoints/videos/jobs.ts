@@ -1,5 +1,5 @@
-import type { Limits } from '../../limits.ts'
 import type { AdmittedVideo } from './admit.ts'
+import type { VideoLimits } from './limits.ts'
 import type { VideoJobFields, VideoStore } from './videoStore.ts'
 import type { VideoWakes } from './videoWakes.ts'
 
@@ -24,10 +24,10 @@ const NOBODY: FollowedVideo = { wake: () => undefined }
 export class VideoJobs {
   readonly store: VideoStore
   private readonly wakes: VideoWakes
-  private readonly limits: Limits
+  private readonly limits: VideoLimits
   private readonly followed = new Map<string, FollowedVideo>()
 
-  constructor(store: VideoStore, wakes: VideoWakes, limits: Limits) {
+  constructor(store: VideoStore, wakes: VideoWakes, limits: VideoLimits) {
     this.store = store
     this.wakes = wakes
     this.limits = limits

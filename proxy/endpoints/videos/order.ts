@@ -2,8 +2,8 @@ import type { VideoSettings } from '../../../contract/catalog/video.ts'
 import { GatewayError } from '../../../contract/errors/errors.ts'
 import { errorOf } from '../../../contract/wire/refusal.ts'
 import type { VideoOrder } from '../../dialects/openai/openaiVideos.ts'
-import type { Limits } from '../../limits.ts'
 import { checkFirstFrame } from './firstFrame.ts'
+import type { VideoLimits } from './limits.ts'
 import type { VideoRequest } from './request.ts'
 
 const WHOLE_NUMBER = /^[1-9][0-9]{0,4}$/
@@ -12,7 +12,7 @@ const WHOLE_NUMBER = /^[1-9][0-9]{0,4}$/
  * The order for the provider, if the model supports every part of the request.
  * @throws GatewayError 400 with the code of the first part that it does not support
  */
-export function orderOf(request: VideoRequest, settings: VideoSettings, limits: Limits): VideoOrder {
+export function orderOf(request: VideoRequest, settings: VideoSettings, limits: VideoLimits): VideoOrder {
   checkLength(request.prompt, settings.promptMax, 'prompt', 'prompt_too_long')
   const seconds = secondsOf(request.seconds, settings)
   const image = imageOf(request, settings, limits)
@@ -56,7 +56,7 @@ function secondsOf(sent: unknown, { seconds }: VideoSettings): number {
   throw new GatewayError('invalid_seconds', { message, param: 'seconds' })
 }
 
-function imageOf({ image, frame }: VideoRequest, settings: VideoSettings, limits: Limits): string | Uint8Array {
+function imageOf({ image, frame }: VideoRequest, settings: VideoSettings, limits: VideoLimits): string | Uint8Array {
   if (image === undefined) {
     if (settings.image === 'required') throw new GatewayError('image_required', { param: 'image' })
     return ''

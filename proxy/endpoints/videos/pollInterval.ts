@@ -1,4 +1,4 @@
-import type { Limits } from '../../limits.ts'
+import type { VideoLimits } from './limits.ts'
 
 /** The pause grows by this factor from one poll to the next, so that short clips are noticed early. */
 const GROWTH = 1.5
@@ -7,10 +7,10 @@ const JITTER = 0.2
 
 /** How long to wait before a provider is asked about a job again. */
 export class PollInterval {
-  private readonly limits: Pick<Limits, 'videoPollMinMs' | 'videoPollMaxMs'>
+  private readonly limits: Pick<VideoLimits, 'videoPollMinMs' | 'videoPollMaxMs'>
   private pauseMs: number
 
-  constructor(limits: Pick<Limits, 'videoPollMinMs' | 'videoPollMaxMs'>) {
+  constructor(limits: Pick<VideoLimits, 'videoPollMinMs' | 'videoPollMaxMs'>) {
     this.limits = limits
     this.pauseMs = limits.videoPollMinMs
   }

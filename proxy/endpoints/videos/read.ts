@@ -4,6 +4,7 @@ import { ownAddress } from '../../../contract/net/ownAddress.ts'
 import type { KeyCache } from '../../access/keyCache.ts'
 import type { RpcClient } from '../../bus/rpcClient.ts'
 import type { CatalogStore } from '../../catalog/catalogStore.ts'
+import { providerWithKey } from '../../catalog/provider.ts'
 import { type Exchange, type Handler, JSON_TYPE } from '../../server/exchange.ts'
 import type { RunServices } from '../run/services.ts'
 import { VideoAdoption } from './adopt.ts'
@@ -68,7 +69,7 @@ function sendClip(
   if (state !== VideoState.COMPLETED) throw new GatewayError('video_not_ready')
   if (nowMs - madeAtMs >= limits.videoKeptMs) throw new GatewayError('video_expired')
   const provider = catalog.current?.providers.get(job.provider)
-  if (provider === undefined || provider.missingKeyEnv !== '') {
+  if (provider === undefined || provider.missingKey !== '') {
     throw new GatewayError('model_unavailable', { message: 'The provider of the clip is not in the catalog now.' })
   }
   if (exchange.head.method === 'HEAD') {
@@ -81,5 +82,6 @@ function sendClip(
     throw new GatewayError('rate_limited', { message, retryAfterSeconds: DOWNLOADS_RETRY_SECONDS })
   }
   const onFault = (reason: string): void => services.onRouteFault({ id: `${provider.id}, a clip`, provider }, reason)
-  new ClipRelay({ exchange, transport, limits, provider, upstreamId: job.upstreamId, done, onFault }).start()
+  const keyed = providerWithKey(provider, job.providerKey)
+  new ClipRelay({ exchange, transport, limits, provider: keyed, upstreamId: job.upstreamId, done, onFault }).start()
 }

@@ -3,7 +3,7 @@ import type { JsonObject } from '../../../contract/std/jsonObject.ts'
 import type { sluice } from '../../../contract/wire/generated/messages.js'
 import { type Preferences, readPreferences, refuseMaxPrice } from '../../dialects/shared/preferences.ts'
 import { isGiven, readModel, refuseBatch } from '../../json/fields.ts'
-import type { Limits } from '../../limits.ts'
+import type { VideoLimits } from './limits.ts'
 
 /** A first frame that was checked: the data URL as JSON in UTF-8, or why it is refused. */
 export type CheckedFrame = { readonly json: Uint8Array } | { readonly refusal: sluice.Refusal.$Properties }
@@ -30,7 +30,7 @@ export interface VideoRequest {
  * are left out.
  * @throws GatewayError 400 with the field at fault
  */
-export function readVideoRequest(body: JsonObject, limits: Limits): VideoRequest {
+export function readVideoRequest(body: JsonObject, limits: VideoLimits): VideoRequest {
   const model = readModel(body)
   refuseBatch(model)
   const prompt = readText(body, 'prompt', 'prompt_too_long', limits)
@@ -55,7 +55,7 @@ function readText(
   body: JsonObject,
   name: string,
   tooLong: 'prompt_too_long' | 'negative_prompt_too_long',
-  { promptCharactersMax }: Limits,
+  { promptCharactersMax }: VideoLimits,
 ): string | null {
   const value = body[name]
   if (!isGiven(value)) return null

@@ -146,7 +146,8 @@ export class VideoRun implements RunListener, WholeListener, FollowedVideo {
   }
 
   private async taken(route: Route, video: UpstreamVideo): Promise<void> {
-    this.job = { ...this.job, provider: route.provider.id, upstreamId: video.id }
+    const { id: provider, key } = route.provider
+    this.job = { ...this.job, provider, providerKey: key?.id ?? '', upstreamId: video.id }
     const written = await this.note(video)
     if (written === 'no_hold') {
       this.run.fail(new GatewayError(LOST))
@@ -164,7 +165,7 @@ export class VideoRun implements RunListener, WholeListener, FollowedVideo {
   /** Asks the provider until the job has ended. */
   private async follow(route: Route, first: UpstreamVideo): Promise<void> {
     const { services, hold } = this.run
-    const { transport, limits } = services
+    const { transport, limits, health } = services
     const pace = new PollInterval(limits)
     let video = first
     let refusals = 0
@@ -179,7 +180,7 @@ export class VideoRun implements RunListener, WholeListener, FollowedVideo {
       this.askAgainMs = Number.POSITIVE_INFINITY
       if (this.leaving) return this.giveUp()
 
-      const sight = await videoState(transport, limits, route, this.upstreamId, hold.requestId)
+      const sight = await videoState(transport, limits, health.keys.current(route), this.upstreamId, hold.requestId)
       if (this.leaving) return this.giveUp()
       waitMs = sight.kind === 'unclear' ? sight.waitMs : 0
       refusals = sight.kind === 'refused' ? refusals + 1 : 0

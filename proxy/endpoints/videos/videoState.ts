@@ -2,11 +2,11 @@ import { readProviderError } from '../../../contract/providers/providerError.ts'
 import { type FaultOwner, faultOf } from '../../../contract/providers/providerFault.ts'
 import type { Route } from '../../catalog/pricedItem.ts'
 import { askForState, readUpstreamVideo, type UpstreamVideo } from '../../dialects/openai/openaiVideos.ts'
-import type { Limits } from '../../limits.ts'
 import { callWhole } from '../../upstream/callWhole.ts'
 import { getRequest } from '../../upstream/providerRequest.ts'
 import { retryAfterMs } from '../../upstream/retryAfter.ts'
 import { type Transport, TransportFailure } from '../../upstream/transport/transport.ts'
+import type { VideoLimits } from './limits.ts'
 
 /** The result of polling a job's state. */
 export type VideoSight =
@@ -24,7 +24,7 @@ const FINAL: ReadonlySet<FaultOwner> = new Set(['request', 'context', 'route'])
 /** Asks a provider for the state of one of its jobs. */
 export async function videoState(
   transport: Transport,
-  limits: Limits,
+  limits: VideoLimits,
   route: Route,
   upstreamId: string,
   requestId: string,

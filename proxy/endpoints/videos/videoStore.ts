@@ -11,7 +11,7 @@ import {
   videoSlotsKey,
 } from '../../../contract/wire/redisKeys.ts'
 import { defineBinaryScript, defineScript, type Script, VideoCode } from '../../../contract/wire/scripts.ts'
-import type { Limits } from '../../limits.ts'
+import type { VideoLimits } from './limits.ts'
 
 const NO_TIME = 0
 
@@ -40,13 +40,13 @@ export type Written = 'written' | 'no_hold' | 'overtaken'
 /** The video jobs of all proxies, in Redis, under the hash tag of their accounts. Every call rejects with Redis's error. */
 export class VideoStore {
   private readonly redis: Redis
-  private readonly limits: Limits
+  private readonly limits: VideoLimits
   private readonly openScript: Script
   private readonly writeScript: Script
   private readonly readScript: Script
   private readonly dropScript: Script
 
-  constructor(redis: Redis, limits: Limits) {
+  constructor(redis: Redis, limits: VideoLimits) {
     this.redis = redis
     this.limits = limits
     this.openScript = defineScript(redis, 'videoOpen')

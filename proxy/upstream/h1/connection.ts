@@ -1,4 +1,5 @@
 import type { LookupFunction } from 'node:net'
+import type { ForwardProxy } from '../../../contract/net/environmentProxies.ts'
 import {
   type FailureKind,
   isPieces,
@@ -12,7 +13,8 @@ import type { ResponseHead } from './responseHead.ts'
 import { ResponseReader, type ResponseSink } from './responseReader.ts'
 import { PlainWire } from './wire/plainWire.ts'
 import { type TlsShared, TlsWire } from './wire/tlsWire.ts'
-import type { Wire, WireListener } from './wire/wire.ts'
+import { TunnelWire } from './wire/tunnelWire.ts'
+import type { Wire, WireEnd, WireListener } from './wire/wire.ts'
 
 const AT_ONCE_BYTES = 262_144
 const NEVER = Number.POSITIVE_INFINITY
@@ -25,6 +27,8 @@ export interface Origin {
   readonly tls?: TlsShared
   /** Resolves and checks the host; the system's resolver where absent. */
   readonly lookup?: LookupFunction
+  /** The proxy on the way; absent for none. */
+  readonly proxy?: ForwardProxy
 }
 
 /** Called when a connection can take another request, or is closed. */
@@ -56,7 +60,7 @@ export class Connection implements ResponseSink, WireListener {
 
   constructor(endpoint: Origin, owner: ConnectionOwner) {
     this.owner = owner
-    this.wire = endpoint.tls === undefined ? new PlainWire(endpoint, this) : new TlsWire(endpoint, endpoint.tls, this)
+    this.wire = newWire(endpoint, this)
   }
 
   /** Sends a request. The connection must have none. */
@@ -70,8 +74,7 @@ export class Connection implements ResponseSink, WireListener {
     this.startedAtMs = nowMs
     this.lastByteMs = nowMs
     this.reader.restart()
-    if (isPieces(request.body)) this.writePieces(request, request.body)
-    else this.write(request, request.body)
+    if (this.open || this.wire.isReady) this.writeRequest(request)
   }
 
   pause(): void {
@@ -121,6 +124,7 @@ export class Connection implements ResponseSink, WireListener {
   onConnected(): void {
     this.open = true
     this.lastByteMs = performance.now()
+    if (!this.wire.isReady && this.request !== undefined) this.writeRequest(this.request)
   }
 
   onBytes(bytes: Buffer): void {
@@ -149,6 +153,11 @@ export class Connection implements ResponseSink, WireListener {
   // A reader that is paused by its client does not make the provider slow.
   private idleDeadline(request: UpstreamRequest): number {
     return this.paused ? NEVER : this.lastByteMs + request.idleTimeoutMs
+  }
+
+  private writeRequest(request: UpstreamRequest): void {
+    if (isPieces(request.body)) this.writePieces(request, request.body)
+    else this.write(request, request.body)
   }
 
   private write(request: UpstreamRequest, body: Buffer | string | null): void {
@@ -219,8 +228,17 @@ export class Connection implements ResponseSink, WireListener {
   }
 }
 
+function newWire(endpoint: Origin, listener: WireListener): Wire {
+  const { tls, proxy } = endpoint
+  const wireTo = (end: WireEnd): Wire =>
+    tls === undefined ? new PlainWire(end, listener) : new TlsWire(end, tls, listener)
+  if (proxy === undefined) return wireTo(endpoint)
+  return new TunnelWire(proxy, endpoint, listener, (socket) => wireTo({ ...endpoint, socket }))
+}
+
 /** The head of a request, but for the length of its body and the empty line. */
-function head({ method, path, host, headers, requestId }: UpstreamRequest): string {
+function head({ method, path, host, headers, requestId, traceHeaders }: UpstreamRequest): string {
   const start = `${method} ${path} HTTP/1.1\r\nhost: ${host}\r\nconnection: keep-alive\r\n`
-  return `${start}${headers.text}x-request-id: ${requestId}\r\n`
+  const fields = traceHeaders === undefined ? headers.text : headers.text + traceHeaders.text
+  return `${start}${fields}x-request-id: ${requestId}\r\n`
 }

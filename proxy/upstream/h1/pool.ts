@@ -17,6 +17,11 @@ export class ConnectionPool implements ConnectionOwner {
     this.options = options
   }
 
+  /** It has no connections. */
+  get isEmpty(): boolean {
+    return this.all.size === 0
+  }
+
   /**
    * A connection without a request.
    * @param fresh never one that has carried a request before

@@ -1,17 +1,20 @@
-import { connect } from 'node:net'
+import { connect, type Socket } from 'node:net'
+import { portOf, withoutBrackets } from '../../../contract/net/ipAddress.ts'
+import { openTunnel } from '../../../contract/net/tunnel.ts'
+import type { Reach } from '../../../contract/providers/reach.ts'
 import type { Catalog } from '../../catalog/catalog.ts'
 import type { Route } from '../../catalog/pricedItem.ts'
-import type { Limits } from '../../limits.ts'
+import type { UpstreamLimits } from '../limits.ts'
 import type { RouteHealth } from '../routeHealth.ts'
 
 export interface RouteProbesOptions {
   readonly catalog: () => Catalog | null
   readonly health: Pick<RouteHealth, 'failed'>
-  readonly limits: Pick<Limits, 'routeProbeMs' | 'routeProbeRetryMs' | 'routeProbeTimeoutMs'>
+  readonly limits: Pick<UpstreamLimits, 'routeProbeMs' | 'routeProbeRetryMs' | 'routeProbeTimeoutMs'>
 }
 
 /**
- * Connects to every provider periodically, so that an outage is detected before a request fails. A failed probe counts for
+ * Connects to every provider periodically, through the proxy on the way if there is one, so that an outage is detected before a request fails. A failed probe counts for
  * each route of the provider as a request that could not reach it; only a request proves that a route works.
  */
 export class RouteProbes {
@@ -26,8 +29,8 @@ export class RouteProbes {
   start(): void {
     const { routeProbeMs, routeProbeRetryMs } = this.options.limits
     this.timers.push(
-      setInterval(() => this.probeAll((origin) => !this.unreachable.has(origin)), routeProbeMs).unref(),
-      setInterval(() => this.probeAll((origin) => this.unreachable.has(origin)), routeProbeRetryMs).unref(),
+      setInterval(() => this.probeAll((name) => !this.unreachable.has(name)), routeProbeMs).unref(),
+      setInterval(() => this.probeAll((name) => this.unreachable.has(name)), routeProbeRetryMs).unref(),
     )
   }
 
@@ -35,49 +38,60 @@ export class RouteProbes {
     for (const timer of this.timers) clearInterval(timer)
   }
 
-  private probeAll(isDue: (origin: string) => boolean): void {
-    for (const [origin, routes] of enabledRoutes(this.options.catalog())) {
-      if (isDue(origin)) void this.probe(origin, routes)
+  private probeAll(isDue: (name: string) => boolean): void {
+    for (const [name, ways] of enabledRoutes(this.options.catalog())) {
+      if (isDue(name)) void this.probe(name, ways)
     }
   }
 
-  private async probe(origin: string, routes: readonly Route[]): Promise<void> {
-    if (await canConnect(origin, this.options.limits.routeProbeTimeoutMs)) {
-      this.unreachable.delete(origin)
+  private async probe(name: string, { origin, reach, routes }: Way): Promise<void> {
+    if (await canConnect(origin, reach, this.options.limits.routeProbeTimeoutMs)) {
+      this.unreachable.delete(name)
       return
     }
-    this.unreachable.add(origin)
+    this.unreachable.add(name)
     for (const route of routes) this.options.health.failed(route.id, Date.now())
   }
 }
 
-/** The routes that requests may take, by the origin that they lead to. */
-function enabledRoutes(catalog: Catalog | null): Map<string, Route[]> {
+/** Routes that lead to one origin by the same way. */
+interface Way {
+  readonly origin: string
+  readonly reach: Reach | undefined
+  readonly routes: Route[]
+}
+
+/** The routes that requests may take, by the origin that they lead to and the proxy on the way. */
+function enabledRoutes(catalog: Catalog | null): Map<string, Way> {
   const routes = [...(catalog?.models.values() ?? [])].flatMap((model) => model.enabledRoutes)
   const tools = [...(catalog?.tools.values() ?? [])].map(({ route }) => route).filter(({ enabled }) => enabled)
-  const found = new Map<string, Route[]>()
+  const found = new Map<string, Way>()
   for (const route of new Map([...routes, ...tools].map((each) => [each.id, each])).values()) {
-    const { origin } = route.provider
-    found.set(origin, [...(found.get(origin) ?? []), route])
+    const { origin, reach } = route.provider
+    const name = reach?.proxy === undefined ? origin : `${reach.name} ${origin}`
+    const way = found.get(name) ?? { origin, reach, routes: [] }
+    way.routes.push(route)
+    found.set(name, way)
   }
   return found
 }
 
-/** Whether a TCP connection can be made in time. */
-function canConnect(origin: string, timeoutMs: number): Promise<boolean> {
-  const { protocol, hostname, port } = new URL(origin)
-  const host = hostname.replace(/^\[(.*)\]$/, '$1')
+/** Whether a TCP connection can be made in time, or a tunnel. */
+function canConnect(origin: string, reach: Reach | undefined, timeoutMs: number): Promise<boolean> {
+  const url = new URL(origin)
+  const end = { host: withoutBrackets(url.hostname), port: portOf(url) }
   return new Promise((resolve) => {
-    const socket = connect({ host, port: Number(port === '' ? DEFAULT_PORTS[protocol] : port) })
-    socket.setTimeout(timeoutMs)
-    const end = (isConnected: boolean) => {
+    const over = (isConnected: boolean) => {
       resolve(isConnected)
       socket.destroy()
     }
-    socket.once('connect', () => end(true))
-    socket.once('timeout', () => end(false))
-    socket.once('error', () => end(false))
+    const socket: Socket =
+      reach?.proxy === undefined
+        ? connect(end)
+            .once('connect', () => over(true))
+            .once('error', () => over(false))
+        : openTunnel(reach.proxy, end, (error) => over(error === undefined))
+    socket.setTimeout(timeoutMs)
+    socket.once('timeout', () => over(false))
   })
 }
-
-const DEFAULT_PORTS: Readonly<Record<string, number>> = { 'http:': 80, 'https:': 443 }

@@ -1,3 +1,4 @@
+import type { Reach } from '../../../contract/providers/reach.ts'
 import type { HeaderBlock } from './headerBlock.ts'
 
 /** Why a provider's answer did not arrive, or broke off. */
@@ -31,6 +32,8 @@ export interface UpstreamRequest {
   readonly headers: HeaderBlock
   /** Sent as x-request-id: of the gateway up to NamedAttempts, which writes that of the attempt here; a request is sent once. */
   requestId: string
+  /** The context of the trace of the request; absent for a provider that does not get it. */
+  traceHeaders?: HeaderBlock | undefined
   /** Its number among the attempts of the request; absent is 0, for questions about an earlier one. */
   attempt?: number
   /** A list is sent piece by piece, without another copy. */
@@ -43,6 +46,17 @@ export interface UpstreamRequest {
   readonly fresh: boolean
   /** Goes to public addresses alone; absent is to any. */
   readonly publicOnly?: boolean
+  /** How the origin is reached; absent is directly, with the usual certificates. Never together with publicOnly. */
+  readonly reach?: Reach | undefined
+}
+
+/**
+ * The name of the connections that may carry a request. Those that were not checked never serve requests that have to go to
+ * public addresses.
+ */
+export function poolName({ origin, publicOnly, reach }: UpstreamRequest): string {
+  if (publicOnly === true) return `public ${origin}`
+  return reach === undefined ? origin : `${reach.name} ${origin}`
 }
 
 /** Whether a body consists of pieces. */

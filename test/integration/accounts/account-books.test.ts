@@ -138,6 +138,12 @@ test('usage is grouped, filtered and paged', async () => {
     byModel.data.map((group) => [group['model'], group.requests, group['day'], group['key_id']]),
     [...MODELS].sort().map((model) => [model, 2, undefined, undefined]),
   )
+  const byMonth = await get<Usage>(owner, '/v1/account/usage?group_by=month,platform_key')
+  assert.equal(sum(byMonth.data.map((group) => group.requests)), 4)
+  for (const group of byMonth.data) {
+    assert.match(String(group['month']), /^\d{4}-\d{2}$/)
+    assert.deepEqual([group['day'], group['platform_key_id']], [undefined, null])
+  }
   const one = await get<Usage>(owner, `/v1/account/usage?model=${MODELS[0]}`)
   assert.deepEqual([one.total.requests, one.data.length], [2, 1])
   const first = await get<Usage>(owner, '/v1/account/usage?group_by=model,day&limit=1')

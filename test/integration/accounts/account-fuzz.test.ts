@@ -13,7 +13,7 @@ import { rounds } from '../../support/rounds.ts'
 import { Mutator, seededRandom } from '../../support/samples/mutations.ts'
 import { TestWitness } from '../../support/testWitness.ts'
 
-const MUTATIONS = rounds({ short: 600, long: 3_000 })
+const MUTATIONS = rounds({ short: 250, long: 3_000 })
 const AT_ONCE = 10
 const AGENT = '/v1/agents/an-agent'
 const ONE = 1_000_000n

@@ -15,7 +15,7 @@ import {
 import { createKey, listKeys, revokeKey, UnknownKeyError, updateKey } from '../../../control/identity/keys/keys.ts'
 import { migrate } from '../../../control/runtime/db/migrate.ts'
 import { createPool, type Pool, withTransaction } from '../../../control/runtime/db/pool.ts'
-import { resolveKey } from '../../../control/service/keyRecord.ts'
+import { resolveKey } from '../../../control/service/keyRecords.ts'
 import { limits } from '../../support/limits.ts'
 import { freshDatabase } from '../../support/services.ts'
 

@@ -239,7 +239,7 @@ async function play(steps: readonly Step[], between: (place: number, run: Run) =
 test('after any sequence of credits, grants, holds, settles, voids and expiries the audit is clean', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(step, { minLength: 20, maxLength: 120 }), (steps) => play(steps, async () => {})),
-    { ...REPORT, numRuns: rounds({ short: 6, long: 20 }) },
+    { ...REPORT, numRuns: rounds({ short: 3, long: 20 }) },
   )
 })
 
@@ -252,7 +252,7 @@ test('the same with a Redis that is emptied at any moment', async () => {
         await book.redis.flushall()
       }),
     ),
-    { ...REPORT, numRuns: rounds({ short: 4, long: 12 }) },
+    { ...REPORT, numRuns: rounds({ short: 2, long: 12 }) },
   )
 })
 
@@ -266,6 +266,6 @@ test('the same with a Redis that is killed and restarted', async () => {
         await until('Redis answers', async () => book.redis.status === 'ready')
       }),
     ),
-    { ...REPORT, numRuns: rounds({ short: 2, long: 6 }) },
+    { ...REPORT, numRuns: rounds({ short: 1, long: 6 }) },
   )
 })

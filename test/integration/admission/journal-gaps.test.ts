@@ -3,15 +3,9 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import type { JournalContent } from '../../../proxy/admission/journal/readJournal.ts'
+import { bookUntil } from '../../support/parts/bookUntil.ts'
 import { type LeasedRequest, LeasingWorker } from '../../support/parts/leasingWorker.ts'
-import {
-  assertCleanAudit,
-  type Book,
-  drainAll,
-  ensureOpen,
-  fundedAccount,
-  startBook,
-} from '../../support/parts/ledger.ts'
+import { assertCleanAudit, type Book, ensureOpen, fundedAccount, startBook } from '../../support/parts/ledger.ts'
 import { itemOf } from '../../support/present.ts'
 import { makeTempDir, removeTempDir } from '../../support/tempDir.ts'
 
@@ -51,13 +45,10 @@ for (const place of [0, 1]) {
     await Promise.all(CHARGES.map((units, i) => worker.end(itemOf(taken, i), units)))
     await worker.kill()
     const { requestId: lostId } = itemOf(taken, place)
-    const replaying = worker.replay(book.redis, (content) => without(content, lostId))
-    let isDone = false
-    const done = replaying.finally(() => {
-      isDone = true
-    })
-    while (!isDone) await drainAll(book)
-    await done
+    await bookUntil(
+      book,
+      worker.replay(book.redis, (content) => without(content, lostId)),
+    )
     const found = await book.pool.query<{ request_id: string; status: string; charge_units: number }>(
       'SELECT request_id, status, charge_units FROM receipts WHERE account_id = $1',
       [accountId],

@@ -8,6 +8,7 @@ import { BatchHolds } from '../../../control/batch/batchHolds.ts'
 import { noteOwner, noteReplayed } from '../../../control/book/settlement/proxyOwners.ts'
 import type { JournalContent } from '../../../proxy/admission/journal/readJournal.ts'
 import { ledgerLimits } from '../../support/limits.ts'
+import { bookUntil } from '../../support/parts/bookUntil.ts'
 import { type LeasedRequest, LeasingWorker } from '../../support/parts/leasingWorker.ts'
 import {
   assertCleanAudit,
@@ -34,14 +35,8 @@ after(() => book.stop())
 const trimmed = ({ open }: JournalContent): JournalContent => ({ open, endings: new Map() })
 
 /** Books what is delivered until the replay is done. */
-async function replay(worker: LeasingWorker, written?: (content: JournalContent) => JournalContent): Promise<void> {
-  let isDone = false
-  const done = worker.replay(book.redis, written).finally(() => {
-    isDone = true
-  })
-  while (!isDone) await drainAll(book)
-  await done
-}
+const replay = (worker: LeasingWorker, written?: (content: JournalContent) => JournalContent): Promise<void> =>
+  bookUntil(book, worker.replay(book.redis, written))
 
 test('requests that were open get receipts after endings that were trimmed', { timeout: 30_000 }, async (t) => {
   const folder = makeTempDir('journal')

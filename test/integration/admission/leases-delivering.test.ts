@@ -182,6 +182,21 @@ test('a charge beyond the leased amount takes the rest from the free balance, an
   assert.deepEqual(await accountState(redis, accountId), { coin: 650, grants: { grt_a: 100 }, out: 0 })
 })
 
+test('permits that were used on a lease that rests are taken from the rate when it is delivered', async () => {
+  const accountId = await plainAccount(redis, { coin: 1_000 })
+  const [shard, rate] = [shardOf(accountId), '100000000,10']
+  await owner.leaseOne({ accountId, want: 7, waiting: 7, rate })
+  const owed = () => owner.deliver(shard, [], [{ accountId, permits: '-1,100000000,10' }])
+  const field = await owner.fieldNow({ accountId })
+  assert.equal((await owed()).permitsLeft, `${field}=2`)
+  assert.equal((await owner.leaseOne({ accountId, want: 5, waiting: 5, rate })).permits, 2)
+  assert.equal((await owed()).permitsLeft, `${field}=0`)
+  // A rate that was not used for long has no more than its burst: the permit is taken from now on.
+  await redis.hset(keyCountersKey(shard, keyOf(accountId)), 'tat', 1)
+  assert.equal((await owed()).permitsLeft, `${field}=9`)
+  assert.equal((await owner.leaseOne({ accountId, want: 20, least: 1, waiting: 20, rate })).permits, 9)
+})
+
 test('unused permits are returned to the rate limit', async () => {
   const accountId = await plainAccount(redis, { coin: 1_000 })
   const shard = shardOf(accountId)

@@ -41,6 +41,7 @@ test('a lease moves units from free to leased, and counts them', async () => {
     coin: 300,
     grants: [],
     out: 300,
+    mayRest: false,
   })
   assert.deepEqual(await accountState(redis, accountId), { coin: 700, grants: {}, out: 300 })
   assert.deepEqual(await spentBy(redis, accountId), everywhere(300))
@@ -109,6 +110,41 @@ test('extra is at most a sixteenth of the remainder of the balance and of each c
     (await owner.leaseOne({ accountId: await plainAccount(redis, { coin: 25 }), want: 10, extraUnits: 99 })).units,
     10,
   )
+})
+
+test('a lease rests with a thousandth of what is free and of what each cap leaves, as far as it is worth it', async () => {
+  const caps = (hour: number) => capArguments({ ...NO_CAPS, hour })
+  const rows = [
+    { coin: 80_000, rest: { most: 70 }, units: 80 },
+    { coin: 79_999, rest: { most: 70 }, units: 79 },
+    { coin: 20_000, rest: { most: 70, least: 10 }, units: 20 },
+    { coin: 19_999, rest: { most: 70, least: 10 }, units: 10 },
+    { coin: 80_000, rest: { most: 70, least: 10, free: 9 }, units: 71 },
+    { coin: 80_000, rest: { most: 70, least: 62, free: 9 }, units: 10 },
+    { coin: 8_000_000, rest: { most: 70, least: 10 }, caps: caps(30_000), units: 30 },
+    { coin: 8_000_000, rest: { most: 70, least: 10 }, caps: caps(19_999), units: 10 },
+    { coin: 8_000_000, rest: { most: 0 }, units: 10 },
+  ]
+  for (const { coin, rest, units, ...more } of rows) {
+    const accountId = await plainAccount(redis, { coin })
+    const leased = await owner.leaseOne({ accountId, want: 10, rest, ...more })
+    const text = JSON.stringify({ coin, rest, ...more })
+    assert.deepEqual([leased.units, leased.mayRest, leased.out], [units, units > 10, units], text)
+    assert.deepEqual(await accountState(redis, accountId), { coin: coin - units, grants: {}, out: units }, text)
+  }
+  const platform = { keyId: 'key_platform', caps: caps(30_000) }
+  const accountId = await plainAccount(redis, { coin: 8_000_000 })
+  const sub = await owner.leaseOne({ accountId, want: 10, rest: { most: 70, least: 10 }, platform })
+  assert.deepEqual([sub.units, sub.mayRest], [30, true])
+})
+
+test('no further lease begins to rest while a quarter of the account is out', async () => {
+  const accountId = await plainAccount(redis, { coin: 1_000_000 })
+  const rest = { most: 70, least: 10 }
+  await owner.leaseOne({ accountId, want: 200_000 })
+  assert.equal((await owner.leaseOne({ accountId, keyId: 'key_a', want: 10, rest })).mayRest, false)
+  await redis.hincrby(accountKey(shardOf(accountId), accountId), 'coin', 500)
+  assert.equal((await owner.leaseOne({ accountId, keyId: 'key_a', want: 10, rest })).mayRest, true)
 })
 
 test('each cap and the budget of a key bound its leases; a rejection names the cap and the amount left', async () => {

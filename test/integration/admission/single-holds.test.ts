@@ -9,6 +9,7 @@ import { listHolds } from '../../../control/admission/listHolds.ts'
 import { grantCredits } from '../../../control/book/ledger/grantCredits.ts'
 import { withTransaction } from '../../../control/runtime/db/pool.ts'
 import { ledgerLimits as limits } from '../../support/limits.ts'
+import { bookUntil } from '../../support/parts/bookUntil.ts'
 import { keyOf } from '../../support/parts/leaseOwner.ts'
 import { accountState, everywhere, spentBy } from '../../support/parts/leaseState.ts'
 import { type LeasedRequest, LeasingWorker } from '../../support/parts/leasingWorker.ts'
@@ -66,15 +67,7 @@ async function receipts(accountId: string): Promise<Record<string, string>> {
 }
 
 /** Replays a worker that was killed, while its deliveries are booked. */
-async function replay(killed: LeasingWorker): Promise<void> {
-  let isDone = false
-  const done = killed.replay(book.redis).finally(() => {
-    isDone = true
-  })
-  done.catch(() => undefined)
-  while (!isDone) await drainAll(book)
-  await done
-}
+const replay = (killed: LeasingWorker): Promise<void> => bookUntil(book, killed.replay(book.redis))
 
 test('its charge is taken from the pots of the hold, and the rest is free again in its pots and windows', async () => {
   const accountId = await fundedAccount(book, 1_000)

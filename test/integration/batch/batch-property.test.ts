@@ -116,6 +116,6 @@ test('any order of answers, duplicates and restarts: one end, one charge, no hol
       }
       await world.assertEnded()
     }),
-    { numRuns: rounds({ short: 40, long: 400 }) },
+    { numRuns: rounds({ short: 20, long: 400 }) },
   )
 })

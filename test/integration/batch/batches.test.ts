@@ -92,7 +92,8 @@ after(async () => {
 test('the openai client submits a job, and reads its state and its result', async () => {
   const client = new OpenAI({ baseURL: `${stack.baseUrl}/v1`, apiKey: key, maxRetries: 0 })
   const messages = [{ role: 'user' as const, content: 'hello' }]
-  const made = await client.chat.completions.create({ model: 'test/batch:batch', messages }).withResponse()
+  const tagged = { user: 'alice', metadata: { team: 'search' } }
+  const made = await client.chat.completions.create({ model: 'test/batch:batch', messages, ...tagged }).withResponse()
   assert.equal(made.response.status, 202)
   const job = made.data as unknown as BatchJob
   assert.deepEqual([job.object, job.status, job.rate, job.receipt], ['batch.job', 'submitted', 'batch', null])
@@ -116,8 +117,10 @@ test('the openai client submits a job, and reads its state and its result', asyn
   )
   await stack.settled()
   const receipt = await api(stack.baseUrl, 'GET', `/v1/receipts/${job.request_id}`, { token: key })
-  const { log: _, ...booked } = receipt.body
+  const { log: _, tags_hash: hash, ...booked } = receipt.body
   assert.deepEqual(booked, over.receipt)
+  assert.deepEqual([booked['user'], booked['tags']], ['alice', { team: 'search' }])
+  assert.match(String(hash), /^[0-9a-f]{64}$/)
 })
 
 test('jobs of one model are sent in one batch, and each is charged separately', async () => {

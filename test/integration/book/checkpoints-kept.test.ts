@@ -5,7 +5,7 @@ import { after, before, test } from 'node:test'
 import fc from 'fast-check'
 import { newId } from '../../../contract/wire/ids.ts'
 import { SHARD_COUNT, shardOf } from '../../../contract/wire/redisKeys.ts'
-import { Housekeeper } from '../../../control/api/housekeeper.ts'
+import { housekeeper } from '../../../control/api/housekeeper.ts'
 import { runAudit } from '../../../control/audit/runAudit.ts'
 import { consistencyProof, lastCheckpoint } from '../../../control/book/checkpoint/checkpointReads.ts'
 import { forgetCheckpoints } from '../../../control/book/checkpoint/forgetCheckpoints.ts'
@@ -168,9 +168,9 @@ test('heads that differ from the signed ones are not pruned', async () => {
 })
 
 test('old entries are pruned piece by piece, and proofs stay unchanged', async () => {
-  const housekeeper = new Housekeeper({ pool: book.pool, log, limits })
+  const keeper = housekeeper({ pool: book.pool, log, limits })
   // Piece follows piece; it would else take a minute from one to the next.
-  await until('the last pieces are gone', async () => (await forgettable()) === 0).finally(() => housekeeper.stop())
+  await until('the last pieces are gone', async () => (await forgettable()) === 0).finally(() => keeper.stop())
   await forgetAll()
   const last = itemOf(kept, kept.length - 1)
   const tiles = Math.floor(last.size / TILE)

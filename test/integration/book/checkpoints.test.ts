@@ -6,7 +6,7 @@ import { newId } from '../../../contract/wire/ids.ts'
 import { shardOf } from '../../../contract/wire/redisKeys.ts'
 import { runAudit } from '../../../control/audit/runAudit.ts'
 import { NO_CHECKPOINTS, sampleCheckpoints } from '../../../control/book/checkpoint/checkpointGauges.ts'
-import { CheckpointKeeper } from '../../../control/book/checkpoint/checkpointKeeper.ts'
+import { checkpointKeeper } from '../../../control/book/checkpoint/checkpointKeeper.ts'
 import { headText } from '../../../control/book/checkpoint/checkpointText.ts'
 import { generateNoteKey, NoteKey } from '../../../control/book/checkpoint/noteKey.ts'
 import { signCheckpoint } from '../../../control/book/checkpoint/signCheckpoint.ts'
@@ -36,7 +36,7 @@ const KEY = NoteKey.of(generateNoteKey(ORIGIN))
 const limits = limitsWith({ checkpointMs: 0 })
 
 let book: Book
-let keepers: CheckpointKeeper[] = []
+let keepers: ReturnType<typeof checkpointKeeper>[] = []
 before(async () => {
   book = await startBook()
 })
@@ -110,7 +110,7 @@ test('control instances sign in turn, no sooner than the limit allows', async ()
   const before = (await checkpoints()).length
   const accounts = await Promise.all(Array.from({ length: 6 }, () => newAccount(book.pool, 10_000)))
   for (let i = 0; i < 4; i++) {
-    keepers.push(new CheckpointKeeper({ pool: book.pool, log, key: KEY, limits: limitsWith({ checkpointMs }) }))
+    keepers.push(checkpointKeeper({ pool: book.pool, log, key: KEY, limits: limitsWith({ checkpointMs }) }))
   }
   await until('some are signed', async () => {
     await Promise.all(accounts.map((accountId) => bookFor(accountId, 2)))

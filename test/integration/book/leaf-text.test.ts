@@ -18,7 +18,7 @@ const amount = fc.maxSafeNat()
 const integer = fc.nat(2_147_483_647)
 
 const receipt = fc.record<LoggedReceipt>({
-  leafLayout: fc.constantFrom(1, 2, 3),
+  leafLayout: fc.constantFrom(1, 2, 3, 4),
   requestId: text,
   status: fc.constantFrom('ok', 'partial', 'failed', 'cut', 'orphaned'),
   model: text,
@@ -45,6 +45,7 @@ const receipt = fc.record<LoggedReceipt>({
   errorCode: text,
   lockSeries: text,
   lockUnits: amount,
+  tagsHash: text,
 })
 
 test('the database reconstructs the text of a leaf exactly as it was hashed', async () => {

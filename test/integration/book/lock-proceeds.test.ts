@@ -16,7 +16,7 @@ import { creditCoin } from '../../../control/book/ledger/creditCoin.ts'
 import { postTransfers } from '../../../control/book/ledger/postTransfers.ts'
 import { addDebitUsage } from '../../../control/book/settlement/keyUsage.ts'
 import type { LockSeries } from '../../../control/products/locks/series.ts'
-import { SeriesKeeper } from '../../../control/products/locks/seriesKeeper.ts'
+import { seriesKeeper } from '../../../control/products/locks/seriesKeeper.ts'
 import { LOT_MICROS } from '../../../control/products/locks/tradeAmounts.ts'
 import { type Client, withTransaction } from '../../../control/runtime/db/pool.ts'
 import { ledgerLimits as limits } from '../../support/limits.ts'
@@ -144,7 +144,7 @@ test('a series that cannot end, because an account is too full for what comes ba
   await book.pool.query(end, [stuck.id, 1])
   await book.pool.query(end, [other.id, 2])
   const debits = new Debits(book.pool, book.redis, limits)
-  const keeper = new SeriesKeeper({ pool: book.pool, debits, log, limits: { ...limits, lockSeriesCheckMs: 20 } })
+  const keeper = seriesKeeper({ pool: book.pool, debits, log, limits: { ...limits, lockSeriesCheckMs: 20 } })
   const state = ({ id }: LockSeries) => scalar<string>(book.pool, 'SELECT state FROM lock_series WHERE id = $1', [id])
   try {
     await until('the other one has ended', async () => (await state(other)) !== 'open')

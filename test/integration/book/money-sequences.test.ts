@@ -12,17 +12,17 @@ import { newId } from '../../../contract/wire/ids.ts'
 import { accountKey, debitsKey, ledgerStream, SHARD_COUNT, shardOf } from '../../../contract/wire/redisKeys.ts'
 import { HoldCode, SettleCode } from '../../../contract/wire/scripts.ts'
 import { Debits } from '../../../control/admission/debits/debit.ts'
-import { DebitKeeper } from '../../../control/admission/debits/debitKeeper.ts'
+import { debitKeeper } from '../../../control/admission/debits/debitKeeper.ts'
 import { EventDispatcher } from '../../../control/admission/dispatcher.ts'
 import { GrantSweeper } from '../../../control/admission/grantSweeper.ts'
 import { AdmissionKeeper } from '../../../control/admission/keeper.ts'
 import { grantCredits } from '../../../control/book/ledger/grantCredits.ts'
 import { SettlementConsumer } from '../../../control/book/settlement/consumer.ts'
 import { createAccount } from '../../../control/identity/accounts/accounts.ts'
-import { LinkExpirer } from '../../../control/products/transfers/links/linkExpirer.ts'
+import { linkExpirer } from '../../../control/products/transfers/links/linkExpirer.ts'
 import { cancelLink, claimLink, createLink } from '../../../control/products/transfers/links/links.ts'
 import { referralCode } from '../../../control/products/transfers/referrals/codes.ts'
-import { ReferralPayer } from '../../../control/products/transfers/referrals/referralPayer.ts'
+import { referralPayer } from '../../../control/products/transfers/referrals/referralPayer.ts'
 import { attachReferrer } from '../../../control/products/transfers/referrals/referrals.ts'
 import { GATEWAY } from '../../../control/runtime/activity/activity.ts'
 import { withTransaction } from '../../../control/runtime/db/pool.ts'
@@ -66,9 +66,9 @@ before(async () => {
     new EventDispatcher({ pool, redis, log, limits }),
     new GrantSweeper({ pool, redis, log, limits }),
     new AdmissionKeeper({ pool, redis, log, limits }),
-    new DebitKeeper({ pool, redis, log, debits, limits }),
-    new LinkExpirer({ pool, log, limits }),
-    new ReferralPayer({ pool, log, limits }),
+    debitKeeper({ pool, redis, log, debits, limits }),
+    linkExpirer({ pool, log, limits }),
+    referralPayer({ pool, log, limits }),
   ]
 })
 after(async () => {
@@ -255,7 +255,7 @@ async function play(plan: readonly (readonly Step[])[]): Promise<void> {
 test('any interleaving of payments, links, holds and expiries keeps every unit', async () => {
   await fc.assert(
     fc.asyncProperty(batches, (plan) => play(plan)),
-    { ...REPORT, numRuns: rounds({ short: 4, long: 20 }) },
+    { ...REPORT, numRuns: rounds({ short: 2, long: 20 }) },
   )
 })
 
@@ -266,6 +266,6 @@ test('the same with a Redis that is emptied at any moment', async () => {
       const at = when % plan.length
       await play(plan.map((batch, i) => (i === at ? [...batch.slice(0, 4), lost, ...batch.slice(4)] : batch)))
     }),
-    { ...REPORT, numRuns: rounds({ short: 2, long: 10 }) },
+    { ...REPORT, numRuns: rounds({ short: 1, long: 10 }) },
   )
 })

@@ -9,7 +9,7 @@ import { after, before, test } from 'node:test'
 import { promisify } from 'node:util'
 import { CatalogKey } from '../../../control/catalog/signing/catalogKey.ts'
 import { projectRoot } from '../../../control/launch/paths.ts'
-import { runCli } from '../../support/cli.ts'
+import { callCli } from '../../support/cli.ts'
 import {
   CatalogClient,
   type CatalogJson,
@@ -186,7 +186,7 @@ test('list prices can be filtered and paginated, and a metric counts those above
 test('a rotation is verified from the first signer on, and control continues with only the new key', async () => {
   const old = await client.chain()
   const env = { DATABASE_URL: stack.databaseUrl, REDIS_URL: stack.redis.url, SLUICE_DATA: stack.dir }
-  const rotation = await runCli(['catalog', 'rotate-signer', '--json'], {
+  const rotation = await callCli(['catalog', 'rotate-signer', '--json'], {
     ...env,
     SLUICE_CATALOG_KEY: TEST_CATALOG_KEY,
     SLUICE_CATALOG_NEXT_KEY: NEXT_KEY,
@@ -235,7 +235,7 @@ test('the command creates the next key where `make run` stores it, also after an
     writeFileSync(join(folder, 'catalog.key'), `${NEXT_KEY}\n`)
     const env = { SLUICE_DATA: folder, DATABASE_URL: '', REDIS_URL: '', SLUICE_CATALOG_KEY: '' }
     const rotate = async () => {
-      const { code, json, stderr } = await runCli(['catalog', 'rotate-signer', '--json'], env)
+      const { code, json, stderr } = await callCli(['catalog', 'rotate-signer', '--json'], env)
       assert.equal(code, 0, stderr)
       return json as { number: string; address: string }
     }
@@ -250,7 +250,7 @@ test('the command creates the next key where `make run` stores it, also after an
     assert.equal(readFileSync(join(folder, 'catalog.key'), 'utf8'), secret)
     await until('the new signer is served', async () => (await number()) === '3')
     assert.equal((await client.chain()).length, 3)
-    const none = await runCli(['catalog', 'rotate-signer'], { ...env, SLUICE_DATA: stack.dir })
+    const none = await callCli(['catalog', 'rotate-signer'], { ...env, SLUICE_DATA: stack.dir })
     assert.deepEqual([none.code, none.stdout], [1, ''])
     assert.match(none.stderr, /the key that signs the catalog is not known: set SLUICE_CATALOG_KEY/)
   } finally {

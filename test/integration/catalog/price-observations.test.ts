@@ -258,7 +258,8 @@ test('addresses are shown if the operator configured them and they are public', 
     writeFileSync(path, JSON.stringify({ ...JSON.parse(testCatalog(baseUrl())), price_lists: lists }))
     await assert.rejects(observe(), reason)
   }
-  const shown = (url: string, isNamed = true) => shownUrl({ provider: 'mock', place: { url }, prefix: '', isNamed })
+  const shown = (url: string, isNamed = true) =>
+    shownUrl({ provider: 'mock', place: { url }, prefix: '', isNamed, server: {} })
   assert.equal(shown('https://example.com/models'), 'https://example.com/models')
   assert.equal(shown('https://example.com/models', false), undefined)
   assert.equal(shown('https://prices.internal/models'), undefined)

@@ -190,7 +190,7 @@ test('a 429 of the only route is passed on with its Retry-After, and with more r
   assertError(limited, 429, 'rate_limited')
   assert.equal(limited.headers.get('retry-after'), '7')
   const cooling = await chat(stack.baseUrl, apiKey, { model: 'test/limited' })
-  assertError(cooling, 503, 'model_unavailable')
+  assertError(cooling, 429, 'rate_limited')
   const seconds = Number(cooling.headers.get('retry-after'))
   assert.ok(seconds >= 1 && seconds <= 7)
   completion(await chat(stack.baseUrl, apiKey, { model: 'test/error-429-spare' }))

@@ -18,6 +18,8 @@ const COSTS = [
   { provider: 'keeps', model: 'mock,text=cheap', cost: { input: '0.5', output: '2' } },
   { provider: 'forgets', model: 'mock,text=middle', cost: { input: '1', output: '1' } },
 ]
+/** Seconds that the provider of a model asks to be left alone. */
+const WAITS = [39, 35, 50, 38]
 
 let stack: Stack
 let account: TestAccount
@@ -38,6 +40,15 @@ before(async () => {
         { id: 'test/keeps', routes: [KEEPS] },
         { id: 'test/public', routes: [FORGETS] },
         { id: 'test/costs', routes: COSTS },
+        {
+          id: 'test/limited',
+          routes: [{ ...KEEPS, model: 'mock,error=429,retry_after=60' }],
+          fallbacks: [{ model: 'test/public', on: ['rate_limited'] }],
+        },
+        ...WAITS.map((seconds) => ({
+          id: `test/wait-${seconds}`,
+          routes: [{ ...FORGETS, model: `mock,error=429,retry_after=${seconds}` }],
+        })),
         {
           id: 'test/fails',
           routes: [{ ...itemOf(COSTS, 2), model: 'mock,error=500,text=cheap' }, ...COSTS.slice(0, 2)],
@@ -204,4 +215,29 @@ test('routing is the same for videos', async () => {
 
 test('a model on attested hardware serves chat', async () => {
   assert.equal(await routeOf(await ask('test/attested', account.apiKey)), 'forgets')
+})
+
+test('a fallback for a limited rate serves also while the provider is left alone', async () => {
+  for (const _ of [1, 2]) assert.equal(await routeOf(await ask('test/limited', account.apiKey)), 'forgets')
+})
+
+test('where no model is left, the client waits for the one that can be asked first', async () => {
+  const ask = (models: readonly string[], key = account.apiKey) =>
+    chat(stack.baseUrl, key, { model: itemOf(models, 0), models: models.slice(1) })
+  const waitOf = (reply: Reply): number => Number(reply.headers.get('retry-after'))
+  const asked = await ask(['test/wait-39', 'test/wait-35', 'test/wait-50'])
+  assertError(asked, 429, 'rate_limited')
+  assert.equal(waitOf(asked), 35)
+  // Two are left out by now, and the one that is asked wants a longer time.
+  const left = await ask(['test/wait-39', 'test/wait-38', 'test/wait-50'])
+  assertError(left, 429, 'rate_limited')
+  assert.ok(waitOf(left) <= 38)
+  const none = await ask(['test/wait-50', 'test/wait-39', 'test/wait-38'])
+  assertError(none, 429, 'rate_limited')
+  assert.ok(waitOf(none) <= 39)
+  // A model that the key may not use does not hide the wait for another one.
+  const { json } = await stack.cli('key', 'create', account.accountId, '--model', 'test/wait-50')
+  const bound = await ask(['test/public', 'test/wait-50'], (json as { api_key: string }).api_key)
+  assertError(bound, 429, 'rate_limited')
+  assert.ok(waitOf(bound) >= 1)
 })

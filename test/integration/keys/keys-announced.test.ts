@@ -4,6 +4,7 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { sluice } from '../../../contract/wire/generated/messages.js'
 import { hashSecret, newSecret } from '../../../contract/wire/ids.ts'
+import { keptKey } from '../../../contract/wire/keptKeys.ts'
 import { FEED_STREAM } from '../../../contract/wire/redisKeys.ts'
 import { announceKeyChanges } from '../../../control/runtime/bus/announceKeyChanges.ts'
 import { createPool, type Pool } from '../../../control/runtime/db/pool.ts'
@@ -79,6 +80,17 @@ test('of the policy of an agent', async () => {
   const cap = 'UPDATE agents SET request_cap_units = $2 WHERE id = $1'
   await changes(key.api_key, 'request_cap_exceeded', cap, [agent.id, 1])
   await changes(key.api_key, null, cap, [agent.id, null])
+})
+
+test('the record of a key in use is kept in Redis where nobody can read it, until the key changes', async () => {
+  const key = await newKey()
+  const { recordKey } = keptKey(hashSecret(key.api_key))
+  const kept = () => stack.withRedis((redis) => redis.getBuffer(recordKey))
+  await until('it is kept', async () => (await kept())?.toString('latin1').startsWith('R') ?? false)
+  assert.equal((await kept())?.includes(key.id), false)
+  const before = await kept()
+  await changes(key.api_key, 'key_paused', 'UPDATE api_keys SET paused = true WHERE id = $1', [key.id])
+  assert.notDeepEqual(await kept(), before)
 })
 
 test('all of it within a second', () => watch.assertWithin(WITHIN_MS))

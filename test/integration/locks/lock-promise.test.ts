@@ -14,7 +14,7 @@ import { publishCatalog, refuseBrokenPromises } from '../../../control/catalog/p
 import { disableRoute, enableRoute } from '../../../control/catalog/pricing/routeSwitches.ts'
 import { quoteBuy } from '../../../control/products/locks/quotes.ts'
 import { type LockSeries, lockTradedSeries, seriesById, tradedSeries } from '../../../control/products/locks/series.ts'
-import { SeriesKeeper } from '../../../control/products/locks/seriesKeeper.ts'
+import { seriesKeeper } from '../../../control/products/locks/seriesKeeper.ts'
 import { GATEWAY_WIDE, listActivity, OPERATOR } from '../../../control/runtime/activity/activity.ts'
 import { withTransaction } from '../../../control/runtime/db/pool.ts'
 import { ledgerLimits as limits } from '../../support/limits.ts'
@@ -80,7 +80,7 @@ async function reloadRedis(): Promise<void> {
 /** Runs the keeper until a series is in a state and its customers hold nothing. */
 async function keptUntil(series: LockSeries, state: LockSeries['state'], held = 0): Promise<void> {
   const debits = new Debits(book.pool, book.redis, limits)
-  const keeper = new SeriesKeeper({ pool: book.pool, debits, log, limits: { ...limits, lockSeriesCheckMs: 20 } })
+  const keeper = seriesKeeper({ pool: book.pool, debits, log, limits: { ...limits, lockSeriesCheckMs: 20 } })
   const left = `SELECT count(*) FROM lock_holdings h JOIN ledger_accounts l
     ON l.id = 'lock:' || h.series_id || ':' || h.account_id WHERE h.series_id = $1 AND l.balance > 0`
   const isDone = async () => {

@@ -8,7 +8,7 @@ import { GatewayError } from '../../../contract/errors/errors.ts'
 import { UNITS_PER_USD } from '../../../contract/money/units.ts'
 import { accountKey, debitsKey, shardOf } from '../../../contract/wire/redisKeys.ts'
 import { Debits } from '../../../control/admission/debits/debit.ts'
-import { DebitKeeper } from '../../../control/admission/debits/debitKeeper.ts'
+import { debitKeeper } from '../../../control/admission/debits/debitKeeper.ts'
 import { GrantSweeper } from '../../../control/admission/grantSweeper.ts'
 import { ensureAdmission } from '../../../control/admission/keeper.ts'
 import { auditBook } from '../../../control/audit/runAudit.ts'
@@ -236,7 +236,7 @@ class World {
 
   /** What control gives back that a dead one took. */
   private async giveBackLeft(accountId: string): Promise<void> {
-    const keeper = new DebitKeeper({ ...book, log, debits, limits })
+    const keeper = debitKeeper({ ...book, log, debits, limits })
     const isEmpty = async () => (await book.redis.hlen(debitsKey(shardOf(accountId)))) === 0
     await until('what was left behind is given back', isEmpty).finally(() => keeper.stop())
   }

@@ -46,6 +46,7 @@ before(async () => {
         streaming('test/image-cut', 'image', 'mock,cut=1'),
         streaming('test/image-fin', 'image', 'mock,fin=3'),
         streaming('test/image-slow', 'image', 'mock,delay=50'),
+        streaming('test/image-whole', 'image', 'mock,unstreamed'),
         mediaModel('test/image-plain', 'image'),
       ],
     },
@@ -195,6 +196,16 @@ describe('images as events', () => {
         assertCounted(receipt, 'image', await stack.provider.log())
       })
     }
+  }
+
+  for (const n of [1, 3]) {
+    test(`a provider that answers in one piece, ${n} of them`, async () => {
+      const got = await draw('test/image-whole', { n })
+      assert.deepEqual(typesOf(got), new Array<string>(n).fill('image_generation.completed'))
+      const receipt = await booked(got)
+      assert.deepEqual([receipt.status, receipt.cost.units], ['ok', String(n * IMAGE)])
+      assertCounted(receipt, 'image', await stack.provider.log())
+    })
   }
 
   test('the official client reads them', async () => {

@@ -17,7 +17,7 @@ import { parseCatalog } from '../../../control/catalog/pricing/catalogFile.ts'
 import { publishCatalog } from '../../../control/catalog/pricing/publish.ts'
 import { CatalogKey } from '../../../control/catalog/signing/catalogKey.ts'
 import { signingWith } from '../../../control/catalog/signing/signCatalog.ts'
-import { AttestationKeeper } from '../../../control/products/reserve/attestationKeeper.ts'
+import { attestationKeeper } from '../../../control/products/reserve/attestationKeeper.ts'
 import { lastAttestation, requestAttestation } from '../../../control/products/reserve/attestationStore.ts'
 import { makeAttestation } from '../../../control/products/reserve/makeAttestation.ts'
 import { reserveHandlers } from '../../../control/products/reserve/reserveHandlers.ts'
@@ -282,10 +282,10 @@ test('a keeper attests on schedule and on request; a keeper with another key sig
     limits: limitsWith({ attestationCheckMs: 20 }),
     intervalSeconds: 3_600,
   }
-  const stranger = new AttestationKeeper({ ...options, key: CatalogKey.of(`0x${'33'.repeat(32)}`), intervalSeconds: 0 })
+  const stranger = attestationKeeper({ ...options, key: CatalogKey.of(`0x${'33'.repeat(32)}`), intervalSeconds: 0 })
   await sleep(100)
   await stranger.stop()
-  const keepers = [new AttestationKeeper({ ...options, key }), new AttestationKeeper({ ...options, key })]
+  const keepers = [attestationKeeper({ ...options, key }), attestationKeeper({ ...options, key })]
   assert.equal(Number((await latest()).number), before)
   await requestAttestation(pool)
   await until('it is attested', async () => (await lastAttestation(pool))?.number === before + 1)

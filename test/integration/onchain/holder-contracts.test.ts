@@ -22,7 +22,7 @@ import { DISTRIBUTOR_ABI } from '../../../control/products/holders/rewards/distr
 import { proofPlaces, type RewardLeaf, rewardTree } from '../../../control/products/holders/rewards/rewardTree.ts'
 import { VAULT_ABI } from '../../../control/products/holders/vault/vaultContract.ts'
 import { startChain, type TestChain } from '../../support/chain.ts'
-import { runCli } from '../../support/cli.ts'
+import { callCli } from '../../support/cli.ts'
 import { rounds } from '../../support/rounds.ts'
 
 const ERRORS = parseAbi([
@@ -289,12 +289,12 @@ test('a root whose leaves sum to more than its total takes no tokens of another 
 test('the command line deploys both contracts and prints the settings for the payments file', async () => {
   const env = { CHAIN_RPC_URL: chain.rpcUrl, SLUICE_DEPLOYER_KEY: devPrivateKey(4), DATABASE_URL: '', REDIS_URL: '' }
   const { coin } = chain.contracts
-  const vault = await runCli(['chain', 'deploy-vault', coin, '--vest-seconds', '60', '--symbol', 'vC'], env)
+  const vault = await callCli(['chain', 'deploy-vault', coin, '--vest-seconds', '60', '--symbol', 'vC'], env)
   assert.match(vault.stdout, /\nscoin_vault: "0x[0-9a-fA-F]{40}"\n$/, vault.stderr)
-  const rewards = await runCli(['chain', 'deploy-rewards', coin, PUBLISHER.address, '--json'], env)
+  const rewards = await callCli(['chain', 'deploy-rewards', coin, PUBLISHER.address, '--json'], env)
   const { address, publisher } = rewards.json as Record<string, string>
   assert.equal(publisher, PUBLISHER.address, rewards.stderr)
   assert.equal(await revertOf(publish(address as Address, 1n, zeroHash, 1n)), 'Underfunded')
-  const wrong = await runCli(['chain', 'deploy-vault', coin, '--vest-seconds', '0'], env)
+  const wrong = await callCli(['chain', 'deploy-vault', coin, '--vest-seconds', '0'], env)
   assert.match(wrong.stderr, /--vest-seconds is a whole number/)
 })

@@ -11,7 +11,7 @@ import {
   seriesOfToken,
 } from '../../../control/products/locks/tokens/lockTokensContract.ts'
 import { startChain, type TestChain } from '../../support/chain.ts'
-import { runCli } from '../../support/cli.ts'
+import { callCli } from '../../support/cli.ts'
 
 const ABI = [
   ...LOCK_TOKENS_ABI,
@@ -109,7 +109,7 @@ test('holders alone move and redeem their tokens', async () => {
 
 test('the command line deploys the contract for the treasury', async () => {
   const env = { CHAIN_RPC_URL: chain.rpcUrl, SLUICE_DEPLOYER_KEY: devPrivateKey(4), DATABASE_URL: '', REDIS_URL: '' }
-  const { code, json, stderr } = await runCli(['chain', 'deploy-locks', chain.treasury.address, '--json'], env)
+  const { code, json, stderr } = await callCli(['chain', 'deploy-locks', chain.treasury.address, '--json'], env)
   assert.equal(code, 0, stderr)
   const deployed = (json as Record<string, Address>)['address'] as Address
   const minter = await chain.client.readContract({ abi: ABI, address: deployed, functionName: 'minter' })

@@ -11,13 +11,13 @@ import { publishCatalog } from '../../../control/catalog/pricing/publish.ts'
 import { CatalogKey } from '../../../control/catalog/signing/catalogKey.ts'
 import { signingWith } from '../../../control/catalog/signing/signCatalog.ts'
 import type { ChainClient } from '../../../control/chain/chainClient.ts'
-import { AttestationKeeper } from '../../../control/products/reserve/attestationKeeper.ts'
+import { attestationKeeper } from '../../../control/products/reserve/attestationKeeper.ts'
 import { lastAttestation } from '../../../control/products/reserve/attestationStore.ts'
 import { makeAttestation } from '../../../control/products/reserve/makeAttestation.ts'
 import { type ReserveChain, readReserve } from '../../../control/products/reserve/reading.ts'
 import { lastReading } from '../../../control/products/reserve/readingStore.ts'
 import { reserveHandlers } from '../../../control/products/reserve/reserveHandlers.ts'
-import { ReserveKeeper } from '../../../control/products/reserve/reserveKeeper.ts'
+import { reserveKeeper } from '../../../control/products/reserve/reserveKeeper.ts'
 import type { StatedReserve } from '../../../control/products/reserve/statedReserve.ts'
 import { withdrawalGate } from '../../../control/products/reserve/withdrawalGate.ts'
 import { migrate } from '../../../control/runtime/db/migrate.ts'
@@ -52,7 +52,7 @@ async function read<T = Record<string, unknown>>(
 
 test('without a chain, the liabilities are shown and the reserve is empty', async () => {
   await assert.rejects(read('get_reserve'), { row: 'not_found' })
-  const keeper = new ReserveKeeper({ pool, chain: undefined, log, limits: limitsWith({ reserveCheckMs: 20 }) })
+  const keeper = reserveKeeper({ pool, chain: undefined, log, limits: limitsWith({ reserveCheckMs: 20 }) })
   await until('it is read', async () => (await pool.query('SELECT FROM reserve_days')).rowCount === 1)
   await keeper.stop()
   const reserve = await read('get_reserve')
@@ -106,7 +106,7 @@ test('movements after the block that is read count, and other addresses are atte
   }
   const options = { pool, key, log, limits: limitsWith({ attestationCheckMs: 20 }), intervalSeconds: 3_600 }
   const reasonsOf = async (chain: ReserveChain | undefined, count: number) => {
-    const keeper = new AttestationKeeper({ ...options, chain })
+    const keeper = attestationKeeper({ ...options, chain })
     await until('it is attested', async () => (await lastAttestation(pool))?.number === count)
     await keeper.stop()
     return JSON.parse((await lastAttestation(pool))?.statement ?? '') as { reason: string; reserve: StatedReserve }
@@ -123,7 +123,7 @@ test('movements after the block that is read count, and other addresses are atte
   const both = await reasonsOf(chainWith(10n ** 18n, [treasury, vault]), 3)
   assert.deepEqual([both.reason, both.reserve.held_usd, both.reserve.ratio], ['addresses', '1', '0.666666'])
   // A node that is away leaves what is known as it is.
-  const keeper = new AttestationKeeper({ ...options, chain: chainWith(1n, [treasury], true) })
+  const keeper = attestationKeeper({ ...options, chain: chainWith(1n, [treasury], true) })
   await assert.rejects(makeAttestation({ ...options, chain: chainWith(1n, [treasury], true) }, 'schedule'), {
     row: 'chain_unavailable',
   })
@@ -180,7 +180,7 @@ test('after a reorganization the gate, the reading and the attestation are of th
   node.tokens = rich
   const quick = { reserveCheckMs: 20, reserveReadMs: 20, reserveRecheckMs: 20, attestationCheckMs: 20 }
   const options = { pool, key, log, chain: node.chain(), limits: limitsWith(quick), intervalSeconds: 3_600 }
-  const keepers = [new ReserveKeeper(options), new AttestationKeeper(options)]
+  const keepers = [reserveKeeper(options), attestationKeeper(options)]
   t.after(() => Promise.all(keepers.map((keeper) => keeper.stop())))
   const gate = async () => withdrawalGate(await lastReading(pool), options.limits)
   const attested = async () =>

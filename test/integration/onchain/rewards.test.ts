@@ -7,7 +7,7 @@ import { distributorInitCode, vaultInitCode } from '../../../control/chain/deplo
 import { devAccount, provideContract } from '../../../control/launch/chain/deploy.ts'
 import { DISTRIBUTOR_ABI } from '../../../control/products/holders/rewards/distributorContract.ts'
 import type { TestChain } from '../../support/chain.ts'
-import { runCli } from '../../support/cli.ts'
+import { callCli } from '../../support/cli.ts'
 import { api } from '../../support/clients/apiClient.ts'
 import { chat } from '../../support/clients/chatClient.ts'
 import { startPaidStack } from '../../support/paidStack.ts'
@@ -85,7 +85,7 @@ test('charges become claimed rewards and revenue of the vault; the roots can be 
   const [last] = await paidPeriods()
   assert.ok(last !== undefined)
   const env = { CHAIN_RPC_URL: chain.rpcUrl, DATABASE_URL: '', REDIS_URL: '' }
-  const { code, json, stderr } = await runCli(
+  const { code, json, stderr } = await callCli(
     ['rewards', 'recompute', String(last.number), '--url', stack.baseUrl, '--json'],
     env,
   )

@@ -7,7 +7,7 @@ import { deployAnchor } from '../../../control/chain/deploy/deployAnchor.ts'
 import { devAccount, devPrivateKey } from '../../../control/launch/chain/deploy.ts'
 import { ANCHOR_ABI, type AnchoredBatch } from '../../../control/products/settlements/anchorContract.ts'
 import { startChain, type TestChain } from '../../support/chain.ts'
-import { runCli } from '../../support/cli.ts'
+import { callCli } from '../../support/cli.ts'
 
 const ROLES_ABI = parseAbi([
   'function grantRole(bytes32 role, address account)',
@@ -139,14 +139,14 @@ test('only an anchorer anchors; the admin names others and can change no batch',
 test('the command line deploys the contract from another wallet than the one that sends the batches', async () => {
   const env = { CHAIN_RPC_URL: chain.rpcUrl, SLUICE_DEPLOYER_KEY: devPrivateKey(4), DATABASE_URL: '', REDIS_URL: '' }
   const command = ['chain', 'deploy-anchor', ANCHORER.address, '--admin', ADMIN.address]
-  const { code, json, stderr } = await runCli([...command, '--json'], env)
+  const { code, json, stderr } = await callCli([...command, '--json'], env)
   assert.equal(code, 0, stderr)
   const { address, transaction, chain_id, admin, anchorer } = json as Record<string, string>
   assert.deepEqual([chain_id, admin, anchorer], [chain.chainId, ADMIN.address, ANCHORER.address])
   const receipt = await chain.client.getTransactionReceipt({ hash: transaction as Address })
   assert.equal(receipt.from, DEPLOYER.address.toLowerCase())
   await anchor(address as Address, 1n, batchOf())
-  const { stdout } = await runCli(command, env)
+  const { stdout } = await callCli(command, env)
   assert.match(stdout, /\nsettlement_anchor: "0x[0-9a-fA-F]{40}"\n$/)
   for (const [changes, args, says] of [
     [{ SLUICE_DEPLOYER_KEY: devPrivateKey(5) }, command, /the sender must be another wallet/],
@@ -155,7 +155,7 @@ test('the command line deploys the contract from another wallet than the one tha
     [{ CHAIN_RPC_URL: 'http://127.0.0.1:1' }, command, /nothing was deployed/],
     [{}, ['chain', 'deploy-anchor', '0x12'], /a wallet is 0x and 40 hex digits/],
   ] as const) {
-    const failed = await runCli(args, { ...env, ...changes })
+    const failed = await callCli(args, { ...env, ...changes })
     assert.ok(failed.code !== 0 && says.test(failed.stderr), failed.stderr)
     assert.ok(!failed.stderr.includes(devPrivateKey(4).slice(2)))
   }

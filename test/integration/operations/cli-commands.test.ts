@@ -10,7 +10,7 @@ import { accountKey, CATALOG_KEY, FEED_STREAM, holdsKey, leasesKey, shardOf } fr
 import { ensureAdmission } from '../../../control/admission/keeper.ts'
 import { NoteKey } from '../../../control/book/checkpoint/noteKey.ts'
 import { type Pool } from '../../../control/runtime/db/pool.ts'
-import { resolveKey } from '../../../control/service/keyRecord.ts'
+import { resolveKey } from '../../../control/service/keyRecords.ts'
 import { type CliResult, runCli } from '../../support/cli.ts'
 import { type CliWorld, startCliWorld } from '../../support/cliWorld.ts'
 import { limits } from '../../support/limits.ts'

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
-import { runCli } from '../../support/cli.ts'
+import { callCli, runCli } from '../../support/cli.ts'
 import { type CliWorld, startCliWorld } from '../../support/cliWorld.ts'
 
 let world: CliWorld
@@ -17,7 +17,7 @@ const MISTAKES: ReadonlyArray<[args: string[], code: number, says: RegExp]> = [
   [
     ['bogus'],
     2,
-    /there is no "bogus"; there are: account, key, wallet, session, link, lock, agent, .*trail, audit, holds/,
+    /there is no "bogus"; there are: account, key, wallet, session, link, lock, agent, .*trail, audit, explain, holds/,
   ],
   [
     ['account', 'bogus'],
@@ -77,29 +77,29 @@ test('help is available on every level', async () => {
 })
 
 test('help without a command, and the script of a shell, are printed', async () => {
-  const overview = await runCli(['--help'], world.env)
-  assert.deepEqual(await runCli([], world.env), { ...overview, code: 2 })
-  assert.deepEqual(await runCli(['help'], world.env), overview)
-  const group = await runCli(['account', '--help'], world.env)
+  const overview = await callCli(['--help'], world.env)
+  assert.deepEqual(await callCli([], world.env), { ...overview, code: 2 })
+  assert.deepEqual(await callCli(['help'], world.env), overview)
+  const group = await callCli(['account', '--help'], world.env)
   for (const args of [['account'], ['account', 'help'], ['help', 'account']]) {
-    assert.deepEqual(await runCli(args, world.env), group)
+    assert.deepEqual(await callCli(args, world.env), group)
   }
-  const script = await runCli(['completion', 'bash'], world.env)
+  const script = await callCli(['completion', 'bash'], world.env)
   assert.match(script.stdout, /^_sluice\(\) \{\n[\s\S]*\ncomplete -o default -F _sluice sluice\n$/)
   assert.deepEqual([script.code, script.stderr], [0, ''])
 })
 
 test('an unreachable database is reported in one line', async () => {
-  const unknown = await runCli(['account', 'list'], { ...world.env, SLUICE_DATA: join(world.dir, 'none') })
+  const unknown = await callCli(['account', 'list'], { ...world.env, SLUICE_DATA: join(world.dir, 'none') })
   assert.equal(unknown.code, 1)
   assert.match(unknown.stderr, /^sluice: the database is not known: is `make run` running\?/)
-  const gone = await runCli(['account', 'list'], { ...world.env, DATABASE_URL: 'postgres://u:secret@127.0.0.1:1/x' })
+  const gone = await callCli(['account', 'list'], { ...world.env, DATABASE_URL: 'postgres://u:secret@127.0.0.1:1/x' })
   assert.equal(gone.code, 1)
   assert.match(gone.stderr, /not reachable: does DATABASE_URL name the right one, and does it run\?/)
   assert.ok(!gone.stderr.includes('secret'))
   const run = join(world.dir, 'run')
   mkdirSync(run)
   writeFileSync(join(run, 'run.json'), '{"database_url":"postgres://u:secret@127.0.0.1:1/x"}')
-  const ended = await runCli(['account', 'list'], { ...world.env, SLUICE_DATA: run })
+  const ended = await callCli(['account', 'list'], { ...world.env, SLUICE_DATA: run })
   assert.match(ended.stderr, /not reachable: is `make run` running\?/)
 })

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { after, afterEach, before, test } from 'node:test'
-import { CliProcess, type CliResult, runCli } from '../../support/cli.ts'
+import { CliProcess, type CliResult, callCli } from '../../support/cli.ts'
 import { api, apiOk, type Json, newOwner } from '../../support/clients/apiClient.ts'
 import { chat, completion } from '../../support/clients/chatClient.ts'
 import { type Stack, startStack, type TestAccount } from '../../support/stack.ts'
@@ -180,7 +180,7 @@ test('providers are registered with a key from the environment, listed and remov
   await fails(/no provider/, 1, 'provider', 'remove', id)
   await fails(/say how it is called/, 2, 'provider', 'register', one.accountId, url)
   const strict = { ...env, SLUICE_PRIVATE_PROVIDERS: '' }
-  const refused = await runCli([...args.slice(0, 3), 'https://127.0.0.1/v1', '--name', 'x'], strict)
+  const refused = await callCli([...args.slice(0, 3), 'https://127.0.0.1/v1', '--name', 'x'], strict)
   assert.match(refused.stderr, /not public/)
 })
 

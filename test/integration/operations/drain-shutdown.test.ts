@@ -124,6 +124,8 @@ test('SIGTERM: for the notice everything is served, while /ready is 503 and ever
     await stack.proxy.start()
     await stack.ready()
     await stack.settled()
+    // Its notice is longer than a test should wait for.
+    await stack.proxy.kill9()
   })
 })
 
@@ -180,5 +182,15 @@ test('SIGTERM: a client that does not read its stream does not delay the shutdow
     await sleep(300)
     assert.equal(await stack.proxy.sigterm(), 0)
     controller.abort()
+  })
+})
+
+test('a worker whose main process was killed ends in order', async () => {
+  await withStack({}, async (stack, { accountId, apiKey }) => {
+    completion(await chat(stack.baseUrl, apiKey, { model: 'test/small' }))
+    await stack.proxy.kill9()
+    await until('the worker has ended in order', () => /"event":"worker_stopped"/.test(stack.logs()))
+    await stack.settled()
+    assert.notEqual(await balance(stack, accountId), '10')
   })
 })

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { after, before, test } from 'node:test'
-import { chat, chatStream, completion } from '../../support/clients/chatClient.ts'
+import { chat, chatStream, completion, type Receipt } from '../../support/clients/chatClient.ts'
 import { type Stack, startStack, until } from '../../support/stack.ts'
 
 const M = 'test/small'
@@ -98,6 +98,35 @@ test('errors count by their kind', async () => {
   assert.ok(faults !== undefined && faults >= 2)
 })
 
+test('requests count by model, provider, operation and ending, with their tokens, charges and times', async () => {
+  await mark()
+  const whole = completion(await chat(stack.baseUrl, apiKey, { model: M })).receipt
+  const { receipt } = await chatStream(stack.baseUrl, apiKey, {
+    model: M,
+    stream_options: { include_usage: true },
+  })
+  await chatStream(stack.baseUrl, apiKey, { model: 'test/cut' })
+  await chat(stack.baseUrl, apiKey, { model: 'test/down' })
+  const of = (model: string, label = '', provider = 'mock', key = 'default') =>
+    `{model="${model}",provider="${provider}",key="${key}",operation="chat"${label}}`
+  const genAi = (label = '') =>
+    `{gen_ai_operation_name="chat",gen_ai_provider_name="mock",gen_ai_request_model="${M}"${label}}`
+  const tokens = (part: (used: Receipt['usage']) => number) => part(whole.usage) + part(receipt?.usage ?? whole.usage)
+  await grew({
+    [`sluice_model_requests_total${of(M, ',status="ok"')}`]: 2,
+    [`sluice_model_requests_total${of('test/cut', ',status="partial"')}`]: 1,
+    [`sluice_model_errors_total${of('test/cut', ',error="stream_interrupted"')}`]: 1,
+    [`sluice_model_requests_total${of('test/down', ',status="failed"', '', '')}`]: 1,
+    [`sluice_model_charged_units_total${of(M)}`]: Number(whole.cost.units) + Number(receipt?.cost.units),
+    [`sluice_model_tokens_total${of(M, ',type="input"')}`]: tokens(({ prompt_tokens: count }) => count),
+    [`sluice_model_tokens_total${of(M, ',type="output"')}`]: tokens(({ completion_tokens: count }) => count),
+    [`gen_ai_client_operation_duration_seconds_count${genAi()}`]: 2,
+    [`gen_ai_server_time_to_first_token_seconds_count${genAi()}`]: 1,
+    [`gen_ai_server_time_per_output_token_seconds_count${genAi()}`]: 1,
+    [`gen_ai_client_token_usage_sum${genAi(',gen_ai_token_type="output"')}`]: tokens((used) => used.completion_tokens),
+  })
+})
+
 const LEASE_GAUGES = ['sluice_control_lease_owners', 'sluice_control_leases', 'sluice_control_leases_out_units']
 
 test('gauges show running requests', async () => {
@@ -158,8 +187,11 @@ test('control counts its bookings and responses', async () => {
 })
 
 test('the private port also serves load balancer and supervisor probes, and no other route', async () => {
-  const at = async (path: string) => (await fetch(stack.metricsUrl.replace('/metrics', path))).status
-  assert.deepEqual([await at('/live'), await at('/ready'), await at('/'), await at('/v1/models')], [200, 200, 404, 404])
+  for (const url of [stack.metricsUrl, stack.controlMetricsUrl]) {
+    const at = async (path: string) => (await fetch(url.replace('/metrics', path))).status
+    const statuses = await Promise.all(['/live', '/ready', '/', '/v1/models'].map(at))
+    assert.deepEqual(statuses, [200, 200, 404, 404])
+  }
 })
 
 test('the private ports keep no connection alive, so no later request meets a closed one', async () => {

@@ -25,7 +25,7 @@ test('a response has an entity tag and an age, and 304 has no body', async () =>
   const header = (name: string) => first.headers.get(name)
   assert.equal(header('cache-control'), 'public, max-age=10')
   assert.equal(header('access-control-allow-origin'), '*')
-  assert.match(header('access-control-expose-headers') ?? '', /etag, age/)
+  assert.equal(header('access-control-expose-headers'), '*')
   assert.equal(header('vary'), 'origin')
   assert.match(header('age') ?? '', /^\d+$/)
   const etag = header('etag') ?? ''

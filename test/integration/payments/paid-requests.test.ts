@@ -15,14 +15,19 @@ import {
   quote,
 } from '../../support/clients/paidClient.ts'
 import { signPayment } from '../../support/clients/payloads.ts'
+import { OtlpReceiver } from '../../support/otlpReceiver.ts'
 import { type PaidStack, startPaidStack } from '../../support/paidStack.ts'
+import { conventionalSpans, values } from '../../support/traceClient.ts'
 
 const ORDER = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n
+let receiver: OtlpReceiver
 let paid: PaidStack
 let payer: Payer
 
 before(async () => {
+  receiver = await OtlpReceiver.start()
   paid = await startPaidStack({
+    env: { OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url, OTEL_BSP_SCHEDULE_DELAY: '20' },
     limits: { quoteWindowMs: 60_000 },
     catalog: {
       models: [{ id: 'test/small' }],
@@ -31,7 +36,7 @@ before(async () => {
   payer = await paid.chain.newPayer()
 })
 afterEach(() => paid.audited())
-after(() => paid.stop())
+after(() => Promise.all([paid.stop(), receiver.stop()]))
 
 type Payload = PaymentPayload & { readonly payload: Record<string, unknown> }
 
@@ -66,6 +71,19 @@ test('the quote: the hold of the body, in headers and in the body, with the prob
     client.getPaymentRequiredResponse((name) => response.headers.get(name), undefined),
     required,
   )
+})
+
+test('a quote and the request that pays it have their spans', async () => {
+  const { reply } = await quote(paid)
+  const served = await send(await signed())
+  const idOf = ({ headers }: { readonly headers: Headers }): string => headers.get('x-request-id') ?? assert.fail()
+  const shown = ['http.route', 'http.response.status_code', 'sluice.error.code', 'sluice.request.status']
+  const route = '/x402/v1/chat/completions'
+  const [asked, ...none] = await conventionalSpans(receiver, idOf(reply), 1)
+  assert.deepEqual([asked.status, none, ...values(asked, shown)], ['', [], route, 402, 'x402', undefined])
+  const [own, attempt] = await conventionalSpans(receiver, idOf(served), 2)
+  assert.deepEqual(values(own, shown), [route, 200, undefined, 'ok'])
+  assert.equal(attempt?.name, 'chat chat-small')
 })
 
 test('an invalid request is rejected before its price is demanded', async () => {

@@ -26,7 +26,7 @@ const mostFor = (tokens: number): number => Math.ceil(tokens * 1.5) + 16
 const PROMPT_TOKENS = 1 + 4 + 3
 /** Requests that meet each mix. */
 const AT_ONCE = 3
-const MIXES = rounds({ short: 20, long: 200 })
+const MIXES = rounds({ short: 8, long: 200 })
 const MANY = 1_000_000_000
 
 let stack: Stack

@@ -130,7 +130,7 @@ test('the provider is paid once for every receipt by its terms, in any interleav
       const coin = `SELECT balance FROM ledger_accounts WHERE id = 'coin:' || $1`
       assert.equal(BigInt(await scalar<number>(book.pool, coin, [earner])), due)
     }),
-    { numRuns: rounds({ short: 8, long: 60 }), endOnFailure: true },
+    { numRuns: rounds({ short: 4, long: 60 }), endOnFailure: true },
   )
 })
 

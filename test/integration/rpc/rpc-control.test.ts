@@ -6,7 +6,7 @@ import { sluice } from '../../../contract/wire/generated/messages.js'
 import { hashSecret } from '../../../contract/wire/ids.ts'
 import { connectRedis, type Redis } from '../../../contract/wire/redis.ts'
 import { CATALOG_KEY, epochKey, RPC_STREAM } from '../../../contract/wire/redisKeys.ts'
-import { runCli } from '../../support/cli.ts'
+import { callCli } from '../../support/cli.ts'
 import { callEntry, type OpenedReply, openReply, TEST_BUS_KEY } from '../../support/parts/sealedCalls.ts'
 import { startTestPostgres, startTestRedis, type TestServer } from '../../support/services.ts'
 import { until } from '../../support/stack.ts'
@@ -81,7 +81,7 @@ const resolve = (secret: string) =>
   ask('resolve_key', sluice.ResolveKeyRequest.encode({ keyHash: hashSecret(secret) }).finish())
 
 async function createAccount(): Promise<string> {
-  const made = await runCli(['account', 'create', '--credits', '1', '--json'], env)
+  const made = await callCli(['account', 'create', '--credits', '1', '--json'], env)
   assert.equal(made.code, 0, made.stderr)
   return (made.json as { api_key: string }).api_key
 }
@@ -104,7 +104,7 @@ test('metrics count calls and bookings', async () => {
   assert.match(text, /^sluice_control_rpc_total\{operation="resolve_key",outcome="refused"\} 1$/m)
   assert.match(text, /^sluice_control_holds_open 0$/m)
   assert.match(text, /^sluice_control_settlement_receipts_total 0$/m)
-  assert.match(text, /^sluice_control_nodejs_eventloop_lag_seconds /m)
+  assert.match(text, /^sluice_control_nodejs_eventloop_lag_p99_seconds /m)
 })
 
 test('SIGHUP loads a changed catalog, and rejects one that breaks a promise', async () => {

@@ -165,7 +165,7 @@ test('valid responses are read whole for any segmentation', async () => {
         header: parts.lines.includes('X-Mark: one') ? 'one' : undefined,
       })
     }),
-    { numRuns: rounds({ short: 150, long: 1_000 }) },
+    { numRuns: rounds({ short: 60, long: 1_000 }) },
   )
 })
 
@@ -193,7 +193,7 @@ test('mutated responses are rejected, or read as undici reads them', async () =>
         assert.deepEqual([mine.status, mine.body], [theirs.status, theirs.body], JSON.stringify(text))
       },
     ),
-    { numRuns: rounds({ short: 200, long: 1_000 }) },
+    { numRuns: rounds({ short: 80, long: 1_000 }) },
   )
 })
 

@@ -85,6 +85,11 @@ export const ARCHIVE_CORRUPTIONS: readonly Corruption[] = [
     found: 'usage by day equals the receipts',
   },
   {
+    name: 'another usage by tag of a month that was put away',
+    sql: () => `UPDATE archived_usage_tags SET units = units + 1 WHERE kind = 'tag'`,
+    found: 'usage by tag and user equals the receipts',
+  },
+  {
     name: 'another usage by day of a month that was put away, in both tables',
     sql: () => `UPDATE archived_usage_days SET units = units + 1;
       UPDATE usage_days u SET units = u.units + 1 FROM archived_usage_days a

@@ -77,6 +77,16 @@ export const BOOK_CORRUPTIONS: readonly Corruption[] = [
     found: 'usage by day equals the receipts',
   },
   {
+    name: 'a usage by tag that is gone',
+    sql: () => `DELETE FROM usage_tags WHERE kind = 'tag'`,
+    found: 'usage by tag and user equals the receipts',
+  },
+  {
+    name: 'a usage by user one higher',
+    sql: () => `UPDATE usage_tags SET requests = requests + 1 WHERE kind = 'user' AND hours = 24`,
+    found: 'usage by tag and user equals the receipts',
+  },
+  {
     name: 'coin of nobody that an agent is said to have got',
     sql: (book) => transfer('agent_pay', `coin:${book.otherId}`, coin(book)),
     found: SOURCES,

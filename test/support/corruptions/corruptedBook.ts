@@ -162,7 +162,8 @@ async function serveRequests({ book, proxy }: PaymentBench, { accountId, keyId }
     await proxy.hold(accountId, requestId, 100, 100, { keyId })
     await proxy.settle(accountId, requestId, i % 10 === 0 ? -1 : 60, 100, { keyId })
   }
-  const ending = endedOf({ accountId, charge: -1, settlement: { keyId } })
+  const tagged = { endUser: 'alice', tags: 'team=search', tagsSalt: 'salt' }
+  const ending = endedOf({ accountId, charge: -1, settlement: { keyId, ...tagged } })
   await noteOwner(book.pool, proxy.owner)
   await book.redis.hset(leasesKey(shardOf(accountId), proxy.owner), 'seq', 1)
   await appendEndings(book.redis, accountId, proxy.owner, 1, [ending])
@@ -230,7 +231,7 @@ async function putMonthAway({ book }: PaymentBench, { accountId, keyId, market }
       accountId,
       charge: 40,
       requestId: newId('req', atMs),
-      settlement: { keyId, startedAtMs: atMs },
+      settlement: { keyId, startedAtMs: atMs, endUser: 'carol', tags: 'team=archive', tagsSalt: 'salt' },
     })
   while (await payShares(book.pool, limits));
   while (await payProviders(book.pool, limits));

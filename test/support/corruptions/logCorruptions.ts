@@ -6,6 +6,7 @@ const SIGNED = 'checkpoints sign the heads'
 const HEADS = 'usage log heads equal the logs'
 const CONTAINED = 'usage logs contain every head that was signed'
 const nth = (n: number): string => `(SELECT size FROM checkpoints ORDER BY size LIMIT 1 OFFSET ${n})`
+const EMPTY = `(SELECT min(log) FROM usage_log_heads WHERE size = 0 AND log < ${HEADS_LOG})`
 const LAST = '(SELECT max(position) FROM log_heads)'
 
 /** Of the usage logs, the log of their heads, and checkpoints. */
@@ -28,8 +29,31 @@ export const LOG_CORRUPTIONS: readonly Corruption[] = [
   },
   {
     name: 'other peaks of a head',
-    sql: () => `UPDATE usage_log_heads SET peaks = sha256(peaks) WHERE size = 1 AND log < ${HEADS_LOG}`,
+    sql: () =>
+      `UPDATE usage_log_heads SET peaks = set_byte(peaks, 0, 255 - get_byte(peaks, 0)) WHERE size > 0 AND log < ${HEADS_LOG}`,
     found: HEADS,
+  },
+  {
+    name: 'a node of a log that is empty',
+    sql: () =>
+      `INSERT INTO usage_log_nodes (log, level, index, hash) SELECT log, 4, 0, sha256('') FROM usage_log_heads WHERE log = ${EMPTY}`,
+    found: HEADS,
+  },
+  {
+    name: 'a receipt counted in the head of a log that is empty',
+    sql: () => `UPDATE usage_log_heads SET size = 1, peaks = sha256('') WHERE log = ${EMPTY}`,
+    found: HEADS,
+  },
+  {
+    name: 'a signed head of a log that is empty',
+    sql: () => `UPDATE log_heads SET log = ${EMPTY} WHERE position = ${LAST}`,
+    found: CONTAINED,
+  },
+  {
+    name: 'a receipt in a log that is empty',
+    sql: () =>
+      `UPDATE receipts SET log = ${EMPTY} WHERE request_id = (SELECT max(request_id) FROM receipts WHERE position = 0)`,
+    found: 'usage log positions have no gap',
   },
   {
     name: 'another root of an old head',

@@ -43,6 +43,22 @@ export const RECEIPT_CORRUPTIONS: readonly Corruption[] = [
   { name: 'another duration', sql: set('duration_ms = duration_ms + 1'), found: LEAVES },
   { name: 'another start', sql: set('held_at_ms = held_at_ms + 1'), found: LEAVES },
   { name: 'another leaf', sql: set('leaf_hash = sha256(leaf_hash)'), found: LEAVES },
+  { name: 'a tag that was added', sql: set(`tags = 'team=search', tags_salt = 'salt'`), found: LEAVES },
+  {
+    name: 'tags with their hash in a leaf that has none',
+    sql: set(`tags = 'team=search', tags_salt = 'salt', tags_hash = encode(sha256('salt\n\nteam=search\n'), 'hex')`),
+    found: LEAVES,
+  },
+  {
+    name: 'another user',
+    sql: () => `UPDATE receipts SET end_user = end_user || '1' WHERE end_user <> ''`,
+    found: LEAVES,
+  },
+  {
+    name: 'another tag',
+    sql: () => `UPDATE receipts SET tags = 'team=other' WHERE tags <> ''`,
+    found: LEAVES,
+  },
   { name: 'a sheet that was never published', sql: set('sheet_version = 99'), found: PRICED },
   {
     name: 'a charge of another customer, with the balances',

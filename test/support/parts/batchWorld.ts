@@ -25,7 +25,10 @@ export const PROVIDERS: Providers = new Map(
   [
     { id: 'packs', batch: true },
     { id: 'plain', batch: false },
-  ].map((one) => [one.id, { ...one, outputFromTotal: false, baseUrl: `http://${one.id}.test/v1`, apiKey: '' }]),
+  ].map((one) => [
+    one.id,
+    { ...one, outputFromTotal: false, baseUrl: `http://${one.id}.test/v1`, headers: {}, query: '', apiKey: '' },
+  ]),
 )
 
 /** Batch jobs of control over a real book, a clock that is set by hand, and models of Redis and the provider. */

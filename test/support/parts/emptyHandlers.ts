@@ -7,6 +7,7 @@ const noText = async () => ''
 export const EMPTY_HANDLERS: RpcHandlers = {
   ping: nothing,
   resolve_key: nothing,
+  resolve_keys: nothing,
   void_holds: nothing,
   settle_lost: nothing,
   get_balance: noText,

@@ -15,10 +15,13 @@ export interface TestEnding {
   readonly requestId?: string
   readonly split?: string
   readonly settlement?: Partial<sluice.ISettlement>
+  /** Absent is now. */
+  readonly heldAtMs?: number
 }
 
 /** The Ended message of a request that was served from a lease. */
-export function endedOf({ accountId, charge, requestId = newId('req'), split, settlement }: TestEnding): Buffer {
+export function endedOf({ accountId, charge, requestId = newId('req'), ...ending }: TestEnding): Buffer {
+  const { split, settlement, heldAtMs = Date.now() } = ending
   const status = charge < 0 ? sluice.Status.FAILED : sluice.Status.OK
   const chargeUnits = Math.max(charge, 0)
   const told = settlementOf({ chargeUnits, status, ...settlement, requestId, accountId })
@@ -26,7 +29,7 @@ export function endedOf({ accountId, charge, requestId = newId('req'), split, se
     sluice.Ended.encode({
       settlement: sluice.Settlement.decode(told),
       voided: charge < 0,
-      heldAtMs: Date.now(),
+      heldAtMs,
       split: split ?? (charge > 0 ? `coin=${charge}` : ''),
     }).finish(),
   )

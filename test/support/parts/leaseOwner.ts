@@ -15,6 +15,7 @@ import {
   shardOf,
 } from '../../../contract/wire/redisKeys.ts'
 import { defineScript, type Script } from '../../../contract/wire/scripts.ts'
+import { limits } from '../limits.ts'
 
 /** Caps of a key as `capArguments` makes them. */
 export type Caps = readonly string[]
@@ -30,6 +31,8 @@ export interface LeaseWish {
   readonly waiting?: number
   readonly extraUnits?: number
   readonly extraPermits?: number
+  /** What the lease may rest with beyond `want`. */
+  readonly rest?: { readonly most: number; readonly least?: number; readonly free?: number }
   readonly caps?: Caps
   /** "interval,burst" in microseconds. */
   readonly rate?: string
@@ -48,6 +51,7 @@ export interface Leased {
   readonly coin: number
   readonly grants: { readonly id: string; readonly expiresAtMs: number; readonly units: number }[]
   readonly out: number
+  readonly mayRest: boolean
 }
 
 /** Units of coin and of grants; the nanos of the coin are as many where absent. */
@@ -129,12 +133,13 @@ export class LeaseOwner {
   ): Promise<[number, Leased[]]> {
     const shard = shardOf(wishes[0]?.accountId ?? '')
     const keys = [epochKey(shard), leasesKey(shard, this.owner), ledgerStream(shard)]
-    const args: (string | number)[] = [this.epoch, op, streamMax, wishes.length]
+    const args: (string | number)[] = [this.epoch, op, streamMax, limits.leaseRestParts, wishes.length]
     for (const wish of wishes) {
       keys.push(accountKey(shard, wish.accountId), keyCountersKey(shard, wish.keyId ?? keyOf(wish.accountId)))
       args.push(wish.accountId, wish.keyId ?? keyOf(wish.accountId), wish.waiting ?? 1, wish.least ?? wish.want)
       args.push(wish.want, wish.extraUnits ?? 0, wish.extraPermits ?? 0, ...(wish.caps ?? NO_CAPS), wish.rate ?? '')
       args.push(wish.coinUsdUnits ?? UNITS_PER_USD, wish.lock ?? '')
+      args.push(wish.rest?.most ?? 0, wish.rest?.least ?? 1, wish.rest?.free ?? 0)
     }
     for (const [place, { platform }] of wishes.entries()) {
       if (platform === undefined) continue
@@ -143,7 +148,7 @@ export class LeaseOwner {
     }
     const [code, , ...fields] = (await this.scripts.lease(keys, args)) as [number, number, ...unknown[]]
     if (code !== 0) return [code, []]
-    return [code, wishes.map((_, i) => leasedOf(fields.slice(i * 7, i * 7 + 7)))]
+    return [code, wishes.map((_, i) => leasedOf(fields.slice(i * 9, i * 9 + 9)))]
   }
 
   /** Leases for one key. @returns its part of the answer */
@@ -162,7 +167,7 @@ export class LeaseOwner {
     endings: readonly sluice.IEnded[],
     changes: readonly LeaseChange[] = [],
     options: { op?: number; from?: number } = {},
-  ): Promise<CallAnswer> {
+  ): Promise<CallAnswer & { readonly permitsLeft?: string }> {
     const { op = ++this.op, from = (this.seqs.get(shard) ?? 0) + 1 } = options
     const to = from + endings.length - 1
     const batch = sluice.EndingBatch.encode({ owner: this.owner, from, endings: [...endings] }).finish()
@@ -175,9 +180,10 @@ export class LeaseOwner {
       args.push(change.field ?? (await this.fieldNow(change)), change.accountId, keysText(change))
       args.push(coinText(charged), partsText(charged?.grants), coinText(returned), partsText(returned?.grants), permits)
     }
-    const [code, , delivered] = (await this.scripts.deliver(keys, args)) as number[]
+    const [code, , delivered, , permitsLeft] = (await this.scripts.deliver(keys, args)) as unknown[]
     if (code === 0 && endings.length > 0) this.seqs.set(shard, to)
-    return { code: Number(code), delivered: Number(delivered) }
+    const answer = { code: Number(code), delivered: Number(delivered) }
+    return permitsLeft ? { ...answer, permitsLeft: String(permitsLeft) } : answer
   }
 
   /** @returns the code, the last ending that was delivered, and the texts of the leases by name */
@@ -221,7 +227,7 @@ export class LeaseOwner {
 }
 
 function leasedOf(fields: readonly unknown[]): Leased {
-  const [code, units, retryAfterMs, permits, coin, grants, out] = fields
+  const [code, units, retryAfterMs, permits, coin, grants, out, , rests] = fields
   const parts = String(grants)
     .split(';')
     .filter((part) => part !== '')
@@ -236,6 +242,7 @@ function leasedOf(fields: readonly unknown[]): Leased {
       return { id, expiresAtMs: Number(expiresAtMs), units: Number(free) }
     }),
     out: Number(out),
+    mayRest: rests === 1,
   }
 }
 

@@ -5,7 +5,7 @@ import { sluice } from '../../../contract/wire/generated/messages.js'
 import { encodeHoldMeta } from '../../../contract/wire/holdMeta.ts'
 import { newId } from '../../../contract/wire/ids.ts'
 import { connectRedis, type Redis } from '../../../contract/wire/redis.ts'
-import { shardOf } from '../../../contract/wire/redisKeys.ts'
+import { RECALL_CHANNEL, shardOf } from '../../../contract/wire/redisKeys.ts'
 import { defineScript } from '../../../contract/wire/scripts.ts'
 import { HoldVoider } from '../../../control/admission/holdVoider.ts'
 import { noteOwner } from '../../../control/book/settlement/proxyOwners.ts'
@@ -22,7 +22,7 @@ import { leaseScripts } from '../../../proxy/admission/leases/leaseScripts.ts'
 import { OwnLeases } from '../../../proxy/admission/leases/ownLeases.ts'
 import type { RpcClient } from '../../../proxy/bus/rpcClient.ts'
 import { OwnerReplay } from '../../../proxy/supervisor/ownerReplay.ts'
-import { limitsWith } from '../limits.ts'
+import { type LimitChanges, limitsWith } from '../limits.ts'
 import { log } from './ledger.ts'
 import { TEST_BUS_KEY } from './sealedCalls.ts'
 
@@ -63,8 +63,10 @@ export class LeasingWorker {
   private readonly pool: Pool
   private readonly folder: string
   private readonly holds: Holds
+  private readonly principals = new Map<string, Principal>()
 
-  private constructor(redisUrl: string, pool: Pool, folder: string) {
+  private constructor(redisUrl: string, pool: Pool, folder: string, changes: LimitChanges) {
+    const limits = { ...LIMITS, ...changes }
     this.pool = pool
     this.folder = folder
     this.commands = connectRedis(redisUrl, { failAfterMs: 5_000 })
@@ -81,7 +83,7 @@ export class LeasingWorker {
       commands: this.commands,
       subscriber: this.subscriber,
       rpc: controlOf(pool),
-      limits: LIMITS,
+      limits,
       connected: () => this.commands.status === 'ready',
       serverChanges: () => 0,
       strays: { end: () => {}, size: 0 },
@@ -92,17 +94,18 @@ export class LeasingWorker {
       script: defineScript(this.commands, 'hold'),
       schedule: setImmediate,
       owner: this.owner,
-      limits: LIMITS,
+      limits,
       connected: () => this.commands.status === 'ready',
       perShard: false,
+      recall: (accountId) => void this.commands.publish(RECALL_CHANNEL, accountId).catch(() => {}),
       onFault: () => {},
     })
     const beat = defineScript(this.commands, 'heartbeat')
     this.heartbeat = new Heartbeat(beat, this.commands, this.owner, 200, this.own.leases.heard)
   }
 
-  static async start(redisUrl: string, pool: Pool, folder: string): Promise<LeasingWorker> {
-    const worker = new LeasingWorker(redisUrl, pool, folder)
+  static async start(redisUrl: string, pool: Pool, folder: string, changes: LimitChanges = {}): Promise<LeasingWorker> {
+    const worker = new LeasingWorker(redisUrl, pool, folder, changes)
     await new Promise((resolve) => worker.commands.once('ready', resolve))
     await worker.heartbeat.start()
     await noteOwner(pool, worker.owner)
@@ -125,6 +128,16 @@ export class LeasingWorker {
     return this.takeFrom(this.own.leases.singly(this.holds), accountId, keyId, units, priced)
   }
 
+  /** Of its leases that rest. */
+  get resting(): number {
+    return this.own.leases.counts.resting
+  }
+
+  /** The key of this request has changed, as the feed says it. */
+  keyChanged({ principal }: LeasedRequest): void {
+    this.own.leases.keyChanged(principal)
+  }
+
   /** The least number of endings that it will have had, as its pulse says it. */
   get begun(): number {
     return this.own.leases.begun
@@ -143,9 +156,7 @@ export class LeasingWorker {
     { sheetVersion, coinUsdUnits }: Priced,
   ): Promise<LeasedRequest | GatewayError> {
     const requestId = newId('req')
-    const shard = shardOf(accountId)
-    const record = { keyId, accountId, shard, privacyKnown: true, settingsKnown: true }
-    const principal = toPrincipal(sluice.KeyRecord.create(record), LIMITS)
+    const principal = this.principalOf(accountId, keyId)
     return new Promise((resolve, reject) => {
       source.take({
         requestId,
@@ -159,6 +170,15 @@ export class LeasingWorker {
         onCrashed: reject,
       })
     })
+  }
+
+  /** The same for all requests of a key, as long as the key does not change. */
+  private principalOf(accountId: string, keyId: string): Principal {
+    const name = `${accountId}/${keyId}`
+    const record = { keyId, accountId, shard: shardOf(accountId), privacyKnown: true, settingsKnown: true }
+    const principal = this.principals.get(name) ?? toPrincipal(sluice.KeyRecord.create(record), LIMITS)
+    this.principals.set(name, principal)
+    return principal
   }
 
   /** Ends a request. Resolves once its receipt may be shown. @param chargeUnits -1 voids it */

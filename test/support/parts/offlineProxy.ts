@@ -145,7 +145,7 @@ export class OfflineProxy {
       health,
       limits: LIMITS,
       owner: 'own_1',
-      metrics: new RequestMetrics(),
+      metrics: new RequestMetrics(LIMITS),
       outgoing: new OutBuffer(),
       answers: new AnswerMemory(LIMITS.answerBytesOpenMax),
       holds: new UnmeteredHolds(fault),
@@ -224,6 +224,7 @@ class OfflineExchange implements Exchange {
   readonly arrivedAt = performance.now()
   readonly gone = false
   readonly begun = false
+  isRecorded = false
   decorator: AnswerDecorator | null = null
   readonly head: RequestHead
   readonly body: Buffer

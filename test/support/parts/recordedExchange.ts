@@ -10,6 +10,7 @@ export class RecordedExchange implements Exchange {
   readonly arrivedAt = performance.now()
   readonly head = HEAD as RequestHead
   readonly body = Buffer.alloc(0)
+  isRecorded = false
   readonly decorator = null
   gone = false
   begun = false

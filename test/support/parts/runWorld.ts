@@ -23,7 +23,7 @@ export const testProvider: Provider = {
   basePath: '/v1',
   dialect: 'openai',
   apiKey: '',
-  missingKeyEnv: '',
+  missingKey: '',
   dataPolicy: 'none',
   maxTokensField: '',
   form: null,
@@ -106,7 +106,7 @@ export class RunWorld {
   readonly active = new ActiveRuns()
   readonly answers = new AnswerMemory(limits.answerBytesOpenMax)
   readonly registeredAnswers = new AnswerMemory(limits.registeredAnswerBytesOpenMax, this.answers)
-  readonly metrics = new RequestMetrics()
+  readonly metrics = new RequestMetrics(limits)
   /** What an agent's policy says to a request, and what the tokenizer counts. */
   passes: () => { wantUnits: number; approvalId: string } | Promise<{ wantUnits: number; approvalId: string }>
   counts: () => Promise<number[] | null> = () => Promise.resolve(null)

@@ -1,7 +1,9 @@
 import { coinFor } from '../../../contract/money/coin.ts'
 import { isRefundedWhole, settlementFee } from '../../../contract/money/settlementFee.ts'
+import { tagsText, userText } from '../../../contract/money/tags.ts'
 import { payerAccountId } from '../../../contract/payments/payerAccount.ts'
 import { coinPartText } from '../../../contract/wire/coinPart.ts'
+import type { sluice } from '../../../contract/wire/generated/messages.js'
 import { newId } from '../../../contract/wire/ids.ts'
 import { shardOf } from '../../../contract/wire/redisKeys.ts'
 import { consistencyProof, lastCheckpoint } from '../../../control/book/checkpoint/checkpointReads.ts'
@@ -131,9 +133,14 @@ export class VerifiedBook {
     return JSON.stringify({ object: 'consistency_proof', from, to, proof })
   }
 
-  /** The text of the public receipt. */
-  receipt(requestId: string): Promise<string> {
-    return this.reader.single(requestId, '')
+  /** The text of the receipt as anybody reads it, or as its key does, which also sees its tags. */
+  async receipt(requestId: string): Promise<string> {
+    if (this.random() < 0.5) return this.reader.single(requestId, '')
+    const found = await this.book.pool.query<{ key: string }>(
+      'SELECT key_id AS key FROM receipts WHERE request_id = $1',
+      [requestId],
+    )
+    return this.reader.single(requestId, present(found.rows[0]).key)
   }
 
   /** The text of the price sheet of a request. */
@@ -144,7 +151,7 @@ export class VerifiedBook {
   private async bookBatch(count: number): Promise<Booked[]> {
     const accountId = present(this.accounts[this.batches % this.accounts.length])
     const booked = Array.from({ length: count }, () => this.newRequest())
-    const endings = booked.map(({ requestId, request, isPaid }) => this.ending(requestId, accountId, request, isPaid))
+    const endings = booked.map((one) => this.ending(accountId, one))
     const raw = { shard: shardOf(accountId), id: `${++this.batches}-1` }
     const batch = batchOf(newId('own'), 1, endings)
     const entries = parseEntries([{ ...raw, fields: [Buffer.from('b'), batch] }])
@@ -173,7 +180,9 @@ export class VerifiedBook {
     return booked
   }
 
-  private ending(requestId: string, accountId: string, { charge, settlement }: RandomRequest, isPaid: boolean): Buffer {
+  private ending(accountId: string, { requestId, request, isPaid, layout }: Booked): Buffer {
+    const { random } = this
+    const { charge, settlement } = request
     const { sheet, models } = present(this.catalogs[(settlement.sheetVersion ?? 1) - 1])
     const { coinUsdUnits } = sheet
     const route = models.get(settlement.model ?? '')?.routes[0]
@@ -181,13 +190,14 @@ export class VerifiedBook {
     const burnt = lockSeries ? [`${lockSeries}=${lockUnits}`] : []
     const coin = { coinUnits: charge, coinNanos: coinFor(Math.max(charge, 0), coinUsdUnits) }
     const split = [...burnt, ...(charge > 0 ? [`coin=${coinPartText(coin)}`] : [])].join(',')
+    const tagged = layout === 1 || random() < 0.7 ? {} : randomTags(random)
     const payer = isPaid ? { keyId: payerAccountId(present(this.paid.get(requestId)).payer as `0x${string}`) } : {}
     return endedOf({
       accountId,
       requestId,
       charge,
       split,
-      settlement: { ...(route && { provider: route.provider.id }), ...settlement, ...payer },
+      settlement: { ...(route && { provider: route.provider.id }), ...settlement, ...payer, ...tagged },
     })
   }
 
@@ -256,4 +266,16 @@ function dearer(request: RandomRequest): RandomRequest {
   const charge = request.charge + 1
   const holdUnits = Math.max(charge, request.settlement.holdUnits ?? 0)
   return { ...request, charge, settlement: { ...request.settlement, chargeUnits: charge, holdUnits } }
+}
+
+/** A user and tags as a settlement has them, one of them at least. */
+function randomTags(random: () => number): Pick<sluice.ISettlement, 'endUser' | 'tags' | 'tagsSalt'> {
+  const pairs = [
+    ['team', 'search'],
+    ['a, b=c', 'ä %'],
+    ['__proto__', ''],
+  ].filter(() => random() < 0.5)
+  const tags = tagsText(pairs as [string, string][], 'tags', limits)
+  const endUser = tags === '' || random() < 0.5 ? userText('alice@example.com', 'user', limits) : ''
+  return { endUser, tags, tagsSalt: `salt_${Math.floor(random() * 2 ** 32)}` }
 }

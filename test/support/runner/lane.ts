@@ -2,10 +2,12 @@
 // of them has made the processor learn is known to the next. Each file is a suite with its own hooks.
 import { describe } from 'node:test'
 import { pathToFileURL } from 'node:url'
+import { inspect } from 'node:util'
 import { leftOpen, replaceEnvironment } from '../processState.ts'
-import type { FromLane, ToLane } from './laneMessages.ts'
+import type { Failure, FromLane, ToLane } from './laneMessages.ts'
 import { listen } from './laneReporter.ts'
 import { stopRunOfDeadRunner } from './leftRun.ts'
+import { track } from './tracking.ts'
 
 const CLOSE_WAIT_MS = 2_000
 const CLOSE_POLL_MS = 20
@@ -14,30 +16,46 @@ const OWN_RESOURCES = new Set(['Immediate', 'PipeWrap', 'Pipe', 'TTYWrap', 'Clos
 
 const environment = { ...process.env }
 let passed = 0
-let fileEnded: (() => void) | undefined
+let failed = 0
+let fileEnded: ((name: string) => void) | undefined
 let ending = false
 
 function tell(message: FromLane): void {
   process.send?.(message)
 }
 
+function fail(failure: Failure): void {
+  failed++
+  tell({ failed: failure })
+}
+
 listen({
-  failed: (failure) => tell({ failed: failure }),
+  failed: fail,
   passed: () => void passed++,
   noted: (note) => tell({ note }),
-  fileEnded: () => fileEnded?.(),
+  fileEnded: (name) => fileEnded?.(name),
 })
+
+// Those that nobody has caught fail the file: see tracking.ts.
+for (const event of ['uncaughtException', 'unhandledRejection'] as const) {
+  process.on(event, (error) => fail({ name: event, text: inspect(error) }))
+}
 
 async function run(file: string): Promise<void> {
   const before = process.cpuUsage()
   passed = 0
+  failed = 0
   const ended = new Promise<void>((resolve) => {
-    fileEnded = resolve
+    fileEnded = (name) => {
+      if (name === file) resolve()
+    }
   })
+  track(true)
   describe(file, async () => {
-    await import(pathToFileURL(file).href)
+    await import(pathToFileURL(file).href).finally(() => track(false))
   })
   await ended
+  if (passed + failed === 0) fail({ name: 'the whole file', text: 'no test of it ran' })
   const open = await leftOpen(OWN_RESOURCES, CLOSE_WAIT_MS, CLOSE_POLL_MS)
   replaceEnvironment(environment)
   const { user, system } = process.cpuUsage(before)

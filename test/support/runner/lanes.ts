@@ -1,8 +1,10 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
+import { pathToFileURL } from 'node:url'
 import { newSignal } from '../../../contract/std/signal.ts'
 import { compiled } from '../../../control/launch/paths.ts'
+import { TEST_FLAGS } from '../nodeFlags.ts'
 import type { Failure, FileEnd, FromLane, ToLane } from './laneMessages.ts'
 
 /** A process keeps what the modules of its files hold. */
@@ -71,7 +73,9 @@ class Lane {
   constructor(options: LanesOptions) {
     this.options = options
     const reporter = [`--test-reporter=${compiled('test/support/runner/laneReporter.js')}`]
-    const flags = ['--enable-source-maps', ...reporter, '--test-reporter-destination=stdout']
+    const tracking = `--import=${pathToFileURL(compiled('test/support/runner/tracking.js')).href}`
+    const output = [...reporter, '--test-reporter-destination=stdout']
+    const flags = ['--enable-source-maps', ...TEST_FLAGS, tracking, ...output]
     // A session of its own: a Ctrl-C reaches the runner alone, which then ends all in order.
     this.child = spawn(process.execPath, [...flags, compiled('test/support/runner/lane.js')], {
       env: { ...process.env, ...options.env },

@@ -42,7 +42,8 @@ export const FIELDS: ReceiptFields = {
 export function loggedEntry(fields: ReceiptFields): string {
   return leafText({
     ...fields,
-    leafLayout: fields.lock === undefined ? 2 : 3,
+    leafLayout: fields.tagging !== undefined ? 4 : fields.lock === undefined ? 2 : 3,
+    tagsHash: fields.tagging?.hash ?? '',
     lockSeries: fields.lock?.seriesId ?? '',
     lockUnits: fields.lock?.units ?? 0,
     chargeUnits: fields.costUnits,

@@ -1,5 +1,6 @@
-import { appendFileSync } from 'node:fs'
+import { inspect } from 'node:util'
 import { leftOpen, replaceEnvironment } from '../processState.ts'
+import { logTo } from './logTo.ts'
 import type { FromWarm, RunProgram } from './warmMessages.ts'
 
 const CLOSE_WAIT_MS = 1_000
@@ -17,28 +18,35 @@ export interface WarmRun {
 /**
  * Lets this process run a program again and again, each time with another environment.
  * @param begin makes a run, which tells `onEnd` the status with which its program ends
+ * @param leave lets others have what they find by the id of this process
  */
-export function serveRuns(begin: (logFile: string, onEnd: (status: number) => void) => WarmRun): void {
+export function serveRuns(
+  begin: (logFile: string, onEnd: (status: number) => void) => WarmRun,
+  leave: () => void = () => undefined,
+): void {
   let run: WarmRun | undefined
-  let logFile = '/dev/null'
-  for (const stream of ['stdout', 'stderr'] as const) {
-    process[stream].write = (text: string | Uint8Array): boolean => {
-      appendFileSync(logFile, text)
-      return true
-    }
-  }
+  let isReady = false
   const ended = async (status: number): Promise<void> => {
     run = undefined
     // A program that has failed, or has left something open, takes the process with it, as its own would go.
-    if (status !== 0 || !process.connected || !(await isClean())) process.exit(status)
+    if (status !== 0 || !isReady || !process.connected || !(await isClean())) process.exit(status)
+    leave()
     tell({ idle: true })
   }
   process.on('message', async (message: RunProgram) => {
     replaceEnvironment(message.environment)
-    logFile = message.logFile
-    run = begin(logFile, (status) => void ended(status))
+    logTo(message.logFile)
+    isReady = false
+    try {
+      run = begin(message.logFile, (status) => void ended(status))
+    } catch (error) {
+      process.stderr.write(`${inspect(error)}\n`)
+      process.exit(1)
+    }
     const ready = await run.start()
-    if (ready !== undefined) tell({ ready })
+    if (ready === undefined) return
+    isReady = true
+    tell({ ready })
   })
   const stop = (reason: string): void => (run === undefined ? process.exit(0) : run.stop(reason))
   process.on('SIGTERM', () => stop('SIGTERM'))
@@ -51,6 +59,7 @@ function tell(message: FromWarm): void {
   if (process.connected) process.send?.(message)
 }
 
-async function isClean(): Promise<boolean> {
+/** Whether what was run in this process has left nothing open. */
+export async function isClean(): Promise<boolean> {
   return (await leftOpen(OWN_RESOURCES, CLOSE_WAIT_MS, CLOSE_POLL_MS)).length === 0
 }

@@ -3,12 +3,17 @@ import { once } from 'node:events'
 import { compiled } from '../../../control/launch/paths.ts'
 import { lastLines, logLength } from '../../../control/launch/process/logFile.ts'
 import type { ProcessDefinition } from '../../../control/launch/process/managedProcess.ts'
+import { SHORT_LIVED_FLAGS } from '../nodeFlags.ts'
 import type { FromWarm } from './warmMessages.ts'
 
 /** The programs that can run more than once in a process, and what runs them. */
-const HOSTS: Readonly<Record<string, string>> = { 'control/main.js': 'test/support/warm/controlHost.js' }
+const HOSTS: Readonly<Record<string, string>> = {
+  'control/main.js': 'test/support/warm/controlHost.js',
+  'proxy/main.js': 'test/support/warm/proxyHost.js',
+  'mock/main.js': 'test/support/warm/mockHost.js',
+}
 /** What a run leaves in its process is little, and not nothing. */
-const RUNS_MAX = 15
+const RUNS_MAX = 40
 
 interface Host {
   readonly child: ChildProcess
@@ -111,7 +116,7 @@ export class WarmProcess {
 
 function newHost(program: string): Host {
   const child = fork(compiled(HOSTS[program] ?? program), {
-    execArgv: [],
+    execArgv: SHORT_LIVED_FLAGS,
     detached: true,
     stdio: ['ignore', 2, 2, 'ipc'],
   })

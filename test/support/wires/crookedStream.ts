@@ -29,6 +29,8 @@ export interface Twist {
   readonly repeatsMessage: boolean
   /** The whole text comes once more, as the last delta. */
   readonly repeatsText: 'never' | 'withReason' | 'before'
+  /** The whole reasoning comes once more: where it ends, or with the last delta. */
+  readonly repeatsThought: 'never' | 'atEnd' | 'withReason' | 'before'
   readonly usage: 'last' | 'withReason' | 'every'
   readonly between: string
   readonly end: string
@@ -77,6 +79,7 @@ export const twists: fc.Arbitrary<Twist> = fc
     emptyReasons: fc.boolean(),
     repeatsMessage: fc.boolean(),
     repeatsText: fc.constantFrom('never', 'withReason', 'before'),
+    repeatsThought: fc.constantFrom('never', 'atEnd', 'withReason', 'before'),
     usage: fc.constantFrom('last', 'withReason', 'every'),
     between: fc.constantFrom('', ': keep-alive\n\n', 'data: null\n\n', 'data:\n\n', 'event: ping\n\n'),
     end: fc.constantFrom(
@@ -117,11 +120,11 @@ export function idOf(twist: Twist, number: number): string | undefined {
 
 /** The bytes of the stream in the pieces in which they arrive. */
 export function crookedStream(plan: Plan, twist: Twist): Buffer[] {
-  const repeated = repeatedText(plan, twist)
+  const repeated = repeatedDelta(plan, twist, 'before')
   const deltas = [
     ...spoken(plan, twist),
     ...(twist.together ? together(plan, twist) : apart(plan, twist)),
-    ...(repeated !== null && twist.repeatsText === 'before' ? [repeated] : []),
+    ...(repeated === null ? [] : [repeated]),
   ]
   const empty = twist.emptyReasons ? '' : null
   const every = twist.usage === 'every' ? { usage: plan.usage } : {}
@@ -129,22 +132,59 @@ export function crookedStream(plan: Plan, twist: Twist): Buffer[] {
     chunk({ role: 'assistant', content: '' }, empty),
     ...deltas.map((delta) => chunk(delta, empty, every)),
   ]
-  const text = [...chunks, ...endOf(plan, twist)].map((event) => twist.between + event).join('') + twist.end
+  return inPieces([...chunks, ...endOf(plan, twist)], twist)
+}
+
+/** The bytes of a stream in the pieces in which they arrive. */
+export function inPieces(events: readonly string[], twist: Twist): Buffer[] {
+  const text = events.map((event) => twist.between + event).join('') + twist.end
   const bytes = Buffer.from(text.replaceAll('\n', twist.eol))
   const cuts = [...new Set(twist.cuts.map((at) => at % (bytes.length + 1)))].sort((a, b) => a - b)
   return [...cuts, bytes.length].map((to, i) => bytes.subarray(i === 0 ? 0 : cuts[i - 1], to))
 }
 
-/** The delta that repeats the text; null where nobody can tell it from more of the text. */
-function repeatedText({ words, calls }: Plan, { text, repeatsText }: Twist): object | null {
+/** The text that is repeated; null where nobody can tell it from more of the text. */
+export function repeatedText({ words, calls }: Plan, { text, repeatsText }: Twist): string | null {
   const whole = words.join('')
-  if (repeatsText === 'never' || calls.length > 0 || words.length < 2 || whole.length < 8 || text === 'mixed')
-    return null
-  return { content: text === 'parts' ? [{ type: 'text', text: whole }] : whole }
+  if (repeatsText === 'never' || calls.length > 0 || text === 'mixed') return null
+  return isTold(words) ? whole : null
 }
 
-function spoken(plan: Plan, { thought, text }: Twist): object[] {
-  const thoughts = plan.thoughts.map((said) => {
+/** The reasoning that is repeated, likewise. */
+function repeatedThought({ thoughts }: Plan, { repeatsThought }: Twist): string | null {
+  return repeatsThought !== 'never' && isTold(thoughts) ? thoughts.join('') : null
+}
+
+function isTold(pieces: readonly string[]): boolean {
+  return pieces.length > 1 && pieces.join('').length >= 8
+}
+
+/** The delta that repeats what came before it. */
+function repeatedDelta(plan: Plan, twist: Twist, place: 'before' | 'withReason'): object | null {
+  const text = twist.repeatsText === place ? repeatedText(plan, twist) : null
+  const thought = twist.repeatsThought === place ? repeatedThought(plan, twist) : null
+  if (text === null && thought === null) return null
+  const words = text === null ? [] : [text]
+  const said = spoken(
+    { ...plan, words, thoughts: thought === null ? [] : [thought] },
+    { ...twist, repeatsThought: 'never' },
+  )
+  return said.reduce((one, other) => joinedDelta(one, other), {})
+}
+
+function joinedDelta(one: { content?: unknown }, other: { content?: unknown }): object {
+  const isParts = Array.isArray(one.content) && Array.isArray(other.content)
+  return {
+    ...one,
+    ...other,
+    ...(isParts ? { content: [...(one.content as unknown[]), ...(other.content as unknown[])] } : {}),
+  }
+}
+
+function spoken(plan: Plan, twist: Twist): object[] {
+  const { thought, text } = twist
+  const again = twist.repeatsThought === 'atEnd' ? repeatedThought(plan, twist) : null
+  const thoughts = [...plan.thoughts, ...(again === null ? [] : [again])].map((said) => {
     if (thought === 'parts') return { content: [{ type: 'thinking', thinking: [{ type: 'text', text: said }] }] }
     return { [thought]: thought === 'reasoning_details' ? [{ type: 'reasoning.text', text: said }] : said }
   })
@@ -227,7 +267,7 @@ function endOf(plan: Plan, twist: Twist): string[] {
   return [
     ...(repeats ? [whole] : []),
     ...reasons.map((reason, i) => {
-      const repeated = i === 0 && twist.repeatsText === 'withReason' ? repeatedText(plan, twist) : null
+      const repeated = i === 0 ? repeatedDelta(plan, twist, 'withReason') : null
       return chunk(repeated ?? {}, reason, twist.usage === 'withReason' ? usage : {})
     }),
     ...last,

@@ -4,6 +4,28 @@ import type { Got } from './wireClients.ts'
 /** Reads the stream of a format as the strictest of its clients, which take nothing that is not documented. */
 export const strictClients = { chat: readChat, messages: readMessages, responses: readResponse }
 
+/** Reads the stream of a text completion likewise. */
+export function readCompletion(stream: string): { text: string; finish: string } {
+  const got = { text: '', finish: '' }
+  for (const { choices, error, object } of dataOf(stream)) {
+    assert.deepEqual([error, object], [undefined, 'text_completion'])
+    for (const { index, text, finish_reason: finish } of choices as TextChoice[]) {
+      assert.equal(index, 0)
+      got.text += textOf(text)
+      if (finish === null) continue
+      assert.ok(got.finish === '' || got.finish === finish)
+      got.finish = finish
+    }
+  }
+  return got
+}
+
+interface TextChoice {
+  index: number
+  text?: unknown
+  finish_reason: string | null
+}
+
 function dataOf(stream: string): Record<string, unknown>[] {
   const events = stream.split('\n\n').filter((event) => event !== '' && !event.startsWith(':'))
   return events

@@ -39,6 +39,7 @@ export function wireClients(baseUrl: string, apiKey: string, tap: ReceiptTap): R
   const anthropic = new Anthropic({ baseURL: baseUrl, apiKey, maxRetries: 0, fetch: tap.fetch })
   return {
     chat: (model, prompt, isStream) => askChat(openai, model, prompt, isStream),
+    completions: (model, prompt, isStream) => askText(openai, model, prompt, isStream),
     messages: (model, prompt, isStream) => askMessages(anthropic, model, prompt, isStream),
     responses: (model, prompt, isStream) => askResponses(openai, model, prompt, isStream),
   }
@@ -76,6 +77,17 @@ async function askChat(client: OpenAI, model: string, prompt: string, isStream: 
     ),
     finish: String(choice?.finish_reason),
   }
+}
+
+async function askText(client: OpenAI, model: string, prompt: string, isStream: boolean): Promise<Got> {
+  const got: Got = { text: '', reasoning: '', refusal: '', calls: [], finish: '' }
+  const note = ({ choices: [choice] }: OpenAI.Completion) => {
+    got.text += choice?.text ?? ''
+    got.finish = choice?.finish_reason ?? got.finish
+  }
+  if (!isStream) note(await client.completions.create({ model, prompt }))
+  else for await (const part of await client.completions.create({ model, prompt, stream: true })) note(part)
+  return got
 }
 
 function called({ name, arguments: text }: { name: string; arguments: string }): { name: string; arguments: string } {

@@ -6,6 +6,7 @@ import { type Stack, startStack } from '../stack.ts'
 import { USAGE, type Want, type Wire } from './wire.ts'
 import { type Ask, type Got, ReceiptTap, wireClients } from './wireClients.ts'
 
+type Format = 'chat' | 'messages' | 'responses' | 'completions'
 const FORMATS = ['chat', 'messages', 'responses'] as const
 const MODEL = 'test/wire'
 const MADE_ID = /^call_[0-9A-Z]+_\d+$/
@@ -14,7 +15,7 @@ const MADE_ID = /^call_[0-9A-Z]+_\d+$/
  * Has official clients of each format ask for every shape, streamed and in one piece where the shape says what the provider
  * sends then, and compares what they got, and the receipts.
  */
-export function wireTable(wires: readonly Wire[]): void {
+export function wireTable(wires: readonly Wire[], formats: readonly Format[] = FORMATS): void {
   const tap = new ReceiptTap()
   let provider: ScriptedProvider
   let stack: Stack | undefined
@@ -23,7 +24,7 @@ export function wireTable(wires: readonly Wire[]): void {
   before(async () => {
     provider = await ScriptedProvider.start({
       wire: (response, body) => {
-        const place = Number(/wire (\d+)/.exec(JSON.stringify(body['messages']))?.[1])
+        const place = Number(/wire (\d+)/.exec(JSON.stringify(body['messages'] ?? body['prompt']))?.[1])
         send(response, wires[place], body['stream'] === true)
       },
     })
@@ -32,7 +33,12 @@ export function wireTable(wires: readonly Wire[]): void {
       catalog: {
         providers: [{ id: 'wire', base_url: provider.url }],
         models: [
-          { id: MODEL, endpoints: [...FORMATS], thinking: 'effort', routes: [{ provider: 'wire', model: 'wire' }] },
+          {
+            id: MODEL,
+            endpoints: [...FORMATS, 'completions'],
+            thinking: 'effort',
+            routes: [{ provider: 'wire', model: 'wire' }],
+          },
         ],
       },
     })
@@ -46,7 +52,7 @@ export function wireTable(wires: readonly Wire[]): void {
   })
 
   for (const [place, wire] of wires.entries()) {
-    for (const format of FORMATS) {
+    for (const format of formats) {
       for (const isStream of [true, false]) {
         if ((isStream ? wire.stream : wire.whole) === undefined) continue
         test(`${wire.name}: ${format}, ${isStream ? 'streamed' : 'in one piece'}`, async () => {

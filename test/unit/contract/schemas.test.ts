@@ -114,7 +114,9 @@ test('the catalog schema lists exactly the names that the code knows', () => {
   assert.deepEqual(of('model', 'thinking')['enum'], known.THINKING)
   assert.deepEqual(of('provider', 'dialect')['enum'], DIALECTS)
   const providerRules = definitions['provider']?.['allOf'] as unknown as readonly Record<string, Schema>[]
-  const ruled = providerRules[0]?.['if']?.['properties'].dialect.enum
+  const ruled = providerRules
+    .map((rule) => rule['if']?.['properties']?.dialect?.enum)
+    .find((names) => names !== undefined)
   assert.deepEqual(
     ruled,
     DIALECTS.filter((dialect) => !DIALECT[dialect].batches),

@@ -90,7 +90,7 @@ test('property: changed bytes of quotes, reports, lists, certificates and GPU me
       const body = { ...evidence, intel_quote: changed(quote, edits).toString('hex'), nvidia_payload: payload }
       survives(() => verify(Buffer.from(JSON.stringify(body)), { ...POLICY, tcbStatuses: undefined } as never))
     }),
-    { numRuns: rounds({ short: 200, long: 5_000 }) },
+    { numRuns: rounds({ short: 100, long: 5_000 }) },
   )
 })
 
@@ -101,7 +101,7 @@ test('property: JSON of any shape is rejected', () => {
     fc.property(fc.dictionary(member, value), fc.constantFrom('tdx' as const, 'sev-snp' as const), (body, kind) => {
       assert.throws(() => verify(Buffer.from(JSON.stringify(body)), { ...POLICY, kind }), EvidenceError)
     }),
-    { numRuns: rounds({ short: 300, long: 5_000 }) },
+    { numRuns: rounds({ short: 150, long: 5_000 }) },
   )
   for (const text of ['', '{', 'null', '[]', '"x"', '{"intel_quote":7}']) {
     assert.throws(() => verify(Buffer.from(text)), EvidenceError, text)

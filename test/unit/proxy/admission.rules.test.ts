@@ -71,7 +71,16 @@ test('a lease whose parts differ from the hold opens nothing', () => {
   key.take(waiterOf('req_1', 7), NOW)
   const [ask] = key.asks(NOW)
   assert.ok(ask)
-  const answer = { code: HoldCode.OK, units: 7, retryMs: 0, permits: 1, ...coin(7), out: 7 }
+  const answer = {
+    code: HoldCode.OK,
+    units: 7,
+    retryMs: 0,
+    permits: 1,
+    ...coin(7),
+    out: 7,
+    permitsLeft: 0,
+    mayRest: false,
+  }
   assert.throws(() => key.answered(ask, answer, NOW), breaks('hold_is_its_parts'))
 })
 
@@ -86,7 +95,7 @@ test('an answer of Redis that leases more than was asked for, or less than its g
     coinUsdUnits: UNITS_PER_USD,
   }
   const reply = (units: unknown, nanos: unknown, grants: string, code: number = HoldCode.OK) => {
-    return [0, NOW, code, units, 0, 1, nanos, grants, 0]
+    return [0, NOW, code, units, 0, 1, nanos, grants, 0, 0, 0]
   }
   assert.equal(leaseAnswers(reply(7, 4, `grt_1,${2 * NOW},3`), [ask])[0]?.coinUnits, 4)
   // After a refusal they are the units that were left.
@@ -122,6 +131,7 @@ test('of holds that Redis grants in one call, only the one that breaks a rule en
     limits,
     connected: () => true,
     perShard: false,
+    recall: () => undefined,
     onFault: (error) => void faults.push(error),
   })
   const waiters = replies.map((_, i) => waiterOf(`req_${i}`, 7))

@@ -20,7 +20,13 @@ const BAD: ReadonlyArray<readonly [path: string, text: string, fault: RegExp]> =
   ['control/runtime/db/a.ts', "import { x } from '../../new/b.ts'\n", /only those below it/],
   ['control/book/ledger/a.ts', "import type { Limits } from '../../limits.ts'\n", /take their own limits/],
   ['control/book/limits.ts', "import { x } from './ledger/a.ts'\n", /tables of limits alone/],
-  ['proxy/endpoints/a.ts', "import {\n  a,\n  b,\n} from '../server/server.ts'\n", /through exchange\.ts alone/],
+  ['proxy/sse/a.ts', "import type { Limits } from '../limits.ts'\n", /rooms of proxy take their own limits/],
+  ['proxy/endpoints/chat/a.ts', "import { PROXY_LIMITS } from '../../limits.ts'\n", /rooms of proxy take their own/],
+  [
+    'proxy/endpoints/a.ts',
+    "import {\n  a,\n  b,\n} from '../server/server.ts'\n",
+    /through exchange\.ts and its limits/,
+  ],
   ['proxy/sse/a.ts', "export * from '../endpoints/chat.ts'\n", /nothing below imports proxy\/endpoints/],
   ['proxy/sse/a.ts', "import '../main.ts'\n", /programs are started, not imported/],
   ['test/unit/proxy/sse/gone.test.ts', 'x()\n', /neither a source file nor a folder/],
@@ -31,6 +37,9 @@ const GOOD: ReadonlyArray<readonly [path: string, text: string]> = [
   ['control/book/limits.ts', "import type { RuntimeLimits } from '../runtime/limits.ts'\n"],
   ['control/book/ledger/a.ts', "import type { BookLimits } from '../limits.ts'\n"],
   ['control/service/a.ts', "import type { Limits } from '../limits.ts'\n"],
+  ['proxy/routes.ts', "import type { Limits } from './limits.ts'\n"],
+  ['proxy/sse/limits.ts', "import type { JsonLimits } from '../json/limits.ts'\n"],
+  ['proxy/endpoints/run/services.ts', "import type { Limits } from '../../limits.ts'\n"],
   ['proxy/endpoints/a.ts', "import type { Exchange } from '../server/exchange.ts'\n"],
   ['proxy/worker.ts', "import { chat } from './endpoints/chat.ts'\nimport { serve } from './server/server.ts'\n"],
   ['control/cli/a.ts', "import { x } from '../service/b.ts'\n"],
@@ -57,6 +66,14 @@ test('folders that import each other are rejected', () => {
   assert.deepEqual(faults, [
     'folders import each other in a circle: proxy/sse -> proxy/upstream -> proxy/catalog -> proxy/sse',
   ])
+})
+
+test('tables of limits that import each other are rejected', () => {
+  const faults = faultsOf({
+    'proxy/sse/limits.ts': "import type { JsonLimits } from '../json/limits.ts'\n",
+    'proxy/json/limits.ts': "import type { SseLimits } from '../sse/limits.ts'\n",
+  })
+  assert.deepEqual(faults, ['tables of limits import each other in a circle: proxy/sse -> proxy/json -> proxy/sse'])
 })
 
 test('a unit test is named for a source file, a folder of them or a script', () => {

@@ -42,8 +42,8 @@ test('a field of a settlement or of its usage that no row names is refused', () 
 test('rows that do not fit the messages or the layouts are refused', () => {
   const faults = (fields: readonly ReceiptField[]) => tableFaults(parsed(PROTO), fields)
   assert.deepEqual(faults(changed('holdUnits', { type: 'integer' })), ['holdUnits is integer, hold_units is uint64'])
-  assert.deepEqual(faults(changed('holdUnits', { leaf: 4 })), [
-    'holdUnits has layout 4, which does not exist',
+  assert.deepEqual(faults(changed('holdUnits', { leaf: 5 })), [
+    'holdUnits has layout 5, which does not exist',
     'rows of a later layout come before others',
   ])
   assert.deepEqual(faults(changed('rate', { leaf: 1 })), [])

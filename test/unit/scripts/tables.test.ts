@@ -103,4 +103,6 @@ test('the schema is the result of all migrations', () => {
     'CREATE TABLE one (id text);\nCREATE VIEW two AS SELECT 1;\nCREATE FUNCTION three() RETURNS trigger AS 1;'
   const second = 'DROP TABLE one;\nCREATE OR REPLACE FUNCTION three() RETURNS trigger AS 2;\nCREATE SEQUENCE four;'
   assert.deepEqual([...namesOfSchema([first, second])].sort(), ['four', 'schema_migrations', 'three', 'two'])
+  const again = 'CREATE TABLE IF NOT EXISTS five (id text);\nDROP VIEW IF EXISTS two;'
+  assert.deepEqual([...namesOfSchema([first, second, again])].sort(), ['five', 'four', 'schema_migrations', 'three'])
 })

@@ -58,6 +58,7 @@ function receipt(charged: number, changes: Partial<Receipt> = {}): Receipt {
     heldAtMs: 0,
     durationMs: 0,
     errorCode: '',
+    tagging: null,
     paid: null,
     lock: null,
     place: {

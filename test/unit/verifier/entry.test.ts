@@ -41,15 +41,21 @@ const ROW: ReceiptRow = {
   lockMicros: 19,
   keyId: 'key_1',
   attestation: 'att_1',
-  leafLayout: 3,
+  leafLayout: 4,
+  tagsHash: 'ab'.repeat(32),
+  endUser: 'alice',
+  tags: 'team=search',
+  tagsSalt: 'salt_1',
 }
 
 test('the verifier puts the entry of every layout together as the usage log does', () => {
   const leafValues = RECEIPT_FIELDS.filter(({ leaf }) => leaf).map(({ name }) => String(Object(ROW)[name]))
   assert.equal(new Set(leafValues).size, leafValues.length, 'a field has the value of another one')
   for (const leafLayout of LEAF_LAYOUTS) {
-    // Only receipts of the third layout have burnt tokens.
-    const row = { ...ROW, leafLayout, ...(leafLayout < 3 && { lockSeries: '', lockUnits: 0, lockMicros: 0 }) }
+    // Layouts before the third have no burnt tokens, those before the fourth no tags.
+    const unburnt = leafLayout < 3 && { lockSeries: '', lockUnits: 0, lockMicros: 0 }
+    const untagged = leafLayout < 4 && { tagsHash: '', endUser: '', tags: '', tagsSalt: '' }
+    const row = { ...ROW, leafLayout, ...unburnt, ...untagged }
     const entry = leafText(row)
     const shown = readReceipt(JSON.parse(receiptJson(receiptFields(row, 1_000_000_000, provedLog(entry).log))))
     assert.equal(entryOf(shown, layoutOf(entry)), entry)

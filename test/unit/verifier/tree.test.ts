@@ -40,7 +40,7 @@ test('every leaf is proved in every tree, only at its position and only with its
       const other = pick % (count + 3)
       if (other !== position) assert.notDeepEqual(rootOf(leaf, other, count, proof), root)
     }),
-    { numRuns: rounds({ short: 300, long: 2_000 }) },
+    { numRuns: rounds({ short: 120, long: 2_000 }) },
   )
 })
 
@@ -57,7 +57,7 @@ test('every tree is proved to extend every smaller one, only with the proof for 
       assert.ok(!isConsistent(head(first), { size: second, root: leafHash('another') }, proof))
       if (first !== second) assert.ok(!isConsistent(head(second), head(first), proof))
     }),
-    { numRuns: rounds({ short: 300, long: 2_000 }) },
+    { numRuns: rounds({ short: 120, long: 2_000 }) },
   )
   assert.ok(!isConsistent({ size: 0, root: leafHash('') }, head(3), []))
 })

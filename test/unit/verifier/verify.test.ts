@@ -53,7 +53,7 @@ test('inconsistent signed data is detected, each time by one step', async () => 
   const entry = loggedEntry(FIELDS)
   const receipt = (cheating: Parameters<typeof provedReceipt>[1]) => ({ receipt: provedReceipt(FIELDS, cheating).text })
   await assertFails(receipt({ entry: `${entry}\n` }), 'entry', /the entry has 27 lines/)
-  await assertFails(receipt({ entry: entry.replace('/2\n', '/4\n') }), 'entry', /a layout of a later version/)
+  await assertFails(receipt({ entry: entry.replace('/2\n', '/5\n') }), 'entry', /a layout of a later version/)
   await assertFails(
     receipt({ entry: entry.replace('\n20000\n', '\n20001\n') }),
     'entry',

@@ -134,7 +134,7 @@ export async function holderTotals(db: Queryable, address: Address): Promise<Hol
 export async function holderShares(db: Queryable, address: Address, limit: number): Promise<HolderShare[]> {
   const found = await db.query<Omit<HolderShare, 'nanos'> & { readonly nanos: string }>(
     `SELECT s.number, s.nanos::text AS nanos, p.ends_at AS "endsAt", s.node, o.receiver AS contract, c.hash AS claim,
-       EXISTS (SELECT FROM chain_transactions t WHERE t.purpose = 'reward_root' AND split_part(t.ref, '#', 1) = s.number::text
+       EXISTS (SELECT FROM chain_transactions t WHERE t.purpose = 'reward_root' AND t.subject_id = s.number::text
          AND t.state = 'mined') AS "isPublished"
      FROM reward_shares s JOIN revenue_periods p USING (number)
      LEFT JOIN revenue_payouts o ON o.purpose = 'reward' AND o.number = s.number AND s.node IS NOT NULL

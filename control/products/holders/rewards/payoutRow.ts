@@ -2,6 +2,7 @@ import type { Hex } from 'viem'
 import type { Address } from '../../../../contract/payments/address.ts'
 import { PAYMENTS_IN, REWARDS, VAULT } from '../../../book/ledger/accounts.ts'
 import { postTransfers } from '../../../book/ledger/postTransfers.ts'
+import { attemptRef, subjectOf } from '../../../chain/attemptRef.ts'
 import { MAY_BE_MADE } from '../../../chain/transactionRow.ts'
 import { locking } from '../../../runtime/db/lockOrder.ts'
 import type { Client, Queryable } from '../../../runtime/db/pool.ts'
@@ -40,12 +41,6 @@ export interface DueRoot {
   readonly attempts: number
 }
 
-/** Separates the number of a period and that of the attempt in the ref of a transaction. */
-export const ATTEMPT = '#'
-
-/** The number of the period that a transaction is for. */
-export const numberOfRef = (ref: string): number => Number(ref.slice(0, ref.indexOf(ATTEMPT)))
-
 interface Row {
   readonly purpose: PayoutPurpose
   readonly number: number
@@ -76,7 +71,7 @@ export async function duePayout(
     `SELECT purpose, number, token, receiver, amount::text AS amount, nanos::text AS nanos, units::text AS units, attempts
      FROM (SELECT * FROM revenue_payouts WHERE purpose = $1 AND state = 'sending' ORDER BY number LIMIT 1) p
      WHERE NOT EXISTS (SELECT FROM chain_transactions t
-       WHERE t.purpose = p.purpose AND split_part(t.ref, '${ATTEMPT}', 1) = p.number::text AND ${MAY_BE_MADE})
+       WHERE t.purpose = p.purpose AND t.subject_id = p.number::text AND ${MAY_BE_MADE})
        AND attempts < coalesce(attempts_max, $2)`,
     [purpose, limits.payoutAttemptsMax],
   )
@@ -86,7 +81,7 @@ export async function duePayout(
 
 /** The oldest root that is not published, where its coin is sent and no call for it can still be made. */
 export async function dueRoot(db: Queryable): Promise<DueRoot | undefined> {
-  const calls = `FROM chain_transactions t WHERE t.purpose = 'reward_root' AND split_part(t.ref, '${ATTEMPT}', 1) = o.number::text`
+  const calls = `FROM chain_transactions t WHERE t.purpose = 'reward_root' AND t.subject_id = o.number::text`
   const found = await db.query<Omit<DueRoot, 'amount'> & { amount: string; is_open: boolean; is_funded: boolean }>(
     `SELECT o.number, o.receiver AS contract, '0x' || encode(p.root, 'hex') AS root, o.amount::text AS amount,
        (SELECT count(*) ${calls}) AS attempts, EXISTS (SELECT ${calls} AND ${MAY_BE_MADE}) AS is_open, o.state = 'sent' AS is_funded
@@ -110,7 +105,7 @@ export async function takePayout(
      WHERE purpose = $1 AND number = $2 AND attempts = $3 AND state = 'sending'`,
     [purpose, number, attempts],
   )
-  return taken.rowCount === 0 ? undefined : `${number}${ATTEMPT}${attempts + 1}`
+  return taken.rowCount === 0 ? undefined : attemptRef(number, attempts + 1)
 }
 
 /** Follows the chain, which may take a transfer back and make it again: a payout that is sent is no longer a debt. */
@@ -124,14 +119,14 @@ export async function movePayout(
   const moved = await client.query<{ nanos: string; units: string; moves: number }>(
     `UPDATE revenue_payouts SET state = $3, moves = moves + 1 WHERE purpose = $1 AND number = $2 AND state <> $3
      RETURNING nanos::text AS nanos, units::text AS units, moves`,
-    [purpose, numberOfRef(ref), to],
+    [purpose, Number(subjectOf(ref)), to],
   )
   const [row] = moved.rows
   if (row === undefined) return
   const owed = purpose === 'reward' ? REWARDS : VAULT
   const [debit, credit] = to === 'sent' ? [owed, PAYMENTS_IN] : [PAYMENTS_IN, owed]
   const kind = `${purpose}_${to === 'sent' ? 'sent' : 'unsent'}`
-  const transfer = { kind, ref: `${numberOfRef(ref)}:${row.moves}`, debit, credit }
+  const transfer = { kind, ref: `${Number(subjectOf(ref))}:${row.moves}`, debit, credit }
   await postTransfers(client, [{ ...transfer, units: BigInt(row.units), coinNanos: BigInt(row.nanos) }])
 }
 

@@ -1,4 +1,5 @@
 import type { Logger } from 'pino'
+import { attemptRef, subjectOf } from '../../../chain/attemptRef.ts'
 import type { ChainClient } from '../../../chain/chainClient.ts'
 import { readChain } from '../../../chain/chainClient.ts'
 import { type CallParts, sendCall } from '../../../chain/contractCall.ts'
@@ -9,16 +10,7 @@ import { lastReading } from '../../reserve/readingStore.ts'
 import { withdrawalGate } from '../../reserve/withdrawalGate.ts'
 import type { HoldersLimits } from '../limits.ts'
 import { hasPublished, publishCall } from './distributorContract.ts'
-import {
-  ATTEMPT,
-  type DuePayout,
-  duePayout,
-  dueRoot,
-  movePayout,
-  numberOfRef,
-  type PayoutPurpose,
-  takePayout,
-} from './payoutRow.ts'
+import { type DuePayout, duePayout, dueRoot, movePayout, type PayoutPurpose, takePayout } from './payoutRow.ts'
 
 export interface PayoutSenderOptions extends TreasuryParts {
   readonly limits: HoldersLimits
@@ -86,7 +78,7 @@ export class PayoutSender {
       (await sendCall(
         parts,
         'reward_root',
-        `${number}${ATTEMPT}${attempts + 1}`,
+        attemptRef(number, attempts + 1),
         publishCall(contract, number, root, amount),
       ))
     // A transaction that reverted would revert again if it were resent immediately.
@@ -121,5 +113,5 @@ export const rootOutcome: OutcomeHandler = {
   depth: 'depositConfirmations',
   mined: async () => {},
   unmade: async () => {},
-  isMade: (receipt, { target, ref }) => hasPublished(receipt, target, numberOfRef(ref)),
+  isMade: (receipt, { target, ref }) => hasPublished(receipt, target, Number(subjectOf(ref))),
 }

@@ -20,43 +20,33 @@ export interface RevenueKeeperOptions extends CloseOptions {
 }
 
 /** Distributes revenue: reads the holders of the token, closes periods, and sends their payouts. */
-export class RevenueKeeper {
-  private readonly options: RevenueKeeperOptions
-  private readonly loop: Loop
-
-  constructor(options: RevenueKeeperOptions) {
-    this.options = options
-    this.loop = new Loop('shares of the revenue', options.limits.revenueCheckMs, options.log, () => this.pass())
-  }
-
-  stop(): Promise<void> {
-    return this.loop.stop()
-  }
-
-  private async pass(): Promise<void> {
-    const { pool, scanner, sender, keepVault } = this.options
+export function revenueKeeper(options: RevenueKeeperOptions): Loop {
+  const { pool, scanner, sender, keepVault, limits, log } = options
+  // Payouts that were set aside are sent even while transfers cannot be read.
+  const steps = [() => scanner?.next(), () => close(options), () => sender.sendDue(), () => keepVault?.()]
+  return new Loop('shares of the revenue', limits.revenueCheckMs, log, async () => {
+    let isMore = false
     await tryLock(pool, 'revenuePeriods', async () => {
-      // Payouts that were set aside are sent even while transfers cannot be read.
       const errors: unknown[] = []
-      for (const step of [() => scanner?.next(), () => this.close(), () => sender.sendDue(), () => keepVault?.()]) {
+      for (const step of steps) {
         try {
-          if ((await step()) === true) this.loop.wake()
+          if ((await step()) === true) isMore = true
         } catch (error) {
           errors.push(error)
         }
       }
       if (errors.length > 0) throw errors[0]
     })
-  }
+    return isMore
+  })
+}
 
-  /** @returns whether one was closed, so that the next one may be due */
-  private async close(): Promise<boolean> {
-    const { pool, log } = this.options
-    const period = await closePeriod(pool, this.options)
-    if (period === undefined) return false
-    const { number, netUnits, rewardNanos, vaultNanos, holders } = period
-    const shown = { net: netUnits.toString(), rewards: rewardNanos.toString(), vault: vaultNanos.toString(), holders }
-    logEvent(log, number === 0 ? 'revenue_started' : 'revenue_period_closed', { period: number, ...shown })
-    return true
-  }
+/** @returns whether a period was closed, so that the next one may be due */
+async function close(options: RevenueKeeperOptions): Promise<boolean> {
+  const period = await closePeriod(options.pool, options)
+  if (period === undefined) return false
+  const { number, netUnits, rewardNanos, vaultNanos, holders } = period
+  const shown = { net: netUnits.toString(), rewards: rewardNanos.toString(), vault: vaultNanos.toString(), holders }
+  logEvent(options.log, number === 0 ? 'revenue_started' : 'revenue_period_closed', { period: number, ...shown })
+  return true
 }

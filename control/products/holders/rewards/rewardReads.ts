@@ -51,7 +51,7 @@ export async function lifetimeOf(db: Queryable): Promise<Lifetime> {
 /** Where the payouts of these periods are on the chain, by number. */
 export async function movementsOf(db: Queryable, numbers: readonly number[]): Promise<Map<number, PeriodMovements>> {
   const hashOf = (purpose: string) => `(SELECT hash FROM chain_transactions t WHERE t.purpose = '${purpose}'
-    AND split_part(t.ref, '#', 1) = o.number::text AND t.state = 'mined' ORDER BY t.id LIMIT 1)`
+    AND t.subject_id = o.number::text AND t.state = 'mined' ORDER BY t.id LIMIT 1)`
   const found = await db.query<Omit<PeriodMovements, 'amount'> & { number: number; amount: string }>(
     `SELECT o.number, o.receiver AS contract, o.amount::text AS amount, ${hashOf('reward')} AS funding,
        ${hashOf('reward_root')} AS publication

@@ -23,7 +23,7 @@ export async function vaultDeposits(db: Queryable, vault: Address, limit: number
        greatest(coalesce(i.head_block, t.block_number) - t.block_number + 1, 1) AS confirmations,
        o.amount::text AS tokens, o.units::text AS units
      FROM revenue_payouts o JOIN revenue_periods p USING (number) CROSS JOIN chain_identity i
-     JOIN chain_transactions t ON t.purpose = 'vault' AND split_part(t.ref, '#', 1) = o.number::text AND t.state = 'mined'
+     JOIN chain_transactions t ON t.purpose = 'vault' AND t.subject_id = o.number::text AND t.state = 'mined'
      WHERE o.purpose = 'vault' AND o.receiver = $1 ORDER BY o.number DESC LIMIT $2`,
     [vault, limit],
   )

@@ -1,10 +1,10 @@
 import type { Logger } from 'pino'
 import type { Address } from '../../../../contract/payments/address.ts'
+import { attemptRef } from '../../../chain/attemptRef.ts'
 import { type CallParts, sendCall } from '../../../chain/contractCall.ts'
 import type { OutcomeHandler } from '../../../chain/recorder.ts'
 import { logEvent } from '../../../runtime/logEvents.ts'
 import type { HoldersLimits } from '../limits.ts'
-import { ATTEMPT } from '../rewards/payoutRow.ts'
 import { hasVested, readVault, vestCall } from './vaultContract.ts'
 import { hourOf, keepPrice } from './vaultPrices.ts'
 
@@ -47,7 +47,7 @@ export class VaultKeeper {
       `SELECT o.number, count(t.id) AS attempts, coalesce(bool_or(t.state IN ('pending', 'stuck')), false) AS is_open
        FROM (SELECT number FROM revenue_payouts WHERE purpose = 'vault' AND state = 'sent' AND receiver = $1
          ORDER BY number DESC LIMIT 1) o
-       LEFT JOIN chain_transactions t ON t.purpose = 'vault_vest' AND split_part(t.ref, '${ATTEMPT}', 1) = o.number::text
+       LEFT JOIN chain_transactions t ON t.purpose = 'vault_vest' AND t.subject_id = o.number::text
        GROUP BY o.number`,
       [vault],
     )
@@ -57,7 +57,7 @@ export class VaultKeeper {
 
   private async vest({ number, attempts }: { number: number; attempts: number }): Promise<void> {
     const { vault, log, limits } = this.options
-    const isTaken = await sendCall(this.options, 'vault_vest', `${number}${ATTEMPT}${attempts + 1}`, vestCall(vault))
+    const isTaken = await sendCall(this.options, 'vault_vest', attemptRef(number, attempts + 1), vestCall(vault))
     // A transaction that reverted would revert again if it were resent immediately.
     if (!isTaken || attempts > 0) this.restsUntilMs = performance.now() + limits.revenueRefusedMs
     if (!isTaken) logEvent(log, 'vault_vesting_rejected', { vault, period: number })

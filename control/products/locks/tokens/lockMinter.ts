@@ -1,5 +1,6 @@
 import type { Logger } from 'pino'
 import type { Address } from '../../../../contract/payments/address.ts'
+import { attemptRef, subjectOf } from '../../../chain/attemptRef.ts'
 import { readChain } from '../../../chain/chainClient.ts'
 import { type CallParts, sendCall } from '../../../chain/contractCall.ts'
 import { cursorBehind, eachApart } from '../../../chain/eachApart.ts'
@@ -21,8 +22,6 @@ import {
   moveLockWithdrawal,
 } from './lockWithdrawalRow.ts'
 import { bookBack, LOCK_RETURNED, lockOnchainSeries } from './onchainTokens.ts'
-
-const ATTEMPT = '#'
 
 export interface LockMinterOptions extends CallParts {
   readonly limits: LocksLimits
@@ -80,7 +79,7 @@ export class LockMinter {
     const call = mintCall(due)
     const isTaken =
       attempts < limits.lockMintAttemptsMax &&
-      (await sendCall(this.options, 'lock_mint', `${id}${ATTEMPT}${attempts + 1}`, call, async (client) => {
+      (await sendCall(this.options, 'lock_mint', attemptRef(id, attempts + 1), call, async (client) => {
         if (!(await claimDueMint(client, id))) throw new Error(`withdrawal ${id} is sent or ended by another control`)
       }))
     if (isTaken) return
@@ -144,16 +143,14 @@ export class LockMinter {
   }
 }
 
-const withdrawalId = (ref: string): string => ref.slice(0, ref.indexOf(ATTEMPT))
-
 /** Withdrawals are sent or not as their transactions are; the book has their tokens on the chain in both states. */
 export const lockMintOutcome: OutcomeHandler = {
   depth: 'depositConfirmations',
   mined: async (client, ref) => {
-    await moveLockWithdrawal(client, withdrawalId(ref), ['sending', 'expired'], 'sent')
+    await moveLockWithdrawal(client, subjectOf(ref), ['sending', 'expired'], 'sent')
   },
   unmade: async (client, ref) => {
-    await moveLockWithdrawal(client, withdrawalId(ref), ['sent'], 'sending')
+    await moveLockWithdrawal(client, subjectOf(ref), ['sent'], 'sending')
   },
-  isMade: (receipt, { target, ref }) => hasMinted(receipt, target, withdrawalId(ref)),
+  isMade: (receipt, { target, ref }) => hasMinted(receipt, target, subjectOf(ref)),
 }

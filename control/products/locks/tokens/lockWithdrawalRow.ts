@@ -26,7 +26,7 @@ export interface LockWithdrawal {
 /** A withdrawal whose mint has to be sent, and how many transactions were stored for it. */
 export type DueMint = LockWithdrawal & Mint & { readonly attempts: number }
 
-const OWN_TRANSACTIONS = `chain_transactions t WHERE t.purpose = 'lock_mint' AND split_part(t.ref, '#', 1) = w.id`
+const OWN_TRANSACTIONS = `chain_transactions t WHERE t.purpose = 'lock_mint' AND t.subject_id = w.id`
 const COLUMNS = `w.id, w.series_id AS "seriesId", w.account_id AS "accountId", w.wallet, w.contract, w.micros, w.units, w.state,
   w.created_at AS "createdAt", (SELECT t.hash FROM ${OWN_TRANSACTIONS} AND t.state = 'mined' LIMIT 1) AS hash`
 

@@ -1,4 +1,6 @@
 import { DIALECT, type Dialect } from '../../../../contract/catalog/dialects.ts'
+import { withOwnQuery } from '../../../../contract/providers/ownParts.ts'
+import type { Reach } from '../../../../contract/providers/reach.ts'
 import { randomAttemptId } from '../../../../contract/wire/attemptIds.ts'
 import { CallError, type CallHttp } from '../../../runtime/net/httpCall.ts'
 import type { MarketplaceLimits } from '../limits.ts'
@@ -13,6 +15,11 @@ export interface AskedModel {
   readonly dialect: Dialect
   /** '' for a provider that takes none. */
   readonly apiKey: string
+  /** Its own headers by name, and its own query without the question mark; absent for none. */
+  readonly headers?: Readonly<Record<string, string>>
+  readonly query?: string
+  /** How it is reached; absent is directly. */
+  readonly reach?: Reach
   /** The provider's own name of it. */
   readonly model: string
   /** The name of the output limit that the provider knows. */
@@ -21,12 +28,10 @@ export interface AskedModel {
   readonly allowPrivate: boolean
 }
 
-/** Where each dialect is asked, below the base path, and by which body. */
-const REQUESTS: Readonly<
-  Record<Dialect, { path: string; body: (asked: AskedModel, comparison: Comparison) => Record<string, unknown> }>
-> = {
-  openai: { path: '/chat/completions', body: openaiBody },
-  anthropic: { path: '/messages', body: anthropicBody },
+/** The body by which each dialect is asked. */
+const BODIES: Readonly<Record<Dialect, (asked: AskedModel, comparison: Comparison) => Record<string, unknown>>> = {
+  openai: openaiBody,
+  anthropic: anthropicBody,
 }
 
 /**
@@ -40,16 +45,16 @@ export async function askModel(
   call: CallHttp,
   limits: MarketplaceLimits,
 ): Promise<ProbeAnswer | undefined> {
-  const { path, body: bodyOf } = REQUESTS[asked.dialect]
   try {
     const { status, body } = await call({
       method: 'POST',
-      url: new URL(asked.baseUrl + path),
+      url: new URL(asked.baseUrl + withOwnQuery(DIALECT[asked.dialect].chatPath, asked.query)),
       headers: { ...headersOf(asked, comparison.stream), 'x-request-id': randomAttemptId() },
-      body: JSON.stringify(bodyOf(asked, comparison)),
+      body: JSON.stringify(BODIES[asked.dialect](asked, comparison)),
       timeoutMs: limits.providerProbeTimeoutMs,
       answerBytesMax: limits.providerProbeBytesMax,
       allowPrivate: asked.allowPrivate,
+      reach: asked.reach,
       bare: true,
     })
     return status === 200 ? readAnswer(asked.dialect, body.toString()) : undefined
@@ -59,10 +64,10 @@ export async function askModel(
   }
 }
 
-function headersOf({ dialect, apiKey }: AskedModel, isStreamed: boolean): Record<string, string> {
+function headersOf({ dialect, apiKey, headers: own }: AskedModel, isStreamed: boolean): Record<string, string> {
   const accept = isStreamed ? 'text/event-stream' : 'application/json'
   const headers = { 'content-type': 'application/json', accept, 'accept-encoding': 'identity' }
-  return { ...headers, ...DIALECT[dialect].headers(apiKey) }
+  return { ...headers, ...DIALECT[dialect].headers(apiKey), ...own }
 }
 
 function openaiBody({ model, maxTokensField }: AskedModel, comparison: Comparison): Record<string, unknown> {

@@ -19,13 +19,7 @@ export interface Measure {
 }
 
 /** The measurements of an admission in a window of time. */
-export interface Window {
-  readonly requests: number
-  readonly errors: number
-  readonly stalls: number
-  readonly overReports: number
-  readonly timed: number
-  readonly slow: number
+export interface Window extends Omit<Measure, 'provider' | 'model' | 'firstOutputMs'> {
   /** Comparisons of answers, and how many of them differed or reported too much usage. */
   readonly compared: number
   readonly different: number

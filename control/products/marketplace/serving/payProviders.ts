@@ -1,7 +1,5 @@
-import { coinBoughtFor } from '../../../../contract/money/coin.ts'
 import { PROVIDER_COST } from '../../../book/ledger/accounts.ts'
-import { CoinRoom } from '../../../book/ledger/coinRoom.ts'
-import { type Earning, payEarnings } from '../../../book/ledger/payEarnings.ts'
+import { type Due, type Earned, type EarningRule, payStretches } from '../../../book/ledger/payEarnings.ts'
 import { countAlong } from '../../../book/usagelog/cursors.ts'
 import type { Stretch } from '../../../book/usagelog/stretches.ts'
 import { bookPrice } from '../../../catalog/pricing/coinAmounts.ts'
@@ -12,20 +10,11 @@ import { PPM } from './admission.ts'
 import { servedReceipts } from './servedReceipts.ts'
 
 /** The amount due for the receipts of an admission within a stretch. */
-interface Due {
-  readonly id: string
-  readonly accountId: string
+interface ProviderDue extends Due {
   readonly receipts: number
   readonly charged: number
   /** In 1/1000000 units, as decimal text. */
   readonly micros: string
-  /** Of a unit, left over from before, in 1/1000000. */
-  readonly rest: number
-}
-
-interface ProviderEarning extends Due, Earning {
-  readonly stretch: Stretch
-  readonly newRest: number
 }
 
 const DUE = `
@@ -42,48 +31,27 @@ export function payProviders(pool: Pool, limits: MarketplaceLimits): Promise<boo
   return withTransaction(pool, async (client) => {
     // Receipts in the logs can only name providers that were admitted before.
     const counts = async () => (await client.query('SELECT FROM provider_admissions LIMIT 1')).rowCount !== 0
-    const pay = (stretches: readonly Stretch[]) => payStretches(client, stretches)
+    const pay = async (stretches: readonly Stretch[]) =>
+      payStretches(client, stretches, await bookPrice(client), EARNING)
     return countAlong(client, 'provider_cursors', limits.providerPayBatchMax, counts, pay)
   })
 }
 
-async function payStretches(client: Client, stretches: readonly Stretch[]): Promise<void> {
-  const earned: ProviderEarning[] = []
-  const price = await bookPrice(client)
-  const room = new CoinRoom()
-  for (const stretch of stretches) {
-    const found = await client.query<Due>(DUE, [stretch.log, stretch.from, stretch.to])
-    await room.read(
-      client,
-      found.rows.map((due) => due.accountId),
-    )
-    const earnings = found.rows.map((due) => earningOf(due, stretch, price, room))
-    if (earnings.length === 0) continue
-    // Before the next stretch is read, which continues with the remainder of this one.
-    await noteEarnings(client, earnings, stretch)
-    earned.push(...earnings)
-  }
-  await payEarnings(client, earned, ({ id, stretch: { log, to } }) => ({
+const EARNING: EarningRule<ProviderDue> = {
+  due: DUE,
+  partsOf: ({ micros }) => BigInt(micros),
+  whole: BigInt(PPM),
+  note: noteEarnings,
+  from: ({ id, stretch: { log, to } }) => ({
     kind: 'provider_share',
     ref: `${id}:${log}:${to}`,
     debit: PROVIDER_COST,
-  }))
-}
-
-/**
- * The fraction of a nano that remains when coin is bought for the earning is dropped, and what the account is too full for:
- * one full account must not keep the others from their pay.
- */
-function earningOf(due: Due, stretch: Stretch, coinUsdUnits: number, room: CoinRoom): ProviderEarning {
-  const sum = BigInt(due.micros) + BigInt(due.rest)
-  const units = Number(sum / BigInt(PPM))
-  const nanos = room.take(due.accountId, coinBoughtFor(units, coinUsdUnits))
-  return { ...due, stretch, units, nanos, newRest: Number(sum % BigInt(PPM)) }
+  }),
 }
 
 async function noteEarnings(
   client: Client,
-  earnings: readonly ProviderEarning[],
+  earnings: readonly Earned<ProviderDue>[],
   { log, from, to }: Stretch,
 ): Promise<void> {
   const values = [

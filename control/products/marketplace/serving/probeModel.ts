@@ -1,6 +1,9 @@
 import { modelRates } from '../../../../contract/catalog/catalog.ts'
 import { isDialect } from '../../../../contract/catalog/dialects.ts'
 import type { ModelRates } from '../../../../contract/money/charge.ts'
+import { headersByName, readOwnParts } from '../../../../contract/providers/ownParts.ts'
+import { firstSecret } from '../../../../contract/providers/providerKeys.ts'
+import { freshReads, reachOf } from '../../../../contract/providers/reach.ts'
 import { sluice } from '../../../../contract/wire/generated/messages.js'
 import { currentRecord } from '../../../catalog/pricing/sheetStore.ts'
 import type { Queryable } from '../../../runtime/db/pool.ts'
@@ -28,18 +31,23 @@ export async function probedModel(
   const { models, providers } = sluice.CatalogRecord.decode(encoded)
   const found = models.find(({ id }) => id === modelId)
   if (found?.rates == null) return undefined
+  const reads = freshReads(environment)
   for (const bare of found.routes ?? []) {
     const route = sluice.RouteRecord.create(bare)
     const provider = sluice.ProviderRecord.create(providers.find(({ id }) => id === route.provider) ?? {})
-    const apiKey = provider.apiKeyEnv === '' ? '' : (environment[provider.apiKeyEnv] ?? '').trim()
-    const isOff =
-      !route.enabled || route.switchedOff || provider.id === '' || (provider.apiKeyEnv !== '' && apiKey === '')
+    const apiKey = firstSecret(provider, environment, route.model)
+    const own = readOwnParts(provider, environment)
+    const { reach, isClosed } = reachOf(provider, reads)
+    const isOff = isClosed || !route.enabled || route.switchedOff || provider.id === ''
     const { dialect, baseUrl, maxTokensField } = provider
-    if (isOff || !isDialect(dialect)) continue
+    if (isOff || apiKey === undefined || own === undefined || !isDialect(dialect)) continue
     const reference = {
       baseUrl: baseUrl.replace(/\/+$/, ''),
       dialect,
       apiKey,
+      headers: headersByName(own.headers),
+      query: own.query,
+      ...(reach && { reach }),
       model: route.model,
       maxTokensField,
     } as const

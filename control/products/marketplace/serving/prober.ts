@@ -12,36 +12,27 @@ export interface ProberParts extends ProbeParts {
   readonly environment: NodeJS.ProcessEnv
 }
 
-/** Compares answers of every registered provider that serves now and then, one after the other, in one control at a time. */
-export class Prober {
-  private readonly parts: ProberParts
-  private readonly loop: Loop | undefined
+/**
+ * Compares answers of every registered provider that serves now and then, one after the other, in one control at a time.
+ * @returns undefined where the operator has switched that off
+ */
+export function prober(parts: ProberParts): Loop | undefined {
+  const { pool, limits, log } = parts
+  if (limits.providerProbeMs <= 0) return undefined
+  return new Loop('comparisons of providers', limits.providerProbeMs, log, async (signal) => {
+    await tryLock(pool, 'providerProbes', () => probeAll(parts, signal))
+  })
+}
 
-  constructor(parts: ProberParts) {
-    this.parts = parts
-    const { limits, log } = parts
-    if (limits.providerProbeMs > 0)
-      this.loop = new Loop('comparisons of providers', limits.providerProbeMs, log, (signal) => this.pass(signal))
-  }
-
-  async stop(): Promise<void> {
-    await this.loop?.stop()
-  }
-
-  private async pass(signal: AbortSignal): Promise<void> {
-    await tryLock(this.parts.pool, 'providerProbes', () => this.probeAll(signal))
-  }
-
-  private async probeAll(signal: AbortSignal): Promise<void> {
-    const { pool, environment } = this.parts
-    const admissions = (await openAdmissions(pool)).filter((admission) => trafficPpm(admission) > 0)
-    const endpoints = await servedEndpoints(pool, admissions)
-    for (const admission of admissions) {
-      if (signal.aborted) return
-      const endpoint = endpoints.get(admission.providerId)
-      const model = endpoint && (await probedModel(pool, admission.model, environment))
-      if (!endpoint || !model) continue
-      await probe(this.parts, admission, endpoint, model)
-    }
+async function probeAll(parts: ProberParts, signal: AbortSignal): Promise<void> {
+  const { pool, environment } = parts
+  const admissions = (await openAdmissions(pool)).filter((admission) => trafficPpm(admission) > 0)
+  const endpoints = await servedEndpoints(pool, admissions)
+  for (const admission of admissions) {
+    if (signal.aborted) return
+    const endpoint = endpoints.get(admission.providerId)
+    const model = endpoint && (await probedModel(pool, admission.model, environment))
+    if (!endpoint || !model) continue
+    await probe(parts, admission, endpoint, model)
   }
 }

@@ -4,16 +4,15 @@ import type { Address } from '../../../../contract/payments/address.ts'
 import { replayKey } from '../../../../contract/payments/signedPayment.ts'
 import { verdictOf } from '../../../../contract/payments/verdict.ts'
 import { newId } from '../../../../contract/wire/ids.ts'
-import type { ChainClient } from '../../../chain/chainClient.ts'
 import { OTHER_SUFFIX } from '../../../chain/chainLoss.ts'
+import type { SenderParts } from '../../../chain/contractCall.ts'
 import type { ContractWallets } from '../../../chain/contractSignature.ts'
-import type { FeeOracle, Fees } from '../../../chain/fees.ts'
+import type { Fees } from '../../../chain/fees.ts'
 import { type StoredTransaction, storeForeign, storeTransaction } from '../../../chain/outbox.ts'
 import { settlementCall } from '../../../chain/settlementCall.ts'
 import type { Signer } from '../../../chain/signer.ts'
 import { simulatePayment } from '../../../chain/simulation.ts'
-import type { TransactionWatcher } from '../../../chain/watcher.ts'
-import { type Client, type Pool, type Queryable, withTransaction } from '../../../runtime/db/pool.ts'
+import { type Client, type Queryable, withTransaction } from '../../../runtime/db/pool.ts'
 import { logEvent } from '../../../runtime/logEvents.ts'
 import { Loop } from '../../../runtime/loop.ts'
 import type { PaymentsLimits } from '../limits.ts'
@@ -21,13 +20,8 @@ import { type ForeignSettlement, findForeignSettlement, nonceOf } from '../x402/
 import { type DepositOrder, refuseAuthorization } from './depositOrder.ts'
 import { type Deposit, depositOf, insertDeposit, unmovedDeposits } from './depositRow.ts'
 
-export interface DepositsOptions {
-  readonly pool: Pool
-  readonly chain: ChainClient
-  readonly chainId: number
+export interface DepositsOptions extends SenderParts {
   readonly contracts: ContractWallets
-  readonly fees: FeeOracle
-  readonly watcher: TransactionWatcher
   readonly relayers: readonly [Signer, ...Signer[]]
   readonly treasury: Address
   readonly log: Logger

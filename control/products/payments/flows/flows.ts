@@ -33,18 +33,12 @@ export interface FlowQuery {
   readonly below: string
 }
 
-interface Row {
-  readonly id: string
-  readonly kind: FlowKind
-  readonly chain_id: number
-  readonly hash: string
-  readonly block_number: number
-  readonly confirmations: number
+type Row = Omit<Flow, 'moved'> & {
   readonly token: Address | null
   readonly symbol: string | null
   readonly decimals: number | null
   readonly amount: string | null
-  readonly is_in: boolean | null
+  readonly isIn: boolean | null
 }
 
 const partOf = (table: string, condition: string): string => `(
@@ -53,9 +47,9 @@ const partOf = (table: string, condition: string): string => `(
 
 /** Each table is read by its own index, no further than one page. */
 const pageText = (kind: string): string => `
-  SELECT f.flow_id AS id, f.purpose AS kind, i.chain_id, f.hash, f.block_number,
+  SELECT f.flow_id AS id, f.purpose AS kind, i.chain_id AS "chainId", f.hash, f.block_number AS block,
     greatest(coalesce(i.head_block, f.block_number) - f.block_number + 1, 1) AS confirmations,
-    f.token, o.symbol, o.decimals, f.amount::text AS amount, f.transfer_to = i.treasury AS is_in
+    f.token, o.symbol, o.decimals, f.amount::text AS amount, f.transfer_to = i.treasury AS "isIn"
   FROM (${partOf('chain_transactions', kind)} UNION ALL ${partOf('chain_transfers', `AND equals > 0 ${kind}`)}) f
   CROSS JOIN chain_identity i LEFT JOIN chain_openings o ON o.token = f.token
   ORDER BY f.flow_id DESC LIMIT $3`
@@ -73,10 +67,7 @@ export async function pageOfFlows(db: Queryable, { kind, from, below }: FlowQuer
   return found.rows.map(flowOf)
 }
 
-function flowOf(row: Row): Flow {
-  const { id, kind, chain_id: chainId, hash, block_number: block, confirmations } = row
-  const flow = { id, kind, chainId, hash, block, confirmations }
-  const { token, symbol, decimals, amount, is_in: isIn } = row
+function flowOf({ token, symbol, decimals, amount, isIn, ...flow }: Row): Flow {
   if (token === null || amount === null) return flow
   return { ...flow, moved: { token, symbol, decimals, amount: BigInt(amount), isIn: isIn === true } }
 }

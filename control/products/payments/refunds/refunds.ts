@@ -5,6 +5,7 @@ import { newId } from '../../../../contract/wire/ids.ts'
 import { coinAccount, ESCROW, PAYMENTS_IN } from '../../../book/ledger/accounts.ts'
 import { appendAdmissionEvent, lockAccounts } from '../../../book/ledger/appendAdmissionEvent.ts'
 import { postTransfers } from '../../../book/ledger/postTransfers.ts'
+import { attemptRef, subjectOf } from '../../../chain/attemptRef.ts'
 import { cursorBehind, eachApart } from '../../../chain/eachApart.ts'
 import type { OutcomeHandler } from '../../../chain/recorder.ts'
 import { MAY_BE_MADE } from '../../../chain/transactionRow.ts'
@@ -16,8 +17,6 @@ import type { Client, Pool } from '../../../runtime/db/pool.ts'
 import { logEvent } from '../../../runtime/logEvents.ts'
 import { Loop } from '../../../runtime/loop.ts'
 import type { PaymentsLimits } from '../limits.ts'
-
-const ATTEMPT = '#'
 
 /**
  * Kinds of the transfers that refunds are booked by: set aside, by payment; sent, and returned when the chain took that
@@ -98,7 +97,7 @@ export class Refunder {
     const transfer = { purpose: 'refund', token, to: payer, amount: BigInt(due.amount) } as const
     const isAllowed = await sendFromTreasury(this.options, transfer, async (client) => {
       const id = await setAside(client, due)
-      return id === undefined ? undefined : `${id}${ATTEMPT}1`
+      return id === undefined ? undefined : attemptRef(id, 1)
     })
     if (isAllowed) return
     // A token may refuse single wallets. The money stays set apart on the payer's account.
@@ -134,7 +133,7 @@ export class Refunder {
         `UPDATE refunds SET attempts = attempts + 1 WHERE id = $1 AND attempts = $2 AND state = 'sending'`,
         [id, row.attempts],
       )
-      return taken.rowCount === 0 ? undefined : `${id}${ATTEMPT}${row.attempts + 1}`
+      return taken.rowCount === 0 ? undefined : attemptRef(id, row.attempts + 1)
     })
   }
 }
@@ -146,7 +145,7 @@ export class Refunder {
 async function failedRefunds(pool: Pool, after: string, limits: PaymentsLimits): Promise<string[]> {
   const found = await pool.query<{ id: string }>(
     `SELECT id FROM refunds r WHERE state = 'sending' AND NOT EXISTS (
-       SELECT FROM chain_transactions t WHERE t.purpose = 'refund' AND t.ref = r.id || '#' || r.attempts
+       SELECT FROM chain_transactions t WHERE t.purpose = 'refund' AND t.subject_id = r.id AND t.attempt = r.attempts
          AND ${MAY_BE_MADE})
      ORDER BY id > $2 DESC, id LIMIT $1`,
     [limits.refundBatchMax, after],
@@ -225,7 +224,7 @@ async function changeState(
   from: string,
   to: string,
 ): Promise<{ units: number; ref: string } | undefined> {
-  const [id = ''] = ref.split(ATTEMPT)
+  const id = subjectOf(ref)
   locking(client, 'refunds', () => [id])
   const changed = await client.query<{ units: number }>(
     'UPDATE refunds SET state = $3 WHERE id = $1 AND state = $2 RETURNING units',

@@ -1,40 +1,24 @@
-import type { Address } from '../../../../contract/payments/address.ts'
 import { MAY_BE_MADE } from '../../../chain/transactionRow.ts'
 import { camelColumns } from '../../../runtime/db/columns.ts'
 import { countOf } from '../../../runtime/db/count.ts'
 import { locking } from '../../../runtime/db/lockOrder.ts'
 import type { Client, Queryable } from '../../../runtime/db/pool.ts'
+import type { Deposit } from '../deposits/depositRow.ts'
 import type { PaymentsLimits } from '../limits.ts'
 
 export type WithdrawalState = 'sending' | 'sent' | 'returned'
 
 /** Coin of an account that leaves to its wallet. `amount` is atomic units of the token. */
-export interface Withdrawal {
-  readonly id: string
-  readonly accountId: string
-  readonly wallet: Address
-  readonly asset: string
-  readonly token: Address
-  readonly amount: bigint
-  /** Integer of 1e-9 coin. */
-  readonly nanos: number
-  /** Its worth when it was requested. */
-  readonly units: number
+export interface Withdrawal extends Omit<Deposit, 'source' | 'replayKey' | 'state'> {
   readonly state: WithdrawalState
   readonly attempts: number
-  readonly createdAt: Date
-  /** Of the transfer, once it is in a block. */
-  readonly hash: string | null
 }
 
 type Row = Omit<Withdrawal, 'amount'> & { readonly amount: string }
 
-/** Separates the id of a withdrawal and the number of its attempt in the ref of a transaction. */
-export const ATTEMPT = '#'
-
 const COLUMNS = `${camelColumns('w.id, w.account_id, w.wallet, w.asset, w.token, w.units, w.state, w.attempts, w.created_at')},
   w.amount::text AS amount, w.coin_nanos AS nanos, (SELECT t.hash FROM chain_transactions t
-    WHERE t.purpose = 'withdrawal' AND t.ref = w.id || '#' || w.attempts AND t.state = 'mined') AS hash`
+    WHERE t.purpose = 'withdrawal' AND t.subject_id = w.id AND t.attempt = w.attempts AND t.state = 'mined') AS hash`
 
 const asWithdrawal = (row: Row): Withdrawal => ({ ...row, amount: BigInt(row.amount) })
 
@@ -92,7 +76,7 @@ export async function dueWithdrawals(
   const found = await db.query<Row>(
     `SELECT ${COLUMNS} FROM withdrawals w
      WHERE w.state = 'sending' AND NOT EXISTS (SELECT FROM chain_transactions t
-       WHERE t.purpose = 'withdrawal' AND t.ref = w.id || '#' || w.attempts
+       WHERE t.purpose = 'withdrawal' AND t.subject_id = w.id AND t.attempt = w.attempts
          AND ${MAY_BE_MADE})
        AND w.attempts < coalesce(w.attempts_max, $3)
      ORDER BY w.id > $2 DESC, w.id LIMIT $1`,
@@ -106,7 +90,7 @@ export async function abandonedWithdrawals(db: Queryable, limits: PaymentsLimits
   const found = await db.query<{ id: string }>(
     `SELECT w.id FROM withdrawals w
      WHERE w.state = 'sending' AND w.attempts >= coalesce(w.attempts_max, $1) AND NOT EXISTS (SELECT FROM chain_transactions t
-       WHERE t.purpose = 'withdrawal' AND t.ref = w.id || '#' || w.attempts AND ${MAY_BE_MADE})
+       WHERE t.purpose = 'withdrawal' AND t.subject_id = w.id AND t.attempt = w.attempts AND ${MAY_BE_MADE})
      ORDER BY w.id LIMIT $2`,
     [limits.withdrawalAttemptsMax, limits.withdrawalBatchMax],
   )

@@ -2,6 +2,7 @@ import type { Logger } from 'pino'
 import { ESCROW_COIN, PAYMENTS_IN } from '../../../book/ledger/accounts.ts'
 import { creditCoin } from '../../../book/ledger/creditCoin.ts'
 import { postTransfers } from '../../../book/ledger/postTransfers.ts'
+import { attemptRef, subjectOf } from '../../../chain/attemptRef.ts'
 import { readChain } from '../../../chain/chainClient.ts'
 import { cursorBehind, eachApart } from '../../../chain/eachApart.ts'
 import type { OutcomeHandler } from '../../../chain/recorder.ts'
@@ -15,7 +16,6 @@ import { logEvent } from '../../../runtime/logEvents.ts'
 import { Loop } from '../../../runtime/loop.ts'
 import type { PaymentsLimits } from '../limits.ts'
 import {
-  ATTEMPT,
   abandonedWithdrawals,
   dueWithdrawals,
   type MovedWithdrawal,
@@ -92,7 +92,7 @@ export class Withdrawer {
         `UPDATE withdrawals SET attempts = $2 WHERE id = $1 AND attempts = $2 - 1 AND state = 'sending'`,
         [id, attempt],
       )
-      return taken.rowCount === 0 ? undefined : `${id}${ATTEMPT}${attempt}`
+      return taken.rowCount === 0 ? undefined : attemptRef(id, attempt)
     })
     if (!isAllowed) await this.refused(withdrawal)
   }
@@ -134,8 +134,6 @@ export class Withdrawer {
   }
 }
 
-const withdrawalId = (ref: string): string => ref.slice(0, ref.indexOf(ATTEMPT))
-
 async function book(
   client: Client,
   { nanos, units, moveRef }: MovedWithdrawal,
@@ -148,13 +146,13 @@ async function book(
 export const withdrawalOutcome: OutcomeHandler = {
   depth: 'confirmations',
   async mined(client, ref) {
-    const moved = await moveWithdrawal(client, withdrawalId(ref), 'sending', 'sent')
+    const moved = await moveWithdrawal(client, subjectOf(ref), 'sending', 'sent')
     if (moved === undefined) return
     await book(client, moved, { kind: WITHDRAWAL_SENT, debit: ESCROW_COIN, credit: PAYMENTS_IN })
   },
   // The Withdrawer sends it again, as another transaction.
   async unmade(client, ref) {
-    const moved = await moveWithdrawal(client, withdrawalId(ref), 'sent', 'sending')
+    const moved = await moveWithdrawal(client, subjectOf(ref), 'sent', 'sending')
     if (moved === undefined) return
     await book(client, moved, { kind: WITHDRAWAL_UNSENT, debit: PAYMENTS_IN, credit: ESCROW_COIN })
   },

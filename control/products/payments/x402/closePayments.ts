@@ -7,6 +7,7 @@ import { coinAccount, payerCreditAccount, REVENUE } from '../../../book/ledger/a
 import { appendAdmissionEvent, lockAccounts } from '../../../book/ledger/appendAdmissionEvent.ts'
 import { postTransfers, type Transfer } from '../../../book/ledger/postTransfers.ts'
 import { boolArray, intArray, textArray } from '../../../runtime/db/arrays.ts'
+import { camelColumns } from '../../../runtime/db/columns.ts'
 import { type Client, type Pool, withTransaction } from '../../../runtime/db/pool.ts'
 import type { PaymentsLimits } from '../limits.ts'
 import { CREDIT_KEPT, CREDIT_USED, creditsOf, openCredits } from './payerCredits.ts'
@@ -28,16 +29,16 @@ export interface CloseOptions {
 
 interface EndedRow {
   readonly id: string
-  readonly account_id: string
+  readonly accountId: string
   readonly payer: Address
   readonly asset: string
   readonly token: Address
   readonly amount: string
   readonly units: number
-  readonly min_units: number
-  readonly charge_units: number
+  readonly minUnits: number
+  readonly costUnits: number
   readonly status: ReceiptStatus
-  readonly error_code: string
+  readonly errorCode: string
 }
 
 interface Closed {
@@ -56,8 +57,8 @@ interface Closed {
 export async function closeEnded(options: CloseOptions): Promise<number> {
   return withTransaction(options.pool, async (client) => {
     const found = await client.query<EndedRow>(
-      `SELECT p.id, p.account_id, p.payer, p.asset, p.token, p.amount::text AS amount, p.units, p.min_units,
-         r.charge_units, r.status, r.error_code
+      `SELECT ${camelColumns('p.id, p.account_id, p.payer, p.asset, p.token, p.units, p.min_units, r.status, r.error_code')},
+         p.amount::text AS amount, r.charge_units AS "costUnits"
        FROM payments p JOIN receipts r ON r.request_id = p.id
        WHERE p.state = 'paid' ORDER BY p.id LIMIT $1 FOR UPDATE OF p SKIP LOCKED`,
       [options.limits.paymentCloseMax],
@@ -65,7 +66,7 @@ export async function closeEnded(options: CloseOptions): Promise<number> {
     const { rows } = found
     if (rows.length === 0) return 0
     // Payments of one payer are closed one after the other, so that each of them finds the credit that the last one left.
-    const accountIds = [...new Set(rows.map((row) => row.account_id))]
+    const accountIds = [...new Set(rows.map((row) => row.accountId))]
     await lockAccounts(client, accountIds)
     const closed = await remaindersOf(client, rows, options)
     await storeClosed(client, closed)
@@ -76,7 +77,7 @@ export async function closeEnded(options: CloseOptions): Promise<number> {
     await postTransfers(client, closed.flatMap(transfersOf))
     for (const accountId of accountIds) {
       const coinDelta = closed
-        .filter(({ row }) => row.account_id === accountId)
+        .filter(({ row }) => row.accountId === accountId)
         .reduce((sum, { remainder, feeUnits }) => sum + remainder.usedUnits - remainder.keptUnits - feeUnits, 0)
       if (coinDelta !== 0) await appendAdmissionEvent(client, { accountId, coinDelta })
     }
@@ -89,9 +90,9 @@ async function remaindersOf(client: Client, rows: readonly EndedRow[], options: 
   const coinUsdUnits = await options.coinUsdUnits(client)
   return rows.map((row) => {
     const account = payerCreditAccount(row.payer, row.asset)
-    const { units, min_units: minUnits, charge_units: costUnits, status, error_code: errorCode } = row
-    const feeUnits = settlementFee({ units, minUnits, costUnits, status, errorCode })
-    const isVoided = isRefundedWhole({ status, errorCode })
+    const { units, costUnits } = row
+    const feeUnits = settlementFee(row)
+    const isVoided = isRefundedWhole(row)
     const ended = {
       amount: BigInt(row.amount),
       units,
@@ -138,7 +139,7 @@ async function storeClosed(client: Client, closed: readonly Closed[]): Promise<v
 }
 
 function transfersOf({ row, feeUnits, remainder: { usedUnits, keptUnits } }: Closed): Transfer[] {
-  const [coin, credit] = [coinAccount(row.account_id), payerCreditAccount(row.payer, row.asset)]
+  const [coin, credit] = [coinAccount(row.accountId), payerCreditAccount(row.payer, row.asset)]
   const moved: Transfer[] = [
     { kind: CREDIT_USED, ref: row.id, debit: credit, credit: coin, units: usedUnits },
     { kind: SETTLEMENT_FEE, ref: row.id, debit: coin, credit: REVENUE, units: feeUnits },

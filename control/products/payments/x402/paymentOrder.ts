@@ -3,12 +3,11 @@ import type { Address } from '../../../../contract/payments/address.ts'
 import type { SignedPayment } from '../../../../contract/payments/signedPayment.ts'
 import type { AssetId } from '../../../../contract/payments/terms.ts'
 import type { ExpectedTransfer } from '../../../chain/outbox.ts'
-import type { Protocol } from './paymentRow.ts'
 
 /** A request that is to be paid and then served; its contents were checked against its quote. */
 export interface PaymentOrder {
   readonly requestId: string
-  readonly protocol: Protocol
+  readonly protocol: 'x402' | 'mpp'
   /** The proven signer of `payment`, or the sender of `transaction`. */
   readonly payer: Address
   readonly replayKey: string

@@ -2,28 +2,22 @@ import type { Address } from '../../../../contract/payments/address.ts'
 import { textArray } from '../../../runtime/db/arrays.ts'
 import { camelColumns } from '../../../runtime/db/columns.ts'
 import type { Queryable } from '../../../runtime/db/pool.ts'
+import type { PaymentOrder } from './paymentOrder.ts'
 
 export type PaymentState = 'settling' | 'paid' | 'failed' | 'closed'
-export type Protocol = 'x402' | 'mpp'
 
 /** A request that was or is being paid for. Amounts: `amount` in atomic units of the token, the others in units. */
-export interface PaymentRow {
+export interface PaymentRow
+  extends Pick<
+      PaymentOrder,
+      'replayKey' | 'protocol' | 'payer' | 'units' | 'holdUnits' | 'owner' | 'model' | 'endpoint'
+    >,
+    Pick<PaymentOrder, 'sheetVersion' | 'streamed' | 'serveByMs'> {
   readonly id: string
-  readonly replayKey: string
-  readonly protocol: Protocol
-  readonly payer: Address
   readonly accountId: string
   readonly token: Address
   readonly amount: bigint
-  readonly units: number
-  readonly holdUnits: number
   readonly state: PaymentState
-  readonly owner: string
-  readonly model: string
-  readonly endpoint: string
-  readonly sheetVersion: number
-  readonly streamed: boolean
-  readonly serveByMs: number
   readonly held: boolean
   /** Nothing was served, and the payment is refunded in full. */
   readonly isVoided: boolean

@@ -1,12 +1,10 @@
 import { GatewayError } from '../../../../contract/errors/errors.ts'
 import type { Address } from '../../../../contract/payments/address.ts'
 import type { Redis } from '../../../../contract/wire/redis.ts'
-import type { ChainClient } from '../../../chain/chainClient.ts'
+import type { SenderParts } from '../../../chain/contractCall.ts'
 import type { ContractWallets } from '../../../chain/contractSignature.ts'
-import type { FeeOracle } from '../../../chain/fees.ts'
 import type { Signer } from '../../../chain/signer.ts'
 import { refusalError, simulatePayment } from '../../../chain/simulation.ts'
-import type { Pool } from '../../../runtime/db/pool.ts'
 import type { PaymentsLimits } from '../limits.ts'
 import { checkAgent } from './agents.ts'
 import type { Sending } from './claim.ts'
@@ -16,13 +14,9 @@ import { checkSent, checkSigned, type PayerTransaction } from './payerTransactio
 import type { PaymentOrder } from './paymentOrder.ts'
 import { rememberRefused } from './refusals.ts'
 
-export interface PreparationParts {
-  readonly pool: Pool
+export interface PreparationParts extends Omit<SenderParts, 'watcher'> {
   readonly redis: Redis
-  readonly chain: ChainClient
-  readonly chainId: number
   readonly contracts: ContractWallets
-  readonly fees: FeeOracle
   readonly relayers: readonly Signer[]
   /** Of the ERC-8004 agents that requests may name. */
   readonly agentRegistry: Address | null

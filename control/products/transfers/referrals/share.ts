@@ -1,7 +1,5 @@
-import { coinBoughtFor } from '../../../../contract/money/coin.ts'
 import { REVENUE } from '../../../book/ledger/accounts.ts'
-import { CoinRoom } from '../../../book/ledger/coinRoom.ts'
-import { type Earning, payEarnings } from '../../../book/ledger/payEarnings.ts'
+import { type Due, type Earned, type EarningRule, payStretches } from '../../../book/ledger/payEarnings.ts'
 import { countAlong } from '../../../book/usagelog/cursors.ts'
 import { FIRST_LOG } from '../../../book/usagelog/head.ts'
 import type { Stretch } from '../../../book/usagelog/stretches.ts'
@@ -14,18 +12,11 @@ import { referredCharges } from './referredCharges.ts'
 const WHOLE_BPS = 10_000n
 
 /** Coin charges of a referral within a stretch. */
-interface Due {
-  readonly id: string
-  readonly accountId: string
+interface Referred extends Due {
   readonly base: number
-  /** Of a unit, left over from before, in 1/10000. */
-  readonly rest: number
 }
 
-interface Share extends Due, Earning {
-  readonly stretch: Stretch
-  readonly newRest: number
-}
+type Share = Earned<Referred>
 
 const DUE = `
   SELECT f.id, f.referrer_id AS "accountId", f.rest, sum(t.units) AS base
@@ -42,51 +33,30 @@ export function payShares(pool: Pool, limits: TransfersLimits): Promise<boolean>
   return withTransaction(pool, async (client) => {
     // Without referrals there is nothing to count; a new referral begins after the present end of the logs.
     const counts = async () => (await client.query('SELECT FROM referrals LIMIT 1')).rowCount !== 0
-    const pay = (stretches: readonly Stretch[]) => payStretches(client, stretches, limits)
+    const rule = shareRule(limits.referralShareBps)
+    const pay = async (stretches: readonly Stretch[]) => payStretches(client, stretches, await bookPrice(client), rule)
     return countAlong(client, 'referral_cursors', limits.referralBatchMax, counts, pay)
   })
 }
 
-async function payStretches(client: Client, stretches: readonly Stretch[], limits: TransfersLimits): Promise<void> {
-  const earned: Share[] = []
-  const price = await bookPrice(client)
-  const room = new CoinRoom()
-  for (const stretch of stretches) {
-    const found = await client.query<Due>(DUE, [stretch.log, stretch.from, stretch.to])
-    await room.read(
-      client,
-      found.rows.map((due) => due.accountId),
-    )
-    const shares = found.rows.map((due) => shareOf(due, stretch, price, room, limits))
-    if (shares.length === 0) continue
-    // Before the next stretch is read, which continues with the remainder of this one.
-    await noteShares(client, shares, stretch, limits)
-    earned.push(...shares)
-  }
-  await payEarnings(client, earned, (share) => ({ kind: 'referral', ref: shareRef(share), debit: REVENUE }))
-}
+const shareRule = (shareBps: number): EarningRule<Referred> => ({
+  due: DUE,
+  partsOf: ({ base }) => BigInt(base) * BigInt(shareBps),
+  whole: WHOLE_BPS,
+  note: (client, shares, stretch) => noteShares(client, shares, stretch, shareBps),
+  from: (share) => ({ kind: 'referral', ref: shareRef(share), debit: REVENUE }),
+})
 
 /** As the audit puts it together as well. Shares of the first log have the form from when there was no other. */
 function shareRef({ id, stretch: { log, to } }: Share): string {
   return log === FIRST_LOG ? `${id}:${to}` : `${id}:${log}:${to}`
 }
 
-/**
- * The fraction of a nano that remains when coin is bought for the share is dropped, and what the account is too full for: one
- * full account must not keep the others from their shares.
- */
-function shareOf(due: Due, stretch: Stretch, coinUsdUnits: number, room: CoinRoom, limits: TransfersLimits): Share {
-  const sum = BigInt(due.base) * BigInt(limits.referralShareBps) + BigInt(due.rest)
-  const units = Number(sum / WHOLE_BPS)
-  const nanos = room.take(due.accountId, coinBoughtFor(units, coinUsdUnits))
-  return { ...due, stretch, units, nanos, newRest: Number(sum % WHOLE_BPS) }
-}
-
 async function noteShares(
   client: Client,
   shares: readonly Share[],
   { log, from, to }: Stretch,
-  limits: TransfersLimits,
+  shareBps: number,
 ): Promise<void> {
   const values = [
     textArray(shares.map((share) => share.id)),
@@ -97,7 +67,7 @@ async function noteShares(
     `INSERT INTO referral_shares (referral_id, base_units, units, log, from_position, to_position, share_bps)
      SELECT id, base, units, $4::smallint, $5::bigint, $6::bigint, $7::integer
      FROM unnest($1::text[], $2::bigint[], $3::bigint[]) AS s (id, base, units)`,
-    [...values, log, from, to, limits.referralShareBps],
+    [...values, log, from, to, shareBps],
   )
   await client.query(
     `UPDATE referrals AS f SET base_units = f.base_units + s.base, earned_units = f.earned_units + s.units,

@@ -8,7 +8,7 @@ import type { ChatFields, ChatRequest } from '../../../dialects/shared/chatReque
 import type { Printed, SurfaceName } from '../../../dialects/shared/codec.ts'
 import { codecOf } from '../../../dialects/shared/codec.ts'
 import { checkBounds } from '../../../json/jsonBounds.ts'
-import { readLargeMessage } from '../../mcp/largeMessage.ts'
+import { conversationOf } from '../../run/affinity.ts'
 import { promptTexts } from '../../tokens/promptTexts.ts'
 import type { LargeReply, LargeTask, PromptSample } from '../largeTasks.ts'
 import { sharedText } from '../sharedBytes.ts'
@@ -17,16 +17,17 @@ import { readLargeVideo, readUnit } from './readUnit.ts'
 import { SURFACES } from './surfaces.ts'
 
 /** Does a task with a large body; runs on a thread. */
-export function run(task: LargeTask): LargeReply {
+export async function run(task: LargeTask): Promise<LargeReply> {
   try {
     checkBounds(bytesOf(task), task.bounds)
-    return { value: perform(task) }
+    return { value: await perform(task) }
   } catch (error) {
     if (!(error instanceof GatewayError)) throw error
     return { refusal: refusalOf(error) }
   }
 }
 
+/** @returns the value, or a promise of it */
 function perform(task: LargeTask): unknown {
   switch (task.name) {
     case 'chat':
@@ -35,8 +36,6 @@ function perform(task: LargeTask): unknown {
       return print(task)
     case 'printCount':
       return sharedText(printCount(countRequest(task), task.input.model))
-    case 'printBatch':
-      return sharedText(JSON.stringify(chatRequest(task, 'chat').forward))
     case 'prompt':
       return prompt(task)
     case 'unit':
@@ -56,7 +55,9 @@ function perform(task: LargeTask): unknown {
   }
 }
 
-function readMcp(task: LargeTask): object {
+/** The library of the protocol is loaded where a thread needs it. */
+async function readMcp(task: LargeTask): Promise<object> {
+  const { readLargeMessage } = await import('../../mcp/largeMessage.ts')
   const read = readLargeMessage(bytesOf(task), task.limits)
   return 'rpc' in read || read.chat === undefined ? read : { ...read, chat: sharedText(read.chat) }
 }
@@ -89,7 +90,17 @@ function fieldsOf(request: ChatRequest): ChatFields {
   // A request may be an instance of a class whose getters compute members that are not needed here.
   const { modelId, batch, webhookUrl = '', cheapest, stream, includeUsage, maxTokens, maxTokensName } = request
   const { maxTokensBeside = null, maxTokensParam = maxTokensName, promptParam = 'messages', prompt } = request
-  const { preferences, echo = '', tools = [], asides, named = [], returnsThoughts = false, compacts = false } = request
+  const {
+    preferences,
+    echo = '',
+    tools = [],
+    asides,
+    models,
+    named = [],
+    returnsThoughts = false,
+    compacts = false,
+    tagging,
+  } = request
   return {
     modelId,
     batch,
@@ -109,7 +120,10 @@ function fieldsOf(request: ChatRequest): ChatFields {
     named,
     returnsThoughts,
     compacts,
+    models,
+    conversation: conversationOf(request.native ?? request.forward),
     ...(asides !== undefined && { asides }),
+    ...(tagging !== undefined && { tagging }),
   }
 }
 

@@ -1,11 +1,13 @@
 import { isWhole } from '../../../../contract/money/usageReports.ts'
 import { refusalOf } from '../../../../contract/wire/refusal.ts'
 import { sampleText } from '../../../../workers/textSample.ts'
+import type { DialectLimits } from '../../../dialects/limits.ts'
 import { codecOf } from '../../../dialects/shared/codec.ts'
 import { AnswerJson } from '../../../json/answerJson.ts'
 import { findMembers } from '../../../json/findMembers.ts'
-import type { Limits } from '../../../limits.ts'
+import type { JsonLimits } from '../../../json/limits.ts'
 import { convertVectors } from '../../modalities/vectors.ts'
+import type { TokenLimits } from '../../tokens/limits.ts'
 import { readResult } from '../../tools/answer.ts'
 import type { AnswerInput, LargeAnswer, LargeRejection, LargeTasks, ReadResult, ToolReading } from '../largeTasks.ts'
 import { sharedBuffer, sharedBytes, sharedText } from '../sharedBytes.ts'
@@ -15,7 +17,7 @@ import { SURFACES } from './surfaces.ts'
 export function readLargeAnswer(
   { surface, dialect, cuts, context, isCounted }: AnswerInput,
   bytes: Buffer,
-  limits: Limits,
+  limits: DialectLimits & TokenLimits,
 ): LargeAnswer | LargeRejection {
   const answer = codecOf(SURFACES[surface], dialect).answer(new AnswerJson(bytes, cuts), { ...context, limits })
   if ('rejected' in answer) {
@@ -33,14 +35,14 @@ export function readLargeAnswer(
 export function readLargeMembers(
   { reading, cuts }: LargeTasks['members']['input'],
   bytes: Buffer,
-  limits: Limits,
+  limits: JsonLimits,
 ): LargeTasks['members']['output'] {
   const rest = sharedBytes(new AnswerJson(bytes, cuts).rest)
   return { content: findMembers(sharedBuffer(rest), reading, limits), rest }
 }
 
 /** Reads the large answer of a tool's upstream; its values were counted while it arrived. */
-export function readLargeResult(reading: ToolReading, bytes: Buffer, limits: Limits): ReadResult {
+export function readLargeResult(reading: ToolReading, bytes: Buffer, limits: JsonLimits): ReadResult {
   const read = readResult(new AnswerJson(bytes, []), reading, limits)
   return read.output === null ? read : { ...read, output: sharedBytes(read.output) }
 }

@@ -1,13 +1,14 @@
 import { GatewayError } from '../../../../contract/errors/errors.ts'
 import { readJsonBody } from '../../../../contract/std/jsonBody.ts'
 import { refusalOf } from '../../../../contract/wire/refusal.ts'
-import type { Limits } from '../../../limits.ts'
 import type { BodyRest } from '../../modalities/bodyRest.ts'
 import { readEmbeddings } from '../../modalities/embeddings.ts'
 import { readImageRequest } from '../../modalities/imageRequest.ts'
+import type { ModalityLimits } from '../../modalities/limits.ts'
 import { readRerank } from '../../modalities/rerank.ts'
 import { readSpeech } from '../../modalities/speech.ts'
 import { checkFirstFrame } from '../../videos/firstFrame.ts'
+import type { VideoLimits } from '../../videos/limits.ts'
 import { type CheckedFrame, readVideoRequest, type VideoRequest } from '../../videos/request.ts'
 import type { UnitEndpoint } from '../largeTasks.ts'
 import { sharedText } from '../sharedBytes.ts'
@@ -15,7 +16,7 @@ import { sharedText } from '../sharedBytes.ts'
 /** No value of a word that a model takes is longer. */
 const WORD_CHARACTERS = 64
 
-const READERS: Readonly<Record<UnitEndpoint, (body: Buffer, limits: Limits) => object>> = {
+const READERS: Readonly<Record<UnitEndpoint, (body: Buffer, limits: ModalityLimits) => object>> = {
   embeddings: (body, limits) => shared(readEmbeddings(body, limits)),
   speech: (body, limits) => shared(readSpeech(body, limits)),
   images: (body, limits) => readImageRequest(readJsonBody(body, limits.jsonDepthMax), limits),
@@ -23,12 +24,12 @@ const READERS: Readonly<Record<UnitEndpoint, (body: Buffer, limits: Limits) => o
 }
 
 /** Reads a large request of an operation other than chat. */
-export function readUnit(endpoint: UnitEndpoint, body: Buffer, limits: Limits): object {
+export function readUnit(endpoint: UnitEndpoint, body: Buffer, limits: ModalityLimits): object {
   return READERS[endpoint](body, limits)
 }
 
 /** Reads a large request for a clip; its first frame is checked, and becomes bytes. */
-export function readLargeVideo(body: Buffer, limits: Limits): VideoRequest {
+export function readLargeVideo(body: Buffer, limits: VideoLimits): VideoRequest {
   const request = readVideoRequest(readJsonBody(body, limits.jsonDepthMax), limits)
   const { image, seconds, aspectRatio, resolution } = request
   const small = {
@@ -41,7 +42,7 @@ export function readLargeVideo(body: Buffer, limits: Limits): VideoRequest {
   return image === undefined ? small : { ...small, frame: checkedFrame(image, limits) }
 }
 
-function checkedFrame(image: unknown, limits: Limits): CheckedFrame {
+function checkedFrame(image: unknown, limits: VideoLimits): CheckedFrame {
   try {
     return { json: sharedText(JSON.stringify(checkFirstFrame(image, limits))) }
   } catch (error) {
@@ -64,7 +65,7 @@ function sharedRest(rest: BodyRest): BodyRest {
   return typeof rest === 'string' ? sharedText(rest) : rest
 }
 
-function readLargeRerank(body: Buffer, limits: Limits): object {
+function readLargeRerank(body: Buffer, limits: ModalityLimits): object {
   const request = shared(readRerank(body, limits))
   const { returned } = request
   if (returned === null || 'ends' in returned) return request

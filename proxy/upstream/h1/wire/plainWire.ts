@@ -8,21 +8,22 @@ const sharedRead = Buffer.allocUnsafe(READ_BYTES)
 
 /** A TCP connection. */
 export class PlainWire implements Wire {
+  readonly isReady = true
   readonly socket: Socket
 
-  constructor({ host, port, lookup }: WireEnd, listener: WireListener) {
+  constructor({ host, port, lookup, socket }: WireEnd, listener: WireListener) {
     const callback = (length: number): boolean => {
       listener.onBytes(sharedRead.subarray(0, length))
       return true
     }
-    this.socket = connect({
-      host,
-      port,
-      noDelay: true,
-      ...(lookup && { lookup }),
-      onread: { buffer: sharedRead, callback },
-    })
-    this.socket.on('connect', () => listener.onConnected())
+    this.socket =
+      socket ??
+      connect({ host, port, noDelay: true, ...(lookup && { lookup }), onread: { buffer: sharedRead, callback } })
+    if (socket === undefined) this.socket.on('connect', () => listener.onConnected())
+    else {
+      socket.on('data', (bytes: Buffer) => listener.onBytes(bytes))
+      setImmediate(() => listener.onConnected())
+    }
     this.socket.on('end', () => listener.onEnd())
     this.socket.on('error', (error) => listener.onBroken(error))
     this.socket.on('close', () => listener.onBroken(undefined))

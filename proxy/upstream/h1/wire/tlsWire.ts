@@ -6,15 +6,18 @@ import type { Wire, WireEnd, WireListener } from './wire.ts'
 
 const reads = new TurnReads()
 
-/** State shared by all TLS connections. */
+/** State shared by TLS connections. */
 export interface TlsShared {
-  /** The certificates that they trust. */
+  /** The certificates that they trust, and those that they show. */
   readonly context: SecureContext
+  /** Begins the names of their sessions: one that was made with other certificates is not resumed. */
+  readonly prefix: string
   readonly sessions: TlsSessions
 }
 
 /** A connection by TLS to a host that has shown a certificate for its name. */
 export class TlsWire implements Wire, TurnReader {
+  readonly isReady = true
   readonly socket: TLSSocket
   private readonly sessions: TlsSessions
   private readonly address: string
@@ -28,16 +31,18 @@ export class TlsWire implements Wire, TurnReader {
   private endDue = false
   private destroyed = false
 
-  constructor(end: WireEnd, { context, sessions }: TlsShared, listener: WireListener) {
+  constructor(end: WireEnd, { context, prefix, sessions }: TlsShared, listener: WireListener) {
     this.sessions = sessions
     this.listener = listener
-    this.address = `${end.host}:${end.port}`
+    this.address = `${prefix}${end.host}:${end.port}`
     this.resumed = sessions.take(this.address, Date.now())
     const callback = (length: number): boolean => {
       reads.add(this, length)
       return true
     }
     this.socket = connect(connectionOptions(end, context, this.resumed, { buffer: reads.record, callback }))
+    // Over a socket that is there already, Node.js has no use for `onread`.
+    if (end.socket !== undefined) this.socket.on('data', (bytes: Buffer) => reads.addAll(this, bytes))
     this.socket.setNoDelay(true)
     this.socket.on('session', (session: Buffer) => sessions.keep(this.address, session, this.provenUntilMs()))
     this.socket.on('secureConnect', () => this.connected())
@@ -112,7 +117,7 @@ export class TlsWire implements Wire, TurnReader {
 
 // The certificate is checked even under NODE_TLS_REJECT_UNAUTHORIZED=0: the request contains the provider's key.
 function connectionOptions(
-  { host, port, lookup }: WireEnd,
+  { host, port, lookup, socket }: WireEnd,
   secureContext: SecureContext,
   resumed: KeptSession | undefined,
   onread: NetConnectOpts['onread'],
@@ -125,6 +130,7 @@ function connectionOptions(
     ALPNProtocols: ['http/1.1'],
     ...(isIP(host) === 0 ? { servername: host } : {}),
     ...(lookup && { lookup }),
+    ...(socket && { socket }),
     ...(resumed === undefined ? {} : { session: resumed.session }),
     // The types leave out that connections by TLS take this option as well.
     onread,

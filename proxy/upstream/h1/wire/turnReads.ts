@@ -40,6 +40,13 @@ export class TurnReads {
     setImmediate(this.endTurn)
   }
 
+  /** Takes bytes that are elsewhere. */
+  addAll(reader: TurnReader, bytes: Buffer): void {
+    for (let from = 0; from < bytes.length; from += RECORD_BYTES) {
+      this.add(reader, bytes.copy(this.record, 0, from, from + RECORD_BYTES))
+    }
+  }
+
   /** Delivers a reader's bytes immediately, before an event that must not overtake them. */
   finish(reader: TurnReader): void {
     if (this.reader === reader) this.handOn()

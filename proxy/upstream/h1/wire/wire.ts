@@ -6,6 +6,8 @@ export interface WireEnd {
   readonly port: number
   /** Resolves the host; the system's resolver where absent. */
   readonly lookup?: LookupFunction
+  /** A connection to it that is there already. */
+  readonly socket?: Socket
 }
 
 /** The events of a wire. */
@@ -24,6 +26,8 @@ export interface WireListener {
 export interface Wire {
   /** For outgoing bytes. */
   readonly socket: Socket
+  /** The socket takes bytes before it is connected. */
+  readonly isReady: boolean
   /** Stops reading until `resume`. */
   pause(): void
   resume(): void

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
+import { Ajv2020 } from 'ajv/dist/2020.js'
 import { members, type ObjectSchema, paramsReader, pathExpression, pathOf } from '../../../../contract/api/route.ts'
 import { API_ROUTES, type ApiOperation, isApiOperation } from '../../../../contract/api/routes.ts'
 import { GatewayError } from '../../../../contract/errors/errors.ts'
@@ -27,6 +28,16 @@ test('the parameters of a path are read by the names in its pattern, and build t
 test('a name that arrives over Redis is an operation only if the table has it', () => {
   assert.ok(Object.keys(API_ROUTES).every(isApiOperation))
   for (const name of ['', 'no_such_operation', 'toString', '__proto__']) assert.ok(!isApiOperation(name), name)
+})
+
+test('the schemas of bodies and queries are valid, because control compiles them without a check by the meta-schema', () => {
+  const ajv = new Ajv2020({ strict: false })
+  for (const { method, path, body, query } of ROUTES) {
+    for (const schema of [body, query]) {
+      assert.ok(schema === undefined || ajv.validateSchema(schema) === true, `${method} ${path}: ${ajv.errorsText()}`)
+    }
+  }
+  assert.ok(ajv.validateSchema({ type: 'no such type' }) !== true)
 })
 
 test('no two routes share a method and path, and patterns contain no special characters of regular expressions', () => {

@@ -1,12 +1,16 @@
 // Goal: every program reads the same variable the same way, and says of a wrong one what it must be.
 import assert from 'node:assert/strict'
+import { rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { test } from 'node:test'
 import {
   type Program,
   readVariables,
+  secretNames,
   unknownVariables,
   variableNames,
 } from '../../../../contract/schemas/environment.ts'
+import { takeSecretFiles } from '../../../../contract/schemas/secretFiles.ts'
 import { readSettings } from '../../../../control/launch/settings.ts'
 import { readEnvironment } from '../../../../control/service/environment.ts'
 import { readConfig } from '../../../../proxy/config.ts'
@@ -115,10 +119,65 @@ test('unset and empty variables have the defaults of the schema', () => {
     SLUICE_TRUSTED_PROXIES: 0,
     SLUICE_DATA: '.sluice',
     SLUICE_JOURNAL_MEMORY: '/dev/shm',
+    SLUICE_METRICS_HOST: '127.0.0.1',
     SLUICE_METRICS_PORT: 0,
     SLUICE_CONTROL_METRICS_PORT: 0,
+    OTEL_TRACES_SAMPLER: 'parentbased_always_on',
+    OTEL_TRACES_SAMPLER_ARG: '1',
+    OTEL_BSP_MAX_QUEUE_SIZE: 2_048,
+    OTEL_BSP_MAX_EXPORT_BATCH_SIZE: 512,
+    OTEL_BSP_SCHEDULE_DELAY: 5_000,
     LOG_LEVEL: 'info',
   })
+})
+
+test('each secret variable may be in a file instead', (t) => {
+  const dir = makeTempDir('secrets')
+  t.after(() => removeTempDir(dir))
+  const file = (name: string, text: string): string => {
+    writeFileSync(join(dir, name), text)
+    return join(dir, name)
+  }
+  const env = {
+    DATABASE_URL_FILE: file('database', 'postgres://u:secret@127.0.0.1/x\n'),
+    REDIS_URL: 'redis://127.0.0.1',
+    SLUICE_BUS_KEY_FILE: file('bus', `${BUS_KEY}\n`),
+    SLUICE_METRICS_TOKEN: '',
+    SLUICE_METRICS_TOKEN_FILE: file('token', 't'.repeat(32)),
+  }
+  const read = readVariables(env, 'control')
+  assert.equal(read.DATABASE_URL, 'postgres://u:secret@127.0.0.1/x')
+  assert.deepEqual([read.SLUICE_BUS_KEY, read.SLUICE_METRICS_TOKEN], [BUS_KEY, 't'.repeat(32)])
+  assert.deepEqual(unknownVariables(env), [])
+  for (const name of secretNames('make run')) assert.deepEqual(unknownVariables({ [`${name}_FILE`]: dir }), [], name)
+  assert.equal(unknownVariables({ SLUICE_DATA_FILE: dir }).length, 1)
+
+  const handedOn: NodeJS.ProcessEnv = { ...env }
+  takeSecretFiles(handedOn, secretNames('make run'))
+  assert.deepEqual(readVariables(handedOn, 'control'), read)
+  assert.deepEqual(
+    Object.keys(handedOn).filter((name) => name.endsWith('_FILE')),
+    [],
+  )
+})
+
+test('a secret in a file that cannot be used is refused by its variable, without the secret', (t) => {
+  const dir = makeTempDir('secrets')
+  t.after(() => removeTempDir(dir))
+  const path = join(dir, 'secret')
+  const refused = (text: string | undefined, more: NodeJS.ProcessEnv, says: RegExp): void => {
+    rmSync(path, { force: true })
+    if (text !== undefined) writeFileSync(path, text)
+    const read = () => readVariables({ ...BASE, SLUICE_BUS_KEY: '', SLUICE_BUS_KEY_FILE: path, ...more }, 'control')
+    assert.throws(read, ({ message }: Error) => says.test(message) && !message.includes(text?.trim() || 'secret-text'))
+  }
+  refused(undefined, {}, /^SLUICE_BUS_KEY_FILE names a file that cannot be used: .*secret: ENOENT$/)
+  refused('\n', {}, /: empty$/)
+  refused('two words', {}, /: not a key on one line$/)
+  refused('x'.repeat(100_000), {}, /: too long$/)
+  refused('0a', {}, /^SLUICE_BUS_KEY must be 64 hex digits/)
+  refused(BUS_KEY, { SLUICE_BUS_KEY: BUS_KEY }, /^SLUICE_BUS_KEY and SLUICE_BUS_KEY_FILE are both set/)
+  refused('secret-text', { SLUICE_BUS_KEY_FILE: dir }, /: not a file$/)
 })
 
 test('a mistyped variable is reported with the intended one; others are ignored', () => {

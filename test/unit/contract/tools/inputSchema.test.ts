@@ -1,7 +1,8 @@
 // Goal: the fault of a tool's input names the member and what to change. Method: a schema with inputs that break one rule each.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { compileInput, compileSchema } from '../../../../contract/tools/inputSchema.ts'
+import { assertInputSchema, compileInput, compileSchema } from '../../../../contract/tools/inputSchema.ts'
+import { MCP_TOOLS } from '../../../../proxy/endpoints/mcp/toolList.ts'
 
 const SCHEMA = {
   type: 'object',
@@ -22,4 +23,14 @@ test('the fault of an input names its member and the reason', () => {
 test('the error of a priced tool has the reason', () => {
   const message = "query does not match the tool's input_schema: is missing; see /v1/tools."
   assert.throws(() => compileInput(SCHEMA)({}), { code: 'tool_input_invalid', message, param: 'query' })
+})
+
+test('a schema that is none is refused, and one with an unknown keyword', () => {
+  assertInputSchema(SCHEMA)
+  assert.throws(() => assertInputSchema({ type: 'object', properties: { a: { type: 'none' } } }), /schema is invalid/)
+  assert.throws(() => assertInputSchema({ type: 'object', requires: ['a'] }), /unknown keyword/)
+})
+
+test('the schemas of the tools of the Model Context Protocol are valid, because they are compiled without a check', () => {
+  for (const { inputSchema } of MCP_TOOLS) assertInputSchema(inputSchema)
 })

@@ -34,6 +34,7 @@ const RECEIPT: LoggedReceipt = {
   errorCode: 'client_gone',
   lockSeries: 'lock_1',
   lockUnits: 3,
+  tagsHash: 'abcd',
 }
 const FIRST = 'req_1|partial|acme/chat-small|chat|4|77|1|2|3|4|5|6|7|image|reported|1700000000000|'
 
@@ -43,7 +44,9 @@ test('the text of a leaf has the documented lines, in the layout that the receip
   assert.equal(leafText({ ...RECEIPT, leafLayout: 1 }), `sluice-receipt/1|${FIRST}`.replaceAll('|', '\n'))
   const burnt = `sluice-receipt/3|${FIRST}standard|private|256x256|80|true|false|9|client_gone|lock_1|3|`
   assert.equal(leafText({ ...RECEIPT, leafLayout: 3 }), burnt.replaceAll('|', '\n'))
-  assert.throws(() => leafText({ ...RECEIPT, leafLayout: 4 }), RangeError)
+  const tagged = burnt.replace('receipt/3', 'receipt/4')
+  assert.equal(leafText({ ...RECEIPT, leafLayout: 4 }), `${tagged}abcd|`.replaceAll('|', '\n'))
+  assert.throws(() => leafText({ ...RECEIPT, leafLayout: 5 }), RangeError)
 })
 
 test('the log position in the receipt of the documentation has the layout of the log and verifies', () => {
@@ -51,7 +54,7 @@ test('the log position in the receipt of the documentation has the layout of the
   const [, example = ''] = /"log":(\{[^}]*\})/.exec(page) ?? []
   const log = JSON.parse(example) as { entry: string; leaf: string; root: string; proof: string[] }
   const [layout, ...values] = log.entry.split('\n')
-  const { leafLayout: _, lockSeries: _series, lockUnits: _units, ...fields } = RECEIPT
+  const { leafLayout: _, lockSeries: _series, lockUnits: _units, tagsHash: _hash, ...fields } = RECEIPT
   const names = Object.keys(fields)
   assert.deepEqual([layout, values.length], ['sluice-receipt/2', names.length + 1])
   const written = Object.fromEntries(names.map((name, place) => [name, values[place]]))

@@ -11,10 +11,12 @@ import {
 import { RECEIPT_FIELDS } from '../../../support/receiptFields.ts'
 
 /** What the generated code makes of the same fields. */
-function encoded({ usage, quantity, unit, ...fields }: SettlementFields): Buffer {
+function encoded({ usage, quantity, unit, tagging, ...fields }: SettlementFields): Buffer {
   const { input, cachedInput, cacheWrite5m, cacheWrite1h, output, reasoning } = usage
   const counts = { input, cachedInput, cacheWrite_5m: cacheWrite5m, cacheWrite_1h: cacheWrite1h, output, reasoning }
-  return Buffer.from(sluice.Settlement.encode({ ...fields, usage: { ...counts, quantity, unit } }).finish())
+  const { user: endUser = '', tags = '', salt: tagsSalt = '' } = tagging ?? {}
+  const tagged = { endUser, tags, tagsSalt }
+  return Buffer.from(sluice.Settlement.encode({ ...fields, ...tagged, usage: { ...counts, quantity, unit } }).finish())
 }
 
 // Around every place where a number takes one byte more, and where doubles are no whole numbers any more.
@@ -51,6 +53,7 @@ const fields: fc.Arbitrary<SettlementFields> = fc.record({
   usageSource: fc.constantFrom(sluice.UsageSource.NONE, sluice.UsageSource.REPORTED, sluice.UsageSource.ESTIMATED),
   rate: fc.constantFrom(sluice.Rate.STANDARD_RATE, sluice.Rate.BATCH_RATE),
   tier: fc.constantFrom(sluice.Tier.STANDARD_TIER, sluice.Tier.PRIVATE_TIER),
+  tagging: fc.option(fc.record({ user: id, tags: id, salt: id }), { nil: undefined }),
   usage: fc.record({
     input: units,
     cachedInput: units,
@@ -99,6 +102,7 @@ const FULL: SettlementFields = {
   size: '256x256',
   attestation: 'att_1',
   lock: { seriesId: 'lock_1', units: 15, micros: 16 },
+  tagging: { user: 'alice', tags: 'team=search', salt: 'salt' },
 }
 
 test('a settlement has every field that receipts are read from', () => {

@@ -3,6 +3,8 @@ import { test } from 'node:test'
 import { sluice } from '../../../../contract/wire/generated/messages.js'
 import { CATALOG_KEY } from '../../../../contract/wire/redisKeys.ts'
 import { CatalogStore } from '../../../../proxy/catalog/catalogStore.ts'
+import { KeySecrets } from '../../../../proxy/catalog/keySecrets.ts'
+import { limits } from '../../../support/limits.ts'
 import { until } from '../../../support/stack.ts'
 
 const record = (version: number) =>
@@ -22,7 +24,8 @@ test('a catalog that cannot be read is retried, and an identical one changes no 
       },
     },
     busKeys: [Buffer.alloc(32)],
-    environment: {},
+    secrets: new KeySecrets({}, limits),
+    onKeysChanged: () => assert.fail('it has no keys'),
     onChange: ({ sheet }) => versions.push(sheet.version),
     onFault: (error) => faults.push(error),
   })

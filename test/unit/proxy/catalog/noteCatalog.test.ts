@@ -29,7 +29,7 @@ const PUBLISHED = sluice.CatalogRecord.encode({
 function missingWith(environment: NodeJS.ProcessEnv): unknown[] {
   const lines: Record<string, unknown>[] = []
   const log = pino({}, { write: (line: string) => lines.push(JSON.parse(line)) })
-  noteCatalog(decodeCatalog(PUBLISHED, environment), { setDisabled: () => {} }, log)
+  noteCatalog(decodeCatalog(PUBLISHED, environment), { setDisabled: () => {}, keysChanged: () => {} }, log)
   return lines
     .filter(({ event }) => String(event).endsWith('_key_missing'))
     .map(({ event, level, provider, tool, variable }) => [event, level, provider ?? tool, variable])

@@ -10,6 +10,7 @@ import {
   sumCounters,
 } from '../../../../proxy/metrics/requestMetrics.ts'
 import { renderMetrics } from '../../../../proxy/supervisor/renderMetrics.ts'
+import { limits } from '../../../support/limits.ts'
 
 /** Counters of which each member is another multiple of `step`, with a label that none had at the start. */
 function filled(step: number) {
@@ -48,9 +49,10 @@ test('sums have every member of every process, also labels that only one of them
   assert.deepEqual(one, expected)
 })
 
-test('the text for Prometheus has a line for every counter, label and bucket', async () => {
+test('the text for Prometheus has a line for every counter, label and bucket', () => {
   const counters = filled(1)
-  const { text } = await renderMetrics([], { retired: counters, restarts: 0, requestsBySlot: [] })
+  const fleet = { retired: counters, retiredModels: {}, restarts: 0, requestsBySlot: [] }
+  const { text } = renderMetrics([], fleet, limits)
   const lines = new Set(text.split('\n'))
   for (const [name, row] of Object.entries<CounterRow>(COUNTERS)) {
     const counted: unknown = Reflect.get(counters, name)
@@ -81,7 +83,7 @@ test('a time falls into the first bucket whose bound it does not exceed', () => 
     [250, 7],
     [251, buckets.length],
   ] as const) {
-    const metrics = new RequestMetrics()
+    const metrics = new RequestMetrics(limits)
     metrics.noteAdmission(ms)
     const { counts, sum } = metrics.counters.admissionSeconds
     assert.deepEqual([counts.indexOf(1), counts.reduce((a, b) => a + b), sum], [bucket, 1, ms / 1_000])

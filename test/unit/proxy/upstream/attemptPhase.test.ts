@@ -5,6 +5,7 @@ import { phasesAfter } from '../../../support/phaseWays.ts'
 
 const PHASES: readonly AttemptPhase[] = [
   'ready',
+  'choosing',
   'asking',
   'refusing',
   'answering',
@@ -27,7 +28,7 @@ test('after the commit no route is asked, and after the end nothing follows', ()
 })
 
 test('an answer counts only once its head has arrived, and an error answer never counts', () => {
-  for (const phase of ['ready', 'asking', 'refusing'] as const) {
+  for (const phase of ['ready', 'choosing', 'asking', 'refusing'] as const) {
     assert.throws(() => assertAttempt(phase, 'committed'), {
       message: `an attempt that is ${phase} cannot be committed next`,
     })

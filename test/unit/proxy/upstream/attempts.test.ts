@@ -45,7 +45,7 @@ const provider: Provider = {
   basePath: '/v1',
   dialect: 'openai',
   apiKey: '',
-  missingKeyEnv: '',
+  missingKey: '',
   dataPolicy: 'none',
   maxTokensField: '',
   form: null,

@@ -5,7 +5,7 @@ import { newId } from '../../../../contract/wire/ids.ts'
 import type { Canary } from '../../../../proxy/catalog/canary.ts'
 import type { Model } from '../../../../proxy/catalog/catalog.ts'
 import type { Route } from '../../../../proxy/catalog/pricedItem.ts'
-import { chooseCanary, placeOf } from '../../../../proxy/upstream/chooseCanary.ts'
+import { chooseCanary, placeInMillion } from '../../../../proxy/upstream/chooseCanary.ts'
 import { RouteHealth } from '../../../../proxy/upstream/routeHealth.ts'
 import { limitsWith } from '../../../support/limits.ts'
 
@@ -20,7 +20,7 @@ const provider = (
   basePath: '/v1',
   dialect,
   apiKey: '',
-  missingKeyEnv: '',
+  missingKey: '',
   dataPolicy,
   maxTokensField: '',
   form: null,
@@ -74,8 +74,8 @@ test('ids are spread evenly, so that each provider gets its share', () => {
 test('the same id always gets the same decision', () => {
   for (let i = 0; i < 100; i++) {
     const id = newId('req')
-    assert.equal(placeOf(id), placeOf(`${id.slice(0, 9)}${id.slice(9)}`))
-    assert.ok(placeOf(id) >= 0 && placeOf(id) < 1_000_000)
+    assert.equal(placeInMillion(id), placeInMillion(`${id.slice(0, 9)}${id.slice(9)}`))
+    assert.ok(placeInMillion(id) >= 0 && placeInMillion(id) < 1_000_000)
   }
 })
 

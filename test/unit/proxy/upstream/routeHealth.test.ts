@@ -74,3 +74,17 @@ test('a route that begins its answers and breaks each of them off is closed, and
   breakOff(1)
   assert.ok(!health.isOpen('r', 0))
 })
+
+test('a route is limited for as long as its provider asked for by its rate, and not for another reason', () => {
+  const health = new RouteHealth(limits)
+  health.coolDown('r', 200)
+  assert.deepEqual([health.isOpen('r', 0), health.isLimited('r', 0)], [false, false])
+  health.coolDown('r', 100, true)
+  assert.deepEqual(
+    [health.isLimited('r', 99), health.isLimited('r', 100), health.isOpen('r', 100)],
+    [true, false, false],
+  )
+  health.coolDown('r', 300, true)
+  health.answers('r')
+  assert.deepEqual([health.isOpen('r', 0), health.isLimited('r', 0)], [true, false])
+})

@@ -1,11 +1,18 @@
 import assert from 'node:assert/strict'
 import { afterEach, test } from 'node:test'
+import { sluice } from '../../../../contract/wire/generated/messages.js'
 import { RouteHealth } from '../../../../proxy/upstream/routeHealth.ts'
 import { RouteViews, type RouteViewsOptions } from '../../../../proxy/upstream/routeViews.ts'
 import { limitsWith } from '../../../support/limits.ts'
+import { itemOf } from '../../../support/present.ts'
 
 const limits = limitsWith({ breakerFailures: 1, breakerOpenMs: 60_000 })
 const ROUTE = 'mock/m'
+const KEYS_OUT = [
+  { key: 'acme/a', fault: 'unread', untilMs: 0 },
+  { key: 'acme/b', fault: 'rate', untilMs: 1_000_000 },
+] as const
+const KEY_TOKENS = [{ key: 'acme/a', prompt: 8, cached: 2 }]
 
 /** The hash in Redis, which may be away. */
 class Hash {
@@ -41,7 +48,9 @@ function processes(count: number) {
     const health = new RouteHealth(limits)
     const commands = hash as unknown as RouteViewsOptions['commands']
     const onFault = (error: unknown) => faults.push(error)
-    const views = new RouteViews({ commands, owner: `own_${i}`, health, clock, limits, onFault })
+    const keysOut = () => KEYS_OUT
+    const keyTokens = () => KEY_TOKENS
+    const views = new RouteViews({ commands, owner: `own_${i}`, health, keysOut, keyTokens, clock, limits, onFault })
     started.push(views)
     return { health, views }
   })
@@ -97,4 +106,16 @@ test('what a dead process saw is forgotten, and one that stops leaves nothing', 
   await exchange()
   for (const { views } of all) await views.stop()
   assert.equal(hash.fields.size, 0)
+})
+
+test('the command line can read which keys of providers are out, with times of the clock of Redis', async () => {
+  const { all, hash } = processes(1)
+  clock.ms = 1_500
+  await all[0]?.views.exchange()
+  clock.ms = 0
+  const { keysOut } = sluice.RouteView.decode(itemOf([...hash.fields.values()], 0))
+  assert.deepEqual(
+    keysOut?.map(({ key, fault, untilMs }) => [key, fault, untilMs]),
+    KEYS_OUT.map(({ key, fault, untilMs }) => [key, fault, untilMs === 0 ? 0 : untilMs - 1_500]),
+  )
 })

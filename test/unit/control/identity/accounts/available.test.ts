@@ -8,6 +8,8 @@ const NOW_S = 1_000
 /** A Redis in which every account has this. */
 const redisWith = (coin: string | null, grants: string | null): Redis =>
   ({
+    // Nothing is out, so that nothing rests.
+    hget: () => Promise.resolve(null),
     hmget: () => Promise.resolve([coin, grants]),
     time: () => Promise.resolve([String(NOW_S), '0']),
   }) as unknown as Redis

@@ -23,11 +23,14 @@ const key: fc.Arbitrary<ApiKey> = fc.record({
   allowRetention: fc.constantFrom(true, false, null),
   canTransfer: fc.boolean(),
   requestsPerMinute: fc.nat(3),
+  tokensPerMinute: fc.nat(3),
+  parallel: fc.nat(3),
   expiresAtMs: bound,
   revokedAtMs: fc.constant(null),
   createdAtMs: fc.constant(0),
   isPlatform: fc.constant(false),
   platformKeyId: fc.constant(null),
+  tags: fc.constant('' as const),
   platformUser: fc.constant(''),
 })
 
@@ -48,7 +51,7 @@ test('a sub-key has the permissions that both keys have', () => {
       assert.equal(bounded.allowRetention === true, own.allowRetention !== false && platform.allowRetention === true)
       assert.equal(bounded.allowRetention === false, own.allowRetention === false || platform.allowRetention === false)
       assert.equal(bounded.canTransfer, false)
-      for (const name of ['requestsPerMinute', 'expiresAtMs'] as const) {
+      for (const name of ['requestsPerMinute', 'tokensPerMinute', 'parallel', 'expiresAtMs'] as const) {
         assert.equal(orNone(bounded[name]), Math.min(orNone(own[name]), orNone(platform[name])))
       }
       assert.deepEqual(bounded.caps, own.caps, 'the caps of the platform key are counted by themselves')

@@ -2,6 +2,8 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import test from 'node:test'
+import { NO_QUOTA } from '../../../../../contract/catalog/quota.ts'
+import { soleKey } from '../../../../../contract/providers/providerKeys.ts'
 import { projectRoot } from '../../../../../control/launch/paths.ts'
 import {
   controlEnvironment,
@@ -12,9 +14,10 @@ import {
 
 const CATALOG: KeyNames = {
   providers: [
-    { dialect: 'openai', apiKeyEnv: 'A_KEY' },
-    { dialect: 'anthropic', apiKeyEnv: 'B_KEY' },
-    { dialect: 'openai', apiKeyEnv: '' },
+    { dialect: 'openai', keys: soleKey('A_KEY') },
+    { dialect: 'anthropic', keys: soleKey('B_KEY') },
+    { dialect: 'openai', keys: [{ id: 'mounted', env: '', file: '/run/key', weight: 1, models: [], ...NO_QUOTA }] },
+    { dialect: 'openai', keys: [] },
   ],
   tools: [{ apiKeyEnv: 'T_KEY' }],
 }

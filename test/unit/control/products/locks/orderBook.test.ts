@@ -145,7 +145,7 @@ test('matching equals sort and fill, conserves tokens, and leaves no crossed boo
       assert.deepEqual(expiry.book, EMPTY)
       assert.equal(expiry.changes.length, openOf(book).length)
     }),
-    { numRuns: rounds({ short: 300, long: 5_000 }) },
+    { numRuns: rounds({ short: 150, long: 5_000 }) },
   )
 })
 
@@ -159,7 +159,7 @@ test('costs are whole nanos at every lot and tick, and fees round up', () => {
       const fee = BigInt(feeOf(cost, ppm)) * 1_000_000n
       assert.ok(fee >= BigInt(cost) * BigInt(ppm) && fee - BigInt(cost) * BigInt(ppm) < 1_000_000n)
     }),
-    { numRuns: rounds({ short: 200, long: 5_000 }) },
+    { numRuns: rounds({ short: 100, long: 5_000 }) },
   )
   assert.throws(() => costOf(9e15, 9e12), RangeError)
 })

@@ -63,6 +63,8 @@ const answerOf = (units: number, code: number = HoldCode.OK): LeaseAnswer => ({
   coinNanos: 0,
   grants: units > 0 ? [{ grantId: SERIES, expiresAtMs: 2 * NOW, units }] : [],
   out: 0,
+  permitsLeft: 0,
+  mayRest: false,
 })
 
 test('waiting requests are combined into one call, and served in order of arrival', () => {

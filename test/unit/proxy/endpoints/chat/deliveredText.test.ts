@@ -20,3 +20,22 @@ test('text, reasoning and tool calls of all choices count', () => {
     assert.equal(delivered.text, 'abcdefg')
   }
 })
+
+test('a last piece that repeats the whole text or reasoning does not count, one in the middle does', () => {
+  const pieces = ['It is 4, ', 'because 2 and 2 are 4.']
+  const whole = pieces.join('')
+  const streams = {
+    content: (text: string) => ({ choices: [{ delta: { content: text } }] }),
+    reasoning: (text: string) => ({ choices: [{ delta: { reasoning_content: text } }] }),
+    text: (text: string) => ({ choices: [{ text }] }),
+  }
+  for (const event of Object.values(streams)) {
+    const count = (texts: string[]): string => {
+      const delivered = new DeliveredText(limits)
+      for (const text of texts) delivered.push(Buffer.from(`data: ${JSON.stringify(event(text))}\n\n`))
+      return delivered.text
+    }
+    assert.equal(count([...pieces, whole]), whole)
+    assert.equal(count([...pieces, whole, ' Yes.']), `${whole}${whole} Yes.`)
+  }
+})

@@ -16,7 +16,7 @@ import { Mutator, seededRandom } from '../../../../support/samples/mutations.ts'
 
 const LARGE_BYTES = 300_000
 const BLANKS = ' '.repeat(LARGE_BYTES)
-const MUTATIONS = rounds({ short: 50, long: 300 })
+const MUTATIONS = rounds({ short: 20, long: 300 })
 /** What the main thread may parse or print at once, and for how long it may be at work. */
 const AT_ONCE_BYTES = 262_144
 const TURN_MS = 5
@@ -190,7 +190,7 @@ test('the main thread reads and writes no large body, and no turn of the event l
   const work = watchJson()
   t.after(work.stop)
   let served = 0
-  for (const [path, what, make] of sampled(ADVERSARIAL, 3)) {
+  for (const [path, what, make] of sampled(ADVERSARIAL, 6)) {
     const text = make()
     const body = Buffer.from(new SharedArrayBuffer(Buffer.byteLength(text)))
     body.write(text)
@@ -207,6 +207,6 @@ test('the main thread reads and writes no large body, and no turn of the event l
     if (mixed.asked > asked) served++
     t.diagnostic(`${path}, ${what}, ${(body.length / 1e6).toFixed(1)} MB: ${shown} ms`)
   }
-  assert.ok(served > sampled(ADVERSARIAL, 3).length / 2, `${served} of the bodies reached a provider`)
+  assert.ok(served > sampled(ADVERSARIAL, 6).length / 2, `${served} of the bodies reached a provider`)
   assert.deepEqual(mixed.faults, [])
 })

@@ -10,7 +10,8 @@ import type { Bill, RunStatus } from '../../../../../proxy/endpoints/run/bill.ts
 import { HoldLife, type HoldListener } from '../../../../../proxy/endpoints/run/holdLife.ts'
 import type { Metered } from '../../../../../proxy/endpoints/run/metered.ts'
 import { NOBODY, Outcome } from '../../../../../proxy/endpoints/run/outcome.ts'
-import { newCounters } from '../../../../../proxy/metrics/requestMetrics.ts'
+import { RequestMetrics } from '../../../../../proxy/metrics/requestMetrics.ts'
+import { limits } from '../../../../support/limits.ts'
 import { RecordedExchange } from '../../../../support/parts/recordedExchange.ts'
 import { metered, RunWorld, testPrincipal } from '../../../../support/parts/runWorld.ts'
 import { itemOf } from '../../../../support/present.ts'
@@ -45,7 +46,7 @@ function outcomeOf(
   hold.lockUnits = lockUnits
   hold.heldAtMs = 5
   const errorCode = status === 'ok' ? null : 'client_gone'
-  return new Outcome(run, hold, { route, firstByteMs: 9 }, { status, bill: billOf(units), errorCode })
+  return new Outcome(run, hold, { route, firstByteMs: 9, tries: 1 }, { status, bill: billOf(units), errorCode })
 }
 
 const CHARGED: [status: RunStatus, bill: number, charge: number, clamped: boolean][] = [
@@ -62,12 +63,15 @@ for (const [status, bill, charge, clamped] of CHARGED) {
   test(`a bill of ${bill} with status ${status} charges ${charge} of a hold of 100`, () => {
     const outcome = outcomeOf(status, bill)
     assert.deepEqual([outcome.chargeUnits, outcome.clamped, outcome.isCharged], [charge, clamped, charge >= 0])
-    const counters = newCounters()
-    outcome.count(counters)
+    const metrics = new RequestMetrics(limits)
+    outcome.count(metrics, 1.5)
+    const { counters } = metrics
     assert.deepEqual(
       [counters.ended[status], counters.clamped, counters.estimated, counters.chargedUnits],
       [1, Number(clamped), 1, Math.max(0, charge)],
     )
+    const [series, ...others] = Object.values(metrics.models.counts)
+    assert.deepEqual([series?.requests, series?.chargedUnits, others], [{ [status]: 1 }, Math.max(0, charge), []])
   })
 }
 
@@ -115,7 +119,7 @@ test('the receipt and the settlement of the private tier name the report of the 
 })
 
 test('a request that called no provider has no provider on its receipt', () => {
-  assert.deepEqual(NOBODY, { route: null, firstByteMs: 0 })
+  assert.deepEqual(NOBODY, { route: null, firstByteMs: 0, tries: 0 })
 })
 
 test('tokens of a lock that are more than the charge, or than were held, end the request without a charge', () => {

@@ -17,7 +17,11 @@ class Play implements CallingRun, CallListener {
   readonly exchange = new RecordedExchange()
   readonly principal = testPrincipal()
   readonly metered = metered
-  readonly routes = metered.routes
+  routes = metered.routes
+  /** How many other models may be asked yet, each over the same routes; null where the request names none. */
+  othersLeft: number | null = null
+  /** The requests of another model, where they are written elsewhere. */
+  written: Promise<void> | undefined
   readonly services = this.world.services
   readonly call = new ProviderCall(this, this)
   readonly heard: string[] = []
@@ -37,6 +41,12 @@ class Play implements CallingRun, CallListener {
   crash(error: unknown): void {
     this.crashes.push(error)
     this.call.cancel()
+  }
+
+  fallBack(error: GatewayError): boolean | Promise<void> {
+    if (this.othersLeft === null) return false
+    this.note(`may another model serve after ${error.row}?`)
+    return this.othersLeft-- > 0 && (this.written ?? true)
   }
 
   onAttempt(): void {
@@ -168,8 +178,8 @@ test('responses awaited without a client are bounded, over at most one more atte
   assert.equal(new ProviderCall(play, play).detach(), false)
   play.world.call.listener.onFailure(RESET)
   assert.equal(play.heard.at(-1), 'refused upstream_unavailable')
-  play.call.close()
-  play.call.close()
+  play.call.close(undefined)
+  play.call.close(undefined)
   assert.deepEqual([metrics.detached, play.call.detached], [0, false])
 })
 
@@ -184,7 +194,7 @@ test('a response is awaited for a short time, unless its end is decided before',
   play.enter('ending')
   mock.timers.tick(play.services.limits.lingerMs)
   play.call.linger(() => times++)
-  play.call.close()
+  play.call.close(undefined)
   mock.timers.tick(play.services.limits.lingerMs)
   assert.equal(times, 1)
 })
@@ -207,3 +217,78 @@ test('a custom operation handles rejections itself', () => {
   assert.ok(seen[0] instanceof GatewayError)
   assert.equal(play.heard.includes('refused upstream_unavailable'), false)
 })
+
+test('another model is asked over its routes, in the time of the request, and its attempts are counted on', ({
+  mock,
+}) => {
+  mock.timers.enable({ apis: ['Date'], now: 1_000_000 })
+  const play = started()
+  const { world, heard } = play
+  play.othersLeft = 1
+  const timeouts = () => world.calls.map(({ request }) => request.totalTimeoutMs)
+  const { totalTimeoutMs } = world.services.limits
+  for (let attempt = 0; attempt < 4; attempt++) {
+    mock.timers.tick(1_000)
+    world.call.listener.onFailure(RESET)
+  }
+  assert.deepEqual(
+    world.calls.map(({ request }) => request.attempt),
+    [1, 2, 3, 4],
+  )
+  assert.deepEqual(
+    timeouts(),
+    [0, 1, 2, 3].map((seconds) => totalTimeoutMs - seconds * 1_000),
+  )
+  const question = 'calling: may another model serve after upstream_unavailable?'
+  assert.deepEqual(
+    heard.filter((what) => what !== 'calling: attempt'),
+    [question, question, 'refused upstream_unavailable'],
+  )
+})
+
+test('no other model is asked once the time is over, without a client, or after the end is decided', ({ mock }) => {
+  mock.timers.enable({ apis: ['Date'], now: 1_000_000 })
+  for (const end of [
+    (play: Play) => mock.timers.tick(play.world.services.limits.totalTimeoutMs),
+    (play: Play) => void play.call.detach(),
+    (play: Play) => play.enter('ending'),
+  ]) {
+    const play = started()
+    play.othersLeft = 1
+    end(play)
+    play.world.call.listener.onFailure(RESET)
+    assert.equal(play.world.calls.length, 1)
+    assert.equal(play.othersLeft, 1)
+  }
+})
+
+for (const [what, deed, written, heard] of [
+  ['is asked then', () => undefined, () => Promise.resolve(), ['calling: attempt']],
+  [
+    'is not asked without a client',
+    (play: Play) => play.call.detach(),
+    () => Promise.resolve(),
+    ['refused upstream_unavailable'],
+  ],
+  ['is not asked after the end is decided', (play: Play) => play.enter('ending'), () => Promise.resolve(), []],
+  [
+    'is not asked where no thread has room',
+    () => undefined,
+    () => Promise.reject(new GatewayError('too_many_uploads')),
+    ['refused upstream_unavailable'],
+  ],
+] as const) {
+  test(`a model whose requests are written by another thread first ${what}`, async () => {
+    const play = started()
+    play.othersLeft = 1
+    play.written = written()
+    play.world.call.listener.onFailure(RESET)
+    play.world.call.listener.onFailure(RESET)
+    const before = play.heard.length
+    deed(play)
+    await Promise.allSettled([play.written])
+    await new Promise(setImmediate)
+    assert.deepEqual(play.heard.slice(before), heard)
+    assert.deepEqual(play.crashes, [])
+  })
+}

@@ -105,7 +105,7 @@ test('weights are balances over time, also once the transfers are merged into th
         [...model(moved).values()].reduce((sum, one) => sum + one, 0n),
       )
     }),
-    { numRuns: rounds({ short: 30, long: 500 }) },
+    { numRuns: rounds({ short: 15, long: 500 }) },
   )
 })
 

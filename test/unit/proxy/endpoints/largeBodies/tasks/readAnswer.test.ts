@@ -167,7 +167,7 @@ const CASES: readonly Case[] = [
   })),
 ]
 
-for (const { what, dialect, path, body, make, isServed = true } of sampled(CASES, 4)) {
+for (const { what, dialect, path, body, make, isServed = true } of sampled(CASES, 8)) {
   test(`${path} of ${dialect}: ${what}`, async (t) => {
     const proxy = proxies[dialect]
     proxy.answer = make()

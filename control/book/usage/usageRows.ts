@@ -1,0 +1,76 @@
+import { shardOf } from '../../../contract/wire/redisKeys.ts'
+import { intArray, textArray } from '../../runtime/db/arrays.ts'
+import { tagSumsOf, uncountedReceipts } from './receiptSums.ts'
+import { SUM_COLUMNS } from './usageSums.ts'
+
+const HOURS_OF_DAY = 24
+
+/** Rows of sums: SQL of a FROM clause that names them `used`, and the values of its parameters. */
+export interface UsageRows {
+  readonly sql: string
+  readonly values: readonly unknown[]
+}
+
+/** Which usage; days since 1970, UTC, both of which are part of it. */
+export interface UsageScope {
+  /** Undefined for all. */
+  readonly accountIds: readonly string[] | undefined
+  readonly fromDay: number
+  readonly toDay: number
+}
+
+/** SQL that chooses accounts by $1. */
+const accountsIn = ({ accountIds }: UsageScope, column: string): string =>
+  accountIds === undefined ? '$1::text[] IS NULL' : `${column} = ANY ($1::text[])`
+
+const accountsArray = ({ accountIds }: UsageScope): string | null =>
+  accountIds === undefined ? null : textArray(accountIds)
+
+/** The usage logs that receipts of accounts are in, for uncounted ones. */
+const logsArray = ({ accountIds }: UsageScope): string | null =>
+  accountIds === undefined ? null : intArray([...new Set(accountIds.map(shardOf))])
+
+const COLUMNS = SUM_COLUMNS.join(', ')
+
+/** Sums by day, key and model. */
+export function dayRows(
+  scope: UsageScope,
+  filter: { readonly model: string; readonly keyId: string; readonly platformKeyId: string },
+): UsageRows {
+  return {
+    sql: `usage_days used WHERE ${accountsIn(scope, 'used.account_id')} AND used.day BETWEEN $2 AND $3
+      AND ($4 = '' OR used.model = $4) AND ($5 = '' OR used.key_id = $5)
+      AND ($6 = '' OR used.key_id IN (SELECT k.key_id FROM sub_keys k WHERE k.platform_key_id = $6))`,
+    values: [accountsArray(scope), scope.fromDay, scope.toDay, filter.model, filter.keyId, filter.platformKeyId],
+  }
+}
+
+/** SQL of the day of a period, and of its hour where it is one. */
+const periods = (hours: 1 | 24): string => `period / ${HOURS_OF_DAY / hours} AS day, period AS hour`
+
+/** SQL that chooses the periods of the days from $2 to $3. */
+const isWithin = (hours: 1 | 24): string => {
+  const ofDay = HOURS_OF_DAY / hours
+  return `hours = ${hours} AND period BETWEEN $2::integer * ${ofDay} AND $3::integer * ${ofDay} + ${ofDay - 1}`
+}
+
+/** Sums by tag or user, of hours where a group is by hour, else of days; '' are those beyond the bound of a period. */
+export function tagRows(scope: UsageScope, groupBy: readonly string[]): UsageRows {
+  const hours = groupBy.includes('hour') ? 1 : HOURS_OF_DAY
+  const logs = scope.accountIds === undefined ? '$5::smallint[] IS NULL' : 'c.log = ANY ($5::smallint[])'
+  const uncounted = uncountedReceipts(`${logs} AND ${accountsIn(scope, 'r.account_id')}`)
+  const parts = ['usage_tags', `(${tagSumsOf(uncounted)}) AS uncounted`].map(
+    (rows) => `SELECT account_id, ${periods(hours)}, value, ${COLUMNS} FROM ${rows}
+      WHERE ${accountsIn(scope, 'account_id')} AND kind = $4 AND ${isWithin(hours)}`,
+  )
+  return {
+    sql: `(${parts.join(' UNION ALL ')}) AS used`,
+    values: [
+      accountsArray(scope),
+      scope.fromDay,
+      scope.toDay,
+      groupBy.includes('user') ? 'user' : 'tag',
+      logsArray(scope),
+    ],
+  }
+}

@@ -1,0 +1,32 @@
+import type { ChunkScan } from './chunkScan.ts'
+import type { ChunkIdentity } from './rewrite.ts'
+
+/** Writes the chunks of a stream that are the gateway's own. */
+export class OwnChunks {
+  /** The provider's time of the answer, as JSON; '' until it is known. */
+  created = ''
+  private readonly identity: ChunkIdentity
+  private readonly keepNullUsage: boolean
+
+  constructor(identity: ChunkIdentity, keepNullUsage: boolean) {
+    this.identity = identity
+    this.keepNullUsage = keepNullUsage
+  }
+
+  /** Takes the time of a chunk that was scanned. */
+  note(bytes: Buffer, scan: ChunkScan): void {
+    if (this.created !== '' || scan.createdStart < 0) return
+    this.created = bytes.toString('latin1', scan.createdStart, scan.createdEnd)
+  }
+
+  /** A chunk with these members, as one event. */
+  event(members: string): string {
+    const { id, object, model } = this.identity
+    return `data: {"id":${id},"object":"${object}","created":${this.created || 0},"model":${model},${members}}\n\n`
+  }
+
+  /** The same for members that have choices: without usage, which clients get that asked for it. */
+  chunk(members: string): string {
+    return this.event(this.keepNullUsage ? `${members},"usage":null` : members)
+  }
+}

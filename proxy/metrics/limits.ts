@@ -1,0 +1,19 @@
+import type { LimitsOf } from '../../contract/limits/limits.ts'
+
+/** The limits of the log. */
+export const METRICS_LIMITS = {
+  /** How long refused requests are gathered for one line of the log, in milliseconds. */
+  refusalLogMs: 1_000,
+  /** Request ids in one such line. */
+  refusalLogIdsMax: 100,
+  /** Interval of the log lines about an outage that goes on, in milliseconds. */
+  outageLogMs: 60_000,
+  /** Series of metrics by model, provider, key of the provider and operation; requests beyond it count as `other`. */
+  metricSeriesMax: 2_000,
+  /** Lines of the access log that a process keeps in memory while they are written, in bytes; beyond it lines are dropped. */
+  accessLogBytesMax: 8_388_608,
+  /** How long lines of the access log are gathered, in milliseconds. */
+  accessLogFlushMs: 1_000,
+} as const
+
+export type MetricsLimits = LimitsOf<typeof METRICS_LIMITS>

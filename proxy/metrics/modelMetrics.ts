@@ -1,0 +1,190 @@
+import { ERRORS, type ErrorType, isErrorCode } from '../../contract/errors/errors.ts'
+import type { TokenUsage } from '../../contract/money/charge.ts'
+import { emptyHistogram, type Histogram, observe } from '../../contract/std/exposition.ts'
+import type { StatusName } from '../../contract/wire/settlementNames.ts'
+import { addMembers } from './addMembers.ts'
+import type { MetricsLimits } from './limits.ts'
+import {
+  FIRST_TOKEN_SECONDS,
+  OPERATION_SECONDS,
+  OUTPUT_TOKEN_SECONDS,
+  TOKEN_COUNTS,
+  TOKEN_TYPES,
+} from './modelBuckets.ts'
+
+const MILLISECONDS = 1_000
+const SEPARATOR = '\u0000'
+/** The label of whatever is beyond the bound. */
+const OTHER = 'other'
+/** The error type of the conventions for whatever has no class. */
+const OTHER_ERROR = '_OTHER'
+const CLIENT_GONE = 'client_gone'
+
+export type SeriesBound = Pick<MetricsLimits, 'metricSeriesMax'>
+
+/** The labels of a request. */
+export interface ModelLabels {
+  /** Of the catalog. */
+  readonly model: string
+  /** '' for a request that no provider has answered. */
+  readonly provider: string
+  /** The id of the provider's key; '' where it has none. */
+  readonly key: string
+  readonly operation: string
+}
+
+/** A request with a hold, at its end. */
+export interface EndedRequest extends ModelLabels {
+  readonly status: StatusName
+  /** Of the error table; null for none. */
+  readonly errorCode: string | null
+  readonly usage: TokenUsage
+  /** 1e-9 USD. */
+  readonly chargedUnits: number
+  readonly streamed: boolean
+  readonly durationMs: number
+  /** From its arrival to the provider's being called; 0 where none was. */
+  readonly admissionMs: number
+  /** From its arrival to the first byte of the answer; 0 for none. */
+  readonly firstByteMs: number
+}
+
+/** The counts of the requests with the same labels: plain members, which are added up over the workers. */
+export interface ModelSeries {
+  /** By status. */
+  readonly requests: Record<string, number>
+  /** By error code. */
+  readonly errors: Record<string, number>
+  /** By type of token, in the order of TOKEN_TYPES. */
+  readonly tokens: number[]
+  chargedUnits: number
+  admissionMs: number
+  upstreamMs: number
+  readonly inputTokens: Histogram
+  readonly outputTokens: Histogram
+  /** Of requests that ended without an error. */
+  readonly duration: Histogram
+  /** Of the others, by error type. */
+  readonly failedDuration: Record<string, Histogram>
+  readonly firstToken: Histogram
+  readonly outputToken: Histogram
+}
+
+/** Series by their labels, in one text each; see labelsOf. */
+export type ModelCounts = Record<string, ModelSeries>
+
+/** The labels of a series. */
+export function labelsOf(key: string): ModelLabels {
+  const [model = '', provider = '', providerKey = '', operation = ''] = key.split(SEPARATOR)
+  return { model, provider, key: providerKey, operation }
+}
+
+/**
+ * Counts ended requests by model, provider, key of the provider and operation. Requests beyond the bound of series are
+ * counted with the labels `other`.
+ */
+export class ModelMetrics {
+  readonly counts: ModelCounts = {}
+  private readonly seriesMax: number
+  private seriesCount = 0
+
+  constructor({ metricSeriesMax }: SeriesBound) {
+    this.seriesMax = metricSeriesMax
+  }
+
+  note(ended: EndedRequest): void {
+    const { usage, durationMs, firstByteMs, admissionMs } = ended
+    const series = this.seriesOf(ended)
+    series.requests[ended.status] = (series.requests[ended.status] ?? 0) + 1
+    if (ended.errorCode !== null) series.errors[ended.errorCode] = (series.errors[ended.errorCode] ?? 0) + 1
+    series.chargedUnits += ended.chargedUnits
+    series.admissionMs += admissionMs
+    if (admissionMs > 0) series.upstreamMs += Math.max(0, durationMs - admissionMs)
+    noteTokens(series, usage)
+    observe(durationOf(series, ended), OPERATION_SECONDS, durationMs / MILLISECONDS)
+    if (!ended.streamed || firstByteMs === 0) return
+    observe(series.firstToken, FIRST_TOKEN_SECONDS, firstByteMs / MILLISECONDS)
+    if (ended.status !== 'ok' || usage.output < 2) return
+    const perTokenMs = Math.max(0, durationMs - firstByteMs) / (usage.output - 1)
+    observe(series.outputToken, OUTPUT_TOKEN_SECONDS, perTokenMs / MILLISECONDS)
+  }
+
+  private seriesOf(labels: ModelLabels): ModelSeries {
+    const { counts } = this
+    const name = nameOf(labels)
+    const known = counts[name]
+    if (known !== undefined) return known
+    const room = this.seriesCount < this.seriesMax ? name : restOf(labels)
+    if (counts[room] === undefined) this.seriesCount++
+    counts[room] ??= emptySeries()
+    return counts[room]
+  }
+}
+
+/**
+ * The error type of a request: the class of its error, so that the values are few; '' for none. A client that has disconnected is
+ * no error.
+ */
+export function errorTypeOf({
+  status,
+  errorCode,
+}: Pick<EndedRequest, 'status' | 'errorCode'>): ErrorType | typeof OTHER_ERROR | '' {
+  if (status === 'ok' || errorCode === CLIENT_GONE) return ''
+  return errorCode !== null && isErrorCode(errorCode) ? ERRORS[errorCode].type : OTHER_ERROR
+}
+
+/** Adds the counts of a process to `sum`, which has the same bound of series. */
+export function addModels(sum: ModelCounts, more: ModelCounts, { metricSeriesMax }: SeriesBound): void {
+  let seriesCount = Object.keys(sum).length
+  for (const [name, series] of Object.entries(more)) {
+    const room = sum[name] === undefined && seriesCount >= metricSeriesMax ? restOf(labelsOf(name)) : name
+    if (sum[room] === undefined) seriesCount++
+    sum[room] ??= emptySeries()
+    addMembers(sum[room], series)
+  }
+}
+
+/** The series of what is beyond the bound, one for each operation. */
+function restOf({ operation }: ModelLabels): string {
+  return nameOf({ model: OTHER, provider: OTHER, key: OTHER, operation })
+}
+
+function nameOf({ model, provider, key, operation }: ModelLabels): string {
+  return model + SEPARATOR + provider + SEPARATOR + key + SEPARATOR + operation
+}
+
+/** The durations that a request is among. */
+function durationOf({ duration, failedDuration }: ModelSeries, ended: EndedRequest): Histogram {
+  const type = errorTypeOf(ended)
+  if (type === '') return duration
+  failedDuration[type] ??= emptyHistogram(OPERATION_SECONDS)
+  return failedDuration[type]
+}
+
+function noteTokens(series: ModelSeries, usage: TokenUsage): void {
+  let input = 0
+  for (let i = 0; i < TOKEN_TYPES.length; i++) {
+    const type = TOKEN_TYPES[i] as (typeof TOKEN_TYPES)[number]
+    series.tokens[i] = (series.tokens[i] as number) + usage[type.field]
+    if (type.isInput) input += usage[type.field]
+  }
+  if (input > 0) observe(series.inputTokens, TOKEN_COUNTS, input)
+  if (usage.output > 0) observe(series.outputTokens, TOKEN_COUNTS, usage.output)
+}
+
+function emptySeries(): ModelSeries {
+  return {
+    requests: {},
+    errors: {},
+    tokens: TOKEN_TYPES.map(() => 0),
+    chargedUnits: 0,
+    admissionMs: 0,
+    upstreamMs: 0,
+    inputTokens: emptyHistogram(TOKEN_COUNTS),
+    outputTokens: emptyHistogram(TOKEN_COUNTS),
+    duration: emptyHistogram(OPERATION_SECONDS),
+    failedDuration: {},
+    firstToken: emptyHistogram(FIRST_TOKEN_SECONDS),
+    outputToken: emptyHistogram(OUTPUT_TOKEN_SECONDS),
+  }
+}

@@ -1,0 +1,44 @@
+import { readProviderError } from '../../contract/providers/providerError.ts'
+import { AnswerBody } from './answerBody.ts'
+import type { AttemptsOptions } from './attemptsOptions.ts'
+import { classifyRefusal, type Refusal } from './refusal.ts'
+import { resetWaitMs, retryAfterMs } from './retryAfter.ts'
+import type { UpstreamHeaders } from './transport/transport.ts'
+
+/** So short that its JSON is within all bounds of JSON that is parsed on the event loop. The rest of a longer one, an echo mostly, is not read. */
+const ERROR_BODY_BYTES_MAX = 65_536
+const TOO_MANY = 429
+
+/** An answer with an error status, while it arrives. */
+export class RefusedAnswer {
+  readonly status: number
+  private readonly headers: UpstreamHeaders
+  private readonly body = new AnswerBody()
+
+  constructor(status: number, headers: UpstreamHeaders) {
+    this.status = status
+    this.headers = headers
+  }
+
+  /** @returns whether more of it is read */
+  add(bytes: Buffer): boolean {
+    const room = ERROR_BODY_BYTES_MAX - this.body.length
+    this.body.add(bytes.subarray(0, room), ERROR_BODY_BYTES_MAX)
+    return bytes.length <= room
+  }
+
+  /** Its meaning, once it is whole. */
+  read({ rule, classify, limits }: AttemptsOptions): Refusal {
+    const waitMsMax = limits.retryAfterSecondsMax * 1000
+    const body = this.body.take().toString('utf8')
+    const stated = readProviderError(body)
+    const waitMs = this.waitMs(stated.retryAfterMs ?? 0, waitMsMax)
+    return classify?.(this.status, body, waitMs) ?? classifyRefusal(this.status, stated, waitMs, rule.ownStatus)
+  }
+  private waitMs(bodyMs: number, maxMs: number): number {
+    const nowMs = Date.now()
+    const headMs = retryAfterMs(this.headers, nowMs, maxMs)
+    if (headMs > 0 || bodyMs > 0) return headMs > 0 ? headMs : Math.min(bodyMs, maxMs)
+    return this.status === TOO_MANY ? resetWaitMs(this.headers, nowMs, maxMs) : 0
+  }
+}
