@@ -33,7 +33,7 @@ export class Exchange {
       request_id: requestId,
       prompt_bytes: 0,
     }
-    log.requestArrived()
+    log.requestArrived(this.served)
     res.onAborted(() => this.gone())
   }
 

@@ -35,6 +35,8 @@ export interface Served {
 export interface ProviderStats {
   requests: number
   readonly open: number
+  /** Content frames of the open ones so far. */
+  readonly open_frames_sent: number
   complete: number
   cut: number
   error: number
@@ -52,7 +54,7 @@ export class ServedLog {
   private ring: Served[] = []
   private count = 0
   private counters = emptyCounters()
-  private open = 0
+  private readonly open = new Set<Served>()
   private pending = ''
   private readonly file: number | undefined
   private readonly timer: NodeJS.Timeout | undefined
@@ -67,13 +69,14 @@ export class ServedLog {
     this.timer.unref()
   }
 
-  requestArrived(): void {
-    this.open++
+  /** @param served the entry of the request so far, which `record` takes at its end */
+  requestArrived(served: Served): void {
+    this.open.add(served)
   }
 
   /** Records the end of a request that `requestArrived` announced; assigns the number of the entry. */
   record(served: Served): void {
-    this.open--
+    this.open.delete(served)
     served.n = ++this.count
     this.ring[(served.n - 1) % RING_ENTRIES] = served
     const counters = this.counters
@@ -100,7 +103,9 @@ export class ServedLog {
   }
 
   stats(): ProviderStats {
-    return { ...this.counters, open: this.open }
+    let frames = 0
+    for (const served of this.open) frames += served.frames_sent
+    return { ...this.counters, open: this.open.size, open_frames_sent: frames }
   }
 
   /** Forgets entries and counters; a log file keeps its lines and numbering starts again. */
@@ -124,6 +129,6 @@ export class ServedLog {
   }
 }
 
-function emptyCounters(): Omit<ProviderStats, 'open'> {
+function emptyCounters(): Omit<ProviderStats, 'open' | 'open_frames_sent'> {
   return { requests: 0, complete: 0, cut: 0, error: 0, client_gone: 0, frames_sent: 0, content_bytes: 0 }
 }

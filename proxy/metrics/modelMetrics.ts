@@ -70,6 +70,10 @@ export interface ModelSeries {
   readonly outputToken: Histogram
 }
 
+interface KnownSeries extends ModelLabels {
+  readonly series: ModelSeries
+}
+
 /** Series by their labels, in one text each; see labelsOf. */
 export type ModelCounts = Record<string, ModelSeries>
 
@@ -85,6 +89,8 @@ export function labelsOf(key: string): ModelLabels {
  */
 export class ModelMetrics {
   readonly counts: ModelCounts = {}
+  /** The series by model once more: to compare three texts takes less than to write and hash their joint name. */
+  private readonly byModel = new Map<string, KnownSeries[]>()
   private readonly seriesMax: number
   private seriesCount = 0
 
@@ -110,15 +116,30 @@ export class ModelMetrics {
   }
 
   private seriesOf(labels: ModelLabels): ModelSeries {
-    const { counts } = this
-    const name = nameOf(labels)
-    const known = counts[name]
-    if (known !== undefined) return known
-    const room = this.seriesCount < this.seriesMax ? name : restOf(labels)
-    if (counts[room] === undefined) this.seriesCount++
-    counts[room] ??= emptySeries()
-    return counts[room]
+    const known = this.byModel.get(labels.model)
+    if (known === undefined) return this.newSeries(labels)
+    for (const one of known) if (isOf(one, labels)) return one.series
+    return this.newSeries(labels)
   }
+
+  private newSeries(labels: ModelLabels): ModelSeries {
+    const { counts } = this
+    const isOther = this.seriesCount >= this.seriesMax
+    const name = isOther ? restOf(labels) : nameOf(labels)
+    if (counts[name] === undefined) this.seriesCount++
+    counts[name] ??= emptySeries()
+    const series = counts[name]
+    if (isOther) return series
+    const { model, provider, key, operation } = labels
+    const known = this.byModel.get(model) ?? []
+    known.push({ model, provider, key, operation, series })
+    this.byModel.set(model, known)
+    return series
+  }
+}
+
+function isOf(one: KnownSeries, { provider, key, operation }: ModelLabels): boolean {
+  return one.provider === provider && one.key === key && one.operation === operation
 }
 
 /**

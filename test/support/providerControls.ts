@@ -1,4 +1,4 @@
-import type { Served } from '../../mock/main.ts'
+import type { ProviderStats, Served } from '../../mock/main.ts'
 import { byRequest } from './attempts.ts'
 import type { TestProcess } from './testProcess.ts'
 import { until } from './until.ts'
@@ -23,8 +23,26 @@ export class ProviderControls {
 
   /** How many requests the mock provider works on. */
   async open(): Promise<number> {
-    const response = await fetch(`${this.origin}/_stats`)
-    return ((await response.json()) as { open: number }).open
+    return (await this.stats()).open
+  }
+
+  async stats(): Promise<ProviderStats> {
+    return (await (await fetch(`${this.origin}/_stats`)).json()) as ProviderStats
+  }
+
+  /**
+   * Waits until the mock provider has begun so many answers and sends nothing more of them.
+   * @returns the frames or pieces of them that it has sent
+   */
+  async untilStalled(answers: number): Promise<number> {
+    let sent = -1
+    await until('the provider sends nothing more', async () => {
+      const last = sent
+      const { open, open_frames_sent } = await this.stats()
+      sent = open_frames_sent
+      return open === answers && sent > 0 && sent === last
+    })
+    return sent
   }
 
   /** Lets every answer that takes its time stand still, until `release`: a test then needs no luck to be in time. */

@@ -5,7 +5,11 @@ import { receiptOf } from '../../support/clients/chatClient.ts'
 import { postOpen } from '../../support/clients/socketClient.ts'
 import { itemOf } from '../../support/present.ts'
 import { assertReconciled } from '../../support/reconcile.ts'
+import { residentBytes } from '../../support/residentBytes.ts'
 import { type Stack, startStack, until } from '../../support/stack.ts'
+
+/** About 16 MB. */
+const FLOOD_CHUNKS = 64_000
 
 let stack: Stack
 let apiKey: string
@@ -15,7 +19,13 @@ before(async () => {
     catalog: {
       models: [
         { id: 'test/slow', upstream: 'mock,chunks=500,delay=20,prompt=11' },
-        { id: 'test/flood', upstream: 'mock,chunks=16000' },
+        {
+          id: 'test/flood',
+          upstream: `mock,chunks=${FLOOD_CHUNKS}`,
+          context: 2 * FLOOD_CHUNKS,
+          max_output: FLOOD_CHUNKS,
+          default_output: FLOOD_CHUNKS,
+        },
       ],
     },
   })
@@ -62,14 +72,9 @@ test('a client that disconnects from a buffered response is charged the usage th
   assertReconciled(await receiptOf(stack.baseUrl, apiKey, line.request_id ?? ''), [line])
 })
 
-async function residentBytes(): Promise<number> {
-  const metrics = await (await fetch(stack.metricsUrl)).text()
-  return Number(/^sluice_resident_bytes (\d+)/m.exec(metrics)?.[1])
-}
-
 test('a reader that pauses stops the provider, with bounded memory', async () => {
   const streams = 40
-  const before = await residentBytes()
+  const before = await residentBytes(stack)
   const calls = Array.from({ length: streams }, () => {
     const call = request(`${stack.baseUrl}/v1/chat/completions`, {
       method: 'POST',
@@ -80,10 +85,12 @@ test('a reader that pauses stops the provider, with bounded memory', async () =>
     call.end(JSON.stringify({ model: 'test/flood', stream: true, messages: [{ role: 'user', content: 'x' }] }))
     return call
   })
-  await new Promise((resolve) => setTimeout(resolve, 700))
-  const grown = (await residentBytes()) - before
-  // Each stream is about 4 MB whole; unread, all of them together must cost far less than that.
-  assert.ok(grown < 60e6, `grown by ${grown}`)
+  const sent = await stack.provider.untilStalled(streams)
+  // What the sockets on the way hold is the system's.
+  assert.ok(sent < (streams * FLOOD_CHUNKS) / 2, `${sent} chunks have left the provider`)
+  const grown = (await residentBytes(stack)) - before
+  // Unread, all streams together are six times as much.
+  assert.ok(grown < 100e6, `grown by ${grown}`)
   for (const call of calls) call.destroy()
   await until('no run is active', async () => {
     const text = await (await fetch(stack.metricsUrl)).text()

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { setTimeout as sleep } from 'node:timers/promises'
 import {
   assertError,
   chat,
@@ -21,7 +20,13 @@ const CATALOG = {
     { id: 'test/small' },
     { id: 'test/slow', upstream: 'mock,chunks=60,delay=25' },
     { id: 'test/endless', upstream: 'mock,chunks=4000,delay=25' },
-    { id: 'test/flood', upstream: 'mock,chunks=200000' },
+    {
+      id: 'test/flood',
+      upstream: 'mock,chunks=200000',
+      context: 400_000,
+      max_output: 200_000,
+      default_output: 200_000,
+    },
     { id: 'test/silent', upstream: 'mock,slow_headers=60000' },
   ],
 }
@@ -178,8 +183,8 @@ test('SIGTERM: a client that does not read its stream does not delay the shutdow
       signal: controller.signal,
     })
     assert.equal(response.status, 200)
-    // Until every buffer on the way is full.
-    await sleep(300)
+    // Every buffer on the way is full.
+    await stack.provider.untilStalled(1)
     assert.equal(await stack.proxy.sigterm(), 0)
     controller.abort()
   })

@@ -19,6 +19,7 @@ import {
 } from '../../support/clients/videoClient.ts'
 import { present } from '../../support/present.ts'
 import { assertSecondsReconciled } from '../../support/reconcile.ts'
+import { residentBytes } from '../../support/residentBytes.ts'
 import { type Stack, startStack, type TestAccount, until } from '../../support/stack.ts'
 
 const POLL_MIN_MS = 50
@@ -163,7 +164,7 @@ test('a clip of any size is streamed with backpressure from a slow client', asyn
 
 test('clips without a reader stop at the provider, with bounded memory', async () => {
   const job = await completed('test/flood')
-  const before = await residentBytes()
+  const before = await residentBytes(stack)
   const path = `/v1/videos/${job.id}/content`
   const calls = Array.from({ length: HELD_UP }, () =>
     request(stack.baseUrl + path, { agent: false, headers: { authorization: `Bearer ${account.apiKey}` } }).end(),
@@ -177,7 +178,7 @@ test('clips without a reader stop at the provider, with bounded memory', async (
   })
   // What the sockets on the way hold is the system's; all clips together would be four times as much.
   assert.ok(sent < (HELD_UP * FLOOD_BYTES) / 4, `${sent} bytes have left the provider`)
-  const grown = (await residentBytes()) - before
+  const grown = (await residentBytes(stack)) - before
   assert.ok(grown < 100_000_000, `${grown} bytes more`)
   const [first, ...others] = answers
   for (const other of others) other.destroy()
@@ -185,11 +186,6 @@ test('clips without a reader stop at the provider, with bounded memory', async (
   for await (const part of present(first)) bytes += (part as Buffer).length
   assert.equal(bytes, FLOOD_BYTES)
 })
-
-async function residentBytes(): Promise<number> {
-  const metrics = await (await fetch(stack.metricsUrl)).text()
-  return Number(/^sluice_resident_bytes (\d+)/m.exec(metrics)?.[1])
-}
 
 test('a read of a job at any worker triggers a poll of its provider, within the poll rate limit', async () => {
   const { id, request_id: requestId } = await newVideo(stack.baseUrl, account.apiKey, { model: 'test/held' })
