@@ -1,5 +1,6 @@
 import { ERRORS, type ErrorType, isErrorCode } from '../../contract/errors/errors.ts'
 import type { TokenUsage } from '../../contract/money/charge.ts'
+import { CLIENT_GONE } from '../../contract/money/receiptStatus.ts'
 import { emptyHistogram, type Histogram, observe } from '../../contract/std/exposition.ts'
 import type { StatusName } from '../../contract/wire/settlementNames.ts'
 import { addMembers } from './addMembers.ts'
@@ -18,7 +19,6 @@ const SEPARATOR = '\u0000'
 const OTHER = 'other'
 /** The error type of the conventions for whatever has no class. */
 const OTHER_ERROR = '_OTHER'
-const CLIENT_GONE = 'client_gone'
 
 export type SeriesBound = Pick<MetricsLimits, 'metricSeriesMax'>
 

@@ -27,7 +27,7 @@ export class KeyLeases {
   /** Units in one coin, as the last request was priced by. */
   private coinUsdUnits = UNITS_PER_USD
   private waiting: WaitingRest[] = []
-  private phase: KeyPhase = 'resting'
+  private phase: KeyPhase = 'idle'
   readonly permits = new RatePermits()
   private usedAtMs = 0
   /** More is leased in advance from then on. */
@@ -94,7 +94,7 @@ export class KeyLeases {
     const extra = isExact ? { units: 0, requests: 0 } : this.demand.next(nowMs)
     const [first] = this.waiting
     const renews = this.phase === 'renewing' && extra.requests > 0
-    if (this.phase === 'renewing') this.enter('resting')
+    if (this.phase === 'renewing') this.enter('idle')
     if (first === undefined && !renews) return undefined
     const { principal, waiting, permits } = this
     const rest = isExact || extra.requests > 0 ? undefined : this.rest
@@ -123,7 +123,7 @@ export class KeyLeases {
   /** Refuses all waiting requests. */
   refuseAll(code: number, retryMs = 0): void {
     const { waiting } = this
-    if (waiting.length > 0) this.enter('resting')
+    if (waiting.length > 0) this.enter('idle')
     this.waiting = []
     for (const one of waiting) this.refuse(one, code, retryMs)
     for (const waiter of this.locks.takeAll()) this.refuse({ waiter, tokens: null }, code, retryMs)
@@ -225,7 +225,7 @@ export class KeyLeases {
     if (this.demand.isCovered(lease.free(nowMs, this.coinUsdUnits), this.permits.count, nowMs)) return
     if (this.context.isExact(this.accountId)) return
     this.renewAtMs = nowMs + this.context.limits.leaseDeliverMs
-    if (this.phase === 'resting') this.enter('renewing')
+    if (this.phase === 'idle') this.enter('renewing')
     this.shard.want(this)
   }
 
@@ -239,7 +239,7 @@ export class KeyLeases {
   /** Asks for those that wait on. */
   private askAgain(): void {
     if (this.waiting.length > 0) this.shard.want(this)
-    else this.enter('resting')
+    else this.enter('idle')
   }
 
   private refuse(waiting: WaitingRest, code: number, retryMs: number): void {

@@ -1,4 +1,5 @@
 import { GatewayError } from '../../../contract/errors/errors.ts'
+import { CLIENT_GONE } from '../../../contract/money/receiptStatus.ts'
 import { isWhole } from '../../../contract/money/usageReports.ts'
 import type { Principal } from '../../access/principal.ts'
 import type { Route } from '../../catalog/pricedItem.ts'
@@ -237,7 +238,7 @@ export class StreamRun implements RunListener, CallListener, DrainListener {
   }
 
   private complete(stream: RelayStream): void {
-    const errorCode = this.exchange.gone ? 'client_gone' : null
+    const errorCode = this.exchange.gone ? CLIENT_GONE : null
     settleUsed(this.run, this.requests, stream, { status: 'ok', errorCode }, this.delivered?.text)
   }
 
@@ -248,7 +249,7 @@ export class StreamRun implements RunListener, CallListener, DrainListener {
   }
 
   private leave(): void {
-    this.endPartly('client_gone')
+    this.endPartly(CLIENT_GONE)
   }
 
   private endPartly(errorCode: string): void {

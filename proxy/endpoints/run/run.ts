@@ -1,4 +1,5 @@
 import { type ErrorCode, GatewayError } from '../../../contract/errors/errors.ts'
+import { CLIENT_GONE } from '../../../contract/money/receiptStatus.ts'
 import type { SaltedTagging } from '../../../contract/money/tags.ts'
 import type { Principal } from '../../access/principal.ts'
 import { LOST_ANSWER } from '../../admission/holds.ts'
@@ -158,7 +159,7 @@ export class Run implements CallingRun, HoldListener, GoneListener, ActiveRun {
   /** Gives up an answer that no client waits for any more. */
   leave(bill: Bill): void {
     this.call?.cancel()
-    this.settle('partial', bill, 'client_gone')
+    this.settle('partial', bill, CLIENT_GONE)
   }
 
   /** Ends a request because the process leaves. Before its hold is answered there is nothing to settle yet. */
@@ -202,7 +203,7 @@ export class Run implements CallingRun, HoldListener, GoneListener, ActiveRun {
 
   onHeld(): void {
     if (this.exchange.gone || this.current !== 'admitting') {
-      this.settle('failed', NO_BILL, 'client_gone')
+      this.settle('failed', NO_BILL, CLIENT_GONE)
       return
     }
     this.enter('calling')

@@ -1,5 +1,6 @@
 import { GatewayError } from '../../../contract/errors/errors.ts'
 import { NO_USAGE } from '../../../contract/money/charge.ts'
+import { CLIENT_GONE } from '../../../contract/money/receiptStatus.ts'
 import { isJsonObject, parseJsonObject } from '../../../contract/std/jsonObject.ts'
 import type { ToolInput } from '../../../contract/tools/inputSchema.ts'
 import { toolUnits } from '../../../contract/tools/rates.ts'
@@ -202,7 +203,7 @@ export class ToolRun implements RunListener, CallListener {
       quantity: tool.unit === 'result' ? billed : 1,
       source: 'reported',
     }
-    this.run.settle('ok', bill, this.call.detached ? 'client_gone' : null)
+    this.run.settle('ok', bill, this.call.detached ? CLIENT_GONE : null)
   }
 
   /** @param members of the answer, each with a comma before it */
