@@ -146,7 +146,7 @@ function isOf(one: KnownSeries, { provider, key, operation }: ModelLabels): bool
  * The error type of a request: the class of its error, so that the values are few; '' for none. A client that has disconnected is
  * no error.
  */
-export function errorTypeOf({
+function errorTypeOf({
   status,
   errorCode,
 }: Pick<EndedRequest, 'status' | 'errorCode'>): ErrorType | typeof OTHER_ERROR | '' {
