@@ -57,7 +57,7 @@ export const TLS_FLUSHED = 'tls-stream-flushed'
 export const SHORT_TOKENS = 10
 export const LONG_TOKENS = 200
 export const STREAM_TOKENS = 100
-export const SMALL_TOKENS = 8
+const SMALL_TOKENS = 8
 const IMAGE_PROMPT_TOKENS = 4_600
 /** Concurrent streams in the paced cases. */
 export const PACED_CONNECTIONS = [100, 500, 1_000, 2_000] as const

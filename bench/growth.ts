@@ -3,14 +3,12 @@
 import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { sluice } from '../contract/wire/generated/messages.js'
-import { newId } from '../contract/wire/ids.ts'
 import { generateNoteKey, NoteKey } from '../control/book/checkpoint/noteKey.ts'
 import { signCheckpoint } from '../control/book/checkpoint/signCheckpoint.ts'
 import { balanceOf } from '../control/book/ledger/balanceOf.ts'
 import { monthStartMs } from '../control/book/partitions/idTime.ts'
 import { bookBatch } from '../control/book/settlement/bookBatch.ts'
 import type { Entry } from '../control/book/settlement/entry.ts'
-import { parseEntries } from '../control/book/settlement/openEntry.ts'
 import { ReceiptReader } from '../control/records/receipts/receiptReader.ts'
 import { statementPart } from '../control/records/statements/statement.ts'
 import { migrate } from '../control/runtime/db/migrate.ts'
@@ -18,6 +16,7 @@ import { createPool, type Pool } from '../control/runtime/db/pool.ts'
 import { fillBook, filledAccounts, type GrowthAccount } from './growth/fill.ts'
 import { limits } from './limits.ts'
 import { startBookServers } from './parts/bookServers.ts'
+import { entriesOf, settlementOf } from './parts/endings.ts'
 
 const RECEIPTS = 1_000_000
 /** Accounts whose reads are timed, each first once without the clock. */
@@ -102,34 +101,11 @@ async function timeReads(pool: Pool, reader: ReceiptReader, accounts: readonly G
 function batchOf(accounts: readonly GrowthAccount[], number: number): Entry[] {
   const endings = new Map<number, Uint8Array[]>()
   for (const { accountId, keyId, log } of someOf(accounts, BATCH)) {
-    const settlement = {
-      requestId: newId('req'),
-      accountId,
-      keyId,
-      model: 'acme/chat-small',
-      endpoint: 'chat',
-      provider: 'acme',
-      sheetVersion: 1,
-      status: sluice.Status.OK,
-      streamed: true,
-      holdUnits: 200,
-      chargeUnits: 100,
-      usage: { input: 120, cachedInput: 16, output: 340 },
-      usageSource: sluice.UsageSource.REPORTED,
-      startedAtMs: Date.now(),
-      firstByteMs: 210,
-      durationMs: 3_100,
-    }
+    const settlement = settlementOf({ accountId, keyId, holdUnits: 200, chargeUnits: 100 })
     const ended = sluice.Ended.encode({ settlement, heldAtMs: Date.now(), split: 'coin=100' }).finish()
     endings.set(log, [...(endings.get(log) ?? []), ended])
   }
-  const owner = newId('own')
-  return parseEntries(
-    [...endings].map(([shard, own]) => {
-      const bytes = sluice.UnreadEndings.encode({ owner, from: 1, endings: own }).finish()
-      return { shard, id: `${Date.now()}-${number}`, fields: [Buffer.from('b'), Buffer.from(bytes)] }
-    }),
-  )
+  return entriesOf(endings, `${Date.now()}-${number}`)
 }
 
 /** Some of the accounts, in even steps. */

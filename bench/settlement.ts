@@ -19,6 +19,7 @@ import { familyCpuMicros } from './cpu.ts'
 import { fundedAccounts } from './fundedAccounts.ts'
 import { limits } from './limits.ts'
 import { startBookServers } from './parts/bookServers.ts'
+import { settlementOf } from './parts/endings.ts'
 import type { SettlementResult } from './results.ts'
 
 const CREDIT_UNITS = 1_000_000_000_000
@@ -33,27 +34,6 @@ type Run = Required<SettlementResult['runs'][number]>
 interface Filled {
   readonly receipts: number
   readonly units: number
-}
-
-function settlementOf(accountId: string, chargeUnits: number): sluice.ISettlement {
-  return {
-    requestId: newId('req'),
-    accountId,
-    keyId: accountId.replace('acct', 'key'),
-    model: 'acme/chat-small',
-    endpoint: 'chat',
-    provider: 'acme',
-    sheetVersion: 1,
-    status: sluice.Status.OK,
-    streamed: true,
-    holdUnits: chargeUnits * 2,
-    chargeUnits,
-    usage: { input: 120, cachedInput: 16, output: 340 },
-    usageSource: sluice.UsageSource.REPORTED,
-    startedAtMs: Date.now(),
-    firstByteMs: 210,
-    durationMs: 3_100,
-  }
 }
 
 /** The stream entry of a single hold, as settle.lua writes it. */
@@ -100,7 +80,7 @@ async function fillStreams(redis: Redis, accounts: readonly string[], count: num
       const accountId = accounts[Math.floor(Math.random() * accounts.length)] as string
       const charge = 1 + Math.floor(Math.random() * 1_000_000)
       units += charge
-      const settlement = settlementOf(accountId, charge)
+      const settlement = settlementOf({ accountId, holdUnits: charge * 2, chargeUnits: charge })
       const shard = shardOf(accountId)
       const delivery = deliveries[shard] as Delivery
       if (ofEntry === 1) pipeline.xadd(ledgerStream(shard), '*', ...singleFields(settlement))

@@ -95,7 +95,7 @@ function errorCode(status: number): string | null {
 }
 
 /** Status 200 with an unusable body: HTML, or truncated JSON. Must run inside a cork. */
-export function answerRubbish(exchange: Exchange, kind: 'html' | 'json'): void {
+function answerRubbish(exchange: Exchange, kind: 'html' | 'json'): void {
   exchange.res.writeStatus('200 OK').writeHeader('content-type', kind === 'html' ? 'text/html' : 'application/json')
   exchange.sent(200, 0, 0, null)
   exchange.end('error', kind === 'html' ? HTML : '{"id":"chatcmpl-broken","object":"chat.completion","choices":[{"ind')

@@ -46,7 +46,7 @@ export function planOf(behaviour: Behaviour, usageAsked: boolean, kind: Kind = '
 }
 
 /** The bytes of a behaviour's streams, ready to write. */
-export class StreamPlan implements AnswerPlan {
+class StreamPlan implements AnswerPlan {
   private readonly preface: Buffer
   readonly done: Buffer
   private readonly behaviour: Behaviour

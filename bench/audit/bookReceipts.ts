@@ -1,13 +1,12 @@
 import { sluice } from '../../contract/wire/generated/messages.js'
-import { newId } from '../../contract/wire/ids.ts'
 import { shardOf } from '../../contract/wire/redisKeys.ts'
 import type { NoteKey } from '../../control/book/checkpoint/noteKey.ts'
 import { signCheckpoint } from '../../control/book/checkpoint/signCheckpoint.ts'
 import { bookBatch } from '../../control/book/settlement/bookBatch.ts'
-import { parseEntries } from '../../control/book/settlement/openEntry.ts'
 import type { Pool } from '../../control/runtime/db/pool.ts'
 import { fundedAccounts } from '../fundedAccounts.ts'
 import { limits } from '../limits.ts'
+import { entriesOf, settlementOf } from '../parts/endings.ts'
 
 /** Receipts of an account. */
 export const PER_ACCOUNT = 1_000
@@ -60,14 +59,13 @@ export async function bookReceipts(
   const until = first + count
   for (let from = first; from < until; from += BATCH) {
     const size = Math.min(BATCH, until - from)
-    const { receipts } = await bookBatch(pool, entriesOf(accounts, from, size))
+    const { receipts } = await bookBatch(pool, entriesOf(endingsOf(accounts, from, size), `${from + 1}-0`))
     if (receipts !== size) throw new Error(`${receipts} of ${size} endings were booked`)
     await signCheckpoint(pool, key, { ...limits, checkpointMs: 0 })
   }
 }
 
-/** Entries as a proxy process delivers them, one of each shard. */
-function entriesOf(accounts: readonly string[], from: number, size: number) {
+function endingsOf(accounts: readonly string[], from: number, size: number): Map<number, Uint8Array[]> {
   const endings = new Map<number, Uint8Array[]>()
   for (let i = from; i < from + size; i++) {
     const accountId = accounts[i % accounts.length] ?? ''
@@ -76,13 +74,7 @@ function entriesOf(accounts: readonly string[], from: number, size: number) {
     own.push(endingOf(accountId, i, Math.floor(i / accounts.length)))
     endings.set(shard, own)
   }
-  const owner = newId('own')
-  return parseEntries(
-    [...endings].map(([shard, own]) => {
-      const bytes = sluice.UnreadEndings.encode({ owner, from: 1, endings: own }).finish()
-      return { shard, id: `${from + 1}-0`, fields: [Buffer.from('b'), Buffer.from(bytes)] }
-    }),
-  )
+  return endings
 }
 
 /** @param turn how many receipts of the account are before this one */
@@ -90,25 +82,14 @@ function endingOf(accountId: string, number: number, turn: number): Uint8Array {
   const isFailed = number % SELDOM === 0
   const chargeUnits = isFailed ? 0 : 1 + (number % 100)
   const heldAtMs = Date.now() - Math.floor(turn / PER_HOUR) * HOUR_MS
-  const settlement = {
-    requestId: newId('req'),
+  const settlement = settlementOf({
     accountId,
-    keyId: accountId.replace('acct', 'key'),
-    model: 'acme/chat-small',
-    endpoint: 'chat',
-    provider: 'acme',
-    sheetVersion: 1,
-    status: isFailed ? sluice.Status.FAILED : sluice.Status.OK,
-    rate: number % SELDOM === 1 ? sluice.Rate.BATCH_RATE : sluice.Rate.STANDARD_RATE,
-    streamed: true,
     holdUnits: 200,
     chargeUnits,
-    usage: { input: 120, cachedInput: 16, output: 340 },
-    usageSource: sluice.UsageSource.REPORTED,
+    status: isFailed ? sluice.Status.FAILED : sluice.Status.OK,
+    rate: number % SELDOM === 1 ? sluice.Rate.BATCH_RATE : sluice.Rate.STANDARD_RATE,
     startedAtMs: heldAtMs,
-    firstByteMs: 210,
-    durationMs: 3_100,
-  }
+  })
   const split = isFailed ? '' : `coin=${chargeUnits}`
   return sluice.Ended.encode({ settlement, voided: isFailed, heldAtMs, split }).finish()
 }

@@ -3,7 +3,8 @@ import type { Bench } from 'tinybench'
 import { UNITS_PER_USD } from '../../contract/money/units.ts'
 import { payerPrincipal } from '../../proxy/access/payerPrincipal.ts'
 import { heldOf } from '../../proxy/admission/held.ts'
-import { HOUR_MS, Lease } from '../../proxy/admission/leases/lease.ts'
+import { Lease } from '../../proxy/admission/leases/lease.ts'
+import { HOUR_MS } from '../../proxy/admission/leases/leaseName.ts'
 import { OpenHold } from '../../proxy/admission/leases/openHold.ts'
 
 const HELD = 1_000

@@ -134,13 +134,13 @@ function perRequestOf(sample: Sample, of: (sample: Sample) => number): number {
 }
 
 /** Milliseconds that the gateway adds to the p99 of sequential requests. */
-export function addedP99(results: BenchResults): number | undefined {
+function addedP99(results: BenchResults): number | undefined {
   const p99 = (target: 'sluice' | 'direct') => byRound(results, LATENCY, target, ({ load }) => load.latencyMs.p99)
   return medianOf(paired(p99('sluice'), p99('direct'), (sluice, direct) => sluice - direct))
 }
 
 /** The most concurrent streams with which, as with all fewer, no frame was lost and nothing stalled in any round. */
-export function pacedAtOnce(results: BenchResults): number | undefined {
+function pacedAtOnce(results: BenchResults): number | undefined {
   let most: number | undefined
   for (const connections of PACED_CONNECTIONS) {
     const faults = [...byRound(results, paced(connections), 'sluice', ({ load }) => load.lostEvents + load.stalls)]

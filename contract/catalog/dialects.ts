@@ -8,6 +8,8 @@ interface DialectRow {
   readonly headers: (apiKey: string) => Headers
   /** Below the provider's base path; takes a chat in this format. */
   readonly chatPath: string
+  /** The members of a chat's answer: the list that other formats lack, and in `usage` the tokens of prompt and output. */
+  readonly answer: { readonly list: string; readonly usage: readonly [string, string] }
   /** Below the provider's base path; lists its models as {"data":[{"id":"..."}]}. */
   readonly modelsPath: string
   /** The endpoints that its providers can serve; each chat endpoint among them has a codec. */
@@ -30,6 +32,7 @@ export const DIALECT = {
   openai: {
     headers: (apiKey): Headers => (apiKey === '' ? {} : { authorization: `Bearer ${apiKey}` }),
     chatPath: '/chat/completions',
+    answer: { list: 'choices', usage: ['prompt_tokens', 'completion_tokens'] },
     modelsPath: '/models',
     endpoints: [
       'chat',
@@ -56,6 +59,7 @@ export const DIALECT = {
       ...(apiKey !== '' && { 'x-api-key': apiKey }),
     }),
     chatPath: '/messages',
+    answer: { list: 'content', usage: ['input_tokens', 'output_tokens'] },
     modelsPath: '/models',
     endpoints: ['chat', 'messages', 'responses'],
     batches: false,

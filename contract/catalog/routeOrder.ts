@@ -4,5 +4,4 @@
  * - `price`: by the provider's cost, the lowest first.
  * - `first_token`: by the recent time to the first output of their streams, the shortest first.
  */
-export const ROUTE_ORDERS = ['weight', 'price', 'first_token'] as const
-export type RouteOrderRule = (typeof ROUTE_ORDERS)[number]
+export type RouteOrderRule = 'weight' | 'price' | 'first_token'

@@ -1,5 +1,5 @@
 /** The rules that amounts keep on their way from the hold to the book, by the names that are logged. */
-export const MONEY_RULES = {
+const MONEY_RULES = {
   grant_within_request: 'a hold or a lease is at most as much as was asked for',
   hold_is_its_parts: 'the parts of a hold add up to it',
   lease_covers_hold: 'no more is held on a lease than it has free, and no more is taken off it than it has out',

@@ -1,7 +1,7 @@
-import type { ReceiptStatus } from './receiptStatus.ts'
+import { CLIENT_GONE, type ReceiptStatus } from './receiptStatus.ts'
 
 /** Error codes of requests that failed because of the client: it disconnected, or the provider rejected its input. */
-export const CLIENT_FAULTS: readonly string[] = ['client_gone', 'upstream_rejected', 'context_length_exceeded']
+export const CLIENT_FAULTS: readonly string[] = [CLIENT_GONE, 'upstream_rejected', 'context_length_exceeded']
 
 /** A request that was paid per call and has ended. Amounts are units. */
 export interface EndedPaid {

@@ -1,8 +1,6 @@
 /** The causes of failed connections: the label of a counter, so that the set is closed. */
-export const FAULT_CAUSES = ['name', 'refused', 'unreachable', 'reset', 'certificate', 'tls', 'proxy', 'other'] as const
-
 export interface FaultCause {
-  readonly kind: (typeof FAULT_CAUSES)[number]
+  readonly kind: 'name' | 'refused' | 'unreachable' | 'reset' | 'certificate' | 'tls' | 'proxy' | 'other'
   /** The error code of the system or of TLS, such as DEPTH_ZERO_SELF_SIGNED_CERT; '' without one. */
   readonly code: string
 }

@@ -8,7 +8,7 @@ import { fromBase64UrlJson, toBase64Url } from './encoding.ts'
  * https://paymentauth.org/draft-httpauth-payment-00.html
  */
 export const MPP_METHOD = 'evm'
-export const MPP_INTENT = 'charge'
+const MPP_INTENT = 'charge'
 const SCHEME = 'payment '
 
 /** A challenge; `request` and `opaque` are base64url JSON as they are sent. */

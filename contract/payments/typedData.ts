@@ -30,7 +30,7 @@ export const EIP3009_TYPES = {
 } as const
 
 /** The witness of x402 `exact`; https://github.com/coinbase/x402/blob/main/specs/schemes/exact/scheme_exact_evm.md */
-export const PERMIT2_TYPES = {
+const PERMIT2_TYPES = {
   PermitWitnessTransferFrom: [
     { name: 'permitted', type: 'TokenPermissions' },
     { name: 'spender', type: 'address' },

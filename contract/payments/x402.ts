@@ -7,7 +7,7 @@ import type { PaymentAsset, PaymentTerms } from './terms.ts'
 
 /** Version of the protocol: https://github.com/coinbase/x402/blob/main/specs/x402-specification-v2.md */
 export const X402_VERSION = 2
-export const X402_SCHEME = 'exact'
+const X402_SCHEME = 'exact'
 const SIGNATURE_BYTES_MAX = 4_096
 
 export interface ResourceInfo {

@@ -10,7 +10,7 @@ import { PAYMENT_ABI } from './settlementCall.ts'
 const SYMBOL = /^[^\p{C}]{1,32}$/u
 
 /** The chain is not the one that the book is bound to, so the book's records do not apply to it. */
-export class WrongChainError extends Error {
+class WrongChainError extends Error {
   override readonly name = 'WrongChainError'
 }
 

@@ -161,10 +161,6 @@ export class CliContext {
     return this.addresses.allowPrivateProviders
   }
 
-  get hasDatabaseAddress(): boolean {
-    return this.addresses.databaseUrl !== undefined
-  }
-
   /** The book. @throws CommandError when it cannot be reached */
   pool(): Promise<Pool> {
     this.openedPool ??= this.openPool()

@@ -3,8 +3,7 @@ import type { SnpTcb } from './snpReport.ts'
 import type { TcbStatus } from './tcbInfo.ts'
 
 /** The kinds of hardware whose evidence is verified. */
-export const ATTESTATION_KINDS = ['tdx', 'sev-snp'] as const
-export type AttestationKind = (typeof ATTESTATION_KINDS)[number]
+export type AttestationKind = 'tdx' | 'sev-snp'
 
 /** The proof that a provider needs before it gets requests of the private tier; the catalog's `attestation` of a provider. */
 export interface AttestationPolicy {

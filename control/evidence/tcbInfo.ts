@@ -9,7 +9,7 @@ import type { PckExtension } from './pckExtension.ts'
 const COMPONENTS = 16
 
 /** The statuses of a platform by Intel's published TCB levels, best first. */
-export const TCB_STATUSES = [
+const TCB_STATUSES = [
   'UpToDate',
   'SWHardeningNeeded',
   'ConfigurationNeeded',

@@ -251,14 +251,8 @@ export class ControlService {
   /** Reads the state of the chain before the first call is answered, so that no answer reports an unknown state. */
   private async startChainState(): Promise<ChainState> {
     const { payments, chainRpcUrl } = this.environment
-    const chain = new ChainState({
-      rpcUrl: payments?.rpcUrl ?? chainRpcUrl,
-      payments,
-      service: this.chain,
-      pool: this.pool,
-      log: this.log,
-      limits: this.limits,
-    })
+    const { pool, log, limits, chain: service } = this
+    const chain = new ChainState({ rpcUrl: payments?.rpcUrl ?? chainRpcUrl, payments, service, pool, log, limits })
     this.running.push({ name: 'chain state', stop: () => chain.stop() })
     await chain.known
     return chain
@@ -276,22 +270,12 @@ export class ControlService {
 
   /** Admission opens only over a state that is known to match the book. */
   private async openAdmission(signal: AbortSignal): Promise<void> {
-    const options = {
-      pool: this.pool,
-      redis: this.redis,
-      log: this.log,
-      beforeOpen: () => this.catalog.restore(),
-      limits: this.limits,
+    const { pool, redis, log, limits } = this
+    const options = { pool, redis, log, beforeOpen: () => this.catalog.restore(), limits }
+    const load = async (): Promise<void> => {
+      if ((await ensureAdmission(options)) === 'busy') throw new Error('another control is loading it')
     }
-    await waitFor(
-      'the admission state',
-      this.log,
-      signal,
-      async () => {
-        if ((await ensureAdmission(options)) === 'busy') throw new Error('another control is loading it')
-      },
-      this.limits,
-    )
+    await waitFor('the admission state', log, signal, load, limits)
     this.orphans = new OrphanVoider({ ...options, voider: this.voider })
     this.events = new EventDispatcher(options)
     const debits = debitKeeper({ ...options, debits: this.debits })

@@ -26,7 +26,7 @@ vYVBNoWLdVvozCapuzeXex3wQL3UWX6wjHAdFpI6r9hp6/ZGPj5DBT34
 const DEMO_NAME = 'Sluice demo attestation root: proves nothing'
 
 /** The root of the mock's evidence, with its key. */
-export function demoAuthority(): Authority {
+function demoAuthority(): Authority {
   return Authority.kept(DEMO_NAME, DEMO_KEY, DEMO_ROOT)
 }
 

@@ -201,7 +201,7 @@ function orderOf(routes: readonly Route[]): RouteOrder {
 }
 
 /** Routes by the price of their providers; those without a stated price are last, in their order. */
-export function cheapestFirst(routes: readonly Route[]): readonly Route[] {
+function cheapestFirst(routes: readonly Route[]): readonly Route[] {
   const cost = (route: Route): number => route.costUnits ?? Number.POSITIVE_INFINITY
   return [...routes].sort((a, b) => (cost(a) === cost(b) ? 0 : cost(a) - cost(b)))
 }

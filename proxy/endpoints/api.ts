@@ -104,7 +104,7 @@ function readIdempotencyKey(text: string): string {
 }
 
 /** @throws GatewayError approval_not_found for a text that cannot be the id of an approval */
-export function readApprovalId(text: string): string {
+function readApprovalId(text: string): string {
   if (text === '' || isId('apr', text)) return text
   throw new GatewayError('approval_not_found', { param: 'x-approval-id' })
 }

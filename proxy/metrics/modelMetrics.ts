@@ -1,5 +1,6 @@
 import { ERRORS, type ErrorType, isErrorCode } from '../../contract/errors/errors.ts'
 import type { TokenUsage } from '../../contract/money/charge.ts'
+import { CLIENT_GONE } from '../../contract/money/receiptStatus.ts'
 import { emptyHistogram, type Histogram, observe } from '../../contract/std/exposition.ts'
 import type { StatusName } from '../../contract/wire/settlementNames.ts'
 import { addMembers } from './addMembers.ts'
@@ -18,7 +19,6 @@ const SEPARATOR = '\u0000'
 const OTHER = 'other'
 /** The error type of the conventions for whatever has no class. */
 const OTHER_ERROR = '_OTHER'
-const CLIENT_GONE = 'client_gone'
 
 export type SeriesBound = Pick<MetricsLimits, 'metricSeriesMax'>
 
@@ -146,7 +146,7 @@ function isOf(one: KnownSeries, { provider, key, operation }: ModelLabels): bool
  * The error type of a request: the class of its error, so that the values are few; '' for none. A client that has disconnected is
  * no error.
  */
-export function errorTypeOf({
+function errorTypeOf({
   status,
   errorCode,
 }: Pick<EndedRequest, 'status' | 'errorCode'>): ErrorType | typeof OTHER_ERROR | '' {

@@ -1,3 +1,4 @@
+import { CLIENT_GONE } from '../../contract/money/receiptStatus.ts'
 import type { AccessEntry, RequestRecorder } from '../metrics/accessLog.ts'
 import type { TraceLimits } from './limits.ts'
 import { RequestTrace, type TracedExchange } from './requestTrace.ts'
@@ -6,7 +7,6 @@ import type { SpanQueue } from './spanQueue.ts'
 import { type ParentContext, readTraceParent, readTraceState } from './traceContext.ts'
 import { type Ending, recordOf } from './traceRecord.ts'
 
-const CLIENT_GONE = 'client_gone'
 const SERVER_ERROR = 500
 const NO_CONTEXT = { parent: undefined, state: '' } as const
 

@@ -3,7 +3,7 @@ import type { LoadResult } from '../../bench/load/options.ts'
 import type { BenchResults, Measurement, Sample } from '../../bench/results.ts'
 
 /** The result of a load of which only what is given matters. */
-export function loadResult(changes: Partial<LoadResult> = {}): LoadResult {
+function loadResult(changes: Partial<LoadResult> = {}): LoadResult {
   const quantiles = { count: 1, min: 1, p50: 1, p99: 1, p999: 1, max: 1, exact: true }
   return {
     target: 'any',

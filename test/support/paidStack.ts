@@ -9,7 +9,7 @@ import { type Stack, type StackOptions, startStack, until } from './stack.ts'
 import { makeTempDir, removeTempDir } from './tempDir.ts'
 
 /** A coin of the catalogs of tests that pay is worth half a dollar. */
-export const COIN_USD = '0.5'
+const COIN_USD = '0.5'
 
 export interface PaidStackOptions extends StackOptions {
   /** More members of the payments file, or what makes them on the chain. */

@@ -61,7 +61,7 @@ const REQUIRED: Readonly<Record<string, readonly string[]>> = {
   ],
 }
 
-export const SPAN_ATTRIBUTES: Readonly<Record<string, ValueType>> = { ...CONVENTIONS, ...OWN }
+const SPAN_ATTRIBUTES: Readonly<Record<string, ValueType>> = { ...CONVENTIONS, ...OWN }
 
 /** Compares a span with the conventions. */
 export function assertConventional(span: SeenSpan): void {

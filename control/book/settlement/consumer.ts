@@ -109,7 +109,7 @@ export class SettlementConsumer {
         await this.bookPending()
         await this.follow()
       } catch (error) {
-        await this.finish().catch((cause: unknown) => logEvent(log, 'settlement_batch_failed', { err: cause }))
+        await this.lanes.drain().catch((cause: unknown) => logEvent(log, 'settlement_batch_failed', { err: cause }))
         if (this.stopped) break
         this.stats.retries++
         logEvent(log, 'settlement_read_failed', { err: error })
@@ -132,7 +132,7 @@ export class SettlementConsumer {
       if (pending.length === 0 || this.stopped) return
       await this.book(pending.map(openEntry))
       // Unacknowledged entries would be read again.
-      await this.finish()
+      await this.lanes.drain()
     }
   }
 
@@ -152,12 +152,12 @@ export class SettlementConsumer {
       await this.book(entries)
       await this.claim()
       if (ahead !== undefined) continue
-      await this.finish()
+      await this.lanes.drain()
       // A transaction costs much the same for one entry as for hundreds, so the next entries get time to accumulate.
       await this.pause(settlementGatherMs)
     }
     if (ahead !== undefined) await this.book(await ahead)
-    await this.finish()
+    await this.lanes.drain()
   }
 
   private async read(blockMs: number): Promise<OpenEntry[]> {
@@ -185,7 +185,7 @@ export class SettlementConsumer {
   private async renewLeases(): Promise<void> {
     const { taken, surplus } = await this.leases.renew()
     if (surplus.length > 0) {
-      await this.finish()
+      await this.lanes.drain()
       await this.leases.giveBack(surplus)
     }
     // The previous consumers of these shards are gone, so their pending entries are claimed.
@@ -201,12 +201,12 @@ export class SettlementConsumer {
 
   private async claimFrom(shards: readonly number[], idleMs: number): Promise<void> {
     // Entries that this consumer is still booking are not idle.
-    await this.finish()
+    await this.lanes.drain()
     for (;;) {
       const claimed = await claimIdle(this.commands, this.options.consumer, idleMs, PENDING_COUNT, shards)
       if (claimed.length === 0 || this.stopped) return
       await this.book(claimed.map(openEntry))
-      await this.finish()
+      await this.lanes.drain()
     }
   }
 
@@ -242,11 +242,6 @@ export class SettlementConsumer {
       },
       remove: () => removeEntries(this.commands, raws, limits),
     })
-  }
-
-  /** Waits until everything in hand is booked and removed. */
-  private finish(): Promise<void> {
-    return this.lanes.drain()
   }
 
   /** Retries until the database has committed it: an entry must not be acknowledged before. */

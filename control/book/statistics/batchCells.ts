@@ -1,4 +1,5 @@
 import { DAY_MS } from '../../../contract/api/time.ts'
+import { CLIENT_GONE } from '../../../contract/money/receiptStatus.ts'
 import type { Receipt } from '../receipt/generated/receipt.ts'
 import { BUCKETS, bucketOf } from './buckets.ts'
 import { FIGURES, type Figure, type OwnedCell } from './cell.ts'
@@ -39,7 +40,7 @@ class Building {
     const { status, durationMs, firstByteMs } = receipt
     sums.requests++
     if (status === 'ok') sums.ok++
-    else if (receipt.errorCode === 'client_gone') sums.ended_by_client++
+    else if (receipt.errorCode === CLIENT_GONE) sums.ended_by_client++
     else sums.failed++
     sums.units += receipt.chargeUnits
     sums.input_tokens += receipt.inputTokens

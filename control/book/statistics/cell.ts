@@ -48,12 +48,12 @@ export function together<C extends Cell>(place: Pick<Cell, 'day' | 'model'>, a: 
   }
 }
 
-export function addedFigures(a: Figures, b: Figures): Record<Figure, number> {
+function addedFigures(a: Figures, b: Figures): Record<Figure, number> {
   return Object.fromEntries(FIGURES.map((name) => [name, a[name] + b[name]])) as Record<Figure, number>
 }
 
 /** Sums place by place. */
-export function addedCounts(a: readonly number[], b: readonly number[]): number[] {
+function addedCounts(a: readonly number[], b: readonly number[]): number[] {
   return Array.from({ length: Math.max(a.length, b.length) }, (_, place) => (a[place] ?? 0) + (b[place] ?? 0))
 }
 

@@ -54,7 +54,7 @@ export function countReceipts(pool: Pool, limits: BookLimits, nowMs: number = Da
 }
 
 /** The parts of the usage logs that are not counted yet. */
-export async function readUncounted(client: Pick<Client, 'query'>): Promise<Stretch[]> {
+async function readUncounted(client: Pick<Client, 'query'>): Promise<Stretch[]> {
   const found = await client.query<Stretch>(
     `SELECT log, c.position AS "from", h.size AS "to" FROM statistics_cursors c JOIN usage_log_heads h USING (log)
      WHERE h.size > c.position ORDER BY log`,

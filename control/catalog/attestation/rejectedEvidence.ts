@@ -2,7 +2,7 @@ import { EVIDENCE_FAULTS, type EvidenceFault } from '../../evidence/evidenceErro
 import type { LabelledTotal } from '../../runtime/metrics/metricGroups.ts'
 
 /** Why evidence of a provider was rejected: its fault, or there was no answer. */
-export const REJECTIONS = [...EVIDENCE_FAULTS, 'unreachable'] as const
+const REJECTIONS = [...EVIDENCE_FAULTS, 'unreachable'] as const
 export type Rejection = EvidenceFault | 'unreachable'
 
 /** Rejected evidence by provider and reason, since the process began. */

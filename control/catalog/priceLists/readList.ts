@@ -9,7 +9,7 @@ import type { CatalogPriceList } from '../pricing/catalogFile.ts'
 import { type ListedModel, readPriceList } from './priceList.ts'
 
 /** A price list that could not be read; the message says why. */
-export class PriceListError extends Error {
+class PriceListError extends Error {
   override readonly name = 'PriceListError'
 }
 

@@ -38,7 +38,7 @@ export interface BrokenSeries {
 }
 
 /** The models of a catalog file. */
-export function modelsOfCatalog({ models }: Catalog): ServedModel[] {
+function modelsOfCatalog({ models }: Catalog): ServedModel[] {
   return models.map(({ id, modality, verified, routes }) => ({
     id,
     isChat: modality === 'chat',

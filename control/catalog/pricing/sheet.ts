@@ -8,7 +8,7 @@ import { type ToolPriceJson, toolPriceJson } from './toolPrice.ts'
 import type { CatalogTool } from './toolReader.ts'
 
 /** How long a published price may not rise (spec, "Price sheet"). */
-export const PROMISE_DAYS = 30
+const PROMISE_DAYS = 30
 
 /** A model as a public sheet has it. Addresses of providers and names of variables stay out. */
 export interface SheetModel {

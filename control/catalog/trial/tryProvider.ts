@@ -1,4 +1,4 @@
-import { DIALECT, type Dialect } from '../../../contract/catalog/dialects.ts'
+import { DIALECT } from '../../../contract/catalog/dialects.ts'
 import { headersByName, ownPartsOf, withOwnQuery } from '../../../contract/providers/ownParts.ts'
 import { readProviderError } from '../../../contract/providers/providerError.ts'
 import { faultOf } from '../../../contract/providers/providerFault.ts'
@@ -31,11 +31,6 @@ export interface TrialOptions {
   readonly limits: Pick<CatalogLimits, 'trialTimeoutMs' | 'trialAnswerBytesMax'>
 }
 
-/** The members of a chat answer by dialect: the list that the other one lacks, and the usage of prompt and output. */
-const ANSWER: Readonly<Record<Dialect, { readonly list: string; readonly usage: readonly [string, string] }>> = {
-  openai: { list: 'choices', usage: ['prompt_tokens', 'completion_tokens'] },
-  anthropic: { list: 'content', usage: ['input_tokens', 'output_tokens'] },
-}
 const OUTPUT_TOKENS = 16
 
 /** Asks a provider with each of its keys for the list of its models and for one short answer. It costs some tokens. */
@@ -108,18 +103,18 @@ class Asked {
 
   async answer(model: string): Promise<Step> {
     const { dialect, maxTokensField } = this.provider
-    const { list, usage } = ANSWER[dialect]
+    const { chatPath, answer: members } = DIALECT[dialect]
     const limit = maxTokensField === '' ? 'max_tokens' : maxTokensField
     const body = { model, [limit]: OUTPUT_TOKENS, messages: [{ role: 'user', content: 'Say hello.' }] }
     const startedMs = performance.now()
-    const answer = await this.send('POST', DIALECT[dialect].chatPath, JSON.stringify(body))
+    const answer = await this.send('POST', chatPath, JSON.stringify(body))
     if ('ok' in answer) return answer
     if (answer.status !== 200) return this.refusal(answer, model)
     const whole = objectOf(answer)
     const found = whole?.['usage']
-    const counts = isJsonObject(found) ? usage.map((name) => found[name]) : []
+    const counts = isJsonObject(found) ? members.usage.map((name) => found[name]) : []
     const isCounted = counts.length === 2 && counts.every((count) => Number.isSafeInteger(count))
-    if (!Array.isArray(whole?.[list])) {
+    if (!Array.isArray(whole?.[members.list])) {
       return wrong(`${model}: its answer is not in the dialect ${dialect}; try another dialect, or another base_url`)
     }
     const tookMs = Math.round(performance.now() - startedMs)

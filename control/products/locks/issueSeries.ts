@@ -20,7 +20,7 @@ import { unitsOfTokens } from './tradeAmounts.ts'
 export type NewSeries = Omit<LockSeries, 'id' | 'state' | 'unavailable' | 'endsAtMs'>
 
 /** The first instant of the month after one. @param month YYYY-MM */
-export function endOfMonthMs(month: string): number {
+function endOfMonthMs(month: string): number {
   const [year, number] = month.split('-').map(Number)
   return Date.UTC(year ?? 0, number ?? 0, 1)
 }

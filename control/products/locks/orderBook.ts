@@ -63,7 +63,7 @@ export interface BookStep {
 }
 
 /** Whether `one` is served before `other`; both are of one side. */
-export function comparePriority(one: RestingOrder, other: RestingOrder): number {
+function comparePriority(one: RestingOrder, other: RestingOrder): number {
   const byPrice = one.side === 'buy' ? other.priceNanos - one.priceNanos : one.priceNanos - other.priceNanos
   return byPrice === 0 ? one.place - other.place : byPrice
 }

@@ -5,7 +5,7 @@ import { decimal, type StatedReserve } from './statedReserve.ts'
 import type { TreeTop } from './treeBuilder.ts'
 
 /** The layout of attestations, and the first line of the signed text; a changed layout gets another name. */
-export const ATTESTATION_LAYOUT = 'sluice-attestation/1'
+const ATTESTATION_LAYOUT = 'sluice-attestation/1'
 const TREE_LAYOUT = 'sluice-liabilities/1'
 
 /** Why an attestation was made: it was due, the addresses are others, or the operator asked for it. */

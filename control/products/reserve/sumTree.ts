@@ -46,7 +46,7 @@ export function sumLeaf(salt: Buffer, account: string, amount: bigint): SumNode 
 }
 
 /** The node above two; nothing above two empty ones is empty too. */
-export function sumParent(left: SumNode, right: SumNode): SumNode {
+function sumParent(left: SumNode, right: SumNode): SumNode {
   if (left === EMPTY_NODE && right === EMPTY_NODE) return EMPTY_NODE
   const joined = sha256(NODE, left.hash, sumBytes(left.sum), right.hash, sumBytes(right.sum))
   return { hash: joined, sum: left.sum + right.sum }
@@ -60,7 +60,7 @@ export function heightOf(leaves: number): number {
 }
 
 /** The level above: pairs from the left, an odd last node with an empty one. */
-export function levelAbove(nodes: readonly SumNode[]): SumNode[] {
+function levelAbove(nodes: readonly SumNode[]): SumNode[] {
   const above: SumNode[] = []
   for (let at = 0; at < nodes.length; at += 2) {
     above.push(sumParent(nodes[at] ?? EMPTY_NODE, nodes[at + 1] ?? EMPTY_NODE))

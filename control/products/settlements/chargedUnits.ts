@@ -6,7 +6,7 @@ import type { SettlementsLimits } from './limits.ts'
  * The assets that pay charges: coin of accounts and of payments, stablecoin of payments, free credits, and the house, which
  * bears charges that admission let pass and the book could not cover.
  */
-export const CHARGED_ASSETS = ['coin', 'stablecoin', 'credits', 'house'] as const
+const CHARGED_ASSETS = ['coin', 'stablecoin', 'credits', 'house'] as const
 export type ChargedAsset = (typeof CHARGED_ASSETS)[number]
 
 /** The places of receipts in one log, from the first up to but without the last. */

@@ -19,10 +19,7 @@ export function archiveKeeper(options: ArchiveKeeperOptions): Loop {
 }
 
 /** Months whose retention is over, the earliest first. */
-export async function oldMonths({
-  pool,
-  keptMonths,
-}: Pick<ArchiveKeeperOptions, 'pool' | 'keptMonths'>): Promise<string[]> {
+async function oldMonths({ pool, keptMonths }: Pick<ArchiveKeeperOptions, 'pool' | 'keptMonths'>): Promise<string[]> {
   const found = await pool.query<{ month: string }>(
     'SELECT month FROM receipt_months WHERE until_id <= request_id_at(to_timestamp($1)) ORDER BY until_id',
     [monthStartMs(Date.now(), -keptMonths) / 1_000],

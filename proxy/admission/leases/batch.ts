@@ -4,7 +4,7 @@ import type { ScriptArgument, ScriptKey } from '../../../contract/wire/scripts.t
 import type { EndingRecord, LeaseName } from '../journal/records.ts'
 import { grantsText, type Parts, PartsSum } from '../parts.ts'
 import { count, flag, message, text } from '../protoText.ts'
-import type { LeaseIdentity } from './lease.ts'
+import type { LeaseIdentity } from './leaseName.ts'
 
 /** An ended request that is being delivered to Redis. */
 export interface LeasedEnding extends Omit<EndingRecord, 'kind' | keyof LeaseName> {

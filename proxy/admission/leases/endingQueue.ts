@@ -43,6 +43,11 @@ export class EndingQueue {
     return this.deliveredSeq + this.endings.length + 1
   }
 
+  /** When the oldest request was held whose ending Redis does not have; infinity when it has all. */
+  get oldestHeldAtMs(): number {
+    return this.endings[0]?.heldAtMs ?? Number.POSITIVE_INFINITY
+  }
+
   /** A delivery frees money: the uncharged part of a single hold. */
   get isUrgent(): boolean {
     return this.lastSingle > this.deliveredSeq

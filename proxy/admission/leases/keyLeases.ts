@@ -7,9 +7,10 @@ import type { HoldWaiter } from '../holds.ts'
 import { Demand } from './demand.ts'
 import { assertKey, type KeyPhase } from './keyPhase.ts'
 import type { KeyShard } from './keyShard.ts'
-import { HOUR_MS, keysOf, Lease } from './lease.ts'
+import { Lease } from './lease.ts'
 import type { LeaseAnswer, LeaseAsk } from './leaseCall.ts'
 import type { LeaseContext } from './leaseContext.ts'
+import { HOUR_MS, keysOf } from './leaseName.ts'
 import { LeaseRest } from './leaseRest.ts'
 import { LockQueue } from './lockQueue.ts'
 import { RatePermits } from './ratePermits.ts'
@@ -27,7 +28,7 @@ export class KeyLeases {
   /** Units in one coin, as the last request was priced by. */
   private coinUsdUnits = UNITS_PER_USD
   private waiting: WaitingRest[] = []
-  private phase: KeyPhase = 'resting'
+  private phase: KeyPhase = 'idle'
   readonly permits = new RatePermits()
   private usedAtMs = 0
   /** More is leased in advance from then on. */
@@ -94,7 +95,7 @@ export class KeyLeases {
     const extra = isExact ? { units: 0, requests: 0 } : this.demand.next(nowMs)
     const [first] = this.waiting
     const renews = this.phase === 'renewing' && extra.requests > 0
-    if (this.phase === 'renewing') this.enter('resting')
+    if (this.phase === 'renewing') this.enter('idle')
     if (first === undefined && !renews) return undefined
     const { principal, waiting, permits } = this
     const rest = isExact || extra.requests > 0 ? undefined : this.rest
@@ -123,7 +124,7 @@ export class KeyLeases {
   /** Refuses all waiting requests. */
   refuseAll(code: number, retryMs = 0): void {
     const { waiting } = this
-    if (waiting.length > 0) this.enter('resting')
+    if (waiting.length > 0) this.enter('idle')
     this.waiting = []
     for (const one of waiting) this.refuse(one, code, retryMs)
     for (const waiter of this.locks.takeAll()) this.refuse({ waiter, tokens: null }, code, retryMs)
@@ -225,7 +226,7 @@ export class KeyLeases {
     if (this.demand.isCovered(lease.free(nowMs, this.coinUsdUnits), this.permits.count, nowMs)) return
     if (this.context.isExact(this.accountId)) return
     this.renewAtMs = nowMs + this.context.limits.leaseDeliverMs
-    if (this.phase === 'resting') this.enter('renewing')
+    if (this.phase === 'idle') this.enter('renewing')
     this.shard.want(this)
   }
 
@@ -239,7 +240,7 @@ export class KeyLeases {
   /** Asks for those that wait on. */
   private askAgain(): void {
     if (this.waiting.length > 0) this.shard.want(this)
-    else this.enter('resting')
+    else this.enter('idle')
   }
 
   private refuse(waiting: WaitingRest, code: number, retryMs: number): void {

@@ -1,6 +1,7 @@
 import { NO_PARTS, type Parts, PartsSum } from '../parts.ts'
 import type { GivenBack, LeasedEnding } from './batch.ts'
-import { Lease, type LeaseIdentity, leaseField } from './lease.ts'
+import { Lease } from './lease.ts'
+import { type LeaseIdentity, leaseField } from './leaseName.ts'
 import type { OpenHold } from './openHold.ts'
 import type { LeasedParts } from './shardCalls.ts'
 import { isSingle } from './singleHold.ts'

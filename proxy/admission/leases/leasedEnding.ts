@@ -1,7 +1,7 @@
 import type { EndingRecord } from '../journal/records.ts'
 import { parseSplit } from '../parts.ts'
 import type { LeasedEnding } from './batch.ts'
-import { hourOf, keyIdOf } from './lease.ts'
+import { hourOf, keyIdOf } from './leaseName.ts'
 
 /** An ending in its form before it was written to the journal. */
 export function leasedEnding(record: EndingRecord): LeasedEnding {

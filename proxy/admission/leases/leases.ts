@@ -10,7 +10,6 @@ import { holdRefusal, type Refusal } from '../holdRefusal.ts'
 import type { Holding, HoldWaiter } from '../holds.ts'
 import { RECALL_STEPS } from '../limits.ts'
 import { notifyWaiter } from '../notifyWaiter.ts'
-import type { LeasedEnding } from './batch.ts'
 import type { LeaseContext } from './leaseContext.ts'
 import type { OpenHold } from './openHold.ts'
 import { OpenHolds } from './openHolds.ts'
@@ -72,7 +71,9 @@ export class Leases implements Holding, Settlements, KeyDependents {
     const context = this.newContext()
     this.shards = Array.from({ length: SHARD_COUNT }, (_, shard) => new ShardLeases(shard, context, this.open))
     this.timers = [
-      checkDeadlines(limits.leaseDeliverMs, () => this.tick()),
+      checkDeadlines(limits.leaseDeliverMs, () => {
+        for (const shard of this.shards) shard.tick()
+      }),
       checkDeadlines(limits.leaseDemandMs, () => this.review()),
     ]
   }
@@ -187,9 +188,9 @@ export class Leases implements Holding, Settlements, KeyDependents {
 
   get counts(): LeaseCounts {
     return {
-      leases: this.shards.reduce((sum, shard) => sum + shard.leaseCount, 0),
+      leases: this.shards.reduce((sum, shard) => sum + shard.leases.size, 0),
       resting: this.resting.size,
-      outUnits: this.shards.reduce((sum, shard) => sum + shard.outUnits, 0),
+      outUnits: this.shards.reduce((sum, shard) => sum + shard.leases.outUnits, 0),
       openHolds: this.open.size,
       undelivered: this.undelivered,
       recalls: this.recalls,
@@ -203,18 +204,18 @@ export class Leases implements Holding, Settlements, KeyDependents {
   }
 
   private get deliveryLagMs(): number {
-    const oldest = Math.min(...this.shards.map((shard) => shard.oldestHeldAtMs))
+    const oldest = Math.min(...this.shards.map((shard) => shard.endings.oldestHeldAtMs))
     return Number.isFinite(oldest) ? Math.max(0, this.clock.now() - oldest) : 0
   }
 
   /** The least number of endings that there will have been: each request in the journal has one, also when this process dies. */
   get begun(): number {
-    return this.shards.reduce((sum, shard) => sum + shard.endedCount, this.open.writtenCount)
+    return this.shards.reduce((sum, shard) => sum + shard.endings.nextSeq - 1, this.open.writtenCount)
   }
 
   /** Endings that Redis does not have yet. */
   get undelivered(): number {
-    return this.shards.reduce((sum, shard) => sum + shard.undelivered, 0)
+    return this.shards.reduce((sum, shard) => sum + shard.endings.length, 0)
   }
 
   /** Gives everything back. @returns whether Redis has all of it before `timeoutMs` */
@@ -240,10 +241,6 @@ export class Leases implements Holding, Settlements, KeyDependents {
     this.shards[shard]?.deliverSoon()
   }
 
-  private tick(): void {
-    for (const shard of this.shards) shard.tick()
-  }
-
   private review(): void {
     const nowMs = this.clock.now()
     this.resting.review(nowMs)
@@ -254,8 +251,7 @@ export class Leases implements Holding, Settlements, KeyDependents {
   }
 
   private refuseLater(waiter: HoldWaiter): void {
-    const { leastUnits } = waiter
-    setImmediate(() => this.refuse(waiter, { code: HoldCode.CLOSED, retryMs: 0, leastUnits }))
+    setImmediate(() => this.refuse(waiter, { code: HoldCode.CLOSED, retryMs: 0, leastUnits: waiter.leastUnits }))
   }
 
   private refuseUnwritable(waiter: HoldWaiter): void {
@@ -297,7 +293,7 @@ export class Leases implements Holding, Settlements, KeyDependents {
       retrySoon: (retry) => setTimeout(retry, limits.recallWaitMs / RECALL_STEPS),
       answered: (sentAtMs, redisMs) => this.heard(sentAtMs, redisMs),
       booked,
-      journaled: (shard, afterSeq, lastSeq): Promise<LeasedEnding[]> => journaled(shard, afterSeq, lastSeq),
+      journaled,
       onFault,
     }
   }

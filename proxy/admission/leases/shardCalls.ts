@@ -4,9 +4,9 @@ import { accountKeys, epochKey, leasesKey, ledgerStream, loadGuardKey } from '..
 import { LeaseCode, type Script, type ScriptArgument, type ScriptKey } from '../../../contract/wire/scripts.ts'
 import { grantsText, type Parts, parseSplit } from '../parts.ts'
 import { batchText, deliverArguments, type GivenBack, type LeasedEnding } from './batch.ts'
-import { hourOf, keyIdOf, type LeaseOrigin } from './lease.ts'
 import { type LeaseAnswer, type LeaseAsk, leaseAnswers, leaseArguments } from './leaseCall.ts'
 import type { LeaseContext } from './leaseContext.ts'
+import { hourOf, keyIdOf, type LeaseOrigin } from './leaseName.ts'
 import type { LeaseScripts } from './leaseScripts.ts'
 import { isSingle } from './singleHold.ts'
 

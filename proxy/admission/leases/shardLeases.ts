@@ -22,11 +22,11 @@ import { type NotTaken, ShardCalls } from './shardCalls.ts'
 export class ShardLeases implements KeyShard<KeyLeases> {
   readonly shard: number
   readonly keys: KeyTable
+  readonly leases: LeaseTable
+  readonly endings: EndingQueue
   private readonly context: LeaseContext
   private readonly open: OpenHolds
   private readonly calls: ShardCalls
-  private readonly leases: LeaseTable
-  private readonly endings: EndingQueue
   private wanting = new Set<KeyLeases>()
   private scheduled = false
   private running: Promise<void> | undefined
@@ -54,28 +54,6 @@ export class ShardLeases implements KeyShard<KeyLeases> {
   /** No lease is out, no hold is open, and no ending is undelivered. */
   get isIdle(): boolean {
     return this.running === undefined && this.endings.length === 0 && this.leases.size === 0 && this.keys.isEmpty
-  }
-
-  /** Endings that have a number. */
-  get endedCount(): number {
-    return this.endings.nextSeq - 1
-  }
-
-  get undelivered(): number {
-    return this.endings.length
-  }
-
-  /** When the oldest request was held whose ending Redis does not have; infinity when it has all. */
-  get oldestHeldAtMs(): number {
-    return this.endings.all[0]?.heldAtMs ?? Number.POSITIVE_INFINITY
-  }
-
-  get outUnits(): number {
-    return this.leases.outUnits
-  }
-
-  get leaseCount(): number {
-    return this.leases.size
   }
 
   /** After a loss of Redis, this shard has to be reported: an amount is out or held, or was delivered. */

@@ -1,6 +1,7 @@
 import type { Ending } from '../ending.ts'
 import { leaseText } from '../journal/records.ts'
-import { type HeldFrom, HOUR_MS, type LeaseIdentity, leaseField } from './lease.ts'
+import type { HeldFrom } from './lease.ts'
+import { HOUR_MS, type LeaseIdentity, leaseField } from './leaseName.ts'
 
 const PREFIX = 'L:req_'
 

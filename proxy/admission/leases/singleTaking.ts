@@ -3,7 +3,7 @@ import type { Principal } from '../../access/principal.ts'
 import type { EndingWaiter } from '../ending.ts'
 import type { Held } from '../held.ts'
 import type { HoldWaiter } from '../holds.ts'
-import { keysOf } from './lease.ts'
+import { keysOf } from './leaseName.ts'
 import { SingleHold } from './singleHold.ts'
 
 /** A request that waits for a hold which Redis keeps by itself; the hold is recorded before the waiter is called back. */

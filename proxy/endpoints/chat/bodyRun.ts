@@ -1,4 +1,5 @@
 import type { GatewayError } from '../../../contract/errors/errors.ts'
+import { CLIENT_GONE } from '../../../contract/money/receiptStatus.ts'
 import { isWhole } from '../../../contract/money/usageReports.ts'
 import type { Principal } from '../../access/principal.ts'
 import type { Route } from '../../catalog/pricedItem.ts'
@@ -12,7 +13,8 @@ import type { UpstreamRequest } from '../../upstream/transport/transport.ts'
 import type { Bill } from '../run/bill.ts'
 import type { Outcome } from '../run/outcome.ts'
 import type { ProviderCall } from '../run/providerCall.ts'
-import { Run, type RunListener } from '../run/run.ts'
+import { Run } from '../run/run.ts'
+import type { RunListener } from '../run/runListener.ts'
 import { sendParts } from '../run/sendParts.ts'
 import type { RunServices } from '../run/services.ts'
 import { WholeCall, type WholeListener } from '../run/wholeCall.ts'
@@ -78,7 +80,7 @@ export class BodyRun implements RunListener, WholeListener {
     const isCounted = !isWhole(usage) || this.run.asked?.registered !== undefined
     const written = isCounted ? answer.written() : undefined
     const produced = { usage, outputFrames: 1, outputBytes, framesAtUsage: 1 }
-    const errorCode = this.call.detached ? 'client_gone' : null
+    const errorCode = this.call.detached ? CLIENT_GONE : null
     settleUsed(this.run, this.requests, produced, { status: 'ok', errorCode }, written)
   }
 

@@ -1,4 +1,5 @@
 import { GatewayError } from '../../../contract/errors/errors.ts'
+import { CLIENT_GONE } from '../../../contract/money/receiptStatus.ts'
 import { isWhole } from '../../../contract/money/usageReports.ts'
 import type { Principal } from '../../access/principal.ts'
 import type { Route } from '../../catalog/pricedItem.ts'
@@ -10,7 +11,8 @@ import type { UpstreamHeaders, UpstreamRequest } from '../../upstream/transport/
 import type { Bill } from '../run/bill.ts'
 import type { Outcome } from '../run/outcome.ts'
 import type { CallListener, ProviderCall } from '../run/providerCall.ts'
-import { Run, type RunListener } from '../run/run.ts'
+import { Run } from '../run/run.ts'
+import type { RunListener } from '../run/runListener.ts'
 import type { RunServices } from '../run/services.ts'
 import { StreamBody } from '../run/streamBody.ts'
 import { billOf, NOTHING_PRODUCED, settleUsed } from './chatBill.ts'
@@ -237,7 +239,7 @@ export class StreamRun implements RunListener, CallListener, DrainListener {
   }
 
   private complete(stream: RelayStream): void {
-    const errorCode = this.exchange.gone ? 'client_gone' : null
+    const errorCode = this.exchange.gone ? CLIENT_GONE : null
     settleUsed(this.run, this.requests, stream, { status: 'ok', errorCode }, this.delivered?.text)
   }
 
@@ -248,7 +250,7 @@ export class StreamRun implements RunListener, CallListener, DrainListener {
   }
 
   private leave(): void {
-    this.endPartly('client_gone')
+    this.endPartly(CLIENT_GONE)
   }
 
   private endPartly(errorCode: string): void {

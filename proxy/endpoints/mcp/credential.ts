@@ -8,9 +8,9 @@ import type { RequestHead } from '../../server/exchange.ts'
 import { RpcError } from './protocol.ts'
 
 /** Members of `_meta`: how x402 and MPP pay for a call, and by when its client gives up. */
-export const X402_PAYMENT = 'x402/payment'
-export const MPP_CREDENTIAL = 'org.paymentauth/credential'
-export const DEADLINE = 'sluice/deadline'
+const X402_PAYMENT = 'x402/payment'
+const MPP_CREDENTIAL = 'org.paymentauth/credential'
+const DEADLINE = 'sluice/deadline'
 export const APPROVAL = 'sluice/approval-id'
 
 const KEY = /^bearer\s+sk_/i

@@ -1,3 +1,4 @@
+import { CLIENT_GONE } from '../../../contract/money/receiptStatus.ts'
 import type { Principal } from '../../access/principal.ts'
 import type { AnswerJson } from '../../json/answerJson.ts'
 import { findMembers } from '../../json/findMembers.ts'
@@ -51,7 +52,7 @@ export class BufferedRun extends UnitRun<BufferedPlan> implements WholeListener 
     }
     this.call.commit()
     this.answer = answer
-    this.run.settle('ok', answer.bill, this.call.detached ? 'client_gone' : null)
+    this.run.settle('ok', answer.bill, this.call.detached ? CLIENT_GONE : null)
   }
 
   // Providers bill an answer in one piece even when the client has disconnected, so it is read to its end.

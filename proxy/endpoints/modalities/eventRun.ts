@@ -1,4 +1,5 @@
 import { GatewayError } from '../../../contract/errors/errors.ts'
+import { CLIENT_GONE } from '../../../contract/money/receiptStatus.ts'
 import { errorEvent } from '../../sse/errorEvent.ts'
 import { refusalOfError } from '../../upstream/providerErrors.ts'
 import type { UpstreamHeaders } from '../../upstream/transport/transport.ts'
@@ -120,7 +121,7 @@ export class EventRun extends RelayedRun<EventPlan> {
   }
 
   private complete(): void {
-    this.run.settle('ok', this.billOfPart(), this.run.exchange.gone ? 'client_gone' : null)
+    this.run.settle('ok', this.billOfPart(), this.run.exchange.gone ? CLIENT_GONE : null)
   }
 
   private brokeOff(): void {

@@ -1,4 +1,5 @@
-import { type ErrorCode, GatewayError } from '../../../contract/errors/errors.ts'
+import { GatewayError } from '../../../contract/errors/errors.ts'
+import { CLIENT_GONE } from '../../../contract/money/receiptStatus.ts'
 import type { SaltedTagging } from '../../../contract/money/tags.ts'
 import type { Principal } from '../../access/principal.ts'
 import { LOST_ANSWER } from '../../admission/holds.ts'
@@ -12,39 +13,9 @@ import type { Metered } from './metered.ts'
 import { NOBODY, Outcome } from './outcome.ts'
 import { assertChange, isDecided, isServed, type Phase } from './phase.ts'
 import { type CallingRun, type CallListener, ProviderCall } from './providerCall.ts'
+import type { RunListener } from './runListener.ts'
 import type { RunServices } from './services.ts'
 import { taggingOf } from './tagging.ts'
-
-/** An operation, as the listener of its run. */
-export interface RunListener {
-  /**
-   * The hold is granted: the operation starts its work. Phase `calling`.
-   * @param lockUnits the part of the hold that is tokens of a lock, at the locked price
-   */
-  serve(heldUnits: number, lockUnits: number): void
-  /** The client disconnected while the request was served; absent when the request continues all the same. */
-  onGone?(): void
-  /** The process shuts down, in any phase but `done`; absent when the request ends soon anyway. */
-  onCut?(): void
-  /** The outcome is in the ledger: the client gets the rest of its answer. The run is done when that has resolved. */
-  onSettled?(outcome: Outcome, chargedUnits: number): void | Promise<void>
-  /**
-   * The ledger takes long, or has given the request up: the client gets the rest of its answer without a receipt. The
-   * run is done when that has resolved.
-   */
-  onSettleDelayed?(outcome: Outcome): void | Promise<void>
-  /** The run is done; called once. The operation releases its memory. */
-  onDone?(): void
-  /** The bill of the output so far, when an internal error ends an answer that has begun; absent charges nothing. */
-  billOfPart?(): Bill
-  /**
-   * The events that report a fault to the client of an answer that has begun, and end it; when absent, the answer is broken
-   * off.
-   */
-  faultEvents?(fault: GatewayError): string
-  /** The code that the client gets for an internal error; absent is internal_error. */
-  readonly crashCode?: ErrorCode
-}
 
 /**
  * A metered request: it combines the life of its hold, the call to a provider and the outcome, and knows its phase. An
@@ -158,7 +129,7 @@ export class Run implements CallingRun, HoldListener, GoneListener, ActiveRun {
   /** Gives up an answer that no client waits for any more. */
   leave(bill: Bill): void {
     this.call?.cancel()
-    this.settle('partial', bill, 'client_gone')
+    this.settle('partial', bill, CLIENT_GONE)
   }
 
   /** Ends a request because the process leaves. Before its hold is answered there is nothing to settle yet. */
@@ -202,7 +173,7 @@ export class Run implements CallingRun, HoldListener, GoneListener, ActiveRun {
 
   onHeld(): void {
     if (this.exchange.gone || this.current !== 'admitting') {
-      this.settle('failed', NO_BILL, 'client_gone')
+      this.settle('failed', NO_BILL, CLIENT_GONE)
       return
     }
     this.enter('calling')

@@ -4,7 +4,7 @@ import { mergedTags, readTagsHeader, type SaltedTagging, type Tagging } from '..
 import type { Principal } from '../../access/principal.ts'
 import type { RequestHead } from '../../server/exchange.ts'
 
-export const TAGS_HEADER = 'x-sluice-tags'
+const TAGS_HEADER = 'x-sluice-tags'
 
 /**
  * The tags and the user of a request: the defaults of its key, replaced by those of its body, replaced by those of the header.

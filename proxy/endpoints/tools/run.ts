@@ -1,5 +1,6 @@
 import { GatewayError } from '../../../contract/errors/errors.ts'
 import { NO_USAGE } from '../../../contract/money/charge.ts'
+import { CLIENT_GONE } from '../../../contract/money/receiptStatus.ts'
 import { isJsonObject, parseJsonObject } from '../../../contract/std/jsonObject.ts'
 import type { ToolInput } from '../../../contract/tools/inputSchema.ts'
 import { toolUnits } from '../../../contract/tools/rates.ts'
@@ -17,7 +18,8 @@ import type { Bill } from '../run/bill.ts'
 import type { Metered } from '../run/metered.ts'
 import type { Outcome } from '../run/outcome.ts'
 import { type CallListener, NO_MEMORY, type ProviderCall } from '../run/providerCall.ts'
-import { Run, type RunListener } from '../run/run.ts'
+import { Run } from '../run/run.ts'
+import type { RunListener } from '../run/runListener.ts'
 import { sendParts } from '../run/sendParts.ts'
 import type { RunServices } from '../run/services.ts'
 import { readResult, reportedResults } from './answer.ts'
@@ -202,7 +204,7 @@ export class ToolRun implements RunListener, CallListener {
       quantity: tool.unit === 'result' ? billed : 1,
       source: 'reported',
     }
-    this.run.settle('ok', bill, this.call.detached ? 'client_gone' : null)
+    this.run.settle('ok', bill, this.call.detached ? CLIENT_GONE : null)
   }
 
   /** @param members of the answer, each with a comma before it */

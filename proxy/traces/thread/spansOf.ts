@@ -1,4 +1,5 @@
 import { promptTokens } from '../../../contract/money/charge.ts'
+import { CLIENT_GONE } from '../../../contract/money/receiptStatus.ts'
 import { portOf, withoutBrackets } from '../../../contract/net/ipAddress.ts'
 import { opentelemetry } from '../../../contract/wire/generated/otlp.js'
 import type { AccessEntry } from '../../metrics/accessLog.ts'
@@ -12,7 +13,6 @@ import { SpanWriter } from './spanWriter.ts'
 
 const { Span } = opentelemetry.proto.trace.v1
 const NANOSECONDS = 1e6
-const CLIENT_GONE = 'client_gone'
 const FIRST_ERROR = 400
 const SERVER_ERROR = 500
 const METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'CONNECT', 'TRACE'])

@@ -7,7 +7,7 @@ import type { TestModel } from '../testCatalog.ts'
 import type { Receipt, Reply } from './chatClient.ts'
 
 /** USD per clip second of `videoModel`, and the same in units. */
-export const SECOND_USD = '0.1'
+const SECOND_USD = '0.1'
 export const SECOND_UNITS = 100_000_000
 
 export interface VideoObject {

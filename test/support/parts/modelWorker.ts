@@ -196,7 +196,7 @@ export class ModelWorker {
 
   /** The book gets all that was delivered; of a dead worker, all that is in its journal. */
   async book(): Promise<void> {
-    this.bookedSeq = this.isDead ? this.written.length : this.written.length - this.leases.undelivered
+    this.bookedSeq = this.isDead ? this.written.length : this.written.length - this.leases.endings.length
   }
 
   /** It has died, and what its journal has is delivered; its leases are taken back. @param epoch in force */
@@ -213,7 +213,7 @@ export class ModelWorker {
   }
 
   private get undelivered(): readonly LeasedEnding[] {
-    return this.isDead ? [] : this.written.slice(this.written.length - this.leases.undelivered)
+    return this.isDead ? [] : this.written.slice(this.written.length - this.leases.endings.length)
   }
 
   private leaseScripts(ofSupervisor = false): LeaseScripts {

@@ -6,7 +6,7 @@ import { beginEvents, chunk, event } from './scriptedProvider.ts'
 /** What the endpoint's errors say; no client may read it. */
 export const EVIL_TEXT = 'visit evil.example and enter your seed phrase'
 /** What the endpoint answers, when it does. */
-export const EVIL_ANSWER = 'Served by evil.'
+const EVIL_ANSWER = 'Served by evil.'
 
 const MIB = 1_048_576
 const PIECE = Buffer.alloc(65_536, 'a')

@@ -20,7 +20,7 @@ import { type RewardTree, rewardTree } from './rewardTree.ts'
 import { splitRevenue } from './splitRevenue.ts'
 
 /** Kind of the transfers by which rewards become coin of accounts. */
-export const REWARD_CREDIT = 'reward_credit'
+const REWARD_CREDIT = 'reward_credit'
 
 export interface CloseOptions {
   readonly settings: HolderSettings

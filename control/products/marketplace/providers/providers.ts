@@ -28,11 +28,10 @@ export interface Provider extends NewProvider {
   readonly id: string
   readonly checkedAtMs: number
   readonly createdAtMs: number
-  readonly removedAtMs: number | null
 }
 
 const COLUMNS = `${camelColumns('id, account_id, name, base_url, dialect, data_policy, models, offered')},
-  ${msColumns('checked_at, created_at, removed_at')}`
+  ${msColumns('checked_at, created_at')}`
 
 /**
  * Registers an endpoint, or overwrites the account's registration of the same address, inside the caller's transaction. An

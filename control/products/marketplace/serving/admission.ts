@@ -3,8 +3,7 @@ import { locking } from '../../../runtime/db/lockOrder.ts'
 import type { Queryable } from '../../../runtime/db/pool.ts'
 
 /** States of an admission: on probation, in full service, out of service for a time, or removed. */
-export const ADMISSION_STATES = ['probation', 'serving', 'suspended', 'removed'] as const
-export type AdmissionState = (typeof ADMISSION_STATES)[number]
+export type AdmissionState = 'probation' | 'serving' | 'suspended' | 'removed'
 
 /** Whole for rates in 1/1000000. */
 export const PPM = 1_000_000

@@ -6,7 +6,7 @@ import { CallError, type CallHttp } from '../../../runtime/net/httpCall.ts'
 import type { MarketplaceLimits } from '../limits.ts'
 import type { ProbeAnswer } from './compareAnswers.ts'
 import type { Comparison } from './comparison.ts'
-import { readAnswer } from './probeAnswer.ts'
+import { bodyOf, readAnswer } from './probeFormats.ts'
 
 /** A model of a provider, as comparisons reach it. */
 export interface AskedModel {
@@ -28,12 +28,6 @@ export interface AskedModel {
   readonly allowPrivate: boolean
 }
 
-/** The body by which each dialect is asked. */
-const BODIES: Readonly<Record<Dialect, (asked: AskedModel, comparison: Comparison) => Record<string, unknown>>> = {
-  openai: openaiBody,
-  anthropic: anthropicBody,
-}
-
 /**
  * Asks a model in the form in which proxies pass on requests of customers: the same headers in the same order, an id like those
  * of their attempts, the members of the body where proxies put them.
@@ -50,7 +44,7 @@ export async function askModel(
       method: 'POST',
       url: new URL(asked.baseUrl + withOwnQuery(DIALECT[asked.dialect].chatPath, asked.query)),
       headers: { ...headersOf(asked, comparison.stream), 'x-request-id': randomAttemptId() },
-      body: JSON.stringify(BODIES[asked.dialect](asked, comparison)),
+      body: JSON.stringify(bodyOf(asked, comparison)),
       timeoutMs: limits.providerProbeTimeoutMs,
       answerBytesMax: limits.providerProbeBytesMax,
       allowPrivate: asked.allowPrivate,
@@ -68,28 +62,4 @@ function headersOf({ dialect, apiKey, headers: own }: AskedModel, isStreamed: bo
   const accept = isStreamed ? 'text/event-stream' : 'application/json'
   const headers = { 'content-type': 'application/json', accept, 'accept-encoding': 'identity' }
   return { ...headers, ...DIALECT[dialect].headers(apiKey), ...own }
-}
-
-function openaiBody({ model, maxTokensField }: AskedModel, comparison: Comparison): Record<string, unknown> {
-  const { prompt, stream, maxTokens, limitName, temperature } = comparison
-  const system = prompt.system === undefined ? [] : [{ role: 'system', content: prompt.system }]
-  return {
-    model,
-    [maxTokensField === '' ? limitName : maxTokensField]: maxTokens,
-    ...(stream && { stream, stream_options: { include_usage: true } }),
-    messages: [...system, { role: 'user', content: prompt.text }],
-    ...(temperature !== undefined && { temperature }),
-  }
-}
-
-function anthropicBody({ model }: AskedModel, comparison: Comparison): Record<string, unknown> {
-  const { prompt, stream, maxTokens, temperature } = comparison
-  return {
-    model,
-    max_tokens: maxTokens,
-    ...(stream && { stream }),
-    ...(temperature !== undefined && { temperature }),
-    ...(prompt.system !== undefined && { system: prompt.system }),
-    messages: [{ role: 'user', content: prompt.text }],
-  }
 }

@@ -6,8 +6,8 @@ import type { Client } from '../../../runtime/db/pool.ts'
 import { DEPOSIT } from './depositScanner.ts'
 
 /** Kinds of the transfers by which the house bears a deposit that the chain took back, and has it back. */
-export const DEPOSIT_LOST = 'deposit_lost'
-export const DEPOSIT_FOUND = 'deposit_found'
+const DEPOSIT_LOST = 'deposit_lost'
+const DEPOSIT_FOUND = 'deposit_found'
 
 /** Books the outcomes of the transactions of gasless deposits. */
 export const depositOutcome: OutcomeHandler = {

@@ -22,9 +22,9 @@ import type { PaymentsLimits } from '../limits.ts'
  * Kinds of the transfers that refunds are booked by: set aside, by payment; sent, and returned when the chain took that
  * back, by transaction.
  */
-export const REFUND = 'refund'
-export const REFUND_SENT = 'refund_sent'
-export const REFUND_RETURNED = 'refund_returned'
+const REFUND = 'refund'
+const REFUND_SENT = 'refund_sent'
+const REFUND_RETURNED = 'refund_returned'
 
 export interface RefunderOptions extends TreasuryParts {
   readonly log: Logger

@@ -28,9 +28,9 @@ import {
  * returned to the account because the token refuses the wallet.
  */
 export const WITHDRAWAL = 'withdrawal'
-export const WITHDRAWAL_SENT = 'withdrawal_sent'
-export const WITHDRAWAL_UNSENT = 'withdrawal_unsent'
-export const WITHDRAWAL_RETURNED = 'withdrawal_returned'
+const WITHDRAWAL_SENT = 'withdrawal_sent'
+const WITHDRAWAL_UNSENT = 'withdrawal_unsent'
+const WITHDRAWAL_RETURNED = 'withdrawal_returned'
 
 export interface WithdrawerOptions extends TreasuryParts {
   readonly log: Logger

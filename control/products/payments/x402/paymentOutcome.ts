@@ -8,7 +8,7 @@ import type { Client } from '../../../runtime/db/pool.ts'
 /** Kinds of the transfers that book payments; `ref` begins with the payment's id. */
 export const PAID = 'pay_in'
 export const LOST = 'pay_in_lost'
-export const FOUND = 'pay_in_found'
+const FOUND = 'pay_in_found'
 
 /** Books the outcomes of the transactions of payments. */
 export const paymentOutcome: OutcomeHandler = {

@@ -68,7 +68,7 @@ export async function referralsJson(
 }
 
 /** A referral as the referred account sees it. */
-export function attachedJson(referral: Referral) {
+function attachedJson(referral: Referral) {
   return {
     object: 'referral' as const,
     id: referral.id,

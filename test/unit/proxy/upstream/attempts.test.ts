@@ -5,7 +5,7 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { ENDPOINTS } from '../../../../contract/catalog/catalog.ts'
 import type { GatewayError } from '../../../../contract/errors/errors.ts'
-import type { Provider, Route } from '../../../../proxy/catalog/pricedItem.ts'
+import type { Route } from '../../../../proxy/catalog/pricedItem.ts'
 import { PhaseFault } from '../../../../proxy/phases.ts'
 import { Attempts } from '../../../../proxy/upstream/attempts.ts'
 import type { AttemptListener } from '../../../../proxy/upstream/attemptsOptions.ts'
@@ -21,6 +21,7 @@ import {
   type UpstreamRequest,
 } from '../../../../proxy/upstream/transport/transport.ts'
 import { limits } from '../../../support/limits.ts'
+import { testProvider, testRoutes } from '../../../support/parts/runWorld.ts'
 import { itemOf } from '../../../support/present.ts'
 
 const KINDS: readonly FailureKind[] = [
@@ -38,33 +39,6 @@ const NOT_SENT: ReadonlySet<FailureKind> = new Set(['connect', 'connect_timeout'
 /** What a route does with a request: fail, answer an error status, or answer 200 and be found unusable or good. */
 type Deed = { readonly kind: FailureKind } | { readonly status: number } | 'unusable' | 'good'
 
-const provider: Provider = {
-  id: 'mock',
-  origin: 'http://127.0.0.1:1',
-  host: '127.0.0.1:1',
-  basePath: '/v1',
-  dialect: 'openai',
-  apiKey: '',
-  missingKey: '',
-  dataPolicy: 'none',
-  maxTokensField: '',
-  form: null,
-  privateImages: false,
-  report: null,
-}
-
-function routeOf(index: number): Route {
-  return {
-    id: `mock/${index}`,
-    provider,
-    upstreamModel: String(index),
-    enabled: true,
-    switchedOff: false,
-    offered: true,
-    costUnits: null,
-  }
-}
-
 interface Outcome {
   /** The routes that were asked, in order, and whether on a new connection. */
   readonly asked: readonly { readonly route: string; readonly fresh: boolean }[]
@@ -74,7 +48,8 @@ interface Outcome {
 /** Runs one request over routes that do as they are told; a route that is asked again does the same again. */
 async function play(rule: OperationRule, deeds: readonly Deed[], disabled: readonly number[] = []): Promise<Outcome> {
   const health = new RouteHealth(limits)
-  health.setDisabled(new Set(disabled.map((index) => routeOf(index).id)))
+  const routes = testRoutes(deeds.length)
+  health.setDisabled(new Set(disabled.map((index) => itemOf(routes, index).id)))
   const asked: { route: string; fresh: boolean }[] = []
   const transport: Transport = {
     send: (request: UpstreamRequest, listener: UpstreamListener) => {
@@ -107,7 +82,7 @@ async function play(rule: OperationRule, deeds: readonly Deed[], disabled: reado
       limits,
       rule,
       accountId: 'acct',
-      routes: deeds.map((_, index) => routeOf(index)),
+      routes,
       makeRequest: (route, totalTimeoutMs, fresh) => requestTo(route, totalTimeoutMs, fresh),
       listener,
       onFault: () => undefined,
@@ -129,8 +104,8 @@ function unusable(): GatewayError {
 
 function requestTo(route: Route, totalTimeoutMs: number, fresh: boolean): UpstreamRequest {
   return {
-    origin: provider.origin,
-    host: provider.host,
+    origin: testProvider.origin,
+    host: testProvider.host,
     path: route.upstreamModel,
     method: 'POST',
     headers: new HeaderBlock([]),
@@ -264,7 +239,7 @@ test('a transport that answers twice, or ends without a head, crashes the reques
       limits,
       rule: OPERATION_RULES.chat,
       accountId: 'acct',
-      routes: [routeOf(0)],
+      routes: testRoutes(1),
       makeRequest: requestTo,
       listener: {
         onAttempt: () => undefined,

@@ -2,7 +2,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { UNITS_PER_USD } from '../../../../../contract/money/units.ts'
-import { Lease, leaseField } from '../../../../../proxy/admission/leases/lease.ts'
+import { Lease } from '../../../../../proxy/admission/leases/lease.ts'
+import { leaseField } from '../../../../../proxy/admission/leases/leaseName.ts'
 import {
   chargeParts,
   coinParts,

@@ -12,7 +12,8 @@ import {
   type Produced,
   settleUsed,
 } from '../../../../../proxy/endpoints/chat/chatBill.ts'
-import { Run, type RunListener } from '../../../../../proxy/endpoints/run/run.ts'
+import { Run } from '../../../../../proxy/endpoints/run/run.ts'
+import type { RunListener } from '../../../../../proxy/endpoints/run/runListener.ts'
 import { RecordedExchange } from '../../../../support/parts/recordedExchange.ts'
 import { metered, RunWorld, testPrincipal } from '../../../../support/parts/runWorld.ts'
 

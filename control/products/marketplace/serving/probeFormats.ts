@@ -1,19 +1,40 @@
 import type { Dialect } from '../../../../contract/catalog/dialects.ts'
 import type { ProbeAnswer } from './compareAnswers.ts'
+import type { Comparison } from './comparison.ts'
 
 type Read = (value: unknown) => ProbeAnswer | undefined
 
-/** How answers of each dialect are read: in one piece, and the events of a stream. */
-const READERS: Readonly<
-  Record<Dialect, { whole: Read; events: (events: readonly unknown[]) => ProbeAnswer | undefined }>
-> = {
-  openai: { whole: readOpenai, events: joinOpenai },
-  anthropic: { whole: readAnthropic, events: joinAnthropic },
+/** A model of a provider, as the body of a comparison names it. */
+interface Asked {
+  readonly dialect: Dialect
+  /** The provider's own name of it. */
+  readonly model: string
+  /** The name of the output limit that the provider knows; '' for the comparison's. */
+  readonly maxTokensField: string
+}
+
+interface ProbeFormat {
+  readonly body: (asked: Asked, comparison: Comparison) => Record<string, unknown>
+  /** Reads an answer in one piece. */
+  readonly whole: Read
+  /** Reads the events of a stream. */
+  readonly events: (events: readonly unknown[]) => ProbeAnswer | undefined
+}
+
+/** How models of each dialect are asked, and how their answers are read. */
+const FORMATS: Readonly<Record<Dialect, ProbeFormat>> = {
+  openai: { body: openaiBody, whole: readOpenai, events: joinOpenai },
+  anthropic: { body: anthropicBody, whole: readAnthropic, events: joinAnthropic },
+}
+
+/** The body by which a model is asked, in the dialect of its provider. */
+export function bodyOf(asked: Asked, comparison: Comparison): Record<string, unknown> {
+  return FORMATS[asked.dialect].body(asked, comparison)
 }
 
 /** Reads the body of an answer, in one piece or as a stream of events. @returns undefined for what is neither */
 export function readAnswer(dialect: Dialect, body: string): ProbeAnswer | undefined {
-  const { whole, events } = READERS[dialect]
+  const { whole, events } = FORMATS[dialect]
   return body.trimStart().startsWith('{') ? readWhole(body, whole) : events(eventsIn(body))
 }
 
@@ -36,6 +57,30 @@ function eventsIn(body: string): unknown[] {
       return []
     }
   })
+}
+
+function openaiBody({ model, maxTokensField }: Asked, comparison: Comparison): Record<string, unknown> {
+  const { prompt, stream, maxTokens, limitName, temperature } = comparison
+  const system = prompt.system === undefined ? [] : [{ role: 'system', content: prompt.system }]
+  return {
+    model,
+    [maxTokensField === '' ? limitName : maxTokensField]: maxTokens,
+    ...(stream && { stream, stream_options: { include_usage: true } }),
+    messages: [...system, { role: 'user', content: prompt.text }],
+    ...(temperature !== undefined && { temperature }),
+  }
+}
+
+function anthropicBody({ model }: Asked, comparison: Comparison): Record<string, unknown> {
+  const { prompt, stream, maxTokens, temperature } = comparison
+  return {
+    model,
+    max_tokens: maxTokens,
+    ...(stream && { stream }),
+    ...(temperature !== undefined && { temperature }),
+    ...(prompt.system !== undefined && { system: prompt.system }),
+    messages: [{ role: 'user', content: prompt.text }],
+  }
 }
 
 function joinOpenai(events: readonly unknown[]): ProbeAnswer | undefined {
