@@ -5,7 +5,7 @@ import type { AuditMark } from './auditMark.ts'
 import type { AuditCheck, Invariant } from './check.ts'
 import { checkInvariant } from './invariant.ts'
 import type { AuditLimits } from './limits.ts'
-import { createSheetRates, DUE, ratedBy } from './sheetRates.ts'
+import { createSheetRates, DUE, EXCEEDS_DUE, ratedBy } from './sheetRates.ts'
 
 /** Those of the logs from the given positions on, log by log over the index. */
 const NEW_RECEIPTS = `(
@@ -24,12 +24,12 @@ const standardRates = (receipts: string): Invariant => ({
   faults: `
     SELECT r.request_id || ' was charged ' || r.charge_units || ', price sheet ' || r.sheet_version ||
       CASE WHEN s.version IS NULL THEN ' does not sell ' || r.model
-        WHEN r.charge_units > ${DUE} THEN ' says ' || ${DUE}
+        WHEN ${EXCEEDS_DUE} THEN ' says ' || ${DUE}
         ELSE ' has no route to ' || r.provider END
     FROM ${receipts} r LEFT JOIN ${ratedBy('r')}
     WHERE r.charge_units > 0 AND r.rate = 'standard' AND r.tier = 'standard' AND NOT (r.endpoint = 'tools' AND r.status = 'partial')
       AND CASE WHEN s.version IS NULL THEN EXISTS (SELECT FROM sheet_rates) ELSE
-        r.charge_units > ${DUE} OR coalesce(r.provider <> ALL (s.providers), false)
+        ${EXCEEDS_DUE} OR coalesce(r.provider <> ALL (s.providers), false)
           AND (r.provider <> '' OR r.usage_source <> 'estimated') AND r.provider NOT LIKE 'prov\\_%' END`,
 })
 

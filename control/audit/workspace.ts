@@ -3,7 +3,7 @@ import { type Client, type Pool, withTransaction } from '../runtime/db/pool.ts'
 import type { AuditLimits } from './limits.ts'
 import { createSums } from './sumTables.ts'
 
-/** AuditLimits for the statements of an audit, which read much more than those of the gateway. */
+/** Limits for the statements of an audit, which read much more than those of the gateway. */
 const SETTINGS: readonly string[] = [
   'SET LOCAL statement_timeout = 0',
   'SET LOCAL idle_in_transaction_session_timeout = 0',
