@@ -267,6 +267,9 @@ test('the end of the month releases bids, burns remaining tokens, and closes the
   const short = await issueLock(stack, ['--supply', '5'])
   const database = new pg.Client(stack.databaseUrl)
   await database.connect()
+  // Before the first order, because tokens keep the end that they were bought with.
+  const ended = Date.now() + 8_000
+  await database.query('UPDATE lock_series SET ends_at_ms = $2 WHERE id = $1', [short, ended])
   const coin = await coinOf(one)
   assert.equal((await order(one, { series: short, side: 'buy', type: 'market', tokens: '3' })).status, 201)
   assert.equal(
@@ -275,8 +278,6 @@ test('the end of the month releases bids, burns remaining tokens, and closes the
   )
   const bid = await order(one, { series: short, side: 'buy', type: 'limit', tokens: '2', price: '0.05' })
   assert.equal(bid.body.status, 'open')
-  const ended = Date.now() + 1_000
-  await database.query('UPDATE lock_series SET ends_at_ms = $2 WHERE id = $1', [short, ended])
   const state = async () =>
     (await database.query('SELECT state FROM lock_series WHERE id = $1', [short])).rows[0]?.['state']
   await until('the series is closed', async () => (await state()) === 'closed')
