@@ -234,14 +234,14 @@ test('a stream that the client aborts is charged in part', async () => {
   }
   const receipt = await receiptAfter(aborting, id)
   assert.equal(receipt.status, 'partial')
-  assert.ok(receipt.usage.completion_tokens >= 3 && receipt.usage.completion_tokens < 100)
+  assert.ok(receipt.usage.completion_tokens >= 3 && receipt.usage.completion_tokens < 400)
 })
 
 test('a request that the client aborts ends with its own error', async () => {
   const aborting = await clients.create()
   const error = await thrownBy(APIUserAbortError, () =>
     aborting.chat.completions.create(
-      { model: 'test/slow', messages: MESSAGES, max_tokens: 5 },
+      { model: 'test/slow', messages: MESSAGES, max_tokens: 500 },
       { signal: AbortSignal.timeout(30) },
     ),
   )
@@ -254,7 +254,7 @@ async function receiptAfter(reader: OpenAI, id: string): Promise<Receipt> {
     try {
       return await reader.get<Receipt>(`/receipts/${id}`)
     } catch (error) {
-      if (!(error instanceof NotFoundError) || attempts === 5) throw error
+      if (!(error instanceof NotFoundError) || attempts === 30) throw error
     }
   }
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { Agent } from 'node:http'
 import { after, before, describe, test } from 'node:test'
-import { setTimeout as sleep } from 'node:timers/promises'
+import { awayFromTheHour } from '../../support/awayFromTheHour.ts'
 import { AgentClient } from '../../support/clients/agentClient.ts'
 import { api, newOwner } from '../../support/clients/apiClient.ts'
 import { assertError, chat, type ErrorBody, type Receipt } from '../../support/clients/chatClient.ts'
@@ -17,7 +17,6 @@ const PROMPT_TOKENS = 27
 const HOLD_UNITS = PROMPT_TOKENS * 1_000 + OUTPUT_TOKENS * 2_000
 /** Covers exactly ten requests: 0.00047 USD. */
 const EXACT = String((SERVED * HOLD_UNITS) / 1e9)
-const HOUR_MS = 3_600_000
 
 interface Answer {
   readonly status: number
@@ -61,12 +60,6 @@ async function sendAll({ baseUrls }: Stack, apiKeys: readonly string[], requests
   } finally {
     agent.destroy()
   }
-}
-
-/** Windows of caps follow the clock, so no test may run while one ends. */
-async function awayFromTheHour(): Promise<void> {
-  const leftMs = HOUR_MS - (Date.now() % HOUR_MS)
-  if (leftMs < 15_000) await sleep(leftMs + 100)
 }
 
 async function balanceUnits(stack: Stack, { accountId }: TestAccount): Promise<number> {

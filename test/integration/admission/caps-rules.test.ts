@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { awayFromTheHour } from '../../support/awayFromTheHour.ts'
 import { assertError, chat, chatStream, completion } from '../../support/clients/chatClient.ts'
 import { itemOf } from '../../support/present.ts'
 import { chargeOf } from '../../support/reconcile.ts'
@@ -176,6 +177,7 @@ test('with max_tokens the hold is all or nothing', async () => {
 })
 
 test('a cap counts the charge of a request, not its hold', async () => {
+  await awayFromTheHour()
   const { apiKey } = await stack.createAccount({ args: ['--cap-hour', '0.0001'] })
   for (let i = 0; i < 3; i++) {
     const { receipt } = completion(await chat(stack.baseUrl, apiKey, { model: M, max_tokens: 9 }))

@@ -33,7 +33,7 @@ function without({ open, endings }: JournalContent, requestId: string): JournalC
 }
 
 for (const place of [0, 1]) {
-  test(`ending ${place + 1} of ${CHARGES.length} was never written`, { timeout: 20_000 }, async (t) => {
+  test(`ending ${place + 1} of ${CHARGES.length} was never written`, { timeout: 120_000 }, async (t) => {
     const folder = makeTempDir('journal')
     t.after(() => removeTempDir(folder))
     const accountId = await fundedAccount(book, 10_000)

@@ -38,7 +38,7 @@ const trimmed = ({ open }: JournalContent): JournalContent => ({ open, endings: 
 const replay = (worker: LeasingWorker, written?: (content: JournalContent) => JournalContent): Promise<void> =>
   bookUntil(book, worker.replay(book.redis, written))
 
-test('requests that were open get receipts after endings that were trimmed', { timeout: 30_000 }, async (t) => {
+test('requests that were open get receipts after endings that were trimmed', { timeout: 120_000 }, async (t) => {
   const folder = makeTempDir('journal')
   t.after(() => removeTempDir(folder))
   const accountId = await fundedAccount(book, 100_000)

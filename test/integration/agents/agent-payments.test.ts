@@ -2,6 +2,7 @@
 // Method: a whole stack with two proxy processes; owners and agents over HTTP; every test ends with the audit.
 import assert from 'node:assert/strict'
 import { after, afterEach, before, test } from 'node:test'
+import { awayFromTheHour } from '../../support/awayFromTheHour.ts'
 import { AgentClient } from '../../support/clients/agentClient.ts'
 import { assertRefused, type Json, newOwner, type Owner } from '../../support/clients/apiClient.ts'
 import { assertError } from '../../support/clients/chatClient.ts'
@@ -79,6 +80,7 @@ test('funding twice with one Idempotency-Key moves coin once', async () => {
 })
 
 test("payments count against the caps of the agent's key, as requests do", async () => {
+  await awayFromTheHour()
   const [from, to] = [await agents.make({ caps: { hour: '3' }, budget: '4', request_cap: '2' }), await agents.make()]
   await agents.fund(from.slug, '10')
   const pay = (amount: string) => agents.post(`/v1/agents/${from.slug}/pay`, from.key, { to: to.slug, amount })

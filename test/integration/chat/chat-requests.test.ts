@@ -10,7 +10,7 @@ let apiKey: string
 
 before(async () => {
   stack = await startStack({
-    limits: { bodyTimeoutMs: 700 },
+    limits: { bodyTimeoutMs: 4_000 },
     catalog: {
       providers: [
         { id: 'mock' },
@@ -226,7 +226,7 @@ function raw(bytes: string, end = false): Promise<string> {
   return new Promise((resolve, reject) => {
     const socket = connect(Number(new URL(stack.baseUrl).port), '127.0.0.1')
     let seen = ''
-    socket.setTimeout(5_000, () => socket.destroy())
+    socket.setTimeout(30_000, () => socket.destroy())
     socket.on('data', (data) => {
       seen += data.toString()
       if (/\r\n\r\n.*\}\}?$/s.test(seen)) socket.destroy()

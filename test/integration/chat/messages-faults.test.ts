@@ -196,7 +196,7 @@ for (const [endpoint, dialect] of PAIRS) {
       await until('the provider notices', async () => (await lineOf(requestId)) !== undefined)
       const line = await lineOf(requestId)
       assert.equal(line?.outcome, 'client_gone')
-      assert.ok(line.frames_sent < 100, `the provider went on for ${line.frames_sent} frames`)
+      assert.ok(line.frames_sent < 400, `the provider went on for ${line.frames_sent} frames`)
       const receipt = await receiptOf(stack.baseUrl, apiKey, requestId)
       assert.deepEqual([receipt.status, receipt.error, receipt.usage_source], ['partial', 'client_gone', 'estimated'])
       assert.ok(receipt.usage.completion_tokens >= 5 && receipt.usage.completion_tokens <= line.frames_sent)

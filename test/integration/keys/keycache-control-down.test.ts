@@ -2,7 +2,6 @@
 // control that the test answers for.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { GatewayError } from '../../../contract/errors/errors.ts'
 import { sluice } from '../../../contract/wire/generated/messages.js'
 import { hashSecret, newSecret } from '../../../contract/wire/ids.ts'
@@ -30,7 +29,7 @@ class Control {
   readonly call = (async (_operation: string, { keyHashes }: sluice.ResolveKeysRequest) => {
     this.asked++
     if (this.down) {
-      await sleep(100)
+      await nextTurn()
       throw new ControlUnavailable('resolve_keys')
     }
     if (this.garbled !== undefined) return readReply('resolve_keys', this.garbled)
@@ -74,7 +73,7 @@ test('while the feed is broken, an entry past its time is served immediately, an
   for (let i = 0; i < 100; i++) assert.ok(!(cache.find(secret, laterMs) instanceof Promise))
   await nextTurn()
   assert.equal(control.asked, 2)
-  await sleep(120)
+  await nextTurn()
   cache.find(secret, laterMs + limits.keyRefreshRetryMs - 1)
   await nextTurn()
   assert.equal(control.asked, 2, 'not again before its time')
@@ -83,9 +82,9 @@ test('while the feed is broken, an entry past its time is served immediately, an
   await nextTurn()
   assert.equal(control.asked, 3)
   control.known.clear()
-  await sleep(10)
+  await nextTurn()
   cache.find(secret, Date.now() + limits.keyCacheTtlMs + 1)
-  await sleep(10)
+  await nextTurn()
   assert.throws(() => cache.find(secret, Date.now()), { code: 'invalid_api_key' })
 })
 
@@ -124,12 +123,11 @@ test('any number of unknown keys evicts no known one, and malformed keys are not
 })
 
 test('the least recently used key is evicted', async () => {
-  const { control, cache } = start({ keyCacheEntriesMax: 2, keyCacheTtlMs: 1 })
+  const { control, cache } = start({ keyCacheEntriesMax: 2 })
   const [used, unused, added] = [control.addKey(), control.addKey(), control.addKey()]
   for (const secret of [used, unused]) await cache.find(secret, Date.now())
-  await sleep(5)
-  cache.find(used, Date.now())
-  await sleep(5)
+  cache.find(used, Date.now() + limits.keyCacheTtlMs + 1)
+  await nextTurn()
   await cache.find(added, Date.now())
   assert.ok(!(cache.find(used, Date.now()) instanceof Promise))
   assert.ok(cache.find(unused, Date.now()) instanceof Promise)

@@ -174,7 +174,7 @@ test('SIGTERM: requests that outlast the grace period are cut and not charged', 
 })
 
 test('SIGTERM: a client that does not read its stream does not delay the shutdown', async () => {
-  await withStack({ limits: { drainGraceMs: 200, shutdownTimeoutMs: 500 } }, async (stack, { apiKey }) => {
+  await withStack({ limits: { drainGraceMs: 200, shutdownTimeoutMs: 4_000 } }, async (stack, { apiKey }) => {
     const controller = new AbortController()
     const response = await fetch(`${stack.baseUrl}/v1/chat/completions`, {
       method: 'POST',

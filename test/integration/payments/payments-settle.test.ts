@@ -18,7 +18,7 @@ test('EIP-3009: the payer pays, is served and is refunded the rest', async () =>
   const order = await bench.order(payer, 'stablecoin', 4_200n)
   const settled = await bench.settle(order)
   assert.match(settled.transaction, /^0x[0-9a-f]{64}$/)
-  assert.ok(Math.abs(settled.heldAtMs - Date.now()) < 5_000)
+  assert.ok(Math.abs(settled.heldAtMs - Date.now()) < 60_000)
   assert.equal(await bench.chain.balanceOf('stablecoin', payer.address), 1_000_000_000n - 4_200n)
   await bench.serve(order, 1_234_567)
   await bench.settled()

@@ -116,7 +116,7 @@ test('a failover announced while a lost connection queries the master does not s
   await until('it hears of failovers', () => sentinel.listeners === 1)
   sentinel.isSilent = true
   await master.kill9()
-  await until('it asks for the master', () => sentinel.asking.length === 1)
+  await until('it asks for the master', () => sentinel.asking.length > 0)
   sentinel.announce()
   await master.start()
   sentinel.isSilent = false

@@ -83,13 +83,13 @@ const resolveKey = (keyHash: string) => send('resolve_key', sluice.ResolveKeyReq
 const keyOf = (reply: OpenedReply) => sluice.KeyRecord.decode(reply.payload).keyId
 
 async function replyTo(id: number): Promise<OpenedReply> {
-  await until(`call ${id} is answered`, () => replies.has(id), 10_000)
+  await until(`call ${id} is answered`, () => replies.has(id))
   return replies.get(id) ?? assert.fail()
 }
 
 /** As a proxy does: asks again while no answer comes, since an answer may go out before it listens again. */
 async function askUntilAnswered(keyHash: string): Promise<OpenedReply> {
-  for (let attempt = 0; attempt < 10; attempt++) {
+  for (let attempt = 0; attempt < 60; attempt++) {
     const id = await resolveKey(keyHash).catch(() => 0)
     for (let waits = 0; waits < 20 && !replies.has(id); waits++) await sleep(50)
     const reply = replies.get(id)

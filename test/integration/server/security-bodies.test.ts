@@ -48,7 +48,7 @@ async function trickle(server: TestServer, length: number, piece: number, everyM
 
 /** Waits longer than `eventually`, for the slow cases. */
 async function untilAnswered(client: RawClient): Promise<string> {
-  for (let i = 0; i < 200 && !client.closed && client.text === ''; i++) await sleep(100)
+  for (let i = 0; i < 600 && !client.closed && client.text === ''; i++) await sleep(100)
   return client.text
 }
 
@@ -220,7 +220,7 @@ test('the sender is resolved once, and the rest of the body waits for it', async
 })
 
 test('slow bodies without a key use no slot of customers', async () => {
-  const server = await start({ strangerSlowBodiesMax: 2, bodyTimeoutMs: 8_000 })
+  const server = await start({ strangerSlowBodiesMax: 2, bodyTimeoutMs: 30_000 })
   const begin = async (path: string): Promise<RawClient> => {
     const client = await open(server)
     await client.send(`${head(path, 10)}a`)

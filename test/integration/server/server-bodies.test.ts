@@ -9,6 +9,7 @@ import {
   eventually,
   memoryInUse,
   RawClient,
+  readTurns,
   startServer,
   type TestServer,
 } from '../../support/parts/server.ts'
@@ -91,7 +92,7 @@ test('an announced length reserves no memory before the bytes arrive', async () 
     const before = await memoryInUse()
     for (let i = 0; i < 40; i++) await sendPart(await open(), announced('/echo', 20 * MIB), 1_000)
     await eventually('all are open', () => server.open === 40)
-    await sleep(50)
+    await readTurns()
     const kept = (await memoryInUse()) - before
     assert.ok(kept < 8 * MIB, `${kept} bytes for 40 bodies of 1000 bytes`)
   })
@@ -104,7 +105,7 @@ test('chunks of one byte use about one byte of memory each', async () => {
     const client = await open()
     await client.send(chunked('/echo'))
     for (let sent = 0; sent < chunks; sent += 10_000) await client.send('1\r\na\r\n'.repeat(10_000))
-    await sleep(300)
+    await readTurns()
     const kept = (await memoryInUse()) - before
     assert.ok(kept < 8 * MIB, `${kept} bytes for ${chunks} chunks of one byte`)
     await client.send('0\r\n\r\n')
@@ -126,7 +127,7 @@ test('all incoming bodies share one memory limit', async () => {
   await withServer({ bodyBytesOpenMax: 3 * MIB }, async ({ server, refused }, open) => {
     const first = await open()
     await sendPart(first, announced('/echo', 2 * MIB), 2 * MIB - 1)
-    await sleep(100)
+    await readTurns()
     const second = await open()
     await sendPart(second, announced('/echo', 2 * MIB), 2 * MIB)
     assert.deepEqual(await second.answers(1), [503])
@@ -143,10 +144,10 @@ test('all incoming bodies share one memory limit', async () => {
 })
 
 test('concurrent large bodies are bounded; the connection of a rejected one stays usable', async () => {
-  await withServer({ largeBodiesMax: 1 }, async (_, open) => {
+  await withServer({ largeBodiesMax: 1 }, async ({ server }, open) => {
     const first = await open()
     await sendPart(first, announced('/echo', 2 * MIB), 2 * MIB - 1)
-    await sleep(100)
+    await readTurns()
     const small = await open()
     await sendPart(small, announced('/echo', MIB), MIB)
     assert.deepEqual(await small.answers(1), [200])
@@ -156,7 +157,7 @@ test('concurrent large bodies are bounded; the connection of a rejected one stay
     assert.match(second.text, /too_many_uploads/)
     assert.match(second.text, /retry-after: 1\r\n/)
     first.leave()
-    await sleep(50)
+    await eventually('the server knows', () => server.open === 0)
     await sendPart(second, announced('/echo', 3 * MIB), 3 * MIB)
     assert.deepEqual(await second.answers(2), [429, 200])
     assert.match(second.text, new RegExp(describe(Buffer.alloc(3 * MIB, 97))))

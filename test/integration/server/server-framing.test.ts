@@ -1,8 +1,7 @@
 // Goal: no request can be hidden behind one whose length is in doubt (RFC 9112 section 6.3).
 import assert from 'node:assert/strict'
 import { after, before, beforeEach, test } from 'node:test'
-import { setTimeout as sleep } from 'node:timers/promises'
-import { eventually, RawClient, startServer, type TestServer } from '../../support/parts/server.ts'
+import { eventually, RawClient, readTurns, startServer, type TestServer } from '../../support/parts/server.ts'
 
 const HIDDEN = 'GET /served HTTP/1.1\r\nHost: x\r\n\r\n'
 const AFTER_CHUNKS = `0\r\n\r\n${HIDDEN}`
@@ -36,12 +35,15 @@ beforeEach(() => {
 })
 after(() => server.server.close())
 
-/** Sends pieces and waits until the server has closed the connection. */
-async function play(pieces: readonly string[]): Promise<RawClient> {
+/** Sends pieces and waits until the server has closed the connection. @param pause what is waited for between two pieces */
+async function play(
+  pieces: readonly string[],
+  pause: (client: RawClient) => Promise<unknown> = readTurns,
+): Promise<RawClient> {
   const client = await RawClient.open(server.port)
-  for (const piece of pieces) {
+  for (const [i, piece] of pieces.entries()) {
+    if (i > 0) await pause(client)
     await client.send(piece)
-    await sleep(30)
   }
   await eventually('the server closes', () => client.closed).finally(() => client.leave())
   return client
@@ -60,7 +62,7 @@ for (const [headers, rest] of FAULTS) {
   })
 
   test(`${name} in two segments: one response, then the connection is closed`, async () => {
-    const client = await play([`${START}${headers}\r\n`, rest])
+    const client = await play([`${START}${headers}\r\n`, rest], (one) => one.answers(1))
     assert.deepEqual(client.statuses(), [400])
     assert.deepEqual(server.served, [])
     assert.equal(server.server.open, 0)
@@ -122,7 +124,7 @@ test('a chunk extension ends in 408 or 400, and no request after it is served', 
     ] as const) {
       const client = await RawClient.open(slow.port)
       await client.send(`${CHUNKED}2${extension}\r\n{}\r\n0\r\n\r\n`)
-      await sleep(50)
+      await readTurns()
       await client.send(HIDDEN)
       await eventually('the server closes', () => client.closed).finally(() => client.leave())
       assert.match(client.text, expected)

@@ -199,10 +199,11 @@ test('a read of a job at any worker triggers a poll of its provider, within the 
     const response = await fetch(`${stack.baseUrl}/v1/videos/${id}`, { headers })
     assert.equal(response.status, 200)
     await response.arrayBuffer()
-    // Left alone, as many questions would take a minute and more.
-    assert.ok(Date.now() - startedMs < 20_000, `${(await polls()) - before} questions in 20 s`)
+    // Left alone, as many questions would take two minutes and more.
+    assert.ok(Date.now() - startedMs < 60_000, `${(await polls()) - before} questions in 60 s`)
   }
-  assert.ok(Date.now() - startedMs >= 5 * POLL_MIN_MS, 'the provider was asked too often')
+  // The first of them may have been on its way before.
+  assert.ok(Date.now() - startedMs >= 4 * POLL_MIN_MS, 'the provider was asked too often')
   await releaseVideos(stack)
 })
 

@@ -1,4 +1,5 @@
 import { after, afterEach, before, beforeEach } from 'node:test'
+import { awayFromTheHour } from '../awayFromTheHour.ts'
 import { LeaseWorker } from './leaseWorker.ts'
 import { type Book, ensureOpen, startBook, TestProxy } from './ledger.ts'
 
@@ -18,6 +19,7 @@ export function eachWithProxy(take: (parts: { book: Book; proxy: TestProxy }) =>
     book = await startBook()
   })
   beforeEach(async () => {
+    await awayFromTheHour()
     const proxy = new TestProxy(book.redis)
     await proxy.beat()
     stop = keepBeating(() => proxy.beat())
@@ -35,6 +37,7 @@ export function eachWithWorker(take: (parts: { book: Book; worker: LeaseWorker }
     book = await startBook()
   })
   beforeEach(async () => {
+    await awayFromTheHour()
     await book.pool.query('DELETE FROM proxy_owners')
     await ensureOpen(book)
     const worker = await LeaseWorker.start(book)

@@ -1,6 +1,7 @@
 import { after, before, beforeEach } from 'node:test'
 import { connectRedis, type Redis } from '../../../contract/wire/redis.ts'
 import { shardOf } from '../../../contract/wire/redisKeys.ts'
+import { awayFromTheHour } from '../awayFromTheHour.ts'
 import { startTestRedis, type TestServer } from '../services.ts'
 import { LeaseOwner } from './leaseOwner.ts'
 import { openShards, plainAccount } from './leaseState.ts'
@@ -14,6 +15,7 @@ export function eachWithOwner(take: (parts: { redis: Redis; owner: LeaseOwner })
     redis = connectRedis(server.url, 'wait')
   })
   beforeEach(async () => {
+    await awayFromTheHour()
     await openShards(redis)
     const owner = new LeaseOwner(redis)
     await owner.open()

@@ -27,10 +27,11 @@ test('a discarded wake does not shorten the next sleep', async () => {
   pause.wake()
   pause.forget()
   let isOver = false
-  const asleep = pause.sleep(200).then(() => {
+  const asleep = pause.sleep(LONG_MS).then(() => {
     isOver = true
   })
   await new Promise(setImmediate)
   assert.equal(isOver, false)
+  pause.wake()
   await asleep
 })

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
-import { once } from 'node:events'
-import { type AddressInfo, createServer } from 'node:net'
+import { createServer } from 'node:net'
 import test from 'node:test'
 import { workerStopMaxMs } from '../../../../contract/limits/stopTime.ts'
 import { OutageFilter } from '../../../../control/launch/outage.ts'
+import { freePort } from '../../../../control/launch/process/freePort.ts'
 import { programStopTimeoutMs } from '../../../../control/launch/runStack.ts'
 import { warningOf } from '../../../../control/launch/warningText.ts'
 import { limits } from '../../../support/limits.ts'
@@ -40,11 +40,7 @@ test('a warning includes its subject', () => {
 })
 
 test('while a server is down, the first line is shown and its recovery is reported once', async (t) => {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
-  server.close()
-  await once(server, 'close')
+  const port = await freePort()
   const shown: string[] = []
   const outage = new OutageFilter((text) => shown.push(text))
   t.after(() => outage.stop())

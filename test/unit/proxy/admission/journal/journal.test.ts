@@ -141,7 +141,7 @@ test('a failed disk write is reported to all waiting callers, also in the next s
   for (let seq = 1; seq <= 3; seq++) {
     const told = new Told()
     journal.append(ending(`req_${seq}`, seq), told)
-    await until('it is refused', () => told.news.length > 0, 2_000)
+    await until('it is refused', () => told.news.length > 0)
     assert.deepEqual(told.news, ['unwritten'])
   }
 })

@@ -1,8 +1,9 @@
 // Goal: a provider that is down is known without a request, and one that is back serves again. Method: a listener that
 // opens and closes, and the health of routes as the proxy keeps it.
 import assert from 'node:assert/strict'
-import { type AddressInfo, createServer, type Server } from 'node:net'
+import { createServer, type Server } from 'node:net'
 import { test } from 'node:test'
+import { freePort } from '../../../../../control/launch/process/freePort.ts'
 import type { Catalog } from '../../../../../proxy/catalog/catalog.ts'
 import { RouteProbes } from '../../../../../proxy/upstream/probes/routeProbes.ts'
 import { RouteHealth } from '../../../../../proxy/upstream/routeHealth.ts'
@@ -26,8 +27,8 @@ function catalogOf(origin: string): Catalog {
 }
 
 test('the breaker opens for routes to an unreachable provider without a request, and closes once it is reachable', async (t) => {
-  let server = await listen(0)
-  const { port } = server.address() as AddressInfo
+  const port = await freePort()
+  let server = await listen(port)
   const ownLimits = { ...limits, breakerFailures: 2, breakerOpenMs: 400, routeProbeMs: 20, routeProbeRetryMs: 20 }
   const health = new RouteHealth(ownLimits)
   const probes = new RouteProbes({ catalog: () => catalogOf(`http://127.0.0.1:${port}`), health, limits: ownLimits })
