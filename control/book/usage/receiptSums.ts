@@ -49,14 +49,14 @@ export function tagSumsOf(receipts: string): string {
 }
 
 /**
- * Receipts that the statistics have not counted yet, and that are in no sums by tag and user therefore.
+ * Receipts with tags or a user that the statistics have not counted yet, and that are in no sums by tag and user therefore.
  * @param where which of them, by `c.log` and columns of `r`
  * @returns SQL of a table of rows of receipts
  */
 export function uncountedReceipts(where: string): string {
   return `(
     SELECT r.* FROM statistics_cursors c CROSS JOIN LATERAL (
-      SELECT * FROM receipts WHERE log = c.log AND position >= c.position OFFSET 0
+      SELECT * FROM receipts WHERE log = c.log AND position >= c.position AND tags_hash <> '' OFFSET 0
     ) AS r WHERE ${where}
   )`
 }
