@@ -20,7 +20,12 @@ let stack: Stack
 before(async () => {
   cluster = await startTestCluster({ replicas: 0 })
   const models = [{ id: 'test/small' }, videoModel('test/clip', 'mock,video=held')]
-  stack = await startStack({ redis: cluster, workers: 2, catalog: { models }, limits: { videoPollMinMs: 50, leaseRestMs: 300 } })
+  stack = await startStack({
+    redis: cluster,
+    workers: 2,
+    catalog: { models },
+    limits: { videoPollMinMs: 50, leaseRestMs: 300 },
+  })
 })
 after(() => stack.finish())
 
