@@ -1,5 +1,13 @@
 import { join } from 'node:path'
-import { type Address, type Hex, maxUint256, parseAbi, parseEther } from 'viem'
+import {
+  type Address,
+  type Hex,
+  maxUint256,
+  parseAbi,
+  parseEther,
+  type TransactionReceipt,
+  WaitForTransactionReceiptTimeoutError,
+} from 'viem'
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 import { type AnvilNode, type AnvilOptions, DEV_CHAIN_ID, startAnvil } from '../../control/launch/chain/anvil.ts'
 import {
@@ -23,6 +31,8 @@ const REGISTRY_ABI = parseAbi([
 ])
 const TREASURY_INDEX = 1
 const RELAYER_INDEX = 2
+const RECEIPT_WAIT_MS = 10_000
+const RECEIPT_WAITS = 6
 
 /** What a new payer has of the stablecoin, in atomic units. */
 export const FUNDS = 1_000_000_000n
@@ -170,9 +180,23 @@ export class TestChain {
   }
 
   private async wait(hash: Hex): Promise<void> {
-    const receipt = await this.client.waitForTransactionReceipt({ hash })
+    const receipt = await this.receiptOf(hash)
     if (receipt.status !== 'success') throw new Error(`transaction ${hash} failed`)
   }
+
+  /** A transaction that arrives while anvil begins to mine again may stay in its pool until there is another block. */
+  private async receiptOf(hash: Hex): Promise<TransactionReceipt> {
+    for (let waits = 0; waits < RECEIPT_WAITS; waits++) {
+      const receipt = await this.client.waitForTransactionReceipt({ hash, timeout: RECEIPT_WAIT_MS }).catch(tooLate)
+      if (receipt !== undefined) return receipt
+      await this.client.mine({ blocks: 1 })
+    }
+    throw new Error(`transaction ${hash} is in no block`)
+  }
+}
+
+function tooLate(error: unknown): undefined {
+  if (!(error instanceof WaitForTransactionReceiptTimeoutError)) throw error
 }
 
 /** Starts a node on a free port with its contracts. Stop it with `stop()`. */
