@@ -1,5 +1,7 @@
-// Types, contracts, lint and format, layering, documentation: runs all of them and fails when one does.
-import { spawnSync } from 'node:child_process'
+// Types, contracts, lint and format, layering, documentation: runs all of them, two at a time, and fails when one does.
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
@@ -16,9 +18,23 @@ const steps = [
   ['links and spelling', process.execPath, ['scripts/prose.mjs']],
 ]
 const failed = []
-for (const [name, command, args] of steps) {
-  if (spawnSync(command, args, { cwd: root, stdio: 'inherit' }).status !== 0) failed.push(name)
+
+/** Shows the output of a step in one piece, since another one runs beside it. */
+async function run([name, command, args]) {
+  const child = spawn(command, args, { cwd: root, stdio: ['ignore', 'pipe', 'pipe'] })
+  const [output, errors, [status]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')])
+  process.stdout.write(output)
+  process.stderr.write(errors)
+  if (status !== 0) failed.push(name)
 }
+
+async function serve() {
+  for (let step = steps.shift(); step !== undefined; step = steps.shift()) await run(step)
+}
+
+// The other steps read its output.
+await run(steps.shift())
+await Promise.all([serve(), serve()])
 if (failed.length > 0) {
   console.error(`check failed: ${failed.join(', ')}`)
   process.exit(1)

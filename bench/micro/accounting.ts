@@ -5,6 +5,7 @@ import { chargeUnits, resolveRateSet } from '../../contract/money/charge.ts'
 import type { ReceiptFields } from '../../contract/money/receipt.ts'
 import { receiptJson } from '../../contract/money/receipt.ts'
 import { UNITS_PER_USD } from '../../contract/money/units.ts'
+import { UsageReports } from '../../contract/money/usageReports.ts'
 import { isId, newId } from '../../contract/wire/ids.ts'
 import { promptTokensMax, sizeHold } from '../../proxy/admission/holdSize.ts'
 
@@ -18,6 +19,9 @@ const usage: TokenUsage = {
   output: 101,
   reasoning: 0,
 }
+/** In the spelling of Anthropic, which is not read by the short way of OpenAI's. */
+const report = { input_tokens: 812, cache_read_input_tokens: 188, output_tokens: 101 }
+const bounds = { promptTokensMax: 1_000_000, outputTokensMax: 1_000_000 }
 const size = { textBytes: 4_000, messages: 6, images: 0 }
 const receipt: ReceiptFields = {
   requestId: newId('req'),
@@ -49,6 +53,10 @@ export function addAccounting(bench: Bench): void {
   assert.equal(chargeUnits(rates, usage), 196_500)
   bench.add('charge of a usage', () => {
     chargeUnits(rates, usage)
+  })
+  assert.deepEqual(new UsageReports(bounds).noteIn({ usage: report }), true)
+  bench.add('usage of a report', () => {
+    new UsageReports(bounds).noteIn({ usage: report })
   })
   // 2000 tokens of text, 48 for six messages, 16 for the request; 1000 tokens of output.
   assert.equal(promptTokensMax(size, rates, 0), 2_064)

@@ -69,17 +69,17 @@ export function readStatedUsage(value: JsonObject, bounds: UsageBounds): StatedU
     const rest = total - prompt - (inside === false ? (cached ?? 0) + (written ?? 0) : 0)
     const thought = Math.max(reasoning ?? 0, rest - (output ?? 0))
     const isMore = rest > (output ?? 0) && rest <= outputTokensMax
-    if (isMore) return { ...prompted, inside, output: rest, reasoning: thought, contradicts: counts.broken }
+    if (isMore) return { inside, output: rest, reasoning: thought, contradicts: counts.broken, ...prompted }
   }
   const inside = sums.inside ?? spelledInside(value)
   const isPart = !sums.addsReasoning && output !== null && reasoning !== null && reasoning > output
   const isOverfull = inside === true && prompt !== null && (cached ?? 0) + (written ?? 0) > prompt
   return {
-    ...prompted,
     inside,
     output: output !== null && sums.addsReasoning ? output + (reasoning ?? 0) : output,
     reasoning,
     contradicts: counts.broken || sums.contradict || isPart || isOverfull,
+    ...prompted,
   }
 }
 

@@ -41,7 +41,7 @@ export function potsFor(
   quota: Quota | undefined,
 ): readonly Pot[] | null {
   if (quota === undefined) return pots.length === 0 ? null : pots
-  return [...pots, { ...quota, shard, key: quotaKey(shard, `model:${accountId}:${modelId}`), subject: SUBJECT.model }]
+  return [...pots, { shard, key: quotaKey(shard, `model:${accountId}:${modelId}`), subject: SUBJECT.model, ...quota }]
 }
 
 /** A quota of a record; undefined where it limits nothing. */

@@ -41,7 +41,7 @@ function attemptRecord(attempt: AttemptTrace, requestEndMs: number): AttemptReco
   const { target, spanId, number, startMs, endMs, status, error } = attempt
   // A request may be decided by an answer whose connection ends later, or that is given up with it.
   const lastMs = endMs < 0 ? requestEndMs : Math.min(endMs, requestEndMs)
-  return { ...target, spanId, number, startMs, endMs: lastMs, status, error }
+  return { spanId, number, startMs, endMs: lastMs, status, error, ...target }
 }
 
 /** Errors after the first bytes of an answer cannot change its status. */

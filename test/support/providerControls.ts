@@ -1,7 +1,7 @@
 import type { ProviderStats, Served } from '../../mock/main.ts'
 import { byRequest } from './attempts.ts'
 import type { TestProcess } from './testProcess.ts'
-import { until } from './until.ts'
+import { until, untilStill } from './until.ts'
 
 /** What a test does with the mock provider of its stack. */
 export class ProviderControls {
@@ -34,15 +34,11 @@ export class ProviderControls {
    * Waits until the mock provider has begun so many answers and sends nothing more of them.
    * @returns the frames or pieces of them that it has sent
    */
-  async untilStalled(answers: number): Promise<number> {
-    let sent = -1
-    await until('the provider sends nothing more', async () => {
-      const last = sent
+  untilStalled(answers: number): Promise<number> {
+    return untilStill('the provider sends nothing more', async () => {
       const { open, open_frames_sent } = await this.stats()
-      sent = open_frames_sent
-      return open === answers && sent > 0 && sent === last
+      return open === answers ? open_frames_sent : 0
     })
-    return sent
   }
 
   /** Lets every answer that takes its time stand still, until `release`: a test then needs no luck to be in time. */

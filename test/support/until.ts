@@ -18,3 +18,14 @@ export async function until(
     await sleep(POLL_MS)
   }
 }
+
+/** Waits until a reading is above 0 and the same twice. @returns it */
+export async function untilStill(what: string, read: () => Promise<number>): Promise<number> {
+  let reading = 0
+  await until(what, async () => {
+    const last = reading
+    reading = await read()
+    return reading > 0 && reading === last
+  })
+  return reading
+}

@@ -69,7 +69,7 @@ export class MessagesRequest implements ChatRequest {
     const whole = lacksPdfs ? chatBody(withoutDocuments(this.native)) : this.forward
     const forward = effort === null ? whole : { ...whole, reasoning_effort: effort }
     const said = effort ?? (isJsonObject(thinking) && thinking['type'] === 'disabled' ? 'none' : null)
-    return { ...this.read, forward, ...(said !== null && { effort: said }) }
+    return { forward, ...(said !== null && { effort: said }), ...this.read }
   }
 }
 

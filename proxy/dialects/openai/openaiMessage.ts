@@ -20,10 +20,10 @@ export function readOpenaiMessage(body: AnswerJson, context: AnswerContext): Mes
   const said = isJsonObject(choice) && isJsonObject(choice['message']) ? choice['message'] : {}
   const reason = isJsonObject(choice) ? givenReason(choice['finish_reason']) : null
   return {
-    ...saidIn(said),
     toolCalls: callPieces(said),
     finish: reason === null || reason === 'error' ? 'stop' : reason,
     usage: usageOfAnswer(answer, boundsOf(context)),
     outputBytes: outputBytes(answer),
+    ...saidIn(said),
   }
 }

@@ -88,7 +88,7 @@ export function admit(
   const usual = routePolicy(request, principal, dialects, request.prompt.privateImage)
   // Few models have canaries or a choice of keys: the others do without more objects per request.
   const isUsual = model.canaries.length === 0 && !model.leavesChoice
-  const policy = isUsual ? usual : { ...usual, ...choiceOf(request, principal, model, moment) }
+  const policy = isUsual ? usual : withChoice(usual, choiceOf(request, principal, model, moment))
   const routes = chooseRoutes(model, policy, health, nowMs)
   const size = sizeFor(request, model, rates)
   const lock = principal.locks === null ? undefined : lockUse(request, principal.locks, model, { routes, size }, nowMs)
@@ -116,13 +116,17 @@ export function sizeFor(request: ChatFields, model: Model, rates: ModelRates): H
   return sizeHold(set, promptTokens, outputTokens, request.maxTokens === null)
 }
 
+type Choice = Pick<RoutePolicy, 'canary' | 'affinity'>
+
+const withChoice = (usual: RoutePolicy, { canary, affinity }: Choice): RoutePolicy => ({ canary, affinity, ...usual })
+
 /** The part of the policy that chooses among several providers or keys. */
 function choiceOf(
   request: ReadRequest,
   principal: Principal,
   { canaries, leavesChoice }: Model,
   moment: Moment,
-): Pick<RoutePolicy, 'canary' | 'affinity'> {
+): Choice {
   const canary = canaries.length === 0 ? undefined : mayServeRegistered(request, principal, moment.requestId)
   if (!leavesChoice) return { canary }
   const body = request.native ?? request.forward

@@ -91,7 +91,7 @@ class Choice {
     // Tokens of a lock pay for one model, and a hold that has some pays for no other.
     if (first.lock !== undefined) return first
     const { wantUnits, candidates, since, waitSeconds } = this
-    return { ...first, fallback: { wantUnits, candidates, since, waitSeconds } }
+    return { fallback: { wantUnits, candidates, since, waitSeconds }, ...first }
   }
 
   private add({ modelId, on }: Named, other: Model | undefined, model: Model | undefined): void {

@@ -34,7 +34,7 @@ export function unitServe<Request extends UnitRequest, Plan extends UnitPlan>(
     checkWishes(request, model, principal)
     const events = operation.events?.asks(request) === true ? operation.events : undefined
     const affinity = unitAffinity(model, principal, exchange)
-    const policy = { ...routePolicy(request, principal, DIALECTS_OF[endpoint]), events, affinity }
+    const policy = { events, affinity, ...routePolicy(request, principal, DIALECTS_OF[endpoint]) }
     const routes = chooseRoutes(model, policy, services.health, exchange.startedAtMs)
     const meteredOf = ({ holdUnits, tokensMax = 0 }: UnitPlan, isStreamed: boolean): Metered => {
       const { tagging } = request

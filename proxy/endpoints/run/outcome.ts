@@ -123,7 +123,7 @@ export class Outcome implements HoldEnd {
     const { exchange, principal } = this.run
     const { accountId, keyId } = principal
     const { requestId, heldUnits: holdUnits } = hold
-    const entry = { ...ended, requestId, accountId, keyId, holdUnits, tries: servedBy.tries }
+    const entry = { requestId, accountId, keyId, holdUnits, tries: servedBy.tries, ...ended }
     for (const recorder of recorders) recorder.ended(exchange, entry, Date.now())
   }
 

@@ -203,10 +203,7 @@ test('stream_cut and gateway_restarting: a restart does not charge', async () =>
   const before = await credits()
   const stream = chatStream(stack.baseUrl, apiKey, { model: 'test/endless' })
   const silent = ask({ model: 'test/endless' })
-  await until('both are at the provider', async () => {
-    const stats = await fetch(`${stack.provider.url().replace('/v1', '')}/_stats`)
-    return ((await stats.json()) as { open: number }).open === 2
-  })
+  await until('both are at the provider', async () => (await stack.provider.open()) === 2)
   assert.equal(await stack.proxy.sigterm(), 0)
   const cut = await stream
   const { error } = cut.events.at(-1) as unknown as ErrorBody

@@ -21,6 +21,7 @@ import { present } from '../../support/present.ts'
 import { assertSecondsReconciled } from '../../support/reconcile.ts'
 import { residentBytes } from '../../support/residentBytes.ts'
 import { type Stack, startStack, type TestAccount, until } from '../../support/stack.ts'
+import { untilStill } from '../../support/until.ts'
 
 const POLL_MIN_MS = 50
 const FLOOD_BYTES = 100_000_000
@@ -170,11 +171,9 @@ test('clips without a reader stop at the provider, with bounded memory', async (
     request(stack.baseUrl + path, { agent: false, headers: { authorization: `Bearer ${account.apiKey}` } }).end(),
   )
   const answers = await Promise.all(calls.map(async (call) => (await once(call, 'response'))[0] as IncomingMessage))
-  let sent = -1
-  await until('the provider sends nothing any more', async () => {
-    const last = sent
-    sent = (await providerVideos(stack)).find((entry) => entry.request_id === job.request_id)?.clip_bytes_sent ?? 0
-    return sent > 0 && sent === last
+  const sent = await untilStill('the provider sends nothing more', async () => {
+    const sold = (await providerVideos(stack)).find((entry) => entry.request_id === job.request_id)
+    return sold?.clip_bytes_sent ?? 0
   })
   // What the sockets on the way hold is the system's; all clips together would be four times as much.
   assert.ok(sent < (HELD_UP * FLOOD_BYTES) / 4, `${sent} bytes have left the provider`)
