@@ -89,8 +89,9 @@ async function timeReads(pool: Pool, reader: ReceiptReader, accounts: readonly G
       reader.list({ ...own, keyId: '', limit: 20, after: '' }),
     ),
     await timed("a month's statement", readers, async ({ accountId }) => {
+      const query = { accountId, ...lastMonth, form: 'csv', tag: '', user: '' } as const
       for (let next: string | undefined; next !== ''; ) {
-        next = (await statementPart(pool, { accountId, ...lastMonth }, next ?? '', limits)).next
+        next = (await statementPart(pool, query, next ?? '', limits)).next
       }
     }),
     await timed('balance', readers, ({ accountId }) => balanceOf(pool, accountId)),

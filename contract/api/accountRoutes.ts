@@ -2,17 +2,32 @@ import type { ContractLimits } from '../limits/limits.ts'
 import { flagOrNone, pageAfter, pageLimit, text, usd } from './fields.ts'
 import { type ApiRoute, members } from './route.ts'
 
-/** Some of the groups of sums by day, or one of tag and user among some of the others, separated by commas. */
-const groups = (byDay: string, besideTags: string): RegExp =>
-  new RegExp(`^((${byDay})(,(${byDay})){0,6}|((${besideTags}),){0,2}(tag|user)(,(${besideTags})){0,2})$`)
+/** One of the groups among some others, separated by commas. */
+const among = (one: string, others: string, most: number): string =>
+  `((${others}),){0,${most}}(${one})(,(${others})){0,${most}}`
+
+/** Some of the groups of sums by day, or one of tag and user beside periods, or provider and outcome beside days and models. */
+const groups = (owner: string, outcomes: string): RegExp => {
+  const byDay = `${BY_DAY}|${owner}`
+  const besideTags = owner === 'account' ? `${PERIOD}|account` : PERIOD
+  const besideOutcomes = `day|month|model|${owner}|${outcomes}`
+  return new RegExp(
+    `^((${byDay})(,(${byDay})){0,6}|${among('tag|user', besideTags, 2)}|${among(outcomes, besideOutcomes, 5)})$`,
+  )
+}
 
 const BY_DAY = 'day|month|model|key|platform_key'
 const PERIOD = 'hour|day|month'
 
-/** The groups of the usage of an account. */
-export const ACCOUNT_USAGE_GROUPS: RegExp = groups(`${BY_DAY}|agent`, PERIOD)
+/** The groups of the usage of an account. Which provider served is the operator's matter. */
+export const ACCOUNT_USAGE_GROUPS: RegExp = groups('agent', 'outcome')
 /** The groups of the usage of all accounts. */
-export const ALL_USAGE_GROUPS: RegExp = groups(`${BY_DAY}|account`, `${PERIOD}|account`)
+export const ALL_USAGE_GROUPS: RegExp = groups('account', 'provider|outcome')
+
+const STATEMENT_QUERY = members({
+  tag: text('a tag such as team=search, percent-encoded as in x-sluice-tags', 4_096),
+  user: text('a user as requests have named it', 4_096),
+})
 
 const DAY = { type: 'string', format: 'day' }
 
@@ -67,14 +82,14 @@ export const accountRoutes = (limits: ContractLimits) =>
       method: 'GET',
       path: '/v1/account/usage',
       auth: 'session',
-      summary: 'Requests, tokens and costs by day, month, model, key and agent, or by tag or user',
+      summary: 'Requests, tokens and costs by day, month, model, key and agent, or by outcome, tag or user',
       query: members({
         ...usageQuery(limits),
         group_by: {
           type: 'string',
           pattern: ACCOUNT_USAGE_GROUPS.source,
           description:
-            'some of day, month, model, key, platform_key and agent, separated by commas; agent adds the usage of agents; or tag or user, beside hour, day or month',
+            'some of day, month, model, key, platform_key and agent, separated by commas; agent adds the usage of agents; or outcome beside day, month, model or agent; or tag or user beside hour, day or month',
         },
       }),
     },
@@ -82,7 +97,15 @@ export const accountRoutes = (limits: ContractLimits) =>
       method: 'GET',
       path: '/v1/statements/{month}.csv',
       auth: 'session',
-      summary: 'Every movement of money in a month, as CSV',
+      summary: 'Every movement of money in a month, or the charges with a tag or of a user, as CSV',
+      query: STATEMENT_QUERY,
+    },
+    get_statement_json: {
+      method: 'GET',
+      path: '/v1/statements/{month}.json',
+      auth: 'session',
+      summary: 'The same as JSON',
+      query: STATEMENT_QUERY,
     },
     explain_request: {
       method: 'GET',

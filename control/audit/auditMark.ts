@@ -6,7 +6,7 @@ import type { AuditLimits } from './limits.ts'
 import { digestSums, keepSums } from './sumTables.ts'
 
 /** Names the layout of marks; a changed one gets another name. */
-const FORMAT = 'sluice-audit/1'
+const FORMAT = 'sluice-audit/2'
 
 /** How far a usage log was checked, or the log of heads. */
 interface CheckedLog {

@@ -26,6 +26,9 @@ const KEPT: readonly string[] = [
   `INSERT INTO new_usage_days
    SELECT account_id, day, key_id, model, requests, units, input_tokens, cached_input_tokens, output_tokens
    FROM archived_usage_days`,
+  `INSERT INTO new_usage_outcomes
+   SELECT account_id, day, model, provider, outcome, requests, units, input_tokens, cached_input_tokens, output_tokens
+   FROM archived_usage_outcomes`,
   `INSERT INTO new_usage_tags
    SELECT account_id, kind, hours, period, value, requests, units, input_tokens, cached_input_tokens, output_tokens
    FROM archived_usage_tags`,

@@ -1,14 +1,22 @@
-import { tagSumsOf, uncountedReceipts } from '../book/usage/receiptSums.ts'
+import { outcomesOf, tagSumsOf, uncountedReceipts } from '../book/usage/receiptSums.ts'
+import { SUM_COLUMNS } from '../book/usage/usageSums.ts'
 import type { Invariant } from './check.ts'
 import { sumsOf } from './sumTables.ts'
 
 /** Movements other than charges, which are few and found by an index. */
 const OTHERS = `SELECT account, currency, amount FROM postings WHERE kind <> 'charge'`
 
+/** SQL of whether a group of rows \`used\` is more than receipts that were not counted yet. */
+const IS_COUNTED = `(${SUM_COLUMNS.map((name) => `sum(used.${name})`).join(', ')}) <> (0, 0, 0, 0, 0)`
+
 /** Receipts that were not counted yet are in no row: they are taken off the sums of all receipts. */
 const UNCOUNTED_TAGS = `
   SELECT account_id, kind, hours, period, value, -requests, -units, -input_tokens, -cached_input_tokens, -output_tokens
-  FROM (${tagSumsOf(uncountedReceipts('true'))}) AS uncounted`
+  FROM (${tagSumsOf(uncountedReceipts('usage_tags', 'true'))}) AS uncounted`
+
+const UNCOUNTED_OUTCOMES = `
+  SELECT account_id, day, model, provider, outcome, -requests, -units, -input_tokens, -cached_input_tokens, -output_tokens
+  FROM (${outcomesOf(uncountedReceipts('usage_outcomes', 'true'))}) AS uncounted`
 
 /** Invariants of all postings together. */
 export const balanceInvariants = (isSinceMark: boolean): readonly Invariant[] => [
@@ -72,6 +80,22 @@ export const usageInvariants = (isSinceMark: boolean): readonly Invariant[] => [
         IS DISTINCT FROM (r.units, r.requests, r.input, r.cached, r.output)`,
   },
   {
+    name: 'usage by provider and outcome equals the receipts',
+    checked: `SELECT count(*) || ' days of providers and outcomes' FROM usage_outcomes`,
+    faults: `
+      SELECT coalesce(u.provider, r.provider) || ' with ' || coalesce(u.model, r.model) || ' and ' || coalesce(u.outcome, r.outcome) ||
+        ' of ' || coalesce(u.account_id, r.account_id) || ' on day ' || coalesce(u.day, r.day) || ': ' || coalesce(u.units, 0) ||
+        ' in ' || coalesce(u.requests, 0) || ' requests, its receipts ' || coalesce(r.units, 0) || ' in ' || coalesce(r.requests, 0)
+      FROM usage_outcomes u FULL JOIN (
+        SELECT account_id, day, model, provider, outcome, sum(requests) AS requests, sum(units) AS units, sum(input_tokens) AS input,
+          sum(cached_input_tokens) AS cached, sum(output_tokens) AS output
+        FROM (SELECT * FROM ${sumsOf('usage_outcomes', isSinceMark)} AS booked UNION ALL ${UNCOUNTED_OUTCOMES}) AS used
+        GROUP BY 1, 2, 3, 4, 5 HAVING ${IS_COUNTED}
+      ) r ON r.account_id = u.account_id AND r.day = u.day AND r.model = u.model AND r.provider = u.provider AND r.outcome = u.outcome
+      WHERE (u.units, u.requests, u.input_tokens, u.cached_input_tokens, u.output_tokens)
+        IS DISTINCT FROM (r.units, r.requests, r.input, r.cached, r.output)`,
+  },
+  {
     name: 'usage by tag and user equals the receipts',
     checked: `SELECT count(*) || ' hours and days of tags and users' FROM usage_tags`,
     faults: `
@@ -85,8 +109,7 @@ export const usageInvariants = (isSinceMark: boolean): readonly Invariant[] => [
           sum(used.output_tokens) AS output
         FROM (SELECT * FROM ${sumsOf('usage_tags', isSinceMark)} AS booked UNION ALL ${UNCOUNTED_TAGS}) AS used
         LEFT JOIN usage_tags named USING (account_id, kind, hours, period, value) GROUP BY 1, 2, 3, 4, 5
-        HAVING (sum(used.requests), sum(used.units), sum(used.input_tokens), sum(used.cached_input_tokens), sum(used.output_tokens))
-          <> (0, 0, 0, 0, 0)
+        HAVING ${IS_COUNTED}
       ) r ON r.account_id = u.account_id AND r.kind = u.kind AND r.hours = u.hours AND r.period = u.period AND r.value = u.value
       WHERE (u.units, u.requests, u.input_tokens, u.cached_input_tokens, u.output_tokens)
         IS DISTINCT FROM (r.units, r.requests, r.input, r.cached, r.output)`,

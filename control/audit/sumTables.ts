@@ -10,7 +10,7 @@ interface SumTable {
   readonly sums: readonly string[]
 }
 
-export type SumName = 'charges' | 'key_usage' | 'usage_days' | 'usage_tags' | 'referrals'
+export type SumName = 'charges' | 'key_usage' | 'usage_days' | 'usage_outcomes' | 'usage_tags' | 'referrals'
 
 const SUM_TABLES: readonly SumTable[] = [
   { name: 'charges', keys: ['account', 'currency'], sums: ['amount'] },
@@ -18,6 +18,11 @@ const SUM_TABLES: readonly SumTable[] = [
   {
     name: 'usage_days',
     keys: ['account_id', 'day', 'key_id', 'model'],
+    sums: SUM_COLUMNS,
+  },
+  {
+    name: 'usage_outcomes',
+    keys: ['account_id', 'day', 'model', 'provider', 'outcome'],
     sums: SUM_COLUMNS,
   },
   {

@@ -47,13 +47,13 @@ export const BOOK_LIMITS = {
   cosignatureSkewMs: 60_000,
   /** Interval of the checks that receipts of the next months have their partitions, in milliseconds. */
   receiptMonthsMs: 3_600_000,
-  /** Interval of the counts of receipts for the public statistics and the sums by tag and user, in milliseconds. */
+  /** Interval of the counts of receipts for the public statistics and the sums by outcome, tag and user, in milliseconds. */
   statisticsMs: 10_000,
   /** Batches that are counted for the public statistics in one step. */
   statisticsBatchesMax: 1_000,
   /** Bytes of sums by tag and user, of several batches, that are counted in one step. */
   statisticsTagBytesMax: 16_777_216,
-  /** Receipts that are in no batch and are counted in one step. */
+  /** Receipts that are counted in one step by outcome, and those that are in no batch for the public statistics. */
   statisticsReceiptsMax: 20_000,
   /**
    * How long a day is over before what too few accounts have used of a model is folded into others, in milliseconds: longer

@@ -38,7 +38,8 @@ async function statement(args: Arguments, context: CliContext): Promise<undefine
   const pool = await context.pool()
   const accountId = await knownAccount(args, pool)
   for (let part = ''; ; ) {
-    const { text, next } = await statementPart(pool, { accountId, ...month }, part, context.limits)
+    const query = { accountId, ...month, form: context.isJson ? 'json' : 'csv', tag: '', user: '' } as const
+    const { text, next } = await statementPart(pool, query, part, context.limits)
     await context.write(text)
     if (next === '') return
     part = next
@@ -61,7 +62,7 @@ export const ACCOUNT_BOOKS: readonly Command[] = [
   },
   {
     synopsis: 'statement <ID> <MONTH>',
-    summary: 'Prints every movement of money in a month such as 2027-01, as CSV.',
+    summary: 'Prints every movement of money in a month such as 2027-01, as CSV, or as JSON with --json.',
     run: statement,
   },
 ]

@@ -14,7 +14,7 @@ export const USAGE_FLAGS: NonNullable<Command['flags']> = {
   to: { value: 'DAY', help: 'the last day (today)' },
   by: {
     value: 'GROUPS',
-    help: 'some of day,month,model,key,platform_key,agent, or tag or user beside hour, day or month (day)',
+    help: 'some of day,month,model,key,platform_key,agent, or outcome beside day, month, model or agent, or tag or user beside hour, day or month (day)',
   },
   limit: { value: 'N', help: 'at most this many groups (1000)' },
   after: { value: 'NEXT', help: 'continue after the page that ended with this' },
@@ -54,7 +54,9 @@ export async function printUsage(
   const isAll = accountOf === undefined
   if (!(isAll ? ALL_USAGE_GROUPS : ACCOUNT_USAGE_GROUPS).test(by)) {
     const names = `day, month, model, key, platform_key, ${isAll ? 'account' : 'agent'}`
-    const groups = `some of ${names}, separated by commas, or tag or user, beside ${isAll ? 'account, ' : ''}hour, day or month`
+    const outcomes = isAll ? 'provider and outcome, beside account' : 'outcome, beside agent'
+    const tags = `tag or user, beside ${isAll ? 'account, ' : ''}hour, day or month`
+    const groups = `some of ${names}, separated by commas, or ${outcomes}, day, month and model, or ${tags}`
     throw new UsageError(`--by must be ${groups}, not "${by}"`)
   }
   const [from, to, after] = [dayOf(args, 'from'), dayOf(args, 'to'), flag(args, 'after')]
@@ -86,7 +88,7 @@ export const USAGE: Command = {
     ...USAGE_FLAGS,
     by: {
       value: 'GROUPS',
-      help: 'some of day,month,account,model,key,platform_key, or tag or user beside account, hour, day or month (day)',
+      help: 'some of day,month,account,model,key,platform_key, or provider and outcome beside account, day, month and model, or tag or user beside account, hour, day or month (day)',
     },
   },
   run: (args, context) => printUsage(args, context),

@@ -155,6 +155,7 @@ export const ROWS: Readonly<Record<string, Row>> = {
   'GET /v1/account/activity': row(session('200')),
   'GET /v1/account/usage': row(session('200')),
   'GET /v1/statements/{month}.csv': row(session('200'), undefined, '/v1/statements/2026-01.csv'),
+  'GET /v1/statements/{month}.json': row(session('200'), undefined, '/v1/statements/2026-01.json'),
   'GET /v1/account/wallets': row(session('200')),
   'POST /v1/account/wallets': row(session(BAD), {}),
   'DELETE /v1/account/wallets/{address}': row(

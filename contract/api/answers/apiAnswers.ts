@@ -15,6 +15,7 @@ export const API_ANSWERS: Readonly<Record<ApiOperation, Answers | 'csv' | 'text'
   list_activity: { 200: 'ActivityList' },
   get_usage: { 200: 'Usage' },
   get_statement: 'csv',
+  get_statement_json: { 200: 'Statement' },
   explain_request: { 200: 'ExplainedRequest' },
   list_receipts: { 200: 'ReceiptList' },
   list_keys: { 200: 'ApiKeyList' },

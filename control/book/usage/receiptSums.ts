@@ -22,6 +22,20 @@ export function hoursOf(receipts: string): string {
     FROM ${receipts} GROUP BY 1, 2`
 }
 
+/**
+ * Sums of receipts by day, with the columns of usage_outcomes.
+ * @param receipts names rows of receipts
+ * @returns SQL of rows (account_id, day, model, provider, outcome, requests, units, input_tokens, cached_input_tokens, output_tokens)
+ */
+export function outcomesOf(receipts: string): string {
+  return `
+    SELECT account_id, (held_at_ms / 86400000)::integer AS day, model, provider, coalesce(nullif(error_code, ''), status) AS outcome,
+      count(*) AS requests, sum(charge_units) AS units,
+      sum(input_tokens + cached_input_tokens + cache_write_5m_tokens + cache_write_1h_tokens) AS input_tokens,
+      sum(cached_input_tokens) AS cached_input_tokens, sum(output_tokens) AS output_tokens
+    FROM ${receipts} r GROUP BY 1, 2, 3, 4, 5`
+}
+
 /** The characters of a value that its sums are found by; a longer one would not fit into an index. */
 export const TAG_CHARACTERS_MAX = 2_048
 
@@ -49,14 +63,16 @@ export function tagSumsOf(receipts: string): string {
 }
 
 /**
- * Receipts with tags or a user that the statistics have not counted yet, and that are in no sums by tag and user therefore.
+ * Receipts that are not in their sums yet: those with tags or a user for usage_tags, all for usage_outcomes.
  * @param where which of them, by `c.log` and columns of `r`
  * @returns SQL of a table of rows of receipts
  */
-export function uncountedReceipts(where: string): string {
+export function uncountedReceipts(sums: 'usage_tags' | 'usage_outcomes', where: string): string {
+  const [cursors, counted] =
+    sums === 'usage_tags' ? ['statistics_cursors', `AND tags_hash <> ''`] : ['usage_outcome_cursors', '']
   return `(
-    SELECT r.* FROM statistics_cursors c CROSS JOIN LATERAL (
-      SELECT * FROM receipts WHERE log = c.log AND position >= c.position AND tags_hash <> '' OFFSET 0
+    SELECT r.* FROM ${cursors} c CROSS JOIN LATERAL (
+      SELECT * FROM receipts WHERE log = c.log AND position >= c.position ${counted} OFFSET 0
     ) AS r WHERE ${where}
   )`
 }

@@ -42,6 +42,8 @@ const COLUMNS = {
   key: text('used.key_id', 'key_id'),
   platform_key: text(PLATFORM_KEY, 'platform_key_id', orNull),
   model: text('used.model', 'model'),
+  provider: text('used.provider', 'provider', orNull),
+  outcome: text('used.outcome', 'outcome'),
   tag: text('used.value', 'tag', (value) => (value === '' ? null : tagsOf(value))),
   user: text('used.value', 'user', (value) => (value === '' ? null : decoded(value))),
 } as const satisfies Readonly<Record<string, Column>>

@@ -3,7 +3,7 @@ import { invalidRequest } from '../../../contract/errors/errors.ts'
 import type { Queryable } from '../../runtime/db/pool.ts'
 import type { BookLimits } from '../limits.ts'
 import { isPeriod, readGroups, type UsageGroup } from './usageGroups.ts'
-import { dayRows, tagRows } from './usageRows.ts'
+import { dayRows, outcomeRows, tagRows, type UsageRows, type UsageScope } from './usageRows.ts'
 import { SUMS, sumsJson, type UsageSums } from './usageSums.ts'
 
 export interface UsageQuery {
@@ -29,12 +29,12 @@ export async function readUsage(db: Queryable, query: UsageQuery, limits: BookLi
   if (toDay - fromDay >= limits.usageDaysMax) {
     throw invalidRequest(`from and to span at most ${limits.usageDaysMax} days.`, 'to')
   }
-  const isByTag = groupBy.includes('tag') || groupBy.includes('user')
-  if (isByTag && (model !== '' || keyId !== '')) {
-    throw invalidRequest(
-      'model and key do not filter usage by tag or user; leave them out.',
-      model === '' ? 'key' : 'model',
-    )
+  const rowsOf = fineRows(groupBy)
+  if (rowsOf === tagRows && model !== '') {
+    throw invalidRequest('model does not filter usage by tag or user; leave it out.', 'model')
+  }
+  if (rowsOf !== undefined && keyId !== '') {
+    throw invalidRequest('key does not filter usage by outcome, tag or user; leave it out.', 'key')
   }
   const scope = { accountIds: await accountsOf(db, query), fromDay, toDay }
   const days = dayRows(scope, query)
@@ -45,13 +45,19 @@ export async function readUsage(db: Queryable, query: UsageQuery, limits: BookLi
     to: formatDay(toDay),
     group_by: [...groupBy],
     total: total.rows[0] && sumsJson(total.rows[0]),
-    ...(isByTag
-      ? await readGroups(db, tagRows(scope, groupBy), latestFirst(query))
-      : await readGroups(db, days, query)),
+    ...(rowsOf === undefined
+      ? await readGroups(db, days, query)
+      : await readGroups(db, rowsOf(scope, query), latestFirst(query))),
   }
 }
 
-/** With periods before tags and users, in whatever order they are named. */
+/** The rows of groups that sums by day, key and model do not have; undefined where they do. */
+function fineRows(groupBy: readonly UsageGroup[]): ((scope: UsageScope, query: UsageQuery) => UsageRows) | undefined {
+  if (groupBy.includes('tag') || groupBy.includes('user')) return tagRows
+  return groupBy.includes('outcome') || groupBy.includes('provider') ? outcomeRows : undefined
+}
+
+/** With periods before all else, in whatever order they are named. */
 function latestFirst(query: UsageQuery): UsageQuery {
   return { ...query, groupBy: query.groupBy.toSorted((a, b) => Number(isPeriod(b)) - Number(isPeriod(a))) }
 }

@@ -1,6 +1,6 @@
 import { shardOf } from '../../../contract/wire/redisKeys.ts'
 import { intArray, textArray } from '../../runtime/db/arrays.ts'
-import { tagSumsOf, uncountedReceipts } from './receiptSums.ts'
+import { outcomesOf, tagSumsOf, uncountedReceipts } from './receiptSums.ts'
 import { SUM_COLUMNS } from './usageSums.ts'
 
 const HOURS_OF_DAY = 24
@@ -30,6 +30,10 @@ const accountsArray = ({ accountIds }: UsageScope): string | null =>
 const logsArray = ({ accountIds }: UsageScope): string | null =>
   accountIds === undefined ? null : intArray([...new Set(accountIds.map(shardOf))])
 
+/** SQL that chooses the logs of accounts by a parameter. */
+const logsIn = ({ accountIds }: UsageScope, parameter: string): string =>
+  accountIds === undefined ? `${parameter}::smallint[] IS NULL` : `c.log = ANY (${parameter}::smallint[])`
+
 const COLUMNS = SUM_COLUMNS.join(', ')
 
 /** Sums by day, key and model. */
@@ -45,6 +49,22 @@ export function dayRows(
   }
 }
 
+/** Sums by day, model, provider and outcome. */
+export function outcomeRows(scope: UsageScope, { model }: { readonly model: string }): UsageRows {
+  const uncounted = uncountedReceipts(
+    'usage_outcomes',
+    `${logsIn(scope, '$5')} AND ${accountsIn(scope, 'r.account_id')}`,
+  )
+  const parts = ['usage_outcomes', `(${outcomesOf(uncounted)}) AS uncounted`].map(
+    (rows) => `SELECT account_id, day, model, provider, outcome, ${COLUMNS} FROM ${rows}
+      WHERE ${accountsIn(scope, 'account_id')} AND day BETWEEN $2 AND $3 AND ($4 = '' OR model = $4)`,
+  )
+  return {
+    sql: `(${parts.join(' UNION ALL ')}) AS used`,
+    values: [accountsArray(scope), scope.fromDay, scope.toDay, model, logsArray(scope)],
+  }
+}
+
 /** SQL of the day of a period, and of its hour where it is one. */
 const periods = (hours: 1 | 24): string => `period / ${HOURS_OF_DAY / hours} AS day, period AS hour`
 
@@ -55,10 +75,9 @@ const isWithin = (hours: 1 | 24): string => {
 }
 
 /** Sums by tag or user, of hours where a group is by hour, else of days; '' are those beyond the bound of a period. */
-export function tagRows(scope: UsageScope, groupBy: readonly string[]): UsageRows {
+export function tagRows(scope: UsageScope, { groupBy }: { readonly groupBy: readonly string[] }): UsageRows {
   const hours = groupBy.includes('hour') ? 1 : HOURS_OF_DAY
-  const logs = scope.accountIds === undefined ? '$5::smallint[] IS NULL' : 'c.log = ANY ($5::smallint[])'
-  const uncounted = uncountedReceipts(`${logs} AND ${accountsIn(scope, 'r.account_id')}`)
+  const uncounted = uncountedReceipts('usage_tags', `${logsIn(scope, '$5')} AND ${accountsIn(scope, 'r.account_id')}`)
   const parts = ['usage_tags', `(${tagSumsOf(uncounted)}) AS uncounted`].map(
     (rows) => `SELECT account_id, ${periods(hours)}, value, ${COLUMNS} FROM ${rows}
       WHERE ${accountsIn(scope, 'account_id')} AND kind = $4 AND ${isWithin(hours)}`,

@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Redis } from '../../../contract/wire/redis.ts'
+import { countOutcomes } from '../../book/statistics/countOutcomes.ts'
 import { countReceipts } from '../../book/statistics/countReceipts.ts'
 import { storeArchivedLeaves } from '../../book/usagelog/archivedLeaves.ts'
 import { tryLock } from '../../runtime/db/locks.ts'
@@ -43,6 +44,7 @@ export async function archiveMonth(options: ArchiveOptions, month: string): Prom
     await leaves.flush()
     // All receipts in the file are counted then; a receipt that arrives later makes `dropMonth` fail.
     while (await countReceipts(pool, limits));
+    while (await countOutcomes(pool, limits));
     await drop(() => dropMonth(pool, kept, manifest, limits), limits)
     return manifest
   })

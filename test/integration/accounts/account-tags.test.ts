@@ -116,6 +116,29 @@ test('tags of header, body and key are on receipts, in their proof, and in the s
     assert.deepEqual([line['user'], tagsOf(line['tags'] ?? '')], [found.user ?? '', found.tags])
   }
 
+  type Lines = { data: { reference: string; user: string | null; tags: object }[] }
+  const statement = (query: string) => apiOk<Lines>(url, 'GET', `/v1/statements/${MONTH()}.json${query}`, { token })
+  const ids = (of: (each: { user: unknown; tags: Record<string, string> }) => boolean) =>
+    [...expected].filter(([, each]) => of(each as never)).map(([id]) => id)
+  for (const [query, matching] of [
+    ['?tag=step%3D1', ids(({ tags }) => tags['step'] === '1')],
+    ['?tag=env=test&user=bob', ids(({ user }) => user === 'bob')],
+    ['?user=alice%40example.com', ids(({ user }) => user === said.user)],
+    ['?tag=step=2', []],
+  ] as const) {
+    const { data } = await statement(query)
+    assert.deepEqual(
+      data.map((line) => [line.reference, line.user, line.tags]).sort(),
+      matching.map((id) => [id, expected.get(id)?.user ?? null, expected.get(id)?.tags]).sort(),
+      query,
+    )
+  }
+  for (const query of ['?tag=nonsense', '?tag=a=b,c=d', '?tag=a=%2', '?user=%01']) {
+    const refused = await api(url, 'GET', `/v1/statements/${MONTH()}.json${query}`, { token })
+    const { error } = refused.body as { error?: { param?: string } }
+    assert.deepEqual([refused.status, error?.param], [400, query.slice(1, query.indexOf('='))], query)
+  }
+
   const changed = await api<Json>(url, 'PATCH', `/v1/account/keys/${key.id}`, { token, body: { tags: {} } })
   assert.deepEqual(changed.body['tags'], {})
   const plain = completion(await chat(url, key.api_key, { model: MODELS[0] ?? '' })).receipt as unknown as Json

@@ -10,7 +10,7 @@ import { bookBatch } from '../../../control/book/settlement/bookBatch.ts'
 import { parseEntry } from '../../../control/book/settlement/entry.ts'
 import { usageQuery } from '../../../control/book/usage/usageQuery.ts'
 import { readUsage } from '../../../control/book/usage/usageReads.ts'
-import { statementPart } from '../../../control/records/statements/statement.ts'
+import { type StatementQuery, statementPart } from '../../../control/records/statements/statement.ts'
 import { readCsv, statementUnits } from '../../support/csv.ts'
 import { limits } from '../../support/limits.ts'
 import { type Book, newAccount, scalar, settlementOf, startBook } from '../../support/parts/ledger.ts'
@@ -41,12 +41,24 @@ before(async () => {
 after(() => book.stop())
 
 let sequence = 0
+/** Requests with the tag team=rare, in their order. */
+const tagged: string[] = []
 
 /** An ended request as it comes from a ledger stream. */
 function ended(arrivedMs: number, heldMs: number, keyId: string, units: number) {
   const requestId = newId('req', arrivedMs)
   const status = sluice.Status.OK
-  const settlement = settlementOf({ requestId, accountId, keyId, chargeUnits: units, status, startedAtMs: heldMs })
+  const isTagged = sequence % (RECEIPTS / 4) === RECEIPTS / 8
+  if (isTagged) tagged.push(requestId)
+  const settlement = settlementOf({
+    requestId,
+    accountId,
+    keyId,
+    chargeUnits: units,
+    status,
+    startedAtMs: heldMs,
+    ...(isTagged && { tags: 'env=x,team=rare', tagsSalt: 'salt' }),
+  })
   const split = units > 0 ? `coin=${units}` : ''
   const fields = ['e', settlement, 'c', String(units), 't', String(heldMs), 's', split].map((field) =>
     Buffer.from(field),
@@ -56,16 +68,58 @@ function ended(arrivedMs: number, heldMs: number, keyId: string, units: number) 
 
 const OF_MONTH = 'account_id = $1 AND held_at_ms >= $2 AND held_at_ms < $3'
 
-test('a long statement is sent in bounded parts, with every charge of the month once, in order of time', async () => {
-  let [text, parts, longest] = ['', 0, 0]
+/** The parts of the statement of the month. */
+async function statement(query: Partial<StatementQuery>): Promise<string[]> {
+  const parts: string[] = []
   for (let part = ''; ; ) {
-    const piece = await statementPart(book.pool, { accountId, ...MONTH }, part, limits)
-    text += piece.text
-    parts++
-    longest = Math.max(longest, piece.text.split('\r\n').length - 1)
-    if (piece.next === '') break
+    const piece = await statementPart(
+      book.pool,
+      { accountId, ...MONTH, form: 'csv', tag: '', user: '', ...query },
+      part,
+      limits,
+    )
+    parts.push(piece.text)
+    if (piece.next === '') return parts
     part = piece.next
   }
+}
+
+test('a statement as JSON has the lines of the CSV, and the charges with a tag however few there are', async () => {
+  const lines = readCsv((await statement({})).join(''))
+  const all = JSON.parse((await statement({ form: 'json' })).join('')) as { data: Record<string, unknown>[] }
+  const shown = (value: unknown): string => {
+    if (value === null) return ''
+    return typeof value === 'object'
+      ? Object.entries(value)
+          .map((tag) => tag.join('='))
+          .join()
+      : String(value)
+  }
+  assert.deepEqual(
+    all.data.map(({ object, ...line }) =>
+      Object.fromEntries(Object.entries(line).map(([name, value]) => [name, shown(value)])),
+    ),
+    lines,
+  )
+  for (const form of ['csv', 'json'] as const) {
+    const parts = await statement({ form, tag: 'team=rare' })
+    const references =
+      form === 'csv'
+        ? readCsv(parts.join('')).map((line) => line['reference'])
+        : JSON.parse(parts.join('')).data.map((line: { reference: string }) => line.reference)
+    assert.deepEqual(
+      references,
+      tagged.filter((id) => lines.some((line) => line['reference'] === id)),
+    )
+    assert.ok(references.length >= 2)
+  }
+  assert.deepEqual(JSON.parse((await statement({ form: 'json', user: 'nobody' })).join('')).data, [])
+})
+
+test('a long statement is sent in bounded parts, with every charge of the month once, in order of time', async () => {
+  const pieces = await statement({})
+  const [text, parts] = [pieces.join(''), pieces.length]
+  const longest = Math.max(...pieces.map((piece) => piece.split('\r\n').length - 1))
   const page = Math.floor(limits.statementRowsReadMax / KEYS)
   assert.ok(longest <= page + 1, `${longest} lines`)
   const lines = readCsv(text)

@@ -162,9 +162,10 @@ test('an archived month can be read and proved only from its file', async () => 
   await assert.rejects(read.single(second.id, keyId), archived)
   await assert.rejects(read.single(second.id, ''), archived)
   await assert.rejects(receiptPage(book.pool, { accountId, keyId, limit: 0, after: second.id }, 5), archived)
-  const month = { accountId, startMs: monthStartMs(world.at(OLD)), endMs: monthStartMs(world.at(OLD), 1) }
+  const whole = { accountId, form: 'csv', tag: '', user: '' } as const
+  const month = { ...whole, startMs: monthStartMs(world.at(OLD)), endMs: monthStartMs(world.at(OLD), 1) }
   await assert.rejects(statementPart(book.pool, month, '', limits), archived)
-  const present = { accountId, startMs: monthStartMs(Date.now()), endMs: monthStartMs(Date.now(), 1) }
+  const present = { ...whole, startMs: monthStartMs(Date.now()), endMs: monthStartMs(Date.now(), 1) }
   assert.ok((await statementPart(book.pool, present, '', limits)).text.length > 0)
   await ensureOpen(book)
   await assertCleanAudit(book)

@@ -3,17 +3,13 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { tagsText } from '../../../contract/money/tags.ts'
-import { newId } from '../../../contract/wire/ids.ts'
-import { shardOf } from '../../../contract/wire/redisKeys.ts'
 import { runAudit } from '../../../control/audit/runAudit.ts'
-import { bookBatch } from '../../../control/book/settlement/bookBatch.ts'
-import { parseEntries } from '../../../control/book/settlement/openEntry.ts'
 import { countReceipts } from '../../../control/book/statistics/countReceipts.ts'
 import type { UsageGroup } from '../../../control/book/usage/usageGroups.ts'
-import { readUsage } from '../../../control/book/usage/usageReads.ts'
 import { limits, limitsWith } from '../../support/limits.ts'
-import { batchOf, endedOf, type TestEnding } from '../../support/parts/endings.ts'
+import { endedOf, type TestEnding } from '../../support/parts/endings.ts'
 import { type Book, ensureOpen, fundedAccount, scalar, startBook } from '../../support/parts/ledger.ts'
+import { bookEndings, usageGroups } from '../../support/parts/usage.ts'
 
 const BOUND = 5
 const DAY_MS = 86_400_000
@@ -30,7 +26,6 @@ before(async () => {
 })
 after(() => book.stop())
 
-let batches = 0
 /** Adds what is booked to the sums. */
 async function counted(usageTagsMax = BOUND, statisticsTagBytesMax = 1_000_000): Promise<number> {
   const limits = limitsWith({ usageTagsMax, statisticsTagBytesMax })
@@ -41,7 +36,6 @@ async function counted(usageTagsMax = BOUND, statisticsTagBytesMax = 1_000_000):
 
 /** Books receipts of 2 units each in one batch. */
 async function booked(tagged: readonly TestEnding['settlement'][], by = accountId): Promise<void> {
-  const owner = newId('own')
   const endings = tagged.map((settlement) =>
     endedOf({
       accountId: by,
@@ -50,9 +44,7 @@ async function booked(tagged: readonly TestEnding['settlement'][], by = accountI
       settlement: { tagsSalt: 'salt', holdUnits: 2, ...settlement },
     }),
   )
-  const raw = { shard: shardOf(by), id: `${++batches}-1`, fields: [Buffer.from('b'), batchOf(owner, 1, endings)] }
-  const { receipts, rejects } = await bookBatch(book.pool, parseEntries([raw]))
-  assert.equal(receipts, tagged.length, rejects[0]?.reason)
+  await bookEndings(book.pool, by, endings)
 }
 
 const tags = (...names: string[]) =>
@@ -83,20 +75,9 @@ async function audited(isFull = false): Promise<string> {
 }
 
 /** Every group of the account's usage, page by page. */
-async function usage(groupBy: readonly UsageGroup[], limit: number, by = accountId) {
+function usage(groupBy: readonly UsageGroup[], limit: number, by = accountId) {
   const today = Math.floor(HELD_AT_MS / DAY_MS)
-  const days = { fromDay: today, toDay: today, model: '', keyId: '', platformKeyId: '' }
-  const data: Record<string, unknown>[] = []
-  for (let next: string | null = ''; next !== null; ) {
-    const page: Awaited<ReturnType<typeof readUsage>> = await readUsage(
-      book.pool,
-      { accountId: by, groupBy, limit, after: next, ...days },
-      limits,
-    )
-    data.push(...page.data)
-    next = page.next
-  }
-  return data as (Record<string, unknown> & { requests: number; cost: { units: string } })[]
+  return usageGroups(book.pool, { accountId: by, groupBy, limit, fromDay: today, toDay: today })
 }
 
 test('many different tags and users leave a bounded number of rows, and no unit is lost', async () => {

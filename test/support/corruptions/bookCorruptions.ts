@@ -77,6 +77,16 @@ export const BOOK_CORRUPTIONS: readonly Corruption[] = [
     found: 'usage by day equals the receipts',
   },
   {
+    name: 'a usage by outcome that is gone',
+    sql: () => `DELETE FROM usage_outcomes WHERE outcome = 'ok'`,
+    found: 'usage by provider and outcome equals the receipts',
+  },
+  {
+    name: 'a usage that is of another provider',
+    sql: () => `UPDATE usage_outcomes SET provider = provider || '2'`,
+    found: 'usage by provider and outcome equals the receipts',
+  },
+  {
     name: 'a usage by tag that is gone',
     sql: () => `DELETE FROM usage_tags WHERE kind = 'tag'`,
     found: 'usage by tag and user equals the receipts',

@@ -21,7 +21,7 @@ POST /v1/embeddings, POST /v1/images/generations, POST /v1/images/edits, POST /v
 POST /v1/audio/transcriptions, POST /v1/audio/translations, POST /v1/rerank, POST /v1/videos/generations, GET /v1/videos/{id},
 GET /v1/videos/{id}/content, GET /v1/account, GET /v1/account/activity, GET /v1/account/usage, GET /v1/account/keys,
 POST /v1/account/keys, PATCH /v1/account/keys/{id}, DELETE /v1/account/keys/{id}, GET /v1/keys/{id}/limits,
-GET /v1/statements/{YYYY-MM}.csv, GET /v1/account/requests/{id}, GET /v1/receipts, GET /v1/receipts/{id}, GET /x402/v1/receipts/{id}, POST /v1/agents,
+GET /v1/statements/{YYYY-MM}.csv, GET /v1/statements/{YYYY-MM}.json, GET /v1/account/requests/{id}, GET /v1/receipts, GET /v1/receipts/{id}, GET /x402/v1/receipts/{id}, POST /v1/agents,
 GET /v1/agents/{slug}, PATCH /v1/agents/{slug}, POST /v1/agents/{slug}/fund, POST /v1/agents/{slug}/key,
 POST /v1/agents/{slug}/pay, GET /v1/agents/{slug}/approvals, GET /v1/agents/leaderboard, GET /v1/platform/keys,
 POST /v1/platform/keys/{id}/revoke, GET /v1/platform/usage, GET /v1/providers, POST /v1/providers, GET /v1/referrals,
