@@ -2,6 +2,7 @@ const RFC_3339 = /^(\d{4}-\d\d-\d\d)[Tt ]([01]\d|2[0-3]):\d\d:\d\d(\.\d+)?([Zz]|
 const DAY = /^(\d{4})-(\d\d)-(\d\d)$/
 const MONTH = /^(\d{4})-(\d\d)$/
 
+export const HOUR_MS = 3_600_000
 export const DAY_MS = 86_400_000
 
 /** Milliseconds since 1970 of an RFC 3339 time such as 2027-01-31T12:00:00Z; undefined when it is invalid. */

@@ -26,6 +26,13 @@ export interface Variables {
   readonly SLUICE_ATTESTATION_SECONDS: number
   readonly SLUICE_ARCHIVE: string
   readonly SLUICE_RECEIPTS_MONTHS: number
+  readonly SLUICE_EXPORT?: string
+  readonly SLUICE_EXPORT_FORM: 'csv' | 'jsonl'
+  readonly SLUICE_EXPORT_S3_ENDPOINT?: string
+  readonly AWS_REGION: string
+  readonly AWS_ACCESS_KEY_ID?: string
+  readonly AWS_SECRET_ACCESS_KEY?: string
+  readonly AWS_SESSION_TOKEN?: string
   readonly SLUICE_CATALOG?: string
   readonly HOST: string
   readonly PORT: number

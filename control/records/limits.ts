@@ -16,6 +16,14 @@ export const RECORDS_LIMITS = {
   statementRowsReadMax: 20_000,
   /** Receipts that are read at a time when a month is archived. */
   archivePageMax: 1_000,
+  /** Interval of the checks whether an hour has ended or an export is left to be written, in milliseconds. */
+  exportMs: 60_000,
+  /** Receipts in a file of an export. */
+  exportReceiptsMax: 20_000,
+  /** Timeout for storing a file of an export, in milliseconds. */
+  exportTimeoutMs: 60_000,
+  /** Bytes of the answer of the server that stores it. */
+  exportAnswerBytesMax: 65_536,
   /** How long a month has to be over before it may be archived, in milliseconds; longer than any request can take. */
   archiveAgeMinMs: 259_200_000,
   /** How long archiving a month may block other transactions, in milliseconds, and the pause before a retry. */

@@ -186,6 +186,7 @@ export const CONTROL_EVENTS = {
     'warn',
     'a withdrawal of lock tokens was not minted; returned them unless the series has ended',
   ],
+  export_written: ['info', 'exported receipts'],
   loop_failed: [
     'warn',
     'background task failed; retrying',

@@ -29,6 +29,7 @@ import type { ChainService } from '../chain/chainService.ts'
 import { ChainState } from '../chain/chainState.ts'
 import { keyAnnouncer } from '../identity/keys/keyAnnouncer.ts'
 import type { Limits } from '../limits.ts'
+import { exportKeeper } from '../records/export/exportKeeper.ts'
 import { archiveKeeper } from '../records/archive/archiveKeeper.ts'
 import { ReceiptReader } from '../records/receipts/receiptReader.ts'
 import { beforeDeadline } from '../runtime/beforeDeadline.ts'
@@ -151,6 +152,7 @@ export class ControlService {
       this.running.push({ name: job.name, stop: async () => void (await job.stop()) })
     }
     this.startArchive()
+    this.startExport()
     attestation.start()
     this.running.push({ name: 'attestation', stop: () => attestation.stop() })
     this.observer.start()
@@ -208,6 +210,14 @@ export class ControlService {
     const { pool, redis, log, limits } = this
     const keeper = archiveKeeper({ pool, redis, log, limits, ...archive })
     this.running.push({ name: 'archive', stop: () => keeper.stop() })
+  }
+
+  private startExport(): void {
+    const { pool, log, limits } = this
+    const { export: settings } = this.environment
+    if (settings === undefined) return
+    const keeper = exportKeeper({ pool, log, limits, form: settings.form, store: settings.store(limits) })
+    this.running.push({ name: 'export', stop: () => keeper.stop() })
   }
 
   private startChain(): void {

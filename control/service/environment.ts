@@ -4,6 +4,7 @@ import type { ProductSettings } from '../api/product.ts'
 import { NoteKey } from '../book/checkpoint/noteKey.ts'
 import { WitnessKey } from '../book/checkpoint/witnessKey.ts'
 import { CatalogKey } from '../catalog/signing/catalogKey.ts'
+import { type ExportSettings, exportSettings } from '../records/export/exportSettings.ts'
 
 const CATALOG = 'catalog.yaml'
 
@@ -18,6 +19,8 @@ export interface Environment extends ProductSettings {
   readonly catalogPath: string
   /** The folder of archives, and how many months before the present one stay in the database; 0 for all. */
   readonly archive?: { readonly dir: string; readonly keptMonths: number }
+  /** Where receipts are exported to after each hour, and in which form; undefined where they are not. */
+  readonly export?: ExportSettings | undefined
   /** Zero takes any free port. */
   readonly metricsPort: number
   readonly metricsHost: string
@@ -48,6 +51,7 @@ export function readEnvironment(env: NodeJS.ProcessEnv): Environment {
     attestationSeconds: variables.SLUICE_ATTESTATION_SECONDS,
     catalogPath: variables.SLUICE_CATALOG ?? CATALOG,
     archive: { dir: variables.SLUICE_ARCHIVE, keptMonths: variables.SLUICE_RECEIPTS_MONTHS },
+    export: exportSettings(variables),
     metricsPort: variables.SLUICE_CONTROL_METRICS_PORT,
     metricsHost: variables.SLUICE_METRICS_HOST,
     metricsToken: variables.SLUICE_METRICS_TOKEN ?? '',

@@ -1,11 +1,10 @@
+import { HOUR_MS } from '../../../contract/api/time.ts'
 import { assertMoney } from '../../../contract/money/moneyFault.ts'
 import { shardOf } from '../../../contract/wire/redisKeys.ts'
 import { intArray, textArray } from '../../runtime/db/arrays.ts'
 import { locking } from '../../runtime/db/lockOrder.ts'
 import type { Client } from '../../runtime/db/pool.ts'
 import type { Receipt } from '../receipt/generated/receipt.ts'
-
-const HOUR_MS = 3_600_000
 
 interface Usage {
   readonly keyId: string

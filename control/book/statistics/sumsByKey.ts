@@ -1,6 +1,5 @@
 import type { Receipt } from '../receipt/generated/receipt.ts'
 
-export const HOUR_MS = 3_600_000
 /** The periods that usage is added up in, in hours. */
 export const PERIODS = [1, 24] as const
 

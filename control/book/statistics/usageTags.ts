@@ -1,10 +1,11 @@
+import { HOUR_MS } from '../../../contract/api/time.ts'
 import { tagsIn } from '../../../contract/money/tags.ts'
 import { intArray, textArray } from '../../runtime/db/arrays.ts'
 import type { Client } from '../../runtime/db/pool.ts'
 import type { Receipt } from '../receipt/generated/receipt.ts'
 import { TAG_CHARACTERS_MAX } from '../usage/receiptSums.ts'
 import { SUM_COLUMNS } from '../usage/usageSums.ts'
-import { HOUR_MS, PERIODS, type SummedReceipt, type Sums, SumsByKey, sumsOf } from './sumsByKey.ts'
+import { PERIODS, type SummedReceipt, type Sums, SumsByKey, sumsOf } from './sumsByKey.ts'
 
 type Kind = 'tag' | 'user'
 

@@ -1,6 +1,4 @@
-import { formatDay } from '../../../contract/api/time.ts'
-
-const HOUR_MS = 3_600_000
+import { formatDay, HOUR_MS } from '../../../contract/api/time.ts'
 
 /** SQL of the number of a month, from that of a day. */
 export function monthOfDay(day: string): string {

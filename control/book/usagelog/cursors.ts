@@ -15,7 +15,7 @@ import { firstOf, type Stretch, sizeOf } from './stretches.ts'
  */
 export async function countAlong(
   client: Client,
-  table: 'provider_cursors' | 'referral_cursors' | 'usage_outcome_cursors',
+  table: 'provider_cursors' | 'referral_cursors' | 'usage_outcome_cursors' | 'export_cursors',
   most: number,
   counts: () => Promise<boolean>,
   count: (stretches: readonly Stretch[]) => Promise<void>,

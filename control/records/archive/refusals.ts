@@ -74,6 +74,10 @@ export async function requireQuiet(pool: Pool, redis: Redis, kept: KeptMonth, li
   if (unpaid.rows[0] !== undefined) {
     throw new ArchiveError(`${month} cannot be archived yet: not all of it is paid to registered providers`)
   }
+  const unwritten = await pool.query('SELECT FROM export_files WHERE written_at IS NULL LIMIT 1')
+  if (unwritten.rowCount !== 0) {
+    throw new ArchiveError(`${month} cannot be archived yet: not all exports that are planned are written`)
+  }
 }
 
 /** The name of a partition, checked for use in a statement. @throws Error if it is invalid */

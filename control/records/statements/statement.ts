@@ -5,6 +5,7 @@ import { formatUsd } from '../../../contract/money/units.ts'
 import { requireKept } from '../../book/partitions/archives.ts'
 import { idBound } from '../../book/partitions/idTime.ts'
 import type { Queryable } from '../../runtime/db/pool.ts'
+import { csvCell } from '../csvCell.ts'
 import type { RecordsLimits } from '../limits.ts'
 import {
   chargesBehind,
@@ -132,7 +133,7 @@ const FORMS = {
     head: `${Object.keys(COLUMNS).join()}\r\n`,
     line: (line) =>
       `${Object.values(COLUMNS)
-        .map((value) => cell(value(line) ?? ''))
+        .map((value) => csvCell(value(line) ?? ''))
         .join()}\r\n`,
     between: '',
     tail: '',
@@ -154,11 +155,4 @@ const orNull = (value: string | number | null): string | number | null => (value
 
 function signedTokens(micros: number): string {
   return micros < 0 ? `-${formatTokens(-micros)}` : formatTokens(micros)
-}
-
-/** A cell; a text that a spreadsheet would take for a formula is marked as text. */
-function cell(value: string | number): string {
-  const text = String(value)
-  const safe = /^[=+\-@\t\r]/.test(text) && !/^-[\d.]+$/.test(text) ? `'${text}` : text
-  return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe
 }

@@ -26,7 +26,9 @@ const LOCK_NUMBERS = distinct({
   receiptMonths: 7_204_004,
   /** One process archives a month of receipts. */
   receiptArchive: 7_204_006,
-  /** Receipts are counted for the public statistics and the sums by tag and user by one process at a time. */
+  /** One control exports receipts. */
+  exports: 7_204_008,
+  /** Receipts are counted for the public statistics and the sums of usage by one process at a time. */
   statistics: 7_204_007,
   chainSweep: 7_204_040,
   refunds: 7_204_041,

@@ -32,7 +32,7 @@ export class CallError extends Error {
 }
 
 export interface HttpCall {
-  readonly method: 'GET' | 'POST' | 'DELETE'
+  readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE'
   /** http: or https:, without user and password. */
   readonly url: URL
   /** Name to value. */

@@ -123,8 +123,11 @@ test('usage, statement, receipts and ledger agree to the unit', async () => {
   assert.deepEqual(account.balance, account.available)
   assert.deepEqual([account.balance.credits, account.credits], ['0', []])
   assert.equal(2 * (units('1.5') - (spent - units('0.0005'))), units(account.balance.coin), 'a coin is 0.5 USD')
+  // The command line runs with --json in tests.
   const cli = await stack.cli('account', 'statement', owner.accountId, MONTH())
-  assert.equal(cli.stdout, text)
+  const json = await fetch(`${url}/v1/statements/${MONTH()}.json`, { headers: bearer(owner) })
+  assert.equal(cli.stdout, await json.text())
+  assert.equal((JSON.parse(cli.stdout) as { data: unknown[] }).data.length, lines.length)
 })
 
 const bearer = (owner: Owner) => ({ authorization: `Bearer ${owner.token}` })

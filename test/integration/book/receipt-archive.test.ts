@@ -80,6 +80,11 @@ test('months that may still change are rejected', async () => {
   await payShares(book.pool, limits)
   await assert.rejects(world.archive(OLD), refused(/not all of it is paid/))
   await payProviders(book.pool, limits)
+  await book.pool.query(
+    `INSERT INTO export_files (name, form, logs, firsts, lasts) VALUES ('2026-01-31T12-1', 'csv', '{0}', '{0}', '{9}')`,
+  )
+  await assert.rejects(world.archive(OLD), refused(/not all exports that are planned are written/))
+  await book.pool.query('UPDATE export_files SET written_at = now()')
 
   const paid = newId('req', world.at(OLD))
   const payment = (

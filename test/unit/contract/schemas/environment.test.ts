@@ -114,6 +114,8 @@ test('unset and empty variables have the defaults of the schema', () => {
     SLUICE_ATTESTATION_SECONDS: 86_400,
     SLUICE_ARCHIVE: 'archive',
     SLUICE_RECEIPTS_MONTHS: 0,
+    SLUICE_EXPORT_FORM: 'csv',
+    AWS_REGION: 'us-east-1',
     SLUICE_WORKERS: 1,
     SLUICE_TRANSPORT: 'sockets',
     SLUICE_TRUSTED_PROXIES: 0,
