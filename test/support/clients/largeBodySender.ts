@@ -11,9 +11,18 @@ async function sendForEver({ url, headers, text }: SentBody): Promise<never> {
   const body = Buffer.from(text)
   const init = { method: 'POST', headers: { 'content-type': 'application/json', ...headers }, body }
   for (;;) {
+    parentPort?.postMessage(`${new URL(url).pathname} ${await statusOf(url, init)}`)
+  }
+}
+
+/** A body that takes too long, on a machine that is busy, has its connection closed: what `fetch` makes of it is `closed`. */
+async function statusOf(url: string, init: RequestInit): Promise<string> {
+  try {
     const answer = await fetch(url, init)
     await answer.arrayBuffer()
-    parentPort?.postMessage(`${new URL(url).pathname} ${answer.status}`)
+    return String(answer.status)
+  } catch {
+    return 'closed'
   }
 }
 
