@@ -1,21 +1,15 @@
-import { intArray } from '../../runtime/db/arrays.ts'
 import { type Pool, withTransaction } from '../../runtime/db/pool.ts'
 import type { BookLimits } from '../limits.ts'
 import { outcomesOf } from '../usage/receiptSums.ts'
 import { SUM_COLUMNS } from '../usage/usageSums.ts'
 import { countAlong } from '../usagelog/cursors.ts'
+import { STRETCH_RECEIPTS, stretchArrays } from '../usagelog/stretches.ts'
 
 const KEYS = 'account_id, day, model, provider, outcome'
 
-/** The receipts of stretches: $1 their logs, $2 and $3 their ends. */
-const FRESH = `(
-  SELECT r.* FROM unnest($1::smallint[], $2::bigint[], $3::bigint[]) AS s (log, least, beyond)
-  CROSS JOIN LATERAL (SELECT * FROM receipts WHERE log = s.log AND position >= s.least AND position < s.beyond OFFSET 0) AS r
-)`
-
 const ADD = `
   INSERT INTO usage_outcomes AS u (${KEYS}, ${SUM_COLUMNS.join(', ')})
-  SELECT * FROM (${outcomesOf(FRESH)}) AS fresh ORDER BY ${KEYS}
+  SELECT * FROM (${outcomesOf(STRETCH_RECEIPTS)}) AS fresh ORDER BY ${KEYS}
   ON CONFLICT (${KEYS}) DO UPDATE SET ${SUM_COLUMNS.map((name) => `${name} = u.${name} + excluded.${name}`).join(', ')}`
 
 /**
@@ -34,11 +28,7 @@ export function countOutcomes(pool: Pool, limits: BookLimits): Promise<boolean> 
         await client.query({
           name: 'statistics_usage_outcomes',
           text: ADD,
-          values: [
-            intArray(stretches.map(({ log }) => log)),
-            intArray(stretches.map(({ from }) => from)),
-            intArray(stretches.map(({ to }) => to)),
-          ],
+          values: stretchArrays(stretches),
         })
       },
     ),

@@ -1,6 +1,6 @@
 import { intArray } from '../../runtime/db/arrays.ts'
 import type { Client } from '../../runtime/db/pool.ts'
-import type { Stretch } from '../usagelog/stretches.ts'
+import { STRETCH_RECEIPTS, type Stretch, stretchArrays } from '../usagelog/stretches.ts'
 import { BOUNDS_MS } from './buckets.ts'
 import type { OwnedCell } from './cell.ts'
 
@@ -29,10 +29,7 @@ const FRESH = `
       r.cached_input_tokens, r.cache_write_5m_tokens, r.cache_write_1h_tokens, r.output_tokens, r.reasoning_tokens,
       CASE WHEN r.status = 'ok' AND r.rate <> 'batch' THEN width_bucket(r.duration_ms - 1, $5::integer[]) END AS duration,
       CASE WHEN r.streamed AND r.first_byte_ms > 0 THEN width_bucket(r.first_byte_ms - 1, $5::integer[]) END AS first
-    FROM unnest($1::smallint[], $2::bigint[], $3::bigint[]) AS s (log, least, beyond)
-    CROSS JOIN LATERAL (
-      SELECT * FROM receipts WHERE log = s.log AND position >= s.least AND position < s.beyond OFFSET 0
-    ) AS r
+    FROM ${STRETCH_RECEIPTS} AS r
     LEFT JOIN account_owners a USING (account_id)
   ), sums AS (
     SELECT day, model, count(*) AS requests, count(*) FILTER (WHERE is_ok) AS ok,
@@ -60,13 +57,7 @@ export async function freshReceipts(
   least: number,
 ): Promise<OwnedCell[]> {
   if (stretches.length === 0) return []
-  const found = await client.query<FreshRow>(FRESH, [
-    intArray(stretches.map(({ log }) => log)),
-    intArray(stretches.map(({ from }) => from)),
-    intArray(stretches.map(({ to }) => to)),
-    least,
-    intArray(BOUNDS_MS),
-  ])
+  const found = await client.query<FreshRow>(FRESH, [...stretchArrays(stretches), least, intArray(BOUNDS_MS)])
   return found.rows.map(({ duration_places, duration_counts, first_places, first_counts, ...row }) => ({
     ...row,
     durations: atPlaces(duration_places, duration_counts),

@@ -22,6 +22,9 @@ export function hoursOf(receipts: string): string {
     FROM ${receipts} GROUP BY 1, 2`
 }
 
+/** SQL of how the request of a receipt has ended: its error code; where it has none, its status. */
+export const OUTCOME = `coalesce(nullif(error_code, ''), status)`
+
 /**
  * Sums of receipts by day, with the columns of usage_outcomes.
  * @param receipts names rows of receipts
@@ -29,7 +32,7 @@ export function hoursOf(receipts: string): string {
  */
 export function outcomesOf(receipts: string): string {
   return `
-    SELECT account_id, (held_at_ms / 86400000)::integer AS day, model, provider, coalesce(nullif(error_code, ''), status) AS outcome,
+    SELECT account_id, (held_at_ms / 86400000)::integer AS day, model, provider, ${OUTCOME} AS outcome,
       count(*) AS requests, sum(charge_units) AS units,
       sum(input_tokens + cached_input_tokens + cache_write_5m_tokens + cache_write_1h_tokens) AS input_tokens,
       sum(cached_input_tokens) AS cached_input_tokens, sum(output_tokens) AS output_tokens

@@ -1,7 +1,6 @@
 import { HOUR_MS } from '../../../contract/api/time.ts'
 import { countAlong } from '../../book/usagelog/cursors.ts'
-import type { Stretch } from '../../book/usagelog/stretches.ts'
-import { intArray } from '../../runtime/db/arrays.ts'
+import { type Stretch, stretchArrays } from '../../book/usagelog/stretches.ts'
 import { type Pool, withTransaction } from '../../runtime/db/pool.ts'
 import type { RecordsLimits } from '../limits.ts'
 
@@ -36,13 +35,7 @@ export function planExport(pool: Pool, form: ExportForm, nowMs: number, limits: 
           `INSERT INTO export_files (name, form, logs, firsts, lasts)
            SELECT $1 || '-' || count(*) + 1, $2, $3::smallint[], $4::bigint[], $5::bigint[]
            FROM export_files WHERE name LIKE $1 || '-%'`,
-          [
-            new Date(ended * HOUR_MS).toISOString().slice(0, 13),
-            form,
-            intArray(stretches.map(({ log }) => log)),
-            intArray(stretches.map(({ from }) => from)),
-            intArray(stretches.map(({ to }) => to)),
-          ],
+          [new Date(ended * HOUR_MS).toISOString().slice(0, 13), form, ...stretchArrays(stretches)],
         )
       },
     )

@@ -2,8 +2,8 @@ import { Readable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
 import { createGzip } from 'node:zlib'
 import { RECEIPT_COLUMNS } from '../../book/receipt/generated/receipt.ts'
-import type { Stretch } from '../../book/usagelog/stretches.ts'
-import { intArray } from '../../runtime/db/arrays.ts'
+import { OUTCOME } from '../../book/usage/receiptSums.ts'
+import { STRETCH_RECEIPTS, type Stretch, stretchArrays } from '../../book/usagelog/stretches.ts'
 import type { Pool } from '../../runtime/db/pool.ts'
 import { csvCell } from '../csvCell.ts'
 import type { RecordsLimits } from '../limits.ts'
@@ -24,7 +24,7 @@ const RECEIPTS: Columns = new Map(
 const USAGE_KEYS: Columns = new Map([
   ['hour', `to_char(to_timestamp(held_at_ms / 3600000 * 3600) AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24":00:00Z"')`],
   ...['account_id', 'key_id', 'end_user', 'tags', 'model', 'provider'].map((name) => [name, name] as const),
-  ['outcome', `coalesce(nullif(error_code, ''), status)`],
+  ['outcome', OUTCOME],
 ])
 const SUMMED =
   'charge_units,input_tokens,cached_input_tokens,cache_write_5m_tokens,cache_write_1h_tokens,output_tokens,reasoning_tokens'
@@ -42,8 +42,7 @@ const PAGE = `
 
 const SUMS = `
   SELECT ${selected(USAGE)}
-  FROM unnest($1::smallint[], $2::bigint[], $3::bigint[]) AS s (own, least, beyond)
-  CROSS JOIN LATERAL (SELECT * FROM receipts WHERE log = own AND position >= least AND position < beyond OFFSET 0) AS r
+  FROM ${STRETCH_RECEIPTS} AS r
   GROUP BY ${Array.from(USAGE_KEYS, (_, i) => i + 1).join(', ')} ORDER BY ${Array.from(USAGE_KEYS, (_, i) => i + 1).join(', ')}`
 
 /** The two texts of a file, compressed by gzip, and the sums of its receipts. */
@@ -66,12 +65,7 @@ export async function exportTexts(pool: Pool, file: ExportFile, limits: RecordsL
     }
   }
   const receipts = await compressed(file.form, RECEIPTS, pages())
-  const { stretches } = file
-  const used = await pool.query<Row>(SUMS, [
-    intArray(stretches.map(({ log }) => log)),
-    intArray(stretches.map(({ from }) => from)),
-    intArray(stretches.map(({ to }) => to)),
-  ])
+  const used = await pool.query<Row>(SUMS, stretchArrays(file.stretches))
   return { receipts, usage: await compressed(file.form, USAGE, [used.rows]), sums }
 }
 
