@@ -179,10 +179,13 @@ const s3Store = (secret: string, place = `s3://${BUCKET}/a folder/books`) => {
 test('files go to a bucket with signed requests; one that refuses them gets them later', async () => {
   await bookSome(9)
   const later = NOON + 8 * HOUR_MS
-  await assert.rejects(exportHours(options(s3Store('wrong'), 'jsonl'), later), /answered 403: [^]*SignatureDoesNotMatch/)
+  await assert.rejects(
+    exportHours(options(s3Store('wrong'), 'jsonl'), later),
+    /answered 403: [\s\S]*SignatureDoesNotMatch/,
+  )
   await assert.rejects(
     exportHours(options(s3Store('S3RVER', 's3://none/'), 'jsonl'), later),
-    /answered 404: [^]*NoSuchBucket/,
+    /answered 404: [\s\S]*NoSuchBucket/,
   )
   await exported(s3Store('S3RVER'), later, 'jsonl')
   const found: Record<string, unknown>[] = []
