@@ -9,7 +9,7 @@ import { formatUsd } from '../../../contract/money/units.ts'
 import { holdingAccount, lockIssuedAccount, lockUnearnedAccount } from '../../../control/book/ledger/accounts.ts'
 import { chat, chatStream } from '../../support/clients/chatClient.ts'
 import { postBy } from '../../support/clients/socketClient.ts'
-import { readCsv, statementUnits } from '../../support/csv.ts'
+import { statementUnits } from '../../support/csv.ts'
 import { heldUnits } from '../../support/parts/lockPots.ts'
 import {
   EXACT,
@@ -61,7 +61,7 @@ describe('one after the other', () => {
     const receipts = [await world.ask(account), await world.ask(account), await world.ask(account)]
     await stack.settled()
     const printed = await stack.cli('account', 'statement', account.accountId, new Date().toISOString().slice(0, 7))
-    const lines = readCsv(printed.stdout)
+    const { data: lines } = printed.json as { data: Record<string, string | undefined>[] }
     const charges = receipts.map(({ request_id }) => present(lines.find((line) => line['reference'] === request_id)))
     assert.deepEqual(
       charges.map((line) => [line['type'], line['lock_series'], line['lock_tokens'], line['amount_usd']]),
