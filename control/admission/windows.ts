@@ -1,6 +1,5 @@
+import { HOUR_MS } from '../../contract/api/time.ts'
 import { byWindow, WINDOW, WINDOWS, type Window } from '../../contract/money/windows.ts'
-
-const HOUR_MS = 3_600_000
 
 /** A spending window of a moment, as hold.lua counts it: numbers since 1970, UTC. */
 export interface WindowAt {

@@ -1,3 +1,4 @@
+import { HOUR_MS } from '../../contract/api/time.ts'
 import { coinDecimal } from '../../contract/money/coin.ts'
 import { formatUsd } from '../../contract/money/units.ts'
 import { listLeases, scanLeasesKeys, unitsOf } from '../admission/leaseRecord.ts'
@@ -5,8 +6,6 @@ import type { Arguments, CommandGroup } from './command.ts'
 import type { CliContext } from './context.ts'
 import { table } from './table.ts'
 import { formatTime } from './values.ts'
-
-const HOUR_MS = 3_600_000
 
 async function list(_args: Arguments, context: CliContext): Promise<undefined> {
   const redis = await context.redis()

@@ -1,3 +1,4 @@
+import { HOUR_MS } from '../../contract/api/time.ts'
 import { type Pay, PPM, type ProviderAdmission, type Terms } from '../products/marketplace/serving/admission.ts'
 import {
   AdmissionError,
@@ -14,7 +15,6 @@ import { type CliContext, CommandError } from './context.ts'
 import { facts } from './table.ts'
 import { amountOf, formatTime } from './values.ts'
 
-const HOUR_MS = 3_600_000
 const HOURS_MAX = 720
 const REASON_CHARACTERS_MAX = 500
 

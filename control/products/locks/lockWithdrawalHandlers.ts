@@ -1,4 +1,5 @@
 import { getAddress } from 'viem/utils'
+import { HOUR_MS } from '../../../contract/api/time.ts'
 import { GatewayError, invalidRequest } from '../../../contract/errors/errors.ts'
 import { formatTokens, parseTokens } from '../../../contract/money/lockTokens.ts'
 import { isId, newId } from '../../../contract/wire/ids.ts'
@@ -39,8 +40,6 @@ import { refuseSubKey, requireTrader } from './traders.ts'
 const SENT: SentByGateway = { prefix: 'lwd', perDay: 'lockWithdrawalsPerDay', countSince: countLockWithdrawals }
 
 type LockWithdrawalOperation = 'list_lock_withdrawals' | 'get_lock_withdrawal' | 'create_lock_withdrawal'
-
-const HOUR_MS = 3_600_000
 
 export interface LockWithdrawalParts {
   readonly pool: Pool

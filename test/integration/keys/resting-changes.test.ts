@@ -3,6 +3,7 @@
 // a burst of requests, the receipts and the leases, then the audit.
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import { awayFromTheHour } from '../../support/awayFromTheHour.ts'
 import type { Key } from '../../support/clients/accountKeys.ts'
 import { apiOk, type Json, newOwner, type Owner } from '../../support/clients/apiClient.ts'
 import { completion, postRaw } from '../../support/clients/chatClient.ts'
@@ -13,6 +14,8 @@ import { Stopwatch } from '../../support/stopwatch.ts'
 const WITHIN_MS = 1_000
 const WORKERS = 2
 const BURST = 64
+/** No lease rests that does not last as long; leases end with their hour. */
+const REST_MS = 20_000
 
 let stack: Stack
 let url: string
@@ -21,7 +24,11 @@ const watch = new Stopwatch()
 
 before(async () => {
   const catalog = { models: [{ id: 'test/small' }, { id: 'test/other' }] }
-  stack = await startStack({ workers: WORKERS, catalog, limits: { leaseIdleMs: 50, keysPerAccountMax: 20 } })
+  stack = await startStack({
+    workers: WORKERS,
+    catalog,
+    limits: { leaseIdleMs: 50, leaseRestMs: REST_MS, keysPerAccountMax: 20 },
+  })
   url = stack.baseUrl
   owner = await newOwner(stack, { credits: '0', coin: '1000' })
 })
@@ -79,13 +86,15 @@ for (const [name, change, status, code] of CHANGES) {
   test(`a key at rest that is ${name} spends at most what rests, and nothing after a second`, async () => {
     const key = await apiOk<Key>(url, 'POST', '/v1/account/keys', { token: owner.token, body: {} })
     let before = 0
+    let resting = 0
     // A few requests at a time let a lease rest. Unused leases that do not are gone by the second reading of the list.
     await until('a lease of each process rests', async () => {
+      await awayFromTheHour()
       before += await served(key)
       const [first, second] = [await leasesOf(key.id), await leasesOf(key.id)]
+      resting = unitsOf(second)
       return first.length === WORKERS && JSON.stringify(first) === JSON.stringify(second)
     })
-    const resting = unitsOf(await leasesOf(key.id))
     assert.ok(resting > 0)
     await change(key)
     const replies = await ask(key, BURST)
