@@ -15,6 +15,7 @@ import {
   streamedText,
 } from '../../support/clients/chatClient.ts'
 import { HealthWatch } from '../../support/clients/healthWatch.ts'
+import { itemOf } from '../../support/present.ts'
 import { deep, late, PLAYS } from '../../support/providers/hostilePlays.ts'
 import { ScriptedProvider } from '../../support/providers/scriptedProvider.ts'
 import { type Stack, startStack, until } from '../../support/stack.ts'
@@ -120,7 +121,7 @@ test('a body with very many members or elements is rejected while other requests
   const post = (path: string, body: string, key = '') => postTo(stack.baseUrl + path, key, body)
   const many = names(800_000)
   const under = (text: string) => `{"model":"test/echo","messages":[],"tools":[{"function":{"parameters":${text}}}]}`
-  const watch = new HealthWatch(stack.baseUrl)
+  const watch = new HealthWatch(stack.baseUrl, itemOf(stack.workerPids, 0))
   const chatPath = '/v1/chat/completions'
   try {
     assertError(await post(chatPath, `{${many}}`, apiKey), 400, null)

@@ -11,6 +11,7 @@ import { apiOk, newOwner, type Owner } from '../../support/clients/apiClient.ts'
 import { postTo, type Reply } from '../../support/clients/chatClient.ts'
 import { HealthWatch } from '../../support/clients/healthWatch.ts'
 import { limits } from '../../support/limits.ts'
+import { itemOf } from '../../support/present.ts'
 import { EVIL_TEXT, mixes, play, TRICKS, type Trick } from '../../support/providers/hostileEndpoint.ts'
 import { RegisteredEndpoint } from '../../support/providers/registeredEndpoint.ts'
 import { rounds } from '../../support/rounds.ts'
@@ -164,7 +165,7 @@ async function suffer(tricks: readonly Trick[], atOnce: number, shown: string): 
 
 /** Asserts that the worker served others all the time, and that it kept its leases and itself. */
 async function unharmed(work: () => Promise<unknown>): Promise<void> {
-  const watch = new HealthWatch(stack.baseUrl)
+  const watch = new HealthWatch(stack.baseUrl, itemOf(stack.workerPids, 0))
   try {
     await work()
   } finally {

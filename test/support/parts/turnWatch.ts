@@ -1,25 +1,25 @@
 import { readFileSync } from 'node:fs'
 
-/** The time that this thread has had a CPU, in milliseconds; where the system does not say, the time of day. */
-function threadMs(): number {
+/** The time that a process's first thread has had a CPU, in milliseconds; where the system does not say, the time of day. */
+export function runMs(pid: number): number {
   if (process.platform !== 'linux') return performance.now()
-  const [nanoseconds] = readFileSync(`/proc/self/task/${process.pid}/schedstat`, 'utf8').split(' ')
+  const [nanoseconds] = readFileSync(`/proc/${pid}/task/${pid}/schedstat`, 'utf8').split(' ')
   return Number(nanoseconds) / 1e6
 }
 
 /** The longest that this thread is at work in one turn of the event loop while something is done, in milliseconds. */
 export async function longestTurn(work: () => Promise<unknown>): Promise<number> {
   let longest = 0
-  let last = threadMs()
+  let last = runMs(process.pid)
   let goesOn = true
   const tick = (): void => {
-    const now = threadMs()
+    const now = runMs(process.pid)
     longest = Math.max(longest, now - last)
     last = now
     if (goesOn) setImmediate(tick)
   }
   await new Promise((resolve) => setImmediate(resolve))
-  last = threadMs()
+  last = runMs(process.pid)
   setImmediate(tick)
   await work()
   await new Promise((resolve) => setImmediate(resolve))
