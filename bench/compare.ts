@@ -20,11 +20,11 @@ import { FEW_ACCOUNTS, modelOf, pinStack, sluiceMeasured, startWorld, type World
 const PAYMENT = 'payment'
 /** Ended requests on their way into the book. */
 const SETTLEMENT = 'settlement'
-const HELP = `node dist/bench/compare.js --other DIR [--cases ${SMALL},${STREAM},${PAYMENT},${SETTLEMENT}] [--pairs 40] [--seconds 0.5] [--starts 1]
+const HELP = `node dist/bench/compare.js --other DIR [--cases ${SMALL},${STREAM},${PAYMENT},${SETTLEMENT}] [--pairs 40] [--seconds 0.5] [--starts 1] [--warm-up 12]
 Of ${PAYMENT} and ${SETTLEMENT}, whose measurements take seconds, a quarter of the pairs is measured.
-Two processes of one build differ by up to 5 %: --starts starts both builds anew so many times.`
+Two processes of one build differ by up to 5 %: --starts starts both builds anew so many times.
+Their code is compiled for some 30,000 requests: --warm-up seconds of a case come before its pairs.`
 const SLOW_PAIRS_SHARE = 0.25
-const WARM_UP_SECONDS = 2
 const PAYMENTS = 64
 const RECEIPTS = 20_000
 
@@ -40,6 +40,7 @@ interface Plan {
   readonly hasPayments: boolean
   readonly pairCount: number
   readonly seconds: number
+  readonly warmUpSeconds: number
 }
 
 function loadOf(stack: Stack, kind: BenchCase, seconds: number): [one: Measured, options: LoadOptions] {
@@ -75,7 +76,7 @@ async function compareStacks(
   found: PairsByCase,
   stops: (() => Promise<void>)[],
 ): Promise<void> {
-  const { kinds, hasPayments, pairCount, seconds } = plan
+  const { kinds, hasPayments, pairCount, seconds, warmUpSeconds } = plan
   const settings = { seconds, rounds: 1, quick: false, targets: [], cases: kinds, parts: [], isWhole: false }
   const world = await startWorld({ ...settings, output: undefined }, stops)
   const start = (own: typeof startStack) => startSide(own, world, hasPayments, stops)
@@ -83,7 +84,7 @@ async function compareStacks(
   const second = await start(startNumber % 2 === 0 ? otherStart : startStack)
   const [mine, other] = startNumber % 2 === 0 ? [first, second] : [second, first]
   for (const kind of kinds) {
-    for (const { stack } of [mine, other]) await world.runner.meetKeys(...loadOf(stack, kind, WARM_UP_SECONDS))
+    for (const { stack } of [mine, other]) await world.runner.meetKeys(...loadOf(stack, kind, warmUpSeconds))
     const measure = (side: Side) => () => microsPerRequest(world, side.stack, kind, seconds)
     add(found, kind.name, await measureByTurns(pairCount, measure(mine), measure(other)))
   }
@@ -128,6 +129,7 @@ async function main(): Promise<void> {
       pairs: { type: 'string', default: '40' },
       seconds: { type: 'string', default: '0.5' },
       starts: { type: 'string', default: '1' },
+      'warm-up': { type: 'string', default: '12' },
     },
   })
   if (values.other === undefined) throw new Error(HELP)
@@ -139,7 +141,7 @@ async function main(): Promise<void> {
   if (kinds.length > 0 || hasPayments) {
     const url = pathToFileURL(join(otherDist, 'bench/targets/stack.js')).href
     const otherBuild = (await import(url)) as { startStack: typeof startStack }
-    const plan = { kinds, hasPayments, pairCount, seconds }
+    const plan = { kinds, hasPayments, pairCount, seconds, warmUpSeconds: Number(values['warm-up']) }
     const found: PairsByCase = new Map()
     for (let start = 0; start < Number(values.starts); start++) {
       await untilStopped((stops) => compareStacks(plan, otherBuild.startStack, start, found, stops))
