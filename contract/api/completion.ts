@@ -32,12 +32,17 @@ export function completionText(
 }
 
 /** A completion without its usage, receipt and closing brace, which `answerEnd` adds. */
-export function completionHead(answer: Completion, { requestId, modelId, object }: CompletionIdentity): string {
-  let text = `{"id":"${requestId}","object":"${object}","model":${quoted(modelId)}`
+export function completionHead(answer: Completion, identity: CompletionIdentity): string {
+  let text = identityText(identity)
   for (const name in answer) {
     if (!OWN_MEMBERS.has(name)) text += `,${quoted(name)}:${JSON.stringify(answer[name])}`
   }
   return text
+}
+
+/** The beginning of a completion: the members that say what it is the answer to. */
+export function identityText({ requestId, modelId, object }: CompletionIdentity): string {
+  return `{"id":"${requestId}","object":"${object}","model":${quoted(modelId)}`
 }
 
 /** The last members of an answer, with its closing brace. @param receipt as JSON text, or '' for none */

@@ -17,6 +17,7 @@ import type { Rejected } from '../../upstream/refusal.ts'
 import type { AnswerContext, WholeAnswer } from '../shared/codec.ts'
 import { boundsOf } from './openaiBounds.ts'
 import { parseCompletion } from './parseCompletion.ts'
+import { readPlainAnswer } from './plainAnswer.ts'
 
 /** A completion of a provider of the OpenAI dialect, for a client that speaks the same. */
 class OpenaiAnswer implements WholeAnswer {
@@ -65,6 +66,8 @@ export function openaiEnd(billed: TokenUsage, receipt: string): string {
 
 /** Reads a chat completion; errors, empty answers and invalid JSON are returned as `Rejected`. */
 export function readOpenaiAnswer(body: AnswerJson, context: AnswerContext): WholeAnswer | Rejected {
+  const plain = body.cuts.length === 0 ? readPlainAnswer(body.bytes, context) : undefined
+  if (plain !== undefined) return plain
   const parsed = parseCompletion(body, context)
   return 'rejected' in parsed ? parsed : new OpenaiAnswer(body, parsed.answer, context, 'chat.completion')
 }

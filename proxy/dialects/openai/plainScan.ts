@@ -1,0 +1,157 @@
+import { isName, JsonScan } from '../../json/jsonScan.ts'
+
+const QUOTE = 34
+const OPEN_BRACKET = 91
+const BACKSLASH = 92
+const CLOSE_BRACKET = 93
+const OPEN_BRACE = 123
+const ZERO = 48
+const NINE = 57
+const LETTER_N = 110
+
+const TOP = 0
+const CHOICE = 1
+const MESSAGE = 2
+
+const HAS_CHOICES = 1
+const HAS_USAGE = 2
+const HAS_MESSAGE = 4
+const HAS_ROLE = 8
+const HAS_CONTENT = 16
+const HAS_INDEX = 32
+const HAS_REASON = 64
+const HAS_ALL = 127
+
+const named = (...names: string[]) => names.map((name) => Buffer.from(name))
+/** The members that the gateway sets itself. */
+const OWN = named('id', 'object', 'model', 'receipt')
+/** What a choice may have besides its message that is output, or would be read as such. */
+const ODD_IN_CHOICE = named('text', 'delta', 'error')
+/** Reasons that clients get as they came. */
+const REASONS = named('stop', 'length', 'content_filter')
+const [CHOICES, USAGE, ERROR, INDEX, REASON, INNER, ROLE, CONTENT, ANNOTATIONS] = named(
+  'choices',
+  'usage',
+  'error',
+  'index',
+  'finish_reason',
+  'message',
+  'role',
+  'content',
+  'annotations',
+) as [Buffer, Buffer, Buffer, Buffer, Buffer, Buffer, Buffer, Buffer, Buffer]
+
+/**
+ * Finds what the relay of a chat completion needs if it is written as most are, so that no object is made of it: one choice,
+ * whose message has a text and nothing else that a model says, a known reason why it ended, and a usage. What a reader of
+ * the format would have to repair is not plain, nor is a name with an escape or an own member that comes twice.
+ */
+export class PlainScan extends JsonScan {
+  usageStart = 0
+  usageEnd = 0
+  /** The text of the message, with its quotes. */
+  contentStart = 0
+  contentEnd = 0
+  /** Where stretches of members begin and end that clients get as they came, in turn. */
+  kept: number[] = []
+  private has = 0
+  /** The end of the last member of the stretch that is open; -1 when none is. */
+  private keptEnd = -1
+
+  /** @returns whether the bytes are one JSON object, and plain */
+  scan(bytes: Buffer): boolean {
+    this.bytes = bytes
+    this.end = bytes.length
+    this.at = this.has = 0
+    this.keptEnd = -1
+    this.kept = []
+    this.skipSpace()
+    if (this.take() !== OPEN_BRACE || !this.members(TOP)) return false
+    this.closeStretch()
+    this.skipSpace()
+    return this.at === this.end && this.has === HAS_ALL
+  }
+
+  protected value(level: number, nameStart: number, nameEnd: number): boolean {
+    for (let at = nameStart; at < nameEnd; at++) if (this.bytes[at] === BACKSLASH) return false
+    if (level === TOP) return this.topMember(nameStart, nameEnd)
+    return level === CHOICE ? this.choiceMember(nameStart, nameEnd) : this.messageMember(nameStart, nameEnd)
+  }
+
+  private topMember(nameStart: number, nameEnd: number): boolean {
+    const start = this.at
+    if (this.isName(nameStart, nameEnd, USAGE)) {
+      if (!this.first(HAS_USAGE) || this.bytes[start] !== OPEN_BRACE || !this.passValue()) return false
+      this.usageStart = start
+      this.usageEnd = this.at
+      return this.closeStretch()
+    }
+    if (this.isAny(nameStart, nameEnd, OWN)) return this.passValue() && this.closeStretch()
+    if (this.isName(nameStart, nameEnd, CHOICES)) {
+      if (!this.first(HAS_CHOICES) || !this.onlyChoice()) return false
+    } else if (this.isName(nameStart, nameEnd, ERROR)) {
+      if (!this.passNull()) return false
+    } else if (!this.passValue()) return false
+    if (this.keptEnd < 0) this.kept.push(nameStart)
+    this.keptEnd = this.at
+    return true
+  }
+
+  private closeStretch(): true {
+    if (this.keptEnd >= 0) this.kept.push(this.keptEnd)
+    this.keptEnd = -1
+    return true
+  }
+
+  private onlyChoice(): boolean {
+    if (this.take() !== OPEN_BRACKET) return false
+    this.skipSpace()
+    if (this.take() !== OPEN_BRACE || !this.members(CHOICE)) return false
+    this.skipSpace()
+    return this.take() === CLOSE_BRACKET
+  }
+
+  private choiceMember(nameStart: number, nameEnd: number): boolean {
+    const start = this.at
+    const c = this.bytes[start] as number
+    if (this.isName(nameStart, nameEnd, INNER)) {
+      this.at++
+      return this.first(HAS_MESSAGE) && c === OPEN_BRACE && this.members(MESSAGE)
+    }
+    if (this.isAny(nameStart, nameEnd, ODD_IN_CHOICE)) return this.passNull()
+    if (!this.passValue()) return false
+    if (this.isName(nameStart, nameEnd, INDEX)) return c >= ZERO && c <= NINE && this.first(HAS_INDEX)
+    if (!this.isName(nameStart, nameEnd, REASON)) return true
+    return c === QUOTE && this.isAny(start, this.at - 1, REASONS) && this.first(HAS_REASON)
+  }
+
+  private messageMember(nameStart: number, nameEnd: number): boolean {
+    const start = this.at
+    const c = this.bytes[start] as number
+    if (!this.passValue()) return false
+    if (this.isName(nameStart, nameEnd, ROLE)) return c === QUOTE && this.first(HAS_ROLE)
+    if (this.isName(nameStart, nameEnd, CONTENT)) {
+      this.contentStart = start
+      this.contentEnd = this.at
+      return c === QUOTE && this.at - start > 2 && this.first(HAS_CONTENT)
+    }
+    if (this.isName(nameStart, nameEnd, ANNOTATIONS) || c === LETTER_N) return true
+    return this.at - start === 2 && (c === QUOTE || c === OPEN_BRACKET)
+  }
+
+  /** Notes a member. @returns false when there was one of its kind already */
+  private first(flag: number): boolean {
+    const isFirst = (this.has & flag) === 0
+    this.has |= flag
+    return isFirst
+  }
+
+  private passNull(): boolean {
+    return this.bytes[this.at] === LETTER_N && this.passValue()
+  }
+
+  private isAny(nameStart: number, nameEnd: number, names: readonly Buffer[]): boolean {
+    for (const name of names) if (isName(this.bytes, nameStart, nameEnd, name)) return true
+    return false
+  }
+}
