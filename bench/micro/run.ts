@@ -2,7 +2,7 @@ import { Bench } from 'tinybench'
 import { addAccounting } from './accounting.ts'
 import { addLeasing } from './leasing.ts'
 import { addPayments } from './payments.ts'
-import { addRelay } from './relay.ts'
+import { addAnswers, addRelay } from './relay.ts'
 import { addTraces } from './traces.ts'
 
 const MILLISECONDS = 300
@@ -11,6 +11,7 @@ const bench = new Bench({ time: MILLISECONDS, warmupTime: MILLISECONDS / 3 })
 addAccounting(bench)
 addLeasing(bench)
 addRelay(bench)
+addAnswers(bench)
 await addTraces(bench)
 const endPayments = await addPayments(bench)
 await bench.run()

@@ -5,7 +5,6 @@ import type { AnswerContext, WholeAnswer } from '../shared/codec.ts'
 import { boundsOf } from './openaiBounds.ts'
 import { PlainScan } from './plainScan.ts'
 
-const BACKSLASH = 92
 /** A report with more bytes is none that most providers make: it is parsed with its answer. */
 const USAGE_BYTES = 2_048
 const scan = new PlainScan()
@@ -31,7 +30,7 @@ class PlainAnswer implements WholeAnswer {
   constructor(bytes: Buffer, found: PlainScan, usage: ReportedUsage | null, { requestId, model }: AnswerContext) {
     this.usage = usage
     this.content = bytes.subarray(found.contentStart, found.contentEnd)
-    this.outputBytes = this.content.includes(BACKSLASH) ? Buffer.byteLength(this.written()) : this.content.length - 2
+    this.outputBytes = found.hasEscapes ? Buffer.byteLength(this.written()) : this.content.length - 2
     let text = identityText({ requestId, modelId: model.id, object: 'chat.completion' })
     const { kept } = found
     for (let i = 1; i < kept.length; i += 2) text += `,${bytes.toString('utf8', kept[i - 1], kept[i])}`

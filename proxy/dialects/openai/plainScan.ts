@@ -54,6 +54,8 @@ export class PlainScan extends JsonScan {
   contentEnd = 0
   /** Where stretches of members begin and end that clients get as they came, in turn. */
   kept: number[] = []
+  /** There is a backslash anywhere. */
+  hasEscapes = false
   private has = 0
   /** The end of the last member of the stretch that is open; -1 when none is. */
   private keptEnd = -1
@@ -65,6 +67,7 @@ export class PlainScan extends JsonScan {
     this.at = this.has = 0
     this.keptEnd = -1
     this.kept = []
+    this.hasEscapes = bytes.includes(BACKSLASH)
     this.skipSpace()
     if (this.take() !== OPEN_BRACE || !this.members(TOP)) return false
     this.closeStretch()
@@ -73,9 +76,14 @@ export class PlainScan extends JsonScan {
   }
 
   protected value(level: number, nameStart: number, nameEnd: number): boolean {
-    for (let at = nameStart; at < nameEnd; at++) if (this.bytes[at] === BACKSLASH) return false
+    if (this.hasEscapes && this.isEscaped(nameStart, nameEnd)) return false
     if (level === TOP) return this.topMember(nameStart, nameEnd)
     return level === CHOICE ? this.choiceMember(nameStart, nameEnd) : this.messageMember(nameStart, nameEnd)
+  }
+
+  private isEscaped(nameStart: number, nameEnd: number): boolean {
+    for (let at = nameStart; at < nameEnd; at++) if (this.bytes[at] === BACKSLASH) return true
+    return false
   }
 
   private topMember(nameStart: number, nameEnd: number): boolean {

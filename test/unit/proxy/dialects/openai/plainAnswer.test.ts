@@ -10,14 +10,6 @@ const CONTEXT = {
   requestId: 'req_01ARZ3NDEKTSV4RRFFQ69G5FAV',
   startedAtMs: 0,
   model: { id: 'acme/"small"', context: 128_000, maxOutput: 16_384, imageTokens: 0 },
-  request: {
-    includeUsage: false,
-    echo: undefined,
-    prompt: undefined,
-    tools: [],
-    returnsThoughts: false,
-    compacts: false,
-  },
   limits,
 } as unknown as Parameters<typeof readOpenaiAnswer>[1]
 
