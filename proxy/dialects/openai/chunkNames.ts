@@ -1,6 +1,6 @@
 import { REASONING_NAMES, TEXT_NAMES } from '../../../contract/api/saidText.ts'
 
-/** The names of the members that a scan of chunks looks for, as bytes. */
+/** The names of the members that scans of chunks and answers look for, as bytes. */
 export const NAMES = {
   id: Buffer.from('id'),
   model: Buffer.from('model'),
@@ -18,6 +18,7 @@ export const NAMES = {
   toolCalls: Buffer.from('tool_calls'),
   index: Buffer.from('index'),
   content: Buffer.from('content'),
+  annotations: Buffer.from('annotations'),
   arguments: Buffer.from('arguments'),
   name: Buffer.from('name'),
   type: Buffer.from('type'),

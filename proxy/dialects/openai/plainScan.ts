@@ -1,4 +1,5 @@
 import { isName, JsonScan } from '../../json/jsonScan.ts'
+import { NAMES } from './chunkNames.ts'
 
 const QUOTE = 34
 const OPEN_BRACKET = 91
@@ -22,24 +23,12 @@ const HAS_INDEX = 32
 const HAS_REASON = 64
 const HAS_ALL = 127
 
-const named = (...names: string[]) => names.map((name) => Buffer.from(name))
 /** The members that the gateway sets itself. */
-const OWN = named('id', 'object', 'model', 'receipt')
+const OWN = [NAMES.id, NAMES.object, NAMES.model, NAMES.receipt]
 /** What a choice may have besides its message that is output, or would be read as such. */
-const ODD_IN_CHOICE = named('text', 'delta', 'error')
+const ODD_IN_CHOICE = [NAMES.text, NAMES.delta, NAMES.error]
 /** Reasons that clients get as they came. */
-const REASONS = named('stop', 'length', 'content_filter')
-const [CHOICES, USAGE, ERROR, INDEX, REASON, INNER, ROLE, CONTENT, ANNOTATIONS] = named(
-  'choices',
-  'usage',
-  'error',
-  'index',
-  'finish_reason',
-  'message',
-  'role',
-  'content',
-  'annotations',
-) as [Buffer, Buffer, Buffer, Buffer, Buffer, Buffer, Buffer, Buffer, Buffer]
+const REASONS = ['stop', 'length', 'content_filter'].map((reason) => Buffer.from(reason))
 
 /**
  * Finds what the relay of a chat completion needs if it is written as most are, so that no object is made of it: one choice,
@@ -88,16 +77,16 @@ export class PlainScan extends JsonScan {
 
   private topMember(nameStart: number, nameEnd: number): boolean {
     const start = this.at
-    if (this.isName(nameStart, nameEnd, USAGE)) {
+    if (this.isName(nameStart, nameEnd, NAMES.usage)) {
       if (!this.first(HAS_USAGE) || this.bytes[start] !== OPEN_BRACE || !this.passValue()) return false
       this.usageStart = start
       this.usageEnd = this.at
       return this.closeStretch()
     }
     if (this.isAny(nameStart, nameEnd, OWN)) return this.passValue() && this.closeStretch()
-    if (this.isName(nameStart, nameEnd, CHOICES)) {
+    if (this.isName(nameStart, nameEnd, NAMES.choices)) {
       if (!this.first(HAS_CHOICES) || !this.onlyChoice()) return false
-    } else if (this.isName(nameStart, nameEnd, ERROR)) {
+    } else if (this.isName(nameStart, nameEnd, NAMES.error)) {
       if (!this.passNull()) return false
     } else if (!this.passValue()) return false
     if (this.keptEnd < 0) this.kept.push(nameStart)
@@ -122,14 +111,14 @@ export class PlainScan extends JsonScan {
   private choiceMember(nameStart: number, nameEnd: number): boolean {
     const start = this.at
     const c = this.bytes[start] as number
-    if (this.isName(nameStart, nameEnd, INNER)) {
+    if (this.isName(nameStart, nameEnd, NAMES.message)) {
       this.at++
       return this.first(HAS_MESSAGE) && c === OPEN_BRACE && this.members(MESSAGE)
     }
     if (this.isAny(nameStart, nameEnd, ODD_IN_CHOICE)) return this.passNull()
     if (!this.passValue()) return false
-    if (this.isName(nameStart, nameEnd, INDEX)) return c >= ZERO && c <= NINE && this.first(HAS_INDEX)
-    if (!this.isName(nameStart, nameEnd, REASON)) return true
+    if (this.isName(nameStart, nameEnd, NAMES.index)) return c >= ZERO && c <= NINE && this.first(HAS_INDEX)
+    if (!this.isName(nameStart, nameEnd, NAMES.finishReason)) return true
     return c === QUOTE && this.isAny(start, this.at - 1, REASONS) && this.first(HAS_REASON)
   }
 
@@ -137,13 +126,13 @@ export class PlainScan extends JsonScan {
     const start = this.at
     const c = this.bytes[start] as number
     if (!this.passValue()) return false
-    if (this.isName(nameStart, nameEnd, ROLE)) return c === QUOTE && this.first(HAS_ROLE)
-    if (this.isName(nameStart, nameEnd, CONTENT)) {
+    if (this.isName(nameStart, nameEnd, NAMES.role)) return c === QUOTE && this.first(HAS_ROLE)
+    if (this.isName(nameStart, nameEnd, NAMES.content)) {
       this.contentStart = start
       this.contentEnd = this.at
       return c === QUOTE && this.at - start > 2 && this.first(HAS_CONTENT)
     }
-    if (this.isName(nameStart, nameEnd, ANNOTATIONS) || c === LETTER_N) return true
+    if (this.isName(nameStart, nameEnd, NAMES.annotations) || c === LETTER_N) return true
     return this.at - start === 2 && (c === QUOTE || c === OPEN_BRACKET)
   }
 
