@@ -36,11 +36,11 @@ export class AnswerReader {
 
   /** Whether the server closes the connection after this answer. */
   get isLast(): boolean {
-    const hasLength = /\r\n(content-length|transfer-encoding):/.test(this.head)
-    return !hasLength || this.head.startsWith('http/1.0') || /\r\nconnection:\s*close/.test(this.head)
+    const hasLength = /\r\n(content-length|transfer-encoding):/i.test(this.head)
+    return !hasLength || this.head.startsWith('HTTP/1.0') || /\r\nconnection:\s*close/i.test(this.head)
   }
 
-  /** @param head status line and fields, in lower case */
+  /** @param head status line and fields */
   onHead(status: number, head: string): void {
     this.status = status
     this.head = head
@@ -96,7 +96,7 @@ export class AnswerReader {
   }
 
   private field(name: string): string | undefined {
-    return new RegExp(`\\r\\n${name}:\\s*([^\\r]*)`).exec(this.head)?.[1]
+    return new RegExp(`\\r\\n${name}:\\s*([^\\r]*)`, 'i').exec(this.head)?.[1]
   }
 
   private readWhole(): void {

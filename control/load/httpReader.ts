@@ -89,7 +89,7 @@ export class HttpReader {
     // An interim answer, such as 103, goes before the real one.
     if (status < 200) return
     const lower = head.toLowerCase()
-    this.events.onHead(status, lower)
+    this.events.onHead(status, head)
     const lengthAt = lower.indexOf('\r\ncontent-length:')
     if (lengthAt >= 0) {
       this.left = Number.parseInt(lower.slice(lengthAt + 17), 10)

@@ -79,9 +79,15 @@ function subjectOf(target: LoadTarget, { allowance }: LoadPlan, limits: LoadLimi
 async function runTurns(subjects: readonly Subject[], pace: Pace, limits: LoadLimits): Promise<void> {
   const turns = subjects.length === 1 ? 1 : Math.min(limits.loadTurns, pace.requests)
   for (let turn = 0; turn < turns; turn++) {
-    const requests = Math.floor((pace.requests * (turn + 1)) / turns) - Math.floor((pace.requests * turn) / turns)
+    const requests = shareOf(pace.requests, turn, turns)
     for (const { parts } of subjects) await runLoad(parts, { ...pace, requests, seconds: pace.seconds / turns })
   }
+}
+
+/** The requests of a turn; all turns together have `requests`, which may be without a bound. */
+function shareOf(requests: number, turn: number, turns: number): number {
+  if (!Number.isFinite(requests)) return requests
+  return Math.floor((requests * (turn + 1)) / turns) - Math.floor((requests * turn) / turns)
 }
 
 /** Raises the rate step by step until the p99 bends or requests fail. */

@@ -24,7 +24,7 @@ export class Tally {
   readonly errors = new Map<string, number>()
   readonly counts: Record<Fault, number>
   readonly examples: Record<Fault, string[]>
-  /** Of all, evenly spread over the load test. */
+  /** Of those that agree with their answers, evenly spread over the load test. */
   readonly sample: SeenReceipt[] = []
   answers = 0
   good = 0
@@ -118,17 +118,17 @@ export class Tally {
     const units = chargeUnits(receipt) ?? 0n
     this.chargedUnits += units
     if (units > this.dearestUnits) this.dearestUnits = units
-    this.keep({ key, receipt })
     this.receipts++
     const differences = answerDifferences(answer)
+    if (differences.length === 0) this.keep({ key, receipt })
     this.addFault('wrong_receipts', differences.length === 0 ? 0 : 1, `${requestId}: ${differences.join('; ')}`)
   }
 
-  /** Every receipt stays with the same chance, so that the sample is of the whole load test. */
+  /** Every receipt stays with about the same chance, so that the sample is of the whole load test. */
   private keep(seen: SeenReceipt): void {
     if (this.sample.length < this.limits.loadBookSampleMax) this.sample.push(seen)
     else {
-      const place = Math.floor(Math.random() * (this.receipts + 1))
+      const place = Math.floor(Math.random() * this.receipts)
       if (place < this.sample.length) this.sample[place] = seen
     }
   }
