@@ -1,7 +1,7 @@
 import type { JsonObject } from '../../contract/std/jsonObject.ts'
 import type { RequestKind } from './kinds.ts'
 
-/** What a client saw of one answer. Times are milliseconds of `performance.now()`. */
+/** One answer as a client saw it. Times are milliseconds of `performance.now()`. */
 export interface Answer {
   readonly kind: RequestKind
   readonly key: string

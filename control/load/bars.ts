@@ -1,6 +1,6 @@
 import type { Quantiles } from './histogram.ts'
 
-/** What a load test must reach; undefined for what nobody asked for. */
+/** The bars that a load test must reach; undefined where nobody asked for one. */
 export interface Bars {
   readonly p99FirstMs: number | undefined
   readonly p99TotalMs: number | undefined
@@ -8,7 +8,7 @@ export interface Bars {
   readonly errorsPercent: number | undefined
 }
 
-/** What is compared with bars; times in milliseconds. */
+/** The measurements that are compared with bars; times in milliseconds. */
 export interface Measurements {
   readonly requests: number
   readonly failed: number

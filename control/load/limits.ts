@@ -2,7 +2,7 @@ import type { LimitsOf } from '../../contract/limits/limits.ts'
 
 /** The limits of `sluice load`. */
 export const LOAD_LIMITS = {
-  /** Connections that a load test opens at once. */
+  /** Connections that a load test has open. */
   loadConnectionsMax: 20_000,
   /** Requests of one load test. */
   loadRequestsMax: 10_000_000,

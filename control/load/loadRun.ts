@@ -20,7 +20,7 @@ export interface Pace {
   readonly rate: number | undefined
 }
 
-/** What a run works with. */
+/** The parts that a run works with. */
 export interface RunParts {
   readonly target: Target
   readonly source: RequestSource
@@ -105,7 +105,7 @@ class Run {
     this.parts.guard.end(answer, receipt === undefined ? undefined : chargeUnits(receipt))
     for (const tally of this.parts.tallies) tally.add(answer)
     this.idle.push(connection)
-    // A connection that fails at once must not call this function within itself for ever.
+    // The next request waits for the next tick: a server that refuses every connection is not asked without a pause.
     if (answer.status === 0) return
     this.sendDue()
     this.endIfOver()

@@ -17,7 +17,7 @@ export interface LoadTarget {
   readonly kinds: readonly RequestKind[]
 }
 
-/** What a load test does. */
+/** The course of a load test. */
 export interface LoadPlan {
   /** One, or two that are compared by turns. */
   readonly targets: readonly LoadTarget[]

@@ -9,7 +9,7 @@ export function chargeUnits(receipt: JsonObject): bigint | undefined {
   return typeof units === 'string' && /^\d{1,20}$/.test(units) ? BigInt(units) : undefined
 }
 
-/** What the receipt of an answer says otherwise than the answer itself, each as a text. */
+/** The differences between an answer and its receipt, each as a text. */
 export function answerDifferences({ receipt, requestId, usage, costUnits, errorCode }: Answer): string[] {
   if (receipt === undefined) return []
   const found: string[] = []

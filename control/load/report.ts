@@ -13,7 +13,7 @@ export interface Finding {
   readonly examples: readonly string[]
 }
 
-/** What was measured of one gateway; times are in milliseconds. */
+/** The measurements of one gateway; times are in milliseconds. */
 export interface TargetReport {
   readonly url: string
   readonly seconds: number
@@ -57,7 +57,7 @@ export interface LoadReport {
   readonly gateways: readonly TargetReport[]
 }
 
-/** What a report of one gateway is made of. */
+/** The sources of the report of one gateway. */
 export interface Measured {
   readonly url: string
   readonly tally: Tally

@@ -1,4 +1,4 @@
-/** What happened within a slice of time. */
+/** The answers within a slice of time. */
 export interface Slice {
   /** Since the start of the load test. */
   readonly seconds: number

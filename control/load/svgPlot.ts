@@ -42,6 +42,7 @@ export function svgPlot({ title, x, y, lines }: Plot): string {
   })
   return [
     `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${HEIGHT}" width="${WIDTH}" height="${HEIGHT}" font-family="sans-serif" font-size="11">`,
+    `<title>${htmlText(title)}</title>`,
     '<rect width="100%" height="100%" fill="#fff"/>',
     text(`x="${LEFT}" y="16" font-size="13"`, 'start', title, '#000'),
     text(`x="${(LEFT + WIDTH) / 2}" y="${HEIGHT - 6}"`, 'middle', x),
