@@ -8,6 +8,7 @@ import { CATALOG_LIMITS } from './catalog/limits.ts'
 import { CHAIN_LIMITS } from './chain/limits.ts'
 import { IDENTITY_LIMITS } from './identity/limits.ts'
 import { LAUNCH_LIMITS } from './launch/limits.ts'
+import { LOAD_LIMITS } from './load/limits.ts'
 import { AGENTS_LIMITS } from './products/agents/limits.ts'
 import { HOLDERS_LIMITS } from './products/holders/limits.ts'
 import { LOCKS_LIMITS } from './products/locks/limits.ts'
@@ -42,6 +43,7 @@ export const CONTROL_LIMITS = {
   ...STATISTICS_LIMITS,
   ...AUDIT_LIMITS,
   ...LAUNCH_LIMITS,
+  ...LOAD_LIMITS,
 }
 
 export type Limits = ContractLimits & LimitsOf<typeof CONTROL_LIMITS>

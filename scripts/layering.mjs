@@ -32,6 +32,7 @@ export const FLOORS = [
   'audit',
   'service',
   'launch',
+  'load',
   'cli',
 ]
 

@@ -29,7 +29,7 @@ function quantile(values: readonly number[], part: number): number {
 }
 
 /**
- * What the lowest tenth of each build's measurements says. Neighbors of a virtual machine only ever add to a
+ * The ratio by the lowest tenth of each build's measurements. Neighbors of a virtual machine only ever add to a
  * measurement, so that the lowest of many differ by less than their medians.
  */
 function lowest(pairs: readonly Pair[]): Pair {

@@ -1,8 +1,8 @@
 import type { Socket } from 'node:net'
 import { connect } from 'node:net'
+import type { ResponseEvents } from '../../control/load/httpReader.ts'
+import { HttpReader } from '../../control/load/httpReader.ts'
 import { EventCounter } from './eventCounter.ts'
-import type { ResponseEvents } from './httpReader.ts'
-import { HttpReader } from './httpReader.ts'
 import type { LoadTarget } from './options.ts'
 import type { RequestSource } from './requests.ts'
 

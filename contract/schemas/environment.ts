@@ -85,6 +85,7 @@ export interface Variables {
   readonly OTEL_BSP_SCHEDULE_DELAY: number
   readonly LOG_LEVEL: string
   readonly SLUICE_BENCH_UNMETERED?: '1'
+  readonly SLUICE_KEY?: string
 }
 
 /** The variables that each program requires at startup; `requiredBy` of the schema. */

@@ -37,6 +37,7 @@ interface Addresses {
   /** The folder of `make run`, when the key that signs the catalog is the one in it. */
   readonly catalogKeyDir: string | undefined
   readonly allowPrivateProviders: boolean
+  readonly apiKey: string | undefined
 }
 
 /** Addresses from the environment, else those that the running `make run` keeps in `.sluice/run.json`. */
@@ -66,6 +67,7 @@ function readAddresses(variables: Variables): Addresses {
     nextCatalogKey: variables.SLUICE_CATALOG_NEXT_KEY,
     catalogKeyDir: variables.SLUICE_CATALOG_KEY || folderKey === undefined ? undefined : ownFolder,
     allowPrivateProviders: allowPrivateProviders === '1',
+    apiKey: variables.SLUICE_KEY,
   }
 }
 
@@ -159,6 +161,11 @@ export class CliContext {
   /** Whether endpoints of customers may have private addresses, as control allows it. */
   get allowPrivateProviders(): boolean {
     return this.addresses.allowPrivateProviders
+  }
+
+  /** The API key by which a command is a client of a gateway: SLUICE_KEY, or the content of SLUICE_KEY_FILE. */
+  get apiKey(): string | undefined {
+    return this.addresses.apiKey
   }
 
   /** The book. @throws CommandError when it cannot be reached */

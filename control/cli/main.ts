@@ -25,6 +25,7 @@ import { INCIDENT } from './incident.ts'
 import { KEY } from './key.ts'
 import { LEASES } from './leases.ts'
 import { LINK } from './link.ts'
+import { LOAD } from './load.ts'
 import { LOCK } from './lock.ts'
 import { LOG } from './log.ts'
 import { buildProgram, isHelp } from './program.ts'
@@ -69,6 +70,7 @@ export const COMMANDS: readonly (CommandGroup | Command)[] = [
   EXPLAIN,
   HOLDS,
   LEASES,
+  LOAD,
 ]
 const TOLD_IN_A_LINE = [
   NotStuckError,

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { EventCounter } from '../../../bench/load/eventCounter.ts'
-import { HttpReader } from '../../../bench/load/httpReader.ts'
 import { Samples } from '../../../bench/load/samples.ts'
+import { HttpReader } from '../../../control/load/httpReader.ts'
 
 const STREAM = `data: {"a":1}\n\n: receipt {"x":"data: "}\n\ndata: {"b":"[DONE]"}\n\ndata: [DONE]\n\n`
 const RESPONSES = [

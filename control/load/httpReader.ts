@@ -1,4 +1,5 @@
 const LF = 10
+const CR = 13
 const HEAD_BYTES_MAX = 65_536
 
 /** Events that a reader reports of a response. Slices of `bytes` are valid during the call only. */
@@ -8,17 +9,18 @@ export interface ResponseEvents {
   onEnd(): void
 }
 
-type State = 'head' | 'length' | 'chunkSize' | 'chunk' | 'chunkEnd' | 'trailer'
+type State = 'head' | 'length' | 'untilClose' | 'chunkSize' | 'chunk' | 'chunkEnd' | 'trailer'
 
 /**
- * Reads HTTP/1.1 responses from a connection, one after the other: Content-Length and chunked bodies, no more than a
- * load generator meets.
+ * Reads HTTP/1.1 responses from a connection, one after the other: bodies by Content-Length, in chunks, and until the
+ * connection closes. The load generators of the command line and of the benchmark read with it.
  */
 export class HttpReader {
   private readonly events: ResponseEvents
   private state: State = 'head'
   private left = 0
   private sizeText = ''
+  private trailerBytes = 0
   private head: Buffer | undefined
 
   constructor(events: ResponseEvents) {
@@ -34,6 +36,13 @@ export class HttpReader {
     while (at < length) at = this.step(bytes, at, length)
   }
 
+  /** Takes the end of the connection. @returns whether a response was under way that does not end by it */
+  close(): boolean {
+    if (this.state !== 'untilClose') return this.state !== 'head' || this.head !== undefined
+    this.finish()
+    return false
+  }
+
   private step(bytes: Buffer, at: number, length: number): number {
     switch (this.state) {
       case 'head':
@@ -41,6 +50,9 @@ export class HttpReader {
       case 'length':
       case 'chunk':
         return this.readBody(bytes, at, length)
+      case 'untilClose':
+        this.events.onBody(bytes, at, length)
+        return length
       case 'chunkSize':
         return this.readChunkSize(bytes, at, length)
       case 'chunkEnd':
@@ -73,9 +85,11 @@ export class HttpReader {
 
   private beginBody(head: string): void {
     const status = Number(head.slice(9, 12))
-    if (!head.startsWith('HTTP/1.1 ') || !(status >= 200)) throw new Error(`not an HTTP answer: ${head.slice(0, 40)}`)
+    if (!/^HTTP\/1\.[01] /.test(head) || !(status >= 100)) throw new Error(`not an HTTP answer: ${head.slice(0, 40)}`)
+    // An interim answer, such as 103, goes before the real one.
+    if (status < 200) return
     const lower = head.toLowerCase()
-    this.events.onHead(status, lower)
+    this.events.onHead(status, head)
     const lengthAt = lower.indexOf('\r\ncontent-length:')
     if (lengthAt >= 0) {
       this.left = Number.parseInt(lower.slice(lengthAt + 17), 10)
@@ -83,8 +97,8 @@ export class HttpReader {
       if (this.left === 0) this.finish()
       return
     }
-    if (!lower.includes('\r\ntransfer-encoding: chunked')) throw new Error('the response has no length')
-    this.state = 'chunkSize'
+    if (status === 204 || status === 304) this.finish()
+    else this.state = /\r\ntransfer-encoding:\s*chunked/.test(lower) ? 'chunkSize' : 'untilClose'
   }
 
   private readBody(bytes: Buffer, at: number, length: number): number {
@@ -110,7 +124,7 @@ export class HttpReader {
         this.state = this.left === 0 ? 'trailer' : 'chunk'
         return i + 1
       }
-      if (byte !== 13) this.sizeText += String.fromCharCode(byte)
+      if (byte !== CR) this.sizeText += String.fromCharCode(byte)
       if (this.sizeText.length > 16) throw new Error(`not a chunk size: ${this.sizeText}`)
     }
     return length
@@ -123,9 +137,12 @@ export class HttpReader {
     return end
   }
 
-  /** The servers measured send no trailer fields: the blank line ends the response. */
+  /** Fields of a trailer are skipped: the blank line ends the response. */
   private readTrailer(bytes: Buffer, at: number): number {
-    if (bytes[at] === LF) this.finish()
+    const byte = bytes[at]
+    if (byte === LF && this.trailerBytes === 0) this.finish()
+    else if (byte === LF) this.trailerBytes = 0
+    else if (byte !== CR) this.trailerBytes++
     return at + 1
   }
 
