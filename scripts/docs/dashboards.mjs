@@ -71,6 +71,8 @@ const DASHBOARDS = {
       [rate('sluice_charges_clamped_total'), 'clamped'],
       [rate('sluice_usage_estimated_total'), 'estimated'],
     ],
+    ['Age of the oldest hour that is not exported', 's', ['max(sluice_control_export_lag_seconds)', 'hour']],
+    ['Failed attempts at the next file of the export', 'short', ['max(sluice_control_export_failures)', 'failures']],
   ],
   providers: [
     ['Requests by provider', 'reqps', [rate('sluice_model_requests_total', 'provider'), '{{provider}}']],

@@ -62,6 +62,14 @@ export async function nextExport(pool: Pool): Promise<ExportFile | undefined> {
   return { id, name, form, stretches: logs.map((log, i) => ({ log, from: firsts[i] ?? 0, to: lasts[i] ?? 0 })) }
 }
 
+/** The hour since 1970 that a file of this name ends. */
+export const hourOf = (name: string): number => Date.parse(`${name.slice(0, 'YYYY-MM-DDTHH'.length)}:00Z`) / HOUR_MS
+
+/** Notes a failed attempt at storing a file. */
+export async function noteFailed(pool: Pool, { id }: ExportFile): Promise<void> {
+  await pool.query('UPDATE export_files SET failures = failures + 1 WHERE id = $1', [id])
+}
+
 /** Notes that a file is at its destination. */
 export async function noteExported(
   pool: Pool,

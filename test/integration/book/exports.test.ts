@@ -8,9 +8,11 @@ import { gunzipSync } from 'node:zlib'
 import S3rver from '@20minutes/s3rver'
 import pino from 'pino'
 import { sluice } from '../../../contract/wire/generated/messages.js'
+import { sampleExport } from '../../../control/records/export/exportGauges.ts'
 import { exportHours } from '../../../control/records/export/exportKeeper.ts'
 import { exportSettings } from '../../../control/records/export/exportSettings.ts'
 import { type ExportStore, FolderStore } from '../../../control/records/export/exportStore.ts'
+import { gaugesOf } from '../../../control/service/gauges.ts'
 import { readCsv } from '../../support/csv.ts'
 import { limits, limitsWith } from '../../support/limits.ts'
 import { endedOf } from '../../support/parts/endings.ts'
@@ -206,6 +208,44 @@ test('files go to a bucket with signed requests; one that refuses them gets them
   const byId = (a: { request_id?: unknown }, b: { request_id?: unknown }) =>
     String(a.request_id) < String(b.request_id) ? -1 : 1
   assert.deepEqual(picked.sort(byId), latest.rows.sort(byId))
+})
+
+test('the lag grows while the destination takes no files, and is gone once it has all', async () => {
+  const start = NOON + 20 * HOUR_MS
+  const store = new FolderStore(join(dir, 'lagging'))
+  const down: ExportStore = { put: () => Promise.reject(new Error('the destination is away')) }
+  await exported(store, start)
+  const [end, next] = [start - 5_000 + HOUR_MS, start - 5_000 + 2 * HOUR_MS]
+  assert.deepEqual(await sampleExport(book.pool, end - 1), { lagMs: 0, failures: 0 })
+  // Before its files are planned, an hour that has ended counts as well.
+  assert.deepEqual(await sampleExport(book.pool, end + 7_000), { lagMs: 7_000, failures: 0 })
+  await bookSome(9)
+  for (const failures of [1, 2, 3]) {
+    await assert.rejects(exportHours(options(down), end + 9_000), /destination is away/)
+    assert.deepEqual(await sampleExport(book.pool, end + 9_000), { lagMs: 9_000, failures })
+  }
+  await bookSome(1)
+  await assert.rejects(exportHours(options(down), next + 1_000), /destination is away/)
+  assert.deepEqual(await sampleExport(book.pool, next + 1_000), { lagMs: HOUR_MS + 1_000, failures: 4 })
+  // The first file is written: the second of the same hour has not failed.
+  assert.ok(await exportHours(options(store), next + 1_000))
+  assert.deepEqual(await sampleExport(book.pool, next + 1_000), { lagMs: HOUR_MS + 1_000, failures: 0 })
+  await exported(store, next + 1_000)
+  assert.deepEqual(await sampleExport(book.pool, next + 1_000), { lagMs: 0, failures: 0 })
+})
+
+test('the metrics of the export are scraped where there is one', async () => {
+  const namesOf = (place: string | undefined): string[] => {
+    const settings = exportSettings({ SLUICE_EXPORT: place, SLUICE_EXPORT_FORM: 'csv', AWS_REGION: 'us-east-1' })
+    const environment = { logKey: undefined, export: settings }
+    return gaugesOf(book.pool, book.redis, environment).flatMap(({ help }) => Object.keys(help))
+  }
+  const names = ['export_lag_seconds', 'export_failures']
+  assert.deepEqual(
+    namesOf('/tmp').filter((name) => name.startsWith('export_')),
+    names,
+  )
+  assert.ok(names.every((name) => !namesOf(undefined).includes(name)))
 })
 
 test('a bucket without credentials is refused with the name of the variable', () => {
