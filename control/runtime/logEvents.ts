@@ -167,6 +167,7 @@ export const CONTROL_EVENTS = {
     'the contract does not accept the root of a period; retrying later',
     'Check that there is a RewardDistributor at this address, that this key may publish, and that it has no later period.',
   ],
+  settlement_shards_taken: ['info', 'settlement: took over the shards that no live control booked'],
   settlement_shards_release_failed: [
     'warn',
     'settlement: could not release the shards of this process; their lease will expire',

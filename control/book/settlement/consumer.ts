@@ -190,7 +190,9 @@ export class SettlementConsumer {
     }
     // The previous consumers of these shards are gone, so their pending entries are claimed.
     const claimed = taken.filter((shard) => !surplus.includes(shard))
-    if (claimed.length > 0) await this.claimFrom(claimed, 0)
+    if (claimed.length === 0) return
+    logEvent(this.options.log, 'settlement_shards_taken', { shards: claimed })
+    await this.claimFrom(claimed, 0)
   }
 
   private async claim(): Promise<void> {

@@ -1,6 +1,7 @@
 // Goal: shards are booked side by side, on several connections and by several controls.
 import assert from 'node:assert/strict'
 import { after, afterEach, before, test } from 'node:test'
+import { type Logger, pino } from 'pino'
 import { newId } from '../../../contract/wire/ids.ts'
 import { SHARD_COUNT, shardOf } from '../../../contract/wire/redisKeys.ts'
 import { bookBatch } from '../../../control/book/settlement/bookBatch.ts'
@@ -41,8 +42,14 @@ afterEach(async () => {
 })
 after(() => book.stop())
 
-function startConsumer(consumer: string): SettlementConsumer {
-  const started = new SettlementConsumer({ redisUrl: book.redisServer.url, pool: book.pool, log, consumer, limits })
+function startConsumer(consumer: string, told: Logger = log): SettlementConsumer {
+  const started = new SettlementConsumer({
+    redisUrl: book.redisServer.url,
+    pool: book.pool,
+    log: told,
+    consumer,
+    limits,
+  })
   consumers.push(started)
   return started
 }
@@ -187,9 +194,16 @@ test('pending entries of a dead control are taken over with its shards', async (
   await appendEndings(book.redis, accountId, newId('own'), 1, endings)
   await ensureGroups(book.redis)
   assert.equal((await readGroup(book.redis, dead, '>', { countPerStream: 10 })).length, 1)
-  startConsumer(newId('own'))
+  const lines: { readonly event?: string; readonly shards?: readonly number[] }[] = []
+  startConsumer(newId('own'), pino({}, { write: (line: string) => void lines.push(JSON.parse(line)) }))
   // Long before entries of living controls would be taken for left behind.
   await until('it is booked', async () => (await receipts(accountId)) === 5, limits.settlementClaimIdleMs / 2)
+  // The log names each shard once, when it is taken over.
+  const taken = lines.filter(({ event }) => event === 'settlement_shards_taken').flatMap(({ shards = [] }) => shards)
+  assert.deepEqual(
+    taken.sort((a, b) => a - b),
+    Array.from({ length: SHARD_COUNT }, (_, shard) => shard),
+  )
 })
 
 test('the book is consistent after all these tests', async () => {
