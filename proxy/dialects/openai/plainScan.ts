@@ -25,15 +25,15 @@ const HAS_ALL = 127
 
 /** The members that the gateway sets itself. */
 const OWN = [NAMES.id, NAMES.object, NAMES.model, NAMES.receipt]
-/** What a choice may have besides its message that is output, or would be read as such. */
+/** Members of a choice, besides its message, that hold output or report a failure. */
 const ODD_IN_CHOICE = [NAMES.text, NAMES.delta, NAMES.error]
 /** Reasons that clients get as they came. */
 const REASONS = ['stop', 'length', 'content_filter'].map((reason) => Buffer.from(reason))
 
 /**
- * Finds what the relay of a chat completion needs if it is written as most are, so that no object is made of it: one choice,
- * whose message has a text and nothing else that a model says, a known reason why it ended, and a usage. What a reader of
- * the format would have to repair is not plain, nor is a name with an escape or an own member that comes twice.
+ * Finds the members of a plain chat completion in one pass, so that no object is made of it. A plain one has one choice with
+ * a text, a known reason why it ended and no other output, and a usage. Any answer that a reader of the format would have to
+ * repair is not plain, nor is one that has an escape in a name, or a usage or choices twice.
  */
 export class PlainScan extends JsonScan {
   usageStart = 0
