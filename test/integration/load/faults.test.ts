@@ -3,13 +3,14 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
 import type { LoadReport, TargetReport } from '../../../control/load/report.ts'
-import { CliProcess, type CliResult } from '../../support/cli.ts'
+import { type TestCertificate, TRUSTED, UNTRUSTED } from '../../support/certificates.ts'
+import { CliProcess, type CliResult, runCli } from '../../support/cli.ts'
 import { type LimitChanges, limitsText } from '../../support/limits.ts'
 import { FaultyGateway } from '../../support/parts/faultyGateway.ts'
 import { makeTempDir, removeTempDir } from '../../support/tempDir.ts'
 
 // A machine that runs tests stands still for a while now and then; the faults are far above that.
-const LIMITS: LimitChanges = { loadStallMs: 1_200, loadBendMs: 1_000, loadClimbPercent: 50, loadProgressMs: 200 }
+const LIMITS: LimitChanges = { loadStallMs: 4_000, loadBendMs: 4_000, loadClimbPercent: 50, loadProgressMs: 200 }
 const REQUESTS = ['--requests', '101', '--connections', '4']
 
 const gateway = await FaultyGateway.start()
@@ -128,7 +129,7 @@ test('times of an open loop count from when a request was due', async () => {
   gateway.served.delete('stall')
   const { report } = await load('--model', 'stall', '--stream', ...args)
   assert.equal(report.requests, 80)
-  // One stream of 1.5 s holds the only connection; those that were due meanwhile have waited.
+  // One stream of 5 s holds the only connection; those that were due meanwhile have waited.
   assert.ok(report.total_ms.p50 > 300, `p50 is ${report.total_ms.p50} ms`)
 })
 
@@ -166,6 +167,29 @@ test('a mix, many keys and two gateways by turns, with a page of plots', async (
   const page = readFileSync(html, 'utf8')
   assert.equal(page.match(/<svg /g)?.length, 3)
   assert.doesNotMatch(page, /<script|(src|href)=/)
+})
+
+test('a gateway over TLS is measured if its certificate is trusted, and gets no request otherwise', async () => {
+  const trusted = join(dir, 'trusted.pem')
+  writeFileSync(trusted, TRUSTED.cert)
+  const env = { SLUICE_DATA: dir, SLUICE_KEY: 'sk-test', NODE_EXTRA_CA_CERTS: trusted }
+  const rows: readonly [certificate: TestCertificate, good: number][] = [
+    [TRUSTED, 20],
+    [UNTRUSTED, 0],
+  ]
+  for (const [certificate, good] of rows) {
+    const secure = await FaultyGateway.start(certificate)
+    try {
+      const args = ['load', secure.baseUrl, '--model', 'clean', '--stream', '--requests', '20', '--json']
+      const result = await runCli(args, env)
+      const [report] = (result.json as LoadReport).gateways
+      assert.equal(report?.good, good, result.stdout)
+      assert.deepEqual(report.errors, good > 0 ? {} : { depth_zero_self_signed_cert: 20 })
+      assert.equal(secure.served.get('clean') ?? 0, good)
+    } finally {
+      await secure.stop()
+    }
+  }
 })
 
 test('a gateway that is not there fails', async () => {

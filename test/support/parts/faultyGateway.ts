@@ -1,8 +1,10 @@
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import { createServer as createTlsServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { json } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { TestCertificate } from '../certificates.ts'
 
 /** What is wrong with some answers of a gateway; a model of this name asks for it. */
 export type GatewayFault =
@@ -25,10 +27,10 @@ const PROMPT_TOKENS = 7
 const UNITS = 1_900
 /** One answer in so many has the fault. */
 const EVERY = 100
-const STALL_MS = 1_500
+const STALL_MS = 5_000
 /** Of the model `step`: requests within its first second that are answered at once. */
 const STEP_PER_SECOND = 40
-const STEP_MS = 1_200
+const STEP_MS = 5_000
 
 /** A gateway in the process of a test, whose answers have receipts and numbered frames, and faults that are asked for. */
 export class FaultyGateway {
@@ -39,15 +41,16 @@ export class FaultyGateway {
   private readonly booked = new Map<string, object>()
   private arrivals: number[] = []
 
-  private constructor(server: Server) {
+  private constructor(server: Server, origin: string) {
     this.server = server
-    this.baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+    this.baseUrl = `${origin}:${(server.address() as AddressInfo).port}`
   }
 
-  static async start(): Promise<FaultyGateway> {
-    const server = createServer()
+  /** @param certificate of `localhost`, by which it speaks TLS */
+  static async start(certificate?: TestCertificate): Promise<FaultyGateway> {
+    const server = certificate === undefined ? createServer() : createTlsServer(certificate)
     await once(server.listen(0, '127.0.0.1'), 'listening')
-    const gateway = new FaultyGateway(server)
+    const gateway = new FaultyGateway(server, certificate === undefined ? 'http://127.0.0.1' : 'https://localhost')
     server.on('request', (request, response) => void gateway.answer(request, response))
     return gateway
   }
@@ -99,8 +102,7 @@ export class FaultyGateway {
     for (const number of numbers) {
       if (number === 6 && fault === 'cut') {
         // What was written must have left before the connection goes.
-        await sleep(20)
-        response.destroy()
+        response.write(': cut\n\n', () => response.destroy())
         return
       }
       if (number === 6 && fault === 'stall') await sleep(STALL_MS)
