@@ -28,39 +28,34 @@ function quantile(values: readonly number[], part: number): number {
   return sorted[Math.floor((sorted.length - 1) * part)] ?? Number.NaN
 }
 
-/**
- * The ratio by the lowest tenth of each build's measurements. Neighbors of a virtual machine only ever add to a
- * measurement, so that the lowest of many differ by less than their medians.
- */
-function lowest(pairs: readonly Pair[]): Pair {
-  return {
-    mine: quantile(
-      pairs.map(({ mine }) => mine),
-      0.1,
-    ),
-    other: quantile(
-      pairs.map(({ other }) => other),
-      0.1,
-    ),
-  }
+/** Neighbors of a virtual machine only ever add to a measurement, so that the lowest of many differ less than medians. */
+const LOW = 0.1
+
+/** The value of each build below which a part of its measurements lies. */
+function bothAt(pairs: readonly Pair[], part: number): Pair {
+  const [mine, other] = [pairs.map((pair) => pair.mine), pairs.map((pair) => pair.other)]
+  return { mine: quantile(mine, part), other: quantile(other, part) }
 }
 
-function medianRatio(pairs: readonly Pair[]): number {
-  return quantile(
-    pairs.map(({ mine, other }) => mine / other),
-    0.5,
-  )
+function ratioOf({ mine, other }: Pair): number {
+  return mine / other
+}
+
+function against({ mine, other }: Pair): string {
+  return `${mine.toFixed(1)} us against ${other.toFixed(1)} us`
+}
+
+/** The quantiles of ratios at some parts, as text. */
+function shown(ratios: readonly number[], parts: readonly number[]): string {
+  return parts.map((part) => quantile(ratios, part).toFixed(3)).join(', ')
 }
 
 /** One line of the outcome: medians and lowest tenths of both builds, and the quartiles of their ratios. */
 export function resultLine(name: string, pairs: readonly Pair[]): string {
-  const ratios = pairs.map(({ mine, other }) => mine / other)
-  const shown = [0.25, 0.5, 0.75].map((part) => quantile(ratios, part).toFixed(3)).join(', ')
-  const [mine, other] = [pairs.map((pair) => pair.mine), pairs.map((pair) => pair.other)]
-  const micros = `${quantile(mine, 0.5).toFixed(1)} us against ${quantile(other, 0.5).toFixed(1)} us`
-  const low = lowest(pairs)
-  const tenths = `lowest tenths ${low.mine.toFixed(1)} us against ${low.other.toFixed(1)} us, ${(low.mine / low.other).toFixed(3)}`
-  return `${name.padEnd(15)} ${micros}; ratios of ${pairs.length} pairs, quartiles: ${shown}; ${tenths}`
+  const quartiles = shown(pairs.map(ratioOf), [0.25, 0.5, 0.75])
+  const low = bothAt(pairs, LOW)
+  const tenths = `lowest tenths ${against(low)}, ${ratioOf(low).toFixed(3)}`
+  return `${name.padEnd(15)} ${against(bothAt(pairs, 0.5))}; ratios of ${pairs.length} pairs, quartiles: ${quartiles}; ${tenths}`
 }
 
 /**
@@ -69,13 +64,12 @@ export function resultLine(name: string, pairs: readonly Pair[]): string {
  * @param starts the pairs of each start
  */
 export function startsLine(name: string, starts: readonly (readonly Pair[])[]): string {
-  const low = starts.map(lowest).map(({ mine, other }) => mine / other)
-  const spread = `${ofStarts(starts.map(medianRatio))}; of lowest tenths: ${ofStarts(low)}`
-  return `${name.padEnd(15)} ${starts.length} starts; ${spread}`
+  const medians = ofStarts(starts.map((pairs) => quantile(pairs.map(ratioOf), 0.5)))
+  const low = ofStarts(starts.map((pairs) => ratioOf(bothAt(pairs, LOW))))
+  return `${name.padEnd(15)} ${starts.length} starts; ${medians}; of lowest tenths: ${low}`
 }
 
 function ofStarts(ratios: readonly number[]): string {
   const mean = Math.exp(ratios.reduce((sum, ratio) => sum + Math.log(ratio), 0) / ratios.length)
-  const shown = [0, 0.25, 0.5, 0.75, 1].map((part) => quantile(ratios, part).toFixed(3)).join(', ')
-  return `geometric mean ${mean.toFixed(3)}; least, quartiles and most: ${shown}`
+  return `geometric mean ${mean.toFixed(3)}; least, quartiles and most: ${shown(ratios, [0, 0.25, 0.5, 0.75, 1])}`
 }

@@ -1,3 +1,5 @@
+import { htmlText } from '../../control/load/htmlText.ts'
+
 /** A bar of the picture. */
 export interface SvgBar {
   readonly label: string
@@ -69,7 +71,7 @@ export function ratioChart(chart: SvgChart): string {
   const bottom = y - GROUP_GAP + BAR_GAP
   const ticks = TICKS.filter((tick) => tick >= low && tick <= high).map((tick) => tickLine(tick, x(tick), bottom))
   const height = bottom + FOOT
-  return `<svg xmlns="http://www.w3.org/2000/svg" width="${WIDTH}" height="${height}" viewBox="0 0 ${WIDTH} ${height}" role="img" aria-label="${escaped(chart.title)}">
+  return `<svg xmlns="http://www.w3.org/2000/svg" width="${WIDTH}" height="${height}" viewBox="0 0 ${WIDTH} ${height}" role="img" aria-label="${htmlText(chart.title)}">
 <style>${STYLE}
 </style>
 <rect class="ground" width="${WIDTH}" height="${height}" rx="6"/>
@@ -110,9 +112,5 @@ function tickAbove(value: number): number {
 
 function text(x: number, y: number, style: string, content: string, anchor?: 'middle' | 'end'): string {
   const place = anchor === undefined ? '' : ` text-anchor="${anchor}"`
-  return `<text class="${style}" x="${x}" y="${y}"${place}>${escaped(content)}</text>`
-}
-
-function escaped(content: string): string {
-  return content.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;')
+  return `<text class="${style}" x="${x}" y="${y}"${place}>${htmlText(content)}</text>`
 }

@@ -1,3 +1,4 @@
+import { newSignal } from '../../contract/std/signal.ts'
 import type { Answer } from './answer.ts'
 import { Connection } from './connection.ts'
 import type { Guard } from './guard.ts'
@@ -45,7 +46,7 @@ class Run {
   private readonly connections: Connection[] = []
   private readonly idle: Connection[] = []
   private readonly timer: NodeJS.Timeout
-  private readonly resolve: () => void
+  private readonly end = newSignal()
   private begun = 0
   private expiredMs = 0
 
@@ -55,9 +56,7 @@ class Run {
     this.untilMs = this.startMs + pace.seconds * 1_000
     const { rate, seconds, requests } = pace
     this.schedule = rate === undefined ? undefined : new Schedule(this.startMs, rate, seconds, requests)
-    const { promise, resolve } = withResolve()
-    this.finished = promise
-    this.resolve = resolve
+    this.finished = this.end.promise
     this.timer = setInterval(() => this.tick(), parts.limits.loadTickMs)
     this.sendDue()
   }
@@ -131,14 +130,6 @@ class Run {
       tally.addUnsent(unsent)
       tally.runningMs += nowMs - this.startMs
     }
-    this.resolve()
+    this.end.resolve()
   }
-}
-
-function withResolve(): { promise: Promise<void>; resolve: () => void } {
-  let resolve = (): void => {}
-  const promise = new Promise<void>((given) => {
-    resolve = given
-  })
-  return { promise, resolve }
 }
