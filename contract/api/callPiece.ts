@@ -31,7 +31,7 @@ export function madeCallId(requestId: string, number: number): string {
 
 function readPiece(call: JsonObject): CallPiece {
   const said = isJsonObject(call['function']) ? call['function'] : call
-  const given = said['arguments'] ?? said['input'] ?? null
+  const given = said['arguments'] ?? said['input'] ?? said['parameters'] ?? null
   const isText = typeof given === 'string'
   const {
     index: _index,
@@ -41,6 +41,7 @@ function readPiece(call: JsonObject): CallPiece {
     name: _name,
     arguments: _text,
     input: _input,
+    parameters: _parameters,
     ...extra
   } = call
   return {

@@ -2,6 +2,7 @@ import type { TokenUsage } from '../money/charge.ts'
 import { usageJson } from '../money/openaiUsage.ts'
 import { quoted } from '../money/quoted.ts'
 import { isJsonObject, type JsonObject } from '../std/jsonObject.ts'
+import { answerError } from './answerError.ts'
 import { saidIn } from './saidText.ts'
 
 /** A completion of the OpenAI dialect, parsed. */
@@ -52,8 +53,7 @@ export function answerEnd(usage: string, receipt: string): string {
 
 /** Whether an answer of status 200 is an error or has no choices. */
 export function isErrorAnswer(answer: Completion): boolean {
-  if (answer['error'] !== undefined && answer['error'] !== null) return true
-  return !Array.isArray(answer['choices']) || answer['choices'].length === 0
+  return answerError(answer) !== null || choicesOf(answer).length === 0
 }
 
 /** The choices of a completion that are objects. */

@@ -1,3 +1,5 @@
+import { isJsonObject } from '../std/jsonObject.ts'
+
 /** Why a message ends, by the names of chat completions. */
 export type FinishReason = 'stop' | 'length' | 'tool_calls' | 'content_filter'
 
@@ -6,7 +8,16 @@ export type GivenReason = FinishReason | 'error'
 
 const WORDS: Readonly<Record<GivenReason, readonly string[]>> = {
   stop: ['stop', 'eos', 'eos_token', 'end_turn', 'stop_sequence', 'end', 'finished', 'complete', 'completed'],
-  length: ['length', 'max_tokens', 'max_output_tokens', 'max_length', 'model_length', 'model_context_window_exceeded'],
+  length: [
+    'length',
+    'max_tokens',
+    'max_output_tokens',
+    'max_new_tokens',
+    'max_length',
+    'model_length',
+    'model_context_window_exceeded',
+    'context_length_exceeded',
+  ],
   tool_calls: ['tool_calls', 'tool_call', 'tool_use', 'function_call', 'function_calls'],
   content_filter: [
     'content_filter',
@@ -20,19 +31,36 @@ const WORDS: Readonly<Record<GivenReason, readonly string[]>> = {
     'sensitive',
     'image_safety',
   ],
-  error: ['error', 'failed', 'malformed_function_call', 'malformed_tool_call', 'unexpected_tool_call', 'network_error'],
+  error: [
+    'error',
+    'failed',
+    'malformed_function_call',
+    'malformed_tool_call',
+    'unexpected_tool_call',
+    'network_error',
+    'server_error',
+    'internal_error',
+    'insufficient_system_resource',
+    'abort',
+    'aborted',
+    'cancelled',
+    'canceled',
+    'interrupted',
+  ],
 }
 const REASONS: ReadonlyMap<string, GivenReason> = new Map(
   (Object.keys(WORDS) as GivenReason[]).flatMap((reason) => WORDS[reason].map((word) => [word, reason] as const)),
 )
 
 /**
- * The reason that a provider of the OpenAI dialect gives, in any case; a word that is not known counts as a good end.
+ * The reason that a provider of the OpenAI dialect gives, in any case, or as the type of an object; a word that is not known
+ * counts as a good end.
  * @returns null where it gives none, as on every chunk but the last: null, an empty or blank text, anything that is no text
  */
 export function givenReason(value: unknown): GivenReason | null {
+  if (isJsonObject(value)) return givenReason(value['type'] ?? null)
   if (typeof value !== 'string') return null
-  const word = value.trim().toLowerCase()
+  const word = value.trim().toLowerCase().replaceAll(/[- ]/g, '_')
   return word === '' ? null : (REASONS.get(word) ?? 'stop')
 }
 

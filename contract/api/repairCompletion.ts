@@ -5,7 +5,7 @@ import { givenReason, reasonWithCalls } from './finishReason.ts'
 import { REASONING_NAMES, saidIn, TEXT_NAMES } from './saidText.ts'
 
 /** Calls of other kinds have their own members, and stay as they are. */
-const isFunction = (call: unknown): boolean => isJsonObject(call) && (call['type'] ?? 'function') === 'function'
+const isFunction = (call: JsonObject): boolean => (call['type'] ?? 'function') === 'function'
 
 /**
  * Puts the choices of a chat completion into the form that the format's documentation has, in place: content is a text,
@@ -14,7 +14,11 @@ const isFunction = (call: unknown): boolean => isJsonObject(call) && (call['type
  * @returns false when the answer is none: a choice reports a failure, or a call has no name
  */
 export function repairCompletion(answer: Completion, requestId: string): boolean {
-  for (const [place, choice] of choicesOf(answer).entries()) {
+  const choices = choicesOf(answer)
+  answer['choices'] = choices
+  // It says nothing: see answerError.
+  if (answer['error'] !== null) delete answer['error']
+  for (const [place, choice] of choices.entries()) {
     const reason = givenReason(choice['finish_reason'])
     if (reason === 'error') return false
     const message = messageOf(choice)
@@ -39,8 +43,11 @@ function messageOf(choice: JsonObject): JsonObject {
 function repairMessage(message: JsonObject, requestId: string): boolean {
   message['role'] ??= 'assistant'
   repairTexts(message)
-  const given = message['tool_calls']
-  if (Array.isArray(given) && !given.every(isFunction)) return true
+  if (Array.isArray(message['tool_calls'])) {
+    const given = message['tool_calls'].filter(isJsonObject)
+    message['tool_calls'] = given
+    if (!given.every(isFunction)) return true
+  }
   const calls = callPieces(message)
   if (calls.length === 0) return true
   delete message['function_call']

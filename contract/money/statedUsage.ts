@@ -29,17 +29,22 @@ export interface StatedUsage {
   readonly contradicts: boolean
 }
 
-// The spellings of OpenAI, of Anthropic, and of the platforms that speak their formats.
-const CACHED = ['cached_tokens', 'prompt_cache_hit_tokens', 'cache_read_input_tokens'] as const
+const DIGITS = /^[0-9]{1,15}$/
+// The spellings of OpenAI, of Anthropic, of the platforms that speak their formats, and of gateways built on the AI SDK.
+const PROMPT = ['prompt_tokens', 'input_tokens', 'promptTokens', 'inputTokens'] as const
+const OUTPUT = ['completion_tokens', 'output_tokens', 'completionTokens', 'outputTokens'] as const
+const TOTAL = ['total_tokens', 'totalTokens'] as const
+const CACHED = ['cached_tokens', 'prompt_cache_hit_tokens', 'cache_read_input_tokens', 'cachedInputTokens'] as const
 const WRITTEN = ['cache_write_tokens', 'cache_creation_input_tokens', 'cache_creation_tokens'] as const
-const REASONING = ['reasoning_tokens', 'thinking_tokens'] as const
+const REASONING = ['reasoning_tokens', 'thinking_tokens', 'reasoningTokens'] as const
 const PROMPT_DETAILS = ['prompt_tokens_details', 'input_tokens_details']
 const OUTPUT_DETAILS = ['completion_tokens_details', 'output_tokens_details']
 /** Members that only reports have whose prompt excludes the cache. */
 const BESIDE = ['cache_read_input_tokens', 'cache_creation_input_tokens', 'cache_creation']
 
-/** A count that a provider reports, or null when it is invalid: missing, negative, fractional, above `max`. */
+/** A count that a provider reports, also as a text, or null when it is invalid: missing, negative, fractional, above `max`. */
 export function countOf(value: unknown, max: number): number | null {
+  if (typeof value === 'string') return DIGITS.test(value) ? countOf(Number(value), max) : null
   return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 && value <= max ? value : null
 }
 
@@ -51,17 +56,17 @@ export function readStatedUsage(value: JsonObject, bounds: UsageBounds): StatedU
   const { promptTokensMax, outputTokensMax } = bounds
   const prompts = [value, ...objectsOf(value, PROMPT_DETAILS)]
   const counts = new Counts()
-  const prompt = counts.largest([value], ['prompt_tokens', 'input_tokens'], promptTokensMax)
+  const prompt = counts.largest([value], PROMPT, promptTokensMax)
   const cached = counts.largest(prompts, CACHED, promptTokensMax)
   const lifetimes = prompts.flatMap((place) => objectsOf(place, ['cache_creation']))
   const writtenHour = counts.largest(lifetimes, ['ephemeral_1h_input_tokens'], promptTokensMax)
   const minutes = counts.largest(lifetimes, ['ephemeral_5m_input_tokens'], promptTokensMax)
   const split = writtenHour === null && minutes === null ? null : (writtenHour ?? 0) + (minutes ?? 0)
   const written = counts.largest(prompts, WRITTEN, promptTokensMax) ?? split
-  const output = counts.largest([value], ['completion_tokens', 'output_tokens'], outputTokensMax)
+  const output = counts.largest([value], OUTPUT, outputTokensMax)
   const outputs = [value, ...objectsOf(value, OUTPUT_DETAILS)]
   const reasoning = counts.largest(outputs, REASONING, outputTokensMax)
-  const total = counts.largest([value], ['total_tokens'], promptTokensMax + outputTokensMax)
+  const total = counts.largest([value], TOTAL, promptTokensMax + outputTokensMax)
   const sums = sumsOf({ prompt, cache: (cached ?? 0) + (written ?? 0), output, reasoning: reasoning ?? 0, total })
   const prompted = { prompt, cached, written, writtenHour: split === null ? null : (writtenHour ?? 0) }
   if (bounds.outputFromTotal === true && prompt !== null && total !== null) {

@@ -57,15 +57,15 @@ export class UsageReports {
   }
 
   /**
-   * Takes the usage of an answer or a chunk from wherever it is: next to the choices, in `x_groq`, or in a choice, of which
-   * the last one counts.
+   * Takes the usage of an answer or a chunk from wherever it is: next to the choices, in `x_groq`, in a choice, or in the
+   * delta or the message of one; the last one counts.
    * @returns as `note` does
    */
   noteIn(answer: JsonObject): boolean {
     if (isJsonObject(answer['usage'])) return this.note(answer['usage'])
     const choices: unknown[] = Array.isArray(answer['choices']) ? answer['choices'] : []
     let counts = false
-    for (const place of [...choices, answer['x_groq']]) {
+    for (const place of [...choices.filter(isJsonObject).flatMap(placesIn), answer['x_groq']]) {
       if (isJsonObject(place) && this.note(place['usage'])) counts = true
     }
     return counts
@@ -115,6 +115,10 @@ export class UsageReports {
       ...(this.contradicts && { contradicts: true as const }),
     }
   }
+}
+
+function placesIn(choice: JsonObject): unknown[] {
+  return [choice, choice['delta'], choice['message']]
 }
 
 /** The usage that an answer in one piece reports; null when it reports none. */

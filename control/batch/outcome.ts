@@ -1,3 +1,4 @@
+import { answerError } from '../../contract/api/answerError.ts'
 import { type Completion, completionText, isErrorAnswer, outputBytes } from '../../contract/api/completion.ts'
 import { repairCompletion } from '../../contract/api/repairCompletion.ts'
 import { modelRates } from '../../contract/catalog/catalog.ts'
@@ -47,7 +48,7 @@ export function decideAnswer(job: JobRow, answer: Completion, nowMs: number, out
 }
 
 function priced(job: JobRow, answer: Completion, nowMs: number, outputFromTotal: boolean): Decision {
-  if (isErrorAnswer(answer)) return decideFailure(job, 'failed', errorText(answer['error']), nowMs)
+  if (isErrorAnswer(answer)) return decideFailure(job, 'failed', errorText(answerError(answer)), nowMs)
   if (!repairCompletion(answer, job.id)) return decideFailure(job, 'failed', errorText(null), nowMs)
   const reported = usageOfAnswer(answer, usageBounds(job.context, job.maxOutput, outputFromTotal))
   const usage = mendedUsage(reported, estimated(job, answer), false)

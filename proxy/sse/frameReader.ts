@@ -5,6 +5,7 @@ const LF = 10
 const CR = 13
 const COLON = 58
 const SPACE = 32
+const LETTER_D = 100
 const CARRY_BYTES = 4_096
 const CARRY_KEEP_BYTES = 65_536
 const BOM_BYTES = 3
@@ -153,8 +154,11 @@ export class FrameReader {
       sink.onComment(bytes, start + 1, lineEnd)
       return
     }
-    const from = dataStart(bytes, start, lineEnd)
-    if (from < 0) return
+    const first = dataStart(bytes, start, lineEnd)
+    if (first < 0) return
+    // Relays that frame what is framed already write the field's name twice; no JSON begins with it.
+    const again = bytes[first] === LETTER_D ? dataStart(bytes, first, lineEnd) : -1
+    const from = again < 0 ? first : again
     if (this.dataLines === 0) {
       this.dataStart = from
       this.dataEnd = lineEnd
@@ -242,7 +246,7 @@ const LINE_FEED = Buffer.from('\n')
 export function dataStart(bytes: Buffer, start: number, end: number): number {
   const isData =
     end - start >= 5 &&
-    bytes[start] === 0x64 &&
+    bytes[start] === LETTER_D &&
     bytes[start + 1] === 0x61 &&
     bytes[start + 2] === 0x74 &&
     bytes[start + 3] === 0x61 &&

@@ -93,6 +93,7 @@ const FORMS: Wire[] = [
   { name: 'CRLF', stream: STREAM.replaceAll('\n', '\r\n'), want: answer },
   { name: 'CR', stream: STREAM.replaceAll('\n', '\r'), want: answer },
   { name: 'no blank after the colon', stream: STREAM.replaceAll('data: ', 'data:'), want: answer },
+  { name: 'the name of the field twice', stream: STREAM.replaceAll('data: ', 'data: data: '), want: answer },
   { name: 'no blank line between events', stream: `${STREAM.replaceAll('\n\n', '\n')}\n`, want: answer },
   { name: 'no blank line before [DONE]', stream: `${BODY.slice(0, -1)}${DONE}`, want: answer },
   { name: 'data over two lines', stream: STREAM.replaceAll('"choices":[', '"choices":\ndata: ['), want: answer },

@@ -23,6 +23,8 @@ const WORDS: [string, string][] = [
   ['content_filter', 'content_filter'],
   ['SAFETY', 'content_filter'],
   ['refusal', 'content_filter'],
+  ['content-filter', 'content_filter'],
+  ['max_new_tokens', 'length'],
 ]
 const worded = WORDS.map(
   ([word, finish]): Wire => ({
@@ -33,7 +35,7 @@ const worded = WORDS.map(
   }),
 )
 
-const CALL_WORDS = ['tool_calls', 'tool_use', 'function_call', 'stop', 'STOP', 'eos']
+const CALL_WORDS = ['tool_calls', 'tool-calls', 'tool_use', 'function_call', 'stop', 'STOP', 'eos']
 const called = CALL_WORDS.map(
   (word): Wire => ({
     name: `the reason ${word} beside a call`,
@@ -44,14 +46,15 @@ const called = CALL_WORDS.map(
 )
 
 /** Words for a failure: what came is billed, and the client is told that it is not all. */
-const failed = ['error', 'ERROR', 'MALFORMED_FUNCTION_CALL', 'malformed_function_call'].map(
+const FAILURES = ['error', 'ERROR', 'MALFORMED_FUNCTION_CALL', 'malformed_function_call', 'abort', 'cancelled']
+const failed = [...FAILURES, 'insufficient_system_resource', { type: 'abort', message: 'Aborted' }].map(
   (word): Wire => ({
-    name: `the reason ${word}`,
+    name: `the reason ${JSON.stringify(word)}`,
     stream: SAID + chunk({ content: '' }, word) + USAGE_CHUNK + DONE,
     want: { status: 'partial', tokens: 'estimated' },
   }),
 )
-const failedWhole = ['error', 'MALFORMED_FUNCTION_CALL'].map(
+const failedWhole = ['error', 'MALFORMED_FUNCTION_CALL', 'abort'].map(
   (word): Wire => ({
     name: `the reason ${word} of an answer`,
     whole: wholeOf({ role: 'assistant', content: 'It is' }, word),
@@ -90,6 +93,12 @@ const OTHERS: Wire[] = [
     want: { status: 'partial', tokens: 'estimated' },
   },
   { name: 'no reason, and the end', stream: SAID, want: { status: 'partial', tokens: 'estimated' } },
+  {
+    name: 'the reason as an object',
+    stream: SAID + ending({ type: 'length', length: 9 }),
+    whole: wholeOf({ role: 'assistant', content: 'It is 4.' }, { type: 'length', length: 9 }),
+    want: { ...answer, finish: 'length' },
+  },
   { name: 'no reason before [DONE]', stream: SAID + USAGE_CHUNK + DONE, want: answer },
   { name: 'no reason before [DONE], with a call', stream: CALLED + USAGE_CHUNK + DONE, want: { calls: one } },
   {

@@ -9,17 +9,25 @@ import { postTo, type Receipt, takeApart } from '../support/clients/chatClient.t
 import { beginEvents, event, type Play, ScriptedProvider } from '../support/providers/scriptedProvider.ts'
 import { type Stack, startStack } from '../support/stack.ts'
 import { countsOf, dueUnits, PRICE } from './usageCounts.ts'
-import { type Report, ROWS, type Row } from './usageRows.ts'
+import { ROWS as REPORTS, type Report, type Row } from './usageRows.ts'
+import { SPELLINGS } from './usageSpellings.ts'
 
 const SAID = 'Hello to you.'
+const ROWS: readonly Row[] = [...REPORTS, ...SPELLINGS]
 
 /** The place of a report in a chunk or an answer of the OpenAI dialect. */
 function placed(choice: Report, report: Report, place: Row['place']): Report {
   if (place === 'choice') return { choices: [{ ...choice, usage: report }] }
   if (place === 'last choice') return { choices: [choice, { ...choice, index: 1, usage: report }] }
+  if (place === 'delta') return { choices: [inDelta(choice, report)] }
   if (place === 'x_groq') return { choices: [choice], x_groq: { id: 'req_0', usage: report } }
   if (place === 'x_groq beside null') return { choices: [choice], usage: null, x_groq: { usage: report } }
   return { choices: [choice], usage: report }
+}
+
+function inDelta(choice: Report, usage: Report): Report {
+  const name = 'message' in choice ? 'message' : 'delta'
+  return { ...choice, [name]: { ...(choice[name] as Report), usage } }
 }
 
 function openaiStream(response: ServerResponse, { reports, place }: Row): void {

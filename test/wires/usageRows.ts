@@ -11,7 +11,7 @@ export interface Row {
   /** Each is sent in an event of its own; an answer in one piece has the last one, or all members of all. */
   readonly reports: readonly Report[]
   /** Where the report is; default beside the choices. */
-  readonly place?: 'choice' | 'x_groq' | 'x_groq beside null' | 'last choice'
+  readonly place?: 'choice' | 'delta' | 'x_groq' | 'x_groq beside null' | 'last choice'
   /** What the provider bills: prompt, cached, written for 5 minutes and for an hour, output, reasoning; null is estimated. */
   readonly due: Counts
   /** The charge of the answer in one piece, which has no earlier report. */

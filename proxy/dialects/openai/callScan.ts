@@ -1,6 +1,6 @@
 import { isName } from '../../json/jsonScan.ts'
 import { jsonTextBytes } from '../../json/jsonText.ts'
-import { CALL_OUTPUT, NAMES } from './chunkNames.ts'
+import { CALL_OUTPUT, NAMES, ODD_ARGUMENTS } from './chunkNames.ts'
 
 const QUOTE = 34
 const OPEN_BRACKET = 91
@@ -23,7 +23,7 @@ export class CallScan {
   nameEnd = -1
   isFunction = false
   argumentsBytes = 0
-  /** The arguments of a call are no text. */
+  /** The arguments of a call are no text, or under another name. */
   isOdd = false
 
   reset(): void {
@@ -68,6 +68,8 @@ export class CallScan {
       } else if (isName(bytes, nameStart, nameEnd, NAMES.name) && isText && end - start > 2) {
         this.nameStart = start
         this.nameEnd = end
+      } else if (ODD_ARGUMENTS.some((name) => isName(bytes, nameStart, nameEnd, name))) {
+        this.isOdd = true
       }
     } else if (isName(bytes, nameStart, nameEnd, NAMES.index)) {
       this.index = smallNumber(bytes, start, end)

@@ -11,9 +11,9 @@ import type { CallBounds } from '../limits.ts'
 import type { RelayStream, StreamState, StreamTail } from '../shared/relayStream.ts'
 import { ChunkGuard } from './chunkGuard.ts'
 import type { ChunkRepair } from './chunkRepair.ts'
+import { chunkError, chunkUsage } from './chunkReports.ts'
 import { ChunkScan } from './chunkScan.ts'
 import { ChunkTemplate } from './chunkTemplate.ts'
-import { mentionsUsage } from './chunkUsage.ts'
 import { HeldRepeats } from './heldRepeats.ts'
 import { OwnChunks } from './ownChunks.ts'
 import { appendChunk, type ChunkIdentity } from './rewrite.ts'
@@ -133,13 +133,14 @@ export class ChatStream implements FrameSink, RelayStream {
       if (!this.finished) this.state = 'broken'
       return
     }
-    if (scan.errorStart >= 0) {
-      this.error = parseBytes(bytes, scan.errorStart, scan.errorEnd)
+    this.error = chunkError(bytes, start, end, scan)
+    if (this.error !== null) {
       this.state = 'broken'
       return
     }
     this.own.note(bytes, scan)
-    const isCounted = this.noteUsage(bytes, start, end)
+    const report = chunkUsage(bytes, start, end, scan, this.finished)
+    const isCounted = report !== null && this.reports.noteIn(report)
     if (scan.hasChoices) this.relayChoices(bytes, start, end)
     if (isCounted) this.framesAtUsage = this.outputFrames
   }
@@ -154,16 +155,6 @@ export class ChatStream implements FrameSink, RelayStream {
     const wanted = this.keepNullUsage ? this.own.event(`"choices":[],"usage":${usageJson(usage)}`) : ''
     const last = fault !== null ? errorEvent(fault) : this.missingReason() + wanted
     return last + (receipt === '' ? '' : `: receipt ${receipt}\n\n`) + STREAM_END
-  }
-
-  // Some providers report in other places than next to the choices, which can only be with the end of the answer or after it.
-  private noteUsage(bytes: Buffer, start: number, end: number): boolean {
-    if (scan.usageStart >= 0 && !scan.usageIsNull) {
-      return this.reports.note(parseBytes(bytes, scan.usageStart, scan.usageEnd))
-    }
-    if (!(this.finished || scan.finished || !scan.hasChoices)) return false
-    const chunk = mentionsUsage(bytes, start, end, scan) ? parseBytes(bytes, start, end) : null
-    return isJsonObject(chunk) && this.reports.noteIn(chunk)
   }
 
   /** The chunk that clients of chats wait for, where the provider ended its stream without a reason. */
@@ -187,12 +178,6 @@ export class ChatStream implements FrameSink, RelayStream {
     this.outputFrames++
     this.outputBytes += template.textEnd - template.textStart
     template.append(out, bytes)
-  }
-
-  private writeEcho(): void {
-    const choice = `{"index":0,"text":${JSON.stringify(this.echo)},"logprobs":null,"finish_reason":null}`
-    this.out.appendText(this.own.chunk(`"choices":[${choice}]`))
-    this.echo = ''
   }
 
   /** Relays what is as documented, and repairs the rest. */
@@ -219,7 +204,10 @@ export class ChatStream implements FrameSink, RelayStream {
     if (scan.outputs > 0 && scan.call.count === 0) this.guard.hasRelayed = true
     if (scan.hasRole) this.guard.hasRole = true
     // Not before the answer itself: once bytes are written, no other provider can serve the request.
-    if (this.echo !== '' && (scan.outputs > 0 || scan.finished)) this.writeEcho()
+    if (this.echo !== '' && (scan.outputs > 0 || scan.finished)) {
+      this.out.appendText(this.own.echo(this.echo))
+      this.echo = ''
+    }
     this.note(scan.outputs, scan.outputBytes, scan.finished)
     const dropUsage = this.append(this.out, bytes, start, end)
     this.template.learn(bytes, start, end, scan, this.identity, dropUsage)

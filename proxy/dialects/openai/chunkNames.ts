@@ -27,8 +27,10 @@ export const NAMES = {
   reasoningDetails: Buffer.from('reasoning_details'),
 }
 /** The members of a tool call with output of the model. */
-export const CALL_OUTPUT = ['name', 'arguments', 'input'].map((name) => Buffer.from(name))
+export const CALL_OUTPUT = ['name', 'arguments', 'input', 'parameters'].map((name) => Buffer.from(name))
+/** The members of a function with its arguments under a name that clients of chat completions do not look for. */
+export const ODD_ARGUMENTS = ['input', 'parameters'].map((name) => Buffer.from(name))
 /** The members of a delta with output that clients of chat completions do not look for. */
-export const ODD_NAMES = [...REASONING_NAMES, ...TEXT_NAMES, 'function_call']
+export const ODD_NAMES = [...REASONING_NAMES, ...TEXT_NAMES, 'function_call', 'tool_calls']
   .filter((name) => !['content', 'reasoning', 'reasoning_content', 'reasoning_details'].includes(name))
   .map((name) => Buffer.from(name))

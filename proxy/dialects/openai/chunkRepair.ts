@@ -1,3 +1,4 @@
+import { choicesOf } from '../../../contract/api/completion.ts'
 import { type FinishReason, reasonWithCalls } from '../../../contract/api/finishReason.ts'
 import { REASONING_NAMES, TEXT_NAMES } from '../../../contract/api/saidText.ts'
 import { isJsonObject, type JsonObject } from '../../../contract/std/jsonObject.ts'
@@ -36,15 +37,16 @@ export class ChunkRepair implements MessageSink {
    * @returns the members that replace the chunk's, besides its identity and usage, as JSON; '' when it says nothing more
    */
   repaired(chunk: JsonObject): string {
-    const { choices, id: _id, object: _object, created: _created, model: _model, usage: _usage, ...rest } = chunk
-    const [choice, ...others] = Array.isArray(choices) ? (choices as unknown[]) : []
-    if (!isJsonObject(choice)) return ''
+    const { choices: _choices, id: _id, object: _object, created: _created, model: _model, ...more } = chunk
+    const { usage: _usage, error: _error, ...rest } = more
+    const [choice, ...others] = choicesOf(chunk)
+    if (choice === undefined) return ''
     this.clear()
     this.choices.read(choice, this)
     const written = this.choiceOf(choice)
     if (written === null && others.length === 0) return ''
-    const more = JSON.stringify(rest).slice(1, -1)
-    return `${more === '' ? '' : `${more},`}"choices":${JSON.stringify(written === null ? others : [written, ...others])}`
+    const said = JSON.stringify(rest).slice(1, -1)
+    return `${said === '' ? '' : `${said},`}"choices":${JSON.stringify(written === null ? others : [written, ...others])}`
   }
 
   /** The stream has ended. @returns the members of a chunk with what the client lacks of the calls */

@@ -213,8 +213,9 @@ export class ChunkScan {
       if (this.bytes[this.at] === OPEN_BRACE) {
         this.at++
         if (!this.element(level)) return false
-      } else if (!this.passValue()) {
-        return false
+      } else {
+        if (!this.passValue()) return false
+        this.choice.isOdd = true
       }
       this.skipSpace()
       const separator = this.take()

@@ -1,3 +1,4 @@
+import { choicesOf } from '../../../contract/api/completion.ts'
 import { REASONING_NAMES } from '../../../contract/api/saidText.ts'
 import { isJsonObject, type JsonObject } from '../../../contract/std/jsonObject.ts'
 import type { OutBuffer } from '../../sse/outBuffer.ts'
@@ -61,8 +62,8 @@ export class HeldRepeats {
    * @param chunk the one that was taken last, parsed
    */
   takeOut(chunk: JsonObject, mayFollow: boolean, write: ChoiceWriter): void {
-    const [choice] = Array.isArray(chunk['choices']) ? (chunk['choices'] as unknown[]) : []
-    if (!isJsonObject(choice)) return
+    const [choice] = choicesOf(chunk)
+    if (choice === undefined) return
     const { delta, text, index, logprobs = null } = choice
     const outside = { index: typeof index === 'number' ? index : 0, logprobs, finish_reason: null }
     if (!isJsonObject(delta)) {

@@ -1,3 +1,4 @@
+import { answerError } from '../../../contract/api/answerError.ts'
 import {
   answerEnd,
   choicesOf,
@@ -78,7 +79,7 @@ export function readOpenaiAnswer(body: AnswerJson, context: AnswerContext): Whol
  */
 export function readTextAnswer(body: AnswerJson, context: AnswerContext, preface: string): WholeAnswer | Rejected {
   const answer = body.parse(context.limits)
-  if (answer === null || isErrorAnswer(answer)) return { rejected: refusalOfError(answer?.['error']) }
+  if (answer === null || isErrorAnswer(answer)) return { rejected: refusalOfError(answer && answerError(answer)) }
   const read = new OpenaiAnswer(body, answer, context, 'text_completion')
   read.prefix(preface)
   return read

@@ -1,6 +1,8 @@
+import { answerError } from '../../../contract/api/answerError.ts'
+import { choicesOf } from '../../../contract/api/completion.ts'
 import type { UsageBounds } from '../../../contract/money/statedUsage.ts'
 import { type ReportedUsage, UsageReports } from '../../../contract/money/usageReports.ts'
-import { isJsonObject, parseJsonObject } from '../../../contract/std/jsonObject.ts'
+import { parseJsonObject } from '../../../contract/std/jsonObject.ts'
 import { dataKind, separateLines } from '../../sse/dataKind.ts'
 import { type EventBounds, FrameReader, type FrameSink } from '../../sse/frameReader.ts'
 import type { CallBounds } from '../limits.ts'
@@ -68,13 +70,13 @@ export class OpenaiReader implements MessageReader, FrameSink {
       this.broken = this.choices.finish === null
       return
     }
-    if (chunk['error'] !== undefined && chunk['error'] !== null) {
-      this.error = chunk['error']
+    this.error = answerError(chunk)
+    if (this.error !== null) {
       this.broken = true
       return
     }
-    const [choice] = Array.isArray(chunk['choices']) ? (chunk['choices'] as unknown[]) : []
-    if (isJsonObject(choice)) this.choices.read(choice, sink)
+    const [choice] = choicesOf(chunk)
+    if (choice !== undefined) this.choices.read(choice, sink)
     if (this.choices.broken) this.fail()
     // A report covers the output of its own chunk.
     this.reports.noteIn(chunk)

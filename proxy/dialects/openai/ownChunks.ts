@@ -29,4 +29,9 @@ export class OwnChunks {
   chunk(members: string): string {
     return this.event(this.keepNullUsage ? `${members},"usage":null` : members)
   }
+
+  /** A chunk of a text completion with this text. */
+  echo(text: string): string {
+    return this.chunk(`"choices":[{"index":0,"text":${JSON.stringify(text)},"logprobs":null,"finish_reason":null}]`)
+  }
 }

@@ -1,4 +1,5 @@
-import { type Completion, isErrorAnswer } from '../../../contract/api/completion.ts'
+import { answerError } from '../../../contract/api/answerError.ts'
+import { type Completion, choicesOf, isErrorAnswer } from '../../../contract/api/completion.ts'
 import type { FinishReason } from '../../../contract/api/finishReason.ts'
 import { repairCompletion } from '../../../contract/api/repairCompletion.ts'
 import { isJsonObject, type JsonObject, parseJsonObject } from '../../../contract/std/jsonObject.ts'
@@ -23,7 +24,7 @@ export function parseCompletion(
 ): { answer: Completion } | Rejected {
   let answer = body.parse(limits)
   if (answer === null && beginsEvents(body.bytes)) answer = new JoinedEvents(requestId, limits).read(body.bytes, limits)
-  if (answer === null || isErrorAnswer(answer)) return { rejected: refusalOfError(answer?.['error']) }
+  if (answer === null || isErrorAnswer(answer)) return { rejected: refusalOfError(answer && answerError(answer)) }
   return repairCompletion(answer, requestId) ? { answer } : { rejected: refusalOfError(failureIn(answer)) }
 }
 
@@ -105,12 +106,12 @@ class JoinedEvents implements FrameSink, MessageSink {
       this.broken ||= this.reason === null
       return
     }
-    const { choices, usage, error, id: _id, object: _object, model: _model, ...head } = chunk
-    this.error ??= error ?? null
+    const { choices: _choices, usage, error: _error, id: _id, object: _object, model: _model, ...head } = chunk
+    this.error ??= answerError(chunk)
     this.usage = usage ?? this.usage
     this.head = { ...head, ...this.head }
-    const [choice] = Array.isArray(choices) ? (choices as unknown[]) : []
-    if (isJsonObject(choice)) this.choices.read(choice, this)
+    const [choice] = choicesOf(chunk)
+    if (choice !== undefined) this.choices.read(choice, this)
     this.error ??= this.choices.error
   }
 

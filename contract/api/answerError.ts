@@ -1,0 +1,25 @@
+import { isJsonObject, type JsonObject } from '../std/jsonObject.ts'
+
+const ERROR_STATUS_MIN = 400
+
+/**
+ * The failure that an answer of status 200, or a chunk of a stream, reports: the value of its member `error` where that says
+ * something, else all of it where it has the form of an error in place of choices.
+ * @returns null for none; also where `error` is false, empty, or an object without a value
+ */
+export function answerError(answer: JsonObject): unknown {
+  const { error } = answer
+  if (saysSomething(error)) return error
+  return !Array.isArray(answer['choices']) && isError(answer) ? answer : null
+}
+
+/** The forms of vLLM and FastAPI, and of gateways that put a status into the body. */
+function isError({ object, type, success, detail, code, status, status_code: statusCode }: JsonObject): boolean {
+  if (object === 'error' || type === 'error' || success === false || saysSomething(detail)) return true
+  return [code, status, statusCode].some((number) => typeof number === 'number' && number >= ERROR_STATUS_MIN)
+}
+
+function saysSomething(value: unknown): boolean {
+  if (Array.isArray(value)) return value.length > 0
+  return isJsonObject(value) ? Object.values(value).some(saysSomething) : Boolean(value)
+}
