@@ -94,6 +94,23 @@ const OTHERS: Wire[] = [
   },
   { name: 'no reason, and the end', stream: SAID, want: { status: 'partial', tokens: 'estimated' } },
   {
+    name: 'a call after the reason',
+    stream: SAID + chunk({}, 'stop') + chunk({ tool_calls: CALLS }) + USAGE_CHUNK + DONE,
+    want: { ...answer, calls: one },
+  },
+  {
+    name: 'a call in pieces after the reason',
+    stream:
+      SAID +
+      chunk({}, 'stop') +
+      chunk({ tool_calls: [fullCall(0, 'call_a', '')] }) +
+      chunk({ tool_calls: [{ index: 0, function: { arguments: OSLO.slice(0, 5) } }] }) +
+      chunk({ tool_calls: [{ index: 0, function: { arguments: OSLO.slice(5) } }] }) +
+      USAGE_CHUNK +
+      DONE,
+    want: { ...answer, calls: one },
+  },
+  {
     name: 'the reason as an object',
     stream: SAID + ending({ type: 'length', length: 9 }),
     whole: wholeOf({ role: 'assistant', content: 'It is 4.' }, { type: 'length', length: 9 }),

@@ -97,7 +97,8 @@ export class ChunkGuard {
 
   private fateOfCall(bytes: Buffer, scan: ChunkScan, out: OutBuffer): ChunkFate {
     const { count, index, idStart, nameStart, argumentsBytes } = scan.call
-    if (count !== 1 || argumentsBytes === EMPTY_ARGUMENTS_BYTES) return 'rewrite'
+    // A call after the reason changes it.
+    if (count !== 1 || argumentsBytes === EMPTY_ARGUMENTS_BYTES || this.reason !== null) return 'rewrite'
     if (idStart >= 0 || nameStart >= 0) return this.fateOfBeginning(bytes, scan, out)
     const { calls } = this.repairer.choices
     // Once the provider has begun a call in another way, its numbers say little.

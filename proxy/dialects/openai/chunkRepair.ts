@@ -114,7 +114,9 @@ export class ChunkRepair implements MessageSink {
     if (isNothing && this.reason === null && !('role' in written)) return null
     if (!this.hasRole && (!isJsonObject(delta) || this.calls.length > 0)) written['role'] ??= 'assistant'
     if ('role' in written) this.hasRole = true
-    const reason = this.reason === null ? null : reasonWithCalls(this.reason, this.choices.calls.count)
+    // Calls after the reason change it.
+    const given = this.reason ?? (this.calls.length > 0 ? this.choices.finish : null)
+    const reason = given === null ? null : reasonWithCalls(given, this.choices.calls.count)
     return { index: typeof index === 'number' ? index : 0, delta: written, ...rest, finish_reason: reason }
   }
 

@@ -62,6 +62,7 @@ export class TranslatedStream implements RelayStream, MessageSink {
     this.writer.out = out
     this.reader.end(this)
     this.note()
+    this.endAgain()
   }
 
   tail(tail: StreamTail): string {
@@ -87,7 +88,6 @@ export class TranslatedStream implements RelayStream, MessageSink {
     this.output(name)
     this.calls++
     this.writer.toolCall(index, id, name)
-    if (this.reason !== null) this.ends(this.reason)
   }
 
   toolArguments(index: number, piece: string): void {
@@ -113,10 +113,16 @@ export class TranslatedStream implements RelayStream, MessageSink {
     this.flowing()
   }
 
-  // A provider may end its stream without a reason; clients wait for one.
+  // A provider may end its stream without a reason, for which clients wait, or write a call after it.
   private close(): void {
     if (this.reason === null && this.outputFrames > 0) this.ends('stop')
+    this.endAgain()
     this.state = 'done'
+  }
+
+  /** Gives the reason anew if a call came after it: only now, because the arguments of the call come after its beginning. */
+  private endAgain(): void {
+    if (this.reason !== null && this.state !== 'broken') this.ends(this.reason)
   }
 
   private flowing(): void {
