@@ -2,7 +2,6 @@ import { isSameName, JsonScan } from '../json/jsonScan.ts'
 import { jsonTextBytes } from '../json/jsonText.ts'
 
 const OPEN_BRACE = 123
-const LETTER_N = 110
 
 /** The events of a Messages stream, by their number in `EventScan.kind`. */
 export const EVENT_KINDS = [
@@ -19,15 +18,13 @@ const KIND_BYTES = EVENT_KINDS.map((kind) => Buffer.from(`"${kind}"`))
 
 export const MESSAGE_START = EVENT_KINDS.indexOf('message_start')
 export const MESSAGE_STOP = EVENT_KINDS.indexOf('message_stop')
-export const ERROR = EVENT_KINDS.indexOf('error')
+export const DELTA = EVENT_KINDS.indexOf('content_block_delta')
 
 const NAMES = {
   type: Buffer.from('type'),
   message: Buffer.from('message'),
   delta: Buffer.from('delta'),
   block: Buffer.from('content_block'),
-  usage: Buffer.from('usage'),
-  error: Buffer.from('error'),
   receipt: Buffer.from('receipt'),
   id: Buffer.from('id'),
   model: Buffer.from('model'),
@@ -52,15 +49,12 @@ export class EventScan extends JsonScan {
   idEnd = -1
   modelStart = -1
   modelEnd = -1
-  /** The usage of the event or of its message. */
-  usageStart = -1
-  usageEnd = -1
-  errorStart = -1
-  errorEnd = -1
   /** The event or its message has a member `receipt`, which is the gateway's own. */
   hasReceipt = false
   /** The event has the reason why the message ends. */
   finished = false
+  /** The block or the delta has a type. */
+  isTyped = false
   /** Bytes of text, thinking or tool calls that the event adds. Text has its escapes included. */
   outputBytes = 0
 
@@ -73,8 +67,8 @@ export class EventScan extends JsonScan {
     this.at = start
     this.end = end
     this.kind = -1
-    this.messageStart = this.idStart = this.modelStart = this.usageStart = this.errorStart = -1
-    this.finished = this.hasReceipt = false
+    this.messageStart = this.idStart = this.modelStart = -1
+    this.finished = this.hasReceipt = this.isTyped = false
     this.outputBytes = 0
     this.skipSpace()
     if (this.take() !== OPEN_BRACE || !this.members(TOP)) return false
@@ -105,16 +99,9 @@ export class EventScan extends JsonScan {
   }
 
   private note(level: number, nameStart: number, nameEnd: number, start: number): void {
-    if (this.isName(nameStart, nameEnd, NAMES.usage) && this.bytes[start] !== LETTER_N) {
-      this.usageStart = start
-      this.usageEnd = this.at
-    } else if (level === MESSAGE) {
-      this.noteMessage(nameStart, nameEnd, start)
-    } else if (this.isName(nameStart, nameEnd, NAMES.type)) {
+    if (level === MESSAGE) this.noteMessage(nameStart, nameEnd, start)
+    else if (this.isName(nameStart, nameEnd, NAMES.type)) {
       this.kind = KIND_BYTES.findIndex((kind) => this.equals(start, kind))
-    } else if (this.isName(nameStart, nameEnd, NAMES.error)) {
-      this.errorStart = start
-      this.errorEnd = this.at
     }
   }
 
@@ -129,6 +116,10 @@ export class EventScan extends JsonScan {
   }
 
   private notePiece(nameStart: number, nameEnd: number, start: number): void {
+    if (this.isName(nameStart, nameEnd, NAMES.type)) {
+      this.isTyped = true
+      return
+    }
     if (!this.holdsSomething(start)) return
     if (this.isName(nameStart, nameEnd, NAMES.stopReason)) this.finished = true
     for (const name of OUTPUT) {

@@ -1,5 +1,4 @@
 import type { GatewayError } from '../../../contract/errors/errors.ts'
-import type { FinishReason } from '../shared/message.ts'
 
 /** The event that ends every good Messages stream. */
 export const MESSAGE_END = anthropicEvent('message_stop', {})
@@ -12,16 +11,4 @@ export function anthropicEvent(type: string, members: object): string {
 /** An error within a Messages stream, after which nothing follows but the receipt. */
 export function anthropicErrorEvent({ message, type, code, param }: GatewayError): string {
   return anthropicEvent('error', { error: { type, message, code, param } })
-}
-
-const STOP_REASONS: Readonly<Record<FinishReason, string>> = {
-  stop: 'end_turn',
-  length: 'max_tokens',
-  tool_calls: 'tool_use',
-  content_filter: 'refusal',
-}
-
-/** The name of a finish reason in the Messages format. */
-export function stopReasonOf(finish: FinishReason): string {
-  return STOP_REASONS[finish]
 }

@@ -1,3 +1,4 @@
+import { answerError } from '../../../contract/api/answerError.ts'
 import { usageBounds } from '../../../contract/money/openaiUsage.ts'
 import { usageOfAnswer } from '../../../contract/money/usageReports.ts'
 import { isJsonObject, type JsonObject } from '../../../contract/std/jsonObject.ts'
@@ -8,26 +9,33 @@ import type { Rejected } from '../../upstream/refusal.ts'
 import type { AnswerContext } from '../shared/codec.ts'
 import type { Message, ToolCall } from '../shared/message.ts'
 import { thoughtOf } from '../shared/thought.ts'
-import { finishOfStop } from './anthropicReader.ts'
+import { isCall, repairedBlocks } from './callBlocks.ts'
 import { JoinedMessage } from './joinedMessage.ts'
+import { finishOfStop, statedStop } from './stopReasons.ts'
 
-/** A Messages answer, also one that was sent as a stream, although none was asked for; or the reason why the body is none. */
+/**
+ * A Messages answer in the form that the format's documentation has, also one that was sent as a stream, although none was
+ * asked for; or the reason why the body is none.
+ */
 export function parseAnthropicAnswer(
   body: AnswerJson,
-  limits: AnswerContext['limits'],
+  { limits, requestId }: AnswerContext,
 ): { answer: JsonObject } | Rejected {
   let answer = body.parse(limits)
-  if (answer === null && beginsEvents(body.bytes)) answer = new JoinedMessage().read(body.bytes, limits)
-  if (answer === null || (answer['error'] ?? null) !== null || !Array.isArray(answer['content'])) {
-    return { rejected: refusalOfError(answer?.['error'] ?? null) }
-  }
-  return { answer }
+  if (answer === null && beginsEvents(body.bytes)) answer = new JoinedMessage(requestId).read(body.bytes, limits)
+  if (answer === null) return { rejected: refusalOfError(null) }
+  const { content } = answer
+  const error = answerError(answer)
+  const blocks = typeof content === 'string' || Array.isArray(content) ? repairedBlocks(content, requestId) : null
+  const reason = statedStop(answer['stop_reason'], blocks?.filter(isCall).length ?? 0)
+  if (error !== null || blocks === null || reason === 'error') return { rejected: refusalOfError(error) }
+  return { answer: { ...answer, content: blocks, stop_reason: reason } }
 }
 
 /** Reads a Messages answer into a message for a client that speaks another format. */
 export function readAnthropicMessage(body: AnswerJson, context: AnswerContext): Message | Rejected {
-  const { model, limits } = context
-  const parsed = parseAnthropicAnswer(body, limits)
+  const { model } = context
+  const parsed = parseAnthropicAnswer(body, context)
   if ('rejected' in parsed) return parsed
   const { answer } = parsed
   const blocks = blocksIn(answer)

@@ -9,7 +9,8 @@ import { wholeEvents } from './wholeEvents.ts'
 export const anthropicProvider: ProviderSide = {
   print: printAnthropic,
   ask: (request, requestId, model, printed) => new AnthropicRequestBuilder(request, requestId, model, printed),
-  reader: ({ model, limits }) => new AnthropicReader(usageBounds(model.context, model.maxOutput), limits),
+  reader: ({ requestId, model, limits }) =>
+    new AnthropicReader(usageBounds(model.context, model.maxOutput), limits, requestId),
   message: readAnthropicMessage,
   wholeEvents,
 }

@@ -1,29 +1,18 @@
 import type { UsageBounds } from '../../../contract/money/statedUsage.ts'
 import { type ReportedUsage, UsageReports } from '../../../contract/money/usageReports.ts'
 import { isJsonObject, type JsonObject, parseJsonObject } from '../../../contract/std/jsonObject.ts'
+import { dataKind, separateLines } from '../../sse/dataKind.ts'
 import { type EventBounds, FrameReader, type FrameSink } from '../../sse/frameReader.ts'
 import type { CallBounds } from '../limits.ts'
-import type { FinishReason, MessageReader, MessageSink } from '../shared/message.ts'
+import type { MessageReader, MessageSink } from '../shared/message.ts'
 import { thoughtOf } from '../shared/thought.ts'
+import { EventRepair, usageIn } from './eventRepair.ts'
+import { finishOfStop } from './stopReasons.ts'
 
-const FINISH_REASONS: ReadonlyMap<unknown, FinishReason> = new Map<unknown, FinishReason>([
-  ['max_tokens', 'length'],
-  ['model_context_window_exceeded', 'length'],
-  ['tool_use', 'tool_calls'],
-  ['refusal', 'content_filter'],
-])
-
-/** The reason that a provider of the Anthropic dialect gives; one that is not known counts as a good end. */
-export function finishOfStop(stopReason: unknown): FinishReason {
-  return FINISH_REASONS.get(stopReason) ?? 'stop'
-}
-
-/** A tool call whose block is open. */
-interface OpenCall {
+/** A tool call of the message. */
+interface Call {
   readonly index: number
-  /** Arguments sent with content_block_start; replaced by later deltas. */
-  readonly input: unknown
-  pieces: boolean
+  hasInput: boolean
 }
 
 /** A block of thinking that is open, for a sink that wants it whole. */
@@ -41,11 +30,15 @@ export class AnthropicReader implements MessageReader, FrameSink {
   private readonly frames: FrameReader
   private readonly callsMax: number
   private readonly reported: UsageReports
-  private readonly calls = new Map<unknown, OpenCall>()
+  private readonly repair: EventRepair
+  private finished = false
+  private readonly calls = new Map<unknown, Call>()
   private thinking: OpenThought | null = null
   private sink: MessageSink | undefined
 
-  constructor(bounds: UsageBounds, eventBounds: EventBounds & CallBounds) {
+  /** @param requestId for the ids of calls that have none */
+  constructor(bounds: UsageBounds, eventBounds: EventBounds & CallBounds, requestId: string = '') {
+    this.repair = new EventRepair(requestId)
     this.callsMax = eventBounds.toolCallsMax
     this.reported = new UsageReports(bounds)
     this.frames = new FrameReader(eventBounds)
@@ -65,43 +58,64 @@ export class AnthropicReader implements MessageReader, FrameSink {
     this.frames.finish(this)
   }
 
-  onData(bytes: Buffer, start: number, end: number): void {
-    const { sink } = this
-    if (this.done || this.broken || sink === undefined) return
-    const event = parseJsonObject(bytes.toString('utf8', start, end))
-    if (event === null) this.broken = true
-    else this.readEvent(event, sink)
+  onData(bytes: Buffer, start: number, end: number, lines: number): void {
+    const separate = lines > 1 ? separateLines(bytes, start, end) : null
+    for (const [from, to] of separate ?? [[start, end]]) this.readData(bytes, from, to)
   }
 
   // Keep-alive comments of the provider are between it and the gateway.
   onComment(): void {}
 
-  private readEvent(event: JsonObject, sink: MessageSink): void {
+  private readData(bytes: Buffer, start: number, end: number): void {
+    const { sink } = this
+    if (this.done || this.broken || sink === undefined) return
+    const kind = dataKind(bytes, start, end)
+    if (kind === 'end') this.close(sink)
+    else if (kind !== 'nothing') this.readEvent(parseJsonObject(bytes.toString('utf8', start, end)), sink)
+  }
+
+  private readEvent(event: JsonObject | null, sink: MessageSink): void {
+    if (event === null) {
+      // Nothing is missing of an answer that has ended, whatever the provider adds to it.
+      this.broken = !this.finished
+      return
+    }
+    if (event['type'] === 'message_stop') this.close(sink)
+    else this.readParts(event, sink)
+    // A report covers the output of its own event.
+    this.reported.note(usageIn(event))
+  }
+
+  private readParts(event: JsonObject, sink: MessageSink): void {
+    const { repair } = this
+    const parts = repair.read(event) ?? [event]
+    this.error = repair.error
+    this.broken = repair.broken
+    if (!this.broken) for (const part of parts) this.readPart(part, sink)
+  }
+
+  private close(sink: MessageSink): void {
+    for (const part of this.repair.end()) this.readPart(part, sink)
+    this.done = true
+  }
+
+  private readPart(event: JsonObject, sink: MessageSink): void {
+    const { index, delta, content_block: block } = event
     switch (event['type']) {
-      case 'message_start':
-        this.reported.note(isJsonObject(event['message']) ? event['message']['usage'] : null)
-        break
       case 'content_block_start':
-        if (isJsonObject(event['content_block'])) this.startBlock(event['index'], event['content_block'], sink)
+        if (isJsonObject(block)) this.startBlock(index, block, sink)
         break
       case 'content_block_delta':
-        if (isJsonObject(event['delta'])) this.readDelta(event['index'], event['delta'], sink)
+        if (isJsonObject(delta)) this.readDelta(index, delta, sink)
         break
       case 'content_block_stop':
-        this.stopBlock(event['index'], sink)
+        this.stopBlock(index, sink)
         break
       case 'message_delta':
-        this.reported.note(event['usage'])
-        if (isJsonObject(event['delta']) && typeof event['delta']['stop_reason'] === 'string') {
-          sink.ends(finishOfStop(event['delta']['stop_reason']))
+        if (isJsonObject(delta) && typeof delta['stop_reason'] === 'string') {
+          this.finished = true
+          sink.ends(finishOfStop(delta['stop_reason']))
         }
-        break
-      case 'message_stop':
-        this.done = true
-        break
-      case 'error':
-        this.error = event['error'] ?? null
-        this.broken = true
         break
     }
   }
@@ -128,7 +142,7 @@ export class AnthropicReader implements MessageReader, FrameSink {
   }
 
   private startCall(index: unknown, block: JsonObject, sink: MessageSink): void {
-    const call: OpenCall = { index: this.calls.size, input: block['input'], pieces: false }
+    const call: Call = { index: this.calls.size, hasInput: false }
     if (call.index >= this.callsMax) {
       this.broken = true
       return
@@ -146,7 +160,7 @@ export class AnthropicReader implements MessageReader, FrameSink {
       const call = this.calls.get(index)
       sendText(delta['partial_json'], (piece) => {
         if (call === undefined) return
-        call.pieces = true
+        call.hasInput = true
         sink.toolArguments(call.index, piece)
       })
     }
@@ -160,9 +174,9 @@ export class AnthropicReader implements MessageReader, FrameSink {
       this.endThought({ type: 'thinking', thinking: thinking.text, signature: thinking.signature }, sink)
     }
     const call = this.calls.get(index)
-    if (call === undefined || call.pieces) return
-    call.pieces = true
-    sink.toolArguments(call.index, JSON.stringify(call.input ?? {}))
+    if (call === undefined || call.hasInput) return
+    call.hasInput = true
+    sink.toolArguments(call.index, '{}')
   }
 }
 

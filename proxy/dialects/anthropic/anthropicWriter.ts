@@ -3,8 +3,9 @@ import { NOWHERE } from '../../sse/outBuffer.ts'
 import { type ClientTool, clientTool } from '../shared/clientTools.ts'
 import type { FinishReason, MessageWriter } from '../shared/message.ts'
 import type { StreamTail } from '../shared/relayStream.ts'
-import { anthropicErrorEvent, anthropicEvent, MESSAGE_END, stopReasonOf } from './anthropicEvents.ts'
+import { anthropicErrorEvent, anthropicEvent, MESSAGE_END } from './anthropicEvents.ts'
 import { anthropicUsageJson } from './anthropicUsage.ts'
+import { stopReasonOf } from './stopReasons.ts'
 
 const NO_CACHE = '"cache_creation_input_tokens":0,"cache_read_input_tokens":0,"output_tokens":0'
 

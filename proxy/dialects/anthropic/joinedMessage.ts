@@ -2,6 +2,7 @@ import { isJsonObject, type JsonObject, parseJsonObject } from '../../../contrac
 import { dataKind } from '../../sse/dataKind.ts'
 import { FrameReader, type FrameSink } from '../../sse/frameReader.ts'
 import type { AnswerContext } from '../shared/codec.ts'
+import { EventRepair, usageIn } from './eventRepair.ts'
 
 /** The pieces of a block, by the type of the delta: the member that they are added to. */
 const PIECES: Readonly<Record<string, readonly [piece: string, member: string]>> = {
@@ -20,11 +21,17 @@ interface OpenBlock {
 export class JoinedMessage implements FrameSink {
   private message: JsonObject | null = null
   private readonly blocks = new Map<unknown, OpenBlock>()
+  private readonly repair: EventRepair
   private ending: JsonObject = {}
   private usage: JsonObject = {}
   private error: unknown = null
   private ended = false
   private broken = false
+
+  /** @param requestId for the ids of calls that have none */
+  constructor(requestId: string) {
+    this.repair = new EventRepair(requestId)
+  }
 
   /** @returns an error of the provider as `error`; null when the bytes are no stream that ended well */
   read(bytes: Buffer, limits: AnswerContext['limits']): JsonObject | null {
@@ -41,25 +48,31 @@ export class JoinedMessage implements FrameSink {
     if (this.ended || this.broken || this.error !== null) return
     const kind = dataKind(bytes, start, end)
     const event = kind === 'object' ? parseJsonObject(bytes.toString('utf8', start, end)) : null
-    if (event !== null) this.take(event)
-    else if (kind === 'end') this.ended = true
-    else if (kind !== 'nothing') this.broken = true
+    if (event !== null) this.readEvent(event)
+    else if (kind === 'end') this.close()
+    else if (kind !== 'nothing') this.broken ||= typeof this.ending['stop_reason'] !== 'string'
   }
 
   onComment(): void {}
 
-  private take(event: JsonObject): void {
-    const { type, index, message, delta, content_block: block } = event
-    if (type === 'message_start' && isJsonObject(message)) {
-      this.message = message
-      this.takeUsage(message['usage'])
-    } else if (type === 'content_block_start' && isJsonObject(block)) this.blocks.set(index, { block, input: '' })
+  private readEvent(event: JsonObject): void {
+    this.takeUsage(usageIn(event))
+    if (event['type'] === 'message_stop') return this.close()
+    const { repair } = this
+    for (const part of repair.read(event) ?? [event]) this.take(part)
+    if (repair.broken) this.error = repair.error ?? 'the stream failed'
+  }
+
+  private close(): void {
+    for (const part of this.repair.end()) this.take(part)
+    this.ended = true
+  }
+
+  private take({ type, index, message, delta, content_block: block }: JsonObject): void {
+    if (type === 'message_start' && isJsonObject(message)) this.message = message
+    else if (type === 'content_block_start' && isJsonObject(block)) this.blocks.set(index, { block, input: '' })
     else if (type === 'content_block_delta' && isJsonObject(delta)) this.takeDelta(this.blocks.get(index), delta)
-    else if (type === 'message_delta') {
-      if (isJsonObject(delta)) this.ending = { ...this.ending, ...delta }
-      this.takeUsage(event['usage'])
-    } else if (type === 'message_stop') this.ended = true
-    else if (type === 'error') this.error = event['error'] ?? 'the stream failed'
+    else if (type === 'message_delta' && isJsonObject(delta)) this.ending = { ...this.ending, ...delta }
   }
 
   private takeDelta(open: OpenBlock | undefined, delta: JsonObject): void {

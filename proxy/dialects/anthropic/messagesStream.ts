@@ -1,12 +1,15 @@
 import type { UsageBounds } from '../../../contract/money/statedUsage.ts'
 import { type ReportedUsage, UsageReports } from '../../../contract/money/usageReports.ts'
-import { ERROR, EVENT_KINDS, EventScan, MESSAGE_START, MESSAGE_STOP } from '../../sse/eventScan.ts'
+import { isJsonObject, type JsonObject } from '../../../contract/std/jsonObject.ts'
+import { dataKind, separateLines } from '../../sse/dataKind.ts'
+import { DELTA, EVENT_KINDS, EventScan, MESSAGE_START, MESSAGE_STOP } from '../../sse/eventScan.ts'
 import { type EventBounds, FrameReader, type FrameSink } from '../../sse/frameReader.ts'
 import { NOWHERE, type OutBuffer } from '../../sse/outBuffer.ts'
 import { appendComment, joinLines, parseBytes } from '../../sse/sseText.ts'
 import { appendMissing, type ChunkIdentity } from '../openai/rewrite.ts'
 import type { RelayStream, StreamState, StreamTail } from '../shared/relayStream.ts'
 import { anthropicErrorEvent, MESSAGE_END } from './anthropicEvents.ts'
+import { EventRepair, usageIn } from './eventRepair.ts'
 
 const END = Buffer.from('\n\n')
 const HEADS = EVENT_KINDS.map((kind) => Buffer.from(`event: ${kind}\ndata: `))
@@ -16,7 +19,8 @@ const scan = new EventScan()
 
 /**
  * Reads a provider's Messages stream for a client that speaks the same: events go through as bytes, but for the id and
- * the model of the message, and message_stop, which waits for the receipt. Usage is remembered.
+ * the model of the message, for those that the format does not have so, and for message_stop, which waits for the receipt.
+ * Usage is remembered.
  */
 export class MessagesStream implements FrameSink, RelayStream {
   state: StreamState = 'waiting'
@@ -30,10 +34,12 @@ export class MessagesStream implements FrameSink, RelayStream {
   private readonly reader: FrameReader
   private readonly identity: ChunkIdentity
   private readonly reported: UsageReports
+  private readonly repair: EventRepair
   private out: OutBuffer = NOWHERE
 
   constructor(identity: ChunkIdentity, bounds: UsageBounds, eventBounds: EventBounds) {
     this.identity = identity
+    this.repair = new EventRepair(identity.requestId)
     this.reported = new UsageReports(bounds)
     this.reader = new FrameReader(eventBounds)
   }
@@ -59,12 +65,27 @@ export class MessagesStream implements FrameSink, RelayStream {
 
   onData(bytes: Buffer, start: number, end: number, lines: number): void {
     if (this.over) return
+    const separate = lines > 1 ? separateLines(bytes, start, end) : null
+    if (separate !== null) {
+      for (const [from, to] of separate) this.onData(bytes, from, to, 1)
+      return
+    }
     if (lines > 1) joinLines(bytes, start, end)
+    const kind = dataKind(bytes, start, end)
+    if (kind === 'end') this.close()
+    else if (kind !== 'nothing') this.readEvent(bytes, start, end)
+  }
+
+  private readEvent(bytes: Buffer, start: number, end: number): void {
     // Clients trust a receipt, whoever wrote it.
-    if (!scan.scan(bytes, start, end) || scan.hasReceipt) this.state = 'broken'
-    else if (scan.kind === ERROR) this.fail(bytes)
-    else if (scan.kind === MESSAGE_STOP) this.state = 'done'
-    else if (scan.kind >= 0) this.relay(bytes, start, end)
+    if (!scan.scan(bytes, start, end) || scan.hasReceipt) {
+      // Nothing is missing of an answer that has ended, whatever the provider adds to it.
+      if (!this.finished) this.state = 'broken'
+      return
+    }
+    this.note()
+    if (scan.kind === DELTA && scan.isTyped && this.repair.passesDeltas) this.write(bytes, start, end)
+    else this.repaired(bytes, start, end)
   }
 
   onComment(bytes: Buffer, start: number, end: number): void {
@@ -80,21 +101,45 @@ export class MessagesStream implements FrameSink, RelayStream {
     return this.state === 'broken' || this.state === 'done'
   }
 
-  private fail(bytes: Buffer): void {
-    this.error = scan.errorStart < 0 ? null : parseBytes(bytes, scan.errorStart, scan.errorEnd)
-    this.state = 'broken'
-  }
-
-  private relay(bytes: Buffer, start: number, end: number): void {
+  /** Counts what the event that was scanned adds to the answer. */
+  private note(): void {
     if (scan.outputBytes > 0) {
       this.outputFrames++
       this.outputBytes += scan.outputBytes
     }
     if (scan.finished) this.finished = true
     if (this.state === 'waiting' && (scan.outputBytes > 0 || scan.finished)) this.state = 'flowing'
-    if (scan.usageStart >= 0 && this.reported.note(parseBytes(bytes, scan.usageStart, scan.usageEnd))) {
-      this.framesAtUsage = this.outputFrames
-    }
+  }
+
+  /** Reads an event, and writes it or what has to be in its place. */
+  private repaired(bytes: Buffer, start: number, end: number): void {
+    const event = parseBytes(bytes, start, end)
+    if (!isJsonObject(event)) return
+    const { repair } = this
+    const isLast = scan.kind === MESSAGE_STOP
+    const events = isLast ? [] : repair.read(event)
+    if (this.reported.note(usageIn(event))) this.framesAtUsage = this.outputFrames
+    if (repair.broken) {
+      this.error = repair.error
+      this.state = 'broken'
+    } else if (isLast) this.close()
+    else if (events === null) this.write(bytes, start, end)
+    else for (const part of events) this.writeAnew(part)
+  }
+
+  private close(): void {
+    for (const part of this.repair.end()) this.writeAnew(part)
+    this.state = 'done'
+  }
+
+  private writeAnew(event: JsonObject): void {
+    const bytes = Buffer.from(JSON.stringify(event))
+    if (scan.scan(bytes, 0, bytes.length)) this.write(bytes, 0, bytes.length)
+  }
+
+  /** Writes the event that was scanned last, if it is of a known kind. */
+  private write(bytes: Buffer, start: number, end: number): void {
+    if (scan.kind < 0) return
     this.out.appendAll(HEADS[scan.kind] as Buffer)
     if (scan.kind === MESSAGE_START) this.appendStart(bytes, start, end)
     else this.out.append(bytes, start, end)

@@ -99,8 +99,8 @@ class NativeAsk implements ProviderRequestBuilder {
 }
 
 function readNativeAnswer(body: AnswerJson, context: AnswerContext): WholeAnswer | Rejected {
-  const { requestId, model, limits } = context
-  const parsed = parseAnthropicAnswer(body, limits)
+  const { requestId, model } = context
+  const parsed = parseAnthropicAnswer(body, context)
   if ('rejected' in parsed) return parsed
   const { answer } = parsed
   const blocks = blocksIn(answer)

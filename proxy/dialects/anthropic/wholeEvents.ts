@@ -1,7 +1,9 @@
+import { answerError } from '../../../contract/api/answerError.ts'
 import { isJsonObject, type JsonObject } from '../../../contract/std/jsonObject.ts'
 import { type AnswerBounds, parseAnswer } from '../../json/jsonObject.ts'
 import { anthropicEvent, MESSAGE_END } from './anthropicEvents.ts'
 import { blocksIn } from './anthropicMessage.ts'
+import { inputText } from './callBlocks.ts'
 
 /** The members that a block of each kind begins with, and its deltas: the member with their piece, by their type. */
 const STREAMED: Readonly<Record<string, readonly (readonly [delta: string, member: string])[]>> = {
@@ -19,15 +21,17 @@ const STREAMED: Readonly<Record<string, readonly (readonly [delta: string, membe
 export function wholeEvents(body: Buffer, bounds: AnswerBounds): Buffer {
   const answer = parseAnswer(body, bounds)
   if (answer === null) return Buffer.alloc(0)
-  const error = answer['error'] ?? null
+  const error = answerError(answer)
   if (error !== null) return Buffer.from(anthropicEvent('error', { error }))
-  if (!Array.isArray(answer['content'])) return Buffer.alloc(0)
+  const { content } = answer
+  if (typeof content !== 'string' && !Array.isArray(content)) return Buffer.alloc(0)
+  const blocks = typeof content === 'string' ? [{ type: 'text', text: content }] : blocksIn(answer)
   const { stop_reason: reason = null, stop_sequence: sequence = null, receipt: _receipt, ...message } = answer
   const start = { ...message, content: [], stop_reason: null, stop_sequence: null }
   const usage = isJsonObject(answer['usage']) ? { usage: answer['usage'] } : {}
   return Buffer.from(
     anthropicEvent('message_start', { message: start }) +
-      blocksIn(answer).map(blockEvents).join('') +
+      blocks.map(blockEvents).join('') +
       anthropicEvent('message_delta', { delta: { stop_reason: reason, stop_sequence: sequence }, ...usage }) +
       MESSAGE_END,
   )
@@ -44,7 +48,7 @@ function blockEvents(block: JsonObject, index: number): string {
   }
   if (type === 'tool_use') {
     start['input'] = {}
-    deltas.push({ type: 'input_json_delta', partial_json: JSON.stringify(block['input'] ?? {}) })
+    deltas.push({ type: 'input_json_delta', partial_json: inputText(block['input']) || '{}' })
   }
   return (
     anthropicEvent('content_block_start', { index, content_block: start }) +

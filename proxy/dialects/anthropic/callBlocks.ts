@@ -1,0 +1,53 @@
+import { madeCallId } from '../../../contract/api/callPiece.ts'
+import { isJsonObject, type JsonObject, parseJsonObject } from '../../../contract/std/jsonObject.ts'
+
+/** Gives the calls of one answer their ids, which a provider may leave out or use twice. */
+export class CallIds {
+  private readonly requestId: string
+  private readonly used = new Set<unknown>()
+
+  constructor(requestId: string) {
+    this.requestId = requestId
+  }
+
+  get count(): number {
+    return this.used.size
+  }
+
+  /** The id of the next call. @param given as the provider has it */
+  next(given: unknown): string {
+    const text = typeof given === 'number' ? String(given) : given
+    const isFree = typeof text === 'string' && text !== '' && !this.used.has(text)
+    const id = isFree ? text : madeCallId(this.requestId, this.used.size)
+    this.used.add(id)
+    return id
+  }
+}
+
+/** Whether a block is a call that the client is to make. */
+export function isCall(block: JsonObject): boolean {
+  return block['type'] === 'tool_use'
+}
+
+/** Whether a call has a name, without which nobody can make it. */
+export function isNamed(block: JsonObject): boolean {
+  return typeof block['name'] === 'string' && block['name'] !== ''
+}
+
+/** The input of a call as JSON text, which a provider may give as a text or as an object; '' for none. */
+export function inputText(input: unknown): string {
+  if (typeof input === 'string') return input
+  return isJsonObject(input) && Object.keys(input).length > 0 ? JSON.stringify(input) : ''
+}
+
+/** The blocks of an answer in one piece as the format has them; null when a call has no name. */
+export function repairedBlocks(content: unknown, requestId: string): JsonObject[] | null {
+  const given: unknown[] = typeof content === 'string' ? [{ type: 'text', text: content }] : []
+  const blocks = (Array.isArray(content) ? (content as unknown[]) : given).filter(isJsonObject)
+  const ids = new CallIds(requestId)
+  if (!blocks.every((block) => !isCall(block) || isNamed(block))) return null
+  return blocks.map((block) => {
+    if (!isCall(block)) return block
+    return { ...block, id: ids.next(block['id']), input: parseJsonObject(inputText(block['input'])) ?? {} }
+  })
+}
