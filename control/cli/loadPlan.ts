@@ -1,4 +1,6 @@
-import { readFile } from 'node:fs/promises'
+import { open, readFile } from 'node:fs/promises'
+import { pipeline } from 'node:stream'
+import { createGunzip } from 'node:zlib'
 import { type Bars, durationMs, percentOf } from '../load/bars.ts'
 import { type Climb, climbRates } from '../load/climb.ts'
 import type { Allowance } from '../load/guard.ts'
@@ -6,12 +8,15 @@ import { type RequestKind, readMix } from '../load/kinds.ts'
 import type { LoadLimits } from '../load/limits.ts'
 import type { Pace } from '../load/loadRun.ts'
 import type { LoadPlan, LoadTarget } from '../load/loadTest.ts'
+import { readReplay } from '../load/replay.ts'
 import { targetOf } from '../load/target.ts'
 import { type Arguments, argument, type Command, flag, isSet, UsageError } from './command.ts'
 import { type CliContext, CommandError } from './context.ts'
 import { countOf } from './keySettings.ts'
 import { amountOf } from './values.ts'
 
+/** RFC 1952. */
+const GZIP_MAGIC = Buffer.from([0x1f, 0x8b])
 const CONNECTIONS = 10
 const OPEN_LOOP_CONNECTIONS = 1_000
 const SECONDS = 10
@@ -26,6 +31,7 @@ export const LOAD_FLAGS: NonNullable<Command['flags']> = {
   'prompt-tokens': { value: 'N', help: `about that many tokens of prompt (${PROMPT_TOKENS})` },
   'max-tokens': { value: 'N', help: 'max_tokens of each request' },
   mix: { value: 'FILE', help: 'kinds of requests with their weights, as JSON' },
+  replay: { value: 'FILE', help: 'the distribution of the requests in an export of receipts, never their contents' },
   connections: {
     value: 'N',
     help: `connections (${CONNECTIONS}); with a rate, the most (${OPEN_LOOP_CONNECTIONS})`,
@@ -119,15 +125,25 @@ async function kindsOf(args: Arguments, context: CliContext): Promise<RequestKin
     isStreamed: isSet(args, 'stream'),
     weight: 1,
   }
-  const file = flag(args, 'mix')
-  if (file === undefined && base.model === '') throw new UsageError('--model or --mix is missing')
+  const [mix, replay] = [flag(args, 'mix'), flag(args, 'replay')]
+  if (mix !== undefined && replay !== undefined) throw new UsageError('--mix and --replay exclude each other')
+  const file = mix ?? replay
+  if (file === undefined && base.model === '') throw new UsageError('--model, --mix or --replay is missing')
   if (file === undefined) return [base]
-  const text = await textOf(file, context)
   try {
-    return readMix(text, base, limits)
+    if (replay === undefined) return readMix(await textOf(file, context), base, limits)
+    return await readReplay(await exportOf(context.pathOf(file)), flag(args, 'model'), limits)
   } catch (error) {
     throw new CommandError(`${file} does not fit: ${(error as Error).message}`)
   }
+}
+
+/** The text of an export, which is compressed as control writes it, or not. */
+async function exportOf(path: string): Promise<AsyncIterable<string>> {
+  const file = await open(path)
+  const { buffer } = await file.read(Buffer.alloc(GZIP_MAGIC.length), 0, GZIP_MAGIC.length, 0)
+  const bytes = file.createReadStream({ start: 0 })
+  return (GZIP_MAGIC.equals(buffer) ? pipeline(bytes, createGunzip(), () => {}) : bytes).setEncoding('utf8')
 }
 
 async function keysOf(args: Arguments, context: CliContext): Promise<string[]> {

@@ -16,6 +16,12 @@ export const LOAD_LIMITS = {
   loadKeysMax: 100_000,
   /** Kinds of requests of a mix. */
   loadKindsMax: 1_000,
+  /** Receipts of an export that are replayed. */
+  loadReplayReceiptsMax: 50_000_000,
+  /** Kinds of requests that are counted in an export. */
+  loadReplayGroupsMax: 100_000,
+  /** Line of an export. */
+  loadReplayLineChars: 262_144,
   /** Size of a prompt that is made up. */
   loadPromptTokensMax: 1_000_000,
   /** Largest weight of a kind of requests. */
