@@ -12,7 +12,7 @@ interface OpenBlock {
 }
 
 const NO_COUNTS = { input_tokens: 0, output_tokens: 0 }
-/** What a delta without a type is, by its member, and the block that it is a piece of. */
+/** The type of a delta by its member, for one that states none, and the block that it is a piece of. */
 const DELTAS: readonly (readonly [member: string, type: string, block: JsonObject | null])[] = [
   ['text', 'text_delta', { type: 'text', text: '' }],
   ['thinking', 'thinking_delta', { type: 'thinking', thinking: '', signature: '' }],
