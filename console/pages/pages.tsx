@@ -1,0 +1,51 @@
+import type { ComponentType } from 'preact'
+import type { PageName } from '../router/match.ts'
+import { credential } from '../state/session.ts'
+import { Checkpoints } from './checkpoints.tsx'
+import { Connect } from './connect.tsx'
+import { Models } from './models.tsx'
+import { Playground } from './playground.tsx'
+import { RequestPage } from './request.tsx'
+import { Requests } from './requests.tsx'
+import { Reserve } from './reserve.tsx'
+import { SignIn } from './signIn.tsx'
+import { Status } from './status.tsx'
+import { Usage } from './usage.tsx'
+
+export interface PageProps {
+  /** What the page is about, from its address. */
+  readonly id: string
+}
+
+interface PageEntry {
+  readonly title: string
+  readonly lead?: string
+  readonly Page: ComponentType<PageProps>
+}
+
+/** Every page with its heading. */
+export const PAGES_SHOWN: Readonly<Record<PageName, PageEntry>> = {
+  playground: {
+    title: 'Playground',
+    lead: 'Try a model. The receipt says what was held and what the answer cost, and a proof binds it to the log.',
+    Page: Playground,
+  },
+  usage: { title: 'Usage', lead: 'What was spent, on which model, by which key.', Page: Usage },
+  requests: { title: 'Requests', lead: 'Receipts, the newest first.', Page: Requests },
+  request: { title: 'Request', Page: RequestPage },
+  connect: { title: 'Connect', lead: 'Settings of common clients for this gateway.', Page: Connect },
+  models: { title: 'Models and prices', lead: 'Everything that this gateway sells, from the price sheet in force.', Page: Models },
+  status: { title: 'Status', lead: 'The state of the service, and its days.', Page: Status },
+  reserve: { title: 'Reserve', lead: 'What the operator holds against what it owes to accounts.', Page: Reserve },
+  checkpoints: {
+    title: 'Checkpoints',
+    lead: 'Signed states of the usage log. Keep the verifier key from when you first came.',
+    Page: Checkpoints,
+  },
+  signIn: { title: 'Sign in', Page: SignIn },
+}
+
+/** The page at the root: what somebody who is signed in does first, else what is sold. */
+export function startPage(): PageName {
+  return credential.value === undefined ? 'models' : 'playground'
+}
