@@ -1,7 +1,7 @@
 import { useEffect } from 'preact/hooks'
+import { PAGES_SHOWN, startPage } from './pages/pages.tsx'
 import { PageFrame } from './parts/frame.tsx'
 import { Unknown } from './parts/states.tsx'
-import { PAGES_SHOWN, startPage } from './pages/pages.tsx'
 import { followLinks, place } from './router/location.ts'
 
 /** The whole console: the frame, and the page of the address. */

@@ -7,7 +7,14 @@ import { dirname, join } from 'node:path'
 import { constants, gzipSync } from 'node:zlib'
 
 /** What the files are made of; the last two decide the OpenAPI document and the versions of the packages. */
-const INPUTS = ['console', 'verifier', 'contract', 'proxy/endpoints/openapi', 'scripts/console.mjs', 'package-lock.json']
+const INPUTS = [
+  'console',
+  'verifier',
+  'contract',
+  'proxy/endpoints/openapi',
+  'scripts/console.mjs',
+  'package-lock.json',
+]
 const READ = /\.(tsx?|css|html|svg|json|mjs)$/
 const COMPRESSED = /\.(js|css|svg)$/
 /** Vite needs it; the other programs run with an older one. */

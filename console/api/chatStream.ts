@@ -1,5 +1,5 @@
 import { errorIn } from './apiError.ts'
-import { send, type Shape, withCredential } from './client.ts'
+import { type Shape, send, withCredential } from './client.ts'
 import { EventReader } from './eventStream.ts'
 
 /** An answer as far as it has arrived. */

@@ -1,6 +1,6 @@
-import type { components, paths } from './generated/openapi.d.ts'
 import { credential } from '../state/session.ts'
 import { ApiError, errorOf } from './apiError.ts'
+import type { components, paths } from './generated/openapi.d.ts'
 
 export type Shapes = components['schemas']
 export type Shape<Name extends keyof Shapes> = Shapes[Name]
@@ -39,7 +39,11 @@ export async function send(url: string, init: RequestInit): Promise<Response> {
     response = await fetch(url, { ...init, credentials: 'omit', cache: 'no-store' })
   } catch (error) {
     if (error instanceof DOMException && error.name === 'AbortError') throw error
-    throw new ApiError(0, null, 'The gateway did not answer. Check that it runs and that you are online, then try again.')
+    throw new ApiError(
+      0,
+      null,
+      'The gateway did not answer. Check that it runs and that you are online, then try again.',
+    )
   }
   if (!response.ok) throw await errorOf(response)
   return response
@@ -63,9 +67,8 @@ export async function readText(path: Get, params: Options['params'] = {}): Promi
 }
 
 type Change = 'post' | 'patch' | 'delete'
-type Changed<Path extends keyof paths, Method extends Change> = paths[Path] extends Record<Method, infer Operation>
-  ? Json<Operation>
-  : never
+type Changed<Path extends keyof paths, Method extends Change> =
+  paths[Path] extends Record<Method, infer Operation> ? Json<Operation> : never
 
 /** Changes something; it is done once, also where the answer is lost and the browser sends it again. @throws ApiError */
 export async function change<Path extends keyof paths, Method extends Change>(

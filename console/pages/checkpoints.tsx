@@ -1,9 +1,9 @@
 import { read, type Shape } from '../api/client.ts'
 import { grouped } from '../format/money.ts'
+import { Pager, usePages } from '../parts/pager.tsx'
 import { Card, Code, Source, Time } from '../parts/pieces.tsx'
 import { Await, Empty } from '../parts/states.tsx'
 import { type Column, Table } from '../parts/table.tsx'
-import { Pager, usePages } from '../parts/pager.tsx'
 import { useResource } from '../state/resource.ts'
 
 type Checkpoint = Shape<'CheckpointList'>['data'][number]

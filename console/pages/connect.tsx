@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks'
-import { CLIENTS, type ClientName, snippetOf } from '../connect/snippets.ts'
 import { read } from '../api/client.ts'
+import { CLIENTS, type ClientName, snippetOf } from '../connect/snippets.ts'
 import { Card, Choice, Code } from '../parts/pieces.tsx'
 import { Await } from '../parts/states.tsx'
 import { useResource } from '../state/resource.ts'

@@ -42,7 +42,12 @@ function Sheet({ sheet }: { readonly sheet: Shape<'PriceSheet'> }) {
       <div class="bar">
         <label class="search">
           <span class="visually-hidden">Find a model</span>
-          <input type="search" placeholder="Find a model or maker" value={wanted} onInput={(event) => setWanted(event.currentTarget.value)} />
+          <input
+            type="search"
+            placeholder="Find a model or maker"
+            value={wanted}
+            onInput={(event) => setWanted(event.currentTarget.value)}
+          />
         </label>
         <p class="muted">
           Price sheet {sheet.version}; its rates hold until {sheet.rate_lock.valid_until.slice(0, 10)}
@@ -51,7 +56,12 @@ function Sheet({ sheet }: { readonly sheet: Shape<'PriceSheet'> }) {
       {found.length === 0 && <Empty title="No model has this name" />}
       {byToken.length > 0 && (
         <Card title="Priced by the token" aside={<span class="muted">USD per million tokens</span>}>
-          <Table caption="Models that are priced by the token" columns={tokenColumns} rows={byToken} keyOf={({ id }) => id} />
+          <Table
+            caption="Models that are priced by the token"
+            columns={tokenColumns}
+            rows={byToken}
+            keyOf={({ id }) => id}
+          />
         </Card>
       )}
       {others.length > 0 && (
@@ -59,7 +69,7 @@ function Sheet({ sheet }: { readonly sheet: Shape<'PriceSheet'> }) {
           <Table caption="Models with other prices" columns={otherColumns} rows={others} keyOf={({ id }) => id} />
         </Card>
       )}
-      <Source of="the price sheet, GET /v1/pricing," until={new Date().toISOString()} />
+      <Source of="the price sheet, GET /v1/pricing" until={new Date().toISOString()} />
     </div>
   )
 }
@@ -88,11 +98,13 @@ const priceNames: Readonly<Record<(typeof TOKEN_PRICES)[number], string>> = {
 const tokenColumns: readonly Column<SheetModel>[] = [
   nameColumn,
   { name: 'Context', isNumber: true, cell: ({ context }) => (context === null ? '' : grouped(context)) },
-  ...TOKEN_PRICES.map((name): Column<SheetModel> => ({
-    name: priceNames[name],
-    isNumber: true,
-    cell: ({ price }) => priceText(price[name]),
-  })),
+  ...TOKEN_PRICES.map(
+    (name): Column<SheetModel> => ({
+      name: priceNames[name],
+      isNumber: true,
+      cell: ({ price }) => priceText(price[name]),
+    }),
+  ),
   { name: 'Batch output', isNumber: true, cell: ({ price }) => priceText(price['batch_output']) },
   stateColumn,
 ]

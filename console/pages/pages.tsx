@@ -1,9 +1,13 @@
 import type { ComponentType } from 'preact'
 import type { PageName } from '../router/match.ts'
 import { credential } from '../state/session.ts'
+import { Balance } from './balance.tsx'
 import { Checkpoints } from './checkpoints.tsx'
 import { Connect } from './connect.tsx'
+import { Keys } from './keys.tsx'
+import { Locks } from './locks.tsx'
 import { Models } from './models.tsx'
+import type { PageProps } from './pageProps.ts'
 import { Playground } from './playground.tsx'
 import { RequestPage } from './request.tsx'
 import { Requests } from './requests.tsx'
@@ -11,11 +15,6 @@ import { Reserve } from './reserve.tsx'
 import { SignIn } from './signIn.tsx'
 import { Status } from './status.tsx'
 import { Usage } from './usage.tsx'
-
-export interface PageProps {
-  /** What the page is about, from its address. */
-  readonly id: string
-}
 
 interface PageEntry {
   readonly title: string
@@ -33,8 +32,19 @@ export const PAGES_SHOWN: Readonly<Record<PageName, PageEntry>> = {
   usage: { title: 'Usage', lead: 'What was spent, on which model, by which key.', Page: Usage },
   requests: { title: 'Requests', lead: 'Receipts, the newest first.', Page: Requests },
   request: { title: 'Request', Page: RequestPage },
+  keys: { title: 'Keys and caps', lead: 'API keys of the account, and what each may spend.', Page: Keys },
+  balance: { title: 'Balance', lead: 'What the account has, and how it came.', Page: Balance },
   connect: { title: 'Connect', lead: 'Settings of common clients for this gateway.', Page: Connect },
-  models: { title: 'Models and prices', lead: 'Everything that this gateway sells, from the price sheet in force.', Page: Models },
+  models: {
+    title: 'Models and prices',
+    lead: 'Everything that this gateway sells, from the price sheet in force.',
+    Page: Models,
+  },
+  locks: {
+    title: 'Compute locks',
+    lead: 'Prices that are fixed for a block of tokens of one model for a month.',
+    Page: Locks,
+  },
   status: { title: 'Status', lead: 'The state of the service, and its days.', Page: Status },
   reserve: { title: 'Reserve', lead: 'What the operator holds against what it owes to accounts.', Page: Reserve },
   checkpoints: {

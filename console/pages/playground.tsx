@@ -1,7 +1,7 @@
 import { useRef, useState } from 'preact/hooks'
+import type { ApiError } from '../api/apiError.ts'
 import { type Chat, EMPTY_CHAT, streamChat } from '../api/chatStream.ts'
 import { read, type Shape } from '../api/client.ts'
-import type { ApiError } from '../api/apiError.ts'
 import { shownDuration } from '../format/time.ts'
 import { Card, Figure } from '../parts/pieces.tsx'
 import { ProofCard } from '../parts/proof.tsx'
@@ -15,17 +15,13 @@ type Model = Shape<'ModelList'>['data'][number]
 
 /** Trying a model with the key that is signed in. */
 export function Playground() {
-  return (
-    <NeedsCredential>{hasSession.value ? <NeedsKey /> : <WithModels />}</NeedsCredential>
-  )
+  return <NeedsCredential>{hasSession.value ? <NeedsKey /> : <WithModels />}</NeedsCredential>
 }
 
 function NeedsKey() {
   return (
     <Empty title="The playground sends requests with an API key">
-      <p>
-        A session reads and changes the account; it does not pay for requests. Make a key, or sign in with one.
-      </p>
+      <p>A session reads and changes the account; it does not pay for requests. Make a key, or sign in with one.</p>
       <p>
         <a class="button" href={pathTo('signIn')}>
           Sign in with a key
@@ -89,7 +85,13 @@ function Trial({ models }: { readonly models: readonly Model[] }) {
           </div>
           <div class="field">
             <label for="prompt">Message</label>
-            <textarea id="prompt" name="prompt" rows={3} required defaultValue="Why does a gateway hold money before it asks a model?" />
+            <textarea
+              id="prompt"
+              name="prompt"
+              rows={3}
+              required
+              defaultValue="Why does a gateway hold money before it asks a model?"
+            />
           </div>
           <div class="bar-group">
             <button type="submit" disabled={isBusy}>
@@ -126,17 +128,16 @@ function Refusal({ error }: { readonly error: ApiError }) {
 function Answer({ chat, isBusy }: { readonly chat: Chat; readonly isBusy: boolean }) {
   const { receipt, firstMs, text } = chat
   return (
-    <Card
-      title="Answer"
-      aside={receipt !== undefined && <a href={pathTo('request', receipt.request_id)}>Receipt</a>}
-    >
+    <Card title="Answer" aside={receipt !== undefined && <a href={pathTo('request', receipt.request_id)}>Receipt</a>}>
       <p class="answer" aria-busy={isBusy}>
-        {text}
+        {text.trimStart()}
         {isBusy && <span class="caret" aria-hidden="true" />}
       </p>
       {receipt === undefined ? (
         <p class="note" role="status">
-          {firstMs === undefined ? 'The worst case is held; the model has not answered yet.' : `First token after ${shownDuration(firstMs)}.`}
+          {firstMs === undefined
+            ? 'The worst case is held; the model has not answered yet.'
+            : `First token after ${shownDuration(firstMs)}.`}
         </p>
       ) : (
         <>

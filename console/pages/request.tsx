@@ -1,5 +1,5 @@
-import { read, type Shape } from '../api/client.ts'
 import { ApiError } from '../api/apiError.ts'
+import { read, type Shape } from '../api/client.ts'
 import { shownDecimal } from '../format/money.ts'
 import { Badge, Card, Code, Source } from '../parts/pieces.tsx'
 import { ProofCard } from '../parts/proof.tsx'
@@ -8,7 +8,7 @@ import { Await } from '../parts/states.tsx'
 import { type Column, Table } from '../parts/table.tsx'
 import { useResource } from '../state/resource.ts'
 import { credential } from '../state/session.ts'
-import type { PageProps } from './pages.tsx'
+import type { PageProps } from './pageProps.ts'
 
 type Refusal = Shape<'ExplainedRequest'>
 type Found = { readonly receipt: Shape<'Receipt'> } | { readonly refusal: Refusal }
@@ -75,13 +75,11 @@ function Refused({ refusal }: { readonly refusal: Refusal }) {
             <p>{error.message}</p>
           </>
         )}
-        <p class="note">
-          {[route, model].filter((part) => part !== null).join(', ')}; nothing was charged.
-        </p>
+        <p class="note">{[route, model].filter((part) => part !== null).join(', ')}; nothing was charged.</p>
       </Card>
       <Card title="Checks, in their order">
         <Table caption="Checks" columns={columns} rows={checks} keyOf={({ check, subject }) => `${check} ${subject}`} />
-        <Source of="the record of the refusal, GET /v1/account/requests/{id}," until={at ?? new Date().toISOString()} />
+        <Source of="the record of the refusal, GET /v1/account/requests/{id}" until={at ?? new Date().toISOString()} />
       </Card>
     </div>
   )

@@ -1,8 +1,8 @@
 import { read, type Shape } from '../api/client.ts'
 import { grouped, shownUsd } from '../format/money.ts'
 import { shownDuration } from '../format/time.ts'
-import { Badge, Card, Source, Time } from '../parts/pieces.tsx'
 import { Pager, usePages } from '../parts/pager.tsx'
+import { Badge, Card, Source, Time } from '../parts/pieces.tsx'
 import { Await, Empty, NeedsCredential } from '../parts/states.tsx'
 import { type Column, Table } from '../parts/table.tsx'
 import { goTo } from '../router/location.ts'
@@ -24,12 +24,12 @@ const columns: readonly Column<Receipt>[] = [
     ),
   },
   { name: 'Model', cell: ({ model }) => model },
+  { name: 'Cost', isNumber: true, cell: ({ cost }) => shownUsd(cost.usd) },
   { name: 'Endpoint', cell: ({ endpoint }) => endpoint },
   { name: 'Status', cell: ({ status }) => <Badge state={status} /> },
   { name: 'Input', isNumber: true, cell: ({ usage }) => grouped(usage.prompt_tokens) },
   { name: 'Output', isNumber: true, cell: ({ usage }) => grouped(usage.completion_tokens) },
   { name: 'Time taken', isNumber: true, cell: ({ duration_ms: ms }) => shownDuration(ms) },
-  { name: 'Cost', isNumber: true, cell: ({ cost }) => shownUsd(cost.usd) },
 ]
 
 /** The log of requests, by cursor. */
@@ -60,7 +60,7 @@ function RequestList() {
           <Card title="Receipts">
             <Table caption="Receipts" columns={columns} rows={data} keyOf={({ request_id: id }) => id} />
             <Pager pages={pages} next={hasMore ? data.at(-1)?.request_id : undefined} />
-            <Source of="booked receipts, GET /v1/receipts," until={readAt} />
+            <Source of="booked receipts, GET /v1/receipts" until={readAt} />
           </Card>
         )
       }

@@ -44,7 +44,7 @@ function History({ history }: { readonly history: Shape<'StatusHistory'> }) {
   const oldestFirst = days.toSorted((a, b) => (a.date < b.date ? -1 : 1))
   return (
     <>
-      <Card title="History" aside={<span class="muted">{days.length} days (UTC)</span>}>
+      <Card title="History" aside={<span class="muted">UTC</span>}>
         <ul class="days" aria-label="States by day">
           {oldestFirst.map(({ date, status }) => (
             <li key={date} class={`day ${status}`} title={`${date}: ${words(status)}`}>
@@ -97,4 +97,4 @@ function Incident({ incident }: { readonly incident: Shape<'Incident'> }) {
 }
 
 const words = (state: string): string => state.replaceAll('_', ' ')
-const capital = (name: string): string => words(name).replace(/^./, (first) => first.toUpperCase())
+const capital = (name: string): string => words(name).replace(/^./, (first) => first.toUpperCase()).replace(/\bapi\b/i, 'API')

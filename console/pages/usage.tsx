@@ -1,10 +1,10 @@
 import { useMemo, useState } from 'preact/hooks'
+import { csvText } from '../format/csv.ts'
+import { grouped, shownUnits, shownUsd, unitsOf, usdOf } from '../format/money.ts'
 import { colourOf, Legend, StackedBars } from '../parts/chart.tsx'
 import { Card, Choice, Download, Figure, Source } from '../parts/pieces.tsx'
 import { Await, Empty, NeedsCredential } from '../parts/states.tsx'
 import { type Column, Table } from '../parts/table.tsx'
-import { csvText } from '../format/csv.ts'
-import { grouped, shownUnits, shownUsd, unitsOf, usdOf } from '../format/money.ts'
 import { pathTo } from '../router/match.ts'
 import { useResource } from '../state/resource.ts'
 import { credential, hasSession } from '../state/session.ts'
@@ -138,7 +138,14 @@ function columnsOf(by: Dimension, sums: readonly GroupSums[]): readonly Column<G
 }
 
 function csvOf({ answer, range, by }: UsageFound): string {
-  const names = [range === 'year' ? 'month' : 'day', by, 'requests', 'input_tokens', 'cached_input_tokens', 'output_tokens']
+  const names = [
+    range === 'year' ? 'month' : 'day',
+    by,
+    'requests',
+    'input_tokens',
+    'cached_input_tokens',
+    'output_tokens',
+  ]
   const rows = answer.data.map((row) => [
     row.month ?? row.day ?? '',
     row.model ?? row.key_id ?? (row.tag ? JSON.stringify(row.tag) : ''),

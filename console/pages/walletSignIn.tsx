@@ -1,12 +1,12 @@
 import { useEffect, useState } from 'preact/hooks'
-import { change } from '../api/client.ts'
 import type { ApiError } from '../api/apiError.ts'
+import { change } from '../api/client.ts'
 import { Card } from '../parts/pieces.tsx'
 import { Failure } from '../parts/states.tsx'
 import { goTo } from '../router/location.ts'
 import { asApiError } from '../state/resource.ts'
 import { signInBySession } from '../state/session.ts'
-import { accountOf, type Announced, onWallet, signText } from '../wallet/provider.ts'
+import { type Announced, accountOf, onWallet, signText } from '../wallet/provider.ts'
 import { signInText } from '../wallet/signInText.ts'
 
 /** Signing in with a wallet of this browser (EIP-6963, EIP-1193, EIP-4361). */
@@ -73,8 +73,8 @@ export function WalletSignIn() {
       )}
       {error !== undefined && <Failure error={error} />}
       <p class="note">
-        The wallet signs a text (EIP-4361); it sends no transaction. With its session you also see the balance, and change keys
-        and caps. The session is kept in the memory of this page alone.
+        The wallet signs a text (EIP-4361); it sends no transaction. With its session you also see the balance, and
+        change keys and caps. The session is kept in the memory of this page alone.
       </p>
     </Card>
   )

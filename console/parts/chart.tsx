@@ -8,6 +8,7 @@ const HEIGHT = 240
 const BAR_SHARE = 0.72
 const BAR_WIDTH_MAX = 48
 const AXIS_WIDTH = 76
+const AXIS_HEIGHT = 30
 /** How far apart the names of periods stand at least. */
 const LABEL_SPACE = 64
 
@@ -45,7 +46,11 @@ export function StackedBars({ label, periods, series, shown }: ChartProps) {
   }, [])
   useEffect(() => {
     if (box.current === null || width === 0) return
-    const plot = new uPlot(optionsOf({ periods, series, shown, label }, width, dark), dataOf(periods, series), box.current)
+    const plot = new uPlot(
+      optionsOf({ periods, series, shown, label }, width, dark),
+      dataOf(periods, series),
+      box.current,
+    )
     return () => plot.destroy()
   }, [width, dark, periods, series, shown, label])
   return <div ref={box} class="chart" role="img" aria-label={label} />
@@ -74,6 +79,7 @@ function optionsOf({ periods, series, shown }: ChartProps, width: number, dark: 
     axes: [
       {
         ...axis,
+        size: AXIS_HEIGHT,
         space: LABEL_SPACE,
         incrs: [1, 2, 5, 7, 10],
         grid: { show: false },

@@ -2,7 +2,7 @@ import type { ComponentChildren } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { goTo, place } from '../router/location.ts'
 import { type PageName, pathTo } from '../router/match.ts'
-import { credential, forget, hasSession } from '../state/session.ts'
+import { credential, forget } from '../state/session.ts'
 import { isDark, switchTheme } from '../state/theme.ts'
 
 interface Group {
@@ -16,6 +16,8 @@ const OWN: Group = {
     ['playground', 'Playground'],
     ['usage', 'Usage'],
     ['requests', 'Requests'],
+    ['keys', 'Keys and caps'],
+    ['balance', 'Balance'],
     ['connect', 'Connect'],
   ],
 }
@@ -23,14 +25,12 @@ const PUBLIC: Group = {
   title: 'Gateway',
   links: [
     ['models', 'Models and prices'],
+    ['locks', 'Compute locks'],
     ['status', 'Status'],
     ['reserve', 'Reserve'],
     ['checkpoints', 'Checkpoints'],
   ],
 }
-/** Pages that a key cannot read. */
-const NEED_SESSION: ReadonlySet<PageName> = new Set()
-
 interface FrameProps {
   readonly current: PageName | 'unknown'
   readonly title: string
@@ -89,13 +89,12 @@ export function PageFrame({ current, title, lead, children }: FrameProps) {
 }
 
 function Links({ group, current }: { readonly group: Group; readonly current: PageName | 'unknown' }) {
-  const shown = group.links.filter(([page]) => hasSession.value || !NEED_SESSION.has(page))
   const active = current === 'request' ? 'requests' : current
   return (
     <div class="links">
       <h2>{group.title}</h2>
       <ul>
-        {shown.map(([page, name]) => (
+        {group.links.map(([page, name]) => (
           <li key={page}>
             <a href={pathTo(page)} aria-current={page === active ? 'page' : undefined}>
               {name}

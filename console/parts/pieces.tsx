@@ -88,7 +88,7 @@ export function Code({ text, label }: { readonly text: string; readonly label: s
   return (
     <div class="code">
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by the keyboard. */}
-      <pre tabIndex={0} aria-label={label}>
+      <pre tabIndex={0} role="region" aria-label={label}>
         <code>{text}</code>
       </pre>
       <button type="button" class="quiet copy" onClick={copy}>
@@ -100,17 +100,19 @@ export function Code({ text, label }: { readonly text: string; readonly label: s
 }
 
 /** Has the browser save a text as a file. */
+export function saveText(name: string, text: string): void {
+  const url = URL.createObjectURL(new Blob([text], { type: 'text/csv' }))
+  const link = document.createElement('a')
+  link.href = url
+  link.download = name
+  link.click()
+  URL.revokeObjectURL(url)
+}
+
+/** A button that saves a text as a file. */
 export function Download({ name, text, children }: { name: string; text: () => string; children: ComponentChildren }) {
-  const save = () => {
-    const url = URL.createObjectURL(new Blob([text()], { type: 'text/csv' }))
-    const link = document.createElement('a')
-    link.href = url
-    link.download = name
-    link.click()
-    URL.revokeObjectURL(url)
-  }
   return (
-    <button type="button" class="quiet" onClick={save}>
+    <button type="button" class="quiet" onClick={() => saveText(name, text())}>
       {children}
     </button>
   )

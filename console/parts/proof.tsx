@@ -36,8 +36,8 @@ export function ProofCard({ id }: { readonly id: string }) {
   return (
     <Card title="Proof">
       <p class="muted">
-        The verifier runs in this page. It recomputes the charge from the price sheet, follows the receipt through its usage log
-        to the signed checkpoint, and checks the signature.
+        The verifier runs in this page. It recomputes the charge from the price sheet, follows the receipt through its
+        usage log to the signed checkpoint, and checks the signature.
       </p>
       <div class="bar-group actions">
         <button type="button" disabled={isBusy} onClick={check}>

@@ -61,7 +61,11 @@ export function Await<Value>({
 }) {
   if (of.error !== undefined) return <Failure error={of.error} again={of.again} />
   if (of.value === undefined) return <Loading what={what} />
-  return <div aria-busy={of.state === 'loading'}>{children(of.value)}</div>
+  return (
+    <div class="stack" aria-busy={of.state === 'loading'}>
+      {children(of.value)}
+    </div>
+  )
 }
 
 /** Pages of an account: without a credential they say how to get one. */
