@@ -6,7 +6,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 
 import { dirname, join } from 'node:path'
 import { constants, gzipSync } from 'node:zlib'
 
-/** What the files are made of; the last two decide the OpenAPI document and the versions of the packages. */
+/** The sources of the files; the last two decide the OpenAPI document and the versions of the packages. */
 const INPUTS = [
   'console',
   'verifier',

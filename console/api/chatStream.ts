@@ -2,7 +2,7 @@ import { errorIn } from './apiError.ts'
 import { type Shape, send, withCredential } from './client.ts'
 import { EventReader } from './eventStream.ts'
 
-/** An answer as far as it has arrived. */
+/** The part of an answer that has arrived. */
 export interface Chat {
   readonly text: string
   /** From the request to the first text, measured here. */

@@ -1,4 +1,4 @@
 export interface PageProps {
-  /** What the page is about, from its address. */
+  /** The id of the thing that the page shows, from its address. */
   readonly id: string
 }

@@ -1,7 +1,7 @@
 import { useMemo, useState } from 'preact/hooks'
 import { csvText } from '../format/csv.ts'
 import { grouped, shownUnits, shownUsd, unitsOf, usdOf } from '../format/money.ts'
-import { colourOf, Legend, StackedBars } from '../parts/chart.tsx'
+import { colorOf, Legend, StackedBars } from '../parts/chart.tsx'
 import { Card, Choice, Download, Figure, Source } from '../parts/pieces.tsx'
 import { Await, Empty, NeedsCredential } from '../parts/states.tsx'
 import { type Column, Table } from '../parts/table.tsx'
@@ -125,7 +125,7 @@ function columnsOf(by: Dimension, sums: readonly GroupSums[]): readonly Column<G
       name: by === 'model' ? 'Model' : by === 'key' ? 'Key' : 'Tag',
       cell: ({ group }) => (
         <span class="series-name">
-          <i style={{ background: colourOf(places.get(group) ?? 0) }} aria-hidden="true" />
+          <i style={{ background: colorOf(places.get(group) ?? 0) }} aria-hidden="true" />
           <span>{group === OTHERS ? 'all others' : group}</span>
         </span>
       ),

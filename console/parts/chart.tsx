@@ -12,16 +12,16 @@ const AXIS_HEIGHT = 30
 /** How far apart the names of periods stand at least. */
 const LABEL_SPACE = 64
 
-/** Colours of series, the first for the most expensive; both sets can be told apart on their ground. */
-const COLOURS = {
+/** Colors of series, the first for the most expensive; both sets can be told apart on their ground. */
+const COLORS = {
   light: ['#2456d6', '#0f8a7a', '#c2691c', '#8a4fc7', '#b63a6b', '#4d7c0f', '#6b7688'],
   dark: ['#8fb0ff', '#5ad1bf', '#f0a865', '#c79bf2', '#f28bb4', '#a9d45b', '#9aa5b8'],
 } as const
 const INK = { light: ['#5a6475', '#e6e9ef'], dark: ['#9aa5b8', '#262d3a'] } as const
 
-/** The colour of the nth series. */
-export function colourOf(place: number): string {
-  const set = COLOURS[isDark.value ? 'dark' : 'light']
+/** The color of the nth series. */
+export function colorOf(place: number): string {
+  const set = COLORS[isDark.value ? 'dark' : 'light']
   return set[place % set.length] ?? set[0]
 }
 
@@ -92,7 +92,7 @@ function optionsOf({ periods, series, shown }: ChartProps, width: number, dark: 
       ...series
         .map(({ name }, place) => ({
           label: name,
-          fill: colourOf(place),
+          fill: colorOf(place),
           width: 0,
           points: { show: false },
           ...(bars && { paths: bars }),
@@ -111,13 +111,13 @@ function periodName(period: string): string {
   return day === undefined ? `${name} ${year}` : `${Number(day)} ${name}`
 }
 
-/** The names of series, each with its colour. */
+/** The names of series, each with its color. */
 export function Legend({ series }: { readonly series: readonly Series[] }) {
   return (
     <ul class="legend">
       {series.map(({ name }, place) => (
         <li key={name}>
-          <i style={{ background: colourOf(place) }} aria-hidden="true" />
+          <i style={{ background: colorOf(place) }} aria-hidden="true" />
           {name}
         </li>
       ))}

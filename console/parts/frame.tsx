@@ -131,7 +131,7 @@ function SignedIn() {
         </>
       )}
       <button type="button" class="quiet wide" onClick={switchTheme}>
-        {isDark.value ? 'Light colours' : 'Dark colours'}
+        {isDark.value ? 'Light colors' : 'Dark colors'}
       </button>
     </div>
   )

@@ -55,7 +55,7 @@ const TONES: Readonly<Record<string, string>> = {
   refused: 'bad',
 }
 
-/** A state as a word, with a colour beside it. */
+/** A state as a word, with a color beside it. */
 export function Badge({ state }: { readonly state: string }) {
   return <span class={`badge ${TONES[state] ?? 'plain'}`}>{state.replaceAll('_', ' ')}</span>
 }

@@ -5,7 +5,7 @@ import { alteredReceipt } from './altered.ts'
 /** The texts that prove a receipt. */
 export interface Proof {
   readonly evidence: Evidence
-  /** What was changed, '' for nothing. */
+  /** The change that was made to them, '' for none. */
   readonly note: string
 }
 

@@ -1,7 +1,7 @@
 import { useEffect, useState } from 'preact/hooks'
 import { ApiError } from '../api/apiError.ts'
 
-/** What a page reads: on its way, there, or failed. */
+/** A read of a page: on its way, there, or failed. */
 export interface Resource<Value> {
   readonly state: 'loading' | 'ready' | 'failed'
   /** Kept while it is read again. */

@@ -1,11 +1,11 @@
 import { computed, signal } from '@preact/signals'
 import { keyInFragment } from '../router/match.ts'
 
-/** What requests are sent with. It lives in memory alone: loading the page again forgets it. */
+/** The credential of requests. It lives in memory alone: loading the page again forgets it. */
 export interface Credential {
   readonly kind: 'key' | 'session'
   readonly token: string
-  /** What is shown of it. */
+  /** The part of it that is shown. */
   readonly name: string
 }
 

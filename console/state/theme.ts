@@ -6,7 +6,7 @@ prefersDark.addEventListener('change', (event) => {
   systemIsDark.value = event.matches
 })
 
-/** What the switch says; it lives in memory, and the system's colours are used until it is pressed. */
+/** The choice of the switch; it lives in memory, and the system's colors are used until it is pressed. */
 const chosen = signal<'light' | 'dark' | undefined>(undefined)
 
 export const isDark = computed(() => (chosen.value === undefined ? systemIsDark.value : chosen.value === 'dark'))

@@ -29,7 +29,7 @@ export interface Series {
 /** The name of what is beyond the groups that are drawn. */
 export const OTHERS = 'others'
 
-/** What a measure counts of sums; units of cost are exact as a number below 9,007,199 USD, and are only drawn. */
+/** The part of sums that a measure counts; units of cost are exact as a number below 9,007,199 USD, and are only drawn. */
 function measured({ units, requests, inputTokens, outputTokens }: Omit<GroupSums, 'group'>, measure: Measure): number {
   if (measure === 'cost') return Number(units)
   return measure === 'requests' ? requests : inputTokens + outputTokens

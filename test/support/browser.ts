@@ -24,11 +24,13 @@ export type Scheme = 'light' | 'dark'
 
 /** Starts the system's browser, with a profile of its own. */
 export function startBrowser(): Promise<Browser> {
-  const executablePath = execFileSync(process.execPath, [systemPackagesScript, 'chromium'], {
-    cwd: projectRoot,
-    encoding: 'utf8',
-  }).trim()
+  const program = outputOf(process.execPath, systemPackagesScript, 'chromium')
+  const executablePath = outputOf('sh', '-c', 'command -v "$1"', 'sh', program)
   return chromium.launch({ executablePath, args: FLAGS })
+}
+
+function outputOf(program: string, ...args: string[]): string {
+  return execFileSync(program, args, { cwd: projectRoot, encoding: 'utf8' }).trim()
 }
 
 /** A page of the console, and what it must not do. */
@@ -56,12 +58,13 @@ export class ConsolePage {
     })
   }
 
-  /** Goes on with Tab until the element with this name has the focus. */
-  async tabTo(name: string): Promise<void> {
-    const focused = () => this.page.evaluate('document.activeElement?.innerText?.trim() ?? ""')
+  /** Goes on with Tab until the element of this kind and name has the focus. */
+  async tabTo(kind: 'A' | 'BUTTON', name: string): Promise<void> {
+    const focused = () =>
+      this.page.evaluate('document.activeElement.tagName + " " + (document.activeElement.innerText ?? "").trim()')
     for (let tabs = 0; tabs < TABS_MAX; tabs++) {
       await this.page.keyboard.press('Tab')
-      if ((await focused()) === name) return
+      if ((await focused()) === `${kind} ${name}`) return
     }
     assert.fail(`Tab does not reach ${name}`)
   }
@@ -70,17 +73,22 @@ export class ConsolePage {
   async follow(name: string): Promise<void> {
     const menu = this.page.locator('.menu-button')
     if (await menu.isVisible()) {
-      await this.tabTo('Menu')
+      await this.tabTo('BUTTON', 'Menu')
       await this.page.keyboard.press('Enter')
     }
-    await this.tabTo(name)
+    await this.tabTo('A', name)
     await this.page.keyboard.press('Enter')
     await this.loaded(name)
   }
 
   async loaded(title: string): Promise<void> {
     await this.page.locator('h1', { hasText: title }).waitFor()
-    await this.page.waitForFunction('document.querySelector(".loading, [aria-busy=true]") === null')
+    await this.quiet()
+  }
+
+  /** Waits until nothing of the page is on its way. */
+  async quiet(): Promise<void> {
+    await this.page.locator('.loading, [aria-busy=true]').first().waitFor({ state: 'detached' })
   }
 
   /** The findings of axe that are serious or worse. @param rules only these; all when absent */

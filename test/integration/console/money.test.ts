@@ -84,7 +84,7 @@ test('a year of usage is one call, and its sum is that of the receipts', async (
   await shown.loaded('Usage')
   const before = shown.asked.length
   await page.getByRole('button', { name: '12 months' }).click()
-  await page.waitForFunction('document.querySelector(".loading, [aria-busy=true]") === null')
+  await shown.quiet()
   const calls = shown.asked.slice(before).filter((path) => path.startsWith('/v1/'))
   assert.equal(calls.length, 1, calls.join(' '))
   assert.match(calls[0] ?? '', /^\/v1\/usage\?.*group_by=month%2Cmodel/)

@@ -66,7 +66,7 @@ for (const [width, scheme] of LOOKS) {
       assert.deepEqual(await shown.findings(), [], name)
       await assertFits(shown, name)
       await page.emulateMedia({ colorScheme: scheme === 'light' ? 'dark' : 'light' })
-      assert.deepEqual(await shown.findings(['color-contrast']), [], `${name} in the other colours`)
+      assert.deepEqual(await shown.findings(['color-contrast']), [], `${name} in the other colors`)
       await page.setViewportSize({ width: width === 380 ? NARROWEST : width, height: 820 })
       await assertFits(shown, name)
       await page.setViewportSize({ width, height: 820 })
