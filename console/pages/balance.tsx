@@ -1,10 +1,11 @@
-import { read, send, type Shape, withCredential } from '../api/client.ts'
+import { read, type Shape, send, withCredential } from '../api/client.ts'
 import { shownDecimal } from '../format/money.ts'
 import { monthsBetween } from '../format/time.ts'
-import { Badge, Card, Figure, Source, Time } from '../parts/pieces.tsx'
+import { Funding } from '../parts/funding.tsx'
 import { Pager, usePages } from '../parts/pager.tsx'
-import { Await, Empty, NeedsCredential } from '../parts/states.tsx'
+import { Badge, Card, Figure, Source, Time } from '../parts/pieces.tsx'
 import { StatementPicker } from '../parts/statementPicker.tsx'
+import { Await, Empty, NeedsCredential } from '../parts/states.tsx'
 import { type Column, Table } from '../parts/table.tsx'
 import { useResource } from '../state/resource.ts'
 import { credential } from '../state/session.ts'
@@ -21,8 +22,11 @@ const MONTHS_SHOWN = 12
 export function Balance() {
   return (
     <NeedsCredential session>
-      <AccountCards />
-      <Deposits />
+      <div class="stack">
+        <AccountCards />
+        <Funding />
+        <Deposits />
+      </div>
     </NeedsCredential>
   )
 }
@@ -97,7 +101,7 @@ function Deposits() {
     return { page: await read('/v1/account/deposits', query, { signal }), readAt: new Date().toISOString() }
   })
   return (
-    <div class="after">
+    <div>
       <Card title="Deposits">
         <Await of={list} what="deposits">
           {({ page: { data, has_more: hasMore }, readAt }) =>

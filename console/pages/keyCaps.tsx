@@ -1,6 +1,6 @@
 import { read, type Shape } from '../api/client.ts'
-import { shownTime } from '../format/time.ts'
 import { shownUsd } from '../format/money.ts'
+import { shownTime } from '../format/time.ts'
 import { Source } from '../parts/pieces.tsx'
 import { Await } from '../parts/states.tsx'
 import { type Column, Table } from '../parts/table.tsx'

@@ -56,7 +56,11 @@ function SeriesCard({ series }: { readonly series: Series }) {
         </Figure>
       </dl>
       {book === undefined ? (
-        <p class="note">{credential.value === undefined ? 'Sign in to see the book of this series.' : 'No book: the series is not open.'}</p>
+        <p class="note">
+          {credential.value === undefined
+            ? 'Sign in to see the book of this series.'
+            : 'No book: the series is not open.'}
+        </p>
       ) : (
         <div class="stack two facts">
           <Levels title="Offers to sell" levels={book.asks} />

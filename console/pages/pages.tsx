@@ -1,7 +1,9 @@
 import type { ComponentType } from 'preact'
 import type { PageName } from '../router/match.ts'
 import { credential } from '../state/session.ts'
+import { Agents } from './agents.tsx'
 import { Balance } from './balance.tsx'
+import { Batches } from './batches.tsx'
 import { Checkpoints } from './checkpoints.tsx'
 import { Connect } from './connect.tsx'
 import { Keys } from './keys.tsx'
@@ -34,6 +36,12 @@ export const PAGES_SHOWN: Readonly<Record<PageName, PageEntry>> = {
   request: { title: 'Request', Page: RequestPage },
   keys: { title: 'Keys and caps', lead: 'API keys of the account, and what each may spend.', Page: Keys },
   balance: { title: 'Balance', lead: 'What the account has, and how it came.', Page: Balance },
+  agents: {
+    title: 'Agents and approvals',
+    lead: 'Agents of the account with their coin and policy, and the requests that wait for you.',
+    Page: Agents,
+  },
+  batches: { title: 'Batch jobs', lead: 'Requests that run later, at batch rates.', Page: Batches },
   connect: { title: 'Connect', lead: 'Settings of common clients for this gateway.', Page: Connect },
   models: {
     title: 'Models and prices',

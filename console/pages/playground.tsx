@@ -88,7 +88,7 @@ function Trial({ models }: { readonly models: readonly Model[] }) {
             <textarea
               id="prompt"
               name="prompt"
-              rows={3}
+              rows={2}
               required
               defaultValue="Why does a gateway hold money before it asks a model?"
             />

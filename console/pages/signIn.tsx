@@ -1,6 +1,8 @@
 import { useState } from 'preact/hooks'
+import { send } from '../api/client.ts'
 import { Card } from '../parts/pieces.tsx'
 import { goTo } from '../router/location.ts'
+import { asApiError } from '../state/resource.ts'
 import { signInByKey } from '../state/session.ts'
 import { WalletSignIn } from './walletSignIn.tsx'
 
@@ -16,16 +18,20 @@ export function SignIn() {
 
 function KeySignIn() {
   const [fault, setFault] = useState('')
-  const submit = (event: SubmitEvent) => {
+  const [isBusy, setBusy] = useState(false)
+  const submit = async (event: SubmitEvent) => {
     event.preventDefault()
-    const form = event.currentTarget as HTMLFormElement
-    const key = String(new FormData(form).get('key')).trim()
-    if (!key.startsWith('sk_')) {
-      setFault('An API key begins with sk_. Check that the whole key was copied.')
-      return
+    const key = String(new FormData(event.currentTarget as HTMLFormElement).get('key')).trim()
+    setBusy(true)
+    setFault('')
+    try {
+      await checkKey(key)
+      signInByKey(key)
+      goTo('playground')
+    } catch (failure) {
+      setFault(asApiError(failure).message)
+      setBusy(false)
     }
-    signInByKey(key)
-    goTo('playground')
   }
   return (
     <Card title="API key">
@@ -53,10 +59,18 @@ function KeySignIn() {
           </p>
         )}
         <div>
-          <button type="submit">Sign in</button>
+          <button type="submit" disabled={isBusy}>
+            Sign in
+          </button>
         </div>
       </form>
       <p class="note">With a key you see its usage and its receipts, and you can try models.</p>
     </Card>
   )
+}
+
+/** Whether the gateway takes the key. @throws ApiError when it does not */
+async function checkKey(key: string): Promise<void> {
+  const response = await send('/v1/receipts?limit=1', { headers: { authorization: `Bearer ${key}` } })
+  await response.text()
 }

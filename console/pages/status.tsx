@@ -97,4 +97,7 @@ function Incident({ incident }: { readonly incident: Shape<'Incident'> }) {
 }
 
 const words = (state: string): string => state.replaceAll('_', ' ')
-const capital = (name: string): string => words(name).replace(/^./, (first) => first.toUpperCase()).replace(/\bapi\b/i, 'API')
+const capital = (name: string): string =>
+  words(name)
+    .replace(/^./, (first) => first.toUpperCase())
+    .replace(/\bapi\b/i, 'API')

@@ -1,8 +1,9 @@
 import type { ComponentChildren } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
+import { change } from '../api/client.ts'
 import { goTo, place } from '../router/location.ts'
 import { type PageName, pathTo } from '../router/match.ts'
-import { credential, forget } from '../state/session.ts'
+import { credential, forget, hasSession } from '../state/session.ts'
 import { isDark, switchTheme } from '../state/theme.ts'
 
 interface Group {
@@ -18,6 +19,8 @@ const OWN: Group = {
     ['requests', 'Requests'],
     ['keys', 'Keys and caps'],
     ['balance', 'Balance'],
+    ['agents', 'Agents and approvals'],
+    ['batches', 'Batch jobs'],
     ['connect', 'Connect'],
   ],
 }
@@ -109,6 +112,8 @@ function Links({ group, current }: { readonly group: Group; readonly current: Pa
 function SignedIn() {
   const { value } = credential
   const leave = () => {
+    // The session ends for good; where that fails, it ends by itself within a day.
+    if (hasSession.value) void change('delete', '/v1/auth/session').catch(() => undefined)
     forget()
     goTo('models')
   }

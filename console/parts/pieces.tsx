@@ -88,9 +88,11 @@ export function Code({ text, label }: { readonly text: string; readonly label: s
   return (
     <div class="code">
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by the keyboard. */}
-      <pre tabIndex={0} role="region" aria-label={label}>
-        <code>{text}</code>
-      </pre>
+      <section tabIndex={0} aria-label={label}>
+        <pre>
+          <code>{text}</code>
+        </pre>
+      </section>
       <button type="button" class="quiet copy" onClick={copy}>
         {isCopied ? 'Copied' : 'Copy'}
         <span class="visually-hidden"> {label}</span>

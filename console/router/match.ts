@@ -6,6 +6,8 @@ export const PAGES = {
   playground: '/playground',
   keys: '/keys',
   balance: '/balance',
+  agents: '/agents',
+  batches: '/batches',
   connect: '/connect',
   models: '/models',
   locks: '/locks',

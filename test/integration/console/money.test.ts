@@ -27,7 +27,7 @@ let owner: Owner
 
 before(async () => {
   stack = await startStack({
-    catalog: { models: [{ id: 'test/small', upstream: 'chat-small,chunks=12,delay=5' }, { id: 'test/other' }] },
+    catalog: { models: [{ id: 'demo/chat-small', upstream: 'chat-small,chunks=12,delay=5' }, { id: 'test/other' }] },
   })
   browser = await startBrowser()
   owner = await newOwner(stack)
@@ -65,8 +65,8 @@ test('a streamed answer shows its hold and its exact cost, and its proof is veri
   assert.ok(results.length >= 9, results.join(' '))
   if (process.env['SLUICE_PICTURES'] !== undefined) {
     mkdirSync(dirname(PICTURE), { recursive: true })
-    await page.setViewportSize({ width: 1100, height: 760 })
-    await page.screenshot({ path: PICTURE })
+    await page.setViewportSize({ width: 1100, height: 900 })
+    await page.screenshot({ path: PICTURE, fullPage: true })
   }
 
   await page.getByRole('button', { name: 'Change one byte and verify' }).click()
@@ -121,7 +121,7 @@ test('a wallet makes a key with a cap, which the OpenAI SDK uses until it is ref
   const client = new OpenAI({ baseURL: `${stack.baseUrl}/v1`, apiKey: secret, maxRetries: 0 })
   const ask = (most: number) =>
     client.chat.completions.create({
-      model: 'test/small',
+      model: 'demo/chat-small',
       max_tokens: most,
       messages: [{ role: 'user', content: 'Hello' }],
     })
@@ -153,6 +153,11 @@ test('a wallet makes a key with a cap, which the OpenAI SDK uses until it is ref
   const again = page.locator('.card', { hasText: 'capped' }).filter({ hasText: 'What is left' })
   await again.getByRole('button', { name: 'Pause' }).click()
   await again.getByText('paused', { exact: true }).waitFor()
+
+  const ended = page.waitForResponse((response) => response.url().endsWith('/v1/auth/session'))
+  await page.getByRole('button', { name: 'Sign out' }).click()
+  assert.equal((await ended).status(), 200)
+  await shown.loaded('Models and prices')
   assert.deepEqual(shown.faults, [])
   await page.context().close()
 })

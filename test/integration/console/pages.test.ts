@@ -18,6 +18,8 @@ const PAGES = [
   'Requests',
   'Keys and caps',
   'Balance',
+  'Agents and approvals',
+  'Batch jobs',
   'Connect',
   'Models and prices',
   'Compute locks',
@@ -89,6 +91,10 @@ test('the first Tab leads to the content, and a page that does not exist says so
   await shown.page.getByText('Sign in to see this page').waitFor()
   assert.deepEqual(await shown.findings(), [])
   await shown.follow('Sign in')
+  assert.deepEqual(await shown.findings(), [])
+  await shown.page.getByLabel('Paste an API key').fill('sk_wrong')
+  await shown.page.keyboard.press('Enter')
+  await shown.page.getByRole('alert').waitFor()
   assert.deepEqual(await shown.findings(), [])
   assert.deepEqual(shown.faults, [])
   await shown.page.context().close()
