@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { formatUsdWide } from '../../../../contract/money/units.ts'
 import { grouped, permille, shownDecimal, shownUsd, sumUnits, usdOf } from '../../../../console/format/money.ts'
+import { formatUsdWide } from '../../../../contract/money/units.ts'
 
 test('an amount has two digits after the point, or as many as it needs', () => {
   const shown = ['0', '1234567.5', '0.000000001', '-12.340', '5.00', 'none'].map((text) => shownUsd(text))
@@ -26,7 +26,8 @@ test('sums are exact beyond what a number holds', () => {
 })
 
 test('a share is rounded down and lies from 0 to 1,000', () => {
-  assert.deepEqual([permille(1n, 3n), permille(3n, 3n), permille(4n, 3n), permille(1n, 0n), permille(-1n, 3n)], [
-    333, 1_000, 1_000, 0, 0,
-  ])
+  assert.deepEqual(
+    [permille(1n, 3n), permille(3n, 3n), permille(4n, 3n), permille(1n, 0n), permille(-1n, 3n)],
+    [333, 1_000, 1_000, 0, 0],
+  )
 })
