@@ -58,25 +58,28 @@ export class ConsolePage {
     })
   }
 
-  /** Goes on with Tab until the element of this kind and name has the focus. */
-  async tabTo(kind: 'A' | 'BUTTON', name: string): Promise<void> {
+  /** Presses a key until the element of this kind and name has the focus. */
+  async tabTo(key: 'Tab' | 'Shift+Tab', kind: 'A' | 'BUTTON', name: string): Promise<void> {
     const focused = () =>
       this.page.evaluate('document.activeElement.tagName + " " + (document.activeElement.innerText ?? "").trim()')
     for (let tabs = 0; tabs < TABS_MAX; tabs++) {
-      await this.page.keyboard.press('Tab')
+      await this.page.keyboard.press(key)
       if ((await focused()) === `${kind} ${name}`) return
     }
-    assert.fail(`Tab does not reach ${name}`)
+    assert.fail(`${key} does not reach ${name}`)
   }
 
-  /** Follows a link of the menu by the keyboard alone, and waits until its page has what it shows. */
+  /**
+   * Follows a link of the menu by the keyboard alone, and waits until its page has what it shows. The menu stands before the
+   * heading, which has the focus when a page was followed to.
+   */
   async follow(name: string): Promise<void> {
-    const menu = this.page.locator('.menu-button')
-    if (await menu.isVisible()) {
-      await this.tabTo('BUTTON', 'Menu')
+    const isNarrow = await this.page.locator('.menu-button').isVisible()
+    if (isNarrow) {
+      await this.tabTo('Shift+Tab', 'BUTTON', 'Menu')
       await this.page.keyboard.press('Enter')
     }
-    await this.tabTo('A', name)
+    await this.tabTo(isNarrow ? 'Tab' : 'Shift+Tab', 'A', name)
     await this.page.keyboard.press('Enter')
     await this.loaded(name)
   }
