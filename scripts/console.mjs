@@ -65,6 +65,8 @@ async function bundle(root, out) {
       target: 'es2022',
       assetsInlineLimit: 0,
       modulePreload: { polyfill: false },
+      // Of the packages whose code is in the files.
+      license: { fileName: 'licenses.md' },
       reportCompressedSize: false,
     },
     oxc: { jsx: { runtime: 'automatic', importSource: 'preact' } },

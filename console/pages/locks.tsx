@@ -30,7 +30,7 @@ export function Locks() {
           ))}
           <Card title="Rules">
             <dl class="figures facts-only">
-              <Figure name="One token is">{found.rules.token}</Figure>
+              <Figure name="A token">{found.rules.token}</Figure>
               <Figure name="Smallest lot">{shownDecimal(found.rules.lot)}</Figure>
               <Figure name="Least limit order">${shownDecimal(found.rules.limit_order_usd_min)}</Figure>
               <Figure name="At the end of the month">{found.rules.month_end}</Figure>

@@ -40,6 +40,7 @@ export function Figure({ name, children, note }: { name: string; children: Compo
 
 const TONES: Readonly<Record<string, string>> = {
   ok: 'good',
+  passed: 'good',
   operational: 'good',
   active: 'good',
   available: 'good',
