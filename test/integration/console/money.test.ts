@@ -9,6 +9,7 @@ import type { Browser } from 'playwright-core'
 import { shownUsd } from '../../../console/format/money.ts'
 import { projectRoot } from '../../../control/launch/paths.ts'
 import { addWallet, type ConsolePage, openPage, startBrowser } from '../../support/browser.ts'
+import { AgentClient } from '../../support/clients/agentClient.ts'
 import { apiOk, newOwner, type Owner } from '../../support/clients/apiClient.ts'
 import { chat } from '../../support/clients/chatClient.ts'
 import { present } from '../../support/present.ts'
@@ -21,6 +22,8 @@ interface Receipt {
 }
 
 const PICTURE = join(projectRoot, 'docs/images/console.png')
+const AGENT_PATH = '/v1/chat/completions'
+const AGENT_REQUEST = { model: 'test/other', max_tokens: 10, messages: [{ role: 'user', content: 'Hello' }] }
 let stack: Stack
 let browser: Browser
 let owner: Owner
@@ -30,7 +33,7 @@ before(async () => {
     catalog: { models: [{ id: 'demo/chat-small', upstream: 'chat-small,chunks=12,delay=5' }, { id: 'test/other' }] },
   })
   browser = await startBrowser()
-  owner = await newOwner(stack)
+  owner = await newOwner(stack, { credits: '10', coin: '1' })
 })
 after(async () => {
   await browser?.close()
@@ -101,6 +104,25 @@ test('a year of usage is one call, and its sum is that of the receipts', async (
   await page.context().close()
 })
 
+/** An agent's request waits for its owner, who approves it on the page; sent again, it runs. */
+async function approveWaiting(shown: ConsolePage): Promise<void> {
+  const agents = new AgentClient(stack.baseUrl, owner)
+  const { slug, key } = await agents.make({ approval_threshold: '0' })
+  assert.equal((await agents.fund(slug, '0.5')).status, 201)
+  const ask = (headers = {}) => agents.post(AGENT_PATH, key, AGENT_REQUEST, headers)
+  const waiting = await ask()
+  assert.equal(waiting.status, 202, waiting.text)
+  await shown.follow('Status')
+  await shown.follow('Agents and approvals')
+  await shown.page.getByRole('button', { name: 'Waiting for approval' }).click()
+  await shown.page.getByRole('button', { name: 'Approve' }).click()
+  await shown.page.getByText('Nothing waits for approval').waitFor()
+  assert.deepEqual(await shown.findings(), [])
+  const approved = await ask({ 'x-approval-id': String(waiting.body['id']) })
+  assert.equal(approved.status, 200, approved.text)
+  await stack.settled()
+}
+
 test('a wallet makes a key with a cap, which the OpenAI SDK uses until it is refused, and the page says why', async () => {
   const shown = await openPage(browser, stack.baseUrl, 1280, 'light')
   const { page } = shown
@@ -108,6 +130,8 @@ test('a wallet makes a key with a cap, which the OpenAI SDK uses until it is ref
   await page.goto(`${stack.baseUrl}/console/sign-in`)
   await page.getByRole('button', { name: 'Sign in with Test Wallet' }).click()
   await shown.loaded('Usage')
+  await shown.follow('Agents and approvals')
+  await approveWaiting(shown)
   await shown.follow('Balance')
   await page.getByText('Credit grants').first().waitFor()
   assert.deepEqual(await shown.findings(), [])
