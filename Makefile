@@ -28,11 +28,11 @@ format: install ## Format the sources
 	@node_modules/.bin/biome check --write .
 
 test: build ## Every test but the long ones; only="unit chat" picks folders or files
-	@node scripts/system-packages.mjs redis >/dev/null
+	@node scripts/system-packages.mjs redis chromium >/dev/null
 	@node dist/test/run.js $(only)
 
 test-node22: build ## The same under Node.js 22, with the newest clients
-	@node scripts/system-packages.mjs redis >/dev/null
+	@node scripts/system-packages.mjs redis chromium >/dev/null
 	@node scripts/test-node22.mjs $(only)
 
 test-long: build ## The long tests, those that kill parts, and more rounds of the property tests

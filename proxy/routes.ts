@@ -34,6 +34,7 @@ import { inputTokensHandler } from './endpoints/responses/inputTokens.ts'
 import { keyPrecheck } from './endpoints/run/checkKey.ts'
 import { keyedHandler, type Serve } from './endpoints/run/serve.ts'
 import type { RunServices } from './endpoints/run/services.ts'
+import { consoleHandler } from './endpoints/site/consolePage.ts'
 import { pageHandler } from './endpoints/site/page.ts'
 import { healthHandler, readyHandler } from './endpoints/status/health.ts'
 import type { IncidentStore } from './endpoints/status/incidentStore.ts'
@@ -105,6 +106,7 @@ export function routes(parts: RouteParts): RouteEntry[] {
     return [own, { ...paid, precheck: uploadPrecheck(upload) }]
   }
   const chat = (surface: ChatSurface): Serve => chatServe(surface, catalog)
+  const page = consoleHandler()
   const served: RouteEntry[] = [
     ...sold('/v1/chat/completions', chatServe(chatSurface, catalog, batchStart(batches))),
     keyed('/v1/messages', chat(messagesSurface)),
@@ -153,6 +155,8 @@ export function routes(parts: RouteParts): RouteEntry[] {
     { method: 'GET', path: '/v1/log/*', handler: logFileHandler(rpc) },
     { method: 'GET', path: '/skill.md', handler: pageHandler('skill.md', payments.publicUrl) },
     { method: 'GET', path: '/llms.txt', handler: pageHandler('llms.txt', payments.publicUrl) },
+    { method: 'GET', path: '/console', handler: page },
+    { method: 'GET', path: '/console/*', handler: page },
     {
       method: 'GET',
       path: '/v1/status',

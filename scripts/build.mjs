@@ -1,8 +1,10 @@
-// Builds dist/: protobuf code from its definitions, receipt code from its fields, TypeScript by tsc, and the files tsc does not carry over.
+// Builds dist/: protobuf code from its definitions, receipt code from its fields, TypeScript by tsc, the files tsc does not carry
+// over, and the console.
 import { spawnSync } from 'node:child_process'
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { buildConsole } from './console.mjs'
 import { writeReceiptCode } from './receiptFields.mjs'
 
 const FOLDERS = ['contract', 'proxy', 'control', 'workers', 'verifier', 'mock', 'bench', 'test']
@@ -108,3 +110,4 @@ copyAssets('verifier', ['package.json', '.md'])
 cpSync(join(root, 'LICENSE'), join(root, 'dist/verifier/LICENSE'))
 // The types that the package is published with; this also fails where it is not fit for browsers.
 run(join(root, 'node_modules/.bin/tsc'), ['-p', 'verifier/tsconfig.json'])
+if (!(await buildConsole(root))) process.exit(1)

@@ -4,7 +4,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, posix } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
-const SOURCE_FOLDERS = ['contract', 'proxy', 'control', 'workers', 'verifier', 'mock', 'bench', 'test']
+const SOURCE_FOLDERS = ['contract', 'proxy', 'control', 'workers', 'verifier', 'console', 'mock', 'bench', 'test']
 const IMPORT =
   /(?:^|\n)\s*(import|export)\s+(type\s)?[^'"`;]*?from\s*['"]([^'"]+)['"]|import\(\s*['"]([^'"]+)['"]\s*\)|(?:^|\n)\s*import\s+['"]([^'"]+)['"]/g
 
@@ -75,6 +75,10 @@ const RULES = [
   {
     why: 'a table of limits imports tables of limits alone',
     breaks: (from, to) => /^(proxy|control)\/.*limits\.ts$/.test(from) && !/^contract\/limits\/|\/limits\.ts$/.test(to),
+  },
+  {
+    why: 'the console is built from its sources alone; only tests import it',
+    breaks: (from, to) => isIn(to, 'console') && !isIn(from, 'console') && !isIn(from, 'test'),
   },
   {
     why: 'programs are started, not imported',
@@ -210,7 +214,7 @@ function readSources(root) {
     }
     for (const entry of entries) {
       const path = posix.join(folder, entry.replaceAll('\\', '/'))
-      if (path.endsWith('.ts') && !/\/(generated|node_modules)\//.test(path))
+      if (/\.tsx?$/.test(path) && !/\/(generated|node_modules)\//.test(path))
         files.set(path, readFileSync(join(root, path), 'utf8'))
     }
   }

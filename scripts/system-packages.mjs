@@ -18,6 +18,18 @@ const PACKAGES = {
     wanted: 'nginx',
     packages: { 'apt-get': 'nginx', brew: 'nginx', dnf: 'nginx', apk: 'nginx', pacman: 'nginx' },
   },
+  chromium: {
+    programs: ['chromium', '/usr/bin/chromium', 'chromium-browser', 'google-chrome'],
+    satisfied: (program) => spawnSync(program, ['--version']).status === 0,
+    wanted: 'Chromium',
+    packages: {
+      'apt-get': 'chromium',
+      brew: 'chromium',
+      dnf: 'chromium-headless',
+      apk: 'chromium',
+      pacman: 'chromium',
+    },
+  },
   haproxy: {
     programs: ['haproxy', '/usr/sbin/haproxy'],
     satisfied: (program) => spawnSync(program, ['-v']).status === 0,

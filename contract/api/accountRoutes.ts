@@ -93,6 +93,20 @@ export const accountRoutes = (limits: ContractLimits) =>
         },
       }),
     },
+    get_own_usage: {
+      method: 'GET',
+      path: '/v1/usage',
+      auth: 'key_or_session',
+      summary: 'Requests, tokens and costs of the key, or of the whole account, by day, month, model and key',
+      query: members({
+        ...usageQuery(limits),
+        group_by: {
+          type: 'string',
+          pattern: '^(day|month|model|key)(,(day|month|model|key)){0,3}$',
+          description: 'some of day, month, model and key, separated by commas',
+        },
+      }),
+    },
     get_statement: {
       method: 'GET',
       path: '/v1/statements/{month}.csv',

@@ -64,6 +64,11 @@ function takeDataFolder({ dataDir, logDir }: Settings): () => void {
   return () => rmSync(pidFile, { force: true })
 }
 
+/** The console, signed in: browsers send no server what stands after the #, and the page removes it from the address. */
+function consoleUrl(baseUrl: string, apiKey: string): string {
+  return `${baseUrl}/console#key=${apiKey}`
+}
+
 function welcome(stack: RunningStack, settings: Settings): string {
   const { baseUrl, metricsUrl, controlMetricsUrl, account, models, isDemo, catalogPath, payer } = stack
   const [model = 'MODEL'] = models
@@ -71,6 +76,7 @@ function welcome(stack: RunningStack, settings: Settings): string {
   return `
 Sluice is running${isDemo ? ' with a mock provider (no provider key is set; see catalog.yaml)' : ''}.
 
+  Console   ${consoleUrl(baseUrl, account.api_key)}
   Base URL  ${baseUrl}/v1
   API key   ${account.api_key}
   Models    ${models.join(', ') || `none can serve; see the warnings above and ${relative('.', catalogPath)}`}

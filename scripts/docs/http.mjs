@@ -22,7 +22,7 @@ const SECTIONS = [
   ['Receipts, usage logs and settlements', ['/v1/receipts', '/v1/log', '/v1/statements', '/v1/settlement']],
   [
     'Sign-in, account, API keys and spend limits',
-    ['/v1/auth', '/v1/account', '/v1/keys', '/v1/platform', '/v1/subkeys'],
+    ['/v1/auth', '/v1/account', '/v1/usage', '/v1/keys', '/v1/platform', '/v1/subkeys'],
   ],
   ['Agents, approvals and links', ['/v1/agents', '/v1/links', '/v1/approvals']],
   ['Providers and referrals', ['/v1/providers', '/v1/referrals']],

@@ -131,6 +131,8 @@ export const ROWS: Readonly<Record<string, Row>> = {
   'GET /v1/openapi.json': row(all('200')),
   'GET /skill.md': row(all('200')),
   'GET /llms.txt': row(all('200')),
+  'GET /console': row(all('200')),
+  'GET /console/*': row(all('200'), undefined, '/console/models'),
   'GET /health': row(all('200')),
   'GET /ready': row(all('200')),
 
@@ -140,6 +142,7 @@ export const ROWS: Readonly<Record<string, Row>> = {
     '/v1/account/requests/<receipt>',
   ),
   'GET /v1/receipts': row(either('200')),
+  'GET /v1/usage': row(either('200')),
   'GET /v1/receipts/*': row(keyed('200', DENIED), undefined, '/v1/receipts/<receipt>'),
   'GET /x402/v1/receipts/*': row(all('200'), undefined, '/x402/v1/receipts/<receipt>'),
 

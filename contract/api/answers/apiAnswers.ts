@@ -14,6 +14,7 @@ export const API_ANSWERS: Readonly<Record<ApiOperation, Answers | 'csv' | 'text'
   update_account: { 200: 'Account' },
   list_activity: { 200: 'ActivityList' },
   get_usage: { 200: 'Usage' },
+  get_own_usage: { 200: 'Usage' },
   get_statement: 'csv',
   get_statement_json: { 200: 'Statement' },
   explain_request: { 200: 'ExplainedRequest' },

@@ -11,7 +11,7 @@ import type { IdentityLimits } from '../limits.ts'
 import { accountJson } from './accountJson.ts'
 import { type AccountChanges, changeAccount } from './settings.ts'
 
-type AccountOperation = 'get_account' | 'update_account' | 'list_activity' | 'get_usage'
+type AccountOperation = 'get_account' | 'update_account' | 'list_activity' | 'get_usage' | 'get_own_usage'
 
 /** The endpoints of an account itself. */
 export function accountHandlers(
@@ -45,6 +45,14 @@ export function accountHandlers(
       read: async ({ accountId, query }) => ({
         json: await readUsage(pool, usageQuery(accountId, query as UsageFields, limits), limits),
       }),
+    },
+    get_own_usage: {
+      read: async ({ accountId, caller, query }) => {
+        const asked = usageQuery(accountId, query as UsageFields, limits)
+        // A key reads its own usage, whichever key it asks for.
+        const own = caller.kind === 'key' ? { ...asked, keyId: caller.keyId } : asked
+        return { json: await readUsage(pool, own, limits) }
+      },
     },
   }
 }

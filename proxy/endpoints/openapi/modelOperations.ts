@@ -125,4 +125,6 @@ export const proxyOperations = (limits: ContractLimits): Readonly<Record<string,
   'GET /v1/openapi.json': readText('This document', 'application/json'),
   'GET /skill.md': readText('Instructions for agents that pay per request, as text', 'text/markdown'),
   'GET /llms.txt': readText('Overview of the API, as text for language models', 'text/plain'),
+  'GET /console': readText('The console, for browsers', 'text/html'),
+  'GET /console/*': readText('A page of the console, or one of its files', 'text/html', '/console/{page}'),
 })

@@ -172,6 +172,27 @@ test('usage is grouped, filtered and paged', async () => {
   assert.deepEqual((cli.json as Usage).data, byModel.data)
 })
 
+test('a key reads its own usage, whichever key it asks for; a session that of the account', async () => {
+  const owner = await newOwner(stack)
+  const other = await apiOk<{ id: string; api_key: string }>(url, 'POST', '/v1/account/keys', {
+    token: owner.token,
+    body: { name: 'other' },
+  })
+  for (const key of [owner.apiKey, owner.apiKey, other.api_key]) {
+    completion(await chat(url, key, { model: MODELS[0] ?? '', max_tokens: 1 }))
+  }
+  await stack.settled()
+  const requests = async (token: string, query = '') =>
+    (await apiOk<Usage>(url, 'GET', `/v1/usage?group_by=month,model${query}`, { token })).total.requests
+  assert.equal(await requests(owner.token), 3)
+  assert.equal(await requests(owner.token, `&key=${other.id}`), 1)
+  assert.equal(await requests(owner.apiKey), 2)
+  assert.equal(await requests(owner.apiKey, `&key=${other.id}`), 2)
+  assert.equal(await requests(other.api_key), 1)
+  for (const group of ['tag', 'outcome', 'hour'])
+    assertRefused(await api(url, 'GET', `/v1/usage?group_by=${group}`, { token: owner.apiKey }), 400, null, 'group_by')
+})
+
 test('credits are spent soonest-expiring first, and the remainder expires in the ledger', async () => {
   const owner = await newOwner(stack, { credits: '0.002' })
   const expiresAtMs = Date.now() + 8_000

@@ -61,6 +61,7 @@ test('it serves a demo, stops cleanly, and restarts with the same account and re
   assert.equal(leftovers(dir).length, 3, 'PostgreSQL, Redis and the development chain run')
   assert.equal(demo.base_url, `http://127.0.0.1:${port}`)
   assert.ok(first.output().includes(demo.api_key) && first.output().includes('curl -N'), first.output())
+  assert.ok(first.output().includes(`/console#key=${demo.api_key}\n`), first.output())
   for (const url of [demo.metrics_url, demo.control_metrics_url]) {
     assert.equal((await fetch(url)).status, 200)
     assert.ok(first.output().includes(url), first.output())

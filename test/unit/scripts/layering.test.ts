@@ -29,6 +29,7 @@ const BAD: ReadonlyArray<readonly [path: string, text: string, fault: RegExp]> =
   ],
   ['proxy/sse/a.ts', "export * from '../endpoints/chat.ts'\n", /nothing below imports proxy\/endpoints/],
   ['proxy/sse/a.ts', "import '../main.ts'\n", /programs are started, not imported/],
+  ['proxy/endpoints/a.ts', "import { x } from '../../console/format/money.ts'\n", /only tests import it/],
   ['test/unit/proxy/sse/gone.test.ts', 'x()\n', /neither a source file nor a folder/],
   ['test/unit/gone.test.ts', 'x()\n', /neither a source file nor a folder/],
 ]
@@ -42,6 +43,8 @@ const GOOD: ReadonlyArray<readonly [path: string, text: string]> = [
   ['proxy/endpoints/run/services.ts', "import type { Limits } from '../../limits.ts'\n"],
   ['proxy/endpoints/a.ts', "import type { Exchange } from '../server/exchange.ts'\n"],
   ['proxy/worker.ts', "import { chat } from './endpoints/chat.ts'\nimport { serve } from './server/server.ts'\n"],
+  ['test/unit/b.ts', "import { x } from '../../console/format/money.ts'\n"],
+  ['console/parts/a.tsx', "import { verify } from '../../verifier/verify.ts'\n"],
   ['control/cli/a.ts', "import { x } from '../service/b.ts'\n"],
 ]
 

@@ -24,6 +24,8 @@ const NOT_JSON = [
   'get_v1_openapi_json',
   'get_skill_md',
   'get_llms_txt',
+  'get_console',
+  'get_console_page',
 ]
 
 const PROGRAM = `
