@@ -96,6 +96,11 @@ export class SettlementConsumer {
     this.commands.disconnect()
   }
 
+  /** How many shards this control books. */
+  get shardCount(): number {
+    return this.leases.shards.length
+  }
+
   private get stopped(): boolean {
     return this.stopping.signal.aborted
   }
