@@ -257,7 +257,13 @@ export class ControlService {
       statements: this.statements.seconds,
       readsMs: limits.scrapeReadsMs,
       gauges: [...own, ...products.flatMap(({ gauges }) => gauges ?? [])],
-      totals: [this.statements.total, ...watches.totals, attestation.rejected.total, contradictions.total, ...ofProducts],
+      totals: [
+        this.statements.total,
+        ...watches.totals,
+        attestation.rejected.total,
+        contradictions.total,
+        ...ofProducts,
+      ],
     })
   }
 

@@ -10,7 +10,16 @@ import { StatementTimes } from '../../../control/runtime/db/statementTimes.ts'
 import { ControlMetrics } from '../../../control/service/metrics.ts'
 import { watchServers } from '../../../control/service/watchServers.ts'
 import { limitsWith } from '../../support/limits.ts'
-import { appendEnded, type Book, drainAll, ensureOpen, fundedAccount, settlementOf, startBook, until } from '../../support/parts/ledger.ts'
+import {
+  appendEnded,
+  type Book,
+  drainAll,
+  ensureOpen,
+  fundedAccount,
+  settlementOf,
+  startBook,
+  until,
+} from '../../support/parts/ledger.ts'
 import { Relay } from '../../support/relay.ts'
 
 const limits = limitsWith({
@@ -72,7 +81,12 @@ after(async () => {
 /** A sample of a scrape; NaN where there is none. */
 async function scraped(name: string): Promise<number> {
   const { text } = await metrics.write()
-  return Number(text.split('\n').find((line) => line.startsWith(`sluice_control_${name} `))?.split(' ')[1])
+  return Number(
+    text
+      .split('\n')
+      .find((line) => line.startsWith(`sluice_control_${name} `))
+      ?.split(' ')[1],
+  )
 }
 
 const events = (event: string): number => lines.filter((line) => line['event'] === event).length
