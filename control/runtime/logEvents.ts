@@ -1,7 +1,9 @@
 import { type LogEventTable, logEventOf } from '../../contract/std/logEvents.ts'
+import { WATCH_EVENTS } from './servers/watchEvents.ts'
 
 /** Every line that control logs. Operators alert on these names: one that has been released is never changed. */
 export const CONTROL_EVENTS = {
+  ...WATCH_EVENTS,
   account_announcement_failed: ['warn', 'committed a change but could not announce it to the proxies'],
   account_change_undo_failed: ['warn', 'could not undo a change that was rolled back'],
   admission_closed: [
@@ -167,15 +169,6 @@ export const CONTROL_EVENTS = {
     'the contract does not accept the root of a period; retrying later',
     'Check that there is a RewardDistributor at this address, that this key may publish, and that it has no later period.',
   ],
-  postgres_recovered: ['info', 'PostgreSQL answers in time again'],
-  postgres_slow: [
-    'warn',
-    'PostgreSQL does not answer a small statement in time, or no connection to it is free',
-    'Read `reason`; `waiting` callers wait for a connection of the pool.',
-  ],
-  redis_changed: ['warn', 'another server of Redis answers, or the same one after a restart'],
-  redis_recovered: ['info', 'Redis answers in time again'],
-  redis_slow: ['warn', 'Redis does not answer in time', 'Read `reason`; look at its memory and its slow log.'],
   settlement_shards_taken: ['info', 'settlement: took over the shards that no live control booked'],
   settlement_shards_release_failed: [
     'warn',
@@ -195,12 +188,6 @@ export const CONTROL_EVENTS = {
   lock_withdrawal_refused: [
     'warn',
     'a withdrawal of lock tokens was not minted; returned them unless the series has ended',
-  ],
-  export_caught_up: ['info', 'the export has caught up'],
-  export_late: [
-    'warn',
-    'the export is late',
-    'See "If exports stop" of docs/operations/exports.md; `lagMs` is the time since the end of the oldest hour that is not exported.',
   ],
   export_written: ['info', 'exported receipts'],
   loop_failed: [
@@ -251,12 +238,6 @@ export const CONTROL_EVENTS = {
   rpc_requests_dropped: ['warn', 'dropped the pending RPCs of a control process that died'],
   rpc_stream_read_failed: ['warn', 'could not read the RPC stream; retrying'],
   schema_migrated: ['info', 'migrated the database schema'],
-  settlement_caught_up: ['info', 'settlement: has caught up'],
-  settlement_late: [
-    'warn',
-    'settlement: ended requests wait to be booked for long',
-    'Look at `postgres_slow` and `settlement_write_failed`; `lagMs` is the age of the oldest one. Nothing is lost.',
-  ],
   settlement_batch_failed: ['warn', 'settlement: another batch failed as well'],
   settlement_batch_made: ['info', 'made a settlement batch for the chain'],
   settlement_batch_rejected: [

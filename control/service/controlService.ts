@@ -244,26 +244,23 @@ export class ControlService {
     { contradictions }: BatchService,
   ): ControlMetrics {
     const { pool, redis, environment, products, log, limits } = this
-    const watches = watchServers({ pool, redis, log, limits, hasExport: environment.export !== undefined })
-    this.running.push({ name: 'server watches', stop: () => watches.stop() })
-    const own = [...watches.gauges, ...gaugesOf(pool, redis, environment)]
+    const seen = watchServers({ pool, redis, log, limits, hasExport: environment.export !== undefined })
+    this.running.push({ name: 'server watches', stop: () => seen.stop() })
     const ofProducts = products.flatMap(({ totals }) => totals ?? [])
     return new ControlMetrics({
       settlement: () => settlement.stats,
       orphansVoided: () => this.voider.voided,
       takenBackUnits: () => this.orphans?.takenBackUnits ?? 0,
       priceLists: () => this.observer.stats,
-      shards: () => settlement.shardCount,
+      shards: () => settlement.leases.shards.length,
       statements: this.statements.seconds,
       readsMs: limits.scrapeReadsMs,
-      gauges: [...own, ...products.flatMap(({ gauges }) => gauges ?? [])],
-      totals: [
-        this.statements.total,
-        ...watches.totals,
-        attestation.rejected.total,
-        contradictions.total,
-        ...ofProducts,
+      gauges: [
+        ...seen.gauges,
+        ...gaugesOf(pool, redis, environment),
+        ...products.flatMap(({ gauges }) => gauges ?? []),
       ],
+      totals: [this.statements.total, ...seen.totals, attestation.rejected.total, contradictions.total, ...ofProducts],
     })
   }
 

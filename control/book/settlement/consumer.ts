@@ -64,7 +64,8 @@ export class SettlementConsumer {
   private readonly commands: Redis
   private readonly done: Promise<void>
   private readonly lanes: Lanes
-  private readonly leases: BookedShards
+  /** The shards that this control books. */
+  readonly leases: BookedShards
   private stopping = new AbortController()
   private readonly size: ReadSize
   private claimAtMs = 0
@@ -94,11 +95,6 @@ export class SettlementConsumer {
   private disconnect(): void {
     this.reader.disconnect()
     this.commands.disconnect()
-  }
-
-  /** How many shards this control books. */
-  get shardCount(): number {
-    return this.leases.shards.length
   }
 
   private get stopped(): boolean {

@@ -5,7 +5,7 @@ import type { Receipt } from '../receipt/generated/receipt.ts'
 import { hourSumsOf } from '../usage/receiptSums.ts'
 import { HOUR_SUM_COLUMNS } from '../usage/usageSums.ts'
 import { firstOf, STRETCH_RECEIPTS, type Stretch, sizeOf, stretchArrays } from '../usagelog/stretches.ts'
-import { type SummedReceipt, type Sums, SumsByKey, sumsOf } from './sumsByKey.ts'
+import { type SummedReceipt, type Sums, SumsByKey } from './sumsByKey.ts'
 
 /** In the order of HOUR_SUM_COLUMNS. */
 type HourSums = readonly [...Sums, number, number]
@@ -17,17 +17,31 @@ export type HourCell = readonly [number, string, string, string, ...HourSums]
 export type HourlyReceipt = SummedReceipt &
   Pick<Receipt, 'provider' | 'model' | 'status' | 'errorCode' | 'reasoningTokens'>
 
-/** As hourSumsOf adds up the rows of receipts. */
+type Building = [number, string, string, string, number, number, number, number, number, number, number]
+
+/** As hourSumsOf adds up the rows of receipts. Booking waits for it, so that no receipt makes an object of its own. */
 export function hourCells(receipts: readonly HourlyReceipt[]): HourCell[] {
-  const cells = new SumsByKey<readonly [number, string, string, string], HourSums>()
+  const cells = new Map<string, Building>()
   for (const receipt of receipts) {
-    const { heldAtMs, provider, model, status, errorCode, cacheWrite5mTokens, cacheWrite1hTokens } = receipt
-    cells.add(
-      [Math.floor(heldAtMs / HOUR_MS), provider, model, errorCode === '' ? status : errorCode],
-      [...sumsOf(receipt), cacheWrite5mTokens + cacheWrite1hTokens, receipt.reasoningTokens],
-    )
+    const { provider, model, status, errorCode, cachedInputTokens } = receipt
+    const hour = Math.floor(receipt.heldAtMs / HOUR_MS)
+    const outcome = errorCode === '' ? status : errorCode
+    const name = `${hour}\n${provider}\n${model}\n${outcome}`
+    let cell = cells.get(name)
+    if (cell === undefined) {
+      cell = [hour, provider, model, outcome, 0, 0, 0, 0, 0, 0, 0]
+      cells.set(name, cell)
+    }
+    const written = receipt.cacheWrite5mTokens + receipt.cacheWrite1hTokens
+    cell[4]++
+    cell[5] += receipt.chargeUnits
+    cell[6] += receipt.inputTokens + cachedInputTokens + written
+    cell[7] += cachedInputTokens
+    cell[8] += receipt.outputTokens
+    cell[9] += written
+    cell[10] += receipt.reasoningTokens
   }
-  return cells.rows
+  return [...cells.values()]
 }
 
 const KEYS = 'hour, provider, model, outcome'

@@ -24,9 +24,9 @@ import { Relay } from '../../support/relay.ts'
 
 const limits = limitsWith({
   serverCheckMs: 20,
-  serverSlowMs: 200,
+  serverSlowMs: 1_000,
   lagCheckMs: 20,
-  settlementLateMs: 100,
+  settlementLateMs: 1_000,
   scrapeReadsMs: 500,
   databaseConnectionsMax: 3,
 })
@@ -89,23 +89,31 @@ async function scraped(name: string): Promise<number> {
   )
 }
 
+/** In seconds, well below `serverSlowMs`. */
+const IN_TIME = 0.9
 const events = (event: string): number => lines.filter((line) => line['event'] === event).length
+
+/** A machine that is busy may be slow as well: a change is one line more than before. */
+async function logged(event: string, change: () => unknown): Promise<void> {
+  const before = events(event)
+  await change()
+  await until(`${event} is logged`, async () => events(event) > before)
+}
 
 test('a database that stands still is seen in metrics, and logged once, and so is its return', async () => {
   await until('PostgreSQL is asked', async () => (await scraped('postgres_sessions_max')) > 0)
-  assert.ok((await scraped('postgres_round_trip_seconds')) < 0.2)
+  await until('it is in time', async () => (await scraped('postgres_round_trip_seconds')) < IN_TIME)
   assert.equal(await scraped('shards'), 64)
-  postgresRelay.hold('server')
-  await until('it is logged', async () => events('postgres_slow') === 1)
-  await until('the metric grows', async () => (await scraped('postgres_round_trip_seconds')) > 0.4)
+  await logged('postgres_slow', () => postgresRelay.hold('server'))
+  const told = events('postgres_slow')
+  await until('the metric grows', async () => (await scraped('postgres_round_trip_seconds')) > 1.5)
   const waiting = Array.from({ length: 5 }, () => pool.query('SELECT 1'))
   await until('callers wait', async () => (await scraped('postgres_pool_waiting')) >= 3)
-  assert.equal(events('postgres_slow'), 1, 'one line, however long it lasts')
-  postgresRelay.release()
+  assert.equal(events('postgres_slow'), told, 'one line, however long it lasts')
+  await logged('postgres_recovered', () => postgresRelay.release())
   await Promise.all(waiting)
-  await until('its return is logged', async () => events('postgres_recovered') === 1)
-  await until('the metric falls', async () => (await scraped('postgres_round_trip_seconds')) < 0.2)
-  assert.equal(await scraped('postgres_pool_waiting'), 0)
+  await until('the metric falls', async () => (await scraped('postgres_round_trip_seconds')) < IN_TIME)
+  await until('nobody waits', async () => (await scraped('postgres_pool_waiting')) === 0)
   assert.ok((await scraped('postgres_statement_seconds_count')) > 5)
 })
 
@@ -125,28 +133,24 @@ test('a Redis that stands still is seen in metrics, and logged once', async () =
   await until('Redis is asked', async () => (await scraped('redis_used_bytes')) > 0)
   await book.redis.config('SET', 'maxmemory', '104857600')
   await until('its bound is known', async () => (await scraped('redis_max_bytes')) === 104_857_600)
-  redisRelay.hold('server')
-  await until('it is logged', async () => events('redis_slow') === 1)
-  await until('the metric grows', async () => (await scraped('redis_round_trip_seconds')) > 0.4)
-  redisRelay.release()
-  await until('its return is logged', async () => events('redis_recovered') === 1)
-  await until('the metric falls', async () => (await scraped('redis_round_trip_seconds')) < 0.2)
+  await logged('redis_slow', () => redisRelay.hold('server'))
+  await until('the metric grows', async () => (await scraped('redis_round_trip_seconds')) > 1.5)
+  await logged('redis_recovered', () => redisRelay.release())
+  await until('the metric falls', async () => (await scraped('redis_round_trip_seconds')) < IN_TIME)
   assert.equal(await scraped('redis_changes_total'), 0)
 })
 
 test('booking that is late is logged at its begin and at its end', async () => {
   const accountId = await fundedAccount(book, 1_000)
   await ensureOpen(book)
-  await appendEnded(book.redis, settlementOf({ requestId: newId('req'), accountId, chargeUnits: 1 }), accountId, 1)
-  await until('it is logged', async () => events('settlement_late') === 1)
-  await drainAll(book)
-  await until('its end is logged', async () => events('settlement_caught_up') === 1)
+  const settlement = settlementOf({ requestId: newId('req'), accountId, chargeUnits: 1 })
+  await logged('settlement_late', () => appendEnded(book.redis, settlement, accountId, 1))
+  await logged('settlement_caught_up', () => drainAll(book))
   const late = lines.find((line) => line['event'] === 'settlement_late')
-  assert.ok(Number(late?.['lagMs']) > 100)
+  assert.ok(Number(late?.['lagMs']) > 1_000)
 })
 
 test('another server in the place of Redis is counted and logged', async () => {
-  await book.redisServer.restart()
-  await until('it is logged', async () => events('redis_changed') === 1)
+  await logged('redis_changed', () => book.redisServer.restart())
   assert.equal(await scraped('redis_changes_total'), 1)
 })
