@@ -1,5 +1,5 @@
 import { type LogEventTable, logEventOf } from '../../contract/std/logEvents.ts'
-import { WATCH_EVENTS } from './servers/watchEvents.ts'
+import { WATCH_EVENTS } from './watchEvents.ts'
 
 /** Every line that control logs. Operators alert on these names: one that has been released is never changed. */
 export const CONTROL_EVENTS = {

@@ -1,8 +1,8 @@
 import { readdirSync } from 'node:fs'
+import { emptyHistogram } from '../../dist/contract/std/exposition.js'
 import { Contradictions } from '../../dist/control/batch/contradictions.js'
 import { RejectedEvidence } from '../../dist/control/catalog/attestation/rejectedEvidence.js'
 import { RefusalCounts } from '../../dist/control/products/payments/x402/refusalCounts.js'
-import { emptyHistogram } from '../../dist/contract/std/exposition.js'
 import { StatementTimes } from '../../dist/control/runtime/db/statementTimes.js'
 import { RedisChanges } from '../../dist/control/runtime/servers/redisGauges.js'
 import { ControlMetrics } from '../../dist/control/service/metrics.js'
@@ -38,7 +38,13 @@ async function controlMetrics() {
     statements: emptyHistogram([]),
     readsMs: 1_000,
     gauges: await gaugeGroups(),
-    totals: [new StatementTimes().total, new RedisChanges().total, new RejectedEvidence().total, new Contradictions().total, new RefusalCounts().total],
+    totals: [
+      new StatementTimes().total,
+      new RedisChanges().total,
+      new RejectedEvidence().total,
+      new Contradictions().total,
+      new RefusalCounts().total,
+    ],
   })
   const { families } = await metrics.write()
   metrics.stop()

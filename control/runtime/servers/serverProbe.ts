@@ -17,7 +17,7 @@ export interface ServerProbeOptions<State> {
 }
 
 /**
- * Asks a server for its state again and again. What it knows is read without waiting, also while the server stands still, and a
+ * Asks a server for its state again and again. Its figures are read without waiting, also while the server stands still, and a
  * change is logged once.
  */
 export class ServerProbe<State> {

@@ -1,6 +1,6 @@
-import type { LogEventTable } from '../../../contract/std/logEvents.ts'
+import type { LogEventTable } from '../../contract/std/logEvents.ts'
 
-/** What control logs of its servers and of its own lag, at each change. */
+/** The events of changes that control sees of its servers and of its own lag. */
 export const WATCH_EVENTS = {
   export_caught_up: ['info', 'the export has caught up'],
   export_late: [
