@@ -7,12 +7,12 @@ const among = (one: string, others: string, most: number): string =>
   `((${others}),){0,${most}}(${one})(,(${others})){0,${most}}`
 
 /** Some of the groups of sums by day, or one of tag and user beside periods, or provider and outcome beside days and models. */
-const groups = (owner: string, outcomes: string): RegExp => {
+const groups = (owner: string, outcomes: string, hours: string): RegExp => {
   const byDay = `${BY_DAY}|${owner}`
   const besideTags = owner === 'account' ? `${PERIOD}|account` : PERIOD
   const besideOutcomes = `day|month|model|${owner}|${outcomes}`
   return new RegExp(
-    `^((${byDay})(,(${byDay})){0,6}|${among('tag|user', besideTags, 2)}|${among(outcomes, besideOutcomes, 5)})$`,
+    `^((${byDay})(,(${byDay})){0,6}|${among('tag|user', besideTags, 2)}|${among(outcomes, besideOutcomes, 5)}${hours})$`,
   )
 }
 
@@ -20,9 +20,13 @@ const BY_DAY = 'day|month|model|key|platform_key'
 const PERIOD = 'hour|day|month'
 
 /** The groups of the usage of an account. Which provider served is the operator's matter. */
-export const ACCOUNT_USAGE_GROUPS: RegExp = groups('agent', 'outcome')
-/** The groups of the usage of all accounts. */
-export const ALL_USAGE_GROUPS: RegExp = groups('account', 'provider|outcome')
+export const ACCOUNT_USAGE_GROUPS: RegExp = groups('agent', 'outcome', '')
+/** The groups of the usage of all accounts; by hour without the account, as its sums are. */
+export const ALL_USAGE_GROUPS: RegExp = groups(
+  'account',
+  'provider|outcome',
+  `|${among('hour', 'day|month|model|provider|outcome', 5)}`,
+)
 
 const STATEMENT_QUERY = members({
   tag: text('a tag such as team=search, percent-encoded as in x-sluice-tags', 4_096),

@@ -2,6 +2,8 @@
 export class ClockDifference {
   /** Below zero when it is behind; zero before it is known. */
   ms = 0
+  /** How long the last answer took, in milliseconds. */
+  roundTripMs = 0
   private readonly differenceMaxMs: number
   private readonly onChange: (differs: boolean, ms: number) => void
   private differs = false
@@ -21,6 +23,7 @@ export class ClockDifference {
    * @param redisMs the time in it, in milliseconds since 1970
    */
   note(waitedMs: number, redisMs: number, nowMs = Date.now()): void {
+    this.roundTripMs = waitedMs
     this.ms = nowMs - waitedMs / 2 - redisMs
     const surelyMs = Math.abs(this.ms) - waitedMs / 2
     const differs = this.differs ? surelyMs > this.differenceMaxMs / 2 : surelyMs > this.differenceMaxMs

@@ -1,4 +1,4 @@
-import { daysOf, hoursOf, outcomesOf, tagSumsOf } from '../book/usage/receiptSums.ts'
+import { daysOf, hourSumsOf, hoursOf, outcomesOf, tagSumsOf } from '../book/usage/receiptSums.ts'
 import { LOG_COUNT } from '../book/usagelog/head.ts'
 import { referredCharges } from '../products/transfers/referrals/referredCharges.ts'
 import { intArray } from '../runtime/db/arrays.ts'
@@ -78,7 +78,7 @@ const GROUPS = `
 const addSql = (where: string, charges: string, isMoving: boolean): string => `
   WITH r AS MATERIALIZED (
     SELECT request_id, account_id, key_id, model, held_at_ms, charge_units, lock_units, hold_units, voided, status, input_tokens,
-      cached_input_tokens, cache_write_5m_tokens, cache_write_1h_tokens, output_tokens, split, end_user, tags, tags_hash, provider, error_code
+      cached_input_tokens, cache_write_5m_tokens, cache_write_1h_tokens, output_tokens, reasoning_tokens, split, end_user, tags, tags_hash, provider, error_code
     FROM receipts WHERE ${where}
   ), x AS MATERIALIZED (${charges}), groups AS MATERIALIZED (${GROUPS}), ${isMoving ? MOVED : ''} hours AS (
     INSERT INTO new_key_usage ${hoursOf('r')}
@@ -86,6 +86,8 @@ const addSql = (where: string, charges: string, isMoving: boolean): string => `
     INSERT INTO new_usage_days ${daysOf('r')}
   ), outcomes AS (
     INSERT INTO new_usage_outcomes ${outcomesOf('r')}
+  ), hourly AS (
+    INSERT INTO new_usage_hours ${hourSumsOf('r')}
   ), tagged AS (
     INSERT INTO new_usage_tags ${tagSumsOf('r')}
   )

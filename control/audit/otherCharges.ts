@@ -1,3 +1,4 @@
+import { HOUR_SUM_COLUMNS } from '../book/usage/usageSums.ts'
 import { textArray } from '../runtime/db/arrays.ts'
 import type { Client } from '../runtime/db/pool.ts'
 import { logsFrom, type ReceiptFindings } from './addReceipts.ts'
@@ -29,6 +30,7 @@ const KEPT: readonly string[] = [
   `INSERT INTO new_usage_outcomes
    SELECT account_id, day, model, provider, outcome, requests, units, input_tokens, cached_input_tokens, output_tokens
    FROM archived_usage_outcomes`,
+  `INSERT INTO new_usage_hours SELECT hour, provider, model, outcome, ${HOUR_SUM_COLUMNS.join(', ')} FROM archived_usage_hours`,
   `INSERT INTO new_usage_tags
    SELECT account_id, kind, hours, period, value, requests, units, input_tokens, cached_input_tokens, output_tokens
    FROM archived_usage_tags`,

@@ -1,5 +1,5 @@
-import { outcomesOf, tagSumsOf, uncountedReceipts } from '../book/usage/receiptSums.ts'
-import { SUM_COLUMNS } from '../book/usage/usageSums.ts'
+import { hourSumsOf, outcomesOf, tagSumsOf, uncountedReceipts } from '../book/usage/receiptSums.ts'
+import { HOUR_SUM_COLUMNS, SUM_COLUMNS } from '../book/usage/usageSums.ts'
 import type { Invariant } from './check.ts'
 import { sumsOf } from './sumTables.ts'
 
@@ -13,6 +13,10 @@ const IS_COUNTED = `(${SUM_COLUMNS.map((name) => `sum(used.${name})`).join(', ')
 const UNCOUNTED_TAGS = `
   SELECT account_id, kind, hours, period, value, -requests, -units, -input_tokens, -cached_input_tokens, -output_tokens
   FROM (${tagSumsOf(uncountedReceipts('usage_tags', 'true'))}) AS uncounted`
+
+const UNCOUNTED_HOURS = `
+  SELECT hour, provider, model, outcome, ${HOUR_SUM_COLUMNS.map((name) => `-${name}`).join(', ')}
+  FROM (${hourSumsOf(uncountedReceipts('usage_hours', 'true'))}) AS uncounted`
 
 const UNCOUNTED_OUTCOMES = `
   SELECT account_id, day, model, provider, outcome, -requests, -units, -input_tokens, -cached_input_tokens, -output_tokens
@@ -94,6 +98,21 @@ export const usageInvariants = (isSinceMark: boolean): readonly Invariant[] => [
       ) r ON r.account_id = u.account_id AND r.day = u.day AND r.model = u.model AND r.provider = u.provider AND r.outcome = u.outcome
       WHERE (u.units, u.requests, u.input_tokens, u.cached_input_tokens, u.output_tokens)
         IS DISTINCT FROM (r.units, r.requests, r.input, r.cached, r.output)`,
+  },
+  {
+    name: 'usage by hour equals the receipts',
+    checked: `SELECT count(*) || ' hours of providers, models and outcomes' FROM usage_hours`,
+    faults: `
+      SELECT coalesce(u.provider, r.provider) || ' with ' || coalesce(u.model, r.model) || ' and ' || coalesce(u.outcome, r.outcome) ||
+        ' in hour ' || coalesce(u.hour, r.hour) || ': ' || coalesce(u.units, 0) || ' in ' || coalesce(u.requests, 0) ||
+        ' requests, its receipts ' || coalesce(r.units, 0) || ' in ' || coalesce(r.requests, 0)
+      FROM usage_hours u FULL JOIN (
+        SELECT hour, provider, model, outcome, ${HOUR_SUM_COLUMNS.map((name) => `sum(${name}) AS ${name}`).join(', ')}
+        FROM (SELECT * FROM ${sumsOf('usage_hours', isSinceMark)} AS booked UNION ALL ${UNCOUNTED_HOURS}) AS used
+        GROUP BY 1, 2, 3, 4 HAVING ${IS_COUNTED}
+      ) r ON r.hour = u.hour AND r.provider = u.provider AND r.model = u.model AND r.outcome = u.outcome
+      WHERE (${HOUR_SUM_COLUMNS.map((name) => `u.${name}`).join(', ')})
+        IS DISTINCT FROM (${HOUR_SUM_COLUMNS.map((name) => `r.${name}`).join(', ')})`,
   },
   {
     name: 'usage by tag and user equals the receipts',

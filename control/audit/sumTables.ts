@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { SUM_COLUMNS } from '../book/usage/usageSums.ts'
+import { HOUR_SUM_COLUMNS, SUM_COLUMNS } from '../book/usage/usageSums.ts'
 import type { Client } from '../runtime/db/pool.ts'
 import type { AuditLimits } from './limits.ts'
 
@@ -10,7 +10,14 @@ interface SumTable {
   readonly sums: readonly string[]
 }
 
-export type SumName = 'charges' | 'key_usage' | 'usage_days' | 'usage_outcomes' | 'usage_tags' | 'referrals'
+export type SumName =
+  | 'charges'
+  | 'key_usage'
+  | 'usage_days'
+  | 'usage_outcomes'
+  | 'usage_hours'
+  | 'usage_tags'
+  | 'referrals'
 
 const SUM_TABLES: readonly SumTable[] = [
   { name: 'charges', keys: ['account', 'currency'], sums: ['amount'] },
@@ -24,6 +31,11 @@ const SUM_TABLES: readonly SumTable[] = [
     name: 'usage_outcomes',
     keys: ['account_id', 'day', 'model', 'provider', 'outcome'],
     sums: SUM_COLUMNS,
+  },
+  {
+    name: 'usage_hours',
+    keys: ['hour', 'provider', 'model', 'outcome'],
+    sums: HOUR_SUM_COLUMNS,
   },
   {
     name: 'usage_tags',

@@ -56,7 +56,8 @@ export async function printUsage(
     const names = `day, month, model, key, platform_key, ${isAll ? 'account' : 'agent'}`
     const outcomes = isAll ? 'provider and outcome, beside account' : 'outcome, beside agent'
     const tags = `tag or user, beside ${isAll ? 'account, ' : ''}hour, day or month`
-    const groups = `some of ${names}, separated by commas, or ${outcomes}, day, month and model, or ${tags}`
+    const hours = isAll ? ', or hour, beside provider, outcome, model, day and month' : ''
+    const groups = `some of ${names}, separated by commas, or ${outcomes}, day, month and model${hours}, or ${tags}`
     throw new UsageError(`--by must be ${groups}, not "${by}"`)
   }
   const [from, to, after] = [dayOf(args, 'from'), dayOf(args, 'to'), flag(args, 'after')]
@@ -71,12 +72,21 @@ export async function printUsage(
   const query = usageQuery(await accountOf?.(), fields, context.limits)
   const found = await readUsage(pool, query, context.limits)
   const isByTag = found.group_by.some((name) => name === 'tag' || name === 'user')
+  const isByHour = !isByTag && found.group_by.includes('hour')
+  const classes = isByHour ? ['cached_input_tokens', 'cache_write_tokens'] : []
   const rows = found.data.map((group) => [
     ...found.group_by.map((name) => shown(group[memberOf(name)], isByTag)),
-    ...[group.requests, group.input_tokens, group.output_tokens].map(String),
+    ...[group.requests, group.input_tokens, ...classes.map((name) => group[name]), group.output_tokens].map(String),
     group.cost.usd,
   ])
-  const headings = [...found.group_by.map((name) => name.toUpperCase()), 'REQUESTS', 'INPUT', 'OUTPUT', 'USD']
+  const headings = [
+    ...found.group_by.map((name) => name.toUpperCase()),
+    'REQUESTS',
+    'INPUT',
+    ...(isByHour ? ['CACHED', 'WRITTEN'] : []),
+    'OUTPUT',
+    'USD',
+  ]
   context.print(found, table(headings, rows))
   if (found.has_more) context.warn(`there are more groups: --after ${found.next}`)
 }
@@ -88,7 +98,7 @@ export const USAGE: Command = {
     ...USAGE_FLAGS,
     by: {
       value: 'GROUPS',
-      help: 'some of day,month,account,model,key,platform_key, or provider and outcome beside account, day, month and model, or tag or user beside account, hour, day or month (day)',
+      help: 'some of day,month,account,model,key,platform_key, or provider and outcome beside account, day, month and model, or hour beside provider, outcome and model, or tag or user beside account, hour, day or month (day)',
     },
   },
   run: (args, context) => printUsage(args, context),

@@ -20,6 +20,18 @@ export const RUNTIME_LIMITS = {
   keyChangesBatchesMax: 20,
   /** Interval of the comparisons of the machine's clock with Redis's, in milliseconds. */
   clockCheckMs: 10_000,
+  /** Interval of the questions to PostgreSQL and Redis that measure them, in milliseconds. */
+  serverCheckMs: 2_000,
+  /** After how long without an answer to one of these a server counts as slow, in milliseconds. */
+  serverSlowMs: 1_000,
+  /** The time of all reads of a scrape of the metrics, in milliseconds; what is not read then keeps its last values. */
+  scrapeReadsMs: 3_000,
+  /** Interval of the checks whether booking or the export is late, in milliseconds. */
+  lagCheckMs: 5_000,
+  /** How old an ended request that is not booked may be before booking counts as late, in milliseconds. */
+  settlementLateMs: 30_000,
+  /** How long after the end of an hour its export counts as late, in milliseconds. */
+  exportLateMs: 1_200_000,
   /** The time between two removals of expired data, in milliseconds. */
   housekeepingMs: 60_000,
   /** Rows that one removal takes. */

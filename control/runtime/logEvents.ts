@@ -1,7 +1,9 @@
 import { type LogEventTable, logEventOf } from '../../contract/std/logEvents.ts'
+import { WATCH_EVENTS } from './watchEvents.ts'
 
 /** Every line that control logs. Operators alert on these names: one that has been released is never changed. */
 export const CONTROL_EVENTS = {
+  ...WATCH_EVENTS,
   account_announcement_failed: ['warn', 'committed a change but could not announce it to the proxies'],
   account_change_undo_failed: ['warn', 'could not undo a change that was rolled back'],
   admission_closed: [

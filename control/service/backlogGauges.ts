@@ -49,12 +49,27 @@ async function sampleLedger(redis: Redis, shard: number) {
   const stream = ledgerStream(shard)
   const entries = await redis.xlen(stream)
   if (entries === 0) return { entries: 0, pending: 0, oldestMs: Number.POSITIVE_INFINITY }
-  const [[oldest], pending] = await Promise.all([
-    redis.xrange(stream, '-', '+', 'COUNT', 1),
+  const [oldestMs, pending] = await Promise.all([
+    oldestMsOf(redis, shard),
     // Before the first control there is no group, and then nothing is pending.
     redis.xpending(stream, LEDGER_GROUP).catch(() => [0]),
   ])
-  return { entries, pending: Number(pending[0]), oldestMs: oldest ? Number(oldest[0].split('-')[0]) : Infinity }
+  return { entries, pending: Number(pending[0]), oldestMs }
+}
+
+/** Age of the oldest ended request that waits to be booked, in milliseconds; 0 for none. @throws Error when Redis cannot be asked */
+export async function settlementLagMs(redis: Redis): Promise<number> {
+  if (redis.status !== 'ready') throw new Error('no connection to Redis')
+  const shards = Array.from({ length: SHARD_COUNT }, (_, shard) => shard)
+  const [nowMs, ...ages] = await Promise.all([redisNowMs(redis), ...shards.map((shard) => oldestMsOf(redis, shard))])
+  const oldestMs = Math.min(...ages)
+  return Number.isFinite(oldestMs) ? Math.max(0, nowMs - oldestMs) : 0
+}
+
+/** When the oldest entry of a ledger stream was written; Infinity for none. */
+async function oldestMsOf(redis: Redis, shard: number): Promise<number> {
+  const [oldest] = await redis.xrange(ledgerStream(shard), '-', '+', 'COUNT', 1)
+  return oldest === undefined ? Number.POSITIVE_INFINITY : Number(oldest[0].split('-')[0])
 }
 
 async function sampleHolds(redis: Redis, shards: readonly number[]): Promise<{ count: number; oldestMs: number }> {

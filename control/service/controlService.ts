@@ -34,10 +34,9 @@ import { exportKeeper } from '../records/export/exportKeeper.ts'
 import { ReceiptReader } from '../records/receipts/receiptReader.ts'
 import { beforeDeadline } from '../runtime/beforeDeadline.ts'
 import { RpcServer } from '../runtime/bus/rpcServer.ts'
-import { clockGauges } from '../runtime/clockGauges.ts'
-import { ClockWatch } from '../runtime/clockWatch.ts'
 import { migrate } from '../runtime/db/migrate.ts'
 import { createPool, type Pool } from '../runtime/db/pool.ts'
+import { StatementTimes } from '../runtime/db/statementTimes.ts'
 import { logEvent } from '../runtime/logEvents.ts'
 import { newAccountApi } from './apiHandlers.ts'
 import { addressForLog, type Environment } from './environment.ts'
@@ -49,12 +48,14 @@ import { requireRedisVersion } from './redisVersion.ts'
 import { rpcHandlers } from './rpcHandlers.ts'
 import { startChain } from './startChain.ts'
 import { waitFor } from './waitFor.ts'
+import { watchServers } from './watchServers.ts'
 
 /** The whole of control: brought up in order, stopped together. */
 export class ControlService {
   private readonly environment: Environment
   private readonly log: Logger
   private readonly pool: Pool
+  private readonly statements = new StatementTimes()
   private readonly redis: Redis
   private readonly catalog: CatalogKeeper
   private readonly observer: PriceObserver
@@ -79,9 +80,8 @@ export class ControlService {
     this.limits = limits
     this.environment = environment
     this.log = log
-    this.pool = createPool(environment.databaseUrl, limits, (error) => {
-      logEvent(log, 'postgres_connection_lost', { reason: error.message })
-    })
+    const onLost = (error: Error): void => logEvent(log, 'postgres_connection_lost', { reason: error.message })
+    this.pool = createPool(environment.databaseUrl, limits, onLost, this.statements)
     this.redis = connectRedis(environment.redisUrl, 'wait')
     this.redis.on('error', (error: Error) => logEvent(log, 'redis_connection_failed', { reason: error.message }))
     this.readiness = new Readiness(this.pool, this.redis)
@@ -244,17 +244,23 @@ export class ControlService {
     { contradictions }: BatchService,
   ): ControlMetrics {
     const { pool, redis, environment, products, log, limits } = this
-    const clock = new ClockWatch({ redis, log, limits })
-    this.running.push({ name: 'clock', stop: () => clock.stop() })
-    const own = [...gaugesOf(pool, redis, environment), clockGauges(clock)]
+    const seen = watchServers({ pool, redis, log, limits, hasExport: environment.export !== undefined })
+    this.running.push({ name: 'server watches', stop: () => seen.stop() })
     const ofProducts = products.flatMap(({ totals }) => totals ?? [])
     return new ControlMetrics({
       settlement: () => settlement.stats,
       orphansVoided: () => this.voider.voided,
       takenBackUnits: () => this.orphans?.takenBackUnits ?? 0,
       priceLists: () => this.observer.stats,
-      gauges: [...own, ...products.flatMap(({ gauges }) => gauges ?? [])],
-      totals: [attestation.rejected.total, contradictions.total, ...ofProducts],
+      shards: () => settlement.leases.shards.length,
+      statements: this.statements.seconds,
+      readsMs: limits.scrapeReadsMs,
+      gauges: [
+        ...seen.gauges,
+        ...gaugesOf(pool, redis, environment),
+        ...products.flatMap(({ gauges }) => gauges ?? []),
+      ],
+      totals: [this.statements.total, ...seen.totals, attestation.rejected.total, contradictions.total, ...ofProducts],
     })
   }
 

@@ -1,7 +1,9 @@
 import { BUILD_INFO, buildLabels } from '../../contract/std/buildInfo.ts'
 import { Exposition, emptyHistogram, type Histogram, observe } from '../../contract/std/exposition.ts'
 import type { SettlementStats } from '../book/settlement/consumer.ts'
+import { beforeDeadline } from '../runtime/beforeDeadline.ts'
 import type { RpcObserver } from '../runtime/bus/rpcServer.ts'
+import { STATEMENT_SECONDS } from '../runtime/db/statementTimes.ts'
 import type { GaugeGroup, LabelledTotal } from '../runtime/metrics/metricGroups.ts'
 import { ProcessMetrics } from './processMetrics.ts'
 
@@ -17,7 +19,13 @@ export interface MetricsSources {
   takenBackUnits(): number
   /** Of price lists, since the process began. */
   priceLists(): { readonly reads: number; readonly failures: number }
+  /** Shards that this control books. */
+  shards(): number
+  /** Of statements at PostgreSQL, by STATEMENT_SECONDS. */
+  readonly statements: Histogram
   readonly gauges: readonly GaugeGroup[]
+  /** The time of all their reads in a scrape, in milliseconds; what is not read then keeps its last values. */
+  readonly readsMs: number
   readonly totals: readonly LabelledTotal[]
 }
 
@@ -44,6 +52,8 @@ export class ControlMetrics {
   private readonly process = new ProcessMetrics()
   /** The last values of each group, which stay while its server cannot be read. */
   private readonly gauges: Readonly<Record<string, number>>[]
+  /** Groups whose read has not ended. */
+  private readonly reading = new Set<GaugeGroup>()
 
   constructor(sources: MetricsSources) {
     this.sources = sources
@@ -70,15 +80,34 @@ export class ControlMetrics {
     out.family(BUILD_INFO.name, BUILD_INFO.help, 'gauge', BUILD_INFO.labelNames).sample(1, buildLabels())
     this.writeCalls(out)
     for (const total of this.totals()) writeTotal(out, total)
+    out.family(`${PREFIX}shards`, 'Shards of accounts that this control books', 'gauge').sample(this.sources.shards())
+    out
+      .family(`${PREFIX}postgres_statement_seconds`, 'Time of statements at PostgreSQL', 'histogram')
+      .histogram(STATEMENT_SECONDS, this.sources.statements)
+    const untilMs = performance.now() + this.sources.readsMs
     // One after the other, so that a scrape takes one connection to PostgreSQL at most.
-    for (const [i, { help, read }] of this.sources.gauges.entries()) {
-      const values = await read().catch(() => this.gauges[i] ?? {})
-      this.gauges[i] = values
+    for (const [i, { help }] of this.sources.gauges.entries()) {
+      const leftMs = untilMs - performance.now()
+      if (leftMs > 0) await beforeDeadline(this.read(i), leftMs, () => undefined)
       for (const [name, text] of Object.entries(help)) {
-        out.family(PREFIX + name, text, 'gauge').sample(values[name] ?? 0)
+        out.family(PREFIX + name, text, 'gauge').sample(this.gauges[i]?.[name] ?? 0)
       }
     }
     return out
+  }
+
+  /** Reads a group, unless it is being read: of a server that stands still, one read waits at a time. */
+  private async read(place: number): Promise<void> {
+    const group = this.sources.gauges[place]
+    if (group === undefined || this.reading.has(group)) return
+    this.reading.add(group)
+    try {
+      this.gauges[place] = await group.read()
+    } catch {
+      // The last values stay.
+    } finally {
+      this.reading.delete(group)
+    }
   }
 
   private writeCalls(out: Exposition): void {

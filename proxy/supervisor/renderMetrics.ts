@@ -68,6 +68,16 @@ const READ_GAUGES: readonly (readonly [name: string, help: string, read: (snapsh
     (snapshots) => farthestOf(snapshots, ({ clockDifferenceMs }) => clockDifferenceMs / 1_000),
   ],
   [
+    'sluice_redis_round_trip_seconds',
+    'Time of the last regular call at Redis, of the slowest worker',
+    (snapshots) => mostOf(snapshots, ({ redisRoundTripMs }) => redisRoundTripMs / 1_000),
+  ],
+  [
+    'sluice_redis_away',
+    'Workers that have no connection to Redis',
+    (snapshots) => snapshots.filter(({ vitals }) => !vitals.redis).length,
+  ],
+  [
     'sluice_event_loop_delay_p99_seconds',
     'p99 event-loop delay of the slowest worker',
     (snapshots) => mostOf(snapshots, ({ loopDelayP99Ms }) => loopDelayP99Ms / 1_000),

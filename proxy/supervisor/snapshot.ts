@@ -20,7 +20,7 @@ export interface SnapshotParts {
   readonly leases: { readonly undelivered: number; readonly counts: LeaseCounts }
   readonly journal: { readonly bytes: number; readonly lagBytes: number }
   readonly loopDelay: Pick<IntervalHistogram, 'percentile'>
-  readonly clock: Pick<ClockDifference, 'ms'>
+  readonly clock: Pick<ClockDifference, 'ms' | 'roundTripMs'>
   readonly vitals: () => Vitals
 }
 
@@ -42,6 +42,7 @@ export function snapshotOf(parts: SnapshotParts): WorkerSnapshot {
     residentBytes: process.memoryUsage.rss(),
     loopDelayP99Ms: Math.max(0, loopDelay.percentile(99) / 1e6 - LOOP_RESOLUTION_MS),
     clockDifferenceMs: clock.ms,
+    redisRoundTripMs: clock.roundTripMs,
     vitals: vitals(),
   }
 }

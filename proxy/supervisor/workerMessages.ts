@@ -23,6 +23,8 @@ export interface WorkerSnapshot {
   readonly loopDelayP99Ms: number
   /** How far this machine's clock is ahead of Redis's. */
   readonly clockDifferenceMs: number
+  /** Time of the last beat at Redis. */
+  readonly redisRoundTripMs: number
   /** Of the journal that the disk does not have yet. */
   readonly journalLagBytes: number
   readonly vitals: Pick<Vitals, 'redis' | 'journal' | 'control' | 'controlSilentMs' | 'draining'>

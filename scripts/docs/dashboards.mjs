@@ -139,6 +139,43 @@ const DASHBOARDS = {
       ['max(abs(sluice_control_clock_difference_seconds))', 'control'],
     ],
     ['Workers replaced', 'short', ['sum(sluice_worker_restarts_total)', 'restarts']],
+    ['Shards by control', 'short', ['sum by (instance) (sluice_control_shards)', '{{instance}}']],
+    [
+      'PostgreSQL: time of statements',
+      's',
+      [quantile(0.99, 'sluice_control_postgres_statement_seconds'), 'p99'],
+      ['max(sluice_control_postgres_round_trip_seconds)', 'round trip'],
+      ['max(sluice_control_postgres_transaction_oldest_seconds)', 'oldest transaction'],
+    ],
+    [
+      'PostgreSQL: connections',
+      'short',
+      ['sum(sluice_control_postgres_pool_connections)', 'of controls'],
+      ['sum(sluice_control_postgres_pool_waiting)', 'callers that wait'],
+      ['max(sluice_control_postgres_sessions)', 'sessions'],
+      ['max(sluice_control_postgres_sessions_active)', 'active'],
+      ['max(sluice_control_postgres_sessions_locked)', 'waiting for a lock'],
+    ],
+    ['PostgreSQL: errors', 'reqps', [rate('sluice_control_postgres_errors_total', 'class'), '{{class}}']],
+    [
+      'Redis: round trip',
+      's',
+      ['max(sluice_redis_round_trip_seconds)', 'workers'],
+      ['max(sluice_control_redis_round_trip_seconds)', 'control'],
+    ],
+    [
+      'Redis: memory',
+      'bytes',
+      ['max(sluice_control_redis_used_bytes)', 'used'],
+      ['max(sluice_control_redis_max_bytes)', 'bound'],
+    ],
+    [
+      'Redis: servers',
+      'short',
+      ['sum(sluice_redis_away)', 'workers without a connection'],
+      ['max(sluice_control_redis_replicas)', 'replicas'],
+      ['max(sluice_control_redis_changes_total)', 'failovers and restarts'],
+    ],
   ],
 }
 

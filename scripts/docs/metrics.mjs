@@ -1,7 +1,10 @@
 import { readdirSync } from 'node:fs'
+import { emptyHistogram } from '../../dist/contract/std/exposition.js'
 import { Contradictions } from '../../dist/control/batch/contradictions.js'
 import { RejectedEvidence } from '../../dist/control/catalog/attestation/rejectedEvidence.js'
 import { RefusalCounts } from '../../dist/control/products/payments/x402/refusalCounts.js'
+import { StatementTimes } from '../../dist/control/runtime/db/statementTimes.js'
+import { RedisChanges } from '../../dist/control/runtime/servers/redisGauges.js'
 import { ControlMetrics } from '../../dist/control/service/metrics.js'
 import { newCounters } from '../../dist/proxy/metrics/requestMetrics.js'
 import { renderMetrics } from '../../dist/proxy/supervisor/renderMetrics.js'
@@ -31,8 +34,17 @@ async function controlMetrics() {
     orphansVoided: none,
     takenBackUnits: none,
     priceLists: () => ({ reads: 0, failures: 0 }),
+    shards: none,
+    statements: emptyHistogram([]),
+    readsMs: 1_000,
     gauges: await gaugeGroups(),
-    totals: [new RejectedEvidence().total, new Contradictions().total, new RefusalCounts().total],
+    totals: [
+      new StatementTimes().total,
+      new RedisChanges().total,
+      new RejectedEvidence().total,
+      new Contradictions().total,
+      new RefusalCounts().total,
+    ],
   })
   const { families } = await metrics.write()
   metrics.stop()

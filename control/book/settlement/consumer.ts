@@ -64,7 +64,8 @@ export class SettlementConsumer {
   private readonly commands: Redis
   private readonly done: Promise<void>
   private readonly lanes: Lanes
-  private readonly leases: BookedShards
+  /** The shards that this control books. */
+  readonly leases: BookedShards
   private stopping = new AbortController()
   private readonly size: ReadSize
   private claimAtMs = 0

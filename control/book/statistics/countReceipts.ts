@@ -8,6 +8,7 @@ import { CELL_COLUMNS, type Cell, type CellRow, cellOfRow, FIGURES, type OwnedCe
 import { freshReceipts } from './freshReceipts.ts'
 import { release } from './release.ts'
 import { cellsOf, readStaged, removeStaged, type StagedBatch } from './stagedBatches.ts'
+import { addHourCells, addHoursOf, catchUpHours } from './usageHours.ts'
 import { addUsageTags } from './usageTags.ts'
 
 /** The receipts that are counted in one step. */
@@ -23,7 +24,7 @@ interface Step {
 
 /**
  * Counts the next receipts for the public statistics, and publishes the cells that may be published, and adds them to the usage by
- * tag and user. The same transaction advances the cursors of the usage logs, so that every receipt counts exactly once, even if it was booked late, and even if
+ * tag and user and to that by hour. The same transaction advances the cursors of the usage logs, so that every receipt counts exactly once, even if it was booked late, and even if
  * processes count concurrently or crash.
  * @param nowMs milliseconds since 1970
  * @returns whether there is more to count
@@ -31,6 +32,8 @@ interface Step {
 export function countReceipts(pool: Pool, limits: BookLimits, nowMs: number = Date.now()): Promise<boolean> {
   return withTransaction(pool, async (client) => {
     await lockUntilCommit(client, 'statistics')
+    // From here on the usage by hour has the receipts that the statistics have.
+    if (await catchUpHours(client, limits.statisticsReceiptsMax)) return true
     const step = await nextStep(client, limits)
     const waiting = await readWaiting(client)
     const fresh = [
@@ -47,6 +50,14 @@ export function countReceipts(pool: Pool, limits: BookLimits, nowMs: number = Da
       step.batches.flatMap(({ tags }) => tags),
       limits.usageTagsMax,
     )
+    await addHourCells(
+      client,
+      step.batches.flatMap(({ hours }) => hours ?? []),
+    )
+    await addHoursOf(client, [
+      ...step.gaps,
+      ...step.batches.filter(({ hours }) => hours === undefined).flatMap(({ stretches }) => stretches),
+    ])
     await removeStaged(client, step.batches)
     await advance(client, step.cursors)
     return step.isMore
@@ -64,7 +75,8 @@ async function readUncounted(client: Pick<Client, 'query'>): Promise<Stretch[]> 
 
 /**
  * The next batches, and the places before them without a batch. A log is locked while it is booked, so that a transaction that
- * sees a batch sees all before it in its logs, and the batches of a log are in the order of its places.
+ * sees a batch sees all before it in its logs, and the batches of a log are in the order of its places. Where too many places have
+ * no batch, the step ends before those: a cursor never passes a batch that is not counted.
  */
 async function nextStep(client: Client, limits: BookLimits): Promise<Step> {
   const uncounted = await readUncounted(client)
@@ -72,25 +84,32 @@ async function nextStep(client: Client, limits: BookLimits): Promise<Step> {
   const { batches, isMore } = await readStaged(client, limits)
   const { rows } = await client.query<{ log: number; position: number }>('SELECT log, position FROM statistics_cursors')
   const cursors = new Map(rows.map(({ log, position }) => [log, position]))
+  const taken: StagedBatch[] = []
   const gaps: Stretch[] = []
-  const goOn = ({ log, from, to }: Stretch): void => {
-    const counted = cursors.get(log) ?? 0
-    if (from > counted) gaps.push({ log, from: counted, to: from })
-    cursors.set(log, Math.max(counted, to))
-  }
-  for (const { stretches } of batches) for (const stretch of stretches) goOn(stretch)
   // After the last batch of all there are only places without a batch.
-  if (!isMore) for (const { log, to } of uncounted) goOn({ log, from: to, to })
-  if (sizeOf(gaps) <= limits.statisticsReceiptsMax) return { batches, gaps, cursors, isMore }
-  return gapsAlone(firstGaps(gaps), limits)
+  const ends = isMore ? [] : [{ stretches: uncounted.map(({ log, to }) => ({ log, from: to, to })) }]
+  for (const part of [...batches, ...ends]) {
+    const before = gapsBefore(part.stretches, cursors)
+    if (sizeOf(gaps) + sizeOf(before) > limits.statisticsReceiptsMax) {
+      if (taken.length > 0) return { batches: taken, gaps, cursors, isMore: true }
+      return gapsAlone(before, limits)
+    }
+    gaps.push(...before)
+    for (const { log, to } of part.stretches) cursors.set(log, Math.max(cursors.get(log) ?? 0, to))
+    if ('id' in part) taken.push(part)
+  }
+  return { batches: taken, gaps, cursors, isMore }
 }
 
-/** The first gap of each log, which begins at its cursor. */
-function firstGaps(gaps: readonly Stretch[]): Stretch[] {
-  return gaps.filter(({ log }, place) => gaps.findIndex((gap) => gap.log === log) === place)
+/** The places between the cursors of logs and stretches, each of another log. */
+function gapsBefore(stretches: readonly Stretch[], cursors: ReadonlyMap<number, number>): Stretch[] {
+  return stretches.flatMap(({ log, from }) => {
+    const counted = cursors.get(log) ?? 0
+    return from > counted ? [{ log, from: counted, to: from }] : []
+  })
 }
 
-/** When too many places have no batch, they are counted first. */
+/** When too many places have no batch, some of them are a step of their own. */
 function gapsAlone(gaps: readonly Stretch[], limits: BookLimits): Step {
   const first = firstOf(gaps, limits.statisticsReceiptsMax)
   return { batches: [], gaps: first, cursors: new Map(first.map(({ log, to }) => [log, to])), isMore: true }
@@ -138,7 +157,7 @@ async function keepWaiting(client: Client, cells: readonly OwnedCell[]): Promise
 
 async function advance(client: Client, cursors: ReadonlyMap<number, number>): Promise<void> {
   await client.query(
-    `UPDATE statistics_cursors c SET position = s.position
+    `UPDATE statistics_cursors c SET position = s.position, hours_position = s.position
      FROM unnest($1::smallint[], $2::bigint[]) AS s (log, position) WHERE c.log = s.log AND c.position < s.position`,
     [intArray([...cursors.keys()]), intArray([...cursors.values()])],
   )

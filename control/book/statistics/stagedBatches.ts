@@ -4,6 +4,7 @@ import type { BookLimits } from '../limits.ts'
 import type { Stretch } from '../usagelog/stretches.ts'
 import { batchCells, type CountedReceipt } from './batchCells.ts'
 import type { OwnedCell } from './cell.ts'
+import { type HourCell, type HourlyReceipt, hourCells } from './usageHours.ts'
 import { type TagCell, type TaggedReceipt, tagCells } from './usageTags.ts'
 
 /** The receipts that were booked in one transaction. */
@@ -13,6 +14,8 @@ export interface StagedBatch {
   readonly stretches: readonly Stretch[]
   readonly cells: readonly OwnedCell[]
   readonly tags: readonly TagCell[]
+  /** Undefined where a version before has booked the batch. */
+  readonly hours: readonly HourCell[] | undefined
 }
 
 interface BatchRow {
@@ -22,6 +25,7 @@ interface BatchRow {
   readonly lasts: number[]
   readonly cells: string
   readonly tags: string
+  readonly hours: string | null
   readonly waiting: number
 }
 
@@ -32,19 +36,20 @@ interface BatchRow {
 export async function stageBatch(
   client: Client,
   places: ReadonlyArray<{ readonly log: number; readonly position: number }>,
-  receipts: readonly (CountedReceipt & TaggedReceipt)[],
+  receipts: readonly (CountedReceipt & TaggedReceipt & HourlyReceipt)[],
 ): Promise<void> {
   if (receipts.length === 0) return
   const stretches = stretchesOf(places)
   await client.query({
     name: 'settlement_statistics',
-    text: 'INSERT INTO statistics_batches (logs, firsts, lasts, cells, tags) VALUES ($1, $2, $3, $4, $5)',
+    text: 'INSERT INTO statistics_batches (logs, firsts, lasts, cells, tags, hours) VALUES ($1, $2, $3, $4, $5, $6)',
     values: [
       intArray(stretches.map(({ log }) => log)),
       intArray(stretches.map(({ from }) => from)),
       intArray(stretches.map(({ to }) => to)),
       JSON.stringify(batchCells(receipts)),
       JSON.stringify(tagCells(receipts)),
+      JSON.stringify(hourCells(receipts)),
     ],
   })
 }
@@ -61,7 +66,7 @@ function stretchesOf(places: ReadonlyArray<{ readonly log: number; readonly posi
 
 /** The first rows, of which the tags of all but the first are within $2 bytes together; these are known without reading them. */
 const FIRST = `
-  SELECT id, to_json(logs) AS logs, to_json(firsts) AS firsts, to_json(lasts) AS lasts, cells, tags, waiting FROM (
+  SELECT id, to_json(logs) AS logs, to_json(firsts) AS firsts, to_json(lasts) AS lasts, cells, tags, hours, waiting FROM (
     SELECT *, row_number() OVER (ORDER BY id) AS nth, sum(octet_length(tags)) OVER (ORDER BY id) AS bytes, count(*) OVER () AS waiting
     FROM (SELECT * FROM statistics_batches ORDER BY id LIMIT $1) AS first
   ) AS sized WHERE nth = 1 OR bytes <= $2 ORDER BY id`
@@ -72,9 +77,15 @@ export async function readStaged(
   { statisticsBatchesMax, statisticsTagBytesMax }: BookLimits,
 ): Promise<{ readonly batches: readonly StagedBatch[]; readonly isMore: boolean }> {
   const { rows } = await client.query<BatchRow>(FIRST, [statisticsBatchesMax, statisticsTagBytesMax])
-  const batches = rows.map(({ id, logs, firsts, lasts, cells, tags }): StagedBatch => {
+  const batches = rows.map(({ id, logs, firsts, lasts, cells, tags, hours }): StagedBatch => {
     const stretches = logs.map((log, i) => ({ log, from: firsts[i] ?? 0, to: lasts[i] ?? 0 }))
-    return { id, stretches, cells: JSON.parse(cells) as OwnedCell[], tags: JSON.parse(tags) as TagCell[] }
+    return {
+      id,
+      stretches,
+      cells: JSON.parse(cells) as OwnedCell[],
+      tags: JSON.parse(tags) as TagCell[],
+      hours: hours === null ? undefined : (JSON.parse(hours) as HourCell[]),
+    }
   })
   const waiting = rows[0]?.waiting ?? 0
   return { batches, isMore: waiting === statisticsBatchesMax || rows.length < waiting }

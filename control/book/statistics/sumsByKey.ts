@@ -21,17 +21,17 @@ export function sumsOf(receipt: SummedReceipt): Sums {
 }
 
 /** Sums by the columns of a key, in the order in which the keys came. */
-export class SumsByKey<Key extends readonly (string | number)[]> {
+export class SumsByKey<Key extends readonly (string | number)[], Added extends readonly number[] = Sums> {
   private readonly cells = new Map<string, { readonly key: Key; readonly sums: number[] }>()
 
-  add(key: Key, added: Sums): void {
+  add(key: Key, added: Added): void {
     const name = key.join('\n')
     const known = this.cells.get(name)
     if (known === undefined) this.cells.set(name, { key, sums: [...added] })
     else for (const [i, sum] of added.entries()) known.sums[i] = (known.sums[i] ?? 0) + sum
   }
 
-  get rows(): [...Key, ...Sums][] {
-    return Array.from(this.cells.values(), ({ key, sums }) => [...key, ...(sums as unknown as Sums)])
+  get rows(): [...Key, ...Added][] {
+    return Array.from(this.cells.values(), ({ key, sums }) => [...key, ...(sums as unknown as Added)])
   }
 }

@@ -39,6 +39,22 @@ export function outcomesOf(receipts: string): string {
     FROM ${receipts} r GROUP BY 1, 2, 3, 4, 5`
 }
 
+/**
+ * Sums of receipts of all accounts by hour, with the columns of usage_hours.
+ * @param receipts names rows of receipts
+ * @returns SQL of rows (hour, provider, model, outcome, requests, units, input_tokens, cached_input_tokens, output_tokens,
+ * cache_write_tokens, reasoning_tokens)
+ */
+export function hourSumsOf(receipts: string): string {
+  return `
+    SELECT (held_at_ms / 3600000)::integer AS hour, provider, model, ${OUTCOME} AS outcome, count(*) AS requests,
+      sum(charge_units) AS units,
+      sum(input_tokens + cached_input_tokens + cache_write_5m_tokens + cache_write_1h_tokens) AS input_tokens,
+      sum(cached_input_tokens) AS cached_input_tokens, sum(output_tokens) AS output_tokens,
+      sum(cache_write_5m_tokens + cache_write_1h_tokens) AS cache_write_tokens, sum(reasoning_tokens) AS reasoning_tokens
+    FROM ${receipts} r GROUP BY 1, 2, 3, 4`
+}
+
 /** The characters of a value that its sums are found by; a longer one would not fit into an index. */
 export const TAG_CHARACTERS_MAX = 2_048
 
@@ -65,17 +81,24 @@ export function tagSumsOf(receipts: string): string {
     WHERE r.tags_hash <> '' GROUP BY 1, 2, 3, 4, 5`
 }
 
+/** Up to where sums have the receipts of each log: the table and its column. */
+const CURSORS = {
+  usage_tags: ['statistics_cursors', 'position'],
+  usage_outcomes: ['usage_outcome_cursors', 'position'],
+  usage_hours: ['statistics_cursors', 'hours_position'],
+} as const
+
 /**
- * Receipts that are not in their sums yet: those with tags or a user for usage_tags, all for usage_outcomes.
+ * Receipts that are not in their sums yet: those with tags or a user for usage_tags, all for the others.
  * @param where which of them, by `c.log` and columns of `r`
  * @returns SQL of a table of rows of receipts
  */
-export function uncountedReceipts(sums: 'usage_tags' | 'usage_outcomes', where: string): string {
-  const [cursors, counted] =
-    sums === 'usage_tags' ? ['statistics_cursors', `AND tags_hash <> ''`] : ['usage_outcome_cursors', '']
+export function uncountedReceipts(sums: 'usage_tags' | 'usage_outcomes' | 'usage_hours', where: string): string {
+  const [cursors, position] = CURSORS[sums]
+  const counted = sums === 'usage_tags' ? `AND tags_hash <> ''` : ''
   return `(
     SELECT r.* FROM ${cursors} c CROSS JOIN LATERAL (
-      SELECT * FROM receipts WHERE log = c.log AND position >= c.position ${counted} OFFSET 0
+      SELECT * FROM receipts WHERE log = c.log AND position >= c.${position} ${counted} OFFSET 0
     ) AS r WHERE ${where}
   )`
 }

@@ -59,7 +59,7 @@ export function memberOf(group: UsageGroup): string {
   return COLUMNS[group].member
 }
 
-type GroupRow = UsageSums & { readonly [column: `c${number}`]: string | number }
+type GroupRow = UsageSums & { readonly [column: string]: string | number }
 
 export interface UsagePage {
   readonly data: readonly (ReturnType<typeof sumsJson> & Readonly<Record<string, unknown>>)[]
@@ -80,27 +80,30 @@ export async function readGroups(
   const columns = groupBy.map((group): Column => COLUMNS[group])
   // Negated, the latest period comes first in the same order as the other columns, so that one comparison pages.
   const order = columns.map(({ isPeriod }, i) => (isPeriod ? `-c${i}` : `c${i}`)).join(', ')
+  const more = rows.more ?? []
+  const sums = [SUMS, ...more.map((name) => `coalesce(sum(${name}), 0) AS ${name}`)].join(', ')
   const place = after === '' ? [] : readCursor(after, columns)
   const first = rows.values.length + 2
   const behind = place.length === 0 ? '' : `WHERE (${order}) > (${place.map((_, i) => `$${first + i}`).join(', ')})`
   const found = await db.query<GroupRow>(
     `SELECT * FROM (
-       SELECT ${columns.map(({ sql }, i) => `${sql} AS c${i}`).join(', ')}, ${SUMS} FROM ${rows.sql}
+       SELECT ${columns.map(({ sql }, i) => `${sql} AS c${i}`).join(', ')}, ${sums} FROM ${rows.sql}
        GROUP BY ${columns.map((_, i) => i + 1).join(', ')}
      ) AS groups ${behind} ORDER BY ${order} LIMIT $${first - 1}`,
     [...rows.values, limit + 1, ...place],
   )
   const last = found.rows.length > limit ? found.rows[limit - 1] : undefined
   return {
-    data: found.rows.slice(0, limit).map((row) => groupJson(row, columns)),
+    data: found.rows.slice(0, limit).map((row) => groupJson(row, columns, more)),
     has_more: last !== undefined,
     next: last === undefined ? null : cursorOf(last, columns),
   }
 }
 
-function groupJson(row: GroupRow, columns: readonly Column[]) {
+function groupJson(row: GroupRow, columns: readonly Column[], more: readonly string[]) {
   const members = columns.map(({ member, json }, i) => [member, json(String(row[`c${i}`]))] as const)
-  return { object: 'usage' as const, ...Object.fromEntries(members), ...sumsJson(row) }
+  const moreSums = Object.fromEntries(more.map((name) => [name, row[name]]))
+  return { object: 'usage' as const, ...Object.fromEntries(members), ...sumsJson(row), ...moreSums }
 }
 
 function cursorOf(row: GroupRow, columns: readonly Column[]): string {

@@ -3,7 +3,7 @@ import { invalidRequest } from '../../../contract/errors/errors.ts'
 import type { Queryable } from '../../runtime/db/pool.ts'
 import type { BookLimits } from '../limits.ts'
 import { isPeriod, readGroups, type UsageGroup } from './usageGroups.ts'
-import { dayRows, outcomeRows, tagRows, type UsageRows, type UsageScope } from './usageRows.ts'
+import { dayRows, hourRows, outcomeRows, tagRows, type UsageRows, type UsageScope } from './usageRows.ts'
 import { SUMS, sumsJson, type UsageSums } from './usageSums.ts'
 
 export interface UsageQuery {
@@ -34,7 +34,10 @@ export async function readUsage(db: Queryable, query: UsageQuery, limits: BookLi
     throw invalidRequest('model does not filter usage by tag or user; leave it out.', 'model')
   }
   if (rowsOf !== undefined && keyId !== '') {
-    throw invalidRequest('key does not filter usage by outcome, tag or user; leave it out.', 'key')
+    throw invalidRequest('key does not filter usage by hour, outcome, tag or user; leave it out.', 'key')
+  }
+  if (rowsOf === hourRows && query.accountId !== undefined) {
+    throw invalidRequest('Usage of an account by hour is by tag or user.', 'group_by')
   }
   const scope = { accountIds: await accountsOf(db, query), fromDay, toDay }
   const days = dayRows(scope, query)
@@ -54,6 +57,7 @@ export async function readUsage(db: Queryable, query: UsageQuery, limits: BookLi
 /** The rows of groups that sums by day, key and model do not have; undefined where they do. */
 function fineRows(groupBy: readonly UsageGroup[]): ((scope: UsageScope, query: UsageQuery) => UsageRows) | undefined {
   if (groupBy.includes('tag') || groupBy.includes('user')) return tagRows
+  if (groupBy.includes('hour')) return hourRows
   return groupBy.includes('outcome') || groupBy.includes('provider') ? outcomeRows : undefined
 }
 

@@ -1,7 +1,7 @@
 import { shardOf } from '../../../contract/wire/redisKeys.ts'
 import { intArray, textArray } from '../../runtime/db/arrays.ts'
-import { outcomesOf, tagSumsOf, uncountedReceipts } from './receiptSums.ts'
-import { SUM_COLUMNS } from './usageSums.ts'
+import { hourSumsOf, outcomesOf, tagSumsOf, uncountedReceipts } from './receiptSums.ts'
+import { HOUR_SUM_COLUMNS, SUM_COLUMNS } from './usageSums.ts'
 
 const HOURS_OF_DAY = 24
 
@@ -9,6 +9,8 @@ const HOURS_OF_DAY = 24
 export interface UsageRows {
   readonly sql: string
   readonly values: readonly unknown[]
+  /** Columns of sums that most rows do not have. */
+  readonly more?: readonly string[]
 }
 
 /** Which usage; days since 1970, UTC, both of which are part of it. */
@@ -62,6 +64,22 @@ export function outcomeRows(scope: UsageScope, { model }: { readonly model: stri
   return {
     sql: `(${parts.join(' UNION ALL ')}) AS used`,
     values: [accountsArray(scope), scope.fromDay, scope.toDay, model, logsArray(scope)],
+  }
+}
+
+/** Sums of all accounts by hour, model, provider and outcome. */
+export function hourRows({ fromDay, toDay }: UsageScope, { model }: { readonly model: string }): UsageRows {
+  const uncounted = hourSumsOf(uncountedReceipts('usage_hours', 'true'))
+  const parts = ['usage_hours', `(${uncounted}) AS uncounted`].map(
+    (
+      rows,
+    ) => `SELECT hour / ${HOURS_OF_DAY} AS day, hour, provider, model, outcome, ${HOUR_SUM_COLUMNS.join(', ')} FROM ${rows}
+      WHERE hour BETWEEN $1::integer * ${HOURS_OF_DAY} AND $2::integer * ${HOURS_OF_DAY} + ${HOURS_OF_DAY - 1} AND ($3 = '' OR model = $3)`,
+  )
+  return {
+    sql: `(${parts.join(' UNION ALL ')}) AS used`,
+    values: [fromDay, toDay, model],
+    more: HOUR_SUM_COLUMNS.slice(SUM_COLUMNS.length),
   }
 }
 

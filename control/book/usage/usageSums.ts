@@ -13,6 +13,9 @@ export interface UsageSums {
 /** Columns of sums over receipts, in the order in which they are written and read. */
 export const SUM_COLUMNS = ['requests', 'units', 'input_tokens', 'cached_input_tokens', 'output_tokens'] as const
 
+/** The same of sums by hour, with more classes of tokens, each a part of the input or output tokens. */
+export const HOUR_SUM_COLUMNS = [...SUM_COLUMNS, 'cache_write_tokens', 'reasoning_tokens'] as const
+
 /** SQL of the sums of rows that have such columns. */
 export const SUMS: string = SUM_COLUMNS.map(
   (name) => `coalesce(sum(${name}), 0)${name === 'units' ? '::text' : ''} AS ${name}`,

@@ -1,5 +1,5 @@
 import { dropPartition, recordArchive } from '../../book/partitions/archives.ts'
-import { daysOf, hoursOf, outcomesOf, tagSumsOf } from '../../book/usage/receiptSums.ts'
+import { daysOf, hourSumsOf, hoursOf, outcomesOf, tagSumsOf } from '../../book/usage/receiptSums.ts'
 import { LOG_COUNT } from '../../book/usagelog/head.ts'
 import { servedReceipts } from '../../products/marketplace/serving/servedReceipts.ts'
 import { referredCharges } from '../../products/transfers/referrals/referredCharges.ts'
@@ -17,6 +17,7 @@ import { identifier, type KeptMonth } from './refusals.ts'
 const KEPT = (partition: string): readonly string[] => [
   `INSERT INTO archived_usage_days SELECT $1, days.* FROM (${daysOf(partition)}) AS days`,
   `INSERT INTO archived_usage_outcomes SELECT $1, outcomes.* FROM (${outcomesOf(partition)}) AS outcomes`,
+  `INSERT INTO archived_usage_hours SELECT $1, hourly.* FROM (${hourSumsOf(partition)}) AS hourly`,
   `INSERT INTO archived_usage_tags SELECT $1, tagged.* FROM (${tagSumsOf(partition)}) AS tagged`,
   `INSERT INTO archived_key_usage SELECT $1, hours.* FROM (${hoursOf(partition)}) AS hours`,
   `INSERT INTO archived_lock_uses

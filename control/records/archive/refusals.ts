@@ -29,6 +29,17 @@ const OPEN: Readonly<Record<string, string>> = {
     SELECT count(*) FROM settlement_rejects WHERE $1::text <> $2::text`,
 }
 
+/** Up to where receipts are counted that are read from the book for it, by log. */
+const COUNTED = [
+  ['referral_cursors', 'counted for referrers'],
+  ['provider_cursors', 'paid to registered providers'],
+  ['usage_outcome_cursors', 'in the usage by provider and outcome'],
+  [
+    '(SELECT log, least(position, hours_position) AS position FROM statistics_cursors)',
+    'in the statistics and the usage by hour and tag',
+  ],
+] as const
+
 /** The month of this name. @throws ArchiveError where it has no partition */
 export async function keptMonth(pool: Pool, month: string): Promise<KeptMonth> {
   const found = await pool.query<KeptMonth>(
@@ -60,19 +71,12 @@ export async function requireQuiet(pool: Pool, redis: Redis, kept: KeptMonth, li
   }
   const held = (await listHolds(redis)).filter(({ requestId }) => requestId >= fromId && requestId < untilId)
   if (held.length > 0) throw new ArchiveError(`${month} cannot be archived yet: ${held[0]?.requestId} is held`)
-  const uncounted = await pool.query<{ log: number }>(
-    `SELECT c.log FROM referral_cursors c WHERE c.position <=
-       (SELECT max(position) FROM ${identifier(partition)} r WHERE r.log = c.log) LIMIT 1`,
-  )
-  if (uncounted.rows[0] !== undefined) {
-    throw new ArchiveError(`${month} cannot be archived yet: not all of it is counted for referrers`)
-  }
-  const unpaid = await pool.query<{ log: number }>(
-    `SELECT c.log FROM provider_cursors c WHERE c.position <=
-       (SELECT max(position) FROM ${identifier(partition)} r WHERE r.log = c.log) LIMIT 1`,
-  )
-  if (unpaid.rows[0] !== undefined) {
-    throw new ArchiveError(`${month} cannot be archived yet: not all of it is paid to registered providers`)
+  for (const [cursors, what] of COUNTED) {
+    const uncounted = await pool.query(
+      `SELECT FROM ${cursors} AS c WHERE c.position <=
+         (SELECT max(position) FROM ${identifier(partition)} r WHERE r.log = c.log) LIMIT 1`,
+    )
+    if (uncounted.rowCount !== 0) throw new ArchiveError(`${month} cannot be archived yet: not all of it is ${what}`)
   }
   const unwritten = await pool.query('SELECT FROM export_files WHERE written_at IS NULL LIMIT 1')
   if (unwritten.rowCount !== 0) {

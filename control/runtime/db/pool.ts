@@ -1,5 +1,6 @@
 import pg from 'pg'
 import type { RuntimeLimits } from '../limits.ts'
+import type { StatementTimes } from './statementTimes.ts'
 
 const INT8_OID = 20
 const NUMERIC_OID = 1700
@@ -43,9 +44,16 @@ export function connectionOptions(url: string, limits: RuntimeLimits): pg.Client
  * Opens a bounded pool of connections to the book. Integers come back as numbers, exact or as an error.
  * @param url postgres:// address
  * @param onError called when an idle connection breaks; the pool replaces it by itself
+ * @param times of its statements; absent where nobody reads them
  */
-export function createPool(url: string, limits: RuntimeLimits, onError: (error: Error) => void = () => {}): Pool {
+export function createPool(
+  url: string,
+  limits: RuntimeLimits,
+  onError: (error: Error) => void = () => {},
+  times?: StatementTimes,
+): Pool {
   const pool = new pg.Pool({
+    ...(times !== undefined && { Client: times.client }),
     ...connectionOptions(url, limits),
     // Statements that a transaction gives without waiting are sent immediately, in their order. After one that failed the
     // server refuses the others until the rollback.

@@ -250,9 +250,11 @@ async function readAllUsage(accountId: string, { data, total }: UsagePage): Prom
   const byAccount = (await stack.cli('usage', '--by', 'account')).json as UsagePage
   const { object: _, account_id: __, ...sums } = present(byAccount.data.find((row) => row['account_id'] === accountId))
   assert.deepEqual(sums, total)
+  await readHours()
   for (const flags of [
     ['--by', 'agent'],
     ['--by', 'tag,user'],
+    ['--by', 'hour,account'],
     ['--limit', '0'],
     ['--limit', '1001'],
   ])
@@ -265,4 +267,14 @@ interface UsagePage extends Json {
   readonly data: (Json & { requests: number; cost: { units: string } })[]
   readonly has_more: boolean
   readonly next: string | null
+}
+
+/** Hours add up to the whole. */
+async function readHours(): Promise<void> {
+  const { data, total } = (await stack.cli('usage', '--by', 'hour,provider,outcome')).json as UsagePage
+  const sum = (name: string) => data.reduce((all, row) => all + Number(row[name]), 0)
+  for (const name of ['requests', 'input_tokens', 'cached_input_tokens', 'output_tokens'] as const)
+    assert.equal(sum(name), Number((total as Readonly<Record<string, unknown>>)[name]), name)
+  assert.equal(sum('cache_write_tokens'), 0)
+  assert.match(String(data[0]?.['hour']), /^\d{4}-\d\d-\d\dT\d\d:00:00Z$/)
 }

@@ -9,6 +9,7 @@ import { newId } from '../../../contract/wire/ids.ts'
 import { shardOf } from '../../../contract/wire/redisKeys.ts'
 import { runAudit } from '../../../control/audit/runAudit.ts'
 import { monthStartMs } from '../../../control/book/partitions/idTime.ts'
+import { countOutcomes } from '../../../control/book/statistics/countOutcomes.ts'
 import { inclusionProof } from '../../../control/book/usagelog/inclusionProof.ts'
 import { verifyInclusion } from '../../../control/book/usagelog/merkle.ts'
 import { payProviders } from '../../../control/products/marketplace/serving/payProviders.ts'
@@ -20,6 +21,7 @@ import { ReceiptReader } from '../../../control/records/receipts/receiptReader.t
 import { statementPart } from '../../../control/records/statements/statement.ts'
 import { limits, limitsWith } from '../../support/limits.ts'
 import { ArchiveWorld, refused } from '../../support/parts/archiveWorld.ts'
+import { countAll } from '../../support/parts/countAll.ts'
 import {
   assertCleanAudit,
   type Book,
@@ -80,6 +82,10 @@ test('months that may still change are rejected', async () => {
   await payShares(book.pool, limits)
   await assert.rejects(world.archive(OLD), refused(/not all of it is paid/))
   await payProviders(book.pool, limits)
+  await assert.rejects(world.archive(OLD), refused(/not all of it is in the usage by provider and outcome/))
+  while (await countOutcomes(book.pool, limits));
+  await assert.rejects(world.archive(OLD), refused(/not all of it is in the statistics/))
+  await countAll(book.pool)
   await book.pool.query(
     `INSERT INTO export_files (name, form, logs, firsts, lasts) VALUES ('2026-01-31T12-1', 'csv', '{0}', '{0}', '{9}')`,
   )

@@ -165,8 +165,12 @@ test('control instances share the shards, and hand them over when one starts, st
   const second = startConsumer(other)
   const halves = async () => [await shardsOf(one), await shardsOf(other)].every((shards) => shards === SHARD_COUNT / 2)
   await until('both have half', halves)
+  const counts = async () =>
+    [first, second].map(({ leases }) => leases.shards.length).join() === `${SHARD_COUNT / 2},${SHARD_COUNT / 2}`
+  await until('each says so', counts)
   await first.stop()
   await until('the second has all', async () => (await shardsOf(other)) === SHARD_COUNT)
+  await until('it says so', async () => second.leases.shards.length === SHARD_COUNT)
   // One that stands still: it has shards, and gives no sign of life any more.
   const silent = new BookedShards(book.pool, newId('own'), limits)
   let beatenMs = 0

@@ -6,13 +6,12 @@ import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { runAudit } from '../../../control/audit/runAudit.ts'
 import { monthStartMs } from '../../../control/book/partitions/idTime.ts'
-import { payProviders } from '../../../control/products/marketplace/serving/payProviders.ts'
-import { payShares } from '../../../control/products/transfers/referrals/share.ts'
 import { readManifest } from '../../../control/records/archive/archiveFile.ts'
 import { archiveMonth } from '../../../control/records/archive/archiveMonth.ts'
 import { checkArchive } from '../../../control/records/archive/checkArchive.ts'
 import { verify } from '../../../verifier/verify.ts'
 import { limits } from '../../support/limits.ts'
+import { countAll } from '../../support/parts/countAll.ts'
 import { assertCleanAudit, ensureOpen, scalar } from '../../support/parts/ledger.ts'
 import { addPastMonths } from '../../support/parts/pastMonths.ts'
 import { type Booked, VerifiedBook } from '../../support/parts/verifiedBook.ts'
@@ -73,8 +72,7 @@ test('a month whose requests burnt tokens is put away, and everything about them
   const burnt = () => scalar<number>(pool, 'SELECT coalesce(sum(lock_units), 0)::bigint FROM receipts')
   const before = await burnt()
 
-  while (await payShares(pool, limits));
-  while (await payProviders(pool, limits));
+  await countAll(pool)
   await ensureOpen(world.book)
   const { file } = await archiveMonth({ pool, redis, dir, limits }, month)
   const path = join(dir, file)

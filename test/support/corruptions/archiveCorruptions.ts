@@ -90,6 +90,11 @@ export const ARCHIVE_CORRUPTIONS: readonly Corruption[] = [
     found: 'usage by provider and outcome equals the receipts',
   },
   {
+    name: 'another usage by hour of a month that was put away',
+    sql: () => 'UPDATE archived_usage_hours SET requests = requests + 1',
+    found: 'usage by hour equals the receipts',
+  },
+  {
     name: 'another usage by tag of a month that was put away',
     sql: () => `UPDATE archived_usage_tags SET units = units + 1 WHERE kind = 'tag'`,
     found: 'usage by tag and user equals the receipts',

@@ -87,6 +87,16 @@ export const BOOK_CORRUPTIONS: readonly Corruption[] = [
     found: 'usage by provider and outcome equals the receipts',
   },
   {
+    name: 'a usage by hour that is gone',
+    sql: () => `DELETE FROM usage_hours WHERE outcome = 'ok'`,
+    found: 'usage by hour equals the receipts',
+  },
+  {
+    name: 'reasoning tokens of an hour one higher',
+    sql: () => 'UPDATE usage_hours SET reasoning_tokens = reasoning_tokens + 1',
+    found: 'usage by hour equals the receipts',
+  },
+  {
     name: 'a usage by tag that is gone',
     sql: () => `DELETE FROM usage_tags WHERE kind = 'tag'`,
     found: 'usage by tag and user equals the receipts',

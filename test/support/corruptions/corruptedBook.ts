@@ -9,16 +9,15 @@ import { noteOwner } from '../../../control/book/settlement/proxyOwners.ts'
 import { openNewAccount } from '../../../control/identity/accounts/accounts.ts'
 import { endKey, makeKey } from '../../../control/identity/keys/keyChanges.ts'
 import { type CloseOptions, closePeriod } from '../../../control/products/holders/rewards/closePeriod.ts'
-import { payProviders } from '../../../control/products/marketplace/serving/payProviders.ts'
 import { insertBatch } from '../../../control/products/settlements/batchRow.ts'
 import { newBatch } from '../../../control/products/settlements/newBatch.ts'
 import { claimLink, createLink } from '../../../control/products/transfers/links/links.ts'
-import { payShares } from '../../../control/products/transfers/referrals/share.ts'
 import { archiveMonth } from '../../../control/records/archive/archiveMonth.ts'
 import { OPERATOR } from '../../../control/runtime/activity/activity.ts'
 import { withTransaction } from '../../../control/runtime/db/pool.ts'
 import { limitsWith } from '../limits.ts'
 import { TEST_LOG_KEY } from '../logKey.ts'
+import { countAll } from '../parts/countAll.ts'
 import { appendEndings, endedOf } from '../parts/endings.ts'
 import { ensureOpen, scalar, until } from '../parts/ledger.ts'
 import { burnt, LockMarket, MICRO_UNITS, OFFER_NANOS } from '../parts/lockMarket.ts'
@@ -233,8 +232,7 @@ async function putMonthAway({ book }: PaymentBench, { accountId, keyId, market }
       requestId: newId('req', atMs),
       settlement: { keyId, startedAtMs: atMs, endUser: 'carol', tags: 'team=archive', tagsSalt: 'salt' },
     })
-  while (await payShares(book.pool, limits));
-  while (await payProviders(book.pool, limits));
+  await countAll(book.pool)
   await ensureOpen(book)
   await signCheckpoint(book.pool, KEY, limits)
   await archiveMonth({ ...book, dir, limits }, new Date(atMs).toISOString().slice(0, 7))

@@ -6,14 +6,13 @@ import { bookBatch } from '../../../control/book/settlement/bookBatch.ts'
 import type { Booked } from '../../../control/book/settlement/bookEntries.ts'
 import { parseEntries } from '../../../control/book/settlement/openEntry.ts'
 import { openNewAccount } from '../../../control/identity/accounts/accounts.ts'
-import { payProviders } from '../../../control/products/marketplace/serving/payProviders.ts'
-import { payShares } from '../../../control/products/transfers/referrals/share.ts'
 import { ArchiveError } from '../../../control/records/archive/archiveError.ts'
 import type { Manifest } from '../../../control/records/archive/archiveFile.ts'
 import { type ArchiveOptions, archiveMonth } from '../../../control/records/archive/archiveMonth.ts'
 import type { Pool } from '../../../control/runtime/db/pool.ts'
 import { limits } from '../limits.ts'
 import { makeTempDir, removeTempDir } from '../tempDir.ts'
+import { countAll } from './countAll.ts'
 import { batchOf, endedOf } from './endings.ts'
 import { type Book, ensureOpen, scalar, startBook } from './ledger.ts'
 import { addPastMonths } from './pastMonths.ts'
@@ -80,8 +79,7 @@ export class ArchiveWorld {
     const fields = [Buffer.from('b'), batchOf(newId('own'), 1, endings)]
     const raw = { shard: shardOf(accountId), id: `${this.nowMs}-${++this.lastEntry}`, fields }
     const booked = await bookBatch(pool, parseEntries([raw]))
-    while (await payShares(pool, limits));
-    while (await payProviders(pool, limits));
+    await countAll(pool)
     return booked
   }
 
