@@ -4,6 +4,7 @@ import { statSync, utimesSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { loadHttpServer } from '../proxy/server/httpServer.mjs'
 
 function modifiedMs(path) {
   return statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0
@@ -42,7 +43,7 @@ export function installPackages(folder, env = process.env) {
  */
 function nativeFault(folder) {
   try {
-    createRequire(join(folder, 'package.json'))('uWebSockets.js')
+    loadHttpServer(createRequire(join(folder, 'package.json')))
     return undefined
   } catch (error) {
     return error.message
@@ -55,7 +56,7 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
     installPackages(root)
     const fault = nativeFault(root)
     if (fault !== undefined) {
-      console.error(`The HTTP server's package does not run under Node.js ${process.versions.node}: ${fault}`)
+      console.error(fault)
       process.exitCode = 1
     }
   }

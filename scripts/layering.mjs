@@ -210,7 +210,7 @@ function readSources(root) {
     }
     for (const entry of entries) {
       const path = posix.join(folder, entry.replaceAll('\\', '/'))
-      if (path.endsWith('.ts') && !/\/(generated|node_modules)\//.test(path))
+      if (/\.(ts|mjs)$/.test(path) && !/\/(generated|node_modules)\//.test(path))
         files.set(path, readFileSync(join(root, path), 'utf8'))
     }
   }

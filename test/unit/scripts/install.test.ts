@@ -4,17 +4,20 @@ import { chmodSync, cpSync, existsSync, mkdirSync, readFileSync, utimesSync, wri
 import { dirname, join } from 'node:path'
 import test, { type TestContext } from 'node:test'
 import { projectRoot } from '../../../control/launch/paths.ts'
+import { httpServerFor } from '../../../proxy/server/httpServer.mjs'
 import { makeTempDir, removeTempDir } from '../../support/tempDir.ts'
 
-const FILES = ['Makefile', 'package.json', 'package-lock.json', 'scripts/node-version.mjs', 'scripts/install.mjs']
+const SCRIPTS = ['scripts/node-version.mjs', 'scripts/install.mjs', 'proxy/server/httpServer.mjs']
+const FILES = ['Makefile', 'package.json', 'package-lock.json', ...SCRIPTS]
+const PACKAGE = httpServerFor(process.versions.node).name
 const HOUR_MS = 3_600_000
 
 /** Installs a package in place of the HTTP server's that loads only where FAKE_FAULT was not set, and counts its runs. */
 const FAKE_NPM = `#!/bin/sh
 set -eu
-rm -rf node_modules && mkdir -p node_modules/uWebSockets.js
-if [ -n "$FAKE_FAULT" ]; then echo "throw new Error('$FAKE_FAULT')" > node_modules/uWebSockets.js/index.js
-else echo '' > node_modules/uWebSockets.js/index.js; fi
+rm -rf node_modules && mkdir -p node_modules/${PACKAGE}
+if [ -n "$FAKE_FAULT" ]; then echo "throw new Error('$FAKE_FAULT')" > node_modules/${PACKAGE}/index.js
+else echo '' > node_modules/${PACKAGE}/index.js; fi
 echo '{}' > node_modules/.package-lock.json
 echo "$@" >> npm-runs
 `
@@ -45,7 +48,7 @@ class Checkout {
 
   /** As if the package had been installed by another version of Node.js. */
   spoil(): void {
-    writeFileSync(join(this.dir, 'node_modules/uWebSockets.js/index.js'), `throw new Error('no native code')`)
+    writeFileSync(join(this.dir, `node_modules/${PACKAGE}/index.js`), `throw new Error('no native code')`)
   }
 
   touchLock(): void {
@@ -85,6 +88,6 @@ test('if the packages do not run, make reports the reason and does not start', (
   assert.notEqual(status, 0)
   assert.match(
     stderr,
-    /The HTTP server's package does not run under Node\.js \d+\.\d+\.\d+: no native code for this machine/,
+    /The package uWebSockets\.js\S* does not load: no native code for this machine\nRun `make install` with this Node\.js/,
   )
 })
