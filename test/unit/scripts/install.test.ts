@@ -7,8 +7,10 @@ import { projectRoot } from '../../../control/launch/paths.ts'
 import { httpServerFor } from '../../../proxy/server/httpServer.mjs'
 import { makeTempDir, removeTempDir } from '../../support/tempDir.ts'
 
-const SCRIPTS = ['scripts/node-version.mjs', 'scripts/install.mjs', 'proxy/server/httpServer.mjs']
-const FILES = ['Makefile', 'package.json', 'package-lock.json', ...SCRIPTS]
+const SCRIPTS = ['node-version.mjs', 'install.mjs', 'native-code.mjs', 'native-code.json'].map(
+  (name) => `scripts/${name}`,
+)
+const FILES = ['Makefile', 'package.json', 'package-lock.json', 'proxy/server/httpServer.mjs', ...SCRIPTS]
 const PACKAGE = httpServerFor(process.versions.node).name
 const HOUR_MS = 3_600_000
 
@@ -18,7 +20,9 @@ set -eu
 rm -rf node_modules && mkdir -p node_modules/${PACKAGE}
 if [ -n "$FAKE_FAULT" ]; then echo "throw new Error('$FAKE_FAULT')" > node_modules/${PACKAGE}/index.js
 else echo '' > node_modules/${PACKAGE}/index.js; fi
-echo '{}' > node_modules/.package-lock.json
+echo '{"packages":{"node_modules/secp256k1":{"version":"5.0.2"}}}' > node_modules/.package-lock.json
+mkdir -p node_modules/secp256k1/prebuilds/linux-x64
+if [ -n "$FAKE_NATIVE" ]; then cp "$FAKE_NATIVE" node_modules/secp256k1/prebuilds/linux-x64/secp256k1.glibc.node; fi
 echo "$@" >> npm-runs
 `
 
@@ -33,10 +37,13 @@ class Checkout {
     chmodSync(join(this.dir, 'bin/npm'), 0o755)
   }
 
-  /** @param fault what the package that this run of npm installs throws when it is loaded */
-  make({ fault = '' } = {}): { readonly status: number | null; readonly stderr: string } {
+  /**
+   * @param fault what the package that this run of npm installs throws when it is loaded
+   * @param native a file that it installs as the native code of another package
+   */
+  make({ fault = '', native = '' } = {}): { readonly status: number | null; readonly stderr: string } {
     const path = [join(this.dir, 'bin'), dirname(process.execPath), process.env['PATH']].join(':')
-    const env = { ...process.env, PATH: path, FAKE_FAULT: fault, MAKEFLAGS: '', MAKELEVEL: '' }
+    const env = { ...process.env, PATH: path, FAKE_FAULT: fault, FAKE_NATIVE: native, MAKEFLAGS: '', MAKELEVEL: '' }
     return spawnSync('make', ['install'], { cwd: this.dir, env, encoding: 'utf8' })
   }
 
@@ -90,4 +97,24 @@ test('if the packages do not run, make reports the reason and does not start', (
     stderr,
     /The package uWebSockets\.js\S* does not load: no native code for this machine\nRun `make install` with this Node\.js/,
   )
+})
+
+test('native code with one changed byte is refused, and again until the right one is installed', (t) => {
+  const checkout = newCheckout(t)
+  const original = join(projectRoot, 'node_modules/secp256k1/prebuilds/linux-x64/secp256k1.glibc.node')
+  const changed = join(checkout.dir, 'changed.node')
+  const bytes = readFileSync(original)
+  bytes[bytes.length - 1] = (bytes[bytes.length - 1] ?? 0) ^ 1
+  writeFileSync(changed, bytes)
+  for (const runs of [1, 2]) {
+    const { status, stderr } = checkout.make({ native: changed })
+    assert.notEqual(status, 0)
+    assert.match(
+      stderr,
+      /secp256k1\/prebuilds\/linux-x64\/secp256k1\.glibc\.node is not the file that scripts\/native-code\.json has/,
+    )
+    assert.equal(checkout.runs, runs)
+  }
+  assert.equal(checkout.make({ native: original }).status, 0)
+  assert.equal(checkout.runs, 3)
 })
