@@ -18,7 +18,7 @@ interface Locked {
 }
 
 const MEBIBYTE = 1_048_576
-/** What the packages of a production installation may hold in bytes. viem takes the most, the tokenizer's tables are next. */
+/** The most bytes of the packages of a production installation. viem takes the most, the tokenizer's tables are next. */
 const SIZE_MAX_BYTES = 120 * MEBIBYTE
 /** Packages for one platform each are named by what they have in common. */
 const PLATFORMS = /^(@uwsjs|@napi-rs)\/.+$/
@@ -38,7 +38,7 @@ const lock: Readonly<Record<string, Locked>> = JSON.parse(
   readFileSync(join(projectRoot, 'package-lock.json'), 'utf8'),
 ).packages
 const nativeCode: NativeCode = await import(pathToFileURL(join(projectRoot, 'scripts/native-code.mjs')).href)
-/** What `npm ci --omit=dev` installs; it leaves out packages that are both for development and optional only with both omitted. */
+/** The packages that `npm ci --omit=dev` installs; it leaves out packages that are both for development and optional only with both omitted. */
 const production = Object.entries(lock).filter(([path, { dev }]) => path !== '' && dev !== true)
 
 function nameOf(path: string): string {
