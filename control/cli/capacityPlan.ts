@@ -84,7 +84,7 @@ export function planCapacity(demand: CapacityDemand, figures: CapacityFigures): 
     controlCores: coresOf(requests * micros.control),
     postgresCores: coresOf(requests * micros.postgres),
     books: Math.max(1, Math.ceil(requests / first.rate)),
-    bookRequestsMax: Math.round(first.rate),
+    bookRequestsMax: Math.floor(first.rate),
     bound: first.process,
     walBytesPerDay: requests * SECONDS_PER_DAY * figures.walBytesPerReceipt,
     diskBytesPerDay: requests * SECONDS_PER_DAY * BOOK_BYTES_PER_RECEIPT,

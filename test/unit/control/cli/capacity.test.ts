@@ -82,14 +82,12 @@ test('the text names the process that ends an installation, and into how many th
 
 test('the figures are those of the report of the last benchmark', () => {
   const report = readFileSync(join(projectRoot, 'bench/REPORT.md'), 'utf8')
-  for (const keys of ['hot', 'cold'] as const) {
+  const ends = [...report.matchAll(/PostgreSQL ends the installation, at ([\d,]+) requests a second/g)]
+  for (const [at, keys] of (['hot', 'cold'] as const).entries()) {
     const { bookRequestsMax, bound } = planCapacity({ ...DEMAND, keys }, CAPACITY_FIGURES)
     assert.equal(bound, 'postgres')
-    assert.ok(
-      report.includes(
-        `PostgreSQL ends the installation, at ${bookRequestsMax.toLocaleString('en-US')} requests a second.`,
-      ),
-    )
+    // Both are rounded, and the plan's figures are, too.
+    assert.ok(Math.abs(Number(ends[at]?.[1]?.replaceAll(',', '')) - bookRequestsMax) <= 1, keys)
   }
   assert.ok(report.includes(`from the run of ${CAPACITY_FIGURES.at}`))
 })
