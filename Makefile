@@ -1,7 +1,7 @@
 # Everything a person or a machine does with the project. `make help` lists it.
 SHELL := /bin/sh
 
-.PHONY: help install build run check docs format test test-node22 test-long bench audit clean
+.PHONY: help install build run check docs format test test-node22 test-node24 test-long bench audit clean
 .DEFAULT_GOAL := help
 
 help: ## List what can be made
@@ -32,8 +32,10 @@ test: build ## Every test but the long ones; only="unit chat" picks folders or f
 	@node dist/test/run.js $(only)
 
 test-node22: build ## The same under Node.js 22, with the newest clients
+test-node24: build ## The same under Node.js 24, in a root of Debian 13 where glibc is too old for it
+test-node22 test-node24:
 	@node scripts/system-packages.mjs redis chromium >/dev/null
-	@node scripts/test-node22.mjs $(only)
+	@node scripts/test-node.mjs $(patsubst test-node%,%,$@) $(only)
 
 test-long: build ## The long tests, those that kill parts, and more rounds of the property tests
 	@node scripts/system-packages.mjs redis nginx haproxy >/dev/null
@@ -47,5 +49,5 @@ audit: build ## Check every invariant of the book that `make run` keeps
 	@node scripts/sluice.mjs audit
 
 clean: ## Remove what was built; data in .sluice/ stays
-	rm -rf dist dist-node22 contract/wire/generated control/book/receipt/generated node_modules bench/portkey/node_modules \
-		test/agents/node_modules test/node22/node_modules test/node22/runtime/node_modules bench/results/partial
+	rm -rf dist dist-node22 dist-node24 contract/wire/generated control/book/receipt/generated node_modules bench/portkey/node_modules \
+		test/agents/node_modules test/nodes/22/node_modules test/nodes/24/node_modules bench/results/partial

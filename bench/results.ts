@@ -1,5 +1,6 @@
 import { spawnSync } from 'node:child_process'
 import { availableParallelism, cpus, release, totalmem } from 'node:os'
+import type { ProcessName } from '../control/cli/ceilings.ts'
 import type { Background } from './background.ts'
 import type { TargetName } from './cases.ts'
 import type { LoadResult } from './load/options.ts'
@@ -51,8 +52,8 @@ export interface AccountsResult {
 }
 
 /** The processes of an installation. */
-export const PROCESS_NAMES = ['proxy', 'redis', 'control', 'postgres'] as const
-export type ProcessName = (typeof PROCESS_NAMES)[number]
+export const PROCESS_NAMES: readonly ProcessName[] = ['proxy', 'redis', 'control', 'postgres']
+export type { ProcessName }
 
 /** One load on a whole installation. */
 export interface InstallationLoad {

@@ -1,5 +1,6 @@
 import type { HttpResponse, TemplatedApp } from 'uWebSockets.js'
-import uws from 'uWebSockets.js'
+import { createRequire } from 'node:module'
+import { loadHttpServer } from '../proxy/server/httpServer.mjs'
 import { MockAttestation } from './attestation/attestationRoute.ts'
 import { MockBatches } from './batches.ts'
 import { answerWhole } from './completion.ts'
@@ -16,6 +17,8 @@ import { parseChat, readBody, readHead } from './request.ts'
 import { Stream } from './stream.ts'
 import { MockVideos } from './videos.ts'
 import { TimerWheel } from './wheel.ts'
+
+const uws = loadHttpServer(createRequire(import.meta.url))
 
 export interface ProviderOptions {
   /** 0 takes any free port. */

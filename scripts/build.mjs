@@ -82,7 +82,7 @@ function removeStale() {
     if (!existsSync(join(dist, folder))) continue
     for (const entry of readdirSync(join(dist, folder), { recursive: true })) {
       const path = join(folder, entry)
-      if (!/\.(js(\.map)?|d\.ts|sql)$/.test(path) || existsSync(join(root, path))) continue
+      if (!/\.(m?js(\.map)?|d\.ts|sql)$/.test(path) || existsSync(join(root, path))) continue
       if (!existsSync(join(root, path.replace(/\.(js(\.map)?|d\.ts)$/, '.ts')))) rmSync(join(dist, path))
     }
   }
@@ -105,7 +105,7 @@ writeBuildInfo()
 copyAssets('contract', ['.lua', 'generated/messages.js', 'generated/otlp.js', '.schema.json'])
 copyAssets('control', ['.lua', '.sql'])
 copyAssets('contracts', ['.json'])
-copyAssets('proxy', ['.md', '.txt'])
+copyAssets('proxy', ['.md', '.txt', '.mjs'])
 copyAssets('verifier', ['package.json', '.md'])
 cpSync(join(root, 'LICENSE'), join(root, 'dist/verifier/LICENSE'))
 // The types that the package is published with; this also fails where it is not fit for browsers.

@@ -11,6 +11,7 @@ const steps = [
   ['types of the verifier in browsers', 'node_modules/.bin/tsc', ['-p', 'verifier/tsconfig.json', '--noEmit']],
   ['contracts', process.execPath, ['scripts/contracts.mjs', '--check']],
   ['lint and format', 'node_modules/.bin/biome', ['check', '--error-on-warnings', '.']],
+  ['native code', process.execPath, ['scripts/native-code.mjs']],
   ['layering', process.execPath, ['scripts/layering.mjs']],
   ['owners of tables', process.execPath, ['scripts/tables.mjs']],
   ['rooms', process.execPath, ['scripts/rooms.mjs']],

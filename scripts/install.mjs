@@ -1,9 +1,11 @@
 // Installs the npm packages when that is due, which `make` asks before everything that needs them.
 import { spawnSync } from 'node:child_process'
-import { statSync, utimesSync } from 'node:fs'
+import { rmSync, statSync, utimesSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { loadHttpServer } from '../proxy/server/httpServer.mjs'
+import { nativeCodeFaults } from './native-code.mjs'
 
 function modifiedMs(path) {
   return statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0
@@ -20,10 +22,18 @@ export function isStale(folder) {
   return modifiedMs(stampOf(folder)) < Math.max(...inputs)
 }
 
+/** Throws when native code is not what is on record. The packages count as missing then, so that nothing goes on with them. */
+function refuseOtherCode(folder) {
+  const faults = nativeCodeFaults(folder)
+  if (faults.length === 0) return
+  rmSync(stampOf(folder))
+  throw new Error(faults.join('\n'))
+}
+
 /**
- * Installs what the lock file of a folder says.
+ * Installs the packages of a folder's lock file.
  * @param env of npm, whose PATH decides which Node.js the packages are for
- * @throws when npm fails, which has then said why
+ * @throws when npm fails, which has then said why, and when native code is not what scripts/native-code.json has on record
  */
 export function installPackages(folder, env = process.env) {
   // The output of npm goes to stderr, so that the output of the next program can be read by a program. Its warnings are about
@@ -32,6 +42,7 @@ export function installPackages(folder, env = process.env) {
   const command = ['ci', '--no-audit', '--no-fund', '--loglevel=error']
   const { status } = spawnSync('npm', command, { cwd: folder, env, stdio: ['ignore', 2, 2] })
   if (status !== 0) throw new Error(`npm ci failed in ${folder}`)
+  refuseOtherCode(folder)
   utimesSync(stampOf(folder), new Date(), new Date())
 }
 
@@ -42,7 +53,7 @@ export function installPackages(folder, env = process.env) {
  */
 function nativeFault(folder) {
   try {
-    createRequire(join(folder, 'package.json'))('uWebSockets.js')
+    loadHttpServer(createRequire(join(folder, 'package.json')))
     return undefined
   } catch (error) {
     return error.message
@@ -55,7 +66,7 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
     installPackages(root)
     const fault = nativeFault(root)
     if (fault !== undefined) {
-      console.error(`The HTTP server's package does not run under Node.js ${process.versions.node}: ${fault}`)
+      console.error(fault)
       process.exitCode = 1
     }
   }

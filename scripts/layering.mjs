@@ -214,7 +214,7 @@ function readSources(root) {
     }
     for (const entry of entries) {
       const path = posix.join(folder, entry.replaceAll('\\', '/'))
-      if (/\.tsx?$/.test(path) && !/\/(generated|node_modules)\//.test(path))
+      if (/\.(tsx?|mjs)$/.test(path) && !/\/(generated|node_modules)\//.test(path))
         files.set(path, readFileSync(join(root, path), 'utf8'))
     }
   }

@@ -36,6 +36,18 @@ const PACKAGES = {
     wanted: 'haproxy',
     packages: { 'apt-get': 'haproxy', brew: 'haproxy', dnf: 'haproxy', apk: 'haproxy', pacman: 'haproxy' },
   },
+  mmdebstrap: {
+    programs: ['mmdebstrap'],
+    satisfied: (program) => spawnSync(program, ['--version']).status === 0,
+    wanted: 'mmdebstrap',
+    packages: { 'apt-get': 'mmdebstrap' },
+  },
+  bubblewrap: {
+    programs: ['bwrap'],
+    satisfied: (program) => spawnSync(program, ['--version']).status === 0,
+    wanted: 'bubblewrap',
+    packages: { 'apt-get': 'bubblewrap', dnf: 'bubblewrap', apk: 'bubblewrap', pacman: 'bubblewrap' },
+  },
 }
 
 const INSTALL = {
@@ -87,7 +99,8 @@ export function provide(need) {
   if (found !== undefined) return found
   const { wanted, packages } = PACKAGES[need]
   const manager = Object.keys(INSTALL).find(has)
-  if (manager === undefined) throw new Error(`${wanted} is missing; install it and run this again`)
+  if (manager === undefined || packages[manager] === undefined)
+    throw new Error(`${wanted} is missing; install it and run this again`)
   const install = [manager, ...INSTALL[manager], packages[manager]]
   const before = privilege(manager)
   if (before === undefined) throw new Error(`${wanted} is missing; install it with: sudo ${install.join(' ')}`)

@@ -1,3 +1,4 @@
+import { ceilingOf, coresFor, firstCeiling, SPLITS } from '../../control/cli/ceilings.ts'
 import {
   type BenchResults,
   type InstallationLoad,
@@ -5,7 +6,7 @@ import {
   PROCESS_NAMES,
   type ProcessName,
 } from '../results.ts'
-import { ceilingOf, coresFor, firstCeiling, SPLITS } from './ceilings.ts'
+
 import { median } from './figures.ts'
 import { digits, NOTHING, section, spread, table, whole } from './text.ts'
 
@@ -78,7 +79,8 @@ ${end}
 ${table(['', ...RATES.map((rate) => `${whole(rate)} a second`), 'its ceiling, requests a second', 'how it is split today'], rows)}`
 }
 
-function costsOf(loads: readonly InstallationLoad[]): Record<ProcessName, number> {
+/** CPU time of a request by process, in microseconds: medians of loads. */
+export function costsOf(loads: readonly InstallationLoad[]): Record<ProcessName, number> {
   const cost = (name: ProcessName) => median(loads.map((load) => costOf(load, name)))
   return { proxy: cost('proxy'), redis: cost('redis'), control: cost('control'), postgres: cost('postgres') }
 }

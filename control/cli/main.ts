@@ -13,6 +13,7 @@ import { AGENT } from './agent.ts'
 import { APPROVAL } from './approval.ts'
 import { AUDIT } from './audit.ts'
 import { BATCH } from './batch.ts'
+import { CAPACITY } from './capacity.ts'
 import { CATALOG } from './catalog.ts'
 import { CHAIN } from './chain.ts'
 import { type Arguments, type Command, type CommandGroup, isSet, UsageError } from './command.ts'
@@ -71,6 +72,7 @@ export const COMMANDS: readonly (CommandGroup | Command)[] = [
   HOLDS,
   LEASES,
   LOAD,
+  CAPACITY,
 ]
 const TOLD_IN_A_LINE = [
   NotStuckError,

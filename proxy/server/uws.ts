@@ -1,5 +1,8 @@
 // The only file of the proxy that names the HTTP server package.
-import uWebSockets, { type TemplatedApp, type us_listen_socket } from 'uWebSockets.js'
+
+import type { TemplatedApp, us_listen_socket } from 'uWebSockets.js'
+import { createRequire } from 'node:module'
+import { loadHttpServer } from './httpServer.mjs'
 
 export type { HttpRequest, HttpResponse, TemplatedApp } from 'uWebSockets.js'
 
@@ -7,6 +10,8 @@ export type ListenSocket = us_listen_socket
 
 /** The types of the package leave out how it is closed, which ends all its connections. */
 export type App = TemplatedApp & { close(): void }
+
+const uWebSockets = loadHttpServer(createRequire(import.meta.url))
 
 export const newApp = uWebSockets.App as () => App
 

@@ -1,4 +1,5 @@
 import { alertsPage } from './alerts.mjs'
+import { capacityFiguresFile, scalePage } from './capacity.mjs'
 import { catalogFilePage } from './catalogFile.mjs'
 import { cliPage } from './cli.mjs'
 import { configurationPage } from './configuration.mjs'
@@ -33,6 +34,8 @@ export async function pages(root) {
     ['docs/reference/logs.md', logsPage()],
     ...(await dashboardFiles()),
     ['docs/images/overview.svg', overviewPicture(root)],
+    ['control/cli/capacityFigures.ts', capacityFiguresFile(root)],
+    ['docs/operations/scale.md', await scalePage(root)],
     ['README.md', readmeWithFigures(root)],
   ]
 }

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { ceilingOf, coresFor, firstCeiling, SPLITS, type Split } from '../../../../bench/report/ceilings.ts'
 import { PROCESS_NAMES, type ProcessName } from '../../../../bench/results.ts'
+import { ceilingOf, coresFor, firstCeiling, SPLITS, type Split } from '../../../../control/cli/ceilings.ts'
 
 const ANY: Split = { coresMax: Number.POSITIVE_INFINITY, why: '' }
 const ONE: Split = { coresMax: 1, why: '' }

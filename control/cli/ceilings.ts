@@ -1,8 +1,10 @@
 import { SHARD_COUNT } from '../../contract/wire/redisKeys.ts'
-import type { ProcessName } from '../results.ts'
+
+/** The processes of an installation. */
+export type ProcessName = 'proxy' | 'redis' | 'control' | 'postgres'
 
 /** The most CPU time of a core per second, in microseconds: latency grows when a core is busy all of the time. */
-const BUSY_MICROS_MAX = 800_000
+export const BUSY_MICROS_MAX = 800_000
 
 /** How far a process can be split today. */
 export interface Split {
