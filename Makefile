@@ -37,6 +37,7 @@ test-node22: build ## The same under Node.js 22, with the newest clients
 
 test-long: build ## The long tests, those that kill parts, and more rounds of the property tests
 	@node scripts/system-packages.mjs redis nginx haproxy >/dev/null
+	@node scripts/system-packages.mjs caddy mmdebstrap bwrap >/dev/null || echo "tests of what is missing are skipped"
 	@node dist/test/run.js long faults
 
 bench: build ## Measure beside nginx, haproxy and Portkey, write bench/REPORT.md; args="--help" tells more

@@ -40,7 +40,8 @@ export class ComposeConfig {
     return readFileSync(join(this.folder, name), 'utf8')
   }
 
-  private replace(name: string, text: string): void {
+  /** Replaces a file, as a secret store does. */
+  replace(name: string, text: string): void {
     const path = join(this.folder, name)
     chmodSync(path, 0o644)
     writeFileSync(path, `${text}\n`)

@@ -43,6 +43,11 @@ export class DeploymentWorld {
     })
   }
 
+  /** Sends requests at an address until one is answered. */
+  serves(url: string, apiKey: string): Promise<void> {
+    return until('a request is answered', async () => (await postModel(url, apiKey)).status === 200)
+  }
+
   async stop(): Promise<void> {
     await Promise.all([this.provider.stop(), this.redis.stop()])
     removeTempDir(this.dir)
@@ -107,7 +112,7 @@ export class Deployment {
   /** One request at an address of the gateway. */
   async ask(url: string): Promise<Reply> {
     this.apiKey ||= await this.createAccount()
-    const answer = await this.post(url, this.apiKey)
+    const answer = await postModel(url, this.apiKey)
     if (answer.status === 200) this.answered++
     return answer
   }
@@ -155,12 +160,12 @@ export class Deployment {
   private async createAccount(): Promise<string> {
     const { api_key: apiKey } = (await this.command('account', 'create', '--credits', '10')) as { api_key: string }
     const url = this.proxies[0]?.url ?? ''
-    await until('the account is known', async () => (await this.post(url, apiKey)).status === 200)
+    await this.world.serves(url, apiKey)
     this.answered++
     return apiKey
   }
+}
 
-  private post(url: string, apiKey: string): Promise<Reply> {
-    return postRaw(url, apiKey, JSON.stringify({ model: MODEL, messages: [{ role: 'user', content: 'hello' }] }))
-  }
+function postModel(url: string, apiKey: string): Promise<Reply> {
+  return postRaw(url, apiKey, JSON.stringify({ model: MODEL, messages: [{ role: 'user', content: 'hello' }] }))
 }
