@@ -86,7 +86,7 @@ function removeStale() {
   }
 }
 
-/** Writes the labels of the metric sluice_build_info. The build of an image has no git and is told the commit. */
+/** Writes the labels of the metric sluice_build_info. The build of an image has no git, and has the commit in BUILD_REVISION. */
 function writeBuildInfo() {
   const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
   const git = spawnSync('git', ['rev-parse', '--short=12', 'HEAD'], { cwd: root, encoding: 'utf8' })

@@ -55,7 +55,9 @@ test('the password of the database is replaced by a second user', async () => {
   const client = new pg.Client({ connectionString: url.href })
   await client.connect()
   const [name, password] = [`rotated_${randomBytes(4).toString('hex')}`, randomBytes(16).toString('hex')]
-  await client.query(`CREATE ROLE ${name} LOGIN PASSWORD '${password}' IN ROLE ${client.escapeIdentifier(url.username)}`)
+  await client.query(
+    `CREATE ROLE ${name} LOGIN PASSWORD '${password}' IN ROLE ${client.escapeIdentifier(url.username)}`,
+  )
   await client.end()
   Object.assign(url, { username: name, password })
   config.replace('secrets/database_url', url.href)

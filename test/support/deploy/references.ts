@@ -1,80 +1,109 @@
-import type { KubernetesObject } from './kubernetes.ts'
-import { type PodSpec, workloads } from './kubernetes.ts'
+import { type KubernetesObject, type PodSpec, workloads } from './kubernetes.ts'
 
 type Labels = Readonly<Record<string, string>>
 
-/** What the objects of a rendering name and do not have: labels, ports, config maps, volumes, services, targets. */
-export function referenceFaults(objects: readonly KubernetesObject[]): string[] {
-  const pods = workloads(objects).map(({ spec }) => spec.template)
-  const has = (kind: string, name: string): boolean =>
-    objects.some((one) => one.kind === kind && one.metadata.name === name)
-  const faults: string[] = []
-  const expect = (holds: boolean, what: string): void => void (holds || faults.push(what))
-  for (const object of objects) {
-    const place = `${object.kind} ${object.metadata.name}`
-    const spec = object.spec as unknown as Record<string, never> | undefined
-    const { selector, podSelector, ports, scaleTargetRef, serviceName, endpoints } = spec ?? {}
-    const labels: Labels | undefined = matched(selector) ?? matched(podSelector)
-    const chosen = pods.filter(({ metadata }) => isChosen(labels, metadata.labels))
-    const isMonitor = object.kind === 'ServiceMonitor'
-    if (labels !== undefined && !isMonitor) expect(chosen.length > 0, `${place} selects no pod`)
-    if (object.kind === 'Service') {
-      for (const port of (ports ?? []) as { targetPort: string }[]) {
-        expect(
-          chosen.every((pod) => hasPort(pod.spec, port.targetPort)),
-          `${place}: no port ${port.targetPort}`,
-        )
-      }
-    }
-    if (object.kind === 'NetworkPolicy') {
-      const rules = (spec?.['ingress'] ?? []) as { ports: { port: string }[] }[]
-      for (const { port } of rules.flatMap((rule) => rule.ports)) {
-        expect(
-          chosen.every((pod) => hasPort(pod.spec, port)),
-          `${place}: no port ${port}`,
-        )
-      }
-    }
-    if (isMonitor) {
-      const services = objects.filter(({ kind, metadata }) => kind === 'Service' && isChosen(labels, metadata.labels))
-      for (const { port } of (endpoints ?? []) as { port: string }[]) {
-        const found = services.filter((one) => namesOf(one).includes(port))
-        expect(found.length === 1, `${place}: ${found.length} services have the port ${port}`)
-      }
-    }
-    if (scaleTargetRef !== undefined) {
-      const { kind, name } = scaleTargetRef as { kind: string; name: string }
-      expect(has(kind, name), `${place}: no ${kind} ${name}`)
-    }
-    if (serviceName !== undefined) expect(has('Service', serviceName), `${place}: no service ${serviceName}`)
-  }
-  for (const workload of workloads(objects)) {
-    const place = `${workload.kind} ${workload.metadata.name}`
-    const { spec } = workload.spec.template
-    const claims = (workload.spec.volumeClaimTemplates ?? []).map(({ metadata }) => metadata.name)
-    const volumes = [...(spec.volumes ?? []).map(({ name }) => name), ...claims]
-    const mounts = spec.containers.flatMap(({ volumeMounts }) => volumeMounts ?? []).map(({ name }) => name)
-    for (const name of mounts) expect(volumes.includes(name), `${place}: no volume ${name}`)
-    for (const name of volumes) expect(mounts.includes(name), `${place}: nothing mounts ${name}`)
-    const maps = [
-      ...spec.containers.flatMap(({ envFrom }) => envFrom ?? []).map(({ configMapRef }) => configMapRef.name),
-      ...(spec.volumes ?? []).flatMap(({ configMap }) => (configMap === undefined ? [] : [configMap.name])),
-    ]
-    for (const name of maps) expect(has('ConfigMap', name), `${place}: no config map ${name}`)
-    for (const container of spec.containers) {
-      for (const probe of ['readinessProbe', 'livenessProbe', 'startupProbe']) {
-        const given = container[probe] as { httpGet?: { port: string }; tcpSocket?: { port: string } } | undefined
-        const port = given?.httpGet?.port ?? given?.tcpSocket?.port
-        if (port !== undefined) expect(hasPort(spec, port), `${place}: ${probe} asks at no port ${port}`)
-      }
-    }
-  }
-  return faults
+/** The members of a specification that name something else; which of them there are depends on the kind. */
+interface Naming {
+  readonly selector?: unknown
+  readonly podSelector?: unknown
+  readonly ports?: readonly { readonly name: string; readonly targetPort: string }[]
+  readonly ingress?: readonly { readonly ports: readonly { readonly port: string }[] }[]
+  readonly scaleTargetRef?: { readonly kind: string; readonly name: string }
+  readonly serviceName?: string
+  readonly endpoints?: readonly { readonly port: string }[]
 }
 
-function matched(selector: unknown): Labels | undefined {
+interface Probe {
+  readonly httpGet?: { readonly port: string }
+  readonly tcpSocket?: { readonly port: string }
+}
+
+/** What the objects of a rendering name and do not have: labels, ports, config maps, volumes, services, targets. */
+export function referenceFaults(objects: readonly KubernetesObject[]): string[] {
+  const pods = workloads(objects)
+  return [
+    ...objects.flatMap((object) => selectionFaults(object, objects)),
+    ...objects.flatMap((object) => portFaults(object, objects)),
+    ...pods.flatMap((workload) => volumeFaults(workload, objects)),
+    ...pods.flatMap((workload) => probeFaults(workload)),
+  ].map(({ object, what }) => `${object.kind} ${object.metadata.name}: ${what}`)
+}
+
+interface Fault {
+  readonly object: KubernetesObject
+  readonly what: string
+}
+
+function selectionFaults(object: KubernetesObject, objects: readonly KubernetesObject[]): Fault[] {
+  const { scaleTargetRef, serviceName } = namingOf(object)
+  const faults: string[] = []
+  const isSelecting = labelsOf(object) !== undefined && object.kind !== 'ServiceMonitor'
+  if (isSelecting && chosenBy(object, objects).length === 0) faults.push('it selects no pod')
+  if (scaleTargetRef !== undefined && !has(objects, scaleTargetRef.kind, scaleTargetRef.name)) {
+    faults.push(`there is no ${scaleTargetRef.kind} ${scaleTargetRef.name}`)
+  }
+  if (serviceName !== undefined && !has(objects, 'Service', serviceName))
+    faults.push(`there is no service ${serviceName}`)
+  return faults.map((what) => ({ object, what }))
+}
+
+/** Ports that a service, a policy or a monitor names. */
+function portFaults(object: KubernetesObject, objects: readonly KubernetesObject[]): Fault[] {
+  const { ports = [], ingress = [], endpoints = [] } = namingOf(object)
+  const chosen = chosenBy(object, objects).map(({ spec }) => spec.template.spec)
+  const named = object.kind === 'Service' ? ports.map(({ targetPort }) => targetPort) : []
+  const allowed = ingress.flatMap((rule) => rule.ports.map(({ port }) => port))
+  const missing = [...named, ...allowed].filter((port) => !chosen.every((pod) => hasPort(pod, port)))
+  const services = objects.filter((one) => one.kind === 'Service' && isChosen(labelsOf(object), one.metadata.labels))
+  const unread = endpoints.filter(({ port }) => {
+    return services.filter((service) => namingOf(service).ports?.some(({ name }) => name === port)).length !== 1
+  })
+  return [...missing, ...unread.map(({ port }) => port)].map((port) => ({ object, what: `there is no port ${port}` }))
+}
+
+function volumeFaults(object: KubernetesObject, objects: readonly KubernetesObject[]): Fault[] {
+  const { spec } = object.spec.template
+  const claims = (object.spec.volumeClaimTemplates ?? []).map(({ metadata }) => metadata.name)
+  const volumes = [...(spec.volumes ?? []).map(({ name }) => name), ...claims]
+  const mounts = spec.containers.flatMap(({ volumeMounts }) => volumeMounts ?? []).map(({ name }) => name)
+  const maps = [
+    ...spec.containers.flatMap(({ envFrom }) => envFrom ?? []).map(({ configMapRef }) => configMapRef.name),
+    ...(spec.volumes ?? []).flatMap(({ configMap }) => (configMap === undefined ? [] : [configMap.name])),
+  ]
+  return [
+    ...mounts.filter((name) => !volumes.includes(name)).map((name) => `there is no volume ${name}`),
+    ...volumes.filter((name) => !mounts.includes(name)).map((name) => `nothing mounts ${name}`),
+    ...maps.filter((name) => !has(objects, 'ConfigMap', name)).map((name) => `there is no config map ${name}`),
+  ].map((what) => ({ object, what }))
+}
+
+function probeFaults(object: KubernetesObject): Fault[] {
+  const { spec } = object.spec.template
+  const probes = spec.containers.flatMap((container) =>
+    ['readinessProbe', 'livenessProbe', 'startupProbe'].map((name) => container[name] as Probe | undefined),
+  )
+  const ports = probes.map((probe) => probe?.httpGet?.port ?? probe?.tcpSocket?.port)
+  const missing = ports.filter((port) => port !== undefined && !hasPort(spec, port))
+  return missing.map((port) => ({ object, what: `a probe asks at no port ${port}` }))
+}
+
+function namingOf({ spec }: KubernetesObject): Naming {
+  return (spec ?? {}) as unknown as Naming
+}
+
+function has(objects: readonly KubernetesObject[], kind: string, name: string): boolean {
+  return objects.some((one) => one.kind === kind && one.metadata.name === name)
+}
+
+/** The labels that an object selects by. */
+function labelsOf(object: KubernetesObject): Labels | undefined {
+  const selector = namingOf(object).selector ?? namingOf(object).podSelector
   if (typeof selector !== 'object' || selector === null) return undefined
   return 'matchLabels' in selector ? (selector.matchLabels as Labels) : (selector as Labels)
+}
+
+function chosenBy(object: KubernetesObject, objects: readonly KubernetesObject[]): KubernetesObject[] {
+  return workloads(objects).filter(({ spec }) => isChosen(labelsOf(object), spec.template.metadata.labels))
 }
 
 function isChosen(wanted: Labels | undefined, labels: Labels | undefined): boolean {
@@ -83,8 +112,4 @@ function isChosen(wanted: Labels | undefined, labels: Labels | undefined): boole
 
 function hasPort(spec: PodSpec, name: string): boolean {
   return spec.containers.some(({ ports }) => ports?.some((port) => port.name === name) === true)
-}
-
-function namesOf({ spec }: KubernetesObject): string[] {
-  return (spec as unknown as { ports: { name: string }[] }).ports.map(({ name }) => name)
 }

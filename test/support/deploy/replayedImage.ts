@@ -47,7 +47,9 @@ export class ReplayedImage {
     const [debian, node] = [join(this.dir, 'base-debian'), join(this.dir, 'base-node')]
     // Of documents and translations the images have as little.
     const left = ['/usr/share/doc/*', '/usr/share/man/*', '/usr/share/locale/*', '/usr/share/info/*']
-    const options = ['force-unsafe-io', ...left.map((path) => `path-exclude=${path}`)].map((option) => `--dpkgopt=${option}`)
+    const options = ['force-unsafe-io', ...left.map((path) => `path-exclude=${path}`)].map(
+      (option) => `--dpkgopt=${option}`,
+    )
     run('mmdebstrap', ['--variant=minbase', '--mode=root', ...options, SUITE, debian])
     run('cp', ['-a', debian, node])
     const packages = join(this.dir, 'npm')

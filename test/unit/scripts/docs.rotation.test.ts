@@ -9,7 +9,11 @@ import { projectRoot } from '../../../control/launch/paths.ts'
 test('each secret variable has its steps', () => {
   const page = readFileSync(join(projectRoot, 'docs/operations/updates.md'), 'utf8')
   const [, section = ''] = page.split('## Rotate a secret')
-  const table = section.slice(0, section.indexOf('\n## ')).match(/^\|.*\|$/gm)?.join('\n') ?? ''
+  const table =
+    section
+      .slice(0, section.indexOf('\n## '))
+      .match(/^\|.*\|$/gm)
+      ?.join('\n') ?? ''
   const missing = secretNames('make run').filter((name) => !table.includes(`\`${name}\``))
   assert.deepEqual([missing, secretNames('command line').filter((name) => !table.includes(name))], [[], []])
 })
