@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process'
-import { cpSync, existsSync, mkdirSync, readFileSync } from 'node:fs'
+import { cpSync, mkdirSync, readFileSync, statSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { projectRoot } from '../../../control/launch/paths.ts'
 import { copied, imageStages, type Stage, type Step } from './dockerfile.ts'
@@ -93,7 +93,7 @@ export class ReplayedImage {
     for (const source of from === undefined ? sources.flatMap(contextOf) : sources) {
       const given = from === undefined ? join(projectRoot, source) : join(this.rootOf(from), source)
       // A folder is copied by what is in it, a file into the folder of the target.
-      if (sources.length === 1 && sources[0] !== '.' && existsSync(join(given, '.'))) cpInto(`${given}/.`, place)
+      if (sources.length === 1 && sources[0] !== '.' && statSync(given).isDirectory()) cpInto(`${given}/.`, place)
       else if (sources[0] === '.') cpInto(given, join(place, dirname(source)))
       else cpInto(given, place)
     }
