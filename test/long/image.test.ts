@@ -2,7 +2,7 @@
 // read-only root. Method: its steps are replayed in roots that mmdebstrap makes, since no engine is here; bwrap runs it.
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
-import { chownSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { chownSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { projectRoot } from '../../control/launch/paths.ts'
@@ -13,6 +13,7 @@ import { imageEnvironment, imageStage } from '../support/deploy/dockerfile.ts'
 import { imageNodeMajor, ReplayedImage } from '../support/deploy/replayedImage.ts'
 import { limits } from '../support/limits.ts'
 import { TEST_BUS_KEY } from '../support/parts/sealedCalls.ts'
+import { makeTempDir, removeTempDir } from '../support/tempDir.ts'
 
 const BYTES_MAX = 250_000_000
 const USER = 65532
@@ -25,19 +26,18 @@ const skip =
   (missing.length > 0 && `${missing.join(', ')} is not here`)
 
 let world: DeploymentWorld
+let dir: string
 let root: string
 before(async () => {
   if (skip !== false) return
   world = await DeploymentWorld.start()
-  const dir = join(projectRoot, '.sluice', 'image-test')
-  rmSync(dir, { recursive: true, force: true })
-  mkdirSync(dir, { recursive: true })
+  dir = makeTempDir('image')
   root = new ReplayedImage(dir, { NODE_VERSION: String(imageNodeMajor()), REVISION: 'test' }).build()
 })
 after(async () => {
   if (skip !== false) return
   await world.stop()
-  rmSync(join(projectRoot, '.sluice', 'image-test'), { recursive: true, force: true })
+  removeTempDir(dir)
 })
 
 /** A program in the image, with its user, its environment, a volume, secrets, and nothing else that it may write. */
