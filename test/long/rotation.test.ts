@@ -2,8 +2,8 @@
 // Method: the parts of compose.yaml, whose secrets are files; while one proxy restarts, the other one answers every request.
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
-import pg from 'pg'
 import { after, before, test } from 'node:test'
+import pg from 'pg'
 import { ComposeConfig } from '../support/deploy/composeConfig.ts'
 import { type Deployment, DeploymentWorld } from '../support/deploy/deployment.ts'
 
