@@ -77,7 +77,8 @@ export class ReplayedImage {
           HOME: '/root',
           NODE_EXTRA_CA_CERTS: AUTHORITY ?? '',
         }
-        run('chroot', [root, '/bin/sh', '-c', `cd ${folder} && ${step.text}`], env)
+        const mounts = ['--bind', root, '/', '--proc', '/proc', '--dev', '/dev', '--cap-add', 'ALL', '--chdir', folder]
+        run('bwrap', [...mounts, '/bin/sh', '-c', step.text], env)
       }
     }
   }
