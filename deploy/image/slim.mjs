@@ -5,7 +5,13 @@ import { join } from 'node:path'
 /** Packages of development that npm installs beside others although it leaves out the development packages. */
 const DEVELOPMENT = ['@foundry-rs', '@typescript', 'typescript']
 /** Copies for programs that are no ES modules, and sources. */
-const UNUSED = ['gpt-tokenizer/cjs', 'gpt-tokenizer/data', 'gpt-tokenizer/src', 'viem/_cjs', 'viem/node_modules/ox/_cjs']
+const UNUSED = [
+  'gpt-tokenizer/cjs',
+  'gpt-tokenizer/data',
+  'gpt-tokenizer/src',
+  'viem/_cjs',
+  'viem/node_modules/ox/_cjs',
+]
 /** Types, maps and sources of maps. Licenses stay. */
 const UNREAD = /\.(?:map|[cm]?ts|tsbuildinfo|flow)$/
 
