@@ -88,11 +88,11 @@ function removeStale() {
   }
 }
 
-/** Writes the labels of the metric sluice_build_info. */
+/** Writes the labels of the metric sluice_build_info. The build of an image has no git, and has the commit in BUILD_REVISION. */
 function writeBuildInfo() {
   const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
   const git = spawnSync('git', ['rev-parse', '--short=12', 'HEAD'], { cwd: root, encoding: 'utf8' })
-  const revision = git.status === 0 ? git.stdout.trim() : ''
+  const revision = git.status === 0 ? git.stdout.trim() : (process.env.BUILD_REVISION ?? '')
   writeFileSync(join(root, 'dist/build.json'), `${JSON.stringify({ version, revision })}\n`)
 }
 

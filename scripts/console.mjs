@@ -39,14 +39,14 @@ function hashOfInputs(root) {
 /** The types of the public API, from the document that the compiled proxy serves. */
 async function writeTypes(root) {
   const { openapiDocument } = await import('../dist/proxy/endpoints/openapi/document.js')
-  const { limits } = await import('../dist/test/support/limits.js')
-  const { servedRoutes } = await import('../dist/test/support/servedRoutes.js')
+  const { readLimits } = await import('../dist/proxy/limits.js')
+  const { servedRoutes } = await import('../dist/proxy/servedRoutes.js')
   const { default: openapiTypescript } = await import('openapi-typescript')
   const served = servedRoutes().map((name) => {
     const [method, path] = name.split(' ')
     return { method, path }
   })
-  const types = await openapiTypescript(openapiDocument(served, limits))
+  const types = await openapiTypescript(openapiDocument(served, readLimits(undefined)))
   const path = join(root, 'console/api/generated/openapi.d.ts')
   mkdirSync(dirname(path), { recursive: true })
   writeFileSync(path, types)

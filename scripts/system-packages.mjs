@@ -36,11 +36,17 @@ const PACKAGES = {
     wanted: 'haproxy',
     packages: { 'apt-get': 'haproxy', brew: 'haproxy', dnf: 'haproxy', apk: 'haproxy', pacman: 'haproxy' },
   },
+  caddy: {
+    programs: ['caddy'],
+    satisfied: (program) => spawnSync(program, ['version']).status === 0,
+    wanted: 'Caddy',
+    packages: { 'apt-get': 'caddy', brew: 'caddy', dnf: 'caddy', apk: 'caddy', pacman: 'caddy' },
+  },
   mmdebstrap: {
     programs: ['mmdebstrap'],
     satisfied: (program) => spawnSync(program, ['--version']).status === 0,
     wanted: 'mmdebstrap',
-    packages: { 'apt-get': 'mmdebstrap' },
+    packages: { 'apt-get': 'mmdebstrap', pacman: 'mmdebstrap' },
   },
   bubblewrap: {
     programs: ['bwrap'],

@@ -180,18 +180,21 @@ export class CliContext {
     return this.openedRedis
   }
 
-  private async openPool(): Promise<Pool> {
+  /** The database of the book, which may be empty. @throws CommandError when its address is not known */
+  bareDatabase(): Pool {
     const url = this.addresses.databaseUrl
-    if (url === undefined) {
-      throw new CommandError('the database is not known: is `make run` running? Else set DATABASE_URL')
-    }
-    const pool = createPool(url, this.limits)
+    if (url !== undefined) return createPool(url, this.limits)
+    throw new CommandError('the database is not known: is `make run` running? Else set DATABASE_URL')
+  }
+
+  private async openPool(): Promise<Pool> {
+    const pool = this.bareDatabase()
     try {
       await pool.query('SELECT 1 FROM api_keys, price_sheets LIMIT 0')
       return pool
     } catch (error) {
       await pool.end()
-      const address = addressForLog(url)
+      const address = addressForLog(this.addresses.databaseUrl ?? '')
       if ((error as { code?: string }).code === '42P01') {
         throw new CommandError(`the database at ${address} has no tables yet: start control once (make run)`)
       }

@@ -29,6 +29,7 @@ import { LINK } from './link.ts'
 import { LOAD } from './load.ts'
 import { LOCK } from './lock.ts'
 import { LOG } from './log.ts'
+import { MIGRATE } from './migrate.ts'
 import { buildProgram, isHelp } from './program.ts'
 import { PROVIDER } from './provider.ts'
 import { RECEIPTS } from './receipts.ts'
@@ -65,6 +66,7 @@ export const COMMANDS: readonly (CommandGroup | Command)[] = [
   REWARDS,
   USAGE,
   RECEIPTS,
+  MIGRATE,
   RESTORE,
   TRAIL,
   AUDIT,

@@ -1,7 +1,7 @@
 import { openapiDocument } from '../../dist/proxy/endpoints/openapi/document.js'
 import { REQUEST_HEADERS, RESPONSE_HEADERS } from '../../dist/proxy/endpoints/openapi/headers.js'
+import { servedRoutes } from '../../dist/proxy/servedRoutes.js'
 import { limits } from '../../dist/test/support/limits.js'
-import { servedRoutes } from '../../dist/test/support/servedRoutes.js'
 import { fieldTable } from './fieldTables.mjs'
 import { anchorOf, code, page, sentence, table } from './markdown.mjs'
 

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
 import { openapiDocument } from '../../proxy/endpoints/openapi/document.ts'
+import { servedRoutes } from '../../proxy/servedRoutes.ts'
 import { limits } from './limits.ts'
-import { servedRoutes } from './servedRoutes.ts'
 
 interface Described {
   readonly responses: Readonly<Record<string, { content?: Record<string, { schema?: object }> }>>

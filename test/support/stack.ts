@@ -3,17 +3,16 @@ import { spawnSync } from 'node:child_process'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Redis } from 'ioredis'
-import { type Redis as AnyRedis, connectRedis } from '../../contract/wire/redis.ts'
-import { accountKey, epochKey, ledgerStream, SHARD_COUNT, shardOf } from '../../contract/wire/redisKeys.ts'
-import { pipelineOf } from '../../contract/wire/redisShards.ts'
+import type { Redis as AnyRedis } from '../../contract/wire/redis.ts'
+import { accountKey, shardOf } from '../../contract/wire/redisKeys.ts'
 import { waitReady } from '../../control/launch/waitReady.ts'
 import { CliProcess, type CliResult } from './cli.ts'
-import { heldIn } from './heldIn.ts'
 import { type LimitChanges, limitsText } from './limits.ts'
 import { TEST_CATALOG_KEY, TEST_LOG_KEY } from './logKey.ts'
 import { TEST_BUS_KEY } from './parts/sealedCalls.ts'
 import { ProviderControls } from './providerControls.ts'
 import { freshDatabase, startTestPostgres, startTestRedis, type TestServer } from './services.ts'
+import { untilSettled, withRedisAt } from './settled.ts'
 import { makeTempDir, removeTempDir } from './tempDir.ts'
 import { type TestCatalogOptions, testCatalog } from './testCatalog.ts'
 import { TestProcess } from './testProcess.ts'
@@ -201,24 +200,7 @@ export class Stack {
 
   /** Waits until admission is open, no hold is, no lease is out and every ended request is in the book. */
   settled(timeoutMs: number = SETTLED_TIMEOUT_MS): Promise<void> {
-    let left: readonly string[] = []
-    return this.withAnyRedis((redis) =>
-      until(
-        () =>
-          `admission is open, no hold is, no lease is out and the ledger streams are empty; held: ${left.join(' ')}`,
-        async () => {
-          // Holds first: a hold that ends between the two looks is in a stream at the second.
-          left = await heldIn(redis)
-          const [lengths, epochs] = [pipelineOf(redis), pipelineOf(redis)]
-          for (let shard = 0; shard < SHARD_COUNT; shard++) {
-            lengths.xlen(ledgerStream(shard))
-            epochs.exists(epochKey(shard))
-          }
-          return left.length === 0 && isAll(await lengths.exec(), 0) && isAll(await epochs.exec(), 1)
-        },
-        timeoutMs,
-      ),
-    )
+    return untilSettled(this.redis.url, timeoutMs)
   }
 
   /** Asserts that `sluice audit` finds nothing wrong. */
@@ -228,14 +210,8 @@ export class Stack {
   }
 
   /** Calls `work` with a connection of the gateway's own kind, to a Redis of any kind. */
-  async withAnyRedis<T>(work: (redis: AnyRedis) => Promise<T>): Promise<T> {
-    const redis = connectRedis(this.redis.url, 'wait')
-    redis.on('error', () => {})
-    try {
-      return await work(redis)
-    } finally {
-      redis.disconnect()
-    }
+  withAnyRedis<T>(work: (redis: AnyRedis) => Promise<T>): Promise<T> {
+    return withRedisAt(this.redis.url, work)
   }
 
   /** Calls `work` with a connection to the stack's Redis, which is one server. */
@@ -296,8 +272,4 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
     await stack.stop()
     throw error
   }
-}
-
-function isAll(answers: readonly [error: Error | null, answer: unknown][] | null, expected: number): boolean {
-  return answers?.every(([error, answer]) => error === null && answer === expected) === true
 }

@@ -12,7 +12,7 @@ import { type ApiAnswer, api, apiOk, type Json, newOwner, type Owner, signIn } f
 import { chat, completion } from '../../support/clients/chatClient.ts'
 import { generate, videoModel } from '../../support/clients/videoClient.ts'
 import { KINDS, type Kind, type Name, ROWS } from '../../support/credentialRows.ts'
-import { servedRoutes } from '../../support/servedRoutes.ts'
+import { servedRoutes } from '../../../proxy/servedRoutes.ts'
 import { type Stack, startStack, until } from '../../support/stack.ts'
 
 let stack: Stack

@@ -13,20 +13,30 @@ const DATABASE = 'sluice'
 /** A PostgreSQL whose write-ahead log is archived, so that it can be brought back as it was at any moment since its backup. */
 export class ArchivedPostgres {
   private readonly dir: string = makeTempDir('pitr')
-  private readonly wal: string = join(this.dir, 'wal')
+  private readonly wal: string
+  private readonly settings: Readonly<Record<string, string>>
   private readonly base: string = join(this.dir, 'restored')
   private server: PostgresServer | undefined
   private restored: PostgresServer | undefined
 
+  /**
+   * @param wal the folder of the archive; one of its own when it is not given
+   * @param settings of the server, which may have another command of the archive
+   */
+  constructor(wal?: string, settings: Readonly<Record<string, string>> = {}) {
+    this.wal = wal ?? join(this.dir, 'wal')
+    this.settings = { archive_mode: 'on', archive_command: `cp %p ${this.wal}/%f`, ...settings }
+  }
+
   /** @returns the address of an empty database */
   async start(): Promise<string> {
-    mkdirSync(this.wal)
+    mkdirSync(this.wal, { recursive: true })
     // The server runs as another user.
     chmodSync(this.wal, 0o777)
     this.server = await startPostgres({
       dir: join(this.dir, 'cluster'),
       logFile: join(this.dir, 'postgres.log'),
-      settings: { ...TEST_POSTGRES_SETTINGS, archive_mode: 'on', archive_command: `cp %p ${this.wal}/%f` },
+      settings: { ...TEST_POSTGRES_SETTINGS, ...this.settings },
       limits,
     })
     return this.server.provideDatabase(DATABASE)

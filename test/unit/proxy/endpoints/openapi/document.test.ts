@@ -6,9 +6,9 @@ import SwaggerParser from '@apidevtools/swagger-parser'
 import { API_ROUTES } from '../../../../../contract/api/routes.ts'
 import { openapiDocument } from '../../../../../proxy/endpoints/openapi/document.ts'
 import { REQUEST_HEADERS, RESPONSE_HEADERS } from '../../../../../proxy/endpoints/openapi/headers.ts'
+import { servedRoutes } from '../../../../../proxy/servedRoutes.ts'
 import { RouteTable } from '../../../../../proxy/server/routeTable.ts'
 import { limits } from '../../../../support/limits.ts'
-import { servedRoutes } from '../../../../support/servedRoutes.ts'
 
 const METHODS = ['get', 'post', 'patch', 'delete'] as const
 

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { API_ROUTES } from '../../../../../contract/api/routes.ts'
-import { servedRoutes } from '../../../../support/servedRoutes.ts'
+import { servedRoutes } from '../../../../../proxy/servedRoutes.ts'
 
 // For machines that run the gateway.
 const UNNAMED = new Set(['/ready', '/llms.txt'])

@@ -1,0 +1,20 @@
+// Removes from a folder of packages what no program reads: node slim.mjs node_modules
+import { readdirSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+
+/** Copies for programs that are no ES modules, and sources. */
+const UNUSED = [
+  'gpt-tokenizer/cjs',
+  'gpt-tokenizer/data',
+  'gpt-tokenizer/src',
+  'viem/_cjs',
+  'viem/node_modules/ox/_cjs',
+]
+/** Types, maps and sources of maps. Licenses stay. */
+const UNREAD = /\.(?:map|[cm]?ts|tsbuildinfo|flow)$/
+
+const [folder = ''] = process.argv.slice(2)
+for (const name of UNUSED) rmSync(join(folder, name), { recursive: true, force: true })
+for (const entry of readdirSync(folder, { recursive: true, withFileTypes: true })) {
+  if (entry.isFile() && UNREAD.test(entry.name)) rmSync(join(entry.parentPath, entry.name))
+}
