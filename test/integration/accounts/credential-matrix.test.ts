@@ -7,12 +7,12 @@ import type { AddressInfo } from 'node:net'
 import { after, before, test } from 'node:test'
 import { type Dispatcher, request } from 'undici'
 import { newSecret } from '../../../contract/wire/ids.ts'
+import { servedRoutes } from '../../../proxy/servedRoutes.ts'
 import { assertDescribed, describedPath } from '../../support/answerSchemas.ts'
 import { type ApiAnswer, api, apiOk, type Json, newOwner, type Owner, signIn } from '../../support/clients/apiClient.ts'
 import { chat, completion } from '../../support/clients/chatClient.ts'
 import { generate, videoModel } from '../../support/clients/videoClient.ts'
 import { KINDS, type Kind, type Name, ROWS } from '../../support/credentialRows.ts'
-import { servedRoutes } from '../../../proxy/servedRoutes.ts'
 import { type Stack, startStack, until } from '../../support/stack.ts'
 
 let stack: Stack
