@@ -1,4 +1,3 @@
-import { TOKEN_TYPES } from './modelBuckets.ts'
 import { labelsOf, type ModelCounts } from './modelMetrics.ts'
 
 /** Tokens of the prompts that were sent with a key of a provider. */
@@ -18,10 +17,9 @@ export function keyTokens(counts: ModelCounts): KeyTokens[] {
     const { provider, key } = labelsOf(name)
     if (key === '') continue
     const sum = byKey.get(`${provider}/${key}`) ?? { prompt: 0, cached: 0 }
-    for (const [i, { type, isInput }] of TOKEN_TYPES.entries()) {
-      if (isInput) sum.prompt += tokens[i] ?? 0
-      if (type === 'cached_input') sum.cached += tokens[i] ?? 0
-    }
+    const { input, cachedInput, cacheWrite5m, cacheWrite1h } = tokens
+    sum.prompt += input + cachedInput + cacheWrite5m + cacheWrite1h
+    sum.cached += cachedInput
     byKey.set(`${provider}/${key}`, sum)
   }
   return [...byKey].filter(([, { prompt }]) => prompt > 0).map(([key, sum]) => ({ key, ...sum }))

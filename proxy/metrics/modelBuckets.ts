@@ -30,10 +30,10 @@ export function operationName(operation: string): string {
 
 /** The types of tokens that are counted apart; reasoning is a part of output. */
 export const TOKEN_TYPES = [
-  { type: 'input', field: 'input', isInput: true },
-  { type: 'cached_input', field: 'cachedInput', isInput: true },
-  { type: 'cache_write_5m', field: 'cacheWrite5m', isInput: true },
-  { type: 'cache_write_1h', field: 'cacheWrite1h', isInput: true },
-  { type: 'output', field: 'output', isInput: false },
-  { type: 'reasoning', field: 'reasoning', isInput: false },
+  { type: 'input', field: 'input' },
+  { type: 'cached_input', field: 'cachedInput' },
+  { type: 'cache_write_5m', field: 'cacheWrite5m' },
+  { type: 'cache_write_1h', field: 'cacheWrite1h' },
+  { type: 'output', field: 'output' },
+  { type: 'reasoning', field: 'reasoning' },
 ] as const

@@ -1,17 +1,11 @@
 import { ERRORS, type ErrorType, isErrorCode } from '../../contract/errors/errors.ts'
-import type { TokenUsage } from '../../contract/money/charge.ts'
+import { NO_USAGE, type TokenUsage } from '../../contract/money/charge.ts'
 import { CLIENT_GONE } from '../../contract/money/receiptStatus.ts'
 import { emptyHistogram, type Histogram, observe } from '../../contract/std/exposition.ts'
 import type { StatusName } from '../../contract/wire/settlementNames.ts'
 import { addMembers } from './addMembers.ts'
 import type { MetricsLimits } from './limits.ts'
-import {
-  FIRST_TOKEN_SECONDS,
-  OPERATION_SECONDS,
-  OUTPUT_TOKEN_SECONDS,
-  TOKEN_COUNTS,
-  TOKEN_TYPES,
-} from './modelBuckets.ts'
+import { FIRST_TOKEN_SECONDS, OPERATION_SECONDS, OUTPUT_TOKEN_SECONDS, TOKEN_COUNTS } from './modelBuckets.ts'
 
 const MILLISECONDS = 1_000
 const SEPARATOR = '\u0000'
@@ -55,8 +49,8 @@ export interface ModelSeries {
   readonly requests: Record<string, number>
   /** By error code. */
   readonly errors: Record<string, number>
-  /** By type of token, in the order of TOKEN_TYPES. */
-  readonly tokens: number[]
+  /** By type of token, under the names of TOKEN_TYPES. */
+  readonly tokens: { -readonly [Type in keyof TokenUsage]: number }
   chargedUnits: number
   admissionMs: number
   upstreamMs: number
@@ -182,22 +176,25 @@ function durationOf({ duration, failedDuration }: ModelSeries, ended: EndedReque
   return failedDuration[type]
 }
 
-function noteTokens(series: ModelSeries, usage: TokenUsage): void {
-  let input = 0
-  for (let i = 0; i < TOKEN_TYPES.length; i++) {
-    const type = TOKEN_TYPES[i] as (typeof TOKEN_TYPES)[number]
-    series.tokens[i] = (series.tokens[i] as number) + usage[type.field]
-    if (type.isInput) input += usage[type.field]
-  }
-  if (input > 0) observe(series.inputTokens, TOKEN_COUNTS, input)
-  if (usage.output > 0) observe(series.outputTokens, TOKEN_COUNTS, usage.output)
+// Member by member: a loop over their names takes five times as long.
+function noteTokens({ tokens, inputTokens, outputTokens }: ModelSeries, usage: TokenUsage): void {
+  const { input, cachedInput, cacheWrite5m, cacheWrite1h, output, reasoning } = usage
+  tokens.input += input
+  tokens.cachedInput += cachedInput
+  tokens.cacheWrite5m += cacheWrite5m
+  tokens.cacheWrite1h += cacheWrite1h
+  tokens.output += output
+  tokens.reasoning += reasoning
+  const prompt = input + cachedInput + cacheWrite5m + cacheWrite1h
+  if (prompt > 0) observe(inputTokens, TOKEN_COUNTS, prompt)
+  if (output > 0) observe(outputTokens, TOKEN_COUNTS, output)
 }
 
 function emptySeries(): ModelSeries {
   return {
     requests: {},
     errors: {},
-    tokens: TOKEN_TYPES.map(() => 0),
+    tokens: { ...NO_USAGE },
     chargedUnits: 0,
     admissionMs: 0,
     upstreamMs: 0,

@@ -9,6 +9,7 @@ import { journalKeys, sealingKey } from '../admission/journal/journalKeys.ts'
 import { journalName, parseJournalName, unreadName } from '../admission/journal/journalName.ts'
 import { keepEndings } from '../admission/journal/keepEndings.ts'
 import { assertOwnFolder } from '../admission/journal/ownFolder.ts'
+import { seesProcessOf } from '../admission/journal/processSpace.ts'
 import { isMissing, readJournal } from '../admission/journal/readJournal.ts'
 import type { EndingRecord } from '../admission/journal/records.ts'
 import { askBooked } from '../admission/leases/askBooked.ts'
@@ -28,6 +29,12 @@ export interface JournalReplaysOptions {
   readonly log: Logger
   /** The processes that this one keeps, by their owner's name. */
   readonly living: () => ReadonlySet<string>
+}
+
+/** A folder of an owner's journal, and the process that its name has. */
+interface FoundFolder {
+  readonly path: string
+  readonly pid: number
 }
 
 /**
@@ -131,23 +138,27 @@ export class JournalReplays {
 
   /** Owners of journals that no running process writes. */
   private async goneOwners(): Promise<string[]> {
-    const pids = new Map<string, number[]>()
+    const found = new Map<string, FoundFolder[]>()
     for (const folder of this.folders) {
       for (const name of await namesIn(folder)) {
         const journal = parseJournalName(name)
-        if (journal !== undefined) pids.set(journal.owner, [...(pids.get(journal.owner) ?? []), journal.pid])
+        if (journal === undefined) continue
+        found.set(journal.owner, [...(found.get(journal.owner) ?? []), { path: join(folder, name), pid: journal.pid }])
       }
     }
     const gone: string[] = []
-    for (const [owner, own] of pids) if (await this.isGone(owner, own)) gone.push(owner)
+    for (const [owner, own] of found) if (await this.isGone(owner, own)) gone.push(owner)
     return gone
   }
 
-  /** The process id alone is no proof: after a restart of the machine it may belong to another process. */
-  private async isGone(owner: string, pids: readonly number[]): Promise<boolean> {
+  /**
+   * The process id alone is no proof: after a restart of the machine it may belong to another process, and that of a process in
+   * another container is not seen here.
+   */
+  private async isGone(owner: string, folders: readonly FoundFolder[]): Promise<boolean> {
     const { living, redis, limits } = this.options
     if (living().has(owner)) return false
-    if (pids.every((pid) => pid === process.pid || !processLives(pid))) return true
+    if (await isSeenDead(folders)) return true
     const [score, [seconds, micros]] = await Promise.all([redis.zscore(OWNERS_KEY, owner), redis.time()])
     const nowMs = Number(seconds) * 1_000 + Math.floor(Number(micros) / 1_000)
     // After Redis was emptied, no owner is known until its next heartbeat.
@@ -174,6 +185,15 @@ export class JournalReplays {
     }
     return own
   }
+}
+
+/** Whether the process of a journal is not there, and would be seen. */
+async function isSeenDead(folders: readonly FoundFolder[]): Promise<boolean> {
+  for (const { path, pid } of folders) {
+    if (pid === process.pid) continue
+    if (processLives(pid) || !(await seesProcessOf(path))) return false
+  }
+  return true
 }
 
 async function namesIn(folder: string): Promise<string[]> {

@@ -39,7 +39,7 @@ const COUNTER_FAMILIES: readonly {
     name: 'sluice_model_tokens_total',
     help: 'Tokens that were billed, by type; the types do not overlap, except that reasoning is a part of output',
     label: 'type',
-    read: ({ tokens }) => TOKEN_TYPES.map(({ type }, i) => [{ type }, tokens[i] ?? 0]),
+    read: ({ tokens }) => TOKEN_TYPES.map(({ type, field }) => [{ type }, tokens[field]]),
   },
   {
     name: 'sluice_model_charged_units_total',

@@ -16,6 +16,7 @@ import { Journal } from '../journal/journal.ts'
 import { makeJournalFolder } from '../journal/journalFolders.ts'
 import { sealingKey } from '../journal/journalKeys.ts'
 import { journalName } from '../journal/journalName.ts'
+import { noteProcessSpace } from '../journal/processSpace.ts'
 import { readJournal } from '../journal/readJournal.ts'
 import type { AdmissionLimits } from '../limits.ts'
 import type { StrayHolds } from '../strayHolds.ts'
@@ -78,11 +79,16 @@ export class OwnLeases {
     })
   }
 
+  private async makeFolder(): Promise<void> {
+    await makeJournalFolder(this.diskFolder)
+    await noteProcessSpace(this.diskFolder)
+  }
+
   /** Listens to recalls, to questions for requests, and to loadings of the admission state. */
   async start(): Promise<void> {
     const { subscriber, commands, onJournalFault } = this.options
     // The folder shows the next process whose holds are left, even when nothing was written.
-    await makeJournalFolder(this.diskFolder).catch(onJournalFault)
+    await this.makeFolder().catch(onJournalFault)
     subscriber.on('messageBuffer', (channel: Buffer, message: Buffer) => this.heard(String(channel), String(message)))
     await subscriber.subscribe(RECALL_CHANNEL, REST_CHANNEL, ASK_CHANNEL, REPORT_CHANNEL)
     // Messages may have been missed while a connection was down.

@@ -9,6 +9,7 @@ import { newId } from '../../../../contract/wire/ids.ts'
 import type { Redis } from '../../../../contract/wire/redis.ts'
 import { BlockWriter } from '../../../../proxy/admission/journal/block.ts'
 import { sealingKey } from '../../../../proxy/admission/journal/journalKeys.ts'
+import { noteProcessSpace } from '../../../../proxy/admission/journal/processSpace.ts'
 import { endingText, leaseText } from '../../../../proxy/admission/journal/records.ts'
 import { JournalReplays } from '../../../../proxy/supervisor/journalReplays.ts'
 import { limitsWith } from '../../../support/limits.ts'
@@ -34,11 +35,12 @@ afterEach(() => removeTempDir(dir))
 const disk = (): string => join(dir, 'journal')
 const memory = (): string => join(dir, 'memory')
 
-/** Looks once at all journals. @returns the calls that were tried */
-async function look(): Promise<string[]> {
+/** Looks once at all journals. @param answers the calls that Redis answers @returns the calls that were tried */
+async function look(answers: Partial<Redis> = {}): Promise<string[]> {
   const calls: string[] = []
   const redis = new Proxy({} as Redis, {
     get: (_, name) => {
+      if (name in answers) return Reflect.get(answers, name) as unknown
       calls.push(String(name))
       throw new Error('nothing of it may get to Redis')
     },
@@ -148,6 +150,36 @@ for (const { name, reason, make, asRoot } of CASES) {
     }
   })
 }
+
+test('a process that is not seen from here keeps its journal while its heartbeat is fresh', async () => {
+  const owner = newId('own')
+  const path = join(disk(), `${owner}.${DEAD_PID}`)
+  forge(path, owner, BUS_KEY)
+  writeFileSync(join(path, 'process-space'), 'of another container', { mode: 0o600 })
+  const { heartbeatTimeoutMs } = limitsWith({})
+  const nowMs = 1_000_000
+  const heard = (beatAtMs: number | null): Partial<Redis> => ({
+    zscore: () => Promise.resolve(beatAtMs === null ? null : String(beatAtMs)),
+    time: () => Promise.resolve([nowMs / 1_000, 0]),
+  })
+  for (const beatAtMs of [nowMs, nowMs - heartbeatTimeoutMs, null]) {
+    await look(heard(beatAtMs))
+    assert.deepEqual(readdirSync(disk()), [`${owner}.${DEAD_PID}`])
+  }
+  await look(heard(nowMs - heartbeatTimeoutMs - 1))
+  assert.deepEqual(readdirSync(disk()), [`${owner}.${process.pid}`])
+})
+
+test('the journal of a dead process that would be seen from here is taken over immediately', async () => {
+  for (const isNoted of [true, false]) {
+    const owner = newId('own')
+    const path = join(disk(), `${owner}.${DEAD_PID}`)
+    forge(path, owner, BUS_KEY)
+    if (isNoted) await noteProcessSpace(path)
+    await look()
+    assert.ok(readdirSync(disk()).includes(`${owner}.${process.pid}`))
+  }
+})
 
 test('folders that have no name of an owner stay as they are', async () => {
   const names = ['backup.1', 'photos.2024', 'own_1.1', `${newId('own')}.0`, `${newId('key')}.${DEAD_PID}`]
