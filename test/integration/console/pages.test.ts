@@ -30,7 +30,7 @@ const PAGES = [
 const NARROW = 380
 const NARROWEST = 360
 const GZIP_BYTES_MAX = 150_000
-const FIRST_PAINT_MS_MAX = 1_000
+const WORK_MS_MAX = 1_000
 const LOADS = 3
 const LOOKS: readonly (readonly [width: number, scheme: Scheme])[] = [
   [1280, 'light'],
@@ -112,19 +112,24 @@ test('the first Tab leads to the content, and a page that does not exist says so
   await shown.page.context().close()
 })
 
-test('the first paint takes less than a second', async (t) => {
+test('a page is shown after less than a second of work', async (t) => {
+  const workMs: number[] = []
   const paintMs: number[] = []
-  // The best of some: other tests run beside this one.
   for (let load = 0; load < LOADS; load++) {
     const { page } = await openPage(browser, stack.baseUrl, 1280, 'light')
+    const tools = await page.context().newCDPSession(page)
+    // CPU time of the page's thread, which other tests do not lengthen as they do the time of a clock.
+    await tools.send('Performance.enable', { timeDomain: 'threadTicks' })
     await page.goto(`${stack.baseUrl}/console/models`)
     await page.locator('h1').waitFor()
-    const paint = await page.evaluate('performance.getEntriesByName("first-contentful-paint")[0]?.startTime')
-    paintMs.push(Number(paint ?? Number.POSITIVE_INFINITY))
+    const { metrics } = await tools.send('Performance.getMetrics')
+    workMs.push(Number(metrics.find(({ name }) => name === 'TaskDuration')?.value) * 1_000)
+    paintMs.push(Number(await page.evaluate('performance.getEntriesByName("first-contentful-paint")[0]?.startTime')))
     await page.context().close()
   }
-  t.diagnostic(`first paint after ${paintMs.map(Math.round).join(', ')} ms`)
-  assert.ok(Math.min(...paintMs) < FIRST_PAINT_MS_MAX, paintMs.join(' '))
+  const [least, ...paints] = [Math.min(...workMs), ...paintMs].map(Math.round)
+  t.diagnostic(`${least} ms of work; first paints after ${paints.join(', ')} ms`)
+  assert.ok(Math.min(...workMs) > 0 && Math.min(...workMs) < WORK_MS_MAX, workMs.join(' '))
 })
 
 test('the files are small, cached by their names, and let no other program run', async () => {

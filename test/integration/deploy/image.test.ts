@@ -116,7 +116,7 @@ test('its packages are slimmed to what programs read', () => {
     writeFileSync(join(folder, path), '')
   }
   const kept = ['a/LICENSE', 'a/index.js', 'a/package.json', 'b/x.mjs', 'b/y.wasm']
-  for (const path of [...kept, 'a/index.d.ts', 'a/index.js.map', 'b/x.mts', 'typescript/lib.js']) write(path)
+  for (const path of [...kept, 'a/index.d.ts', 'a/index.js.map', 'b/x.mts', 'viem/_cjs/index.js']) write(path)
   assert.equal(spawnSync(process.execPath, [join(projectRoot, 'deploy/image/slim.mjs'), folder]).status, 0)
   const left = readdirSync(folder, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile())
   assert.deepEqual(left.map((entry) => join(entry.parentPath, entry.name).slice(folder.length + 1)).sort(), kept)
