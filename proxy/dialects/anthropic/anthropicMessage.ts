@@ -1,7 +1,7 @@
 import { answerError } from '../../../contract/api/answerError.ts'
 import { usageBounds } from '../../../contract/money/openaiUsage.ts'
 import { usageOfAnswer } from '../../../contract/money/usageReports.ts'
-import { isJsonObject, type JsonObject } from '../../../contract/std/jsonObject.ts'
+import type { JsonObject } from '../../../contract/std/jsonObject.ts'
 import type { AnswerJson } from '../../json/answerJson.ts'
 import { beginsEvents } from '../../sse/bodyKind.ts'
 import { refusalOfError } from '../../upstream/providerErrors.ts'
@@ -9,7 +9,7 @@ import type { Rejected } from '../../upstream/refusal.ts'
 import type { AnswerContext } from '../shared/codec.ts'
 import type { Message, ToolCall } from '../shared/message.ts'
 import { thoughtOf } from '../shared/thought.ts'
-import { isCall, repairedBlocks } from './callBlocks.ts'
+import { contentOf, isCall, repairedBlocks } from './callBlocks.ts'
 import { JoinedMessage } from './joinedMessage.ts'
 import { finishOfStop, statedStop } from './stopReasons.ts'
 
@@ -24,9 +24,9 @@ export function parseAnthropicAnswer(
   let answer = body.parse(limits)
   if (answer === null && beginsEvents(body.bytes)) answer = new JoinedMessage(requestId).read(body.bytes, limits)
   if (answer === null) return { rejected: refusalOfError(null) }
-  const { content } = answer
   const error = answerError(answer)
-  const blocks = typeof content === 'string' || Array.isArray(content) ? repairedBlocks(content, requestId) : null
+  const content = contentOf(answer)
+  const blocks = content && repairedBlocks(content, requestId)
   const reason = statedStop(answer['stop_reason'], blocks?.filter(isCall).length ?? 0)
   if (error !== null || blocks === null || reason === 'error') return { rejected: refusalOfError(error) }
   return { answer: { ...answer, content: blocks, stop_reason: reason } }
@@ -53,7 +53,7 @@ export function readAnthropicMessage(body: AnswerJson, context: AnswerContext): 
 
 /** The content of an answer. */
 export function blocksIn(answer: JsonObject): JsonObject[] {
-  return Array.isArray(answer['content']) ? answer['content'].filter(isJsonObject) : []
+  return contentOf(answer) ?? []
 }
 
 /** UTF-8 bytes of the model's output. */

@@ -40,10 +40,14 @@ export function inputText(input: unknown): string {
   return isJsonObject(input) && Object.keys(input).length > 0 ? JSON.stringify(input) : ''
 }
 
+/** The blocks of an answer in one piece, whose content may be a text; null for one that has no content. */
+export function contentOf({ content }: JsonObject): JsonObject[] | null {
+  if (typeof content === 'string') return [{ type: 'text', text: content }]
+  return Array.isArray(content) ? content.filter(isJsonObject) : null
+}
+
 /** The blocks of an answer in one piece as the format has them; null when a call has no name. */
-export function repairedBlocks(content: unknown, requestId: string): JsonObject[] | null {
-  const given: unknown[] = typeof content === 'string' ? [{ type: 'text', text: content }] : []
-  const blocks = (Array.isArray(content) ? (content as unknown[]) : given).filter(isJsonObject)
+export function repairedBlocks(blocks: readonly JsonObject[], requestId: string): JsonObject[] | null {
   const ids = new CallIds(requestId)
   if (!blocks.every((block) => !isCall(block) || isNamed(block))) return null
   return blocks.map((block) => {

@@ -52,7 +52,7 @@ export class EventRepair {
   }
 
   /**
-   * Reads the next event; look at `broken` afterwards.
+   * Reads the next event before message_stop; look at `broken` afterwards.
    * @returns the events that replace it; null where it stays as it is
    */
   read(event: JsonObject): readonly JsonObject[] | null {
@@ -85,8 +85,6 @@ export class EventRepair {
         return this.stop(event)
       case 'message_delta':
         return this.reason(event, objectOf(event['delta']))
-      case 'message_stop':
-        return this.end()
       default:
         this.error = answerError(event)
         this.broken = this.error !== null

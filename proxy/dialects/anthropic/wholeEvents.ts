@@ -2,8 +2,7 @@ import { answerError } from '../../../contract/api/answerError.ts'
 import { isJsonObject, type JsonObject } from '../../../contract/std/jsonObject.ts'
 import { type AnswerBounds, parseAnswer } from '../../json/jsonObject.ts'
 import { anthropicEvent, MESSAGE_END } from './anthropicEvents.ts'
-import { blocksIn } from './anthropicMessage.ts'
-import { inputText } from './callBlocks.ts'
+import { contentOf, inputText } from './callBlocks.ts'
 
 /** The members that a block of each kind begins with, and its deltas: the member with their piece, by their type. */
 const STREAMED: Readonly<Record<string, readonly (readonly [delta: string, member: string])[]>> = {
@@ -23,9 +22,8 @@ export function wholeEvents(body: Buffer, bounds: AnswerBounds): Buffer {
   if (answer === null) return Buffer.alloc(0)
   const error = answerError(answer)
   if (error !== null) return Buffer.from(anthropicEvent('error', { error }))
-  const { content } = answer
-  if (typeof content !== 'string' && !Array.isArray(content)) return Buffer.alloc(0)
-  const blocks = typeof content === 'string' ? [{ type: 'text', text: content }] : blocksIn(answer)
+  const blocks = contentOf(answer)
+  if (blocks === null) return Buffer.alloc(0)
   const { stop_reason: reason = null, stop_sequence: sequence = null, receipt: _receipt, ...message } = answer
   const start = { ...message, content: [], stop_reason: null, stop_sequence: null }
   const usage = isJsonObject(answer['usage']) ? { usage: answer['usage'] } : {}
