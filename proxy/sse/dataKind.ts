@@ -45,6 +45,11 @@ export function separateLines(bytes: Buffer, start: number, end: number): [start
   return lines
 }
 
+/** The places of the events that data of so many lines has: that of all of it, but where separateLines finds several. */
+export function dataParts(bytes: Buffer, start: number, end: number, lines: number): [start: number, end: number][] {
+  return (lines > 1 ? separateLines(bytes, start, end) : null) ?? [[start, end]]
+}
+
 function isScalar(text: string): boolean {
   const isText = text.charCodeAt(0) === QUOTE
   return (isText || /^[\w.+-]+$/.test(text)) && isJson(text)

@@ -65,6 +65,7 @@ const ROWS: readonly Row[] = [
   { name: 'compressed', body: WHOLE, gzip: true, got: said, both: true },
   { name: 'compressed, labelled as JSON', body: WHOLE, gzip: true, type: 'application/json', got: said, both: true },
   { name: 'data alone', body: WHOLE.replace(/^event: .*\n/gm, ''), got: said, both: true },
+  { name: 'no blank line between events', body: WHOLE.replaceAll('\n\n', '\n'), got: said, both: true },
   { name: 'CRLF and comments', body: `: hi\n\n${WHOLE}`.replaceAll('\n', '\r\n'), got: said, both: true },
   { name: 'pings', body: START + event('ping') + ANSWER + event('ping') + ending() + STOP, got: said, both: true },
   { name: 'two texts', body: START + text(0, 'It is ') + text(1, '4.') + ending() + STOP, got: said },

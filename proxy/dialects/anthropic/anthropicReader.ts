@@ -1,7 +1,7 @@
 import type { UsageBounds } from '../../../contract/money/statedUsage.ts'
 import { type ReportedUsage, UsageReports } from '../../../contract/money/usageReports.ts'
 import { isJsonObject, type JsonObject, parseJsonObject } from '../../../contract/std/jsonObject.ts'
-import { dataKind, separateLines } from '../../sse/dataKind.ts'
+import { dataKind, dataParts } from '../../sse/dataKind.ts'
 import { type EventBounds, FrameReader, type FrameSink } from '../../sse/frameReader.ts'
 import type { CallBounds } from '../limits.ts'
 import type { MessageReader, MessageSink } from '../shared/message.ts'
@@ -59,8 +59,7 @@ export class AnthropicReader implements MessageReader, FrameSink {
   }
 
   onData(bytes: Buffer, start: number, end: number, lines: number): void {
-    const separate = lines > 1 ? separateLines(bytes, start, end) : null
-    for (const [from, to] of separate ?? [[start, end]]) this.readData(bytes, from, to)
+    for (const [from, to] of dataParts(bytes, start, end, lines)) this.readData(bytes, from, to)
   }
 
   // Keep-alive comments of the provider are between it and the gateway.

@@ -1,5 +1,5 @@
 import { isJsonObject, type JsonObject, parseJsonObject } from '../../../contract/std/jsonObject.ts'
-import { dataKind } from '../../sse/dataKind.ts'
+import { dataKind, dataParts } from '../../sse/dataKind.ts'
 import { FrameReader, type FrameSink } from '../../sse/frameReader.ts'
 import type { AnswerContext } from '../shared/codec.ts'
 import { EventRepair, usageIn } from './eventRepair.ts'
@@ -44,7 +44,13 @@ export class JoinedMessage implements FrameSink {
     return { ...this.message, ...this.ending, content: [...this.blocks.values()].map(blockOf), usage: this.usage }
   }
 
-  onData(bytes: Buffer, start: number, end: number): void {
+  onData(bytes: Buffer, start: number, end: number, lines: number): void {
+    for (const [from, to] of dataParts(bytes, start, end, lines)) this.readData(bytes, from, to)
+  }
+
+  onComment(): void {}
+
+  private readData(bytes: Buffer, start: number, end: number): void {
     if (this.ended || this.broken || this.error !== null) return
     const kind = dataKind(bytes, start, end)
     const event = kind === 'object' ? parseJsonObject(bytes.toString('utf8', start, end)) : null
@@ -52,8 +58,6 @@ export class JoinedMessage implements FrameSink {
     else if (kind === 'end') this.close()
     else if (kind !== 'nothing') this.broken ||= typeof this.ending['stop_reason'] !== 'string'
   }
-
-  onComment(): void {}
 
   private readEvent(event: JsonObject): void {
     this.takeUsage(usageIn(event))

@@ -5,7 +5,7 @@ import { repairCompletion } from '../../../contract/api/repairCompletion.ts'
 import { isJsonObject, type JsonObject, parseJsonObject } from '../../../contract/std/jsonObject.ts'
 import type { AnswerJson } from '../../json/answerJson.ts'
 import { beginsEvents } from '../../sse/bodyKind.ts'
-import { dataKind, separateLines } from '../../sse/dataKind.ts'
+import { dataKind, dataParts } from '../../sse/dataKind.ts'
 import { FrameReader, type FrameSink } from '../../sse/frameReader.ts'
 import { refusalOfError } from '../../upstream/providerErrors.ts'
 import type { Rejected } from '../../upstream/refusal.ts'
@@ -66,7 +66,7 @@ class JoinedEvents implements FrameSink, MessageSink {
   }
 
   onData(bytes: Buffer, start: number, end: number, lines: number): void {
-    for (const [from, to] of (lines > 1 ? separateLines(bytes, start, end) : null) ?? [[start, end]]) {
+    for (const [from, to] of dataParts(bytes, start, end, lines)) {
       const kind = dataKind(bytes, from, to)
       if (kind === 'end') this.ended = true
       else if (kind !== 'nothing' && !this.ended) this.readChunk(bytes.toString('utf8', from, to))
