@@ -122,7 +122,7 @@ export interface Exchange {
   remoteAddress(): string
   setGoneListener(listener: GoneListener | null): void
   setDrainListener(listener: DrainListener | null): void
-  /** Sends a whole answer; a 304 and the answer to HEAD state the length of the body and leave it out. */
+  /** Sends a whole answer, whose bytes are the caller's again when the call returns; a 304 and the answer to HEAD state the length of the body and leave it out. */
   answer(status: number, contentType: string, body: string | Uint8Array, headers?: HeaderList): void
   /** Sends an error of the error table in the error shape. */
   fail(error: GatewayError, headers?: HeaderList): void
@@ -133,7 +133,7 @@ export interface Exchange {
    * @returns false when the client reads too slowly: send nothing more until onDrain
    */
   write(bytes: Uint8Array): boolean
-  /** Sends the last bytes of a stream and ends it. */
+  /** Sends the last bytes of a stream, which are the caller's again when the call returns, and ends it. */
   end(bytes: Uint8Array): void
   /** Closes the connection of a stream that has no end, so that its client knows that bytes are missing. */
   breakOff(): void

@@ -188,10 +188,11 @@ export class UwsExchange implements Exchange {
   end(bytes: Uint8Array): void {
     if (isClosed(this.phase)) return
     const headDue = this.phase === 'begun'
+    const last = this.kept(bytes)
     this.enter('ended')
     this.endWith(() => {
       if (headDue) this.writeStreamHead()
-      this.res.end(bytes, this.closes)
+      this.res.end(last, this.closes)
     })
   }
 
@@ -227,12 +228,18 @@ export class UwsExchange implements Exchange {
     if (isClosed(this.phase)) return
     this.enter('ended')
     const isLast = close || this.closes || this.host.isLeaving
+    const own = this.kept(body)
     this.endWith(() => {
       this.writeHead(statusLine(status), contentType, headers, isLast)
       if (this.head.method === 'HEAD' || status === NOT_MODIFIED)
-        this.res.endWithoutBody(Buffer.byteLength(body), isLast)
-      else this.res.end(body, isLast)
+        this.res.endWithoutBody(Buffer.byteLength(own), isLast)
+      else this.res.end(own, isLast)
     })
+  }
+
+  /** Bytes that outlast the call: an answer that ends in a later turn would send what another stream has put in their place. */
+  private kept(bytes: string | Uint8Array): string | Uint8Array {
+    return this.closes && typeof bytes !== 'string' ? Buffer.from(bytes) : bytes
   }
 
   private endWith(write: () => void): void {

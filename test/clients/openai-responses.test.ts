@@ -93,7 +93,7 @@ test('a streamed response, event by event and accumulated by the client', async 
     if (event.type === 'response.output_text.delta') text += event.delta
     last = event
   }
-  assert.ok(last?.type === 'response.completed')
+  assert.ok(last?.type === 'response.completed', JSON.stringify(last))
   assert.match(text, /^ tok0.* tok15$/)
   assertReconciled(receiptIn(last.response), await stack.provider.log())
 

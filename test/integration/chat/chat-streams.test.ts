@@ -70,7 +70,7 @@ before(async () => {
     limits: { idleTimeoutMs: 3_000, firstByteTimeoutMs: 3_500, connectTimeoutMs: 3_000, breakerFailures: 100 },
     catalog: {
       models: [
-        { id: 'test/plain', upstream: upstream('prompt=11') },
+        { id: 'test/plain', endpoints: ['chat', 'messages', 'responses'], upstream: upstream('prompt=11') },
         { id: 'test/zero', upstream: upstream('usage=zero') },
         { id: 'test/over', upstream: upstream('prompt=5000,completion=5000') },
         { id: 'test/silent', upstream: upstream('slow_headers=20000') },
@@ -250,4 +250,24 @@ test('x-cost-units equals the receipt, only on buffered responses', async () => 
   assertReconciled(completion(whole).receipt, await stack.provider.log())
   const streamed = await chatStream(stack.baseUrl, apiKey, { model: 'test/plain' })
   assert.equal(streamed.headers.get('x-cost-units'), null)
+})
+
+test('streams of clients that send their bodies in chunks end with their own receipts', async () => {
+  const message = { model: 'test/plain', max_tokens: 50, stream: true, messages: [{ role: 'user', content: 'hello' }] }
+  const asked: ReadonlyArray<readonly [path: string, body: Record<string, unknown>, ends: string]> = [
+    ['chat/completions', message, 'data: [DONE]'],
+    ['messages', message, 'event: message_stop'],
+    ['responses', { model: 'test/plain', stream: true, input: 'hello' }, 'data: [DONE]'],
+  ]
+  const ask = async ([path, body, ends]: (typeof asked)[number]): Promise<void> => {
+    const pieces = new Blob([JSON.stringify(body)]).stream()
+    const headers = { 'content-type': 'application/json', authorization: `Bearer ${apiKey}` }
+    const asks: RequestInit = { method: 'POST', headers, body: pieces, duplex: 'half' }
+    const response = await fetch(`${stack.baseUrl}/v1/${path}`, asks)
+    const text = await response.text()
+    assert.ok(text.includes(ends), text)
+    const ids = [...text.matchAll(/req_[0-9A-Z]{26}/g)].map(String)
+    assert.deepEqual([...new Set(ids)], [response.headers.get('x-request-id')])
+  }
+  await Promise.all(Array.from({ length: 60 }, (_, i) => ask(itemOf(asked, i % asked.length))))
 })

@@ -9,6 +9,7 @@ import type { Handler } from '../../../proxy/server/exchange.ts'
 import { describe, eventually, RawClient, startServer } from '../../support/parts/server.ts'
 
 const MIB = 1_048_576
+const CHUNKED_BODY = 'Transfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n'
 const PAUSES = 20
 const PAUSE_MS = 20
 
@@ -98,3 +99,27 @@ test('a second request on the connection of a running stream ends both; the stre
   assert.deepEqual([told, served, server.open], [1, [], 0])
   assert.deepEqual(client.statuses(), [200])
 })
+
+// The streams of a process share one buffer for what leaves, so that its content changes when the call returns.
+for (const [body, head] of Object.entries({ 'Content-Length': 'Content-Length: 2\r\n\r\n{}', chunked: CHUNKED_BODY })) {
+  for (const way of ['answer', 'write', 'end'] as const) {
+    test(`memory that a handler lends may change after the call: ${way}, request body ${body}`, async (t) => {
+      const handler: Handler = (exchange) => {
+        const lent = Buffer.from('own')
+        if (way === 'answer') exchange.answer(200, 'text/plain', lent)
+        else {
+          exchange.beginStream()
+          exchange[way](lent)
+          if (way === 'write') exchange.end(Buffer.alloc(0))
+        }
+        lent.fill('x')
+      }
+      const { server, port } = await startServer({}, [{ method: 'POST', path: '/lent', handler }])
+      t.after(() => server.close())
+      const client = await RawClient.open(port)
+      await client.send(`POST /lent HTTP/1.1\r\nHost: x\r\n${head}`)
+      await eventually('the answer', () => /own|xxx/.test(client.text)).finally(() => client.leave())
+      assert.match(client.text, /own/)
+    })
+  }
+}
