@@ -5,7 +5,10 @@ import { loadavg } from 'node:os'
 import { pino } from 'pino'
 import { ensureAdmission } from '../control/admission/keeper.ts'
 import { generateNoteKey, NoteKey } from '../control/book/checkpoint/noteKey.ts'
+import { countOutcomes } from '../control/book/statistics/countOutcomes.ts'
+import { countReceipts } from '../control/book/statistics/countReceipts.ts'
 import { migrate } from '../control/runtime/db/migrate.ts'
+import type { Pool } from '../control/runtime/db/pool.ts'
 import { bookReceipts, openAccounts, PER_ACCOUNT } from './audit/bookReceipts.ts'
 import type { AuditRun } from './auditRun.ts'
 import { startChild } from './child.ts'
@@ -60,11 +63,13 @@ async function main(): Promise<void> {
     const args = [servers.databaseUrl, servers.redisUrl, seed]
     const accounts = await openAccounts(pool, Math.ceil(count / PER_ACCOUNT))
     await bookReceipts(pool, accounts, [0, count], key)
+    await countAll(pool)
     const admission = { pool, redis, log: pino({ level: 'error' }), limits }
     await ensureAdmission(admission)
     const full = await measure('full', count, args, postgres.process.pid ?? 0)
     const added = Math.ceil(count / NEW_PART)
     await bookReceipts(pool, accounts, [count, added], key)
+    await countAll(pool)
     await redis.flushall()
     await ensureAdmission(admission)
     const since = await measure('since', added, args, postgres.process.pid ?? 0)
@@ -72,6 +77,12 @@ async function main(): Promise<void> {
   } finally {
     await servers.stop()
   }
+}
+
+/** Counts all receipts, as control does soon after it has booked them. */
+async function countAll(pool: Pool): Promise<void> {
+  const counts = [countReceipts, countOutcomes]
+  for (const count of counts) while (await count(pool, limits));
 }
 
 function tableOf(runs: Readonly<Record<string, Measured>>): string {

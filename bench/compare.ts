@@ -20,10 +20,12 @@ import { FEW_ACCOUNTS, modelOf, pinStack, sluiceMeasured, startWorld, type World
 const PAYMENT = 'payment'
 /** Ended requests on their way into the book. */
 const SETTLEMENT = 'settlement'
-const HELP = `node dist/bench/compare.js --other DIR [--cases ${SMALL},${STREAM},${PAYMENT},${SETTLEMENT}] [--pairs 40] [--seconds 0.5] [--starts 1] [--warm-up 12]
+const HELP = `node dist/bench/compare.js --other DIR [--cases ${SMALL},${STREAM},${PAYMENT},${SETTLEMENT}] [--pairs 40] [--seconds 0.5] [--starts 1] [--warm-up 12] [--set NAME=VALUE]
 Of ${PAYMENT} and ${SETTLEMENT}, whose measurements take seconds, a quarter of the pairs is measured.
 Two processes of one build differ by up to 5 %: --starts starts both builds anew so many times.
-Their code is compiled for some 30,000 requests: --warm-up seconds of a case come before its pairs.`
+Their code is compiled for some 30,000 requests: --warm-up seconds of a case come before its pairs.
+--set gives the proxy of this build an environment variable, such as those of the traces or of the access log; it can be repeated, and
+--other can be this build itself then.`
 const SLOW_PAIRS_SHARE = 0.25
 const PAYMENTS = 64
 const RECEIPTS = 20_000
@@ -41,6 +43,8 @@ interface Plan {
   readonly pairCount: number
   readonly seconds: number
   readonly warmUpSeconds: number
+  /** Environment variables of the proxy of this build. */
+  readonly proxyEnv: NodeJS.ProcessEnv
 }
 
 function loadOf(stack: Stack, kind: BenchCase, seconds: number): [one: Measured, options: LoadOptions] {
@@ -55,10 +59,15 @@ async function microsPerRequest(world: World, stack: Stack, kind: BenchCase, sec
 }
 
 /** Starts a stack of a build on its core, with its own chain where it is to take payments. */
-async function startSide(start: typeof startStack, world: World, hasPayments: boolean, stops: (() => Promise<void>)[]) {
+async function startSide(
+  start: typeof startStack,
+  world: World,
+  { hasPayments, proxyEnv }: Pick<Plan, 'hasPayments' | 'proxyEnv'>,
+  stops: (() => Promise<void>)[],
+): Promise<Side> {
   const paid = hasPayments ? await PaidTraffic.start(stops) : undefined
   paid?.enter()
-  const options = { ...world.ports, accounts: FEW_ACCOUNTS, keysPerAccount: 1, proxyOnly: false }
+  const options = { ...world.ports, accounts: FEW_ACCOUNTS, keysPerAccount: 1, proxyOnly: false, proxyEnv }
   const stack = await start(options, stops)
   pinStack(stack, world.cores)
   world.runner.add(stack)
@@ -79,10 +88,12 @@ async function compareStacks(
   const { kinds, hasPayments, pairCount, seconds, warmUpSeconds } = plan
   const settings = { seconds, rounds: 1, quick: false, targets: [], cases: kinds, parts: [], isWhole: false }
   const world = await startWorld({ ...settings, output: undefined }, stops)
-  const start = (own: typeof startStack) => startSide(own, world, hasPayments, stops)
-  const first = await start(startNumber % 2 === 0 ? startStack : otherStart)
-  const second = await start(startNumber % 2 === 0 ? otherStart : startStack)
-  const [mine, other] = startNumber % 2 === 0 ? [first, second] : [second, first]
+  const startMine = () => startSide(startStack, world, plan, stops)
+  const startOther = () => startSide(otherStart, world, { hasPayments, proxyEnv: {} }, stops)
+  const isMineFirst = startNumber % 2 === 0
+  const first = await (isMineFirst ? startMine : startOther)()
+  const second = await (isMineFirst ? startOther : startMine)()
+  const [mine, other] = isMineFirst ? [first, second] : [second, first]
   for (const kind of kinds) {
     for (const { stack } of [mine, other]) await world.runner.meetKeys(...loadOf(stack, kind, warmUpSeconds))
     const measure = (side: Side) => () => microsPerRequest(world, side.stack, kind, seconds)
@@ -121,6 +132,10 @@ function print(line: string): void {
   process.stdout.write(`${line}\n`)
 }
 
+function variablesIn(pairs: readonly string[]): NodeJS.ProcessEnv {
+  return Object.fromEntries(pairs.map((pair) => [pair.slice(0, pair.indexOf('=')), pair.slice(pair.indexOf('=') + 1)]))
+}
+
 async function main(): Promise<void> {
   const { values } = parseArgs({
     options: {
@@ -130,6 +145,7 @@ async function main(): Promise<void> {
       seconds: { type: 'string', default: '0.5' },
       starts: { type: 'string', default: '1' },
       'warm-up': { type: 'string', default: '12' },
+      set: { type: 'string', multiple: true, default: [] },
     },
   })
   if (values.other === undefined) throw new Error(HELP)
@@ -141,7 +157,14 @@ async function main(): Promise<void> {
   if (kinds.length > 0 || hasPayments) {
     const url = pathToFileURL(join(otherDist, 'bench/targets/stack.js')).href
     const otherBuild = (await import(url)) as { startStack: typeof startStack }
-    const plan = { kinds, hasPayments, pairCount, seconds, warmUpSeconds: Number(values['warm-up']) }
+    const plan = {
+      kinds,
+      hasPayments,
+      pairCount,
+      seconds,
+      warmUpSeconds: Number(values['warm-up']),
+      proxyEnv: variablesIn(values.set),
+    }
     const found: PairsByCase = new Map()
     for (let start = 0; start < Number(values.starts); start++) {
       await untilStopped((stops) => compareStacks(plan, otherBuild.startStack, start, found, stops))

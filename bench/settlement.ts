@@ -114,9 +114,9 @@ async function measure(pool: Pool, redisUrl: string, filled: Filled): Promise<nu
   const begin = performance.now()
   const consumer = new SettlementConsumer({ redisUrl, pool, log, consumer: 'bench', limits })
   try {
-    while (consumer.stats.receipts < filled.receipts) {
+    while (consumer.tally.stats.receipts < filled.receipts) {
       if (performance.now() - begin > TIMEOUT_MS)
-        throw new Error(`after ${TIMEOUT_MS} ms: ${JSON.stringify(consumer.stats)}`)
+        throw new Error(`after ${TIMEOUT_MS} ms: ${JSON.stringify(consumer.tally.stats)}`)
       await sleep(5)
     }
     return performance.now() - begin

@@ -78,6 +78,12 @@ export const PROXY_EVENTS = {
     'Replace the secret of `key`, or pay the account at the provider. The key is asked again once its secret changes, and from time to time.',
   ],
   provider_keys_changed: ['info', 'the files with API keys of providers have changed, and are in use'],
+  provider_recovered: ['info', 'the provider is fast again with this model'],
+  provider_slow: [
+    'warn',
+    'the provider is slow with this model: most of the last streams waited longer than `limitMs` for their first token',
+    'Look at the dashboard `providers`; disable the route, or lower its place in the catalog. A model that thinks for long is not slow: raise slowProviderMs.',
+  ],
   proxy_ready: ['info', 'proxy is ready'],
   quota_failed: ['warn', 'could not take permits of quotas in Redis; keys of providers are asked without'],
   redis_connection_failed: ['warn', 'connection to Redis failed; reconnecting', 'Check Redis and REDIS_URL.'],

@@ -41,6 +41,7 @@ import { faultLog, logEvent } from './logEvents.ts'
 import { keyTokens } from './metrics/keyTokens.ts'
 import { logOutages } from './metrics/redisOutages.ts'
 import { RequestMetrics } from './metrics/requestMetrics.ts'
+import { SlowProviders } from './metrics/slowProviders.ts'
 import { vitalsOf } from './metrics/vitals.ts'
 import { paymentParts } from './paymentParts.ts'
 import { providerFaults } from './providerFaults.ts'
@@ -74,6 +75,7 @@ const servers = new KnownServers(commands, limits, fault('redis_identity_unknown
 const access = accessLogOf(config, log, limits)
 const traces = newTracer(config, { limits, log, instance: owner, onCount: (...spans) => metrics.noteSpans(...spans) })
 const metrics = new RequestMetrics(limits, access, traces)
+const slowProviders = new SlowProviders(metrics.models.counts, log, limits)
 const { busKeys } = config
 const { catalog, health, secrets, keysOut } = catalogParts({ redis: commands, busKeys, limits, metrics, log })
 const canaries = new CanaryWatch()
@@ -233,6 +235,7 @@ async function stop(noticeMs: number): Promise<void> {
   strays.stop()
   await quotas.stop(limits.quotaStopMs)
   probes.stop()
+  slowProviders.stop()
   secrets.stop()
   pulse.stop()
   await routeViews.stop().catch(fault('route_views_failed'))

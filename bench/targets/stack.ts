@@ -38,6 +38,8 @@ export interface StackOptions extends ProviderPorts {
   readonly proxyOnly: boolean
   /** Workers of every proxy; one unless it says otherwise. */
   readonly workers?: number
+  /** Environment variables of the proxy, beside those of every process. */
+  readonly proxyEnv?: NodeJS.ProcessEnv
 }
 
 /** One proxy of a stack. */
@@ -117,7 +119,7 @@ async function startIn(folder: string, options: StackOptions, parts: (() => Prom
     return started
   }
   const control = await start('control', {}, log('control'))
-  const proxy = await start('proxy', {}, log('proxy'))
+  const proxy = await start('proxy', options.proxyEnv ?? {}, log('proxy'))
   const proxyOnly = options.proxyOnly
     ? await start('proxy', { SLUICE_BENCH_UNMETERED: '1', NODE_ENV: 'benchmark' }, log('proxy-only'))
     : undefined

@@ -17,6 +17,12 @@ export const BOOK_LIMITS = {
    * are added up together.
    */
   usageTagsMax: 100,
+  /** The window of the keys that spend most, in milliseconds. */
+  topSpendMs: 300_000,
+  /** Keys whose charges are counted in it. */
+  topSpendKeysMax: 100_000,
+  /** Of these, the keys that metrics show. */
+  topSpendShownMax: 20,
   /** Interval of the heartbeats of a control that books, in milliseconds. */
   bookerBeatMs: 1_000,
   /** How long the shards of a control that gives no sign of life stay its own, in milliseconds. */

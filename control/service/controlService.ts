@@ -14,7 +14,6 @@ import { answerKeeper } from '../api/answerKeeper.ts'
 import { housekeeper } from '../api/housekeeper.ts'
 import type { Product, RunningProduct } from '../api/product.ts'
 import { BatchService } from '../batch/batchService.ts'
-import { checkpointKeeper } from '../book/checkpoint/checkpointKeeper.ts'
 import { addMonthsAhead } from '../book/partitions/addMonths.ts'
 import { monthKeeper } from '../book/partitions/monthKeeper.ts'
 import { SettlementConsumer } from '../book/settlement/consumer.ts'
@@ -29,8 +28,6 @@ import type { ChainService } from '../chain/chainService.ts'
 import { ChainState } from '../chain/chainState.ts'
 import { keyAnnouncer } from '../identity/keys/keyAnnouncer.ts'
 import type { Limits } from '../limits.ts'
-import { archiveKeeper } from '../records/archive/archiveKeeper.ts'
-import { exportKeeper } from '../records/export/exportKeeper.ts'
 import { ReceiptReader } from '../records/receipts/receiptReader.ts'
 import { beforeDeadline } from '../runtime/beforeDeadline.ts'
 import { RpcServer } from '../runtime/bus/rpcServer.ts'
@@ -44,6 +41,7 @@ import { gaugesOf } from './gauges.ts'
 import { ControlMetrics } from './metrics.ts'
 import { logMissingKeys } from './missingKeys.ts'
 import { pingRedis, Readiness } from './readiness.ts'
+import { recordKeepers } from './recordKeepers.ts'
 import { requireRedisVersion } from './redisVersion.ts'
 import { rpcHandlers } from './rpcHandlers.ts'
 import { startChain } from './startChain.ts'
@@ -120,7 +118,7 @@ export class ControlService {
     await this.catalog.start()
     this.running.push({ name: 'catalog', stop: () => this.catalog.stop() })
     const settlement = this.startSettlement()
-    this.startCheckpoints()
+    this.running.push(...recordKeepers({ environment, pool, redis, log, limits }))
     const attestation = new AttestationKeeper({ pool, redis, log, limits, environment: process.env })
     this.startChain()
     const batches = this.startBatches()
@@ -151,8 +149,6 @@ export class ControlService {
     ]) {
       this.running.push({ name: job.name, stop: async () => void (await job.stop()) })
     }
-    this.startArchive()
-    this.startExport()
     attestation.start()
     this.running.push({ name: 'attestation', stop: () => attestation.stop() })
     this.observer.start()
@@ -197,29 +193,6 @@ export class ControlService {
     return settlement
   }
 
-  private startCheckpoints(): void {
-    const { logKey: key } = this.environment
-    if (key === undefined) return
-    const keeper = checkpointKeeper({ pool: this.pool, log: this.log, key, limits: this.limits })
-    this.running.push({ name: 'checkpoints', stop: () => keeper.stop() })
-  }
-
-  private startArchive(): void {
-    const { archive } = this.environment
-    if (archive === undefined || archive.keptMonths === 0) return
-    const { pool, redis, log, limits } = this
-    const keeper = archiveKeeper({ pool, redis, log, limits, ...archive })
-    this.running.push({ name: 'archive', stop: () => keeper.stop() })
-  }
-
-  private startExport(): void {
-    const { pool, log, limits } = this
-    const { export: settings } = this.environment
-    if (settings === undefined) return
-    const keeper = exportKeeper({ pool, log, limits, form: settings.form, store: settings.store(limits) })
-    this.running.push({ name: 'export', stop: () => keeper.stop() })
-  }
-
   private startChain(): void {
     const { pool, redis, log, limits } = this
     const { payments: config } = this.environment
@@ -248,7 +221,7 @@ export class ControlService {
     this.running.push({ name: 'server watches', stop: () => seen.stop() })
     const ofProducts = products.flatMap(({ totals }) => totals ?? [])
     return new ControlMetrics({
-      settlement: () => settlement.stats,
+      settlement: () => settlement.tally.stats,
       orphansVoided: () => this.voider.voided,
       takenBackUnits: () => this.orphans?.takenBackUnits ?? 0,
       priceLists: () => this.observer.stats,
@@ -261,6 +234,7 @@ export class ControlService {
         ...products.flatMap(({ gauges }) => gauges ?? []),
       ],
       totals: [this.statements.total, ...seen.totals, attestation.rejected.total, contradictions.total, ...ofProducts],
+      labelledGauges: [settlement.tally.spenders.gauge],
     })
   }
 

@@ -1,10 +1,10 @@
 import { BUILD_INFO, buildLabels } from '../../contract/std/buildInfo.ts'
 import { Exposition, emptyHistogram, type Histogram, observe } from '../../contract/std/exposition.ts'
-import type { SettlementStats } from '../book/settlement/consumer.ts'
+import type { SettlementStats } from '../book/settlement/tally.ts'
 import { beforeDeadline } from '../runtime/beforeDeadline.ts'
 import type { RpcObserver } from '../runtime/bus/rpcServer.ts'
 import { STATEMENT_SECONDS } from '../runtime/db/statementTimes.ts'
-import type { GaugeGroup, LabelledTotal } from '../runtime/metrics/metricGroups.ts'
+import type { GaugeGroup, LabelledGauge, LabelledTotal } from '../runtime/metrics/metricGroups.ts'
 import { ProcessMetrics } from './processMetrics.ts'
 
 const RPC_SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5]
@@ -27,6 +27,7 @@ export interface MetricsSources {
   /** The time of all their reads in a scrape, in milliseconds; what is not read then keeps its last values. */
   readonly readsMs: number
   readonly totals: readonly LabelledTotal[]
+  readonly labelledGauges: readonly LabelledGauge[]
 }
 
 /** The calls of one operation. */
@@ -45,7 +46,7 @@ const SETTLEMENT: readonly (readonly [name: string, help: string, field: keyof S
   ['shortfall_units', 'Units charged beyond what the book had', 'shortfallUnits'],
 ]
 
-/** The metrics of control. Labels have fixed sets of values. */
+/** The metrics of control. Labels have fixed sets of values, or few values at a time. */
 export class ControlMetrics {
   private readonly sources: MetricsSources
   private readonly calls = new Map<string, Calls>()
@@ -79,7 +80,8 @@ export class ControlMetrics {
     await this.process.write(out, PREFIX)
     out.family(BUILD_INFO.name, BUILD_INFO.help, 'gauge', BUILD_INFO.labelNames).sample(1, buildLabels())
     this.writeCalls(out)
-    for (const total of this.totals()) writeTotal(out, total)
+    for (const total of this.totals()) writeFamily(out, total, 'counter')
+    for (const gauge of this.sources.labelledGauges) writeFamily(out, gauge, 'gauge')
     out.family(`${PREFIX}shards`, 'Shards of accounts that this control books', 'gauge').sample(this.sources.shards())
     out
       .family(`${PREFIX}postgres_statement_seconds`, 'Time of statements at PostgreSQL', 'histogram')
@@ -143,7 +145,8 @@ function total(name: string, help: string, count: number): LabelledTotal {
   return { name, help, labels: [], read: () => [{ labels: {}, count }] }
 }
 
-function writeTotal(out: Exposition, { name, help, labels, read }: LabelledTotal): void {
-  out.family(`${PREFIX}${name}_total`, help, 'counter', labels)
+function writeFamily(out: Exposition, family: LabelledTotal, type: 'counter' | 'gauge'): void {
+  const { name, help, labels, read } = family
+  out.family(`${PREFIX}${name}${type === 'counter' ? '_total' : ''}`, help, type, labels)
   for (const { labels: values, count } of read()) out.sample(count, values)
 }

@@ -10,6 +10,12 @@ export const METRICS_LIMITS = {
   outageLogMs: 60_000,
   /** Series of metrics by model, provider, key of the provider and operation; requests beyond it count as `other`. */
   metricSeriesMax: 2_000,
+  /** The time to the first token from which a stream is slow, in milliseconds; it counts as the next bucket of the metric above it. */
+  slowProviderMs: 10_000,
+  /** Interval at which the streams that ended are looked at, in milliseconds. */
+  slowProviderCheckMs: 30_000,
+  /** Streams of a model at a provider that it takes to judge the provider. */
+  slowProviderStreamsMin: 5,
   /** Lines of the access log that a process keeps in memory while they are written, in bytes; beyond it lines are dropped. */
   accessLogBytesMax: 8_388_608,
   /** How long lines of the access log are gathered, in milliseconds. */

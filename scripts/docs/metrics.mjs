@@ -1,6 +1,7 @@
 import { readdirSync } from 'node:fs'
 import { emptyHistogram } from '../../dist/contract/std/exposition.js'
 import { Contradictions } from '../../dist/control/batch/contradictions.js'
+import { TopSpenders } from '../../dist/control/book/settlement/topSpenders.js'
 import { RejectedEvidence } from '../../dist/control/catalog/attestation/rejectedEvidence.js'
 import { RefusalCounts } from '../../dist/control/products/payments/x402/refusalCounts.js'
 import { StatementTimes } from '../../dist/control/runtime/db/statementTimes.js'
@@ -45,6 +46,7 @@ async function controlMetrics() {
       new Contradictions().total,
       new RefusalCounts().total,
     ],
+    labelledGauges: [new TopSpenders({}).gauge],
   })
   const { families } = await metrics.write()
   metrics.stop()

@@ -32,6 +32,7 @@ function add(total: Booked, part: Booked): void {
   total.rejects.push(...part.rejects)
   total.dirtyShards.push(...part.dirtyShards)
   total.gaps.push(...part.gaps)
+  total.spending.push(...part.spending)
 }
 
 /**

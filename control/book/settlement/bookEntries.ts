@@ -16,7 +16,7 @@ import { markDirty } from './dirtyShards.ts'
 import { earnBurnt, isBurn } from './earnBurnt.ts'
 import type { BookableEntry, EndedEntry, Entry, RawEntry } from './entry.ts'
 import { insertReceipts } from './insertReceipts.ts'
-import { addKeyUsage } from './keyUsage.ts'
+import { addKeyUsage, type KeySpending } from './keyUsage.ts'
 import { type OwnerPosition, OwnerPositions } from './ownerPositions.ts'
 import { advancePositions, readPositions, type StreamPosition } from './positions.ts'
 import { keepRejects, type Reject } from './rejects.ts'
@@ -34,6 +34,8 @@ export interface Booked {
   readonly dirtyShards: number[]
   /** Owners with a gap: some of their endings are booked now, but some earlier ones are not. */
   readonly gaps: OwnerPosition[]
+  /** Of the receipts written now. */
+  readonly spending: KeySpending[]
 }
 
 /**
@@ -69,7 +71,7 @@ export async function bookEntries(
     ] as const
     // All ledger accounts are locked before the usage of keys, as debits lock them.
     if (charges.transfers.some(isBurn)) await together(posted).then(() => earnBurnt(client, charges.transfers))
-    const [gaps] = await together([
+    const [gaps, , , , spending] = await together([
       ...posted,
       appendLeaves(client, appended),
       addKeyUsage(client, receipts),
@@ -87,6 +89,7 @@ export async function bookEntries(
       shortfallUnits: charges.shortfallUnits,
       dirtyShards: [...dirty],
       gaps,
+      spending: [...spending],
     }
   })
 }

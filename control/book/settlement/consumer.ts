@@ -11,20 +11,8 @@ import type { Entry } from './entry.ts'
 import { Lanes } from './lanes.ts'
 import { entriesOf, inParts, type OpenEntry, openEntry, sizeOf } from './openEntry.ts'
 import { ReadSize } from './readSize.ts'
-import { rejectName } from './rejects.ts'
 import { claimIdle, ensureGroups, forgetDeadConsumers, leaveGroup, readGroup, removeEntries } from './streamReader.ts'
-
-/** Counters since the start, for metrics. */
-export interface SettlementStats {
-  batches: number
-  receipts: number
-  duplicates: number
-  rejects: number
-  /** Units charged beyond the balances of the book, borne by the house. */
-  shortfallUnits: number
-  /** Batches repeated after an error of the database, and reads after one of Redis. */
-  retries: number
-}
+import { SettlementTally } from './tally.ts'
 
 export interface SettlementOptions {
   readonly redisUrl: string
@@ -50,14 +38,7 @@ class Stopped extends Error {}
  * each books several of its shards concurrently.
  */
 export class SettlementConsumer {
-  readonly stats: SettlementStats = {
-    batches: 0,
-    receipts: 0,
-    duplicates: 0,
-    rejects: 0,
-    shortfallUnits: 0,
-    retries: 0,
-  }
+  readonly tally: SettlementTally
   private readonly options: SettlementOptions
   /** Reads block, so they have their own connection. */
   private readonly reader: Redis
@@ -72,6 +53,7 @@ export class SettlementConsumer {
 
   constructor(options: SettlementOptions) {
     this.options = options
+    this.tally = new SettlementTally(options.log, options.limits)
     this.lanes = new Lanes(options.limits.settlementLanes)
     this.leases = new BookedShards(options.pool, options.consumer, options.limits)
     this.size = new ReadSize(options.limits.settlementReadMin, options.limits.settlementReadMax)
@@ -112,7 +94,7 @@ export class SettlementConsumer {
       } catch (error) {
         await this.lanes.drain().catch((cause: unknown) => logEvent(log, 'settlement_batch_failed', { err: cause }))
         if (this.stopped) break
-        this.stats.retries++
+        this.tally.stats.retries++
         logEvent(log, 'settlement_read_failed', { err: error })
         await this.pause(this.options.limits.settlementRetryMs)
       }
@@ -253,7 +235,7 @@ export class SettlementConsumer {
       try {
         return await book()
       } catch (error) {
-        this.stats.retries++
+        this.tally.stats.retries++
         logEvent(this.options.log, 'settlement_write_failed', { err: error })
         await this.pause(this.options.limits.settlementRetryMs)
         if (this.stopped) throw new Stopped('stopped before the batch was booked')
@@ -262,22 +244,8 @@ export class SettlementConsumer {
   }
 
   private count(booked: Booked): void {
-    const { log, onBooked } = this.options
-    this.stats.batches++
-    this.stats.receipts += booked.receipts
-    this.stats.duplicates += booked.duplicates
-    this.stats.rejects += booked.rejects.length
-    this.stats.shortfallUnits += booked.shortfallUnits
-    for (const { from, reason } of booked.rejects) {
-      logEvent(log, 'settlement_rejected', { shard: from.raw.shard, entry: rejectName(from), reason })
-    }
-    for (const { owner, shard, seq, ahead } of booked.gaps) {
-      logEvent(log, 'settlement_out_of_order', { owner, shard, seq, ahead })
-    }
-    if (booked.shortfallUnits > 0) {
-      logEvent(log, 'settlement_shortfall', { units: booked.shortfallUnits })
-    }
-    onBooked?.(booked)
+    this.tally.note(booked)
+    this.options.onBooked?.(booked)
   }
 
   /** Sleeps, or until it is stopped. */

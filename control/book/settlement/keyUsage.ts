@@ -6,11 +6,15 @@ import { locking } from '../../runtime/db/lockOrder.ts'
 import type { Client } from '../../runtime/db/pool.ts'
 import type { Receipt } from '../receipt/generated/receipt.ts'
 
-interface Usage {
+/** The charges of a key, burnt tokens included. */
+export interface KeySpending {
   readonly keyId: string
-  readonly hour: number
   readonly accountId: string
   units: number
+}
+
+interface Usage extends KeySpending {
+  readonly hour: number
   requests: number
 }
 
@@ -23,8 +27,9 @@ const UPSERT = `
 /**
  * Adds receipts, including burnt tokens at their locked price, to the hourly usage of keys. The hour is that of the hold, as in
  * the windows of admission.
+ * @returns what was added
  */
-export async function addKeyUsage(client: Client, receipts: readonly Receipt[]): Promise<void> {
+export async function addKeyUsage(client: Client, receipts: readonly Receipt[]): Promise<readonly KeySpending[]> {
   const byKey = new Map<string, Usage[]>()
   for (const { keyId, accountId, heldAtMs, chargeUnits, lockUnits } of receipts) {
     const hour = Math.floor(heldAtMs / HOUR_MS)
@@ -43,7 +48,9 @@ export async function addKeyUsage(client: Client, receipts: readonly Receipt[]):
     usage.units += units
     usage.requests++
   }
-  await upsert(client, [...byKey.values()].flat())
+  const usages = [...byKey.values()].flat()
+  await upsert(client, usages)
+  return usages
 }
 
 /** Adds coin that a key has moved elsewhere, which counts against its caps as a charge does. */

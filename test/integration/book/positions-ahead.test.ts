@@ -5,7 +5,7 @@ import { after, before, test } from 'node:test'
 import { newId } from '../../../contract/wire/ids.ts'
 import { shardOf } from '../../../contract/wire/redisKeys.ts'
 import { bookBatch } from '../../../control/book/settlement/bookBatch.ts'
-import { bookEntries } from '../../../control/book/settlement/bookEntries.ts'
+import { type Booked, bookEntries } from '../../../control/book/settlement/bookEntries.ts'
 import { parseEntries } from '../../../control/book/settlement/openEntry.ts'
 import { batchOf, endedOf } from '../../support/parts/endings.ts'
 import { type Book, newAccount, scalar, startBook } from '../../support/parts/ledger.ts'
@@ -28,6 +28,13 @@ const someEnded = (accountId: string, count: number) =>
 const handed = (accountId: string, id: string, owner: string, from: number, endings: readonly Uint8Array[]) =>
   parseEntries([{ shard: shardOf(accountId), id, fields: [Buffer.from('b'), batchOf(owner, from, endings)] }])
 
+/** The units by account that a batch has charged. */
+function spentIn({ spending }: Booked): [string, number][] {
+  const sums = new Map<string, number>()
+  for (const { accountId, units } of spending) sums.set(accountId, (sums.get(accountId) ?? 0) + units)
+  return [...sums]
+}
+
 test('a position that is too high keeps no ending from the book, and a reject is still named once', async () => {
   const [accountId, owner] = [await newAccount(book.pool, 10_000), newId('own')]
   const endings = someEnded(accountId, 6)
@@ -38,9 +45,11 @@ test('a position that is too high keeps no ending from the book, and a reject is
   const again = late()
   const booked = await bookBatch(book.pool, again)
   assert.deepEqual([booked.receipts, booked.duplicates, booked.rejects.length], [5, 1, 1])
+  assert.deepEqual(spentIn(booked), [[accountId, 50]])
   assert.equal(await receiptsOf(accountId), 7)
   assert.equal(await coinOf(accountId), 10_000 - 7 * 10)
   const repeated = await bookBatch(book.pool, again)
   assert.deepEqual([repeated.receipts, repeated.duplicates, repeated.rejects.length], [0, 7, 0])
+  assert.deepEqual(spentIn(repeated), [])
   assert.equal(await seqOf(owner), 8)
 })

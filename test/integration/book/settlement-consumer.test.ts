@@ -93,7 +93,7 @@ test('a redelivered entry, and a request that ends twice, are booked once', asyn
   await untilDrained()
   assert.equal(await receipts(accountId), 1)
   assert.equal(await balance(`coin:${accountId}`), 9_900)
-  assert.equal(consumer?.stats.duplicates, 2)
+  assert.equal(consumer?.tally.stats.duplicates, 2)
   const dirty = await scalar<number>(book.pool, 'SELECT count(*) FROM admission_dirty WHERE shard = $1', [
     shardOf(accountId),
   ])
@@ -111,7 +111,7 @@ test('after a consumer dies between commit and acknowledgement, no ending is boo
   await untilDrained()
   assert.equal(await receipts(accountId), 20)
   assert.equal(await balance(`coin:${accountId}`), 9_800)
-  assert.equal(consumer?.stats.duplicates, 20)
+  assert.equal(consumer?.tally.stats.duplicates, 20)
 })
 
 test('entries of a dead consumer are taken over by another one', async () => {
@@ -141,7 +141,7 @@ test('entries that cannot be read or booked are stored with all their bytes and 
   startConsumer()
   await untilDrained()
   assert.equal(await balance(`coin:${accountId}`), 9_930)
-  assert.equal(consumer?.stats.rejects, 8)
+  assert.equal(consumer?.tally.stats.rejects, 8)
   const kept = await book.pool.query('SELECT reason, settlement FROM settlement_rejects WHERE shard = $1', [
     shardOf(accountId),
   ])
@@ -171,7 +171,7 @@ test('while PostgreSQL is down no message is acknowledged; when it is back every
   startConsumer()
   await postgres.kill9()
   for (let i = 0; i < 50; i++) await appendCharge(accountId, 10)
-  await until('booking is tried again', async () => (consumer?.stats.retries ?? 0) > 2)
+  await until('booking is tried again', async () => (consumer?.tally.stats.retries ?? 0) > 2)
   assert.equal(await entriesLeft(), 50)
   await postgres.restart()
   await untilDrained()
@@ -206,7 +206,7 @@ test('stopping finishes the current batch and leaves no pending entries in the g
   const accountId = await newAccount(book.pool, 1_000_000)
   for (let i = 0; i < 3_000; i++) await appendCharge(accountId, 10)
   const leaving = startConsumer('leaving')
-  await until('some are booked', async () => leaving.stats.receipts > 0)
+  await until('some are booked', async () => leaving.tally.stats.receipts > 0)
   await leaving.stop()
   for (let shard = 0; shard < SHARD_COUNT; shard++) {
     const [pending] = (await book.redis.xpending(ledgerStream(shard), LEDGER_GROUP)) as [number]

@@ -111,7 +111,7 @@ test('redelivered endings, whole or in other batches, are booked once', async ()
   await untilDrained()
   assert.equal(await receipts(accountId), 9)
   assert.equal(await coinOf(accountId), 9_910)
-  assert.equal(consumer?.stats.duplicates, 9)
+  assert.equal(consumer?.tally.stats.duplicates, 9)
   assert.equal(await seqOf(owner, accountId), 9)
   assert.equal(await isDirty(accountId), true, 'Redis took charges twice, so the shard has to be loaded again')
 })
@@ -149,7 +149,7 @@ test('after control dies between commit and acknowledgement, no ending is booked
   startConsumer('crashed')
   await untilDrained()
   assert.equal(await receipts(accountId), 20)
-  assert.equal(consumer?.stats.duplicates, 20)
+  assert.equal(consumer?.tally.stats.duplicates, 20)
   assert.equal(await isDirty(accountId), false)
 })
 
@@ -202,7 +202,7 @@ test('endings that cannot be read or booked are stored one by one, with all thei
   // Delivered again, they are no second reject.
   await appendEndings(book.redis, accountId, owner, 1, [first, junk])
   await untilDrained()
-  assert.equal(consumer?.stats.rejects, 4)
+  assert.equal(consumer?.tally.stats.rejects, 4)
   assert.equal(await receipts(accountId), 4)
 })
 

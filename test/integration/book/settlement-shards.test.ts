@@ -153,8 +153,8 @@ test('a large read is booked by shards, each in its order', async () => {
     }
   }
   const consumer = startConsumer('divides')
-  await until('all is booked', async () => consumer.stats.receipts === 400)
-  assert.ok(consumer.stats.batches > 1)
+  await until('all is booked', async () => consumer.tally.stats.receipts === 400)
+  assert.ok(consumer.tally.stats.batches > 1)
   for (const accountId of accounts) assert.equal(await receipts(accountId), 50)
 })
 

@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { pino } from 'pino'
+import { HOUR_MS } from '../../../contract/api/time.ts'
 import { newId } from '../../../contract/wire/ids.ts'
 import { connectRedis, type Redis } from '../../../contract/wire/redis.ts'
 import { createPool, type Pool } from '../../../control/runtime/db/pool.ts'
@@ -55,7 +56,7 @@ before(async () => {
   redis = connectRedis(server.href, 'wait')
   redis.on('error', () => {})
   const log = pino({ level: 'info' }, { write: (line: string) => void lines.push(JSON.parse(line)) })
-  watches = watchServers({ pool, redis, log, limits, hasExport: false })
+  watches = watchServers({ pool, redis, log, limits, hasExport: true })
   metrics = new ControlMetrics({
     settlement: () => ({ batches: 0, receipts: 0, duplicates: 0, rejects: 0, shortfallUnits: 0, retries: 0 }),
     orphansVoided: () => 0,
@@ -66,6 +67,7 @@ before(async () => {
     gauges: watches.gauges,
     readsMs: limits.scrapeReadsMs,
     totals: [times.total, ...watches.totals],
+    labelledGauges: [],
   })
 })
 
@@ -148,6 +150,16 @@ test('booking that is late is logged at its begin and at its end', async () => {
   await logged('settlement_caught_up', () => drainAll(book))
   const late = lines.find((line) => line['event'] === 'settlement_late')
   assert.ok(Number(late?.['lagMs']) > 1_000)
+})
+
+test('an export that is late is logged at its begin and at its end', async () => {
+  const exportedUntil = (hour: number) => book.pool.query('UPDATE export_progress SET hour = $1', [hour])
+  const thisHour = Math.floor(Date.now() / HOUR_MS)
+  await logged('export_late', () => exportedUntil(thisHour - 4))
+  await logged('export_caught_up', () => exportedUntil(thisHour - 1))
+  assert.deepEqual([events('export_late'), events('export_caught_up')], [1, 1])
+  const late = lines.find((line) => line['event'] === 'export_late')
+  assert.ok(Number(late?.['lagMs']) >= 2 * HOUR_MS)
 })
 
 test('another server in the place of Redis is counted and logged', async () => {

@@ -20,6 +20,7 @@ test('a scrape ends while a server stands still, and asks it once however many f
     gauges: [local, still, after],
     readsMs: 20,
     totals: [],
+    labelledGauges: [],
   })
   t.after(() => metrics.stop())
   for (let i = 0; i < 3; i++) {
