@@ -73,11 +73,7 @@ export class AccessLog implements RequestRecorder {
 
   /** Notes a request with a hold, at its end. */
   ended(exchange: LoggedExchange, entry: AccessEntry, atMs: number): void {
-    const { model, provider, key, operation, requestId: id, admissionMs, ...rest } = entry
-    const time = new Date(atMs).toISOString()
-    const waitedMs = Math.round(admissionMs * MICROSECONDS_PER_MS) / MICROSECONDS_PER_MS
-    const client = this.addressOf(exchange)
-    this.write({ time, id, operation, model, provider, providerKey: key, ...rest, admissionMs: waitedMs, client })
+    this.file.add(lineOf(entry, atMs, this.addressOf(exchange)))
   }
 
   /** Notes a request that was answered with an error, and that had no hold. */
@@ -86,7 +82,7 @@ export class AccessLog implements RequestRecorder {
     const { method, path } = head
     const client = this.addressOf(exchange)
     const time = new Date(atMs).toISOString()
-    this.write({ time, id, status: 'refused', method, path, httpStatus, errorCode, client })
+    this.file.add(JSON.stringify({ time, id, status: 'refused', method, path, httpStatus, errorCode, client }))
   }
 
   /** Opens the file again, after it was renamed by whoever rotates it. */
@@ -103,8 +99,21 @@ export class AccessLog implements RequestRecorder {
   private addressOf(exchange: LoggedExchange): string | undefined {
     return this.clientOf(exchange) || undefined
   }
-
-  private write(line: object): void {
-    this.file.add(JSON.stringify(line))
-  }
 }
+
+/** Member by member: an object of them, and its printing, take twice as long. Ids and names of the gateway need no escapes. */
+function lineOf(entry: AccessEntry, atMs: number, client: string | undefined): string {
+  const { requestId, operation, model, provider, key, accountId, keyId, status, errorCode, usage } = entry
+  const { chargedUnits, holdUnits, tries, streamed, durationMs, firstByteMs, admissionMs } = entry
+  const waitedMs = Math.round(admissionMs * MICROSECONDS_PER_MS) / MICROSECONDS_PER_MS
+  const request = `"time":"${new Date(atMs).toISOString()}","id":"${requestId}","operation":"${operation}"`
+  const served = `"model":${json(model)},"provider":${json(provider)},"providerKey":${json(key)}`
+  const asked = `"accountId":"${accountId}","keyId":"${keyId}"`
+  const ended = `"status":"${status}","errorCode":${json(errorCode)},"usage":${json(usage)}`
+  const paid = `"chargedUnits":${chargedUnits},"holdUnits":${holdUnits},"tries":${tries},"streamed":${streamed}`
+  const times = `"durationMs":${durationMs},"firstByteMs":${firstByteMs},"admissionMs":${waitedMs}`
+  const from = client === undefined ? '' : `,"client":${json(client)}`
+  return `{${request},${served},${asked},${ended},${paid},${times}${from}}`
+}
+
+const json = (value: unknown): string => JSON.stringify(value)

@@ -1,12 +1,15 @@
-import { close, open, write } from 'node:fs'
+import { close, fstat, open, write } from 'node:fs'
 import { promisify } from 'node:util'
 
 const STANDARD_OUTPUT = 1
 /** Writes of at most so many bytes reach a pipe whole, so that lines of several processes do not mix; see pipe(7). */
 const PIPE_BUF = 4_096
+/** A write costs more than its bytes: lines of a file wait for so many, or for the interval. */
+const FILE_WRITE_BYTES = 65_536
 
 const closeFile = promisify(close)
 const openFile = promisify(open)
+const statFile = promisify(fstat)
 const writeBytes = promisify(write)
 
 export interface LineFileOptions {
@@ -33,6 +36,8 @@ export class LineFile {
   private chunksBytes = 0
   private timer: NodeJS.Timeout | undefined
   private file: number | undefined
+  /** The file takes writes of any size whole. */
+  private isRegular: boolean
   private isStale = false
   /** The last write failed; the next one waits for the timer. */
   private isResting = false
@@ -41,6 +46,7 @@ export class LineFile {
 
   constructor(options: LineFileOptions) {
     this.options = options
+    this.isRegular = options.path !== '-'
   }
 
   /** @param line without its line end */
@@ -53,7 +59,7 @@ export class LineFile {
     if (this.gathered.length + line.length >= PIPE_BUF / 2) this.gather()
     this.gathered += `${line}\n`
     this.timer ??= setTimeout(() => this.flush(), flushMs)
-    if (this.chunks.length > 0 && !this.isResting) this.writing ??= this.writeAll()
+    if (this.isDue && !this.isResting) this.writing ??= this.writeAll()
   }
 
   /** Opens the file again before the next write, after it was renamed. */
@@ -90,11 +96,16 @@ export class LineFile {
     this.chunksBytes += chunk.length
   }
 
+  private get isDue(): boolean {
+    return this.isRegular ? this.chunksBytes >= FILE_WRITE_BYTES : this.chunks.length > 0
+  }
+
   private async writeAll(): Promise<void> {
     try {
       if (this.isStale) await this.close()
-      for (let [chunk] = this.chunks; chunk !== undefined; [chunk] = this.chunks) {
-        this.file ??= this.options.path === '-' ? STANDARD_OUTPUT : await openFile(this.options.path, 'a')
+      while (this.chunks.length > 0) {
+        this.file ??= await this.open()
+        const chunk = this.next()
         const { bytesWritten } = await writeBytes(this.file, chunk)
         this.chunksBytes -= bytesWritten
         if (bytesWritten === chunk.length) this.chunks.shift()
@@ -109,6 +120,27 @@ export class LineFile {
     } finally {
       this.writing = undefined
     }
+  }
+
+  private async open(): Promise<number> {
+    const { path } = this.options
+    if (path === '-') return STANDARD_OUTPUT
+    const file = await openFile(path, 'a')
+    this.isRegular = (await statFile(file)).isFile()
+    return file
+  }
+
+  /** The bytes of the next write, which are the first of the chunks then. */
+  private next(): Buffer {
+    let [bytes, count] = [0, 0]
+    for (const { length } of this.chunks) {
+      if (count > 0 && (!this.isRegular || bytes + length > FILE_WRITE_BYTES)) break
+      bytes += length
+      count++
+    }
+    const joined = Buffer.concat(this.chunks.slice(0, count), bytes)
+    this.chunks.splice(0, count, joined)
+    return joined
   }
 
   private async close(): Promise<void> {

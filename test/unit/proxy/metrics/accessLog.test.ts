@@ -65,6 +65,21 @@ test('a line is one line of JSON, whatever its texts are', async () => {
   assert.deepEqual([time, id, model, providerKey], ['1970-01-01T00:00:00.000Z', 'req_1', 'acme/"one"\n', 'k'])
 })
 
+test('lines are whole and in their order, however many are written in one piece', async () => {
+  const path = join(dir, 'many')
+  const log = new AccessLog(path, () => '', keptLog().log, limitsWith({ accessLogBytesMax: 16_777_216, accessLogFlushMs: 5 }))
+  const count = 20_000
+  for (let i = 0; i < count; i++) {
+    log.ended(exchange, { ...entry, holdUnits: i }, i)
+    if (i % 1_000 === 0) await new Promise(setImmediate)
+  }
+  await until('all are written', () => existsSync(path) && readFileSync(path, 'utf8').split('\n').length > count)
+  await log.stop()
+  const lines = readFileSync(path, 'utf8').trimEnd().split('\n')
+  assert.deepEqual([lines.length, log.dropped], [count, 0])
+  for (const [i, line] of lines.entries()) assert.equal((JSON.parse(line) as { holdUnits: number }).holdUnits, i)
+})
+
 test('a full disk drops lines beyond the bound, and is one event of the log', async () => {
   const { log, events } = newLog('/dev/full')
   for (let i = 0; i < 2_000; i++) log.ended(exchange, entry, i)
