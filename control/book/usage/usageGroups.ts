@@ -4,7 +4,7 @@ import { isId } from '../../../contract/wire/ids.ts'
 import type { Queryable } from '../../runtime/db/pool.ts'
 import { monthOfDay, periodText } from './periods.ts'
 import type { UsageRows } from './usageRows.ts'
-import { SUMS, sumsJson, type UsageSums } from './usageSums.ts'
+import { SUM_COLUMNS, SUMS, sumsJson, type UsageSums, wholeOf } from './usageSums.ts'
 
 interface Column {
   /** Of the rows `used`. */
@@ -67,7 +67,7 @@ export interface UsagePage {
   readonly next: string | null
 }
 
-/** A page of the sums of rows by groups, in the order of the groups. @throws GatewayError for an invalid cursor */
+/** The sums of all rows, and a page of those of their groups in their order, in one pass. @throws GatewayError for an invalid cursor */
 export async function readGroups(
   db: Queryable,
   rows: UsageRows,
@@ -76,28 +76,34 @@ export async function readGroups(
     limit,
     after,
   }: { readonly groupBy: readonly UsageGroup[]; readonly limit: number; readonly after: string },
-): Promise<UsagePage> {
+): Promise<{ readonly total: UsageSums; readonly page: UsagePage }> {
   const columns = groupBy.map((group): Column => COLUMNS[group])
   // Negated, the latest period comes first in the same order as the other columns, so that one comparison pages.
   const order = columns.map(({ isPeriod }, i) => (isPeriod ? `-c${i}` : `c${i}`)).join(', ')
   const more = rows.more ?? []
+  const added = [...SUM_COLUMNS, ...more].join(', ')
   const sums = [SUMS, ...more.map((name) => `coalesce(sum(${name}), 0) AS ${name}`)].join(', ')
   const place = after === '' ? [] : readCursor(after, columns)
   const first = rows.values.length + 2
-  const behind = place.length === 0 ? '' : `WHERE (${order}) > (${place.map((_, i) => `$${first + i}`).join(', ')})`
-  const found = await db.query<GroupRow>(
+  const behind =
+    place.length === 0 ? '' : `WHERE is_total OR (${order}) > (${place.map((_, i) => `$${first + i}`).join(', ')})`
+  const groups = columns.map((_, i) => `c${i}`).join(', ')
+  const result = await db.query<GroupRow>(
     `SELECT * FROM (
-       SELECT ${columns.map(({ sql }, i) => `${sql} AS c${i}`).join(', ')}, ${sums} FROM ${rows.sql}
-       GROUP BY ${columns.map((_, i) => i + 1).join(', ')}
-     ) AS groups ${behind} ORDER BY ${order} LIMIT $${first - 1}`,
-    [...rows.values, limit + 1, ...place],
+       SELECT ${groups}, ${sums}, grouping(c0) = 1 AS is_total
+       FROM (SELECT ${columns.map(({ sql }, i) => `${sql} AS c${i}`).join(', ')}, ${added} FROM ${rows.sql}) AS cells
+       GROUP BY GROUPING SETS ((${groups}), ())
+     ) AS groups ${behind} ORDER BY is_total DESC, ${order} LIMIT $${first - 1}`,
+    [...rows.values, limit + 2, ...place],
   )
-  const last = found.rows.length > limit ? found.rows[limit - 1] : undefined
-  return {
-    data: found.rows.slice(0, limit).map((row) => groupJson(row, columns, more)),
+  const found = result.rows.slice(1)
+  const last = found.length > limit ? found[limit - 1] : undefined
+  const page = {
+    data: found.slice(0, limit).map((row) => groupJson(row, columns, more)),
     has_more: last !== undefined,
     next: last === undefined ? null : cursorOf(last, columns),
   }
+  return { total: wholeOf(result.rows), page }
 }
 
 function groupJson(row: GroupRow, columns: readonly Column[], more: readonly string[]) {

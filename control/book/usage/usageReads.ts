@@ -4,7 +4,7 @@ import type { Queryable } from '../../runtime/db/pool.ts'
 import type { BookLimits } from '../limits.ts'
 import { isPeriod, readGroups, type UsageGroup } from './usageGroups.ts'
 import { dayRows, hourRows, outcomeRows, tagRows, type UsageRows, type UsageScope } from './usageRows.ts'
-import { SUMS, sumsJson, type UsageSums } from './usageSums.ts'
+import { SUMS, sumsJson, type UsageSums, wholeOf } from './usageSums.ts'
 
 export interface UsageQuery {
   /** Undefined for all accounts. */
@@ -41,17 +41,23 @@ export async function readUsage(db: Queryable, query: UsageQuery, limits: BookLi
   }
   const scope = { accountIds: await accountsOf(db, query), fromDay, toDay }
   const days = dayRows(scope, query)
-  const total = await db.query<UsageSums>(`SELECT ${SUMS} FROM ${days.sql}`, [...days.values])
+  const { total, page } =
+    rowsOf === undefined
+      ? await readGroups(db, days, query)
+      : { ...(await readGroups(db, rowsOf(scope, query), latestFirst(query))), total: await totalOf(db, days) }
   return {
     object: 'list' as const,
     from: formatDay(fromDay),
     to: formatDay(toDay),
     group_by: [...groupBy],
-    total: total.rows[0] && sumsJson(total.rows[0]),
-    ...(rowsOf === undefined
-      ? await readGroups(db, days, query)
-      : await readGroups(db, rowsOf(scope, query), latestFirst(query))),
+    total: sumsJson(total),
+    ...page,
   }
+}
+
+async function totalOf(db: Queryable, { sql, values }: UsageRows): Promise<UsageSums> {
+  const found = await db.query<UsageSums>(`SELECT ${SUMS} FROM ${sql}`, [...values])
+  return wholeOf(found.rows)
 }
 
 /** The rows of groups that sums by day, key and model do not have; undefined where they do. */

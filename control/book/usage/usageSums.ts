@@ -21,6 +21,12 @@ export const SUMS: string = SUM_COLUMNS.map(
   (name) => `coalesce(sum(${name}), 0)${name === 'units' ? '::text' : ''} AS ${name}`,
 ).join(', ')
 
+/** The sums of all rows, which are in the first row that was read. */
+export function wholeOf<Sums extends UsageSums>([whole]: readonly Sums[]): Sums {
+  if (whole === undefined) throw new Error('a query of sums has answered no row')
+  return whole
+}
+
 /** The same as the API shows it. */
 export function sumsJson(sums: UsageSums) {
   return {
