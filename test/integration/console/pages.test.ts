@@ -1,5 +1,5 @@
 // Goal: every page of the console can be read and used: by the keyboard alone, on a phone and on a wide screen, in light and dark,
-// and without anything from elsewhere. Method: the system's browser against a stack, axe on every page.
+// looks as it is recorded, and has nothing from elsewhere. Method: the system's browser against a stack, axe on every page.
 import assert from 'node:assert/strict'
 import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
@@ -9,7 +9,8 @@ import { projectRoot } from '../../../control/launch/paths.ts'
 import { type ConsolePage, openPage, type Scheme, startBrowser } from '../../support/browser.ts'
 import { newOwner, type Owner } from '../../support/clients/apiClient.ts'
 import { chat } from '../../support/clients/chatClient.ts'
-import { type Stack, startStack } from '../../support/stack.ts'
+import { Screens } from '../../support/screens.ts'
+import { type Stack, startStack, until } from '../../support/stack.ts'
 
 /** The menu, with the heading of each page where it differs. */
 const PAGES = [
@@ -40,18 +41,30 @@ const LOOKS: readonly (readonly [width: number, scheme: Scheme])[] = [
 let stack: Stack
 let browser: Browser
 let owner: Owner
+let screens: Screens
 
 before(async () => {
   stack = await startStack({ catalog: { models: [{ id: 'test/small' }, { id: 'test/other' }] } })
   browser = await startBrowser()
+  screens = await Screens.open(browser)
   owner = await newOwner(stack)
-  for (const model of ['test/small', 'test/other']) await chat(stack.baseUrl, owner.apiKey, { model })
-  await stack.settled()
+  // Each request has a checkpoint of its own, so that their page is the same in every run.
+  for (const [before, model] of ['test/small', 'test/other'].entries()) {
+    await chat(stack.baseUrl, owner.apiKey, { model })
+    await stack.settled()
+    await until('the request is in a checkpoint', async () => (await checkpoints()) > before)
+  }
 })
 after(async () => {
+  await screens?.close()
   await browser?.close()
   await stack.finish()
 })
+
+async function checkpoints(): Promise<number> {
+  const response = await fetch(`${stack.baseUrl}/v1/log/checkpoints`)
+  return ((await response.json()) as { data: unknown[] }).data.length
+}
 
 /** A page must not be wider than its window, or it scrolls sideways. */
 async function assertFits({ page }: ConsolePage, name: string): Promise<void> {
@@ -63,7 +76,9 @@ async function assertFits({ page }: ConsolePage, name: string): Promise<void> {
 async function assertAlso(shown: ConsolePage, name: string, width: number, scheme: Scheme): Promise<void> {
   const { page } = shown
   if (width > NARROW) {
-    await page.emulateMedia({ colorScheme: scheme === 'light' ? 'dark' : 'light' })
+    const otherScheme = scheme === 'light' ? 'dark' : 'light'
+    await page.emulateMedia({ colorScheme: otherScheme })
+    await screens.assertLike(page, `${name}, ${width} pixels, ${otherScheme}`)
     assert.deepEqual(await shown.findings(['color-contrast']), [], `${name} in the other colors`)
     await page.emulateMedia({ colorScheme: scheme })
     return
@@ -84,12 +99,26 @@ for (const [width, scheme] of LOOKS) {
       await shown.follow(name)
       assert.deepEqual(await shown.findings(), [], name)
       await assertFits(shown, name)
+      await screens.assertLike(page, `${name}, ${width} pixels, ${scheme}`)
       await assertAlso(shown, name, width, scheme)
     }
     assert.deepEqual(shown.faults, [])
     await page.context().close()
   })
 }
+
+test('a picture of another page, or in other colors, is told from the recorded one', async (t) => {
+  if (screens.isRecording) {
+    t.skip('pictures are being recorded')
+    return
+  }
+  const { page } = await openPage(browser, stack.baseUrl, 1280, 'light')
+  await page.goto(`${stack.baseUrl}/console/models`)
+  await page.locator('td').first().waitFor()
+  for (const other of ['Models and prices, 1280 pixels, dark', 'Playground, 1280 pixels, light'])
+    await assert.rejects(screens.assertLike(page, other), /cells differ/)
+  await page.context().close()
+})
 
 test('the first Tab leads to the content, and a page that does not exist says so', async () => {
   const shown = await openPage(browser, stack.baseUrl, 1280, 'light')
