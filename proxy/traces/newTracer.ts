@@ -3,6 +3,7 @@ import { buildLabels } from '../../contract/std/buildInfo.ts'
 import { OutageLog } from '../../contract/std/outageLog.ts'
 import { WorkerPool } from '../../workers/pool.ts'
 import { logEvent } from '../logEvents.ts'
+import { ContentMemory } from './content/contentMemory.ts'
 import type { TraceLimits } from './limits.ts'
 import { samplerOf } from './sampler.ts'
 import type { TraceSettings } from './settings.ts'
@@ -25,12 +26,13 @@ export interface TracerParts {
   /** The name of the process among those of the installation. */
   readonly instance: string
   readonly onCount: (outcome: SpanOutcome, spans: number) => void
+  readonly onContentDropped: () => void
 }
 
 /** The traces that the settings ask for. Their spans are made and posted in one thread, which starts with the first ones. */
 export function newTracer({ traces: settings, publicUrl }: TracingConfig, parts: TracerParts): Tracer | undefined {
   if (settings === undefined) return undefined
-  const { limits, log, instance, onCount } = parts
+  const { limits, log, instance, onCount, onContentDropped } = parts
   const { url, headers, certificates, gzip, timeoutMs } = settings
   const outage = new OutageLog(
     {
@@ -48,7 +50,7 @@ export function newTracer({ traces: settings, publicUrl }: TracingConfig, parts:
     onFault: (error) => outage.failed('thread', error),
   })
   const { version } = buildLabels()
-  const task: Omit<ExportTask, 'records'> = {
+  const task: Omit<ExportTask, 'records' | 'contents'> = {
     target: {
       url,
       headers,
@@ -68,16 +70,22 @@ export function newTracer({ traces: settings, publicUrl }: TracingConfig, parts:
     ],
     version,
     scheme: publicUrl.startsWith('https:') ? 'https' : 'http',
+    contentBytesMax: limits.traceContentBytesMax,
   }
   const queue = new SpanQueue({
     spansMax: settings.queueSpansMax,
     batchSpansMax: settings.batchSpansMax,
+    batchContentBytesMax: limits.traceContentBatchBytesMax,
     delayMs: settings.delayMs,
     stopMs: limits.traceStopMs,
-    send: (lines) => pool.runFile<ExportTask, ExportResult>(TASK_FILE, { ...task, records: `[${lines.join(',')}]` }),
+    send: (lines, contents) => {
+      const records = `[${lines.join(',')}]`
+      return pool.runFile<ExportTask, ExportResult>(TASK_FILE, { ...task, records, contents })
+    },
     close: () => pool.close(),
     onCount,
     outage,
   })
-  return new Tracer(samplerOf(settings.sampler, settings.ratio), queue, limits)
+  const memory = settings.capturesContent ? new ContentMemory(limits, onContentDropped) : undefined
+  return new Tracer(samplerOf(settings.sampler, settings.ratio), queue, limits, memory)
 }

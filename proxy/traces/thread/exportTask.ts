@@ -38,10 +38,24 @@ export interface TraceRecord {
   readonly attempts: readonly AttemptRecord[]
 }
 
+/** The content of a request as its client sent it, and was answered. Each character is a byte of UTF-8, which costs the loop no decoding. */
+export interface RawContent {
+  /** The body of the request, which is whole or ''. */
+  readonly input: string
+  /** The answer in one piece, up to its last members, or its events; perhaps cut. */
+  readonly output: string
+  /** Something of it was beyond the bound, and is missing. */
+  readonly isCut: boolean
+}
+
 /** An export of one batch. */
 export interface ExportTask {
   /** Trace records, a list in JSON. */
   readonly records: string
+  /** For each record its content, or null; [] where no record has any. */
+  readonly contents: readonly (RawContent | null)[]
+  /** Of the input and the output of a request in their attributes. */
+  readonly contentBytesMax: number
   readonly target: ExportTarget
   /** The attributes of the process, name and value. */
   readonly resource: readonly (readonly [name: string, value: string])[]

@@ -41,6 +41,7 @@ test('an address alone has the defaults of the specification', () => {
     queueSpansMax: 2_048,
     batchSpansMax: 512,
     delayMs: 5_000,
+    capturesContent: false,
   })
   assert.equal(
     read({ OTEL_EXPORTER_OTLP_ENDPOINT: 'https://a.example/otlp/' })?.url,

@@ -15,6 +15,7 @@ function newQueue(options: Partial<SpanQueueOptions> = {}) {
   const queue = new SpanQueue({
     spansMax: 10,
     batchSpansMax: 4,
+    batchContentBytesMax: 100,
     delayMs: 60_000,
     stopMs: 60_000,
     send: (lines) => {
