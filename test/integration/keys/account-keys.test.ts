@@ -42,6 +42,7 @@ test('a new key has all its settings, shows its secret once, and works immediate
     tools: ['web.search'],
     no_logs: true,
     private_tier: false,
+    capture_content: true,
     tags: { team: 'red' },
     allow_retention: true,
     can_transfer: false,
@@ -135,6 +136,8 @@ test('invalid settings are rejected with the field and the remedy', async () => 
     [{ requests_per_minute: 1.5 }, 'requests_per_minute', /positive integer/],
     [{ tokens_per_minute: 0 }, 'tokens_per_minute', /positive integer/],
     [{ parallel: '3' }, 'parallel', /positive integer/],
+    [{ capture_content: 1 }, 'capture_content', /true or false/],
+    [{ capture_content: true, private_tier: true }, 'capture_content', /private_tier/],
     [{ expires_at: 'tomorrow' }, 'expires_at', /2027-01-31T12:00:00Z/],
     [{ expires_at: '2020-01-01T00:00:00Z' }, 'expires_at', /time to come/],
     [{ cap_hour: '1' }, 'cap_hour', /caps/],
@@ -147,6 +150,15 @@ test('invalid settings are rejected with the field and the remedy', async () => 
       assertRefused(answer, 400, null, param)
       assert.match(answer.text, told)
     }
+  }
+  // Neither of them may join the other.
+  for (const [first, second] of [
+    [{ capture_content: true }, { private_tier: true }],
+    [{ private_tier: true, capture_content: false }, { capture_content: true }],
+  ]) {
+    assert.equal((await patch(key.id, first)).status, 200)
+    assertRefused(await patch(key.id, second), 400, null, 'capture_content')
+    assert.equal((await patch(key.id, { capture_content: false, private_tier: false })).status, 200)
   }
   assertRefused(await patch(key.id, {}), 400, null)
   const queried = await api(url, 'GET', '/v1/account?limit=1', { token: owner.token })
