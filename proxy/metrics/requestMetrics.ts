@@ -176,6 +176,10 @@ export class RequestMetrics {
     this.counters.spans[outcome] += spans
   }
 
+  noteContentDropped(): void {
+    this.counters.contentsDropped++
+  }
+
   /** @returns whether it is the provider's first */
   noteContradiction(providerId: string): boolean {
     const { contradictions } = this.counters

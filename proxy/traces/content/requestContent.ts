@@ -1,4 +1,4 @@
-import type { RawContent } from '../thread/exportTask.ts'
+import type { RawContent } from '../thread/rawContent.ts'
 import type { ContentMemory } from './contentMemory.ts'
 
 /**
@@ -58,7 +58,7 @@ export class RequestContent {
     else this.onClosed()
   }
 
-  /** @param then called once the answer has ended, which may be at once */
+  /** @param then called once the answer has ended, which may be immediately */
   whenClosed(then: () => void): void {
     this.onClosed = then
     if (this.isClosed) then()

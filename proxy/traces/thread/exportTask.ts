@@ -1,6 +1,7 @@
 import type { AccessEntry } from '../../metrics/accessLog.ts'
 import type { AttemptTarget } from './attemptTarget.ts'
 import type { ExportTarget } from './postBatch.ts'
+import type { RawContent } from './rawContent.ts'
 
 /** An attempt at a provider. Times are milliseconds from the request's arrival. */
 export interface AttemptRecord extends AttemptTarget {
@@ -36,16 +37,6 @@ export interface TraceRecord {
   /** Of a request that had a hold; null for others. */
   readonly entry: AccessEntry | null
   readonly attempts: readonly AttemptRecord[]
-}
-
-/** The content of a request as its client sent it, and was answered. Each character is a byte of UTF-8, which costs the loop no decoding. */
-export interface RawContent {
-  /** The body of the request, which is whole or ''. */
-  readonly input: string
-  /** The answer in one piece, up to its last members, or its events; perhaps cut. */
-  readonly output: string
-  /** Something of it was beyond the bound, and is missing. */
-  readonly isCut: boolean
 }
 
 /** An export of one batch. */

@@ -151,15 +151,6 @@ test('invalid settings are rejected with the field and the remedy', async () => 
       assert.match(answer.text, told)
     }
   }
-  // Neither of them may join the other.
-  for (const [first, second] of [
-    [{ capture_content: true }, { private_tier: true }],
-    [{ private_tier: true, capture_content: false }, { capture_content: true }],
-  ]) {
-    assert.equal((await patch(key.id, first)).status, 200)
-    assertRefused(await patch(key.id, second), 400, null, 'capture_content')
-    assert.equal((await patch(key.id, { capture_content: false, private_tier: false })).status, 200)
-  }
   assertRefused(await patch(key.id, {}), 400, null)
   const queried = await api(url, 'GET', '/v1/account?limit=1', { token: owner.token })
   assertRefused(queried, 400, null, 'limit')

@@ -3,6 +3,8 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { createPool } from '../../../control/runtime/db/pool.ts'
+import type { Key } from '../../support/clients/accountKeys.ts'
+import { api, assertRefused, type Json, newOwner } from '../../support/clients/apiClient.ts'
 import { postTo, type Reply } from '../../support/clients/chatClient.ts'
 import { DIALECT_PROVIDERS } from '../../support/clients/messagesClient.ts'
 import { limits } from '../../support/limits.ts'
@@ -37,7 +39,11 @@ before(async () => {
       models: [
         ...DIALECT_PROVIDERS.flatMap(({ id: provider }) => [
           { id: `${provider}/text`, endpoints: endpointsOf(provider), routes: [{ provider, model: 'mock,chunks=3' }] },
-          { id: `${provider}/tool`, endpoints: endpointsOf(provider), routes: [{ provider, model: 'mock,tool,chunks=4' }] },
+          {
+            id: `${provider}/tool`,
+            endpoints: endpointsOf(provider),
+            routes: [{ provider, model: 'mock,tool,chunks=4' }],
+          },
         ]),
         { id: 'openai/fails', routes: [{ provider: 'openai', model: 'mock,error=500' }] },
         { id: 'openai/slow', routes: [{ provider: 'openai', model: 'mock,chunks=2000,delay=20' }] },
@@ -114,7 +120,12 @@ for (const [path, body, input, instructions] of FORMATS) {
         if (path === '/v1/completions') continue
         const called = await spanOf(await ask(path, capturing, { model: `${dialect}/tool`, ...body, stream }))
         const [, , output] = contentOf(called) as [unknown, unknown, { parts: { id: string }[] }[]]
-        const part = { type: 'tool_call', id: output[0]?.parts[0]?.id, name: 'get_weather', arguments: { city: 'ParisParisParis' } }
+        const part = {
+          type: 'tool_call',
+          id: output[0]?.parts[0]?.id,
+          name: 'get_weather',
+          arguments: { city: 'ParisParisParis' },
+        }
         assert.match(String(part.id), /\w{8}/)
         assert.deepEqual(output, answered(part, 'tool_call'))
       }
@@ -161,6 +172,22 @@ test('keys in no-logs mode or on the private tier capture nothing, whatever thei
     const reply = await ask(CHAT, key, { ...body, stream })
     assert.match(reply.text, /"tier":"private"/)
     assert.deepEqual(contentOf(await spanOf(reply)), NONE)
+  }
+})
+
+test('content and the private tier exclude each other, whichever a key has first', async () => {
+  const { token } = await newOwner(stack)
+  const send = (method: string, id: string, body: Json) =>
+    api<Key>(stack.baseUrl, method, `/v1/account/keys${id}`, { token, body })
+  const body = { capture_content: true, private_tier: true }
+  assertRefused(await send('POST', '', body), 400, null, 'capture_content')
+  for (const [first, second] of [
+    [{ capture_content: true }, { private_tier: true }],
+    [{ private_tier: true }, { capture_content: true }],
+  ] as const) {
+    const { id } = (await send('POST', '', first)).body
+    assertRefused(await send('PATCH', `/${id}`, second), 400, null, 'capture_content')
+    assert.equal((await send('PATCH', `/${id}`, { capture_content: false, private_tier: true })).status, 200)
   }
 })
 
@@ -235,7 +262,10 @@ test('a client that leaves has the part of the answer in the span', async () => 
   controller.abort()
   const [own] = await conventionalSpans(receiver, response.headers.get('x-request-id') ?? '', 2)
   const output = String(value(own, 'gen_ai.output.messages'))
-  assert.match(output, /^\[\{"role":"assistant","parts":\[\{"type":"text","content":" tok0.*"finish_reason":"error"\}\]$/)
+  assert.match(
+    output,
+    /^\[\{"role":"assistant","parts":\[\{"type":"text","content":" tok0.*"finish_reason":"error"\}\]$/,
+  )
 })
 
 test('while a receiver takes nothing, content beyond its memory is dropped and counted; the spans stay', async () => {

@@ -1,7 +1,7 @@
-import { readJsonPrefix } from '../../../../contract/std/jsonPrefix.ts'
 import { isJsonObject, type JsonObject, parseJsonObject } from '../../../../contract/std/jsonObject.ts'
+import { readJsonPrefix } from '../../../../contract/std/jsonPrefix.ts'
 import type { AccessEntry } from '../../../metrics/accessLog.ts'
-import type { RawContent } from '../exportTask.ts'
+import type { RawContent } from '../rawContent.ts'
 import { cutToFit } from './cutToFit.ts'
 import { GatheredStream } from './gatheredStream.ts'
 import { askedIn } from './inputMessages.ts'
@@ -21,12 +21,12 @@ type Answered = Pick<AccessEntry, 'streamed' | 'errorCode'>
 
 const NO_INPUT = { instructions: '', input: '', isTruncated: false } as const
 const NO_OUTPUT = { text: '', isCut: false } as const
-/** What is nested deeper in an answer that was cut is not read. */
+/** Values that nest deeper in an answer that was cut are not read. */
 const DEPTH_MAX = 128
 
 /**
- * The content of a request by the conventions. Nothing that a client or a provider has sent makes it fail: what cannot be read is
- * left out.
+ * The content of a request by the conventions. Nothing that a client or a provider has sent makes it fail: content that cannot be
+ * read is left out.
  * @param bytesMax of the input and of the output: a longer input is left out, a longer output is cut
  */
 export function contentOf(raw: RawContent, answered: Answered | null, bytesMax: number): SpanContent {

@@ -30,7 +30,8 @@ function partsWithin(parts: readonly Part[], bytesMax: number): Part[] {
     const bytes = jsonBytes(part) + COMMA
     if (bytes > left) {
       const { content } = part
-      const cut = typeof content === 'string' ? cutText(content, left - COMMA - jsonBytes({ ...part, content: '' })) : ''
+      const cut =
+        typeof content === 'string' ? cutText(content, left - COMMA - jsonBytes({ ...part, content: '' })) : ''
       if (cut !== '') kept.push({ ...part, content: cut })
       break
     }

@@ -8,7 +8,7 @@ export interface Message {
   readonly parts: readonly Part[]
 }
 
-/** What a request asks a model. */
+/** A request to a model. */
 export interface Asked {
   readonly instructions: readonly Part[]
   readonly messages: readonly Message[]

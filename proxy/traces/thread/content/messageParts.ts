@@ -7,7 +7,7 @@ export type Part = JsonObject & { readonly type: string }
 
 /** Words of clients, such as types of parts, in UTF-16 code units: a name is short, and no place for a content. */
 const WORD_MAX = 64
-/** Results of calls have parts; what these would hold is not read. */
+/** Results of calls have parts; results among these are not read. */
 const PARTS_DEPTH_MAX = 2
 /** Arguments that nest deeper stay a text. */
 const ARGUMENTS_DEPTH_MAX = 64
@@ -35,7 +35,12 @@ export function partsOf(content: unknown, depth = 0): Part[] {
 export function messageParts(message: JsonObject): Part[] {
   const { content, refusal } = message
   const asides = new Set(ASIDES.filter(([name]) => isSaid(message[name])).map(([, type]) => type))
-  return [...[...asides].map((type) => ({ type })), ...partsOf(content), ...partsOf(refusal), ...callPieces(message).map(callPart)]
+  return [
+    ...[...asides].map((type) => ({ type })),
+    ...partsOf(content),
+    ...partsOf(refusal),
+    ...callPieces(message).map(callPart),
+  ]
 }
 
 export function textPart(content: string): Part {
@@ -47,7 +52,7 @@ export function toolCall(id: unknown, name: unknown, input: unknown): Part {
   return { type: 'tool_call', id: wordOf(id) ?? null, name: wordOf(name) ?? '', arguments: argumentsOf(input) }
 }
 
-/** What a tool has answered: a text, or parts. */
+/** The answer of a tool: a text, or parts. */
 export function toolResponse(id: unknown, result: unknown, depth = 0): Part {
   const said = Array.isArray(result) || isJsonObject(result) ? partsOf(result, depth + 1) : result
   return { type: 'tool_call_response', id: wordOf(id) ?? null, result: said ?? null }

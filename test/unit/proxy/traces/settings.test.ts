@@ -109,7 +109,11 @@ test('a wrong value is refused in words, without a secret', () => {
     ['OTEL_TRACES_SAMPLER_ARG', '1.5', /OTEL_TRACES_SAMPLER_ARG must be a number from 0 to 1/],
     ['OTEL_TRACES_SAMPLER_ARG', 'half', /OTEL_TRACES_SAMPLER_ARG must be a number from 0 to 1/],
     ['OTEL_SDK_DISABLED', 'yes', /OTEL_SDK_DISABLED must be true or false/],
-    ['OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT', 'span_only', /CAPTURE_MESSAGE_CONTENT must be true or false/],
+    [
+      'OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT',
+      'span_only',
+      /CAPTURE_MESSAGE_CONTENT must be true or false/,
+    ],
     ['OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT', '1', /CAPTURE_MESSAGE_CONTENT must be true or false/],
     ['OTEL_BSP_MAX_QUEUE_SIZE', '1000000', /OTEL_BSP_MAX_QUEUE_SIZE must be a number from 64 to 65536/],
     ['OTEL_BSP_MAX_EXPORT_BATCH_SIZE', '0', /OTEL_BSP_MAX_EXPORT_BATCH_SIZE must be a number from 1/],
