@@ -1,4 +1,4 @@
-import type { RawContent } from '../thread/rawContent.ts'
+import type { RawContent } from '../thread/content/rawContent.ts'
 import type { ContentMemory } from './contentMemory.ts'
 
 /**

@@ -1,7 +1,7 @@
 import { isJsonObject, type JsonObject, parseJsonObject } from '../../../../contract/std/jsonObject.ts'
 import { readJsonPrefix } from '../../../../contract/std/jsonPrefix.ts'
 import type { AccessEntry } from '../../../metrics/accessLog.ts'
-import type { RawContent } from '../rawContent.ts'
+import type { RawContent } from './rawContent.ts'
 import { cutToFit } from './cutToFit.ts'
 import { GatheredStream } from './gatheredStream.ts'
 import { askedIn } from './inputMessages.ts'
