@@ -1,7 +1,7 @@
 import type { OutageLog } from '../../contract/std/outageLog.ts'
 import type { RequestContent } from './content/requestContent.ts'
-import type { ExportResult } from './thread/exportTask.ts'
 import type { RawContent } from './thread/content/rawContent.ts'
+import type { ExportResult } from './thread/exportTask.ts'
 
 /** The end of a span: dropped is before its export, failed at the receiver. */
 export type SpanOutcome = 'exported' | 'dropped' | 'failed'

@@ -1,7 +1,7 @@
 import type { AccessEntry } from '../../metrics/accessLog.ts'
 import type { AttemptTarget } from './attemptTarget.ts'
-import type { ExportTarget } from './postBatch.ts'
 import type { RawContent } from './content/rawContent.ts'
+import type { ExportTarget } from './postBatch.ts'
 
 /** An attempt at a provider. Times are milliseconds from the request's arrival. */
 export interface AttemptRecord extends AttemptTarget {

@@ -31,6 +31,7 @@ before(async () => {
     env: {
       OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url,
       OTEL_BSP_SCHEDULE_DELAY: '20',
+      OTEL_EXPORTER_OTLP_TIMEOUT: '60000',
       OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT: 'true',
     },
     limits: { traceContentQueueBytesMax: QUEUE_BYTES, breakerFailures: 1_000 },

@@ -1,11 +1,11 @@
 import { isJsonObject, type JsonObject, parseJsonObject } from '../../../../contract/std/jsonObject.ts'
 import { readJsonPrefix } from '../../../../contract/std/jsonPrefix.ts'
 import type { AccessEntry } from '../../../metrics/accessLog.ts'
-import type { RawContent } from './rawContent.ts'
 import { cutToFit } from './cutToFit.ts'
 import { GatheredStream } from './gatheredStream.ts'
 import { askedIn } from './inputMessages.ts'
 import { answeredIn } from './outputMessages.ts'
+import type { RawContent } from './rawContent.ts'
 
 /** The content of a request in its attributes, which are JSON; '' for none. */
 export interface SpanContent {

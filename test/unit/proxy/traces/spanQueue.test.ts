@@ -5,8 +5,8 @@ import { test } from 'node:test'
 import { ContentMemory } from '../../../../proxy/traces/content/contentMemory.ts'
 import { RequestContent } from '../../../../proxy/traces/content/requestContent.ts'
 import { SpanQueue, type SpanQueueOptions } from '../../../../proxy/traces/spanQueue.ts'
-import type { ExportResult } from '../../../../proxy/traces/thread/exportTask.ts'
 import type { RawContent } from '../../../../proxy/traces/thread/content/rawContent.ts'
+import type { ExportResult } from '../../../../proxy/traces/thread/exportTask.ts'
 import { until } from '../../../support/until.ts'
 
 type SeeContents = (contents: readonly (RawContent | null)[]) => void
